@@ -1,0 +1,74 @@
+/**
+ * What the decode loop drives. Our own core implements it in batches, sampling on the device; WebLLM one sequence at a
+ * time. A TokenModel knows tokens and nothing else: no text, no stop strings, no grammar beyond the mask of one step.
+ */
+
+export interface TokenModel {
+  /** The number of logits per position. May exceed the tokenizer's vocabulary (padding): those are never sampled. */
+  readonly vocabSize: number
+  /** The longest sequence, in tokens. */
+  readonly contextLength: number
+  /** How many sequences one step may advance. */
+  readonly maxBatch: number
+  /** The most tokens that one step should append to one sequence: longer prompts come in several steps. */
+  readonly maxChunk: number
+  /** Names weights, kernels and device: the base of `system_fingerprint`. */
+  readonly fingerprint: string
+  /** An empty sequence. */
+  open(): Sequence
+  /** Tokens that still fit in the cache, over all sequences. */
+  readonly freeTokens: number
+  /** Appends tokens to each sequence, runs the model, samples where asked. Results stand in the order of `batch`. */
+  step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]>
+  /**
+   * As `step`, then goes on feeding each sampled token to its own sequence without waiting for it to be read back:
+   * `steps` results per sequence, in order. Absent: the model reads every token back.
+   */
+  run?(batch: readonly StepInput[], steps: number): AsyncIterable<readonly Sampled[]>
+  /** Frees weights, caches and device memory. Every later call fails. */
+  close(): Promise<void>
+}
+
+export interface Sequence {
+  /** Tokens held, appended ones included. */
+  readonly length: number
+  /** Another sequence with the same tokens; full cache pages are shared, not copied. */
+  clone(): Sequence
+  /** Forgets all but the first `length` tokens. */
+  truncate(length: number): void
+  close(): void
+}
+
+export interface StepInput {
+  readonly sequence: Sequence
+  /** At least one token. */
+  readonly tokens: readonly number[]
+  /** Absent: the logits are not wanted (a prompt's chunk that is not its last). */
+  readonly sample?: SampleSettings
+}
+
+export interface SampleSettings {
+  /** 0 is greedy. */
+  readonly temperature: number
+  readonly topP: number
+  /** With `index`, the whole source of chance: the same pair draws the same number on every device and in every batch. */
+  readonly seed: number
+  /** The position of the sampled token in its answer. */
+  readonly index: number
+  /** One bit per token, set if allowed; at least one bit is set. */
+  readonly mask?: Uint32Array
+  readonly presencePenalty: number
+  readonly frequencyPenalty: number
+  /** How often each token stands in the answer so far: what the penalties count. */
+  readonly counts?: ReadonlyMap<number, number>
+  readonly logitBias?: ReadonlyMap<number, number>
+  /** How many alternatives to report with their log probabilities; absent: none, not even the sampled one's. */
+  readonly topLogprobs?: number
+}
+
+export interface Sampled {
+  readonly token: number
+  /** Of the model's own distribution, before temperature and mask. Present when `topLogprobs` was given. */
+  readonly logprob?: number
+  readonly top?: readonly { readonly token: number; readonly logprob: number }[]
+}
