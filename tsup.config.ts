@@ -1,0 +1,26 @@
+import { defineConfig } from 'tsup'
+
+/** One flat folder: a chunk that says `new URL('./worker.js', import.meta.url)` finds its worker beside itself. */
+const library = {
+  index: 'src/index.ts',
+  structured: 'src/structured/index.ts',
+  testing: 'src/engines/scripted.ts',
+  upstream: 'src/engines/upstream.ts',
+  webgpu: 'src/engines/webgpu/index.ts',
+  webllm: 'src/engines/webllm/index.ts',
+  hono: 'adapters/hono.ts',
+  express: 'adapters/express.ts',
+  deno: 'adapters/deno.ts',
+  'service-worker': 'adapters/service-worker.ts',
+}
+
+export default defineConfig({
+  entry: { ...library, cli: 'src/cli/main.ts' },
+  format: 'esm',
+  target: 'es2022',
+  platform: 'neutral',
+  splitting: true,
+  clean: true,
+  dts: { entry: library },
+  external: [/^node:/, 'webgpu', '@mlc-ai/web-llm', 'local-v1-nano'],
+})
