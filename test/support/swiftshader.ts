@@ -1,0 +1,48 @@
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { unpack } from './unpack.js'
+
+const RTLD_NODELETE = 0x1000
+
+let prepared: Promise<void> | undefined
+// For ever: Dawn crashes or hangs once what `create()` returned is garbage-collected.
+let gpu: Promise<GPU> | undefined
+
+/** The environment in which a program (Deno, Chromium) finds SwiftShader as its only Vulkan device. */
+export async function swiftshaderEnv(): Promise<Record<string, string>> {
+  const folder = await unpack('swiftshader.tar')
+  const icd = join(folder, 'vk_swiftshader_icd.json')
+  return { VK_DRIVER_FILES: icd, VK_ICD_FILENAMES: icd, LD_LIBRARY_PATH: folder }
+}
+
+/** Puts SwiftShader where the npm package `webgpu` finds it, in this process. Call it before `webgpu` is imported. */
+export function useSwiftshader(): Promise<void> {
+  prepared ??= (async () => {
+    const env = await swiftshaderEnv()
+    process.env.VK_DRIVER_FILES = env.VK_DRIVER_FILES
+    process.env.VK_ICD_FILENAMES = env.VK_ICD_FILENAMES
+    const loader = join(env.LD_LIBRARY_PATH!, 'libvulkan.so.1')
+    const { RTLD_NOW, RTLD_GLOBAL } = constants.dlopen
+    try {
+      process.dlopen({ exports: {} }, loader, RTLD_NOW! | RTLD_GLOBAL! | RTLD_NODELETE)
+    } catch (error) {
+      // The library is loaded all the same; Node only misses an addon in it.
+      if (!/self-register/.test(String(error))) throw error
+    }
+  })()
+  return prepared
+}
+
+/**
+ * A GPU in software for tests in Node, from npm packages alone. Also sets `GPUBufferUsage` and the other WebGPU
+ * globals, which a browser has. One per process.
+ */
+export function softwareGpu(): Promise<GPU> {
+  gpu ??= (async () => {
+    await useSwiftshader()
+    const { create, globals } = await import('webgpu')
+    Object.assign(globalThis, globals)
+    return create([])
+  })()
+  return gpu
+}
