@@ -10,7 +10,7 @@ let gpu: Promise<GPU> | undefined
 
 /** The environment in which a program (Deno, Chromium) finds SwiftShader as its only Vulkan device. */
 export async function swiftshaderEnv(): Promise<Record<string, string>> {
-  const folder = await unpack('swiftshader.tar')
+  const folder = await unpack('swiftshader')
   const icd = join(folder, 'vk_swiftshader_icd.json')
   return { VK_DRIVER_FILES: icd, VK_ICD_FILENAMES: icd, LD_LIBRARY_PATH: folder }
 }

@@ -11,39 +11,49 @@ const require = createRequire(import.meta.url)
 
 const cacheRoot = fileURLToPath(new URL('../../node_modules/.cache/local-v1/', import.meta.url))
 
-/** The archives of @sparticuz/chromium: the only place where npm alone holds a browser and a software Vulkan. */
-export type Archive = 'chromium' | 'swiftshader.tar' | 'al2023.tar' | 'fonts.tar'
+/**
+ * @sparticuz/chromium is the only place where npm alone holds a browser and a software Vulkan. Chromium looks for its
+ * GPU libraries beside itself, so that one folder holds it all; who wants Vulkan alone is spared the 200 MB.
+ */
+const ARCHIVES = {
+  chromium: ['chromium', 'swiftshader.tar', 'al2023.tar'],
+  swiftshader: ['swiftshader.tar'],
+}
 
-const pending = new Map<Archive, Promise<string>>()
+export type Unpacked = keyof typeof ARCHIVES
 
-/** Unpacks an archive once per machine and returns its folder. Safe for any number of processes at the same time. */
-export function unpack(archive: Archive): Promise<string> {
-  let folder = pending.get(archive)
+const pending = new Map<Unpacked, Promise<string>>()
+
+/** Unpacks once per machine and returns the folder. Safe for any number of processes at the same time. */
+export function unpack(what: Unpacked): Promise<string> {
+  let folder = pending.get(what)
   if (!folder) {
-    folder = unpackOnce(archive)
-    pending.set(archive, folder)
+    folder = unpackOnce(what)
+    pending.set(what, folder)
   }
   return folder
 }
 
-async function unpackOnce(archive: Archive): Promise<string> {
+async function unpackOnce(what: Unpacked): Promise<string> {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     throw new Error('@sparticuz/chromium holds programs for Linux on x64 only')
   }
   const packageRoot = join(dirname(require.resolve('@sparticuz/chromium')), '..')
   const { version } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { version: string }
-  const folder = join(cacheRoot, `chromium-${version}`, archive.replace('.tar', ''))
+  const folder = join(cacheRoot, `${what}-${version}`)
   if (existsSync(folder)) return folder
 
   // Into a folder of our own, then renamed as a whole: whoever sees the name sees all of it.
-  await mkdir(dirname(folder), { recursive: true })
+  await mkdir(cacheRoot, { recursive: true })
   const own = await mkdtemp(`${folder}-`)
   try {
-    const bytes = await decompress(await readFile(join(packageRoot, 'bin', `${archive}.br`)))
-    const files = archive.endsWith('.tar') ? untar(bytes) : [{ name: archive, mode: 0o755, data: bytes }]
-    for (const { name, mode, data } of files) {
-      await mkdir(dirname(join(own, name)), { recursive: true })
-      await writeFile(join(own, name), data, { mode })
+    for (const archive of ARCHIVES[what]) {
+      const bytes = await decompress(await readFile(join(packageRoot, 'bin', `${archive}.br`)))
+      const files = archive.endsWith('.tar') ? untar(bytes) : [{ name: archive, mode: 0o755, data: bytes }]
+      for (const { name, mode, data } of files) {
+        await mkdir(dirname(join(own, name)), { recursive: true })
+        await writeFile(join(own, name), data, { mode })
+      }
     }
     await rename(own, folder)
   } catch (error) {

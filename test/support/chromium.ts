@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+import { unpack } from './unpack.js'
+
+export interface ChromiumOptions {
+  /** Added to the command line. */
+  args?: readonly string[]
+  /** @default true */
+  webgpu?: boolean
+}
+
+/**
+ * A real Chromium, headless, with WebGPU in software. Close it when done. It serves a page, its workers and its
+ * service workers; `http://localhost` and `http://127.0.0.1` are secure contexts, other plain http origins are not.
+ */
+export async function launchChromium(options: ChromiumOptions = {}): Promise<Browser> {
+  const folder = await unpack('chromium')
+  return chromium.launch({
+    executablePath: join(folder, 'chromium'),
+    env: {
+      ...stringEnv(),
+      LD_LIBRARY_PATH: `${join(folder, 'lib')}:${folder}`,
+      VK_ICD_FILENAMES: join(folder, 'vk_swiftshader_icd.json'),
+    },
+    args: [
+      '--headless=shell',
+      '--no-sandbox',
+      ...(options.webgpu === false ? [] : ['--enable-unsafe-webgpu']),
+      ...(options.args ?? []),
+    ],
+  })
+}
+
+function stringEnv(): Record<string, string> {
+  return Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
+}
