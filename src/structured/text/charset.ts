@@ -1,0 +1,98 @@
+/** Sets of code points as flat, sorted, disjoint, inclusive ranges: [low, high, low, high, ...]. */
+
+export type CharSet = readonly number[]
+
+const LAST = 0x10ffff
+const SURROGATE_LOW = 0xd800
+const SURROGATE_HIGH = 0xdfff
+
+/** Every Unicode scalar value: JSON text in UTF-8 can hold no lone surrogate. */
+export const EVERY: CharSet = [0, SURROGATE_LOW - 1, SURROGATE_HIGH + 1, LAST]
+export const DIGITS: CharSet = [0x30, 0x39]
+export const WORD: CharSet = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a]
+/** WhiteSpace and LineTerminator of ECMAScript. */
+export const SPACE: CharSet = [
+  0x09, 0x0d, 0x20, 0x20, 0xa0, 0xa0, 0x1680, 0x1680, 0x2000, 0x200a, 0x2028, 0x2029, 0x202f, 0x202f, 0x205f, 0x205f,
+  0x3000, 0x3000, 0xfeff, 0xfeff,
+]
+const LINE_ENDS: CharSet = [0x0a, 0x0a, 0x0d, 0x0d, 0x2028, 0x2029]
+
+/** Sorts and merges ranges, and drops surrogates. */
+export function normalise(ranges: readonly number[]): CharSet {
+  const pairs: [number, number][] = []
+  for (let i = 0; i < ranges.length; i += 2) {
+    const low = ranges[i]!
+    const high = ranges[i + 1]!
+    if (low < SURROGATE_LOW) pairs.push([low, Math.min(high, SURROGATE_LOW - 1)])
+    if (high > SURROGATE_HIGH) pairs.push([Math.max(low, SURROGATE_HIGH + 1), high])
+  }
+  pairs.sort((a, b) => a[0] - b[0])
+  const out: number[] = []
+  for (const [low, high] of pairs) {
+    if (out.length > 0 && low <= out[out.length - 1]! + 1) out[out.length - 1] = Math.max(out[out.length - 1]!, high)
+    else out.push(low, high)
+  }
+  return out
+}
+
+export function unite(...sets: readonly CharSet[]): CharSet {
+  return normalise(sets.flat())
+}
+
+export function negate(set: CharSet): CharSet {
+  const out: number[] = []
+  let from = 0
+  for (let i = 0; i < set.length; i += 2) {
+    if (set[i]! > from) out.push(from, set[i]! - 1)
+    from = set[i + 1]! + 1
+  }
+  if (from <= LAST) out.push(from, LAST)
+  return normalise(out)
+}
+
+export function contains(set: CharSet, codePoint: number): boolean {
+  for (let i = 0; i < set.length; i += 2) if (codePoint >= set[i]! && codePoint <= set[i + 1]!) return true
+  return false
+}
+
+/** What `.` matches. */
+export const DOT: CharSet = negate(LINE_ENDS)
+
+const PLANE = 0x10000
+const properties = new Map<string, CharSet>()
+
+/** The code points that match one character class of the platform's own RegExp: `\p{Lu}`. */
+export function platformClass(source: string): CharSet {
+  const known = properties.get(source)
+  if (known !== undefined) return known
+  const runs = new RegExp(`${source}+`, 'gu')
+  const ranges: number[] = []
+  for (let plane = 0; plane <= LAST; plane += PLANE) {
+    const text = planeText(plane)
+    const units = plane === 0 ? 1 : 2
+    for (const match of text.matchAll(runs)) {
+      const low = plane + match.index / units
+      ranges.push(low, low + match[0].length / units - 1)
+    }
+  }
+  // Plane 0 is written without its surrogates, so what follows them stands 0x800 earlier.
+  const set = normalise(ranges.flatMap((_, i) => (i % 2 === 0 ? spread(ranges[i]!, ranges[i + 1]!) : [])))
+  properties.set(source, set)
+  return set
+}
+
+function planeText(plane: number): string {
+  const parts: string[] = []
+  for (let low = plane; low < plane + PLANE; low += 0x400) {
+    if (low >= SURROGATE_LOW && low <= SURROGATE_HIGH) continue
+    parts.push(String.fromCodePoint(...Array.from({ length: 0x400 }, (_, i) => low + i)))
+  }
+  return parts.join('')
+}
+
+function spread(low: number, high: number): number[] {
+  const gap = SURROGATE_HIGH + 1 - SURROGATE_LOW
+  if (low >= PLANE || high < SURROGATE_LOW) return [low, high]
+  if (low >= SURROGATE_LOW) return [low + gap, high + gap]
+  return [low, SURROGATE_LOW - 1, SURROGATE_HIGH + 1, high + gap]
+}

@@ -1,0 +1,143 @@
+/** A partition of the code points: one table column per class instead of one per character. */
+
+import type { CharSet } from './charset.js'
+
+const ASCII = 128
+
+/** Class 0 holds the lone surrogates and leads nowhere. */
+export const NEVER = 0
+
+export class Classes {
+  /** Including class 0. */
+  readonly count: number
+  /** First code points of the intervals, ascending, the first one 0. */
+  readonly starts: Uint32Array
+  /** The class of each interval. */
+  readonly ids: Uint16Array
+  private readonly ascii = new Uint16Array(ASCII)
+  private samples: Uint32Array | undefined
+  private sizes: Uint32Array | undefined
+
+  constructor(starts: ArrayLike<number>, ids: ArrayLike<number>, count: number) {
+    this.starts = Uint32Array.from(starts)
+    this.ids = Uint16Array.from(ids)
+    this.count = count
+    let interval = 0
+    for (let c = 0; c < ASCII; c++) {
+      while (interval + 1 < this.starts.length && this.starts[interval + 1]! <= c) interval++
+      this.ascii[c] = this.ids[interval]!
+    }
+  }
+
+  of(codePoint: number): number {
+    return codePoint < ASCII ? this.ascii[codePoint]! : this.ids[this.interval(codePoint)]!
+  }
+
+  /** The interval that holds a code point. */
+  interval(codePoint: number): number {
+    let low = 0
+    let high = this.starts.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (this.starts[middle]! <= codePoint) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  /** The last code point of an interval. */
+  end(interval: number): number {
+    return interval + 1 < this.starts.length ? this.starts[interval + 1]! - 1 : 0x10ffff
+  }
+
+  /** Some code point of a class: a letter or a digit if it has one. */
+  sample(cls: number): number {
+    this.samples ??= this.measure().samples
+    return this.samples[cls]!
+  }
+
+  /** How many code points a class has. */
+  size(cls: number): number {
+    this.sizes ??= this.measure().sizes
+    return this.sizes[cls]!
+  }
+
+  private measure(): { samples: Uint32Array; sizes: Uint32Array } {
+    const samples = new Uint32Array(this.count)
+    const sizes = new Uint32Array(this.count)
+    for (let i = this.starts.length - 1; i >= 0; i--) {
+      samples[this.ids[i]!] = this.starts[i]!
+      sizes[this.ids[i]!]! += this.end(i) - this.starts[i]! + 1
+    }
+    for (const first of [0x21, 0x41, 0x61, 0x30]) samples[this.of(first)] = first
+    return { samples, sizes }
+  }
+}
+
+/** The coarsest partition that no set cuts, and for each set its classes. */
+export function partition(sets: readonly CharSet[]): { classes: Classes; members: Uint8Array[] } {
+  const cuts = new Set<number>([0, 0xd800, 0xe000])
+  for (const set of sets) {
+    for (let i = 0; i < set.length; i += 2) {
+      cuts.add(set[i]!)
+      if (set[i + 1]! < 0x10ffff) cuts.add(set[i + 1]! + 1)
+    }
+  }
+  const starts = [...cuts].sort((a, b) => a - b)
+  const cursors = new Uint32Array(sets.length)
+  const known = new Map<string, number>()
+  const holders: number[][] = [[]]
+  const ids = starts.map((start) => {
+    if (start === 0xd800) return NEVER
+    const holding: number[] = []
+    for (let s = 0; s < sets.length; s++) {
+      const set = sets[s]!
+      while (cursors[s]! < set.length && set[cursors[s]! + 1]! < start) cursors[s]! += 2
+      if (cursors[s]! < set.length && set[cursors[s]!]! <= start) holding.push(s)
+    }
+    const key = holding.join()
+    const id = known.get(key) ?? holders.push(holding) - 1
+    known.set(key, id)
+    return id
+  })
+  const members = sets.map(() => new Uint8Array(holders.length))
+  for (let id = 1; id < holders.length; id++) for (const s of holders[id]!) members[s]![id] = 1
+  return { classes: merged(starts, ids, holders.length), members }
+}
+
+/** The partition that is at least as fine as both, with each new class's class in `a` and in `b`. */
+export function refine(a: Classes, b: Classes): { classes: Classes; left: Uint16Array; right: Uint16Array } {
+  const starts: number[] = []
+  const ids: number[] = []
+  const known = new Map<number, number>([[0, 0]])
+  const left = [NEVER]
+  const right = [NEVER]
+  for (let i = 0, j = 0, from = 0; from <= 0x10ffff; ) {
+    const key = a.ids[i]! * 0x10000 + b.ids[j]!
+    let id = known.get(key)
+    if (id === undefined) {
+      id = left.push(a.ids[i]!) - 1
+      right.push(b.ids[j]!)
+      known.set(key, id)
+    }
+    starts.push(from)
+    ids.push(id)
+    const end = Math.min(a.end(i), b.end(j))
+    if (a.end(i) === end) i++
+    if (b.end(j) === end) j++
+    from = end + 1
+  }
+  return { classes: merged(starts, ids, left.length), left: Uint16Array.from(left), right: Uint16Array.from(right) }
+}
+
+/** Neighbouring intervals of one class become one. */
+export function merged(starts: readonly number[], ids: readonly number[], count: number): Classes {
+  const keptStarts: number[] = []
+  const keptIds: number[] = []
+  for (let i = 0; i < starts.length; i++) {
+    if (i > 0 && ids[i] === keptIds[keptIds.length - 1]) continue
+    keptStarts.push(starts[i]!)
+    keptIds.push(ids[i]!)
+  }
+  return new Classes(keptStarts, keptIds, count)
+}

@@ -1,0 +1,190 @@
+/**
+ * A language cut to lengths between two bounds, without a state table per length: a state is a pair (base state,
+ * characters read), so that `maxLength: 1000000` costs nothing.
+ */
+
+import { Fuel } from '../fuel.js'
+import type { Classes } from './classes.js'
+import { plainClasses } from './table.js'
+import { DEAD, type TextAutomaton, TextError } from './types.js'
+
+/** Cells of the table that a lower bound over a base of several states needs. */
+const MAX_CELLS = 1_000_000
+const MAX_STATES = 2 ** 31
+
+export class CountedAutomaton implements TextAutomaton {
+  readonly base: TextAutomaton
+  readonly min: number
+  readonly max: number
+  readonly start: number
+  readonly states: number
+  readonly empty: boolean
+  readonly classes: Classes
+  /** The highest count that is told apart. */
+  private readonly top: number
+  /** `[missing][state]`: the fewest characters to acceptance, of which at least `missing`. Absent where one row does. */
+  private readonly shortest: Float64Array[] | undefined
+  private plain: readonly number[] | undefined
+
+  private constructor(base: TextAutomaton, min: number, max: number, fuel: Fuel) {
+    this.base = base
+    this.min = min
+    this.max = max
+    this.classes = base.classes
+    this.top = max === Number.POSITIVE_INFINITY ? min : max
+    if (base.states * (this.top + 1) >= MAX_STATES) throw new TextError('the length limit is too high for its pattern')
+    if (min > 0 && !isUniform(base)) this.shortest = shortestTable(base, min, fuel)
+    this.states = base.states * (this.top + 1)
+    this.start = base.start === DEAD ? DEAD : this.live(base.start, 0)
+    this.empty = this.start === DEAD
+  }
+
+  /** `base` cut to `min` to `max` code points. */
+  static of(base: TextAutomaton, min: number, max: number, fuel: Fuel): TextAutomaton {
+    const inner = base instanceof CountedAutomaton ? base.base : base
+    const low = base instanceof CountedAutomaton ? Math.max(min, base.min) : min
+    const high = base instanceof CountedAutomaton ? Math.min(max, base.max) : max
+    return new CountedAutomaton(inner, low, high, fuel)
+  }
+
+  /** The same bounds over another base. */
+  over(base: TextAutomaton, fuel = new Fuel()): TextAutomaton {
+    return CountedAutomaton.of(base, this.min, this.max, fuel)
+  }
+
+  accepts(state: number): boolean {
+    if (state === DEAD) return false
+    const count = this.count(state)
+    return count >= this.min && this.base.accepts(this.inner(state))
+  }
+
+  step(state: number, cls: number): number {
+    if (state === DEAD) return DEAD
+    const next = this.base.step(this.inner(state), cls)
+    return next === DEAD ? DEAD : this.live(next, this.count(state) + 1)
+  }
+
+  next(state: number, codePoint: number): number {
+    return this.step(state, this.classes.of(codePoint))
+  }
+
+  distance(state: number): number {
+    return state === DEAD ? Number.POSITIVE_INFINITY : this.need(this.inner(state), this.count(state))
+  }
+
+  alive(state: number, low: number, high: number): boolean {
+    const { classes } = this
+    for (let i = classes.interval(low); i < classes.ids.length && classes.starts[i]! <= high; i++) {
+      if (this.step(state, classes.ids[i]!) !== DEAD) return true
+    }
+    return false
+  }
+
+  forced(state: number): number {
+    if (state === DEAD || this.accepts(state)) return -1
+    let only = -1
+    for (let cls = 1; cls < this.classes.count; cls++) {
+      if (this.step(state, cls) === DEAD) continue
+      if (only !== -1 || this.classes.size(cls) > 1) return -1
+      only = cls
+    }
+    return only === -1 ? -1 : this.classes.sample(only)
+  }
+
+  freedom(state: number): number {
+    this.plain ??= plainClasses(this.classes)
+    return this.free(state, this.plain, this.base.freedom(this.inner(state)))
+  }
+
+  freedomAll(state: number): number {
+    const all = Array.from({ length: this.classes.count - 1 }, (_, i) => i + 1)
+    return this.free(state, all, this.base.freedomAll(this.inner(state)))
+  }
+
+  /** A lower bound of the exact figure where the base is no single loop: how much is certainly free. */
+  private free(state: number, among: readonly number[], ofBase: number): number {
+    if (state === DEAD) return -1
+    const { base, max } = this
+    if (max === Number.POSITIVE_INFINITY) return ofBase
+    const left = max - this.count(state)
+    const inner = this.inner(state)
+    if (
+      ofBase === Number.POSITIVE_INFINITY &&
+      base.accepts(inner) &&
+      among.every((cls) => base.step(inner, cls) === inner)
+    )
+      return left
+    // After n characters at least max - count - n are left, and no state needs more than this to close.
+    return Math.max(0, Math.min(ofBase, left - this.farthest()))
+  }
+
+  private far = -1
+
+  private farthest(): number {
+    if (this.far === -1) {
+      let far = 0
+      for (let s = 1; s < this.base.states; s++) far = Math.max(far, this.need(s, 0) - this.min, this.base.distance(s))
+      this.far = far + this.min
+    }
+    return this.far
+  }
+
+  private count(state: number): number {
+    return state % (this.top + 1)
+  }
+
+  private inner(state: number): number {
+    return (state / (this.top + 1)) | 0
+  }
+
+  private live(inner: number, count: number): number {
+    if (count > this.max) return DEAD
+    const told = Math.min(count, this.top)
+    return told + this.need(inner, told) > this.max ? DEAD : inner * (this.top + 1) + told
+  }
+
+  /** The fewest characters that must still come. */
+  private need(inner: number, count: number): number {
+    const missing = Math.max(0, this.min - count)
+    if (missing === 0) return this.base.distance(inner)
+    if (this.shortest !== undefined) return this.shortest[missing]![inner]!
+    return missing
+  }
+}
+
+/** One live state that accepts and loops: every length is as good as any other. */
+function isUniform(base: TextAutomaton): boolean {
+  return (
+    base.states === 2 &&
+    base.start !== DEAD &&
+    base.accepts(base.start) &&
+    base.distance(base.start) === 0 &&
+    loopsSomewhere(base)
+  )
+}
+
+function loopsSomewhere(base: TextAutomaton): boolean {
+  for (let cls = 1; cls < base.classes.count; cls++) if (base.step(base.start, cls) === base.start) return true
+  return false
+}
+
+function shortestTable(base: TextAutomaton, min: number, fuel: Fuel): Float64Array[] {
+  const width = base.classes.count
+  if (base.states * (min + 1) > MAX_CELLS) throw new TextError('the minimum length is too high for its pattern')
+  const rows = [Float64Array.from({ length: base.states }, (_, s) => base.distance(s))]
+  for (let missing = 1; missing <= min; missing++) {
+    fuel.spend(base.states * width)
+    const before = rows[missing - 1]!
+    const row = new Float64Array(base.states).fill(Number.POSITIVE_INFINITY)
+    for (let s = 1; s < base.states; s++) {
+      let best = Number.POSITIVE_INFINITY
+      for (let cls = 1; cls < width; cls++) {
+        const next = base.step(s, cls)
+        if (next !== DEAD && before[next]! < best) best = before[next]!
+      }
+      row[s] = best + 1
+    }
+    rows.push(row)
+  }
+  return rows
+}

@@ -1,0 +1,244 @@
+/** ECMAScript's regular expressions, `u` flag, as a tree. Syntax errors are left to the platform's own RegExp. */
+
+import { type CharSet, DIGITS, DOT, negate, normalise, platformClass, SPACE, unite, WORD } from './charset.js'
+import { alt, cat, type Node, repeat } from './regex-syntax.js'
+import { TextError } from './types.js'
+
+const MAX_DEPTH = 200
+const MAX_COUNT = 100_000
+const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 }
+const CLASSES: Readonly<Record<string, CharSet>> = {
+  d: DIGITS,
+  D: negate(DIGITS),
+  w: WORD,
+  W: negate(WORD),
+  s: SPACE,
+  S: negate(SPACE),
+}
+
+export function parseRegex(source: string): Node {
+  return new Parser(source, !isStrict(source)).parse()
+}
+
+/** Whether the `u` flag takes it. Real schemas hold `\-` and `\_` too, which only the looser Annex B grammar takes. */
+function isStrict(source: string): boolean {
+  try {
+    new RegExp(source, 'u')
+    return true
+  } catch {
+    try {
+      new RegExp(source)
+    } catch (error) {
+      throw new TextError(error instanceof Error ? error.message : 'invalid regular expression')
+    }
+    return false
+  }
+}
+
+class Parser {
+  private readonly chars: readonly string[]
+  private readonly lenient: boolean
+  private readonly singles = new Map<number, CharSet>()
+  private at = 0
+  private depth = 0
+
+  constructor(source: string, lenient: boolean) {
+    this.chars = Array.from(source)
+    this.lenient = lenient
+  }
+
+  parse(): Node {
+    const node = this.alternatives()
+    if (this.at < this.chars.length) throw new TextError('unmatched )')
+    return node
+  }
+
+  private take(text: string): boolean {
+    for (let i = 0; i < text.length; i++) if (this.chars[this.at + i] !== text[i]) return false
+    this.at += text.length
+    return true
+  }
+
+  private alternatives(): Node {
+    if (++this.depth > MAX_DEPTH) throw new TextError('the regular expression is nested too deeply')
+    const options = [this.sequence()]
+    while (this.take('|')) options.push(this.sequence())
+    this.depth--
+    return alt(options)
+  }
+
+  private sequence(): Node {
+    const parts: Node[] = []
+    for (let c = this.chars[this.at]; c !== undefined && c !== '|' && c !== ')'; c = this.chars[this.at]) {
+      parts.push(this.quantified(this.atom()))
+    }
+    return cat(parts)
+  }
+
+  private quantified(node: Node): Node {
+    const counts = this.quantifier()
+    if (counts === undefined) return node
+    // Lazy or greedy: the language is the same.
+    this.take('?')
+    return repeat(node, counts[0], counts[1])
+  }
+
+  private quantifier(): [number, number] | undefined {
+    if (this.take('*')) return [0, Number.POSITIVE_INFINITY]
+    if (this.take('+')) return [1, Number.POSITIVE_INFINITY]
+    if (this.take('?')) return [0, 1]
+    if (this.chars[this.at] !== '{') return undefined
+    const end = this.chars.indexOf('}', this.at)
+    const match = /^(\d+)(,(\d*))?$/.exec(this.chars.slice(this.at + 1, end === -1 ? this.at + 1 : end).join(''))
+    if (match === null) return undefined
+    this.at = end + 1
+    const min = Number(match[1])
+    const max = match[2] === undefined ? min : match[3] === '' ? Number.POSITIVE_INFINITY : Number(match[3])
+    if (min > MAX_COUNT || (max > MAX_COUNT && max !== Number.POSITIVE_INFINITY)) {
+      throw new TextError(`a repetition of more than ${MAX_COUNT}`)
+    }
+    return [min, max]
+  }
+
+  private atom(): Node {
+    const c = this.chars[this.at++]!
+    if (c === '^') return { kind: 'start' }
+    if (c === '$') return { kind: 'end' }
+    if (c === '.') return { kind: 'set', set: DOT }
+    if (c === '(') return this.group()
+    if (c === '[') return { kind: 'set', set: this.characterClass() }
+    if (c === '\\') return this.escape()
+    return { kind: 'set', set: this.single(c.codePointAt(0)!) }
+  }
+
+  private group(): Node {
+    let node: Node
+    if (this.take('?:')) node = this.alternatives()
+    else if (this.take('?=')) node = this.look(false, false)
+    else if (this.take('?!')) node = this.look(false, true)
+    else if (this.take('?<=')) node = this.look(true, false)
+    else if (this.take('?<!')) node = this.look(true, true)
+    else if (this.take('?<')) {
+      while (!this.take('>')) this.at++
+      node = this.alternatives()
+    } else if (this.chars[this.at] === '?') throw new TextError('modifiers in a group, (?i:...), are not supported')
+    else node = this.alternatives()
+    if (!this.take(')')) throw new TextError('unterminated group')
+    return node
+  }
+
+  private look(behind: boolean, negative: boolean): Node {
+    return { kind: 'look', behind, negative, body: this.alternatives() }
+  }
+
+  private escape(): Node {
+    const c = this.chars[this.at]
+    if (c === 'b' || c === 'B') {
+      this.at++
+      return { kind: 'word', negative: c === 'B' }
+    }
+    if (c !== undefined && /[1-9k]/.test(c)) throw new TextError(`the back-reference \\${c} cannot be enforced exactly`)
+    const set = this.classEscape()
+    return { kind: 'set', set: set ?? this.single(this.characterEscape(false)) }
+  }
+
+  /** `\d`, `\p{...}` and their like; undefined if the escape stands for one character. */
+  private classEscape(): CharSet | undefined {
+    const c = this.chars[this.at]!
+    const known = CLASSES[c]
+    if (known !== undefined) {
+      this.at++
+      return known
+    }
+    if (c !== 'p' && c !== 'P') return undefined
+    if (this.lenient) throw new TextError(`\\${c} in a regular expression that the u flag refuses`)
+    const end = this.chars.indexOf('}', this.at)
+    const name = this.chars.slice(this.at, end + 1).join('')
+    this.at = end + 1
+    return platformClass(`\\${name}`)
+  }
+
+  private characterEscape(inClass: boolean): number {
+    const c = this.chars[this.at++]
+    if (c === undefined) throw new TextError('\\ at the end')
+    const control = CONTROLS[c]
+    if (control !== undefined) return control
+    if (c === 'b' && inClass) return 8
+    if (c === '0' && !/\d/.test(this.chars[this.at] ?? '')) return 0
+    if (c === 'c' && /[a-zA-Z]/.test(this.chars[this.at] ?? '')) return this.chars[this.at++]!.charCodeAt(0) % 32
+    if (c === 'x') {
+      const value = this.hex(2)
+      if (value !== undefined) return value
+    }
+    if (c === 'u') {
+      const value = this.unicodeEscape()
+      if (value !== undefined) return value
+    }
+    // An escaped letter or digit without a meaning is most likely another dialect's: \A, \Z, \h, \Q.
+    if (/[a-zA-Z0-9]/.test(c)) throw new TextError(`the escape \\${c} is not ECMAScript`)
+    return c.codePointAt(0)!
+  }
+
+  private unicodeEscape(): number | undefined {
+    if (this.chars[this.at] === '{') {
+      if (this.lenient) return undefined
+      const end = this.chars.indexOf('}', this.at)
+      const value = Number.parseInt(this.chars.slice(this.at + 1, end).join(''), 16)
+      this.at = end + 1
+      return value
+    }
+    const high = this.hex(4)
+    if (high === undefined || high < 0xd800 || high > 0xdbff || !this.take('\\u')) return high
+    const low = this.hex(4)
+    if (low !== undefined && low >= 0xdc00 && low <= 0xdfff) return (high - 0xd800) * 0x400 + (low - 0xdc00) + 0x10000
+    this.at -= low === undefined ? 2 : 6
+    return high
+  }
+
+  private hex(digits: number): number | undefined {
+    const text = this.chars.slice(this.at, this.at + digits).join('')
+    if (text.length !== digits || !/^[0-9a-fA-F]+$/.test(text)) return undefined
+    this.at += digits
+    return Number.parseInt(text, 16)
+  }
+
+  private characterClass(): CharSet {
+    const negated = this.take('^')
+    const sets: CharSet[] = []
+    while (!this.take(']')) {
+      if (this.at >= this.chars.length) throw new TextError('unterminated character class')
+      const low = this.classAtom()
+      if (this.chars[this.at] !== '-' || this.chars[this.at + 1] === ']') {
+        sets.push(typeof low === 'number' ? this.single(low) : low)
+        continue
+      }
+      this.at++
+      const high = this.classAtom()
+      if (typeof low === 'number' && typeof high === 'number') sets.push(normalise([low, high]))
+      // Annex B: a class escape beside a hyphen is no range.
+      else for (const end of [low, high, 0x2d]) sets.push(typeof end === 'number' ? this.single(end) : end)
+    }
+    const all = unite(...sets)
+    return negated ? negate(all) : all
+  }
+
+  private classAtom(): number | CharSet {
+    const c = this.chars[this.at++]!
+    if (c !== '\\') return c.codePointAt(0)!
+    if (this.chars[this.at] === '-') {
+      this.at++
+      return 0x2d
+    }
+    return this.classEscape() ?? this.characterEscape(true)
+  }
+
+  /** One object per character: equal heads of alternatives are found by identity. */
+  private single(codePoint: number): CharSet {
+    let set = this.singles.get(codePoint)
+    if (set === undefined) {
+      set = normalise([codePoint, codePoint])
+      this.singles.set(codePoint, set)
+    }
+    return set
+  }
+}

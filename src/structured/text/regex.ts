@@ -1,0 +1,116 @@
+/**
+ * Regular expressions to automata by derivatives. A state is a boolean combination of what may still follow, so that
+ * lookaheads are plain conjunctions, and repetitions are counted down instead of unrolled.
+ */
+
+import { Fuel } from '../fuel.js'
+import { EVERY } from './charset.js'
+import { Derivatives } from './derivatives.js'
+import { Formulas } from './formulas.js'
+import { minimise } from './minimise.js'
+import { parseRegex } from './regex-parse.js'
+import { cat, type Node } from './regex-syntax.js'
+import type { TableAutomaton } from './table.js'
+import { TextError } from './types.js'
+
+/** Steps of one regular expression: about 100 ms. */
+export const REGEX_FUEL = 400_000
+const MAX_LENGTH = 20_000
+const MAX_CELLS = 2_000_000
+
+const ANYTHING: Node = {
+  kind: 'repeat',
+  body: { kind: 'set', set: EVERY },
+  min: 0,
+  max: Number.POSITIVE_INFINITY,
+}
+
+const cache = new Map<string, TableAutomaton>()
+const CACHED = 256
+const CACHED_STATES = 512
+
+/** The texts in which the regular expression finds a match, as `RegExp.test` with the `u` flag does. */
+export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL)): TableAutomaton {
+  const known = cache.get(source)
+  if (known !== undefined) return known
+  if (source.length > MAX_LENGTH) throw new TextError(`a regular expression of more than ${MAX_LENGTH} characters`)
+  const automaton = compileNode(parseRegex(source), fuel)
+  if (automaton.states <= CACHED_STATES) {
+    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
+    cache.set(source, automaton)
+  }
+  return automaton
+}
+
+function compileNode(node: Node, fuel: Fuel): TableAutomaton {
+  const derivatives = new Derivatives(node, new Formulas(fuel), fuel, (body) => behind(body, fuel))
+  return explore(derivatives, search(node, derivatives), fuel)
+}
+
+/** Texts that end with a match: what a lookbehind asks of everything before it. */
+function behind(body: Node, fuel: Fuel): TableAutomaton {
+  if (looksAhead(body)) throw new TextError('a lookahead or \\b inside a lookbehind cannot be enforced exactly')
+  return compileNode(cat([body, { kind: 'end' }]), fuel)
+}
+
+function looksAhead(node: Node): boolean {
+  switch (node.kind) {
+    case 'cat':
+      return node.parts.some(looksAhead)
+    case 'alt':
+      return node.options.some(looksAhead)
+    case 'repeat':
+      return looksAhead(node.body)
+    case 'look':
+      return !node.behind || looksAhead(node.body)
+    case 'start':
+    case 'set':
+      return false
+    default:
+      return true
+  }
+}
+
+/** A match that may begin anywhere, or, where it is anchored, only at the start; anything may follow it. */
+function search(node: Node, derivatives: Derivatives): number {
+  const { formulas } = derivatives
+  if (node.kind === 'alt') return formulas.or(node.options.map((option) => search(option, derivatives)))
+  if (node.kind === 'start') return formulas.everything
+  if (node.kind === 'cat' && node.parts[0]?.kind === 'start') {
+    return derivatives.follow(cat(node.parts.slice(1)), formulas.everything)
+  }
+  return derivatives.follow(ANYTHING, derivatives.follow(node, formulas.everything))
+}
+
+function explore(derivatives: Derivatives, first: number, fuel: Fuel): TableAutomaton {
+  const { classes } = derivatives
+  const width = classes.count
+  const ids = new Map<number, number>()
+  const formulas: number[] = [0]
+  const contexts: number[] = [0]
+  const accepting: number[] = [0]
+  const rows: number[] = new Array(width).fill(0)
+  const stateOf = (formula: number, context: number) => {
+    if (formula === derivatives.formulas.nothing) return 0
+    const key = formula * 0x100000 + context
+    let id = ids.get(key)
+    if (id === undefined) {
+      id = formulas.push(formula) - 1
+      contexts.push(context)
+      accepting.push(derivatives.nullable(formula, context) ? 1 : 0)
+      ids.set(key, id)
+    }
+    return id
+  }
+  const start = stateOf(first, derivatives.firstContext)
+  for (let s = 1; s < formulas.length; s++) {
+    fuel.spend(width)
+    if (rows.length > MAX_CELLS) throw new TextError('the regular expression needs too many states')
+    rows.push(0)
+    for (let cls = 1; cls < width; cls++) {
+      const formula = derivatives.derive(formulas[s]!, cls, contexts[s]!)
+      rows.push(stateOf(formula, derivatives.advance(contexts[s]!, cls)))
+    }
+  }
+  return minimise(start, classes, Uint32Array.from(rows), Uint8Array.from(accepting))
+}

@@ -1,0 +1,151 @@
+/** The automaton as a table. */
+
+import type { Classes } from './classes.js'
+import { DEAD, type TextAutomaton } from './types.js'
+
+export class TableAutomaton implements TextAutomaton {
+  readonly start: number
+  readonly states: number
+  readonly empty: boolean
+  readonly classes: Classes
+  /** `state * classes.count + class` -> state. Row 0 is the dead state's. */
+  readonly table: Uint32Array
+  private readonly accepting: Uint8Array
+  private distances: Float64Array | undefined
+  private plain: Float64Array | undefined
+  private any: Float64Array | undefined
+
+  constructor(start: number, classes: Classes, table: Uint32Array, accepting: Uint8Array) {
+    this.start = start
+    this.classes = classes
+    this.table = table
+    this.accepting = accepting
+    this.states = accepting.length
+    this.empty = start === DEAD
+  }
+
+  accepts(state: number): boolean {
+    return this.accepting[state] === 1
+  }
+
+  step(state: number, cls: number): number {
+    return this.table[state * this.classes.count + cls]!
+  }
+
+  next(state: number, codePoint: number): number {
+    return this.table[state * this.classes.count + this.classes.of(codePoint)]!
+  }
+
+  distance(state: number): number {
+    this.distances ??= distances(this.table, this.classes.count, this.accepting)
+    return this.distances[state]!
+  }
+
+  alive(state: number, low: number, high: number): boolean {
+    const { classes } = this
+    for (let i = classes.interval(low); i < classes.ids.length && classes.starts[i]! <= high; i++) {
+      if (this.step(state, classes.ids[i]!) !== DEAD) return true
+    }
+    return false
+  }
+
+  forced(state: number): number {
+    if (state === DEAD || this.accepts(state)) return -1
+    let only = -1
+    for (let cls = 1; cls < this.classes.count; cls++) {
+      if (this.step(state, cls) === DEAD) continue
+      if (only !== -1 || this.classes.size(cls) > 1) return -1
+      only = cls
+    }
+    return only === -1 ? -1 : this.classes.sample(only)
+  }
+
+  freedom(state: number): number {
+    this.plain ??= freedoms(this.table, this.classes.count, this.states, plainClasses(this.classes))
+    return this.plain[state]!
+  }
+
+  freedomAll(state: number): number {
+    this.any ??= freedoms(
+      this.table,
+      this.classes.count,
+      this.states,
+      Array.from({ length: this.classes.count - 1 }, (_, i) => i + 1),
+    )
+    return this.any[state]!
+  }
+}
+
+/** The classes of printable ASCII other than the two characters that a JSON string must escape. */
+export function plainClasses(classes: Classes): number[] {
+  const found = new Set<number>()
+  for (let c = 0x20; c < 0x7f; c++) if (c !== 0x22 && c !== 0x5c) found.add(classes.of(c))
+  return [...found]
+}
+
+/** For each state the fewest steps to acceptance, backwards from the accepting ones. */
+export function distances(table: Uint32Array, width: number, accepting: Uint8Array): Float64Array {
+  const states = accepting.length
+  const { first, tails } = reverse(table, width, states)
+  const result = new Float64Array(states).fill(Number.POSITIVE_INFINITY)
+  const queue = new Uint32Array(states)
+  let length = 0
+  for (let s = 0; s < states; s++) {
+    if (accepting[s] === 0) continue
+    result[s] = 0
+    queue[length++] = s
+  }
+  for (let i = 0; i < length; i++) {
+    const head = queue[i]!
+    for (let j = first[head]!; j < first[head + 1]!; j++) {
+      const tail = tails[j]!
+      if (result[tail] !== Number.POSITIVE_INFINITY) continue
+      result[tail] = result[head]! + 1
+      queue[length++] = tail
+    }
+  }
+  return result
+}
+
+/** The transitions by their heads: `tails[first[head] .. first[head + 1]]`. */
+function reverse(table: Uint32Array, width: number, states: number): { first: Uint32Array; tails: Uint32Array } {
+  const first = new Uint32Array(states + 2)
+  for (let i = 0; i < table.length; i++) if (table[i] !== DEAD) first[table[i]! + 2]!++
+  for (let s = 1; s < first.length; s++) first[s]! += first[s - 1]!
+  const tails = new Uint32Array(first[states + 1]!)
+  for (let i = 0; i < table.length; i++) if (table[i] !== DEAD) tails[first[table[i]! + 1]!++] = (i / width) | 0
+  return { first: first.subarray(0, states + 1), tails }
+}
+
+/** For each state how many characters of the given classes may follow, whichever they are. */
+function freedoms(table: Uint32Array, width: number, states: number, among: readonly number[]): Float64Array {
+  const result = new Float64Array(states).fill(Number.POSITIVE_INFINITY)
+  result[DEAD] = -1
+  const { first, tails } = reverse(table, width, states)
+  let layer: number[] = []
+  for (let s = 1; s < states; s++) {
+    if (among.some((cls) => table[s * width + cls] === DEAD)) {
+      result[s] = 0
+      layer.push(s)
+    }
+  }
+  const wanted = new Uint8Array(width)
+  for (const cls of among) wanted[cls] = 1
+  const leads = (tail: number, head: number) => {
+    for (let cls = 1; cls < width; cls++) if (wanted[cls] === 1 && table[tail * width + cls] === head) return true
+    return false
+  }
+  for (let depth = 1; layer.length > 0; depth++) {
+    const before: number[] = []
+    for (const head of layer) {
+      for (let j = first[head]!; j < first[head + 1]!; j++) {
+        const tail = tails[j]!
+        if (result[tail] !== Number.POSITIVE_INFINITY || !leads(tail, head)) continue
+        result[tail] = depth
+        before.push(tail)
+      }
+    }
+    layer = before
+  }
+  return result
+}

@@ -1,0 +1,39 @@
+/** What the grammar knows of a language of strings: a deterministic automaton over Unicode scalar values. */
+
+import type { Classes } from './classes.js'
+
+/** The dead state: nothing can be accepted any more. */
+export const DEAD = 0
+
+export interface TextAutomaton {
+  readonly start: number
+  /** Every state is below this. A counted automaton does not use all of them. */
+  readonly states: number
+  /** True if no text at all is accepted. */
+  readonly empty: boolean
+  /** Code points of one class move alike from every state. */
+  readonly classes: Classes
+  accepts(state: number): boolean
+  /** The state after one code point; `DEAD` when nothing acceptable starts so. Lone surrogates are always dead. */
+  next(state: number, codePoint: number): number
+  /** As `next`, by the class of the code point. */
+  step(state: number, cls: number): number
+  /** The fewest code points to acceptance; `Infinity` from the dead state. */
+  distance(state: number): number
+  /** Whether some code point in `low..high` leads to a live state: what a half-read UTF-8 sequence may still become. */
+  alive(state: number, low: number, high: number): boolean
+  /** The one code point that can follow; -1 if there are several or the text may end here. */
+  forced(state: number): number
+  /** How many printable ASCII characters other than `"` and `\` may follow, whichever they are; `Infinity`: any number. */
+  freedom(state: number): number
+  /** As `freedom`, for code points of any kind. */
+  freedomAll(state: number): number
+}
+
+/** A construct that cannot be compiled exactly. */
+export class TextError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'TextError'
+  }
+}
