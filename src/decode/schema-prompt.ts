@@ -1,0 +1,203 @@
+/**
+ * A schema in the words of a prompt, for models that have never seen JSON Schema spelled out and for contexts too small
+ * to hold it. The grammar enforces the schema in any case: this only tells the model what its fields mean. The embedded
+ * model is trained on this exact form, so a change here costs a training run.
+ */
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What one prompt may spend on its schema; beyond it, parts are left out rather than the prompt being refused. */
+const MAX_CHARS = 8000
+const MAX_DEPTH = 12
+const MAX_ENUM = 64
+const MAX_DESCRIPTION = 200
+
+/** `Answer with JSON: {"title": string - the title of the book, "tags": [string], "note"?: string}` */
+export function describeSchema(schema: Json | boolean): string {
+  const writer: Writer = { root: schema, left: MAX_CHARS, open: ['#'] }
+  return `Answer with JSON: ${withNote(schema, describe(schema, writer))}`
+}
+
+interface Writer {
+  readonly root: Json | boolean
+  /** Characters still to be spent. */
+  left: number
+  /** References being described: one that is met again recurs, and is named instead. */
+  readonly open: string[]
+}
+
+function describe(schema: unknown, writer: Writer): string {
+  if (writer.left <= 0 || writer.open.length > 2 * MAX_DEPTH) return '...'
+  if (!isObject(schema)) return schema === false ? 'nothing' : 'any'
+  if (typeof schema.$ref === 'string') return describeRef(schema.$ref, schema, writer)
+  if (Array.isArray(schema.enum)) return spend(describeEnum(schema.enum), writer)
+  if ('const' in schema) return spend(JSON.stringify(schema.const), writer)
+  for (const keyword of ['anyOf', 'oneOf'] as const) {
+    const branches = schema[keyword]
+    if (Array.isArray(branches)) return describeBranches(branches, writer)
+  }
+  if (Array.isArray(schema.allOf)) return describeAll(schema, schema.allOf, writer)
+  return describeTypes(schema, writer)
+}
+
+function describeBranches(branches: readonly unknown[], writer: Writer): string {
+  writer.open.push('')
+  const texts = branches.slice(0, MAX_ENUM).map((branch) => withNote(branch, describe(branch, writer)))
+  writer.open.pop()
+  return union(texts)
+}
+
+function describeTypes(schema: Json, writer: Writer): string {
+  const types = typesOf(schema)
+  if (types.length === 0) return spend('any', writer)
+  return union(types.map((type) => describeType(type, schema, writer)))
+}
+
+function typesOf(schema: Json): string[] {
+  if (typeof schema.type === 'string') return [schema.type]
+  if (Array.isArray(schema.type)) return schema.type.filter((type) => typeof type === 'string')
+  if ('properties' in schema || 'additionalProperties' in schema || 'patternProperties' in schema) return ['object']
+  if ('items' in schema || 'prefixItems' in schema) return ['array']
+  if ('pattern' in schema || 'format' in schema || 'maxLength' in schema || 'minLength' in schema) return ['string']
+  if ('minimum' in schema || 'maximum' in schema || 'multipleOf' in schema) return ['number']
+  return []
+}
+
+function describeType(type: string, schema: Json, writer: Writer): string {
+  if (writer.open.length > MAX_DEPTH) return spend(type, writer)
+  if (type === 'object') return describeObject(schema, writer)
+  if (type === 'array') return describeArray(schema, writer)
+  const limits =
+    type === 'string' ? stringLimits(schema) : type === 'null' || type === 'boolean' ? [] : numberLimits(schema)
+  return spend(limits.length === 0 ? type : `${type} (${limits.join(', ')})`, writer)
+}
+
+function describeObject(schema: Json, writer: Writer): string {
+  const required = new Set(Array.isArray(schema.required) ? schema.required : [])
+  const fields: string[] = []
+  writer.open.push('')
+  for (const [name, field] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
+    if (field === false) continue
+    if (writer.left <= 0) {
+      fields.push('...')
+      break
+    }
+    const key = spend(`${JSON.stringify(name)}${required.has(name) ? '' : '?'}: `, writer)
+    writer.left -= 2
+    fields.push(key + withNote(field, describe(field, writer)))
+  }
+  for (const [pattern, field] of Object.entries(isObject(schema.patternProperties) ? schema.patternProperties : {})) {
+    if (field !== false) fields.push(`/${pattern}/: ${describe(field, writer)}`)
+  }
+  const others = schema.additionalProperties
+  if (isObject(others)) fields.push(`...: ${withNote(others, describe(others, writer))}`)
+  writer.open.pop()
+  // An object of which nothing is known reads better by its name.
+  return fields.length === 0 && others !== false ? spend('object', writer) : `{${fields.join(', ')}}`
+}
+
+function describeArray(schema: Json, writer: Writer): string {
+  writer.open.push('')
+  const list = Array.isArray(schema.prefixItems) ? schema.prefixItems : Array.isArray(schema.items) ? schema.items : []
+  const parts = list.map((item) => withNote(item, describe(item, writer)))
+  const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items
+  if (isObject(rest)) parts.push((parts.length > 0 ? '...' : '') + withNote(rest, describe(rest, writer)))
+  writer.open.pop()
+  const limits = span(schema.minItems, schema.maxItems, ' items')
+  return `[${parts.join(', ') || 'any'}]${limits ? ` (${limits})` : ''}`
+}
+
+function describeEnum(values: readonly unknown[]): string {
+  const shown = values.slice(0, MAX_ENUM).map((value) => JSON.stringify(value))
+  return union(values.length > MAX_ENUM ? [...shown, '...'] : shown)
+}
+
+function describeAll(schema: Json, parts: readonly unknown[], writer: Writer): string {
+  const { allOf: _, ...own } = schema
+  const all = typesOf(own).length > 0 ? [own, ...parts] : parts
+  writer.open.push('')
+  const texts = new Set(all.slice(0, MAX_ENUM).map((part) => describe(part, writer)))
+  writer.open.pop()
+  return [...texts].filter((text) => text !== 'any').join(' & ') || 'any'
+}
+
+function describeRef(ref: string, schema: Json, writer: Writer): string {
+  const name = ref.slice(ref.lastIndexOf('/') + 1)
+  if (writer.open.includes(ref)) return spend(name === '#' || name === '' ? 'the same again' : name, writer)
+  const target = resolve(ref, writer.root)
+  if (target === undefined) return describeTypes(schema, writer)
+  writer.open.push(ref)
+  const text = describe(target, writer)
+  writer.open.pop()
+  return text
+}
+
+function resolve(ref: string, root: Json | boolean): unknown {
+  if (ref === '#') return root
+  if (!ref.startsWith('#/')) return undefined
+  let at: unknown = root
+  for (const part of ref.slice(2).split('/')) {
+    const key = unescapePointer(part)
+    if (Array.isArray(at)) at = at[Number(key)]
+    else if (isObject(at) && Object.hasOwn(at, key)) at = at[key]
+    else return undefined
+  }
+  return at
+}
+
+function unescapePointer(part: string): string {
+  const plain = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain
+  }
+}
+
+function stringLimits(schema: Json): string[] {
+  const limits: string[] = []
+  if (typeof schema.format === 'string') limits.push(schema.format)
+  if (typeof schema.pattern === 'string') limits.push(`/${schema.pattern}/`)
+  const length = span(schema.minLength, schema.maxLength, ' characters')
+  if (length) limits.push(length)
+  return limits
+}
+
+function numberLimits(schema: Json): string[] {
+  const limits: string[] = []
+  const range = span(schema.minimum, schema.maximum, '')
+  if (range) limits.push(range)
+  if (typeof schema.exclusiveMinimum === 'number') limits.push(`more than ${schema.exclusiveMinimum}`)
+  if (typeof schema.exclusiveMaximum === 'number') limits.push(`less than ${schema.exclusiveMaximum}`)
+  if (typeof schema.multipleOf === 'number') limits.push(`a multiple of ${schema.multipleOf}`)
+  return limits
+}
+
+function span(low: unknown, high: unknown, unit: string): string {
+  const from = typeof low === 'number'
+  const to = typeof high === 'number'
+  if (from && to) return low === high ? `${low}${unit}` : `${low} to ${high}${unit}`
+  if (from) return `at least ${low}${unit}`
+  return to ? `at most ${high}${unit}` : ''
+}
+
+function union(texts: readonly string[]): string {
+  return [...new Set(texts)].join('|') || 'nothing'
+}
+
+/** `text - what the field means`; the description of a reference's target stands in for a missing one of its own. */
+function withNote(schema: unknown, text: string): string {
+  const note = isObject(schema) && typeof schema.description === 'string' ? schema.description : ''
+  const line = note.replace(/\s+/g, ' ').trim()
+  if (line === '') return text
+  return `${text} - ${line.length > MAX_DESCRIPTION ? `${line.slice(0, MAX_DESCRIPTION).trimEnd()}...` : line}`
+}
+
+function spend(text: string, writer: Writer): string {
+  writer.left -= text.length
+  return text
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
