@@ -1,0 +1,74 @@
+/**
+ * Compiles the CPU device's kernels from AssemblyScript and writes them as a module, `kernels.generated.ts`: text, so
+ * that every bundler and runtime carries them along, and never older than its sources, because it is not in git.
+ * `npm run build:kernels`; `prepare` and `pretest` run it too. It takes two seconds, and none when nothing changed.
+ */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import asc from 'assemblyscript/asc'
+
+const folder = fileURLToPath(new URL('../src/engines/webgpu/device/cpu/', import.meta.url))
+const sources = `${folder}assembly/`
+const output = `${folder}kernels.generated.ts`
+
+const FLAGS = [
+  ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--noAssert', '--runtime', 'stub'],
+  ...['--enable', 'simd', '--enable', 'threads', '--importMemory', '--sharedMemory', '--noExportMemory'],
+  ...['--initialMemory', '1', '--maximumMemory', '65536', '--zeroFilledMemory', '--disableWarning', '112'],
+]
+
+/** One build. `relaxed` may use the relaxed SIMD instructions, which multiply bytes four at a time. */
+export async function compileKernels(relaxed: boolean): Promise<Uint8Array> {
+  let binary: Uint8Array | undefined
+  const extra = relaxed ? ['--enable', 'relaxed-simd'] : []
+  const { error, stderr } = await asc.main(['index.ts', '--outFile', 'kernels.wasm', ...FLAGS, ...extra], {
+    readFile: (name, base) => {
+      const path = `${base === '.' ? '' : `${base}/`}${name}`
+      return existsSync(sources + path) ? readFileSync(sources + path, 'utf8') : null
+    },
+    writeFile: (_name, contents) => {
+      binary = contents as Uint8Array
+    },
+    listFiles: () => [],
+  })
+  if (error || !binary) throw new Error(`The kernels do not compile: ${error?.message ?? ''}\n${stderr.toString()}`)
+  return binary
+}
+
+/**
+ * Where the imported memory's flags stand. Set, the module takes shared memory; `wasm.ts` clears the bit for hosts
+ * without it, so that one build serves both.
+ */
+export function sharedFlagOffset(binary: Uint8Array): number {
+  const name = new TextEncoder().encode('\x03env\x06memory\x02\x03')
+  const at = binary.findIndex((_, i) => name.every((byte, j) => binary[i + j] === byte))
+  if (at < 0) throw new Error('The kernels do not import a shared memory as env.memory.')
+  return at + name.length - 1
+}
+
+function isFresh(): boolean {
+  if (!existsSync(output)) return false
+  const built = statSync(output).mtimeMs
+  const files = [...readdirSync(sources).map((name) => sources + name), fileURLToPath(import.meta.url)]
+  return files.every((file) => statSync(file).mtimeMs < built)
+}
+
+function literal(name: string, binary: Uint8Array): string {
+  return `export const ${name} =\n  '${Buffer.from(binary).toString('base64')}'\n`
+}
+
+async function main(): Promise<void> {
+  if (isFresh()) return
+  const simd = await compileKernels(false)
+  const relaxed = await compileKernels(true)
+  const text = [
+    '/** Written by scripts/build-kernels.ts from assembly/. */\n',
+    literal('SIMD', simd),
+    literal('RELAXED', relaxed),
+    `export const SHARED_FLAG = { simd: ${sharedFlagOffset(simd)}, relaxed: ${sharedFlagOffset(relaxed)} }\n`,
+  ]
+  writeFileSync(output, text.join(''))
+  process.stdout.write(`kernels: simd ${simd.length} bytes, relaxed simd ${relaxed.length} bytes\n`)
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()

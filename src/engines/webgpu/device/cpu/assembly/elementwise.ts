@@ -1,0 +1,95 @@
+/** What happens between the matrix products, row by row. */
+import { exp4 } from './exp'
+
+function sum4(v: v128): f32 {
+  return f32x4.extract_lane(v, 0) + f32x4.extract_lane(v, 1) + (f32x4.extract_lane(v, 2) + f32x4.extract_lane(v, 3))
+}
+
+/** out[r] = x[r] / rms(x[r]) * weight, for rows of `k` values that may lie `stride` bytes apart. */
+export function rmsnorm(
+  x: usize,
+  xStride: usize,
+  weight: usize,
+  out: usize,
+  outStride: usize,
+  from: i32,
+  to: i32,
+  k: i32,
+  eps: f32,
+): void {
+  const bytes = (<usize>k) << 2
+  const whole = bytes & ~15
+  for (let row = from; row < to; row++) {
+    const p = x + <usize>row * xStride
+    const o = out + <usize>row * outStride
+    let sums = f32x4.splat(0)
+    let i: usize = 0
+    for (; i < whole; i += 16) {
+      const v = v128.load(p + i)
+      sums = f32x4.add(sums, f32x4.mul(v, v))
+    }
+    let sum = sum4(sums)
+    for (; i < bytes; i += 4) sum += load<f32>(p + i) * load<f32>(p + i)
+    const factor: f32 = 1 / sqrt<f32>(sum / <f32>k + eps)
+    const factors = f32x4.splat(factor)
+    for (i = 0; i < whole; i += 16) {
+      v128.store(o + i, f32x4.mul(f32x4.mul(v128.load(p + i), factors), v128.load(weight + i)))
+    }
+    for (; i < bytes; i += 4) store<f32>(o + i, load<f32>(p + i) * factor * load<f32>(weight + i))
+  }
+}
+
+function silu4(gate: v128): v128 {
+  return f32x4.div(gate, f32x4.add(f32x4.splat(1), exp4(f32x4.neg(gate))))
+}
+
+/** out[r][i] = silu(x[r][i]) * x[r][k + i] */
+export function siluMul(x: usize, out: usize, from: i32, to: i32, k: i32): void {
+  const bytes = (<usize>k) << 2
+  const whole = bytes & ~15
+  for (let row = <usize>from; row < <usize>to; row++) {
+    const gate = x + row * bytes * 2
+    const up = gate + bytes
+    const o = out + row * bytes
+    let i: usize = 0
+    for (; i < whole; i += 16) v128.store(o + i, f32x4.mul(silu4(v128.load(gate + i)), v128.load(up + i)))
+    for (; i < bytes; i += 4) {
+      store<f32>(o + i, f32x4.extract_lane(silu4(f32x4.splat(load<f32>(gate + i))), 0) * load<f32>(up + i))
+    }
+  }
+}
+
+/** x[r] += bias */
+export function addBias(x: usize, bias: usize, from: i32, to: i32, k: i32): void {
+  const bytes = (<usize>k) << 2
+  const whole = bytes & ~15
+  for (let row = <usize>from; row < <usize>to; row++) {
+    const p = x + row * bytes
+    let i: usize = 0
+    for (; i < whole; i += 16) v128.store(p + i, f32x4.add(v128.load(p + i), v128.load(bias + i)))
+    for (; i < bytes; i += 4) store<f32>(p + i, load<f32>(p + i) + load<f32>(bias + i))
+  }
+}
+
+/** Turns the pairs (i, i + d / 2) of one head by the angles of one position: `table` holds cosines, then sines. */
+export function ropeHead(x: usize, out: usize, table: usize, d: i32): void {
+  const half = (<usize>(d >> 1)) << 2
+  const whole = half & ~15
+  let i: usize = 0
+  for (; i < whole; i += 16) {
+    const a = v128.load(x + i)
+    const b = v128.load(x + half + i)
+    const c = v128.load(table + i)
+    const s = v128.load(table + half + i)
+    v128.store(out + i, f32x4.sub(f32x4.mul(a, c), f32x4.mul(b, s)))
+    v128.store(out + half + i, f32x4.add(f32x4.mul(b, c), f32x4.mul(a, s)))
+  }
+  for (; i < half; i += 4) {
+    const a = load<f32>(x + i)
+    const b = load<f32>(x + half + i)
+    const c = load<f32>(table + i)
+    const s = load<f32>(table + half + i)
+    store<f32>(out + i, a * c - b * s)
+    store<f32>(out + half + i, b * c + a * s)
+  }
+}

@@ -1,0 +1,8 @@
+export { attendHead } from './attention'
+export { addBias, rmsnorm, ropeHead, siluMul } from './elementwise'
+export { matmulQ4Exact, rowF16, rowF32, rowQ4 } from './embed'
+export { matmulF16x1, matmulF16x4, matmulF32x1, matmulF32x4 } from './matmul-dense'
+export { matmulQ4x1, matmulQ4x4 } from './matmul-q4'
+export { attend, embed, matmul, place } from './operations'
+export { packDense, packQ4, quantize, scaleUp } from './prepare'
+export { dismiss, run, serve } from './team'

@@ -1,0 +1,17 @@
+/** Byte layouts that the kernels share. `layout.ts` beside `cpu.ts` states the same numbers for the TypeScript side. */
+
+/** Weights of one scale. */
+export const BLOCK: i32 = 32
+/** Rows of a 4-bit matrix that are stored, and multiplied, together. */
+export const GROUP: i32 = 8
+/** 4-bit weights, 8 rows by 32 columns: eight f32 scales, then four steps of 8 columns, two vectors of 4 rows each. */
+export const Q4_BLOCK_BYTES: usize = 160
+export const Q4_SCALES_BYTES: usize = 32
+export const Q4_STEP_BYTES: usize = 32
+/** Quantised activations, 32 columns: f32 scale, i32 zero point correction, 8 bytes of padding, then the values. */
+export const X_HEADER_BYTES: usize = 16
+/** Eight activations: as bytes where the machine multiplies bytes, else as 16-bit integers. */
+export const X_STEP_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? 8 : 16
+export const X_BLOCK_BYTES: usize = X_HEADER_BYTES + 4 * X_STEP_BYTES
+/** MLC stores 4-bit weights as value / scale + 7. */
+export const Q4_ZERO: i32 = 7

@@ -1,0 +1,128 @@
+/**
+ * y[t][n] (+)= sum over k of w[n][k] * x[t][k], w in f32 or f16, interleaved by eight rows. One sum per row, in the
+ * order of k: the same whatever the number of tokens and threads.
+ */
+
+import { widenHigh, widenLow } from './half'
+import { GROUP } from './layout'
+import { putRows } from './rows'
+
+function low<T>(p: usize): v128 {
+  return sizeof<T>() === 2 ? widenLow(v128.load(p)) : v128.load(p)
+}
+
+function high<T>(p: usize): v128 {
+  return sizeof<T>() === 2 ? widenHigh(v128.load(p)) : v128.load(p, 16)
+}
+
+/** Back from where widened halves times scaled activations live: 2^100 * 2^-112. */
+function settle<T>(sum: v128): v128 {
+  return sizeof<T>() === 2 ? f32x4.mul(sum, f32x4.splat(4096)) : sum
+}
+
+function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
+  const step = <usize>GROUP * sizeof<T>()
+  let p = w + <usize>(from * k) * step
+  const end = x + ((<usize>k) << 2)
+  for (let g = from; g < to; g++) {
+    let s0 = f32x4.splat(0)
+    let s1 = s0
+    for (let xp = x; xp < end; xp += 4) {
+      const e = v128.load_splat<f32>(xp)
+      s0 = f32x4.add(s0, f32x4.mul(low<T>(p), e))
+      s1 = f32x4.add(s1, f32x4.mul(high<T>(p), e))
+      p += step
+    }
+    const row = g * GROUP
+    const out = y + ((<usize>row) << 2)
+    putRows(out, settle<T>(s0), n - row, add)
+    putRows(out + 16, settle<T>(s1), n - row - 4, add)
+  }
+}
+
+function dense4<T>(w: usize, x: usize, y: usize, yStride: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
+  const step = <usize>GROUP * sizeof<T>()
+  const stride = (<usize>k) << 2
+  const stride2 = stride * 2
+  const stride3 = stride * 3
+  const end = x + stride
+  let p = w + <usize>(from * k) * step
+  for (let g = from; g < to; g++) {
+    let a0 = f32x4.splat(0)
+    let a1 = a0
+    let b0 = a0
+    let b1 = a0
+    let c0 = a0
+    let c1 = a0
+    let d0 = a0
+    let d1 = a0
+    for (let xp = x; xp < end; xp += 4) {
+      const w0 = low<T>(p)
+      const w1 = high<T>(p)
+      let e = v128.load_splat<f32>(xp)
+      a0 = f32x4.add(a0, f32x4.mul(w0, e))
+      a1 = f32x4.add(a1, f32x4.mul(w1, e))
+      e = v128.load_splat<f32>(xp + stride)
+      b0 = f32x4.add(b0, f32x4.mul(w0, e))
+      b1 = f32x4.add(b1, f32x4.mul(w1, e))
+      e = v128.load_splat<f32>(xp + stride2)
+      c0 = f32x4.add(c0, f32x4.mul(w0, e))
+      c1 = f32x4.add(c1, f32x4.mul(w1, e))
+      e = v128.load_splat<f32>(xp + stride3)
+      d0 = f32x4.add(d0, f32x4.mul(w0, e))
+      d1 = f32x4.add(d1, f32x4.mul(w1, e))
+      p += step
+    }
+    const row = g * GROUP
+    let out = y + ((<usize>row) << 2)
+    putRows(out, settle<T>(a0), n - row, add)
+    putRows(out + 16, settle<T>(a1), n - row - 4, add)
+    out += yStride
+    putRows(out, settle<T>(b0), n - row, add)
+    putRows(out + 16, settle<T>(b1), n - row - 4, add)
+    out += yStride
+    putRows(out, settle<T>(c0), n - row, add)
+    putRows(out + 16, settle<T>(c1), n - row - 4, add)
+    out += yStride
+    putRows(out, settle<T>(d0), n - row, add)
+    putRows(out + 16, settle<T>(d1), n - row - 4, add)
+  }
+}
+
+export function matmulF32x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
+  dense1<f32>(w, x, y, from, to, n, k, add)
+}
+
+/** Four tokens, `k` values apart in `x` and `yStride` bytes in `y`. */
+export function matmulF32x4(
+  w: usize,
+  x: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  k: i32,
+  add: bool,
+): void {
+  dense4<f32>(w, x, y, yStride, from, to, n, k, add)
+}
+
+/** `x` comes from `scaleUp`. */
+export function matmulF16x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
+  dense1<u16>(w, x, y, from, to, n, k, add)
+}
+
+export function matmulF16x4(
+  w: usize,
+  x: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  k: i32,
+  add: bool,
+): void {
+  dense4<u16>(w, x, y, yStride, from, to, n, k, add)
+}

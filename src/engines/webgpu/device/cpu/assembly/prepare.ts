@@ -1,0 +1,105 @@
+/** Brings weights and activations into the form that the matrix kernels read. Weights: once, at upload. */
+
+import { f16ToF32 } from './half'
+import {
+  BLOCK,
+  GROUP,
+  Q4_BLOCK_BYTES,
+  Q4_SCALES_BYTES,
+  Q4_STEP_BYTES,
+  Q4_ZERO,
+  X_BLOCK_BYTES,
+  X_HEADER_BYTES,
+  X_STEP_BYTES,
+} from './layout'
+
+/** Eight nibbles, low first, to four bytes that hold nibble t low and nibble t + 4 high. */
+function pairNibbles(word: u32): u32 {
+  let low = word & 0xffff
+  let high = word >>> 16
+  low = (low | (low << 8)) & 0x00ff00ff
+  low = (low | (low << 4)) & 0x0f0f0f0f
+  high = (high | (high << 8)) & 0x00ff00ff
+  high = (high | (high << 4)) & 0x0f0f0f0f
+  return low | (high << 4)
+}
+
+/**
+ * Rows `from` to `to` of an MLC 4-bit matrix (`codes` [n][k / 8], `scales` [n][k / 32], f16 or f32) into `w`, whose
+ * first row is row 0. `codes` and `scales` start at row `from`. `w` must be zero before: rows past n stay zero.
+ */
+export function packQ4(codes: usize, scales: usize, halfScales: bool, w: usize, from: i32, to: i32, blocks: i32): void {
+  for (let row = from; row < to; row++) {
+    const lane = <usize>(row % GROUP)
+    let p = w + <usize>((row / GROUP) * blocks) * Q4_BLOCK_BYTES
+    for (let b = 0; b < blocks; b++) {
+      store<f32>(p + (lane << 2), halfScales ? f16ToF32(load<u16>(scales)) : load<f32>(scales))
+      scales += halfScales ? 2 : 4
+      for (let step: usize = 0; step < 4; step++) {
+        store<u32>(p + Q4_SCALES_BYTES + step * Q4_STEP_BYTES + (lane << 2), pairNibbles(load<u32>(codes)))
+        codes += 4
+      }
+      p += Q4_BLOCK_BYTES
+    }
+  }
+}
+
+/** Rows of a dense matrix, `size` bytes an element, interleaved by eight: [n / 8][k][8]. */
+export function packDense(source: usize, size: i32, w: usize, from: i32, to: i32, k: i32): void {
+  for (let row = from; row < to; row++) {
+    let p = w + <usize>(((row / GROUP) * k * GROUP + (row % GROUP)) * size)
+    for (let i = 0; i < k; i++) {
+      if (size === 2) store<u16>(p, load<u16>(source))
+      else store<u32>(p, load<u32>(source))
+      source += size
+      p += GROUP * size
+    }
+  }
+}
+
+/** Rounds rows of `x` [rows][k] to 8 bits per block of 32, with what the kernels need to undo the weights' zero point. */
+export function quantize(x: usize, out: usize, from: i32, to: i32, blocks: i32): void {
+  let p = x + <usize>(from * blocks * BLOCK) * 4
+  let o = out + <usize>(from * blocks) * X_BLOCK_BYTES
+  for (let i = from * blocks; i < to * blocks; i++) {
+    quantizeBlock(p, o)
+    p += BLOCK * 4
+    o += X_BLOCK_BYTES
+  }
+}
+
+function quantizeBlock(p: usize, o: usize): void {
+  let most = f32x4.abs(v128.load(p))
+  for (let i: usize = 16; i < 128; i += 16) most = f32x4.max(most, f32x4.abs(v128.load(p + i)))
+  most = f32x4.max(most, v128.shuffle<i32>(most, most, 2, 3, 0, 1))
+  most = f32x4.max(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
+  const peak = f32x4.extract_lane(most, 0)
+  store<f32>(o, peak / 127)
+  // 1e-38: below it 127 / peak is not a number any more, and such a block is as good as zero.
+  const inverse = f32x4.splat(peak > 1e-35 ? 127 / peak : 0)
+  let sum = i32x4.splat(0)
+  let to = o + X_HEADER_BYTES
+  for (let step = 0; step < 4; step++) {
+    const a = i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(p), inverse)))
+    const b = i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(p, 16), inverse)))
+    sum = i32x4.add(sum, i32x4.add(a, b))
+    const both = i16x8.narrow_i32x4_s(a, b)
+    // The 16-bit kernel takes nibbles 0 and 2, 4 and 6, 1 and 3, 5 and 7 of eight at a time.
+    if (ASC_FEATURE_RELAXED_SIMD) v128.store64_lane(to, i8x16.narrow_i16x8_s(both, both), 0)
+    else v128.store(to, v128.shuffle<i16>(both, both, 0, 2, 4, 6, 1, 3, 5, 7))
+    p += 32
+    to += X_STEP_BYTES
+  }
+  sum = i32x4.add(sum, v128.shuffle<i32>(sum, sum, 2, 3, 0, 1))
+  sum = i32x4.add(sum, v128.shuffle<i32>(sum, sum, 1, 0, 3, 2))
+  store<i32>(o, -Q4_ZERO * i32x4.extract_lane(sum, 0), 4)
+}
+
+/** Rows of `x`, times 2^100: the f16 kernel widens weights without rescaling them, and so works 2^-112 too low. */
+export function scaleUp(x: usize, out: usize, from: i32, to: i32, k: i32): void {
+  const up = f32x4.splat(reinterpret<f32>((127 + 100) << 23))
+  let i = <usize>(from * k) * 4
+  const end = <usize>(to * k) * 4
+  for (; i + 16 <= end; i += 16) v128.store(out + i, f32x4.mul(v128.load(x + i), up))
+  for (; i < end; i += 4) store<f32>(out + i, load<f32>(x + i) * f32x4.extract_lane(up, 0))
+}

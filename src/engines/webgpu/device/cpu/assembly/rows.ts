@@ -1,0 +1,13 @@
+/** Four results; only the first `rows` of them where the matrix ends here. */
+export function putRows(y: usize, value: v128, rows: i32, add: bool): void {
+  if (rows >= 4) {
+    v128.store(y, add ? f32x4.add(v128.load(y), value) : value)
+    return
+  }
+  for (let row = 0; row < rows; row++) {
+    const one = f32x4.extract_lane(value, 0)
+    store<f32>(y, add ? load<f32>(y) + one : one)
+    y += 4
+    value = v128.shuffle<i32>(value, value, 1, 2, 3, 0)
+  }
+}

@@ -1,0 +1,89 @@
+/** Memory with the kernels in it, and seeded numbers to fill it with. */
+import { setFlagsFromString } from 'node:v8'
+import { activationBlockBytes, bestVariant, compileKernels, instantiate, type KernelVariant } from './wasm.js'
+
+type Kernel = (...args: (number | boolean)[]) => void
+
+export interface Bench {
+  readonly variant: KernelVariant
+  readonly call: Record<string, Kernel>
+  readonly activationBlock: number
+  /** Room for `bytes`, zeroed. */
+  room(bytes: number): number
+  put(values: Float32Array | Uint32Array | Uint16Array | Int32Array): number
+  floats(at: number, count: number): Float32Array
+}
+
+// Node 20 has relaxed SIMD behind a flag; both builds are tested there too.
+setFlagsFromString('--experimental-wasm-relaxed-simd')
+
+/** Every build that this host runs. */
+export const variants: KernelVariant[] = bestVariant() === 'relaxed' ? ['simd', 'relaxed'] : ['simd']
+
+export async function bench(variant: KernelVariant, mebibytes = 16): Promise<Bench> {
+  const memory = new WebAssembly.Memory({ initial: mebibytes * 16, maximum: mebibytes * 16 })
+  const call = await instantiate<Record<string, Kernel>>(await compileKernels(variant, false), memory)
+  let top = 1024
+  const room = (bytes: number): number => {
+    const at = top
+    top += (bytes + 63) & ~63
+    if (top > memory.buffer.byteLength) throw new Error('The test needs more memory.')
+    return at
+  }
+  return {
+    variant,
+    call,
+    activationBlock: activationBlockBytes(variant),
+    room,
+    put(values) {
+      const at = room(values.byteLength)
+      new Uint8Array(memory.buffer).set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at)
+      return at
+    },
+    floats: (at, count) => new Float32Array(memory.buffer, at, count).slice(),
+  }
+}
+
+/** A seeded source of numbers (mulberry32). */
+export function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+export function floats(count: number, seed: number, spread = 1): Float32Array {
+  const next = random(seed)
+  return Float32Array.from({ length: count }, () => (next() * 2 - 1) * spread)
+}
+
+/** A 4-bit matrix as MLC stores it, with its values written out. */
+export function matrixQ4(n: number, k: number, seed: number) {
+  const next = random(seed)
+  const codes = Uint32Array.from({ length: (n * k) / 8 }, () => (next() * 4294967296) >>> 0)
+  const scales = Float32Array.from({ length: (n * k) / 32 }, () => next() * 0.1 + 0.001)
+  const values = Float64Array.from({ length: n * k }, (_, i) => {
+    const code = (codes[i >> 3]! >>> ((i & 7) * 4)) & 15
+    return (code - 7) * scales[i >> 5]!
+  })
+  return { codes, scales, values }
+}
+
+/** f32 to the nearest f16, as its bits. Normal numbers and zero only. */
+export function toHalf(value: number): number {
+  const f = new Float32Array([value])
+  const bits = new Uint32Array(f.buffer)[0]!
+  const sign = (bits >>> 16) & 0x8000
+  const rounded = (bits & 0x7fffffff) + 0xfff + ((bits >>> 13) & 1)
+  return rounded < 0x38800000 ? sign : sign | ((rounded - 0x38000000) >>> 13)
+}
+
+export function fromHalf(half: number): number {
+  const sign = half & 0x8000 ? -1 : 1
+  const exponent = (half >>> 10) & 31
+  const mantissa = half & 1023
+  return sign * (exponent ? 2 ** (exponent - 15) * (1 + mantissa / 1024) : 2 ** -24 * mantissa)
+}

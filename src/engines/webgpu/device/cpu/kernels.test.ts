@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import { bench, floats, fromHalf, matrixQ4, random, toHalf, variants } from './kernels.test-helper.js'
+
+/** Rounding of one f32 operation. */
+const ULP = 2 ** -24
+
+/** An f32 sum of `terms` terms is off by at most so much of the sum of their magnitudes. */
+const sumBound = (terms: number) => (terms + 4) * ULP
+
+function product(w: ArrayLike<number>, x: ArrayLike<number>, n: number, k: number, t: number) {
+  const exact = new Float64Array(n)
+  const magnitude = new Float64Array(n)
+  for (let row = 0; row < n; row++) {
+    for (let i = 0; i < k; i++) {
+      const term = w[row * k + i]! * x[t * k + i]!
+      exact[row]! += term
+      magnitude[row]! += Math.abs(term)
+    }
+  }
+  return { exact, magnitude }
+}
+
+function expectWithin(actual: Float32Array, exact: Float64Array, bound: (i: number) => number) {
+  for (let i = 0; i < exact.length; i++) {
+    const off = Math.abs(actual[i]! - exact[i]!)
+    if (!(off <= bound(i)))
+      expect.fail(`element ${i}: ${actual[i]} instead of ${exact[i]}, off by ${off} > ${bound(i)}`)
+  }
+}
+
+describe.each(variants)('4-bit matrices (%s)', (variant) => {
+  it.each([
+    [1, 32, 1],
+    [3, 64, 4],
+    [8, 96, 5],
+    [13, 288, 9],
+    [21, 32, 2],
+    [64, 1536, 4],
+  ])('multiply %i x %i with %i tokens within the rounding of activations', async (n, k, tokens) => {
+    const { call, room, put, floats: read, activationBlock } = await bench(variant)
+    const { codes, scales, values } = matrixQ4(n, k, n * k)
+    const x = floats(tokens * k, 7, 3)
+    const blocks = k / 32
+    const groups = Math.ceil(n / 8)
+    const w = room(groups * blocks * 160)
+    call.packQ4!(put(codes), put(scales), false, w, 0, n, blocks)
+    const prepared = room(tokens * blocks * activationBlock)
+    call.quantize!(put(x), prepared, 0, tokens, blocks)
+    const y = room(tokens * n * 4)
+    const args = put(Int32Array.of(2, w, prepared, y, n, k, tokens, n, 0, 0))
+    call.matmul!(args, 0, groups)
+    for (let t = 0; t < tokens; t++) {
+      const { exact, magnitude } = product(values, x, n, k, t)
+      // Rounding an activation moves it by at most 1/254 of the largest of its block.
+      const slack = new Float64Array(n)
+      for (let b = 0; b < blocks; b++) {
+        const peak = Math.max(...x.subarray(t * k + b * 32, t * k + b * 32 + 32).map(Math.abs))
+        for (let row = 0; row < n; row++) {
+          for (let i = 0; i < 32; i++) slack[row]! += (Math.abs(values[row * k + b * 32 + i]!) * peak) / 254
+        }
+      }
+      expectWithin(read(y + t * n * 4, n), exact, (i) => slack[i]! * 1.0001 + magnitude[i]! * sumBound(blocks + 4))
+    }
+  })
+
+  it('multiply exactly where activations are whole numbers up to 127', async () => {
+    const { call, room, put, floats: read, activationBlock } = await bench(variant)
+    const [n, k] = [11, 64]
+    const next = random(5)
+    const codes = matrixQ4(n, k, 3).codes
+    const x = Float32Array.from({ length: k }, (_, i) => (i % 32 === 0 ? 127 : Math.round(next() * 254 - 127)))
+    const w = room(2 * 2 * 160)
+    call.packQ4!(put(codes), put(new Float32Array(n * 2).fill(1)), false, w, 0, n, 2)
+    const prepared = room(2 * activationBlock)
+    call.quantize!(put(x), prepared, 0, 1, 2)
+    const y = room(n * 4)
+    call.matmulQ4x1!(w, prepared, y, 0, 2, n, 2, false)
+    const values = Float64Array.from({ length: n * k }, (_, i) => ((codes[i >> 3]! >>> ((i & 7) * 4)) & 15) - 7)
+    expect([...read(y, n)]).toEqual([...product(values, x, n, k, 0).exact])
+  })
+
+  it('give the same sums for one token and for several', async () => {
+    const { call, room, put, floats: read, activationBlock } = await bench(variant)
+    const [n, k, tokens, blocks] = [37, 160, 4, 5]
+    const { codes, scales } = matrixQ4(n, k, 1)
+    const w = room(5 * blocks * 160)
+    call.packQ4!(put(codes), put(scales), false, w, 0, n, blocks)
+    const prepared = room(tokens * blocks * activationBlock)
+    call.quantize!(put(floats(tokens * k, 2)), prepared, 0, tokens, blocks)
+    const together = room(tokens * n * 4)
+    const alone = room(n * 4)
+    call.matmulQ4x4!(w, prepared, blocks * activationBlock, together, n * 4, 0, 5, n, blocks, false)
+    for (let t = 0; t < tokens; t++) {
+      call.matmulQ4x1!(w, prepared + t * blocks * activationBlock, alone, 0, 5, n, blocks, false)
+      expect(read(together + t * n * 4, n)).toEqual(read(alone, n))
+    }
+  })
+
+  it('come back unchanged as rows, also from f16 scales', async () => {
+    const { call, room, put, floats: read } = await bench(variant)
+    const [n, k] = [10, 96]
+    const { codes, scales } = matrixQ4(n, k, 9)
+    const halves = Uint16Array.from(scales, toHalf)
+    const w = room(2 * 3 * 160)
+    call.packQ4!(put(codes), put(halves), true, w, 0, n, 3)
+    const out = room(k * 4)
+    for (let row = 0; row < n; row++) {
+      call.rowQ4!(w, row, out, 3)
+      const values = Array.from({ length: k }, (_, i) => {
+        const at = row * k + i
+        return Math.fround((((codes[at >> 3]! >>> ((at & 7) * 4)) & 15) - 7) * fromHalf(halves[at >> 5]!))
+      })
+      expect([...read(out, k)].map((v) => v + 0)).toEqual(values.map((v) => v + 0))
+    }
+  })
+})
+
+describe.each(variants)('dense matrices (%s)', (variant) => {
+  it.each([
+    ['f32', 5, 7, 1],
+    ['f32', 24, 48, 5],
+    ['f32', 9, 129, 4],
+    ['f16', 5, 7, 1],
+    ['f16', 24, 48, 5],
+    ['f16', 9, 129, 4],
+  ])('multiply %s %i x %i with %i tokens, bias and addition', async (type, n, k, tokens) => {
+    const { call, room, put, floats: read } = await bench(variant)
+    const half = type === 'f16'
+    const source = floats(n * k, n + k)
+    const bits = Uint16Array.from(source, toHalf)
+    const values = half ? Float64Array.from(bits, fromHalf) : source
+    const x = floats(tokens * k, 3, 5)
+    const bias = floats(n, 4)
+    const before = floats(tokens * n, 6)
+    const groups = Math.ceil(n / 8)
+    const w = room(groups * 8 * k * (half ? 2 : 4))
+    call.packDense!(put(half ? bits : source), half ? 2 : 4, w, 0, n, k)
+    const xs = put(x)
+    const prepared = half ? room(tokens * k * 4) : xs
+    if (half) call.scaleUp!(xs, prepared, 0, tokens, k)
+    const y = put(before)
+    call.matmul!(put(Int32Array.of(half ? 1 : 0, w, prepared, y, n, k, tokens, n, 1, put(bias))), 0, groups)
+    for (let t = 0; t < tokens; t++) {
+      const { exact, magnitude } = product(values, x, n, k, t)
+      const expected = exact.map((value, i) => value + bias[i]! + before[t * n + i]!)
+      expectWithin(read(y + t * n * 4, n), expected, (i) => (magnitude[i]! + 3) * sumBound(k))
+    }
+    const row = room(k * 4)
+    call[half ? 'rowF16' : 'rowF32']!(w, n - 1, row, k)
+    expect([...read(row, k)]).toEqual([...values.slice((n - 1) * k)])
+  })
+})
