@@ -1,0 +1,293 @@
+/** Numbers without their sign, read character by character between two bounds. */
+
+import type { Decimal } from './decimal.js'
+import type { Step } from './step.js'
+
+/** No double needs more significant digits, and a text of more would not come back the same. */
+const SIGNIFICANT = 17
+/** Below this many digits every decimal is a double of its own, so that a multiple stays a multiple once parsed. */
+const SIGNIFICANT_MULTIPLES = 15
+/** From 1e21 on numbers are written with an exponent. */
+const WHOLE_DIGITS = 21
+/** As below 1e-6. */
+const LEADING_ZEROS = 6
+const LEAST_EXPONENT = -323
+const GREATEST_EXPONENT = 308
+
+const FEW_REMAINDERS = 1024
+
+/** -1, 0 or 1: what has been read so far is below, equal to or above the bound's digits. */
+type Order = number
+
+export type Place =
+  | { readonly phase: 'start' }
+  | {
+      readonly phase: 'whole'
+      /** Digits read; 0 for a lone zero. */
+      readonly digits: number
+      readonly low: Order
+      readonly high: Order
+      readonly rest: number
+    }
+  | {
+      readonly phase: 'fraction'
+      /** Digits read after the point, as far as anything depends on it. */
+      readonly digits: number
+      /** Digits that may still come. */
+      readonly left: number
+      readonly nonZero: boolean
+      readonly low: Order
+      readonly high: Order
+      /** The same comparisons with the first digit under the bound's first, for an exponent; `single` if it may come. */
+      readonly single: boolean
+      readonly lowScaled: Order
+      readonly highScaled: Order
+      /** Digits read in all, as far as the scaled comparisons need them. */
+      readonly total: number
+      readonly rest: number
+      readonly fresh: boolean
+    }
+  | { readonly phase: 'exponent'; readonly from: number; readonly to: number }
+  | { readonly phase: 'end' }
+  | { readonly phase: 'power'; readonly from: number; readonly to: number; readonly read: number }
+
+export class Magnitudes {
+  readonly first: Place = { phase: 'start' }
+  private readonly low: Decimal | undefined
+  private readonly high: Decimal | undefined
+  private readonly zero: boolean
+  private readonly step: Step
+  private readonly significant: number
+  private readonly wholeDigits: number
+  private readonly lowScales: boolean
+  private readonly highScales: boolean
+  private readonly exponents: boolean
+
+  /** `high` absent: zero at most. */
+  constructor(low: Decimal | undefined, high: Decimal | undefined, zero: boolean, step: Step) {
+    this.low = low
+    this.high = high
+    this.zero = zero
+    this.step = step
+    this.significant = step.modulus === 1 && step.scale === 0 ? SIGNIFICANT : SIGNIFICANT_MULTIPLES
+    // With many remainders to tell apart, each digit needs them all anew.
+    this.wholeDigits = step.moduli[0]! > FEW_REMAINDERS ? 9 : WHOLE_DIGITS
+    this.lowScales = low !== undefined && isScaled(low)
+    this.highScales = high !== undefined && isScaled(high)
+    const [least, most] = this.powers()
+    this.exponents = least <= most
+  }
+
+  read(at: Place, symbol: string): Place | undefined {
+    const digit = symbol >= '0' && symbol <= '9' ? symbol.charCodeAt(0) - 0x30 : -1
+    switch (at.phase) {
+      case 'start':
+        if (digit === -1) return undefined
+        return this.whole({ phase: 'whole', digits: 0, low: 0, high: 0, rest: 0 }, digit)
+      case 'whole':
+        if (digit !== -1) return at.digits === 0 ? undefined : this.whole(at, digit)
+        if (symbol === '.')
+          return this.step.integer && (at.digits !== 1 || !this.exponents) ? undefined : this.point(at)
+        return symbol === 'e' && at.digits === 1 ? this.exponent(this.point(at)) : undefined
+      case 'fraction':
+        if (digit !== -1) return this.fraction(at, digit)
+        return symbol === 'e' && !at.fresh ? this.exponent(at) : undefined
+      case 'exponent':
+        if (symbol === '+') return powers(Math.max(WHOLE_DIGITS, at.from), at.to)
+        return symbol === '-' ? powers(Math.max(LEADING_ZEROS + 1, -at.to), -at.from) : undefined
+      case 'power':
+        return digit === -1 ? undefined : power(at, digit)
+      case 'end':
+        return undefined
+    }
+  }
+
+  accepts(at: Place): boolean {
+    switch (at.phase) {
+      case 'whole': {
+        const end = this.point(at)
+        return end !== undefined && this.within(end)
+      }
+      case 'fraction':
+        return !at.fresh && !this.step.integer && this.within(at)
+      case 'end':
+        return true
+      case 'power':
+        return at.read >= at.from && at.read <= at.to
+      default:
+        return false
+    }
+  }
+
+  private within(at: Place & { phase: 'fraction' }): boolean {
+    if (!this.divides(at.rest, at.digits)) return false
+    if (!at.nonZero) return this.zero
+    if (this.low !== undefined && final(this.low, at.low, this.low.point + at.digits) < 0) return false
+    return this.high !== undefined && at.high <= 0
+  }
+
+  /** A number of its own for each place that is told apart. */
+  key(at: Place): number {
+    switch (at.phase) {
+      case 'start':
+        return 0
+      case 'end':
+        return 1
+      case 'exponent':
+        return 2 + 5 * ((at.from + 400) * 800 + at.to + 400)
+      case 'power':
+        return 3 + 5 * ((at.from * 400 + at.to) * 400 + at.read)
+      case 'whole':
+        return 4 + 5 * (((at.digits * 3 + at.low + 1) * 3 + at.high + 1) * this.step.modulus + at.rest)
+      case 'fraction': {
+        const orders = ((at.low * 3 + at.high) * 3 + at.lowScaled) * 3 + at.highScaled + 40
+        const flags = (at.nonZero ? 1 : 0) + (at.single ? 2 : 0) + (at.fresh ? 4 : 0)
+        const counts = (at.digits * 32 + at.left) * 32 + at.total
+        return 5 * (((counts * 81 + orders) * 8 + flags) * this.step.modulus + at.rest) + 5
+      }
+    }
+  }
+
+  private whole(at: Place & { phase: 'whole' }, digit: number): Place | undefined {
+    const { digits } = at
+    if (digits === 0 && digit === 0) return { ...at, rest: 0 }
+    const count = digits + 1
+    if (count > this.wholeDigits || (count > this.significant && digit !== 0)) return undefined
+    // A single digit may still be shrunk by an exponent.
+    const most = this.exponents ? 1 : 0
+    if (this.high === undefined || count > Math.max(most, this.high.point)) return undefined
+    const low =
+      this.low === undefined || count > Math.max(most, this.low.point) ? 1 : order(this.low, at.low, digits, digit)
+    // Bounds that no whole number reaches matter to the first digit alone, which an exponent may follow.
+    const far = count > 1 && this.high.point > WHOLE_DIGITS
+    return {
+      phase: 'whole',
+      digits: count,
+      low,
+      high: far ? -1 : order(this.high, at.high, digits, digit),
+      rest: (at.rest * 10 + digit) % this.step.moduli[0]!,
+    }
+  }
+
+  /** The place after the whole part, its comparisons settled. */
+  private point(at: Place & { phase: 'whole' }): (Place & { phase: 'fraction' }) | undefined {
+    const { digits } = at
+    const high = this.high === undefined ? (digits > 0 ? 1 : 0) : settled(this.high, digits, at.high)
+    const single = digits === 1 && this.exponents
+    if (high > 0 && !single) return undefined
+    if (!single && this.step.scale === 0 && at.rest !== 0) return undefined
+    return this.shaped({
+      phase: 'fraction',
+      digits: 0,
+      left: this.digitsAfter(digits),
+      nonZero: digits > 0,
+      low: this.low === undefined ? 1 : settled(this.low, digits, at.low),
+      high,
+      single,
+      lowScaled: single && this.lowScales ? at.low : 1,
+      highScaled: single && this.highScales ? at.high : 1,
+      total: 1,
+      rest: at.rest,
+      fresh: true,
+    })
+  }
+
+  private digitsAfter(whole: number): number {
+    const left = Math.max(0, this.significant - whole)
+    return this.step.modulus > 1 ? Math.min(left, Math.max(2, this.step.scale)) : left
+  }
+
+  private fraction(at: Place & { phase: 'fraction' }, digit: number): Place | undefined {
+    const { step, low, high } = this
+    if (at.digits >= step.scale && step.modulus * step.scale !== 0 && digit !== 0) return undefined
+    if (at.digits >= step.scale && step.scale === 0 && step.modulus !== 1 && digit !== 0) return undefined
+    const nonZero = at.nonZero || digit !== 0
+    if (at.nonZero ? at.left <= 0 : at.digits >= LEADING_ZEROS) return undefined
+    const after = high === undefined ? (nonZero ? 1 : 0) : order(high, at.high, high.point + at.digits, digit)
+    if (after > 0 && !at.single) return undefined
+    const tracked = at.digits < step.scale
+    return this.shaped({
+      ...at,
+      digits: at.digits + 1,
+      left: nonZero ? at.left - 1 : at.left,
+      nonZero,
+      low: low === undefined ? 1 : order(low, at.low, low.point + at.digits, digit),
+      high: after,
+      lowScaled: at.single && this.lowScales ? order(low!, at.lowScaled, at.total, digit) : 1,
+      highScaled: at.single && this.highScales ? order(high!, at.highScaled, at.total, digit) : 1,
+      total: at.total + 1,
+      rest: tracked ? (at.rest * 10 + digit) % step.moduli[at.digits + 1]! : at.rest,
+      fresh: false,
+    })
+  }
+
+  /** Forgets what can make no difference any more, so that equal futures are one state. */
+  private shaped(at: Place & { phase: 'fraction' }): Place & { phase: 'fraction' } {
+    const { step } = this
+    const open = at.low === 0 || at.high === 0 || !at.nonZero
+    const scaled = at.single && ((this.lowScales && at.lowScaled === 0) || (this.highScales && at.highScaled === 0))
+    return { ...at, digits: open ? at.digits : Math.min(at.digits, step.scale), total: scaled ? at.total : 0 }
+  }
+
+  private exponent(at: (Place & { phase: 'fraction' }) | undefined): Place | undefined {
+    if (at === undefined || !at.single) return undefined
+    let [from, to] = this.powers()
+    if (this.low !== undefined && this.lowScales) {
+      from = Math.max(from, this.low.point - (final(this.low, at.lowScaled, at.total) >= 0 ? 1 : 0))
+    }
+    if (this.highScales) to = Math.min(to, this.high!.point - (at.highScaled <= 0 ? 1 : 2))
+    return from <= to ? { phase: 'exponent', from, to } : undefined
+  }
+
+  /** The exponents that some number within the bounds is written with, seen without its digits. */
+  private powers(): [from: number, to: number] {
+    const { step, low, high } = this
+    if (high === undefined) return [1, 0]
+    // Whatever has sixteen digits after the point is a whole multiple once it is shifted by 21 places.
+    const shifted = 10n ** BigInt(WHOLE_DIGITS - SIGNIFICANT + 1 + step.scale) % BigInt(step.modulus) === 0n
+    const small = !step.integer && step.modulus === 1 && step.scale === 0
+    const from = Math.max(small ? LEAST_EXPONENT : WHOLE_DIGITS, low === undefined ? LEAST_EXPONENT : low.point - 1)
+    const to = Math.min(shifted ? GREATEST_EXPONENT : -LEADING_ZEROS - 1, high.point - 1)
+    return to >= WHOLE_DIGITS || from < -LEADING_ZEROS ? [from, to] : [1, 0]
+  }
+
+  private divides(rest: number, digits: number): boolean {
+    return rest % this.step.moduli[Math.min(digits, this.step.scale)]! === 0
+  }
+}
+
+function isScaled(bound: Decimal): boolean {
+  return bound.point > WHOLE_DIGITS || bound.point <= -LEADING_ZEROS
+}
+
+function order(bound: Decimal, before: Order, index: number, digit: number): Order {
+  if (before !== 0) return before
+  const other = index < 0 || index >= bound.digits.length ? 0 : bound.digits.charCodeAt(index) - 0x30
+  return digit < other ? -1 : digit > other ? 1 : 0
+}
+
+/** The order of whole parts of known length; a fraction may still decide where they are equal. */
+function settled(bound: Decimal, digits: number, before: Order): Order {
+  const length = Math.max(0, bound.point)
+  if (digits !== length) return digits < length ? -1 : 1
+  return digits === 0 ? 0 : before
+}
+
+/** Where all digits read are equal, a bound with more of them is the greater. */
+function final(bound: Decimal, so: Order, read: number): Order {
+  return so === 0 && read < bound.digits.length ? -1 : so
+}
+
+function powers(from: number, to: number): Place | undefined {
+  return from <= to ? { phase: 'power', from, to, read: 0 } : undefined
+}
+
+/** One more digit of an exponent, if some exponent within the bounds begins so. */
+function power(at: Place & { phase: 'power' }, digit: number): Place | undefined {
+  const read = at.read * 10 + digit
+  if (read === 0) return undefined
+  for (let least = read, most = read; least <= at.to; least *= 10, most = most * 10 + 9) {
+    if (most >= at.from) return read * 10 > at.to ? { phase: 'end' } : { ...at, read }
+  }
+  return undefined
+}

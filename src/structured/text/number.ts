@@ -1,0 +1,120 @@
+/**
+ * JSON numbers as automata over their text: exactly those that satisfy the bounds, written as `JSON.stringify` writes
+ * them, but for trailing zeros after the point. Values are compared as decimals of known length, never digit by digit.
+ */
+
+import { Fuel } from '../fuel.js'
+import { partition } from './classes.js'
+import { beyond, compareDecimals, type Decimal, decimalOf, negated, rounded, TINY } from './decimal.js'
+import { Magnitudes } from './magnitudes.js'
+import { minimise } from './minimise.js'
+import { NO_TEXT } from './sets.js'
+import { type Step, stepOf } from './step.js'
+import type { TextAutomaton } from './types.js'
+
+export interface NumberSpec {
+  /** Only integers, written without a point. */
+  readonly integer?: boolean
+  readonly minimum?: number
+  readonly exclusiveMinimum?: number
+  readonly maximum?: number
+  readonly exclusiveMaximum?: number
+  readonly multipleOf?: number
+}
+
+const SYMBOLS = '0123456789-.e+'
+const LARGEST = decimalOf(Number.MAX_VALUE)
+
+const cache = new Map<string, TextAutomaton>()
+const CACHED = 128
+const CACHED_STATES = 512
+
+/** The texts of the numbers that satisfy `spec`. */
+export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutomaton {
+  const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = spec
+  const key = [integer === true, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf].join()
+  const known = cache.get(key)
+  if (known !== undefined) return known
+  const automaton = build(spec, fuel)
+  if (automaton.states <= CACHED_STATES) {
+    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
+    cache.set(key, automaton)
+  }
+  return automaton
+}
+
+function build(spec: NumberSpec, fuel: Fuel): TextAutomaton {
+  const step = stepOf(spec.integer === true, spec.multipleOf)
+  const low = lowerBound(spec, step)
+  const high = upperBound(spec, step)
+  if (low !== undefined && high !== undefined && compareDecimals(low, high) > 0) return NO_TEXT
+  const zero = (low === undefined || low.sign <= 0) && (high === undefined || high.sign >= 0)
+  const above = high === undefined || high.sign > 0
+  const below = low === undefined || low.sign < 0
+  const positive = new Magnitudes(
+    low?.sign === 1 ? known(low) : undefined,
+    above ? (high ?? LARGEST) : undefined,
+    zero,
+    step,
+  )
+  const negative = new Magnitudes(
+    high?.sign === -1 ? known(negated(high)) : undefined,
+    below ? (low === undefined ? LARGEST : negated(low)) : undefined,
+    false,
+    step,
+  )
+  return explore(positive, below ? negative : undefined, fuel)
+}
+
+/** Nothing smaller is ever written, so it bounds nothing. */
+function known(bound: Decimal): Decimal | undefined {
+  return compareDecimals(bound, TINY) <= 0 ? undefined : bound
+}
+
+function lowerBound(spec: NumberSpec, step: Step): Decimal | undefined {
+  const bounds: Decimal[] = []
+  if (spec.minimum !== undefined) bounds.push(decimalOf(spec.minimum))
+  if (spec.exclusiveMinimum !== undefined) bounds.push(beyond(spec.exclusiveMinimum, true))
+  const exact = step.integer ? bounds.map((bound) => rounded(bound, true)) : bounds
+  return exact.sort(compareDecimals).at(-1)
+}
+
+function upperBound(spec: NumberSpec, step: Step): Decimal | undefined {
+  const bounds: Decimal[] = []
+  if (spec.maximum !== undefined) bounds.push(decimalOf(spec.maximum))
+  if (spec.exclusiveMaximum !== undefined) bounds.push(beyond(spec.exclusiveMaximum, false))
+  const exact = step.integer ? bounds.map((bound) => rounded(bound, false)) : bounds
+  return exact.sort(compareDecimals)[0]
+}
+
+function explore(positive: Magnitudes, negative: Magnitudes | undefined, fuel: Fuel): TextAutomaton {
+  const { classes, members } = partition(Array.from(SYMBOLS, (c) => [c.charCodeAt(0), c.charCodeAt(0)]))
+  const width = classes.count
+  const columns = members.map((holds) => holds.indexOf(1))
+  const ids = [new Map<number, number>(), new Map<number, number>()] as const
+  const rows: number[] = new Array(width).fill(0)
+  const accepting: number[] = [0]
+  const nodes: { side: Magnitudes; at: ReturnType<Magnitudes['read']> }[] = [{ side: positive, at: undefined }]
+  const stateOf = (side: Magnitudes, at: ReturnType<Magnitudes['read']>) => {
+    if (at === undefined) return 0
+    const known = ids[side === positive ? 0 : 1]
+    const key = side.key(at)
+    let id = known.get(key)
+    if (id === undefined) {
+      id = nodes.push({ side, at }) - 1
+      accepting.push(side.accepts(at) ? 1 : 0)
+      known.set(key, id)
+    }
+    return id
+  }
+  const start = stateOf(positive, positive.first)
+  for (let s = 1; s < nodes.length; s++) {
+    const { side, at } = nodes[s]!
+    fuel.spend(width)
+    const row = new Array<number>(width).fill(0)
+    for (let i = 0; i < SYMBOLS.length; i++) row[columns[i]!] = stateOf(side, side.read(at!, SYMBOLS[i]!))
+    if (s === start && negative !== undefined) row[columns[SYMBOLS.indexOf('-')]!] = stateOf(negative, negative.first)
+    for (const to of row) rows.push(to)
+  }
+  return minimise(start, classes, Uint32Array.from(rows), Uint8Array.from(accepting))
+}
