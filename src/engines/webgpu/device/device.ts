@@ -1,0 +1,231 @@
+/**
+ * What the decoder is written against, and what both devices implement: WebGPU, which records a pass into one command
+ * buffer, and the CPU, which computes it in WebAssembly. Everything here speaks of tensors. Activations are f32, row by
+ * row; sums are accumulated in f32 or better. Calls that allocate throw a `V1Error` when the device cannot.
+ *
+ * `cpu/index.ts` exports `openCpuDevice(options?): Promise<Device>`, `webgpu.ts` `openWebGpuDevice(options?)`.
+ */
+
+/** Positions per page of the key/value cache. */
+export const PAGE = 16
+/** Weights per scale of a 4-bit matrix. */
+export const Q4_BLOCK = 32
+/** How many alternatives `topLogprobs` may ask for. */
+export const MAX_TOP = 20
+
+export interface DeviceInfo {
+  readonly kind: 'webgpu' | 'cpu'
+  /** The adapter as it names itself, or the processor's features. */
+  readonly name: string
+  /** Why this device was taken, in a sentence for people. */
+  readonly reason: string
+  /** Identifies the arithmetic: two devices of the same value give the same tokens for the same weights. */
+  readonly kernels: string
+}
+
+export interface DeviceLimits {
+  /** The most bytes that one tensor may take, as stored on the device. */
+  readonly tensorBytes: number
+  /** The most bytes that all tensors together may take; absent where the device does not say. */
+  readonly totalBytes?: number
+  /** Rows (tokens) in one pass. */
+  readonly rows: number
+  /** Values in one attention head. */
+  readonly headSize: number
+}
+
+/** Live device memory, staging and scratch included. Both are 0 once everything was destroyed. */
+export interface MemoryUse {
+  readonly bytes: number
+  readonly buffers: number
+}
+
+export interface Device {
+  readonly info: DeviceInfo
+  readonly limits: DeviceLimits
+  readonly memory: MemoryUse
+  /** Resolves, with the reason as a `V1Error` 503, once the device is gone. Never resolves because of `destroy`. */
+  readonly lost: Promise<Error>
+  /** Uploads a matrix. The bytes may be reused when the call returns. */
+  matrix(data: MatrixData): Matrix
+  /** Uploads a norm's weights, a bias or a table of angles. */
+  vector(values: Float32Array): Vector
+  /** Room for `rows` rows between operations. Contents are undefined at first. */
+  activations(rows: number, columns: number): Activations
+  cache(shape: CacheShape): KeyValueCache
+  sampler(shape: SamplerShape): Sampler
+  /** Starts a pass. Passes run in the order in which they are submitted; only one may be open at a time. */
+  begin(batch: Batch): Pass
+  /** Resolves when all submitted work is done. */
+  idle(): Promise<void>
+  /** Frees everything, also what was not destroyed. Every later call fails. */
+  destroy(): void
+}
+
+interface Resource {
+  /** Device memory it takes. */
+  readonly bytes: number
+  /** Frees it once submitted passes no longer need it. A second call does nothing. */
+  destroy(): void
+}
+
+/** W of y = W x: `rows` outputs, `columns` inputs. */
+export interface Matrix extends Resource {
+  readonly rows: number
+  readonly columns: number
+}
+export interface Vector extends Resource {
+  readonly length: number
+}
+/** Scratch that an operation needs beside its output may hang on the output. */
+export interface Activations extends Resource {
+  readonly rows: number
+  readonly columns: number
+}
+export interface KeyValueCache extends Resource {
+  readonly shape: CacheShape
+}
+export interface Sampler extends Resource {
+  readonly shape: SamplerShape
+}
+
+export type MatrixData =
+  | {
+      /** MLC's 4-bit form: value = (code - 7) * scale. `columns` is a multiple of 32. */
+      readonly format: 'q4'
+      readonly rows: number
+      readonly columns: number
+      /** u32 [rows][columns / 8], eight codes each, lowest first; little-endian. */
+      readonly codes: Uint8Array
+      /** [rows][columns / 32] */
+      readonly scales: Uint8Array
+      readonly scaleType: 'f16' | 'f32'
+    }
+  | {
+      readonly format: 'f32' | 'f16' | 'bf16'
+      readonly rows: number
+      readonly columns: number
+      /** [rows][columns], little-endian. */
+      readonly data: Uint8Array
+    }
+
+export interface CacheShape {
+  readonly layers: number
+  readonly pages: number
+  /** Heads of keys, and of values. */
+  readonly heads: number
+  readonly headSize: number
+  /** The least precision in which keys and values are kept. */
+  readonly type: 'f16' | 'f32'
+}
+
+export interface SamplerShape {
+  /** Logits per row. */
+  readonly vocabulary: number
+  /** Ids at and above it are padding: never sampled, in no distribution. */
+  readonly tokens: number
+  /** Rows that one pass may sample, and slots. */
+  readonly rows: number
+}
+
+/** The sequences that a pass advances, one span each. Its rows are their tokens in order. */
+export interface Batch {
+  readonly spans: readonly Span[]
+}
+
+export interface Span {
+  /** Ids; `slotToken(s)` stands for the token that an earlier pass sampled into slot s. */
+  readonly tokens: Int32Array
+  /** Position of the first token. */
+  readonly position: number
+  /** The sequence's pages in order: at least up to its last token's position. */
+  readonly pages: Int32Array
+}
+
+/** Stands in `Span.tokens` for a token that has not been read back. */
+export function slotToken(slot: number): number {
+  return -1 - slot
+}
+
+export interface ProjectOptions {
+  /** Rows of `x`. @default all rows of the pass */
+  readonly rows?: number
+  /** The product is taken of x / rms(x) * weight, rms(x) = sqrt(mean(x^2) + epsilon), instead of x. */
+  readonly norm?: { readonly weight: Vector; readonly epsilon: number }
+  readonly bias?: Vector
+  /** out += instead of out =. Not with `gated`. */
+  readonly add?: boolean
+  /**
+   * The matrix holds gates in its first half and values in its second: out = silu(gate) * value, half as many columns.
+   * @default false
+   */
+  readonly gated?: boolean
+}
+
+/** Where attention finds things in a row of `qkv`: `heads` queries, then the cache's heads of keys, then of values. */
+export interface AttentionShape {
+  /** Heads of queries: a multiple of the cache's. */
+  readonly heads: number
+  /** Positions that a query sees, its own included; absent: all. */
+  readonly window?: number
+  /** Scores are multiplied by it. */
+  readonly scale: number
+}
+
+export interface PlaceOptions {
+  readonly heads: number
+  /** cos and sin, [positions][headSize / 2][2]: value i of a head is turned with value i + headSize / 2. */
+  readonly angles: Vector
+  /** Qwen3: each head of queries and of keys is normed before it is turned. */
+  readonly headNorm?: { readonly query: Vector; readonly key: Vector; readonly epsilon: number }
+}
+
+/** One row to sample. Chance comes from `seed` and `index` alone: see `sampling.ts`, which defines the draw. */
+export interface SampleRow {
+  /** The token is kept in this slot until the next sample into it. */
+  readonly slot: number
+  /** 0: the greatest logit, the lowest id among equals. */
+  readonly temperature: number
+  readonly topP: number
+  readonly seed: number
+  readonly index: number
+  /** One bit per token, lowest first; tokens beyond it are not allowed. */
+  readonly mask?: Uint32Array
+  /** Added to the logits of these tokens before mask and temperature: penalties and bias. Each token at most once. */
+  readonly adjust?: { readonly tokens: Int32Array; readonly deltas: Float32Array }
+  /** Absent: no log probabilities. They are of the logits as the model gave them. */
+  readonly topLogprobs?: number
+}
+
+export interface SampledRow {
+  readonly token: number
+  readonly logprob?: number
+  readonly top?: readonly { readonly token: number; readonly logprob: number }[]
+}
+
+/**
+ * One forward pass, recorded in order. Nothing may be read before `submit`. An output is none of the operation's inputs
+ * unless said otherwise.
+ */
+export interface Pass {
+  /** Tokens in the batch. */
+  readonly rows: number
+  /** Copies pages of all layers, before anything else of this pass. */
+  copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void
+  /** Rows of the table by the batch's tokens. */
+  embed(table: Matrix, out: Activations): void
+  /** out = W x. `out` has as many columns as the matrix has rows (half as many if gated), `x` as it has columns. */
+  project(matrix: Matrix, x: Activations, out: Activations, options?: ProjectOptions): void
+  /** Turns queries (in place) and keys by their positions; writes keys and values into their pages. */
+  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
+  /** Causal attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
+  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void
+  /** out[i] = x[rows[i]] */
+  pick(x: Activations, rows: Int32Array, out: Activations): void
+  /** Samples the first rows of `logits`, one for each of `rows`. At most once per pass; leaves the logits alone. */
+  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void
+  /** A copy of the first `rows` rows at this point of the pass, for tests and diagnosis. */
+  read(x: Activations, rows: number): Promise<Float32Array>
+  /** Runs the pass. Resolves with what was sampled; rejects with a `V1Error` 503 when the device was lost. */
+  submit(): Promise<readonly SampledRow[]>
+}

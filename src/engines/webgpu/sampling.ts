@@ -1,0 +1,137 @@
+/**
+ * The definition of sampling, which both devices follow. The CPU device runs it; the GPU kernels repeat it, and the
+ * tests compare the two.
+ *
+ * With l' = logit + adjustment for the tokens that the mask allows: temperature 0 takes the greatest l'. Otherwise
+ * p = softmax(l' / temperature); the nucleus is the smallest set of most likely tokens that holds at least topP of the
+ * mass, tokens as likely as the last of them included; and the token is the argmax of l' / temperature + g(token) over
+ * the nucleus, with g Gumbel-distributed, which draws a token with its probability. g depends on seed, index and token
+ * alone: not on the order of a sum, the batch or the device. Ties go to the lowest id.
+ */
+import { MAX_TOP, type SampledRow, type SampleRow } from './device/device.js'
+
+/** One 32-bit word of chance from (seed, index): the start of every token's own word. */
+export function drawKey(seed: number, index: number): number {
+  const high = Math.floor(seed / 4294967296)
+  return mix(mix(mix(seed >>> 0) ^ (high >>> 0)) ^ Math.imul(index >>> 0, 0x9e3779b9))
+}
+
+/** lowbias32: every bit of the input changes every bit of the output with a probability near one half. */
+export function mix(x: number): number {
+  x ^= x >>> 16
+  x = Math.imul(x, 0x21f0aaad)
+  x ^= x >>> 15
+  x = Math.imul(x, 0x735a2d97)
+  return (x ^ (x >>> 15)) >>> 0
+}
+
+/** g(token). Odd 24-bit fractions: never 0, never 1, exact in f32. */
+export function gumbel(key: number, token: number): number {
+  const word = mix(key ^ Math.imul(token + 1, 0x85ebca6b)) >>> 9
+  return -Math.log(-Math.log((word * 2 + 1) / 16777216))
+}
+
+/** No g is greater: that of the greatest fraction. */
+export const GUMBEL_MAX = -Math.log(-Math.log(1 - 1 / 16777216))
+
+/** Samples a row of logits. `tokens` of them are real; `scratch` holds at least as many values and is overwritten. */
+export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, scratch: Float32Array): SampledRow {
+  const greatest = adjusted(logits, tokens, row, scratch)
+  const token = row.temperature > 0 ? draw(scratch, tokens, row, greatest) : scratch.indexOf(greatest)
+  if (row.topLogprobs === undefined) return { token }
+  const total = logSumExp(logits, tokens)
+  const top = greatestOf(logits, tokens, Math.min(row.topLogprobs, MAX_TOP, tokens))
+  return {
+    token,
+    logprob: logits[token]! - total,
+    top: top.map((id) => ({ token: id, logprob: logits[id]! - total })),
+  }
+}
+
+/** l' into `out`, -Infinity where the mask forbids; returns the greatest. */
+function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Float32Array): number {
+  out.set(logits.length === tokens ? logits : logits.subarray(0, tokens))
+  out.fill(Number.NEGATIVE_INFINITY, tokens)
+  const adjust = row.adjust
+  if (adjust) {
+    for (let i = 0; i < adjust.tokens.length; i++) {
+      const token = adjust.tokens[i]!
+      if (token < tokens) out[token]! += adjust.deltas[i]!
+    }
+  }
+  const mask = row.mask
+  let greatest = Number.NEGATIVE_INFINITY
+  for (let t = 0; t < tokens; t++) {
+    if (mask && (((mask[t >>> 5] ?? 0) >>> (t & 31)) & 1) === 0) out[t] = Number.NEGATIVE_INFINITY
+    else if (out[t]! > greatest) greatest = out[t]!
+  }
+  return greatest
+}
+
+function draw(values: Float32Array, tokens: number, row: SampleRow, greatest: number): number {
+  const inverse = 1 / row.temperature
+  const least = row.topP < 1 ? nucleus(values, tokens, row, greatest) : Number.NEGATIVE_INFINITY
+  const key = drawKey(row.seed, row.index)
+  let best = Number.NEGATIVE_INFINITY
+  let chosen = values.indexOf(greatest)
+  for (let t = 0; t < tokens; t++) {
+    const value = values[t]!
+    if (value < least) continue
+    const x = (value - greatest) * inverse
+    // The draw cannot win: spares the logarithms for nearly all tokens.
+    if (!(x + GUMBEL_MAX > best)) continue
+    const sum = x + gumbel(key, t)
+    if (sum > best) {
+      best = sum
+      chosen = t
+    }
+  }
+  return chosen
+}
+
+/** The least value of the nucleus. Values far below the greatest are counted, but seldom have to be sorted. */
+function nucleus(values: Float32Array, tokens: number, row: SampleRow, greatest: number): number {
+  const inverse = 1 / row.temperature
+  let total = 0
+  for (let t = 0; t < tokens; t++) {
+    if (values[t]! > Number.NEGATIVE_INFINITY) total += Math.exp((values[t]! - greatest) * inverse)
+  }
+  const wanted = row.topP * total
+  for (let reach = 4; ; reach *= 2) {
+    const floor = greatest - reach * row.temperature
+    const all = reach > 1000
+    const candidates = values.subarray(0, tokens).filter((value) => (all || value >= floor) && value > -Infinity)
+    candidates.sort()
+    let mass = 0
+    for (let i = candidates.length - 1; i >= 0; i--) {
+      mass += Math.exp((candidates[i]! - greatest) * inverse)
+      if (mass >= wanted) return candidates[i]!
+    }
+    if (all) return candidates[0] ?? Number.NEGATIVE_INFINITY
+  }
+}
+
+function logSumExp(logits: Float32Array, tokens: number): number {
+  let most = Number.NEGATIVE_INFINITY
+  for (let t = 0; t < tokens; t++) if (logits[t]! > most) most = logits[t]!
+  let sum = 0
+  for (let t = 0; t < tokens; t++) sum += Math.exp(logits[t]! - most)
+  return most + Math.log(sum)
+}
+
+/** Ids of the `count` greatest, greatest first, the lowest id first among equals. */
+function greatestOf(logits: Float32Array, tokens: number, count: number): number[] {
+  const ids: number[] = []
+  if (count === 0) return ids
+  for (let t = 0; t < tokens; t++) {
+    const value = logits[t]!
+    if (ids.length === count && !(value > logits[ids[count - 1]!]!)) continue
+    let at = Math.min(ids.length, count - 1)
+    while (at > 0 && value > logits[ids[at - 1]!]!) {
+      ids[at] = ids[at - 1]!
+      at--
+    }
+    ids[at] = t
+  }
+  return ids
+}
