@@ -131,6 +131,8 @@ export interface SamplerShape {
 /** The sequences that a pass advances, one span each. Its rows are their tokens in order. */
 export interface Batch {
   readonly spans: readonly Span[]
+  /** Whose slots the `slotToken`s mean. */
+  readonly sampler?: Sampler
 }
 
 export interface Span {
