@@ -1,0 +1,207 @@
+import { encoded } from '../schema/text-length.js'
+import type { Cell, Cells } from './cell.js'
+import { type Bytes, Frame } from './frame.js'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Between two characters of a string or a key: bytes become code points here, escapes and UTF-8 decoded. */
+export abstract class CharacterFrame extends Frame {
+  readonly #partial = new Map<number, Frame>()
+
+  /** Where one more code point leads; undefined if it is not allowed. */
+  abstract after(codePoint: number): CharacterFrame | undefined
+
+  /** Whether some code point in this range is allowed. */
+  abstract alive(low: number, high: number): boolean
+
+  /** Whether all code points lead to one and the same place. */
+  abstract readonly uniform: boolean
+
+  /** The quote. */
+  abstract close(below: Cell, out: Cells): void
+
+  abstract readonly closes: boolean
+
+  override step(byte: number, below: Cell, out: Cells): void {
+    if (byte === QUOTE) {
+      if (this.closes) this.close(below, out)
+    } else if (byte === BACKSLASH) {
+      if (this.alive(0, 0x1f) || this.alive(QUOTE, QUOTE) || this.alive(BACKSLASH, BACKSLASH)) {
+        out.add(below.push(this.escape('')))
+      }
+    } else if (byte < 0x80) {
+      const next = byte < 0x20 ? undefined : this.after(byte)
+      if (next !== undefined) out.add(below.push(next))
+    } else if (byte >= 0xc2 && byte <= 0xf4) {
+      const left = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3
+      const frame = this.partial(byte & (0x3f >> left), left, left)
+      if (frame !== undefined) out.add(below.push(frame))
+    }
+  }
+
+  /** In the middle of a code point whose leading bits are `bits`; undefined if nothing allowed begins so. */
+  partial(bits: number, left: number, size: number): Frame | undefined {
+    const low = Math.max(bits << (6 * left), LEAST[size]!)
+    const high = Math.min(((bits + 1) << (6 * left)) - 1, 0x10ffff)
+    if (low > high || !this.#anyBut(low, high)) return undefined
+    // Where all characters are alike, so are all beginnings that may go on in all 64 ways.
+    const free =
+      this.uniform && low === bits << (6 * left) && high - low === 64 ** left - 1 && !holdsSurrogates(low, high)
+    const kept = free ? ANY_BITS[size]![left]! : bits
+    return this.#part((kept * 4 + left) * 4 + size, () => new PartialFrame(this, kept, left, size))
+  }
+
+  #anyBut(low: number, high: number): boolean {
+    if (low >= 0xd800 && high <= 0xdfff) return false
+    return this.alive(low, high)
+  }
+
+  #part(key: number, make: () => Frame): Frame {
+    let frame = this.#partial.get(key)
+    if (frame === undefined) {
+      frame = make()
+      this.#partial.set(key, frame)
+    }
+    return frame
+  }
+
+  escape(text: string): Frame {
+    return this.#part(-1 - ESCAPE_PREFIXES.indexOf(text), () => new EscapeFrame(this, text))
+  }
+}
+
+/** The least code point that UTF-8 writes with so many continuation bytes. */
+const LEAST = [0, 0x80, 0x800, 0x10000]
+/** `[size][left]`: leading bits after which every continuation is well-formed. */
+const ANY_BITS = [[], [0, 2], [0, 0x20, 1], [0, 0x400, 0x10, 1]]
+
+function holdsSurrogates(low: number, high: number): boolean {
+  return low <= 0xdfff && high >= 0xd800
+}
+
+class PartialFrame extends Frame {
+  readonly #base: CharacterFrame
+  readonly #bits: number
+  readonly #left: number
+  readonly #size: number
+  #found: number | undefined
+
+  constructor(base: CharacterFrame, bits: number, left: number, size: number) {
+    super()
+    this.#base = base
+    this.#bits = bits
+    this.#left = left
+    this.#size = size
+  }
+
+  override step(byte: number, below: Cell, out: Cells): void {
+    if ((byte & 0xc0) !== 0x80) return
+    const bits = (this.#bits << 6) | (byte & 0x3f)
+    const left = this.#left - 1
+    const next = left === 0 ? this.#whole(bits) : this.#base.partial(bits, left, this.#size)
+    if (next !== undefined) out.add(below.push(next))
+  }
+
+  #whole(codePoint: number): CharacterFrame | undefined {
+    const wellFormed = codePoint >= LEAST[this.#size]! && codePoint <= 0x10ffff && (codePoint & ~0x7ff) !== 0xd800
+    return wellFormed ? this.#base.after(codePoint) : undefined
+  }
+
+  override next(_below: Cell, into: Set<number>): boolean {
+    for (let byte = 0x80; byte < 0xc0; byte++) {
+      const bits = (this.#bits << 6) | (byte & 0x3f)
+      const left = this.#left - 1
+      const next = left === 0 ? this.#whole(bits) : this.#base.partial(bits, left, this.#size)
+      if (next !== undefined) into.add(byte)
+    }
+    return true
+  }
+
+  override get length(): number {
+    return this.#left + this.#base.after(this.#sample())!.length
+  }
+
+  override spell(): Bytes {
+    const sample = this.#sample()
+    return encoded(sample).slice(-this.#left) + this.#base.after(sample)!.spell()
+  }
+
+  #sample(): number {
+    this.#found ??= this.#first(this.#bits, this.#left)!
+    return this.#found
+  }
+
+  /** The first allowed code point that begins so. */
+  #first(bits: number, left: number): number | undefined {
+    if (left === 0) return this.#whole(bits) === undefined ? undefined : bits
+    if (this.#base.partial(bits, left, this.#size) === undefined) return undefined
+    for (let low = 0; low < 64; low++) {
+      const found = this.#first((bits << 6) | low, left - 1)
+      if (found !== undefined) return found
+    }
+    return undefined
+  }
+}
+
+/** What may stand after a backslash: only the escapes that JSON.stringify writes, so that each string has one text. */
+const ESCAPES: readonly (readonly [string, number])[] = [
+  QUOTE,
+  BACKSLASH,
+  ...Array.from({ length: 32 }, (_, i) => i),
+].map((codePoint) => [encoded(codePoint).slice(1), codePoint] as const)
+const ESCAPE_PREFIXES = ['', 'u', 'u0', 'u00', 'u000', 'u001']
+
+class EscapeFrame extends Frame {
+  readonly #base: CharacterFrame
+  readonly #read: string
+
+  constructor(base: CharacterFrame, read: string) {
+    super()
+    this.#base = base
+    this.#read = read
+  }
+
+  override step(byte: number, below: Cell, out: Cells): void {
+    const read = this.#read + String.fromCharCode(byte)
+    for (const [text, codePoint] of ESCAPES) {
+      if (!text.startsWith(read)) continue
+      if (text.length > read.length) {
+        if (this.#base.alive(codePoint, codePoint)) return out.add(below.push(this.#base.escape(read)))
+      } else {
+        const next = this.#base.after(codePoint)
+        if (next !== undefined) out.add(below.push(next))
+      }
+    }
+  }
+
+  override next(_below: Cell, into: Set<number>): boolean {
+    for (const [text, codePoint] of ESCAPES) {
+      if (text.startsWith(this.#read) && this.#base.alive(codePoint, codePoint)) {
+        into.add(text.charCodeAt(this.#read.length))
+      }
+    }
+    return true
+  }
+
+  override get length(): number {
+    const { text, next } = this.#way()
+    return text.length + next.length
+  }
+
+  override spell(): Bytes {
+    const { text, next } = this.#way()
+    return text + next.spell()
+  }
+
+  #way(): { text: Bytes; next: CharacterFrame } {
+    let best: { text: Bytes; next: CharacterFrame } | undefined
+    for (const [whole, codePoint] of ESCAPES) {
+      const next = whole.startsWith(this.#read) ? this.#base.after(codePoint) : undefined
+      if (next === undefined) continue
+      const text = whole.slice(this.#read.length)
+      if (best === undefined || text.length + next.length < best.text.length + best.next.length) best = { text, next }
+    }
+    return best!
+  }
+}

@@ -1,0 +1,28 @@
+import type { Cell, Cells } from './cell.js'
+
+/** Bytes are held as strings of one character per byte: cheap to slice, compare and use as keys. */
+export type Bytes = string
+
+/** Where the automaton stands inside one construct: a string, an array, a key. Immutable, one object per place. */
+export abstract class Frame {
+  /** Whether the construct may end here without a byte of its own: a number. */
+  readonly ends: boolean = false
+  /** Whether its answer rests on a key that is not known yet; see `ObjectPlaceFrame.resolve`. */
+  readonly uncertain: boolean = false
+  /** How many code points of any kind may come next, whichever they are. 0 outside of free text. */
+  readonly freedom: number = 0
+  /** Whether after that many none may come at all: then longer tokens need no look. */
+  readonly freedomIsAll: boolean = false
+
+  /** Adds where the automaton may stand after one more byte. `below` is what follows this construct. */
+  abstract step(byte: number, below: Cell, out: Cells): void
+
+  /** Adds every byte that may come next; false if they are too many to be worth a list. */
+  abstract next(below: Cell, into: Set<number>): boolean
+
+  /** How many bytes the canonical shortest way to the end of the construct takes. */
+  abstract readonly length: number
+
+  /** Those bytes. Asked for only where they are few. */
+  abstract spell(): Bytes
+}

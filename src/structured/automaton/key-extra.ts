@@ -1,0 +1,201 @@
+import { freshKeys, keyValue } from '../schema/object-plan.js'
+import { encoded } from '../schema/text-length.js'
+import type { Cell, Cells } from './cell.js'
+import { CharacterFrame } from './characters.js'
+import type { Bytes } from './frame.js'
+import { keyBytes } from './key-bytes.js'
+import { countTexts } from './key-count.js'
+import type { ObjectState } from './object-state.js'
+import { listCharacters } from './text.js'
+
+/** The taken keys that begin as the key being read does: a stretch of `UsedKeys.taken`, and how many bytes they share. */
+interface Similar {
+  readonly from: number
+  readonly to: number
+  readonly depth: number
+}
+
+const NONE: Similar = { from: 0, to: 0, depth: 0 }
+
+interface Way {
+  readonly length: number
+  readonly spell: () => Bytes
+}
+
+/** Inside a key that is not declared: any but the taken ones. */
+export class ExtraKeyFrame extends CharacterFrame {
+  readonly #state: ObjectState
+  readonly #text: number
+  readonly #similar: Similar
+  override readonly freedom: number
+  override readonly freedomIsAll: boolean
+  override readonly uncertain: boolean
+  #best: Way | undefined
+
+  private constructor(state: ObjectState, text: number, similar: Similar) {
+    super()
+    this.#state = state
+    this.#text = text
+    this.#similar = similar
+    const automaton = state.home.keys.text
+    const unbound = this.#alone || automaton.classes.count === 2
+    this.freedom = unbound && state.admitsAnyExtra ? automaton.freedomAll(text) : 0
+    this.freedomIsAll = automaton.classes.count === 2
+    this.uncertain = state.unresolved
+  }
+
+  /** At the start of a key; undefined if there can be none. */
+  static first(state: ObjectState): ExtraKeyFrame | undefined {
+    const { text } = state.home.keys
+    return ExtraKeyFrame.#at(state, text.start, { from: 0, to: state.used.taken.length, depth: 0 })
+  }
+
+  static #at(state: ObjectState, text: number, similar: Similar): ExtraKeyFrame | undefined {
+    if (text === 0) return undefined
+    const { from, to, depth } = similar.from === similar.to ? NONE : similar
+    const key = `${text},${from},${to},${depth}`
+    let frame = state.extraFrames.get(key)
+    if (frame === undefined) {
+      const made = new ExtraKeyFrame(state, text, { from, to, depth })
+      frame = made.#leadsSomewhere() ? made : null
+      state.extraFrames.set(key, frame)
+    }
+    return frame ?? undefined
+  }
+
+  /** No taken key begins like this one. */
+  get #alone(): boolean {
+    return this.#similar.from === this.#similar.to
+  }
+
+  #leadsSomewhere(): boolean {
+    const { home, admitsAnyExtra } = this.#state
+    if (this.#owed().length > 0) return true
+    if (!admitsAnyExtra) return false
+    const texts = countTexts(home.keys.text, this.#text)
+    return texts === Infinity || texts > this.#similarTexts().filter((bytes) => home.isExtra(bytes)).length
+  }
+
+  #similarTexts(): readonly Bytes[] {
+    return this.#state.used.taken.slice(this.#similar.from, this.#similar.to)
+  }
+
+  /** The required keys that this one may still become. */
+  #owed(): Bytes[] {
+    if (this.#state.pending === 0) return []
+    return this.#similarTexts().filter((bytes) => this.#state.owes(bytes))
+  }
+
+  override get uniform(): boolean {
+    return this.#alone && this.#state.home.keys.text.classes.count === 2
+  }
+
+  override after(codePoint: number): ExtraKeyFrame | undefined {
+    const text = this.#state.home.keys.text.next(this.#text, codePoint)
+    return ExtraKeyFrame.#at(this.#state, text, this.#alone ? NONE : this.#narrow(encoded(codePoint)))
+  }
+
+  #narrow(bytes: Bytes): Similar {
+    const { taken } = this.#state.used
+    const { depth } = this.#similar
+    let { from, to } = this.#similar
+    while (from < to && !taken[from]!.startsWith(bytes, depth)) from++
+    while (to > from && !taken[to - 1]!.startsWith(bytes, depth)) to--
+    return { from, to, depth: depth + bytes.length }
+  }
+
+  override alive(low: number, high: number): boolean {
+    if (this.#state.admitsAnyExtra) return this.#state.home.keys.text.alive(this.#text, low, high)
+    return this.#owed().some((bytes) => {
+      const next = codePointAt(bytes, this.#similar.depth)
+      return next >= low && next <= high
+    })
+  }
+
+  /** The taken key that is exactly what has been read. */
+  #same(): Bytes | undefined {
+    return this.#similarTexts().find((bytes) => bytes.length === this.#similar.depth + 1)
+  }
+
+  override get closes(): boolean {
+    const { home, admitsAnyExtra } = this.#state
+    if (home.keys.value(this.#text) === undefined) return false
+    const same = this.#same()
+    return same === undefined ? admitsAnyExtra : this.#state.owes(same)
+  }
+
+  override close(below: Cell, out: Cells): void {
+    const { home } = this.#state
+    const same = this.#same()
+    const bit = same === undefined ? 0 : home.pendingBit(same)
+    out.add(this.#state.extraMember(home.keys.value(this.#text)!, bit, below))
+  }
+
+  override next(_below: Cell, into: Set<number>): boolean {
+    const { home, admitsAnyExtra } = this.#state
+    if (admitsAnyExtra) return listCharacters(home.keys.text, this.#text, this.closes, into)
+    for (const bytes of this.#owed()) into.add(bytes.charCodeAt(this.#similar.depth))
+    return true
+  }
+
+  override get length(): number {
+    return this.#way().length
+  }
+
+  override spell(): Bytes {
+    return this.#way().spell()
+  }
+
+  #way(): Way {
+    if (this.#best === undefined) {
+      const ways = this.#owed().map((bytes) => this.#wayOf(bytes, this.#state.home.pendingBit(bytes)))
+      if (this.#state.admitsAnyExtra) ways.push(...this.#freeWays())
+      this.#best = ways.reduce((a, b) => (b.length < a.length ? b : a))
+    }
+    return this.#best
+  }
+
+  /** By a required key, known as a whole. */
+  #wayOf(bytes: Bytes, bit: number): Way {
+    const { home } = this.#state
+    const value = home.program.value(keyValue(home.keys, home.shape.pending[Math.log2(bit)]!)!)
+    return this.#wayThrough(bytes.slice(this.#similar.depth), value, bit)
+  }
+
+  #freeWays(): Way[] {
+    const { home, used } = this.#state
+    const { keys, program } = home
+    const { from, to, depth } = this.#similar
+    const fresh = (text: string) => {
+      const bytes = keyBytes(text)
+      for (let i = from; i < to; i++) if (used.taken[i]!.slice(depth) === bytes) return false
+      return true
+    }
+    return freshKeys(keys, this.#text, '', fresh, 1).map((text) => {
+      let state = this.#text
+      for (const char of text) state = keys.text.next(state, char.codePointAt(0)!)
+      return this.#wayThrough(keyBytes(text), program.value(keys.value(state)!), 0)
+    })
+  }
+
+  #wayThrough(bytes: Bytes, value: { readonly length: number; spell(): Bytes }, bit: number): Way {
+    const { colon } = this.#state.home.program.layout
+    const { after } = this.#state.afterExtra(bit)
+    return {
+      length: bytes.length + colon.length + value.length + after.length,
+      spell: () => bytes + colon + value.spell() + after.spell(),
+    }
+  }
+}
+
+/** The code point that a spelling holds at a place, escapes left aside: they are ASCII and read byte by byte. */
+function codePointAt(bytes: Bytes, at: number): number {
+  const lead = bytes.charCodeAt(at)
+  if (lead === 0x5c)
+    return (JSON.parse(`"${bytes.slice(at, at + (bytes[at + 1] === 'u' ? 6 : 2))}"`) as string).charCodeAt(0)
+  if (lead < 0x80) return lead === 0x22 ? -1 : lead
+  const left = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3
+  let codePoint = lead & (0x3f >> left)
+  for (let i = 1; i <= left; i++) codePoint = (codePoint << 6) | (bytes.charCodeAt(at + i) & 0x3f)
+  return codePoint
+}

@@ -1,0 +1,129 @@
+import { Cell, Cells } from './cell.js'
+import { FixedFrame } from './fixed.js'
+import type { Frame } from './frame.js'
+import { MemberFrame } from './object-state.js'
+
+/** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
+export class State {
+  readonly cells: readonly Cell[]
+  /** The text may stop here. */
+  readonly accepting: boolean
+  /** Bytes of the shortest way to the end. */
+  readonly length: number
+  /** A key has just been closed whose text the machine must be told: see `Machine.resolve`. */
+  readonly unresolved: boolean
+  /** What follows rests on such a key, untold. */
+  readonly uncertain: boolean
+  /** Next states by byte; filled as they are asked for. */
+  row: (State | undefined)[] | undefined
+  #next: Uint8Array | null | undefined
+
+  constructor(cells: readonly Cell[]) {
+    this.cells = cells
+    this.accepting = cells.some((cell) => cell.accepting)
+    this.length = cells.reduce((least, cell) => Math.min(least, cell.length), Infinity)
+    this.unresolved = cells.some(isUnresolved)
+    this.uncertain = cells.some((cell) => cell.frame?.uncertain === true)
+  }
+
+  get dead(): boolean {
+    return this.cells.length === 0
+  }
+
+  /** The bytes that may come next, ascending; null if they are too many for a list to help. */
+  get next(): Uint8Array | null {
+    if (this.#next === undefined) {
+      const found = new Set<number>()
+      const few = this.cells.every((cell) => cell.frame === undefined || cell.frame.next(cell.below!, found))
+      this.#next = few ? Uint8Array.from(found).sort() : null
+    }
+    return this.#next
+  }
+}
+
+/** The stack that a closed key leaves: the object, the value, the colon. */
+function keyHolder(cell: Cell): Cell | undefined {
+  return cell.frame instanceof FixedFrame ? cell.below?.below : undefined
+}
+
+function isUnresolved(cell: Cell): boolean {
+  const frame = keyHolder(cell)?.frame
+  return frame instanceof MemberFrame && frame.state.unresolved
+}
+
+/** Rows kept before all are dropped: about 2 KB each. */
+const MOST_ROWS = 6000
+const MOST_STATES = 60_000
+
+export class Machine {
+  readonly start: State
+  readonly dead = new State([])
+  readonly #bottom = new Cell()
+  #rows: State[] = []
+  #single = new Map<Cell, State>()
+  #several = new Map<string, State>()
+
+  constructor(first: Frame) {
+    this.start = this.#state([this.#bottom.push(first)])
+  }
+
+  step(state: State, byte: number): State {
+    const row = state.row ?? this.#newRow(state)
+    return row[byte] ?? this.#step(state, byte, row)
+  }
+
+  #newRow(state: State): (State | undefined)[] {
+    if (this.#rows.length >= MOST_ROWS || this.#single.size + this.#several.size > MOST_STATES) this.#forget()
+    const row = new Array<State | undefined>(256)
+    state.row = row
+    this.#rows.push(state)
+    return row
+  }
+
+  #step(state: State, byte: number, row: (State | undefined)[]): State {
+    const out = new Cells()
+    for (const cell of state.cells) cell.frame?.step(byte, cell.below!, out)
+    const next = out.list.length === 0 ? this.dead : this.#state(out.list)
+    row[byte] = next
+    return next
+  }
+
+  #state(cells: Cell[]): State {
+    if (cells.length === 1) {
+      let state = this.#single.get(cells[0]!)
+      if (state === undefined) {
+        state = new State(cells)
+        this.#single.set(cells[0]!, state)
+      }
+      return state
+    }
+    cells.sort((a, b) => a.id - b.id)
+    const key = cells.map((cell) => cell.id).join()
+    let state = this.#several.get(key)
+    if (state === undefined) {
+      state = new State(cells)
+      this.#several.set(key, state)
+    }
+    return state
+  }
+
+  /** Tells the key that has just been closed. */
+  resolve(state: State, key: string): State {
+    const cells = state.cells.map((cell) => {
+      if (!isUnresolved(cell)) return cell
+      const holder = keyHolder(cell)!
+      const { state: object } = holder.frame as MemberFrame
+      return holder.below!.push(object.resolve(key).after).push(cell.below!.frame!).push(cell.frame!)
+    })
+    return this.#state(cells)
+  }
+
+  /** Drops what was only kept to be quick. States in use stay valid. */
+  #forget(): void {
+    for (const state of this.#rows) state.row = undefined
+    this.#rows = []
+    this.#single = new Map()
+    this.#several = new Map()
+    this.#bottom.clear()
+  }
+}

@@ -1,0 +1,50 @@
+import { spell } from '../schema/text-length.js'
+import type { TextAutomaton } from '../text/types.js'
+import type { Cell, Cells } from './cell.js'
+import { type Bytes, Frame } from './frame.js'
+
+/** Inside a number. It ends where something comes that cannot belong to it. */
+export class NumberFrame extends Frame {
+  readonly #text: TextAutomaton
+  readonly #state: number
+  readonly #frames: Map<number, NumberFrame>
+  override readonly ends: boolean
+
+  constructor(text: TextAutomaton, state: number, frames: Map<number, NumberFrame>) {
+    super()
+    this.#text = text
+    this.#state = state
+    this.#frames = frames
+    this.ends = text.accepts(state)
+  }
+
+  override step(byte: number, below: Cell, out: Cells): void {
+    const state = this.#text.next(this.#state, byte)
+    if (state !== 0) out.add(below.push(this.#frame(state)))
+    if (this.ends) below.frame?.step(byte, below.below!, out)
+  }
+
+  #frame(state: number): NumberFrame {
+    let frame = this.#frames.get(state)
+    if (frame === undefined) {
+      frame = new NumberFrame(this.#text, state, this.#frames)
+      this.#frames.set(state, frame)
+    }
+    return frame
+  }
+
+  override next(below: Cell, into: Set<number>): boolean {
+    for (const byte of NUMBER_BYTES) if (this.#text.next(this.#state, byte) !== 0) into.add(byte)
+    return this.ends && below.frame !== undefined ? below.frame.next(below.below!, into) : true
+  }
+
+  override get length(): number {
+    return this.#text.distance(this.#state)
+  }
+
+  override spell(): Bytes {
+    return spell(this.#text, this.#state)
+  }
+}
+
+export const NUMBER_BYTES = [...'-0123456789.eE+'].map((letter) => letter.charCodeAt(0))

@@ -1,0 +1,224 @@
+import { keyValue, type ObjectPlan, planObject } from '../schema/object-plan.js'
+import type { Value } from '../schema/value.js'
+import type { Cell, Cells } from './cell.js'
+import { type Bytes, Frame } from './frame.js'
+import { keyBytes } from './key-bytes.js'
+import { DeclaredKeyFrame, type KeyCandidate } from './key-declared.js'
+import { ExtraKeyFrame } from './key-extra.js'
+import type { ObjectFrames } from './object-home.js'
+import type { UsedKeys } from './used-keys.js'
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const CLOSE = 0x7d
+
+/** Between two members of an object: what has come, and therefore what may. */
+export class ObjectState {
+  readonly home: ObjectFrames
+  readonly index: number
+  readonly count: number
+  readonly used: UsedKeys
+  readonly pending: number
+  /** The last key is used but not known here: the automaton does not carry texts. See `resolve`. */
+  readonly unresolved: boolean
+  readonly open: Frame
+  readonly after: Frame
+  readonly #beforeKey: Frame
+  readonly extraFrames = new Map<string, ExtraKeyFrame | null>()
+  #anyExtra: boolean | undefined
+  #plan: ObjectPlan | undefined
+  #keyPlan: ObjectPlan | undefined
+  #declared: readonly KeyCandidate[] | undefined
+
+  constructor(home: ObjectFrames, index: number, count: number, used: UsedKeys, pending: number, unresolved: boolean) {
+    this.home = home
+    this.index = index
+    this.count = count
+    this.used = used
+    this.pending = pending
+    this.unresolved = unresolved
+    this.open = new MemberFrame(this, 'open')
+    this.after = new MemberFrame(this, 'after')
+    this.#beforeKey = new MemberFrame(this, 'key')
+  }
+
+  get plan(): ObjectPlan {
+    this.#plan ??= this.#planned(this.home.shape.min)
+    return this.#plan
+  }
+
+  /** The used keys, an unknown one taken to be the one that hurts most: the cheapest. */
+  get assumed(): UsedKeys {
+    const fresh = this.unresolved && this.home.shape.min > this.count ? this.home.freshKey(this.used) : undefined
+    return fresh === undefined ? this.used : this.used.with(fresh)
+  }
+
+  get canClose(): boolean {
+    const { home } = this
+    return this.pending === 0 && this.count >= home.shape.min && home.requiredFrom[this.index] === 0
+  }
+
+  /** The state once the unknown key is known. */
+  resolve(key: string): ObjectState {
+    return this.home.state(this.index, this.count, this.used.with(key), this.pending, false)
+  }
+
+  /** The declared keys that may come next, sorted by their spelling. */
+  get declared(): readonly KeyCandidate[] {
+    if (this.#declared === undefined) {
+      const { home } = this
+      const found: KeyCandidate[] = []
+      const last = Math.min(home.nextRequired[this.index]!, home.shape.properties.length - 1)
+      for (let i = this.index; i <= last; i++) {
+        const allowed = home.shape.properties[i]!.value.possible && this.count < home.shape.max
+        if (allowed && home.canComplete(i + 1, this.count + 1, this.used, this.pending)) {
+          found.push({ bytes: home.names[i]!, index: i })
+        }
+      }
+      this.#declared = found.sort((a, b) => (a.bytes < b.bytes ? -1 : 1))
+    }
+    return this.#declared
+  }
+
+  /** Where the value of a declared property is awaited, its colon still to come. */
+  member(index: number, below: Cell): Cell {
+    return this.#awaiting(this.afterDeclared(index), this.home.shape.properties[index]!.value, below)
+  }
+
+  afterDeclared(index: number): ObjectState {
+    return this.home.state(index + 1, this.count + 1, this.used, this.pending, false)
+  }
+
+  /** As `member`, for a key beyond the declared ones; `pending` is its bit if it is a required one. */
+  extraMember(value: Value, pending: number, below: Cell): Cell {
+    return this.#awaiting(this.afterExtra(pending), value, below)
+  }
+
+  afterExtra(pending: number): ObjectState {
+    const { home } = this
+    const owed = this.pending & ~pending
+    const used = pending === 0 ? this.used : this.used.with(home.shape.pending[Math.log2(pending)]!)
+    return home.state(home.shape.properties.length, this.count + 1, used, owed, pending === 0)
+  }
+
+  #awaiting(next: ObjectState, value: Value, below: Cell): Cell {
+    const { program } = this.home
+    return below.push(next.after).push(program.value(value)).push(program.colon)
+  }
+
+  /** Whether any key beyond the declared ones may come next, and not only one that is required. */
+  get admitsAnyExtra(): boolean {
+    this.#anyExtra ??= this.#admits(0)
+    return this.#anyExtra
+  }
+
+  /** Whether this key is required, has not come yet and may come now. */
+  owes(bytes: Bytes): boolean {
+    const bit = this.home.pendingBit(bytes)
+    return (this.pending & bit) !== 0 && this.#admits(bit)
+  }
+
+  #admits(bit: number): boolean {
+    const { home } = this
+    if (home.requiredFrom[this.index]! > 0 || this.count >= home.shape.max) return false
+    return home.canComplete(home.shape.properties.length, this.count + 1, this.used, this.pending & ~bit)
+  }
+
+  /** After the quote that opens a key. */
+  addKeys(below: Cell, out: Cells): void {
+    if (this.declared.length > 0) out.add(below.push(new DeclaredKeyFrame(this, 0, this.declared.length, 0)))
+    const extra = ExtraKeyFrame.first(this)
+    if (extra !== undefined) out.add(below.push(extra))
+  }
+
+  get hasKeys(): boolean {
+    return this.declared.length > 0 || ExtraKeyFrame.first(this) !== undefined
+  }
+
+  /** A comma (and its space) has come. */
+  afterComma(below: Cell): Cell {
+    const { afterComma } = this.home.program
+    const cell = below.push(this.#beforeKey)
+    return afterComma === undefined ? cell : cell.push(afterComma)
+  }
+
+  /** Before a key one more member must come, even where the shortest way would close. */
+  get keyPlan(): ObjectPlan {
+    this.#keyPlan ??= this.#planned(Math.max(this.home.shape.min, this.count + 1))
+    return this.#keyPlan
+  }
+
+  #planned(atLeast: number): ObjectPlan {
+    const { index, count, pending } = this
+    return planObject(this.home.shape, { index, count, pending, used: this.assumed.keys }, atLeast)
+  }
+
+  /** The shortest way on, without the comma. */
+  spell(plan: ObjectPlan): Bytes {
+    const { shape, program } = this.home
+    const member = plan.next
+    if (member === undefined) return '}'
+    const name = typeof member === 'number' ? shape.properties[member]!.key : member
+    const following = this.#following(member)
+    const comma = following.plan.next === undefined ? '' : program.layout.comma
+    const head = `"${keyBytes(name)}${program.layout.colon}${this.#value(member).spell()}`
+    return head + comma + following.spell(following.plan)
+  }
+
+  #value(member: number | string): Frame {
+    const { shape, program, keys } = this.home
+    return program.value(typeof member === 'number' ? shape.properties[member]!.value : keyValue(keys, member)!)
+  }
+
+  #following(member: number | string): ObjectState {
+    const { home } = this
+    const used = this.assumed
+    if (typeof member === 'number') return home.state(member + 1, this.count + 1, used, this.pending, false)
+    const bit = home.shape.pending.indexOf(member)
+    const owed = bit < 0 ? this.pending : this.pending & ~(1 << bit)
+    return home.state(home.shape.properties.length, this.count + 1, used.with(member), owed, false)
+  }
+}
+
+type Phase = 'open' | 'after' | 'key'
+
+/** After `{`, after a value, or before a key. */
+export class MemberFrame extends Frame {
+  readonly state: ObjectState
+  readonly #phase: Phase
+
+  constructor(state: ObjectState, phase: Phase) {
+    super()
+    this.state = state
+    this.#phase = phase
+  }
+
+  override step(byte: number, below: Cell, out: Cells): void {
+    const { state } = this
+    if (byte === CLOSE) {
+      if (this.#phase !== 'key' && state.canClose) out.add(below)
+    } else if (this.#phase === 'after') {
+      if (byte === COMMA && state.hasKeys) out.add(state.afterComma(below))
+    } else if (byte === QUOTE) state.addKeys(below, out)
+  }
+
+  override next(_below: Cell, into: Set<number>): boolean {
+    const { state } = this
+    if (this.#phase !== 'key' && state.canClose) into.add(CLOSE)
+    if (state.hasKeys) into.add(this.#phase === 'after' ? COMMA : QUOTE)
+    return true
+  }
+
+  override get length(): number {
+    const { state } = this
+    if (this.#phase !== 'key') return state.plan.length
+    return state.keyPlan.length - state.home.program.layout.comma.length
+  }
+
+  override spell(): Bytes {
+    const { state } = this
+    const plan = this.#phase === 'key' ? state.keyPlan : state.plan
+    const comma = this.#phase === 'after' && plan.next !== undefined ? state.home.program.layout.comma : ''
+    return comma + state.spell(plan)
+  }
+}

@@ -1,0 +1,92 @@
+import { spell, textLength } from '../schema/text-length.js'
+import type { TextAutomaton } from '../text/types.js'
+import type { Cell, Cells } from './cell.js'
+import { CharacterFrame } from './characters.js'
+import type { Bytes } from './frame.js'
+
+/** The places inside the strings of one language. */
+export class TextFrames {
+  readonly text: TextAutomaton
+  readonly uniform: boolean
+  readonly #frames = new Map<number, TextFrame>()
+
+  constructor(text: TextAutomaton) {
+    this.text = text
+    this.uniform = text.classes.count === 2
+  }
+
+  at(state: number): TextFrame {
+    let frame = this.#frames.get(state)
+    if (frame === undefined) {
+      frame = new TextFrame(this, state)
+      this.#frames.set(state, frame)
+    }
+    return frame
+  }
+}
+
+export class TextFrame extends CharacterFrame {
+  readonly #home: TextFrames
+  readonly #state: number
+  override readonly freedom: number
+  override readonly freedomIsAll: boolean
+
+  constructor(home: TextFrames, state: number) {
+    super()
+    this.#home = home
+    this.#state = state
+    this.freedom = home.text.freedomAll(state)
+    this.freedomIsAll = home.uniform
+  }
+
+  override get uniform(): boolean {
+    return this.#home.uniform
+  }
+
+  override get closes(): boolean {
+    return this.#home.text.accepts(this.#state)
+  }
+
+  override after(codePoint: number): TextFrame | undefined {
+    const state = this.#home.text.next(this.#state, codePoint)
+    return state === 0 ? undefined : this.#home.at(state)
+  }
+
+  override alive(low: number, high: number): boolean {
+    return this.#home.text.alive(this.#state, low, high)
+  }
+
+  override close(below: Cell, out: Cells): void {
+    out.add(below)
+  }
+
+  override next(_below: Cell, into: Set<number>): boolean {
+    return listCharacters(this.#home.text, this.#state, this.closes, into)
+  }
+
+  override get length(): number {
+    return textLength(this.#home.text, this.#state) + 1
+  }
+
+  override spell(): Bytes {
+    return `${spell(this.#home.text, this.#state)}"`
+  }
+}
+
+/** More bytes than this are not listed: trying them all is as cheap. */
+const FEW = 24
+
+/** The bytes that may come next, if they are few and plain. */
+export function listCharacters(text: TextAutomaton, state: number, closes: boolean, into: Set<number>): boolean {
+  const { classes } = text
+  const found: number[] = []
+  for (let i = 0; i < classes.ids.length; i++) {
+    if (text.step(state, classes.ids[i]!) === 0) continue
+    const end = classes.end(i)
+    if (end >= 0x7f || found.length + end - classes.starts[i]! >= FEW) return false
+    for (let c = classes.starts[i]!; c <= end; c++) found.push(c)
+  }
+  for (const c of found) into.add(c < 0x20 || c === 0x22 ? 0x5c : c)
+  if (closes) into.add(0x22)
+  return true
+}

@@ -1,0 +1,40 @@
+import { Program } from './automaton/program.js'
+import { Fuel } from './fuel.js'
+import { Grammar } from './grammar.js'
+import { Context } from './schema/context.js'
+import { Document } from './schema/document.js'
+import { COMPACT, SPACED } from './schema/format.js'
+import { Values } from './schema/values.js'
+import { SchemaError } from './schema-error.js'
+
+export interface CompileOptions {
+  /**
+   * Refuse what cannot be enforced exactly. Otherwise it is left out and listed in the grammar's `notEnforced`.
+   * @default true
+   */
+  strict?: boolean
+  /**
+   * `spaced` writes one space after `:` and `,`.
+   * @default 'compact'
+   */
+  layout?: 'compact' | 'spaced'
+  /**
+   * How much work the compilation may take.
+   * @default 2000000
+   */
+  fuel?: number
+}
+
+/** Shortest documents beyond this many bytes are refused: no model writes them. */
+const LONGEST = 1_000_000
+
+/** Compiles a JSON Schema. Throws `SchemaError` for what cannot be enforced exactly. */
+export function compile(schema: unknown, options: CompileOptions = {}): Grammar {
+  const layout = options.layout === 'spaced' ? SPACED : COMPACT
+  const ignored: SchemaError[] | undefined = options.strict === false ? [] : undefined
+  const context = new Context(new Document(schema), new Fuel(options.fuel), layout, ignored)
+  const root = new Values(context).root()
+  if (!root.possible) throw new SchemaError([], '', 'no value can satisfy the schema.')
+  if (root.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
+  return new Grammar(new Program(layout).value(root), ignored ?? [])
+}

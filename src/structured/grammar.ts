@@ -1,0 +1,39 @@
+import type { OutputGrammar, TokenConstraint, TokenVocabulary } from '../engine.js'
+import type { Frame } from './automaton/frame.js'
+import { Machine } from './automaton/machine.js'
+import type { SchemaError } from './schema-error.js'
+import { advance, startOf } from './walk.js'
+
+const encoder = new TextEncoder()
+
+/** A set of texts: the documents that satisfy a schema, in one spelling each. */
+export class Grammar implements OutputGrammar {
+  readonly #machine: Machine
+  /** What a lenient compilation could not enforce; empty after a strict one. */
+  readonly notEnforced: readonly SchemaError[]
+
+  constructor(start: Frame, notEnforced: readonly SchemaError[]) {
+    this.#machine = new Machine(start)
+    this.notEnforced = notEnforced
+  }
+
+  /** Whether exactly this text could be generated, then stop. */
+  accepts(text: string): boolean {
+    const machine = this.#machine
+    let place = startOf(machine)
+    for (const byte of encoder.encode(text)) {
+      place = advance(machine, place, byte)
+      if (place.state.dead) return false
+    }
+    return place.state.accepting
+  }
+
+  /** Bytes of the shortest document. */
+  get shortest(): number {
+    return this.#machine.start.length
+  }
+
+  start(_vocabulary: TokenVocabulary): TokenConstraint {
+    throw new Error('not yet')
+  }
+}

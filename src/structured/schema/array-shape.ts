@@ -1,0 +1,132 @@
+import type { SchemaError } from '../schema-error.js'
+import { refusal } from './context.js'
+import type { Layout } from './format.js'
+import { ARRAY, type Atom, type Contains, type Part } from './part.js'
+import type { Value } from './value.js'
+import type { Values } from './values.js'
+
+/** How an array goes on: stop, or one more item, counted as contained or not. */
+export type ArrayStep = 'stop' | 'plain' | 'counted'
+
+/** The arrays of one part. A place in an array is (items so far, contained items so far), both clamped. */
+export class ArrayShape {
+  readonly min: number
+  readonly max: number
+  readonly containsMin: number
+  readonly containsMax: number
+  readonly counting: boolean
+  /** Raised if such an array can occur at all. */
+  readonly obstacle: SchemaError | undefined
+  readonly #plain: readonly Value[]
+  readonly #counted: readonly Value[]
+  readonly #comma: number
+  readonly #top: number
+
+  constructor(
+    part: Part,
+    plain: readonly Value[],
+    counted: readonly Value[],
+    contains: Contains | undefined,
+    layout: Layout,
+    obstacle: SchemaError | undefined,
+  ) {
+    this.#plain = plain
+    this.#counted = counted
+    this.#comma = layout.comma.length
+    this.min = part.minItems
+    this.max = part.uniqueItems ? Math.min(part.maxItems, 1) : part.maxItems
+    this.counting = contains !== undefined
+    this.containsMin = contains?.min ?? 0
+    this.containsMax = contains?.max ?? Infinity
+    this.obstacle = obstacle
+    const last = plain.length - 1
+    this.#top = this.max === Infinity ? Math.max(this.min, last) : this.max + 1
+  }
+
+  value(index: number, step: ArrayStep): Value {
+    const list = step === 'counted' ? this.#counted : this.#plain
+    return list[Math.min(index, list.length - 1)]!
+  }
+
+  /** Every value that may stand in such an array. */
+  get values(): readonly Value[] {
+    return [...this.#plain, ...this.#counted]
+  }
+
+  /** Positions that behave alike are one. */
+  clamp(index: number): number {
+    return Math.min(index, this.#top)
+  }
+
+  clampContained(contained: number): number {
+    return Math.min(contained, this.containsMax === Infinity ? this.containsMin : this.containsMax)
+  }
+
+  canStop(index: number, contained: number): boolean {
+    return index >= this.min && contained >= this.containsMin
+  }
+
+  /** Bytes still to come up to and including `]`; `Infinity` if there is no way to it. */
+  rest(index: number, contained: number): number {
+    return this.canStop(index, contained) ? 1 : this.#cost(index, contained)
+  }
+
+  /** The first step of the shortest way on. */
+  best(index: number, contained: number): ArrayStep {
+    if (this.canStop(index, contained)) return 'stop'
+    return this.costOf('plain', index, contained) <= this.costOf('counted', index, contained) ? 'plain' : 'counted'
+  }
+
+  /** Bytes to the end when the next item is such a one. */
+  costOf(step: ArrayStep, index: number, contained: number): number {
+    if (index >= this.max) return Infinity
+    if (step === 'counted' && (!this.counting || contained >= this.containsMax)) return Infinity
+    const own = this.value(index, step).length + (index > 0 ? this.#comma : 0)
+    return own === Infinity ? own : own + this.rest(index + 1, contained + (step === 'counted' ? 1 : 0))
+  }
+
+  #cost(index: number, contained: number): number {
+    if (index < this.#plain.length - 1) {
+      return Math.min(this.costOf('plain', index, contained), this.costOf('counted', index, contained))
+    }
+    // From here on all positions are alike: count instead of walking.
+    const wanted = Math.max(0, this.containsMin - contained)
+    const items = Math.max(this.min - index, wanted)
+    if (index + items > this.max) return Infinity
+    const most = Math.min(items, this.counting ? this.containsMax - contained : 0)
+    if (most < wanted) return Infinity
+    const total = (counted: number) =>
+      times(counted, this.value(index, 'counted')) + times(items - counted, this.value(index, 'plain'))
+    const commas = items * this.#comma - (index === 0 && items > 0 ? this.#comma : 0)
+    return Math.min(total(wanted), total(most)) + commas + 1
+  }
+}
+
+function times(count: number, value: Value): number {
+  return count === 0 ? 0 : count * value.length
+}
+
+export function arrayShape(values: Values, part: Part): ArrayShape {
+  const { context } = values
+  let obstacle = values.obstacleOf(part, ARRAY)
+  const [contains, ...more] = part.contains
+  if (more.length > 0)
+    obstacle ??= refusal(contains!.atom.site, 'contains', "several 'contains' for one array are not supported.")
+  const single = part.maxItems <= 1
+  if (part.uniqueItems && !single)
+    obstacle ??= refusal(context.document.root, 'uniqueItems', "'uniqueItems' is not supported.")
+  if (obstacle !== undefined && context.ignored !== undefined) {
+    context.refuse(obstacle)
+    obstacle = undefined
+    part.uniqueItems &&= single
+  }
+  const prefix = Math.max(0, ...part.items.map((group) => group.prefix.length))
+  const at = (index: number, extra: readonly Atom[]): Value => {
+    const atoms = part.items.map((group) => group.prefix[index] ?? group.rest)
+    return values.of([...atoms.filter((atom) => atom !== undefined), ...extra])
+  }
+  const uncounted = contains !== undefined && contains.max < Infinity ? [contains.inverse] : []
+  const plain = Array.from({ length: prefix + 1 }, (_, i) => at(i, uncounted))
+  const counted = contains === undefined ? [] : Array.from({ length: prefix + 1 }, (_, i) => at(i, [contains.atom]))
+  return new ArrayShape(part, plain, counted, contains, context.layout, obstacle)
+}

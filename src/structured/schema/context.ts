@@ -1,0 +1,103 @@
+import type { Fuel } from '../fuel.js'
+import { SchemaError } from '../schema-error.js'
+import type { Document, Schema, Site } from './document.js'
+import type { Layout } from './format.js'
+import { isObject } from './json.js'
+import type { Atom } from './part.js'
+
+/** What all parts of one compilation share. */
+export class Context {
+  readonly document: Document
+  readonly fuel: Fuel
+  /** Lenient: what cannot be enforced is noted here and left out. Strict: absent, and refused. */
+  readonly ignored: SchemaError[] | undefined
+  readonly layout: Layout
+  readonly #atoms = new Map<number, Atom>()
+
+  constructor(document: Document, fuel: Fuel, layout: Layout, ignored: SchemaError[] | undefined) {
+    this.document = document
+    this.fuel = fuel
+    this.layout = layout
+    this.ignored = ignored
+  }
+
+  atom(site: Site, negated = false): Atom {
+    if (typeof site.schema === 'boolean' && negated) {
+      return this.atom(site.schema ? this.document.nothing : this.document.everything)
+    }
+    const id = site.id * 2 + (negated ? 1 : 0)
+    let atom = this.#atoms.get(id)
+    if (atom === undefined) {
+      const target = this.#target(site)
+      atom = target === site ? { id, site, negated } : this.atom(target, negated)
+      this.#atoms.set(id, atom)
+    }
+    return atom
+  }
+
+  not(atom: Atom): Atom {
+    return this.atom(atom.site, !atom.negated)
+  }
+
+  child(parent: Site, schema: unknown, ...steps: (string | number)[]): Atom {
+    return this.atom(this.document.child(parent, schema, ...steps))
+  }
+
+  /** What a lone reference stands for, so that one place has one identity however it is reached. */
+  #target(site: Site): Site {
+    const seen = new Set<Site>()
+    let at = site
+    while (isObject(at.schema) && typeof at.schema.$ref === 'string' && (ignoresSiblings(at) || isLone(at.schema))) {
+      if (seen.has(at)) throw refusal(at, '$ref', 'the reference leads back to itself.')
+      seen.add(at)
+      try {
+        at = this.document.resolve(at, at.schema.$ref, '$ref')
+      } catch (error) {
+        this.refuse(error)
+        return this.document.everything
+      }
+    }
+    return at
+  }
+
+  /** Strict: throws. Lenient: notes what is left out. */
+  refuse(error: unknown): void {
+    if (this.ignored === undefined || !(error instanceof SchemaError)) throw error
+    const same = this.ignored.some((known) => known.message === error.message && samePath(known, error))
+    if (!same) this.ignored.push(error)
+  }
+}
+
+function samePath(a: SchemaError, b: SchemaError): boolean {
+  return a.keyword === b.keyword && a.path.length === b.path.length && a.path.every((step, i) => step === b.path[i])
+}
+
+/** Up to draft 7 a reference hides whatever stands beside it. */
+export function ignoresSiblings(site: Site): boolean {
+  return site.resource.draft < 2019
+}
+
+const SILENT = new Set([
+  '$ref',
+  '$schema',
+  '$id',
+  'id',
+  '$comment',
+  '$defs',
+  'definitions',
+  'title',
+  'description',
+  'default',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+])
+
+function isLone(schema: Schema): boolean {
+  return Object.keys(schema).every((key) => SILENT.has(key))
+}
+
+export function refusal(site: Site, keyword: string, message: string): SchemaError {
+  return new SchemaError(site.path, keyword, message)
+}

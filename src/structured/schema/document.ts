@@ -1,0 +1,177 @@
+import { SchemaError, type SchemaPath } from '../schema-error.js'
+import { has, isObject } from './json.js'
+
+export type Schema = boolean | Record<string, unknown>
+
+/** A part of the document with an identity of its own: what `$id` makes. */
+interface Resource {
+  readonly base: string
+  readonly root: unknown
+  readonly path: SchemaPath
+  readonly draft: number
+}
+
+/** A subschema and where it stands. One per schema object, so that recursion meets itself. */
+export interface Site {
+  readonly id: number
+  readonly schema: Schema
+  readonly path: SchemaPath
+  readonly resource: Resource
+}
+
+const DEFAULT_BASE = 'json-schema:///'
+const DEFAULT_DRAFT = 2020
+
+/** Holds a schema document, gives each subschema an identity and follows references inside the document. */
+export class Document {
+  readonly root: Site
+  /** Accepts everything; stands for an absent schema. */
+  readonly everything: Site
+  readonly nothing: Site
+  #next = 0
+  readonly #sites = new Map<object, Site>()
+  #index: Map<string, { target: unknown; resource: Resource; path: SchemaPath }> | undefined
+
+  constructor(schema: unknown) {
+    const outer: Resource = { base: DEFAULT_BASE, root: schema, path: [], draft: DEFAULT_DRAFT }
+    const resource = resourceOf(schema, outer, [])
+    this.everything = { id: this.#next++, schema: true, path: [], resource }
+    this.nothing = { id: this.#next++, schema: false, path: [], resource }
+    this.root = this.#site(schema, [], resource)
+  }
+
+  child(parent: Site, schema: unknown, ...steps: (string | number)[]): Site {
+    if (typeof schema === 'object' && schema !== null) {
+      const known = this.#sites.get(schema)
+      if (known !== undefined) return known
+    }
+    const path = [...parent.path, ...steps]
+    return this.#site(schema, path, resourceOf(schema, parent.resource, path))
+  }
+
+  #site(schema: unknown, path: SchemaPath, resource: Resource): Site {
+    if (typeof schema === 'boolean') return schema ? this.everything : this.nothing
+    if (!isObject(schema))
+      throw new SchemaError(path, '', `a schema must be an object or a boolean, not ${typeName(schema)}.`)
+    const known = this.#sites.get(schema)
+    if (known !== undefined) return known
+    const site = { id: this.#next++, schema, path, resource }
+    this.#sites.set(schema, site)
+    return site
+  }
+
+  /** The subschema that a reference names. */
+  resolve(from: Site, reference: string, keyword: string): Site {
+    const hash = reference.indexOf('#')
+    const address = hash < 0 ? reference : reference.slice(0, hash)
+    const fragment = decodeFragment(hash < 0 ? '' : reference.slice(hash + 1))
+    if (address === '' && (fragment === '' || fragment.startsWith('/'))) {
+      const found = this.#point(from.resource, fragment)
+      if (found !== undefined) return found
+    } else {
+      const uri = absolute(address, from.resource.base)
+      const anchored = this.#lookup(`${uri}#${fragment}`)
+      if (anchored !== undefined) return this.#site(anchored.target, anchored.path, anchored.resource)
+      const holder = this.#lookup(`${uri}#`)
+      const found = holder && this.#point(holder.resource, fragment)
+      if (found !== undefined) return found
+    }
+    throw new SchemaError(
+      from.path,
+      keyword,
+      `reference can only point to definitions defined at the top level of the schema: '${reference}' names nothing in this document.`,
+    )
+  }
+
+  #point(resource: Resource, pointer: string): Site | undefined {
+    let target = resource.root
+    let path = resource.path
+    let inside = resource
+    if (pointer !== '') {
+      if (!pointer.startsWith('/')) return undefined
+      for (const escaped of pointer.slice(1).split('/')) {
+        const step = escaped.replaceAll('~1', '/').replaceAll('~0', '~')
+        if (Array.isArray(target) && /^\d+$/.test(step)) target = target[Number(step)]
+        else if (isObject(target) && has(target, step)) target = target[step]
+        else return undefined
+        path = [...path, step]
+        inside = resourceOf(target, inside, path)
+      }
+    }
+    if (typeof target !== 'boolean' && !isObject(target)) return undefined
+    return this.#site(target, path, inside)
+  }
+
+  #lookup(uri: string) {
+    if (this.#index === undefined) {
+      this.#index = new Map()
+      const root = this.root
+      this.#collect(root.schema, root.resource, root.path)
+    }
+    return this.#index.get(uri)
+  }
+
+  /** Every `$id`, `id`, `$anchor` and `$dynamicAnchor`, wherever a schema may stand. */
+  #collect(value: unknown, outer: Resource, path: SchemaPath): void {
+    if (Array.isArray(value)) {
+      value.forEach((item, i) => {
+        this.#collect(item, outer, [...path, i])
+      })
+      return
+    }
+    if (!isObject(value)) return
+    const resource = path.length === 0 ? outer : resourceOf(value, outer, path)
+    const index = this.#index!
+    const note = (fragment: string) => {
+      const uri = `${resource.base}#${fragment}`
+      if (!index.has(uri)) index.set(uri, { target: value, resource, path })
+    }
+    if (resource.root === value) note('')
+    for (const key of ['$anchor', '$dynamicAnchor']) if (typeof value[key] === 'string') note(value[key])
+    const id = value.$id ?? value.id
+    if (typeof id === 'string' && id.startsWith('#')) note(id.slice(1))
+    for (const key of Object.keys(value)) {
+      if (key !== 'enum' && key !== 'const' && key !== 'default' && key !== 'examples') {
+        this.#collect(value[key], resource, [...path, key])
+      }
+    }
+  }
+}
+
+/** The resource that a subschema stands in: its own if it has an `$id`. */
+function resourceOf(schema: unknown, outer: Resource, path: SchemaPath): Resource {
+  if (!isObject(schema)) return outer
+  const draft = draftOf(schema.$schema) ?? outer.draft
+  const id = draft === 4 ? schema.id : schema.$id
+  const named = typeof id === 'string' && !id.startsWith('#') && !(draft < 2019 && typeof schema.$ref === 'string')
+  if (named) return { base: absolute(id.replace(/#.*$/, ''), outer.base), root: schema, path, draft }
+  return draft === outer.draft ? outer : { ...outer, draft }
+}
+
+function draftOf(uri: unknown): number | undefined {
+  if (typeof uri !== 'string') return undefined
+  const found = /json-schema\.org\/draft(?:\/(20\d\d)-\d\d|-0([3-7]))\//.exec(uri)
+  if (found === null) return undefined
+  return Number(found[1] ?? found[2])
+}
+
+function absolute(reference: string, base: string): string {
+  try {
+    return new URL(reference, base).href.replace(/#.*$/, '')
+  } catch {
+    return reference
+  }
+}
+
+function decodeFragment(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
+
+export function typeName(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}

@@ -1,0 +1,128 @@
+import type { TextAutomaton } from '../text/types.js'
+import { readContains, readDependencies, readItems, readProperties } from './arrays-objects.js'
+import { type Context, ignoresSiblings } from './context.js'
+import type { Schema, Site } from './document.js'
+import { canonical, codePoints, has, isObject } from './json.js'
+import { readBounds, readList, readType } from './keywords.js'
+import { isMultiple } from './multiple.js'
+import type { Atom } from './part.js'
+import { kindBit } from './shallow.js'
+import { formatOf, patternAutomaton } from './texts.js'
+
+type Keywords = Exclude<Schema, boolean>
+
+/** Whether a given value satisfies a subschema: what is left of `enum` under the keywords beside it. */
+export function satisfies(context: Context, atom: Atom, value: unknown): boolean {
+  return holds(context, atom.site, value) !== atom.negated
+}
+
+function holds(context: Context, site: Site, value: unknown): boolean {
+  const { schema } = site
+  if (typeof schema === 'boolean') return schema
+  context.fuel.spend(5)
+  const test = (atom: Atom, part: unknown) => satisfies(context, atom, part)
+  const child = (part: unknown, ...steps: (string | number)[]) => context.child(site, part, ...steps)
+  if (typeof schema.$ref === 'string') {
+    const target = context.document.resolve(site, schema.$ref, '$ref')
+    if (!holds(context, target, value)) return false
+    if (ignoresSiblings(site)) return true
+  }
+  if (schema.type !== undefined) {
+    const { kinds, integer } = readType(site, schema.type)
+    if ((kinds & kindBit(value)) === 0) return false
+    if (integer && typeof value === 'number' && !Number.isInteger(value)) return false
+  }
+  if (schema.enum !== undefined && !includes(readList(site, 'enum', schema.enum), value)) return false
+  if (has(schema, 'const') && site.resource.draft >= 6 && !includes([schema.const], value)) return false
+  if (typeof value === 'number' && !numberHolds(site, schema, value)) return false
+  if (typeof value === 'string' && !textHolds(context, site, schema, value)) return false
+  if (Array.isArray(value) && !arrayHolds(context, site, schema, value, test)) return false
+  if (isObject(value) && !objectHolds(context, site, schema, value, test)) return false
+  const list = (keyword: string) => readList(site, keyword, schema[keyword]).map((part, i) => child(part, keyword, i))
+  if (schema.allOf !== undefined && !list('allOf').every((atom) => test(atom, value))) return false
+  if (schema.anyOf !== undefined && !list('anyOf').some((atom) => test(atom, value))) return false
+  if (schema.oneOf !== undefined && list('oneOf').filter((atom) => test(atom, value)).length !== 1) return false
+  if (schema.not !== undefined && test(child(schema.not, 'not'), value)) return false
+  if (schema.if !== undefined && site.resource.draft >= 7) {
+    const keyword = test(child(schema.if, 'if'), value) ? 'then' : 'else'
+    if (schema[keyword] !== undefined && !test(child(schema[keyword], keyword), value)) return false
+  }
+  return true
+}
+
+function includes(values: readonly unknown[], value: unknown): boolean {
+  const text = canonical(value)
+  return values.some((item) => canonical(item) === text)
+}
+
+function numberHolds(site: Site, schema: Keywords, value: number): boolean {
+  const bounds = readBounds(site, schema)
+  if (value < bounds.minimum || value <= bounds.exclusiveMinimum) return false
+  if (value > bounds.maximum || value >= bounds.exclusiveMaximum) return false
+  return typeof schema.multipleOf !== 'number' || isMultiple(value, schema.multipleOf)
+}
+
+function textHolds(context: Context, site: Site, schema: Keywords, value: string): boolean {
+  const length = codePoints(value)
+  if (typeof schema.minLength === 'number' && length < schema.minLength) return false
+  if (typeof schema.maxLength === 'number' && length > schema.maxLength) return false
+  const pattern = typeof schema.pattern === 'string' && patternAutomaton(context, site, 'pattern', schema.pattern)
+  if (pattern && !matches(pattern, value)) return false
+  const format = typeof schema.format === 'string' && formatOf(context, site, schema.format)
+  return !format || matches(format, value)
+}
+
+export function matches(automaton: TextAutomaton, text: string): boolean {
+  let state = automaton.start
+  for (const char of text) state = automaton.next(state, char.codePointAt(0)!)
+  return automaton.accepts(state)
+}
+
+type Test = (atom: Atom, value: unknown) => boolean
+
+function arrayHolds(context: Context, site: Site, schema: Keywords, value: readonly unknown[], test: Test): boolean {
+  if (typeof schema.minItems === 'number' && value.length < schema.minItems) return false
+  if (typeof schema.maxItems === 'number' && value.length > schema.maxItems) return false
+  if (schema.uniqueItems === true && new Set(value.map(canonical)).size < value.length) return false
+  const group = readItems(context, site, schema)
+  const itemHolds = (item: unknown, i: number) => {
+    const atom = group?.prefix[i] ?? group?.rest
+    return atom === undefined || test(atom, item)
+  }
+  if (!value.every(itemHolds)) return false
+  const contains = readContains(context, site, schema)
+  if (contains === undefined) return true
+  const count = value.filter((item) => test(contains.atom, item)).length
+  return count >= contains.min && count <= contains.max
+}
+
+function objectHolds(
+  context: Context,
+  site: Site,
+  schema: Keywords,
+  value: Record<string, unknown>,
+  test: Test,
+): boolean {
+  const keys = Object.keys(value)
+  if (typeof schema.minProperties === 'number' && keys.length < schema.minProperties) return false
+  if (typeof schema.maxProperties === 'number' && keys.length > schema.maxProperties) return false
+  if (Array.isArray(schema.required) && !schema.required.every((key) => has(value, String(key)))) return false
+  if (schema.propertyNames !== undefined && site.resource.draft >= 6) {
+    const names = context.child(site, schema.propertyNames, 'propertyNames')
+    if (!keys.every((key) => test(names, key))) return false
+  }
+  const group = readProperties(context, site, schema)
+  for (const key of group === undefined ? [] : keys) {
+    const atoms = group!.patterns.filter((pattern) => matches(pattern.automaton, key)).map((pattern) => pattern.atom)
+    const named = group!.properties.get(key)
+    if (named !== undefined) atoms.push(named)
+    if (atoms.length === 0 && group!.additional !== undefined) atoms.push(group!.additional)
+    if (!atoms.every((atom) => test(atom, value[key]))) return false
+  }
+  for (const { key, keys: demanded, schema: atom } of readDependencies(context, site, schema)) {
+    if (!has(value, key)) continue
+    if (demanded !== undefined && !demanded.every((other) => has(value, other))) return false
+    if (atom !== undefined && !test(atom, value)) return false
+  }
+  return true
+}

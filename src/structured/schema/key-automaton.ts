@@ -1,0 +1,131 @@
+import type { Fuel } from '../fuel.js'
+import { ANY_TEXT, NO_TEXT } from '../text/automaton.js'
+import { refine } from '../text/classes.js'
+import { TableAutomaton } from '../text/table.js'
+import { DEAD, type TextAutomaton } from '../text/types.js'
+import type { Value } from './value.js'
+
+/** The keys beyond the declared ones: which there may be, and which value follows each. */
+export interface KeyAutomaton {
+  /** Trimmed to keys that some value can follow. */
+  readonly text: TextAutomaton
+  /** The value that follows a key that ends in this state; undefined where none may end. */
+  value(state: number): Value | undefined
+}
+
+/** Keys whose values may not have been measured yet. */
+export interface KeySource {
+  /** Every value that may follow some key. */
+  readonly values: readonly Value[]
+  /** Trimmed by what is now known of the values. */
+  now(): KeyAutomaton
+}
+
+const NO_KEYS: KeyAutomaton = { text: NO_TEXT, value: () => undefined }
+
+/** One value whatever the key. */
+export function uniformKeys(value: Value): KeySource {
+  const keys = { text: ANY_TEXT, value: (state: number) => (state === DEAD ? undefined : value) }
+  return { values: [value], now: () => (value.possible ? keys : NO_KEYS) }
+}
+
+/** Runs several automata side by side; `valueOf` tells what follows a key, given which of them accept it. */
+export class KeyProduct implements KeySource {
+  readonly values: Value[] = []
+  readonly #classes: TextAutomaton['classes']
+  readonly #rows: number[] = []
+  readonly #labels: number[] = [-1]
+  readonly #width: number
+  #trimmed: KeyAutomaton | undefined
+  #trimmedFor = ''
+
+  constructor(
+    parts: readonly TextAutomaton[],
+    valueOf: (accepted: readonly boolean[]) => Value | undefined,
+    fuel: Fuel,
+  ) {
+    const { classes, maps } = joint(parts)
+    this.#classes = classes
+    this.#width = classes.count
+    const ids = new Map<string, number>([['', DEAD]])
+    const vectors: number[][] = [[]]
+    const stateOf = (vector: number[]): number => {
+      const key = vector.join()
+      let id = ids.get(key)
+      if (id === undefined) {
+        id = vectors.push(vector) - 1
+        ids.set(key, id)
+      }
+      return id
+    }
+    stateOf(parts.map((part) => part.start))
+    const labels = new Map<Value, number>()
+    for (let i = 0; i < this.#width; i++) this.#rows.push(DEAD)
+    for (let s = 1; s < vectors.length; s++) {
+      fuel.spend(this.#width * (parts.length + 1))
+      const vector = vectors[s]!
+      const value = valueOf(vector.map((state, p) => parts[p]!.accepts(state)))
+      this.#labels.push(value === undefined ? -1 : this.#label(labels, value))
+      this.#rows.push(DEAD)
+      for (let cls = 1; cls < this.#width; cls++) {
+        this.#rows.push(
+          stateOf(vector.map((state, p) => (state === DEAD ? DEAD : parts[p]!.step(state, maps[p]![cls]!)))),
+        )
+      }
+    }
+  }
+
+  #label(labels: Map<Value, number>, value: Value): number {
+    let label = labels.get(value)
+    if (label === undefined) {
+      label = this.values.push(value) - 1
+      labels.set(value, label)
+    }
+    return label
+  }
+
+  now(): KeyAutomaton {
+    const possible = this.values.map((value) => (value.possible ? '1' : '0')).join('')
+    if (this.#trimmed === undefined || this.#trimmedFor !== possible) {
+      this.#trimmed = this.#trim()
+      this.#trimmedFor = possible
+    }
+    return this.#trimmed
+  }
+
+  #trim(): KeyAutomaton {
+    const accepting = Uint8Array.from(this.#labels, (label) => (label >= 0 && this.values[label]!.possible ? 1 : 0))
+    const states = accepting.length
+    const width = this.#width
+    const live = Uint8Array.from(accepting)
+    for (let changed = true; changed; ) {
+      changed = false
+      for (let s = states - 1; s > 0; s--) {
+        if (live[s] === 1) continue
+        for (let cls = 1; cls < width; cls++) {
+          if (live[this.#rows[s * width + cls]!] === 1) {
+            live[s] = 1
+            changed = true
+            break
+          }
+        }
+      }
+    }
+    const table = Uint32Array.from(this.#rows, (target) => (live[target] === 1 ? target : DEAD))
+    const text = new TableAutomaton(live[1] === 1 ? 1 : DEAD, this.#classes, table, accepting)
+    const value = (state: number) => (accepting[state] === 1 ? this.values[this.#labels[state]!] : undefined)
+    return { text, value }
+  }
+}
+
+/** A partition fine enough for all, and each one's own class by the joint class. */
+function joint(parts: readonly TextAutomaton[]): { classes: TextAutomaton['classes']; maps: Uint16Array[] } {
+  let classes = ANY_TEXT.classes
+  let maps: Uint16Array[] = []
+  for (const part of parts) {
+    const refined = refine(classes, part.classes)
+    maps = [...maps.map((map) => refined.left.map((cls) => map[cls]!)), refined.right]
+    classes = refined.classes
+  }
+  return { classes, maps }
+}

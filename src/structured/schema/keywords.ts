@@ -1,0 +1,101 @@
+import { type Context, refusal } from './context.js'
+import { type Schema, type Site, typeName } from './document.js'
+import { isObject } from './json.js'
+import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from './part.js'
+
+/** Reading one keyword's value, refused where the value itself is malformed. */
+
+const KINDS: Record<string, number> = {
+  null: NULL,
+  boolean: TRUE | FALSE,
+  number: NUMBER,
+  integer: NUMBER,
+  string: STRING,
+  array: ARRAY,
+  object: OBJECT,
+}
+
+/** The kinds that `type` admits, and whether numbers must be integers. */
+export function readType(site: Site, value: unknown): { kinds: number; integer: boolean } {
+  const names = Array.isArray(value) ? value : [value]
+  let kinds = 0
+  for (const name of names) {
+    const kind = typeof name === 'string' && Object.hasOwn(KINDS, name) ? KINDS[name]! : 0
+    if (kind === 0) throw refusal(site, 'type', `${JSON.stringify(name)} is not a valid type.`)
+    kinds |= kind
+  }
+  return { kinds, integer: names.includes('integer') && !names.includes('number') }
+}
+
+export function readCount(site: Site, keyword: string, value: unknown): number {
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
+    throw refusal(site, keyword, `'${keyword}' must be a non-negative integer.`)
+  }
+  return value
+}
+
+export function readNumber(site: Site, keyword: string, value: unknown): number {
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    throw refusal(site, keyword, `'${keyword}' must be a number.`)
+  return value
+}
+
+export function readString(site: Site, keyword: string, value: unknown): string {
+  if (typeof value !== 'string') throw refusal(site, keyword, `'${keyword}' must be a string.`)
+  return value
+}
+
+export function readStrings(site: Site, keyword: string, value: unknown): string[] {
+  if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) {
+    throw refusal(site, keyword, `'${keyword}' must be an array of strings.`)
+  }
+  return value
+}
+
+export function readList(site: Site, keyword: string, value: unknown): unknown[] {
+  if (!Array.isArray(value)) throw refusal(site, keyword, `'${keyword}' must be an array, not ${typeName(value)}.`)
+  return value
+}
+
+export function readMap(site: Site, keyword: string, value: unknown): Record<string, unknown> {
+  if (!isObject(value)) throw refusal(site, keyword, `'${keyword}' must be an object, not ${typeName(value)}.`)
+  return value
+}
+
+/** Keywords that restrict values and that no part of this compiler enforces. Unknown words are annotations. */
+const UNSUPPORTED = new Set([
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  '$dynamicRef',
+  '$recursiveRef',
+  'extends',
+  'disallow',
+  'divisibleBy',
+])
+
+export function refuseUnsupported(context: Context, site: Site, schema: Exclude<Schema, boolean>): void {
+  for (const key of Object.keys(schema)) {
+    if (!UNSUPPORTED.has(key)) continue
+    if (key.startsWith('unevaluated') && (schema[key] === true || site.resource.draft < 2019)) continue
+    context.refuse(refusal(site, key, `'${key}' is not supported.`))
+  }
+}
+
+/** The numeric limits of one schema object, draft 4's boolean `exclusive...` included. */
+export function readBounds(site: Site, schema: Exclude<Schema, boolean>) {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema
+  const bounds = { minimum: -Infinity, exclusiveMinimum: -Infinity, maximum: Infinity, exclusiveMaximum: Infinity }
+  if (minimum !== undefined) {
+    bounds[exclusiveMinimum === true ? 'exclusiveMinimum' : 'minimum'] = readNumber(site, 'minimum', minimum)
+  }
+  if (maximum !== undefined) {
+    bounds[exclusiveMaximum === true ? 'exclusiveMaximum' : 'maximum'] = readNumber(site, 'maximum', maximum)
+  }
+  if (exclusiveMinimum !== undefined && typeof exclusiveMinimum !== 'boolean') {
+    bounds.exclusiveMinimum = readNumber(site, 'exclusiveMinimum', exclusiveMinimum)
+  }
+  if (exclusiveMaximum !== undefined && typeof exclusiveMaximum !== 'boolean') {
+    bounds.exclusiveMaximum = readNumber(site, 'exclusiveMaximum', exclusiveMaximum)
+  }
+  return bounds
+}

@@ -1,0 +1,43 @@
+import type { ArrayShape } from './array-shape.js'
+import type { Layout } from './format.js'
+import { toBytes, write } from './format.js'
+import { planObject } from './object-plan.js'
+import type { ObjectShape } from './object-shape.js'
+import { textLength } from './text-length.js'
+import type { Value } from './value.js'
+
+/** Finds the length of the shortest text of every value: the least fixed point, `Infinity` for the impossible. */
+export function relax(values: readonly Value[], layout: Layout): void {
+  for (const value of values) {
+    for (const literal of value.literals) {
+      value.length = Math.min(value.length, toBytes(write(literal, layout)).length)
+    }
+    for (const number of value.numbers) value.length = Math.min(value.length, number.distance(number.start))
+    for (const text of value.strings) value.length = Math.min(value.length, 2 + textLength(text, text.start))
+  }
+  for (let changed = true; changed; ) {
+    changed = false
+    for (let i = values.length - 1; i >= 0; i--) {
+      const value = values[i]!
+      let best = value.length
+      for (const shape of value.arrays) best = Math.min(best, arrayLength(shape))
+      for (const shape of value.objects) best = Math.min(best, objectLength(shape))
+      if (best < value.length) {
+        value.length = best
+        changed = true
+      }
+    }
+  }
+}
+
+export function arrayLength(shape: ArrayShape): number {
+  return 1 + shape.rest(0, 0)
+}
+
+export function objectLength(shape: ObjectShape): number {
+  return 1 + planObject(shape, startOf(shape)).length
+}
+
+export function startOf(shape: ObjectShape) {
+  return { index: 0, count: 0, used: [], pending: 2 ** shape.pending.length - 1 }
+}

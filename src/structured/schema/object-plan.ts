@@ -1,0 +1,136 @@
+import { toBytes } from './format.js'
+import type { KeyAutomaton } from './key-automaton.js'
+import type { ObjectShape } from './object-shape.js'
+import type { Value } from './value.js'
+
+/** Where an object stands: the next declared property, how many members it has, which keys beyond the declared ones. */
+export interface ObjectPlace {
+  readonly index: number
+  readonly count: number
+  /** Keys used beyond the declared ones. */
+  readonly used: readonly string[]
+  /** A bit per required key that is not declared and has not come yet. */
+  readonly pending: number
+}
+
+/** The shortest way to complete an object. */
+export interface ObjectPlan {
+  /** Bytes, `}` included; `Infinity` if it cannot be completed. */
+  readonly length: number
+  /** The next member: a declared property by its index, another key, or none: close. */
+  readonly next: number | string | undefined
+}
+
+const IMPOSSIBLE: ObjectPlan = { length: Infinity, next: undefined }
+
+/** `atLeast`: how many members there must be in the end. */
+export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = shape.min): ObjectPlan {
+  const { properties, layout } = shape
+  let members = 0
+  let bytes = 1
+  let next: number | string | undefined
+  const add = (member: number | string, cost: number) => {
+    members++
+    bytes += cost
+    next ??= member
+  }
+  const required: number[] = []
+  for (let i = place.index; i < properties.length; i++) if (properties[i]!.required) required.push(i)
+  const owed = shape.pending.filter((_, bit) => place.pending & (1 << bit))
+  const fill = Math.max(0, atLeast - place.count - required.length - owed.length)
+  if (place.count + required.length + owed.length + fill > shape.max) return IMPOSSIBLE
+  const filling = fill > 0 ? cheapest(shape, place, fill) : NOTHING
+  if (filling.members.length < fill) return IMPOSSIBLE
+  const declared = [...required, ...filling.declared].sort((a, b) => a - b)
+  for (const i of declared) add(i, keyCost(shape, properties[i]!.key) + properties[i]!.value.length)
+  const keys = shape.pending.length + fill > 0 ? shape.keys.now() : undefined
+  for (const key of owed) add(key, keyCost(shape, key) + (keyValue(keys!, key)?.length ?? Infinity))
+  for (const { member, cost } of filling.members) if (typeof member === 'string') add(member, cost)
+  if (bytes === Infinity) return IMPOSSIBLE
+  const commas = place.count > 0 ? members : Math.max(0, members - 1)
+  return { length: bytes + commas * layout.comma.length, next }
+}
+
+interface Filling {
+  readonly members: readonly { readonly member: number | string; readonly cost: number }[]
+  readonly declared: readonly number[]
+}
+
+const NOTHING: Filling = { members: [], declared: [] }
+
+/** The cheapest optional members, which `minProperties` asks for. */
+function cheapest(shape: ObjectShape, place: ObjectPlace, count: number): Filling {
+  const members: { member: number | string; cost: number }[] = []
+  for (let i = place.index; i < shape.properties.length; i++) {
+    const { key, value, required } = shape.properties[i]!
+    if (!required && value.possible) members.push({ member: i, cost: keyCost(shape, key) + value.length })
+  }
+  const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...place.used])
+  const keys = shape.keys.now()
+  for (const key of freshKeys(keys, keys.text.start, '', (text) => !taken.has(text), count)) {
+    members.push({ member: key, cost: keyCost(shape, key) + keyValue(keys, key)!.length })
+  }
+  members.sort((a, b) => a.cost - b.cost)
+  const chosen = members.slice(0, count)
+  return {
+    members: chosen,
+    declared: chosen.map(({ member }) => member).filter((member) => typeof member === 'number'),
+  }
+}
+
+function keyCost(shape: ObjectShape, key: string): number {
+  return toBytes(JSON.stringify(key)).length + shape.layout.colon.length
+}
+
+export function keyValue(keys: KeyAutomaton, key: string): Value | undefined {
+  let state = keys.text.start
+  for (const char of key) state = keys.text.next(state, char.codePointAt(0)!)
+  return keys.value(state)
+}
+
+/** How far the search for unused keys goes before it gives up. */
+const MOST_VISITED = 20_000
+
+/**
+ * The shortest acceptable keys that begin with `prefix` (which leads to `state`), at most `count` for each value, in
+ * order of length, then of letters.
+ */
+export function freshKeys(
+  keys: KeyAutomaton,
+  state: number,
+  prefix: string,
+  fresh: (key: string) => boolean,
+  count: number,
+): string[] {
+  const found: string[] = []
+  if (state === 0) return found
+  const left = new Map<Value, number>()
+  const letters = alphabet(keys)
+  const queue = [{ state, text: prefix }]
+  let open = Infinity
+  for (let at = 0; at < queue.length && at < MOST_VISITED && open > 0; at++) {
+    const { state: here, text } = queue[at]!
+    const value = keys.value(here)
+    if (value !== undefined && fresh(text)) {
+      const before = left.get(value) ?? count
+      if (before > 0) found.push(text)
+      left.set(value, before - 1)
+      open = found.length >= count && [...left.values()].every((n) => n <= 0) ? 0 : 1
+    }
+    if (queue.length > MOST_VISITED) continue
+    for (const letter of letters) {
+      const next = keys.text.next(here, letter.codePointAt(0)!)
+      if (next !== 0) queue.push({ state: next, text: text + letter })
+    }
+  }
+  return found
+}
+
+/** A letter of each class, and for the broad ones several: enough to spell as many keys as are needed. */
+function alphabet(keys: KeyAutomaton): string[] {
+  const { classes } = keys.text
+  const letters = new Set<string>()
+  for (let cls = 1; cls < classes.count; cls++) letters.add(String.fromCodePoint(classes.sample(cls)))
+  for (const letter of 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ') letters.add(letter)
+  return [...letters]
+}

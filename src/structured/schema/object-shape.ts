@@ -1,0 +1,108 @@
+import type { SchemaError } from '../schema-error.js'
+import { acceptsText } from '../text/automaton.js'
+import type { TextAutomaton } from '../text/types.js'
+import type { Layout } from './format.js'
+import { KeyProduct, type KeySource, uniformKeys } from './key-automaton.js'
+import { type Atom, OBJECT, type Part, type PropertyGroup } from './part.js'
+import type { Value } from './value.js'
+import type { Values } from './values.js'
+
+export interface Property {
+  readonly key: string
+  readonly value: Value
+  readonly required: boolean
+}
+
+/** The objects of one part: declared properties in their order, then any others. */
+export class ObjectShape {
+  readonly properties: readonly Property[]
+  /** Keys that are required and not declared; they may come in any order among the others. */
+  readonly pending: readonly string[]
+  readonly keys: KeySource
+  readonly min: number
+  readonly max: number
+  readonly layout: Layout
+  /** Raised if such an object can occur at all. */
+  readonly obstacle: SchemaError | undefined
+
+  constructor(
+    part: Part,
+    properties: readonly Property[],
+    pending: readonly string[],
+    keys: KeySource,
+    layout: Layout,
+    obstacle: SchemaError | undefined,
+  ) {
+    this.properties = properties
+    this.pending = pending
+    this.keys = keys
+    this.min = part.minProperties
+    this.max = part.maxProperties
+    this.layout = layout
+    this.obstacle = obstacle
+  }
+
+  get values(): readonly Value[] {
+    return [...this.properties.map((property) => property.value), ...this.keys.values]
+  }
+}
+
+/** Beyond this many, required keys that are not declared count as declared last: their set is part of every state. */
+const MOST_PENDING = 24
+
+export function objectShape(values: Values, part: Part): ObjectShape {
+  const { context } = values
+  const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
+  const declared = new Set(part.groups.flatMap((group) => [...group.properties.keys()]))
+  let pending = [...part.required].filter((key) => !declared.has(key))
+  if (pending.length > MOST_PENDING) {
+    for (const key of pending) declared.add(key)
+    pending = []
+  }
+  const properties: Property[] = []
+  for (const key of declared) {
+    context.fuel.spend(1 + part.groups.length)
+    const named = names === undefined || acceptsText(names, key)
+    const value = named ? values.of(atomsFor(part.groups, key)) : values.never
+    properties.push({ key, value, required: part.required.has(key) })
+  }
+  const keys = keySource(values, part.groups, names)
+  let obstacle = values.obstacleOf(part, OBJECT)
+  if (obstacle !== undefined && context.ignored !== undefined) {
+    context.refuse(obstacle)
+    obstacle = undefined
+  }
+  return new ObjectShape(part, properties, pending, keys, context.layout, obstacle)
+}
+
+/** All that the groups say of the property of this name. */
+function atomsFor(groups: readonly PropertyGroup[], key: string): Atom[] {
+  return groups.flatMap((group) => {
+    const atoms = group.patterns.filter((pattern) => acceptsText(pattern.automaton, key)).map((pattern) => pattern.atom)
+    const named = group.properties.get(key)
+    if (named !== undefined) atoms.unshift(named)
+    return atoms.length > 0 ? atoms : group.additional === undefined ? [] : [group.additional]
+  })
+}
+
+function keySource(values: Values, groups: readonly PropertyGroup[], names: TextAutomaton | undefined): KeySource {
+  const patterns = groups.flatMap((group) => group.patterns.map((pattern) => pattern.automaton))
+  if (patterns.length === 0 && names === undefined) {
+    const atoms = groups.map((group) => group.additional).filter((atom) => atom !== undefined)
+    return uniformKeys(values.of(atoms))
+  }
+  const parts = names === undefined ? patterns : [...patterns, names]
+  return new KeyProduct(
+    parts,
+    (accepted) => {
+      if (names !== undefined && !accepted[patterns.length]) return undefined
+      let at = 0
+      const atoms = groups.flatMap((group) => {
+        const matched = group.patterns.filter(() => accepted[at++]).map((pattern) => pattern.atom)
+        return matched.length > 0 ? matched : group.additional === undefined ? [] : [group.additional]
+      })
+      return values.of(atoms)
+    },
+    values.context.fuel,
+  )
+}

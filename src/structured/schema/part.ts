@@ -1,0 +1,110 @@
+import type { SchemaError } from '../schema-error.js'
+import type { TextAutomaton } from '../text/types.js'
+import type { Site } from './document.js'
+
+/** Bits for the kinds of JSON value; the two booleans apart, so that `const` and `not` can tell them. */
+export const NULL = 1
+export const FALSE = 2
+export const TRUE = 4
+export const NUMBER = 8
+export const STRING = 16
+export const ARRAY = 32
+export const OBJECT = 64
+export const ANY = 127
+
+/** A subschema or its negation: what a value is said to satisfy. */
+export interface Atom {
+  readonly id: number
+  readonly site: Site
+  readonly negated: boolean
+}
+
+export interface NumberBounds {
+  integer: boolean
+  minimum: number
+  exclusiveMinimum: number
+  maximum: number
+  exclusiveMaximum: number
+  multiples: number[]
+}
+
+/** What one schema object says of properties. `additional` covers what the other two leave over. */
+export interface PropertyGroup {
+  readonly properties: ReadonlyMap<string, Atom>
+  readonly patterns: readonly { readonly automaton: TextAutomaton; readonly atom: Atom }[]
+  readonly additional: Atom | undefined
+}
+
+export interface ItemGroup {
+  readonly prefix: readonly Atom[]
+  readonly rest: Atom | undefined
+}
+
+export interface Contains {
+  readonly atom: Atom
+  readonly inverse: Atom
+  readonly min: number
+  readonly max: number
+}
+
+/**
+ * One conjunction of plain constraints, without alternatives. Constraints on a kind bind only values of that kind, so a
+ * part may admit several kinds at once.
+ */
+export class Part {
+  kinds = ANY
+  /** Values that `enum` and `const` leave; undefined: not limited so. */
+  literals: unknown[] | undefined
+  number: NumberBounds = {
+    integer: false,
+    minimum: -Infinity,
+    exclusiveMinimum: -Infinity,
+    maximum: Infinity,
+    exclusiveMaximum: Infinity,
+    multiples: [],
+  }
+  minLength = 0
+  maxLength = Infinity
+  texts: TextAutomaton[] = []
+  items: ItemGroup[] = []
+  contains: Contains[] = []
+  minItems = 0
+  maxItems = Infinity
+  uniqueItems = false
+  groups: PropertyGroup[] = []
+  names: Atom[] = []
+  /** A set in order of mention. */
+  required = new Set<string>()
+  minProperties = 0
+  maxProperties = Infinity
+  /** Why values of some kinds cannot be described; raised only if the part still admits those kinds in the end. */
+  obstacles: { readonly kinds: number; readonly error: SchemaError }[] = []
+
+  clone(): Part {
+    const copy = Object.assign(new Part(), this)
+    copy.number = { ...this.number, multiples: [...this.number.multiples] }
+    copy.texts = [...this.texts]
+    copy.items = [...this.items]
+    copy.contains = [...this.contains]
+    copy.groups = [...this.groups]
+    copy.names = [...this.names]
+    copy.required = new Set(this.required)
+    copy.obstacles = [...this.obstacles]
+    return copy
+  }
+
+  get dead(): boolean {
+    return this.kinds === 0 || this.literals?.length === 0
+  }
+
+  /** Gives up the kinds whose own bounds contradict each other. */
+  settle(): void {
+    const n = this.number
+    if (n.minimum > n.maximum || n.exclusiveMinimum >= n.maximum || n.minimum >= n.exclusiveMaximum)
+      this.kinds &= ~NUMBER
+    if (n.exclusiveMinimum >= n.exclusiveMaximum) this.kinds &= ~NUMBER
+    if (this.minLength > this.maxLength) this.kinds &= ~STRING
+    if (this.minItems > this.maxItems) this.kinds &= ~ARRAY
+    if (this.minProperties > this.maxProperties || this.required.size > this.maxProperties) this.kinds &= ~OBJECT
+  }
+}

@@ -1,0 +1,41 @@
+import type { TextAutomaton } from '../text/types.js'
+import { toBytes } from './format.js'
+
+/** Texts longer than this are measured by a bound, not spelled out. */
+const SPELLED = 4096
+/** No code point takes more bytes in JSON text than a control character's `\u001f`. */
+const MOST_BYTES = 6
+
+/** The bytes of one code point inside a JSON string. */
+export function encoded(codePoint: number): string {
+  return toBytes(JSON.stringify(String.fromCodePoint(codePoint)).slice(1, -1))
+}
+
+/** The next code point of the canonical way to the end of a string; -1 if it may end here. */
+export function nextOnTheWay(text: TextAutomaton, state: number): number {
+  const wanted = text.distance(state) - 1
+  if (wanted < 0) return -1
+  for (let cls = 1; cls < text.classes.count; cls++) {
+    const next = text.step(state, cls)
+    if (next !== 0 && text.distance(next) === wanted) return text.classes.sample(cls)
+  }
+  return -1
+}
+
+/** The bytes of the canonical way to the end of a string, without its quote. */
+export function spell(text: TextAutomaton, from: number): string {
+  let bytes = ''
+  for (let state = from; ; ) {
+    const codePoint = nextOnTheWay(text, state)
+    if (codePoint < 0) return bytes
+    bytes += encoded(codePoint)
+    state = text.next(state, codePoint)
+  }
+}
+
+/** How many those bytes are; more than that, but never growing on the way, where spelling them would take long. */
+export function textLength(text: TextAutomaton, state: number): number {
+  const characters = text.distance(state)
+  if (characters === Infinity) return Infinity
+  return characters > SPELLED ? characters * MOST_BYTES : spell(text, state).length
+}

@@ -1,0 +1,62 @@
+import { SchemaError } from '../schema-error.js'
+import { compileRegex, formatAutomaton } from '../text/automaton.js'
+import type { TextAutomaton } from '../text/types.js'
+import { TextError } from '../text/types.js'
+import { type Context, refusal } from './context.js'
+import type { Site } from './document.js'
+
+/** The languages of strings, with the lexical part's refusals given a place in the schema. */
+
+const patterns = new Map<string, TextAutomaton>()
+const PATTERNS_KEPT = 500
+
+/** Undefined: noted as not enforced. */
+export function patternAutomaton(
+  context: Context,
+  site: Site,
+  keyword: string,
+  source: string,
+): TextAutomaton | undefined {
+  const known = patterns.get(source)
+  if (known !== undefined) return known
+  const automaton = placed(context, site, keyword, () => compileRegex(source))
+  if (automaton !== undefined) {
+    if (patterns.size >= PATTERNS_KEPT) patterns.clear()
+    patterns.set(source, automaton)
+  }
+  return automaton
+}
+
+/** Undefined: the name is an annotation here, or noted as not enforced. */
+export function formatOf(context: Context, site: Site, name: string): TextAutomaton | undefined {
+  return placed(context, site, 'format', () => {
+    const automaton = formatAutomaton(name)
+    if (automaton === undefined && STANDARD.has(name)) throw new TextError(`format '${name}' is not supported.`)
+    return automaton
+  })
+}
+
+/** Formats that a validator may assert and that have no automaton here. Any other name is an annotation. */
+const STANDARD = new Set([
+  'idn-email',
+  'idn-hostname',
+  'uri-reference',
+  'iri',
+  'iri-reference',
+  'uri-template',
+  'json-pointer',
+  'relative-json-pointer',
+  'regex',
+])
+
+/** Runs a lexical computation; its refusal names the place. */
+export function placed<T>(context: Context, site: Site, keyword: string, work: () => T): T | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof TextError) context.refuse(refusal(site, keyword, error.message))
+    else if (error instanceof SchemaError) context.refuse(new SchemaError(site.path, keyword, error.message))
+    else throw error
+    return undefined
+  }
+}

@@ -1,0 +1,213 @@
+import { SchemaError } from '../schema-error.js'
+import { ANY_TEXT, intersect, literalSet, NO_TEXT, union, withLength } from '../text/automaton.js'
+import { numberAutomaton } from '../text/number.js'
+import type { TextAutomaton } from '../text/types.js'
+import { type ArrayShape, arrayShape } from './array-shape.js'
+import type { Context } from './context.js'
+import { satisfies } from './evaluate.js'
+import { Expander } from './expand.js'
+import { canonical } from './json.js'
+import { objectLength, relax } from './lengths.js'
+import { type ObjectShape, objectShape } from './object-shape.js'
+import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type Part, STRING, TRUE } from './part.js'
+import { Value } from './value.js'
+
+/** All the values of one compilation, one per distinct conjunction of subschemas. */
+export class Values {
+  readonly context: Context
+  readonly expander: Expander
+  readonly never = new Value(0)
+  readonly #known = new Map<string, Value>()
+  readonly #atoms = new Map<Value, readonly Atom[]>()
+  #waiting: Value[] = []
+  readonly #building = new Set<Value>()
+  readonly #numbers = new Map<string, TextAutomaton | undefined>()
+  readonly #overlaps = new Map<string, boolean>()
+  readonly all: Value[] = []
+
+  constructor(context: Context) {
+    this.context = context
+    this.expander = new Expander(context, (a, b) => this.overlap(a, b))
+  }
+
+  /** The values that satisfy all of these. */
+  of(atoms: readonly Atom[]): Value {
+    const distinct = new Map<number, Atom>()
+    for (const atom of atoms) {
+      if (atom.site.schema === true) continue
+      if (atom.site.schema === false || distinct.has(atom.id ^ 1)) return this.never
+      distinct.set(atom.id, atom)
+    }
+    const key = [...distinct.keys()].sort((a, b) => a - b).join()
+    let value = this.#known.get(key)
+    if (value === undefined) {
+      value = new Value(this.#known.size + 1)
+      this.#known.set(key, value)
+      this.#atoms.set(value, [...distinct.values()])
+      this.#waiting.push(value)
+    }
+    return value
+  }
+
+  /** The value of the whole schema, with everything that it reaches built and measured. */
+  root(): Value {
+    const value = this.of([this.context.atom(this.context.document.root)])
+    this.#build()
+    relax(this.all, this.context.layout)
+    this.#raise()
+    return value
+  }
+
+  /** What could not be described matters only where it can occur. */
+  #raise(): void {
+    for (const value of this.all) {
+      for (const shape of value.arrays) if (shape.obstacle && shape.rest(0, 0) !== Infinity) throw shape.obstacle
+      for (const shape of value.objects) if (shape.obstacle && objectLength(shape) !== Infinity) throw shape.obstacle
+    }
+  }
+
+  #build(): void {
+    for (let value = this.#waiting.pop(); value !== undefined; value = this.#waiting.pop()) {
+      this.#building.add(value)
+      this.#fill(value, this.#atoms.get(value)!)
+      this.#building.delete(value)
+      this.all.push(value)
+    }
+  }
+
+  /** Whether two subschemas may share a value. Errs on the side of yes. */
+  overlap(a: Atom, b: Atom): boolean {
+    const key = a.id < b.id ? `${a.id},${b.id}` : `${b.id},${a.id}`
+    const known = this.#overlaps.get(key)
+    if (known !== undefined) return known
+    // Meeting the same question while answering it: undecided counts as yes.
+    this.#overlaps.set(key, true)
+    const outer = this.#waiting
+    this.#waiting = []
+    const value = this.of([a, b])
+    this.#build()
+    this.#waiting = [...outer, ...this.#waiting]
+    let answer = true
+    if (value === this.never) answer = false
+    else if (!this.#building.has(value) && !outer.includes(value)) {
+      const assumed = [...this.#building, ...outer]
+      for (const open of assumed) open.length = 1
+      relax(this.all, this.context.layout)
+      answer = value.possible
+      for (const open of assumed) open.length = Infinity
+      for (const open of this.all) open.length = Infinity
+    }
+    this.#overlaps.set(key, answer)
+    return answer
+  }
+
+  #fill(value: Value, atoms: readonly Atom[]): void {
+    const { fuel } = this.context
+    const literals = new Map<string, unknown>()
+    const numbers = new Set<TextAutomaton>()
+    const strings: TextAutomaton[] = []
+    const arrays: ArrayShape[] = []
+    const objects: ObjectShape[] = []
+    const parts = this.expander.expand(atoms)
+    for (const part of parts) {
+      fuel.spend(10)
+      if (part.literals !== undefined) {
+        for (const item of part.literals) {
+          const holds = () => atoms.every((atom) => satisfies(this.context, atom, item))
+          const text = canonical(item)
+          if (!literals.has(text) && (this.#trivial(atoms) || holds())) literals.set(text, item)
+        }
+        continue
+      }
+      if (part.kinds & NULL) literals.set('null', null)
+      if (part.kinds & TRUE) literals.set('true', true)
+      if (part.kinds & FALSE) literals.set('false', false)
+      const number = part.kinds & NUMBER ? this.#number(part, atoms[0]) : undefined
+      if (number !== undefined && !number.empty) numbers.add(number)
+      const text = part.kinds & STRING ? this.#string(part) : undefined
+      if (text !== undefined && !text.empty && !strings.includes(text)) strings.push(text)
+      if (part.kinds & ARRAY) arrays.push(arrayShape(this, part))
+      if (part.kinds & OBJECT) objects.push(objectShape(this, part))
+    }
+    value.literals = [...literals.values()]
+    value.numbers = [...numbers]
+    value.strings = strings
+    value.arrays = arrays
+    value.objects = objects
+  }
+
+  /** A lone `enum` or `const` needs no second look. */
+  #trivial(atoms: readonly Atom[]): boolean {
+    if (atoms.length !== 1 || atoms[0]!.negated) return false
+    const schema = atoms[0]!.site.schema as Record<string, unknown>
+    return Object.keys(schema).every((key) => key === 'enum' || key === 'const' || key === 'description')
+  }
+
+  #number(part: Part, atom: Atom | undefined): TextAutomaton | undefined {
+    this.obstacleOf(part, NUMBER, true)
+    const { multiples, ...bounds } = part.number
+    const key = JSON.stringify([Object.values(bounds).map(String), multiples])
+    if (!this.#numbers.has(key)) this.#numbers.set(key, this.#buildNumber(part, atom))
+    return this.#numbers.get(key)
+  }
+
+  #buildNumber(part: Part, atom: Atom | undefined): TextAutomaton | undefined {
+    const { multiples, ...limits } = part.number
+    const bounds = finite(limits)
+    const steps = multiples.length === 0 ? [undefined] : multiples
+    try {
+      const parts = steps.map((multipleOf) => numberAutomaton({ ...bounds, multipleOf }, this.context.fuel))
+      return parts.reduce((a, b) => intersect(a, b, this.context.fuel))
+    } catch (error) {
+      const path = atom?.site.path ?? []
+      const keyword = multiples.length > 0 ? 'multipleOf' : 'type'
+      this.context.refuse(new SchemaError(path, keyword, (error as Error).message))
+      return numberAutomaton({ ...bounds, multipleOf: undefined }, this.context.fuel)
+    }
+  }
+
+  #string(part: Part): TextAutomaton | undefined {
+    this.obstacleOf(part, STRING, true)
+    return this.text(part.texts, part.minLength, part.maxLength)
+  }
+
+  text(texts: readonly TextAutomaton[], min: number, max: number): TextAutomaton {
+    const { fuel } = this.context
+    try {
+      const all = texts.reduce((a, b) => intersect(a, b, fuel), ANY_TEXT as TextAutomaton)
+      return withLength(all, min, max, fuel)
+    } catch (error) {
+      this.context.refuse(new SchemaError(fuel.path, 'pattern', (error as Error).message))
+      return ANY_TEXT
+    }
+  }
+
+  /** The texts among these values, which is all that matters for a property's name. */
+  textsOf(atoms: readonly Atom[]): TextAutomaton {
+    const texts: TextAutomaton[] = []
+    const finite: string[] = []
+    for (const part of this.expander.expand(atoms)) {
+      if (part.literals !== undefined) {
+        const held = part.literals.filter((item) => atoms.every((atom) => satisfies(this.context, atom, item)))
+        finite.push(...held.filter((item): item is string => typeof item === 'string'))
+      } else if (part.kinds & STRING) texts.push(this.#string(part)!)
+    }
+    if (finite.length > 0) texts.push(literalSet(finite, this.context.fuel))
+    return texts.reduce((a, b) => union(a, b, this.context.fuel), NO_TEXT as TextAutomaton)
+  }
+
+  /** What keeps the part's values of a kind from being described. */
+  obstacleOf(part: Part, kind: number, now = false): SchemaError | undefined {
+    const error = part.obstacles.find((obstacle) => (obstacle.kinds & kind) !== 0)?.error
+    if (error === undefined || !now) return error
+    this.context.refuse(error)
+    return undefined
+  }
+}
+
+/** The bounds that bind. */
+function finite<T extends Record<string, number | boolean>>(bounds: T): Partial<T> {
+  return Object.fromEntries(
+    Object.entries(bounds).filter(([, value]) => !(typeof value === 'number' && !Number.isFinite(value))),
+  ) as Partial<T>
+}
