@@ -140,7 +140,8 @@ export class CountedAutomaton implements TextAutomaton {
   private live(inner: number, count: number): number {
     if (count > this.max) return DEAD
     const told = Math.min(count, this.top)
-    return told + this.need(inner, told) > this.max ? DEAD : inner * (this.top + 1) + told
+    const need = this.need(inner, told)
+    return need === Number.POSITIVE_INFINITY || told + need > this.max ? DEAD : inner * (this.top + 1) + told
   }
 
   /** The fewest characters that must still come. */

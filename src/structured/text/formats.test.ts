@@ -1,0 +1,257 @@
+import { fullFormats } from 'ajv-formats/dist/formats.js'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { acceptsText, formatAutomaton } from './automaton.js'
+import { walk } from './walk.test-helper.js'
+
+const FORMATS = [
+  ...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'uri', 'uri-reference'],
+  ...['uri-template', 'json-pointer', 'relative-json-pointer'],
+] as const
+
+function ajvFormat(name: (typeof FORMATS)[number], text: string): boolean {
+  const format = fullFormats[name] as unknown
+  const check = (format as { validate?: unknown }).validate ?? format
+  return check instanceof RegExp ? check.test(text) : (check as (text: string) => boolean)(text)
+}
+
+const VALID: Partial<Record<(typeof FORMATS)[number], readonly string[]>> = {
+  date: ['2024-02-29', '2000-02-29', '1963-06-19', '0000-02-29'],
+  time: [
+    '08:30:06Z',
+    '08:30:06.283185z',
+    '23:59:60Z',
+    '01:29:60+01:30',
+    '23:29:60+23:30',
+    '15:59:60-08:00',
+    '00:29:60-23:30',
+  ],
+  'date-time': [
+    '1963-06-19T08:30:06.283185Z',
+    '1990-12-31T15:59:60.123-08:00',
+    '1937-01-01t12:00:27.87+00:20',
+    '1998-12-31T23:59:60Z',
+  ],
+  duration: ['P4DT12H30M5S', 'P4Y', 'PT0S', 'P0D', 'P1M', 'PT1M', 'PT36H', 'P1DT12H', 'P2W'],
+  email: ['joe.bloggs@example.com', 'te~st@example.com', '~test@example.com', "o'neil+tag@sub.example.co.uk"],
+  hostname: ['www.example.com', 'localhost', '1host', `${'a'.repeat(63)}.com`, 'h0stn4me', 'a-b--c.d'],
+  ipv4: ['192.168.0.1', '0.0.0.0', '255.255.255.255'],
+  ipv6: [
+    '::1',
+    '::',
+    '::ffff:192.168.0.1',
+    '1:2:3:4:5:6:7::',
+    '::2:3:4:5:6:7:8',
+    'd6::',
+    '1::d6:192.168.0.1',
+    '1:2:3:4:5:6:7:8',
+  ],
+  uuid: ['2EB8AA08-AA98-11EA-B4AA-73B441D16380', '00000000-0000-0000-0000-000000000000'],
+  uri: [
+    'http://foo.bar/?baz=qux#quux',
+    'urn:oasis:names:tc',
+    'http://223.255.255.254',
+    'ldap://[2001:db8::7]/c=GB?objectClass?one',
+    'mailto:a@b.c',
+    "http://-.~_!$&'()*+,;=:%40:80%2f::::::@example.com",
+  ],
+  'uri-reference': ['/abc', '', '#frag', '//foo.bar/?baz', 'abc', '?q', '../x'],
+  'uri-template': ['http://example.com/dictionary/{term:1}/{term}', '{/id*}', 'dictionary', ''],
+  'json-pointer': ['', '/foo/bar~0/baz~1/%a', '/', '//', '/😀'],
+  'relative-json-pointer': ['1', '0/foo/bar', '2/0/baz/1/zip', '0#'],
+}
+const INVALID: typeof VALID = {
+  date: [
+    '2023-02-29',
+    '1900-02-29',
+    '2021-04-31',
+    '2020-13-01',
+    '2020-00-10',
+    '1998-1-20',
+    '06/19/1963',
+    '১963-06-19',
+    '2020-01-01T',
+  ],
+  time: [
+    '24:00:00Z',
+    '00:60:00Z',
+    '00:00:61Z',
+    '22:59:60Z',
+    '23:58:60Z',
+    '23:59:60+01:00',
+    '23:59:60+00:30',
+    '08:30:06',
+    '08:30:06 PST',
+    '01:02:03+24:00',
+    '01:02:03+00:60',
+    '01:02:03+0300',
+    '1:2:3Z',
+    '24:59:60+01:00',
+  ],
+  'date-time': [
+    '1990-02-31T15:59:59Z',
+    '1990-12-31T15:59:59-24:00',
+    '1963-06-19 08:30:06Z',
+    '2013-350T01:01:01',
+    '1998-12-31T22:59:60Z',
+    '2021-02-29T00:00:00Z',
+  ],
+  duration: [
+    'PT1D',
+    'P',
+    'P1YT',
+    'PT',
+    'P2D1Y',
+    'P1D2H',
+    'P2S',
+    'P1Y2W',
+    'P1',
+    '4D',
+    'PT1H1S',
+    'P1Y1D',
+    'PT0.5S',
+    'P٢Y',
+  ],
+  email: [
+    '2962',
+    'joe.bloggs',
+    '.test@example.com',
+    'test.@example.com',
+    'te..st@example.com',
+    'a@-b.c',
+    'a@b',
+    'jo e@example.com',
+    `${'a'.repeat(65)}@example.com`,
+    'a@[127.0.0.1]',
+  ],
+  hostname: [
+    '-a-host',
+    'not_valid',
+    'a..b',
+    `${'a'.repeat(64)}.com`,
+    'trailing-.com',
+    'xn--X',
+    '',
+    '.',
+    'hostname.',
+    `${'a.'.repeat(126)}ab`,
+    'ab--cd',
+    'ex。com',
+  ],
+  ipv4: [
+    '127.0.0.0.1',
+    '256.256.256.256',
+    '127.0',
+    '087.10.0.1',
+    '1.2.3.4 ',
+    '0x7f.0.0.1',
+    '2130706433',
+    '1২7.0.0.1',
+    '192.168.1.0/24',
+  ],
+  ipv6: [
+    '12345::',
+    '1:1:1:1:1:1:1:1:1',
+    '::laptop',
+    ':2:3:4:5:6:7:8',
+    '1:2:3:4:5:6:7',
+    '1::2::3',
+    '::1%eth0',
+    '1:2:3:4:5:6:7:8:',
+    ':',
+    '::ffff:192.168.0.999',
+    '100:100:100:100:100:100:255.255.255.255.255',
+    '0:0:0:0:0:0:0:1/64',
+  ],
+  uuid: [
+    '2eb8aa08-aa98-11ea-b4aa-73b441d1638',
+    '2eb8aa08aa9811eab4aa73b441d16380',
+    'urn:uuid:2eb8aa08-aa98-11ea-b4aa-73b441d16380',
+    '2eb8aa08-aa98-11ea-b4aa-73b441d1638g',
+  ],
+  uri: [
+    '//foo.bar',
+    '/abc',
+    '\\\\WINDOWS\\fileshare',
+    'abc',
+    'http:// shouldfail.com',
+    ':// should fail',
+    'bar,baz:foo',
+    'https://[@example.org/test.txt',
+    'https://example.org/foobar\\.txt',
+    'https://example.org/foobar<>.txt',
+    'http://a/é',
+    '%20:x',
+  ],
+  'uri-reference': ['\\\\WINDOWS\\fileshare', '#frag\\ment', 'a b', 'é', '1:2'],
+  'uri-template': ['http://example.com/dictionary/{term:1}/{term', '{', 'a b', '{a.b}'],
+  'json-pointer': ['/foo/bar~', '/~2', 'a', '#', '0'],
+  'relative-json-pointer': ['/foo/bar', '-1/foo', '0##', '01/a', '', '+1'],
+}
+
+describe.each(FORMATS)('format %s', (name) => {
+  const automaton = formatAutomaton(name)!
+
+  it('accepts what the specification calls valid', () => {
+    for (const text of VALID[name] ?? []) expect([text, acceptsText(automaton, text)]).toEqual([text, true])
+  })
+
+  it('rejects what the specification or ajv-formats calls invalid', () => {
+    for (const text of INVALID[name] ?? []) expect([text, acceptsText(automaton, text)]).toEqual([text, false])
+  })
+
+  it('produces only what ajv-formats accepts', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(60), { maxLength: 70 }), (choices) => {
+        const text = walk(automaton, choices)
+        expect(acceptsText(automaton, text)).toBe(true)
+        expect([text, ajvFormat(name, text)]).toEqual([text, true])
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  it('rejects what ajv-formats rejects, one edit away from a valid text', () => {
+    const letters = ['0', '9', '6', 'a', 'Z', '-', ':', '.', '/', '@', '%', '{', ' ', '😀', '+', '~']
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(60), { maxLength: 40 }),
+        fc.nat(60),
+        fc.constantFrom(...letters),
+        fc.nat(2),
+        (choices, at, letter, cut) => {
+          const valid = Array.from(walk(automaton, choices))
+          valid.splice(at % (valid.length + 1), cut, letter)
+          const text = valid.join('')
+          if (!ajvFormat(name, text)) expect([text, acceptsText(automaton, text)]).toEqual([text, false])
+        },
+      ),
+      { numRuns: 1500 },
+    )
+  })
+})
+
+describe('times', () => {
+  it('accept every minute of the day as a leap second under exactly the offsets that make it 23:59 in UTC', () => {
+    const time = formatAutomaton('time')!
+    const minute = fc.integer({ min: 0, max: 1439 })
+    const clock = (m: number) => `${String(Math.floor(m / 60)).padStart(2, '0')}:${String(m % 60).padStart(2, '0')}`
+    fc.assert(
+      fc.property(minute, fc.oneof(minute, fc.constant(-1)), fc.constantFrom('+', '-'), (local, other, sign) => {
+        const fitting = sign === '+' ? (local + 1) % 1440 : 1439 - local
+        const offset = other === -1 ? fitting : other
+        const utc = (local - (sign === '+' ? offset : -offset) + 2880) % 1440
+        const text = `${clock(local)}:60${sign}${clock(offset)}`
+        expect([text, acceptsText(time, text)]).toEqual([text, utc === 1439])
+        expect(ajvFormat('time', text)).toBe(utc === 1439)
+      }),
+    )
+  })
+})
+
+describe('other names', () => {
+  it('have no automaton', () => {
+    for (const name of ['color', '', 'constructor', 'int32', 'regex', 'idn-email'])
+      expect(formatAutomaton(name)).toBeUndefined()
+  })
+})

@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Fuel } from '../fuel.js'
+import { acceptsText, compileRegex, TextError } from './automaton.js'
+import { walk } from './walk.test-helper.js'
+
+const LETTERS = ['a', 'b', '-', ' ', '0', '_', 'é', '😀', '\n', 'Z', '\u2028']
+const atom = fc.constantFrom(
+  ...['a', 'b', '0', 'é', '😀', '.', '\\w', '\\W', '\\d', '\\s', '\\S', '[^a]', '[a-b😀]', '[^]', '\\p{L}', '\\P{Lu}'],
+  ...['\\u{1f600}', '\\x61', '\\-', '[\\w-]', '\\u0061', '[\\b]', '\\cJ'],
+)
+const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
+  pattern: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    { weight: 4, arbitrary: atom },
+    { weight: 1, arbitrary: fc.constantFrom('^', '$', '\\b', '\\B') },
+    { weight: 5, arbitrary: fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => a + b) },
+    { weight: 2, arbitrary: fc.tuple(tie('pattern'), tie('pattern')).map(([a, b]) => `(?:${a}|${b})`) },
+    {
+      weight: 3,
+      arbitrary: fc
+        .tuple(tie('pattern'), fc.constantFrom('*', '+', '?', '*?', '{2}', '{1,3}', '{0,2}', '{2,}'))
+        .map(([a, count]) => `(${a})${count}`),
+    },
+    {
+      weight: 2,
+      arbitrary: fc
+        .tuple(fc.constantFrom('?=', '?!', '?<=', '?<!'), tie('pattern'))
+        .map(([kind, a]) => `(${kind}${a})`),
+    },
+  ),
+}))
+const text = fc.array(fc.constantFrom(...LETTERS), { maxLength: 7 }).map((letters) => letters.join(''))
+
+function compiled(source: string) {
+  try {
+    return compileRegex(source)
+  } catch (error) {
+    if (error instanceof TextError) return undefined
+    throw error
+  }
+}
+
+/**
+ * The search is spelt out, because V8 also tries positions inside a surrogate pair. `\\-` outside a class is what
+ * Annex B takes and the `u` flag does not.
+ */
+function platform(source: string): RegExp {
+  return new RegExp(`^[^]*?(?:${source.replaceAll(/(?<!\[\\w|\[)\\-/g, '-')})`, 'u')
+}
+
+describe('regular expressions', () => {
+  it("agree with the platform's RegExp on random texts", () => {
+    let refused = 0
+    let all = 0
+    fc.assert(
+      fc.property(pattern, fc.array(text, { minLength: 8, maxLength: 8 }), (source, texts) => {
+        const lenient = source.includes('\\-') && /\\u\{|\\p|\\P/.test(source)
+        fc.pre(!lenient)
+        all++
+        const automaton = compiled(source)
+        if (automaton === undefined) {
+          refused++
+          return
+        }
+        for (const sample of texts)
+          expect([source, sample, acceptsText(automaton, sample)]).toEqual([
+            source,
+            sample,
+            platform(source).test(sample),
+          ])
+      }),
+      { numRuns: 4000 },
+    )
+    // Lookaheads inside lookbehinds are all that may be refused.
+    expect(refused).toBeLessThan(all / 5)
+  })
+
+  it('produce only texts that the platform matches', () => {
+    fc.assert(
+      fc.property(pattern, fc.array(fc.nat(30), { maxLength: 12 }), (source, choices) => {
+        fc.pre(!(source.includes('\\-') && /\\u\{|\\p|\\P/.test(source)))
+        const automaton = compiled(source)
+        if (automaton === undefined || automaton.empty) return
+        const sample = walk(automaton, choices)
+        expect(acceptsText(automaton, sample)).toBe(true)
+        expect([source, sample, platform(source).test(sample)]).toEqual([source, sample, true])
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  it('search unless anchored, count code points and end at the very end', () => {
+    const cases: readonly [string, string, boolean][] = [
+      ['b', 'abc', true],
+      ['^b', 'abc', false],
+      ['^.$', '😀', true],
+      ['^..$', '😀', false],
+      ['^a$', 'a\n', false],
+      ['a|^b', 'cb', false],
+      ['(?!)', '', false],
+      ['', '', true],
+      ['^(?:(?!--).)*$', 'a-b', true],
+      ['^(?:(?!--).)*$', 'a--b', false],
+      ['^(?=.*\\d)(?=.*[a-z])(?=.*[A-Z]).{8,}$', 'Abcdefg1', true],
+      ['^(?=.*\\d)(?=.*[a-z])(?=.*[A-Z]).{8,}$', 'Abcdefgh', false],
+      ['(?<!\\d)\\d{3}(?!\\d)', '1234', false],
+      ['(?<!\\d)\\d{3}(?!\\d)', 'x123', true],
+      ['\\bfoo\\b', 'a foo.', true],
+      ['\\bfoo\\b', 'afoo', false],
+    ]
+    for (const [source, sample, expected] of cases) {
+      expect([source, sample, acceptsText(compileRegex(source), sample)]).toEqual([source, sample, expected])
+    }
+  })
+
+  it('never accept a lone surrogate', () => {
+    for (const source of ['', '.', '[^a]', '\\W', '^[\\ud800-\\udfff]$']) {
+      const automaton = compileRegex(source)
+      expect(automaton.next(automaton.start, 0xd800)).toBe(0)
+    }
+    expect(compileRegex('^\\ud800$').empty).toBe(true)
+    expect(acceptsText(compileRegex('^\\ud83d\\ude00$'), '😀')).toBe(true)
+  })
+
+  it('keep every repetition countable', () => {
+    const automaton = compileRegex('^[a-z]{2,9000}$')
+    expect(acceptsText(automaton, 'a'.repeat(9000))).toBe(true)
+    expect(acceptsText(automaton, 'a'.repeat(9001))).toBe(false)
+    expect(acceptsText(automaton, 'a')).toBe(false)
+  })
+
+  it('are refused by name where they cannot be exact', () => {
+    expect(() => compileRegex('(a)\\1')).toThrow(/back-reference \\1/)
+    expect(() => compileRegex('(?<x>a)\\k<x>')).toThrow(/back-reference/)
+    expect(() => compileRegex('(?<=a(?=b))c')).toThrow(/lookbehind/)
+    expect(() => compileRegex('[[:alpha:]')).not.toThrow(RangeError)
+    expect(() => compileRegex('\\Afoo\\Z')).toThrow(/\\A is not ECMAScript/)
+    expect(() => compileRegex('(')).toThrow(TextError)
+    expect(() => compileRegex('a{1,999999999}')).toThrow(/repetition/)
+  })
+
+  it.each([
+    ['exponential subsets', '^(a|b)*a(a|b){40}$'],
+    ['nested counts', '^(((a{1,100}b?){1,100}c?){1,100}d?){1,100}$'],
+    ['overlapping counts', '(a?){200}(a{1,200}){200}b'],
+    ['deep groups', `${'('.repeat(5000)}a${')'.repeat(5000)}`],
+    ['a long list of optional parts', `(${'a?b?'.repeat(5000)})*`],
+    ['many lookaheads', `^${'(?=.*a.{5}b)'.repeat(60)}.*$`],
+    ['100 KB of letters', 'ab'.repeat(50_000)],
+    ['100 KB of alternatives', Array.from({ length: 15_000 }, (_, i) => `x${i}`).join('|')],
+  ])('end in a clear refusal: %s', (_, source) => {
+    const fuel = new Fuel(400_000)
+    expect(() => compileRegex(source, fuel)).toThrow(/too complex|nested too deeply|more than|too many/)
+  })
+})

@@ -1,0 +1,136 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import * as text from './automaton.js'
+import { walk } from './walk.test-helper.js'
+
+const { acceptsText, compileRegex, withLength, literalSet } = text
+
+const word = fc.array(fc.constantFrom('a', 'b', 'c', '😀', '"'), { maxLength: 5 }).map((letters) => letters.join(''))
+const language = fc.oneof(
+  fc
+    .constantFrom('a', '^a', 'b$', '^[ab]*$', '^(a|😀)+$', '^.{2,3}$', '(?!)', '', '^(ab)*$', '^[^a]*$', 'c.*a')
+    .map((source) => compileRegex(source)),
+  fc.array(word, { maxLength: 4 }).map((words) => literalSet(words)),
+  fc
+    .tuple(fc.constantFrom('^a*$', 'b', '', '^(ab|c)*$'), fc.nat(3), fc.nat(3))
+    .map(([source, min, more]) =>
+      withLength(compileRegex(source), min, more === 3 ? Number.POSITIVE_INFINITY : min + more),
+    ),
+)
+const words = fc.array(word, { minLength: 6, maxLength: 6 })
+
+describe('set operations', () => {
+  it('follow boolean algebra', () => {
+    fc.assert(
+      fc.property(language, language, words, (a, b, samples) => {
+        const both = text.intersect(a, b)
+        const either = text.union(a, b)
+        const only = text.difference(a, b)
+        const none = text.complement(a)
+        for (const sample of samples) {
+          const [inA, inB] = [acceptsText(a, sample), acceptsText(b, sample)]
+          expect(acceptsText(both, sample)).toBe(inA && inB)
+          expect(acceptsText(either, sample)).toBe(inA || inB)
+          expect(acceptsText(only, sample)).toBe(inA && !inB)
+          expect(acceptsText(none, sample)).toBe(!inA)
+        }
+        expect(both.empty).toBe(text.disjoint(a, b))
+        expect(only.empty).toBe(text.isSubset(a, b))
+        expect(text.isSubset(both, a)).toBe(true)
+        expect(text.disjoint(a, none)).toBe(true)
+        expect(text.isSubset(text.ANY_TEXT, text.union(a, none))).toBe(true)
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  it('concatenate', () => {
+    fc.assert(
+      fc.property(language, language, words, (a, b, samples) => {
+        const joined = text.concat(a, b)
+        for (const sample of samples) {
+          const letters = Array.from(sample)
+          const splits = letters.map((_, i) => i).concat(letters.length)
+          const expected = splits.some(
+            (i) => acceptsText(a, letters.slice(0, i).join('')) && acceptsText(b, letters.slice(i).join('')),
+          )
+          expect(acceptsText(joined, sample)).toBe(expected)
+        }
+      }),
+      { numRuns: 600 },
+    )
+  })
+
+  it('tell how far acceptance is, what is forced and what is free', () => {
+    fc.assert(
+      fc.property(language, fc.array(fc.nat(9), { maxLength: 6 }), (automaton, choices) => {
+        if (automaton.empty) return
+        let state = automaton.start
+        for (const character of walk(automaton, choices)) {
+          const distance = automaton.distance(state)
+          expect(distance === 0).toBe(automaton.accepts(state))
+          const codePoint = character.codePointAt(0)!
+          const next = automaton.next(state, codePoint)
+          expect(automaton.distance(next)).toBeGreaterThanOrEqual(distance - 1)
+          if (automaton.forced(state) !== -1) expect(codePoint).toBe(automaton.forced(state))
+          expect(automaton.alive(state, codePoint, codePoint)).toBe(true)
+          if (automaton.freedom(state) > 0) {
+            for (const free of ['a', 'z', ' ', '~']) {
+              const after = automaton.next(state, free.codePointAt(0)!)
+              expect(after).not.toBe(text.DEAD)
+              expect(automaton.freedom(after)).toBeGreaterThanOrEqual(automaton.freedom(state) - 1)
+            }
+          }
+          state = next
+        }
+      }),
+      { numRuns: 800 },
+    )
+  })
+})
+
+describe('lengths', () => {
+  it('cost nothing however high', () => {
+    const many = text.lengthBetween(3, 1_000_000)
+    expect(many.distance(many.start)).toBe(3)
+    expect(many.freedom(many.start)).toBe(1_000_000)
+    const pattern = withLength(compileRegex('^(ab)*$'), 5, 999_999)
+    expect(pattern.distance(pattern.start)).toBe(6)
+    expect(acceptsText(pattern, 'ab'.repeat(499_999))).toBe(true)
+    expect(acceptsText(pattern, 'ab'.repeat(500_000))).toBe(false)
+  })
+
+  it('count code points', () => {
+    expect(acceptsText(text.lengthBetween(1, 1), '😀')).toBe(true)
+    expect(acceptsText(text.lengthBetween(2, 2), '😀')).toBe(false)
+  })
+
+  it('leave no state from which the pattern can no longer end in time', () => {
+    const automaton = withLength(compileRegex('^a*bbb$'), 0, 5)
+    let state = automaton.start
+    state = automaton.next(automaton.next(state, 0x61), 0x61)
+    expect(automaton.next(state, 0x61)).toBe(text.DEAD)
+    expect(automaton.forced(state)).toBe(0x62)
+  })
+
+  it('know an unsatisfiable length', () => {
+    expect(withLength(compileRegex('^a{3}$'), 4, 9).empty).toBe(true)
+    expect(withLength(compileRegex('^(ab)*$'), 3, 3).empty).toBe(true)
+  })
+})
+
+describe('finite sets', () => {
+  it('hold exactly their members', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: 'binary', maxLength: 6 }), { maxLength: 20 }),
+        fc.string({ unit: 'binary', maxLength: 6 }),
+        (members, other) => {
+          const automaton = literalSet(members)
+          for (const member of members) expect(acceptsText(automaton, member)).toBe(true)
+          expect(acceptsText(automaton, other)).toBe(members.includes(other))
+        },
+      ),
+    )
+  })
+})
