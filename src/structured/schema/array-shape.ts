@@ -40,7 +40,7 @@ export class ArrayShape {
     this.containsMax = contains?.max ?? Infinity
     this.obstacle = obstacle
     const last = plain.length - 1
-    this.#top = this.max === Infinity ? Math.max(this.min, last) : this.max + 1
+    this.#top = this.max === Infinity ? Math.max(this.min, last, 1) : this.max + 1
   }
 
   value(index: number, step: ArrayStep): Value {

@@ -106,21 +106,29 @@ export function freshKeys(
   if (state === 0) return found
   const left = new Map<Value, number>()
   const letters = alphabet(keys)
-  const queue = [{ state, text: prefix }]
-  let open = Infinity
-  for (let at = 0; at < queue.length && at < MOST_VISITED && open > 0; at++) {
-    const { state: here, text } = queue[at]!
-    const value = keys.value(here)
-    if (value !== undefined && fresh(text)) {
-      const before = left.get(value) ?? count
-      if (before > 0) found.push(text)
-      left.set(value, before - 1)
-      open = found.length >= count && [...left.values()].every((n) => n <= 0) ? 0 : 1
-    }
-    if (queue.length > MOST_VISITED) continue
-    for (const letter of letters) {
-      const next = keys.text.next(here, letter.codePointAt(0)!)
-      if (next !== 0) queue.push({ state: next, text: text + letter })
+  // By the length that a key will have at the least: the way to a long obligatory ending is straight.
+  const queues: { state: number; text: string; length: number }[][] = []
+  const enqueue = (at: number, text: string, length: number) => {
+    const least = length + keys.text.distance(at)
+    queues[least] ??= []
+    queues[least].push({ state: at, text, length })
+  }
+  enqueue(state, prefix, 0)
+  let visited = 0
+  for (let least = 0; least < queues.length; least++) {
+    for (const { state: here, text, length } of queues[least] ?? []) {
+      const value = keys.value(here)
+      if (value !== undefined && fresh(text)) {
+        const before = left.get(value) ?? count
+        if (before > 0) found.push(text)
+        left.set(value, before - 1)
+        if (found.length >= count && [...left.values()].every((n) => n <= 0)) return found
+      }
+      if (visited++ > MOST_VISITED) return found
+      for (const letter of letters) {
+        const next = keys.text.next(here, letter.codePointAt(0)!)
+        if (next !== 0) enqueue(next, text + letter, length + 1)
+      }
     }
   }
   return found
