@@ -124,8 +124,10 @@ export interface SamplerShape {
   readonly vocabulary: number
   /** Ids at and above it are padding: never sampled, in no distribution. */
   readonly tokens: number
-  /** Rows that one pass may sample, and slots. */
+  /** Rows that one pass may sample. */
   readonly rows: number
+  /** Places for tokens that later passes continue from. */
+  readonly slots: number
 }
 
 /** The sequences that a pass advances, one span each. Its rows are their tokens in order. */

@@ -1,0 +1,170 @@
+/** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
+import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
+import { V1Error } from '../../errors.js'
+import { type Device, type KeyValueCache, PAGE, type Sampler } from './device/device.js'
+import type { Decoder } from './model/decoder.js'
+import { cacheFull, PagePool } from './model/pages.js'
+import { planPasses } from './model/plan.js'
+import { runAhead } from './model/run-ahead.js'
+import { submitSpans } from './model/run-pass.js'
+import { PagedSequence } from './model/sequence.js'
+import { afterToken, needsToken } from './model/settings.js'
+import { Slots } from './model/slots.js'
+
+/** What `loadCore` puts together. */
+export interface CoreParts {
+  readonly device: Device
+  readonly decoder: Decoder
+  readonly sampler: Sampler
+  readonly cache: KeyValueCache
+  readonly vocabSize: number
+  readonly contextLength: number
+  readonly maxBatch: number
+  readonly maxChunk: number
+  /** Tokens of one pass. */
+  readonly rows: number
+  readonly fingerprint: string
+  /** Frees all that was made on the device. */
+  readonly release: () => void
+}
+
+export class Core implements TokenModel {
+  readonly vocabSize: number
+  readonly contextLength: number
+  readonly maxBatch: number
+  readonly maxChunk: number
+  readonly fingerprint: string
+  readonly #parts: CoreParts
+  readonly #pool: PagePool
+  readonly #slots: Slots
+  #closed = false
+
+  constructor(parts: CoreParts) {
+    this.vocabSize = parts.vocabSize
+    this.contextLength = parts.contextLength
+    this.maxBatch = parts.maxBatch
+    this.maxChunk = parts.maxChunk
+    this.fingerprint = parts.fingerprint
+    this.#parts = parts
+    this.#pool = new PagePool(parts.cache.shape.pages)
+    this.#slots = new Slots(parts.sampler.shape.slots)
+  }
+
+  get device(): Device {
+    return this.#parts.device
+  }
+
+  get freeTokens(): number {
+    return this.#pool.free * PAGE
+  }
+
+  /** Tokens that the whole cache holds. */
+  get cacheTokens(): number {
+    return this.#pool.total * PAGE
+  }
+
+  open(): Sequence {
+    this.#assertOpen()
+    return new PagedSequence(this.#pool)
+  }
+
+  async step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]> {
+    this.#check(batch, 0)
+    const slots = this.#slots.take(batch.length)
+    try {
+      const passes = planPasses(batch, this.#parts.rows)
+      // All are submitted before any is awaited: later steps must find the sequences as long as they will be.
+      const submitted = passes.map((spans) => submitSpans(this.#parts, spans, slots))
+      const results = new Array<Sampled | undefined>(batch.length).fill(undefined)
+      for (const result of await Promise.all(submitted)) {
+        for (const { input, sampled } of result) results[input] = sampled
+      }
+      return results
+    } finally {
+      this.#slots.give(slots)
+    }
+  }
+
+  async *run(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {
+    this.#check(batch, steps - 1)
+    if (batch.some(({ sample }) => !sample)) throw new TypeError('`run` samples every sequence of its batch.')
+    if (batch.some(({ sample }) => needsToken(sample!)) || batch.reduce(tokensOf, 0) > this.#parts.rows) {
+      yield* this.#runStepwise(batch, steps)
+      return
+    }
+    const slots = this.#slots.take(batch.length)
+    try {
+      yield* runAhead(this.#parts, batch, steps, slots)
+    } finally {
+      this.#slots.give(slots)
+    }
+  }
+
+  async *#runStepwise(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {
+    let inputs = batch
+    for (let i = 0; i < steps; i++) {
+      const results = (await this.step(inputs)) as Sampled[]
+      yield results
+      inputs = inputs.map(({ sequence, sample }, k) => {
+        const { token } = results[k]!
+        return { sequence, tokens: [token], sample: afterToken(sample!, token) }
+      })
+    }
+  }
+
+  /** Frees weights, cache and scratch; the device stays, for the next model. */
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    const { device, release } = this.#parts
+    // Work in flight may still write into the buffers. A lost device has none.
+    await device.idle().catch(() => undefined)
+    release()
+  }
+
+  /** Throws before anything has changed: `ahead` more tokens per sequence must fit too. */
+  #check(batch: readonly StepInput[], ahead: number): void {
+    this.#assertOpen()
+    if (batch.length > this.maxBatch) {
+      throw new RangeError(`A step advances at most ${this.maxBatch} sequences, not ${batch.length}.`)
+    }
+    const seen = new Set<Sequence>()
+    let pages = 0
+    for (const { sequence, tokens } of batch) {
+      if (!(sequence instanceof PagedSequence) || sequence.closed || !sequence.belongsTo(this.#pool)) {
+        throw new TypeError('A step was given a sequence that is closed, or of another model.')
+      }
+      if (seen.has(sequence)) throw new TypeError('A step was given the same sequence twice.')
+      seen.add(sequence)
+      this.#checkTokens(tokens)
+      const length = sequence.length + tokens.length + ahead
+      if (length > this.contextLength) throw tooLong(length, this.contextLength)
+      pages += sequence.needs(tokens.length + ahead)
+    }
+    if (pages > this.#pool.free) {
+      throw cacheFull()
+    }
+  }
+
+  #checkTokens(tokens: readonly number[]): void {
+    if (tokens.length === 0) throw new RangeError('A step appends at least one token to each sequence.')
+    for (const token of tokens) {
+      if (!(token >= 0 && token < this.vocabSize)) throw new RangeError(`There is no token ${token}.`)
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new Error('This model is closed.')
+  }
+}
+
+function tokensOf(sum: number, input: StepInput): number {
+  return sum + input.tokens.length
+}
+
+function tooLong(length: number, limit: number): V1Error {
+  return new V1Error(400, `This model's context holds ${limit} tokens; ${length} were asked for.`, {
+    code: 'context_length_exceeded',
+    param: 'messages',
+  })
+}

@@ -1,0 +1,49 @@
+/** Records and submits one pass over parts of sequences. */
+import type { Sampled } from '../../../decode/token-model.js'
+import type { Device, KeyValueCache, SampleRow, Sampler, Span } from '../device/device.js'
+import type { Decoder } from './decoder.js'
+import type { PlannedSpan } from './plan.js'
+import { sampleRow } from './settings.js'
+
+export interface PassParts {
+  readonly device: Device
+  readonly decoder: Decoder
+  readonly sampler: Sampler
+  readonly cache: KeyValueCache
+}
+
+export interface PassResult {
+  readonly input: number
+  readonly sampled: Sampled
+}
+
+/** Appends the tokens to their sequences at once; the promise is of what was sampled. */
+export function submitSpans(
+  parts: PassParts,
+  planned: readonly PlannedSpan[],
+  slots: readonly number[],
+): Promise<PassResult[]> {
+  const spans: Span[] = []
+  const copies: { from: number; to: number }[] = []
+  const samples: SampleRow[] = []
+  const inputs: number[] = []
+  const wanted: number[] = []
+  let row = 0
+  for (const { sequence, tokens, sample, input } of planned) {
+    const position = sequence.length
+    const copy = sequence.append(tokens.length)
+    if (copy) copies.push(copy)
+    spans.push({ tokens, position, pages: sequence.pages })
+    row += tokens.length
+    if (!sample) continue
+    wanted.push(row - 1)
+    inputs.push(input)
+    samples.push(sampleRow(sample, slots[input]!))
+  }
+  const { device, decoder, sampler, cache } = parts
+  const pass = device.begin({ spans, sampler })
+  if (copies.length > 0) pass.copyPages(cache, copies)
+  decoder.forward(pass, Int32Array.from(wanted))
+  decoder.sample(pass, sampler, samples)
+  return pass.submit().then((rows) => rows.map((sampled, i) => ({ input: inputs[i]!, sampled })))
+}

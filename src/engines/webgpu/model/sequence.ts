@@ -1,0 +1,104 @@
+/** One sequence of the paged cache: how long it is, and on which pages it lies. */
+import type { Sequence } from '../../../decode/token-model.js'
+import { PAGE } from '../device/device.js'
+import type { PagePool } from './pages.js'
+
+export class PagedSequence implements Sequence {
+  readonly #pool: PagePool
+  #pages: Int32Array
+  #count = 0
+  #length = 0
+  #closed = false
+
+  constructor(pool: PagePool) {
+    this.#pool = pool
+    this.#pages = new Int32Array(16)
+  }
+
+  get length(): number {
+    return this.#length
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Pages in order, at least up to the last token. A view: it changes with the sequence. */
+  get pages(): Int32Array {
+    return this.#pages.subarray(0, this.#count)
+  }
+
+  belongsTo(pool: PagePool): boolean {
+    return this.#pool === pool
+  }
+
+  /** Free pages that `append(tokens)` takes. */
+  needs(tokens: number): number {
+    return Math.ceil((this.#length + tokens) / PAGE) - this.#count + (this.#mustCopy() ? 1 : 0)
+  }
+
+  /**
+   * Makes room for more tokens and counts them as held. A last page that others hold too is replaced by a copy of it:
+   * the pair is returned, and the caller copies before the new tokens are written.
+   */
+  append(tokens: number): { readonly from: number; readonly to: number } | undefined {
+    let copy: { from: number; to: number } | undefined
+    if (this.#mustCopy()) {
+      const from = this.#pages[this.#count - 1]!
+      copy = { from, to: this.#pool.take() }
+      this.#pages[this.#count - 1] = copy.to
+      this.#pool.release(from)
+    }
+    this.#length += tokens
+    while (this.#count * PAGE < this.#length) this.#push(this.#pool.take())
+    return copy
+  }
+
+  clone(): PagedSequence {
+    this.#assertOpen()
+    const other = new PagedSequence(this.#pool)
+    for (let i = 0; i < this.#count; i++) {
+      this.#pool.share(this.#pages[i]!)
+      other.#push(this.#pages[i]!)
+    }
+    other.#length = this.#length
+    return other
+  }
+
+  truncate(length: number): void {
+    this.#assertOpen()
+    if (!Number.isInteger(length) || length < 0 || length > this.#length) {
+      throw new RangeError(`A sequence of ${this.#length} tokens cannot be cut to ${length}.`)
+    }
+    this.#length = length
+    this.#drop(Math.ceil(length / PAGE))
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#drop(0)
+    this.#length = 0
+    this.#closed = true
+  }
+
+  #mustCopy(): boolean {
+    return this.#length % PAGE !== 0 && this.#pool.shared(this.#pages[this.#count - 1]!)
+  }
+
+  #push(page: number): void {
+    if (this.#count === this.#pages.length) {
+      const wider = new Int32Array(this.#count * 2)
+      wider.set(this.#pages)
+      this.#pages = wider
+    }
+    this.#pages[this.#count++] = page
+  }
+
+  #drop(keep: number): void {
+    while (this.#count > keep) this.#pool.release(this.#pages[--this.#count]!)
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new Error('This sequence is closed.')
+  }
+}

@@ -1,0 +1,44 @@
+/** The settings of a request as the device takes them: penalties and bias become one sparse list of additions. */
+import type { SampleSettings } from '../../../decode/token-model.js'
+import type { SampleRow } from '../device/device.js'
+
+export function sampleRow(settings: SampleSettings, slot: number, index = settings.index): SampleRow {
+  const adjust = adjustments(settings)
+  return {
+    slot,
+    temperature: settings.temperature,
+    topP: settings.topP,
+    seed: settings.seed,
+    index,
+    ...(settings.mask ? { mask: settings.mask } : {}),
+    ...(adjust ? { adjust } : {}),
+    ...(settings.topLogprobs === undefined ? {} : { topLogprobs: settings.topLogprobs }),
+  }
+}
+
+/** Whether a token changes what its successors are drawn from, so that it must be read back first. */
+export function needsToken(settings: SampleSettings): boolean {
+  return settings.mask !== undefined || settings.presencePenalty !== 0 || settings.frequencyPenalty !== 0
+}
+
+/** The same settings after one more token of the answer. */
+export function afterToken(settings: SampleSettings, token: number): SampleSettings {
+  const counts = new Map(settings.counts)
+  counts.set(token, (counts.get(token) ?? 0) + 1)
+  return { ...settings, index: settings.index + 1, counts }
+}
+
+function adjustments(settings: SampleSettings): SampleRow['adjust'] {
+  const { presencePenalty, frequencyPenalty, counts, logitBias } = settings
+  const penalised = counts !== undefined && (presencePenalty !== 0 || frequencyPenalty !== 0)
+  if (!penalised && !logitBias?.size) return undefined
+  const deltas = new Map(logitBias)
+  if (penalised) {
+    for (const [token, count] of counts) {
+      if (count > 0) deltas.set(token, (deltas.get(token) ?? 0) - presencePenalty - frequencyPenalty * count)
+    }
+  }
+  return deltas.size === 0
+    ? undefined
+    : { tokens: Int32Array.from(deltas.keys()), deltas: Float32Array.from(deltas.values()) }
+}
