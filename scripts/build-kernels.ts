@@ -3,6 +3,7 @@
  * that every bundler and runtime carries them along, and never older than its sources, because it is not in git.
  * `npm run build:kernels`; `prepare` and `pretest` run it too. It takes two seconds, and none when nothing changed.
  */
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
@@ -65,6 +66,7 @@ async function main(): Promise<void> {
     '/** Written by scripts/build-kernels.ts from assembly/. */\n',
     literal('SIMD', simd),
     literal('RELAXED', relaxed),
+    `export const KERNELS_HASH = '${createHash('sha256').update(simd).digest('hex').slice(0, 12)}'\n`,
     `export const SHARED_FLAG = { simd: ${sharedFlagOffset(simd)}, relaxed: ${sharedFlagOffset(relaxed)} }\n`,
   ]
   writeFileSync(output, text.join(''))

@@ -1,5 +1,4 @@
 /** Memory with the kernels in it, and seeded numbers to fill it with. */
-import { setFlagsFromString } from 'node:v8'
 import { activationBlockBytes, bestVariant, compileKernels, instantiate, type KernelVariant } from './wasm.js'
 
 type Kernel = (...args: (number | boolean)[]) => void
@@ -14,15 +13,12 @@ export interface Bench {
   floats(at: number, count: number): Float32Array
 }
 
-// Node 20 has relaxed SIMD behind a flag; both builds are tested there too.
-setFlagsFromString('--experimental-wasm-relaxed-simd')
-
 /** Every build that this host runs. */
 export const variants: KernelVariant[] = bestVariant() === 'relaxed' ? ['simd', 'relaxed'] : ['simd']
 
 export async function bench(variant: KernelVariant, mebibytes = 16): Promise<Bench> {
   const memory = new WebAssembly.Memory({ initial: mebibytes * 16, maximum: mebibytes * 16 })
-  const call = await instantiate<Record<string, Kernel>>(await compileKernels(variant, false), memory)
+  const call = (await instantiate(await compileKernels(variant, false), memory)) as unknown as Record<string, Kernel>
   let top = 1024
   const room = (bytes: number): number => {
     const at = top
@@ -86,4 +82,12 @@ export function fromHalf(half: number): number {
   const exponent = (half >>> 10) & 31
   const mantissa = half & 1023
   return sign * (exponent ? 2 ** (exponent - 15) * (1 + mantissa / 1024) : 2 ** -24 * mantissa)
+}
+
+export function toBrain(value: number): number {
+  return new Uint32Array(new Float32Array([value]).buffer)[0]! >>> 16
+}
+
+export function fromBrain(bits: number): number {
+  return new Float32Array(new Uint32Array([bits << 16]).buffer)[0]!
 }

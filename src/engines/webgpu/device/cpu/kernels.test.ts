@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { bench, floats, fromHalf, matrixQ4, random, toHalf, variants } from './kernels.test-helper.js'
+import {
+  bench,
+  floats,
+  fromBrain,
+  fromHalf,
+  matrixQ4,
+  random,
+  toBrain,
+  toHalf,
+  variants,
+} from './kernels.test-helper.js'
+
+const KIND: Record<string, number> = { f32: 0, f16: 1, bf16: 3 }
 
 /** Rounding of one f32 operation. */
 const ULP = 2 ** -24
@@ -45,9 +57,9 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     const w = room(groups * blocks * 160)
     call.packQ4!(put(codes), put(scales), false, w, 0, n, blocks)
     const prepared = room(tokens * blocks * activationBlock)
-    call.quantize!(put(x), prepared, 0, tokens, blocks)
+    call.quantize!(put(x), k * 4, prepared, 0, tokens, blocks)
     const y = room(tokens * n * 4)
-    const args = put(Int32Array.of(2, w, prepared, y, n, k, tokens, n, 0, 0))
+    const args = put(Int32Array.of(2, w, prepared, blocks * activationBlock, y, n * 4, n, k, tokens, 0, 0))
     call.matmul!(args, 0, groups)
     for (let t = 0; t < tokens; t++) {
       const { exact, magnitude } = product(values, x, n, k, t)
@@ -72,7 +84,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     const w = room(2 * 2 * 160)
     call.packQ4!(put(codes), put(new Float32Array(n * 2).fill(1)), false, w, 0, n, 2)
     const prepared = room(2 * activationBlock)
-    call.quantize!(put(x), prepared, 0, 1, 2)
+    call.quantize!(put(x), k * 4, prepared, 0, 1, 2)
     const y = room(n * 4)
     call.matmulQ4x1!(w, prepared, y, 0, 2, n, 2, false)
     const values = Float64Array.from({ length: n * k }, (_, i) => ((codes[i >> 3]! >>> ((i & 7) * 4)) & 15) - 7)
@@ -86,7 +98,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     const w = room(5 * blocks * 160)
     call.packQ4!(put(codes), put(scales), false, w, 0, n, blocks)
     const prepared = room(tokens * blocks * activationBlock)
-    call.quantize!(put(floats(tokens * k, 2)), prepared, 0, tokens, blocks)
+    call.quantize!(put(floats(tokens * k, 2)), k * 4, prepared, 0, tokens, blocks)
     const together = room(tokens * n * 4)
     const alone = room(n * 4)
     call.matmulQ4x4!(w, prepared, blocks * activationBlock, together, n * 4, 0, 5, n, blocks, false)
@@ -116,37 +128,41 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
 })
 
 describe.each(variants)('dense matrices (%s)', (variant) => {
-  it.each([
+  it.each<['f32' | 'f16' | 'bf16', number, number, number]>([
     ['f32', 5, 7, 1],
     ['f32', 24, 48, 5],
     ['f32', 9, 129, 4],
     ['f16', 5, 7, 1],
     ['f16', 24, 48, 5],
     ['f16', 9, 129, 4],
+    ['bf16', 5, 7, 1],
+    ['bf16', 9, 129, 6],
   ])('multiply %s %i x %i with %i tokens, bias and addition', async (type, n, k, tokens) => {
     const { call, room, put, floats: read } = await bench(variant)
-    const half = type === 'f16'
     const source = floats(n * k, n + k)
-    const bits = Uint16Array.from(source, toHalf)
-    const values = half ? Float64Array.from(bits, fromHalf) : source
+    const bits = type === 'f16' ? Uint16Array.from(source, toHalf) : Uint16Array.from(source, toBrain)
+    const values = { f32: source, f16: Float64Array.from(bits, fromHalf), bf16: Float64Array.from(bits, fromBrain) }[
+      type
+    ]
+    const size = type === 'f32' ? 4 : 2
     const x = floats(tokens * k, 3, 5)
     const bias = floats(n, 4)
     const before = floats(tokens * n, 6)
     const groups = Math.ceil(n / 8)
-    const w = room(groups * 8 * k * (half ? 2 : 4))
-    call.packDense!(put(half ? bits : source), half ? 2 : 4, w, 0, n, k)
+    const w = room(groups * 8 * k * size)
+    call.packDense!(put(size === 2 ? bits : source), size, w, 0, n, k)
     const xs = put(x)
-    const prepared = half ? room(tokens * k * 4) : xs
-    if (half) call.scaleUp!(xs, prepared, 0, tokens, k)
+    const prepared = type === 'f16' ? room(tokens * k * 4) : xs
+    if (type === 'f16') call.scaleUp!(xs, k * 4, prepared, 0, tokens, k)
     const y = put(before)
-    call.matmul!(put(Int32Array.of(half ? 1 : 0, w, prepared, y, n, k, tokens, n, 1, put(bias))), 0, groups)
+    call.matmul!(put(Int32Array.of(KIND[type]!, w, prepared, k * 4, y, n * 4, n, k, tokens, 1, put(bias))), 0, groups)
     for (let t = 0; t < tokens; t++) {
       const { exact, magnitude } = product(values, x, n, k, t)
       const expected = exact.map((value, i) => value + bias[i]! + before[t * n + i]!)
       expectWithin(read(y + t * n * 4, n), expected, (i) => (magnitude[i]! + 3) * sumBound(k))
     }
     const row = room(k * 4)
-    call[half ? 'rowF16' : 'rowF32']!(w, n - 1, row, k)
+    call[`row${type.toUpperCase()}`]!(w, n - 1, row, k)
     expect([...read(row, k)]).toEqual([...values.slice((n - 1) * k)])
   })
 })

@@ -44,13 +44,13 @@ function silu4(gate: v128): v128 {
 }
 
 /** out[r][i] = silu(x[r][i]) * x[r][k + i] */
-export function siluMul(x: usize, out: usize, from: i32, to: i32, k: i32): void {
+export function siluMul(x: usize, out: usize, outStride: usize, from: i32, to: i32, k: i32): void {
   const bytes = (<usize>k) << 2
   const whole = bytes & ~15
   for (let row = <usize>from; row < <usize>to; row++) {
     const gate = x + row * bytes * 2
     const up = gate + bytes
-    const o = out + row * bytes
+    const o = out + row * outStride
     let i: usize = 0
     for (; i < whole; i += 16) v128.store(o + i, f32x4.mul(silu4(v128.load(gate + i)), v128.load(up + i)))
     for (; i < bytes; i += 4) {
@@ -59,37 +59,36 @@ export function siluMul(x: usize, out: usize, from: i32, to: i32, k: i32): void 
   }
 }
 
-/** x[r] += bias */
-export function addBias(x: usize, bias: usize, from: i32, to: i32, k: i32): void {
+/** x += bias, for `k` values. */
+export function addBias(x: usize, bias: usize, k: i32): void {
   const bytes = (<usize>k) << 2
   const whole = bytes & ~15
-  for (let row = <usize>from; row < <usize>to; row++) {
-    const p = x + row * bytes
-    let i: usize = 0
-    for (; i < whole; i += 16) v128.store(p + i, f32x4.add(v128.load(p + i), v128.load(bias + i)))
-    for (; i < bytes; i += 4) store<f32>(p + i, load<f32>(p + i) + load<f32>(bias + i))
-  }
+  let i: usize = 0
+  for (; i < whole; i += 16) v128.store(x + i, f32x4.add(v128.load(x + i), v128.load(bias + i)))
+  for (; i < bytes; i += 4) store<f32>(x + i, load<f32>(x + i) + load<f32>(bias + i))
 }
 
-/** Turns the pairs (i, i + d / 2) of one head by the angles of one position: `table` holds cosines, then sines. */
-export function ropeHead(x: usize, out: usize, table: usize, d: i32): void {
+/** Turns the pairs (i, i + d / 2) of one head in place. `angles` holds a cosine and a sine for each pair. */
+export function ropeHead(x: usize, angles: usize, d: i32): void {
   const half = (<usize>(d >> 1)) << 2
   const whole = half & ~15
   let i: usize = 0
   for (; i < whole; i += 16) {
     const a = v128.load(x + i)
     const b = v128.load(x + half + i)
-    const c = v128.load(table + i)
-    const s = v128.load(table + half + i)
-    v128.store(out + i, f32x4.sub(f32x4.mul(a, c), f32x4.mul(b, s)))
-    v128.store(out + half + i, f32x4.add(f32x4.mul(b, c), f32x4.mul(a, s)))
+    const t0 = v128.load(angles + i * 2)
+    const t1 = v128.load(angles + i * 2, 16)
+    const c = v128.shuffle<i32>(t0, t1, 0, 2, 4, 6)
+    const s = v128.shuffle<i32>(t0, t1, 1, 3, 5, 7)
+    v128.store(x + i, f32x4.sub(f32x4.mul(a, c), f32x4.mul(b, s)))
+    v128.store(x + half + i, f32x4.add(f32x4.mul(b, c), f32x4.mul(a, s)))
   }
   for (; i < half; i += 4) {
     const a = load<f32>(x + i)
     const b = load<f32>(x + half + i)
-    const c = load<f32>(table + i)
-    const s = load<f32>(table + half + i)
-    store<f32>(out + i, a * c - b * s)
-    store<f32>(out + half + i, b * c + a * s)
+    const c = load<f32>(angles + i * 2)
+    const s = load<f32>(angles + i * 2, 4)
+    store<f32>(x + i, a * c - b * s)
+    store<f32>(x + half + i, b * c + a * s)
   }
 }

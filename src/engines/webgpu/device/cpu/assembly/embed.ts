@@ -1,7 +1,7 @@
 /** Rows of a packed matrix as f32: token embeddings, also where they are the output head at the same time. */
 
 import { f16ToF32 } from './half'
-import { BLOCK, GROUP, Q4_BLOCK_BYTES, Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
+import { GROUP, Q4_BLOCK_BYTES, Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
 
 export function rowQ4(w: usize, row: i32, out: usize, blocks: i32): void {
   const lane = (<usize>(row % GROUP)) << 2
@@ -22,6 +22,15 @@ export function rowQ4(w: usize, row: i32, out: usize, blocks: i32): void {
   }
 }
 
+export function rowBF16(w: usize, row: i32, out: usize, k: i32): void {
+  let p = w + ((<usize>((row / GROUP) * k * GROUP + (row % GROUP))) << 1)
+  for (let i = 0; i < k; i++) {
+    store<u32>(out, (<u32>load<u16>(p)) << 16)
+    p += GROUP * 2
+    out += 4
+  }
+}
+
 export function rowF32(w: usize, row: i32, out: usize, k: i32): void {
   let p = w + ((<usize>((row / GROUP) * k * GROUP + (row % GROUP))) << 2)
   for (let i = 0; i < k; i++) {
@@ -37,23 +46,5 @@ export function rowF16(w: usize, row: i32, out: usize, k: i32): void {
     store<f32>(out, f16ToF32(load<u16>(p)))
     p += GROUP * 2
     out += 4
-  }
-}
-
-/**
- * The same product as `matmulQ4x1` with the activations as they are: what the rounding of activations costs is
- * measured against it.
- */
-export function matmulQ4Exact(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, blocks: i32, row: usize): void {
-  const k = blocks * BLOCK
-  const end = min(to * GROUP, n)
-  for (let i = from * GROUP; i < end; i++) {
-    rowQ4(w, i, row, blocks)
-    let sums = f32x4.splat(0)
-    for (let j: usize = 0; j < (<usize>k) << 2; j += 16) {
-      sums = f32x4.add(sums, f32x4.mul(v128.load(row + j), v128.load(x + j)))
-    }
-    const sum = f32x4.extract_lane(sums, 0) + f32x4.extract_lane(sums, 1)
-    store<f32>(y + ((<usize>i) << 2), sum + (f32x4.extract_lane(sums, 2) + f32x4.extract_lane(sums, 3)))
   }
 }

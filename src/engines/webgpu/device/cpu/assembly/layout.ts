@@ -1,4 +1,11 @@
-/** Byte layouts that the kernels share. `layout.ts` beside `cpu.ts` states the same numbers for the TypeScript side. */
+/** What the kernels share; `program.ts` beside `index.ts` states the same numbers for the TypeScript side. */
+
+/** Kinds of matrices, by how they are stored and multiplied. 0 is f32. */
+export const F16: i32 = 1
+export const Q4: i32 = 2
+export const BF16: i32 = 3
+/** Stored as Q4, multiplied with activations that are not rounded. */
+export const Q4_EXACT: i32 = 4
 
 /** Weights of one scale. */
 export const BLOCK: i32 = 32

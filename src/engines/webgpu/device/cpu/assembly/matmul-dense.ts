@@ -1,26 +1,30 @@
 /**
- * y[t][n] (+)= sum over k of w[n][k] * x[t][k], w in f32 or f16, interleaved by eight rows. One sum per row, in the
+ * y[t][n] (+)= sum over k of w[n][k] * x[t][k], w in f32, f16 or bf16, interleaved by eight rows. One sum per row, in the
  * order of k: the same whatever the number of tokens and threads.
  */
 
-import { widenHigh, widenLow } from './half'
+import { brainHigh, brainLow, widenHigh, widenLow } from './half'
 import { GROUP } from './layout'
 import { putRows } from './rows'
 
+/** T names the storage: f32, u16 for f16, i16 for bf16. */
 function low<T>(p: usize): v128 {
-  return sizeof<T>() === 2 ? widenLow(v128.load(p)) : v128.load(p)
+  if (sizeof<T>() === 4) return v128.load(p)
+  return isSigned<T>() ? brainLow(v128.load(p)) : widenLow(v128.load(p))
 }
 
 function high<T>(p: usize): v128 {
-  return sizeof<T>() === 2 ? widenHigh(v128.load(p)) : v128.load(p, 16)
+  if (sizeof<T>() === 4) return v128.load(p, 16)
+  return isSigned<T>() ? brainHigh(v128.load(p)) : widenHigh(v128.load(p))
 }
 
-/** Back from where widened halves times scaled activations live: 2^100 * 2^-112. */
+/** Back from where widened f16 times scaled activations live: 2^100 * 2^-112. */
 function settle<T>(sum: v128): v128 {
-  return sizeof<T>() === 2 ? f32x4.mul(sum, f32x4.splat(4096)) : sum
+  return sizeof<T>() === 2 && !isSigned<T>() ? f32x4.mul(sum, f32x4.splat(4096)) : sum
 }
 
-function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
+/** One token. f16: `x` comes from `scaleUp`. */
+export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
   const step = <usize>GROUP * sizeof<T>()
   let p = w + <usize>(from * k) * step
   const end = x + ((<usize>k) << 2)
@@ -40,12 +44,23 @@ function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: 
   }
 }
 
-function dense4<T>(w: usize, x: usize, y: usize, yStride: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
+/** Four tokens, `xStride` and `yStride` bytes apart. */
+export function dense4<T>(
+  w: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  k: i32,
+  add: bool,
+): void {
   const step = <usize>GROUP * sizeof<T>()
-  const stride = (<usize>k) << 2
-  const stride2 = stride * 2
-  const stride3 = stride * 3
-  const end = x + stride
+  const stride2 = xStride * 2
+  const stride3 = xStride * 3
+  const end = x + ((<usize>k) << 2)
   let p = w + <usize>(from * k) * step
   for (let g = from; g < to; g++) {
     let a0 = f32x4.splat(0)
@@ -62,7 +77,7 @@ function dense4<T>(w: usize, x: usize, y: usize, yStride: usize, from: i32, to: 
       let e = v128.load_splat<f32>(xp)
       a0 = f32x4.add(a0, f32x4.mul(w0, e))
       a1 = f32x4.add(a1, f32x4.mul(w1, e))
-      e = v128.load_splat<f32>(xp + stride)
+      e = v128.load_splat<f32>(xp + xStride)
       b0 = f32x4.add(b0, f32x4.mul(w0, e))
       b1 = f32x4.add(b1, f32x4.mul(w1, e))
       e = v128.load_splat<f32>(xp + stride2)
@@ -87,42 +102,4 @@ function dense4<T>(w: usize, x: usize, y: usize, yStride: usize, from: i32, to: 
     putRows(out, settle<T>(d0), n - row, add)
     putRows(out + 16, settle<T>(d1), n - row - 4, add)
   }
-}
-
-export function matmulF32x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
-  dense1<f32>(w, x, y, from, to, n, k, add)
-}
-
-/** Four tokens, `k` values apart in `x` and `yStride` bytes in `y`. */
-export function matmulF32x4(
-  w: usize,
-  x: usize,
-  y: usize,
-  yStride: usize,
-  from: i32,
-  to: i32,
-  n: i32,
-  k: i32,
-  add: bool,
-): void {
-  dense4<f32>(w, x, y, yStride, from, to, n, k, add)
-}
-
-/** `x` comes from `scaleUp`. */
-export function matmulF16x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
-  dense1<u16>(w, x, y, from, to, n, k, add)
-}
-
-export function matmulF16x4(
-  w: usize,
-  x: usize,
-  y: usize,
-  yStride: usize,
-  from: i32,
-  to: i32,
-  n: i32,
-  k: i32,
-  add: bool,
-): void {
-  dense4<u16>(w, x, y, yStride, from, to, n, k, add)
 }

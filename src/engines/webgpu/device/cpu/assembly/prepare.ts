@@ -57,14 +57,16 @@ export function packDense(source: usize, size: i32, w: usize, from: i32, to: i32
   }
 }
 
-/** Rounds rows of `x` [rows][k] to 8 bits per block of 32, with what the kernels need to undo the weights' zero point. */
-export function quantize(x: usize, out: usize, from: i32, to: i32, blocks: i32): void {
-  let p = x + <usize>(from * blocks * BLOCK) * 4
+/** Rounds rows of `x` to 8 bits per block of 32, with what the kernels need to undo the weights' zero point. */
+export function quantize(x: usize, xStride: usize, out: usize, from: i32, to: i32, blocks: i32): void {
   let o = out + <usize>(from * blocks) * X_BLOCK_BYTES
-  for (let i = from * blocks; i < to * blocks; i++) {
-    quantizeBlock(p, o)
-    p += BLOCK * 4
-    o += X_BLOCK_BYTES
+  for (let row = from; row < to; row++) {
+    let p = x + <usize>row * xStride
+    for (let i = 0; i < blocks; i++) {
+      quantizeBlock(p, o)
+      p += BLOCK * 4
+      o += X_BLOCK_BYTES
+    }
   }
 }
 
@@ -75,7 +77,7 @@ function quantizeBlock(p: usize, o: usize): void {
   most = f32x4.max(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
   const peak = f32x4.extract_lane(most, 0)
   store<f32>(o, peak / 127)
-  // 1e-38: below it 127 / peak is not a number any more, and such a block is as good as zero.
+  // Below it 127 / peak overflows, and such a block is as good as zero.
   const inverse = f32x4.splat(peak > 1e-35 ? 127 / peak : 0)
   let sum = i32x4.splat(0)
   let to = o + X_HEADER_BYTES
@@ -96,10 +98,15 @@ function quantizeBlock(p: usize, o: usize): void {
 }
 
 /** Rows of `x`, times 2^100: the f16 kernel widens weights without rescaling them, and so works 2^-112 too low. */
-export function scaleUp(x: usize, out: usize, from: i32, to: i32, k: i32): void {
-  const up = f32x4.splat(reinterpret<f32>((127 + 100) << 23))
-  let i = <usize>(from * k) * 4
-  const end = <usize>(to * k) * 4
-  for (; i + 16 <= end; i += 16) v128.store(out + i, f32x4.mul(v128.load(x + i), up))
-  for (; i < end; i += 4) store<f32>(out + i, load<f32>(x + i) * f32x4.extract_lane(up, 0))
+export function scaleUp(x: usize, xStride: usize, out: usize, from: i32, to: i32, k: i32): void {
+  const up: f32 = reinterpret<f32>((127 + 100) << 23)
+  const bytes = (<usize>k) << 2
+  const whole = bytes & ~15
+  for (let row = <usize>from; row < <usize>to; row++) {
+    const p = x + row * xStride
+    const o = out + row * bytes
+    let i: usize = 0
+    for (; i < whole; i += 16) v128.store(o + i, f32x4.mul(v128.load(p + i), f32x4.splat(up)))
+    for (; i < bytes; i += 4) store<f32>(o + i, load<f32>(p + i) * up)
+  }
 }

@@ -1,0 +1,17 @@
+/**
+ * One more thread for the CPU device: takes the compiled kernels and the shared memory, then runs its part of every
+ * program until the device is closed. Plain JavaScript, because it is loaded by address, from source and from a build.
+ */
+const port =
+  typeof WorkerGlobalScope === 'undefined'
+    ? process.getBuiltinModule('node:worker_threads').parentPort
+    : /** @type {{ postMessage(message: unknown): void, onmessage: unknown, close(): void }} */ (globalThis)
+
+port.onmessage = async ({ data }) => {
+  const { module, memory, control, thread } = data
+  const { exports } = await WebAssembly.instantiate(module, { env: { memory } })
+  port.postMessage('ready')
+  // Returns when the team is dismissed; until then this thread hears no messages, only the shared memory.
+  exports.serve(control, thread)
+  port.close()
+}

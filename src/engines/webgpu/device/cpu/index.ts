@@ -1,0 +1,140 @@
+/** The CPU device: every machine's fallback. WebAssembly SIMD, on as many threads as help. */
+import { V1Error } from '../../../../errors.js'
+import type { Activations, Batch, Device, DeviceInfo, DeviceLimits, Pass, SamplerShape } from '../device.js'
+import { breathe } from './breathe.js'
+import { KERNELS_HASH } from './kernels.generated.js'
+import { DeviceMemory } from './memory.js'
+import { CpuPass, type PassHost } from './pass.js'
+import { Program } from './program.js'
+import { Runner } from './runner.js'
+import { CpuSampler } from './sampler.js'
+import { CONTROL_BYTES, gatherTeam, sharingRefusal, type Team, usefulThreads } from './team.js'
+import { CpuActivations, CpuCache, CpuMatrix, CpuVector } from './tensors.js'
+import {
+  activationBlockBytes,
+  bestVariant,
+  compileKernels,
+  hasSimd,
+  instantiate,
+  type Kernels,
+  type KernelVariant,
+} from './wasm.js'
+
+export interface CpuDeviceOptions {
+  /**
+   * How many threads compute, this one included. More than one needs shared memory: a page must be cross-origin
+   * isolated.
+   * @default as many as the machine has cores, at most 8
+   */
+  readonly threads?: number
+  /**
+   * Multiply 4-bit weights with activations in f32 instead of rounding these to 8 bits per block of 32. Three times
+   * slower.
+   * @default false
+   */
+  readonly exact?: boolean
+  /**
+   * Which build of the kernels to run.
+   * @default the fastest that the host runs; both compute the same
+   */
+  readonly variant?: KernelVariant
+  /** Why this device was taken, for its description. */
+  readonly reason?: string
+}
+
+/** Where the control block of the threads lies; the first bytes stay unused, so that 0 is no valid place. */
+const CONTROL = 64
+const MAX_ROWS = 1024
+const MAX_HEAD_SIZE = 512
+
+/** @throws V1Error 503 where there is no WebAssembly SIMD */
+export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Device> {
+  if (!hasSimd()) {
+    throw new V1Error(503, 'This host has no WebAssembly SIMD, which the CPU device needs.', { code: 'no_device' })
+  }
+  const variant = options.variant ?? bestVariant()
+  const wanted = Math.max(1, Math.floor(options.threads ?? usefulThreads()))
+  const refusal = wanted > 1 ? sharingRefusal() : undefined
+  const shared = wanted > 1 && refusal === undefined
+  const module = await compileKernels(variant, shared)
+  const memory = new DeviceMemory(CONTROL + CONTROL_BYTES, shared)
+  const kernels = await instantiate(module, memory.memory)
+  const team = await gatherTeam(kernels, module, memory.memory, CONTROL, shared ? wanted : 1)
+  const threads = refusal === undefined ? team.reason : `one thread, because ${refusal}`
+  const exact = options.exact ?? false
+  const info: DeviceInfo = {
+    kind: 'cpu',
+    name: `WebAssembly ${variant === 'relaxed' ? 'relaxed SIMD' : 'SIMD'}, ${threads}`,
+    reason: options.reason ?? 'The CPU was asked for.',
+    kernels: `cpu-${KERNELS_HASH}${exact ? '-exact' : ''}`,
+  }
+  const runner = new Runner(kernels, team, CONTROL)
+  return assemble(info, { memory, runner, team, variant, exact, kernels })
+}
+
+interface Parts {
+  readonly memory: DeviceMemory
+  readonly runner: Runner
+  readonly team: Team
+  readonly variant: KernelVariant
+  readonly exact: boolean
+  readonly kernels: Kernels
+}
+
+function assemble(info: DeviceInfo, parts: Parts): Device {
+  const { memory, runner, team, kernels, exact } = parts
+  const limits: DeviceLimits = {
+    tensorBytes: memory.limit,
+    totalBytes: memory.limit,
+    rows: MAX_ROWS,
+    headSize: MAX_HEAD_SIZE,
+  }
+  let alive = true
+  let open: CpuPass | undefined
+  const slots: number[] = []
+  const host: PassHost = {
+    memory,
+    runner,
+    program: new Program(team.threads),
+    threads: team.threads,
+    activationBlockBytes: activationBlockBytes(parts.variant),
+    slot: (index) => slots[index] ?? 0,
+    done: breathe,
+  }
+  const living = <T>(make: () => T): T => {
+    if (!alive) throw new V1Error(503, 'The device was destroyed.', { code: 'device_destroyed' })
+    return make()
+  }
+  return {
+    info,
+    limits,
+    get memory() {
+      return alive ? { bytes: memory.bytes, buffers: memory.buffers } : { bytes: 0, buffers: 0 }
+    },
+    lost: new Promise<Error>(() => {}),
+    matrix: (data) => living(() => new CpuMatrix(memory, kernels, data, exact)),
+    vector: (values) => living(() => new CpuVector(memory, values)),
+    activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),
+    cache: (shape) => living(() => new CpuCache(memory, shape)),
+    sampler: (shape: SamplerShape) =>
+      living(
+        () =>
+          new CpuSampler(memory, shape, (slot, token) => {
+            slots[slot] = token
+          }),
+      ),
+    begin: (batch: Batch): Pass =>
+      living(() => {
+        open?.close()
+        open = new CpuPass(host, batch)
+        return open
+      }),
+    idle: () => living(breathe),
+    destroy() {
+      if (!alive) return
+      alive = false
+      open?.close()
+      team.close()
+    },
+  }
+}

@@ -1,0 +1,284 @@
+/** A pass records a program, then runs it at once: the CPU has nothing to wait for. */
+import type {
+  Activations,
+  AttentionShape,
+  Batch,
+  KeyValueCache,
+  Matrix,
+  Pass,
+  PlaceOptions,
+  ProjectOptions,
+  SampledRow,
+  SampleRow,
+  Sampler,
+} from '../device.js'
+import { PAGE, Q4_BLOCK } from '../device.js'
+import type { DeviceMemory } from './memory.js'
+import * as op from './program.js'
+import type { Runner } from './runner.js'
+import type { CpuSampler } from './sampler.js'
+import { CpuActivations, CpuCache, CpuMatrix, CpuVector } from './tensors.js'
+
+/** What a pass needs of its device. */
+export interface PassHost {
+  readonly memory: DeviceMemory
+  readonly runner: Runner
+  readonly program: op.Program
+  readonly threads: number
+  readonly activationBlockBytes: number
+  /** The token in a slot. */
+  slot(index: number): number
+  /** Called once the pass is over; lets the event loop turn now and then. */
+  done(): Promise<void>
+}
+
+interface Reading {
+  readonly at: number
+  readonly count: number
+  readonly resolve: (values: Float32Array) => void
+}
+
+/** The device's own tensors behind the interface's. */
+function own<T>(value: unknown, type: abstract new (...args: never[]) => T): T {
+  if (value instanceof type) return value
+  throw new Error('A tensor of another device was given.')
+}
+
+function expectFit(what: string, actual: number, least: number): void {
+  if (actual < least) throw new RangeError(`${what}: ${actual} where at least ${least} are needed.`)
+}
+
+export class CpuPass implements Pass {
+  readonly rows: number
+  readonly #host: PassHost
+  readonly #program: op.Program
+  /** Allocations that live as long as the pass. */
+  readonly #rooms: number[] = []
+  readonly #readings: Reading[] = []
+  readonly #batch: { tokens: number; positions: number; pages: number; lists: number; longest: number }
+  #copies: (() => void)[] = []
+  #sampling: { before: number; run: () => SampledRow[] } | undefined
+  /** The operation that filled a tensor for `project`, and could prepare it for a matrix in the same go. */
+  #activated: { out: CpuActivations; operation: number } | undefined
+  #open = true
+
+  constructor(host: PassHost, batch: Batch) {
+    this.#host = host
+    this.#program = host.program
+    this.#program.clear()
+    this.rows = batch.spans.reduce((sum, span) => sum + span.tokens.length, 0)
+    this.#batch = this.#describe(batch)
+  }
+
+  #room(bytes: number): number {
+    const at = this.#host.memory.allocate(bytes)
+    this.#rooms.push(at)
+    return at
+  }
+
+  #put(values: Int32Array): number {
+    const at = this.#room(values.byteLength)
+    this.#host.memory.i32.set(values, at / 4)
+    return at
+  }
+
+  /** Per row: token, position, page it is written to, and where its sequence's page list is. */
+  #describe({ spans }: Batch) {
+    const tokens = new Int32Array(this.rows)
+    const positions = new Int32Array(this.rows)
+    const pages = new Int32Array(this.rows)
+    const lists = new Int32Array(this.rows)
+    let row = 0
+    let longest = 0
+    for (const span of spans) {
+      const list = this.#put(span.pages)
+      const end = span.position + span.tokens.length
+      expectFit('Pages of a sequence', span.pages.length * PAGE, end)
+      longest = Math.max(longest, end)
+      for (let i = 0; i < span.tokens.length; i++, row++) {
+        const token = span.tokens[i]!
+        tokens[row] = token < 0 ? this.#host.slot(-1 - token) : token
+        positions[row] = span.position + i
+        pages[row] = span.pages[Math.floor((span.position + i) / PAGE)]!
+        lists[row] = list
+      }
+    }
+    return {
+      tokens: this.#put(tokens),
+      positions: this.#put(positions),
+      pages: this.#put(pages),
+      lists: this.#put(lists),
+      longest,
+    }
+  }
+
+  #add(code: number, items: number, least?: number): op.Program {
+    if (!this.#open) throw new Error('The pass was submitted.')
+    this.#activated = undefined
+    return this.#program.add(code, items, least)
+  }
+
+  copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
+    const target = own(cache, CpuCache)
+    this.#copies.push(() => {
+      for (const { from, to } of pairs) target.copyPage(from, to)
+    })
+  }
+
+  embed(table: Matrix, out: Activations): void {
+    const [matrix, target] = [own(table, CpuMatrix), own(out, CpuActivations)]
+    expectFit('Columns to embed into', target.columns, matrix.columns)
+    expectFit('Rows to embed into', target.rows, this.rows)
+    const operation = this.#add(op.EMBED, this.rows).word(matrix.kind).word(matrix.use()).word(this.#batch.tokens)
+    operation.word(target.use()).word(target.stride).word(matrix.columns)
+  }
+
+  project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
+    const [w, source, target] = [own(matrix, CpuMatrix), own(x, CpuActivations), own(out, CpuActivations)]
+    const rows = options.rows ?? this.rows
+    if (options.gated && options.add) throw new RangeError('A gated projection cannot be added.')
+    const columns = options.gated ? w.rows / 2 : w.rows
+    expectFit('Columns to project from', source.columns, w.columns)
+    expectFit('Columns to project into', target.columns, columns)
+    expectFit('Rows to project', Math.min(source.rows, target.rows), rows)
+    const input = this.#prepare(source, w, rows, options.norm)
+    const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
+    const operation = this.#add(op.MATMUL, w.groups, Math.ceil(4096 / w.groupBytes))
+    operation.word(w.kind).word(w.use()).word(input.at).word(input.stride)
+    operation.word(options.gated ? halves : target.use()).word(options.gated ? w.rows * 4 : target.stride)
+    operation
+      .word(w.rows)
+      .word(w.columns)
+      .word(rows)
+      .word(options.add ? 1 : 0)
+    operation.word(options.bias ? own(options.bias, CpuVector).use() : 0)
+    if (options.gated) this.#activate(halves, target, columns, rows)
+  }
+
+  #activate(halves: number, target: CpuActivations, columns: number, rows: number): void {
+    const operation = this.#add(op.ACTIVATE, rows).word(halves).word(target.use()).word(target.stride)
+    operation.word(columns).word(0).word(op.F32)
+    this.#activated = { out: target, operation: this.#program.count }
+  }
+
+  /** Records what brings `x` into the form that `w` is multiplied with, normed if asked. */
+  #prepare(x: CpuActivations, w: CpuMatrix, rows: number, norm: ProjectOptions['norm']) {
+    const k = w.columns
+    const quantizedStride = Math.ceil(k / Q4_BLOCK) * this.#host.activationBlockBytes
+    const stride = w.kind === op.Q4 ? quantizedStride : k * 4
+    const plain = w.kind !== op.Q4 && w.kind !== op.F16
+    if (norm) {
+      const normed = x.scratch('normed', k * 4)
+      const at = plain ? normed : x.scratch('prepared', stride)
+      const operation = this.#add(op.NORM, rows).word(x.use()).word(x.stride)
+      operation.word(own(norm.weight, CpuVector).use()).word(normed).word(k).float(norm.epsilon).word(at).word(w.kind)
+      return { at, stride }
+    }
+    if (plain) return { at: x.use(), stride: x.stride }
+    const at = x.scratch('prepared', stride)
+    if (this.#activated?.out === x && x.columns === k) {
+      // What was just activated is prepared by the same operation, while it is at hand.
+      this.#program.amend(4, at)
+      this.#program.amend(5, w.kind)
+    } else {
+      this.#add(op.PREPARE, rows).word(x.use()).word(x.stride).word(at).word(k).word(w.kind)
+    }
+    return { at, stride }
+  }
+
+  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
+    const [x, kv] = [own(qkv, CpuActivations), own(cache, CpuCache)]
+    const { heads, headSize } = kv.shape
+    expectFit('Columns of queries, keys and values', x.columns, (options.heads + 2 * heads) * headSize)
+    const angles = own(options.angles, CpuVector)
+    expectFit('Angles', angles.length, this.#batch.longest * headSize)
+    const norm = options.headNorm
+    const operation = this.#add(op.PLACE, this.rows).word(x.use()).word(x.stride).word(options.heads).word(heads)
+    operation.word(headSize).word(angles.use()).word(this.#batch.positions).word(this.#batch.pages)
+    operation.word(kv.keys(layer)).word(kv.values(layer)).word(kv.keyPageBytes).word(kv.valuePageBytes)
+    operation.word(norm ? own(norm.query, CpuVector).use() : 0).word(norm ? own(norm.key, CpuVector).use() : 0)
+    operation.float(norm?.epsilon ?? 0)
+  }
+
+  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
+    const [x, kv, target] = [own(qkv, CpuActivations), own(cache, CpuCache), own(out, CpuActivations)]
+    const { heads, headSize } = kv.shape
+    expectFit('Columns of attention', target.columns, shape.heads * headSize)
+    const scoreBytes = (Math.ceil(this.#batch.longest / PAGE) + 1) * PAGE * 4
+    const operation = this.#add(op.ATTEND, this.rows * shape.heads)
+      .word(x.use())
+      .word(x.stride)
+    operation.word(target.use()).word(target.stride).word(shape.heads).word(heads).word(headSize)
+    operation.word(kv.keys(layer)).word(kv.values(layer)).word(kv.keyPageBytes).word(kv.valuePageBytes)
+    operation
+      .word(this.#batch.positions)
+      .word(this.#batch.lists)
+      .word(shape.window ?? 0)
+      .float(shape.scale)
+    operation.word(this.#scores(scoreBytes)).word(scoreBytes)
+  }
+
+  #scoresAt: number | undefined
+  /** One buffer for all layers: each thread has its part. */
+  #scores(bytes: number): number {
+    this.#scoresAt ??= this.#room(bytes * this.#host.threads)
+    return this.#scoresAt
+  }
+
+  pick(x: Activations, rows: Int32Array, out: Activations): void {
+    const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
+    expectFit('Rows to pick into', target.rows, rows.length)
+    const bytes = Math.min(source.stride, target.stride)
+    const operation = this.#add(op.COPY, rows.length).word(source.use()).word(source.stride).word(this.#put(rows))
+    operation.word(target.use()).word(target.stride).word(bytes)
+  }
+
+  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
+    if (this.#sampling) throw new Error('A pass samples at most once.')
+    const source = own(logits, CpuActivations)
+    const target = sampler as CpuSampler
+    expectFit('Rows of logits', source.rows, rows.length)
+    this.#activated = undefined
+    this.#sampling = {
+      before: this.#program.count,
+      run: () => rows.map((row, i) => target.sample(source.use() + i * source.stride, row)),
+    }
+  }
+
+  read(x: Activations, rows: number): Promise<Float32Array> {
+    const source = own(x, CpuActivations)
+    const count = rows * source.columns
+    const at = this.#room(count * 4)
+    const operation = this.#add(op.COPY, rows).word(source.use()).word(source.stride).word(0)
+    operation.word(at).word(source.stride).word(source.stride)
+    return new Promise((resolve) => this.#readings.push({ at, count, resolve }))
+  }
+
+  async submit(): Promise<readonly SampledRow[]> {
+    if (!this.#open) throw new Error('The pass was submitted.')
+    const { memory, runner } = this.#host
+    let sampled: readonly SampledRow[] = []
+    try {
+      for (const copy of this.#copies) copy()
+      const { count } = this.#program
+      const split = this.#sampling?.before ?? count
+      const at = this.#room(this.#program.bytes)
+      this.#program.write(memory.i32, at)
+      if (split > 0) runner.run(at, split, this.rows)
+      if (this.#sampling) sampled = this.#sampling.run()
+      if (count > split) runner.run(at + split * op.OPERATION_BYTES, count - split, this.rows)
+      for (const { at, count, resolve } of this.#readings) resolve(memory.f32.slice(at / 4, at / 4 + count))
+    } finally {
+      this.close()
+    }
+    await this.#host.done()
+    return sampled
+  }
+
+  /** Gives back what the pass holds; also of one that is never submitted. */
+  close(): void {
+    this.#open = false
+    for (const at of this.#rooms) this.#host.memory.free(at)
+    this.#rooms.length = 0
+  }
+}

@@ -1,0 +1,117 @@
+/** Worker threads that share the kernels' memory and run programs together with the calling thread. */
+import type { Kernels } from './wasm.js'
+
+/** Words of the control block: `assembly/team.ts` names them. */
+export const CONTROL_BYTES = 64
+const MAY_SLEEP = 8
+
+export interface Team {
+  /** Threads that run a program, the calling one included. */
+  readonly threads: number
+  /** Why there are so many, in words for the device's description. */
+  readonly reason: string
+  close(): void
+}
+
+interface Thread {
+  postMessage(message: unknown): void
+  terminate(): unknown
+  unref?(): void
+  onmessage?: unknown
+  onerror?: unknown
+  on?(event: string, listener: (value: unknown) => void): void
+}
+
+type NodeWorkers = { Worker: new (url: URL) => Thread }
+
+/** Longer than any healthy start; a host whose workers never answer must not hold up the model. */
+const START_MS = 5000
+
+function nodeModule<T>(name: string): T | undefined {
+  const host = globalThis as { process?: { getBuiltinModule?(name: string): T | undefined } }
+  return host.process?.getBuiltinModule?.(name)
+}
+
+/** Whether memory can be shared with workers here, or why not. */
+export function sharingRefusal(): string | undefined {
+  if (typeof SharedArrayBuffer === 'undefined') return 'the page is not cross-origin isolated'
+  const isolated = (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated
+  if (isolated === false && typeof document !== 'undefined') return 'the page is not cross-origin isolated'
+  if (typeof Worker === 'undefined' && !nodeModule('node:worker_threads')) return 'there are no workers here'
+  return undefined
+}
+
+/** Cores that are worth a thread each: beyond four, half of what is reported are usually second threads of a core. */
+export function usefulThreads(): number {
+  const os = nodeModule<{ availableParallelism?(): number }>('node:os')
+  const cores = os?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1
+  return cores <= 4 ? cores : Math.min(8, Math.max(4, cores >> 1))
+}
+
+function startThread(): Thread {
+  const node = nodeModule<NodeWorkers>('node:worker_threads')
+  // Written out in full, because bundlers look for exactly this expression.
+  return node
+    ? new node.Worker(new URL('./cpu-worker.js', import.meta.url))
+    : (new Worker(new URL('./cpu-worker.js', import.meta.url), { type: 'module' }) as unknown as Thread)
+}
+
+function ready(thread: Thread, message: unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('a worker did not start in time')), START_MS)
+    const settle = (then: () => void) => {
+      clearTimeout(timer)
+      then()
+    }
+    const fail = (error: unknown) =>
+      settle(() => reject(new Error((error as Error | undefined)?.message || 'a worker could not be loaded')))
+    if (thread.on) {
+      thread.on('message', () => settle(resolve))
+      thread.on('error', fail)
+    } else {
+      thread.onmessage = () => settle(resolve)
+      thread.onerror = fail
+    }
+    thread.postMessage(message)
+  })
+}
+
+/** A browser's main thread must not sleep: it spins while it waits for the others. */
+function maySleep(memory: WebAssembly.Memory): boolean {
+  try {
+    Atomics.wait(new Int32Array(memory.buffer, 0, 1), 0, -1, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Starts `threads - 1` workers. Where the host forbids them, the caller stays alone, and `reason` says why. */
+export async function gatherTeam(
+  kernels: Kernels,
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+  control: number,
+  threads: number,
+): Promise<Team> {
+  const alone = (reason: string): Team => ({ threads: 1, reason, close() {} })
+  if (threads <= 1) return alone('one thread')
+  const workers: Thread[] = []
+  try {
+    for (let i = 1; i < threads; i++) workers.push(startThread())
+    await Promise.all(workers.map((worker, i) => ready(worker, { module, memory, control, thread: i + 1 })))
+  } catch (error) {
+    for (const worker of workers) worker.terminate()
+    return alone(`one thread, because ${(error as Error).message}`)
+  }
+  for (const worker of workers) worker.unref?.()
+  new Int32Array(memory.buffer, control, CONTROL_BYTES / 4)[MAY_SLEEP] = maySleep(memory) ? 1 : 0
+  return {
+    threads,
+    reason: `${threads} threads`,
+    close() {
+      kernels.dismiss(control)
+      for (const worker of workers) worker.terminate()
+    },
+  }
+}
