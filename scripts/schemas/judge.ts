@@ -1,0 +1,62 @@
+/** One schema with its labelled instances against the grammar. */
+
+import { compile, SchemaError } from '../../src/structured/index.js'
+import { textsOf } from './serialise.js'
+
+export interface Case {
+  readonly id: string
+  readonly schema: unknown
+  readonly tests: readonly { readonly valid: boolean; readonly data: unknown; readonly description?: string }[]
+}
+
+export type Verdict = 'right' | 'refused' | 'accepting' | 'rejecting' | 'crashed'
+
+export interface Judgement {
+  readonly id: string
+  readonly verdict: Verdict
+  /** The keyword at fault, of a refused schema; the error, of a crash. */
+  readonly reason: string
+  readonly compileMs: number
+  readonly acceptMs: number
+  /** Indices of instances on the wrong side of their label. */
+  readonly accepted: readonly number[]
+  readonly rejected: readonly number[]
+}
+
+/** `skip` holds the indices of disputed instances. */
+export function judge(one: Case, skip: ReadonlySet<number>): Judgement {
+  const started = performance.now()
+  let grammar: ReturnType<typeof compile>
+  try {
+    grammar = compile(one.schema as Record<string, unknown>)
+  } catch (error) {
+    const compileMs = performance.now() - started
+    const refusal = error instanceof SchemaError
+    const reason = refusal ? `${error.keyword || '(schema)'}\t${error.message}` : String(error)
+    return {
+      id: one.id,
+      verdict: refusal ? 'refused' : 'crashed',
+      reason,
+      compileMs,
+      acceptMs: 0,
+      accepted: [],
+      rejected: [],
+    }
+  }
+  const compileMs = performance.now() - started
+  const accepted: number[] = []
+  const rejected: number[] = []
+  const before = performance.now()
+  try {
+    one.tests.forEach((test, i) => {
+      if (skip.has(i)) return
+      const passes = textsOf(one.schema, test.data).some((text) => grammar.accepts(text))
+      if (passes && !test.valid) accepted.push(i)
+      if (!passes && test.valid) rejected.push(i)
+    })
+  } catch (error) {
+    return { id: one.id, verdict: 'crashed', reason: String(error), compileMs, acceptMs: 0, accepted: [], rejected: [] }
+  }
+  const verdict = accepted.length > 0 ? 'accepting' : rejected.length > 0 ? 'rejecting' : 'right'
+  return { id: one.id, verdict, reason: '', compileMs, acceptMs: performance.now() - before, accepted, rejected }
+}
