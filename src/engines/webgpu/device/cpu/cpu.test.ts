@@ -1,0 +1,293 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Activations, Device, Span } from '../device.js'
+import { type CpuDeviceOptions, openCpuDevice } from './index.js'
+import { floats, matrixQ4, random } from './kernels.test-helper.js'
+
+const open: Device[] = []
+async function device(options: CpuDeviceOptions = {}) {
+  const opened = await openCpuDevice(options)
+  open.push(opened)
+  return opened
+}
+afterEach(() => {
+  for (const each of open.splice(0)) each.destroy()
+})
+
+/** What is in `values` row by row, through an f32 matrix as the table of an embedding. */
+function fill(on: Device, values: Float32Array, rows: number): { into: (out: Activations) => void; span: Span } {
+  const columns = values.length / rows
+  const table = on.matrix({ format: 'f32', rows, columns, data: new Uint8Array(values.buffer) })
+  const span = { tokens: Int32Array.from({ length: rows }, (_, i) => i), position: 0, pages: new Int32Array(rows) }
+  return {
+    span,
+    into(out) {
+      const pass = on.begin({ spans: [span] })
+      pass.embed(table, out)
+      void pass.submit()
+    },
+  }
+}
+
+interface AttentionCase {
+  readonly heads: number
+  readonly keyHeads: number
+  readonly d: number
+  readonly window?: number
+  /** Lengths of the passes by which each sequence grows. */
+  readonly chunks: readonly (readonly number[])[]
+}
+
+/** Places and attends seeded queries, keys and values; returns the answers of each sequence, in order of position. */
+async function attention(on: Device, test: AttentionCase, layer: number): Promise<Float32Array[]> {
+  const { heads, keyHeads, d, chunks } = test
+  const columns = (heads + 2 * keyHeads) * d
+  const lengths = chunks[0]!.map((_, s) => chunks.reduce((sum, chunk) => sum + chunk[s]!, 0))
+  const pagesOf = lengths.map((length) => Math.ceil(length / 16))
+  const pages = pagesOf.length * Math.max(...pagesOf)
+  const cache = on.cache({ layers: 2, pages, heads: keyHeads, headSize: d, type: 'f32' })
+  const angles = on.vector(anglesOf(Math.max(...lengths), d))
+  // Pages of the sequences lie interleaved and backwards: only the lists know.
+  const order = Int32Array.from({ length: pages }, (_, i) => pages - 1 - i)
+  const lists = pagesOf.map((count, s) => order.filter((_, i) => i % pagesOf.length === s).slice(0, count))
+  const out: number[][] = lengths.map(() => [])
+  const at = lengths.map(() => 0)
+  for (const chunk of chunks) {
+    const rows = chunk.reduce((sum, length) => sum + length, 0)
+    const source = new Float32Array(rows * columns)
+    let row = 0
+    for (const [s, length] of chunk.entries()) {
+      for (let i = 0; i < length; i++) source.set(rowOf(s, at[s]! + i, columns), row++ * columns)
+    }
+    const qkv = on.activations(rows, columns)
+    const answer = on.activations(rows, heads * d)
+    fill(on, source, rows).into(qkv)
+    const spans = chunk.map((length, s) => ({
+      tokens: new Int32Array(length),
+      position: at[s]!,
+      pages: lists[s]!,
+    }))
+    const pass = on.begin({ spans })
+    pass.place(qkv, cache, layer, { heads, angles })
+    pass.attend(qkv, cache, layer, answer, { heads, scale: d ** -0.5, ...(test.window && { window: test.window }) })
+    const read = pass.read(answer, rows)
+    await pass.submit()
+    const values = await read
+    row = 0
+    for (const [s, length] of chunk.entries()) {
+      out[s]!.push(...values.subarray(row * heads * d, (row + length) * heads * d))
+      row += length
+      at[s]! += length
+    }
+  }
+  return out.map((values) => Float32Array.from(values))
+}
+
+const rowOf = (sequence: number, position: number, columns: number) => floats(columns, sequence * 1000 + position, 2)
+
+function anglesOf(positions: number, d: number): Float32Array {
+  const angles = new Float32Array(positions * d)
+  for (let p = 0; p < positions; p++) {
+    for (let i = 0; i < d / 2; i++) {
+      const angle = p / 10000 ** ((2 * i) / d)
+      angles[p * d + 2 * i] = Math.cos(angle)
+      angles[p * d + 2 * i + 1] = Math.sin(angle)
+    }
+  }
+  return angles
+}
+
+/** The same in doubles, one loop after the other. */
+function plainAttention({ heads, keyHeads, d, window, chunks }: AttentionCase, s: number): Float64Array {
+  const length = chunks.reduce((sum, chunk) => sum + chunk[s]!, 0)
+  const columns = (heads + 2 * keyHeads) * d
+  const turned = Array.from({ length }, (_, position) => {
+    const row = Float64Array.from(rowOf(s, position, columns))
+    for (let h = 0; h < heads + keyHeads; h++) {
+      for (let i = 0; i < d / 2; i++) {
+        const angle = position / 10000 ** ((2 * i) / d)
+        const [a, b] = [row[h * d + i]!, row[h * d + d / 2 + i]!]
+        row[h * d + i] = a * Math.cos(angle) - b * Math.sin(angle)
+        row[h * d + d / 2 + i] = b * Math.cos(angle) + a * Math.sin(angle)
+      }
+    }
+    return row
+  })
+  const out = new Float64Array(length * heads * d)
+  for (let p = 0; p < length; p++) {
+    for (let h = 0; h < heads; h++) {
+      const kh = Math.floor(h / (heads / keyHeads))
+      const first = window ? Math.max(0, p + 1 - window) : 0
+      const scores = turned.slice(first, p + 1).map((row) => {
+        let sum = 0
+        for (let i = 0; i < d; i++) sum += turned[p]![h * d + i]! * row[(heads + kh) * d + i]!
+        return sum / Math.sqrt(d)
+      })
+      const most = Math.max(...scores)
+      const weights = scores.map((score) => Math.exp(score - most))
+      const total = weights.reduce((sum, weight) => sum + weight, 0)
+      for (const [j, weight] of weights.entries()) {
+        for (let i = 0; i < d; i++) {
+          out[(p * heads + h) * d + i]! += (weight / total) * turned[first + j]![(heads + keyHeads + kh) * d + i]!
+        }
+      }
+    }
+  }
+  return out
+}
+
+describe('attention', () => {
+  const cases: AttentionCase[] = [
+    { heads: 1, keyHeads: 1, d: 4, chunks: [[1], [1], [1]] },
+    { heads: 6, keyHeads: 2, d: 48, chunks: [[17], [1], [1]] },
+    { heads: 4, keyHeads: 4, d: 20, chunks: [[40]] },
+    {
+      heads: 3,
+      keyHeads: 1,
+      d: 64,
+      chunks: [
+        [16, 16],
+        [5, 1],
+        [1, 30],
+      ],
+    },
+    { heads: 2, keyHeads: 1, d: 32, window: 7, chunks: [[20], [9], [1]] },
+    { heads: 2, keyHeads: 2, d: 16, window: 16, chunks: [[50]] },
+  ]
+  it.each(cases)('$heads heads on $keyHeads of $d, window $window, in passes of $chunks', async (test) => {
+    const answers = await attention(await device({ threads: 1 }), test, 1)
+    for (const [s, answer] of answers.entries()) {
+      const exact = plainAttention(test, s)
+      expect(answer.length).toBe(exact.length)
+      // Values are below 2 and weights sum to 1; scores, below 8 d / sqrt(d), are rounded d times.
+      const bound = 2 * (8 * test.d ** 1.5 + 64) * 2 ** -24
+      for (let i = 0; i < exact.length; i++) {
+        if (!(Math.abs(answer[i]! - exact[i]!) <= bound)) expect.fail(`value ${i}: ${answer[i]} instead of ${exact[i]}`)
+      }
+    }
+  })
+
+  it('is the same in one pass and in several, and beside another sequence', async () => {
+    const on = await device({ threads: 1 })
+    const shape = { heads: 4, keyHeads: 2, d: 24 }
+    const [whole] = await attention(on, { ...shape, chunks: [[37]] }, 0)
+    const [pieces] = await attention(on, { ...shape, chunks: [[5], [20], [1], [11]] }, 0)
+    const [beside] = await attention(
+      on,
+      {
+        ...shape,
+        chunks: [
+          [30, 18],
+          [7, 3],
+        ],
+      },
+      1,
+    )
+    expect(pieces).toEqual(whole)
+    expect(beside).toEqual(whole)
+  })
+})
+
+/** A layer's worth of operations over a 4-bit matrix, once for each number of rows. */
+async function layer(on: Device, rows: number): Promise<Float32Array> {
+  const [hidden, inner] = [96, 224]
+  const up = matrixQ4(2 * inner, hidden, 1)
+  const down = matrixQ4(hidden, inner, 2)
+  const q4 = ({ codes, scales }: typeof up, n: number, k: number) =>
+    on.matrix({
+      ...({ format: 'q4', scaleType: 'f32', rows: n, columns: k } as const),
+      codes: new Uint8Array(codes.buffer),
+      scales: new Uint8Array(scales.buffer),
+    })
+  const x = on.activations(rows, hidden)
+  const middle = on.activations(rows, inner)
+  const { into, span } = fill(on, floats(rows * hidden, 3), rows)
+  into(x)
+  const norm = { weight: on.vector(floats(hidden, 4)), epsilon: 1e-5 }
+  const [first, second] = [q4(up, 2 * inner, hidden), q4(down, hidden, inner)]
+  const bias = on.vector(floats(hidden, 5))
+  let result: Float32Array = new Float32Array()
+  // Several times, so that the threads are chosen both ways.
+  for (let round = 0; round < 8; round++) {
+    into(x)
+    const pass = on.begin({ spans: [span] })
+    pass.project(first, x, middle, { norm, gated: true })
+    pass.project(second, middle, x, { add: true, bias })
+    const read = pass.read(x, rows)
+    await pass.submit()
+    const values = await read
+    if (round > 0) expect(values).toEqual(result)
+    result = values
+  }
+  return result
+}
+
+describe('threads', () => {
+  it.each([1, 4, 13])('compute the same for %i rows, however many they are', async (rows) => {
+    const alone = await device({ threads: 1 })
+    const together = await device({ threads: 3 })
+    expect(together.info.name).toContain('3 threads')
+    expect(await layer(together, rows)).toEqual(await layer(alone, rows))
+  })
+
+  it('of a destroyed device end', async () => {
+    const on = await openCpuDevice({ threads: 2 })
+    on.destroy()
+    on.destroy()
+    expect(() => on.activations(1, 1)).toThrow('destroyed')
+    expect(on.memory).toEqual({ bytes: 0, buffers: 0 })
+  })
+})
+
+describe('rounded activations', () => {
+  it('cost at most 1/254 of the largest of each block, against activations as they are', async () => {
+    const rounded = await layer(await device({ threads: 1 }), 3)
+    const exact = await layer(await device({ threads: 1, exact: true }), 3)
+    let [off, size] = [0, 0]
+    for (let i = 0; i < exact.length; i++) {
+      off += (rounded[i]! - exact[i]!) ** 2
+      size += exact[i]! ** 2
+    }
+    // Gate, value and their product are rounded, each by at most 1/254 of a peak that is a few times the mean; in sums
+    // most of it cancels. (The kernels' own tests hold the exact bound of one product.)
+    expect(Math.sqrt(off / size)).toBeLessThan(4 / 254)
+    expect(off).toBeGreaterThan(0)
+  })
+})
+
+describe('memory', () => {
+  it('is given back to the last byte', async () => {
+    const on = await device({ threads: 1 })
+    const next = random(11)
+    const live: { destroy(): void }[] = []
+    for (let i = 0; i < 300; i++) {
+      if (live.length > 0 && next() < 0.4) live.splice(Math.floor(next() * live.length), 1)[0]!.destroy()
+      else live.push(on.activations(1 + Math.floor(next() * 50), 1 + Math.floor(next() * 900)))
+    }
+    expect(on.memory.buffers).toBe(live.length)
+    for (const each of live) {
+      each.destroy()
+      each.destroy()
+    }
+    expect(on.memory).toEqual({ bytes: 0, buffers: 0 })
+  })
+
+  it('runs out with an error that says what was wanted', async () => {
+    const on = await device({ threads: 1 })
+    const before = on.memory
+    expect(() => on.activations(1 << 16, 1 << 16)).toThrow(/out of memory: 16384 MiB/)
+    expect(on.memory).toEqual(before)
+  })
+
+  it('addresses more than two gibibytes', async () => {
+    const on = await device({ threads: 1 })
+    // Never written, so that the host does not have to find it.
+    on.activations(1 << 16, 9000)
+    const x = on.activations(2, 8)
+    const { into, span } = fill(on, floats(16, 1), 2)
+    into(x)
+    const pass = on.begin({ spans: [span] })
+    const read = pass.read(x, 2)
+    await pass.submit()
+    expect(await read).toEqual(floats(16, 1))
+  })
+})
