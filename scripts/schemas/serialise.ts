@@ -9,10 +9,15 @@ export interface Strategy {
   readonly parts: 'after' | 'before' | 'written'
   /** Which branches of `anyOf` and `oneOf` order keys: all, those that the instance may match, or the first of them. */
   readonly branches: 'all' | 'matching' | 'first'
+  /** Whether the keys of `anyOf` and `oneOf` follow those that hold in any case. */
+  readonly late: boolean
 }
 
 export const STRATEGIES: readonly Strategy[] = (['matching', 'first', 'all'] as const).flatMap((branches) =>
-  (['after', 'before', 'written'] as const).map((parts) => ({ parts, branches })),
+  (['after', 'before', 'written'] as const).flatMap((parts) => [
+    { parts, branches, late: false },
+    { parts, branches, late: true },
+  ]),
 )
 
 const MAX_PARTS = 400
@@ -73,12 +78,17 @@ class Writer {
   private parts(schemas: readonly unknown[], data: Json): Schema[] {
     const found: Schema[] = []
     const seen = new Set<unknown>()
+    const late: unknown[] = []
     const visit = (schema: unknown) => {
       if (typeof schema !== 'object' || schema === null || seen.has(schema) || found.length > MAX_PARTS) return
       seen.add(schema)
       const part = schema as Schema
       if (this.strategy.parts === 'after') found.push(part)
       for (const keyword of Object.keys(part)) {
+        if (this.strategy.late && (keyword === 'anyOf' || keyword === 'oneOf')) {
+          late.push(...this.applied(part, keyword, data))
+          continue
+        }
         if (this.strategy.parts === 'written' && keyword === 'properties') found.push(part)
         for (const inner of this.applied(part, keyword, data)) visit(inner)
       }
@@ -86,6 +96,7 @@ class Writer {
         found.push(part)
     }
     schemas.forEach(visit)
+    for (let i = 0; i < late.length; i++) visit(late[i])
     return found
   }
 
