@@ -1,6 +1,6 @@
 /** The CPU device: every machine's fallback. WebAssembly SIMD, on as many threads as help. */
 import { V1Error } from '../../../../errors.js'
-import type { Activations, Batch, Device, DeviceInfo, DeviceLimits, Pass, SamplerShape } from '../device.js'
+import type { Activations, Batch, Device, DeviceInfo, DeviceLimits, Pass, Sampler, SamplerShape } from '../device.js'
 import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import { DeviceMemory } from './memory.js'
@@ -91,14 +91,12 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
   }
   let alive = true
   let open: CpuPass | undefined
-  const slots: number[] = []
   const host: PassHost = {
     memory,
     runner,
     program: new Program(team.threads),
     threads: team.threads,
     activationBlockBytes: activationBlockBytes(parts.variant),
-    slot: (index) => slots[index] ?? 0,
     done: breathe,
   }
   const living = <T>(make: () => T): T => {
@@ -116,13 +114,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     vector: (values) => living(() => new CpuVector(memory, values)),
     activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),
     cache: (shape) => living(() => new CpuCache(memory, shape)),
-    sampler: (shape: SamplerShape) =>
-      living(
-        () =>
-          new CpuSampler(memory, shape, (slot, token) => {
-            slots[slot] = token
-          }),
-      ),
+    sampler: (shape: SamplerShape): Sampler => living(() => new CpuSampler(memory, shape)),
     begin: (batch: Batch): Pass =>
       living(() => {
         open?.close()

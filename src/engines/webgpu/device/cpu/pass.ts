@@ -16,7 +16,7 @@ import { PAGE, Q4_BLOCK } from '../device.js'
 import type { DeviceMemory } from './memory.js'
 import * as op from './program.js'
 import type { Runner } from './runner.js'
-import type { CpuSampler } from './sampler.js'
+import { CpuSampler } from './sampler.js'
 import { CpuActivations, CpuCache, CpuMatrix, CpuVector } from './tensors.js'
 
 /** What a pass needs of its device. */
@@ -26,8 +26,6 @@ export interface PassHost {
   readonly program: op.Program
   readonly threads: number
   readonly activationBlockBytes: number
-  /** The token in a slot. */
-  slot(index: number): number
   /** Called once the pass is over; lets the event loop turn now and then. */
   done(): Promise<void>
 }
@@ -83,7 +81,8 @@ export class CpuPass implements Pass {
   }
 
   /** Per row: token, position, page it is written to, and where its sequence's page list is. */
-  #describe({ spans }: Batch) {
+  #describe({ spans, sampler }: Batch) {
+    const slots = sampler && own(sampler, CpuSampler).slots
     const tokens = new Int32Array(this.rows)
     const positions = new Int32Array(this.rows)
     const pages = new Int32Array(this.rows)
@@ -97,7 +96,7 @@ export class CpuPass implements Pass {
       longest = Math.max(longest, end)
       for (let i = 0; i < span.tokens.length; i++, row++) {
         const token = span.tokens[i]!
-        tokens[row] = token < 0 ? this.#host.slot(-1 - token) : token
+        tokens[row] = token < 0 ? slots![-1 - token]! : token
         positions[row] = span.position + i
         pages[row] = span.pages[Math.floor((span.position + i) / PAGE)]!
         lists[row] = list
@@ -236,7 +235,7 @@ export class CpuPass implements Pass {
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
     if (this.#sampling) throw new Error('A pass samples at most once.')
     const source = own(logits, CpuActivations)
-    const target = sampler as CpuSampler
+    const target = own(sampler, CpuSampler)
     expectFit('Rows of logits', source.rows, rows.length)
     this.#activated = undefined
     this.#sampling = {

@@ -6,14 +6,15 @@ import type { DeviceMemory } from './memory.js'
 export class CpuSampler implements Sampler {
   readonly shape: SamplerShape
   readonly bytes = 0
+  /** The token last sampled into each slot. */
+  readonly slots: Int32Array
   readonly #memory: DeviceMemory
-  readonly #keep: (slot: number, token: number) => void
   #scratch: Float32Array | undefined
 
-  constructor(memory: DeviceMemory, shape: SamplerShape, keep: (slot: number, token: number) => void) {
+  constructor(memory: DeviceMemory, shape: SamplerShape) {
     this.#memory = memory
     this.shape = shape
-    this.#keep = keep
+    this.slots = new Int32Array(shape.slots)
     this.#scratch = new Float32Array(shape.vocabulary)
   }
 
@@ -23,7 +24,7 @@ export class CpuSampler implements Sampler {
     const { vocabulary, tokens } = this.shape
     const logits = this.#memory.f32.subarray(at / 4, at / 4 + vocabulary)
     const sampled = sampleRow(logits, tokens, row, this.#scratch)
-    this.#keep(row.slot, sampled.token)
+    this.slots[row.slot] = sampled.token
     return sampled
   }
 
