@@ -20,7 +20,7 @@ export interface CompileOptions {
   layout?: 'compact' | 'spaced'
   /**
    * How much work the compilation may take.
-   * @default 2000000
+   * @default 400000
    */
   fuel?: number
 }

@@ -11,7 +11,7 @@ export class Fuel {
   path: SchemaPath = []
   keyword = ''
 
-  constructor(steps = 2_000_000) {
+  constructor(steps = 400_000) {
     this.#left = steps
     this.#limit = steps
   }

@@ -1,5 +1,5 @@
 import type { ArrayShape } from './array-shape.js'
-import type { Layout } from './format.js'
+import type { Context } from './context.js'
 import { toBytes, write } from './format.js'
 import { planObject } from './object-plan.js'
 import type { ObjectShape } from './object-shape.js'
@@ -7,7 +7,7 @@ import { textLength } from './text-length.js'
 import type { Value } from './value.js'
 
 /** Finds the length of the shortest text of every value: the least fixed point, `Infinity` for the impossible. */
-export function relax(values: readonly Value[], layout: Layout): void {
+export function relax(values: readonly Value[], { layout, fuel }: Context): void {
   for (const value of values) {
     for (const literal of value.literals) {
       value.length = Math.min(value.length, toBytes(write(literal, layout)).length)
@@ -20,7 +20,9 @@ export function relax(values: readonly Value[], layout: Layout): void {
     for (let i = values.length - 1; i >= 0; i--) {
       const value = values[i]!
       let best = value.length
+      fuel.spend(2 + value.arrays.length)
       for (const shape of value.arrays) best = Math.min(best, arrayLength(shape))
+      for (const shape of value.objects) fuel.spend(shape.properties.length)
       for (const shape of value.objects) best = Math.min(best, objectLength(shape))
       if (best < value.length) {
         value.length = best
@@ -40,4 +42,27 @@ export function objectLength(shape: ObjectShape): number {
 
 export function startOf(shape: ObjectShape) {
   return { index: 0, count: 0, used: [], pending: 2 ** shape.pending.length - 1 }
+}
+
+/** The values directly inside a value. */
+export function allParts(value: Value): readonly Value[] {
+  return [...value.arrays, ...value.objects].flatMap((shape) => shape.values)
+}
+
+/** Those that decide whether there is such a value at all. */
+export function obligatoryParts({ literals, numbers, strings, arrays, objects }: Value): readonly Value[] {
+  const plain = literals.length + numbers.length + strings.length > 0
+  if (plain || arrays.some((shape) => shape.canStop(0, 0)) || objects.some(canBeEmpty)) return []
+  return [
+    ...arrays.flatMap((shape) => shape.values),
+    ...objects.flatMap((shape) =>
+      shape.min > 0 || shape.pending.length > 0
+        ? shape.values
+        : shape.properties.filter((property) => property.required).map((property) => property.value),
+    ),
+  ]
+}
+
+function canBeEmpty(shape: ObjectShape): boolean {
+  return shape.min === 0 && shape.pending.length === 0 && !shape.properties.some((property) => property.required)
 }

@@ -7,7 +7,7 @@ import type { Context } from './context.js'
 import { satisfies } from './evaluate.js'
 import { Expander } from './expand.js'
 import { canonical } from './json.js'
-import { objectLength, relax } from './lengths.js'
+import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
 import { type ObjectShape, objectShape } from './object-shape.js'
 import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type Part, STRING, TRUE } from './part.js'
 import { Value } from './value.js'
@@ -19,11 +19,9 @@ export class Values {
   readonly never = new Value(0)
   readonly #known = new Map<string, Value>()
   readonly #atoms = new Map<Value, readonly Atom[]>()
-  #waiting: Value[] = []
   readonly #building = new Set<Value>()
   readonly #numbers = new Map<string, TextAutomaton | undefined>()
   readonly #overlaps = new Map<string, boolean>()
-  readonly all: Value[] = []
 
   constructor(context: Context) {
     this.context = context
@@ -44,7 +42,6 @@ export class Values {
       value = new Value(this.#known.size + 1)
       this.#known.set(key, value)
       this.#atoms.set(value, [...distinct.values()])
-      this.#waiting.push(value)
     }
     return value
   }
@@ -52,27 +49,36 @@ export class Values {
   /** The value of the whole schema, with everything that it reaches built and measured. */
   root(): Value {
     const value = this.of([this.context.atom(this.context.document.root)])
-    this.#build()
-    relax(this.all, this.context.layout)
-    this.#raise()
+    const all = this.#explore(value, allParts).values
+    relax(all, this.context)
+    for (const { arrays, objects } of all) {
+      for (const shape of arrays) if (shape.obstacle && shape.rest(0, 0) !== Infinity) throw shape.obstacle
+      for (const shape of objects) if (shape.obstacle && objectLength(shape) !== Infinity) throw shape.obstacle
+    }
     return value
   }
 
-  /** What could not be described matters only where it can occur. */
-  #raise(): void {
-    for (const value of this.all) {
-      for (const shape of value.arrays) if (shape.obstacle && shape.rest(0, 0) !== Infinity) throw shape.obstacle
-      for (const shape of value.objects) if (shape.obstacle && objectLength(shape) !== Infinity) throw shape.obstacle
+  /** Builds what is not built yet among the values reached from here; `open` are those whose building led here. */
+  #explore(from: Value, parts: (value: Value) => readonly Value[]): { values: Value[]; open: Value[] } {
+    const seen = new Set([from])
+    const open: Value[] = []
+    const values: Value[] = []
+    for (const value of seen) {
+      if (this.#building.has(value)) {
+        open.push(value)
+        continue
+      }
+      const atoms = this.#atoms.get(value)
+      if (atoms !== undefined) {
+        this.#building.add(value)
+        this.#fill(value, atoms)
+        this.#building.delete(value)
+        this.#atoms.delete(value)
+      }
+      values.push(value)
+      for (const part of parts(value)) seen.add(part)
     }
-  }
-
-  #build(): void {
-    for (let value = this.#waiting.pop(); value !== undefined; value = this.#waiting.pop()) {
-      this.#building.add(value)
-      this.#fill(value, this.#atoms.get(value)!)
-      this.#building.delete(value)
-      this.all.push(value)
-    }
+    return { values, open }
   }
 
   /** Whether two subschemas may share a value. Errs on the side of yes. */
@@ -82,21 +88,13 @@ export class Values {
     if (known !== undefined) return known
     // Meeting the same question while answering it: undecided counts as yes.
     this.#overlaps.set(key, true)
-    const outer = this.#waiting
-    this.#waiting = []
     const value = this.of([a, b])
-    this.#build()
-    this.#waiting = [...outer, ...this.#waiting]
-    let answer = true
-    if (value === this.never) answer = false
-    else if (!this.#building.has(value) && !outer.includes(value)) {
-      const assumed = [...this.#building, ...outer]
-      for (const open of assumed) open.length = 1
-      relax(this.all, this.context.layout)
-      answer = value.possible
-      for (const open of assumed) open.length = Infinity
-      for (const open of this.all) open.length = Infinity
-    }
+    const { values, open } = this.#explore(value, obligatoryParts)
+    for (const unknown of open) unknown.length = 1
+    relax(values, this.context)
+    const answer = value.possible
+    // Measured without the optional parts: good for a yes or no, not as lengths.
+    for (const measured of [...open, ...values]) measured.length = Infinity
     this.#overlaps.set(key, answer)
     return answer
   }
