@@ -18,6 +18,8 @@ export interface TokenModel {
   open(): Sequence
   /** Tokens that still fit in the cache, over all sequences. */
   readonly freeTokens: number
+  /** Tokens per page of the cache: a sequence holds whole pages. Absent: 1. */
+  readonly pageTokens?: number
   /** Appends tokens to each sequence, runs the model, samples where asked. Results stand in the order of `batch`. */
   step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]>
   /**

@@ -1,0 +1,254 @@
+import type { ChatCall, OutputGrammar } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+import type { ChatText } from '../chat-text.js'
+import type { Sampled, SampleSettings } from '../token-model.js'
+import { Guided } from './guided.js'
+import type { Lane } from './lane.js'
+import { Markers } from './markers.js'
+import { AnswerOutput, type AnswerSink } from './output.js'
+import { logprobOf, seedOfChoice } from './sampling.js'
+import { BARE_CALL, type TextPiece } from './text-out.js'
+import { TokenLog } from './token-log.js'
+
+/** What an answer is built from; the same for all choices of a call. */
+export interface AnswerPlan {
+  readonly call: ChatCall
+  readonly text: ChatText
+  readonly prompt: readonly number[]
+  /** Tokens that the answer may have. */
+  readonly limit: number
+  /** Logits per position: the length of masks. */
+  readonly vocabSize: number
+}
+
+/** Free text, a document, a tool call, or the choice between another call and the end. */
+type Mode = 'text' | 'document' | 'call' | 'between'
+
+/** A model that cannot stop calling is stopped. */
+const MOST_CALLS = 32
+
+/** One choice: takes tokens one by one, says how the next is to be drawn, and writes parts. */
+export class Answer implements Lane {
+  finished = false
+  cachedTokens = 0
+  readonly #plan: AnswerPlan
+  readonly #log: TokenLog
+  readonly #markers: Markers
+  readonly #out: AnswerOutput
+  readonly #seed: number
+  #mode: Mode = 'text'
+  #guided: Guided | undefined
+  #mask: Uint32Array | undefined
+  /** Tokens that are certain but fed one by one, because their probabilities were asked for. */
+  #certain: number[] = []
+
+  constructor(plan: AnswerPlan, choice: number, sink: AnswerSink) {
+    this.#plan = plan
+    this.#out = new AnswerOutput(choice, sink)
+    this.#seed = seedOfChoice(plan.call.sampling.seed, choice)
+    const { presencePenalty, frequencyPenalty } = plan.call.sampling
+    this.#log = new TokenLog(plan.prompt, presencePenalty !== 0 || frequencyPenalty !== 0)
+    this.#markers = new Markers(plan.call, plan.text)
+    this.#begin()
+  }
+
+  get tokens(): readonly number[] {
+    return this.#log.tokens
+  }
+
+  get promptLength(): number {
+    return this.#log.promptLength
+  }
+
+  get kept(): number {
+    return this.#log.kept
+  }
+
+  get generated(): number {
+    return this.#log.generated
+  }
+
+  get remaining(): number {
+    return this.#plan.limit - this.generated
+  }
+
+  get paused(): boolean {
+    return this.#out.behind
+  }
+
+  get foreseeable(): boolean {
+    return this.#mode === 'text' && this.#log.counts === undefined
+  }
+
+  settings(): SampleSettings {
+    const { sampling, topLogprobs } = this.#plan.call
+    const mask = this.#nextMask()
+    return {
+      temperature: sampling.temperature,
+      topP: sampling.topP,
+      seed: this.#seed,
+      index: this.generated,
+      presencePenalty: sampling.presencePenalty,
+      frequencyPenalty: sampling.frequencyPenalty,
+      ...(mask && { mask }),
+      ...(this.#log.counts && { counts: this.#log.counts }),
+      ...(sampling.logitBias && { logitBias: sampling.logitBias }),
+      ...(topLogprobs !== undefined && { topLogprobs }),
+    }
+  }
+
+  take(sampled: Sampled): void {
+    const { token } = sampled
+    if (this.#mode === 'between') this.#decide(token)
+    else if (this.#plan.text.ends.has(token)) this.#end('stop')
+    else if (this.#mode === 'text') this.#takeText(sampled)
+    else this.#takeGuided(sampled)
+    if (!this.finished) this.#advance()
+  }
+
+  settle(): void {
+    this.#log.settle()
+  }
+
+  cached(tokens: number): void {
+    this.cachedTokens = Math.min(tokens, this.promptLength)
+  }
+
+  fail(error: unknown): void {
+    this.finished = true
+    this.#out.fail(error)
+  }
+
+  #begin(): void {
+    const { call } = this.#plan
+    const { mayOpen, mustOpen, trigger } = this.#markers
+    if (mustOpen) this.#beginCall('')
+    else if (call.grammar !== undefined) this.#guide('document', call.grammar)
+    else this.#out.beginText(mayOpen && trigger !== '' ? [...call.stop, trigger] : call.stop, mayOpen && trigger === '')
+    this.#advance()
+  }
+
+  #guide(mode: 'document' | 'call', grammar: OutputGrammar): void {
+    this.#mode = mode
+    this.#guided = new Guided(grammar.start(this.#plan.text.vocabulary), this.#plan.text.tokenizer)
+  }
+
+  /** Opens a call, of whose marker `written` stands already. */
+  #beginCall(written: string): void {
+    this.#log.append(this.#markers.opening(written))
+    this.#guide('call', this.#plan.call.toolGrammar!)
+    if (this.#guided!.shortest > this.remaining) this.#end('length')
+    else this.#out.beginCall()
+  }
+
+  /** Adds what is certain, until a token has to be drawn or the answer ends. */
+  #advance(): void {
+    while (!this.finished && this.#certain.length === 0) {
+      const guided = this.#mode === 'document' || this.#mode === 'call' ? this.#guided! : undefined
+      if (guided?.done) this.#completed()
+      else if (this.remaining <= 0) this.#end(guided?.shortest === 0 ? 'stop' : 'length')
+      else if (guided === undefined || !this.#force(guided)) return
+    }
+  }
+
+  #force(guided: Guided): boolean {
+    const asked = this.#plan.call.topLogprobs !== undefined && this.#mode === 'document'
+    const run = guided.plan(this.remaining, !asked)
+    if (run === undefined) return false
+    if (asked) {
+      this.#certain = [...run.tokens]
+      return true
+    }
+    guided.commit(run)
+    this.#log.drop(run.replace)
+    this.#log.append(run.tokens)
+    this.#out.countForced(Math.max(0, run.tokens.length - run.replace))
+    this.#show(run.bytes)
+    return true
+  }
+
+  #completed(): void {
+    if (this.#mode === 'document') {
+      this.#end('stop')
+      return
+    }
+    const { call, text } = this.#plan
+    const { closing, next } = this.#markers
+    const shortest = closing.length + next.length + call.toolGrammar!.start(text.vocabulary).shortest
+    const mayGoOn = call.parallelToolCalls && next.length > 0 && this.#out.calls < MOST_CALLS
+    if (!mayGoOn || shortest > this.remaining) {
+      this.#end('tool_calls')
+      return
+    }
+    this.#log.append(closing)
+    this.#mode = 'between'
+  }
+
+  #takeText(sampled: Sampled): void {
+    const { tokenizer } = this.#plan.text
+    this.#log.append([sampled.token])
+    const piece = this.#out.content(tokenizer.bytes(sampled.token), logprobOf(sampled, tokenizer))
+    if (piece.found === undefined) return
+    if (piece.found === BARE_CALL && this.#markers.mayOpen) {
+      // The grammar writes the call from its beginning, in its own spacing.
+      this.#log.drop(this.generated)
+      this.#beginCall('')
+    } else if (this.#markers.mayOpen && piece.found === this.#markers.trigger) this.#beginFound(piece)
+    else this.#end('stop')
+  }
+
+  /** A marker may end within a token: that token is replaced by what of it belongs to the marker. */
+  #beginFound({ found, rest }: TextPiece): void {
+    const { tokenizer } = this.#plan.text
+    if (rest !== '') {
+      const last = new TextDecoder().decode(tokenizer.bytes(this.tokens.at(-1)!))
+      this.#log.drop(1)
+      this.#log.append(tokenizer.encodeContinuation(last.slice(0, Math.max(0, last.length - rest.length))))
+    }
+    this.#beginCall(found!)
+  }
+
+  #takeGuided(sampled: Sampled): void {
+    const { tokenizer } = this.#plan.text
+    this.#certain.shift()
+    if (!this.#guided!.accept(sampled.token)) throw new V1Error(500, 'The model gave a token that the grammar forbids.')
+    this.#log.append([sampled.token])
+    this.#show(tokenizer.bytes(sampled.token), sampled)
+  }
+
+  #show(bytes: Uint8Array, sampled?: Sampled): void {
+    if (this.#mode === 'call') this.#out.callBytes(bytes)
+    else this.#out.content(bytes, sampled && logprobOf(sampled, this.#plan.text.tokenizer))
+  }
+
+  /** After a call: the model chose to end, or to begin the next one. */
+  #decide(token: number): void {
+    const { next } = this.#markers
+    if (token !== next[0]) {
+      this.#end('tool_calls')
+      return
+    }
+    this.#log.append(next)
+    this.#beginCall(this.#plan.text.toolStyle.open)
+  }
+
+  #nextMask(): Uint32Array | undefined {
+    if (this.#mode === 'text') return undefined
+    this.#mask ??= new Uint32Array(Math.ceil(this.#plan.vocabSize / 32))
+    const mask = this.#mask
+    if (this.#mode === 'between' || this.#certain.length > 0) {
+      const allowed = this.#mode === 'between' ? [...this.#plan.text.ends, this.#markers.next[0]!] : [this.#certain[0]!]
+      mask.fill(0)
+      for (const token of allowed) mask[token >>> 5]! |= 1 << (token & 31)
+    } else if (!this.#guided!.mask(mask, this.remaining)) {
+      throw new V1Error(500, 'The grammar allows no token here.')
+    }
+    return mask
+  }
+
+  #end(reason: 'stop' | 'length' | 'tool_calls'): void {
+    this.finished = true
+    const called = this.#out.calls > 0 && reason === 'stop' ? 'tool_calls' : reason
+    this.#out.finish(called, reason !== 'tool_calls')
+  }
+}

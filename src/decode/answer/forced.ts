@@ -1,0 +1,119 @@
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+
+/**
+ * Turns text that is certain to come into the tokens a tokenizer would have given for the whole answer, so that the
+ * model sees what it saw in training.
+ */
+export interface ForcedRun {
+  /** How many tokens at the end of the answer are replaced (the boundary token, healed). */
+  readonly replace: number
+  readonly tokens: readonly number[]
+  /** Forced bytes that `tokens` cover; the rest is left for the next token to begin with. */
+  readonly covered: number
+}
+
+/** Ways in which JSON goes on: what could still merge with the end of a forced text. */
+const CONTINUATIONS = ['"', 'a', '0', ' ', '[', '}', '-']
+/** How many of the last tokens are read again, tried in this order. */
+const CONTEXTS = [6, 12, 3, 1]
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * @param answer tokens before the run that may be replaced
+ * @param forced bytes that come next
+ * @param ends nothing follows the forced bytes
+ */
+export function planForced(
+  tokenizer: Tokenizer,
+  answer: readonly number[],
+  forced: Uint8Array,
+  ends: boolean,
+): ForcedRun | undefined {
+  for (const size of CONTEXTS) {
+    if (size > answer.length && size !== CONTEXTS[0]) continue
+    const tail = answer.slice(Math.max(0, answer.length - size))
+    const run = planAfter(tokenizer, tail, forced, ends)
+    if (run !== undefined) return run
+  }
+  return answer.length === 0 ? undefined : planAfter(tokenizer, [], forced, ends)
+}
+
+function planAfter(
+  tokenizer: Tokenizer,
+  tail: readonly number[],
+  forced: Uint8Array,
+  ends: boolean,
+): ForcedRun | undefined {
+  const context = bytesOf(tokenizer, tail)
+  const whole = textOf(concat(context, forced))
+  if (whole === undefined) return undefined
+  let ids = tokenizer.encodeContinuation(whole)
+  if (!ends) {
+    let certain = ids.length
+    for (const next of CONTINUATIONS) certain = commonLength(ids, tokenizer.encodeContinuation(whole + next), certain)
+    ids = ids.slice(0, certain)
+  }
+  const kept = commonLength(tail, ids, Math.min(tail.length, ids.length))
+  // A tail that reads otherwise long before its end was cut within a word, or the model did not write canonically.
+  if (tail.length - kept > 2 || (tail.length > 2 && kept === 0)) return undefined
+  const tokens = ids.slice(kept)
+  const covered = bytesOf(tokenizer, ids).length - context.length
+  if (covered <= 0 || covered > forced.length) return undefined
+  return { replace: tail.length - kept, tokens, covered }
+}
+
+/** How many leading items two lists share, at most `limit`. */
+export function commonLength(a: ArrayLike<number>, b: ArrayLike<number>, limit = Math.min(a.length, b.length)): number {
+  const end = Math.min(limit, a.length, b.length)
+  let i = 0
+  while (i < end && a[i] === b[i]) i++
+  return i
+}
+
+export function bytesOf(tokenizer: Tokenizer, tokens: readonly number[]): Uint8Array {
+  return concat(...tokens.map((token) => tokenizer.bytes(token)))
+}
+
+function concat(...parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
+
+/** The text of the bytes, less a character that is cut at their end; undefined if they begin within one. */
+function textOf(bytes: Uint8Array): string | undefined {
+  for (let cut = 0; cut < 4 && cut <= bytes.length; cut++) {
+    try {
+      return utf8.decode(bytes.subarray(0, bytes.length - cut))
+    } catch {
+      // Shorter by one byte, perhaps.
+    }
+  }
+  return undefined
+}
+
+/** Keeps, of the tokens in `mask`, those that begin with all of `bytes`; leaves it alone if there is none. */
+export function narrow(mask: Uint32Array, bytes: Uint8Array, tokenizer: Tokenizer): void {
+  if (bytes.length === 0) return
+  const kept: number[] = []
+  for (let word = 0; word < mask.length; word++) {
+    for (let bits = mask[word]!; bits !== 0; bits &= bits - 1) {
+      const id = word * 32 + 31 - Math.clz32(bits & -bits)
+      const token = tokenizer.bytes(id)
+      if (token.length >= bytes.length && startsWith(token, bytes)) kept.push(id)
+    }
+  }
+  if (kept.length === 0) return
+  mask.fill(0)
+  for (const id of kept) mask[id >>> 5]! |= 1 << (id & 31)
+}
+
+function startsWith(token: Uint8Array, bytes: Uint8Array): boolean {
+  for (let i = 0; i < bytes.length; i++) if (token[i] !== bytes[i]) return false
+  return true
+}

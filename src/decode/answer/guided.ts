@@ -1,0 +1,80 @@
+import type { TokenConstraint } from '../../engine.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import { type ForcedRun, narrow, planForced } from './forced.js'
+
+export interface GuidedRun extends ForcedRun {
+  /** The text of the run that is new. */
+  readonly bytes: Uint8Array
+}
+
+/** One stretch of an answer under a grammar: what may come next, and what must. */
+export class Guided {
+  readonly #tokenizer: Tokenizer
+  #constraint: TokenConstraint
+  /** Tokens accepted so far: those that a forced run may replace. */
+  #accepted: number[] = []
+
+  constructor(constraint: TokenConstraint, tokenizer: Tokenizer) {
+    this.#constraint = constraint
+    this.#tokenizer = tokenizer
+  }
+
+  get done(): boolean {
+    return this.#constraint.done
+  }
+
+  /** The fewest tokens with which this stretch can end; 0 where it may end here. */
+  get shortest(): number {
+    return this.#constraint.shortest
+  }
+
+  /** False if no token may come next within `budget`, which only a wrong grammar or budget can bring about. */
+  mask(into: Uint32Array, budget: number): boolean {
+    into.fill(0)
+    if (!this.#constraint.closing(budget)) return false
+    this.#constraint.mask(into)
+    narrow(into, this.#constraint.forced(), this.#tokenizer)
+    return into.some((word) => word !== 0)
+  }
+
+  accept(token: number): boolean {
+    if (!this.#constraint.accept(token)) return false
+    this.#accepted.push(token)
+    return true
+  }
+
+  /** Tokens that are certain to come next, if there are any and the text can still end within `budget` after them. */
+  plan(budget: number, mayReplace: boolean): GuidedRun | undefined {
+    const forced = this.#constraint.forced()
+    if (forced.length === 0) return undefined
+    const context = mayReplace ? this.#accepted.slice(-12) : []
+    const plan = planForced(this.#tokenizer, context, forced, false)
+    if (plan?.covered !== forced.length && this.#constraint.shortest <= forced.length) {
+      const last = planForced(this.#tokenizer, context, forced, true)
+      const run = last && this.#try(last, forced, budget, true)
+      if (run !== undefined) return run
+    }
+    return plan && this.#try(plan, forced, budget, false)
+  }
+
+  /** Makes a planned run part of the stretch. */
+  commit(run: GuidedRun): void {
+    this.#constraint = advanced(this.#constraint, run)!
+    this.#accepted.length -= run.replace
+    this.#accepted.push(...run.tokens)
+  }
+
+  #try(plan: ForcedRun, forced: Uint8Array, budget: number, mustEnd: boolean): GuidedRun | undefined {
+    const after = advanced(this.#constraint, plan)
+    if (after === undefined || (mustEnd && !after.done)) return undefined
+    // Canonical tokens may be more than the fewest: near the end of the budget the fewest win.
+    if (after.shortest > budget - plan.tokens.length + plan.replace) return undefined
+    return { ...plan, bytes: forced.subarray(0, plan.covered) }
+  }
+}
+
+function advanced(constraint: TokenConstraint, run: ForcedRun): TokenConstraint | undefined {
+  const after = constraint.clone()
+  after.rollback(run.replace)
+  return run.tokens.every((token) => after.accept(token)) ? after : undefined
+}

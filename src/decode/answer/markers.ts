@@ -1,0 +1,37 @@
+import type { ChatCall } from '../../engine.js'
+import type { ChatText } from '../chat-text.js'
+
+/** The markers of a model's tool calls, in text and in tokens. */
+export class Markers {
+  /** The call may be answered by a tool call, if the model opens one. */
+  readonly mayOpen: boolean
+  /** It must be. */
+  readonly mustOpen: boolean
+  /** What to look for in the text; empty for models that write calls without a marker. */
+  readonly trigger: string
+  readonly #text: ChatText
+
+  constructor(call: ChatCall, text: ChatText) {
+    const { toolChoice, toolGrammar } = call
+    this.mayOpen = toolGrammar !== undefined && toolChoice === 'auto'
+    this.mustOpen = toolGrammar !== undefined && toolChoice !== 'auto' && toolChoice !== 'none'
+    this.trigger = text.toolStyle.open.trimEnd()
+    this.#text = text
+  }
+
+  /** Tokens of the opening marker that are missing after `written`. */
+  opening(written: string): number[] {
+    const { open } = this.#text.toolStyle
+    return this.#text.tokenizer.encodeMarker(open.startsWith(written) ? open.slice(written.length) : open)
+  }
+
+  get closing(): number[] {
+    return this.#text.tokenizer.encodeMarker(this.#text.toolStyle.close)
+  }
+
+  /** Tokens that lead from a closed call into the next; empty where a model makes one call only. */
+  get next(): number[] {
+    const { between, open } = this.#text.toolStyle
+    return between === undefined ? [] : this.#text.tokenizer.encodeMarker(between + open)
+  }
+}

@@ -1,0 +1,98 @@
+import type { Part, TokenLogprob } from '../../engine.js'
+import { TextOut, type TextPiece } from './text-out.js'
+import { ToolCallStream } from './tool-call-stream.js'
+
+export interface AnswerSink {
+  /** The reader has not taken what was pushed before. */
+  readonly behind: boolean
+  push(part: Part): void
+  finished(choice: number): void
+  failed(error: unknown): void
+}
+
+/** Turns the bytes of an answer into parts. */
+export class AnswerOutput {
+  readonly #choice: number
+  readonly #sink: AnswerSink
+  #text: TextOut
+  #call: ToolCallStream | undefined
+  #callText = new TextDecoder('utf-8', { ignoreBOM: true })
+  #calls = 0
+  /** Forced tokens whose text has not been shown yet. */
+  #forced = 0
+
+  constructor(choice: number, sink: AnswerSink) {
+    this.#choice = choice
+    this.#sink = sink
+    this.#text = new TextOut([])
+  }
+
+  get behind(): boolean {
+    return this.#sink.behind
+  }
+
+  get calls(): number {
+    return this.#calls
+  }
+
+  /** From here on free text: ends at a stop string or where a tool call begins. */
+  beginText(needles: readonly string[], bareCalls: boolean): void {
+    this.#text = new TextOut(needles, bareCalls)
+  }
+
+  beginCall(): void {
+    this.#call = new ToolCallStream()
+    this.#callText = new TextDecoder('utf-8', { ignoreBOM: true })
+    this.#calls++
+  }
+
+  /** Shows bytes of the content; says whether a needle ended it. */
+  content(bytes: Uint8Array, logprob?: TokenLogprob): TextPiece {
+    const piece = this.#text.push(bytes, logprob)
+    this.#emit(piece)
+    return piece
+  }
+
+  /** Shows bytes of the tool call that was begun last. */
+  callBytes(bytes: Uint8Array): void {
+    const delta = this.#call!.push(this.#callText.decode(bytes, { stream: true }))
+    if (delta === undefined) return
+    const index = this.#calls - 1
+    const head = delta.name === undefined ? {} : { id: callId(), name: delta.name }
+    this.#sink.push({ type: 'tool-call-delta', choice: this.#choice, index, ...head, arguments: delta.arguments })
+  }
+
+  countForced(tokens: number): void {
+    this.#forced += tokens
+  }
+
+  finish(reason: 'stop' | 'length' | 'tool_calls', flush: boolean): void {
+    if (flush) this.#emit(this.#text.flush())
+    this.#sink.push({ type: 'finish', choice: this.#choice, reason })
+    this.#sink.finished(this.#choice)
+  }
+
+  fail(error: unknown): void {
+    this.#sink.failed(error)
+  }
+
+  #emit({ text, logprobs }: TextPiece): void {
+    if (text === '' && logprobs.length === 0) return
+    const forced = this.#forced
+    this.#forced = 0
+    this.#sink.push({
+      type: 'text-delta',
+      choice: this.#choice,
+      text,
+      ...(logprobs.length > 0 && { logprobs }),
+      ...(forced > 0 && { forced }),
+    })
+  }
+}
+
+const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+function callId(): string {
+  const random = crypto.getRandomValues(new Uint8Array(24))
+  return `call_${Array.from(random, (byte) => LETTERS[byte % LETTERS.length]).join('')}`
+}

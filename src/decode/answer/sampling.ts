@@ -1,0 +1,25 @@
+import type { TokenLogprob } from '../../engine.js'
+import type { Sampled } from '../token-model.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+
+/** A seed of its own for each choice, so that equal requests give equal choices and the choices differ. */
+export function seedOfChoice(seed: number | undefined, choice: number): number {
+  if (seed === undefined) return crypto.getRandomValues(new Uint32Array(1))[0]!
+  let mixed = (seed ^ Math.floor(seed / 0x1_0000_0000)) >>> 0
+  if (choice === 0) return mixed
+  mixed = Math.imul(mixed ^ Math.imul(choice, 0x9e3779b9), 0x85ebca6b)
+  return (mixed ^ (mixed >>> 13)) >>> 0
+}
+
+/** Log probabilities in the form of the contract. */
+export function logprobOf(sampled: Sampled, tokenizer: Tokenizer): TokenLogprob | undefined {
+  if (sampled.logprob === undefined) return undefined
+  const top = (sampled.top ?? []).map(({ token, logprob }) => ({ ...shown(token, tokenizer), logprob }))
+  return { ...shown(sampled.token, tokenizer), logprob: sampled.logprob, top }
+}
+
+function shown(token: number, tokenizer: Tokenizer): { token: string; bytes: number[] | null } {
+  const bytes = tokenizer.bytes(token)
+  if (bytes.length === 0) return { token: tokenizer.name(token), bytes: null }
+  return { token: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), bytes: [...bytes] }
+}

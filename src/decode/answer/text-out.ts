@@ -1,0 +1,69 @@
+import type { TokenLogprob } from '../../engine.js'
+import { Needles } from './needles.js'
+
+export interface TextPiece {
+  readonly text: string
+  readonly logprobs: readonly TokenLogprob[]
+  /** The needle that ended the text, if one did; `BARE_CALL` for a tool call without a marker. */
+  readonly found?: string
+  /** Characters that came after it. */
+  readonly rest: string
+}
+
+/** Found where the answer turns out to begin with `{"name":`, as Llama 3 writes its tool calls. */
+export const BARE_CALL = '{"name":'
+
+/** Bytes of tokens to text that can be shown: whole characters, nothing of a stop string, each with its tokens. */
+export class TextOut {
+  readonly #utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+  readonly #needles: Needles
+  /** The beginning, while it may still be a bare tool call. */
+  #beginning: string | undefined
+  /** Log probabilities of tokens whose text is still held back, each with where that text begins. */
+  #waiting: { readonly logprob: TokenLogprob; readonly start: number }[] = []
+  #fed = 0
+  #sent = 0
+  #ended = false
+
+  constructor(needles: readonly string[], bareCalls = false) {
+    this.#needles = new Needles(needles)
+    this.#beginning = bareCalls ? '' : undefined
+  }
+
+  push(bytes: Uint8Array, logprob?: TokenLogprob): TextPiece {
+    let text = this.#utf8.decode(bytes, { stream: true })
+    if (logprob !== undefined) this.#waiting.push({ logprob, start: this.#fed })
+    this.#fed += text.length
+    if (this.#beginning !== undefined) {
+      this.#beginning += text
+      const dense = this.#beginning.replace(/\s+/g, '')
+      if (dense.startsWith(BARE_CALL)) {
+        this.#ended = true
+        return { text: '', logprobs: [], found: BARE_CALL, rest: '' }
+      }
+      if (BARE_CALL.startsWith(dense)) return { text: '', logprobs: [], rest: '' }
+      text = this.#beginning
+      this.#beginning = undefined
+    }
+    const { text: safe, found, rest } = this.#needles.push(text)
+    this.#sent += safe.length
+    this.#ended = found !== undefined
+    return { text: safe, logprobs: this.#release(false), found, rest }
+  }
+
+  /** The end of the answer: what was held back is text after all. Half a character is dropped. */
+  flush(): TextPiece {
+    if (this.#ended) return { text: '', logprobs: [], rest: '' }
+    const text = (this.#beginning ?? '') + this.#needles.flush()
+    this.#beginning = undefined
+    this.#sent += text.length
+    return { text, logprobs: this.#release(true), rest: '' }
+  }
+
+  #release(all: boolean): TokenLogprob[] {
+    if (this.#waiting.length === 0) return []
+    let ready = 0
+    while (ready < this.#waiting.length && (all || this.#waiting[ready]!.start < this.#sent)) ready++
+    return this.#waiting.splice(0, ready).map(({ logprob }) => logprob)
+  }
+}

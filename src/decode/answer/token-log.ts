@@ -1,0 +1,39 @@
+/** The tokens of prompt and answer, with what has to be known of them from step to step. */
+export class TokenLog {
+  readonly tokens: number[]
+  readonly promptLength: number
+  /** Leading tokens that are as they were at the last `settle`. */
+  kept: number
+  /** How often each token stands in the answer; kept only where penalties ask for it. */
+  readonly counts: Map<number, number> | undefined
+
+  constructor(prompt: readonly number[], counting: boolean) {
+    this.tokens = [...prompt]
+    this.promptLength = prompt.length
+    this.kept = prompt.length
+    this.counts = counting ? new Map() : undefined
+  }
+
+  get generated(): number {
+    return this.tokens.length - this.promptLength
+  }
+
+  append(tokens: readonly number[]): void {
+    for (const token of tokens) {
+      this.tokens.push(token)
+      this.counts?.set(token, (this.counts.get(token) ?? 0) + 1)
+    }
+  }
+
+  /** Takes the last `count` tokens back. */
+  drop(count: number): void {
+    for (const token of this.tokens.splice(this.tokens.length - count, count)) {
+      this.counts?.set(token, this.counts.get(token)! - 1)
+    }
+    this.kept = Math.min(this.kept, this.tokens.length)
+  }
+
+  settle(): void {
+    this.kept = this.tokens.length
+  }
+}

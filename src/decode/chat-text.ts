@@ -1,0 +1,130 @@
+import type { ChatCall, TokenVocabulary } from '../engine.js'
+import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
+import { Guard } from './prompt/guard.js'
+import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
+import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
+import { type ToolStyle, toolStyleOf } from './prompt/tool-style.js'
+import { Tokenizer } from './tokenizer/tokenizer.js'
+import { vocabularyOf } from './tokenizer/vocabulary.js'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What a model repository says about text. */
+export interface TextFiles {
+  /** `tokenizer.json` */
+  readonly tokenizer: Json
+  /** `tokenizer_config.json` */
+  readonly tokenizerConfig?: Json
+  /** `chat_template.jinja`; it outranks the template within `tokenizer_config.json`. */
+  readonly chatTemplate?: string
+  /** `mlc-chat-config.json` or `config.json` */
+  readonly chatConfig?: Json
+  /** `generation_config.json` */
+  readonly generationConfig?: Json
+}
+
+/** Ends of a turn in the families we know: some repositories name only the end of a document. */
+const TURN_ENDS = [
+  '<|im_end|>',
+  '<|eot_id|>',
+  '<|eom_id|>',
+  '<|end_of_text|>',
+  '<|endoftext|>',
+  '<end_of_turn>',
+  '<|end|>',
+]
+
+/** One model's text: its tokenizer, its chat template, where its answers end and how it calls tools. */
+export class ChatText {
+  readonly tokenizer: Tokenizer
+  readonly template: ChatTemplate
+  readonly toolStyle: ToolStyle
+  /** Tokens that end an answer. */
+  readonly ends: ReadonlySet<number>
+  #vocabulary: TokenVocabulary | undefined
+
+  constructor(files: TextFiles) {
+    this.tokenizer = new Tokenizer(files.tokenizer, files.tokenizerConfig)
+    this.template = templateOf(files, this.tokenizer)
+    this.toolStyle = toolStyleOf(this.template.source)
+    this.ends = endsOf(files, this.tokenizer)
+  }
+
+  /** Built when a grammar first asks for it: most of a second for a large tokenizer. */
+  get vocabulary(): TokenVocabulary {
+    this.#vocabulary ??= vocabularyOf(this.tokenizer, this.ends)
+    return this.#vocabulary
+  }
+
+  /** The tokens after which the model answers `call`. */
+  prompt(call: ChatCall): number[] {
+    const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.tokenizer.addedTexts(false))
+    const tools = this.toolStyle.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
+    const constrained = isConstrained(call)
+    const options = { ...guard.protectAll(call.templateOptions ?? {}), ...(constrained && { enable_thinking: false }) }
+    let text = this.template.render({ messages: messagesOf(call, guard, this.toolStyle), tools, options })
+    // Templates that always open a thought leave no room for a document: it is closed at once.
+    if (constrained && /<think>\s*$/.test(text)) text = `${text.trimEnd()}\n\n</think>\n\n`
+    const ids: number[] = []
+    this.tokenizer.sections(text).forEach((section, index) => {
+      if (typeof section === 'number') ids.push(section)
+      else for (const id of this.tokenizer.encodePlain(guard.reveal(section), index)) ids.push(id)
+    })
+    return ids
+  }
+}
+
+/** The answer must begin with what a grammar says, not with a thought. */
+function isConstrained(call: ChatCall): boolean {
+  const mustCall = call.toolGrammar !== undefined && call.toolChoice !== 'auto' && call.toolChoice !== 'none'
+  return call.grammar !== undefined || mustCall
+}
+
+function templateOf(files: TextFiles, tokenizer: Tokenizer): ChatTemplate {
+  const tokens = specialTexts(files.tokenizerConfig)
+  const source = files.chatTemplate ?? pickTemplate(files.tokenizerConfig?.chat_template)
+  if (source !== undefined) return new JinjaTemplate(source, tokens)
+  const conv = files.chatConfig?.conv_template
+  if (typeof conv === 'object' && conv !== null) {
+    const template = conv as ConvTemplate
+    return new MlcTemplate(template, (template.system_prefix_token_ids ?? []).map((id) => tokenizer.name(id)).join(''))
+  }
+  return new JinjaTemplate(tokenizer.idOf('<|im_start|>') === undefined ? PLAIN : CHATML, tokens)
+}
+
+/** One template, or several by name. */
+function pickTemplate(field: unknown): string | undefined {
+  if (typeof field === 'string') return field
+  if (!Array.isArray(field)) return undefined
+  const named = new Map(field.map((entry: { name?: unknown; template?: unknown }) => [entry.name, entry.template]))
+  const template = named.get('tool_use') ?? named.get('default') ?? [...named.values()][0]
+  return typeof template === 'string' ? template : undefined
+}
+
+function specialTexts(config: Json | undefined): Record<string, string> {
+  const texts: Record<string, string> = { bos_token: '', eos_token: '' }
+  for (const name of ['bos_token', 'eos_token', 'pad_token', 'unk_token']) {
+    const text = contentOf(config?.[name])
+    if (text !== undefined) texts[name] = text
+  }
+  return texts
+}
+
+function contentOf(token: unknown): string | undefined {
+  if (typeof token === 'string') return token
+  const content = (token as { content?: unknown } | null | undefined)?.content
+  return typeof content === 'string' ? content : undefined
+}
+
+function endsOf(files: TextFiles, tokenizer: Tokenizer): Set<number> {
+  const conv = files.chatConfig?.conv_template as { stop_token_ids?: unknown } | undefined
+  const ends = new Set<number>()
+  for (const ids of [files.generationConfig?.eos_token_id, files.chatConfig?.eos_token_id, conv?.stop_token_ids]) {
+    for (const id of [ids].flat()) if (typeof id === 'number') ends.add(id)
+  }
+  for (const text of [contentOf(files.tokenizerConfig?.eos_token), ...TURN_ENDS]) {
+    const id = text === undefined ? undefined : tokenizer.idOf(text)
+    if (id !== undefined && tokenizer.special.has(id)) ends.add(id)
+  }
+  return ends
+}

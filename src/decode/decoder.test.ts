@@ -1,0 +1,240 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
+
+const asks = (text: string) => [{ role: 'user' as const, content: text }]
+
+describe('one answer', () => {
+  test('ends at max_tokens with every token counted', async () => {
+    const { decoder, model } = setUp({ bias: () => new Map([...smallText.ends].map((id) => [id, -100])) })
+    const answer = await collect(decoder.generate(call({ maxTokens: 20 })))
+    expect(answer.reasons).toEqual(['length'])
+    expect(answer.usage.completionTokens).toBe(20)
+    expect(answer.usage.promptTokens).toBe(smallText.prompt(call()).length)
+    expect(model.steps).toHaveLength(20)
+  })
+
+  test('ends at an end token, which is not text', async () => {
+    const end = [...smallText.ends][0]!
+    const { decoder } = setUp({ bias: (tokens) => new Map(tokens.length > 30 ? [[end, 100]] : []) })
+    const answer = await collect(decoder.generate(call()))
+    expect(answer.reasons).toEqual(['stop'])
+    expect(answer.texts[0]).not.toContain('<|')
+  })
+
+  test('the same seed gives the same text, another seed another', async () => {
+    const { decoder } = setUp()
+    const text = async (seed: number) => {
+      const sampling = { ...call().sampling, seed }
+      return (await collect(decoder.generate(call({ maxTokens: 24, sampling })))).texts[0]
+    }
+    expect(await text(5)).toBe(await text(5))
+    expect(await text(5)).not.toBe(await text(6))
+  })
+
+  test('log probabilities spell the text', async () => {
+    const { decoder } = setUp()
+    const answer = await collect(decoder.generate(call({ maxTokens: 40, topLogprobs: 3 })))
+    const bytes = answer.logprobs[0]!.flatMap((entry) => [...(entry.bytes ?? [])])
+    expect(new TextDecoder().decode(Uint8Array.from(bytes)).startsWith(answer.texts[0]!)).toBe(true)
+    for (const entry of answer.logprobs[0]!) {
+      expect(entry.logprob).toBeLessThanOrEqual(0)
+      expect(entry.top).toHaveLength(3)
+    }
+  })
+
+  test('a prompt that leaves no room is refused with both numbers', async () => {
+    const { decoder } = setUp({ contextLength: 50 })
+    const long = collect(decoder.generate(call({ messages: asks('word '.repeat(100)) })))
+    await expect(long).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'messages' })
+    await expect(long).rejects.toThrow(/maximum context length is 50 tokens.*resulted in \d+ tokens/)
+  })
+})
+
+describe('stop strings', () => {
+  test('never show, however the text is divided into tokens', async () => {
+    const { decoder } = setUp()
+    const whole = (await collect(decoder.generate(call({ maxTokens: 60 })))).texts[0]!
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: whole.length - 4 }), fc.integer({ min: 1, max: 4 }), async (at, length) => {
+        const stop = whole.slice(at, at + length)
+        const answer = await collect(decoder.generate(call({ maxTokens: 60, stop: [stop] })))
+        expect(answer.texts[0]).toBe(whole.slice(0, whole.indexOf(stop)))
+        expect(answer.reasons).toEqual(['stop'])
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('side by side', () => {
+  test.each([false, true])('answers are those of single calls (steps ahead: %s)', async (ahead) => {
+    const calls = Array.from({ length: 12 }, (_, i) =>
+      call({
+        messages: asks(`${'long '.repeat((i % 4) * 30)}question ${i}`),
+        maxTokens: 10 + i * 3,
+        sampling: { ...call().sampling, seed: i, frequencyPenalty: i % 3 === 0 ? 0.5 : 0 },
+      }),
+    )
+    const alone: string[] = []
+    for (const one of calls) alone.push((await collect(setUp({ ahead }).decoder.generate(one))).texts[0]!)
+    const { decoder, model } = setUp({ ahead })
+    const together = await Promise.all(calls.map((one) => collect(decoder.generate(one))))
+    expect(together.map((answer) => answer.texts[0])).toEqual(alone)
+    expect(Math.max(...model.steps.map((step) => step.length))).toBeGreaterThan(3)
+  })
+
+  test('a long prompt comes in chunks while others go on writing', async () => {
+    const { decoder, model } = setUp({ maxChunk: 32 })
+    const writer = collect(decoder.generate(call({ maxTokens: 60 })))
+    await nextTurn()
+    await nextTurn()
+    await collect(decoder.generate(call({ messages: asks('word '.repeat(200)), maxTokens: 2 })))
+    await writer
+    const mixed = model.steps.filter((step) => step.length === 2 && step.some((row) => !row.sampled))
+    expect(mixed.length).toBeGreaterThan(5)
+    for (const step of mixed) expect(step.some((row) => row.sampled && row.tokens === 1)).toBe(true)
+  })
+
+  test('choices share their prompt', async () => {
+    const { decoder, model } = setUp()
+    const answer = await collect(decoder.generate(call({ n: 4, messages: asks('word '.repeat(80)), maxTokens: 5 })), 4)
+    const fed = model.steps.flat().reduce((sum, row) => sum + row.tokens, 0)
+    expect(fed).toBeLessThan(answer.usage.promptTokens + 4 * 6)
+    expect(new Set(answer.texts).size).toBe(4)
+    expect(answer.usage.completionTokens).toBe(20)
+    const single = await collect(decoder.generate(call({ messages: asks('word '.repeat(80)), maxTokens: 5 })))
+    expect(single.texts[0]).toBe(answer.texts[0])
+  })
+
+  test('with one sequence at a time, calls and choices take turns', async () => {
+    const { decoder, model } = setUp({ maxBatch: 1 })
+    const [first, second] = await Promise.all([
+      collect(decoder.generate(call({ n: 3, maxTokens: 8 })), 3),
+      collect(decoder.generate(call({ messages: asks('another'), maxTokens: 8 }))),
+    ])
+    const batched = setUp()
+    expect(first.texts).toEqual((await collect(batched.decoder.generate(call({ n: 3, maxTokens: 8 })), 3)).texts)
+    expect(second.reasons).toEqual(['length'])
+    expect(model.openSequences).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('the cache', () => {
+  test('the next turn of a conversation starts from the last', async () => {
+    const { decoder, model } = setUp()
+    const messages = asks('Tell me something '.repeat(10))
+    const first = await collect(decoder.generate(call({ messages, maxTokens: 12 })))
+    expect(first.usage.cachedTokens).toBe(0)
+    const again = await collect(decoder.generate(call({ messages, maxTokens: 12 })))
+    expect(again.usage.cachedTokens).toBe(first.usage.promptTokens - 1)
+    expect(again.texts).toEqual(first.texts)
+    const before = model.steps.length
+    const longer = [...messages, { role: 'assistant' as const, content: 'yes' }, ...asks('and?')]
+    const next = await collect(decoder.generate(call({ messages: longer, maxTokens: 1 })))
+    const fed = model.steps
+      .slice(before)
+      .flat()
+      .reduce((sum, row) => sum + row.tokens, 0)
+    expect(fed).toBe(next.usage.promptTokens - next.usage.cachedTokens)
+    expect(next.usage.cachedTokens).toBeGreaterThan(first.usage.promptTokens - 10)
+  })
+
+  test('gives way when pages are short, and answers stay the same', async () => {
+    const endless = { bias: () => new Map([...smallText.ends].map((id) => [id, -100])) }
+    const calls = Array.from({ length: 10 }, (_, i) =>
+      call({ messages: asks(`text ${i}`), maxTokens: 150, sampling: { ...call().sampling, seed: i } }),
+    )
+    const roomy = setUp(endless)
+    const expected = await Promise.all(calls.map((one) => collect(roomy.decoder.generate(one))))
+    const { decoder, model } = setUp({ ...endless, pages: 24 })
+    const tight = await Promise.all(calls.map((one) => collect(decoder.generate(one))))
+    expect(tight.map((answer) => answer.texts)).toEqual(expected.map((answer) => answer.texts))
+    const fed = (of: typeof model) => of.steps.flat().reduce((sum, row) => sum + row.tokens, 0)
+    expect(fed(model)).toBeGreaterThan(fed(roomy.model))
+  })
+})
+
+describe('abort', () => {
+  test('ends within a step and frees the sequence', async () => {
+    const { decoder, model } = setUp()
+    const controller = new AbortController()
+    const parts = decoder.generate(call({ signal: controller.signal }))
+    await parts.next()
+    const before = model.steps.length
+    controller.abort(new Error('gone'))
+    await expect(parts.next()).rejects.toThrow('gone')
+    await nextTurn()
+    expect(model.steps.length).toBeLessThanOrEqual(before + 2)
+    expect(model.openSequences).toBe(0)
+    expect(decoder.idle).toBe(true)
+  })
+
+  test('at any time leaks nothing and disturbs nobody', async () => {
+    const { decoder, model } = setUp({ pages: 64, maxChunk: 16 })
+    const pages = model.freePages
+    const bystander = call({ maxTokens: 200, sampling: { ...call().sampling, seed: 9 } })
+    const expected = (await collect(setUp().decoder.generate(bystander))).texts
+    const steady = collect(decoder.generate(bystander))
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 12 }),
+        fc.integer({ min: 1, max: 3 }),
+        fc.boolean(),
+        async (turns, n, leave) => {
+          const controller = new AbortController()
+          const running = (async () => {
+            let taken = 0
+            for await (const _ of decoder.generate(
+              call({ n, signal: controller.signal, messages: asks('a b '.repeat(turns * 4)) }),
+            )) {
+              if (leave && ++taken > turns) break
+            }
+          })().catch((error) => error)
+          for (let i = 0; i < turns; i++) await nextTurn()
+          controller.abort()
+          await running
+        },
+      ),
+      { numRuns: 60 },
+    )
+    expect((await steady).texts).toEqual(expected)
+    await decoder.close()
+    expect(model.openSequences).toBe(0)
+    expect(model.freePages).toBe(pages)
+  })
+})
+
+describe('readers and failures', () => {
+  test('a slow reader pauses its own answer only', async () => {
+    const { decoder, model } = setUp()
+    const slow = decoder.generate(call({ maxTokens: 1000 }))
+    await slow.next()
+    const quick = await collect(decoder.generate(call({ maxTokens: 600, messages: asks('quick') })))
+    expect(quick.usage.completionTokens).toBeGreaterThan(0)
+    for (let i = 0; i < 300; i++) await nextTurn()
+    const before = model.steps.length
+    for (let i = 0; i < 20; i++) await nextTurn()
+    expect(model.steps.length).toBe(before)
+    const rest = await collect(slow)
+    expect(rest.reasons[0]).not.toBe('')
+  })
+
+  test('a step that fails fails all that ran, cleanly', async () => {
+    let steps = 0
+    const { decoder, model } = setUp({
+      before: () => {
+        if (++steps > 5) throw new Error('device lost')
+      },
+    })
+    const answers = await Promise.allSettled(
+      [1, 2, 3].map((i) => collect(decoder.generate(call({ messages: asks(`${i}`) })))),
+    )
+    for (const answer of answers) {
+      expect(answer).toMatchObject({ status: 'rejected', reason: { status: 503, code: 'engine_failed' } })
+    }
+    expect(decoder.failure).toBeDefined()
+    expect(model.openSequences).toBe(0)
+    await expect(collect(decoder.generate(call()))).rejects.toThrow('device lost')
+  })
+})

@@ -1,0 +1,93 @@
+import type { ChatCall, Part } from '../engine.js'
+import { V1Error } from '../errors.js'
+import { Answer } from './answer/answer.js'
+import type { AnswerSink } from './answer/output.js'
+import type { ChatText } from './chat-text.js'
+import { checkCall } from './limits.js'
+import { PartQueue } from './run/part-queue.js'
+import { Scheduler } from './run/scheduler.js'
+import type { TokenModel } from './token-model.js'
+
+/** Unread parts per choice above which an answer waits for its reader. */
+const UNREAD = 64
+
+/** The one way from a call to its parts: both on-device engines put it around their forward pass. */
+export class Decoder {
+  readonly #model: TokenModel
+  readonly #text: ChatText
+  readonly #scheduler: Scheduler
+  /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
+  readonly #capacity: number
+
+  constructor(model: TokenModel, text: ChatText) {
+    this.#model = model
+    this.#text = text
+    this.#capacity = Math.min(model.contextLength, model.freeTokens)
+    this.#scheduler = new Scheduler(model)
+  }
+
+  /** What made the model unusable, if anything did: it must then be rebuilt. */
+  get failure(): unknown {
+    return this.#scheduler.failure
+  }
+
+  /** No call is running. */
+  get idle(): boolean {
+    return this.#scheduler.idle
+  }
+
+  async *generate(call: ChatCall): AsyncGenerator<Part> {
+    call.signal.throwIfAborted()
+    if (this.failure !== undefined) throw this.failure
+    const prompt = this.#text.prompt(call)
+    const limit = checkCall(call, prompt.length, this.#capacity, this.#text, this.#model.vocabSize)
+    const queue = new PartQueue(UNREAD * call.n, () => this.#scheduler.poke())
+    const answers = this.#answers(call, prompt, limit, queue)
+    const slots = this.#scheduler.add(answers)
+    const abort = () => queue.fail(call.signal.reason)
+    call.signal.addEventListener('abort', abort)
+    try {
+      call.signal.throwIfAborted()
+      for (let parts = await queue.take(); parts !== undefined; parts = await queue.take()) {
+        for (const part of parts) {
+          yield part
+          call.signal.throwIfAborted()
+        }
+      }
+      yield this.#usage(prompt, answers)
+    } finally {
+      call.signal.removeEventListener('abort', abort)
+      await this.#scheduler.cancel(slots)
+    }
+  }
+
+  /** Fails what runs and frees the model. */
+  async close(): Promise<void> {
+    this.#scheduler.stop(new V1Error(503, 'The model was unloaded.', { code: 'model_unloaded', retryAfter: 1 }))
+    await this.#scheduler.stopped()
+    await this.#model.close()
+  }
+
+  #answers(call: ChatCall, prompt: readonly number[], limit: number, queue: PartQueue): Answer[] {
+    let unfinished = call.n
+    const sink: AnswerSink = {
+      get behind() {
+        return queue.behind
+      },
+      push: (part) => queue.push(part),
+      finished: () => {
+        if (--unfinished === 0) queue.end()
+      },
+      failed: (error) => queue.fail(error),
+    }
+    const plan = { call, text: this.#text, prompt, limit, vocabSize: this.#model.vocabSize }
+    return Array.from({ length: call.n }, (_, choice) => new Answer(plan, choice, sink))
+  }
+
+  #usage(prompt: readonly number[], answers: readonly Answer[]): Part {
+    const completionTokens = answers.reduce((sum, answer) => sum + answer.generated, 0)
+    const cachedTokens = answers[0]?.cachedTokens ?? 0
+    const usage = { promptTokens: prompt.length, completionTokens, cachedTokens }
+    return { type: 'usage', usage, fingerprint: this.#model.fingerprint }
+  }
+}

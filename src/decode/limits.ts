@@ -1,0 +1,54 @@
+import type { ChatCall, OutputGrammar } from '../engine.js'
+import { V1Error } from '../errors.js'
+import type { ChatText } from './chat-text.js'
+
+/** Refuses a call that cannot end well, and says how many tokens each answer may have. */
+export function checkCall(
+  call: ChatCall,
+  promptTokens: number,
+  capacity: number,
+  text: ChatText,
+  vocabSize: number,
+): number {
+  for (const token of call.sampling.logitBias?.keys() ?? []) {
+    if (Number.isInteger(token) && token >= 0 && token < vocabSize) continue
+    throw new V1Error(400, `Invalid key in 'logit_bias': ${token} is not a token of this model.`, {
+      param: 'logit_bias',
+    })
+  }
+  // The last token of an answer is never fed, so a context may be filled to one more.
+  const room = capacity - promptTokens + 1
+  if (room <= 1) throw tooLong(promptTokens, capacity)
+  const limit = Math.min(call.maxTokens ?? room, room)
+  const shortest = shortestAnswer(call, text)
+  if (shortest > limit) {
+    if (limit === call.maxTokens) throw tooShort(limit, shortest)
+    throw tooLong(promptTokens + shortest, capacity)
+  }
+  return limit
+}
+
+/** The fewest tokens in which the answer can be complete. */
+function shortestAnswer(call: ChatCall, text: ChatText): number {
+  const least = (grammar: OutputGrammar) => grammar.start(text.vocabulary).shortest
+  if (call.toolGrammar !== undefined && call.toolChoice !== 'auto' && call.toolChoice !== 'none') {
+    return text.tokenizer.encodeMarker(text.toolStyle.open).length + least(call.toolGrammar)
+  }
+  return call.grammar === undefined ? 0 : least(call.grammar)
+}
+
+function tooLong(tokens: number, capacity: number): V1Error {
+  return new V1Error(
+    400,
+    `This model's maximum context length is ${capacity} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`,
+    { param: 'messages', code: 'context_length_exceeded' },
+  )
+}
+
+function tooShort(limit: number, shortest: number): V1Error {
+  return new V1Error(
+    400,
+    `The token limit of ${limit} is too small: the shortest answer in the requested format takes ${shortest} tokens.`,
+    { param: 'max_tokens', code: 'max_tokens_too_small' },
+  )
+}

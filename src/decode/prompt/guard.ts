@@ -1,0 +1,58 @@
+/**
+ * Keeps control tokens that a message spells out (`<|im_end|>` typed by a user) from controlling the model. A sentinel
+ * is put inside each of them before the template runs, and taken out after the rendered prompt was cut at its real
+ * control tokens, so that the template's own tokens are the only ones.
+ */
+export class Guard {
+  readonly #sentinel: string
+  readonly #patterns: { readonly special: RegExp | undefined; readonly added: RegExp | undefined }
+
+  /** `texts` is everything that callers wrote: the sentinel is a character that none of it holds. */
+  constructor(texts: Iterable<string>, special: readonly string[], added: readonly string[]) {
+    this.#sentinel = unusedCharacter(texts)
+    this.#patterns = { special: patternOf(special), added: patternOf(added) }
+  }
+
+  /** `trusted` texts keep markers such as `<think>`, which models write themselves; control tokens never pass. */
+  protect(text: string, trusted: boolean): string {
+    const pattern = trusted ? this.#patterns.special : this.#patterns.added
+    if (pattern === undefined) return text
+    return text.replace(pattern, (match) => match[0] + this.#sentinel + match.slice(1))
+  }
+
+  /** `protect` for every string in a JSON value, keys included. */
+  protectAll<T>(value: T): T {
+    if (typeof value === 'string') return this.protect(value, false) as T
+    if (Array.isArray(value)) return value.map((item) => this.protectAll(item)) as T
+    if (typeof value !== 'object' || value === null) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [this.protect(key, false), this.protectAll(item)]),
+    ) as T
+  }
+
+  /** Takes the sentinels out again. */
+  reveal(text: string): string {
+    return text.replaceAll(this.#sentinel, '')
+  }
+}
+
+function patternOf(texts: readonly string[]): RegExp | undefined {
+  // One character has no inside to put a sentinel into; no model controls anything with a letter.
+  const long = texts.filter((text) => text.length > 1).sort((a, b) => b.length - a.length)
+  if (long.length === 0) return undefined
+  return new RegExp(long.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
+}
+
+/** Unicode's noncharacters are for such use inside a program. */
+function unusedCharacter(texts: Iterable<string>): string {
+  const used = new Set<number>()
+  for (const text of texts) {
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      if (code >= 0xe000 && code <= 0xfdef) used.add(code)
+    }
+  }
+  for (let code = 0xfdef; code >= 0xfdd0; code--) if (!used.has(code)) return String.fromCharCode(code)
+  for (let code = 0xf8ff; code >= 0xe000; code--) if (!used.has(code)) return String.fromCharCode(code)
+  throw new RangeError('The messages use every private character there is.')
+}

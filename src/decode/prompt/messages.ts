@@ -1,0 +1,132 @@
+import type { ChatCall, ChatMessage, ToolSpec } from '../../engine.js'
+import { describeSchema } from '../schema-prompt.js'
+import type { Guard } from './guard.js'
+import type { ToolStyle } from './tool-style.js'
+
+/** A message as chat templates know it. */
+export interface TemplateMessage {
+  readonly role: string
+  readonly content: string
+  readonly name?: string
+  readonly tool_call_id?: string
+  readonly tool_calls?: readonly {
+    readonly id: string
+    readonly type: 'function'
+    readonly function: { readonly name: string; readonly arguments: unknown }
+  }[]
+}
+
+export interface TemplateTool {
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: unknown }
+}
+
+/** Everything in a call that a caller wrote and a template may print. */
+export function textsOf(call: ChatCall): string[] {
+  const texts = [
+    JSON.stringify(call.tools),
+    JSON.stringify(call.messages),
+    JSON.stringify(call.templateOptions ?? null),
+  ]
+  return call.output.type === 'json_schema' ? [...texts, JSON.stringify(call.output.schema)] : texts
+}
+
+/** The call's messages with the schema's description in the system message, where small models heed it best. */
+export function messagesOf(call: ChatCall, guard: Guard, style: ToolStyle): TemplateMessage[] {
+  const names = toolNames(call.messages)
+  const plain = style.native ? undefined : style
+  const messages = call.messages.map((message) => convert(message, guard, names, plain))
+  const notes: string[] = []
+  if (plain && call.tools.length > 0 && call.toolChoice !== 'none') notes.push(describeTools(call.tools, guard, plain))
+  if (call.describeSchema) notes.push(...describeOutput(call).map((line) => guard.protect(line, false)))
+  return notes.length === 0 ? messages : withSystemNote(messages, notes.join('\n\n'))
+}
+
+export function toolsOf(tools: readonly ToolSpec[], guard: Guard): TemplateTool[] {
+  return tools.map((tool) => ({
+    type: 'function',
+    function: guard.protectAll({ name: tool.name, description: tool.description ?? '', parameters: tool.parameters }),
+  }))
+}
+
+/** For templates that refuse a system message (Gemma, early Mistral): the first user message carries it. */
+export function foldSystem(messages: readonly TemplateMessage[]): TemplateMessage[] {
+  const system = messages.filter((message) => message.role === 'system').map((message) => message.content)
+  const rest = messages.filter((message) => message.role !== 'system')
+  const first = rest.findIndex((message) => message.role === 'user')
+  if (system.length === 0 || first < 0) return rest
+  return rest.map((message, i) =>
+    i === first ? { ...message, content: [...system, message.content].join('\n\n') } : message,
+  )
+}
+
+function describeOutput({ output }: ChatCall): string[] {
+  if (output.type === 'json_schema') return [describeSchema(output.schema)]
+  return []
+}
+
+function withSystemNote(messages: readonly TemplateMessage[], note: string): TemplateMessage[] {
+  const first = messages[0]
+  if (first?.role !== 'system') return [{ role: 'system', content: note }, ...messages]
+  return [{ ...first, content: first.content === '' ? note : `${first.content}\n\n${note}` }, ...messages.slice(1)]
+}
+
+function toolNames(messages: readonly ChatMessage[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  for (const message of messages) {
+    if (message.role === 'assistant') for (const call of message.toolCalls ?? []) names.set(call.id, call.name)
+  }
+  return names
+}
+
+function convert(
+  message: ChatMessage,
+  guard: Guard,
+  names: ReadonlyMap<string, string>,
+  plain: ToolStyle | undefined,
+): TemplateMessage {
+  const trusted = message.role === 'assistant' || message.role === 'system'
+  const content = guard.protect(message.content, trusted)
+  if (message.role === 'tool') {
+    if (plain) return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
+    const name = guard.protect(names.get(message.toolCallId) ?? '', false)
+    return { role: 'tool', content, tool_call_id: guard.protect(message.toolCallId, false), ...(name && { name }) }
+  }
+  const named = message.name === undefined ? {} : { name: guard.protect(message.name, false) }
+  if (message.role !== 'assistant' || !message.toolCalls?.length) return { role: message.role, content, ...named }
+  if (plain) {
+    const calls = message.toolCalls.map((call) => plain.open + spell(call.name, call.arguments) + plain.close)
+    return {
+      role: 'assistant',
+      content: [content, ...calls.map((call) => guard.protect(call, true))].filter(Boolean).join('\n'),
+      ...named,
+    }
+  }
+  const calls = message.toolCalls.map((call) => ({
+    id: guard.protect(call.id, false),
+    type: 'function' as const,
+    function: guard.protectAll({ name: call.name, arguments: parsed(call.arguments) }),
+  }))
+  return { role: 'assistant', content, tool_calls: calls, ...named }
+}
+
+/** Templates print arguments with `tojson`, which would quote a string once more. */
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return json
+  }
+}
+
+function spell(name: string, json: string): string {
+  return `{"name":${JSON.stringify(name)},"arguments":${json || '{}'}}`
+}
+
+function describeTools(tools: readonly ToolSpec[], guard: Guard, style: ToolStyle): string {
+  const lines = tools.map((tool) =>
+    JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters }),
+  )
+  const form = `${style.open}{"name":"...","arguments":{...}}${style.close}`
+  return `You can call these functions:\n${guard.protect(lines.join('\n'), false)}\nTo call one, answer with\n${form}`
+}

@@ -1,0 +1,68 @@
+import { Template } from '@huggingface/jinja'
+import { V1Error } from '../../errors.js'
+import { foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
+
+export interface TemplateInput {
+  readonly messages: readonly TemplateMessage[]
+  readonly tools: readonly TemplateTool[]
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/** A rendered conversation up to the point where the model speaks. */
+export interface ChatTemplate {
+  readonly source: string
+  render(input: TemplateInput): string
+}
+
+/** ChatML, for models that come with no template: the form most fine-tuned models have seen. */
+export const CHATML = `{%- for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{%- endfor %}{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{%- endif %}`
+
+/** For models that were never taught to chat: the messages, one after the other. */
+export const PLAIN = `{{ bos_token }}{%- for message in messages %}{{ message.content }}{% if not loop.last %}{{ '\\n' }}{% endif %}{%- endfor %}`
+
+/** Used up by us: a caller's `chat_template_kwargs` must not replace them. */
+const RESERVED = new Set(['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'])
+
+/** A Jinja template as model repositories carry it. */
+export class JinjaTemplate implements ChatTemplate {
+  readonly source: string
+  readonly #template: Template
+  readonly #tokens: Readonly<Record<string, string>>
+
+  constructor(source: string, tokens: Readonly<Record<string, string>>) {
+    this.source = source
+    this.#template = new Template(source)
+    this.#tokens = tokens
+  }
+
+  render(input: TemplateInput): string {
+    try {
+      return this.#render(input)
+    } catch (cause) {
+      const folded = foldSystem(input.messages)
+      if (folded.length === input.messages.length) throw refused(cause)
+      try {
+        return this.#render({ ...input, messages: folded })
+      } catch {
+        throw refused(cause)
+      }
+    }
+  }
+
+  #render({ messages, tools, options }: TemplateInput): string {
+    const own = Object.fromEntries(Object.entries(options).filter(([name]) => !RESERVED.has(name)))
+    return this.#template.render({
+      ...own,
+      ...this.#tokens,
+      messages,
+      // Llama's template asks `is defined`, Qwen's asks for truth: absent satisfies both.
+      ...(tools.length > 0 && { tools }),
+      add_generation_prompt: true,
+    })
+  }
+}
+
+function refused(cause: unknown): V1Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new V1Error(400, `The model's chat template refuses these messages: ${why}`, { param: 'messages', cause })
+}

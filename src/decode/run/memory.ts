@@ -1,0 +1,66 @@
+import { commonLength } from '../answer/forced.js'
+import type { Lane } from '../answer/lane.js'
+import type { Sequence, TokenModel } from '../token-model.js'
+import { PrefixCache } from './prefix-cache.js'
+import type { Slot } from './slot.js'
+
+/** Finished sequences that are kept; room is what really limits them. */
+const ENTRIES = 32
+
+/** The model's cache as the scheduler uses it: sequences with a prefix already in them, and room for more. */
+export class Memory {
+  readonly #model: TokenModel
+  readonly #cache: PrefixCache
+  /** Cloning is for models that hold several sequences at once: for others it costs a whole prompt. */
+  readonly #share: boolean
+
+  constructor(model: TokenModel) {
+    this.#model = model
+    this.#share = model.maxBatch > 1
+    this.#cache = new PrefixCache(this.#share ? ENTRIES : 1)
+  }
+
+  /** A sequence that begins like `lane.tokens`, all but the last token of it at most. */
+  acquire(lane: Lane, running: readonly Slot[]): Sequence {
+    const limit = lane.tokens.length - 1
+    const live = this.#share ? longestLive(lane.tokens, limit, running) : undefined
+    if (live !== undefined && live.length > this.#cache.longest(lane.tokens)) {
+      const copy = live.sequence.clone()
+      copy.truncate(live.length)
+      return copy
+    }
+    return this.#cache.take(lane.tokens, limit, this.#share) ?? this.#model.open()
+  }
+
+  keep(tokens: readonly number[], sequence: Sequence): void {
+    if (sequence.length === 0) sequence.close()
+    else this.#cache.put(tokens.slice(0, sequence.length), sequence)
+  }
+
+  /** Makes room for `tokens` more by forgetting what nobody uses. */
+  makeRoom(tokens: number): boolean {
+    while (this.#model.freeTokens < tokens) if (!this.#cache.evict()) return false
+    return true
+  }
+
+  /** What appending to a sequence takes from `freeTokens`, in whole pages. */
+  cost(sequence: Sequence | undefined, tokens: number): number {
+    const page = this.#model.pageTokens ?? 1
+    const length = sequence?.length ?? 0
+    return (Math.ceil((length + tokens) / page) - Math.floor(length / page)) * page
+  }
+
+  clear(): void {
+    this.#cache.clear()
+  }
+}
+
+function longestLive(tokens: readonly number[], limit: number, running: readonly Slot[]) {
+  let best: { sequence: Sequence; length: number } | undefined
+  for (const { lane, sequence } of running) {
+    if (sequence === undefined) continue
+    const length = commonLength(lane.tokens, tokens, Math.min(limit, sequence.length))
+    if (length > (best?.length ?? 0)) best = { sequence, length }
+  }
+  return best
+}

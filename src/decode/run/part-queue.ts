@@ -1,0 +1,63 @@
+import type { Part } from '../../engine.js'
+
+/** Parts between the loop that makes them and the reader of one call. */
+export class PartQueue {
+  readonly #limit: number
+  readonly #onDrained: () => void
+  #parts: Part[] = []
+  #ended = false
+  #error: unknown
+  #failed = false
+  #wake: (() => void) | undefined
+
+  /** Above `limit` unread parts the queue is `behind`; `onDrained` is called once it no longer is. */
+  constructor(limit: number, onDrained: () => void) {
+    this.#limit = limit
+    this.#onDrained = onDrained
+  }
+
+  get behind(): boolean {
+    return this.#parts.length > this.#limit
+  }
+
+  push(part: Part): void {
+    this.#parts.push(part)
+    this.#notify()
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#notify()
+  }
+
+  fail(error: unknown): void {
+    if (this.#ended || this.#failed) return
+    this.#failed = true
+    this.#error = error
+    this.#notify()
+  }
+
+  /** The parts that have come since the last call, in order; undefined after the last. Parts come before an error. */
+  async take(): Promise<readonly Part[] | undefined> {
+    for (;;) {
+      if (this.#parts.length > 0) {
+        const parts = this.#parts
+        const drained = this.behind
+        this.#parts = []
+        if (drained) this.#onDrained()
+        return parts
+      }
+      if (this.#failed) throw this.#error
+      if (this.#ended) return undefined
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  #notify(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+}

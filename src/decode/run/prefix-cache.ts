@@ -1,0 +1,76 @@
+import { commonLength } from '../answer/forced.js'
+import type { Sequence } from '../token-model.js'
+
+interface Entry {
+  readonly tokens: readonly number[]
+  readonly sequence: Sequence
+}
+
+/** Sequences of finished answers, kept while there is room: the next turn of a conversation begins with one of them. */
+export class PrefixCache {
+  /** Least recently used first. */
+  #entries: Entry[] = []
+  readonly #limit: number
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get size(): number {
+    return this.#entries.length
+  }
+
+  /** How many leading tokens of `tokens` some entry holds. */
+  longest(tokens: readonly number[]): number {
+    return this.#entries.reduce((best, entry) => Math.max(best, commonLength(entry.tokens, tokens)), 0)
+  }
+
+  /**
+   * A sequence with the longest common prefix, at most `limit` tokens of it. With `share` the entry stays for others
+   * wherever it holds more than was asked for.
+   */
+  take(tokens: readonly number[], limit: number, share: boolean): Sequence | undefined {
+    let best = -1
+    let length = 0
+    this.#entries.forEach((entry, i) => {
+      const common = commonLength(entry.tokens, tokens, limit)
+      if (common > length) {
+        best = i
+        length = common
+      }
+    })
+    if (best < 0) return undefined
+    const [entry] = this.#entries.splice(best, 1)
+    const { sequence } = entry!
+    if (share && entry!.tokens.length > length) {
+      this.#entries.push(entry!)
+      const copy = sequence.clone()
+      copy.truncate(length)
+      return copy
+    }
+    sequence.truncate(length)
+    return sequence
+  }
+
+  /** Keeps a sequence. What it makes superfluous, and what no longer finds a place, is closed. */
+  put(tokens: readonly number[], sequence: Sequence): void {
+    const covered = (entry: Entry) => commonLength(entry.tokens, tokens) === entry.tokens.length
+    for (const entry of this.#entries.filter(covered)) entry.sequence.close()
+    this.#entries = this.#entries.filter((entry) => !covered(entry))
+    this.#entries.push({ tokens, sequence })
+    while (this.#entries.length > this.#limit) this.evict()
+  }
+
+  /** Closes the entry that was not used longest; false if there is none. */
+  evict(): boolean {
+    const entry = this.#entries.shift()
+    entry?.sequence.close()
+    return entry !== undefined
+  }
+
+  clear(): void {
+    while (this.evict()) {
+      // All of them.
+    }
+  }
+}

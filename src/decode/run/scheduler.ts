@@ -1,0 +1,266 @@
+import { V1Error } from '../../errors.js'
+import type { Lane } from '../answer/lane.js'
+import type { StepInput, TokenModel } from '../token-model.js'
+import { compose, type Row, stepsAhead } from './batch.js'
+import { breathe } from './breathe.js'
+import { Memory } from './memory.js'
+import { makeSlot, promptIsIn, type Slot, sync } from './slot.js'
+
+/**
+ * Runs all answers of one model side by side: whoever is ready gets its next token in the same step, prompts come in
+ * chunks in between. It alone touches sequences, between steps.
+ */
+export class Scheduler {
+  readonly #model: TokenModel
+  readonly #memory: Memory
+  #waiting: Slot[] = []
+  #running: Slot[] = []
+  #work: Promise<void> | undefined
+  #stepping = false
+  #failure: unknown
+  #wake: (() => void) | undefined
+
+  constructor(model: TokenModel) {
+    this.#model = model
+    this.#memory = new Memory(model)
+  }
+
+  /** What made the model unusable; every later call fails with it. */
+  get failure(): unknown {
+    return this.#failure
+  }
+
+  get idle(): boolean {
+    return this.#running.length + this.#waiting.length === 0
+  }
+
+  /** Queues the choices of one call. */
+  add(lanes: readonly Lane[]): Slot[] {
+    if (this.#failure !== undefined) throw this.#failure
+    const slots: Slot[] = []
+    for (const lane of lanes) slots.push(makeSlot(lane, slots[0]))
+    this.#waiting.push(...slots)
+    this.poke()
+    return slots
+  }
+
+  /** Ends the slots and frees what they hold, after the step that is running. */
+  async cancel(slots: readonly Slot[]): Promise<void> {
+    for (const slot of slots) slot.cancelled = !slot.lane.finished
+    if (!this.#stepping) this.#sweep()
+    this.poke()
+    await Promise.all(slots.map((slot) => slot.released))
+  }
+
+  /** Something has changed: a slot came or went, a reader has caught up. */
+  poke(): void {
+    this.#wake?.()
+    this.#wake = undefined
+    this.#work ??= this.#loop()
+  }
+
+  /** Fails whatever runs and forgets the cache. The model itself is the caller's. */
+  stop(error: unknown): void {
+    this.#failure ??= error
+    for (const slot of [...this.#running, ...this.#waiting]) if (!slot.lane.finished) slot.lane.fail(error)
+    if (!this.#stepping) this.#dropAll()
+    this.poke()
+  }
+
+  /** Resolves once no step is running. */
+  async stopped(): Promise<void> {
+    await this.#work
+  }
+
+  async #loop(): Promise<void> {
+    // The caller that woke the loop goes on first: calls that come together start together.
+    await Promise.resolve()
+    try {
+      while (this.#failure === undefined) {
+        this.#sweep()
+        this.#admit()
+        const rows = this.#fit(compose(this.#running, this.#model))
+        if (rows.length > 0) await this.#advance(rows)
+        else if (this.idle) return
+        else if (this.#running.every((slot) => slot.lane.paused && !slot.cancelled)) await this.#change()
+        await breathe()
+      }
+    } catch (cause) {
+      this.#stepping = false
+      this.stop(V1Error.is(cause) ? cause : modelFailed(cause))
+    } finally {
+      this.#work = undefined
+      if (this.#failure !== undefined) this.#dropAll()
+    }
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  /** Lets go of all slots that are over. */
+  #sweep(): void {
+    const over = (slot: Slot) => slot.cancelled || slot.lane.finished
+    for (const slot of [...this.#running, ...this.#waiting]) if (over(slot)) this.#letGo(slot)
+    this.#running = this.#running.filter((slot) => !over(slot))
+    this.#waiting = this.#waiting.filter((slot) => !over(slot))
+  }
+
+  #letGo(slot: Slot): void {
+    const { sequence, lane } = slot
+    slot.sequence = undefined
+    if (sequence !== undefined) {
+      if (slot.cancelled || this.#failure !== undefined) sequence.close()
+      else {
+        const good = Math.min(lane.kept, lane.tokens.length)
+        if (sequence.length > good) sequence.truncate(good)
+        this.#memory.keep(lane.tokens, sequence)
+      }
+    }
+    slot.release()
+  }
+
+  /** Waiting slots move up while there is a place in the batch and room in the cache. */
+  #admit(): void {
+    for (const slot of [...this.#waiting]) {
+      const busy = this.#running.filter((other) => !other.lane.paused).length
+      if (busy >= this.#model.maxBatch) return
+      const { first, lane } = slot
+      const mustWait = first !== undefined && !first.lane.finished && !first.cancelled && !promptIsIn(first)
+      if (mustWait || lane.paused) continue
+      if (!this.#start(slot)) return
+      this.#waiting = this.#waiting.filter((other) => other !== slot)
+    }
+  }
+
+  #start(slot: Slot): boolean {
+    const { lane } = slot
+    const sequence = this.#memory.acquire(lane, this.#running)
+    const found = sequence.length
+    const need = () => this.#memory.cost(sequence, lane.tokens.length - found + this.#running.length + 1)
+    while (!this.#memory.makeRoom(need())) {
+      const idle = this.#running.findLast((other) => other.lane.paused)
+      if (idle !== undefined) this.#preempt(idle)
+      else if (this.#running.length === 0) break
+      else {
+        this.#memory.keep(lane.tokens, sequence)
+        return false
+      }
+    }
+    // A slot that starts over finds its own tokens again: those are no gift of an earlier call.
+    if (slot.first === undefined && !slot.started) lane.cached(found)
+    slot.started = true
+    slot.sequence = sequence
+    this.#running.push(slot)
+    return true
+  }
+
+  /** Takes the cache from a slot; it starts over, and comes to the same answer, once there is room again. */
+  #preempt(slot: Slot): void {
+    slot.sequence?.close()
+    slot.sequence = undefined
+    this.#running = this.#running.filter((other) => other !== slot)
+    this.#waiting.unshift(slot)
+  }
+
+  /** Rows for which there is room; the youngest slots give way to the others. */
+  #fit(rows: Row[]): Row[] {
+    let fitting = rows
+    const need = () => fitting.reduce((sum, { slot, count }) => sum + this.#memory.cost(slot.sequence, count), 0)
+    while (fitting.length > 0 && !this.#memory.makeRoom(need())) {
+      const victim = this.#running.findLast((slot) => slot.lane.paused) ?? this.#running.at(-1)!
+      if (this.#running.length === 1) {
+        victim.lane.fail(new V1Error(503, 'The model has no memory left for this request.', { code: 'out_of_memory' }))
+        return []
+      }
+      this.#preempt(victim)
+      fitting = fitting.filter(({ slot }) => slot !== victim)
+    }
+    return fitting
+  }
+
+  async #advance(rows: readonly Row[]): Promise<void> {
+    const inputs: StepInput[] = []
+    const taking: Row[] = []
+    for (const row of rows) {
+      const input = this.#inputOf(row)
+      if (input === undefined) continue
+      inputs.push(input)
+      taking.push(row)
+    }
+    if (inputs.length === 0) return
+    this.#stepping = true
+    const alone = this.#waiting.length === 0 && taking.length === this.#running.length
+    const steps = alone ? stepsAhead(taking, this.#model) : 1
+    if (steps > 1) await this.#runAhead(inputs, taking, steps)
+    else {
+      const results = await this.#model.step(inputs)
+      taking.forEach(({ slot }, i) => {
+        const sampled = results[i]
+        if (sampled !== undefined) this.#take(slot, sampled)
+      })
+    }
+    this.#stepping = false
+    for (const { slot } of taking) sync(slot)
+  }
+
+  #inputOf({ slot, count }: Row): StepInput | undefined {
+    const { lane, sequence } = slot
+    const from = sequence!.length
+    const tokens = lane.tokens.slice(from, from + count)
+    if (from + count < lane.tokens.length) return { sequence: sequence!, tokens }
+    try {
+      return { sequence: sequence!, tokens, sample: lane.settings() }
+    } catch (error) {
+      lane.fail(error)
+      return undefined
+    }
+  }
+
+  #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {
+    if (slot.cancelled || slot.lane.finished) return
+    try {
+      slot.lane.take(sampled)
+    } catch (error) {
+      slot.lane.fail(error)
+    }
+  }
+
+  async #runAhead(inputs: readonly StepInput[], rows: readonly Row[], steps: number): Promise<void> {
+    for await (const results of this.#model.run!(inputs, steps)) {
+      rows.forEach(({ slot }, i) => {
+        this.#take(slot, results[i]!)
+      })
+      const stop = rows.some(({ slot }) => slot.cancelled || slot.lane.finished || !slot.lane.foreseeable)
+      if (stop || this.#waiting.length > 0 || this.#failure !== undefined) break
+    }
+  }
+
+  #dropAll(): void {
+    const slots = [...this.#running, ...this.#waiting]
+    this.#running = []
+    this.#waiting = []
+    for (const slot of slots) quietly(() => slot.sequence?.close())
+    quietly(() => this.#memory.clear())
+    for (const slot of slots) {
+      slot.sequence = undefined
+      slot.release()
+    }
+  }
+}
+
+/** A lost device may refuse even to free what it held. */
+function quietly(action: () => void): void {
+  try {
+    action()
+  } catch {
+    // Nothing is left to free.
+  }
+}
+
+function modelFailed(cause: unknown): V1Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new V1Error(503, `The model stopped working: ${why}`, { code: 'engine_failed', retryAfter: 1, cause })
+}

@@ -1,0 +1,42 @@
+import type { Lane } from '../answer/lane.js'
+import type { Sequence } from '../token-model.js'
+
+/** A lane's place in the scheduler. */
+export interface Slot {
+  readonly lane: Lane
+  /** The first choice of the same call: the others wait for its prompt and share it. */
+  readonly first: Slot | undefined
+  sequence: Sequence | undefined
+  cancelled: boolean
+  /** It has had a sequence before. */
+  started: boolean
+  readonly released: Promise<void>
+  readonly release: () => void
+}
+
+export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  return { lane, first, sequence: undefined, cancelled: false, started: false, released, release }
+}
+
+/** Tokens that the cache does not hold yet. */
+export function pending(slot: Slot): number {
+  return slot.lane.tokens.length - (slot.sequence?.length ?? 0)
+}
+
+/** Takes back what the lane has replaced, and leaves at least one token to be fed, for its logits. */
+export function sync(slot: Slot): void {
+  const { lane, sequence } = slot
+  if (sequence === undefined) return
+  const good = Math.min(lane.kept, lane.tokens.length - 1)
+  if (sequence.length > good) sequence.truncate(good)
+  lane.settle()
+}
+
+/** Whether the prompt that other choices of the call share is in the cache. */
+export function promptIsIn(slot: Slot): boolean {
+  return (slot.sequence?.length ?? 0) >= slot.lane.promptLength - 1
+}
