@@ -1,0 +1,170 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { call, collect, setUp, smallText } from './testing/call.test-helper.js'
+import { FiniteGrammar } from './testing/finite-grammar.test-helper.js'
+
+const DOCUMENTS = ['open', 'closed', 'on hold', 'é', '']
+  .flatMap((status) =>
+    [1952, 7].flatMap((year) => ['"sea"', '', '"the","dog"'].map((tags) => ({ status, year, tags }))),
+  )
+  .map(({ status, year, tags }) => `{"title":"The Old Man","status":"${status}","year":${year},"tags":[${tags}]}`)
+
+const grammar = new FiniteGrammar(smallText, DOCUMENTS)
+const json = { type: 'json_schema' as const, name: 'book', strict: true, schema: true }
+const asked = (seed: number, part = {}) =>
+  call({ output: json, grammar, sampling: { ...call().sampling, seed }, ...part })
+
+describe('a document', () => {
+  test('is always one of the grammar, and what is certain costs no step', async () => {
+    const { decoder, model } = setUp()
+    for (let seed = 0; seed < 15; seed++) {
+      const before = model.steps.length
+      const answer = await collect(decoder.generate(asked(seed)))
+      expect(DOCUMENTS).toContain(answer.texts[0])
+      expect(answer.reasons).toEqual(['stop'])
+      expect(model.steps.length - before).toBeLessThan(answer.usage.completionTokens)
+      expect(answer.forced).toBeGreaterThan(0)
+    }
+  })
+
+  test('is complete for every budget from the shortest upwards, refused below', async () => {
+    const { decoder } = setUp()
+    const shortest = grammar.start().shortest
+    for (let maxTokens = shortest; maxTokens < shortest + 8; maxTokens++) {
+      for (let seed = 0; seed < 4; seed++) {
+        const answer = await collect(decoder.generate(asked(seed, { maxTokens })))
+        expect(DOCUMENTS).toContain(answer.texts[0])
+        expect(answer.usage.completionTokens).toBeLessThanOrEqual(maxTokens)
+        expect(answer.reasons).toEqual(['stop'])
+      }
+    }
+    await expect(collect(decoder.generate(asked(1, { maxTokens: shortest - 1 })))).rejects.toMatchObject({
+      status: 400,
+      param: 'max_tokens',
+    })
+  })
+
+  test('is tokenised as the tokenizer would where the grammar decides', async () => {
+    const { decoder, model } = setUp()
+    const seen: number[][] = []
+    const step = model.step.bind(model)
+    let fed: number[] = []
+    model.step = async (batch) => {
+      fed.push(...batch[0]!.tokens)
+      return step(batch)
+    }
+    for (let seed = 0; seed < 20; seed++) {
+      fed = []
+      const one = new FiniteGrammar(smallText, [
+        '{"title":"The Old Man","year":1952}',
+        '{"title":"The Old Man","year":7}',
+      ])
+      const answer = await collect(decoder.generate(asked(seed, { grammar: one })))
+      const canonical = smallText.tokenizer.encode(answer.texts[0]!)
+      expect(answer.usage.completionTokens).toBe(canonical.length)
+      seen.push(canonical)
+    }
+    expect(new Set(seen.map(String)).size).toBe(2)
+  })
+
+  test('a stop string does not cut it', async () => {
+    const { decoder } = setUp()
+    expect(DOCUMENTS).toContain((await collect(decoder.generate(asked(3, { stop: ['"year"', '1'] })))).texts[0])
+  })
+
+  test('with log probabilities, every token has one', async () => {
+    const { decoder } = setUp()
+    const answer = await collect(decoder.generate(asked(4, { topLogprobs: 2 })))
+    expect(DOCUMENTS).toContain(answer.texts[0])
+    expect(answer.logprobs[0]).toHaveLength(answer.usage.completionTokens)
+    const bytes = answer.logprobs[0]!.flatMap((entry) => entry.bytes!)
+    expect(new TextDecoder().decode(Uint8Array.from(bytes))).toBe(answer.texts[0])
+  })
+
+  test('that the grammar knows whole takes no step at all', async () => {
+    const { decoder, model } = setUp()
+    const only = new FiniteGrammar(smallText, ['{"ok":true}'])
+    const answer = await collect(decoder.generate(asked(1, { grammar: only })))
+    expect(answer.texts).toEqual(['{"ok":true}'])
+    expect(model.steps).toHaveLength(0)
+  })
+
+  test('beside others, in choices, with few pages', async () => {
+    const { decoder } = setUp({ pages: 60 })
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.nat({ max: 1000 }), async (n, seed) => {
+        const [first, second] = await Promise.all([
+          collect(decoder.generate(asked(seed, { n })), n),
+          collect(decoder.generate(asked(seed + 1, { maxTokens: 40 }))),
+        ])
+        for (const text of [...first.texts, ...second.texts]) expect(DOCUMENTS).toContain(text)
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+describe('tool calls', () => {
+  const tools = ['get_weather', 'get_time'].map((name) => ({ name, parameters: { type: 'object' }, strict: true }))
+  const toolGrammar = new FiniteGrammar(smallText, [
+    '{"name":"get_weather","arguments":{"city":"Paris"}}',
+    '{"name":"get_weather","arguments":{"city":"Lyon, {x}"}}',
+    '{"name":"get_time","arguments":{}}',
+  ])
+  const marker = smallText.tokenizer.idOf('<tool_call>')!
+  const required = { tools, toolGrammar, toolChoice: 'required' as const }
+
+  test('required: the answer is calls, their arguments in pieces', async () => {
+    const { decoder } = setUp()
+    for (let seed = 0; seed < 20; seed++) {
+      const answer = await collect(
+        decoder.generate(call({ ...required, parallelToolCalls: false, sampling: { ...call().sampling, seed } })),
+      )
+      expect(answer.texts).toEqual([''])
+      expect(answer.reasons).toEqual(['tool_calls'])
+      const [first, ...others] = answer.calls[0]!
+      expect(others).toEqual([])
+      expect(first!.id).toMatch(/^call_\w{24}$/)
+      expect(toolGrammar.accepts(`{"name":"${first!.name}","arguments":${first!.arguments}}`)).toBe(true)
+    }
+  })
+
+  test('several calls, where the model goes on', async () => {
+    const { decoder } = setUp()
+    const counts = new Set<number>()
+    for (let seed = 0; seed < 20; seed++) {
+      const answer = await collect(
+        decoder.generate(call({ ...required, maxTokens: 200, sampling: { ...call().sampling, seed } })),
+      )
+      for (const { name, arguments: args } of answer.calls[0]!) {
+        expect(toolGrammar.accepts(`{"name":"${name}","arguments":${args}}`)).toBe(true)
+      }
+      expect(answer.reasons).toEqual(['tool_calls'])
+      counts.add(answer.calls[0]!.length)
+    }
+    expect(counts.size).toBeGreaterThan(1)
+  })
+
+  test('auto: text until the model opens a call', async () => {
+    const prompt = smallText.prompt(call({ tools, toolGrammar })).length
+    const opens = (tokens: readonly number[]) => new Map(tokens.length > prompt + 12 ? [[marker, 100]] : [])
+    const { decoder } = setUp({ bias: opens })
+    const answer = await collect(decoder.generate(call({ tools, toolGrammar, maxTokens: 300 })))
+    expect(answer.texts[0]).not.toContain('<tool')
+    expect(answer.texts[0]!.length).toBeGreaterThan(0)
+    expect(answer.calls[0]!.length).toBeGreaterThan(0)
+    expect(answer.reasons).toEqual(['tool_calls'])
+  })
+
+  test('auto: plain text where the model opens none', async () => {
+    const { decoder } = setUp({ bias: () => new Map([[marker, -100]]) })
+    const answer = await collect(decoder.generate(call({ tools, toolGrammar, maxTokens: 30 })))
+    expect(answer.calls[0]).toEqual([])
+    expect(answer.usage.completionTokens).toBeGreaterThan(10)
+  })
+
+  test('a budget too small for a call is refused', async () => {
+    const { decoder } = setUp()
+    await expect(collect(decoder.generate(call({ ...required, maxTokens: 3 })))).rejects.toMatchObject({ status: 400 })
+  })
+})
