@@ -10,6 +10,8 @@ import { DEAD, type TextAutomaton } from './types.js'
 
 /** Steps of one operation when the caller brings no fuel. */
 const SET_FUEL = 2_000_000
+/** Up to so many pairs of states a plain array finds them. */
+const DENSE_PAIRS = 200_000
 
 /** Every text. */
 export const ANY_TEXT: TableAutomaton = (() => {
@@ -27,7 +29,7 @@ export function intersect(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SE
   // Counters stay counters: only the bases are multiplied.
   if (a instanceof CountedAutomaton) return a.over(intersect(a.base, b, fuel), fuel)
   if (b instanceof CountedAutomaton) return b.over(intersect(a, b.base, fuel), fuel)
-  return product(a, b, (x, y) => x && y, fuel)
+  return remembered(intersections, a, b, () => product(a, b, (x, y) => x && y, fuel))
 }
 
 export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
@@ -39,7 +41,7 @@ export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FU
 /** What `a` accepts and `b` does not. */
 export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (a.empty || b.empty) return a
-  return product(a, b, (x, y) => x && !y, fuel)
+  return remembered(differences, a, b, () => product(a, b, (x, y) => x && !y, fuel))
 }
 
 export function complement(a: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
@@ -56,61 +58,73 @@ export function disjoint(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET
   return !meets(a, b, (x, y) => x && y, fuel)
 }
 
-type Combine = (a: boolean, b: boolean) => boolean
+/** Results live as long as both operands: formats and cached patterns meet again and again. */
+type Memory = WeakMap<TextAutomaton, WeakMap<TextAutomaton, TextAutomaton>>
+const intersections: Memory = new WeakMap()
+const differences: Memory = new WeakMap()
 
-interface Exploration {
-  readonly lefts: number[]
-  readonly rights: number[]
-  readonly rows: number[]
-  readonly width: number
+function remembered(memory: Memory, a: TextAutomaton, b: TextAutomaton, make: () => TextAutomaton): TextAutomaton {
+  const results = memory.get(a) ?? new WeakMap<TextAutomaton, TextAutomaton>()
+  let result = results.get(b)
+  if (result === undefined) {
+    result = make()
+    results.set(b, result)
+    memory.set(a, results)
+  }
+  return result
 }
+
+type Combine = (a: boolean, b: boolean) => boolean
 
 function product(a: TextAutomaton, b: TextAutomaton, accepts: Combine, fuel: Fuel): TableAutomaton {
   const { classes, left, right } = refine(a.classes, b.classes)
-  const { lefts, rights, rows } = explore(a, b, left, right, accepts, fuel)
-  const accepting = Uint8Array.from(lefts, (x, i) => (accepts(a.accepts(x), b.accepts(rights[i]!)) ? 1 : 0))
+  const width = left.length
+  const pairs = new Pairs(a, b)
+  // A pair whose dead half decides is dead as a whole.
+  const needsLeft = !accepts(false, true)
+  const needsRight = !accepts(true, false)
+  const rows: number[] = new Array(width).fill(0)
+  pairs.id(a.start, b.start)
+  for (let s = 1; s < pairs.lefts.length; s++) {
+    fuel.spend(width)
+    const x = pairs.lefts[s]!
+    const y = pairs.rights[s]!
+    rows.push(0)
+    for (let cls = 1; cls < width; cls++) {
+      const nextX = a.step(x, left[cls]!)
+      const nextY = b.step(y, right[cls]!)
+      const dead = (nextX === DEAD && (needsLeft || nextY === DEAD)) || (nextY === DEAD && needsRight)
+      rows.push(dead ? 0 : pairs.id(nextX, nextY))
+    }
+  }
+  const accepting = Uint8Array.from(pairs.lefts, (x, i) => (accepts(a.accepts(x), b.accepts(pairs.rights[i]!)) ? 1 : 0))
   accepting[0] = 0
   return minimise(1, classes, Uint32Array.from(rows), accepting)
 }
 
-/** All pairs that the two reach together; pair 0 is the dead one. */
-function explore(
-  a: TextAutomaton,
-  b: TextAutomaton,
-  left: Uint16Array,
-  right: Uint16Array,
-  accepts: Combine,
-  fuel: Fuel,
-): Exploration {
-  const width = left.length
-  const lefts = [DEAD, a.start]
-  const rights = [DEAD, b.start]
-  const rows: number[] = new Array(width).fill(0)
-  const ids = new Map<number, number>([[a.start * b.states + b.start, 1]])
-  // A pair whose dead half decides is dead as a whole.
-  const needsLeft = !accepts(false, true)
-  const needsRight = !accepts(true, false)
-  for (let s = 1; s < lefts.length; s++) {
-    fuel.spend(width)
-    rows.push(0)
-    for (let cls = 1; cls < width; cls++) {
-      const x = a.step(lefts[s]!, left[cls]!)
-      const y = b.step(rights[s]!, right[cls]!)
-      if ((x === DEAD && (needsLeft || y === DEAD)) || (y === DEAD && needsRight)) {
-        rows.push(0)
-        continue
-      }
-      const key = x * b.states + y
-      let id = ids.get(key)
-      if (id === undefined) {
-        id = lefts.push(x) - 1
-        rights.push(y)
-        ids.set(key, id)
-      }
-      rows.push(id)
-    }
+/** Pairs of states, numbered as they are met; number 0 is the dead pair. */
+class Pairs {
+  readonly lefts = [DEAD]
+  readonly rights = [DEAD]
+  private readonly width: number
+  private readonly dense: Uint32Array | undefined
+  private readonly sparse = new Map<number, number>()
+
+  constructor(a: TextAutomaton, b: TextAutomaton) {
+    this.width = b.states
+    if (a.states * b.states <= DENSE_PAIRS) this.dense = new Uint32Array(a.states * b.states)
   }
-  return { lefts, rights, rows, width }
+
+  id(x: number, y: number): number {
+    const key = x * this.width + y
+    const known = this.dense === undefined ? this.sparse.get(key) : this.dense[key]
+    if (known) return known
+    const id = this.lefts.push(x) - 1
+    this.rights.push(y)
+    if (this.dense === undefined) this.sparse.set(key, id)
+    else this.dense[key] = id
+    return id
+  }
 }
 
 /** Whether the two reach, together, a pair that `found` asks for. */

@@ -1,14 +1,17 @@
 /**
  * Times of day, RFC 3339, with leap seconds: `:60` only where it is 23:59 in UTC. Whether it is depends on the offset
- * that follows, so each of the 1440 minutes needs states of its own; the table is laid out by hand.
+ * that follows, so each minute that may hold one needs states of its own; the table is laid out by hand. Leap seconds
+ * are accepted under offsets of whole quarters of an hour, as all time zones have them: 96 minutes instead of 1440.
  */
 
 import { partition, refine } from './classes.js'
+import { minimise } from './minimise.js'
 import { compileRegex } from './regex.js'
 import { TableAutomaton } from './table.js'
 import { DEAD, type TextAutomaton } from './types.js'
 
 const MINUTES = 1440
+const QUARTER = 15
 const DIGIT_SETS = Array.from({ length: 10 }, (_, d) => [0x30 + d, 0x30 + d])
 const COLON = 10
 const POINT = 11
@@ -95,8 +98,14 @@ function build(): TableAutomaton {
   const offsets = new Offsets(rows, end)
   const start = rows.add()
   for (let minute = 0; minute < MINUTES; minute++) {
-    let state = start
-    for (const character of clock(minute)) state = rows.child(state, character === ':' ? COLON : Number(character))
+    const symbols = Array.from(clock(minute), (character) => (character === ':' ? COLON : Number(character)))
+    const last = symbols.pop()!
+    const before = symbols.reduce((state, symbol) => rows.child(state, symbol), start)
+    if ((minute + 1) % QUARTER !== 0) {
+      rows.link(before, last, at + rest.start)
+      continue
+    }
+    const state = rows.child(before, last)
     const seconds = rows.child(state, COLON)
     for (let d = 0; d < 6; d++) rows.link(seconds, d, rows.list[colon]![d]!)
     leap(rows, offsets, rows.child(rows.child(seconds, 6), 0), minute)
