@@ -1,0 +1,90 @@
+import type { ChatCall, Engine, ModelInfo, Part } from '../engine.js'
+
+/** What happens next: a part, an error, a wait of so many milliseconds. */
+export type Step = Part | Error | { readonly type: 'wait'; readonly ms: number }
+
+/** What a model does when it is asked. */
+export type Script = readonly Step[] | string | ((call: ChatCall) => Script | Iterable<Step> | AsyncIterable<Step>)
+
+export interface ScriptedOptions {
+  /** What each model says. A text is said word by word, then the answer stops. */
+  readonly models: Readonly<Record<string, Script>>
+  /**
+   * Waits before each word of a text, in milliseconds: the mean; single ones vary by the seed.
+   * @default 0
+   */
+  readonly delayMs?: number
+  /**
+   * The same seed gives the same delays.
+   * @default 1
+   */
+  readonly seed?: number
+}
+
+/** An engine that replays what it is given: for tests of applications, without a model. */
+export function scripted({ models, delayMs = 0, seed = 1 }: ScriptedOptions): Engine {
+  const infos: ModelInfo[] = Object.keys(models).map((id) => ({ id, ownedBy: 'scripted' }))
+  const random = mulberry32(seed)
+  return {
+    models: infos,
+    async *generate(call) {
+      const script = models[call.model]
+      if (script === undefined) throw new Error(`There is no script for the model '${call.model}'.`)
+      for await (const step of stepsOf(script, call, () => delayMs * 2 * random())) {
+        call.signal.throwIfAborted()
+        if (step instanceof Error) throw step
+        if (step.type === 'wait') await wait(step.ms, call.signal)
+        else yield step
+      }
+    },
+  }
+}
+
+function stepsOf(script: Script, call: ChatCall, delay: () => number): Iterable<Step> | AsyncIterable<Step> {
+  if (typeof script === 'string') return said(script, call, delay)
+  if (typeof script !== 'function') return script
+  const made = script(call)
+  return typeof made === 'string' || typeof made === 'function' ? stepsOf(made, call, delay) : made
+}
+
+/** A text as a model would say it: a word at a time, up to the limit, once for each choice. */
+function* said(text: string, { n, maxTokens, messages }: ChatCall, delay: () => number): Generator<Step> {
+  const words = text.match(/\s*\S+|\s+$/g) ?? []
+  const spoken = words.slice(0, maxTokens)
+  for (const word of spoken) {
+    const ms = delay()
+    if (ms > 0) yield { type: 'wait', ms }
+    for (let choice = 0; choice < n; choice++) yield { type: 'text-delta', choice, text: word }
+  }
+  const reason = spoken.length < words.length ? 'length' : 'stop'
+  for (let choice = 0; choice < n; choice++) yield { type: 'finish', choice, reason }
+  const promptTokens = messages.reduce((sum, { content }) => sum + content.split(/\s+/).length, 0)
+  const usage = { promptTokens, completionTokens: spoken.length * n, cachedTokens: 0 }
+  yield { type: 'usage', usage, fingerprint: 'fp_scripted' }
+}
+
+function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** A small generator of random numbers in [0, 1) that every runtime computes alike. */
+function mulberry32(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,8 @@
+export type { Authenticate, Caller, Key, Keys } from './auth.js'
+export type * from './engine.js'
+export { type ErrorBody, V1Error, type V1ErrorOptions, type V1ErrorType } from './errors.js'
+export type { FaultEvent, Log, LogEvent, RequestEvent } from './log.js'
+export type { ConnectionInfo } from './origin.js'
+export type { UsageEvent, UsageLedger, UsageRow } from './usage/ledger.js'
+export { memoryUsage } from './usage/memory.js'
+export { createV1, type V1, type V1Options } from './v1.js'

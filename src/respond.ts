@@ -1,0 +1,171 @@
+import type { Authenticate, Caller } from './auth.js'
+import { V1Error } from './errors.js'
+import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
+import { projectOf } from './project.js'
+import { chat } from './routes/chat.js'
+import { errorHeaders, requestError } from './routes/failure.js'
+import { listModels, retrieveModel } from './routes/models.js'
+import type { Answered, Exchange, Route, Service } from './routes/service.js'
+import { completionsUsage } from './routes/usage.js'
+import { requestId } from './wire/ids.js'
+
+/** What stands before the routes. */
+export interface Door {
+  readonly base: string
+  readonly authenticate: Authenticate
+  readonly projectHeaders: readonly string[]
+  readonly origins: OriginRules
+}
+
+interface Endpoint {
+  readonly method: 'GET' | 'POST'
+  readonly route: Route
+  readonly rest: string
+}
+
+const CHAT: Endpoint = { method: 'POST', route: chat, rest: '' }
+const MODELS: Endpoint = { method: 'GET', route: listModels, rest: '' }
+const USAGE: Endpoint = { method: 'GET', route: completionsUsage, rest: '' }
+const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' }
+
+/** From a request to its answer: whatever happens on the way, the answer is one. */
+export async function respond(
+  service: Service,
+  door: Door,
+  request: Request,
+  info: ConnectionInfo | undefined,
+): Promise<Response> {
+  const began = performance.now()
+  const id = requestId()
+  const url = new URL(request.url)
+  const line = new LogLine(service, { requestId: id, method: request.method, path: url.pathname }, began)
+  let answered: Answered
+  try {
+    answered = await answer(service, door, request, url, id, info, line)
+  } catch (error) {
+    const shown = requestError(error, false)
+    answered = { status: shown.status, body: JSON.stringify(shown), headers: errorHeaders(shown) }
+    line.write(shown.status, { error })
+  }
+  if (!answered.streams) line.write(answered.status)
+  return new Response(request.method === 'HEAD' ? null : answered.body, {
+    status: answered.status,
+    headers: {
+      'x-request-id': id,
+      'openai-processing-ms': String(Math.round(performance.now() - began)),
+      ...corsHeaders(request, door.origins.cors),
+      ...answered.headers,
+    },
+  })
+}
+
+async function answer(
+  service: Service,
+  door: Door,
+  request: Request,
+  url: URL,
+  id: string,
+  info: ConnectionInfo | undefined,
+  line: LogLine,
+): Promise<Answered> {
+  checkOrigin(request, url, door.origins, info)
+  const endpoint = endpointOf(url.pathname.slice(door.base.length))
+  if (!endpoint) throw unknownPath(request.method, url.pathname)
+  const allow = ALLOW[endpoint.method]
+  if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
+  if (request.method !== endpoint.method && !(request.method === 'HEAD' && endpoint.method === 'GET')) {
+    throw wrongMethod(request.method, url.pathname, allow)
+  }
+  if (service.admission.closed) throw closing()
+  const caller = await door.authenticate(request)
+  line.caller = caller
+  const project = projectOf(request, door.projectHeaders, caller)
+  line.project = project
+  const exchange: Exchange = {
+    request,
+    requestId: id,
+    path: url.pathname,
+    query: url.search,
+    rest: endpoint.rest,
+    caller,
+    project,
+    end: (status, details) => line.write(status, details),
+  }
+  return endpoint.route(service, exchange)
+}
+
+function endpointOf(path: string): Endpoint | undefined {
+  if (path === '/chat/completions') return CHAT
+  if (path === '/models') return MODELS
+  if (path === '/organization/usage/completions') return USAGE
+  if (!path.startsWith('/models/')) return undefined
+  return { method: 'GET', route: retrieveModel, rest: decoded(path.slice('/models/'.length)) }
+}
+
+/** An id whose slash is escaped is the same id; one that cannot be read is nobody's. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function options(request: Request, allow: string, cors: readonly string[]): Answered {
+  const asked = request.headers.get('access-control-request-method') !== null
+  const granted = asked && 'access-control-allow-origin' in corsHeaders(request, cors)
+  return { status: 204, body: null, headers: { allow, ...(granted && preflightHeaders(request, allow)) } }
+}
+
+function unknownPath(method: string, path: string): V1Error {
+  return new V1Error(404, `Invalid URL (${method} ${path.slice(0, 200)})`, { code: 'unknown_url' })
+}
+
+function wrongMethod(method: string, path: string, allow: string): V1Error {
+  return new V1Error(405, `Not allowed to ${method.slice(0, 20)} on ${path.slice(0, 200)}. Allowed: ${allow}.`, {
+    code: 'method_not_allowed',
+    headers: { allow },
+  })
+}
+
+function closing(): V1Error {
+  return new V1Error(503, 'The service is closing and takes no new requests.', { code: 'closing', retryAfter: 5 })
+}
+
+type EndDetails = Parameters<Exchange['end']>[1]
+
+/** The request's line in the log: filled in on the way, written once. */
+class LogLine {
+  caller: Caller | undefined
+  project: string | null | undefined
+  readonly #service: Service
+  readonly #about: { requestId: string; method: string; path: string }
+  readonly #began: number
+  #written = false
+
+  constructor(service: Service, about: { requestId: string; method: string; path: string }, began: number) {
+    this.#service = service
+    this.#about = about
+    this.#began = began
+  }
+
+  write(status: number, details?: EndDetails): void {
+    if (this.#written) return
+    this.#written = true
+    const durationMs = performance.now() - this.#began
+    const { caller, project } = this
+    try {
+      this.#service.log({
+        type: 'request',
+        ...this.#about,
+        status,
+        durationMs,
+        caller: caller?.id,
+        project,
+        ...details,
+      })
+    } catch (error) {
+      console.error('local-v1: log threw an error.', error)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { V1Error } from '../errors.js'
+
+/** Levels of nesting beyond which a body is refused: whatever walks through it later may recurse. */
+const MAX_DEPTH = 256
+
+/** Reads a JSON body; stops reading once it is over the limit, whatever `Content-Length` has said. */
+export async function readJson(request: Request, limit: number, signal: AbortSignal): Promise<unknown> {
+  checkHeaders(request.headers, limit)
+  const bytes = await readBytes(request, limit, signal)
+  checkDepth(bytes)
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    const why = error instanceof SyntaxError ? `not valid JSON: ${error.message}` : 'not valid UTF-8'
+    throw new V1Error(400, `We could not parse the JSON body of your request: it is ${why}.`, { code: 'invalid_json' })
+  }
+}
+
+function checkHeaders(headers: Headers, limit: number): void {
+  const type = headers.get('content-type') ?? ''
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?(;[^,]*)?$/i.test(type) || /charset="?(?!utf-8)/i.test(type)) {
+    const message = `Unsupported Content-Type '${type.slice(0, 100)}': send 'application/json'.`
+    throw new V1Error(415, message, { code: 'unsupported_media_type' })
+  }
+  const encoding = headers.get('content-encoding') ?? 'identity'
+  if (encoding !== 'identity') {
+    const message = `Unsupported Content-Encoding '${encoding.slice(0, 100)}': send the body as it is.`
+    throw new V1Error(415, message, { code: 'unsupported_content_encoding' })
+  }
+  if (Number(headers.get('content-length')) > limit) throw tooLarge(limit)
+}
+
+function tooLarge(limit: number): V1Error {
+  return new V1Error(413, `The body of your request is larger than ${limit} bytes.`, { code: 'request_too_large' })
+}
+
+async function readBytes({ body }: Request, limit: number, signal: AbortSignal): Promise<Uint8Array> {
+  if (!body) return new Uint8Array()
+  signal.throwIfAborted()
+  const reader = body.getReader()
+  // Cancelling ends a pending read: a client may stop sending without hanging up.
+  const stop = () => void reader.cancel(signal.reason).catch(() => {})
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    const pieces: Uint8Array[] = []
+    let size = 0
+    for (;;) {
+      const { done, value } = await reader.read()
+      signal.throwIfAborted()
+      if (done) return pieces.length === 1 ? pieces[0]! : joined(pieces, size)
+      size += value.byteLength
+      if (size > limit) {
+        void reader.cancel().catch(() => {})
+        throw tooLarge(limit)
+      }
+      pieces.push(value)
+    }
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], size: number): Uint8Array {
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.byteLength
+  }
+  return bytes
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/** On the bytes, before anything is made of them. */
+function checkDepth(bytes: Uint8Array): void {
+  let depth = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === QUOTE) i = endOfString(bytes, i)
+    else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
+      if (++depth > MAX_DEPTH) {
+        const message = `The body of your request is nested more than ${MAX_DEPTH} levels deep.`
+        throw new V1Error(400, message, { code: 'json_too_deep' })
+      }
+    } else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) depth--
+  }
+}
+
+function endOfString(bytes: Uint8Array, start: number): number {
+  let i = start + 1
+  for (; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++
+  return i
+}

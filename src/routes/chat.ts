@@ -1,0 +1,146 @@
+import type { ChatCall, Part } from '../engine.js'
+import { readableOf } from '../stream/readable.js'
+import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
+import type { AnswerHead, Choice } from '../wire/answer.js'
+import { type ChatRequest, readChatRequest } from '../wire/chat-request.js'
+import { ChunkWriter } from '../wire/chunks.js'
+import { completionOf, Logprobs } from '../wire/completion.js'
+import { completionId } from '../wire/ids.js'
+import { readJson } from './body.js'
+import type { Constraint } from './constrain.js'
+import { findModel } from './models.js'
+import { noticeHeaders } from './notice.js'
+import { Run } from './run.js'
+import { type Answered, type Exchange, jsonAnswer, type Service } from './service.js'
+
+export async function chat(service: Service, exchange: Exchange): Promise<Answered> {
+  const run = new Run(service, exchange)
+  try {
+    const request = readChatRequest(await readJson(exchange.request, service.bodyLimit, run.signal))
+    findModel(service.engine, request.model)
+    run.model = request.model
+    const constraint = service.constraints.of(request)
+    const loading = service.loader.ready(request.model, run.signal)
+    if (loading) await loading
+    await run.enter()
+    const head = headOf(service, request.model)
+    run.begin(callOf(request, head.id, run.signal, constraint, service.describeSchema))
+    // Before the first part an engine may still refuse; only then are status and headers settled.
+    const first = await nextPart(run, constraint)
+    const headers = noticeHeaders(request.ignored, constraint.notEnforced)
+    if (request.stream) return streamed(run, first, head, request, constraint, headers)
+    return await collected(run, first, head, request, constraint, headers)
+  } catch (error) {
+    throw await run.fail(error)
+  }
+}
+
+function headOf(service: Service, model: string): AnswerHead {
+  return {
+    id: completionId(),
+    created: Math.floor(Date.now() / 1000),
+    model,
+    fingerprint: service.fingerprints.get(model),
+  }
+}
+
+function callOf(
+  request: ChatRequest,
+  id: string,
+  signal: AbortSignal,
+  { grammar, toolGrammar }: Constraint,
+  describeSchema: boolean,
+): ChatCall {
+  const { model, messages, n, maxTokens, stop, sampling, topLogprobs, output } = request
+  const { tools, toolChoice, parallelToolCalls, templateOptions } = request
+  return {
+    id,
+    model,
+    messages,
+    signal,
+    n,
+    maxTokens,
+    stop,
+    sampling,
+    topLogprobs,
+    output,
+    grammar,
+    tools,
+    toolChoice,
+    parallelToolCalls,
+    toolGrammar,
+    templateOptions,
+    describeSchema,
+  }
+}
+
+/** A choice is checked before anybody hears that it is finished. */
+async function nextPart(run: Run, constraint: Constraint): Promise<Part | undefined> {
+  const part = await run.next()
+  if (part?.type === 'finish') checkChoice(run.answer!.choices[part.choice]!, constraint)
+  return part
+}
+
+function checkChoice({ text, toolCalls, finish }: Choice, { check, toolChecks }: Constraint): void {
+  const cut = finish === 'length'
+  if (check && !(toolCalls.length > 0 && text === '') && !(cut && !check.strict)) check.verify(text)
+  for (const call of toolCalls) if (call) toolChecks.get(call.name)?.verify(call.arguments)
+}
+
+async function collected(
+  run: Run,
+  first: Part | undefined,
+  head: AnswerHead,
+  { n, topLogprobs }: ChatRequest,
+  constraint: Constraint,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answered> {
+  const logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
+  for (let part = first; part; part = await nextPart(run, constraint)) logprobs?.take(part)
+  await run.succeed()
+  return jsonAnswer(completionOf(head, run.answer!, logprobs), headers)
+}
+
+function streamed(
+  run: Run,
+  first: Part | undefined,
+  head: AnswerHead,
+  { includeUsage }: ChatRequest,
+  constraint: Constraint,
+  headers: Readonly<Record<string, string>>,
+): Answered {
+  const writer = new ChunkWriter(head, run.answer!, includeUsage)
+  let held = first
+  let over = false
+  const pull = async (): Promise<string | undefined> => {
+    const chunks: string[] = []
+    // A part may say nothing that a chunk could carry.
+    while (chunks.length === 0) {
+      const part = held ?? (await nextPart(run, constraint))
+      held = undefined
+      if (!part) return await last()
+      writer.write(part, chunks)
+    }
+    return chunks.map(sseEvent).join('')
+  }
+  const last = async (): Promise<string> => {
+    over = true
+    const chunks: string[] = []
+    writer.end(chunks)
+    await run.succeed()
+    return chunks.map(sseEvent).join('') + SSE_DONE
+  }
+  const body = readableOf({
+    async pull() {
+      if (over) return undefined
+      try {
+        return await pull()
+      } catch (error) {
+        over = true
+        return sseEvent(JSON.stringify(await run.fail(error)))
+      }
+    },
+    cancel: (reason) => run.leave(reason),
+  })
+  return { status: 200, body, headers: { ...SSE_HEADERS, ...headers }, streams: true }
+}

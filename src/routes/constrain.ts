@@ -1,0 +1,117 @@
+import type { OutputGrammar, ToolSpec } from '../engine.js'
+import { V1Error } from '../errors.js'
+import { compile, type Grammar, SchemaError, schemaErrorMessage } from '../structured/index.js'
+import type { ChatRequest } from '../wire/chat-request.js'
+import { type DocumentCheck, documentCheck } from './verify.js'
+
+/** What a request demands of the generated text, compiled: for the engine to keep to, and for us to check. */
+export interface Constraint {
+  readonly grammar?: OutputGrammar
+  readonly toolGrammar?: OutputGrammar
+  /** What lenient schemas ask for and nothing enforces, in words. */
+  readonly notEnforced: readonly string[]
+  /** Of the content. */
+  readonly check?: DocumentCheck
+  /** Of the arguments, by tool. */
+  readonly toolChecks: ReadonlyMap<string, DocumentCheck>
+}
+
+interface Compiled {
+  readonly grammar: Grammar
+  readonly check: DocumentCheck
+}
+
+/** Schemas that are larger are compiled anew each time rather than kept. */
+const MAX_KEPT_CHARACTERS = 200_000
+
+/** Compiles what requests ask for, and keeps what was used last: clients send the same schema again and again. */
+export class Constraints {
+  readonly #kept = new Map<string, Compiled | SchemaError>()
+  readonly #maxKept: number
+
+  constructor(maxKept = 64) {
+    this.#maxKept = maxKept
+  }
+
+  /** Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. */
+  of({ output, tools, toolChoice }: ChatRequest): Constraint {
+    const notEnforced: string[] = []
+    const toolChecks = new Map<string, DocumentCheck>()
+    const toolGrammar = toolChoice === 'none' ? undefined : this.#ofTools(tools, toolChoice, toolChecks, notEnforced)
+    if (output.type === 'text') return { toolGrammar, toolChecks, notEnforced }
+    if (output.type === 'json_object') {
+      const { grammar, check } = this.#compile({ type: 'object' }, true)
+      return { grammar, check: { ...check, strict: false }, toolGrammar, toolChecks, notEnforced }
+    }
+    const { grammar, check } = this.#refusing('response_format', output.name, output.schema, output.strict)
+    for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
+    return { grammar, check, toolGrammar, toolChecks, notEnforced }
+  }
+
+  #ofTools(
+    tools: readonly ToolSpec[],
+    choice: ChatRequest['toolChoice'],
+    checks: Map<string, DocumentCheck>,
+    notEnforced: string[],
+  ): OutputGrammar {
+    const admitted = tools.filter(({ name }) => typeof choice === 'string' || name === choice.name)
+    const calls = admitted.map((tool) => {
+      const param = `tools[${tools.indexOf(tool)}].function.parameters`
+      const { check, grammar } = this.#refusing(param, tool.name, tool.parameters, tool.strict, 'function')
+      if (tool.strict) checks.set(tool.name, check)
+      for (const error of grammar.notEnforced) notEnforced.push(`${tool.name}: ${inWords(error)}`)
+      return callSchema(tool)
+    })
+    // Each tool has been judged by itself above, strictly where it asked for that.
+    return this.#compile(calls.length === 1 ? calls[0]! : { anyOf: calls }, false).grammar
+  }
+
+  #refusing(param: string, name: string, schema: unknown, strict: boolean, subject = 'response_format'): Compiled {
+    try {
+      return this.#compile(schema, strict)
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error
+      throw new V1Error(400, schemaErrorMessage(error, name, subject), { param })
+    }
+  }
+
+  #compile(schema: unknown, strict: boolean): Compiled {
+    const key = `${strict}${JSON.stringify(schema)}`
+    const kept = this.#kept.get(key) ?? compiled(schema, strict)
+    if (key.length <= MAX_KEPT_CHARACTERS) this.#keep(key, kept)
+    if (kept instanceof SchemaError) throw kept
+    return kept
+  }
+
+  #keep(key: string, value: Compiled | SchemaError): void {
+    // A Map keeps the order of insertion: the first key is the one unused for longest.
+    this.#kept.delete(key)
+    this.#kept.set(key, value)
+    if (this.#kept.size > this.#maxKept) this.#kept.delete(this.#kept.keys().next().value!)
+  }
+}
+
+function compiled(schema: unknown, strict: boolean): Compiled | SchemaError {
+  try {
+    const grammar = compile(schema, { strict })
+    return { grammar, check: documentCheck(schema, grammar, strict) }
+  } catch (error) {
+    if (error instanceof SchemaError) return error
+    throw error
+  }
+}
+
+/** A call as engines write it. The parameters get a base of their own, so that `#/$defs/...` in them still points there. */
+function callSchema({ name, parameters }: ToolSpec): unknown {
+  const own = { $id: `urn:local-v1:tool:${name}`, ...parameters }
+  return {
+    type: 'object',
+    properties: { name: { const: name }, arguments: own },
+    required: ['name', 'arguments'],
+    additionalProperties: false,
+  }
+}
+
+function inWords({ path, keyword }: SchemaError): string {
+  return ['#', ...path, ...(keyword === '' ? [] : [keyword])].join('/')
+}

@@ -1,0 +1,101 @@
+import type { Engine, LoadProgress } from '../engine.js'
+import { V1Error } from '../errors.js'
+
+export type OnProgress = (progress: LoadProgress) => void
+
+interface Load {
+  readonly done: Promise<void>
+  readonly aborter: AbortController
+  readonly listeners: Set<OnProgress>
+  progress: LoadProgress | undefined
+}
+
+/**
+ * Loads each model once, on its first request, for all who want it. A load goes on when those who asked have left: the
+ * client that was told to come back later should find it done.
+ */
+export class Loader {
+  readonly #engine: Engine
+  readonly #waitMs: number
+  readonly #ready = new Set<string>()
+  readonly #loads = new Map<string, Load>()
+
+  constructor(engine: Engine, waitMs: number) {
+    this.#engine = engine
+    this.#waitMs = waitMs
+  }
+
+  /** Undefined when the model is ready; else settles once it is, or rejects with 503 when that takes too long. */
+  ready(model: string, signal: AbortSignal): Promise<void> | undefined {
+    if (!this.#engine.load || this.#ready.has(model)) return undefined
+    const load = this.#start(model)
+    return waitFor(load.done, signal, this.#waitMs, () => stillLoading(model, load.progress))
+  }
+
+  /** Loads ahead of the first request. */
+  async load(model: string, onProgress: OnProgress = () => {}, signal?: AbortSignal): Promise<void> {
+    if (!this.#engine.load || this.#ready.has(model)) return
+    const load = this.#start(model)
+    load.listeners.add(onProgress)
+    if (load.progress) onProgress(load.progress)
+    try {
+      await waitFor(load.done, signal)
+    } finally {
+      load.listeners.delete(onProgress)
+    }
+  }
+
+  async unload(model: string): Promise<void> {
+    this.#ready.delete(model)
+    await this.#engine.unload?.(model)
+  }
+
+  close(): void {
+    for (const { aborter } of this.#loads.values()) aborter.abort(new V1Error(503, 'The service is closing.'))
+  }
+
+  #start(model: string): Load {
+    const running = this.#loads.get(model)
+    if (running) return running
+    const aborter = new AbortController()
+    const listeners = new Set<OnProgress>()
+    const report = (progress: LoadProgress) => {
+      load.progress = progress
+      for (const listener of listeners) listener(progress)
+    }
+    const done = this.#engine.load!(model, report, aborter.signal)
+    const load: Load = { done, aborter, listeners, progress: undefined }
+    this.#loads.set(model, load)
+    done
+      .then(
+        () => this.#ready.add(model),
+        // Those who wait are told; the next request tries again.
+        () => {},
+      )
+      .finally(() => this.#loads.delete(model))
+    return load
+  }
+}
+
+function stillLoading(model: string, progress: LoadProgress | undefined): V1Error {
+  const share = progress && progress.bytesTotal > 0 ? progress.bytesLoaded / progress.bytesTotal : undefined
+  const far = share === undefined ? '' : ` (${progress!.phase}, ${Math.floor(share * 100)} %)`
+  return new V1Error(503, `The model '${model}' is being loaded${far}.`, {
+    param: 'model',
+    code: 'model_loading',
+    retryAfter: Math.min(60, Math.max(1, Math.ceil(progress?.secondsLeft ?? 5))),
+  })
+}
+
+function waitFor(done: Promise<void>, signal?: AbortSignal, ms?: number, late?: () => V1Error): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted()
+    const leave = () => reject(signal!.reason)
+    const timer = ms === undefined ? undefined : setTimeout(() => reject(late!()), ms)
+    signal?.addEventListener('abort', leave, { once: true })
+    done.then(resolve, reject).finally(() => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', leave)
+    })
+  })
+}

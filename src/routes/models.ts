@@ -1,0 +1,28 @@
+import type { Engine, ModelInfo } from '../engine.js'
+import { V1Error } from '../errors.js'
+import { jsonAnswer, type Route } from './service.js'
+
+export const listModels: Route = ({ engine }) => jsonAnswer({ object: 'list', data: engine.models.map(wireModel) })
+
+export const retrieveModel: Route = ({ engine }, { rest }) => jsonAnswer(wireModel(findModel(engine, rest)))
+
+export function findModel(engine: Engine, id: string): ModelInfo {
+  const model = engine.models.find((each) => each.id === id)
+  if (!model) {
+    const message = `The model '${id.slice(0, 200)}' does not exist or you do not have access to it.`
+    throw new V1Error(404, message, { param: 'model', code: 'model_not_found' })
+  }
+  return model
+}
+
+function wireModel({ id, ownedBy, contextLength, metadata }: ModelInfo) {
+  return {
+    id,
+    object: 'model',
+    created: 0,
+    owned_by: ownedBy,
+    root: id,
+    ...(contextLength !== undefined && { context_length: contextLength }),
+    ...(metadata && { metadata }),
+  }
+}

@@ -1,0 +1,131 @@
+import type { ChatCall, Part } from '../engine.js'
+import { V1Error } from '../errors.js'
+import type { Release } from '../queue.js'
+import { type LinkedAbort, linkAbort } from '../stream/abort.js'
+import { Leavable } from '../stream/leavable.js'
+import type { UsageEvent } from '../usage/ledger.js'
+import { Answer } from '../wire/answer.js'
+import { requestError } from './failure.js'
+import type { Exchange, Service } from './service.js'
+
+/**
+ * One chat request from its arrival to its end: its signal, its place in the queue, its stream of parts, its line in
+ * the ledger. Whatever happens, it ends once, and everything it held is given back.
+ */
+export class Run {
+  readonly signal: AbortSignal
+  /** Set once the model is known: only requests for a model that exists are counted. */
+  model: string | undefined
+  answer: Answer | undefined
+  readonly #service: Service
+  readonly #exchange: Exchange
+  readonly #abort: LinkedAbort
+  #release: Release | undefined
+  #parts: Leavable<Part> | undefined
+  #ended = false
+  #left = false
+
+  constructor(service: Service, exchange: Exchange) {
+    this.#service = service
+    this.#exchange = exchange
+    this.#abort = linkAbort(exchange.request.signal, service.timeoutMs, () => timedOut(service.timeoutMs!))
+    this.signal = this.#abort.signal
+    // A client may leave while nobody pulls its stream; the engine must hear of it all the same.
+    this.signal.addEventListener('abort', () => void this.fail(this.signal.reason), { once: true })
+  }
+
+  async enter(): Promise<void> {
+    const release = await this.#service.admission.enter(this.#exchange.caller.id, this.signal)
+    // It may have been left while it was on its way out of the line.
+    if (this.#ended) release()
+    else this.#release = release
+    this.signal.throwIfAborted()
+  }
+
+  begin(call: ChatCall): void {
+    this.answer = new Answer(call.n)
+    this.#parts = new Leavable(this.#service.engine.generate(call), this.signal)
+  }
+
+  /** The next part, taken into the answer; undefined once the answer is whole. */
+  async next(): Promise<Part | undefined> {
+    const part = await this.#parts!.next()
+    if (part) this.answer!.take(part)
+    else if (!this.answer!.finished) throw new Error('The engine stopped before it had finished every choice.')
+    return part
+  }
+
+  /** To be called before the last word goes out: what was answered is counted. */
+  async succeed(): Promise<void> {
+    if (this.#ended) return
+    this.#ended = true
+    this.#abort.dispose()
+    await this.#parts!.leave()
+    await this.#record('ok')
+    this.#release?.()
+    const { fingerprint, usage } = this.answer!
+    if (fingerprint !== undefined) this.#service.fingerprints.set(this.model!, fingerprint)
+    this.#exchange.end(200, { model: this.model, usage })
+  }
+
+  /** Ends it for an error, a time limit or a client that left; gives back the error to answer with. */
+  async fail(error: unknown): Promise<V1Error> {
+    const answer = requestError(error, this.#left || this.#exchange.request.signal.aborted)
+    if (this.#ended) return answer
+    this.#ended = true
+    // Aborted first: the engine is then already stopping when it is asked to return.
+    this.#abort.abort(error)
+    this.#abort.dispose()
+    const left = this.#leave()
+    await this.#record(answer.status === 499 ? 'aborted' : 'error')
+    void left.then(() => this.#release?.())
+    this.#exchange.end(answer.status, { model: this.model, usage: this.answer?.usage, error })
+    return answer
+  }
+
+  /** The reader has left. */
+  leave(reason: unknown): void {
+    this.#left = true
+    void this.fail(reason)
+  }
+
+  async #leave(): Promise<void> {
+    if ((await this.#parts?.leave()) !== 'stuck') return
+    this.#service.log({
+      type: 'fault',
+      message: `The engine goes on with ${this.model} although request ${this.#exchange.requestId} was left. Its place in the queue is given to the next.`,
+    })
+  }
+
+  async #record(outcome: UsageEvent['outcome']): Promise<void> {
+    if (this.model === undefined) return
+    const { ledger, onUsage, log } = this.#service
+    const { requestId, caller, project } = this.#exchange
+    const usage = this.answer?.countedUsage()
+    const event: UsageEvent = {
+      time: Math.floor(Date.now() / 1000),
+      requestId,
+      caller: caller.id,
+      project,
+      model: this.model,
+      outcome,
+      promptTokens: usage?.promptTokens ?? 0,
+      cachedTokens: usage?.cachedTokens ?? 0,
+      completionTokens: usage?.completionTokens ?? 0,
+    }
+    try {
+      await ledger.record(event)
+    } catch (error) {
+      log({ type: 'fault', message: `The usage of request ${requestId} could not be kept.`, error })
+    }
+    try {
+      onUsage?.(event)
+    } catch (error) {
+      log({ type: 'fault', message: 'onUsage threw an error.', error })
+    }
+  }
+}
+
+function timedOut(timeoutMs: number): V1Error {
+  return new V1Error(504, `The request took longer than ${timeoutMs} ms.`, { code: 'timeout' })
+}

@@ -1,0 +1,60 @@
+import type { Caller } from '../auth.js'
+import type { Engine } from '../engine.js'
+import type { Log } from '../log.js'
+import type { Admission } from '../queue.js'
+import type { UsageEvent, UsageLedger } from '../usage/ledger.js'
+import type { Constraints } from './constrain.js'
+import type { Loader } from './loader.js'
+
+/** What all requests of one service share. */
+export interface Service {
+  readonly engine: Engine
+  readonly admission: Admission
+  readonly loader: Loader
+  readonly constraints: Constraints
+  readonly ledger: UsageLedger
+  readonly onUsage: ((event: UsageEvent) => void) | undefined
+  readonly log: Log
+  readonly bodyLimit: number
+  readonly timeoutMs: number | undefined
+  readonly describeSchema: boolean
+  /** Fingerprints by model, as their last answers named them. */
+  readonly fingerprints: Map<string, string>
+}
+
+/** One request on its way to its answer. */
+export interface Exchange {
+  readonly request: Request
+  readonly requestId: string
+  readonly path: string
+  readonly query: string
+  /** What the route's pattern left open, decoded: the id of a model. */
+  readonly rest: string
+  readonly caller: Caller
+  readonly project: string | null
+  /** Writes the request's line into the log, once. A stream calls it at its end. */
+  end(status: number, details?: { model?: string; usage?: RequestUsage; error?: unknown }): void
+}
+
+export interface RequestUsage {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly cachedTokens: number
+}
+
+/** An answer before the headers that all answers share. */
+export interface Answered {
+  readonly status: number
+  readonly body: string | ReadableStream<Uint8Array> | null
+  readonly headers: Readonly<Record<string, string>>
+  /** It goes on after the handler has returned, and ends the exchange itself. */
+  readonly streams?: boolean
+}
+
+export type Route = (service: Service, exchange: Exchange) => Answered | Promise<Answered>
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+export function jsonAnswer(body: unknown, headers?: Readonly<Record<string, string>>): Answered {
+  return { status: 200, body: JSON.stringify(body), headers: headers ? { ...JSON_TYPE, ...headers } : JSON_TYPE }
+}

@@ -1,0 +1,71 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { V1Error } from '../errors.js'
+import type { Grammar } from '../structured/index.js'
+
+/** Looks at a generated document before it is called finished. */
+export interface DocumentCheck {
+  /** Whether the document must satisfy the schema even when the engine ran out of tokens. */
+  readonly strict: boolean
+  verify(text: string): void
+}
+
+/**
+ * The second judge beside the grammar: ajv, which shares no code with it. Whoever generated the text, a document that
+ * does not satisfy its schema is not sent.
+ */
+export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean): DocumentCheck {
+  let validate: ValidateFunction | null | undefined
+  return {
+    strict,
+    verify(text) {
+      const value = parsed(text)
+      if (!strict) return
+      if (validate === undefined) validate = validatorOf(schema)
+      if (validate) {
+        if (validate(value) || (validate.errors!.every(isInexact) && grammar.accepts(text))) return
+        throw wrong(`at '${validate.errors![0]!.instancePath}' it ${validate.errors![0]!.message}`)
+      }
+      // The grammar knows one spelling of each value; an engine that does not go by it may have chosen another.
+      if (!grammar.accepts(text) && !grammar.accepts(JSON.stringify(value))) throw wrong('the grammar rejects it')
+    },
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw wrong((error as SyntaxError).message)
+  }
+}
+
+function wrong(why: string): V1Error {
+  return new V1Error(500, 'The model did not produce a document that satisfies the schema.', {
+    code: 'invalid_output',
+    cause: new Error(why),
+  })
+}
+
+/** Where ajv calculates in floating point or goes by rules of thumb, and the grammar is exact. */
+function isInexact({ keyword }: ErrorObject): boolean {
+  return keyword === 'multipleOf' || keyword === 'format'
+}
+
+/** Null where ajv cannot judge: `new Function` is forbidden, or the schema is one that only the grammar understands. */
+function validatorOf(schema: unknown): ValidateFunction | null {
+  try {
+    const ajv = new Ajv2020({ strict: false, logger: false, meta: false, validateSchema: false })
+    addFormats.default(ajv)
+    return ajv.compile(withoutDialect(schema))
+  } catch {
+    return null
+  }
+}
+
+/** `$schema` names the dialect; ajv would look for its meta-schema. */
+function withoutDialect(schema: unknown): Record<string, unknown> | boolean {
+  if (typeof schema === 'boolean') return schema
+  const { $schema, ...rest } = schema as Record<string, unknown>
+  return rest
+}

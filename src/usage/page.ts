@@ -1,0 +1,93 @@
+import type { UsageRow } from './ledger.js'
+import { addRow, type Row } from './table.js'
+
+export type BucketWidth = 60 | 3600 | 86_400
+
+export interface UsageQuery {
+  /** The start of the first bucket. */
+  readonly from: number
+  /** Exclusive. */
+  readonly to: number
+  readonly now: number
+  readonly width: BucketWidth
+  readonly limit: number
+  /** The start of the page's first bucket. */
+  readonly page: number | undefined
+  readonly groupBy: ReadonlySet<string>
+  readonly projects: ReadonlySet<string> | undefined
+  readonly models: ReadonlySet<string> | undefined
+  readonly callers: ReadonlySet<string> | undefined
+  /** A filter that no row can pass. */
+  readonly nothing: boolean
+}
+
+/** Rows in OpenAI's form: a page of buckets, each with one result per group. */
+export function usagePage(rows: readonly UsageRow[], query: UsageQuery) {
+  const { width, limit, to } = query
+  const bucketOf = (time: number) => time - (time % width)
+  // Years before the first request would be pages of nothing; after it, empty buckets show that nothing happened.
+  const first = rows.reduce((least, { start }) => Math.min(least, start), query.now)
+  const from = Math.max(query.from, bucketOf(first), query.page ?? 0)
+  const count = Math.max(0, Math.ceil((to - from) / width))
+  const shown = Math.min(count, limit)
+  const end = from + shown * width
+  const buckets = new Map<number, UsageRow[]>()
+  for (const row of rows) {
+    if (row.start < from || row.start >= end || !passes(row, query)) continue
+    const start = bucketOf(row.start)
+    const bucket = buckets.get(start)
+    if (bucket) bucket.push(row)
+    else buckets.set(start, [row])
+  }
+  return {
+    object: 'page',
+    data: Array.from({ length: shown }, (_, i) => {
+      const start = from + i * width
+      const results = grouped(buckets.get(start) ?? [], query.groupBy)
+      return { object: 'bucket', start_time: start, end_time: Math.min(start + width, to), results }
+    }),
+    has_more: shown < count,
+    next_page: shown < count ? `page_${end}` : null,
+  }
+}
+
+function passes(row: UsageRow, { nothing, projects, models, callers }: UsageQuery): boolean {
+  if (nothing || (models && !models.has(row.model)) || (callers && !callers.has(row.caller))) return false
+  return !projects || (row.project !== null && projects.has(row.project))
+}
+
+function grouped(rows: readonly UsageRow[], groupBy: ReadonlySet<string>) {
+  const groups = new Map<string, Row>()
+  for (const row of rows) {
+    const key = JSON.stringify([
+      groupBy.has('project_id') && row.project,
+      groupBy.has('model') && row.model,
+      groupBy.has('api_key_id') && row.caller,
+    ])
+    const group = groups.get(key)
+    if (group) addRow(group, row)
+    else groups.set(key, { ...row })
+  }
+  return [...groups.values()].map((group) => result(group, groupBy))
+}
+
+/** The official fields, and beside them what they have no name for. */
+function result(row: Row, groupBy: ReadonlySet<string>) {
+  return {
+    object: 'organization.usage.completions.result',
+    input_tokens: row.promptTokens,
+    output_tokens: row.completionTokens,
+    input_cached_tokens: row.cachedTokens,
+    input_audio_tokens: 0,
+    output_audio_tokens: 0,
+    num_model_requests: row.requests,
+    num_failed_requests: row.errors,
+    num_aborted_requests: row.aborts,
+    project_id: groupBy.has('project_id') ? row.project : null,
+    user_id: null,
+    api_key_id: groupBy.has('api_key_id') ? row.caller : null,
+    model: groupBy.has('model') ? row.model : null,
+    batch: groupBy.has('batch') ? false : null,
+    service_tier: groupBy.has('service_tier') ? 'default' : null,
+  }
+}

@@ -1,0 +1,74 @@
+import type { UsageEvent, UsageRow } from './ledger.js'
+
+export type Row = { -readonly [Field in keyof UsageRow]: UsageRow[Field] }
+
+const MINUTE = 60
+const HOUR = 3600
+const DAY = 86_400
+
+export const minuteOf = (time: number): number => time - (time % MINUTE)
+
+export function rowOf(event: UsageEvent): Row {
+  return {
+    start: minuteOf(event.time),
+    caller: event.caller,
+    project: event.project,
+    model: event.model,
+    requests: 1,
+    errors: event.outcome === 'error' ? 1 : 0,
+    aborts: event.outcome === 'aborted' ? 1 : 0,
+    promptTokens: event.promptTokens,
+    cachedTokens: event.cachedTokens,
+    completionTokens: event.completionTokens,
+  }
+}
+
+export function addRow(into: Row, row: UsageRow): void {
+  into.requests += row.requests
+  into.errors += row.errors
+  into.aborts += row.aborts
+  into.promptTokens += row.promptTokens
+  into.cachedTokens += row.cachedTokens
+  into.completionTokens += row.completionTokens
+}
+
+const keyOf = (row: UsageRow): string => JSON.stringify([row.start, row.caller, row.project, row.model])
+
+/** Sums by minute, caller, project and model: what every ledger keeps, wherever it keeps it. */
+export class UsageTable {
+  #rows = new Map<string, Row>()
+  readonly #maxRows: number
+
+  /** Beyond `maxRows` the older half is summed up by hours, then by days, so that years of use still fit. */
+  constructor(maxRows = 50_000) {
+    this.#maxRows = maxRows
+  }
+
+  get size(): number {
+    return this.#rows.size
+  }
+
+  add(row: UsageRow): void {
+    this.#put(row)
+    for (const width of [HOUR, DAY]) if (this.#rows.size > this.#maxRows) this.#rollUp(width)
+  }
+
+  rows(from = 0, to = Number.POSITIVE_INFINITY): UsageRow[] {
+    return [...this.#rows.values()].filter(({ start }) => start >= from && start < to)
+  }
+
+  #put(row: UsageRow): void {
+    const key = keyOf(row)
+    const known = this.#rows.get(key)
+    if (known) addRow(known, row)
+    else this.#rows.set(key, { ...row })
+  }
+
+  #rollUp(width: number): void {
+    const rows = [...this.#rows.values()].sort((a, b) => a.start - b.start)
+    this.#rows = new Map()
+    rows.forEach((row, i) => {
+      this.#put(i < rows.length / 2 ? { ...row, start: row.start - (row.start % width) } : row)
+    })
+  }
+}

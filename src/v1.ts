@@ -1,0 +1,158 @@
+import { authenticator, type Keys } from './auth.js'
+import type { Engine, LoadProgress } from './engine.js'
+import { V1Error } from './errors.js'
+import { type Log, logFaults } from './log.js'
+import type { ConnectionInfo } from './origin.js'
+import { PROJECT_HEADERS } from './project.js'
+import { Admission } from './queue.js'
+import { respond } from './respond.js'
+import { Constraints } from './routes/constrain.js'
+import { Loader } from './routes/loader.js'
+import type { Service } from './routes/service.js'
+import type { UsageEvent, UsageLedger } from './usage/ledger.js'
+import { memoryUsage } from './usage/memory.js'
+
+export interface V1Options {
+  /** What runs the models. */
+  engine: Engine
+  /** Who may ask: a list of keys, a function that knows them, or `'none'` to let everyone in. */
+  keys: Keys
+  /**
+   * The path under which everything lies; clients are given it as the end of their `baseURL`.
+   * @default '/v1'
+   */
+  basePath?: string
+  /**
+   * How many requests the engine is given at once.
+   * @default 8
+   */
+  maxInFlight?: number
+  /**
+   * How many more may wait. Callers take turns; one request more is answered with 429.
+   * @default 100
+   */
+  maxQueue?: number
+  /**
+   * The longest that a request may take, from its first byte to the last of its answer, in milliseconds.
+   * @default no limit
+   */
+  timeoutMs?: number
+  /**
+   * How long a request waits for its model to be loaded before it is told to come back later, in milliseconds.
+   * @default 60000
+   */
+  loadWaitMs?: number
+  /**
+   * The largest body, in bytes.
+   * @default 1048576
+   */
+  bodyLimit?: number
+  /**
+   * Origins whose pages may ask from a browser: `['https://app.example']`, or `['*']` for all.
+   * @default none
+   */
+  cors?: readonly string[]
+  /**
+   * Host names that requests may be addressed to, against DNS rebinding; `'any'` lets all through.
+   * @default any, but for connections that arrive on a loopback address only `localhost` and loopback addresses
+   */
+  hosts?: readonly string[] | 'any'
+  /**
+   * The headers that name the project a request is counted for, as `<team>/<project>`.
+   * @default ['openai-project', 'compat-project']
+   */
+  projectHeaders?: readonly string[]
+  /**
+   * Where usage is kept: `memoryUsage()`, `fileUsage(path)`, `indexedDbUsage()`, or your own.
+   * @default memoryUsage()
+   */
+  usage?: UsageLedger
+  /** Hears of every request that was counted, as it ends. */
+  onUsage?: (event: UsageEvent) => void
+  /**
+   * Hears of every request as it ends, and of faults.
+   * @default faults go to console.error
+   */
+  log?: Log
+  /**
+   * Whether engines may put a requested schema into the prompt, in words that suit the model. It makes answers better
+   * and prompts longer.
+   * @default true
+   */
+  describeSchema?: boolean
+}
+
+export interface V1 {
+  /** Answers a request; never rejects. It may be passed on by itself: `Deno.serve(v1.fetch)`. */
+  fetch(request: Request, info?: ConnectionInfo | object): Promise<Response>
+  /** Whether the request's path lies under the base path. */
+  match(request: { readonly url: string }): boolean
+  /** Loads a model ahead of its first request. */
+  load(model: string, onProgress?: (progress: LoadProgress) => void, signal?: AbortSignal): Promise<void>
+  /** Frees a model; its next request loads it again. */
+  unload(model: string): Promise<void>
+  /** Refuses new requests, lets running ones end, then closes the ledger and the engine. */
+  close(): Promise<void>
+}
+
+export function createV1(options: V1Options): V1 {
+  const { engine, usage = memoryUsage() } = options
+  const base = basePathOf(options.basePath ?? '/v1')
+  const loader = new Loader(engine, positive('loadWaitMs', options.loadWaitMs ?? 60_000))
+  const admission = new Admission({
+    maxInFlight: positive('maxInFlight', options.maxInFlight ?? 8),
+    maxQueue: positive('maxQueue', options.maxQueue ?? 100, 0),
+  })
+  const service: Service = {
+    engine,
+    admission,
+    loader,
+    ledger: usage,
+    constraints: new Constraints(),
+    onUsage: options.onUsage,
+    log: options.log ?? logFaults,
+    bodyLimit: positive('bodyLimit', options.bodyLimit ?? 2 ** 20),
+    timeoutMs: options.timeoutMs === undefined ? undefined : positive('timeoutMs', options.timeoutMs),
+    describeSchema: options.describeSchema ?? true,
+    fingerprints: new Map(),
+  }
+  const door = {
+    base,
+    authenticate: authenticator(options.keys),
+    projectHeaders: (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
+    origins: { cors: options.cors ?? [], hosts: options.hosts },
+  }
+  let closing: Promise<void> | undefined
+  const close = async () => {
+    loader.close()
+    await admission.close()
+    await usage.close?.()
+    await engine.close?.()
+  }
+  return {
+    fetch: (request, info) => respond(service, door, request, info),
+    match: ({ url }) => isUnder(base, new URL(url).pathname),
+    load: (model, onProgress, signal) => loader.load(model, onProgress, signal),
+    unload: (model) => loader.unload(model),
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+function isUnder(base: string, pathname: string): boolean {
+  return pathname === base || pathname.startsWith(`${base}/`)
+}
+
+/** As a URL writes it, without a slash at its end. */
+function basePathOf(path: string): string {
+  const { pathname } = new URL(path.startsWith('/') ? path : `/${path}`, 'http://localhost')
+  return pathname.replace(/\/+$/, '')
+}
+
+function positive(name: string, value: number, least = 1): number {
+  // A number that is none would switch the limit off without a word.
+  if (!(value >= least)) throw new V1Error(500, `createV1: '${name}' must be a number of at least ${least}.`)
+  return value
+}

@@ -1,0 +1,86 @@
+import type { Part, Usage } from '../engine.js'
+import { toolCallId } from './ids.js'
+import { NO_USAGE } from './usage.js'
+
+/** What all chunks of one answer, and the completion, say alike. */
+export interface AnswerHead {
+  readonly id: string
+  /** Seconds since 1970. */
+  readonly created: number
+  readonly model: string
+  /** Of the model's earlier answers; an answer's own may come only with its last part. */
+  fingerprint: string | undefined
+}
+
+export interface ToolCallSoFar {
+  readonly id: string
+  name: string
+  arguments: string
+}
+
+/** One of the `n` answers as far as it has come. */
+export class Choice {
+  readonly index: number
+  text = ''
+  readonly toolCalls: (ToolCallSoFar | undefined)[] = []
+  finish: 'stop' | 'length' | 'tool_calls' | undefined
+
+  constructor(index: number) {
+    this.index = index
+  }
+
+  /** The tool call at this place; new ones are given the id that clients need to answer them. */
+  toolCall(index: number, id: string | undefined, name: string | undefined): { call: ToolCallSoFar; isNew: boolean } {
+    const known = this.toolCalls[index]
+    if (known) {
+      if (name !== undefined && known.name === '') known.name = name
+      return { call: known, isNew: false }
+    }
+    const call = { id: id ?? toolCallId(), name: name ?? '', arguments: '' }
+    this.toolCalls[index] = call
+    return { call, isNew: true }
+  }
+}
+
+/** Keeps count of an answer while its parts go by, whichever form they are sent in. */
+export class Answer {
+  readonly choices: readonly Choice[]
+  usage: Usage = NO_USAGE
+  fingerprint: string | undefined
+  #open: number
+  #deltas = 0
+
+  constructor(n: number) {
+    this.choices = Array.from({ length: n }, (_, index) => new Choice(index))
+    this.#open = n
+  }
+
+  get finished(): boolean {
+    return this.#open === 0
+  }
+
+  /** For the ledger: an answer that was cut off has not been told its usage, but each of its pieces was a token or more. */
+  countedUsage(): Usage {
+    return this.usage === NO_USAGE ? { ...NO_USAGE, completionTokens: this.#deltas } : this.usage
+  }
+
+  /** Takes a part in; what breaks the contract is the engine's fault, and is thrown. */
+  take(part: Part): void {
+    if (part.type === 'usage') {
+      this.usage = part.usage
+      this.fingerprint = part.fingerprint ?? this.fingerprint
+      return
+    }
+    const choice = this.choices[part.choice]
+    if (!choice || choice.finish)
+      throw new Error(`The engine sent a ${part.type} for choice ${part.choice}, out of turn.`)
+    if (part.type !== 'finish') this.#deltas++
+    if (part.type === 'text-delta') choice.text += part.text
+    else if (part.type === 'tool-call-delta') {
+      choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments
+    } else {
+      choice.finish = part.reason
+      this.#open--
+    }
+  }
+}

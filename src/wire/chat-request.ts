@@ -1,0 +1,129 @@
+import type { ChatMessage, OutputFormat, Sampling } from '../engine.js'
+import {
+  aBoolean,
+  anInteger,
+  anObject,
+  aString,
+  type JsonObject,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+} from './fields.js'
+import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
+import { readMessages } from './messages.js'
+import { readOutputFormat } from './output-format.js'
+import { readSampling, readStop, SAMPLING_FIELDS } from './sampling.js'
+import { readTools, type ToolRequest } from './tools.js'
+
+/** A chat request that has been read and found in order; only whether the model exists is not known yet. */
+export interface ChatRequest extends ToolRequest {
+  readonly model: string
+  readonly messages: readonly ChatMessage[]
+  readonly stream: boolean
+  readonly includeUsage: boolean
+  readonly n: number
+  readonly maxTokens?: number
+  readonly stop: readonly string[]
+  readonly sampling: Sampling
+  readonly topLogprobs?: number
+  readonly output: OutputFormat
+  readonly templateOptions?: Readonly<Record<string, unknown>>
+  /** Fields that were given and that nothing here reads. */
+  readonly ignored: readonly string[]
+}
+
+const KNOWN: ReadonlySet<string> = new Set([
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'logprobs',
+  'top_logprobs',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'chat_template_kwargs',
+  ...SAMPLING_FIELDS,
+  ...HINTS,
+  ...REFUSED,
+])
+const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation'])
+
+const aTokenLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
+const aChoiceCount = anInteger(1, 128)
+const aTopCount = anInteger(0, 20)
+const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+
+export function readChatRequest(json: unknown): ChatRequest {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
+  }
+  const body = json as JsonObject
+  const ignored: string[] = []
+  refuseUnsupported(body)
+  acceptHints(body)
+  noteUnknown(body, KNOWN, '', ignored)
+  const model = required(body, 'model', '', aString)
+  return {
+    model,
+    messages: readMessages(body, ignored),
+    ...readStream(body, ignored),
+    n: optional(body, 'n', '', aChoiceCount) ?? 1,
+    maxTokens: readMaxTokens(body),
+    stop: readStop(body),
+    sampling: readSampling(body),
+    topLogprobs: readLogprobs(body),
+    output: readOutputFormat(body, ignored),
+    ...readTools(body, ignored),
+    templateOptions: readTemplateOptions(body),
+    ignored,
+  }
+}
+
+function readStream(body: JsonObject, ignored: string[]): { stream: boolean; includeUsage: boolean } {
+  const stream = optional(body, 'stream', '', aBoolean) ?? false
+  const options = optional(body, 'stream_options', '', anObject)
+  if (!options) return { stream, includeUsage: false }
+  if (!stream) {
+    const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
+    throw refuse('stream_options', message, 'invalid_value')
+  }
+  noteUnknown(options, KNOWN_STREAM_OPTIONS, 'stream_options', ignored)
+  return { stream, includeUsage: optional(options, 'include_usage', 'stream_options', aBoolean) ?? false }
+}
+
+function readMaxTokens(body: JsonObject): number | undefined {
+  const old = optional(body, 'max_tokens', '', aTokenLimit)
+  const current = optional(body, 'max_completion_tokens', '', aTokenLimit)
+  if (old !== undefined && current !== undefined) {
+    const message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
+    throw refuse('max_tokens', message, 'invalid_parameter_combination')
+  }
+  return current ?? old
+}
+
+function readLogprobs(body: JsonObject): number | undefined {
+  const wanted = optional(body, 'logprobs', '', aBoolean) ?? false
+  const top = optional(body, 'top_logprobs', '', aTopCount)
+  if (wanted) return top ?? 0
+  if (top !== undefined) {
+    const message = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
+    throw refuse('top_logprobs', message, 'invalid_value')
+  }
+  return undefined
+}
+
+/** What chat templates of reasoning models ask for: Qwen's `enable_thinking`, the effort of others. */
+function readTemplateOptions(body: JsonObject): Readonly<Record<string, unknown>> | undefined {
+  const given = optional(body, 'chat_template_kwargs', '', anObject)
+  const effort = optional(body, 'reasoning_effort', '', anEffort)
+  if (effort === undefined) return given
+  return { reasoning_effort: effort, enable_thinking: effort !== 'none' && effort !== 'minimal', ...given }
+}

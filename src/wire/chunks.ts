@@ -1,0 +1,68 @@
+import type { Part } from '../engine.js'
+import type { Answer, AnswerHead } from './answer.js'
+import { wireLogprob } from './logprobs.js'
+import { wireUsage } from './usage.js'
+
+/**
+ * Writes the chunks of one answer as JSON texts. Put together by hand: all but a few characters of a chunk are the
+ * same from token to token, and a fast model sends hundreds a second.
+ */
+export class ChunkWriter {
+  readonly #answer: Answer
+  readonly #includeUsage: boolean
+  readonly #head: string
+  readonly #tail: string
+  readonly #started: boolean[] = []
+  readonly #calls: boolean[][] = []
+
+  constructor(head: AnswerHead, answer: Answer, includeUsage: boolean) {
+    this.#answer = answer
+    this.#includeUsage = includeUsage
+    const fingerprint =
+      head.fingerprint === undefined ? '' : `"system_fingerprint":${JSON.stringify(head.fingerprint)},`
+    this.#head =
+      `{"id":${JSON.stringify(head.id)},"object":"chat.completion.chunk","created":${head.created},` +
+      `"model":${JSON.stringify(head.model)},${fingerprint}"choices":[`
+    this.#tail = includeUsage ? '],"usage":null}' : ']}'
+  }
+
+  /** The chunks for a part that the answer has already taken in. */
+  write(part: Part, into: string[]): void {
+    if (part.type === 'usage') return
+    if (!this.#started[part.choice]) {
+      this.#started[part.choice] = true
+      into.push(this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null'))
+    }
+    if (part.type === 'finish') into.push(this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`))
+    else if (part.type === 'tool-call-delta') into.push(this.#toolCall(part))
+    else if (part.text !== '' || part.logprobs?.length) into.push(this.#text(part))
+  }
+
+  /** The chunk that comes last and alone, when it is asked for. */
+  end(into: string[]): void {
+    if (!this.#includeUsage) return
+    into.push(`${this.#head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage))}}`)
+  }
+
+  #chunk(choice: number, delta: string, logprobs: string, finish: string): string {
+    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}}${this.#tail}`
+  }
+
+  #text({ choice, text, logprobs }: Part & { type: 'text-delta' }): string {
+    const wire = logprobs ? JSON.stringify({ content: logprobs.map(wireLogprob), refusal: null }) : 'null'
+    return this.#chunk(choice, `{"content":${JSON.stringify(text)}}`, wire, 'null')
+  }
+
+  /** The first piece of a call carries its id, type and name; those after it, arguments alone. */
+  #toolCall(part: Part & { type: 'tool-call-delta' }): string {
+    this.#calls[part.choice] ??= []
+    const seen = this.#calls[part.choice]!
+    const known = seen[part.index]
+    seen[part.index] = true
+    const call = this.#answer.choices[part.choice]!.toolCalls[part.index]!
+    const delta = known
+      ? { index: part.index, function: { arguments: part.arguments } }
+      : { index: part.index, id: call.id, type: 'function', function: { name: call.name, arguments: part.arguments } }
+    return this.#chunk(part.choice, `{"tool_calls":[${JSON.stringify(delta)}]}`, 'null', 'null')
+  }
+}

@@ -1,0 +1,84 @@
+import type { Part } from '../engine.js'
+import type { Answer, AnswerHead, Choice } from './answer.js'
+import { type WireLogprob, wireLogprob } from './logprobs.js'
+import { type WireUsage, wireUsage } from './usage.js'
+
+export interface Completion {
+  readonly id: string
+  readonly object: 'chat.completion'
+  readonly created: number
+  readonly model: string
+  readonly system_fingerprint?: string
+  readonly choices: readonly CompletionChoice[]
+  readonly usage: WireUsage
+}
+
+export interface CompletionChoice {
+  readonly index: number
+  readonly message: {
+    readonly role: 'assistant'
+    readonly content: string | null
+    readonly refusal: null
+    readonly annotations: readonly []
+    readonly tool_calls?: readonly {
+      readonly id: string
+      readonly type: 'function'
+      readonly function: { readonly name: string; readonly arguments: string }
+    }[]
+  }
+  readonly logprobs: { readonly content: readonly WireLogprob[]; readonly refusal: null } | null
+  readonly finish_reason: 'stop' | 'length' | 'tool_calls'
+}
+
+/** The log probabilities of a whole answer, which only a completion has to hold back until the end. */
+export class Logprobs {
+  readonly #choices: WireLogprob[][]
+
+  constructor(n: number) {
+    this.#choices = Array.from({ length: n }, () => [])
+  }
+
+  take(part: Part): void {
+    if (part.type !== 'text-delta') return
+    for (const logprob of part.logprobs ?? []) this.#choices[part.choice]!.push(wireLogprob(logprob))
+  }
+
+  of(choice: number): readonly WireLogprob[] {
+    return this.#choices[choice]!
+  }
+}
+
+export function completionOf(head: AnswerHead, answer: Answer, logprobs: Logprobs | undefined): Completion {
+  const fingerprint = answer.fingerprint ?? head.fingerprint
+  return {
+    id: head.id,
+    object: 'chat.completion',
+    created: head.created,
+    model: head.model,
+    choices: answer.choices.map((choice) => completionChoice(choice, logprobs)),
+    usage: wireUsage(answer.usage),
+    ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
+  }
+}
+
+function completionChoice(choice: Choice, logprobs: Logprobs | undefined): CompletionChoice {
+  const calls = choice.toolCalls.filter((call) => call !== undefined)
+  return {
+    index: choice.index,
+    message: {
+      role: 'assistant',
+      content: choice.text === '' && calls.length > 0 ? null : choice.text,
+      refusal: null,
+      annotations: [],
+      ...(calls.length > 0 && {
+        tool_calls: calls.map(({ id, name, arguments: text }) => ({
+          id,
+          type: 'function' as const,
+          function: { name, arguments: text },
+        })),
+      }),
+    },
+    logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,
+    finish_reason: choice.finish ?? 'stop',
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  aBoolean,
+  anArray,
+  anObject,
+  aString,
+  at,
+  type JsonObject,
+  oneOf,
+  optional,
+  refuse,
+  unsupported,
+} from './fields.js'
+
+/** Fields that may be there and change nothing in the answer. */
+export const HINTS = [
+  'user',
+  'safety_identifier',
+  'metadata',
+  'store',
+  'service_tier',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'prompt_cache_options',
+  'prediction',
+  'modalities',
+  'verbosity',
+] as const
+
+/** Fields that would change the answer and cannot be honoured. */
+const WHY: Readonly<Record<string, string>> = {
+  functions: "It is deprecated: use 'tools' instead.",
+  function_call: "It is deprecated: use 'tool_choice' instead.",
+  audio: 'Audio is not supported: ask for text.',
+  web_search_options: 'There is no web search: no text leaves the device.',
+  moderation: 'There is no moderation here.',
+}
+
+export const REFUSED = Object.keys(WHY)
+
+export function refuseUnsupported(body: JsonObject): void {
+  for (const name of REFUSED) if (body[name] != null) throw unsupported(name, WHY[name]!)
+}
+
+const aTier = oneOf(['auto', 'default', 'flex', 'scale', 'priority', 'fast'])
+const aVerbosity = oneOf(['low', 'medium', 'high'])
+const someModalities = anArray(1, 2)
+const aModality = oneOf(['text', 'audio'])
+
+/** Harmless, but of the wrong type they are still a client's mistake. */
+export function acceptHints(body: JsonObject): void {
+  optional(body, 'user', '', aString)
+  optional(body, 'safety_identifier', '', aString)
+  optional(body, 'prompt_cache_key', '', aString)
+  optional(body, 'prompt_cache_retention', '', aString)
+  optional(body, 'prompt_cache_options', '', anObject)
+  optional(body, 'prediction', '', anObject)
+  optional(body, 'service_tier', '', aTier)
+  optional(body, 'metadata', '', readMetadata)
+  if (optional(body, 'store', '', aBoolean)) throw unsupported('store', 'Nothing is stored: leave it out.')
+  const verbosity = optional(body, 'verbosity', '', aVerbosity)
+  if (verbosity !== undefined && verbosity !== 'medium') {
+    throw unsupported('verbosity', "Say it in the messages instead, or use 'medium'.")
+  }
+  optional(body, 'modalities', '', readModalities)
+}
+
+function readMetadata(value: unknown, param: string): void {
+  const pairs = Object.entries(anObject(value, param))
+  if (pairs.length > 16) {
+    throw refuse(param, `Invalid '${param}': too many properties. Expected at most 16.`, 'object_above_max_properties')
+  }
+  for (const [name, text] of pairs) aString(text, at(param, name))
+}
+
+function readModalities(value: unknown, param: string): void {
+  someModalities(value, param).forEach((item, i) => {
+    if (aModality(item, at(param, i)) === 'audio') throw unsupported(param, 'Only text can be generated.')
+  })
+}

@@ -1,0 +1,6 @@
+/** Random ids in OpenAI's forms. */
+const random = (): string => crypto.randomUUID().replaceAll('-', '')
+
+export const completionId = (): string => `chatcmpl-${random()}`
+export const requestId = (): string => `req_${random()}`
+export const toolCallId = (): string => `call_${random().slice(0, 24)}`

@@ -1,0 +1,142 @@
+import type { ChatMessage } from '../engine.js'
+import {
+  aName,
+  anArray,
+  anObject,
+  aString,
+  at,
+  isObject,
+  type JsonObject,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  unsupported,
+  wrongType,
+  wrongValue,
+} from './fields.js'
+
+const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
+const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'refusal', 'audio', 'function_call'])
+const KNOWN_PART = new Set(['type', 'text', 'refusal', 'prompt_cache_breakpoint'])
+const MEDIA: Readonly<Record<string, string>> = { image_url: 'Images', input_audio: 'Audio', file: 'Files' }
+
+const aRole = oneOf(ROLES)
+const someMessages = anArray(1, Number.POSITIVE_INFINITY)
+const someParts = anArray(1, Number.POSITIVE_INFINITY)
+const someCalls = anArray(1, 128)
+const aSpeaker = aName(/^[^\s<|\\/>]+$/, 64)
+
+type ToolCalls = readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
+
+/** The conversation of a request, in the engine's form. */
+export function readMessages(body: JsonObject, ignored: string[]): ChatMessage[] {
+  const messages = required(body, 'messages', '', someMessages)
+  const read = messages.map((message, i) => readMessage(anObject(message, `messages[${i}]`), `messages[${i}]`, ignored))
+  checkToolTurns(read)
+  return read
+}
+
+function readMessage(message: JsonObject, path: string, ignored: string[]): ChatMessage {
+  noteUnknown(message, KNOWN, path, ignored)
+  const role = required(message, 'role', path, aRole)
+  const name = optional(message, 'name', path, aSpeaker)
+  if (role === 'assistant') return readAssistant(message, name, path, ignored)
+  const content = required(message, 'content', path, (value, param) => readContent(value, param, ['text'], ignored))
+  if (role === 'tool') return { role, content, toolCallId: required(message, 'tool_call_id', path, aString) }
+  // To a model of today the developer is the system: their templates know no other name for it.
+  return { role: role === 'developer' ? 'system' : role, content, ...(name !== undefined && { name }) }
+}
+
+function readAssistant(message: JsonObject, name: string | undefined, path: string, ignored: string[]): ChatMessage {
+  for (const field of ['audio', 'function_call']) {
+    if (message[field] != null) throw unsupported(at(path, field), 'Use text and tool calls instead.')
+  }
+  const toolCalls = optional(message, 'tool_calls', path, readToolCalls)
+  const said = optional(message, 'content', path, (value, param) =>
+    readContent(value, param, ['text', 'refusal'], ignored),
+  )
+  const content = said ?? optional(message, 'refusal', path, aString)
+  if (content === undefined && !toolCalls) {
+    const expected = 'expected a string or an array of parts, unless there are tool calls.'
+    throw refuse(at(path, 'content'), `Invalid '${at(path, 'content')}': ${expected}`, 'missing_required_parameter')
+  }
+  return {
+    role: 'assistant',
+    content: content ?? '',
+    ...(name !== undefined && { name }),
+    ...(toolCalls && { toolCalls }),
+  }
+}
+
+function readContent(value: unknown, param: string, types: readonly string[], ignored: string[]): string {
+  if (typeof value === 'string') return aString(value, param)
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
+  const parts = someParts(value, param)
+  // Parts are separate things said; without a break their words would run together.
+  return parts.map((part, i) => readPart(part, at(param, i), types, ignored)).join('\n')
+}
+
+function readPart(value: unknown, path: string, types: readonly string[], ignored: string[]): string {
+  if (!isObject(value)) throw wrongType(path, 'an object', value)
+  noteUnknownPart(value, path, ignored)
+  const type = required(value, 'type', path, aString)
+  const media = MEDIA[type]
+  if (media) {
+    const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
+    throw refuse(at(path, 'type'), message, 'unsupported_value')
+  }
+  if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
+  return required(value, type, path, aString)
+}
+
+function noteUnknownPart(part: JsonObject, path: string, ignored: string[]): void {
+  if (!(typeof part.type === 'string' && part.type in MEDIA)) noteUnknown(part, KNOWN_PART, path, ignored)
+}
+
+function readToolCalls(value: unknown, param: string): ToolCalls {
+  return someCalls(value, param).map((item, i) => {
+    const path = at(param, i)
+    const call = anObject(item, path)
+    const type = required(call, 'type', path, aString)
+    if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
+    const called = required(call, 'function', path, anObject)
+    return {
+      id: required(call, 'id', path, aString),
+      name: required(called, 'name', at(path, 'function'), aString),
+      arguments: required(called, 'arguments', at(path, 'function'), aString),
+    }
+  })
+}
+
+/** Every tool message answers a call of the assistant's message before it, and every call is answered. */
+function checkToolTurns(messages: readonly ChatMessage[]): void {
+  let open = new Set<string>()
+  let asked = -1
+  let known = new Set<string>()
+  messages.forEach((message, i) => {
+    if (message.role === 'tool') {
+      if (!known.has(message.toolCallId)) {
+        const rule = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'."
+        const param = known.size > 0 ? `messages[${i}].tool_call_id` : `messages[${i}].role`
+        throw refuse(param, `Invalid parameter: '${param}'. ${rule}`, 'invalid_value')
+      }
+      open.delete(message.toolCallId)
+      return
+    }
+    refuseOpen(open, asked)
+    const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
+    known = new Set(calls.map(({ id }) => id))
+    open = new Set(known)
+    asked = i
+  })
+  refuseOpen(open, asked)
+}
+
+function refuseOpen(open: ReadonlySet<string>, asked: number): void {
+  if (open.size === 0) return
+  const param = `messages[${asked}].tool_calls`
+  const rule = "An assistant message with 'tool_calls' must be followed by tool messages responding to each of them."
+  throw refuse(param, `${rule} Without response: ${[...open].join(', ').slice(0, 200)}.`, 'invalid_value')
+}

@@ -1,0 +1,52 @@
+import type { OutputFormat } from '../engine.js'
+import {
+  aBoolean,
+  anObject,
+  aString,
+  at,
+  isObject,
+  type JsonObject,
+  noteUnknown,
+  optional,
+  required,
+  wrongType,
+  wrongValue,
+} from './fields.js'
+import { aToolName } from './tools.js'
+
+const TYPES = ['text', 'json_object', 'json_schema']
+const KNOWN = new Set(['type', 'json_schema', 'schema'])
+const KNOWN_SCHEMA = new Set(['name', 'description', 'strict', 'schema'])
+const PATH = 'response_format'
+
+export function readOutputFormat(body: JsonObject, ignored: string[]): OutputFormat {
+  const format = optional(body, PATH, '', anObject)
+  if (!format) return { type: 'text' }
+  noteUnknown(format, KNOWN, PATH, ignored)
+  const type = required(format, 'type', PATH, aString)
+  if (type === 'text') return { type }
+  if (type === 'json_schema') return readJsonSchema(format, ignored)
+  if (type !== 'json_object') throw wrongValue(`${PATH}.type`, type, TYPES)
+  // What servers took before `json_schema` existed, and some clients still send.
+  const schema = optional(format, 'schema', PATH, aSchema)
+  return schema === undefined ? { type } : { type: 'json_schema', name: 'response', strict: false, schema }
+}
+
+function readJsonSchema(format: JsonObject, ignored: string[]): OutputFormat {
+  const path = at(PATH, 'json_schema')
+  const spec = required(format, 'json_schema', PATH, anObject)
+  noteUnknown(spec, KNOWN_SCHEMA, path, ignored)
+  const description = optional(spec, 'description', path, aString)
+  return {
+    type: 'json_schema',
+    name: required(spec, 'name', path, aToolName),
+    ...(description !== undefined && { description }),
+    strict: optional(spec, 'strict', path, aBoolean) ?? false,
+    schema: required(spec, 'schema', path, aSchema),
+  }
+}
+
+function aSchema(value: unknown, param: string): JsonObject | boolean {
+  if (typeof value === 'boolean' || isObject(value)) return value
+  throw wrongType(param, 'an object', value)
+}

@@ -1,0 +1,117 @@
+import type { ToolChoice, ToolSpec } from '../engine.js'
+import {
+  aBoolean,
+  aName,
+  anArray,
+  anObject,
+  aString,
+  at,
+  isObject,
+  type JsonObject,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+  wrongValue,
+} from './fields.js'
+
+const KNOWN_TOOL = new Set(['type', 'function'])
+const KNOWN_FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
+const MODES = ['none', 'auto', 'required'] as const
+
+const someTools = anArray(1, 128)
+export const aToolName = aName(/^[a-zA-Z0-9_-]+$/, 64)
+const anAllowedMode = oneOf(['auto', 'required'])
+
+export interface ToolRequest {
+  /** Those that may be called: `allowed_tools` has already taken its choice. */
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+}
+
+export function readTools(body: JsonObject, ignored: string[]): ToolRequest {
+  const tools = optional(body, 'tools', '', (value, param) => readSpecs(value, param, ignored)) ?? []
+  const choice = body.tool_choice ?? undefined
+  if (tools.length === 0) {
+    if (choice !== undefined && choice !== 'none') throw onlyWithTools('tool_choice')
+    if (body.parallel_tool_calls != null) throw onlyWithTools('parallel_tool_calls')
+    return { tools, toolChoice: 'none', parallelToolCalls: true }
+  }
+  const parallelToolCalls = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
+  return { ...chooseTools(choice, tools), parallelToolCalls }
+}
+
+function onlyWithTools(param: string) {
+  return refuse(param, `Invalid value for '${param}': it is only allowed when 'tools' are specified.`, 'invalid_value')
+}
+
+function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[] {
+  const names = new Set<string>()
+  return someTools(value, param).map((item, i) => {
+    const tool = readSpec(item, at(param, i), ignored)
+    if (names.has(tool.name)) {
+      const place = `${at(param, i)}.function.name`
+      throw refuse(place, `Invalid '${place}': there is more than one tool named '${tool.name}'.`, 'invalid_value')
+    }
+    names.add(tool.name)
+    return tool
+  })
+}
+
+function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec {
+  const tool = anObject(value, path)
+  const type = required(tool, 'type', path, aString)
+  if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
+  noteUnknown(tool, KNOWN_TOOL, path, ignored)
+  const inner = at(path, 'function')
+  const spec = required(tool, 'function', path, anObject)
+  noteUnknown(spec, KNOWN_FUNCTION, inner, ignored)
+  const description = optional(spec, 'description', inner, aString)
+  return {
+    name: required(spec, 'name', inner, aToolName),
+    ...(description !== undefined && { description }),
+    // Without parameters a tool takes none, says the official description.
+    parameters: optional(spec, 'parameters', inner, anObject) ?? { type: 'object', properties: {} },
+    strict: optional(spec, 'strict', inner, aBoolean) ?? false,
+  }
+}
+
+function chooseTools(
+  choice: unknown,
+  tools: readonly ToolSpec[],
+): { tools: readonly ToolSpec[]; toolChoice: ToolChoice } {
+  if (choice === undefined) return { tools, toolChoice: 'auto' }
+  if (typeof choice === 'string') return { tools, toolChoice: oneOf(MODES)(choice, 'tool_choice') }
+  if (!isObject(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
+  const type = required(choice, 'type', 'tool_choice', aString)
+  if (type === 'function') return { tools, toolChoice: { name: namedTool(choice, 'tool_choice', tools) } }
+  if (type === 'allowed_tools') return chooseAllowed(choice, tools)
+  throw wrongValue('tool_choice.type', type, ['function', 'allowed_tools'])
+}
+
+function chooseAllowed(choice: JsonObject, tools: readonly ToolSpec[]) {
+  const path = 'tool_choice.allowed_tools'
+  const allowed = required(choice, 'allowed_tools', 'tool_choice', anObject)
+  const names = required(allowed, 'tools', path, someTools).map((item, i) => {
+    const place = at(`${path}.tools`, i)
+    return namedTool(anObject(item, place), place, tools)
+  })
+  const toolChoice = required(allowed, 'mode', path, anAllowedMode)
+  return { tools: tools.filter(({ name }) => names.includes(name)), toolChoice }
+}
+
+function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[]): string {
+  const name = required(required(choice, 'function', path, anObject), 'name', at(path, 'function'), aString)
+  if (!tools.some((tool) => tool.name === name)) {
+    const param = `${path}.function.name`
+    throw refuse(
+      param,
+      `Invalid '${param}': there is no tool named '${name.slice(0, 100)}' in 'tools'.`,
+      'invalid_value',
+    )
+  }
+  return name
+}

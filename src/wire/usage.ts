@@ -1,0 +1,31 @@
+import type { Usage } from '../engine.js'
+
+export interface WireUsage {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly prompt_tokens_details: { readonly cached_tokens: number; readonly audio_tokens: 0 }
+  readonly completion_tokens_details: {
+    readonly reasoning_tokens: 0
+    readonly audio_tokens: 0
+    readonly accepted_prediction_tokens: 0
+    readonly rejected_prediction_tokens: 0
+  }
+}
+
+export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
+
+export function wireUsage({ promptTokens, completionTokens, cachedTokens }: Usage): WireUsage {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens, audio_tokens: 0 },
+    completion_tokens_details: {
+      reasoning_tokens: 0,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
+}
