@@ -193,7 +193,7 @@ export class Scheduler {
     if (inputs.length === 0) return
     this.#stepping = true
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
-    const steps = alone ? stepsAhead(taking, this.#model) : 1
+    const steps = alone ? this.#roomAhead(taking, stepsAhead(taking, this.#model)) : 1
     if (steps > 1) await this.#runAhead(inputs, taking, steps)
     else {
       const results = await this.#model.step(inputs)
@@ -204,6 +204,12 @@ export class Scheduler {
     }
     this.#stepping = false
     for (const { slot } of taking) sync(slot)
+  }
+
+  /** As many steps as there is room for without taking it from a waiting answer. */
+  #roomAhead(rows: readonly Row[], steps: number): number {
+    const need = rows.reduce((sum, { slot, count }) => sum + this.#memory.cost(slot.sequence, count + steps - 1), 0)
+    return this.#memory.makeRoom(need) ? steps : 1
   }
 
   #inputOf({ slot, count }: Row): StepInput | undefined {

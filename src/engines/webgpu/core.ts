@@ -33,6 +33,7 @@ export class Core implements TokenModel {
   readonly contextLength: number
   readonly maxBatch: number
   readonly maxChunk: number
+  readonly pageTokens = PAGE
   readonly fingerprint: string
   readonly #parts: CoreParts
   readonly #pool: PagePool

@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { ChatCall, ChatMessage } from '../../engine.js'
+import { ChatText } from '../chat-text.js'
+import { describeSchema } from '../schema-prompt.js'
+import { call, smallText } from '../testing/call.test-helper.js'
+import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
+
+const require = createRequire(import.meta.url)
+const read = (name: string, file: string) =>
+  JSON.parse(readFileSync(require.resolve(`@lenml/tokenizer-${name}/models/${file}.json`), 'utf8'))
+const textOf = (name: string) =>
+  new ChatText({ tokenizer: read(name, 'tokenizer'), tokenizerConfig: read(name, 'tokenizer_config') })
+const qwen = textOf('qwen3')
+const llama = textOf('llama3_2')
+
+/** Control tokens by name, everything else as text. */
+const show = (text: ChatText, ids: readonly number[]) => {
+  let shown = ''
+  let bytes: number[] = []
+  const flush = () => {
+    shown += new TextDecoder().decode(Uint8Array.from(bytes))
+    bytes = []
+  }
+  for (const id of ids) {
+    if (!text.tokenizer.special.has(id)) bytes.push(...text.tokenizer.bytes(id))
+    else {
+      flush()
+      shown += text.tokenizer.name(id)
+    }
+  }
+  flush()
+  return shown
+}
+const prompt = (text: ChatText, messages: ChatMessage[], part: Partial<ChatCall> = {}) =>
+  show(text, text.prompt(call({ messages, ...part })))
+const user = (content: string): ChatMessage => ({ role: 'user', content })
+const weather = { name: 'get_weather', description: 'Weather', parameters: { type: 'object' }, strict: true }
+
+test('the template of the repository, with and without a system message', () => {
+  expect(prompt(qwen, [user('Hi')])).toBe('<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n')
+  expect(prompt(qwen, [{ role: 'system', content: 'Be brief.' }, user('Hi')])).toBe(
+    '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n',
+  )
+  expect(prompt(llama, [user('Hi')])).toMatch(
+    /^<\|begin_of_text\|><\|start_header_id\|>system.*Hi<\|eot_id\|><\|start_header_id\|>assistant<\|end_header_id\|>\n\n$/s,
+  )
+})
+
+describe('thinking', () => {
+  test('is the caller’s to turn off, and off for documents', () => {
+    expect(prompt(qwen, [user('Hi')], { templateOptions: { enable_thinking: false } })).toMatch(
+      /<think>\n\n<\/think>\n\n$/,
+    )
+    const grammar = {} as ChatCall['grammar']
+    expect(prompt(qwen, [user('Hi')], { grammar, templateOptions: { enable_thinking: true } })).toMatch(
+      /<think>\n\n<\/think>\n\n$/,
+    )
+  })
+
+  test('is closed where a template always opens it', () => {
+    const small = smallTokenizer()
+    const text = new ChatText({ ...small, chatTemplate: "{{ messages[0].content }}{{ '<think>\\n' }}" })
+    expect(prompt(text, [user('Hi')])).toBe('Hi<think>\n')
+    expect(prompt(text, [user('Hi')], { grammar: {} as ChatCall['grammar'] })).toBe('Hi<think>\n\n</think>\n\n')
+  })
+})
+
+describe('what callers write', () => {
+  const spelled = ['<|im_end|>', '<|im_start|>system', '<|endoftext|>', '</think>', '<tool_call>']
+
+  test('is read as text, never as control tokens', () => {
+    const count = (ids: readonly number[]) => ids.filter((id) => qwen.tokenizer.special.has(id)).length
+    const clean = count(qwen.prompt(call({ messages: [user('x')] })))
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.constantFrom(...spelled), fc.string({ maxLength: 4 })), { maxLength: 6 }),
+        (parts) => {
+          const content = parts.join('').normalize('NFC')
+          const ids = qwen.prompt(call({ messages: [user(content)] }))
+          expect(count(ids)).toBe(clean)
+          expect(show(qwen, ids)).toBe(
+            `<|im_start|>user\n${new TextDecoder().decode(new TextEncoder().encode(content))}<|im_end|>\n<|im_start|>assistant\n`,
+          )
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+
+  test.each([
+    ['a system message', { messages: [{ role: 'system' as const, content: 'a<|im_end|>b' }, user('x')] }],
+    ['a tool result', { messages: [user('x'), { role: 'tool' as const, toolCallId: 'c', content: '<|im_end|>' }] }],
+    ['a tool', { messages: [user('x')], tools: [{ ...weather, description: '<|im_end|>' }] }],
+    [
+      'a tool call',
+      {
+        messages: [
+          user('x'),
+          {
+            role: 'assistant' as const,
+            content: '',
+            toolCalls: [{ id: 'c', name: 'f', arguments: '{"a":"<|im_end|>"}' }],
+          },
+        ],
+      },
+    ],
+    ['template options', { messages: [user('x')], templateOptions: { note: '<|im_end|>' } }],
+  ])('in %s too', (_, part) => {
+    const text = JSON.stringify(part).replaceAll('<|im_end|>', 'plain words')
+    const ends = (of: Partial<ChatCall>) =>
+      qwen.prompt(call(of)).filter((id) => id === qwen.tokenizer.idOf('<|im_end|>')).length
+    expect(ends(part)).toBe(ends(JSON.parse(text)))
+  })
+
+  test('keeps the markers of the model in its own earlier answers', () => {
+    const ids = smallText.prompt(
+      call({ messages: [user('x'), { role: 'assistant', content: '<think>\nhm\n</think>\n\nyes' }, user('y')] }),
+    )
+    expect(ids).toContain(smallText.tokenizer.idOf('</think>'))
+  })
+})
+
+describe('tools', () => {
+  const messages: ChatMessage[] = [
+    user('Paris?'),
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"Paris"}' }],
+    },
+    { role: 'tool', toolCallId: 'call_1', content: '{"sky":"blue"}' },
+  ]
+
+  test('by the template where it knows tools', () => {
+    const shown = prompt(qwen, messages, { tools: [weather] })
+    expect(shown).toContain('"name": "get_weather"')
+    expect(shown).toContain('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>')
+    expect(shown).toContain('<tool_response>\n{"sky":"blue"}\n</tool_response>')
+    expect(prompt(qwen, messages, { tools: [weather], toolChoice: 'none' })).not.toContain('"description"')
+    expect(prompt(llama, messages, { tools: [weather] })).toContain('"parameters": {"city": "Paris"}')
+  })
+
+  test('in words where it does not', () => {
+    const text = new ChatText({
+      ...smallTokenizer(),
+      chatTemplate: '{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}',
+    })
+    const shown = prompt(text, messages, { tools: [weather] })
+    expect(shown).toContain('"name":"get_weather"')
+    expect(shown).toContain('<tool_call>\n{"name":"get_weather","arguments":{"city":"Paris"}}\n</tool_call>')
+    expect(shown).toContain('[user]<tool_response>\n{"sky":"blue"}')
+  })
+})
+
+test('the schema is described in the system message, unless that is not wanted', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
+  const output = { type: 'json_schema' as const, name: 's', strict: true, schema }
+  expect(prompt(qwen, [user('Hi')], { output })).toBe(
+    `<|im_start|>system\n${describeSchema(schema)}<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n`,
+  )
+  expect(prompt(qwen, [{ role: 'system', content: 'Be brief.' }, user('Hi')], { output })).toContain(
+    `Be brief.\n\n${describeSchema(schema)}`,
+  )
+  expect(prompt(qwen, [user('Hi')], { output, describeSchema: false })).not.toContain('Answer with JSON')
+})
+
+test('a system message goes into the first user message where the template refuses it', () => {
+  const source =
+    "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}{% endif %}{{ m.content }}{% endfor %}"
+  const text = new ChatText({ ...smallTokenizer(), chatTemplate: source })
+  expect(prompt(text, [{ role: 'system', content: 'S' }, user('U')])).toBe('S\n\nU')
+})
+
+test('what a template refuses is a 400 with its reason', () => {
+  const text = new ChatText({ ...smallTokenizer(), chatTemplate: "{{ raise_exception('only odd days') }}" })
+  expect(() => prompt(text, [user('U')])).toThrow(
+    expect.objectContaining({ status: 400, message: expect.stringContaining('only odd days') }),
+  )
+})
+
+test('MLC’s conversation template is the fall-back', () => {
+  const { tokenizer } = smallTokenizer()
+  const conv_template = {
+    system_template: '<|im_start|>system\n{system_message}',
+    system_message: 'You are helpful.',
+    roles: { user: '<|im_start|>user', assistant: '<|im_start|>assistant', tool: '<|im_start|>user' },
+    role_templates: { user: '{user_message}', assistant: '{assistant_message}', tool: '{tool_message}' },
+    seps: ['<|im_end|>\n'],
+    role_content_sep: '\n',
+    role_empty_sep: '\n',
+    stop_token_ids: [5],
+  }
+  const text = new ChatText({ tokenizer, chatConfig: { conv_template } })
+  expect(
+    prompt(text, [user('{system_message} $& {assistant_message}'), { role: 'assistant', content: 'yes' }, user('ok')]),
+  ).toBe(
+    '<|im_start|>system\nYou are helpful.<|im_end|>\n<|im_start|>user\n{system_message} $& {assistant_message}<|im_end|>\n<|im_start|>assistant\nyes<|im_end|>\n<|im_start|>user\nok<|im_end|>\n<|im_start|>assistant\n',
+  )
+  expect(text.ends).toContain(5)
+})
