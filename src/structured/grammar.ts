@@ -2,6 +2,9 @@ import type { OutputGrammar, TokenConstraint, TokenVocabulary } from '../engine.
 import type { Frame } from './automaton/frame.js'
 import { Machine } from './automaton/machine.js'
 import type { SchemaError } from './schema-error.js'
+import { Constraint } from './tokens/constraint.js'
+import { Masks } from './tokens/masks.js'
+import { Vocabulary } from './tokens/vocabulary.js'
 import { advance, startOf } from './walk.js'
 
 const encoder = new TextEncoder()
@@ -9,6 +12,7 @@ const encoder = new TextEncoder()
 /** A set of texts: the documents that satisfy a schema, in one spelling each. */
 export class Grammar implements OutputGrammar {
   readonly #machine: Machine
+  readonly #masks = new WeakMap<Vocabulary, Masks>()
   /** What a lenient compilation could not enforce; empty after a strict one. */
   readonly notEnforced: readonly SchemaError[]
 
@@ -33,7 +37,14 @@ export class Grammar implements OutputGrammar {
     return this.#machine.start.length
   }
 
-  start(_vocabulary: TokenVocabulary): TokenConstraint {
-    throw new Error('not yet')
+  /** One constraint per choice. What is learned about a vocabulary is kept with the grammar. */
+  start(vocabulary: TokenVocabulary): TokenConstraint {
+    if (!(vocabulary instanceof Vocabulary)) throw new TypeError('a grammar needs a Vocabulary of this package')
+    let masks = this.#masks.get(vocabulary)
+    if (masks === undefined) {
+      masks = new Masks(this.#machine, vocabulary)
+      this.#masks.set(vocabulary, masks)
+    }
+    return new Constraint(masks, startOf(this.#machine))
   }
 }

@@ -14,6 +14,11 @@ export abstract class Frame {
   /** Whether after that many none may come at all: then longer tokens need no look. */
   readonly freedomIsAll: boolean = false
 
+  /** No matter which of those come, the way to the end is then at most this long. */
+  get longestWithin(): number {
+    return Infinity
+  }
+
   /** Adds where the automaton may stand after one more byte. `below` is what follows this construct. */
   abstract step(byte: number, below: Cell, out: Cells): void
 

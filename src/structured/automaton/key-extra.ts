@@ -142,6 +142,14 @@ export class ExtraKeyFrame extends CharacterFrame {
     return this.#way().length
   }
 
+  override get longestWithin(): number {
+    if (!this.freedomIsAll) return Infinity
+    const alone = ExtraKeyFrame.#at(this.#state, this.#text, NONE)
+    // Next to keys that are taken, a few letters more may be needed to differ.
+    const more = 2 + Math.ceil(Math.log(this.#state.used.taken.length + 1) / Math.log(60))
+    return alone === undefined ? Infinity : alone.length + more
+  }
+
   override spell(): Bytes {
     return this.#way().spell()
   }

@@ -9,10 +9,17 @@ export class TextFrames {
   readonly text: TextAutomaton
   readonly uniform: boolean
   readonly #frames = new Map<number, TextFrame>()
+  #longest: number | undefined
 
   constructor(text: TextAutomaton) {
     this.text = text
     this.uniform = text.classes.count === 2
+  }
+
+  /** The longest way out of any of its places. */
+  get longest(): number {
+    this.#longest ??= longestOf(this.text)
+    return this.#longest
   }
 
   at(state: number): TextFrame {
@@ -68,6 +75,10 @@ export class TextFrame extends CharacterFrame {
     return textLength(this.#home.text, this.#state) + 1
   }
 
+  override get longestWithin(): number {
+    return this.#home.uniform ? this.length : this.#home.longest
+  }
+
   override spell(): Bytes {
     return `${spell(this.#home.text, this.#state)}"`
   }
@@ -89,4 +100,16 @@ export function listCharacters(text: TextAutomaton, state: number, closes: boole
   for (const c of found) into.add(c < 0x20 || c === 0x22 ? 0x5c : c)
   if (closes) into.add(0x22)
   return true
+}
+
+/** Larger automata are not measured: every one of their masks is then made with the budget in view. */
+const MEASURED = 2000
+
+function longestOf(text: TextAutomaton): number {
+  if (text.states > MEASURED) return Infinity
+  let longest = 0
+  for (let state = 1; state < text.states; state++) {
+    if (text.distance(state) !== Infinity) longest = Math.max(longest, textLength(text, state) + 1)
+  }
+  return longest
 }

@@ -142,7 +142,7 @@ export class Document {
 function resourceOf(schema: unknown, outer: Resource, path: SchemaPath): Resource {
   if (!isObject(schema)) return outer
   const draft = draftOf(schema.$schema) ?? outer.draft
-  const id = draft === 4 ? schema.id : schema.$id
+  const id = draft === 4 && typeof schema.id === 'string' ? schema.id : schema.$id
   const named = typeof id === 'string' && !id.startsWith('#') && !(draft < 2019 && typeof schema.$ref === 'string')
   if (named) return { base: absolute(id.replace(/#.*$/, ''), outer.base), root: schema, path, draft }
   return draft === outer.draft ? outer : { ...outer, draft }

@@ -1,0 +1,81 @@
+import type { Cell } from '../automaton/cell.js'
+import type { State } from '../automaton/machine.js'
+import type { Vocabulary } from './vocabulary.js'
+
+/** Ways to the end that are longer than this are counted in bytes: every byte is at most one token. */
+const SPELLED = 2048
+
+/** How many tokens the shortest way to the end takes from each byte of a frame's own part of it. */
+interface Costs {
+  readonly bytes: string
+  readonly tokens: Int32Array
+}
+
+/** The fewest tokens with which the canonical shortest way to the end of a document can be written. */
+export class TokenCosts {
+  readonly #vocabulary: Vocabulary
+  #known = new WeakMap<Cell, Costs>()
+  readonly #states = new WeakMap<State, number>()
+
+  constructor(vocabulary: Vocabulary) {
+    this.#vocabulary = vocabulary
+  }
+
+  of(state: State): number {
+    let cost = this.#states.get(state)
+    if (cost === undefined) {
+      cost = state.cells.reduce((least, cell) => Math.min(least, this.ofCell(cell)), Infinity)
+      this.#states.set(state, cost)
+    }
+    return cost
+  }
+
+  ofCell(cell: Cell): number {
+    return cell.length > SPELLED ? cell.length : this.#at(cell, 0)
+  }
+
+  #at(cell: Cell, offset: number): number {
+    let at = cell
+    let i = offset
+    while (at.frame !== undefined) {
+      const { bytes, tokens } = this.#costs(at)
+      if (i < bytes.length) return tokens[i]!
+      i -= bytes.length
+      at = at.below!
+    }
+    return i === 0 ? 0 : NEVER
+  }
+
+  #costs(cell: Cell): Costs {
+    let costs = this.#known.get(cell)
+    if (costs === undefined) {
+      const bytes = cell.frame!.spell()
+      costs = { bytes, tokens: new Int32Array(bytes.length).fill(NEVER) }
+      this.#known.set(cell, costs)
+      for (let i = bytes.length - 1; i >= 0; i--) costs.tokens[i] = this.#least(cell, i)
+    }
+    return costs
+  }
+
+  /** Tries every token that the way from here begins with. */
+  #least(cell: Cell, from: number): number {
+    const { trie } = this.#vocabulary
+    let best = NEVER
+    let at = cell
+    let i = from
+    for (let node = 0; ; ) {
+      while (at.frame !== undefined && i >= this.#costs(at).bytes.length) {
+        i -= this.#costs(at).bytes.length
+        at = at.below!
+      }
+      if (at.frame === undefined) return best
+      node = trie.child(node, this.#costs(at).bytes.charCodeAt(i))
+      if (node === 0) return best
+      i++
+      if (trie.tokens[node]! >= 0) best = Math.min(best, this.#at(at, i) + 1)
+    }
+  }
+}
+
+/** Beyond any budget: the vocabulary cannot write it. */
+const NEVER = 0x3fffffff
