@@ -1,0 +1,92 @@
+import { gzipSync } from 'node:zlib'
+import expressApp, { type Express, type RequestHandler } from 'express'
+import { afterAll, expect, test, vi } from 'vitest'
+import { createV1, type V1 } from '../src/index.js'
+import { scenarioEngine } from '../test/contract/scenario.js'
+import { scenario } from '../test/contract/scripts.js'
+import { type Listening, listen } from '../test/support/serve.js'
+import { express } from './express.js'
+
+const open: Listening[] = []
+afterAll(() => Promise.all(open.map(({ close }) => close())))
+
+async function serve(set: (app: Express) => void): Promise<string> {
+  const app = expressApp()
+  set(app)
+  app.use((_, response) => void response.status(404).send('the application'))
+  const listening = await listen(app)
+  open.push(listening)
+  return listening.origin
+}
+
+const service = (basePath?: string) => createV1({ engine: scenarioEngine(scenario), keys: 'none', basePath })
+
+const body = JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: 'ä "quoted" 🌍' }] })
+
+async function ask(url: string, init: RequestInit = {}): Promise<string> {
+  const headers = { 'content-type': 'application/json', ...init.headers }
+  const response = await fetch(`${url}/chat/completions`, { method: 'POST', body, ...init, headers })
+  const text = await response.text()
+  expect(response.status, text).toBe(200)
+  return JSON.parse(text).choices[0].message.content
+}
+
+test.each<[string, RequestHandler]>([
+  ['json', expressApp.json()],
+  ['text', expressApp.text({ type: '*/*' })],
+  ['raw', expressApp.raw({ type: '*/*' })],
+  ['one that does not look at it', expressApp.urlencoded()],
+])('after a body parser: %s', async (_, parser) => {
+  const url = await serve((app) => app.use(parser, express(service())))
+  expect(await ask(`${url}/v1`)).toBe('ä "quoted" 🌍')
+})
+
+test('after a body parser that unpacked it', async () => {
+  const url = await serve((app) => app.use(expressApp.json(), express(service())))
+  const packed = gzipSync(body)
+  expect(await ask(`${url}/v1`, { body: packed, headers: { 'content-encoding': 'gzip' } })).toBe('ä "quoted" 🌍')
+})
+
+test('a client that leaves is noticed after a body parser too', async () => {
+  const engine = scenarioEngine(scenario)
+  const url = await serve((app) => app.use(expressApp.json(), express(createV1({ engine, keys: 'none' }))))
+  const thinking = JSON.stringify({ model: 'test/thinking', messages: [{ role: 'user', content: 'x' }] })
+  await expect(ask(`${url}/v1`, { body: thinking, signal: AbortSignal.timeout(100) })).rejects.toThrow()
+  await vi.waitFor(() => expect(engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 }))
+})
+
+test.each([
+  ['the rest of the path', '/v1'],
+  ['all of the path', '/openai/v1'],
+])('mounted under a path, basePath names %s', async (_, basePath) => {
+  const url = await serve((app) => app.use('/openai', express(service(basePath))))
+  expect(await ask(`${url}/openai/v1`)).toBe('ä "quoted" 🌍')
+  expect(await (await fetch(`${url}/openai/v2/models`)).text()).toBe('the application')
+})
+
+test('in a router, and the request is handed on as it was', async () => {
+  const router = expressApp.Router()
+  router.use(express(service('/v1')))
+  router.use((request, response) => void response.send(`${request.originalUrl} ${request.url}`))
+  const url = await serve((app) => app.use('/a', expressApp.Router().use('/b', router)))
+  expect(await ask(`${url}/a/b/v1`)).toBe('ä "quoted" 🌍')
+  expect(await (await fetch(`${url}/a/b/other?x=1`)).text()).toBe('/a/b/other?x=1 /other?x=1')
+})
+
+test('a fault in the service is still an answer in its form, and tells nothing', async () => {
+  const failing: V1 = {
+    ...service(),
+    fetch: async () => {
+      throw new Error('swordfish')
+    },
+  }
+  const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const url = await serve((app) => app.use(express(failing)))
+  const response = await fetch(`${url}/v1/models`)
+  expect(response.status).toBe(500)
+  const { error } = (await response.json()) as { error: Record<string, unknown> }
+  expect(error).toMatchObject({ type: 'server_error', param: null, code: null })
+  expect(error.message).not.toContain('swordfish')
+  expect(String(logged.mock.calls[0])).toContain('swordfish')
+  logged.mockRestore()
+})

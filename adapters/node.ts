@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { NodeRequest, sendNodeResponse } from 'srvx/node'
+import { type V1, V1Error } from '../src/index.js'
+
+/** What frameworks on top of `node:http` add to a request. */
+export interface NodeIncoming extends IncomingMessage {
+  /** The URL as it was sent, where a router has cut its mount point off `url`. */
+  originalUrl?: string
+  /** What a body parser made of the body. */
+  body?: unknown
+  /** The body's bytes, where something kept them. */
+  rawBody?: Uint8Array
+}
+
+export type Next = (error?: unknown) => void
+
+/** Answers with `v1`; what it has no path for goes to `next`, or is a 404 where there is none. */
+export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerResponse, next?: Next): Promise<void> {
+  // An answered request has lost its socket by the time we want it.
+  const { socket } = incoming
+  let response: Response
+  try {
+    const request = requestFor(v1, incoming, outgoing)
+    if (next && !v1.match(request)) return next()
+    restoreBody(incoming, request)
+    response = await v1.fetch(request, { localAddress: socket.localAddress })
+  } catch (error) {
+    // Nothing a client sends should lead here: `fetch` answers its own errors.
+    console.error(error)
+    response = Response.json(new V1Error(500, 'The server had an error while processing the request.'), { status: 500 })
+  }
+  if (!incoming.complete) outgoing.once('finish', () => leaveUpload(incoming, socket))
+  const sent = sendNodeResponse(outgoing, response)
+  // A client waits for the head before it reads events, and the first event may take a prompt's time.
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) outgoing.flushHeaders()
+  await sent.catch(() => outgoing.destroy())
+}
+
+/** With the URL under which `v1` knows the path: behind a mount point that may be the rest or the whole. */
+function requestFor(v1: V1, incoming: NodeIncoming, outgoing: ServerResponse): Request {
+  const request = withUrl(incoming, outgoing, incoming.url)
+  const { originalUrl } = incoming
+  if (originalUrl === undefined || originalUrl === incoming.url || v1.match(request)) return request
+  const whole = withUrl(incoming, outgoing, originalUrl)
+  return v1.match(whole) ? whole : request
+}
+
+function withUrl(incoming: NodeIncoming, outgoing: ServerResponse, target: string | undefined): Request {
+  const { url } = incoming
+  incoming.url = target
+  const request = new NodeRequest({ req: incoming, res: outgoing })
+  // Reads it now: it is taken from `incoming` on the first look.
+  void request.url
+  incoming.url = url
+  return request
+}
+
+/** A body parser before us has emptied the socket; what it parsed is written out again. */
+function restoreBody(incoming: NodeIncoming, request: Request): void {
+  const { body } = incoming
+  if (!incoming.readableEnded || body === undefined || incoming.rawBody !== undefined) return
+  incoming.rawBody =
+    body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+  // They told of the bytes on the wire.
+  request.headers.delete('content-encoding')
+  request.headers.delete('content-length')
+}
+
+const UPLOAD_LIMIT = 16 * 2 ** 20
+const UPLOAD_MS = 1000
+
+/**
+ * A request that was answered before all of it came. To hang up at once would reset the connection, and the answer
+ * with it; to read on for ever would be a gift to whoever sends for ever.
+ */
+function leaveUpload(incoming: IncomingMessage, socket: Socket): void {
+  const hangUp = () => socket.destroy()
+  const start = socket.bytesRead
+  const timer = setTimeout(hangUp, UPLOAD_MS)
+  incoming.on('data', () => {
+    if (socket.bytesRead - start > UPLOAD_LIMIT) hangUp()
+  })
+  incoming.once('end', () => clearTimeout(timer))
+  socket.once('close', () => clearTimeout(timer))
+  incoming.resume()
+}
