@@ -1,0 +1,42 @@
+import { createV1, type V1 } from '../../src/index.js'
+import { type ScenarioEngine, scenarioEngine } from './scenario.js'
+import { scenario } from './scripts.js'
+
+export const KEY = 'sk-contract'
+export const OTHER_KEY = 'sk-other'
+export const ORIGIN = 'https://app.example'
+
+/** The services behind every runtime, by base path. Each has an engine of its own. */
+export interface Services {
+  readonly all: readonly V1[]
+  /** What the engine of one service has seen, for `/probe?base=/v1&model=test/hello`; undefined: not such a path. */
+  probe(request: Request): Response | undefined
+}
+
+export function services(): Services {
+  const engines = new Map<string, ScenarioEngine>()
+  const service = (basePath: string, options: Partial<Parameters<typeof createV1>[0]> = {}) => {
+    const engine = scenarioEngine(scenario)
+    engines.set(basePath, engine)
+    return createV1({ engine, basePath, keys: [KEY, OTHER_KEY], log: () => {}, ...options })
+  }
+  return {
+    all: [
+      service('/v1'),
+      service('/deep/er/v1'),
+      service('/tight/v1', { maxInFlight: 1, maxQueue: 1 }),
+      service('/cors/v1', { cors: [ORIGIN] }),
+      service('/open/v1', { keys: 'none' }),
+    ],
+    probe(request) {
+      const { pathname, searchParams } = new URL(request.url)
+      if (pathname !== '/probe') return undefined
+      return Response.json(engines.get(searchParams.get('base')!)!.probe(searchParams.get('model')!))
+    },
+  }
+}
+
+/** What the application around the services answers. */
+export function outside(services: Services, request: Request): Response {
+  return services.probe(request) ?? new Response('the application', { status: 404 })
+}
