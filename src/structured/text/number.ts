@@ -25,7 +25,8 @@ export interface NumberSpec {
 const SYMBOLS = '0123456789-.e+'
 const LARGEST = decimalOf(Number.MAX_VALUE)
 
-const cache = new Map<string, TextAutomaton>()
+/** With what each cost to make: finding it costs as much, so that fuel does not depend on what came before. */
+const cache = new Map<string, { made: TextAutomaton; cost: number }>()
 const CACHED = 128
 const CACHED_STATES = 512
 
@@ -34,13 +35,17 @@ export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutoma
   const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = spec
   const key = [integer === true, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf].join()
   const known = cache.get(key)
-  if (known !== undefined) return known
-  const automaton = build(spec, fuel)
-  if (automaton.states <= CACHED_STATES) {
-    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
-    cache.set(key, automaton)
+  if (known !== undefined) {
+    fuel.spend(known.cost)
+    return known.made
   }
-  return automaton
+  const before = fuel.left
+  const made = build(spec, fuel)
+  if (made.states <= CACHED_STATES) {
+    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
+    cache.set(key, { made, cost: before - fuel.left })
+  }
+  return made
 }
 
 function build(spec: NumberSpec, fuel: Fuel): TextAutomaton {

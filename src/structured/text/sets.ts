@@ -3,6 +3,7 @@
 import { Fuel } from '../fuel.js'
 import { EVERY } from './charset.js'
 import { partition, refine } from './classes.js'
+import { Complement } from './complement.js'
 import { CountedAutomaton } from './counted.js'
 import { minimise } from './minimise.js'
 import { TableAutomaton } from './table.js'
@@ -25,11 +26,13 @@ export const NO_TEXT: TableAutomaton = new TableAutomaton(DEAD, ANY_TEXT.classes
 export function intersect(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (a === b || b === ANY_TEXT) return a
   if (a === ANY_TEXT) return b
+  if (a instanceof Complement) return difference(b, a.of, fuel)
+  if (b instanceof Complement) return difference(a, b.of, fuel)
   if (a.empty || b.empty) return NO_TEXT
   // Counters stay counters: only the bases are multiplied.
   if (a instanceof CountedAutomaton) return a.over(intersect(a.base, b, fuel), fuel)
   if (b instanceof CountedAutomaton) return b.over(intersect(a, b.base, fuel), fuel)
-  return remembered(intersections, a, b, () => product(a, b, (x, y) => x && y, fuel))
+  return remembered(intersections, a, b, fuel, () => product(a, b, (x, y) => x && y, fuel))
 }
 
 export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
@@ -40,12 +43,14 @@ export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FU
 
 /** What `a` accepts and `b` does not. */
 export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
-  if (a.empty || b.empty) return a
-  return remembered(differences, a, b, () => product(a, b, (x, y) => x && !y, fuel))
+  if (b instanceof Complement) return intersect(a, b.of, fuel)
+  if (a.empty || b.empty || disjoint(a, b, fuel)) return a
+  return remembered(differences, a, b, fuel, () => product(a, b, (x, y) => x && !y, fuel))
 }
 
 export function complement(a: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
-  return difference(ANY_TEXT, a, fuel)
+  if (a instanceof Complement) return a.of
+  return new Complement(a, () => difference(ANY_TEXT, a, fuel))
 }
 
 /** Whether `b` accepts all that `a` accepts. */
@@ -55,23 +60,41 @@ export function isSubset(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET
 
 /** Whether no text is accepted by both. */
 export function disjoint(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): boolean {
+  const [baseA, baseB] = [a, b].map((one) => (one instanceof CountedAutomaton ? one.base : one)) as [
+    TextAutomaton,
+    TextAutomaton,
+  ]
+  // What already differs without its lengths need not be compared at every length.
+  if ((baseA !== a || baseB !== b) && !meets(baseA, baseB, (x, y) => x && y, fuel)) return true
   return !meets(a, b, (x, y) => x && y, fuel)
 }
 
-/** Results live as long as both operands: formats and cached patterns meet again and again. */
-type Memory = WeakMap<TextAutomaton, WeakMap<TextAutomaton, TextAutomaton>>
+/**
+ * Results live as long as both operands: formats and cached patterns meet again and again. A result that is found costs
+ * as much fuel as making it did, so that what a schema costs does not depend on those before it.
+ */
+type Memory = WeakMap<TextAutomaton, WeakMap<TextAutomaton, { made: TextAutomaton; cost: number }>>
 const intersections: Memory = new WeakMap()
 const differences: Memory = new WeakMap()
 
-function remembered(memory: Memory, a: TextAutomaton, b: TextAutomaton, make: () => TextAutomaton): TextAutomaton {
-  const results = memory.get(a) ?? new WeakMap<TextAutomaton, TextAutomaton>()
-  let result = results.get(b)
-  if (result === undefined) {
-    result = make()
-    results.set(b, result)
-    memory.set(a, results)
+function remembered(
+  memory: Memory,
+  a: TextAutomaton,
+  b: TextAutomaton,
+  fuel: Fuel,
+  make: () => TextAutomaton,
+): TextAutomaton {
+  const results = memory.get(a) ?? new WeakMap<TextAutomaton, { made: TextAutomaton; cost: number }>()
+  const known = results.get(b)
+  if (known !== undefined) {
+    fuel.spend(known.cost)
+    return known.made
   }
-  return result
+  const before = fuel.left
+  const made = make()
+  results.set(b, { made, cost: before - fuel.left })
+  memory.set(a, results)
+  return made
 }
 
 type Combine = (a: boolean, b: boolean) => boolean

@@ -1,0 +1,68 @@
+/** The complement of a language, its table made only if somebody walks it: most are only ever subtracted. */
+
+import type { Classes } from './classes.js'
+import type { TextAutomaton } from './types.js'
+
+export class Complement implements TextAutomaton {
+  readonly of: TextAutomaton
+  private readonly make: () => TextAutomaton
+  private made: TextAutomaton | undefined
+
+  constructor(of: TextAutomaton, make: () => TextAutomaton) {
+    this.of = of
+    this.make = make
+  }
+
+  private get whole(): TextAutomaton {
+    this.made ??= this.make()
+    return this.made
+  }
+
+  get start(): number {
+    return this.whole.start
+  }
+
+  get states(): number {
+    return this.whole.states
+  }
+
+  get empty(): boolean {
+    return this.whole.empty
+  }
+
+  get classes(): Classes {
+    return this.whole.classes
+  }
+
+  accepts(state: number): boolean {
+    return this.whole.accepts(state)
+  }
+
+  step(state: number, cls: number): number {
+    return this.whole.step(state, cls)
+  }
+
+  next(state: number, codePoint: number): number {
+    return this.whole.next(state, codePoint)
+  }
+
+  distance(state: number): number {
+    return this.whole.distance(state)
+  }
+
+  alive(state: number, low: number, high: number): boolean {
+    return this.whole.alive(state, low, high)
+  }
+
+  forced(state: number): number {
+    return this.whole.forced(state)
+  }
+
+  freedom(state: number): number {
+    return this.whole.freedom(state)
+  }
+
+  freedomAll(state: number): number {
+    return this.whole.freedomAll(state)
+  }
+}
