@@ -1,0 +1,82 @@
+import type { Engine, ModelInfo, Part } from '../engine.js'
+import { V1Error } from '../errors.js'
+import { eventsOf } from './upstream/events.js'
+import { PartReader } from './upstream/parts.js'
+import { refusalOf } from './upstream/refusal.js'
+import { requestBody } from './upstream/request.js'
+
+export { type FallbackOptions, fallback } from './upstream/fallback.js'
+
+export interface UpstreamOptions {
+  /** Where the other service is; ends with `/v1`. */
+  baseURL: string
+  /** Sent as `Authorization: Bearer`; a function is asked for each request. */
+  apiKey?: string | (() => string | Promise<string>)
+  /**
+   * The models to offer, `<namespace>/<name>`: a list where the other service knows them by the same names, else our
+   * name to its name: `{ 'cluster/llama': 'meta-llama/Llama-3.1-70B-Instruct' }`.
+   */
+  models: readonly string[] | Readonly<Record<string, string>>
+  /**
+   * Shown in the list of models.
+   * @default the host of `baseURL`
+   */
+  ownedBy?: string
+  /** Sent with every request. */
+  headers?: Readonly<Record<string, string>>
+  /**
+   * The field in which the other service takes the limit of tokens.
+   * @default 'max_tokens'
+   */
+  maxTokensField?: 'max_tokens' | 'max_completion_tokens'
+  /**
+   * @default globalThis.fetch
+   */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>
+}
+
+/**
+ * An engine that asks another OpenAI-compatible service, such as a vLLM cluster. It always asks for a stream; leaving
+ * it hangs up. It does not keep to grammars itself: the schema goes along, and the service around checks every strict
+ * document before it is called finished, in a stream too, where a wrong one ends with an error instead of a reason.
+ */
+export function upstream(options: UpstreamOptions): Engine {
+  const { baseURL, models, ownedBy = new URL(baseURL).host } = options
+  const names = new Map(
+    Array.isArray(models) ? (models as string[]).map((id) => [id, id]) : Object.entries(models as object),
+  )
+  const infos: ModelInfo[] = [...names.keys()].map((id) => ({ id, ownedBy }))
+  const url = `${baseURL.replace(/\/+$/, '')}/chat/completions`
+  const send = options.fetch ?? ((target, init) => fetch(target, init))
+  return {
+    models: infos,
+    async *generate(call): AsyncGenerator<Part> {
+      const body = JSON.stringify(requestBody(call, names.get(call.model)!, options.maxTokensField ?? 'max_tokens'))
+      const init = { method: 'POST', headers: await headersOf(options), body, signal: call.signal }
+      const response = await send(url, init).catch((error: unknown) => {
+        call.signal.throwIfAborted()
+        throw new V1Error(503, 'The service behind this one cannot be reached.', {
+          code: 'upstream_down',
+          cause: error,
+        })
+      })
+      if (!response.ok) throw await refusalOf(response)
+      const reader = new PartReader()
+      for await (const data of eventsOf(response)) {
+        if (data === '[DONE]') break
+        yield* reader.read(data)
+      }
+      yield* reader.end()
+    },
+  }
+}
+
+async function headersOf({ apiKey, headers }: UpstreamOptions): Promise<Record<string, string>> {
+  const key = typeof apiKey === 'function' ? await apiKey() : apiKey
+  return {
+    'content-type': 'application/json',
+    accept: 'text/event-stream',
+    ...(key !== undefined && { authorization: `Bearer ${key}` }),
+    ...headers,
+  }
+}

@@ -1,0 +1,98 @@
+import type { Part, TokenLogprob, Usage } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+
+/** What we read of a chunk. It comes from another service: anything may be missing. */
+interface Chunk {
+  readonly error?: { readonly message?: unknown }
+  readonly system_fingerprint?: string | null
+  readonly usage?: {
+    readonly prompt_tokens?: number
+    readonly completion_tokens?: number
+    readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null
+  } | null
+  readonly choices?: readonly ChunkChoice[]
+}
+
+interface ChunkChoice {
+  readonly index?: number
+  readonly delta?: {
+    readonly content?: string | null
+    readonly refusal?: string | null
+    readonly tool_calls?: readonly {
+      readonly index?: number
+      readonly id?: string
+      readonly function?: { readonly name?: string; readonly arguments?: string }
+    }[]
+  }
+  readonly logprobs?: { readonly content?: readonly WireLogprob[] | null } | null
+  readonly finish_reason?: string | null
+}
+
+interface WireLogprob {
+  readonly token: string
+  readonly logprob: number
+  readonly bytes?: readonly number[] | null
+  readonly top_logprobs?: readonly WireLogprob[]
+}
+
+const REASONS: Readonly<Record<string, 'stop' | 'length' | 'tool_calls'>> = {
+  length: 'length',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+}
+
+/** Chunks to parts. */
+export class PartReader {
+  #usage: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
+  #fingerprint: string | undefined;
+
+  *read(data: string): Generator<Part> {
+    const chunk = parsed(data)
+    if (chunk.error) throw new V1Error(500, messageOf(chunk.error.message), { code: 'upstream_error' })
+    this.#fingerprint = chunk.system_fingerprint ?? this.#fingerprint
+    if (chunk.usage) {
+      this.#usage = {
+        promptTokens: chunk.usage.prompt_tokens ?? 0,
+        completionTokens: chunk.usage.completion_tokens ?? 0,
+        cachedTokens: chunk.usage.prompt_tokens_details?.cached_tokens ?? 0,
+      }
+    }
+    for (const choice of chunk.choices ?? []) yield* readChoice(choice)
+  }
+
+  /** The usage comes in the last chunk, or in every one as a running sum: the last is right. */
+  *end(): Generator<Part> {
+    yield { type: 'usage', usage: this.#usage, fingerprint: this.#fingerprint }
+  }
+}
+
+function parsed(data: string): Chunk {
+  try {
+    const chunk: unknown = JSON.parse(data)
+    if (typeof chunk === 'object' && chunk !== null) return chunk
+  } catch {}
+  throw new V1Error(500, 'The service behind this one sent what is no JSON.', { code: 'upstream_error' })
+}
+
+const messageOf = (message: unknown): string =>
+  typeof message === 'string' ? message : 'The service behind this one had an error.'
+
+function* readChoice({ index: choice = 0, delta, logprobs, finish_reason: reason }: ChunkChoice): Generator<Part> {
+  const text = delta?.content ?? delta?.refusal ?? ''
+  const known = logprobs?.content?.map(readLogprob)
+  if (text !== '' || known?.length) yield { type: 'text-delta', choice, text, logprobs: known }
+  for (const call of delta?.tool_calls ?? []) {
+    const { index = 0, id, function: called } = call
+    yield { type: 'tool-call-delta', choice, index, id, name: called?.name, arguments: called?.arguments ?? '' }
+  }
+  if (reason) yield { type: 'finish', choice, reason: REASONS[reason] ?? 'stop' }
+}
+
+function readLogprob({ token, logprob, bytes, top_logprobs: top }: WireLogprob): TokenLogprob {
+  return {
+    token,
+    logprob,
+    bytes: bytes ?? null,
+    top: (top ?? []).map((other) => ({ token: other.token, logprob: other.logprob, bytes: other.bytes ?? null })),
+  }
+}

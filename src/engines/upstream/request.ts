@@ -1,0 +1,52 @@
+import type { ChatCall, ChatMessage, OutputFormat, ToolSpec } from '../../engine.js'
+
+/** A call in the words of the wire. */
+export function requestBody(call: ChatCall, model: string, maxTokensField: string): Record<string, unknown> {
+  const { sampling, tools, toolChoice, n, stop, maxTokens, topLogprobs, templateOptions } = call
+  return {
+    model,
+    messages: call.messages.map(wireMessage),
+    stream: true,
+    stream_options: { include_usage: true },
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    ...(n > 1 && { n }),
+    ...(maxTokens !== undefined && { [maxTokensField]: maxTokens }),
+    ...(stop.length > 0 && { stop }),
+    ...(sampling.seed !== undefined && { seed: sampling.seed }),
+    ...(sampling.presencePenalty !== 0 && { presence_penalty: sampling.presencePenalty }),
+    ...(sampling.frequencyPenalty !== 0 && { frequency_penalty: sampling.frequencyPenalty }),
+    ...(sampling.logitBias && { logit_bias: Object.fromEntries(sampling.logitBias) }),
+    ...(topLogprobs !== undefined && { logprobs: true, ...(topLogprobs > 0 && { top_logprobs: topLogprobs }) }),
+    ...(call.output.type !== 'text' && { response_format: wireFormat(call.output) }),
+    ...(tools.length > 0 && {
+      tools: tools.map(wireTool),
+      tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice },
+      parallel_tool_calls: call.parallelToolCalls,
+    }),
+    ...(templateOptions && { chat_template_kwargs: templateOptions }),
+  }
+}
+
+function wireMessage(message: ChatMessage): Record<string, unknown> {
+  if (message.role === 'tool') return { role: 'tool', content: message.content, tool_call_id: message.toolCallId }
+  const { role, content, name } = message
+  const named = name === undefined ? undefined : { name }
+  if (message.role !== 'assistant' || !message.toolCalls) return { role, content, ...named }
+  const calls = message.toolCalls.map(({ id, name, arguments: text }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: text },
+  }))
+  return { role, content: content === '' ? null : content, tool_calls: calls, ...named }
+}
+
+function wireFormat(output: OutputFormat): unknown {
+  if (output.type !== 'json_schema') return output
+  const { name, description, strict, schema } = output
+  return { type: 'json_schema', json_schema: { name, description, strict, schema } }
+}
+
+function wireTool({ name, description, parameters, strict }: ToolSpec): unknown {
+  return { type: 'function', function: { name, description, parameters, ...(strict && { strict }) } }
+}

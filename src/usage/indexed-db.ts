@@ -1,0 +1,56 @@
+import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import type { UsageLedger, UsageRow } from './ledger.js'
+import { addRow, rowOf } from './table.js'
+
+interface Schema extends DBSchema {
+  usage: {
+    key: [start: number, caller: string, project: string, model: string]
+    value: UsageRow
+  }
+}
+
+/**
+ * Usage in the browser's IndexedDB: shared by all pages and the service worker of an origin, kept when they are closed.
+ * Rows are summed up by minute where they lie.
+ *
+ * @param name The database. @default 'local-v1'
+ */
+export function indexedDbUsage(name = 'local-v1'): UsageLedger {
+  let opening: Promise<IDBPDatabase<Schema>> | undefined
+  const opened = () => {
+    opening ??= openDB<Schema>(name, 1, {
+      upgrade: (database) => void database.createObjectStore('usage'),
+      // Another version of the page wants to change the form: it shall not wait for us.
+      blocking: (_current, _next, event) => (event.target as unknown as IDBDatabase).close(),
+      terminated() {
+        opening = undefined
+      },
+    })
+    opening.catch(() => {
+      opening = undefined
+    })
+    return opening
+  }
+  return {
+    async record(event) {
+      const row = rowOf(event)
+      // A project is never empty, so that '' can stand for none: null is no key.
+      const key: Schema['usage']['key'] = [row.start, row.caller, row.project ?? '', row.model]
+      const transaction = (await opened()).transaction('usage', 'readwrite')
+      const known = await transaction.store.get(key)
+      if (known) addRow(row, known)
+      await Promise.all([transaction.store.put(row, key), transaction.done])
+    },
+    async rows(from, to) {
+      const end = Number.isFinite(to) ? to : Number.MAX_SAFE_INTEGER
+      // An array is greater than every shorter one that it starts with.
+      const range = IDBKeyRange.bound([from], [end], false, true)
+      return (await opened()).getAll('usage', range)
+    },
+    async close() {
+      const database = await opening
+      opening = undefined
+      database?.close()
+    },
+  }
+}
