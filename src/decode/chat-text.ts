@@ -1,4 +1,5 @@
-import type { ChatCall, TokenVocabulary } from '../engine.js'
+import type { ChatCall } from '../engine.js'
+import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'
 import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
@@ -41,7 +42,7 @@ export class ChatText {
   readonly toolStyle: ToolStyle
   /** Tokens that end an answer. */
   readonly ends: ReadonlySet<number>
-  #vocabulary: TokenVocabulary | undefined
+  #vocabulary: Vocabulary | undefined
 
   constructor(files: TextFiles) {
     this.tokenizer = new Tokenizer(files.tokenizer, files.tokenizerConfig)
@@ -51,7 +52,7 @@ export class ChatText {
   }
 
   /** Built when a grammar first asks for it: most of a second for a large tokenizer. */
-  get vocabulary(): TokenVocabulary {
+  get vocabulary(): Vocabulary {
     this.#vocabulary ??= vocabularyOf(this.tokenizer, this.ends)
     return this.#vocabulary
   }
