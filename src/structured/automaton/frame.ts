@@ -14,6 +14,14 @@ export abstract class Frame {
   /** Whether after that many none may come at all: then longer tokens need no look. */
   readonly freedomIsAll: boolean = false
 
+  /** Whether all those lead to places with one and the same way to the end. */
+  readonly settled: boolean = false
+
+  /** A frame of whose next `bytes` bytes all is said that can be said of this one's; often this one. */
+  twin(_bytes: number): Frame {
+    return this
+  }
+
   /** No matter which of those come, the way to the end is then at most this long. */
   get longestWithin(): number {
     return Infinity

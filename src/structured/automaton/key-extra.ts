@@ -29,6 +29,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   readonly #similar: Similar
   override readonly freedom: number
   override readonly freedomIsAll: boolean
+  override readonly settled: boolean
   override readonly uncertain: boolean
   #best: Way | undefined
 
@@ -41,6 +42,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     const unbound = this.#alone || automaton.classes.count === 2
     this.freedom = unbound && state.admitsAnyExtra ? automaton.freedomAll(text) : 0
     this.freedomIsAll = automaton.classes.count === 2
+    this.settled = this.uniform && state.admitsAnyExtra
     this.uncertain = state.unresolved
   }
 

@@ -9,6 +9,9 @@ export class TextFrames {
   readonly text: TextAutomaton
   readonly uniform: boolean
   readonly #frames = new Map<number, TextFrame>()
+  /** The first places seen from which no token reaches a limit: past the least length and before it. */
+  closing: TextFrame | undefined
+  opening: TextFrame | undefined
   #longest: number | undefined
 
   constructor(text: TextAutomaton) {
@@ -37,6 +40,7 @@ export class TextFrame extends CharacterFrame {
   readonly #state: number
   override readonly freedom: number
   override readonly freedomIsAll: boolean
+  override readonly settled: boolean
 
   constructor(home: TextFrames, state: number) {
     super()
@@ -44,6 +48,18 @@ export class TextFrame extends CharacterFrame {
     this.#state = state
     this.freedom = home.text.freedomAll(state)
     this.freedomIsAll = home.uniform
+    this.settled = home.uniform && this.closes
+  }
+
+  override twin(bytes: number): TextFrame {
+    if (!this.#home.uniform || this.freedom < bytes) return this
+    if (this.closes) {
+      this.#home.closing ??= this
+      return this.#home.closing.freedom < bytes ? this : this.#home.closing
+    }
+    if (this.#home.text.distance(this.#state) < bytes) return this
+    this.#home.opening ??= this
+    return this.#home.opening.freedom < bytes ? this : this.#home.opening
   }
 
   override get uniform(): boolean {

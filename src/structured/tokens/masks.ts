@@ -1,3 +1,4 @@
+import type { Cell } from '../automaton/cell.js'
 import type { Machine, State } from '../automaton/machine.js'
 import { advance, type Place } from '../walk.js'
 import { TokenCosts } from './costs.js'
@@ -6,84 +7,126 @@ import type { Vocabulary } from './vocabulary.js'
 
 /** What may follow a state, whatever the budget. */
 interface Memo {
+  /** These apart, all plain content that the state's freedom admits is allowed. */
+  readonly sliced: boolean
   /** All words, or where few tokens are allowed only those. */
   readonly words: Uint32Array | undefined
   readonly tokens: Int32Array | undefined
-  /** The length of the way to the end after the worst of these tokens: a budget above it restricts nothing. */
-  readonly longest: number
+  /** The length of the way to the end after the worst token, less that of the state itself. */
+  readonly growth: number
 }
 
-const FEW = 512
-/** At 19 KB for a vocabulary of 152,000. */
-const MEMOS = 256
+const FEW = 4096
+/** Of up to 19 KB each for a vocabulary of 152,000. */
+const MEMOS = 400
 
 /** Turns places in a grammar into masks over one vocabulary. */
 export class Masks {
   readonly machine: Machine
   readonly vocabulary: Vocabulary
   readonly costs: TokenCosts
-  #memos = new Map<State, Memo>()
-  readonly #found: Int32Array
+  #memos = new Map<State | Cell, Memo>()
+  readonly #found = new Int32Array(FEW)
   #count = 0
   #longest = 0
   #exact = false
   #place!: Place
   #mask!: Uint32Array
   #budget = Infinity
+  #plain = 0
+  #scratch: Uint32Array | undefined
 
   constructor(machine: Machine, vocabulary: Vocabulary) {
     this.machine = machine
     this.vocabulary = vocabulary
     this.costs = new TokenCosts(vocabulary)
-    this.#found = new Int32Array(FEW)
   }
 
   /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
   fill(into: Uint32Array, place: Place, budget: number): void {
-    const memo = this.#memos.get(place.state)
-    if (memo === undefined) {
-      this.#compute(into, place, Infinity)
-      if (budget < this.#longest) this.#compute(into, place, budget)
-    } else if (budget < memo.longest) this.#compute(into, place, budget)
-    else recall(memo, into)
+    const { state } = place
+    const key = this.#keyOf(state)
+    const memo = this.#memos.get(key) ?? this.#learn(place, key)
+    if (memo === undefined || budget < state.length + memo.growth) this.#compute(into, place, budget)
+    else this.#recall(memo, state, into)
   }
 
-  #compute(into: Uint32Array, place: Place, budget: number): void {
+  /** Places in counted strings share what is known while no limit is near. */
+  #keyOf(state: State): State | Cell {
+    const [cell] = state.cells
+    if (state.cells.length !== 1 || cell!.frame === undefined || cell!.frame.freedom < 1) return state
+    const twin = cell!.frame.twin(this.vocabulary.longestRest)
+    return twin === cell!.frame ? cell! : cell!.below!.push(twin)
+  }
+
+  #learn(place: Place, key: State | Cell): Memo | undefined {
     const { state } = place
-    this.#mask = into
+    this.#start(undefined, place, Infinity)
+    const trie = this.#slice(state)
+    const sliced = trie === this.vocabulary.rest
+    this.#visit(trie, 0, state)
+    if (this.#exact) return undefined
+    const few = this.#count <= FEW
+    const tokens = few ? this.#found.slice(0, this.#count) : undefined
+    const words = few ? undefined : this.#mask.slice()
+    const memo = { sliced, tokens, words, growth: this.#longest - state.length }
+    if (this.#memos.size >= MEMOS) this.#memos = new Map()
+    this.#memos.set(key, memo)
+    return memo
+  }
+
+  #recall({ sliced, tokens, words }: Memo, state: State, into: Uint32Array): void {
+    const base = sliced ? this.vocabulary.plainMask(freedomOf(state)) : words
+    if (base === undefined) into.fill(0)
+    else {
+      into.set(base)
+      if (into.length > base.length) into.fill(0, base.length)
+      if (sliced && words !== undefined) for (let i = 0; i < words.length; i++) into[i]! |= words[i]!
+    }
+    if (tokens !== undefined) for (const token of tokens) into[token >> 5]! |= 1 << (token & 31)
+  }
+
+  #start(into: Uint32Array | undefined, place: Place, budget: number): void {
+    this.#scratch ??= new Uint32Array(this.vocabulary.words)
+    this.#mask = into ?? this.#scratch
+    this.#mask.fill(0)
     this.#place = place
     this.#budget = budget
-    this.#mask.fill(0)
     this.#count = 0
     this.#longest = 0
     this.#exact = false
-    if (state.accepting) for (const token of this.vocabulary.eos) this.#allow(token)
-    this.#visit(this.#slice(state), 0, state)
-    if (budget === Infinity && !this.#exact) this.#remember(state)
+    if (place.state.accepting) for (const token of this.vocabulary.eos) this.#allow(token)
   }
 
-  /** Allows the tokens of plain content at once where they all are, and says which tokens are left to try. */
+  /** With a budget that restricts, or where the text of a key matters: nothing to be kept. */
+  #compute(into: Uint32Array, place: Place, budget: number): void {
+    this.#start(into, place, budget)
+    const trie = this.#slice(place.state)
+    if (this.#plain > 0) this.#mask.set(this.vocabulary.plainMask(this.#plain))
+    this.#visit(trie, 0, place.state)
+  }
+
+  /** How much plain content is allowed as a whole, and which tokens are then left to try. */
   #slice(state: State): Trie {
     const { longestPlain, rest, trie } = this.vocabulary
-    let freedom = 0
-    let longest = Infinity
-    let settled = true
-    for (const { frame, below } of state.cells) {
-      if (frame === undefined) continue
-      if (!frame.freedomIsAll) settled = false
-      if (frame.freedom < 1 || frame.freedom < freedom) continue
-      const length = frame.longestWithin + below!.length
-      if (length > this.#budget) settled = false
-      else {
-        longest = frame.freedom > freedom ? length : Math.min(length, longest)
-        freedom = frame.freedom
+    this.#plain = 0
+    let others = false
+    for (const cell of state.cells) {
+      const { frame } = cell
+      if (frame === undefined || frame.freedom < 1) {
+        others = true
+        continue
       }
+      const length = frame.longestWithin + cell.below!.length
+      const fits = length <= this.#budget || (frame.settled && this.costs.ofCell(cell) <= this.#budget)
+      if (fits && frame.freedom > this.#plain) {
+        this.#plain = frame.freedom
+        this.#longest = length
+      }
+      // A settled frame that does not fit allows no plain content at all; of any other it is not known.
+      if (!frame.freedomIsAll || !(fits || frame.settled)) others = true
     }
-    if (freedom < 1) return trie
-    this.#mask.set(this.vocabulary.plainMask(freedom))
-    this.#count = FEW + 1
-    this.#longest = longest
-    return freedom >= longestPlain || settled ? rest : trie
+    return this.#plain >= longestPlain || !others ? rest : trie
   }
 
   #visit(trie: Trie, node: number, state: State): void {
@@ -153,24 +196,10 @@ export class Masks {
     }
     return at
   }
-
-  #remember(state: State): void {
-    if (this.#memos.size >= MEMOS) this.#memos = new Map()
-    const few = this.#count <= FEW
-    this.#memos.set(state, {
-      tokens: few ? this.#found.slice(0, this.#count) : undefined,
-      words: few ? undefined : this.#mask.slice(0, this.vocabulary.words),
-      longest: this.#longest,
-    })
-  }
 }
 
-function recall(memo: Memo, into: Uint32Array): void {
-  if (memo.tokens !== undefined) {
-    into.fill(0)
-    for (const token of memo.tokens) into[token >> 5]! |= 1 << (token & 31)
-    return
-  }
-  into.set(memo.words!)
-  if (into.length > memo.words!.length) into.fill(0, memo.words!.length)
+function freedomOf(state: State): number {
+  let freedom = 0
+  for (const { frame } of state.cells) if (frame !== undefined && frame.freedom > freedom) freedom = frame.freedom
+  return freedom
 }

@@ -25,6 +25,13 @@ export class Trie {
     return low < this.first[node + 1]! && this.bytes[low] === byte ? low : 0
   }
 
+  /** The length of the longest text. */
+  get depth(): number {
+    let depth = -1
+    for (let start = 0, end = 1; start < end; depth++) [start, end] = [end, this.first[end]!]
+    return depth
+  }
+
   /** `texts` sorted, each different and not empty, `ids[i]` the token of the i-th. */
   static build(texts: readonly string[], ids: readonly number[]): Trie {
     const most = texts.reduce((sum, text) => sum + text.length, 1)

@@ -32,6 +32,8 @@ export class Vocabulary implements TokenVocabulary {
   readonly rest: Trie
   /** The most characters in a token of plain string content. */
   readonly longestPlain: number
+  /** The most bytes in a token of the others. */
+  readonly longestRest: number
   readonly #parts: Parts
   readonly #masks: (Uint32Array | undefined)[] = []
   readonly #twins = new Map<number, number[]>()
@@ -47,6 +49,7 @@ export class Vocabulary implements TokenVocabulary {
     this.trie = parts.trie
     this.rest = parts.rest
     this.longestPlain = parts.plainEnds.length - 1
+    this.longestRest = parts.rest.depth
     for (let i = 0; i < parts.twins.length; i += 2) {
       const twins = this.#twins.get(parts.twins[i]!) ?? []
       twins.push(parts.twins[i + 1]!)
@@ -114,7 +117,9 @@ export class Vocabulary implements TokenVocabulary {
 function build(tokens: readonly (Uint8Array | null | undefined)[], options: VocabularyOptions): Parts {
   const eos = typeof options.eos === 'number' ? [options.eos] : options.eos
   const silent = new Set([...(options.special ?? []), ...eos])
-  const texts = tokens.map((token, id) => (token && !silent.has(id) ? String.fromCharCode(...token) : ''))
+  // No grammar here has raw control characters anywhere, so that such tokens need no look.
+  const usable = (token: Uint8Array, id: number) => !silent.has(id) && token.every((byte) => byte >= 0x20)
+  const texts = tokens.map((token, id) => (token && usable(token, id) ? String.fromCharCode(...token) : ''))
   const order = texts.map((_, id) => id).filter((id) => texts[id] !== '')
   order.sort((a, b) => (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : a - b))
   const twins: number[] = []
