@@ -59,8 +59,10 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     const prepared = room(tokens * blocks * activationBlock)
     call.quantize!(put(x), k * 4, prepared, 0, tokens, blocks)
     const y = room(tokens * n * 4)
-    const args = put(Int32Array.of(2, w, prepared, blocks * activationBlock, y, n * 4, n, k, tokens, 0, 0))
-    call.matmul!(args, 0, groups)
+    const args = put(
+      Int32Array.of(2, w, prepared, blocks * activationBlock, y, n * 4, n, k, tokens, 0, 0, room(k * 16), 0),
+    )
+    call.matmul!(args, 0, groups, 0)
     for (let t = 0; t < tokens; t++) {
       const { exact, magnitude } = product(values, x, n, k, t)
       // Rounding an activation moves it by at most 1/254 of the largest of its block.
@@ -101,7 +103,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     call.quantize!(put(floats(tokens * k, 2)), k * 4, prepared, 0, tokens, blocks)
     const together = room(tokens * n * 4)
     const alone = room(n * 4)
-    call.matmulQ4x4!(w, prepared, blocks * activationBlock, together, n * 4, 0, 5, n, blocks, false)
+    call.matmulQ4x4!(w, prepared, blocks * activationBlock, together, n * 4, 0, 5, n, blocks, false, 1, room(k * 16))
     for (let t = 0; t < tokens; t++) {
       call.matmulQ4x1!(w, prepared + t * blocks * activationBlock, alone, 0, 5, n, blocks, false)
       expect(read(together + t * n * 4, n)).toEqual(read(alone, n))
@@ -155,7 +157,12 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     const prepared = type === 'f16' ? room(tokens * k * 4) : xs
     if (type === 'f16') call.scaleUp!(xs, k * 4, prepared, 0, tokens, k)
     const y = put(before)
-    call.matmul!(put(Int32Array.of(KIND[type]!, w, prepared, k * 4, y, n * 4, n, k, tokens, 1, put(bias))), 0, groups)
+    call.matmul!(
+      put(Int32Array.of(KIND[type]!, w, prepared, k * 4, y, n * 4, n, k, tokens, 1, put(bias), 0, 0)),
+      0,
+      groups,
+      0,
+    )
     for (let t = 0; t < tokens; t++) {
       const { exact, magnitude } = product(values, x, n, k, t)
       const expected = exact.map((value, i) => value + bias[i]! + before[t * n + i]!)

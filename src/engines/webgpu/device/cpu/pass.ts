@@ -13,6 +13,8 @@ import type {
   Sampler,
 } from '../device.js'
 import { PAGE, Q4_BLOCK } from '../device.js'
+import { type PlacedBatch, placeBatch } from './batch.js'
+import { expectFit, own } from './guards.js'
 import type { DeviceMemory } from './memory.js'
 import * as op from './program.js'
 import type { Runner } from './runner.js'
@@ -36,24 +38,15 @@ interface Reading {
   readonly resolve: (values: Float32Array) => void
 }
 
-/** The device's own tensors behind the interface's. */
-function own<T>(value: unknown, type: abstract new (...args: never[]) => T): T {
-  if (value instanceof type) return value
-  throw new Error('A tensor of another device was given.')
-}
-
-function expectFit(what: string, actual: number, least: number): void {
-  if (actual < least) throw new RangeError(`${what}: ${actual} where at least ${least} are needed.`)
-}
-
 export class CpuPass implements Pass {
   readonly rows: number
   readonly #host: PassHost
   readonly #program: op.Program
   /** Allocations that live as long as the pass. */
   readonly #rooms: number[] = []
+  readonly #shared = new Map<number, number>()
   readonly #readings: Reading[] = []
-  readonly #batch: { tokens: number; positions: number; pages: number; lists: number; longest: number }
+  readonly #batch: PlacedBatch
   #copies: (() => void)[] = []
   #sampling: { before: number; run: () => SampledRow[] } | undefined
   /** The operation that filled a tensor for `project`, and could prepare it for a matrix in the same go. */
@@ -65,7 +58,7 @@ export class CpuPass implements Pass {
     this.#program = host.program
     this.#program.clear()
     this.rows = batch.spans.reduce((sum, span) => sum + span.tokens.length, 0)
-    this.#batch = this.#describe(batch)
+    this.#batch = placeBatch(batch, this.rows, (values) => this.#put(values))
   }
 
   #room(bytes: number): number {
@@ -78,37 +71,6 @@ export class CpuPass implements Pass {
     const at = this.#room(values.byteLength)
     this.#host.memory.i32.set(values, at / 4)
     return at
-  }
-
-  /** Per row: token, position, page it is written to, and where its sequence's page list is. */
-  #describe({ spans, sampler }: Batch) {
-    const slots = sampler && own(sampler, CpuSampler).slots
-    const tokens = new Int32Array(this.rows)
-    const positions = new Int32Array(this.rows)
-    const pages = new Int32Array(this.rows)
-    const lists = new Int32Array(this.rows)
-    let row = 0
-    let longest = 0
-    for (const span of spans) {
-      const list = this.#put(span.pages)
-      const end = span.position + span.tokens.length
-      expectFit('Pages of a sequence', span.pages.length * PAGE, end)
-      longest = Math.max(longest, end)
-      for (let i = 0; i < span.tokens.length; i++, row++) {
-        const token = span.tokens[i]!
-        tokens[row] = token < 0 ? slots![-1 - token]! : token
-        positions[row] = span.position + i
-        pages[row] = span.pages[Math.floor((span.position + i) / PAGE)]!
-        lists[row] = list
-      }
-    }
-    return {
-      tokens: this.#put(tokens),
-      positions: this.#put(positions),
-      pages: this.#put(pages),
-      lists: this.#put(lists),
-      longest,
-    }
   }
 
   #add(code: number, items: number, least?: number): op.Program {
@@ -151,6 +113,9 @@ export class CpuPass implements Pass {
       .word(rows)
       .word(options.add ? 1 : 0)
     operation.word(options.bias ? own(options.bias, CpuVector).use() : 0)
+    // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
+    const unpacked = w.columns * op.GROUP * 2
+    operation.word(rows >= 4 ? this.#perThread(unpacked) : 0).word(unpacked)
     if (options.gated) this.#activate(halves, target, columns, rows)
   }
 
@@ -214,14 +179,17 @@ export class CpuPass implements Pass {
       .word(this.#batch.lists)
       .word(shape.window ?? 0)
       .float(shape.scale)
-    operation.word(this.#scores(scoreBytes)).word(scoreBytes)
+    operation.word(this.#perThread(scoreBytes)).word(scoreBytes)
   }
 
-  #scoresAt: number | undefined
-  /** One buffer for all layers: each thread has its part. */
-  #scores(bytes: number): number {
-    this.#scoresAt ??= this.#room(bytes * this.#host.threads)
-    return this.#scoresAt
+  /** Room of which each thread has its part; one for all operations that need as much. */
+  #perThread(bytes: number): number {
+    let at = this.#shared.get(bytes)
+    if (at === undefined) {
+      at = this.#room(bytes * this.#host.threads)
+      this.#shared.set(bytes, at)
+    }
+    return at
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

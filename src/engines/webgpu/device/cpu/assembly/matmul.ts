@@ -2,31 +2,32 @@
 import { addBias } from './elementwise'
 import { BF16, BLOCK, F16, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT } from './layout'
 import { dense1, dense4 } from './matmul-dense'
-import { matmulQ4Exact, matmulQ4x1, matmulQ4x4 } from './matmul-q4'
+import { matmulQ4x1 } from './matmul-q4'
+import { matmulQ4x4 } from './matmul-q4-batch'
+import { matmulQ4Exact } from './matmul-q4-exact'
 import { pointer, word } from './words'
 
 /** So many bytes of a matrix are multiplied with all tokens before the next: half of a small first-level cache. */
 const TILE_BYTES: i32 = 16384
 
 function groupBytes(kind: i32, k: i32): i32 {
-  if (kind === Q4 || kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
+  if (kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
 }
 
-/** kind, matrix, x, its stride, y, its stride, n, k, tokens, whether to add, bias or 0. Items: groups of eight rows. */
-export function matmul(args: usize, from: i32, to: i32): void {
+/**
+ * kind, matrix, x, its stride, y, its stride, n, k, tokens, whether to add, bias or 0, room for a group of rows in 16
+ * bits, its bytes for each thread. Items: groups of eight rows.
+ */
+export function matmul(args: usize, from: i32, to: i32, thread: i32): void {
   const kind = word(args, 0)
   const n = word(args, 6)
   const k = word(args, 7)
   const tokens = word(args, 8)
-  const tile = max(1, TILE_BYTES / groupBytes(kind, k))
-  for (let g = from; g < to; g += tile) {
-    const end = min(g + tile, to)
-    let t = 0
-    if (kind !== Q4_EXACT) {
-      for (; t + 4 <= tokens; t += 4) multiply4(kind, args, t, g, end, n, k)
-    }
-    for (; t < tokens; t++) multiply1(kind, args, t, g, end, n, k)
+  if (kind === Q4) multiplyQ4(args, from, to, n, k / BLOCK, tokens, thread)
+  else {
+    const tile = max(1, TILE_BYTES / groupBytes(kind, k))
+    for (let g = from; g < to; g += tile) multiplyTile(kind, args, g, min(g + tile, to), n, k, tokens)
   }
   const bias = pointer(args, 10)
   if (bias === 0) return
@@ -37,13 +38,37 @@ export function matmul(args: usize, from: i32, to: i32): void {
   }
 }
 
+function multiplyQ4(args: usize, from: i32, to: i32, n: i32, blocks: i32, tokens: i32, thread: i32): void {
+  const w = pointer(args, 1)
+  const xStride = pointer(args, 3)
+  const yStride = pointer(args, 5)
+  const add = word(args, 9) !== 0
+  const quads = tokens >> 2
+  const x = pointer(args, 2)
+  const y = pointer(args, 4)
+  if (quads > 0) {
+    const room = pointer(args, 11) + <usize>thread * pointer(args, 12)
+    matmulQ4x4(w, x, xStride, y, yStride, from, to, n, blocks, add, quads, room)
+  }
+  for (let t = quads * 4; t < tokens; t++) {
+    matmulQ4x1(w, x + <usize>t * xStride, y + <usize>t * yStride, from, to, n, blocks, add)
+  }
+}
+
+function multiplyTile(kind: i32, args: usize, from: i32, to: i32, n: i32, k: i32, tokens: i32): void {
+  let t = 0
+  if (kind !== Q4_EXACT) {
+    for (; t + 4 <= tokens; t += 4) multiply4(kind, args, t, from, to, n, k)
+  }
+  for (; t < tokens; t++) multiply1(kind, args, t, from, to, n, k)
+}
+
 function multiply1(kind: i32, args: usize, token: i32, from: i32, to: i32, n: i32, k: i32): void {
   const w = pointer(args, 1)
   const x = pointer(args, 2) + <usize>token * pointer(args, 3)
   const y = pointer(args, 4) + <usize>token * pointer(args, 5)
   const add = word(args, 9) !== 0
-  if (kind === Q4) matmulQ4x1(w, x, y, from, to, n, k / BLOCK, add)
-  else if (kind === Q4_EXACT) matmulQ4Exact(w, x, y, from, to, n, k / BLOCK, add)
+  if (kind === Q4_EXACT) matmulQ4Exact(w, x, y, from, to, n, k / BLOCK, add)
   else if (kind === F16) dense1<u16>(w, x, y, from, to, n, k, add)
   else if (kind === BF16) dense1<i16>(w, x, y, from, to, n, k, add)
   else dense1<f32>(w, x, y, from, to, n, k, add)
@@ -56,8 +81,7 @@ function multiply4(kind: i32, args: usize, token: i32, from: i32, to: i32, n: i3
   const x = pointer(args, 2) + <usize>token * xStride
   const y = pointer(args, 4) + <usize>token * yStride
   const add = word(args, 9) !== 0
-  if (kind === Q4) matmulQ4x4(w, x, xStride, y, yStride, from, to, n, k / BLOCK, add)
-  else if (kind === F16) dense4<u16>(w, x, xStride, y, yStride, from, to, n, k, add)
+  if (kind === F16) dense4<u16>(w, x, xStride, y, yStride, from, to, n, k, add)
   else if (kind === BF16) dense4<i16>(w, x, xStride, y, yStride, from, to, n, k, add)
   else dense4<f32>(w, x, xStride, y, yStride, from, to, n, k, add)
 }

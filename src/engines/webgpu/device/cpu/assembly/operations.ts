@@ -14,7 +14,7 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   if (code === 0) embed(args, from, to)
   else if (code === 1) norm(args, from, to)
   else if (code === 2) prepareRows(args, from, to)
-  else if (code === 3) matmul(args, from, to)
+  else if (code === 3) matmul(args, from, to, thread)
   else if (code === 4) place(args, from, to)
   else if (code === 5) attend(args, from, to, thread)
   else if (code === 6) activate(args, from, to)
