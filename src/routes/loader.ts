@@ -4,7 +4,7 @@ import { V1Error } from '../errors.js'
 export type OnProgress = (progress: LoadProgress) => void
 
 interface Load {
-  readonly done: Promise<void>
+  done: Promise<void>
   readonly aborter: AbortController
   readonly listeners: Set<OnProgress>
   progress: LoadProgress | undefined
@@ -57,16 +57,20 @@ export class Loader {
   #start(model: string): Load {
     const running = this.#loads.get(model)
     if (running) return running
-    const aborter = new AbortController()
-    const listeners = new Set<OnProgress>()
-    const report = (progress: LoadProgress) => {
-      load.progress = progress
-      for (const listener of listeners) listener(progress)
+    const load: Load = {
+      done: Promise.resolve(),
+      aborter: new AbortController(),
+      listeners: new Set(),
+      progress: undefined,
     }
-    const done = this.#engine.load!(model, report, aborter.signal)
-    const load: Load = { done, aborter, listeners, progress: undefined }
     this.#loads.set(model, load)
-    done
+    const report: OnProgress = (progress) => {
+      load.progress = progress
+      for (const listener of load.listeners) listener(progress)
+    }
+    // Starts at once, and may report at once.
+    load.done = (async () => this.#engine.load!(model, report, load.aborter.signal))()
+    load.done
       .then(
         () => this.#ready.add(model),
         // Those who wait are told; the next request tries again.
