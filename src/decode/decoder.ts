@@ -61,6 +61,11 @@ export class Decoder {
     }
   }
 
+  /** Fails what runs, because the device under the model is gone; nothing is left to free. */
+  abandon(error: unknown): void {
+    this.#scheduler.stop(error)
+  }
+
   /** Fails what runs and frees the model. */
   async close(): Promise<void> {
     this.#scheduler.stop(new V1Error(503, 'The model was unloaded.', { code: 'model_unloaded', retryAfter: 1 }))

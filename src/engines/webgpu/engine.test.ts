@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import { call, collect } from '../../decode/testing/call.test-helper.js'
+import { smallTokenizer } from '../../decode/testing/small-tokenizer.test-helper.js'
+import type { LoadProgress } from '../../engine.js'
+import { compile } from '../../structured/index.js'
+import { openCpuDevice } from './device/cpu/index.js'
+import type { Device } from './device/device.js'
+import { WebGpuEngine } from './engine.js'
+import { locationOf, offeredModel } from './location.js'
+import type { WebGpuOptions } from './options.js'
+import type { Surroundings } from './surroundings.js'
+import { tinyRepository } from './tiny-repository.test-helper.js'
+
+const signal = new AbortController().signal
+
+/** An engine over repositories in memory, and what it did with them. */
+function setUp(options: Partial<WebGpuOptions> = {}, wrap: (device: Device) => Device = (device) => device) {
+  const opened: string[] = []
+  const devices: Device[] = []
+  const logs: string[] = []
+  const surroundings: Surroundings = {
+    async openDevice() {
+      const device = wrap(await openCpuDevice({ threads: 1, reason: 'A test.' }))
+      devices.push(device)
+      return device
+    },
+    async openRepository(location, report) {
+      const name = location.kind === 'hub' ? location.repository : ''
+      opened.push(name)
+      if (name.endsWith('missing')) throw new Error('404')
+      report({ phase: 'download', bytesLoaded: 1, bytesTotal: 1, filesLoaded: 1, filesTotal: 1 })
+      return { weights: tinyRepository(name.length).source, text: smallTokenizer() }
+    },
+  }
+  const models = ['test/one', 'test/three', 'test/missing']
+  const engine = new WebGpuEngine({ models, log: (line) => logs.push(line), ...options }, surroundings)
+  return { engine, opened, devices, logs }
+}
+const ask = (engine: WebGpuEngine, model: string, part = {}) =>
+  collect(engine.generate(call({ model, maxTokens: 12, ...part })))
+
+test('models are loaded when they are first asked for, once', async () => {
+  const { engine, opened, logs } = setUp()
+  expect(engine.models.map((model) => model.metadata?.loaded)).toEqual([false, false, false])
+  const [first, second] = await Promise.all([ask(engine, 'test/one'), ask(engine, 'test/one')])
+  expect(first.texts).toEqual(second.texts)
+  expect(opened).toEqual(['test/one'])
+  expect(engine.models[0]).toMatchObject({
+    ownedBy: 'test',
+    contextLength: 512,
+    metadata: { loaded: true, device: 'cpu', device_reason: 'A test.' },
+  })
+  expect(logs).toHaveLength(1)
+  expect(logs[0]).toContain('A test.')
+  await engine.close()
+})
+
+test('load reports its phases, and a failed load fails its callers only', async () => {
+  const { engine } = setUp()
+  const phases: LoadProgress[] = []
+  await engine.load('test/three', (progress) => phases.push(progress), signal)
+  expect([...new Set(phases.map(({ phase }) => phase))]).toEqual(['download', 'upload', 'ready'])
+  expect(phases.every(({ model }) => model === 'test/three')).toBe(true)
+  await expect(ask(engine, 'test/missing')).rejects.toThrow('404')
+  await expect(ask(engine, 'test/unknown')).rejects.toMatchObject({ status: 404, code: 'model_not_found' })
+  expect((await ask(engine, 'test/three')).reasons).not.toEqual([''])
+  await engine.close()
+})
+
+test('within the budget the one idle longest is unloaded, and all memory comes back', async () => {
+  const { engine, devices, opened } = setUp({ memoryBudget: 1 })
+  const one = await ask(engine, 'test/one')
+  await ask(engine, 'test/three')
+  expect(engine.models.map((model) => model.metadata?.loaded)).toEqual([false, true, false])
+  expect((await ask(engine, 'test/one')).texts).toEqual(one.texts)
+  expect(opened).toEqual(['test/one', 'test/three', 'test/one'])
+  await engine.unload('test/one')
+  expect(devices[0]!.memory).toEqual({ bytes: 0, buffers: 0 })
+  await engine.close()
+})
+
+test('a model waits for the answers of the one that must make room', async () => {
+  const { engine } = setUp({ memoryBudget: 1 })
+  const parts = engine.generate(call({ model: 'test/one', maxTokens: 40 }))
+  await parts.next()
+  const other = ask(engine, 'test/three')
+  const rest = await collect(parts)
+  expect(rest.reasons[0]).not.toBe('')
+  expect((await other).reasons[0]).not.toBe('')
+  await engine.close()
+})
+
+test('a load that everybody has left is stopped, and the next one succeeds', async () => {
+  const { engine } = setUp()
+  const controller = new AbortController()
+  const loading = engine.load('test/one', () => controller.abort(new Error('left')), controller.signal)
+  await expect(loading).rejects.toThrow('left')
+  expect((await ask(engine, 'test/one')).usage.completionTokens).toBeGreaterThan(0)
+  await engine.close()
+})
+
+test('a lost device fails what runs, and the next request finds a new one', async () => {
+  let lose: (error: Error) => void = () => {}
+  const { engine, devices } = setUp({}, (device) => {
+    const lost = new Promise<Error>((resolve) => {
+      lose = resolve
+    })
+    return Object.defineProperty(device, 'lost', { value: lost })
+  })
+  const parts = engine.generate(call({ model: 'test/one', maxTokens: 400 }))
+  await parts.next()
+  lose(new Error('The device was lost.'))
+  await expect(collect(parts)).rejects.toThrow('The device was lost.')
+  expect((await ask(engine, 'test/one')).reasons).not.toEqual([''])
+  expect(devices).toHaveLength(2)
+  await engine.close()
+})
+
+test('documents satisfy their schema with random weights', async () => {
+  const { engine } = setUp()
+  const schema = {
+    type: 'object',
+    properties: {
+      name: { type: 'string', maxLength: 12 },
+      tags: { type: 'array', items: { enum: ['a', 'b'] }, maxItems: 4 },
+    },
+    required: ['name', 'tags'],
+    additionalProperties: false,
+  }
+  const grammar = compile(schema)
+  const output = { type: 'json_schema' as const, name: 'x', strict: true, schema }
+  for (let seed = 0; seed < 10; seed++) {
+    const sampling = { ...call().sampling, seed }
+    const answer = await ask(engine, 'test/one', { grammar, output, sampling, maxTokens: 15 + seed * 3 })
+    expect(grammar.accepts(answer.texts[0]!)).toBe(true)
+    expect(answer.reasons).toEqual(['stop'])
+  }
+  await engine.close()
+})
+
+describe('models by what users write', () => {
+  test.each([
+    ['mlc-ai/Qwen3-0.6B-q4f16_1-MLC', 'mlc-ai/Qwen3-0.6B-q4f16_1-MLC', 'hub'],
+    ['https://models.example/team/small/', 'team/small', 'url'],
+    ['https://huggingface.co/mlc-ai/small/resolve/main/', 'mlc-ai/small', 'url'],
+    ['./models/nano', 'local/nano', 'folder'],
+    ['/srv/my model', 'local/my-model', 'folder'],
+  ])('%s', (from, id, kind) => {
+    expect(offeredModel(from)).toMatchObject({ id, location: { kind } })
+  })
+
+  test('anything else is refused', () => {
+    expect(() => locationOf('qwen')).toThrow('is no model')
+    expect(() => offeredModel({ id: 'qwen', from: './x' })).toThrow('<namespace>/<name>')
+  })
+})

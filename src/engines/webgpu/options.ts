@@ -1,0 +1,68 @@
+import type { ModelLocation } from './location.js'
+
+export interface WebGpuOptions {
+  /**
+   * The models to offer: a Hugging Face id (`mlc-ai/Qwen3-0.6B-q4f16_1-MLC`), the address of a repository, a local
+   * folder (`./models/mine`), or one of these under an id of your own. Each is loaded on its first request.
+   */
+  readonly models: readonly (string | ModelOptions)[]
+  /**
+   * Where models run. `auto` takes a real GPU, and the CPU where there is none or only one in software; `webgpu` takes
+   * whatever adapter there is.
+   * @default 'auto'
+   */
+  readonly device?: DevicePreference
+  /**
+   * Where downloaded files are kept: the name of a folder, or `false` to keep nothing.
+   * @default the Cache API in browsers, a folder in the user's cache directory elsewhere
+   */
+  readonly cache?: string | false
+  /**
+   * Device memory that loaded models may take together, in bytes. The one that was not used longest is unloaded to make
+   * room for another.
+   * @default 8 GiB on a GPU, 3 GiB on the CPU
+   */
+  readonly memoryBudget?: number
+  /**
+   * Answers that are computed side by side, per model.
+   * @default 8
+   */
+  readonly maxBatch?: number
+  /**
+   * Threads of the CPU device.
+   * @default as many as the machine has cores, at most 8
+   */
+  readonly threads?: number
+  /**
+   * Is told, once, which device was taken and why.
+   * @default console.info
+   */
+  readonly log?: (message: string) => void
+}
+
+export interface ModelOptions {
+  /** `<namespace>/<model_name>`, by which clients ask for it. */
+  readonly id: string
+  /**
+   * A Hugging Face id, the address of a repository, or a local folder.
+   * @default the id itself, at Hugging Face
+   */
+  readonly from?: string
+  /**
+   * The longest sequence, prompt and answer together, in tokens.
+   * @default the model's own, at most 8192
+   */
+  readonly contextLength?: number
+  /**
+   * Tokens that the cache holds over all answers that run side by side.
+   * @default as many whole contexts as `maxBatch`, within 512 MiB
+   */
+  readonly cacheTokens?: number
+}
+
+export type DevicePreference = 'auto' | 'webgpu' | 'cpu'
+
+/** A model as the engine offers it. */
+export interface OfferedModel extends ModelOptions {
+  readonly location: ModelLocation
+}
