@@ -10,7 +10,7 @@ export interface NodeIncoming extends IncomingMessage {
   /** What a body parser made of the body. */
   body?: unknown
   /** The body's bytes, where something kept them. */
-  rawBody?: Uint8Array
+  rawBody?: unknown
 }
 
 export type Next = (error?: unknown) => void
@@ -31,10 +31,7 @@ export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerRes
     response = Response.json(new V1Error(500, 'The server had an error while processing the request.'), { status: 500 })
   }
   if (!incoming.complete) outgoing.once('finish', () => leaveUpload(incoming, socket))
-  const sent = sendNodeResponse(outgoing, response)
-  // A client waits for the head before it reads events, and the first event may take a prompt's time.
-  if (response.headers.get('content-type')?.startsWith('text/event-stream')) outgoing.flushHeaders()
-  await sent.catch(() => outgoing.destroy())
+  await sendNodeResponse(outgoing, response).catch(() => outgoing.destroy())
 }
 
 /** With the URL under which `v1` knows the path: behind a mount point that may be the rest or the whole. */
@@ -59,7 +56,7 @@ function withUrl(incoming: NodeIncoming, outgoing: ServerResponse, target: strin
 /** A body parser before us has emptied the socket; what it parsed is written out again. */
 function restoreBody(incoming: NodeIncoming, request: Request): void {
   const { body } = incoming
-  if (!incoming.readableEnded || body === undefined || incoming.rawBody !== undefined) return
+  if (!incoming.readableEnded || body === undefined || Buffer.isBuffer(incoming.rawBody)) return
   incoming.rawBody =
     body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   // They told of the bytes on the wire.

@@ -148,7 +148,7 @@ export function chatContract(reach: () => Reach): void {
 
   test('a project is counted for, and must have its form', async () => {
     for (const name of ['openai-project', 'compat-project']) {
-      const good = await reach().fetch(CHAT, chat('test/hello', {}, { [name]: 'team/contract' }))
+      const good = await reach().fetch(CHAT, chat('test/hello', {}, { [name]: 'team/counted' }))
       expect(good.status, good.text).toBe(200)
       const bad = await reach().fetch(CHAT, chat('test/hello', {}, { [name]: 'no-slash' }))
       expectError(bad, { status: 400, type: 'invalid_request_error' })
@@ -161,7 +161,7 @@ export function chatContract(reach: () => Reach): void {
     const page = valid('UsageResponse', JSON.parse(usage.text)) as {
       data: { results: { project_id: string; model: string; num_model_requests: number }[] }[]
     }
-    const mine = page.data.flatMap(({ results }) => results).filter((row) => row.project_id === 'team/contract')
+    const mine = page.data.flatMap(({ results }) => results).filter((row) => row.project_id === 'team/counted')
     expect(mine).toMatchObject([{ model: 'test/hello', num_model_requests: 2 }])
   })
 

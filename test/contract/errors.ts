@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Reach } from './reach.js'
-import { ORIGIN } from './services.js'
+import { LIMITED_KEY, ORIGIN } from './services.js'
 import { authorized, CHAT, chat, expectError, probe, readUntil, until } from './speak.js'
 
 const LIMIT = 2 ** 20
@@ -66,6 +66,13 @@ export function errorsContract(reach: () => Reach): void {
     expect(answer.headers.get('retry-after')).toBe('2')
     expect(answer.headers.get('retry-after-ms')).toBe('2000')
     expect(answer.headers.get('x-should-retry')).toBe('true')
+  })
+
+  test('a key may be for some projects only', async () => {
+    const as = (project: Record<string, string>) =>
+      reach().fetch(CHAT, chat('test/hello', {}, { authorization: `Bearer ${LIMITED_KEY}`, ...project }))
+    expect((await as({ 'openai-project': 'team/contract' })).status).toBe(200)
+    expectError(await as({ 'openai-project': 'team/other' }), { status: 403, type: 'permission_error' })
   })
 
   test('a full queue says so at once, and empties again', async () => {

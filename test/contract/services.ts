@@ -4,6 +4,8 @@ import { scenario } from './scripts.js'
 
 export const KEY = 'sk-contract'
 export const OTHER_KEY = 'sk-other'
+/** May be used for one project only. */
+export const LIMITED_KEY = 'sk-limited'
 export const ORIGIN = 'https://app.example'
 
 /** The services behind every runtime, by base path. Each has an engine of its own. */
@@ -14,11 +16,12 @@ export interface Services {
 }
 
 export function services(): Services {
+  const keys = [KEY, OTHER_KEY, { key: LIMITED_KEY, id: 'limited', projects: ['team/contract'] }]
   const engines = new Map<string, ScenarioEngine>()
   const service = (basePath: string, options: Partial<Parameters<typeof createV1>[0]> = {}) => {
     const engine = scenarioEngine(scenario)
     engines.set(basePath, engine)
-    return createV1({ engine, basePath, keys: [KEY, OTHER_KEY], log: () => {}, ...options })
+    return createV1({ engine, basePath, keys, log: () => {}, ...options })
   }
   return {
     all: [

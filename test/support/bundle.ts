@@ -12,7 +12,8 @@ export interface BundleOptions {
 
 /**
  * One JavaScript file from a TypeScript entry (a path from the repository's root), for runtimes that do not read our
- * sources: browsers, and Deno, which asks for imports that end in `.ts`. Everything else stays as it is.
+ * sources: browsers, and Deno, which asks for imports that end in `.ts`. Everything else stays as it is. An example's
+ * `local-v1/...` is our source, by the paths of examples/tsconfig.json.
  */
 export async function bundle(entry: string, options: BundleOptions = {}): Promise<string> {
   const result = await build({

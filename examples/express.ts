@@ -1,0 +1,22 @@
+// A /v1 inside an Express application.
+//   npm install local-v1 express
+//   npx tsx express.ts
+import app from 'express'
+import { createV1 } from 'local-v1'
+import { express } from 'local-v1/express'
+import { scripted } from 'local-v1/testing'
+
+// Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
+const engine = scripted({ models: { 'demo/parrot': ({ messages }) => messages.at(-1)!.content } })
+
+const v1 = createV1({ engine, keys: [process.env.V1_KEY ?? 'sk-local'] })
+
+const server = app()
+  // Before express.json(): the body is then read once, and refused in OpenAI's form if it must be.
+  .use(express(v1))
+  .use(app.json())
+  .get('/', (_, response) => void response.send('The rest of the application.'))
+  .listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => {
+    const address = server.address()
+    if (typeof address === 'object') console.log(`listening on http://127.0.0.1:${address?.port}/v1`)
+  })

@@ -1,0 +1,24 @@
+// A /v1 on plain node:http.
+//   npm install local-v1
+//   npx tsx node-http.ts
+import { createServer } from 'node:http'
+import { createV1 } from 'local-v1'
+import { express } from 'local-v1/express'
+import { scripted } from 'local-v1/testing'
+
+// Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
+const engine = scripted({ models: { 'demo/parrot': ({ messages }) => messages.at(-1)!.content } })
+
+const v1 = createV1({ engine, keys: [process.env.V1_KEY ?? 'sk-local'] })
+
+const server = createServer(express(v1))
+server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => {
+  const address = server.address()
+  if (typeof address === 'object') console.log(`listening on http://127.0.0.1:${address?.port}/v1`)
+})
+
+// Lets running answers end before the process does.
+process.once('SIGTERM', () => {
+  server.close()
+  void v1.close()
+})
