@@ -1,0 +1,326 @@
+import { describe, expect, it } from 'vitest'
+import type { ChatCall, Engine, Part } from '../engine.js'
+import { V1Error } from '../errors.js'
+import {
+  chatRequest,
+  chunksOf,
+  errorOf,
+  eventsOf,
+  finish,
+  jsonOf,
+  MODEL,
+  pause,
+  serviceOf,
+  text,
+  until,
+  valid,
+} from '../v1.test-helper.js'
+
+const usage: Part = {
+  type: 'usage',
+  usage: { promptTokens: 7, completionTokens: 4, cachedTokens: 3 },
+  fingerprint: 'fp_x',
+}
+const logprob = (token: string) => ({
+  token,
+  bytes: [...new TextEncoder().encode(token)],
+  logprob: -0.5,
+  top: [{ token, bytes: null, logprob: Number.NEGATIVE_INFINITY }],
+})
+
+describe('a completion', () => {
+  it('has the official form', async () => {
+    const { chat } = serviceOf([text('Hello'), text(' there'), finish(), usage])
+    const completion = valid('CreateChatCompletionResponse', jsonOf(await chat()))
+    expect(completion).toEqual({
+      id: expect.stringMatching(/^chatcmpl-[0-9a-f]{32}$/),
+      object: 'chat.completion',
+      created: expect.any(Number),
+      model: MODEL,
+      system_fingerprint: 'fp_x',
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'Hello there', refusal: null, annotations: [] },
+          logprobs: null,
+          finish_reason: 'stop',
+        },
+      ],
+      usage: {
+        prompt_tokens: 7,
+        completion_tokens: 4,
+        total_tokens: 11,
+        prompt_tokens_details: { cached_tokens: 3, audio_tokens: 0 },
+        completion_tokens_details: {
+          reasoning_tokens: 0,
+          audio_tokens: 0,
+          accepted_prediction_tokens: 0,
+          rejected_prediction_tokens: 0,
+        },
+      },
+    })
+    expect(Math.abs(completion.created - Date.now() / 1000)).toBeLessThan(60)
+  })
+
+  it('has n choices, each its own, whatever the order of their parts', async () => {
+    const { chat } = serviceOf([text('b', 1), text('a'), finish('length', 1), text('a'), finish(), usage])
+    const { choices } = valid('CreateChatCompletionResponse', jsonOf(await chat({ n: 2 })))
+    expect(choices.map((choice: { message: { content: string } }) => choice.message.content)).toEqual(['aa', 'b'])
+    expect(choices.map((choice: { finish_reason: string }) => choice.finish_reason)).toEqual(['stop', 'length'])
+  })
+
+  it('has log probabilities when they are asked for', async () => {
+    const part: Part = { type: 'text-delta', choice: 0, text: 'ö', logprobs: [logprob('ö')] }
+    const { chat } = serviceOf([part, finish(), usage])
+    const { logprobs } = valid('CreateChatCompletionResponse', jsonOf(await chat({ logprobs: true }))).choices[0]
+    expect(logprobs).toEqual({
+      content: [
+        {
+          token: 'ö',
+          logprob: -0.5,
+          bytes: [195, 182],
+          top_logprobs: [{ token: 'ö', logprob: -9999, bytes: null }],
+        },
+      ],
+      refusal: null,
+    })
+  })
+
+  it('and its stream say the same', async () => {
+    const parts = [text('one'), text('', 0), text(' two'), finish('length'), usage]
+    const { chat } = serviceOf(parts)
+    const whole = jsonOf(await chat())
+    const chunks = chunksOf(await chat({ stream: true, stream_options: { include_usage: true } }))
+    const said = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('')
+    expect(said).toBe(whole.choices[0].message.content)
+    expect(chunks.at(-2).choices[0].finish_reason).toBe(whole.choices[0].finish_reason)
+    expect(chunks.at(-1).usage).toEqual(whole.usage)
+  })
+})
+
+describe('a stream', () => {
+  it('begins with the role, once for each choice, and ends with its reason', async () => {
+    const { chat } = serviceOf([text('a'), text('b', 1), finish('stop', 1), finish(), usage])
+    const chunks = chunksOf(await chat({ n: 2, stream: true }))
+    for (const index of [0, 1]) {
+      const mine = chunks.map(({ choices }) => choices[0]).filter((choice) => choice.index === index)
+      expect(mine.map(({ delta }) => delta.role)).toEqual(['assistant', undefined, undefined])
+      expect(mine.map(({ finish_reason }) => finish_reason)).toEqual([null, null, 'stop'])
+      expect(mine.at(-1).delta).toEqual({})
+    }
+    expect(new Set(chunks.map(({ id, created, model }) => `${id} ${created} ${model}`)).size).toBe(1)
+    expect(chunks.every((chunk) => !('usage' in chunk))).toBe(true)
+  })
+
+  it('has the usage last, in a chunk without choices', async () => {
+    const { chat } = serviceOf([text('a'), finish(), usage])
+    const chunks = chunksOf(await chat({ stream: true, stream_options: { include_usage: true } }))
+    expect(chunks.map(({ usage: each }) => each?.total_tokens ?? null)).toEqual([null, null, null, 11])
+    expect(chunks.at(-1).choices).toEqual([])
+  })
+
+  it('is never gathered on its way', async () => {
+    const { headers } = await serviceOf().chat({ stream: true })
+    expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(headers.get('cache-control')).toContain('no-cache')
+    expect(headers.get('x-accel-buffering')).toBe('no')
+  })
+
+  it('sends tool calls in pieces: the id and the name come first', async () => {
+    const { chat } = serviceOf([
+      { type: 'tool-call-delta', choice: 0, index: 0, name: 'f', arguments: '' },
+      { type: 'tool-call-delta', choice: 0, index: 0, arguments: '{}' },
+      { type: 'tool-call-delta', choice: 0, index: 1, id: 'call_b', name: 'f', arguments: '{}' },
+      finish('tool_calls'),
+      usage,
+    ])
+    const tools = [{ type: 'function', function: { name: 'f' } }]
+    const calls = chunksOf(await chat({ stream: true, tools })).flatMap(
+      ({ choices }) => choices[0].delta.tool_calls ?? [],
+    )
+    expect(calls).toEqual([
+      {
+        index: 0,
+        id: expect.stringMatching(/^call_\w{24}$/),
+        type: 'function',
+        function: { name: 'f', arguments: '' },
+      },
+      { index: 0, function: { arguments: '{}' } },
+      { index: 1, id: 'call_b', type: 'function', function: { name: 'f', arguments: '{}' } },
+    ])
+    const { message, finish_reason } = valid('CreateChatCompletionResponse', jsonOf(await chat({ tools }))).choices[0]
+    expect([finish_reason, message.content, message.tool_calls.length]).toEqual(['tool_calls', null, 2])
+  })
+
+  it('that fails half-way ends with an error frame', async () => {
+    const { chat } = serviceOf([text('so far'), new V1Error(503, 'The device was lost.', { code: 'device_lost' })])
+    const answer = await chat({ stream: true })
+    expect(answer.status).toBe(200)
+    const last = JSON.parse(eventsOf(answer.text).at(-1)!)
+    expect(valid('ErrorResponse', last).error).toMatchObject({ message: 'The device was lost.', code: 'device_lost' })
+    expect(answer.text).toContain('so far')
+    expect(answer.text).not.toContain('[DONE]')
+  })
+
+  it('that is refused before its first part is a plain answer', async () => {
+    const { chat } = serviceOf([new V1Error(503, 'No device.', { retryAfter: 1.5 })])
+    const answer = await chat({ stream: true })
+    expect(errorOf(answer)).toMatchObject({ status: 503, type: 'service_unavailable', message: 'No device.' })
+    const retry = ['retry-after', 'retry-after-ms', 'x-should-retry'].map((name) => answer.headers.get(name))
+    expect(retry).toEqual(['2', '1500', 'true'])
+  })
+})
+
+describe('an engine that breaks the contract is a 500:', () => {
+  it.each<[string, Part[]]>([
+    ['it stops before the end', [text('a')]],
+    ['it says nothing', []],
+    ['it speaks after the end', [finish(), text('a')]],
+    ['it speaks for a choice that nobody asked for', [text('a', 1)]],
+  ])('%s', async (_, parts) => {
+    expect(errorOf(await serviceOf(parts).chat())).toMatchObject({ status: 500, type: 'server_error' })
+  })
+})
+
+/** An engine that ticks until it is stopped, or hangs, and counts. */
+function ticking({ deaf = false, hang = false } = {}) {
+  const seen = { steps: 0, active: 0, abortedFirst: false, listeners: 0, calls: [] as ChatCall[] }
+  const engine: Engine = {
+    models: [{ id: MODEL, ownedBy: 'me' }],
+    async *generate(call) {
+      seen.calls.push(call)
+      seen.active++
+      try {
+        for (;;) {
+          if (hang) await new Promise(() => {})
+          await pause(1)
+          if (!deaf) call.signal.throwIfAborted()
+          seen.steps++
+          yield text('tick ')
+        }
+      } finally {
+        seen.abortedFirst = call.signal.aborted
+        seen.active--
+      }
+    },
+  }
+  return { engine, seen }
+}
+
+describe('leaving', () => {
+  it.each([false, true])('cancels the engine: the signal first, then return (deaf: %s)', async (deaf) => {
+    const { engine, seen } = ticking({ deaf })
+    const { v1, chat } = serviceOf(engine, { maxInFlight: 1, maxQueue: 0 })
+    const reader = (await v1.fetch(chatRequest({ stream: true }))).body!.getReader()
+    await reader.read()
+    expect(errorOf(await chat())).toMatchObject({ status: 429, code: 'queue_full' })
+    await reader.cancel()
+    await until(() => seen.active === 0)
+    expect(seen.abortedFirst).toBe(true)
+    await until(() => seen.active === 0)
+    const next = await v1.fetch(chatRequest({ stream: true }))
+    expect(next.status).toBe(200)
+    await next.body!.cancel()
+  })
+
+  it('stops the engine also while nobody reads', async () => {
+    const { engine, seen } = ticking()
+    const { v1 } = serviceOf(engine)
+    const aborter = new AbortController()
+    await v1.fetch(chatRequest({ stream: true }, { signal: aborter.signal }))
+    expect(seen.active).toBe(1)
+    aborter.abort()
+    await until(() => seen.active === 0)
+  })
+
+  it('lets go of the client and the clock', async () => {
+    const { v1 } = serviceOf('Hi', { timeoutMs: 60_000 })
+    const request = chatRequest({ stream: true })
+    const added: unknown[] = []
+    const removed: unknown[] = []
+    const { signal } = request
+    Object.defineProperty(request, 'signal', {
+      value: Object.assign(Object.create(null), {
+        get aborted() {
+          return signal.aborted
+        },
+        addEventListener: (_: string, listener: unknown) => added.push(listener),
+        removeEventListener: (_: string, listener: unknown) => removed.push(listener),
+      }),
+    })
+    await (await v1.fetch(request)).text()
+    expect(added).toHaveLength(1)
+    expect(removed).toEqual(added)
+  })
+
+  it('is a slot for the next one even when the engine never hears of it', async () => {
+    const { engine, seen } = ticking({ hang: true })
+    const faults: unknown[] = []
+    const { v1 } = serviceOf(engine, { maxInFlight: 1, timeoutMs: 20, log: (event) => faults.push(event) })
+    expect((await v1.fetch(chatRequest())).status).toBe(504)
+    // It waits in line for as long as the engine is given to stop, which is longer than its own time limit.
+    expect((await v1.fetch(chatRequest())).status).toBe(504)
+    await until(() => faults.some((event) => (event as { type: string }).type === 'fault'))
+    void v1.fetch(chatRequest())
+    await until(() => seen.calls.length === 2)
+  })
+})
+
+describe('a slow reader', () => {
+  it('holds back the engine', async () => {
+    const { engine, seen } = ticking()
+    const { v1 } = serviceOf(engine)
+    const reader = (await v1.fetch(chatRequest({ stream: true }))).body!.getReader()
+    await pause(30)
+    expect(seen.steps).toBe(1)
+    await reader.read()
+    await reader.read()
+    await pause(30)
+    expect(seen.steps).toBe(2)
+    await reader.cancel()
+  })
+})
+
+describe('a time limit', () => {
+  it('is 504 before the first part, and an error frame after it', async () => {
+    const waiting = serviceOf([{ type: 'wait', ms: 60_000 }], { timeoutMs: 10 })
+    expect(errorOf(await waiting.chat())).toMatchObject({ status: 504, code: 'timeout' })
+    const { chat } = serviceOf([text('a'), { type: 'wait', ms: 60_000 }], { timeoutMs: 20 })
+    const { text: body } = await chat({ stream: true })
+    expect(JSON.parse(eventsOf(body).at(-1)!).error).toMatchObject({ code: 'timeout' })
+  })
+})
+
+describe('what the engine is told', () => {
+  it('is the request, read', async () => {
+    const { engine, seen } = ticking()
+    const { v1 } = serviceOf(engine)
+    const body = { stream: true, max_tokens: 9, stop: 'x', seed: 4, n: 2, logprobs: true, top_logprobs: 3 }
+    await (await v1.fetch(chatRequest(body))).body!.cancel()
+    expect(seen.calls[0]).toMatchObject({
+      id: expect.stringMatching(/^chatcmpl-/),
+      model: MODEL,
+      messages: [{ role: 'user', content: 'Hello?' }],
+      n: 2,
+      maxTokens: 9,
+      stop: ['x'],
+      sampling: { temperature: 1, seed: 4 },
+      topLogprobs: 3,
+      output: { type: 'text' },
+      describeSchema: true,
+    })
+  })
+})
+
+describe('fields that nobody knows', () => {
+  it('are named in a header, whatever they are called', async () => {
+    const { chat } = serviceOf()
+    expect((await chat({ top_k: 1, min_p: 2 })).headers.get('x-ignored-fields')).toBe('top_k, min_p')
+    expect((await chat()).headers.get('x-ignored-fields')).toBe(null)
+    const odd = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`ä\r\nset-cookie: ${i}${'x'.repeat(500)}`, 1]))
+    const answer = await chat(odd)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-ignored-fields')).toMatch(/, \.\.\.$/)
+    expect(answer.headers.get('set-cookie')).toBe(null)
+  })
+})
