@@ -102,6 +102,7 @@ export type MatrixData =
       readonly scaleType: 'f16' | 'f32'
     }
   | {
+      /** `columns` is a multiple of 8. */
       readonly format: 'f32' | 'f16' | 'bf16'
       readonly rows: number
       readonly columns: number
@@ -114,6 +115,7 @@ export interface CacheShape {
   readonly pages: number
   /** Heads of keys, and of values. */
   readonly heads: number
+  /** A multiple of 4. */
   readonly headSize: number
   /** The least precision in which keys and values are kept. */
   readonly type: 'f16' | 'f32'

@@ -1,0 +1,27 @@
+/** Every device that the compute tests run on. */
+import { softwareGpu } from '../../../../test/support/swiftshader.js'
+import { openCpuDevice } from './cpu/index.js'
+import type { Device } from './device.js'
+import { openWebGpuDevice } from './webgpu.js'
+
+export interface DeviceCase {
+  readonly name: string
+  readonly open: () => Promise<Device>
+  /** It rounds the activations that 4-bit matrices are multiplied with to 8 bits per block. */
+  readonly roundsActivations: boolean
+}
+
+/** Both ways of cutting the work on a GPU run on the software one. */
+export const DEVICES: readonly DeviceCase[] = [
+  {
+    name: 'webgpu, cut for hardware',
+    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false }),
+    roundsActivations: false,
+  },
+  {
+    name: 'webgpu, cut for software',
+    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: true }),
+    roundsActivations: false,
+  },
+  { name: 'cpu', open: () => openCpuDevice(), roundsActivations: true },
+]

@@ -1,0 +1,42 @@
+/** The words of `kernels/meta.ts` for a batch. */
+import { META_HEADER, META_LISTS } from '../../kernels/meta.js'
+import type { Batch } from '../device.js'
+
+export class BatchWords {
+  readonly rows: number
+  readonly words: Uint32Array<ArrayBuffer>
+
+  constructor(batch: Batch) {
+    let rows = 0
+    let pages = 0
+    for (const span of batch.spans) {
+      rows += span.tokens.length
+      pages += span.pages.length
+    }
+    this.rows = rows
+    this.words = new Uint32Array(META_HEADER + META_LISTS * rows + pages)
+    this.words[0] = rows
+    this.#fill(batch)
+  }
+
+  #fill({ spans }: Batch): void {
+    const { words, rows } = this
+    let row = 0
+    let page = 0
+    for (const { tokens, position, pages } of spans) {
+      words.set(pages, META_HEADER + META_LISTS * rows + page)
+      for (let i = 0; i < tokens.length; i++, row++) {
+        words[META_HEADER + row] = tokens[i]!
+        words[META_HEADER + rows + row] = position + i
+        words[META_HEADER + 2 * rows + row] = page
+      }
+      page += pages.length
+    }
+  }
+
+  /** Rows of which logits are made. */
+  pick(rows: Int32Array): void {
+    this.words[1] = rows.length
+    this.words.set(rows, META_HEADER + 3 * this.rows)
+  }
+}

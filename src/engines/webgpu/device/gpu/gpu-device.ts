@@ -1,0 +1,128 @@
+/** The WebGPU device behind the decoder's interface. */
+import { V1Error } from '../../../../errors.js'
+import type { GpuTraits } from '../../kernels/kernel.js'
+import type {
+  Activations,
+  Batch,
+  CacheShape,
+  Device,
+  DeviceInfo,
+  DeviceLimits,
+  KeyValueCache,
+  Matrix,
+  MatrixData,
+  MemoryUse,
+  Pass,
+  Sampler,
+  SamplerShape,
+  Vector,
+} from '../device.js'
+import { Gpu } from './gpu.js'
+import { GpuPass, type PassHost } from './pass.js'
+import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
+
+/** Changes whenever a kernel's arithmetic does. */
+const KERNELS = 'wgsl-1'
+
+export interface GpuDeviceOptions {
+  readonly name: string
+  readonly reason: string
+  readonly traits: GpuTraits
+}
+
+export class GpuDevice implements Device, PassHost {
+  readonly info: DeviceInfo
+  readonly limits: DeviceLimits
+  readonly lost: Promise<Error>
+  readonly gpu: Gpu
+  #batch: GPUBuffer | undefined
+  #destroyed = false
+  #loss: Error | undefined
+
+  constructor(device: GPUDevice, { name, reason, traits }: GpuDeviceOptions) {
+    this.gpu = new Gpu(device, traits)
+    const cut = traits.serial ? 'serial' : 'parallel'
+    this.info = { kind: 'webgpu', name, reason, kernels: `${KERNELS} ${cut} on ${name}` }
+    const { maxBufferSize, maxStorageBufferBindingSize } = device.limits
+    this.limits = {
+      tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize),
+      rows: 1024,
+      headSize: 256,
+    }
+    this.lost = new Promise((resolve) => {
+      device.lost.then(({ message }) => {
+        if (this.#destroyed) return
+        this.#loss = lostError(message)
+        resolve(this.#loss)
+      })
+    })
+  }
+
+  get memory(): MemoryUse {
+    return this.gpu.memory
+  }
+
+  matrix(data: MatrixData): Matrix {
+    this.#assertUsable()
+    return new GpuMatrix(this.gpu, data)
+  }
+
+  vector(values: Float32Array): Vector {
+    this.#assertUsable()
+    return new GpuVector(this.gpu, values)
+  }
+
+  activations(rows: number, columns: number): Activations {
+    this.#assertUsable()
+    return new GpuActivations(this.gpu, rows, columns)
+  }
+
+  cache(shape: CacheShape): KeyValueCache {
+    this.#assertUsable()
+    return new GpuCache(this.gpu, shape)
+  }
+
+  sampler(shape: SamplerShape): Sampler {
+    this.#assertUsable()
+    return new GpuSampler(this.gpu, shape)
+  }
+
+  begin(batch: Batch): Pass {
+    this.#assertUsable()
+    return new GpuPass(this, batch)
+  }
+
+  batchBuffer(words: number): GPUBuffer {
+    if (!this.#batch || this.#batch.size < words * 4) {
+      if (this.#batch) this.gpu.release(this.#batch)
+      this.#batch = this.gpu.storage(Math.max(16384, words * 8), 'batch')
+    }
+    return this.#batch
+  }
+
+  explain(error: unknown): Error {
+    return this.#loss ?? lostError(error instanceof Error ? error.message : String(error))
+  }
+
+  async idle(): Promise<void> {
+    if (this.#destroyed) return
+    if (this.#loss) throw this.#loss
+    await this.gpu.device.queue.onSubmittedWorkDone()
+    this.gpu.check()
+  }
+
+  destroy(): void {
+    if (this.#destroyed) return
+    this.#destroyed = true
+    this.gpu.destroy()
+  }
+
+  #assertUsable(): void {
+    if (this.#destroyed) throw new Error('This device was destroyed.')
+    if (this.#loss) throw this.#loss
+  }
+}
+
+function lostError(message: string): V1Error {
+  return new V1Error(503, `The GPU was lost${message ? `: ${message}` : '.'}`, { code: 'device_lost', retryAfter: 1 })
+}

@@ -1,0 +1,141 @@
+/** A GPUDevice with what all kernels share: pipelines by source, bind groups by buffers, and a count of its memory. */
+import { V1Error } from '../../../../errors.js'
+import type { GpuTraits, Kernel } from '../../kernels/kernel.js'
+import type { MemoryUse } from '../device.js'
+
+const STORAGE = 0x80
+const COPY_SRC = 0x4
+const COPY_DST = 0x8
+const MAP_READ = 0x1
+
+interface Compiled {
+  readonly pipeline: GPUComputePipeline
+  readonly layout: GPUBindGroupLayout
+  readonly groups: Map<string, GPUBindGroup>
+}
+
+export class Gpu {
+  readonly device: GPUDevice
+  readonly traits: GpuTraits
+  readonly #compiled = new Map<string, Compiled>()
+  readonly #ids = new Map<GPUBuffer, number>()
+  #nextId = 0
+  #bytes = 0
+  #failure: Error | undefined
+
+  constructor(device: GPUDevice, traits: GpuTraits) {
+    this.device = device
+    this.traits = traits
+    device.addEventListener('uncapturederror', (event) => {
+      this.#failure ??= failureOf((event as GPUUncapturedErrorEvent).error)
+    })
+  }
+
+  get memory(): MemoryUse {
+    return { bytes: this.#bytes, buffers: this.#ids.size }
+  }
+
+  /** Throws what went wrong since the device was opened: WebGPU reports most errors late. */
+  check(): void {
+    if (this.#failure) throw this.#failure
+  }
+
+  storage(bytes: number, label: string): GPUBuffer {
+    return this.#track(this.device.createBuffer({ size: padded(bytes), usage: STORAGE | COPY_SRC | COPY_DST, label }))
+  }
+
+  /** A storage buffer that holds these bytes. */
+  upload(data: Uint8Array, label: string): GPUBuffer {
+    const size = padded(data.byteLength)
+    const buffer = this.device.createBuffer({
+      size,
+      usage: STORAGE | COPY_SRC | COPY_DST,
+      label,
+      mappedAtCreation: true,
+    })
+    new Uint8Array(buffer.getMappedRange()).set(data)
+    buffer.unmap()
+    return this.#track(buffer)
+  }
+
+  staging(bytes: number): GPUBuffer {
+    return this.#track(this.device.createBuffer({ size: padded(bytes), usage: MAP_READ | COPY_DST, label: 'staging' }))
+  }
+
+  release(buffer: GPUBuffer): void {
+    const id = this.#ids.get(buffer)
+    if (id === undefined) return
+    this.#ids.delete(buffer)
+    this.#bytes -= buffer.size
+    buffer.destroy()
+    const mark = `,${id},`
+    for (const { groups } of this.#compiled.values()) {
+      for (const key of groups.keys()) if (key.includes(mark)) groups.delete(key)
+    }
+  }
+
+  /** Binds a kernel with its buffers; pipelines are kept by their source, bind groups by their buffers. */
+  bind(pass: GPUComputePassEncoder, kernel: Kernel, buffers: readonly GPUBuffer[]): void {
+    const compiled = this.#compile(kernel)
+    let key = ','
+    for (const buffer of buffers) key += `${this.#ids.get(buffer)},`
+    let group = compiled.groups.get(key)
+    if (!group) {
+      group = this.device.createBindGroup({
+        layout: compiled.layout,
+        entries: buffers.map((buffer, binding) => ({ binding, resource: { buffer } })),
+      })
+      compiled.groups.set(key, group)
+    }
+    pass.setPipeline(compiled.pipeline)
+    pass.setBindGroup(0, group)
+  }
+
+  destroy(): void {
+    for (const buffer of [...this.#ids.keys()]) this.release(buffer)
+    this.#compiled.clear()
+    this.device.destroy()
+  }
+
+  #track(buffer: GPUBuffer): GPUBuffer {
+    this.#ids.set(buffer, this.#nextId++)
+    this.#bytes += buffer.size
+    return buffer
+  }
+
+  #compile(kernel: Kernel): Compiled {
+    let compiled = this.#compiled.get(kernel.source)
+    if (!compiled) {
+      const layout = this.device.createBindGroupLayout({
+        entries: [...kernel.bindings].map((access, binding) => ({
+          binding,
+          visibility: 4,
+          buffer: { type: access === 'r' ? ('read-only-storage' as const) : ('storage' as const) },
+        })),
+      })
+      const pipeline = this.device.createComputePipeline({
+        label: kernel.name,
+        layout: this.device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+        compute: { module: this.device.createShaderModule({ code: kernel.source, label: kernel.name }) },
+      })
+      compiled = { pipeline, layout, groups: new Map() }
+      this.#compiled.set(kernel.source, compiled)
+    }
+    return compiled
+  }
+}
+
+function padded(bytes: number): number {
+  return Math.max(16, Math.ceil(bytes / 16) * 16)
+}
+
+function failureOf(error: GPUError): V1Error {
+  const short = error.constructor?.name === 'GPUOutOfMemoryError'
+  return new V1Error(
+    503,
+    short ? 'The GPU has not enough memory for this model.' : `The GPU failed: ${error.message}`,
+    {
+      code: short ? 'device_too_small' : 'device_failed',
+    },
+  )
+}

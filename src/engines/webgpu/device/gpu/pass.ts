@@ -1,0 +1,219 @@
+/** One forward pass, recorded into one command buffer. */
+import { attend } from '../../kernels/attend.js'
+import { embed } from '../../kernels/embed.js'
+import type { Kernel, Recorder } from '../../kernels/kernel.js'
+import { matmul } from '../../kernels/matmul.js'
+import { matvec } from '../../kernels/matvec.js'
+import { norm } from '../../kernels/norm.js'
+import { pick } from '../../kernels/pick.js'
+import { place } from '../../kernels/place.js'
+import { sample } from '../../kernels/sample.js'
+import { decodeResults, encodeJob } from '../../kernels/sample-job.js'
+import type {
+  Activations,
+  AttentionShape,
+  Batch,
+  KeyValueCache,
+  Matrix,
+  Pass,
+  PlaceOptions,
+  ProjectOptions,
+  SampledRow,
+  SampleRow,
+  Sampler,
+} from '../device.js'
+import { BatchWords } from './batch.js'
+import type { Gpu } from './gpu.js'
+import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
+
+/** Rows from which the tiled product is quicker than reading the weights once for every eight rows. */
+const MANY = 17
+
+export interface PassHost {
+  readonly gpu: Gpu
+  /** A buffer for the batch, wide enough for so many words. */
+  batchBuffer(words: number): GPUBuffer
+  /** What an error of the queue means. */
+  explain(error: unknown): Error
+}
+
+export class GpuPass implements Pass, Recorder {
+  readonly #host: PassHost
+  readonly #gpu: Gpu
+  readonly #batch: BatchWords
+  readonly #slots: GPUBuffer | undefined
+  readonly #encoder: GPUCommandEncoder
+  #compute: GPUComputePassEncoder | undefined
+  #sampled: { sampler: GpuSampler; rows: readonly SampleRow[] } | undefined
+  readonly #reads: (() => void)[] = []
+  readonly meta: GPUBuffer
+
+  constructor(host: PassHost, batch: Batch) {
+    this.#host = host
+    this.#gpu = host.gpu
+    this.#batch = new BatchWords(batch)
+    this.#slots = (batch.sampler as GpuSampler | undefined)?.slots
+    this.#encoder = host.gpu.device.createCommandEncoder()
+    this.meta = host.batchBuffer(this.#batch.words.length)
+  }
+
+  get traits() {
+    return this.#gpu.traits
+  }
+
+  get rows(): number {
+    return this.#batch.rows
+  }
+
+  dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y = 1, z = 1): void {
+    this.#compute ??= this.#encoder.beginComputePass()
+    this.#gpu.bind(this.#compute, kernel, buffers)
+    this.#compute.dispatchWorkgroups(x, y, z)
+  }
+
+  copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
+    this.#endCompute()
+    const { layers, pageBytes } = cache as GpuCache
+    for (const { from, to } of pairs) {
+      for (const layer of layers) {
+        this.#encoder.copyBufferToBuffer(layer, from * pageBytes, layer, to * pageBytes, pageBytes)
+      }
+    }
+  }
+
+  embed(table: Matrix, out: Activations): void {
+    const buffer = (out as GpuActivations).buffer
+    // Without a sampler no token stands for a slot; the binding needs some buffer all the same.
+    embed(this, table as GpuMatrix, this.#slots ?? this.meta, buffer)
+  }
+
+  project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
+    const { norm: normed, bias, add = false, gated = false } = options
+    const count = options.rows ?? this.rows
+    const head = count !== this.rows
+    if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
+    const stored = matrix as GpuMatrix
+    const from = x as GpuActivations
+    const fused = normed && !this.traits.serial && count < MANY
+    let input = from.buffer
+    if (normed && !fused) {
+      input = from.normed
+      const shape = { columns: stored.columns, epsilon: normed.epsilon, head }
+      norm(this, shape, from.buffer, (normed.weight as GpuVector).buffer, count, input)
+    }
+    const operands = {
+      matrix: stored,
+      x: input,
+      ...(bias ? { bias: (bias as GpuVector).buffer } : {}),
+      out: (out as GpuActivations).buffer,
+    }
+    const shape = { add, gated, head, bias: bias !== undefined }
+    if (count >= MANY && !this.traits.serial) matmul(this, shape, operands, count)
+    else if (fused) {
+      const gain = (normed.weight as GpuVector).buffer
+      matvec(this, { ...shape, epsilon: normed.epsilon }, { ...operands, gain }, count)
+    } else matvec(this, shape, operands, count)
+  }
+
+  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
+    const { heads: queries, angles, headNorm } = options
+    const { heads, headSize, type } = cache.shape
+    const shape = { queries, heads, headSize, half: type === 'f16' }
+    place(this, headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape, {
+      angles: (angles as GpuVector).buffer,
+      qkv: (qkv as GpuActivations).buffer,
+      cache: (cache as GpuCache).layers[layer]!,
+      ...(headNorm ? { gains: [(headNorm.query as GpuVector).buffer, (headNorm.key as GpuVector).buffer] } : {}),
+    })
+  }
+
+  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
+    const { heads, headSize, type } = cache.shape
+    const { heads: queries, scale, window } = options
+    const shape = { queries, heads, headSize, half: type === 'f16', scale, window }
+    const input = (qkv as GpuActivations).buffer
+    attend(this, shape, input, (cache as GpuCache).layers[layer]!, (out as GpuActivations).buffer)
+  }
+
+  pick(x: Activations, rows: Int32Array, out: Activations): void {
+    this.#batch.pick(rows)
+    pick(this, (x as GpuActivations).buffer, x.columns, rows.length, (out as GpuActivations).buffer)
+  }
+
+  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
+    if (this.#sampled) throw new Error('A pass samples once.')
+    const gpuSampler = sampler as GpuSampler
+    const words = encodeJob(rows)
+    const job = gpuSampler.job(words.length)
+    this.#gpu.device.queue.writeBuffer(job, 0, words)
+    const { values, parts, slots, results } = gpuSampler
+    sample(this, sampler.shape, (logits as GpuActivations).buffer, rows, { job, values, parts, slots, results })
+    this.#sampled = { sampler: gpuSampler, rows }
+  }
+
+  read(x: Activations, rows: number): Promise<Float32Array> {
+    this.#endCompute()
+    const bytes = rows * x.columns * 4
+    const staging = this.#gpu.staging(bytes)
+    this.#encoder.copyBufferToBuffer((x as GpuActivations).buffer, 0, staging, 0, bytes)
+    return new Promise((resolve, reject) => {
+      this.#reads.push(() => {
+        this.#map(staging)
+          .then((buffer) => resolve(new Float32Array(buffer, 0, rows * x.columns)), reject)
+          .finally(() => this.#gpu.release(staging))
+      })
+    })
+  }
+
+  async submit(): Promise<readonly SampledRow[]> {
+    this.#endCompute()
+    const { device } = this.#gpu
+    const staging = this.#copyResults()
+    device.queue.writeBuffer(this.meta, 0, this.#batch.words)
+    device.queue.submit([this.#encoder.finish()])
+    for (const read of this.#reads) read()
+    if (!this.#sampled || !staging) {
+      await this.#done()
+      return []
+    }
+    const { sampler, rows } = this.#sampled
+    const buffer = await this.#map(staging)
+    sampler.giveStaging(staging)
+    this.#gpu.check()
+    return decodeResults(buffer, rows, sampler.shape.tokens)
+  }
+
+  #copyResults(): GPUBuffer | undefined {
+    if (!this.#sampled) return undefined
+    const { results } = this.#sampled.sampler
+    const staging = this.#sampled.sampler.takeStaging()
+    this.#encoder.copyBufferToBuffer(results, 0, staging, 0, results.size)
+    return staging
+  }
+
+  /** The bytes of a staging buffer, copied. */
+  async #map(staging: GPUBuffer): Promise<ArrayBuffer> {
+    try {
+      await staging.mapAsync(1)
+    } catch (error) {
+      throw this.#host.explain(error)
+    }
+    const bytes = staging.getMappedRange().slice(0)
+    staging.unmap()
+    return bytes
+  }
+
+  async #done(): Promise<void> {
+    try {
+      await this.#gpu.device.queue.onSubmittedWorkDone()
+    } catch (error) {
+      throw this.#host.explain(error)
+    }
+    this.#gpu.check()
+  }
+
+  #endCompute(): void {
+    this.#compute?.end()
+    this.#compute = undefined
+  }
+}

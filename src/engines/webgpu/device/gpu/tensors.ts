@@ -1,0 +1,145 @@
+/** Matrices, vectors, activations and caches as buffers. */
+import { pageWords } from '../../kernels/cache.js'
+import type { StoredFormat, StoredMatrix } from '../../kernels/formats.js'
+import { samplerSizes } from '../../kernels/sample.js'
+import type {
+  Activations,
+  CacheShape,
+  KeyValueCache,
+  Matrix,
+  MatrixData,
+  Sampler,
+  SamplerShape,
+  Vector,
+} from '../device.js'
+import type { Gpu } from './gpu.js'
+
+abstract class Buffers {
+  protected readonly gpu: Gpu
+  readonly #buffers: GPUBuffer[] = []
+
+  constructor(gpu: Gpu) {
+    this.gpu = gpu
+  }
+
+  get bytes(): number {
+    return this.#buffers.reduce((sum, { size }) => sum + size, 0)
+  }
+
+  protected own(buffer: GPUBuffer): GPUBuffer {
+    this.#buffers.push(buffer)
+    return buffer
+  }
+
+  destroy(): void {
+    for (const buffer of this.#buffers.splice(0)) this.gpu.release(buffer)
+  }
+}
+
+export class GpuMatrix extends Buffers implements Matrix, StoredMatrix {
+  readonly format: StoredFormat
+  readonly rows: number
+  readonly columns: number
+  readonly values: GPUBuffer
+  readonly scales?: GPUBuffer
+
+  constructor(gpu: Gpu, data: MatrixData) {
+    super(gpu)
+    this.rows = data.rows
+    this.columns = data.columns
+    if (data.format === 'q4') {
+      this.format = data.scaleType === 'f16' ? 'q4f16' : 'q4f32'
+      this.values = this.own(gpu.upload(data.codes, 'codes'))
+      this.scales = this.own(gpu.upload(data.scales, 'scales'))
+    } else {
+      this.format = data.format
+      this.values = this.own(gpu.upload(data.data, 'weights'))
+    }
+  }
+}
+
+export class GpuVector extends Buffers implements Vector {
+  readonly length: number
+  readonly buffer: GPUBuffer
+
+  constructor(gpu: Gpu, values: Float32Array) {
+    super(gpu)
+    this.length = values.length
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+    this.buffer = this.own(gpu.upload(bytes, 'vector'))
+  }
+}
+
+export class GpuActivations extends Buffers implements Activations {
+  readonly rows: number
+  readonly columns: number
+  readonly buffer: GPUBuffer
+  #normed: GPUBuffer | undefined
+
+  constructor(gpu: Gpu, rows: number, columns: number) {
+    super(gpu)
+    this.rows = rows
+    this.columns = columns
+    this.buffer = this.own(gpu.storage(rows * columns * 4, 'activations'))
+  }
+
+  /** Room for the same rows, normed. */
+  get normed(): GPUBuffer {
+    this.#normed ??= this.own(this.gpu.storage(this.rows * this.columns * 4, 'normed'))
+    return this.#normed
+  }
+}
+
+export class GpuCache extends Buffers implements KeyValueCache {
+  readonly shape: CacheShape
+  readonly layers: readonly GPUBuffer[]
+  readonly pageBytes: number
+
+  constructor(gpu: Gpu, shape: CacheShape) {
+    super(gpu)
+    this.shape = shape
+    const { heads, headSize, type } = shape
+    this.pageBytes = pageWords({ heads, headSize, half: type === 'f16' }) * 4
+    this.layers = Array.from({ length: shape.layers }, (_, i) =>
+      this.own(gpu.storage(shape.pages * this.pageBytes, `cache ${i}`)),
+    )
+  }
+}
+
+export class GpuSampler extends Buffers implements Sampler {
+  readonly shape: SamplerShape
+  readonly values: GPUBuffer
+  readonly parts: GPUBuffer
+  readonly slots: GPUBuffer
+  readonly results: GPUBuffer
+  #job: GPUBuffer | undefined
+  readonly #idle: GPUBuffer[] = []
+
+  constructor(gpu: Gpu, shape: SamplerShape) {
+    super(gpu)
+    this.shape = shape
+    const sizes = samplerSizes(shape)
+    this.values = this.own(gpu.storage(sizes.values * 4, 'sampler values'))
+    this.parts = this.own(gpu.storage(sizes.parts * 4, 'sampler parts'))
+    this.slots = this.own(gpu.storage(sizes.slots * 4, 'slots'))
+    this.results = this.own(gpu.storage(sizes.results * 4, 'results'))
+  }
+
+  /** The buffer of settings, wide enough for so many words. */
+  job(words: number): GPUBuffer {
+    if (!this.#job || this.#job.size < words * 4) {
+      if (this.#job) this.gpu.release(this.#job)
+      this.#job = this.own(this.gpu.storage(Math.max(1024, 2 * words * 4), 'sampler job'))
+    }
+    return this.#job
+  }
+
+  /** A buffer in which results are read; given back with `giveStaging`. */
+  takeStaging(): GPUBuffer {
+    return this.#idle.pop() ?? this.own(this.gpu.staging(this.results.size))
+  }
+
+  giveStaging(buffer: GPUBuffer): void {
+    this.#idle.push(buffer)
+  }
+}

@@ -1,0 +1,71 @@
+/** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
+import { V1Error } from '../../../errors.js'
+import type { Device } from './device.js'
+import { GpuDevice } from './gpu/gpu-device.js'
+
+export interface WebGpuOptions {
+  /** @default navigator.gpu, else the npm package `webgpu` */
+  gpu?: GPU
+  /** Refuses an adapter in software. @default false */
+  hardwareOnly?: boolean
+  /** Which way of cutting the work: chosen by the adapter unless a test names one. */
+  serial?: boolean
+  /** @default 'WebGPU was asked for.' */
+  reason?: string
+}
+
+/** Fails with a `V1Error` 503 that says what is missing. */
+export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Device> {
+  const gpu = options.gpu ?? (await findGpu())
+  if (!gpu) throw unavailable('this runtime has no WebGPU')
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' })
+  if (!adapter) throw unavailable('there is no WebGPU adapter')
+  const software = isSoftware(adapter)
+  if (software && options.hardwareOnly) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
+  const device = await adapter.requestDevice({
+    requiredFeatures: (['subgroups', 'shader-f16'] as const).filter((name) => adapter.features.has(name)),
+    requiredLimits: wantedLimits(adapter.limits),
+  })
+  return new GpuDevice(device, {
+    name: nameOf(adapter),
+    reason: options.reason ?? 'WebGPU was asked for.',
+    traits: { serial: options.serial ?? software, subgroups: false },
+  })
+}
+
+/** Whether an adapter computes on the processor: a CPU device of our own is many times faster. */
+export function isSoftware(adapter: GPUAdapter): boolean {
+  const info = adapter.info as GPUAdapterInfo & { readonly isFallbackAdapter?: boolean }
+  return info.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(nameOf(adapter))
+}
+
+let nodeGpu: Promise<GPU | undefined> | undefined
+
+async function findGpu(): Promise<GPU | undefined> {
+  const own = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu
+  if (own) return own
+  if (typeof process === 'undefined' || !process.versions?.node) return undefined
+  // Kept for ever: Dawn crashes once what `create` returned is garbage-collected.
+  nodeGpu ??= import('webgpu').then(
+    ({ create }) => create([]),
+    () => undefined,
+  )
+  return nodeGpu
+}
+
+function wantedLimits(limits: GPUSupportedLimits): Record<string, number> {
+  return {
+    maxBufferSize: limits.maxBufferSize,
+    maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
+    maxComputeWorkgroupStorageSize: limits.maxComputeWorkgroupStorageSize,
+  }
+}
+
+function nameOf(adapter: GPUAdapter): string {
+  const { vendor, architecture, device, description } = adapter.info
+  return description || [vendor, architecture, device].filter(Boolean).join(' ') || 'unnamed adapter'
+}
+
+function unavailable(why: string): V1Error {
+  return new V1Error(503, `WebGPU cannot be used: ${why}.`, { code: 'device_unavailable' })
+}

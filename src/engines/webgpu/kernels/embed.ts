@@ -1,0 +1,39 @@
+/** Rows of the embedding table, by the tokens of the batch or the slots that they stand for. */
+import { eightFunction, matrixBindings, matrixBuffers, type StoredFormat, type StoredMatrix } from './formats.js'
+import { declare, type Kernel, type Recorder } from './kernel.js'
+import { META } from './meta.js'
+
+export function embedKernel(format: StoredFormat, rows: number, columns: number): Kernel {
+  const { source, bindings } = declare([
+    ['batch', 'u32', 'r'],
+    ['slots', 'u32', 'r'],
+    ...matrixBindings(format, false),
+    ['out', 'vec4<f32>', 'w'],
+  ])
+  const units = columns / 8
+  return {
+    name: 'embed',
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+${eightFunction(format, columns)}
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let row = id.x / ${units}u;
+  if (row >= rowCount()) { return; }
+  let unit = id.x % ${units}u;
+  var token = tokenOf(row);
+  if (token < 0) { token = i32(slots[u32(-1 - token)]); }
+  let values = eight(min(u32(token), ${rows - 1}u), unit);
+  out[(row * ${units}u + unit) * 2u] = values[0];
+  out[(row * ${units}u + unit) * 2u + 1u] = values[1];
+}`,
+  }
+}
+
+export function embed(pass: Recorder, table: StoredMatrix, slots: GPUBuffer, out: GPUBuffer): void {
+  const kernel = embedKernel(table.format, table.rows, table.columns)
+  const invocations = pass.rows * (table.columns / 8)
+  pass.dispatch(kernel, [pass.meta, slots, ...matrixBuffers(table), out], Math.ceil(invocations / 64))
+}

@@ -1,0 +1,75 @@
+/** How the formats of matrices are read: declarations, and eight values at a time. */
+
+export type StoredFormat = 'q4f16' | 'q4f32' | 'f16' | 'bf16' | 'f32'
+
+/** The part of a matrix that kernels see. */
+export interface StoredMatrix {
+  readonly format: StoredFormat
+  readonly rows: number
+  readonly columns: number
+  /** Codes or values. */
+  readonly values: GPUBuffer
+  readonly scales?: GPUBuffer
+}
+
+/** Two f16 values of a word, in order. */
+const PAIR = {
+  f16: (word: string) => `unpack2x16float(${word})`,
+  bf16: (word: string) => `bitcast<vec2<f32>>(vec2<u32>(${word} << 16u, ${word} & 0xffff0000u))`,
+}
+
+export function isQ4(format: StoredFormat): format is 'q4f16' | 'q4f32' {
+  return format === 'q4f16' || format === 'q4f32'
+}
+
+export type Binding = readonly [name: string, type: string, access: 'r' | 'w']
+
+/** Bindings `w` and, of 4-bit matrices, `scales`. `wide`: codes four words at a time. */
+export function matrixBindings(format: StoredFormat, wide: boolean): Binding[] {
+  if (!isQ4(format)) return [['w', format === 'f32' ? 'vec4<f32>' : 'vec4<u32>', 'r']]
+  return [
+    ['w', wide ? 'vec4<u32>' : 'u32', 'r'],
+    ['scales', format === 'q4f32' ? 'f32' : 'u32', 'r'],
+  ]
+}
+
+/** The buffers for those bindings. */
+export function matrixBuffers(matrix: StoredMatrix): GPUBuffer[] {
+  return matrix.scales ? [matrix.values, matrix.scales] : [matrix.values]
+}
+
+/** Scale number `index`, an expression. f16 scales lie two in a word. */
+export function scaleAt(format: StoredFormat, index: string): string {
+  if (format === 'q4f32') return `scales[${index}]`
+  return `unpack2x16float(scales[(${index}) >> 1u])[(${index}) & 1u]`
+}
+
+/** Four codes of a word from bit `shift` on, as numbers less 7, times `scale`. */
+export function codes(word: string, shift: number, scale: string): string {
+  const shifts = [0, 4, 8, 12].map((bit) => `${bit + shift}u`).join(', ')
+  return `(vec4<f32>((vec4<u32>(${word}) >> vec4<u32>(${shifts})) & vec4<u32>(15u)) - 7.0) * ${scale}`
+}
+
+/** Eight values from a vec4<u32> of f16 or bf16: the low four, or the high four. */
+export function halves(format: 'f16' | 'bf16', word4: string, high: boolean): string {
+  const [a, b] = high ? ['z', 'w'] : ['x', 'y']
+  return `vec4<f32>(${PAIR[format](`${word4}.${a}`)}, ${PAIR[format](`${word4}.${b}`)})`
+}
+
+/**
+ * `fn eight(row: u32, k8: u32) -> array<vec4<f32>, 2>`: values 8 k8 to 8 k8 + 7 of a row. Needs the narrow bindings.
+ */
+export function eightFunction(format: StoredFormat, columns: number): string {
+  const row = `row * ${columns / 8}u + k8`
+  const body = isQ4(format)
+    ? `let word = w[${row}];
+  let scale = ${scaleAt(format, `row * ${columns / 32}u + (k8 >> 2u)`)};
+  return array<vec4<f32>, 2>(${codes('word', 0, 'scale')}, ${codes('word', 16, 'scale')});`
+    : format === 'f32'
+      ? `return array<vec4<f32>, 2>(w[(${row}) * 2u], w[(${row}) * 2u + 1u]);`
+      : `let word = w[${row}];
+  return array<vec4<f32>, 2>(${halves(format, 'word', false)}, ${halves(format, 'word', true)});`
+  return `fn eight(row: u32, k8: u32) -> array<vec4<f32>, 2> {
+  ${body}
+}`
+}

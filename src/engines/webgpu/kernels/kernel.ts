@@ -1,0 +1,54 @@
+/** What kernels are made of: WGSL whose shapes are constants, and a recorder that dispatches it. */
+
+/** How a GPU wants its work cut. */
+export interface GpuTraits {
+  /** A software adapter: one invocation does a whole dot product, and barriers are avoided. */
+  readonly serial: boolean
+  /** Invocations can add across a subgroup. */
+  readonly subgroups: boolean
+}
+
+export interface Kernel {
+  readonly name: string
+  /** The cache key of the pipeline. */
+  readonly source: string
+  /** One letter per binding, in order: r read-only storage, w read-write storage. */
+  readonly bindings: string
+}
+
+export interface Recorder {
+  readonly traits: GpuTraits
+  /** Tokens of the pass. */
+  readonly rows: number
+  /** See `meta.ts`. */
+  readonly meta: GPUBuffer
+  dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y?: number, z?: number): void
+}
+
+/** Workgroups along one axis are limited to 65,535: longer lists of them go into rows of this length. */
+export const WIDE = 32768
+
+/** Declares bindings in order; the letters of `Kernel.bindings` come out with them. */
+export function declare(list: readonly (readonly [name: string, type: string, access: 'r' | 'w'])[]): {
+  readonly source: string
+  readonly bindings: string
+} {
+  const source = list
+    .map(([name, type, access], i) => {
+      const mode = access === 'r' ? 'read' : 'read_write'
+      return `@group(0) @binding(${i}) var<storage, ${mode}> ${name}: array<${type}>;`
+    })
+    .join('\n')
+  return { source, bindings: list.map(([, , access]) => access).join('') }
+}
+
+/** One line per number, for unrolled loops. */
+export function repeat(count: number, line: (i: number) => string): string {
+  return Array.from({ length: count }, (_, i) => line(i)).join('\n')
+}
+
+/** A number as WGSL's f32. */
+export function float(value: number): string {
+  const text = Math.fround(value).toString()
+  return /[.e]/.test(text) ? `${text}f` : `${text}.0f`
+}

@@ -1,0 +1,129 @@
+/**
+ * The product of a matrix with many rows of activations: what prompts are made of. A workgroup computes 64 rows of the
+ * matrix by 64 rows of activations, 32 columns at a time through shared memory.
+ */
+import {
+  type Binding,
+  eightFunction,
+  matrixBindings,
+  matrixBuffers,
+  type StoredFormat,
+  type StoredMatrix,
+} from './formats.js'
+import { declare, type Kernel, type Recorder, repeat } from './kernel.js'
+import { META } from './meta.js'
+
+export interface MatmulShape {
+  readonly format: StoredFormat
+  readonly rows: number
+  readonly columns: number
+  readonly bias: boolean
+  readonly add: boolean
+  readonly gated: boolean
+  readonly head: boolean
+}
+
+const TILE = 64
+/** Columns of one step through shared memory, in vectors of four. */
+const QUADS = 8
+
+export function matmulKernel(shape: MatmulShape): Kernel {
+  const { format, columns } = shape
+  const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, false)]
+  if (shape.bias) list.push(['bias', 'f32', 'r'])
+  const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
+  return {
+    name: `matmul ${format} ${shape.rows}x${columns}`,
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+${eightFunction(format, columns)}
+var<workgroup> ws: array<vec4<f32>, ${QUADS * TILE}>;
+var<workgroup> xs: array<vec4<f32>, ${QUADS * TILE}>;
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+  let tx = index % 16u;
+  let ty = index / 16u;
+  let count = ${shape.head ? 'headRows()' : 'rowCount()'};
+  let token = group.y * ${TILE}u;
+  let loadRow = ${loadRow(shape)};
+  let loadToken = min(token + index / 4u, count - 1u);
+  let part = index % 4u;
+${repeat(4, (r) => repeat(4, (t) => `  var a${r}_${t} = 0.0;`))}
+  for (var k = 0u; k < ${Math.ceil(columns / 32)}u; k++) {
+    let k8 = k * 4u + part;
+    let at = part * ${2 * TILE}u + index / 4u;
+    if (k8 < ${columns / 8}u) {
+      let values = eight(loadRow, k8);
+      ws[at] = values[0];
+      ws[at + ${TILE}u] = values[1];
+      xs[at] = x[loadToken * ${columns / 4}u + k8 * 2u];
+      xs[at + ${TILE}u] = x[loadToken * ${columns / 4}u + k8 * 2u + 1u];
+    } else {
+      ws[at] = vec4<f32>();
+      ws[at + ${TILE}u] = vec4<f32>();
+      xs[at] = vec4<f32>();
+      xs[at + ${TILE}u] = vec4<f32>();
+    }
+    workgroupBarrier();
+    for (var q = 0u; q < ${QUADS}u; q++) {
+${repeat(4, (r) => `      let p${r} = ws[q * ${TILE}u + tx + ${16 * r}u];`)}
+${repeat(4, (t) => `      let y${t} = xs[q * ${TILE}u + ty + ${16 * t}u];`)}
+${repeat(4, (r) => repeat(4, (t) => `      a${r}_${t} += dot(p${r}, y${t});`))}
+    }
+    workgroupBarrier();
+  }
+${repeat(4, (t) => writeToken(shape, t))}
+}`,
+  }
+}
+
+/** Gated: the first 32 rows of a tile are gates, the others their values. */
+function loadRow({ rows, gated }: MatmulShape): string {
+  if (!gated) return `min(group.x * ${TILE}u + index / 4u, ${rows - 1}u)`
+  const half = rows / 2
+  return `select(0u, ${half}u, index >= 128u) + min(group.x * ${TILE / 2}u + (index / 4u) % ${TILE / 2}u, ${half - 1}u)`
+}
+
+function writeToken(shape: MatmulShape, t: number): string {
+  const { rows, gated } = shape
+  const width = gated ? rows / 2 : rows
+  const outputs = gated ? 2 : 4
+  const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
+  const one = (r: number) => {
+    const value = gated
+      ? `let gate = a${r}_${t}${bias('row')};
+      out[at] = gate / (1.0 + exp(-gate)) * (a${r + 2}_${t}${bias(`row + ${width}u`)});`
+      : `out[at] ${shape.add ? '+=' : '='} a${r}_${t}${bias('row')};`
+    return `  {
+    let row = group.x * ${gated ? TILE / 2 : TILE}u + tx + ${16 * r}u;
+    let to = token + ty + ${16 * t}u;
+    let at = to * ${width}u + row;
+    if (row < ${width}u && to < count) {
+      ${value}
+    }
+  }`
+  }
+  return repeat(outputs, one)
+}
+
+export interface MatmulOperands {
+  readonly matrix: StoredMatrix
+  readonly x: GPUBuffer
+  readonly bias?: GPUBuffer
+  readonly out: GPUBuffer
+}
+
+export function matmul(
+  pass: Recorder,
+  shape: Pick<MatmulShape, 'add' | 'gated' | 'bias' | 'head'>,
+  { matrix, x, bias, out }: MatmulOperands,
+  count: number,
+): void {
+  const { format, rows, columns } = matrix
+  const kernel = matmulKernel({ ...shape, format, rows, columns })
+  const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(bias ? [bias] : []), out]
+  // Tiles of one row of weights beside each other: they share its reads.
+  pass.dispatch(kernel, buffers, Math.ceil(rows / TILE), Math.ceil(count / TILE))
+}

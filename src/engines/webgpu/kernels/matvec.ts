@@ -1,0 +1,225 @@
+/**
+ * The product of a matrix with a few rows of activations: what decoding is made of. Lanes of a workgroup split the
+ * columns; each invocation holds several rows of the matrix and several rows of activations in registers, so that
+ * every weight is read once and unpacked once.
+ */
+import {
+  type Binding,
+  codes,
+  halves,
+  isQ4,
+  matrixBindings,
+  matrixBuffers,
+  type StoredFormat,
+  type StoredMatrix,
+  scaleAt,
+} from './formats.js'
+import { declare, float, type Kernel, type Recorder, repeat, WIDE } from './kernel.js'
+import { META } from './meta.js'
+
+export interface MatvecShape {
+  readonly format: StoredFormat
+  readonly rows: number
+  readonly columns: number
+  /** Rows of activations that one invocation computes: 1, 2, 4 or 8. */
+  readonly tokens: number
+  /** Fused norm of the activations. */
+  readonly epsilon?: number
+  readonly bias: boolean
+  readonly add: boolean
+  readonly gated: boolean
+  readonly head: boolean
+}
+
+/** Rows of the matrix per invocation: even, so that a gate and its value fall to one. */
+const HELD = 4
+const THREADS = 64
+/** Between values in shared memory: odd, so that neighbours lie in different banks. */
+const STRIDE = THREADS + 1
+
+interface Cut {
+  /** Invocations that share a row: 1 needs no barrier. */
+  readonly lanes: number
+  readonly groups: number
+}
+
+function cut(shape: MatvecShape, serial: boolean): Cut {
+  if (serial) return { lanes: 1, groups: THREADS }
+  const units = shape.columns / unitOf(shape.format)
+  const lanes = units > 32 ? 64 : units > 16 ? 32 : 16
+  return { lanes, groups: THREADS / lanes }
+}
+
+/** Columns that an invocation takes at a time: a block, or 16 bytes. */
+function unitOf(format: StoredFormat): number {
+  return isQ4(format) ? 32 : 8
+}
+
+export function matvecKernel(shape: MatvecShape, serial: boolean): Kernel {
+  const { format, columns, tokens, epsilon } = shape
+  const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, true)]
+  if (epsilon !== undefined) list.push(['gain', 'vec4<f32>', 'r'])
+  if (shape.bias) list.push(['bias', 'f32', 'r'])
+  const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
+  const { lanes, groups } = cut(shape, serial)
+  const unit = unitOf(format)
+  const values = tokens * (HELD + (epsilon === undefined ? 0 : 1))
+  return {
+    name: `matvec ${format} ${shape.rows}x${columns} by ${tokens}`,
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * STRIDE}>;\n${totalFunction(lanes)}` : ''}
+@compute @workgroup_size(${THREADS})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+  let lane = index % ${lanes}u;
+  let first = ((group.x + group.y * ${WIDE}u) * ${groups}u + index / ${lanes}u) * ${HELD}u;
+  let token = group.z * ${tokens}u;
+  let count = ${shape.head ? 'headRows()' : 'rowCount()'};
+${repeat(HELD, (r) => `  let row${r} = ${rowExpression(shape, r)};`)}
+${repeat(tokens, (t) => `  let x${t} = min(token + ${t}u, count - 1u) * ${columns / 4}u;`)}
+${accumulators(tokens, epsilon !== undefined)}
+  for (var u = lane; u < ${columns / unit}u; u += ${lanes}u) {
+${loads(format, columns)}
+${repeat(unit / 8, (i) => step(shape, i))}
+  }
+${lanes > 1 ? reduce(shape, lanes) : finishAlone(shape)}
+}`,
+  }
+}
+
+/** Rows past the end are computed as the last one and not written. Gated: two gates, then their two values. */
+function rowExpression({ rows, gated }: MatvecShape, r: number): string {
+  if (!gated) return `min(first + ${r}u, ${rows - 1}u)`
+  const half = rows / 2
+  return r < HELD / 2
+    ? `min(first / 2u + ${r}u, ${half - 1}u)`
+    : `min(first / 2u + ${r - HELD / 2}u, ${half - 1}u) + ${half}u`
+}
+
+function accumulators(tokens: number, normed: boolean): string {
+  return repeat(
+    tokens,
+    (t) => repeat(HELD, (r) => `  var a${r}_${t} = 0.0;`) + (normed ? `\n  var a${HELD}_${t} = 0.0;` : ''),
+  )
+}
+
+function loads(format: StoredFormat, columns: number): string {
+  if (isQ4(format)) {
+    return repeat(
+      HELD,
+      (r) => `    let c${r} = w[row${r} * ${columns / 32}u + u];
+    let s${r} = ${scaleAt(format, `row${r} * ${columns / 32}u + u`)};`,
+    )
+  }
+  if (format === 'f32') return ''
+  return repeat(HELD, (r) => `    let c${r} = w[row${r} * ${columns / 8}u + u];`)
+}
+
+/** Eight columns of all held rows with those of all held activations. */
+function step({ format, columns, tokens, epsilon }: MatvecShape, i: number): string {
+  const quad = isQ4(format) ? `u * 8u + ${i * 2}u` : 'u * 2u'
+  const decoded = (r: number, high: boolean): string => {
+    if (isQ4(format)) return codes(`c${r}[${i}]`, high ? 16 : 0, `s${r}`)
+    if (format === 'f32') return `w[row${r} * ${columns / 4}u + u * 2u${high ? ' + 1u' : ''}]`
+    return halves(format, `c${r}`, high)
+  }
+  const normed = epsilon !== undefined
+  return `    {
+${normed ? `      let g = gain[${quad}]; let h = gain[${quad} + 1u];` : ''}
+${repeat(HELD, (r) => `      let p${r} = ${decoded(r, false)}; let q${r} = ${decoded(r, true)};`)}
+${repeat(
+  tokens,
+  (t) => `      {
+        ${normed ? 'var' : 'let'} y = x[x${t} + ${quad}]; ${normed ? 'var' : 'let'} z = x[x${t} + ${quad} + 1u];
+${normed ? `        a${HELD}_${t} += dot(y, y) + dot(z, z); y *= g; z *= h;` : ''}
+${repeat(HELD, (r) => `        a${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`)}
+      }`,
+)}
+    }`
+}
+
+/** One value of the answer, from the finished sums; `t` and `r` are numbers in the shader. */
+function writeFunction(shape: MatvecShape, sum: (r: string, t: string) => string, r: string, t: string): string {
+  const { rows, columns, epsilon, gated } = shape
+  const scale =
+    epsilon === undefined ? '' : ` * inverseSqrt(${sum(`${HELD}u`, t)} / ${float(columns)} + ${float(epsilon)})`
+  const width = gated ? rows / 2 : rows
+  const at = gated ? `(first / 2u + ${r})` : `(first + ${r})`
+  const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
+  const value = gated
+    ? `let gate = ${sum(r, t)}${scale}${bias(at)};
+    let value = gate / (1.0 + exp(-gate)) * (${sum(`${r} + ${HELD / 2}u`, t)}${scale}${bias(`${at} + ${width}u`)});`
+    : `let value = ${sum(r, t)}${scale}${bias(at)};`
+  return `if (${at} < ${width}u && token + ${t} < count) {
+    ${value}
+    out[(token + ${t}) * ${width}u + ${at}] ${shape.add ? '+=' : '='} value;
+  }`
+}
+
+function finishAlone(shape: MatvecShape): string {
+  const sum = (r: string, t: string) => `a${evaluate(r)}_${evaluate(t)}`
+  const outputs = shape.gated ? HELD / 2 : HELD
+  return repeat(shape.tokens, (t) => repeat(outputs, (r) => `  ${writeFunction(shape, sum, `${r}u`, `${t}u`)}`))
+}
+
+/** '1u + 2u' to 3. */
+function evaluate(text: string): number {
+  return text.split('+').reduce((total, part) => total + Number.parseInt(part, 10), 0)
+}
+
+/** All partial sums go to shared memory at once: one barrier, then each invocation adds up one value. */
+function reduce(shape: MatvecShape, lanes: number): string {
+  const { tokens, epsilon, gated } = shape
+  const held = HELD + (epsilon === undefined ? 0 : 1)
+  const outputs = (gated ? HELD / 2 : HELD) * tokens
+  const sum = (r: string, t: string) => `total((${r}) * ${tokens}u + ${t}, base)`
+  return `${repeat(tokens, (t) => repeat(held, (r) => `  parts[${(r * tokens + t) * STRIDE}u + index] = a${r}_${t};`))}
+  workgroupBarrier();
+  for (var o = lane; o < ${outputs}u; o += ${lanes}u) {
+    let base = (index / ${lanes}u) * ${lanes}u;
+    let r = o / ${tokens}u;
+    let t = o % ${tokens}u;
+  ${writeFunction(shape, sum, 'r', 't')}
+  }`
+}
+
+function totalFunction(lanes: number): string {
+  return `fn total(value: u32, base: u32) -> f32 {
+  var sum = 0.0;
+  for (var i = 0u; i < ${lanes}u; i++) { sum += parts[value * ${STRIDE}u + base + i]; }
+  return sum;
+}`
+}
+
+/** Powers of two, so that few kernels are made. A software adapter takes seconds to compile the widest. */
+function tokensHeld(count: number, serial: boolean): number {
+  if (count <= 2) return count
+  return count <= 4 || serial ? 4 : 8
+}
+
+export interface MatvecOperands {
+  readonly matrix: StoredMatrix
+  readonly x: GPUBuffer
+  readonly gain?: GPUBuffer
+  readonly bias?: GPUBuffer
+  readonly out: GPUBuffer
+}
+
+export function matvec(
+  pass: Recorder,
+  shape: Omit<MatvecShape, 'tokens' | 'format' | 'rows' | 'columns'>,
+  operands: MatvecOperands,
+  count: number,
+): void {
+  const { matrix, x, gain, bias, out } = operands
+  const { format, rows, columns } = matrix
+  const tokens = tokensHeld(count, pass.traits.serial)
+  const whole = { ...shape, format, rows, columns, tokens }
+  const { groups } = cut(whole, pass.traits.serial)
+  const workgroups = Math.ceil(rows / (HELD * groups))
+  const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(gain ? [gain] : []), ...(bias ? [bias] : []), out]
+  const kernel = matvecKernel(whole, pass.traits.serial)
+  pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), Math.ceil(count / tokens))
+}

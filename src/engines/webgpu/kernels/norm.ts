@@ -1,0 +1,58 @@
+/** Root mean square norm of rows, where it does not fit into the product that follows. */
+import { declare, float, type Kernel, type Recorder } from './kernel.js'
+import { META } from './meta.js'
+
+export interface NormShape {
+  readonly columns: number
+  readonly epsilon: number
+  /** The rows counted are those of the head. */
+  readonly head: boolean
+}
+
+export function normKernel({ columns, epsilon, head }: NormShape, serial: boolean): Kernel {
+  const { source, bindings } = declare([
+    ['batch', 'u32', 'r'],
+    ['x', 'vec4<f32>', 'r'],
+    ['weight', 'vec4<f32>', 'r'],
+    ['out', 'vec4<f32>', 'w'],
+  ])
+  const quads = columns / 4
+  const threads = serial ? 1 : 64
+  return {
+    name: 'norm',
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+${serial ? '' : `var<workgroup> parts: array<f32, ${threads}>;`}
+@compute @workgroup_size(${threads})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let row = group.x;
+  if (row >= ${head ? 'headRows()' : 'rowCount()'}) { return; }
+  let base = row * ${quads}u;
+  var sum = 0.0;
+  for (var i = lane; i < ${quads}u; i += ${threads}u) { sum += dot(x[base + i], x[base + i]); }
+  ${
+    serial
+      ? ''
+      : `parts[lane] = sum;
+  workgroupBarrier();
+  sum = 0.0;
+  for (var i = 0u; i < ${threads}u; i++) { sum += parts[i]; }`
+  }
+  let scale = inverseSqrt(sum / ${float(columns)} + ${float(epsilon)});
+  for (var i = lane; i < ${quads}u; i += ${threads}u) { out[base + i] = x[base + i] * scale * weight[i]; }
+}`,
+  }
+}
+
+export function norm(
+  pass: Recorder,
+  shape: NormShape,
+  x: GPUBuffer,
+  weight: GPUBuffer,
+  rows: number,
+  out: GPUBuffer,
+): void {
+  pass.dispatch(normKernel(shape, pass.traits.serial), [pass.meta, x, weight, out], rows)
+}
