@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { rawConnection } from '../support/raw-http.js'
 import type { Reach } from './reach.js'
 import { LIMITED_KEY, ORIGIN } from './services.js'
 import { authorized, CHAT, chat, expectError, probe, readUntil, until } from './speak.js'
@@ -73,6 +74,22 @@ export function errorsContract(reach: () => Reach): void {
       reach().fetch(CHAT, chat('test/hello', {}, { authorization: `Bearer ${LIMITED_KEY}`, ...project }))
     expect((await as({ 'openai-project': 'team/contract' })).status).toBe(200)
     expectError(await as({ 'openai-project': 'team/other' }), { status: 403, type: 'permission_error' })
+  })
+
+  test('a page that gives its own name to our address is refused', async () => {
+    const { port } = reach()
+    if (port === undefined) return
+    const connection = await rawConnection(port)
+    const ask = async (...lines: string[]) => {
+      connection.write('GET /open/v1/models HTTP/1.1', ...lines, '', '')
+      const { status, body } = await connection.answer()
+      return [status, JSON.parse(body).error?.code]
+    }
+    expect(await ask('host: evil.example')).toEqual([403, 'host_not_allowed'])
+    expect(await ask(`host: evil.example:${port}`, 'origin: http://evil.example')).toEqual([403, 'host_not_allowed'])
+    expect(await ask(`host: localhost:${port}`, 'origin: https://evil.example')).toEqual([403, 'origin_not_allowed'])
+    expect(await ask(`host: localhost:${port}`)).toEqual([200, undefined])
+    connection.socket.destroy()
   })
 
   test('a full queue says so at once, and empties again', async () => {

@@ -191,18 +191,6 @@ describe.each(bridges)('HTTP at its edges: %s', (name, listener) => {
     expect((await connection.answer()).status).toBe(status)
   })
 
-  test.each([
-    ['a name that is not of this machine', ['host: evil.example']],
-    ['a page of another origin', ['host: localhost', 'origin: https://evil.example']],
-    ['a page that has taken our address for its own name', ['host: evil.example', 'origin: http://evil.example']],
-  ])('on loopback, %s is refused', async (_, lines) => {
-    const connection = await open()
-    connection.write('GET /v1/models HTTP/1.1', ...lines, '', '')
-    const { status, body: text } = await connection.answer()
-    expect(status).toBe(403)
-    expect(JSON.parse(text)).toMatchObject({ error: { type: 'permission_error', param: null } })
-  })
-
   test('a head that is too large or no HTTP at all is refused, and the server goes on', async () => {
     for (const [text, status] of [
       [`GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx-big: ${'x'.repeat(32 * 1024)}\r\n\r\n`, 431],

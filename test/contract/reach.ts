@@ -8,6 +8,8 @@ export interface Reach {
   abandon(path: string, init: Init, afterMs: number): Promise<void>
   /** Requests may go out in pieces of unknown length, and with headers that a page may not set. */
   readonly raw: boolean
+  /** The port on this machine, where there is one. */
+  readonly port?: number
   /** The bytes that all buffers between engine and reader may hold together: the kernel's, the browser's. */
   readonly buffers: number
   close(): Promise<void>
@@ -44,6 +46,7 @@ export function reachThrough(
 ): Reach {
   return {
     raw: true,
+    port: Number(new URL(origin).port) || undefined,
     buffers: 16 * 2 ** 20,
     close,
     async fetch(path, init) {

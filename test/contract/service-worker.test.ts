@@ -1,31 +1,12 @@
 import type { Page } from 'playwright-core'
 import { contract } from '../contract.js'
-import { bundle } from '../support/bundle.js'
-import { launchChromium } from '../support/chromium.js'
-import { serveFiles } from '../support/serve.js'
+import { controlledPage } from '../support/service-worker.js'
 import type { Init, Reach } from './reach.js'
 import { pause } from './speak.js'
 
 contract('a service worker in Chromium', async () => {
-  const [browser, server] = await Promise.all([
-    launchChromium(),
-    bundle('test/contract/worker.ts', { format: 'iife' }).then((script) =>
-      serveFiles({ '/index.html': '<!doctype html><title>contract</title>', '/sw.js': script }, 'the application'),
-    ),
-  ])
-  const page = await (await browser.newContext()).newPage()
-  await page.goto(server.origin)
-  await page.evaluate(async () => {
-    const controlled = new Promise((resolve) => {
-      navigator.serviceWorker.oncontrollerchange = resolve
-    })
-    await navigator.serviceWorker.register('/sw.js')
-    await controlled
-  })
-  return reachFrom(page, async () => {
-    await browser.close()
-    await server.close()
-  })
+  const { page, close } = await controlledPage('test/contract/worker.ts', { missing: 'the application' })
+  return reachFrom(page, close)
 })
 
 /** What the page keeps of an answer that is not read to its end. */
