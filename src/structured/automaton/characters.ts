@@ -167,7 +167,7 @@ class EscapeFrame extends Frame {
     for (const [text, codePoint] of ESCAPES) {
       if (!text.startsWith(read)) continue
       if (text.length > read.length) {
-        if (this.#base.alive(codePoint, codePoint)) return out.add(below.push(this.#base.escape(read)))
+        if (this.#base.alive(codePoint, codePoint)) out.add(below.push(this.#base.escape(read)))
       } else {
         const next = this.#base.after(codePoint)
         if (next !== undefined) out.add(below.push(next))

@@ -11,7 +11,11 @@ export function excluding(site: Site, keyword: string, values: readonly unknown[
   const constants = NULL | FALSE | TRUE
   let kinds = ANY
   for (const value of values) kinds &= ~(kindBit(value) & constants)
-  choices.push({ edit: (part) => void (part.kinds &= kinds & constants) })
+  choices.push({
+    edit: (part) => {
+      part.kinds &= kinds & constants
+    },
+  })
   const numbers = values.filter((value): value is number => typeof value === 'number').sort((a, b) => a - b)
   for (let i = 0; i <= numbers.length; i++) choices.push(between(numbers[i - 1], numbers[i]))
   choices.push(otherTexts(values.filter((value): value is string => typeof value === 'string')))

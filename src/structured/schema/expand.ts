@@ -2,6 +2,7 @@ import { readContains, readDependencies, readItems, readProperties } from './arr
 import { Branch, type Choice } from './branch.js'
 import { type Context, ignoresSiblings, refusal } from './context.js'
 import type { Schema, Site } from './document.js'
+import { forbid } from './forbid.js'
 import { canonical, has } from './json.js'
 import {
   readBounds,
@@ -148,16 +149,13 @@ export class Expander {
       part.maxProperties = Math.min(part.maxProperties, readCount(site, 'maxProperties', schema.maxProperties))
     }
     for (const dependency of readDependencies(this.context, site, schema)) {
-      const absent = { edit: (p: Part) => forbid(this, p, dependency.key) }
+      const absent = { edit: (p: Part) => forbid(this.context, p, dependency.key) }
       const present = (p: Part) => {
+        p.kinds &= OBJECT
         p.required.add(dependency.key)
         for (const key of dependency.keys ?? []) p.required.add(key)
       }
-      branch.choices.push([
-        notObject,
-        absent,
-        { atoms: dependency.schema ? [dependency.schema] : [], edit: andObject(present) },
-      ])
+      branch.choices.push([notObject, absent, { atoms: dependency.schema ? [dependency.schema] : [], edit: present }])
     }
   }
 
@@ -209,18 +207,8 @@ function limitTo(part: Part, values: readonly unknown[]): void {
   part.kinds &= kinds
 }
 
-/** An object that lacks the property. */
-export function forbid(expander: Expander, part: Part, key: string): void {
-  const nothing = expander.context.atom(expander.context.document.nothing)
-  part.kinds &= OBJECT
-  part.groups.push({ properties: new Map([[key, nothing]]), patterns: [], additional: undefined })
-}
-
-const notObject: Choice = { edit: (part) => void (part.kinds &= ~OBJECT) }
-
-export function andObject(edit: (part: Part) => void): (part: Part) => void {
-  return (part) => {
-    part.kinds &= OBJECT
-    edit(part)
-  }
+const notObject: Choice = {
+  edit: (part) => {
+    part.kinds &= ~OBJECT
+  },
 }

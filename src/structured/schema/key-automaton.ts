@@ -29,7 +29,7 @@ export function uniformKeys(value: Value): KeySource {
   return { values: [value], now: () => (value.possible ? keys : NO_KEYS) }
 }
 
-/** Runs several automata side by side; `valueOf` tells what follows a key, given which of them accept it. */
+/** Runs several automata side by side; `valueFor` tells what follows a key, given which of them accept it. */
 export class KeyProduct implements KeySource {
   readonly values: Value[] = []
   readonly #classes: TextAutomaton['classes']
@@ -41,7 +41,7 @@ export class KeyProduct implements KeySource {
 
   constructor(
     parts: readonly TextAutomaton[],
-    valueOf: (accepted: readonly boolean[]) => Value | undefined,
+    valueFor: (accepted: readonly boolean[]) => Value | undefined,
     fuel: Fuel,
   ) {
     const { classes, maps } = joint(parts)
@@ -64,7 +64,7 @@ export class KeyProduct implements KeySource {
     for (let s = 1; s < vectors.length; s++) {
       fuel.spend(this.#width * (parts.length + 1))
       const vector = vectors[s]!
-      const value = valueOf(vector.map((state, p) => parts[p]!.accepts(state)))
+      const value = valueFor(vector.map((state, p) => parts[p]!.accepts(state)))
       this.#labels.push(value === undefined ? -1 : this.#label(labels, value))
       this.#rows.push(DEAD)
       for (let cls = 1; cls < this.#width; cls++) {

@@ -4,7 +4,8 @@ import type { Branch, Choice } from './branch.js'
 import { type Context, ignoresSiblings, refusal } from './context.js'
 import type { Schema, Site } from './document.js'
 import { excluding } from './exclude.js'
-import { type Expander, forbid } from './expand.js'
+import type { Expander } from './expand.js'
+import { forbid } from './forbid.js'
 import { has } from './json.js'
 import { readBounds, readCount, readList, readNumber, readString, readStrings, readType } from './keywords.js'
 import { ANY, ARRAY, type Atom, NUMBER, OBJECT, type Part, STRING } from './part.js'
@@ -21,8 +22,10 @@ export function negate(expander: Expander, site: Site, schema: Keywords, branch:
   const child = (value: unknown, ...steps: (string | number)[]): Atom => context.child(site, value, ...steps)
   if (typeof schema.$ref === 'string') {
     const target = context.not(expander.follow(site, schema.$ref))
-    if (ignoresSiblings(site)) return branch.next(target)
-    if (Object.keys(schema).length === 1) return branch.next(target)
+    if (ignoresSiblings(site) || Object.keys(schema).length === 1) {
+      branch.next(target)
+      return
+    }
   }
   const choices: Choice[] = []
   if (typeof schema.$ref === 'string') choices.push({ atoms: [context.not(expander.follow(site, schema.$ref))] })
@@ -155,7 +158,7 @@ function negateObjects(expander: Expander, site: Site, schema: Keywords, choices
   const { context } = expander
   if (schema.required !== undefined) {
     for (const key of readStrings(site, 'required', schema.required)) {
-      choices.push({ edit: (part) => forbid(expander, part, key) })
+      choices.push({ edit: (part) => forbid(context, part, key) })
     }
   }
   const group = readProperties(context, site, schema)
@@ -191,7 +194,7 @@ function negateObjects(expander: Expander, site: Site, schema: Keywords, choices
       choices.push({
         edit: (part) => {
           holding(part)
-          forbid(expander, part, missing)
+          forbid(context, part, missing)
         },
       })
     }

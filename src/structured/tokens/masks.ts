@@ -12,6 +12,8 @@ interface Memo {
   /** All words, or where few tokens are allowed only those. */
   readonly words: Uint32Array | undefined
   readonly tokens: Int32Array | undefined
+  /** Those that may be allowed, depending on the text of a key: tried one by one each time. */
+  readonly unsure: readonly number[]
   /** The length of the way to the end after the worst token, less that of the state itself. */
   readonly growth: number
 }
@@ -29,7 +31,7 @@ export class Masks {
   readonly #found = new Int32Array(FEW)
   #count = 0
   #longest = 0
-  #exact = false
+  #unsure: number[] = []
   #place!: Place
   #mask!: Uint32Array
   #budget = Infinity
@@ -47,8 +49,8 @@ export class Masks {
     const { state } = place
     const key = this.#keyOf(state)
     const memo = this.#memos.get(key) ?? this.#learn(place, key)
-    if (memo === undefined || budget < state.length + memo.growth) this.#compute(into, place, budget)
-    else this.#recall(memo, state, into)
+    if (budget < state.length + memo.growth) this.#compute(into, place, budget)
+    else this.#recall(memo, place, budget, into)
   }
 
   /** Places in counted strings share what is known while no limit is near. */
@@ -59,24 +61,23 @@ export class Masks {
     return twin === cell!.frame ? cell! : cell!.below!.push(twin)
   }
 
-  #learn(place: Place, key: State | Cell): Memo | undefined {
+  #learn(place: Place, key: State | Cell): Memo {
     const { state } = place
     this.#start(undefined, place, Infinity)
     const trie = this.#slice(state)
     const sliced = trie === this.vocabulary.rest
     this.#visit(trie, 0, state)
-    if (this.#exact) return undefined
     const few = this.#count <= FEW
     const tokens = few ? this.#found.slice(0, this.#count) : undefined
     const words = few ? undefined : this.#mask.slice()
-    const memo = { sliced, tokens, words, growth: this.#longest - state.length }
+    const memo = { sliced, tokens, words, unsure: this.#unsure, growth: this.#longest - state.length }
     if (this.#memos.size >= MEMOS) this.#memos = new Map()
     this.#memos.set(key, memo)
     return memo
   }
 
-  #recall({ sliced, tokens, words }: Memo, state: State, into: Uint32Array): void {
-    const base = sliced ? this.vocabulary.plainMask(freedomOf(state)) : words
+  #recall({ sliced, tokens, words, unsure }: Memo, place: Place, budget: number, into: Uint32Array): void {
+    const base = sliced ? this.vocabulary.plainMask(freedomOf(place.state)) : words
     if (base === undefined) into.fill(0)
     else {
       into.set(base)
@@ -84,6 +85,11 @@ export class Masks {
       if (sliced && words !== undefined) for (let i = 0; i < words.length; i++) into[i]! |= words[i]!
     }
     if (tokens !== undefined) for (const token of tokens) into[token >> 5]! |= 1 << (token & 31)
+    if (unsure.length === 0) return
+    this.#mask = into
+    this.#place = place
+    this.#budget = budget
+    this.#decide(unsure)
   }
 
   #start(into: Uint32Array | undefined, place: Place, budget: number): void {
@@ -94,7 +100,7 @@ export class Masks {
     this.#budget = budget
     this.#count = 0
     this.#longest = 0
-    this.#exact = false
+    this.#unsure = []
     if (place.state.accepting) for (const token of this.vocabulary.eos) this.#allow(token)
   }
 
@@ -104,6 +110,7 @@ export class Masks {
     const trie = this.#slice(place.state)
     if (this.#plain > 0) this.#mask.set(this.vocabulary.plainMask(this.#plain))
     this.#visit(trie, 0, place.state)
+    this.#decide(this.#unsure)
   }
 
   /** How much plain content is allowed as a whole, and which tokens are then left to try. */
@@ -149,7 +156,7 @@ export class Masks {
     const next = state.row?.[byte] ?? machine.step(state, byte)
     if (next === machine.dead) return
     if (next.uncertain) {
-      this.#tryEach(trie, child)
+      this.#doubt(trie, child)
       return
     }
     const token = trie.tokens[child]!
@@ -168,21 +175,29 @@ export class Masks {
     if (twins !== undefined) for (const twin of twins) this.#allow(twin)
   }
 
-  #allow(token: number): void {
+  #set(token: number): void {
     this.#mask[token >> 5]! |= 1 << (token & 31)
+  }
+
+  #allow(token: number): void {
+    this.#set(token)
     if (this.#count < FEW) this.#found[this.#count] = token
     this.#count++
   }
 
-  /** Token by token with the whole text at hand, where it matters which key has just been closed. */
-  #tryEach(trie: Trie, node: number): void {
-    this.#exact = true
+  /** Collects the tokens for which it matters which key has just been closed. */
+  #doubt(trie: Trie, node: number): void {
     const token = trie.tokens[node]!
-    if (token >= 0) {
+    if (token >= 0) this.#unsure.push(token, ...(this.vocabulary.twins(token) ?? []))
+    for (let child = trie.first[node]!; child < trie.first[node + 1]!; child++) this.#doubt(trie, child)
+  }
+
+  /** Tries them with the whole text at hand. */
+  #decide(tokens: readonly number[]): void {
+    for (const token of tokens) {
       const place = this.after(this.#place, token)
-      if (place !== undefined && this.#affordable(place.state)) this.#allowText(token, place.state)
+      if (place !== undefined && this.#affordable(place.state)) this.#set(token)
     }
-    for (let child = trie.first[node]!; child < trie.first[node + 1]!; child++) this.#tryEach(trie, child)
   }
 
   /** The place after a token; undefined if it is not allowed there. */
