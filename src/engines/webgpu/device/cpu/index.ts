@@ -114,7 +114,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     vector: (values) => living(() => new CpuVector(memory, values)),
     activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),
     cache: (shape) => living(() => new CpuCache(memory, shape)),
-    sampler: (shape: SamplerShape): Sampler => living(() => new CpuSampler(memory, shape)),
+    sampler: (shape: SamplerShape): Sampler => living(() => new CpuSampler(memory, kernels, shape)),
     begin: (batch: Batch): Pass =>
       living(() => {
         open?.close()

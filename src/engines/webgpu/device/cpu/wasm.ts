@@ -6,6 +6,10 @@ export interface Kernels {
   run(control: number, program: number, operations: number, threads: number): void
   serve(control: number, thread: number): void
   dismiss(control: number): void
+  greatest(values: number, count: number): number
+  sumExp(values: number, count: number, greatest: number, inverse: number): number
+  collect(values: number, count: number, least: number, ids: number): number
+  forbid(values: number, count: number, mask: number): void
   packQ4(codes: number, scales: number, half: boolean, w: number, from: number, to: number, blocks: number): void
   packDense(source: number, size: number, w: number, from: number, to: number, k: number): void
 }
