@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { Admission, type Release } from './queue.js'
+
+const never = new AbortController().signal
+const settled = () => new Promise((resolve) => setTimeout(resolve))
+
+/** Lets callers in and notes the order in which they start. */
+function door(maxInFlight: number, maxQueue: number) {
+  const admission = new Admission({ maxInFlight, maxQueue })
+  const started: string[] = []
+  const releases: Release[] = []
+  const enter = async (caller: string, name = caller, signal = never) => {
+    releases.push(await admission.enter(caller, signal))
+    started.push(name)
+  }
+  return { admission, started, releases, enter }
+}
+
+describe('admission', () => {
+  it('lets in so many at once, so many wait, and one more is 429', async () => {
+    const { admission, started, releases, enter } = door(2, 1)
+    void enter('a')
+    void enter('b')
+    void enter('c')
+    await settled()
+    expect(started).toEqual(['a', 'b'])
+    const refused = { status: 429, code: 'queue_full', retryAfter: expect.any(Number) }
+    await expect(enter('d')).rejects.toMatchObject(refused)
+    releases[0]!()
+    // Giving a place back twice makes no second one.
+    releases[0]!()
+    await settled()
+    expect(started).toEqual(['a', 'b', 'c'])
+    expect([admission.running, admission.waiting]).toEqual([2, 0])
+  })
+
+  it('lets callers take turns, and keeps the order of each', async () => {
+    const { started, releases, enter } = door(1, 10)
+    for (const name of ['a1', 'a2', 'a3', 'b1', 'a4', 'c1', 'b2']) void enter(name[0]!, name)
+    for (let i = 0; i < 7; i++) {
+      await settled()
+      releases[i]!()
+    }
+    expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+  })
+
+  it('forgets who leaves the line', async () => {
+    const { admission, started, releases, enter } = door(1, 2)
+    void enter('a')
+    const aborter = new AbortController()
+    const left = enter('b', 'b', aborter.signal)
+    void enter('c')
+    const reason = new Error('gone')
+    aborter.abort(reason)
+    await expect(left).rejects.toBe(reason)
+    expect(admission.waiting).toBe(1)
+    releases[0]!()
+    await settled()
+    expect(started).toEqual(['a', 'c'])
+    await expect(enter('d', 'd', aborter.signal)).rejects.toBe(reason)
+  })
+
+  it('closes: nobody new, and settles when all have left', async () => {
+    const { admission, releases, enter } = door(1, 2)
+    void enter('a')
+    void enter('b')
+    let closed = false
+    const closing = admission.close().then(() => {
+      closed = true
+    })
+    await expect(enter('c')).rejects.toMatchObject({ status: 503 })
+    releases[0]!()
+    await settled()
+    expect(closed).toBe(false)
+    releases[1]!()
+    await closing
+  })
+
+  it('never lets in too many, never loses a place, never leaves a waiter behind', async () => {
+    const action = fc.oneof(
+      fc.record({ type: fc.constant('enter' as const), caller: fc.constantFrom('a', 'b', 'c') }),
+      fc.record({ type: fc.constant('release' as const) }),
+      fc.record({ type: fc.constant('abort' as const), which: fc.nat(20) }),
+    )
+    const limits = fc.record({ inFlight: fc.integer({ min: 1, max: 3 }), queue: fc.nat(4) })
+    await fc.assert(
+      fc.asyncProperty(limits, fc.array(action, { maxLength: 40 }), async ({ inFlight, queue }, actions) => {
+        const { admission, releases, enter } = door(inFlight, queue)
+        const aborters: AbortController[] = []
+        for (const each of actions) {
+          if (each.type === 'enter') {
+            const aborter = new AbortController()
+            aborters.push(aborter)
+            void enter(each.caller, each.caller, aborter.signal).catch(() => {})
+          } else if (each.type === 'release') releases.shift()?.()
+          else aborters[each.which]?.abort()
+          for (let i = 0; i < 4; i++) await Promise.resolve()
+          expect(admission.running).toBeLessThanOrEqual(inFlight)
+          expect(admission.waiting).toBeLessThanOrEqual(queue)
+          expect(admission.waiting === 0 || admission.running === inFlight).toBe(true)
+        }
+        for (let i = 0; i < 100 && admission.running > 0; i++) {
+          releases.shift()?.()
+          await Promise.resolve()
+          await Promise.resolve()
+          await Promise.resolve()
+        }
+        expect([admission.running, admission.waiting]).toEqual([0, 0])
+      }),
+      { numRuns: 200 },
+    )
+  })
+})

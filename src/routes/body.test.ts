@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf } from '../v1.test-helper.js'
+
+const json = JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'ä€🌍' }] })
+
+/** A body whose length nobody knows. */
+function pieces(
+  parts: Iterable<Uint8Array | string>,
+  seen = { pulled: 0, cancelled: false },
+): ReadableStream<Uint8Array> {
+  const iterator = parts[Symbol.iterator]()
+  return new ReadableStream(
+    {
+      pull(controller) {
+        seen.pulled++
+        const { done, value } = iterator.next()
+        if (done) controller.close()
+        else controller.enqueue(typeof value === 'string' ? new TextEncoder().encode(value) : value)
+      },
+      cancel() {
+        seen.cancelled = true
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+const stream = (body: ReadableStream<Uint8Array>) => ({ body, duplex: 'half' }) as RequestInit
+
+describe('a body', () => {
+  it('may be cut anywhere, in the middle of a character too', async () => {
+    const bytes = [...new TextEncoder().encode(json)].map((byte) => Uint8Array.of(byte))
+    expect((await serviceOf().chat({}, stream(pieces(bytes)))).status).toBe(200)
+  })
+
+  it('may begin with a byte order mark', async () => {
+    expect((await serviceOf().chat({}, { body: `\ufeff${json}` })).status).toBe(200)
+  })
+
+  it.each<[string, string | Uint8Array<ArrayBuffer>]>([
+    ['nothing', ''],
+    ['not JSON', '{"model":'],
+    ['more than JSON', `${json}x`],
+    ['not UTF-8', Uint8Array.of(0x22, 0xff, 0x22)],
+    ['UTF-8 cut off', new TextEncoder().encode('"ä').slice(0, 2)],
+    ['a number too deep', `${'['.repeat(257)}1${']'.repeat(257)}`],
+    ['too deep and never closed', '{"a":'.repeat(100_000)],
+  ])('that is %s is 400', async (_, body) => {
+    expect(errorOf(await serviceOf().chat({}, { body }))).toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      param: null,
+    })
+  })
+
+  it('may hold brackets in its strings', async () => {
+    const content = '[{"\\"['.repeat(1000)
+    expect((await serviceOf().chat({ messages: [{ role: 'user', content }] })).status).toBe(200)
+  })
+
+  it.each([
+    ['text/plain', 415],
+    ['', 415],
+    ['application/jsonp', 415],
+    ['application/json, application/json', 415],
+    ['application/json; charset=utf-16', 415],
+    ['multipart/form-data; boundary=application/json', 415],
+    ['application/json', 200],
+    ['Application/JSON; Charset="UTF-8"', 200],
+    ['application/json;charset=utf-8', 200],
+  ])('of type %j is %i', async (type, status) => {
+    const answer = await serviceOf().chat({}, { headers: { 'content-type': type } })
+    expect(answer.status).toBe(status)
+    if (status === 415) expect(errorOf(answer)).toMatchObject({ code: 'unsupported_media_type', param: null })
+  })
+
+  it('that is compressed is refused', async () => {
+    const answer = await serviceOf().chat({}, { headers: { 'content-encoding': 'gzip' } })
+    expect(errorOf(answer)).toMatchObject({ status: 415 })
+  })
+
+  it('over the limit is refused while it is read, and not read to its end', async () => {
+    function* endless() {
+      for (;;) yield ' '.repeat(1000)
+    }
+    const seen = { pulled: 0, cancelled: false }
+    const answer = await serviceOf('Hi', { bodyLimit: 10_000 }).chat({}, stream(pieces(endless(), seen)))
+    expect(errorOf(answer)).toMatchObject({ status: 413, code: 'request_too_large' })
+    expect(seen.cancelled).toBe(true)
+    expect(seen.pulled).toBeLessThan(15)
+  })
+
+  it('just as large as the limit is read', async () => {
+    const { chat } = serviceOf('Hi', { bodyLimit: json.length + 100 })
+    const size = new TextEncoder().encode(json).length
+    const padded = json + ' '.repeat(json.length + 100 - size)
+    expect((await chat({}, { body: padded })).status).toBe(200)
+    expect((await chat({}, { body: `${padded} ` })).status).toBe(413)
+  })
+
+  it('that says it is too large is not read at all', async () => {
+    const seen = { pulled: 0, cancelled: false }
+    const request = chatRequest({}, { ...stream(pieces([json], seen)), headers: { 'content-length': '99999999' } })
+    const { v1 } = serviceOf()
+    expect((await v1.fetch(request)).status).toBe(413)
+    expect(seen.pulled).toBe(0)
+  })
+
+  it('that never ends is left at the time limit', async () => {
+    const body = new ReadableStream<Uint8Array>({ pull: () => pause(60_000) })
+    const { chat } = serviceOf('Hi', { timeoutMs: 10 })
+    expect(errorOf(await chat({}, stream(body)))).toMatchObject({ status: 504 })
+  })
+
+  it('that has been read by someone else is a fault of ours', async () => {
+    const { v1 } = serviceOf()
+    const request = chatRequest()
+    await request.text()
+    expect((await v1.fetch(request)).status).toBe(500)
+    expect(KEY).not.toBe('')
+  })
+})

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import type { ChatCall, Engine, Part } from '../engine.js'
+import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
+
+const closed = (properties: object) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+})
+const city = closed({ city: { type: 'string' } })
+const format = (schema: unknown, strict: boolean | null = true) => ({
+  response_format: { type: 'json_schema', json_schema: { name: 'city', strict, schema } },
+})
+
+/** An engine that says one thing, and keeps what it was asked. */
+function saying(...parts: Part[]) {
+  const calls: ChatCall[] = []
+  const engine: Engine = {
+    models: [{ id: MODEL, ownedBy: 'me' }],
+    async *generate(call) {
+      calls.push(call)
+      yield* parts
+    },
+  }
+  return { calls, ...serviceOf(engine) }
+}
+
+const toolCall = (name: string, text: string): Part => ({
+  type: 'tool-call-delta',
+  choice: 0,
+  index: 0,
+  name,
+  arguments: text,
+})
+
+describe('a strict schema', () => {
+  it('reaches the engine as a grammar', async () => {
+    const { chat, calls } = saying(text('{"city":"Bern"}'), finish())
+    expect(jsonOf(await chat(format(city))).choices[0].message.content).toBe('{"city":"Bern"}')
+    expect(calls[0]!.grammar!.accepts('{"city":"Bern"}')).toBe(true)
+    expect(calls[0]!.grammar!.accepts('{"town":"Bern"}')).toBe(false)
+    expect(calls[0]!.output).toMatchObject({ type: 'json_schema', strict: true })
+  })
+
+  it('that cannot be enforced is refused in OpenAI’s form, before the engine is asked', async () => {
+    const { chat, calls } = saying()
+    const schema = closed({ x: { type: 'string', pattern: '(a)\\1' } })
+    const error = errorOf(await chat(format(schema)))
+    expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param: 'response_format', code: null })
+    expect(error.message).toMatch(/^Invalid schema for response_format 'city': In context=\('properties', 'x'\), /)
+    expect(calls).toHaveLength(0)
+    // Refused again from the cache.
+    expect(errorOf(await chat(format(schema))).message).toBe(error.message)
+  })
+
+  it.each([
+    ['no JSON', '{"city":'],
+    ['a wrong value', '{"city":5}'],
+    ['a field missing', '{}'],
+    ['a field too many', '{"city":"Bern","x":1}'],
+    ['words around it', 'Here: {"city":"Bern"}'],
+  ])('is never answered with %s', async (_, said) => {
+    for (const reason of ['stop', 'length'] as const) {
+      const { chat } = saying(text(said), finish(reason))
+      expect(errorOf(await chat(format(city)))).toMatchObject({ status: 500, code: 'invalid_output' })
+      const stream = eventsOf((await chat({ ...format(city), stream: true })).text)
+      expect(JSON.parse(stream.at(-1)!)).toMatchObject({ error: { code: 'invalid_output' } })
+      expect(stream.join()).not.toContain(`"finish_reason":"${reason}"`)
+    }
+  })
+
+  it('is satisfied in any spelling and order, for engines that do not go by the grammar', async () => {
+    const { chat } = saying(text('{ "b": 1,\n  "a": "\\u00e4" }'), finish())
+    const schema = closed({ a: { type: 'string' }, b: { type: 'integer' } })
+    expect((await chat(format(schema))).status).toBe(200)
+  })
+
+  it('is judged by the grammar where ajv calculates in floating point', async () => {
+    const schema = closed({ x: { type: 'number', multipleOf: 0.01 } })
+    expect((await saying(text('{"x":1.13}'), finish()).chat(format(schema))).status).toBe(200)
+    expect((await saying(text('{"x":1.135}'), finish()).chat(format(schema))).status).toBe(500)
+  })
+
+  it('does not trip over its dialect', async () => {
+    const { chat } = saying(text('{"city":5}'), finish())
+    const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...city }
+    expect((await chat(format(schema))).status).toBe(500)
+  })
+
+  it('is checked for each choice', async () => {
+    const { chat } = saying(text('{"city":"Bern"}'), finish(), text('no', 1), finish('stop', 1))
+    expect((await chat({ ...format(city), n: 2 })).status).toBe(500)
+  })
+})
+
+describe('a schema that is not strict', () => {
+  const odd = { type: 'object', properties: { x: { type: 'string', pattern: '(a)\\1' } }, required: ['x'] }
+
+  it('is enforced as far as it can be, and the rest is named', async () => {
+    const { chat, calls } = saying(text('{"x":"y"}'), finish())
+    for (const strict of [false, null]) {
+      const answer = await chat(format(odd, strict))
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('x-not-enforced')).toBe('#/properties/x/pattern')
+    }
+    expect(calls[0]!.grammar!.accepts('{"x":"y"}')).toBe(true)
+    expect(calls[0]!.grammar!.accepts('{}')).toBe(false)
+  })
+
+  it('may also come as json_object with a schema', async () => {
+    const { chat, calls } = saying(text('{"city":"Bern"}'), finish())
+    await chat({ response_format: { type: 'json_object', schema: city } })
+    expect(calls[0]!.grammar!.accepts('{"city":"Bern"}')).toBe(true)
+    expect(calls[0]!.grammar!.accepts('{}')).toBe(false)
+  })
+})
+
+describe('json_object', () => {
+  const response_format = { type: 'json_object' }
+
+  it('is any object, by grammar', async () => {
+    const { chat, calls } = saying(text('{"a":[1]}'), finish())
+    expect((await chat({ response_format })).status).toBe(200)
+    const { grammar } = calls[0]!
+    expect(['{"a":[1]}', '{}', '[]', 'x'].map((said) => grammar!.accepts(said))).toEqual([true, true, false, false])
+  })
+
+  it('that is none is a 500, unless it was cut off', async () => {
+    expect((await saying(text('{"a":'), finish()).chat({ response_format })).status).toBe(500)
+    expect((await saying(text('{"a":'), finish('length')).chat({ response_format })).status).toBe(200)
+  })
+})
+
+describe('tools', () => {
+  const definitions = { $defs: { place: city }, ...closed({ at: { $ref: '#/$defs/place' } }) }
+  const tools = [
+    { type: 'function', function: { name: 'weather', parameters: city, strict: true } },
+    { type: 'function', function: { name: 'map', parameters: definitions } },
+  ]
+
+  it('reach the engine as a grammar of calls, for those that may be called', async () => {
+    const { chat, calls } = saying(text('Hi'), finish())
+    await chat({ tools })
+    await chat({ tools, tool_choice: { type: 'function', function: { name: 'map' } } })
+    await chat({ tools, tool_choice: 'none' })
+    const said = ['{"name":"weather","arguments":{"city":"Bern"}}', '{"name":"map","arguments":{"at":{"city":"Bern"}}}']
+    said.push('{"name":"map","arguments":{"at":{}}}', '{"name":"other","arguments":{}}')
+    const accepted = calls.map(({ toolGrammar }) => toolGrammar && said.map((each) => toolGrammar.accepts(each)))
+    expect(accepted).toEqual([[true, true, false, false], [false, true, false, false], undefined])
+  })
+
+  it('that are strict are checked, and refused where they cannot be enforced', async () => {
+    const wrong = saying(toolCall('weather', '{"city":5}'), finish('tool_calls'))
+    expect(errorOf(await wrong.chat({ tools }))).toMatchObject({ status: 500, code: 'invalid_output' })
+    const right = saying(toolCall('weather', '{"city":"Bern"}'), finish('tool_calls'))
+    expect((await right.chat({ tools })).status).toBe(200)
+    const parameters = closed({ x: { type: 'string', pattern: '(a)\\1' } })
+    const strict = [...tools, { type: 'function', function: { name: 'odd', parameters, strict: true } }]
+    const error = errorOf(await right.chat({ tools: strict }))
+    expect(error).toMatchObject({ status: 400, param: 'tools[2].function.parameters' })
+    expect(error.message).toMatch(/^Invalid schema for function 'odd': /)
+  })
+
+  it('that are not strict may be called with anything', async () => {
+    const { chat } = saying(toolCall('map', 'no JSON'), finish('tool_calls'))
+    expect((await chat({ tools })).status).toBe(200)
+  })
+})
