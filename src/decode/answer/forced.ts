@@ -8,12 +8,14 @@ export interface ForcedRun {
   /** How many tokens at the end of the answer are replaced (the boundary token, healed). */
   readonly replace: number
   readonly tokens: readonly number[]
-  /** Forced bytes that `tokens` cover; the rest is left for the next token to begin with. */
+  /** Forced bytes that `tokens` cover; the rest is left for the next token to begin with. May be none. */
   readonly covered: number
+  /** Tokens with which the rest begins in one continuation or another. */
+  readonly next: readonly number[]
 }
 
 /** Ways in which JSON goes on: what could still merge with the end of a forced text. */
-const CONTINUATIONS = ['"', 'a', '0', ' ', '[', '}', '-']
+const CONTINUATIONS = ['"', 'a', '0', ' ', '[', '}', '-', "'", '.', '(', '/', '\\', '<', '#', '%', '@']
 /** How many of the last tokens are read again, tried in this order. */
 const CONTEXTS = [6, 12, 3, 1]
 
@@ -48,19 +50,23 @@ function planAfter(
   const context = bytesOf(tokenizer, tail)
   const whole = textOf(concat(context, forced))
   if (whole === undefined) return undefined
-  let ids = tokenizer.encodeContinuation(whole)
-  if (!ends) {
-    let certain = ids.length
-    for (const next of CONTINUATIONS) certain = commonLength(ids, tokenizer.encodeContinuation(whole + next), certain)
-    ids = ids.slice(0, certain)
-  }
-  const kept = commonLength(tail, ids, Math.min(tail.length, ids.length))
+  const { ids, next } = ends ? { ids: tokenizer.encodeContinuation(whole), next: [] } : certainOf(tokenizer, whole)
+  const kept = commonLength(tail, ids)
   // A tail that reads otherwise long before its end was cut within a word, or the model did not write canonically.
   if (tail.length - kept > 2 || (tail.length > 2 && kept === 0)) return undefined
-  const tokens = ids.slice(kept)
   const covered = bytesOf(tokenizer, ids).length - context.length
-  if (covered <= 0 || covered > forced.length) return undefined
-  return { replace: tail.length - kept, tokens, covered }
+  if (covered < 0 || covered > forced.length) return undefined
+  return { replace: tail.length - kept, tokens: ids.slice(kept), covered, next }
+}
+
+/** The tokens that a text begins with however it goes on, and those that may follow them. */
+function certainOf(tokenizer: Tokenizer, text: string): { ids: readonly number[]; next: readonly number[] } {
+  const ids = tokenizer.encodeContinuation(text)
+  const others = CONTINUATIONS.map((more) => tokenizer.encodeContinuation(text + more))
+  const certain = others.reduce((length, other) => commonLength(ids, other, length), ids.length)
+  const next = new Set<number>()
+  for (const other of [ids, ...others]) if (certain < other.length) next.add(other[certain]!)
+  return { ids: ids.slice(0, certain), next: [...next] }
 }
 
 /** How many leading items two lists share, at most `limit`. */
@@ -97,15 +103,14 @@ function textOf(bytes: Uint8Array): string | undefined {
   return undefined
 }
 
-/** Keeps, of the tokens in `mask`, those that begin with all of `bytes`; leaves it alone if there is none. */
-export function narrow(mask: Uint32Array, bytes: Uint8Array, tokenizer: Tokenizer): void {
+/** Keeps, of the tokens in `mask`, those that begin with all of `bytes`, and `others`; leaves it alone if none is left. */
+export function narrow(mask: Uint32Array, bytes: Uint8Array, others: readonly number[], tokenizer: Tokenizer): void {
   if (bytes.length === 0) return
-  const kept: number[] = []
+  const kept = others.filter((id) => (mask[id >>> 5]! >>> (id & 31)) & 1)
   for (let word = 0; word < mask.length; word++) {
     for (let bits = mask[word]!; bits !== 0; bits &= bits - 1) {
       const id = word * 32 + 31 - Math.clz32(bits & -bits)
-      const token = tokenizer.bytes(id)
-      if (token.length >= bytes.length && startsWith(token, bytes)) kept.push(id)
+      if (startsWith(tokenizer.bytes(id), bytes)) kept.push(id)
     }
   }
   if (kept.length === 0) return
@@ -114,6 +119,7 @@ export function narrow(mask: Uint32Array, bytes: Uint8Array, tokenizer: Tokenize
 }
 
 function startsWith(token: Uint8Array, bytes: Uint8Array): boolean {
+  if (token.length < bytes.length) return false
   for (let i = 0; i < bytes.length; i++) if (token[i] !== bytes[i]) return false
   return true
 }

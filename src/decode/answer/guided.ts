@@ -13,6 +13,8 @@ export class Guided {
   #constraint: TokenConstraint
   /** Tokens accepted so far: those that a forced run may replace. */
   #accepted: number[] = []
+  /** Tokens that forced bytes may begin with, from the last plan. */
+  #next: readonly number[] = []
 
   constructor(constraint: TokenConstraint, tokenizer: Tokenizer) {
     this.#constraint = constraint
@@ -33,13 +35,14 @@ export class Guided {
     into.fill(0)
     if (!this.#constraint.closing(budget)) return false
     this.#constraint.mask(into)
-    narrow(into, this.#constraint.forced(), this.#tokenizer)
+    narrow(into, this.#constraint.forced(), this.#next, this.#tokenizer)
     return into.some((word) => word !== 0)
   }
 
   accept(token: number): boolean {
     if (!this.#constraint.accept(token)) return false
     this.#accepted.push(token)
+    this.#next = []
     return true
   }
 
@@ -51,10 +54,13 @@ export class Guided {
     const plan = planForced(this.#tokenizer, context, forced, false)
     if (plan?.covered !== forced.length && this.#constraint.shortest <= forced.length) {
       const last = planForced(this.#tokenizer, context, forced, true)
-      const run = last && this.#try(last, forced, budget, true)
-      if (run !== undefined) return run
+      const run = last?.covered && this.#try(last, forced, budget, true)
+      if (run) return run
     }
-    return plan && this.#try(plan, forced, budget, false)
+    if (plan === undefined) return undefined
+    if (plan.covered > 0) return this.#try(plan, forced, budget, false)
+    if (plan.replace === 0) this.#next = plan.next
+    return undefined
   }
 
   /** Makes a planned run part of the stretch. */
@@ -62,6 +68,7 @@ export class Guided {
     this.#constraint = advanced(this.#constraint, run)!
     this.#accepted.length -= run.replace
     this.#accepted.push(...run.tokens)
+    this.#next = run.next
   }
 
   #try(plan: ForcedRun, forced: Uint8Array, budget: number, mustEnd: boolean): GuidedRun | undefined {

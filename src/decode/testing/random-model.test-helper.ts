@@ -9,6 +9,8 @@ export interface RandomModelOptions {
   readonly pages?: number
   /** Makes some tokens likelier, so that answers end or go the way a test wants. */
   readonly bias?: (tokens: readonly number[]) => ReadonlyMap<number, number>
+  /** A model that knows what it wants to say: taken where the mask allows it. */
+  readonly next?: (tokens: readonly number[]) => number | undefined
   /** Runs before each step; may wait or throw. */
   readonly before?: (batch: readonly StepInput[]) => Promise<void> | void
   /** Offers `run` too. */
@@ -97,6 +99,10 @@ export class RandomModel implements TokenModel {
 
   #sample(tokens: readonly number[], settings: SampleSettings): Sampled {
     const logits = new Float32Array(this.vocabSize)
+    const sure = this.#options.next?.(tokens)
+    if (sure !== undefined && (settings.mask === undefined || (settings.mask[sure >>> 5]! >>> (sure & 31)) & 1)) {
+      return { token: sure }
+    }
     const key = drawKey(mix((tokens.at(-1)! + 1) * 31 + (tokens.at(-2) ?? 7)), tokens.at(-3) ?? 3)
     for (let id = 0; id < logits.length; id++) logits[id] = gumbel(key, id)
     for (const [id, value] of this.#options.bias?.(tokens) ?? []) logits[id]! += value
