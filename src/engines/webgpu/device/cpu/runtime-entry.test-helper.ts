@@ -1,0 +1,30 @@
+/** Runs in Deno and in a browser's page: what the device computes there, by build and number of threads. */
+import { type CpuDeviceOptions, openCpuDevice } from './index.js'
+import { layer } from './layer.test-helper.js'
+import { bestVariant } from './wasm.js'
+
+export interface Outcome {
+  readonly name: string
+  readonly values: readonly number[]
+}
+
+export async function outcomes(): Promise<Outcome[]> {
+  const results: Outcome[] = []
+  const variants = bestVariant() === 'relaxed' ? (['simd', 'relaxed'] as const) : (['simd'] as const)
+  for (const variant of variants) {
+    for (const threads of [1, 3]) results.push(await outcome({ variant, threads }))
+  }
+  return results
+}
+
+async function outcome(options: CpuDeviceOptions): Promise<Outcome> {
+  const device = await openCpuDevice(options)
+  const values = [...(await layer(device, 6))]
+  const { name } = device.info
+  device.destroy()
+  return { name, values }
+}
+
+const host = globalThis as { Deno?: unknown; outcomes?: typeof outcomes }
+if (host.Deno) console.log(JSON.stringify(await outcomes()))
+else host.outcomes = outcomes
