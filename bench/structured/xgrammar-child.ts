@@ -4,8 +4,8 @@
  */
 
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { GrammarCompiler, GrammarMatcher, TokenizerInfo } from '@mlc-ai/web-xgrammar'
+import Module, { createRequire } from 'node:module'
+import type * as Xgrammar from '@mlc-ai/web-xgrammar'
 import type { Entry } from './corpus.js'
 import { failed, type Measured, now } from './measure.js'
 
@@ -23,7 +23,17 @@ function encodedTokens(): { tokens: string[]; eos: number } {
   return { tokens, eos: json.added_tokens.find((token) => token.content === '<|im_end|>')!.id }
 }
 
-async function measure(compiler: GrammarCompiler, entry: Entry): Promise<Measured> {
+/** Its file is CommonJS in a package that says it is a module, so that neither `import` nor `require` takes it. */
+function loadXgrammar(): typeof Xgrammar {
+  const path = createRequire(import.meta.url).resolve('@mlc-ai/web-xgrammar')
+  const module = new Module(path) as Module & { _compile(source: string, path: string): void }
+  module._compile(readFileSync(path, 'utf8'), path)
+  return module.exports as typeof Xgrammar
+}
+
+const { GrammarCompiler, GrammarMatcher, TokenizerInfo } = loadXgrammar()
+
+async function measure(compiler: Xgrammar.GrammarCompiler, entry: Entry): Promise<Measured> {
   const schema = JSON.stringify(entry.schema)
   const started = now()
   const compiled = await compiler.compileJSONSchema(schema, false, undefined, [',', ':'], false)
