@@ -1,0 +1,232 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { express } from '../../adapters/express.js'
+import type { Engine, Part } from '../engine.js'
+import { V1Error } from '../errors.js'
+import { chatRequest, chunksOf, errorOf, finish, jsonOf, serviceOf, text, until } from '../v1.test-helper.js'
+import { type Script, scripted } from './scripted.js'
+import { fallback, upstream } from './upstream.js'
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+async function listen(listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void): Promise<string> {
+  const server = createServer(listener)
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+}
+
+/** Our own service in front of another of our services, over a real socket. */
+async function chained(script: Script | Engine, options: Parameters<typeof serviceOf>[1] = {}) {
+  const behind = serviceOf(script, { keys: ['upstream-key'], ...options })
+  const baseURL = await listen(express(behind.v1))
+  const engine = upstream({ baseURL, apiKey: 'upstream-key', models: { 'cluster/hello': 'test/hello' } })
+  const { chat, v1 } = serviceOf(engine)
+  return { v1, chat: (body: object = {}) => chat({ model: 'cluster/hello', ...body }) }
+}
+
+const usage: Part = {
+  type: 'usage',
+  usage: { promptTokens: 7, completionTokens: 4, cachedTokens: 3 },
+  fingerprint: 'fp_x',
+}
+
+describe('upstream', () => {
+  it('passes on text, reasons, usage and fingerprint under its own name', async () => {
+    const { chat } = await chained([text('Hello'), text(' ö 🌍'), finish('length'), usage])
+    const completion = jsonOf(await chat())
+    expect(completion).toMatchObject({
+      model: 'cluster/hello',
+      system_fingerprint: 'fp_x',
+      choices: [{ message: { content: 'Hello ö 🌍' }, finish_reason: 'length' }],
+      usage: { prompt_tokens: 7, completion_tokens: 4, prompt_tokens_details: { cached_tokens: 3 } },
+    })
+    const chunks = chunksOf(await chat({ stream: true }))
+    expect(chunks.map(({ choices }) => choices[0].delta.content).join('')).toBe('Hello ö 🌍')
+  })
+
+  it('passes on everything that was asked', async () => {
+    const seen: unknown[] = []
+    const { chat } = await chained((call) => {
+      const { signal, id, grammar, toolGrammar, describeSchema, ...rest } = call
+      seen.push(rest)
+      return 'Hi'
+    })
+    const tools = [
+      { type: 'function', function: { name: 'f', description: 'd', parameters: { type: 'object' }, strict: false } },
+    ]
+    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const body = {
+      messages: [
+        { role: 'system', content: 'a' },
+        { role: 'user', content: 'b', name: 'me' },
+        { role: 'assistant', content: null, tool_calls: [call] },
+        { role: 'tool', content: 'c', tool_call_id: 'call_1' },
+      ],
+      n: 2,
+      max_tokens: 5,
+      stop: ['x'],
+      temperature: 0.5,
+      top_p: 0.25,
+      seed: 7,
+      presence_penalty: 1,
+      frequency_penalty: -1,
+      logit_bias: { 5: 10 },
+      logprobs: true,
+      top_logprobs: 2,
+      tools,
+      tool_choice: { type: 'function', function: { name: 'f' } },
+      parallel_tool_calls: false,
+      chat_template_kwargs: { enable_thinking: false },
+    }
+    expect((await chat(body)).status).toBe(200)
+    const direct = serviceOf((request) => {
+      const { signal, id, grammar, toolGrammar, describeSchema, ...rest } = request
+      seen.push(rest)
+      return 'Hi'
+    })
+    await direct.chat(body)
+    expect(seen[0]).toEqual(seen[1])
+  })
+
+  it('passes on tool calls, log probabilities and several choices', async () => {
+    const logprob = { token: 'a', bytes: [97], logprob: -1, top: [{ token: 'b', bytes: null, logprob: -2 }] }
+    const { chat } = await chained([
+      { type: 'text-delta', choice: 1, text: 'a', logprobs: [logprob] },
+      finish('stop', 1),
+      { type: 'tool-call-delta', choice: 0, index: 0, id: 'call_1', name: 'f', arguments: '{}' },
+      finish('tool_calls'),
+      usage,
+    ])
+    const { choices } = jsonOf(
+      await chat({ n: 2, logprobs: true, tools: [{ type: 'function', function: { name: 'f' } }] }),
+    )
+    expect(choices[0].message.tool_calls).toEqual([
+      { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } },
+    ])
+    expect(choices[1].logprobs.content[0].top_logprobs).toEqual([{ token: 'b', bytes: null, logprob: -2 }])
+  })
+
+  it('asks for the strict schema and does not believe the answer', async () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'integer' } },
+      required: ['a'],
+      additionalProperties: false,
+    }
+    const response_format = { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } }
+    const formats: unknown[] = []
+    const answering = async (content: string) => {
+      const baseURL = await listen(async (incoming, outgoing) => {
+        let body = ''
+        for await (const piece of incoming) body += piece
+        formats.push(JSON.parse(body).response_format)
+        const chunk = { choices: [{ index: 0, delta: { content }, finish_reason: 'stop' }] }
+        outgoing
+          .writeHead(200, { 'content-type': 'text/event-stream' })
+          .end(`data: ${JSON.stringify(chunk)}\r\n\r\ndata: [DONE]\r\n\r\n`)
+      })
+      return serviceOf(upstream({ baseURL, models: ['test/hello'] })).chat({ response_format })
+    }
+    expect((await answering('{ "a": 1 }')).status).toBe(200)
+    expect(errorOf(await answering('{"a":"1"}'))).toMatchObject({ status: 500, code: 'invalid_output' })
+    expect(formats[0]).toEqual(response_format)
+  })
+
+  it.each([
+    [new V1Error(400, 'Too long.', { param: 'messages', code: 'context_length_exceeded' }), 400],
+    [new V1Error(429, 'Slow down.', { retryAfter: 7 }), 429],
+    [new V1Error(503, 'Loading.', { retryAfter: 2 }), 503],
+  ])('passes on refusals: %s', async (error, status) => {
+    const { chat } = await chained([error])
+    const answer = await chat()
+    expect(errorOf(answer)).toMatchObject({ status, message: error.message, param: error.param, code: error.code })
+    if (error.retryAfter) expect(answer.headers.get('retry-after-ms')).toBe(String(error.retryAfter * 1000))
+  })
+
+  it('passes on errors in mid-stream', async () => {
+    const { chat } = await chained([text('so far'), new V1Error(503, 'Lost.')])
+    const answer = await chat({ stream: true })
+    expect(answer.text).toContain('so far')
+    expect(answer.text).toMatch(/data: \{"error":\{"message":"Lost\."/)
+  })
+
+  it('does not blame the client for our key', async () => {
+    const { chat } = await chained('Hi', { keys: ['another'] })
+    expect(errorOf(await chat())).toMatchObject({ status: 500, code: 'upstream_key' })
+  })
+
+  it('is 503 when nobody answers, and an error when it hangs up or talks nonsense', async () => {
+    const down = upstream({ baseURL: 'http://127.0.0.1:1/v1', models: ['test/hello'] })
+    expect(errorOf(await serviceOf(down).chat())).toMatchObject({ status: 503, code: 'upstream_down' })
+    for (const nonsense of ['data: {"choices":[{"delta":{"content":"a"}}]}\n\n', 'data: no JSON\n\n', '<html>']) {
+      const baseURL = await listen((_, outgoing) => outgoing.end(nonsense))
+      const { chat } = serviceOf(upstream({ baseURL, models: ['test/hello'] }))
+      expect(errorOf(await chat())).toMatchObject({ status: 500 })
+    }
+  })
+
+  it('hangs up when it is left', async () => {
+    let closed = 0
+    const baseURL = await listen((_, outgoing) => {
+      outgoing.writeHead(200)
+      outgoing.write('data: {"choices":[{"index":0,"delta":{"content":"tick"}}]}\n\n')
+      outgoing.on('close', () => closed++)
+    })
+    const { v1 } = serviceOf(upstream({ baseURL, models: ['test/hello'] }))
+    const reader = (await v1.fetch(chatRequest({ stream: true }))).body!.getReader()
+    await reader.read()
+    await reader.cancel()
+    await until(() => closed === 1)
+  })
+})
+
+describe('fallback', () => {
+  const device = (script: Script) => scripted({ models: { 'test/hello': script, 'test/only': 'device' } })
+  const cluster = () => scripted({ models: { 'test/hello': 'cluster', 'test/big': 'cluster' } })
+  const said = async (engine: Engine, model = 'test/hello') => {
+    const answer = await serviceOf(engine).chat({ model })
+    return answer.status === 200 ? jsonOf(answer).choices[0].message.content : answer.status
+  }
+
+  it('asks the first, and the second for what the first does not have', async () => {
+    const engine = fallback(device('device'), cluster())
+    expect(engine.models.map(({ id }) => id)).toEqual(['test/hello', 'test/only', 'test/big'])
+    expect(await said(engine)).toBe('device')
+    expect(await said(engine, 'test/big')).toBe('cluster')
+  })
+
+  it('asks the second when the first has no device or no room, and only then', async () => {
+    for (const status of [503, 429])
+      expect(await said(fallback(device([new V1Error(status, 'no')]), cluster()))).toBe('cluster')
+    for (const status of [400, 500])
+      expect(await said(fallback(device([new V1Error(status, 'no')]), cluster()))).toBe(status)
+    const late = fallback(device([text('a'), new V1Error(503, 'no')]), cluster())
+    expect(await said(late)).toBe(503)
+  })
+
+  it('asks the second when the first cannot be loaded', async () => {
+    const first = { ...device('device'), load: () => Promise.reject(new V1Error(503, 'There is no WebGPU here.')) }
+    first.generate = async function* () {
+      yield* []
+      throw new V1Error(503, 'There is no WebGPU here.')
+    }
+    expect(await said(fallback(first, cluster()))).toBe('cluster')
+    expect(await said(fallback(first, cluster()), 'test/only')).toBe(503)
+  })
+
+  it('asks the second when the first is busy', async () => {
+    const engine = fallback(device([text('device'), { type: 'wait', ms: 60_000 }]), cluster(), { maxInFlight: 1 })
+    const { v1, chat } = serviceOf(engine)
+    const running = await v1.fetch(chatRequest({ stream: true }))
+    expect(jsonOf(await chat()).choices[0].message.content).toBe('cluster')
+    await running.body!.cancel()
+  })
+})

@@ -1,0 +1,273 @@
+import { describe, expect, it } from 'vitest'
+import type { Part } from '../engine.js'
+import { V1Error } from '../errors.js'
+import type { UsageEvent } from '../usage/ledger.js'
+import { memoryUsage } from '../usage/memory.js'
+import { chatRequest, errorOf, finish, jsonOf, MODEL, pause, serviceOf, text, until, valid } from '../v1.test-helper.js'
+
+const PATH = '/organization/usage/completions'
+const KEYS = [
+  { key: 'sk-test', id: 'me' },
+  { key: 'other', id: 'other' },
+  { key: 'boss', id: 'boss', admin: true },
+]
+const DAY = 86_400
+/** A Monday, at midnight. */
+const START = 1_700_438_400
+
+const event = (over: Partial<UsageEvent> = {}): UsageEvent => ({
+  time: START,
+  requestId: 'req_1',
+  caller: 'me',
+  project: null,
+  model: 'a/b',
+  outcome: 'ok',
+  promptTokens: 10,
+  cachedTokens: 4,
+  completionTokens: 3,
+  ...over,
+})
+
+function recorded(...events: Partial<UsageEvent>[]) {
+  const usage = memoryUsage()
+  for (const each of events) void usage.record(event(each))
+  const { ask } = serviceOf('Hi', { usage, keys: KEYS })
+  return async (query: string, key = 'sk-test') => {
+    const answer = await ask(`${PATH}?${query}`, { headers: { authorization: `Bearer ${key}` } })
+    if (answer.status !== 200) return errorOf(answer)
+    return valid('UsageResponse', jsonOf(answer))
+  }
+}
+
+describe('usage', () => {
+  it('comes in OpenAI’s pages of buckets', async () => {
+    const page = await recorded(
+      {},
+      { time: START + 3600 },
+      { time: START + DAY },
+    )(`start_time=${START}&end_time=${START + 2 * DAY}`)
+    expect(page).toEqual({
+      object: 'page',
+      data: [
+        {
+          object: 'bucket',
+          start_time: START,
+          end_time: START + DAY,
+          results: [
+            {
+              object: 'organization.usage.completions.result',
+              input_tokens: 20,
+              output_tokens: 6,
+              input_cached_tokens: 8,
+              input_audio_tokens: 0,
+              output_audio_tokens: 0,
+              num_model_requests: 2,
+              num_failed_requests: 0,
+              num_aborted_requests: 0,
+              project_id: null,
+              user_id: null,
+              api_key_id: null,
+              model: null,
+              batch: null,
+              service_tier: null,
+            },
+          ],
+        },
+        expect.objectContaining({ start_time: START + DAY, end_time: START + 2 * DAY }),
+      ],
+      has_more: false,
+      next_page: null,
+    })
+  })
+
+  it('has buckets of a minute, an hour and a day', async () => {
+    const ask = recorded({}, { time: START + 60 }, { time: START + 3600 })
+    const end = `start_time=${START}&end_time=${START + DAY}`
+    const counts = async (query: string) => {
+      const page = await ask(`${end}&${query}`)
+      return page.data.map(
+        ({ results }: { results: { num_model_requests: number }[] }) => results[0]?.num_model_requests ?? 0,
+      )
+    }
+    expect(await counts('bucket_width=1m&limit=3')).toEqual([1, 1, 0])
+    expect(await counts('bucket_width=1h&limit=3')).toEqual([2, 1, 0])
+    expect(await counts('bucket_width=1d')).toEqual([3])
+    expect(await counts('')).toEqual([3])
+  })
+
+  it('goes on with the next page, until every bucket has been shown once', async () => {
+    const days = [0, 1, 4, 9]
+    const ask = recorded(...days.map((day) => ({ time: START + day * DAY })))
+    const seen: number[] = []
+    let page = ''
+    for (;;) {
+      const { data, has_more, next_page } = await ask(`start_time=${START}&end_time=${START + 10 * DAY}&limit=3${page}`)
+      for (const bucket of data) if (bucket.results.length > 0) seen.push((bucket.start_time - START) / DAY)
+      expect(has_more).toBe(next_page !== null)
+      if (!has_more) break
+      expect(data).toHaveLength(3)
+      page = `&page=${next_page}`
+    }
+    expect(seen).toEqual(days)
+  })
+
+  it('leaves out the years before the first request, and shows empty buckets after it', async () => {
+    const { data } = await recorded(
+      { time: START },
+      { time: START + 2 * DAY },
+    )(`start_time=0&end_time=${START + 3 * DAY}`)
+    const shown = data.map(({ start_time, results }: { start_time: number; results: unknown[] }) => [
+      start_time,
+      results.length,
+    ])
+    expect(shown).toEqual([
+      [START, 1],
+      [START + DAY, 0],
+      [START + 2 * DAY, 1],
+    ])
+    const nothing = await recorded()('start_time=0')
+    expect(nothing.data).toMatchObject([{ results: [] }])
+  })
+
+  it.each([
+    'group_by=project_id&group_by=model',
+    'group_by[]=project_id&group_by[]=model',
+    'group_by=project_id,model',
+    'group_by%5B0%5D=project_id&group_by%5B1%5D=model',
+  ])('is grouped: %s', async (query) => {
+    const ask = recorded({ project: 'a/x' }, { project: 'a/x', model: 'a/c' }, { project: 'a/x' })
+    const { results } = (await ask(`start_time=${START}&${query}`)).data[0]
+    const groups = results.map((row: Record<string, unknown>) => [
+      row.project_id,
+      row.model,
+      row.api_key_id,
+      row.num_model_requests,
+    ])
+    expect(groups).toEqual([
+      ['a/x', 'a/b', null, 2],
+      ['a/x', 'a/c', null, 1],
+    ])
+  })
+
+  it('is filtered', async () => {
+    const ask = recorded({ project: 'a/x' }, { model: 'a/c' }, {})
+    const count = async (query: string) =>
+      (await ask(`start_time=${START}&end_time=${START + DAY}&${query}`)).data[0].results[0]?.num_model_requests ?? 0
+    expect(await count('project_ids=a/x')).toBe(1)
+    expect(await count('models[]=a/b')).toBe(2)
+    expect(await count('models=a/b&models=a/c')).toBe(3)
+    expect(await count('api_key_ids=me')).toBe(3)
+    expect(await count('api_key_ids=other')).toBe(0)
+    expect(await count('user_ids=x')).toBe(0)
+    expect(await count('batch=true')).toBe(0)
+    expect(await count('batch=false')).toBe(3)
+  })
+
+  it('is one’s own, and everyone’s for an admin', async () => {
+    const ask = recorded({}, { caller: 'other' }, { caller: 'other' })
+    const count = async (key: string, query = '') =>
+      (await ask(`start_time=${START}&end_time=${START + DAY}${query}`, key)).data[0]?.results[0]?.num_model_requests ??
+      0
+    expect(await count('sk-test')).toBe(1)
+    expect(await count('other')).toBe(2)
+    expect(await count('boss')).toBe(3)
+    expect(await count('sk-test', '&api_key_ids=other')).toBe(0)
+  })
+
+  it.each([
+    ['start_time', ''],
+    ['start_time', 'start_time=now'],
+    ['start_time', 'start_time=-1'],
+    ['end_time', 'start_time=5&end_time=5'],
+    ['end_time', 'start_time=5&end_time=x'],
+    ['bucket_width', 'start_time=0&bucket_width=1w'],
+    ['group_by', 'start_time=0&group_by=mood'],
+    ['limit', 'start_time=0&limit=0'],
+    ['limit', 'start_time=0&limit=32'],
+    ['limit', 'start_time=0&bucket_width=1h&limit=169'],
+    ['page', 'start_time=0&page=2'],
+    ['page', 'start_time=0&page=page_61'],
+    ['batch', 'start_time=0&batch=yes'],
+  ])('is refused for %s: %s', async (param, query) => {
+    expect(await recorded()(query)).toMatchObject({ status: 400, type: 'invalid_request_error', param })
+  })
+})
+
+describe('what is counted', () => {
+  const usage: Part = { type: 'usage', usage: { promptTokens: 7, completionTokens: 4, cachedTokens: 3 } }
+  function counting(...[script, options]: Parameters<typeof serviceOf>) {
+    const events: UsageEvent[] = []
+    return { events, ...serviceOf(script, { onUsage: (each) => events.push(each), ...options }) }
+  }
+
+  it('is every answer, before it ends', async () => {
+    const { v1, events, chat } = counting([text('a'), finish(), usage])
+    const answer = await chat()
+    const expected = {
+      model: MODEL,
+      outcome: 'ok',
+      promptTokens: 7,
+      completionTokens: 4,
+      cachedTokens: 3,
+      project: null,
+    }
+    expect(events).toMatchObject([{ ...expected, requestId: answer.headers.get('x-request-id') }])
+    const reader = (await v1.fetch(chatRequest({ stream: true }))).body!.getReader()
+    const decoder = new TextDecoder()
+    for (let seen = ''; !seen.includes('[DONE]'); ) seen += decoder.decode((await reader.read()).value)
+    expect(events).toHaveLength(2)
+  })
+
+  it('is not done before the ledger has it', async () => {
+    let kept = false
+    const ledger = {
+      async record() {
+        await pause(10)
+        kept = true
+      },
+      rows: () => [],
+    }
+    await counting('Hi', { usage: ledger }).chat()
+    expect(kept).toBe(true)
+  })
+
+  it('is an error as an error, and a client that left as an abort with what it had got', async () => {
+    const failing = counting([text('a'), new V1Error(503, 'Lost.')])
+    await failing.chat()
+    expect(failing.events).toMatchObject([{ outcome: 'error', completionTokens: 1 }])
+    const left = counting([text('a'), text('b'), { type: 'wait', ms: 60_000 }])
+    const reader = (await left.v1.fetch(chatRequest({ stream: true }))).body!.getReader()
+    await reader.read()
+    await reader.read()
+    await reader.cancel()
+    await until(() => left.events.length > 0)
+    expect(left.events).toMatchObject([{ outcome: 'aborted', completionTokens: 2 }])
+  })
+
+  it('is not a request that was never understood, or for a model that does not exist', async () => {
+    const { events, chat, ask } = counting()
+    await chat({ temperature: 9 })
+    await chat({ model: 'no/such' })
+    await ask('/models')
+    expect(events).toEqual([])
+  })
+
+  it('does not keep an answer back when it cannot be kept', async () => {
+    const faults: unknown[] = []
+    const broken = {
+      record() {
+        throw new Error('disk full')
+      },
+      rows: () => [],
+    }
+    const { chat } = serviceOf('Hi', {
+      usage: broken,
+      onUsage() {
+        throw new Error('hook')
+      },
+      log: (each) => each.type === 'fault' && faults.push(each),
+    })
+    expect((await chat()).status).toBe(200)
+    expect(faults).toHaveLength(2)
+  })
+})
