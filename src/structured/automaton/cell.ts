@@ -10,11 +10,14 @@ export class Cell {
   readonly id = ++made
   /** Bytes of the shortest way to the end of the document. */
   readonly length: number
+  /** Whether `length` is a bound, for want of a key's text. */
+  readonly guessed: boolean
   readonly #above = new Map<Frame, Cell>()
 
   constructor(frame?: Frame, below?: Cell) {
     this.frame = frame
     this.below = below
+    this.guessed = frame?.guessed === true || below?.guessed === true
     this.length = (frame?.length ?? 0) + (below?.length ?? 0)
   }
 

@@ -9,6 +9,8 @@ export abstract class Frame {
   readonly ends: boolean = false
   /** Whether its answer rests on a key that is not known yet; see `ObjectPlaceFrame.resolve`. */
   readonly uncertain: boolean = false
+  /** Whether its length is a bound that knowing that key may lower. */
+  readonly guessed: boolean = false
   /** How many code points of any kind may come next, whichever they are. 0 outside of free text. */
   readonly freedom: number = 0
   /** Whether after that many none may come at all: then longer tokens need no look. */

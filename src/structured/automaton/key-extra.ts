@@ -22,6 +22,9 @@ interface Way {
   readonly spell: () => Bytes
 }
 
+/** Where the search for an unused key gives up: the place is left open but never chosen when the budget is short. */
+const NO_WAY: Way = { length: Infinity, spell: () => '' }
+
 /** Inside a key that is not declared: any but the taken ones. */
 export class ExtraKeyFrame extends CharacterFrame {
   readonly #state: ObjectState
@@ -160,7 +163,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     if (this.#best === undefined) {
       const ways = this.#owed().map((bytes) => this.#wayOf(bytes, this.#state.home.pendingBit(bytes)))
       if (this.#state.admitsAnyExtra) ways.push(...this.#freeWays())
-      this.#best = ways.reduce((a, b) => (b.length < a.length ? b : a))
+      this.#best = ways.reduce((a, b) => (b.length < a.length ? b : a), NO_WAY)
     }
     return this.#best
   }

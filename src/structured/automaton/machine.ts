@@ -14,6 +14,8 @@ export class State {
   readonly unresolved: boolean
   /** What follows rests on such a key, untold. */
   readonly uncertain: boolean
+  /** `length` is a bound that knowing the key may lower. */
+  readonly guessed: boolean
   /** Next states by byte; filled as they are asked for. */
   row: (State | undefined)[] | undefined
   #next: Uint8Array | null | undefined
@@ -23,6 +25,7 @@ export class State {
     this.accepting = cells.some((cell) => cell.accepting)
     this.length = cells.reduce((least, cell) => Math.min(least, cell.length), Infinity)
     this.unresolved = cells.some(isUnresolved)
+    this.guessed = cells.some((cell) => cell.guessed)
     this.uncertain = cells.some((cell) => cell.frame?.uncertain === true)
   }
 

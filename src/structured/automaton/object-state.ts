@@ -186,9 +186,11 @@ type Phase = 'open' | 'after' | 'key'
 export class MemberFrame extends Frame {
   readonly state: ObjectState
   readonly #phase: Phase
+  override readonly guessed: boolean
 
   constructor(state: ObjectState, phase: Phase) {
     super()
+    this.guessed = state.unresolved && state.home.shape.min > state.count
     this.state = state
     this.#phase = phase
   }

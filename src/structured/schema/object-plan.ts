@@ -89,7 +89,9 @@ export function keyValue(keys: KeyAutomaton, key: string): Value | undefined {
 }
 
 /** How far the search for unused keys goes before it gives up. */
-const MOST_VISITED = 20_000
+const MOST_VISITED = 2000
+/** Members of each stretch of characters that are tried where one does not do. */
+const BROAD = 40
 
 /**
  * The shortest acceptable keys that begin with `prefix` (which leads to `state`), at most `count` for each value, in
@@ -102,10 +104,21 @@ export function freshKeys(
   fresh: (key: string) => boolean,
   count: number,
 ): string[] {
+  if (state === 0) return []
+  const found = search(keys, state, prefix, fresh, count, alphabet(keys, 1))
+  return found.length >= count ? found : search(keys, state, prefix, fresh, count, alphabet(keys, BROAD))
+}
+
+function search(
+  keys: KeyAutomaton,
+  state: number,
+  prefix: string,
+  fresh: (key: string) => boolean,
+  count: number,
+  letters: readonly string[],
+): string[] {
   const found: string[] = []
-  if (state === 0) return found
   const left = new Map<Value, number>()
-  const letters = alphabet(keys)
   // By the length that a key will have at the least: the way to a long obligatory ending is straight.
   const queues: { state: number; text: string; length: number }[][] = []
   const enqueue = (at: number, text: string, length: number) => {
@@ -134,11 +147,16 @@ export function freshKeys(
   return found
 }
 
-/** A letter of each class, and for the broad ones several: enough to spell as many keys as are needed. */
-function alphabet(keys: KeyAutomaton): string[] {
+/** A letter of each class, letters and digits, and the first few of each stretch of characters. */
+function alphabet(keys: KeyAutomaton, few: number): string[] {
   const { classes } = keys.text
   const letters = new Set<string>()
   for (let cls = 1; cls < classes.count; cls++) letters.add(String.fromCodePoint(classes.sample(cls)))
   for (const letter of 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ') letters.add(letter)
+  for (let i = 0; i < classes.ids.length; i++) {
+    if (classes.ids[i] === 0) continue
+    for (let c = classes.starts[i]!; c <= classes.end(i) && c < classes.starts[i]! + few; c++)
+      letters.add(String.fromCodePoint(c))
+  }
   return [...letters]
 }

@@ -160,7 +160,10 @@ export class Masks {
       return
     }
     const token = trie.tokens[child]!
-    if (token >= 0 && this.#affordable(next)) this.#allowText(token, next)
+    if (token >= 0) {
+      if (this.#affordable(next)) this.#allowText(token, next)
+      else if (next.guessed) this.#unsure.push(token, ...(this.vocabulary.twins(token) ?? []))
+    }
     if (trie.first[child]! < trie.first[child + 1]!) this.#visit(trie, child, next)
   }
 

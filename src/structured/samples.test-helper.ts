@@ -1,0 +1,124 @@
+/** Schemas that between them use every construct, for the tests of masks, closing and forced runs. */
+export const SAMPLES: Readonly<Record<string, unknown>> = {
+  anything: true,
+  'a closed object': {
+    type: 'object',
+    properties: {
+      name: { type: 'string' },
+      age: { type: 'integer', minimum: 0 },
+      kind: { enum: ['foo', 'food', 'bar'] },
+    },
+    required: ['name', 'age', 'kind'],
+    additionalProperties: false,
+  },
+  'optional properties': {
+    type: 'object',
+    properties: { a: { type: 'string' }, ab: { type: 'boolean' }, abc: { type: 'null' }, b: { const: 1 } },
+    required: ['abc'],
+    additionalProperties: false,
+  },
+  'an open object': { type: 'object', properties: { name: { type: 'string' } }, required: ['name', 'late'] },
+  'few and many properties': {
+    type: 'object',
+    minProperties: 2,
+    maxProperties: 3,
+    additionalProperties: { type: 'integer' },
+  },
+  'patterned keys': {
+    type: 'object',
+    properties: { id: { type: 'integer' } },
+    patternProperties: { '^x-': { type: 'string' }, '^[a-c]$': { type: 'boolean' } },
+    additionalProperties: false,
+    minProperties: 3,
+  },
+  'named keys': {
+    type: 'object',
+    propertyNames: { pattern: '^[a-d]{1,2}$' },
+    additionalProperties: { type: 'null' },
+    minProperties: 4,
+  },
+  'nested arrays': {
+    type: 'array',
+    items: { type: 'array', items: { type: ['number', 'null'] }, minItems: 1, maxItems: 3 },
+    minItems: 2,
+  },
+  'a tuple': {
+    type: 'array',
+    prefixItems: [{ type: 'string' }, { type: 'integer' }],
+    items: { type: 'boolean' },
+    minItems: 1,
+  },
+  'contained items': {
+    type: 'array',
+    items: { enum: [1, 2, 'x'] },
+    contains: { const: 'x' },
+    minContains: 2,
+    maxItems: 4,
+  },
+  'counted strings': { type: 'array', items: { type: 'string', minLength: 2, maxLength: 5 }, minItems: 1 },
+  'a long string': { type: 'string', minLength: 3, maxLength: 1000 },
+  'a pattern': { type: 'string', pattern: 'foo' },
+  'a bounded pattern': { type: 'string', pattern: '^(ab|é)+$', minLength: 3, maxLength: 9 },
+  dates: {
+    type: 'object',
+    properties: { at: { type: 'string', format: 'date-time' }, id: { format: 'uuid', type: 'string' } },
+    required: ['at', 'id'],
+    additionalProperties: false,
+  },
+  numbers: {
+    type: 'array',
+    items: { type: 'number', minimum: -5.5, exclusiveMaximum: 100, multipleOf: 0.5 },
+    minItems: 2,
+  },
+  alternatives: {
+    anyOf: [
+      {
+        type: 'object',
+        properties: { kind: { const: 'a' }, size: { type: 'integer' } },
+        required: ['kind', 'size'],
+        additionalProperties: false,
+      },
+      {
+        type: 'object',
+        properties: { kind: { const: 'b' }, note: { type: 'string' } },
+        required: ['kind', 'note'],
+        additionalProperties: false,
+      },
+      { type: 'string', maxLength: 3 },
+      { type: 'string', minLength: 5 },
+    ],
+  },
+  recursion: {
+    $ref: '#/$defs/node',
+    $defs: {
+      node: {
+        type: 'object',
+        properties: {
+          value: { type: 'integer' },
+          left: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] },
+          right: { $ref: '#/$defs/node' },
+        },
+        required: ['value', 'left'],
+        additionalProperties: false,
+      },
+    },
+  },
+  conditions: {
+    type: 'object',
+    properties: { a: { type: 'boolean' }, b: { type: 'string' } },
+    required: ['a'],
+    additionalProperties: false,
+    if: { properties: { a: { const: true } } },
+    // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
+    then: { required: ['b'] },
+    else: { properties: { b: { const: 'none' } } },
+  },
+  merged: {
+    allOf: [{ properties: { a: { minLength: 1 } }, required: ['a'] }, { properties: { b: { type: 'integer' } } }],
+    type: 'object',
+    properties: { a: { type: 'string', maxLength: 3 } },
+    not: { required: ['c'] },
+    maxProperties: 3,
+  },
+  'values spelled out': { enum: [null, true, 10, 100, 'a"b', { b: [1, 'é'], a: {} }, [[], 2]] },
+}
