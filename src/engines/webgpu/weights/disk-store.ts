@@ -1,0 +1,109 @@
+import { builtin } from './builtin.js'
+import type { FileStore, FileWriter, StoredFile } from './store.js'
+
+type Fs = typeof import('node:fs/promises')
+type FileHandle = import('node:fs/promises').FileHandle
+
+const CHUNK = 1 << 20
+
+/** Files below `folder`, by host and path. A file that is not whole yet ends in `.part`, and a later load goes on with it. */
+export function diskStore(folder: string): FileStore | undefined {
+  const fs = builtin<Fs>('node:fs/promises')
+  if (!fs) return undefined
+  const at = (url: string) => `${folder}/${pathOf(url)}`
+  return {
+    async read(url) {
+      const size = await sizeOf(fs, at(url))
+      return size === undefined ? undefined : diskFile(fs, at(url), size)
+    },
+    write: (url) => openWriter(fs, at(url)),
+  }
+}
+
+/** A path without `..`, drive letters or anything else that could lead out of the folder. */
+function pathOf(url: string): string {
+  const { host, pathname } = new URL(url)
+  return [host, ...pathname.split('/')]
+    .filter((part) => part !== '')
+    .map((part) =>
+      decodeURIComponent(part)
+        .replace(/[^\w.-]+/g, '_')
+        .replace(/^\.+$/, '_'),
+    )
+    .join('/')
+}
+
+function diskFile(fs: Fs, path: string, bytes: number): StoredFile {
+  return {
+    bytes,
+    async slice(from, to) {
+      const file = await fs.open(path)
+      try {
+        const data = new Uint8Array(to - from)
+        const { bytesRead } = await file.read(data, 0, data.length, from)
+        return data.subarray(0, bytesRead)
+      } finally {
+        await file.close()
+      }
+    },
+  }
+}
+
+async function openWriter(fs: Fs, path: string): Promise<FileWriter> {
+  const part = `${path}.part`
+  await fs.mkdir(path.slice(0, path.lastIndexOf('/')), { recursive: true })
+  const file = await fs.open(part, 'a+')
+  let written = (await file.stat()).size
+  let open = true
+  const close = async () => {
+    if (open) await file.close()
+    open = false
+  }
+  return {
+    get written() {
+      return written
+    },
+    async append(chunk) {
+      await file.appendFile(chunk)
+      written += chunk.length
+    },
+    contents: () => contentsOf(file, written),
+    async restart() {
+      await file.truncate(0)
+      written = 0
+    },
+    async commit() {
+      await file.sync()
+      await close()
+      await fs.rename(part, path)
+      return diskFile(fs, path, written)
+    },
+    close,
+  }
+}
+
+async function* contentsOf(file: FileHandle, bytes: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes; at += CHUNK) {
+    const chunk = new Uint8Array(Math.min(CHUNK, bytes - at))
+    await file.read(chunk, 0, chunk.length, at)
+    yield chunk
+  }
+}
+
+async function sizeOf(fs: Fs, path: string): Promise<number | undefined> {
+  return fs.stat(path).then(
+    (stat) => stat.size,
+    () => undefined,
+  )
+}
+
+/** `local-v1` in the user's cache directory, as each system names it; undefined in a browser. */
+export function defaultFolder(): string | undefined {
+  const os = builtin<typeof import('node:os')>('node:os')
+  const process = builtin<typeof import('node:process')>('node:process')
+  if (!os || !process) return undefined
+  const { XDG_CACHE_HOME, LOCALAPPDATA } = process.env
+  if (XDG_CACHE_HOME) return `${XDG_CACHE_HOME}/local-v1`
+  if (process.platform === 'win32' && LOCALAPPDATA) return `${LOCALAPPDATA}/local-v1`
+  return `${os.homedir()}/${process.platform === 'darwin' ? 'Library/Caches' : '.cache'}/local-v1`
+}

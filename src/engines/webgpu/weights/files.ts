@@ -1,0 +1,21 @@
+/** A file that must be whole: what the repository says of it is checked before anyone reads it. */
+export interface WantedFile {
+  readonly name: string
+  readonly bytes?: number
+  /** In hexadecimal digits. */
+  readonly md5?: string
+}
+
+/** The files of one model repository, wherever they lie. */
+export interface RepositoryFiles {
+  /** Where it lies, for messages. */
+  readonly place: string
+  /** A small file; undefined where there is none. */
+  text(name: string, signal: AbortSignal): Promise<string | undefined>
+  /** Makes a large file ready for `slice`: fetched, verified, kept. `onBytes` hears of bytes that are ready (or lost). */
+  fetch(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void>
+  /** Bytes of a file that was fetched. */
+  slice(name: string, from: number, to: number): Promise<Uint8Array>
+  /** No more bytes of this file will be asked for. */
+  release(name: string): void
+}

@@ -1,0 +1,45 @@
+import { V1Error } from '../../../errors.js'
+import { builtin } from './builtin.js'
+import { broken } from './failure.js'
+import type { RepositoryFiles } from './files.js'
+
+type Fs = typeof import('node:fs/promises')
+
+/** A repository in a local folder. Sizes are checked; hashes are not, for who can write the files can write those too. */
+export function folderFiles(path: string): RepositoryFiles {
+  const fs = builtin<Fs>('node:fs/promises')
+  if (!fs) throw new V1Error(500, `The model at ${path} cannot be loaded: there are no local folders in a browser.`)
+  const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${name}`
+  return {
+    place: path,
+    async text(name) {
+      try {
+        return await fs.readFile(at(name), 'utf8')
+      } catch (cause) {
+        if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+        throw broken(path, `${name} cannot be read.`, cause)
+      }
+    },
+    async fetch({ name, bytes }, onBytes) {
+      const stat = await fs.stat(at(name)).catch((cause: unknown) => {
+        throw broken(path, `${name} is missing.`, cause)
+      })
+      if (bytes !== undefined && stat.size !== bytes) {
+        throw broken(path, `${name} has ${stat.size} bytes and should have ${bytes}.`)
+      }
+      onBytes(stat.size)
+    },
+    async slice(name, from, to) {
+      const file = await fs.open(at(name))
+      try {
+        const data = new Uint8Array(to - from)
+        const { bytesRead } = await file.read(data, 0, data.length, from)
+        if (bytesRead < data.length) throw broken(path, `${name} ends before byte ${to}.`)
+        return data
+      } finally {
+        await file.close()
+      }
+    },
+    release() {},
+  }
+}

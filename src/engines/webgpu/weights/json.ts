@@ -1,0 +1,23 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { broken } from './failure.js'
+
+export type Json = Readonly<Record<string, unknown>>
+
+export const isRecord = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export function parseJson(place: string, name: string, text: string): Json {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isRecord(value)) return value
+  } catch (cause) {
+    throw broken(place, `${name} is not JSON.`, cause)
+  }
+  throw broken(place, `${name} is not a JSON object.`)
+}
+
+/** Identifies weights by the texts that describe them. */
+export function digestOf(...texts: readonly string[]): string {
+  return bytesToHex(sha256(utf8ToBytes(texts.join('\n')))).slice(0, 16)
+}

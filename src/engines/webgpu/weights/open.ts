@@ -1,0 +1,102 @@
+import type { TextFiles } from '../../../decode/chat-text.js'
+import { defaultFolder, diskStore } from './disk-store.js'
+import type { Fetch } from './download.js'
+import { broken } from './failure.js'
+import type { RepositoryFiles } from './files.js'
+import { folderFiles } from './folder.js'
+import { type Json, parseJson } from './json.js'
+import { openMlc } from './mlc.js'
+import type { Report } from './progress.js'
+import { RemoteFiles } from './remote.js'
+import { openSafetensors } from './safetensors.js'
+import type { WeightSource } from './source.js'
+import { type FileStore, noStore } from './store.js'
+import { webStore } from './web-store.js'
+
+export interface OpenOptions {
+  readonly report: Report
+  readonly signal: AbortSignal
+  /** A folder, or `false` to keep nothing. @default the Cache API in browsers, the user's cache directory elsewhere */
+  readonly cache?: string | false
+  /** What plain weights become while they are loaded. @default they stay as they are */
+  readonly quantize?: 'q4f16_1'
+  /** @default the platform's */
+  readonly fetch?: Fetch
+}
+
+export type Place =
+  | { readonly kind: 'hub'; readonly repository: string }
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'folder'; readonly path: string }
+
+const HUB = 'https://huggingface.co/'
+
+/** Opens a model repository: downloads what is not here yet, reads what describes it, leaves the weights to be read. */
+export async function openRepository(
+  place: Place,
+  options: OpenOptions,
+): Promise<{ weights: WeightSource; text: TextFiles }> {
+  const files = filesAt(place, options)
+  const { signal, report, quantize } = options
+  const mlc = await files.text('mlc-chat-config.json', signal)
+  if (mlc !== undefined) {
+    const config = parseJson(files.place, 'mlc-chat-config.json', mlc)
+    const text = await readText(files, config, listed(config), signal)
+    return { weights: await openMlc(files, config, report, signal), text }
+  }
+  const plain = await files.text('config.json', signal)
+  if (plain === undefined) {
+    throw broken(files.place, 'it has neither mlc-chat-config.json (an MLC repository) nor config.json (safetensors).')
+  }
+  const config = parseJson(files.place, 'config.json', plain)
+  const text = await readText(files, config, undefined, signal)
+  return { weights: await openSafetensors(files, config, { report, signal, quantize }), text }
+}
+
+function filesAt(place: Place, { cache, fetch }: OpenOptions): RepositoryFiles {
+  if (place.kind === 'folder') return folderFiles(place.path)
+  const url = place.kind === 'hub' ? `${HUB}${place.repository}` : place.url
+  return new RemoteFiles(resolveUrl(url), storeFor(cache), fetch)
+}
+
+/** Where the files of a repository lie: WebLLM's rule, so that both engines find the same files in the cache. */
+export function resolveUrl(url: string): string {
+  const base = url.endsWith('/') ? url : `${url}/`
+  const isHub = new URL(base).host === new URL(HUB).host
+  return new URL(isHub && !/\/resolve\/[^/]+\//.test(base) ? `${base}resolve/main/` : base).href
+}
+
+export function storeFor(cache: string | false | undefined): FileStore {
+  if (cache === false) return noStore
+  const folder = cache ?? defaultFolder()
+  const disk = folder === undefined ? undefined : diskStore(folder)
+  if (disk) return disk
+  return typeof caches === 'undefined' ? noStore : webStore()
+}
+
+/** The files that an MLC repository says it has. */
+function listed(config: Json): ReadonlySet<string> | undefined {
+  return Array.isArray(config.tokenizer_files) ? new Set(config.tokenizer_files.map(String)) : undefined
+}
+
+async function readText(
+  files: RepositoryFiles,
+  chatConfig: Json,
+  names: ReadonlySet<string> | undefined,
+  signal: AbortSignal,
+): Promise<TextFiles> {
+  const optional = async (name: string) => (names && !names.has(name) ? undefined : files.text(name, signal))
+  const json = async (name: string) => {
+    const text = await optional(name)
+    return text === undefined ? undefined : parseJson(files.place, name, text)
+  }
+  const tokenizer = await files.text('tokenizer.json', signal)
+  if (tokenizer === undefined) throw broken(files.place, 'it has no tokenizer.json.')
+  return {
+    tokenizer: parseJson(files.place, 'tokenizer.json', tokenizer),
+    tokenizerConfig: await json('tokenizer_config.json'),
+    chatTemplate: await optional('chat_template.jinja'),
+    generationConfig: await json('generation_config.json'),
+    chatConfig,
+  }
+}

@@ -1,0 +1,66 @@
+import { download, type Fetch } from './download.js'
+import { broken, unreachable } from './failure.js'
+import type { RepositoryFiles, WantedFile } from './files.js'
+import type { FileStore, StoredFile } from './store.js'
+
+/** A repository at an address; its files are downloaded once and kept in the store. */
+export class RemoteFiles implements RepositoryFiles {
+  readonly place: string
+  readonly #store: FileStore
+  readonly #fetch: Fetch
+  readonly #held = new Map<string, StoredFile>()
+  /** Some file was here from an earlier load: the repository may be in use without a network. */
+  #known = false
+
+  /** `base` ends with a slash. */
+  constructor(base: string, store: FileStore, fetch: Fetch = (url, init) => globalThis.fetch(url, init)) {
+    this.place = base
+    this.#store = store
+    this.#fetch = fetch
+  }
+
+  async text(name: string, signal: AbortSignal): Promise<string | undefined> {
+    const file = await this.#get({ name }, () => {}, signal).catch((error: unknown) => {
+      signal.throwIfAborted()
+      // Files that were never there cannot be kept: without a network, what is not here is taken for absent.
+      if (this.#known) return undefined
+      throw error
+    })
+    return file && new TextDecoder().decode(await file.slice(0, file.bytes))
+  }
+
+  async fetch(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void> {
+    const held = await this.#get(file, onBytes, signal)
+    if (!held) throw broken(this.place, `the server has no ${file.name}.`)
+    this.#held.set(file.name, held)
+  }
+
+  async slice(name: string, from: number, to: number): Promise<Uint8Array> {
+    const bytes = await this.#held.get(name)!.slice(from, to)
+    if (bytes.length < to - from) throw unreachable(this.place, `${name} is no longer whole in the cache.`)
+    return bytes
+  }
+
+  release(name: string): void {
+    this.#held.delete(name)
+  }
+
+  async #get(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<StoredFile | undefined> {
+    const url = new URL(file.name, this.place).href
+    const stored = await this.#store.read(url)
+    if (stored && stored.bytes === (file.bytes ?? stored.bytes)) {
+      this.#known = true
+      onBytes(stored.bytes)
+      return stored
+    }
+    const writer = await this.#store.write(url)
+    try {
+      const found = await download({ url, file, writer, fetch: this.#fetch, onBytes, signal })
+      if (found) return await writer.commit()
+      await writer.restart()
+      return undefined
+    } finally {
+      await writer.close()
+    }
+  }
+}

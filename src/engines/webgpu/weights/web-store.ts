@@ -1,0 +1,26 @@
+import { blobFile, type FileStore, memoryWriter } from './store.js'
+
+/**
+ * Files in the Cache API under WebLLM's names and addresses, so that a model which one engine has downloaded is there
+ * for the other one too. A cache keeps whole files only: a download that broke off goes on within the same load.
+ */
+export function webStore(): FileStore {
+  return {
+    async read(url) {
+      const response = await (await open(url)).match(url)
+      return response && blobFile(await response.blob())
+    },
+    write: async (url) =>
+      memoryWriter(async (blob) => {
+        const headers = { 'content-length': String(blob.size), 'content-type': typeOf(url) }
+        // A full disk is no reason to fail: the model runs, and is downloaded again next time.
+        await (await open(url)).put(url, new Response(blob, { headers })).catch(() => {})
+      }),
+  }
+}
+
+function open(url: string): Promise<Cache> {
+  return caches.open(url.endsWith('/mlc-chat-config.json') ? 'webllm/config' : 'webllm/model')
+}
+
+const typeOf = (url: string) => (url.endsWith('.json') ? 'application/json' : 'application/octet-stream')
