@@ -24,7 +24,7 @@ function setUp(options: Partial<WebGpuOptions> = {}, wrap: (device: Device) => D
       devices.push(device)
       return device
     },
-    async openRepository(location, report) {
+    async openRepository({ location }, report) {
       const name = location.kind === 'hub' ? location.repository : ''
       opened.push(name)
       if (name.endsWith('missing')) throw new Error('404')

@@ -128,7 +128,7 @@ export class ModelSet {
     await this.#dropFailed(model.id)
     const { surroundings, maxBatch } = this.#options
     const device = await this.#openDevice()
-    const repository = await surroundings.openRepository(model.location, report, signal)
+    const repository = await surroundings.openRepository(model, report, signal)
     await this.#makeRoom(device, bytesNeeded(repository), signal)
     const loaded = await loadModel(model, repository, device, { maxBatch, report, signal })
     this.#loaded.set(model.id, loaded)

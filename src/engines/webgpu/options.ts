@@ -58,6 +58,12 @@ export interface ModelOptions {
    * @default as many whole contexts as `maxBatch`, within 512 MiB
    */
   readonly cacheTokens?: number
+  /**
+   * What weights in full precision (safetensors) become while they are loaded: 4 bits take a quarter of the memory of
+   * f16 and are read faster.
+   * @default they stay as they are
+   */
+  readonly quantize?: 'q4f16_1'
 }
 
 export type DevicePreference = 'auto' | 'webgpu' | 'cpu'

@@ -1,7 +1,7 @@
 import type { TextFiles } from '../../decode/chat-text.js'
 import type { LoadProgress } from '../../engine.js'
 import type { Device } from './device/device.js'
-import type { ModelLocation } from './location.js'
+import type { OfferedModel } from './options.js'
 import type { WeightSource } from './weights/source.js'
 
 /** A model repository, opened: weights can be read, the files about text have been. */
@@ -15,5 +15,5 @@ export type Report = (progress: Omit<LoadProgress, 'model'>) => void
 /** What the engine takes from outside. */
 export interface Surroundings {
   openDevice(): Promise<Device>
-  openRepository(location: ModelLocation, report: Report, signal: AbortSignal): Promise<OpenedRepository>
+  openRepository(model: OfferedModel, report: Report, signal: AbortSignal): Promise<OpenedRepository>
 }

@@ -1,0 +1,23 @@
+import type { Engine } from '../../engine.js'
+import { chooseDevice } from './choose-device.js'
+import { WebGpuEngine } from './engine.js'
+import type { WebGpuOptions } from './options.js'
+import { openRepository } from './weights/open.js'
+
+export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
+
+/**
+ * Language models on this device, in TypeScript and WGSL: on its GPU, or on its CPU where there is none.
+ *
+ * ```ts
+ * const v1 = createV1({ engine: webgpu({ models: ['mlc-ai/Qwen3-0.6B-q4f16_1-MLC'] }), keys: 'none' })
+ * ```
+ */
+export function webgpu(options: WebGpuOptions): Engine {
+  const { device = 'auto', threads, cache } = options
+  return new WebGpuEngine(options, {
+    openDevice: () => chooseDevice(device, threads),
+    openRepository: ({ location, quantize }, report, signal) =>
+      openRepository(location, { report, signal, cache, quantize }),
+  })
+}
