@@ -9,6 +9,8 @@ export interface DeviceCase {
   readonly open: () => Promise<Device>
   /** It rounds the activations that 4-bit matrices are multiplied with to 8 bits per block. */
   readonly roundsActivations: boolean
+  /** How much of what another case covers too is repeated here: compiling shaders in software takes long. */
+  readonly cases: 'all' | 'few'
 }
 
 /** Both ways of cutting the work on a GPU run on the software one. */
@@ -17,11 +19,14 @@ export const DEVICES: readonly DeviceCase[] = [
     name: 'webgpu, cut for hardware',
     open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false }),
     roundsActivations: false,
+    cases: 'all',
   },
   {
     name: 'webgpu, cut for software',
     open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: true }),
     roundsActivations: false,
+    cases: 'few',
   },
-  { name: 'cpu', open: () => openCpuDevice(), roundsActivations: true },
+  { name: 'cpu', open: () => openCpuDevice(), roundsActivations: true, cases: 'all' },
+  { name: 'cpu, exact', open: () => openCpuDevice({ exact: true }), roundsActivations: false, cases: 'all' },
 ]

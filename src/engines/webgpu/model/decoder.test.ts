@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SampleSettings } from '../../../decode/token-model.js'
+import type { Core } from '../core.js'
+import type { Device } from '../device/device.js'
+import { DEVICES } from '../device/devices.test-helper.js'
+import { Chance, type Format } from '../device/numbers.test-helper.js'
+import { loadCore } from './load.js'
+import { PRESETS, type Preset, QUANTISATIONS, randomModel } from './random-model.test-helper.js'
+import { ReferenceDecoder } from './reference.test-helper.js'
+
+const GREEDY: SampleSettings = {
+  temperature: 0,
+  topP: 1,
+  seed: 0,
+  index: 0,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  topLogprobs: 20,
+}
+
+/** Every architecture in the form that users run, and one of them in every form. */
+const CASES: { name: string; preset: Preset; format: Format }[] = [
+  ...PRESETS.map((preset) => ({ name: `${preset.name} q4f16_1`, preset, format: 'q4f16' as Format })),
+  ...Object.entries(QUANTISATIONS)
+    .slice(1)
+    .map(([quantisation, format]) => ({ name: `Llama 3.2 ${quantisation}`, preset: PRESETS[1]!, format })),
+]
+
+describe.each(DEVICES)('decoders on $name', ({ open, roundsActivations, cases: which }) => {
+  const cases = which === 'few' ? CASES.filter(({ name }) => /Llama 3.2 q(4f16|0f32)|Qwen3/.test(name)) : CASES
+  let device: Device
+  beforeAll(async () => {
+    device = await open()
+  })
+  afterAll(() => device.destroy())
+
+  it.each(cases)('$name: log probabilities and greedy tokens are those of plain loops', async ({ preset, format }) => {
+    const { source, values } = randomModel(preset, format, 7)
+    const reference = new ReferenceDecoder(preset, values)
+    const core = await loadCore(device, source, { maxChunk: 24, contextLength: 96 })
+    const chance = new Chance(3)
+    const tokens = Array.from({ length: 45 }, () => chance.below(core.vocabSize))
+    const sequence = core.open()
+    let next = await prefill(core, sequence, tokens)
+    for (let i = 0; i < 4; i++) {
+      const logits = reference.logits(tokens).at(-1)!
+      const bound = boundOf(format, roundsActivations) * spread(logits)
+      const logprobs = logSoftmax(logits)
+      for (const { token, logprob } of next.top!) {
+        expect(Math.abs(logprob - logprobs[token]!)).toBeLessThan(bound)
+      }
+      const best = Math.max(...logprobs)
+      // The device may only differ where the two best are as near as its error.
+      expect(best - logprobs[next.token]!).toBeLessThan(2 * bound)
+      if (best - second(logprobs) > 2 * bound) expect(next.token).toBe(logprobs.indexOf(best))
+      tokens.push(next.token)
+      next = (await core.step([{ sequence, tokens: [next.token], sample: { ...GREEDY, index: i + 1 } }]))[0]!
+    }
+    await core.close()
+  })
+})
+
+/**
+ * Relative to the spread of the logits, after two layers: f32 throughout; keys and values kept in f16; activations
+ * rounded to 8 bits per block of 32.
+ */
+function boundOf(format: Format, roundsActivations: boolean): number {
+  if (format.startsWith('q4') && roundsActivations) return 0.06
+  return format === 'q4f16' || format === 'f16' ? 0.006 : 1e-4
+}
+
+function spread(logits: Float64Array): number {
+  const mean = logits.reduce((sum, logit) => sum + logit, 0) / logits.length
+  return Math.sqrt(logits.reduce((sum, logit) => sum + (logit - mean) ** 2, 0) / logits.length)
+}
+
+async function prefill(core: Core, sequence: ReturnType<Core['open']>, tokens: readonly number[]) {
+  for (let at = 0; ; at += core.maxChunk) {
+    const last = at + core.maxChunk >= tokens.length
+    const chunk = tokens.slice(at, at + core.maxChunk)
+    const [result] = await core.step([{ sequence, tokens: chunk, ...(last ? { sample: GREEDY } : {}) }])
+    if (last) return result!
+  }
+}
+
+function logSoftmax(logits: Float64Array): Float64Array {
+  const most = Math.max(...logits)
+  const total = most + Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - most), 0))
+  return logits.map((logit) => logit - total)
+}
+
+function second(values: Float64Array): number {
+  return [...values].sort((a, b) => b - a)[1]!
+}

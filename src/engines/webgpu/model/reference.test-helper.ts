@@ -1,0 +1,160 @@
+/**
+ * A decoder in plain loops and double precision, written from the models' definitions and sharing no code with the one
+ * under test. Slow, and that is its only fault.
+ */
+import type { Preset } from './random-model.test-helper.js'
+
+type Rows = Float64Array[]
+
+export class ReferenceDecoder {
+  readonly #values: ReadonlyMap<string, Float64Array>
+  readonly #preset: Preset
+  readonly #hidden: number
+  readonly #heads: number
+  readonly #keyHeads: number
+  readonly #headSize: number
+
+  constructor(preset: Preset, values: ReadonlyMap<string, Float64Array>) {
+    this.#preset = preset
+    this.#values = values
+    this.#hidden = this.#number('hidden_size')
+    this.#heads = this.#number('num_attention_heads')
+    this.#keyHeads = this.#number('num_key_value_heads')
+    this.#headSize = this.#number('head_dim', this.#hidden / this.#heads)
+  }
+
+  /** Logits after each token of the text. */
+  logits(tokens: readonly number[]): Rows {
+    const table = this.#get('model.embed_tokens')
+    const x: Rows = tokens.map((token) => table.slice(token * this.#hidden, (token + 1) * this.#hidden))
+    for (let i = 0; i < this.#number('num_hidden_layers'); i++) {
+      this.#attention(x, `model.layers.${i}`)
+      this.#mlp(x, `model.layers.${i}`)
+    }
+    const head = this.#values.get('lm_head') ?? table
+    return x.map((row) => multiply(head, norm(row, this.#get('model.norm.weight'), this.#epsilon)))
+  }
+
+  /** Greedy continuation. */
+  greedy(tokens: readonly number[], count: number): number[] {
+    const all = [...tokens]
+    for (let i = 0; i < count; i++) {
+      const row = this.logits(all).at(-1)!
+      all.push(row.indexOf(Math.max(...row)))
+    }
+    return all.slice(tokens.length)
+  }
+
+  #attention(x: Rows, at: string): void {
+    const d = this.#headSize
+    const name = `${at}.self_attn.${this.#values.has(`${at}.self_attn.c_attn`) ? 'c_attn' : 'qkv_proj'}`
+    const gain = this.#get(`${at}.input_layernorm.weight`)
+    const rows = x.map((row, position) => {
+      const qkv = multiply(this.#get(name), norm(row, gain, this.#epsilon), this.#values.get(`${name}.bias`))
+      for (let h = 0; h < this.#heads + this.#keyHeads; h++) {
+        const kind = h < this.#heads ? 'q' : 'k'
+        let head: Float64Array = qkv.slice(h * d, (h + 1) * d)
+        const headGain = this.#values.get(`${at}.self_attn.${kind}_norm.weight`)
+        if (headGain) head = norm(head, headGain, this.#epsilon)
+        qkv.set(this.#turn(head, position), h * d)
+      }
+      return qkv
+    })
+    x.forEach((row, position) => {
+      const mixed = new Float64Array(this.#heads * d)
+      for (let h = 0; h < this.#heads; h++) mixed.set(this.#attend(rows, position, h), h * d)
+      add(row, multiply(this.#get(`${at}.self_attn.o_proj`), mixed))
+    })
+  }
+
+  #attend(rows: Rows, position: number, h: number): Float64Array {
+    const d = this.#headSize
+    const keyHead = Math.floor(h / (this.#heads / this.#keyHeads))
+    const window = this.#preset.config.sliding_window_size as number | undefined
+    const first = window === undefined ? 0 : Math.max(0, position - window + 1)
+    const query = rows[position]!.subarray(h * d, (h + 1) * d)
+    const scores: number[] = []
+    for (let p = first; p <= position; p++) {
+      const key = rows[p]!.subarray((this.#heads + keyHead) * d, (this.#heads + keyHead + 1) * d)
+      scores.push(query.reduce((sum, value, i) => sum + value * key[i]!, 0) / Math.sqrt(d))
+    }
+    const most = Math.max(...scores)
+    const weights = scores.map((score) => Math.exp(score - most))
+    const total = weights.reduce((sum, weight) => sum + weight, 0)
+    const out = new Float64Array(d)
+    weights.forEach((weight, i) => {
+      const start = (this.#heads + this.#keyHeads + keyHead) * d
+      for (let j = 0; j < d; j++) out[j]! += (weight / total) * rows[first + i]![start + j]!
+    })
+    return out
+  }
+
+  #mlp(x: Rows, at: string): void {
+    const inner = this.#number('intermediate_size')
+    for (const row of x) {
+      const normed = norm(row, this.#get(`${at}.post_attention_layernorm.weight`), this.#epsilon)
+      const both = multiply(this.#get(`${at}.mlp.gate_up_proj`), normed)
+      const mixed = Float64Array.from(
+        { length: inner },
+        (_, i) => (both[i]! / (1 + Math.exp(-both[i]!))) * both[inner + i]!,
+      )
+      add(row, multiply(this.#get(`${at}.mlp.down_proj`), mixed))
+    }
+  }
+
+  /** Rotates value i with value i + d / 2. */
+  #turn(head: Float64Array, position: number): Float64Array {
+    const half = head.length / 2
+    const out = new Float64Array(head.length)
+    for (let i = 0; i < half; i++) {
+      const angle = position * this.#frequency(i)
+      out[i] = head[i]! * Math.cos(angle) - head[i + half]! * Math.sin(angle)
+      out[i + half] = head[i + half]! * Math.cos(angle) + head[i]! * Math.sin(angle)
+    }
+    return out
+  }
+
+  #frequency(i: number): number {
+    const theta = this.#number('rope_theta', this.#number('position_embedding_base', 10000))
+    const frequency = 1 / theta ** ((2 * i) / this.#headSize)
+    const scaling = this.#preset.model.rope_scaling as Record<string, number> | undefined
+    if (!scaling) return frequency
+    const turns = (scaling.original_max_position_embeddings! * frequency) / (2 * Math.PI)
+    if (turns > scaling.high_freq_factor!) return frequency
+    if (turns < scaling.low_freq_factor!) return frequency / scaling.factor!
+    const blend = (turns - scaling.low_freq_factor!) / (scaling.high_freq_factor! - scaling.low_freq_factor!)
+    return (1 - blend) * (frequency / scaling.factor!) + blend * frequency
+  }
+
+  get #epsilon(): number {
+    return this.#number('rms_norm_eps')
+  }
+
+  #number(key: string, otherwise?: number): number {
+    return (this.#preset.model[key] as number | undefined) ?? otherwise!
+  }
+
+  #get(name: string): Float64Array {
+    const values = this.#values.get(name)
+    if (!values) throw new Error(`There is no tensor ${name}.`)
+    return values
+  }
+}
+
+function multiply(matrix: Float64Array, x: Float64Array, bias?: Float64Array): Float64Array {
+  const rows = matrix.length / x.length
+  return Float64Array.from({ length: rows }, (_, r) => {
+    let sum = bias?.[r] ?? 0
+    for (let k = 0; k < x.length; k++) sum += matrix[r * x.length + k]! * x[k]!
+    return sum
+  })
+}
+
+function norm(x: Float64Array, gain: Float64Array, epsilon: number): Float64Array {
+  const mean = x.reduce((sum, value) => sum + value * value, 0) / x.length
+  return x.map((value, i) => (value / Math.sqrt(mean + epsilon)) * gain[i]!)
+}
+
+function add(row: Float64Array, more: Float64Array): void {
+  for (let i = 0; i < row.length; i++) row[i]! += more[i]!
+}
