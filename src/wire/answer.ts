@@ -9,7 +9,7 @@ export interface AnswerHead {
   readonly created: number
   readonly model: string
   /** Of the model's earlier answers; an answer's own may come only with its last part. */
-  fingerprint: string | undefined
+  readonly fingerprint: string | undefined
 }
 
 export interface ToolCallSoFar {

@@ -10,6 +10,7 @@ import { wireUsage } from './usage.js'
 export class ChunkWriter {
   readonly #answer: Answer
   readonly #includeUsage: boolean
+  readonly #about: AnswerHead
   readonly #head: string
   readonly #tail: string
   readonly #started: boolean[] = []
@@ -18,11 +19,8 @@ export class ChunkWriter {
   constructor(head: AnswerHead, answer: Answer, includeUsage: boolean) {
     this.#answer = answer
     this.#includeUsage = includeUsage
-    const fingerprint =
-      head.fingerprint === undefined ? '' : `"system_fingerprint":${JSON.stringify(head.fingerprint)},`
-    this.#head =
-      `{"id":${JSON.stringify(head.id)},"object":"chat.completion.chunk","created":${head.created},` +
-      `"model":${JSON.stringify(head.model)},${fingerprint}"choices":[`
+    this.#about = head
+    this.#head = headOf(head, head.fingerprint)
     this.#tail = includeUsage ? '],"usage":null}' : ']}'
   }
 
@@ -41,7 +39,9 @@ export class ChunkWriter {
   /** The chunk that comes last and alone, when it is asked for. */
   end(into: string[]): void {
     if (!this.#includeUsage) return
-    into.push(`${this.#head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage))}}`)
+    // By now the engine may have said what it is.
+    const head = headOf(this.#about, this.#answer.fingerprint ?? this.#about.fingerprint)
+    into.push(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage))}}`)
   }
 
   #chunk(choice: number, delta: string, logprobs: string, finish: string): string {
@@ -65,4 +65,12 @@ export class ChunkWriter {
       : { index: part.index, id: call.id, type: 'function', function: { name: call.name, arguments: part.arguments } }
     return this.#chunk(part.choice, `{"tool_calls":[${JSON.stringify(delta)}]}`, 'null', 'null')
   }
+}
+
+function headOf({ id, created, model }: AnswerHead, fingerprint: string | undefined): string {
+  const known = fingerprint === undefined ? '' : `"system_fingerprint":${JSON.stringify(fingerprint)},`
+  return (
+    `{"id":${JSON.stringify(id)},"object":"chat.completion.chunk","created":${created},` +
+    `"model":${JSON.stringify(model)},${known}"choices":[`
+  )
 }

@@ -1,0 +1,142 @@
+/**
+ * What the handler costs, side by side in one run: the engine called directly, a bare Hono route, and the service.
+ * `npx tsx bench/handler/index.ts`. Rounds alternate, and the best of each counts: noise only
+ * ever adds. The clock is the processor's time of this process, so that a busy machine shows the same as an idle one.
+ */
+import process from 'node:process'
+import { bareHono, call, type Fetch, instantEngine, ours, requestFor } from './services.js'
+
+/** Microseconds. */
+const clock = (): number => {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
+const ROUNDS = 15
+const REQUESTS = 400
+const CHUNKS = 1000
+const STREAMS = 6
+
+/** May say itself how long it took, where not all of it counts. */
+type Work = () => Promise<number | undefined>
+
+/** Microseconds per unit: the best of many short rounds, taken in turns. */
+async function best(works: Readonly<Record<string, Work>>, units: number): Promise<Record<string, number>> {
+  const least: Record<string, number> = {}
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, work] of Object.entries(works)) {
+      const began = clock()
+      const said = await work()
+      const each = (said ?? clock() - began) / units
+      least[name] = Math.min(least[name] ?? Number.POSITIVE_INFINITY, each)
+    }
+  }
+  return least
+}
+
+const times =
+  (count: number, once: Work): Work =>
+  async () => {
+    let said: number | undefined
+    for (let i = 0; i < count; i++) {
+      const us = await once()
+      if (us !== undefined) said = (said ?? 0) + us
+    }
+    return said
+  }
+
+async function readAll({ body }: Response): Promise<undefined> {
+  const reader = body!.getReader()
+  while (!(await reader.read()).done);
+  return undefined
+}
+
+/** From the request to its first byte; the leaving after it is not counted. */
+const toFirst = (fetch: Fetch) => async (): Promise<number> => {
+  const request = requestFor(true)
+  const began = clock()
+  const reader = (await fetch(request)).body!.getReader()
+  await reader.read()
+  const us = clock() - began
+  await reader.cancel()
+  return us
+}
+
+const short = instantEngine(1)
+const long = instantEngine(CHUNKS)
+const drain = (engine: typeof short) => async () => {
+  for await (const _part of engine.generate(call));
+  return undefined
+}
+const asking = (fetch: Fetch, stream: boolean, read: (response: Response) => Promise<unknown>) => async () => {
+  await read(await fetch(requestFor(stream)))
+  return undefined
+}
+/** What any handler pays before it starts: making the request, and reading its body. */
+const requestAlone = async () => {
+  await requestFor(false).text()
+  await new Response('{}').text()
+  return undefined
+}
+/** A stream of the platform over the same parts, with nothing done to them. */
+const streamAlone = async () => {
+  const parts = long.generate(call)
+  const encoder = new TextEncoder()
+  const body = new ReadableStream(
+    {
+      async pull(controller) {
+        const { done } = await (parts as AsyncGenerator).next()
+        if (done) controller.close()
+        else controller.enqueue(encoder.encode('data: {}\n\n'))
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return readAll(new Response(body))
+}
+
+const text = (response: Response) => response.text()
+const [mine, bare] = [ours(short), bareHono(short)]
+const [mineLong, bareLong] = [ours(long), bareHono(long)]
+
+const perRequest = await best(
+  {
+    engine: times(REQUESTS, drain(short)),
+    'request alone': times(REQUESTS, requestAlone),
+    'bare hono': times(REQUESTS, asking(bare, false, text)),
+    'local-v1': times(REQUESTS, asking(mine, false, text)),
+  },
+  REQUESTS,
+)
+const toFirstByte = await best(
+  {
+    engine: times(REQUESTS, drain(short)),
+    'bare hono': times(REQUESTS, toFirst(bare)),
+    'local-v1': times(REQUESTS, toFirst(mine)),
+  },
+  REQUESTS,
+)
+const perChunk = await best(
+  {
+    engine: times(STREAMS, drain(long)),
+    'stream alone': times(STREAMS, streamAlone),
+    'bare hono': times(STREAMS, asking(bareLong, true, readAll)),
+    'local-v1': times(STREAMS, asking(mineLong, true, readAll)),
+  },
+  STREAMS * CHUNKS,
+)
+
+function show(title: string, unit: string, results: Record<string, number>): void {
+  console.log(`\n${title}`)
+  for (const [name, us] of Object.entries(results)) {
+    const added = us - results.engine!
+    const rate = unit === 'request' ? `  ${Math.round(1e6 / us).toLocaleString('en')} requests/s` : ''
+    console.log(`  ${name.padEnd(14)} ${us.toFixed(2).padStart(8)} us  added ${added.toFixed(2).padStart(8)} us${rate}`)
+  }
+}
+
+show('a request, whole answer', 'request', perRequest)
+show('a streamed request, to its first byte', 'request', toFirstByte)
+show('a chunk of a stream', 'chunk', perChunk)
+console.log(`\nlocal-v1 against a bare Hono route: request x${(perRequest['local-v1']! / perRequest['bare hono']!).toFixed(2)}, \
+chunk x${(perChunk['local-v1']! / perChunk['bare hono']!).toFixed(2)}`)
