@@ -3,16 +3,15 @@
  * and on all, beside a plain JavaScript loop in the same run. `tsx bench/cpu/main.ts [--shape 3M] [--rounds 3]`
  */
 import { parseArgs } from 'node:util'
-import type { StepInput } from '../../src/decode/token-model.js'
 import type { Core } from '../../src/engines/webgpu/core.js'
 import { openCpuDevice } from '../../src/engines/webgpu/device/cpu/index.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'
+import { decodeSpeed, GREEDY } from './decode.js'
 import { plainDecoder } from './plain.js'
 import { parameters, randomSource, SHAPES, type Shape } from './shapes.js'
 
 const CONTEXT = 512
 const PROMPT = 64
-const GREEDY = { temperature: 0, topP: 1, seed: 0, presencePenalty: 0, frequencyPenalty: 0 }
 
 const { values: options } = parseArgs({
   options: {
@@ -22,26 +21,6 @@ const { values: options } = parseArgs({
     exact: { type: 'boolean', default: false },
   },
 })
-
-/** Tokens per second of `count` sequences that decode together. */
-async function decodeSpeed(core: Core, count: number, steps: number): Promise<number> {
-  const sequences = Array.from({ length: count }, () => core.open())
-  const prompt = Array.from({ length: 16 }, (_, i) => i + 1)
-  let inputs: StepInput[] = sequences.map((sequence) => ({ sequence, tokens: prompt, sample: { ...GREEDY, index: 0 } }))
-  let start = 0
-  for (let step = 0; step <= steps; step++) {
-    const results = await core.step(inputs)
-    if (step === 0) start = performance.now()
-    inputs = sequences.map((sequence, i) => ({
-      sequence,
-      tokens: [results[i]!.token],
-      sample: { ...GREEDY, index: step + 1 },
-    }))
-  }
-  const seconds = (performance.now() - start) / 1000
-  for (const sequence of sequences) sequence.close()
-  return (count * steps) / seconds
-}
 
 async function prefillSpeed(core: Core): Promise<number> {
   const sequence = core.open()

@@ -2,12 +2,14 @@
 import type { Team } from './team.js'
 import type { Kernels } from './wasm.js'
 
-/** Runs of each way before the choice, and runs after which it is made anew: other programs come and go. */
-const TRIALS = 3
-const TERM = 512
+/** Runs of each way before the choice, the first of which does not count: code is still being compiled. */
+const TRIALS = 4
+/** Runs after which the choice is made anew: other programs, which keep cores busy, come and go. */
+const TERM = 256
 
 interface Experience {
   runs: number
+  /** Milliseconds of the trials. All of them, not the best: one thread held up now and then holds up the others. */
   alone: number
   together: number
 }
@@ -36,11 +38,12 @@ export class Runner {
     const together = trial ? experience.runs % 2 === 1 : experience.together <= experience.alone
     const start = trial ? performance.now() : 0
     this.#kernels.run(this.#control, program, operations, together ? threads : 1)
+    if (trial && experience.runs > 1) {
+      const took = performance.now() - start
+      if (together) experience.together += took
+      else experience.alone += took
+    }
     experience.runs++
-    if (!trial) return
-    const took = performance.now() - start
-    if (together) experience.together = Math.min(experience.together, took)
-    else experience.alone = Math.min(experience.alone, took)
   }
 
   #of(size: number): Experience {
@@ -48,7 +51,7 @@ export class Runner {
     const key = Math.floor(Math.log2(size))
     let experience = this.#experience.get(key)
     if (!experience || experience.runs >= TERM) {
-      experience = { runs: 0, alone: Number.POSITIVE_INFINITY, together: Number.POSITIVE_INFINITY }
+      experience = { runs: 0, alone: 0, together: 0 }
       this.#experience.set(key, experience)
     }
     return experience
