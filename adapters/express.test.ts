@@ -51,7 +51,11 @@ test('a client that leaves is noticed after a body parser too', async () => {
   const engine = scenarioEngine(scenario)
   const url = await serve((app) => app.use(expressApp.json(), express(createV1({ engine, keys: 'none' }))))
   const thinking = JSON.stringify({ model: 'test/thinking', messages: [{ role: 'user', content: 'x' }] })
-  await expect(ask(`${url}/v1`, { body: thinking, signal: AbortSignal.timeout(100) })).rejects.toThrow()
+  const leaving = new AbortController()
+  const asked = ask(`${url}/v1`, { body: thinking, signal: leaving.signal })
+  await vi.waitFor(() => expect(engine.probe('test/thinking').active).toBe(1))
+  leaving.abort()
+  await expect(asked).rejects.toThrow()
   await vi.waitFor(() => expect(engine.probe('test/thinking')).toMatchObject({ started: 1, active: 0, aborted: 1 }))
 })
 

@@ -1,5 +1,5 @@
 import { Hono } from 'hono'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createV1 } from '../src/index.js'
 import { scenarioEngine } from '../test/contract/scenario.js'
 import { scenario } from '../test/contract/scripts.js'
@@ -27,6 +27,27 @@ test('after a handler that has read the body', async () => {
   app.use(hono(service()))
   expect(await ask(app, '/v1')).toBe('ä 🌍')
   expect(seen).toMatchObject([{ model: 'test/echo' }])
+})
+
+test('who leaves after that is noticed all the same', async () => {
+  const engine = scenarioEngine(scenario)
+  const app = new Hono()
+  app.use(async ({ req }, next) => {
+    await req.json()
+    await next()
+  })
+  app.use(hono(createV1({ engine, keys: 'none' })))
+  const leaving = new AbortController()
+  const asked = app.request('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'test/thinking', messages: [{ role: 'user', content: 'x' }] }),
+    signal: leaving.signal,
+  })
+  await vi.waitFor(() => expect(engine.probe('test/thinking').active).toBe(1))
+  leaving.abort()
+  await vi.waitFor(() => expect(engine.probe('test/thinking')).toMatchObject({ active: 0, aborted: 1 }))
+  expect((await asked).status).toBe(499)
 })
 
 test.each([

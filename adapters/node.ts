@@ -23,7 +23,7 @@ export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerRes
   try {
     const request = requestFor(v1, incoming, outgoing)
     if (next && !v1.match(request)) return next()
-    restoreBody(incoming, request)
+    setBody(incoming, request)
     response = await v1.fetch(request, { localAddress: socket.localAddress })
   } catch (error) {
     // Nothing a client sends should lead here: `fetch` answers its own errors.
@@ -53,15 +53,35 @@ function withUrl(incoming: NodeIncoming, outgoing: ServerResponse, target: strin
   return request
 }
 
-/** A body parser before us has emptied the socket; what it parsed is written out again. */
-function restoreBody(incoming: NodeIncoming, request: Request): void {
-  const { body } = incoming
-  if (!incoming.readableEnded || body === undefined || Buffer.isBuffer(incoming.rawBody)) return
+/** A body parser before us may have emptied the socket; what it parsed is written out again. */
+function setBody(incoming: NodeIncoming, request: Request): void {
+  const { body, method } = incoming
+  if (method === 'GET' || method === 'HEAD' || Buffer.isBuffer(incoming.rawBody)) return
+  if (!incoming.readableEnded || body === undefined) {
+    Object.defineProperty(request, 'body', { value: bodyOf(incoming) })
+    return
+  }
   incoming.rawBody =
     body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   // They told of the bytes on the wire.
   request.headers.delete('content-encoding')
   request.headers.delete('content-length')
+}
+
+/** Pulled, and left without destroying what lies under it: the connection may still be good for an answer, and more. */
+function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const pieces = incoming.iterator({ destroyOnReturn: false })
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: () => void pieces.return?.(),
+    },
+    { highWaterMark: 0 },
+  )
 }
 
 const UPLOAD_LIMIT = 16 * 2 ** 20

@@ -47,8 +47,6 @@ const LOOK_MS = 500
 
 /** Looks now and then whether the page is still there, until the answer begins; after that its stream tells. */
 async function answer(v1: V1, { request, clientId }: FetchEvent, { clients }: WorkerScope): Promise<Response> {
-  // A navigation comes from no page.
-  if (clientId === '') return v1.fetch(request)
   const gone = new AbortController()
   const timer = setInterval(async () => {
     if ((await clients.get(clientId)) === undefined) gone.abort()

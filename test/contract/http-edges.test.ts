@@ -124,8 +124,27 @@ describe.each(bridges)('HTTP at its edges: %s', (name, listener) => {
     await pause(20)
     connection.write('x'.repeat(2048))
     expect((await connection.answer()).status).toBe(413)
+    // Longer than anyone waits for the rest of an upload.
+    await pause(1200)
     connection.write(...get)
     expect((await connection.answer()).status).toBe(200)
+  })
+
+  test('nor does an upload of unknown length that is refused half-way leave its connection stuck', async () => {
+    const connection = await open()
+    connection.write(...head('transfer-encoding: chunked'))
+    const chunk = `400\r\n${'x'.repeat(1024)}\r\n`
+    for (let i = 0; i < 64; i++) connection.write(chunk)
+    expect((await connection.answer()).status).toBe(413)
+    for (let i = 0; i < 64; i++) connection.write(chunk)
+    connection.write('0\r\n\r\n')
+    connection.write(...get)
+    const next = connection.answer().then(
+      ({ status }) => status,
+      () => 'closed',
+    )
+    // The other bridge hangs up.
+    expect(await next).toBe(name === 'express(v1)' ? 200 : 'closed')
   })
 
   test('an upload that is given up reaches no engine and harms no other request', async () => {

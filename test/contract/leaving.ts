@@ -33,11 +33,13 @@ export function leavingContract(reach: () => Reach): void {
 
   test.each([true, false])('who leaves before the first word stops the engine (stream: %s)', async (stream) => {
     const before = await probe(reach(), 'test/thinking')
-    await reach().abandon(CHAT, chat('test/thinking', { stream }), 100)
-    const after = await until(
-      () => probe(reach(), 'test/thinking'),
-      ({ started, active }) => started > before.started && active === 0,
+    await reach().abandon(CHAT, chat('test/thinking', { stream }), () =>
+      until(
+        () => probe(reach(), 'test/thinking'),
+        ({ started }) => started > before.started,
+      ),
     )
+    const after = await gone('test/thinking')
     expect(after.aborted).toBe(before.aborted + 1)
   })
 
@@ -56,7 +58,7 @@ export function leavingContract(reach: () => Reach): void {
     const path = '/tight/v1/chat/completions'
     const running = await reach().open(path, chat('test/endless', { stream: true }))
     await readUntil(running, 'tick')
-    await reach().abandon(path, chat('test/brief'), 100)
+    await reach().abandon(path, chat('test/brief'), () => pause(100))
     const next = await inLine(path)
     running.leave()
     expect((await next.answer).status).toBe(200)

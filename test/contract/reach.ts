@@ -4,8 +4,8 @@ export interface Reach {
   fetch(path: string, init?: Init): Promise<Answer>
   /** Sends a request and leaves the body of the answer to be read, or not. */
   open(path: string, init?: Init): Promise<OpenAnswer>
-  /** Gives a request up before its answer has begun; settles once it is gone from here. */
-  abandon(path: string, init: Init, afterMs: number): Promise<void>
+  /** Gives a request up before its answer has begun, once `when` has come; settles once it is gone from here. */
+  abandon(path: string, init: Init, when: () => Promise<unknown>): Promise<void>
   /** Requests may go out in pieces of unknown length, and with headers that a page may not set. */
   readonly raw: boolean
   /** The port on this machine, where there is one. */
@@ -68,9 +68,12 @@ export function reachThrough(
         leave: () => aborter.abort(),
       }
     },
-    async abandon(path, init, afterMs) {
-      const signal = AbortSignal.timeout(afterMs)
-      await call(origin + path, { ...requestInit(init), signal }).catch(() => {})
+    async abandon(path, init, when) {
+      const aborter = new AbortController()
+      const asked = call(origin + path, { ...requestInit(init), signal: aborter.signal })
+      await Promise.race([when(), asked])
+      aborter.abort()
+      await asked.catch(() => {})
     },
   }
 }

@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core'
 import { contract } from '../contract.js'
 import { controlledPage } from '../support/service-worker.js'
 import type { Init, Reach } from './reach.js'
-import { pause } from './speak.js'
 
 contract('a service worker in Chromium', async () => {
   const { page, close } = await controlledPage('test/contract/worker.ts', { missing: 'the application' })
@@ -57,11 +56,11 @@ function reachFrom(page: Page, close: () => Promise<void>): Reach {
       }
     },
     // No page can tell a service worker that it gave up waiting, but a tab that is closed is noticed.
-    async abandon(path, init, afterMs) {
+    async abandon(path, init, when) {
       const tab = await page.context().newPage()
       await tab.goto(page.url())
       await tab.evaluate(([path, init]: Sent) => void fetch(path, init), [path, plain(init)] satisfies Sent)
-      await pause(afterMs)
+      await when()
       await tab.close()
     },
   }
