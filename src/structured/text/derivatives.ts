@@ -5,7 +5,6 @@ import { type CharSet, EVERY, WORD } from './charset.js'
 import { type Classes, partition } from './classes.js'
 import type { Formulas } from './formulas.js'
 import { type Node, repeat } from './regex-syntax.js'
-import type { TableAutomaton } from './table.js'
 import type { TextAutomaton } from './types.js'
 
 type Atom =
@@ -36,7 +35,7 @@ export class Derivatives {
   private readonly contexts: number[][] = []
   private readonly contextIds = new Map<string, number>()
 
-  constructor(root: Node, formulas: Formulas, fuel: Fuel, compileBehind: (body: Node) => TableAutomaton) {
+  constructor(root: Node, formulas: Formulas, fuel: Fuel, compileBehind: (body: Node) => TextAutomaton) {
     this.formulas = formulas
     this.fuel = fuel
     this.compileBehind = compileBehind

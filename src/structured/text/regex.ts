@@ -5,18 +5,21 @@
 
 import { Fuel } from '../fuel.js'
 import { EVERY } from './charset.js'
+import { CountedAutomaton } from './counted.js'
 import { Derivatives } from './derivatives.js'
 import { Formulas } from './formulas.js'
 import { minimise } from './minimise.js'
 import { parseRegex } from './regex-parse.js'
 import { cat, type Node } from './regex-syntax.js'
 import type { TableAutomaton } from './table.js'
-import { TextError } from './types.js'
+import { type TextAutomaton, TextError } from './types.js'
 
 /** Steps of one regular expression: about 100 ms. */
 export const REGEX_FUEL = 400_000
 const MAX_LENGTH = 20_000
-const MAX_CELLS = 2_000_000
+const MAX_CELLS = 500_000
+/** A state costs more than a step: its row, and its part in minimising. */
+const STATE_COST = 10
 
 const ANYTHING: Node = {
   kind: 'repeat',
@@ -25,21 +28,42 @@ const ANYTHING: Node = {
   max: Number.POSITIVE_INFINITY,
 }
 
-const cache = new Map<string, TableAutomaton>()
+/** With what each cost to make: finding it costs as much, so that fuel does not depend on what came before. */
+const cache = new Map<string, { made: TextAutomaton; cost: number }>()
 const CACHED = 256
-const CACHED_STATES = 512
+const CACHED_STATES = 2048
+/** From so many repetitions of one character class on, a counter takes the place of states. */
+const COUNTED = 16
 
 /** The texts in which the regular expression finds a match, as `RegExp.test` with the `u` flag does. */
-export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL)): TableAutomaton {
+export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL)): TextAutomaton {
   const known = cache.get(source)
-  if (known !== undefined) return known
-  if (source.length > MAX_LENGTH) throw new TextError(`a regular expression of more than ${MAX_LENGTH} characters`)
-  const automaton = compileNode(parseRegex(source), fuel)
-  if (automaton.states <= CACHED_STATES) {
-    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
-    cache.set(source, automaton)
+  if (known !== undefined) {
+    fuel.spend(known.cost)
+    return known.made
   }
-  return automaton
+  if (source.length > MAX_LENGTH) throw new TextError(`a regular expression of more than ${MAX_LENGTH} characters`)
+  const before = fuel.left
+  fuel.spend(source.length)
+  const node = parseRegex(source)
+  const made = counted(node, fuel) ?? compileNode(node, fuel)
+  if (made instanceof CountedAutomaton || made.states <= CACHED_STATES) {
+    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
+    cache.set(source, { made, cost: before - fuel.left })
+  }
+  return made
+}
+
+/** `^[a-z]{1,500}$` as a counter; undefined for any other form. */
+function counted(node: Node, fuel: Fuel): TextAutomaton | undefined {
+  if (node.kind !== 'cat' || node.parts.length !== 3) return undefined
+  const [first, body, last] = node.parts as [Node, Node, Node]
+  if (first.kind !== 'start' || last.kind !== 'end' || body.kind !== 'repeat' || body.body.kind !== 'set')
+    return undefined
+  const { min, max } = body
+  if ((max === Number.POSITIVE_INFINITY ? min : max) < COUNTED) return undefined
+  const loop = { ...body, min: 0, max: Number.POSITIVE_INFINITY }
+  return CountedAutomaton.of(compileNode(cat([first, loop, last]), fuel), min, max, fuel)
 }
 
 function compileNode(node: Node, fuel: Fuel): TableAutomaton {
@@ -95,6 +119,7 @@ function explore(derivatives: Derivatives, first: number, fuel: Fuel): TableAuto
     const key = formula * 0x100000 + context
     let id = ids.get(key)
     if (id === undefined) {
+      fuel.spend(STATE_COST)
       id = formulas.push(formula) - 1
       contexts.push(context)
       accepting.push(derivatives.nullable(formula, context) ? 1 : 0)
