@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { defineConfig } from 'tsup'
+
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
 
 /** One flat folder: a chunk that says `new URL('./worker.js', import.meta.url)` finds its worker beside itself. */
 const library = {
@@ -7,7 +10,6 @@ const library = {
   testing: 'src/engines/scripted.ts',
   upstream: 'src/engines/upstream.ts',
   webgpu: 'src/engines/webgpu/index.ts',
-  webllm: 'src/engines/webllm/index.ts',
   hono: 'adapters/hono.ts',
   express: 'adapters/express.ts',
   deno: 'adapters/deno.ts',
@@ -15,12 +17,13 @@ const library = {
 }
 
 export default defineConfig({
-  entry: { ...library, cli: 'src/cli/main.ts' },
+  entry: { ...library, cli: 'src/cli/main.ts', 'cpu-worker': 'src/engines/webgpu/device/cpu/cpu-worker.js' },
   format: 'esm',
   target: 'es2022',
   platform: 'neutral',
   splitting: true,
   clean: true,
+  define: { __VERSION__: JSON.stringify(version) },
   dts: { entry: library },
   external: [/^node:/, 'webgpu', '@mlc-ai/web-llm', 'local-v1-nano'],
 })

@@ -12,7 +12,7 @@ export async function fetchAll(
   signal: AbortSignal,
 ): Promise<void> {
   const total = wanted.reduce((sum, { bytes = 0 }) => sum + bytes, 0)
-  const meter = new Meter(report, total, wanted.length)
+  const meter = new Meter((progress) => report({ phase: files.phase, ...progress }), total, wanted.length)
   const failed = new AbortController()
   const either = AbortSignal.any([signal, failed.signal])
   const line = [...wanted]

@@ -10,6 +10,8 @@ export interface WantedFile {
 export interface RepositoryFiles {
   /** Where it lies, for messages. */
   readonly place: string
+  /** What making its files ready is called in progress reports. */
+  readonly phase: 'download' | 'read'
   /** A small file; undefined where there is none. */
   text(name: string, signal: AbortSignal): Promise<string | undefined>
   /** Makes a large file ready for `slice`: fetched, verified, kept. `onBytes` hears of bytes that are ready (or lost). */

@@ -12,6 +12,7 @@ export function folderFiles(path: string): RepositoryFiles {
   const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${name}`
   return {
     place: path,
+    phase: 'read',
     async text(name) {
       try {
         return await fs.readFile(at(name), 'utf8')

@@ -2,9 +2,11 @@ import type { LoadProgress } from '../../../engine.js'
 
 export type Report = (progress: Omit<LoadProgress, 'model'>) => void
 
+type Amounts = Omit<LoadProgress, 'model' | 'phase'>
+
 /** Sums up the bytes of several files, and says how long the rest will take at the pace so far. */
 export class Meter {
-  readonly #report: Report
+  readonly #report: (amounts: Amounts) => void
   readonly #bytesTotal: number
   readonly #filesTotal: number
   readonly #start = performance.now()
@@ -13,7 +15,7 @@ export class Meter {
   /** Bytes that were here already, which say nothing of the pace. */
   #given = 0
 
-  constructor(report: Report, bytesTotal: number, filesTotal: number) {
+  constructor(report: (amounts: Amounts) => void, bytesTotal: number, filesTotal: number) {
     this.#report = report
     this.#bytesTotal = bytesTotal
     this.#filesTotal = filesTotal
@@ -36,7 +38,6 @@ export class Meter {
     const seconds = (performance.now() - this.#start) / 1000
     const left = received > 0 && seconds > 0.5 ? ((this.#bytesTotal - this.#bytes) * seconds) / received : undefined
     this.#report({
-      phase: 'download',
       bytesLoaded: this.#bytes,
       bytesTotal: Math.max(this.#bytesTotal, this.#bytes),
       filesLoaded: this.#files,

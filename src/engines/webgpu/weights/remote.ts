@@ -6,6 +6,7 @@ import type { FileStore, StoredFile } from './store.js'
 /** A repository at an address; its files are downloaded once and kept in the store. */
 export class RemoteFiles implements RepositoryFiles {
   readonly place: string
+  readonly phase = 'download'
   readonly #store: FileStore
   readonly #fetch: Fetch
   readonly #held = new Map<string, StoredFile>()

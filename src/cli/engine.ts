@@ -1,0 +1,61 @@
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import process from 'node:process'
+import type { Engine } from '../engine.js'
+import { fallback, upstream } from '../engines/upstream.js'
+import { type DevicePreference, webgpu } from '../engines/webgpu/index.js'
+import { Fault } from './fault.js'
+import { note, paint } from './terminal.js'
+
+export interface EngineOptions {
+  readonly model?: readonly string[]
+  readonly device: DevicePreference
+  readonly cache?: string
+  readonly upstream?: string
+}
+
+export const NANO = 'local-v1/nano'
+
+/** What the options ask for, ready to be mounted. `models` begins with those that run here. */
+export async function openEngine(options: EngineOptions): Promise<{ engine: Engine; models: string[] }> {
+  const here = await localEngine(options)
+  const engine = options.upstream === undefined ? here : fallback(here, await upstreamEngine(options.upstream))
+  return { engine, models: engine.models.map(({ id }) => id) }
+}
+
+async function localEngine({ model = [NANO], device, cache }: EngineOptions): Promise<Engine> {
+  try {
+    return webgpu({
+      models: model.map((name) => (name === NANO ? { id: NANO, from: nanoFolder() } : name)),
+      device,
+      cache,
+      log: (message) => note(paint('dim', message)),
+    })
+  } catch (error) {
+    // A name that is no id, address or folder.
+    throw error instanceof TypeError ? new Fault(error.message) : error
+  }
+}
+
+/** Where the package of the embedded model is installed. */
+export function nanoFolder(): string {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('local-v1-nano/package.json'))
+  } catch {
+    throw new Fault(`${NANO} is not installed: npm install local-v1-nano, or choose another model with --model.`)
+  }
+}
+
+/** Offers what the other service lists; a name without a namespace gets one. */
+async function upstreamEngine(baseURL: string): Promise<Engine> {
+  const apiKey = process.env.UPSTREAM_API_KEY
+  const url = `${baseURL.replace(/\/+$/, '')}/models`
+  const headers = apiKey ? { authorization: `Bearer ${apiKey}` } : undefined
+  const response = await fetch(url, { headers }).catch((cause: unknown) => {
+    throw new Fault(`${url} cannot be reached: ${(cause as Error).message}`, 1)
+  })
+  if (!response.ok) throw new Fault(`${url} answered ${response.status}; a key goes into UPSTREAM_API_KEY.`, 1)
+  const { data = [] } = (await response.json()) as { data?: readonly { id: string }[] }
+  const models = data.map(({ id }) => [id.includes('/') ? id : `upstream/${id}`, id])
+  return upstream({ baseURL, models: Object.fromEntries(models), ...(apiKey && { apiKey }) })
+}

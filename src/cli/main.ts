@@ -1,0 +1,121 @@
+#!/usr/bin/env node
+import process from 'node:process'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { V1Error } from '../errors.js'
+import { Fault } from './fault.js'
+import { note, paint } from './terminal.js'
+
+/** Set by the build. */
+declare const __VERSION__: string
+
+// A reader that has seen enough (`local-v1 models list | head`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+})
+
+const collect = (value: string, before: string[] = []): string[] => [...before, value]
+
+function count(least: number, most: number): (value: string) => number {
+  return (value) => {
+    const number = Number(value)
+    if (!Number.isInteger(number) || number < least || number > most) {
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+    }
+    return number
+  }
+}
+
+/** The options that choose what answers, the same for every command that runs a model. */
+function withEngine(command: Command): Command {
+  return command
+    .option('-m, --model <id>', 'a model to offer: local-v1/nano, a Hugging Face id or a folder; repeatable', collect)
+    .addOption(new Option('--engine <name>', 'what runs the models').choices(['webgpu']).default('webgpu'))
+    .addOption(
+      new Option('--device <name>', 'where they run; auto takes a real GPU, else the CPU')
+        .choices(['auto', 'webgpu', 'cpu'])
+        .default('auto'),
+    )
+    .option('--cache <folder>', 'where downloaded models are kept')
+}
+
+function program(): Command {
+  const root = new Command('local-v1')
+    .description('An OpenAI-compatible /v1 on this machine: nothing you send leaves it.')
+    .version(__VERSION__)
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({ outputError: (text, write) => write(paint('red', text)) })
+
+  withEngine(root.command('serve'))
+    .description('serve /v1 over HTTP')
+    .option('-p, --port <number>', 'the port; 0 takes a free one', count(0, 65535), 8080)
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option('-k, --key <key>', 'a key that clients must send; repeatable. Needed beyond loopback', collect)
+    .option('--cors <origin>', 'a web origin that may call; repeatable', collect)
+    .option('--usage-file <file>', 'keep the usage ledger in this file')
+    .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
+    .option('--queue <number>', 'how many requests may wait', count(0, 100_000), 64)
+    .addHelpText('after', EXAMPLES.serve)
+    .action(async (options) => (await import('./serve.js')).serve(options))
+
+  withEngine(root.command('chat'))
+    .description('talk to a model in the terminal')
+    .argument('[text...]', 'what to say; without it, a conversation (or what comes on standard input)')
+    .option('-s, --system <text>', 'instructions for the model')
+    .option('--schema <file>', 'a JSON Schema that the answer must satisfy')
+    .option('--max-tokens <number>', 'the most tokens of an answer', count(1, 1_000_000))
+    .option('--temperature <number>', 'from 0 to 2', Number)
+    .addHelpText('after', EXAMPLES.chat)
+    .action(async (words: string[], options) => (await import('./chat.js')).chat(words.join(' '), options))
+
+  const models = root.command('models').description('list, fetch and remove models')
+  models.addHelpText('after', EXAMPLES.models)
+  const kept = (command: Command) => command.option('--cache <folder>', 'where downloaded models are kept')
+  kept(models.command('list', { isDefault: true }))
+    .description('the models on this machine')
+    .action(async (options) => (await import('./models.js')).list(options))
+  kept(models.command('pull').argument('<id>', 'a Hugging Face id'))
+    .description('download a model')
+    .action(async (id: string, options) => (await import('./models.js')).pull(id, options))
+  kept(models.command('remove').argument('<id>', 'a Hugging Face id'))
+    .description('delete a downloaded model')
+    .action(async (id: string, options) => (await import('./models.js')).remove(id, options))
+  return root
+}
+
+const EXAMPLES = {
+  serve: `
+Examples:
+  local-v1 serve                                     local-v1/nano on http://127.0.0.1:8080/v1, no key
+  local-v1 serve -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC    another model, downloaded on first use
+  local-v1 serve --host 0.0.0.0 --key "$SECRET"      for the network, with a key
+  local-v1 serve --upstream https://cluster/v1       with a cluster behind it`,
+  chat: `
+Examples:
+  local-v1 chat                                      a conversation
+  local-v1 chat --schema book.json < review.txt      JSON from a text`,
+  models: `
+Examples:
+  local-v1 models list
+  local-v1 models pull mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC
+  local-v1 models remove mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC`,
+}
+
+/** 0: done; 1: it failed; 2: it was asked the wrong way. */
+function exitCodeFor(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+  if (error instanceof Fault) {
+    note(paint('red', `error: ${error.message}`))
+    return error.exitCode
+  }
+  if (V1Error.is(error)) note(paint('red', `error: ${error.message}`))
+  else note(paint('red', error instanceof Error ? (error.stack ?? error.message) : String(error)))
+  return 1
+}
+
+try {
+  await program().parseAsync()
+} catch (error) {
+  process.exitCode = exitCodeFor(error)
+}

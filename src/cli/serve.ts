@@ -1,0 +1,104 @@
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, isIP } from 'node:net'
+import process from 'node:process'
+import { express } from '../../adapters/express.js'
+import type { Engine } from '../engine.js'
+import { fileUsage } from '../usage/file.js'
+import { createV1, type V1 } from '../v1.js'
+import { type EngineOptions, openEngine } from './engine.js'
+import { Fault } from './fault.js'
+import { note, paint, progressReporter } from './terminal.js'
+
+export interface ServeOptions extends EngineOptions {
+  readonly port: number
+  readonly host: string
+  readonly key?: readonly string[]
+  readonly cors?: readonly string[]
+  readonly usageFile?: string
+  readonly queue: number
+}
+
+/** Serves until a signal comes; then running answers end, and new ones are refused. */
+export async function serve(options: ServeOptions): Promise<void> {
+  const keys = options.key ?? []
+  if (keys.length === 0 && !isLoopback(options.host)) {
+    throw new Fault(
+      `Without a key only this machine may ask: add --key "$SECRET", or take --host ${options.host} away.`,
+    )
+  }
+  const { engine, models } = await openEngine(options)
+  const v1 = createV1({
+    engine,
+    keys: keys.length > 0 ? keys : 'none',
+    maxQueue: options.queue,
+    ...(options.cors && { cors: options.cors }),
+    ...(options.usageFile && { usage: fileUsage(options.usageFile) }),
+  })
+  const server = createServer(express(v1))
+  const url = await listen(server, options)
+  note(`local-v1 listens on ${url} and loads ${models[0]}.`)
+  stopOnSignal(server, v1)
+  // The first request should not be the one that waits; it waits for this same load if it comes sooner.
+  const progress = progressReporter()
+  await v1.load(models[0]!, progress.report).finally(progress.stop)
+  announce(url, keys, models, deviceOf(engine, models[0]!))
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+function listen(server: Server, { port, host }: ServeOptions): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, port, host)))
+    server.listen(port, host, () => {
+      const { port, family, address } = server.address() as AddressInfo
+      resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${port}/v1`)
+    })
+  })
+}
+
+function listenFault(error: NodeJS.ErrnoException, port: number, host: string): unknown {
+  if (error.code === 'EADDRINUSE')
+    return new Fault(`Port ${port} is taken; choose another with --port (0 takes a free one).`, 1)
+  if (error.code === 'EACCES')
+    return new Fault(`Port ${port} needs more rights than this user has; try --port 8080.`, 1)
+  if (error.code === 'EADDRNOTAVAIL') return new Fault(`${host} is not an address of this machine.`)
+  return error
+}
+
+function deviceOf(engine: Engine, model: string): string {
+  const metadata = engine.models.find(({ id }) => id === model)?.metadata
+  return `${metadata?.device ?? 'unknown'} (${metadata?.device_name ?? ''})`
+}
+
+function announce(url: string, keys: readonly string[], models: readonly string[], device: string): void {
+  const row = (name: string, value: string) => note(`  ${paint('dim', name.padEnd(7))} ${value}`)
+  note(paint('bold', 'local-v1 is ready'))
+  row('url', paint('cyan', url))
+  row('key', keys.length > 0 ? `one of the ${keys.length} given with --key` : 'none is needed on this machine')
+  row('model', models.join(', '))
+  row('device', device)
+  row('try', curl(url, keys, models[0]!))
+}
+
+function curl(url: string, keys: readonly string[], model: string): string {
+  const auth = keys.length > 0 ? ` -H 'authorization: Bearer '"$KEY"` : ''
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] })
+  return `curl ${url}/chat/completions${auth} -H 'content-type: application/json' -d '${body}'`
+}
+
+function stopOnSignal(server: Server, v1: V1): void {
+  let stopping = false
+  const stop = (signal: NodeJS.Signals) => {
+    // The second time is meant.
+    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143)
+    stopping = true
+    note(paint('dim', 'Running answers end first; once more stops at once.'))
+    server.close(() => process.exit(0))
+    server.closeIdleConnections()
+    void v1.close().then(() => server.closeIdleConnections())
+  }
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+}
