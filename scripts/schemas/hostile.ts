@@ -1,0 +1,125 @@
+/** Schemas made to cost: each must compile or be refused in little time and memory. */
+
+type Json = Record<string, unknown>
+
+function nested(levels: number, wrap: (inner: unknown) => Json): unknown {
+  let schema: unknown = { type: 'null' }
+  for (let i = 0; i < levels; i++) schema = wrap(schema)
+  return schema
+}
+
+const many = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
+const members = <T>(n: number, make: (i: number) => T) => Object.fromEntries(many(n, (i) => [`property_${i}`, make(i)]))
+
+export const HOSTILE: Readonly<Record<string, () => unknown>> = {
+  '1,000 levels of objects': () =>
+    nested(1000, (inner) => ({ type: 'object', properties: { a: inner }, required: ['a'] })),
+  '1,000 levels of arrays': () => nested(1000, (inner) => ({ type: 'array', items: inner })),
+  '1,000 levels of anyOf': () => nested(1000, (inner) => ({ anyOf: [inner, { type: 'string' }] })),
+  '1,000 levels of allOf': () => nested(1000, (inner) => ({ allOf: [inner, { minLength: 1 }] })),
+  '1,000 levels of not': () => nested(1000, (inner) => ({ not: inner })),
+  '10,000 levels of objects': () => nested(10_000, (inner) => ({ properties: { a: inner } })),
+  '5,000 properties': () => ({ type: 'object', properties: members(5000, () => ({ type: 'string' })) }),
+  '5,000 closed and required properties': () => ({
+    type: 'object',
+    properties: members(5000, () => ({ type: 'integer' })),
+    required: many(5000, (i) => `property_${i}`),
+    additionalProperties: false,
+  }),
+  'an enum of 10,000 strings': () => ({ enum: many(10_000, (i) => `value number ${i * 7919}`) }),
+  'an enum of 20,000 numbers': () => ({ type: 'integer', enum: many(20_000, (i) => i * 31) }),
+  'an enum of 500 objects': () => ({ enum: many(500, (i) => ({ a: i, b: [i, { c: `${i}` }] })) }),
+  'two enums of 5,000, intersected': () => ({
+    allOf: [{ enum: many(5000, (i) => `a${i}`) }, { enum: many(5000, (i) => `a${i * 2}`) }],
+  }),
+  'a string constant of 100 KB': () => ({ const: 'x'.repeat(100_000) }),
+  'maxLength 1e9': () => ({ type: 'string', minLength: 3, maxLength: 1e9 }),
+  'maxItems 1e6': () => ({ type: 'array', items: { type: 'integer' }, minItems: 1, maxItems: 1e6 }),
+  'minItems 1e6': () => ({ type: 'array', items: { type: 'integer' }, minItems: 1e6 }),
+  'maxProperties 1e6': () => ({ type: 'object', maxProperties: 1e6, additionalProperties: { type: 'string' } }),
+  'minProperties 1e5': () => ({ type: 'object', minProperties: 1e5 }),
+  'a pattern with a long count': () => ({ type: 'string', pattern: '^[a-z]{1,100000}$' }),
+  'a pattern cut to a length': () => ({ type: 'string', pattern: '^(ab|c)*d$', minLength: 1000, maxLength: 1_000_000 }),
+  'an exponential pattern': () => ({ type: 'string', pattern: '^(a|b)*a(a|b){60}$' }),
+  'nested counts': () => ({ type: 'string', pattern: '^(((a{1,100}b?){1,100}c?){1,100}d?){1,100}$' }),
+  '60 lookaheads': () => ({ type: 'string', pattern: `^${'(?=.*a.{5}b)'.repeat(60)}.*$` }),
+  'a pattern of 100 KB': () => ({ type: 'string', pattern: `^(${many(12_000, (i) => `word${i}`).join('|')})$` }),
+  '200 costly patterns': () => ({
+    properties: members(200, (i) => ({ type: 'string', pattern: `^(a|b)*a(a|b){${8 + (i % 5)}}${i}$` })),
+  }),
+  '30 patterns, intersected': () => ({
+    type: 'string',
+    allOf: many(30, (i) => ({ pattern: `${'a'.repeat(i + 1)}.*b` })),
+  }),
+  '30 patterns, negated': () => ({
+    type: 'string',
+    allOf: many(30, (i) => ({ not: { pattern: `[a-f]{${i + 1}}x` } })),
+  }),
+  '12 anyOf of 4, intersected': () => ({
+    allOf: many(12, (k) => ({
+      anyOf: many(4, (i) => ({ properties: { [`p${k}_${i}`]: { type: 'string' } }, required: [`p${k}_${i}`] })),
+    })),
+  }),
+  'oneOf of 300 objects': () => ({
+    oneOf: many(300, (i) => ({ type: 'object', properties: { [`k${i}`]: { type: 'string' } } })),
+  }),
+  'oneOf of 300 told apart by a constant': () => ({
+    oneOf: many(300, (i) => ({
+      type: 'object',
+      properties: { kind: { const: `kind${i}` }, value: { type: 'string' } },
+      required: ['kind'],
+    })),
+  }),
+  'a loop of references': () => ({ $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } }, $ref: '#/$defs/a' }),
+  'a value that must contain itself': () => ({ type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }),
+  'references that double 60 times': () => ({
+    $defs: Object.fromEntries([
+      ...many(60, (i) => [
+        `d${i}`,
+        { type: 'object', properties: { a: { $ref: `#/$defs/d${i + 1}` }, b: { $ref: `#/$defs/d${i + 1}` } } },
+      ]),
+      ['d60', { type: 'string' }],
+    ]),
+    $ref: '#/$defs/d0',
+  }),
+  'required pairs that double 40 times': () => ({
+    $defs: Object.fromEntries([
+      ...many(40, (i) => [
+        `d${i}`,
+        { type: 'array', prefixItems: [{ $ref: `#/$defs/d${i + 1}` }, { $ref: `#/$defs/d${i + 1}` }], minItems: 2 },
+      ]),
+      ['d40', { type: 'string' }],
+    ]),
+    $ref: '#/$defs/d0',
+  }),
+  'allOf references that double 30 times': () => ({
+    $defs: Object.fromEntries([
+      ...many(30, (i) => [`d${i}`, { allOf: [{ $ref: `#/$defs/d${i + 1}` }, { $ref: `#/$defs/d${i + 1}` }] }]),
+      ['d30', { type: 'string' }],
+    ]),
+    $ref: '#/$defs/d0',
+  }),
+  '200 patternProperties': () => ({
+    type: 'object',
+    patternProperties: Object.fromEntries(many(200, (i) => [`x${i}.*y`, { type: 'string' }])),
+  }),
+  'if/then 20 times': () => ({
+    allOf: many(20, (i) =>
+      Object.fromEntries([
+        ['if', { properties: { [`a${i}`]: { const: 1 } } }],
+        ['then', { required: [`b${i}`] }],
+      ]),
+    ),
+  }),
+  '40 dependentRequired': () => ({
+    type: 'object',
+    dependentRequired: Object.fromEntries(many(40, (i) => [`a${i}`, [`b${i}`, `c${i}`]])),
+  }),
+  'multipleOf a prime': () => ({ type: 'integer', multipleOf: 99_991 }),
+  '20 multipleOf': () => ({ type: 'integer', allOf: many(20, (i) => ({ multipleOf: 2 * i + 3 })) }),
+  'propertyNames over 1,000 properties': () => ({
+    type: 'object',
+    properties: members(1000, () => true),
+    propertyNames: { pattern: '^[a-z_0-9]*[05]$' },
+  }),
+}
