@@ -1,0 +1,13 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { fuzzTarget, hostile } from './fuzz.js'
+
+test('no request, however hostile, is answered with 5xx, hangs, or gets an error of another form', async () => {
+  const target = fuzzTarget()
+  await fc.assert(
+    fc.asyncProperty(hostile, async (each) => {
+      expect(await target.try(each)).toBe(undefined)
+    }),
+    { numRuns: 2000 },
+  )
+})
