@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { compress } from 'hono/compress'
 import { expect, test, vi } from 'vitest'
 import { createV1 } from '../src/index.js'
 import { scenarioEngine } from '../test/contract/scenario.js'
@@ -56,6 +57,17 @@ test.each([
   ['mounted as fetch', () => new Hono().mount('/openai', service().fetch)],
 ])('under a base path: %s', async (_, app) => {
   expect(await ask(app() as Hono, '/openai/v1')).toBe('ä 🌍')
+})
+
+test('a stream passes middleware that compresses as it is: packed, it would be held back', async () => {
+  const app = new Hono().use(compress()).use(hono(service()))
+  const response = await app.request('/v1/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'accept-encoding': 'gzip' },
+    body: JSON.stringify({ model: 'test/hello', messages: [{ role: 'user', content: 'x' }], stream: true }),
+  })
+  expect(response.headers.get('content-encoding')).toBe(null)
+  expect(await response.text()).toMatch(/\[DONE\]\n\n$/)
 })
 
 test('what other middleware does with answers, it does with ours', async () => {
