@@ -1,0 +1,42 @@
+"""Examples as token ids with the weight of each in the loss."""
+
+import json
+
+import numpy as np
+from tokenizers import Tokenizer
+
+END, SYSTEM, USER, ASSISTANT = range(4)
+FORCED, FREE = 0.1, 1.0
+
+
+def prompt_of(tokenizer, system, user):
+    ids = [SYSTEM] + tokenizer.encode(system).ids if system else []
+    return ids + [USER] + tokenizer.encode(user).ids + [ASSISTANT]
+
+
+def encode(tokenizer, example):
+    """Ids, and per id how much its prediction counts: 0 in the prompt, little where the grammar decides, 1 elsewhere."""
+    ids = prompt_of(tokenizer, example["system"], example["user"])
+    weights = [0.0] * len(ids)
+    for outer, part in enumerate(example["answer"].split("\u0001")):
+        pieces = part.split("\u0002")
+        for inner, text in enumerate(pieces):
+            made = tokenizer.encode(text).ids
+            ids += made
+            weights += [FREE if outer > 0 and inner == 0 else FORCED] * len(made)
+    return ids + [END], weights + [FREE if not example["answer"].endswith("}") else FORCED]
+
+
+def load(paths, folder, longest):
+    tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
+    ids, weights, starts = [], [], [0]
+    for path in paths:
+        with open(path) as file:
+            for line in file:
+                i, w = encode(tokenizer, json.loads(line))
+                if len(i) > longest:
+                    continue
+                ids.append(np.array(i, np.int16))
+                weights.append(np.array(w, np.float32))
+                starts.append(starts[-1] + len(i))
+    return tokenizer, ids, weights

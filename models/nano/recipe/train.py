@@ -1,0 +1,179 @@
+"""Trains for a given time: `python train.py --config nano --data a.jsonl --tokenizer FOLDER --out FOLDER --minutes 40`.
+
+The schedule follows the clock, so that any machine ends with a cooled-down model. Every ten minutes a checkpoint is
+written from which `--resume` goes on. The last `--quantised` part of the time is spent with 4-bit weights in the forward
+pass (straight-through), after which the packager loses nothing."""
+
+import argparse
+import json
+import os
+import random
+import time
+
+import torch
+import torch.nn.functional as F
+
+from data import load
+from evaluate import evaluate
+from model import Model
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--config", default="nano")
+    parser.add_argument("--data", nargs="+", required=True)
+    parser.add_argument("--eval")
+    parser.add_argument("--tokenizer", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--minutes", type=float, default=40)
+    parser.add_argument("--batch-tokens", type=int, default=5000)
+    parser.add_argument("--longest", type=int, default=640)
+    parser.add_argument("--quantised", type=float, default=0.15)
+    parser.add_argument("--rate", type=float, default=1.0)
+    parser.add_argument("--warm-data", type=float, default=0.0, help="where in the curriculum to begin, 0 to 1")
+    parser.add_argument("--resume")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    return parser.parse_args()
+
+
+class Muon:
+    """Orthogonalised momentum for the matrices; about half again as much learned per token as with Adam at this size."""
+
+    def __init__(self, parameters, rate, momentum=0.95, decay=0.02):
+        self.parameters, self.rate, self.momentum, self.decay = list(parameters), rate, momentum, decay
+        self.buffers = [torch.zeros_like(p) for p in self.parameters]
+
+    @torch.no_grad()
+    def step(self, scale):
+        for p, buffer in zip(self.parameters, self.buffers):
+            if p.grad is None:
+                continue
+            buffer.mul_(self.momentum).add_(p.grad)
+            update = orthogonal(p.grad + self.momentum * buffer)
+            p.mul_(1 - self.rate * scale * self.decay)
+            p.add_(update, alpha=-self.rate * scale * max(1, p.shape[0] / p.shape[1]) ** 0.5)
+
+
+def orthogonal(g):
+    x = g.bfloat16()
+    tall = x.shape[0] > x.shape[1]
+    x = x.T if tall else x
+    x = x / (x.norm() + 1e-7)
+    for _ in range(5):
+        a = x @ x.T
+        b = -4.7750 * a + 2.0315 * (a @ a)
+        x = 3.4445 * x + b @ x
+    return (x.T if tall else x).float()
+
+
+def batches(ids, budget, progress, rng):
+    """Examples of like length together, drawn from a window that moves through the curriculum."""
+    while True:
+        low = int(len(ids) * 0.75 * progress())
+        high = min(len(ids), low + int(len(ids) * 0.25))
+        chosen = sorted(rng.sample(range(low, high), min(400, high - low)), key=lambda i: len(ids[i]))
+        groups, group = [], []
+        for i in chosen:
+            if group and len(ids[i]) * (len(group) + 1) > budget:
+                groups.append(group)
+                group = []
+            group.append(i)
+        rng.shuffle(groups)
+        yield from groups[: max(1, len(groups) // 2)] if progress() < 0.05 else groups
+
+
+def pack(group, ids, weights, device):
+    longest = -(-max(len(ids[i]) for i in group) // 16) * 16
+    tokens = torch.zeros(len(group), longest, dtype=torch.long)
+    loss = torch.zeros(len(group), longest)
+    for row, i in enumerate(group):
+        tokens[row, : len(ids[i])] = torch.from_numpy(ids[i].astype("int64"))
+        loss[row, : len(ids[i])] = torch.from_numpy(weights[i])
+        # A tenth of the prompt is predicted too, lightly: it teaches the words.
+        prompt = (loss[row, : len(ids[i])] == 0) & (torch.rand(len(ids[i])) < 0.1)
+        loss[row, : len(ids[i])][prompt] = 0.1
+    return tokens.to(device), loss.to(device)
+
+
+def loss_of(model, tokens, weight, dtype):
+    hidden, table = model.hidden(tokens[:, :-1], dtype)
+    weight = weight[:, 1:]
+    chosen = weight > 0
+    logits = model.logits(hidden[chosen].to(dtype), table).float()
+    each = F.cross_entropy(logits, tokens[:, 1:][chosen], reduction="none")
+    w = weight[chosen]
+    free = w == 1
+    return (each * w).sum() / w.sum(), each[free].mean().item()
+
+
+def main():
+    o = options()
+    torch.manual_seed(o.seed)
+    rng = random.Random(o.seed)
+    torch.set_num_threads(o.threads)
+    config = json.load(open(os.path.join(os.path.dirname(__file__), "configs.json")))[o.config]
+    model = Model(config["model"]).to(o.device)
+    os.makedirs(o.out, exist_ok=True)
+    state = torch.load(o.resume, weights_only=True) if o.resume else None
+    if state:
+        model.load_state_dict(state["model"])
+    matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n]
+    others = [p for n, p in model.named_parameters() if p.ndim == 1 or "embed" in n]
+    muon = Muon(matrices, 0.02 * o.rate)
+    adam = torch.optim.AdamW(others, lr=3e-3 * o.rate, betas=(0.9, 0.95), weight_decay=0.0)
+    if state:
+        muon.buffers = state["muon"]
+        adam.load_state_dict(state["adam"])
+    tokenizer, ids, weights = load(o.data, o.tokenizer, o.longest)
+    print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f}M parameters, {len(ids)} examples, {sum(map(len, ids)) / 1e6:.1f}M tokens", flush=True)
+
+    begun = time.time()
+    progress = lambda: min(1.0, (time.time() - begun) / 60 / o.minutes)
+    source = batches(ids, o.batch_tokens, lambda: o.warm_data + (1 - o.warm_data) * progress(), rng)
+    step = tokens_seen = 0
+    window, saved, evaluated = [], begun, begun
+
+    def save(name):
+        path = f"{o.out}/{name}"
+        torch.save({"model": model.state_dict(), "muon": muon.buffers, "adam": adam.state_dict(), "config": config}, path + ".part")
+        os.replace(path + ".part", path)
+
+    while progress() < 1:
+        tokens, weight = pack(next(source), ids, weights, o.device)
+        done = progress()
+        if not model.quantised and done > 1 - o.quantised:
+            save("before-quantisation.pt")
+            model.quantise(True)
+            print("4-bit from here", flush=True)
+        scale = min(1, (step + 1) / 60) * (1 if done < 0.4 else max(0.02, (1 - done) / 0.6))
+        total, free = loss_of(model, tokens, weight, torch.bfloat16)
+        for p in model.parameters():
+            p.grad = None
+        total.backward()
+        for group in adam.param_groups:
+            group["lr"] = 3e-3 * o.rate * scale
+        torch.nn.utils.clip_grad_norm_(others, 1.0)
+        adam.step()
+        muon.step(scale)
+        step += 1
+        tokens_seen += tokens.numel()
+        window.append(free)
+        if step % 50 == 0:
+            now = time.time()
+            print(f"{(now - begun) / 60:5.1f} min step {step} {tokens_seen / 1e6:.2f}M tokens ({tokens_seen / (now - begun):.0f}/s) loss {sum(window) / len(window):.3f} length {tokens.shape[1]}", flush=True)
+            window = []
+            if now - saved > 600:
+                save("checkpoint.pt")
+                saved = now
+            if o.eval and now - evaluated > 420:
+                evaluate(model, tokenizer, o.eval, 48)
+                evaluated = time.time()
+    save("final.pt")
+    if o.eval:
+        evaluate(model, tokenizer, o.eval, 120)
+
+
+if __name__ == "__main__":
+    main()
