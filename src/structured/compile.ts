@@ -20,7 +20,7 @@ export interface CompileOptions {
   layout?: 'compact' | 'spaced'
   /**
    * How much work the compilation may take.
-   * @default 400000
+   * @default 200000
    */
   fuel?: number
 }
@@ -32,9 +32,15 @@ const LONGEST = 1_000_000
 export function compile(schema: unknown, options: CompileOptions = {}): Grammar {
   const layout = options.layout === 'spaced' ? SPACED : COMPACT
   const ignored: SchemaError[] | undefined = options.strict === false ? [] : undefined
-  const context = new Context(new Document(schema), new Fuel(options.fuel), layout, ignored)
-  const root = new Values(context).root()
-  if (!root.possible) throw new SchemaError([], '', 'no value can satisfy the schema.')
-  if (root.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
-  return new Grammar(new Program(layout).value(root), ignored ?? [])
+  const fuel = new Fuel(options.fuel)
+  try {
+    const root = new Values(new Context(new Document(schema), fuel, layout, ignored)).root()
+    if (!root.possible) throw new SchemaError([], '', 'no value can satisfy the schema.')
+    if (root.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
+    return new Grammar(new Program(layout).value(root), ignored ?? [])
+  } catch (error) {
+    // The engine's own limit on recursion: the one thing that steps do not count.
+    if (error instanceof RangeError) throw new SchemaError(fuel.place.path, '', 'the schema is nested too deeply.')
+    throw error
+  }
 }

@@ -8,10 +8,9 @@ export class Fuel {
   #left: number
   readonly #limit: number
   /** Where the compiler stands, so that a refusal names the place that was too costly. */
-  path: SchemaPath = []
-  keyword = ''
+  place: { readonly path: SchemaPath } = { path: [] }
 
-  constructor(steps = 400_000) {
+  constructor(steps = 200_000) {
     this.#left = steps
     this.#limit = steps
   }
@@ -20,12 +19,16 @@ export class Fuel {
     return this.#left
   }
 
+  get spent(): number {
+    return this.#limit - this.#left
+  }
+
   spend(steps: number): void {
     this.#left -= steps
     if (this.#left < 0) {
       throw new SchemaError(
-        this.path,
-        this.keyword,
+        this.place.path,
+        '',
         `the schema is too complex to enforce: it takes more than ${this.#limit} steps to compile.`,
       )
     }

@@ -21,6 +21,7 @@ export class ArrayShape {
   readonly #counted: readonly Value[]
   readonly #comma: number
   readonly #top: number
+  readonly #costs = new Map<number, number>()
 
   constructor(
     part: Part,
@@ -85,9 +86,31 @@ export class ArrayShape {
     return own === Infinity ? own : own + this.rest(index + 1, contained + (step === 'counted' ? 1 : 0))
   }
 
+  #costUncounted(index: number): number {
+    const last = this.#plain.length - 1
+    let bytes = 1
+    for (let i = index; i < Math.min(last, this.min); i++) bytes += this.#plain[i]!.length + (i > 0 ? this.#comma : 0)
+    const alike = Math.max(0, this.min - Math.max(index, last))
+    if (alike > 0)
+      bytes += alike * (this.#plain[last]!.length + this.#comma) - (index === 0 && last === 0 ? this.#comma : 0)
+    return bytes
+  }
+
+  /** The lengths of the items have changed. */
+  forget(): void {
+    this.#costs.clear()
+  }
+
   #cost(index: number, contained: number): number {
+    if (!this.counting) return this.#costUncounted(index)
     if (index < this.#plain.length - 1) {
-      return Math.min(this.costOf('plain', index, contained), this.costOf('counted', index, contained))
+      const key = index * 2 ** 24 + contained
+      let cost = this.#costs.get(key)
+      if (cost === undefined) {
+        cost = Math.min(this.costOf('plain', index, contained), this.costOf('counted', index, contained))
+        this.#costs.set(key, cost)
+      }
+      return cost
     }
     // From here on all positions are alike: count instead of walking.
     const wanted = Math.max(0, this.containsMin - contained)

@@ -1,3 +1,4 @@
+import type { Fuel } from '../fuel.js'
 import { type Atom, OBJECT, Part } from './part.js'
 import type { Shallow } from './shallow.js'
 
@@ -10,6 +11,7 @@ export interface Choice {
 /** A conjunction in the making: what is settled, what is to be read, and the choices still to be made. */
 export class Branch {
   part: Part
+  forked = false
   todo: Atom[]
   choices: (readonly Choice[])[]
   #applied: Set<number>
@@ -48,16 +50,18 @@ export class Branch {
 
   fork(choice: Choice): Branch {
     const fork = new Branch(choice.atoms ?? [], this.part.clone(), this.choices.slice(1), new Set(this.#applied))
+    fork.forked = true
     choice.edit?.(fork.part)
     return fork
   }
 
   /** Finds contradictions that need no look into subschemas, so that hopeless branches do not multiply. */
-  prune(shallow: Shallow): boolean {
+  prune(shallow: Shallow, fuel: Fuel): boolean {
     this.part.settle()
     const mark = this.part.groups.length * 1000 + this.part.required.size
     if ((this.part.kinds & OBJECT) !== 0 && mark !== this.#groupsSeen) {
       this.#groupsSeen = mark
+      fuel.spend(this.part.groups.length * this.part.required.size)
       if (this.#hopelessProperty(shallow)) this.part.kinds &= ~OBJECT
     }
     return this.part.dead

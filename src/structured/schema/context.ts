@@ -13,6 +13,7 @@ export class Context {
   readonly ignored: SchemaError[] | undefined
   readonly layout: Layout
   readonly #atoms = new Map<number, Atom>()
+  readonly #types = new Map<string, Site>()
 
   constructor(document: Document, fuel: Fuel, layout: Layout, ignored: SchemaError[] | undefined) {
     this.document = document
@@ -57,7 +58,18 @@ export class Context {
         return this.document.everything
       }
     }
-    return at
+    return this.#typical(at)
+  }
+
+  /** Schemas that say no more than `type` are one: large documents have thousands of `{"type": "string"}`. */
+  #typical(site: Site): Site {
+    const { schema } = site
+    if (typeof schema === 'boolean' || typeof schema.type !== 'string') return site
+    for (const key in schema) if (key !== 'type' && !SILENT.has(key)) return site
+    if (schema.$ref !== undefined || typeof schema.$id === 'string') return site
+    const known = this.#types.get(schema.type)
+    if (known === undefined) this.#types.set(schema.type, site)
+    return known ?? site
   }
 
   /** Strict: throws. Lenient: notes what is left out. */

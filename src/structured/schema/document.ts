@@ -3,20 +3,43 @@ import { has, isObject } from './json.js'
 
 export type Schema = boolean | Record<string, unknown>
 
+/** A path in the making: deep documents would pay for spelling out every one. */
+interface Trail {
+  readonly before: Trail | undefined
+  readonly steps: readonly (string | number)[]
+}
+
 /** A part of the document with an identity of its own: what `$id` makes. */
 interface Resource {
   readonly base: string
   readonly root: unknown
-  readonly path: SchemaPath
+  readonly trail: Trail | undefined
   readonly draft: number
 }
 
 /** A subschema and where it stands. One per schema object, so that recursion meets itself. */
-export interface Site {
+export class Site {
   readonly id: number
   readonly schema: Schema
-  readonly path: SchemaPath
   readonly resource: Resource
+  readonly trail: Trail | undefined
+
+  constructor(id: number, schema: Schema, resource: Resource, trail: Trail | undefined) {
+    this.id = id
+    this.schema = schema
+    this.resource = resource
+    this.trail = trail
+  }
+
+  get path(): SchemaPath {
+    return spelled(this.trail)
+  }
+}
+
+function spelled(trail: Trail | undefined): SchemaPath {
+  const parts: (string | number)[][] = []
+  for (let at = trail; at !== undefined; at = at.before) parts.push([...at.steps])
+  return parts.reverse().flat()
 }
 
 const DEFAULT_BASE = 'json-schema:///'
@@ -30,14 +53,14 @@ export class Document {
   readonly nothing: Site
   #next = 0
   readonly #sites = new Map<object, Site>()
-  #index: Map<string, { target: unknown; resource: Resource; path: SchemaPath }> | undefined
+  #index: Map<string, { target: unknown; resource: Resource; trail: Trail | undefined }> | undefined
 
   constructor(schema: unknown) {
-    const outer: Resource = { base: DEFAULT_BASE, root: schema, path: [], draft: DEFAULT_DRAFT }
-    const resource = resourceOf(schema, outer, [])
-    this.everything = { id: this.#next++, schema: true, path: [], resource }
-    this.nothing = { id: this.#next++, schema: false, path: [], resource }
-    this.root = this.#site(schema, [], resource)
+    const outer: Resource = { base: DEFAULT_BASE, root: schema, trail: undefined, draft: DEFAULT_DRAFT }
+    const resource = resourceOf(schema, outer, undefined)
+    this.everything = new Site(this.#next++, true, resource, undefined)
+    this.nothing = new Site(this.#next++, false, resource, undefined)
+    this.root = this.#site(schema, undefined, resource)
   }
 
   child(parent: Site, schema: unknown, ...steps: (string | number)[]): Site {
@@ -45,17 +68,17 @@ export class Document {
       const known = this.#sites.get(schema)
       if (known !== undefined) return known
     }
-    const path = [...parent.path, ...steps]
-    return this.#site(schema, path, resourceOf(schema, parent.resource, path))
+    const trail = { before: parent.trail, steps }
+    return this.#site(schema, trail, resourceOf(schema, parent.resource, trail))
   }
 
-  #site(schema: unknown, path: SchemaPath, resource: Resource): Site {
+  #site(schema: unknown, trail: Trail | undefined, resource: Resource): Site {
     if (typeof schema === 'boolean') return schema ? this.everything : this.nothing
     if (!isObject(schema))
-      throw new SchemaError(path, '', `a schema must be an object or a boolean, not ${typeName(schema)}.`)
+      throw new SchemaError(spelled(trail), '', `a schema must be an object or a boolean, not ${typeName(schema)}.`)
     const known = this.#sites.get(schema)
     if (known !== undefined) return known
-    const site = { id: this.#next++, schema, path, resource }
+    const site = new Site(this.#next++, schema, resource, trail)
     this.#sites.set(schema, site)
     return site
   }
@@ -71,7 +94,7 @@ export class Document {
     } else {
       const uri = absolute(address, from.resource.base)
       const anchored = this.#lookup(`${uri}#${fragment}`)
-      if (anchored !== undefined) return this.#site(anchored.target, anchored.path, anchored.resource)
+      if (anchored !== undefined) return this.#site(anchored.target, anchored.trail, anchored.resource)
       const holder = this.#lookup(`${uri}#`)
       const found = holder && this.#point(holder.resource, fragment)
       if (found !== undefined) return found
@@ -85,7 +108,7 @@ export class Document {
 
   #point(resource: Resource, pointer: string): Site | undefined {
     let target = resource.root
-    let path = resource.path
+    let trail = resource.trail
     let inside = resource
     if (pointer !== '') {
       if (!pointer.startsWith('/')) return undefined
@@ -94,37 +117,37 @@ export class Document {
         if (Array.isArray(target) && /^\d+$/.test(step)) target = target[Number(step)]
         else if (isObject(target) && has(target, step)) target = target[step]
         else return undefined
-        path = [...path, step]
-        inside = resourceOf(target, inside, path)
+        trail = { before: trail, steps: [step] }
+        inside = resourceOf(target, inside, trail)
       }
     }
     if (typeof target !== 'boolean' && !isObject(target)) return undefined
-    return this.#site(target, path, inside)
+    return this.#site(target, trail, inside)
   }
 
   #lookup(uri: string) {
     if (this.#index === undefined) {
       this.#index = new Map()
       const root = this.root
-      this.#collect(root.schema, root.resource, root.path)
+      this.#collect(root.schema, root.resource, undefined)
     }
     return this.#index.get(uri)
   }
 
   /** Every `$id`, `id`, `$anchor` and `$dynamicAnchor`, wherever a schema may stand. */
-  #collect(value: unknown, outer: Resource, path: SchemaPath): void {
+  #collect(value: unknown, outer: Resource, trail: Trail | undefined): void {
     if (Array.isArray(value)) {
       value.forEach((item, i) => {
-        this.#collect(item, outer, [...path, i])
+        this.#collect(item, outer, { before: trail, steps: [i] })
       })
       return
     }
     if (!isObject(value)) return
-    const resource = path.length === 0 ? outer : resourceOf(value, outer, path)
+    const resource = trail === undefined ? outer : resourceOf(value, outer, trail)
     const index = this.#index!
     const note = (fragment: string) => {
       const uri = `${resource.base}#${fragment}`
-      if (!index.has(uri)) index.set(uri, { target: value, resource, path })
+      if (!index.has(uri)) index.set(uri, { target: value, resource, trail })
     }
     if (resource.root === value) note('')
     for (const key of ['$anchor', '$dynamicAnchor']) if (typeof value[key] === 'string') note(value[key])
@@ -132,19 +155,19 @@ export class Document {
     if (typeof id === 'string' && id.startsWith('#')) note(id.slice(1))
     for (const key of Object.keys(value)) {
       if (key !== 'enum' && key !== 'const' && key !== 'default' && key !== 'examples') {
-        this.#collect(value[key], resource, [...path, key])
+        this.#collect(value[key], resource, { before: trail, steps: [key] })
       }
     }
   }
 }
 
 /** The resource that a subschema stands in: its own if it has an `$id`. */
-function resourceOf(schema: unknown, outer: Resource, path: SchemaPath): Resource {
+function resourceOf(schema: unknown, outer: Resource, trail: Trail | undefined): Resource {
   if (!isObject(schema)) return outer
   const draft = draftOf(schema.$schema) ?? outer.draft
   const id = draft === 4 && typeof schema.id === 'string' ? schema.id : schema.$id
   const named = typeof id === 'string' && !id.startsWith('#') && !(draft < 2019 && typeof schema.$ref === 'string')
-  if (named) return { base: absolute(id.replace(/#.*$/, ''), outer.base), root: schema, path, draft }
+  if (named) return { base: absolute(id.replace(/#.*$/, ''), outer.base), root: schema, trail, draft }
   return draft === outer.draft ? outer : { ...outer, draft }
 }
 

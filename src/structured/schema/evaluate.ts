@@ -33,7 +33,7 @@ function holds(context: Context, site: Site, value: unknown): boolean {
     if (integer && typeof value === 'number' && !Number.isInteger(value)) return false
   }
   if (schema.enum !== undefined && !includes(readList(site, 'enum', schema.enum), value)) return false
-  if (has(schema, 'const') && site.resource.draft >= 6 && !includes([schema.const], value)) return false
+  if (has(schema, 'const') && site.resource.draft >= 6 && canonical(schema.const) !== canonical(value)) return false
   if (typeof value === 'number' && !numberHolds(site, schema, value)) return false
   if (typeof value === 'string' && !textHolds(context, site, schema, value)) return false
   if (Array.isArray(value) && !arrayHolds(context, site, schema, value, test)) return false
@@ -50,9 +50,15 @@ function holds(context: Context, site: Site, value: unknown): boolean {
   return true
 }
 
+const spelled = new WeakMap<readonly unknown[], Set<string>>()
+
 function includes(values: readonly unknown[], value: unknown): boolean {
-  const text = canonical(value)
-  return values.some((item) => canonical(item) === text)
+  let texts = spelled.get(values)
+  if (texts === undefined) {
+    texts = new Set(values.map(canonical))
+    spelled.set(values, texts)
+  }
+  return texts.has(canonical(value))
 }
 
 function numberHolds(site: Site, schema: Keywords, value: number): boolean {

@@ -1,12 +1,13 @@
-import { compileRegex, complement } from '../text/automaton.js'
+import { complement, literalSet } from '../text/automaton.js'
 import type { Choice } from './branch.js'
-import { refusal } from './context.js'
+import { type Context, refusal } from './context.js'
 import type { Site } from './document.js'
 import { ANY, ARRAY, FALSE, NULL, NUMBER, OBJECT, type Part, STRING, TRUE } from './part.js'
 import { kindBit } from './shallow.js'
+import { placed } from './texts.js'
 
 /** The values that are none of these: one choice per kind, numbers as the intervals between them. */
-export function excluding(site: Site, keyword: string, values: readonly unknown[]): Choice[] {
+export function excluding(context: Context, site: Site, keyword: string, values: readonly unknown[]): Choice[] {
   const choices: Choice[] = []
   const constants = NULL | FALSE | TRUE
   let kinds = ANY
@@ -18,7 +19,14 @@ export function excluding(site: Site, keyword: string, values: readonly unknown[
   })
   const numbers = values.filter((value): value is number => typeof value === 'number').sort((a, b) => a - b)
   for (let i = 0; i <= numbers.length; i++) choices.push(between(numbers[i - 1], numbers[i]))
-  choices.push(otherTexts(values.filter((value): value is string => typeof value === 'string')))
+  choices.push(
+    otherTexts(
+      context,
+      site,
+      keyword,
+      values.filter((value): value is string => typeof value === 'string'),
+    ),
+  )
   choices.push(otherContainers(site, keyword, values))
   return choices
 }
@@ -33,14 +41,15 @@ function between(low: number | undefined, high: number | undefined): Choice {
   }
 }
 
-function otherTexts(texts: readonly string[]): Choice {
+function otherTexts(context: Context, site: Site, keyword: string, texts: readonly string[]): Choice {
   let others: ReturnType<typeof complement> | undefined
   return {
     edit: (part: Part) => {
       part.kinds &= STRING
       if (texts.length === 0 || part.kinds === 0) return
-      others ??= complement(compileRegex(`^(?:${texts.map(escapeRegex).join('|')})$`))
-      part.texts.push(others)
+      const { fuel } = context
+      others ??= placed(context, site, keyword, () => complement(literalSet(texts, fuel), fuel))
+      if (others !== undefined) part.texts.push(others)
     },
   }
 }
@@ -65,9 +74,4 @@ function otherContainers(site: Site, keyword: string, values: readonly unknown[]
       }
     },
   }
-}
-
-/** `u` mode allows escapes of syntax characters only. */
-function escapeRegex(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }

@@ -40,9 +40,10 @@ export class Expander {
     const parts: Part[] = []
     const open = [new Branch(atoms)]
     for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
-      this.context.fuel.spend(10)
+      // A fork copies what is settled so far.
+      this.context.fuel.spend(branch.forked ? 40 : 5)
       for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
-      if (branch.prune(this.shallow)) continue
+      if (branch.prune(this.shallow, this.context.fuel)) continue
       const group = branch.choices[0]
       if (group === undefined) parts.push(branch.part)
       else for (let i = group.length - 1; i >= 0; i--) open.push(branch.fork(group[i]!))
@@ -53,8 +54,8 @@ export class Expander {
   #read(atom: Atom, branch: Branch): void {
     const { site } = atom
     const { schema } = site
-    this.context.fuel.spend(5)
-    this.context.fuel.path = site.path
+    this.context.fuel.spend(10)
+    this.context.fuel.place = site
     if (typeof schema === 'boolean') {
       if (!schema) branch.part.kinds = 0
     } else if (atom.negated) {
@@ -185,7 +186,7 @@ export class Expander {
     const shared = atoms.map(() => [] as Atom[])
     for (let i = 0; i < atoms.length; i++) {
       for (let j = i + 1; j < atoms.length; j++) {
-        this.context.fuel.spend(5)
+        this.context.fuel.spend(10)
         if (this.shallow.contradict([atoms[i]!, atoms[j]!]) || !this.overlap(atoms[i]!, atoms[j]!)) continue
         shared[i]!.push(this.context.not(atoms[j]!))
         shared[j]!.push(this.context.not(atoms[i]!))

@@ -20,7 +20,8 @@ export function relax(values: readonly Value[], { layout, fuel }: Context): void
     for (let i = values.length - 1; i >= 0; i--) {
       const value = values[i]!
       let best = value.length
-      fuel.spend(2 + value.arrays.length)
+      fuel.spend(2 + value.arrays.length * 4)
+      for (const shape of value.arrays) shape.forget()
       for (const shape of value.arrays) best = Math.min(best, arrayLength(shape))
       for (const shape of value.objects) fuel.spend(shape.properties.length)
       for (const shape of value.objects) best = Math.min(best, objectLength(shape))

@@ -29,7 +29,7 @@ export function negate(expander: Expander, site: Site, schema: Keywords, branch:
   }
   const choices: Choice[] = []
   if (typeof schema.$ref === 'string') choices.push({ atoms: [context.not(expander.follow(site, schema.$ref))] })
-  negateValues(site, schema, choices)
+  negateValues(context, site, schema, choices)
   negateTexts(context, site, schema, choices)
   negateArrays(context, site, schema, choices)
   negateObjects(expander, site, schema, choices)
@@ -72,14 +72,15 @@ function only(kinds: number, edit: (part: Part) => void): Choice {
   }
 }
 
-function negateValues(site: Site, schema: Keywords, choices: Choice[]): void {
+function negateValues(context: Context, site: Site, schema: Keywords, choices: Choice[]): void {
   if (schema.type !== undefined) {
     const { kinds, integer } = readType(site, schema.type)
     choices.push(only(ANY & ~kinds, () => {}))
     if (integer) choices.push(obstacle(NUMBER, site, 'type'))
   }
-  if (schema.enum !== undefined) choices.push(...excluding(site, 'enum', readList(site, 'enum', schema.enum)))
-  if (has(schema, 'const') && site.resource.draft >= 6) choices.push(...excluding(site, 'const', [schema.const]))
+  if (schema.enum !== undefined) choices.push(...excluding(context, site, 'enum', readList(site, 'enum', schema.enum)))
+  if (has(schema, 'const') && site.resource.draft >= 6)
+    choices.push(...excluding(context, site, 'const', [schema.const]))
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = readBounds(site, schema)
   const bound = (value: number, edit: (n: Part['number']) => void) => {
     if (Number.isFinite(value)) choices.push(only(NUMBER, (part) => edit(part.number)))

@@ -39,10 +39,10 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
   const owed = shape.pending.filter((_, bit) => place.pending & (1 << bit))
   const fill = Math.max(0, atLeast - place.count - required.length - owed.length)
   if (place.count + required.length + owed.length + fill > shape.max) return IMPOSSIBLE
-  const filling = fill > 0 ? cheapest(shape, place, fill) : NOTHING
+  const filling = fill > 0 && fill <= MOST_DEMANDED ? cheapest(shape, place, fill) : NOTHING
   if (filling.members.length < fill) return IMPOSSIBLE
   const declared = [...required, ...filling.declared].sort((a, b) => a - b)
-  for (const i of declared) add(i, keyCost(shape, properties[i]!.key) + properties[i]!.value.length)
+  for (const i of declared) add(i, properties[i]!.head + properties[i]!.value.length)
   const keys = shape.pending.length + fill > 0 ? shape.keys.now() : undefined
   for (const key of owed) add(key, keyCost(shape, key) + (keyValue(keys!, key)?.length ?? Infinity))
   for (const { member, cost } of filling.members) if (typeof member === 'string') add(member, cost)
@@ -50,6 +50,9 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
   const commas = place.count > 0 ? members : Math.max(0, members - 1)
   return { length: bytes + commas * layout.comma.length, next }
 }
+
+/** How many members may be demanded without their names. */
+export const MOST_DEMANDED = 300
 
 interface Filling {
   readonly members: readonly { readonly member: number | string; readonly cost: number }[]
@@ -62,8 +65,8 @@ const NOTHING: Filling = { members: [], declared: [] }
 function cheapest(shape: ObjectShape, place: ObjectPlace, count: number): Filling {
   const members: { member: number | string; cost: number }[] = []
   for (let i = place.index; i < shape.properties.length; i++) {
-    const { key, value, required } = shape.properties[i]!
-    if (!required && value.possible) members.push({ member: i, cost: keyCost(shape, key) + value.length })
+    const { head, value, required } = shape.properties[i]!
+    if (!required && value.possible) members.push({ member: i, cost: head + value.length })
   }
   const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...place.used])
   const keys = shape.keys.now()

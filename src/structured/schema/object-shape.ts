@@ -1,8 +1,10 @@
 import type { SchemaError } from '../schema-error.js'
 import { acceptsText } from '../text/automaton.js'
 import type { TextAutomaton } from '../text/types.js'
-import type { Layout } from './format.js'
+import { refusal } from './context.js'
+import { type Layout, toBytes } from './format.js'
 import { KeyProduct, type KeySource, uniformKeys } from './key-automaton.js'
+import { MOST_DEMANDED } from './object-plan.js'
 import { type Atom, OBJECT, type Part, type PropertyGroup } from './part.js'
 import type { Value } from './value.js'
 import type { Values } from './values.js'
@@ -11,6 +13,8 @@ export interface Property {
   readonly key: string
   readonly value: Value
   readonly required: boolean
+  /** Bytes of the key with its quotes and colon. */
+  readonly head: number
 }
 
 /** The objects of one part: declared properties in their order, then any others. */
@@ -64,13 +68,22 @@ export function objectShape(values: Values, part: Part): ObjectShape {
     context.fuel.spend(1 + part.groups.length)
     const named = names === undefined || acceptsText(names, key)
     const value = named ? values.of(atomsFor(part.groups, key)) : values.never
-    properties.push({ key, value, required: part.required.has(key) })
+    const head = toBytes(JSON.stringify(key)).length + context.layout.colon.length
+    properties.push({ key, value, required: part.required.has(key), head })
   }
   const keys = keySource(values, part.groups, names)
   let obstacle = values.obstacleOf(part, OBJECT)
+  if (part.minProperties > MOST_DEMANDED) {
+    obstacle ??= refusal(
+      context.document.root,
+      'minProperties',
+      `'minProperties' above ${MOST_DEMANDED} is not supported.`,
+    )
+  }
   if (obstacle !== undefined && context.ignored !== undefined) {
     context.refuse(obstacle)
     obstacle = undefined
+    part.minProperties = Math.min(part.minProperties, MOST_DEMANDED)
   }
   return new ObjectShape(part, properties, pending, keys, context.layout, obstacle)
 }

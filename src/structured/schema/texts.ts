@@ -1,5 +1,7 @@
+import { Fuel } from '../fuel.js'
 import { SchemaError } from '../schema-error.js'
 import { compileRegex, formatAutomaton } from '../text/automaton.js'
+import { UNDECIDED_FORMATS } from '../text/formats.js'
 import type { TextAutomaton } from '../text/types.js'
 import { TextError } from '../text/types.js'
 import { type Context, refusal } from './context.js'
@@ -9,6 +11,8 @@ import type { Site } from './document.js'
 
 const patterns = new Map<string, TextAutomaton>()
 const PATTERNS_KEPT = 500
+/** Of one pattern. */
+const MOST_STEPS = 150_000
 
 /** Undefined: noted as not enforced. */
 export function patternAutomaton(
@@ -19,7 +23,9 @@ export function patternAutomaton(
 ): TextAutomaton | undefined {
   const known = patterns.get(source)
   if (known !== undefined) return known
-  const automaton = placed(context, site, keyword, () => compileRegex(source))
+  const fuel = new Fuel(Math.min(context.fuel.left, MOST_STEPS))
+  const automaton = placed(context, site, keyword, () => compileRegex(source, fuel))
+  context.fuel.spend(fuel.spent)
   if (automaton !== undefined) {
     if (patterns.size >= PATTERNS_KEPT) patterns.clear()
     patterns.set(source, automaton)
@@ -31,23 +37,11 @@ export function patternAutomaton(
 export function formatOf(context: Context, site: Site, name: string): TextAutomaton | undefined {
   return placed(context, site, 'format', () => {
     const automaton = formatAutomaton(name)
-    if (automaton === undefined && STANDARD.has(name)) throw new TextError(`format '${name}' is not supported.`)
+    if (automaton === undefined && UNDECIDED_FORMATS.has(name))
+      throw new TextError(`format '${name}' is not supported.`)
     return automaton
   })
 }
-
-/** Formats that a validator may assert and that have no automaton here. Any other name is an annotation. */
-const STANDARD = new Set([
-  'idn-email',
-  'idn-hostname',
-  'uri-reference',
-  'iri',
-  'iri-reference',
-  'uri-template',
-  'json-pointer',
-  'relative-json-pointer',
-  'regex',
-])
 
 /** Runs a lexical computation; its refusal names the place. */
 export function placed<T>(context: Context, site: Site, keyword: string, work: () => T): T | undefined {

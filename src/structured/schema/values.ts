@@ -175,7 +175,7 @@ export class Values {
       const all = texts.reduce((a, b) => intersect(a, b, fuel), ANY_TEXT as TextAutomaton)
       return withLength(all, min, max, fuel)
     } catch (error) {
-      this.context.refuse(new SchemaError(fuel.path, 'pattern', (error as Error).message))
+      this.context.refuse(new SchemaError(fuel.place.path, 'pattern', (error as Error).message))
       return ANY_TEXT
     }
   }
