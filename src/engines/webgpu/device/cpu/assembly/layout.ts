@@ -15,7 +15,12 @@ export const GROUP: i32 = 8
 export const Q4_BLOCK_BYTES: usize = 160
 export const Q4_SCALES_BYTES: usize = 32
 export const Q4_STEP_BYTES: usize = 32
-/** Quantised activations, 32 columns: f32 scale, i32 zero point correction, 8 bytes of padding, then the values. */
+/** By how much the sums of the 16-bit kernel are greater than those of codes and activations. */
+export const X_FACTOR: i32 = ASC_FEATURE_RELAXED_SIMD ? 1 : 256
+/**
+ * Quantised activations, 32 columns: f32 scale, i32 zero point correction, a mask of the lowest nibbles, 4 bytes of
+ * padding, then the values. The mask is there because compilers load what they would make anew in every round of a loop.
+ */
 export const X_HEADER_BYTES: usize = 16
 /** Eight activations: as bytes where the machine multiplies bytes, else as 16-bit integers. */
 export const X_STEP_BYTES: usize = ASC_FEATURE_RELAXED_SIMD ? 8 : 16

@@ -1,11 +1,11 @@
 /** The product of `matmul-q4.ts` for four tokens at a time. */
 import { GROUP, Q4_BLOCK_BYTES, Q4_SCALES_BYTES, Q4_STEP_BYTES, X_HEADER_BYTES, X_STEP_BYTES } from './layout'
-import { dot, mask, scaled } from './q4-dot'
+import { dot, scaled } from './q4-dot'
 import { putRows } from './rows'
 
-/** The weights of one group as 16-bit integers, in the order of the activations: 32 bytes for two columns' pairs. */
+/** The weights of one group as 16-bit integers, in the order of the activations and up to their factors. */
 function unpack(w: usize, planes: usize, blocks: i32): void {
-  const m = mask()
+  const m = i16x8.splat(0x0f)
   for (let b = 0; b < blocks; b++) {
     w += Q4_SCALES_BYTES
     for (let step = 0; step < 4; step++) {
@@ -13,10 +13,10 @@ function unpack(w: usize, planes: usize, blocks: i32): void {
       const w1 = v128.load(w, 16)
       v128.store(planes, v128.and(w0, m))
       v128.store(planes, v128.and(w1, m), 16)
-      v128.store(planes, v128.and(i16x8.shr_u(w0, 4), m), 32)
-      v128.store(planes, v128.and(i16x8.shr_u(w1, 4), m), 48)
-      v128.store(planes, v128.and(i16x8.shr_u(w0, 8), m), 64)
-      v128.store(planes, v128.and(i16x8.shr_u(w1, 8), m), 80)
+      v128.store(planes, v128.and(w0, i16x8.splat(0xf0)), 32)
+      v128.store(planes, v128.and(w1, i16x8.splat(0xf0)), 48)
+      v128.store(planes, v128.and(w0, i16x8.splat(0xf00)), 64)
+      v128.store(planes, v128.and(w1, i16x8.splat(0xf00)), 80)
       v128.store(planes, i16x8.shr_u(w0, 12), 96)
       v128.store(planes, i16x8.shr_u(w1, 12), 112)
       w += Q4_STEP_BYTES
@@ -65,7 +65,7 @@ function quad(
   blocks: i32,
   add: bool,
 ): void {
-  const m = mask()
+  const m = i8x16.splat(0x0f)
   const stride2 = xStride * 2
   const stride3 = xStride * 3
   let s0 = f32x4.splat(0)

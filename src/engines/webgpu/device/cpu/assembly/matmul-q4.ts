@@ -5,12 +5,14 @@
  * are multiplied together nor on how rows are shared among threads.
  */
 import { GROUP, Q4_BLOCK_BYTES, Q4_SCALES_BYTES, Q4_STEP_BYTES, X_HEADER_BYTES, X_STEP_BYTES } from './layout'
-import { dot, mask, scaled } from './q4-dot'
+import { dot, scaled } from './q4-dot'
 import { putRows } from './rows'
 
 /** One token. */
 export function matmulQ4x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, blocks: i32, add: bool): void {
-  const m = mask()
+  const m = ASC_FEATURE_RELAXED_SIMD ? i8x16.splat(15) : v128.load_splat<i32>(x, 8)
+  const m4 = i16x8.shl(m, 4)
+  const m8 = i16x8.shl(m, 8)
   let p = w + <usize>(from * blocks) * Q4_BLOCK_BYTES
   for (let g = from; g < to; g++) {
     let xp = x
@@ -30,12 +32,15 @@ export function matmulQ4x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: 
         a0 = dot(v128.and(w0, m), e, a0)
         a1 = dot(v128.and(w1, m), e, a1)
         e = v128.load_splat<i32>(xp, 4)
-        a0 = dot(v128.and(i16x8.shr_u(w0, 4), m), e, a0)
-        a1 = dot(v128.and(i16x8.shr_u(w1, 4), m), e, a1)
-        if (!ASC_FEATURE_RELAXED_SIMD) {
+        if (ASC_FEATURE_RELAXED_SIMD) {
+          a0 = dot(v128.and(i16x8.shr_u(w0, 4), m), e, a0)
+          a1 = dot(v128.and(i16x8.shr_u(w1, 4), m), e, a1)
+        } else {
+          a0 = dot(v128.and(w0, m4), e, a0)
+          a1 = dot(v128.and(w1, m4), e, a1)
           e = v128.load_splat<i32>(xp, 8)
-          a0 = dot(v128.and(i16x8.shr_u(w0, 8), m), e, a0)
-          a1 = dot(v128.and(i16x8.shr_u(w1, 8), m), e, a1)
+          a0 = dot(v128.and(w0, m8), e, a0)
+          a1 = dot(v128.and(w1, m8), e, a1)
           e = v128.load_splat<i32>(xp, 12)
           a0 = dot(i16x8.shr_u(w0, 12), e, a0)
           a1 = dot(i16x8.shr_u(w1, 12), e, a1)

@@ -1,10 +1,5 @@
 /** What the 4-bit kernels share: a product of nibbles with rounded activations, and what makes a sum a result. */
 
-/** One nibble in each lane that `dot` multiplies. */
-export function mask(): v128 {
-  return ASC_FEATURE_RELAXED_SIMD ? i8x16.splat(0x0f) : i16x8.splat(0x0f)
-}
-
 /** sum + plane * x, by pairs or by fours of neighbours. */
 export function dot(plane: v128, x: v128, sum: v128): v128 {
   if (ASC_FEATURE_RELAXED_SIMD) return i32x4.relaxed_dot_i8x16_i7x16_add_s(x, plane, sum)
