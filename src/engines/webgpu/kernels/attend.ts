@@ -1,5 +1,6 @@
 /** Causal attention over the paged cache. */
 import { attendSerialKernel } from './attend-serial.js'
+import { mergeKernel, PART, tiledKernel, tileRowsOf } from './attend-tiled.js'
 import type { CacheLayout } from './cache.js'
 import type { Recorder } from './kernel.js'
 
@@ -10,7 +11,31 @@ export interface AttendShape extends CacheLayout {
   readonly scale: number
 }
 
-export function attend(pass: Recorder, shape: AttendShape, qkv: GPUBuffer, cache: GPUBuffer, out: GPUBuffer): void {
-  const units = pass.rows * shape.queries
-  pass.dispatch(attendSerialKernel(shape), [pass.meta, qkv, cache, out], Math.ceil(units / 64))
+export interface AttendBuffers {
+  readonly qkv: GPUBuffer
+  readonly cache: GPUBuffer
+  readonly out: GPUBuffer
+  /** Room for the parts of split contexts. */
+  readonly scratch: (bytes: number) => GPUBuffer
+}
+
+/** `few`: the pass is one of few rows, whose contexts are split when they are long. */
+export function attend(pass: Recorder, shape: AttendShape, buffers: AttendBuffers, few: boolean): void {
+  const { qkv, cache, out } = buffers
+  const { queries, heads, headSize } = shape
+  if (pass.traits.serial) {
+    const groups = Math.ceil((pass.rows * queries) / 64)
+    pass.dispatch(attendSerialKernel(shape), [pass.meta, qkv, cache, out], groups)
+    return
+  }
+  const splits = few ? Math.ceil((pass.lastPosition + 1) / PART) : 1
+  const tileRows = few ? 1 : tileRowsOf(shape)
+  const tiled = { ...shape, tileRows, split: splits > 1 }
+  const tiles = pass.tiles(tileRows, splits)
+  const target = splits > 1 ? buffers.scratch(pass.rows * queries * splits * (headSize + 2) * 4) : out
+  pass.dispatch(tiledKernel(tiled), [pass.meta, qkv, cache, target], tiles, heads, splits)
+  if (splits > 1) {
+    const groups = Math.ceil((pass.rows * queries * headSize) / 64)
+    pass.dispatch(mergeKernel(tiled), [pass.meta, target, out], groups)
+  }
 }

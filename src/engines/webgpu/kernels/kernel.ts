@@ -20,8 +20,12 @@ export interface Recorder {
   readonly traits: GpuTraits
   /** Tokens of the pass. */
   readonly rows: number
+  /** The last position of any row. */
+  readonly lastPosition: number
   /** See `meta.ts`. */
   readonly meta: GPUBuffer
+  /** Cuts the rows into tiles of one sequence each; returns how many. All calls of a pass give the same numbers. */
+  tiles(rows: number, splits: number): number
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y?: number, z?: number): void
 }
 

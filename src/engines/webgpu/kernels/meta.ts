@@ -1,6 +1,6 @@
 /**
  * What a pass knows of its batch, as words of one buffer. n is the number of rows.
- * [0] n, [1] rows of the head, [2] tiles, then from 8 on, n words each: tokens, positions, start of the row's page
+ * [0] n, [1] rows of the head, [2] tiles, [3] parts of split contexts, then from 8 on, n words each: tokens, positions, start of the row's page
  * table, picked rows, tiles (first row, and rows above bit 16); and last all page tables.
  */
 export const META = /* wgsl */ `

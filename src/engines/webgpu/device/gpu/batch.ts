@@ -5,6 +5,8 @@ import type { Batch } from '../device.js'
 export class BatchWords {
   readonly rows: number
   readonly words: Uint32Array<ArrayBuffer>
+  readonly lastPosition: number
+  readonly #lengths: readonly number[]
 
   constructor(batch: Batch) {
     let rows = 0
@@ -14,6 +16,8 @@ export class BatchWords {
       pages += span.pages.length
     }
     this.rows = rows
+    this.#lengths = batch.spans.map(({ tokens }) => tokens.length)
+    this.lastPosition = Math.max(...batch.spans.map(({ tokens, position }) => position + tokens.length - 1))
     this.words = new Uint32Array(META_HEADER + META_LISTS * rows + pages)
     this.words[0] = rows
     this.#fill(batch)
@@ -32,6 +36,23 @@ export class BatchWords {
       }
       page += pages.length
     }
+  }
+
+  /** Tiles of so many rows of one sequence: how many there are. */
+  tile(rows: number, splits: number): number {
+    if (this.words[2] !== 0) return this.words[2]!
+    let tiles = 0
+    let row = 0
+    for (const length of this.#lengths) {
+      for (let i = 0; i < length; i += rows) {
+        const count = Math.min(rows, length - i)
+        this.words[META_HEADER + 4 * this.rows + tiles++] = (row + i) | (count << 16)
+      }
+      row += length
+    }
+    this.words[2] = tiles
+    this.words[3] = splits
+    return tiles
   }
 
   /** Rows of which logits are made. */

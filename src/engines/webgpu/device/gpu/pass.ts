@@ -26,8 +26,8 @@ import { BatchWords } from './batch.js'
 import type { Gpu } from './gpu.js'
 import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
 
-/** Rows from which the tiled product is quicker than reading the weights once for every eight rows. */
-const MANY = 17
+/** Up to so many rows, the weights are read once for every eight; beyond, the tiled product is quicker. */
+export const FEW = 16
 
 export interface PassHost {
   readonly gpu: Gpu
@@ -65,6 +65,14 @@ export class GpuPass implements Pass, Recorder {
     return this.#batch.rows
   }
 
+  get lastPosition(): number {
+    return this.#batch.lastPosition
+  }
+
+  tiles(rows: number, splits: number): number {
+    return this.#batch.tile(rows, splits)
+  }
+
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y = 1, z = 1): void {
     this.#compute ??= this.#encoder.beginComputePass()
     this.#gpu.bind(this.#compute, kernel, buffers)
@@ -94,7 +102,7 @@ export class GpuPass implements Pass, Recorder {
     if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
     const stored = matrix as GpuMatrix
     const from = x as GpuActivations
-    const fused = normed && !this.traits.serial && count < MANY
+    const fused = normed && !this.traits.serial && count <= FEW
     let input = from.buffer
     if (normed && !fused) {
       input = from.normed
@@ -108,7 +116,7 @@ export class GpuPass implements Pass, Recorder {
       out: (out as GpuActivations).buffer,
     }
     const shape = { add, gated, head, bias: bias !== undefined }
-    if (count >= MANY && !this.traits.serial) matmul(this, shape, operands, count)
+    if (count > FEW && !this.traits.serial) matmul(this, shape, operands, count)
     else if (fused) {
       const gain = (normed.weight as GpuVector).buffer
       matvec(this, { ...shape, epsilon: normed.epsilon }, { ...operands, gain }, count)
@@ -131,8 +139,14 @@ export class GpuPass implements Pass, Recorder {
     const { heads, headSize, type } = cache.shape
     const { heads: queries, scale, window } = options
     const shape = { queries, heads, headSize, half: type === 'f16', scale, window }
-    const input = (qkv as GpuActivations).buffer
-    attend(this, shape, input, (cache as GpuCache).layers[layer]!, (out as GpuActivations).buffer)
+    const target = out as GpuActivations
+    const buffers = {
+      qkv: (qkv as GpuActivations).buffer,
+      cache: (cache as GpuCache).layers[layer]!,
+      out: target.buffer,
+      scratch: (bytes: number) => target.scratch(bytes),
+    }
+    attend(this, shape, buffers, this.rows <= FEW)
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

@@ -31,6 +31,11 @@ abstract class Buffers {
     return buffer
   }
 
+  protected disown(buffer: GPUBuffer): void {
+    this.#buffers.splice(this.#buffers.indexOf(buffer), 1)
+    this.gpu.release(buffer)
+  }
+
   destroy(): void {
     for (const buffer of this.#buffers.splice(0)) this.gpu.release(buffer)
   }
@@ -75,6 +80,7 @@ export class GpuActivations extends Buffers implements Activations {
   readonly columns: number
   readonly buffer: GPUBuffer
   #normed: GPUBuffer | undefined
+  #scratch: GPUBuffer | undefined
 
   constructor(gpu: Gpu, rows: number, columns: number) {
     super(gpu)
@@ -87,6 +93,15 @@ export class GpuActivations extends Buffers implements Activations {
   get normed(): GPUBuffer {
     this.#normed ??= this.own(this.gpu.storage(this.rows * this.columns * 4, 'normed'))
     return this.#normed
+  }
+
+  /** Room for intermediate results; its contents last until the next call. */
+  scratch(bytes: number): GPUBuffer {
+    if (!this.#scratch || this.#scratch.size < bytes) {
+      if (this.#scratch) this.disown(this.#scratch)
+      this.#scratch = this.own(this.gpu.storage(2 * bytes, 'scratch'))
+    }
+    return this.#scratch
   }
 }
 
@@ -128,7 +143,7 @@ export class GpuSampler extends Buffers implements Sampler {
   /** The buffer of settings, wide enough for so many words. */
   job(words: number): GPUBuffer {
     if (!this.#job || this.#job.size < words * 4) {
-      if (this.#job) this.gpu.release(this.#job)
+      if (this.#job) this.disown(this.#job)
       this.#job = this.own(this.gpu.storage(Math.max(1024, 2 * words * 4), 'sampler job'))
     }
     return this.#job

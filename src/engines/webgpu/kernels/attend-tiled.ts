@@ -1,0 +1,264 @@
+/**
+ * Attention cut for hardware. A workgroup takes the queries of a few neighbouring rows that share a head of keys, and
+ * goes over 64 positions at a time: a lane scores a position, then sums a column of the values. Long contexts are split
+ * between workgroups, whose parts `mergeKernel` puts together. How a row is computed depends on its own position alone.
+ */
+import { PAGE } from '../device/device.js'
+import type { AttendShape } from './attend.js'
+import { cacheFunctions, wordsPerHead } from './cache.js'
+import { declare, float, type Kernel, repeat } from './kernel.js'
+import { META } from './meta.js'
+
+const LANES = 64
+/** Positions of one part of a context that is split. */
+export const PART = 256
+const LOW = '-3.0e38'
+
+export interface TiledShape extends AttendShape {
+  /** Rows of one workgroup. */
+  readonly tileRows: number
+  /** Parts go to scratch instead of the answer. */
+  readonly split: boolean
+}
+
+/** Rows whose queries fit one workgroup: sixteen queries at most. */
+export function tileRowsOf({ queries, heads }: AttendShape): number {
+  return Math.max(1, Math.floor(16 / (queries / heads)))
+}
+
+interface Cut {
+  /** Queries of a workgroup, padded to a power of two. */
+  readonly count: number
+  /** Words of a value's row that a lane sums, and lanes that share them. */
+  readonly columns: number
+  readonly shares: number
+}
+
+function cutOf(shape: TiledShape): Cut {
+  let count = 1
+  while (count < shape.tileRows * (shape.queries / shape.heads)) count *= 2
+  const words = wordsPerHead(shape)
+  return { count, columns: Math.ceil(words / LANES), shares: Math.max(1, Math.floor(LANES / words)) }
+}
+
+export function tiledKernel(shape: TiledShape): Kernel {
+  const { queries, heads, headSize, half, window } = shape
+  const { source, bindings } = declare([
+    ['batch', 'u32', 'r'],
+    ['qkv', 'f32', 'r'],
+    ['cache', half ? 'u32' : 'f32', 'r'],
+    ['out', 'f32', 'w'],
+  ])
+  const { count } = cutOf(shape)
+  const group = queries / heads
+  return {
+    name: 'attend tiled',
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+${cacheFunctions(shape)}
+var<workgroup> query: array<f32, ${count * headSize}>;
+var<workgroup> scores: array<f32, ${count * LANES}>;
+var<workgroup> partial: array<f32, ${LANES}>;
+var<workgroup> most: array<f32, ${count}>;
+var<workgroup> fade: array<f32, ${count}>;
+var<workgroup> total: array<f32, ${count}>;
+
+fn firstOf(position: u32) -> u32 { return ${window === undefined ? '0u' : `max(position + 1u, ${window}u) - ${window}u`}; }
+
+@compute @workgroup_size(${LANES})
+fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let tile = tileOf(id.x);
+  let row = tile & 0xffffu;
+  let rows = tile >> 16u;
+  let head = id.y;
+  for (var i = lane; i < ${count * headSize}u; i += ${LANES}u) {
+    let m = i / ${headSize}u;
+    let valid = m / ${group}u < rows;
+    let unit = (row + m / ${group}u) * ${queries + 2 * heads}u + head * ${group}u + m % ${group}u;
+    query[i] = select(0.0, qkv[select(0u, unit * ${headSize}u + i % ${headSize}u, valid)] * ${float(shape.scale)}, valid);
+  }
+  if (lane < ${count}u) { most[lane] = ${LOW}; total[lane] = 0.0; }
+  let start = max(firstOf(positionOf(row)), id.z * ${shape.split ? PART : 0}u);
+  var end = positionOf(row + rows - 1u) + 1u;
+  ${shape.split ? `end = min(end, (id.z + 1u) * ${PART}u);` : ''}
+${sums(shape)}
+  workgroupBarrier();
+  for (var base = start / ${LANES}u * ${LANES}u; base < end; base += ${LANES}u) {
+${scoring(shape)}
+    workgroupBarrier();
+${softmax(shape)}
+    workgroupBarrier();
+${weighing(shape)}
+    workgroupBarrier();
+  }
+${finishing(shape)}
+}`,
+  }
+}
+
+/** A lane's sums over the values, in registers. */
+function sums(shape: TiledShape): string {
+  const { count, columns } = cutOf(shape)
+  return repeat(count * columns, (i) => `  var o${i} = vec2<f32>();`)
+}
+
+/** A lane scores one position with all queries. */
+function scoring(shape: TiledShape): string {
+  const { queries, heads, headSize, half } = shape
+  const { count } = cutOf(shape)
+  const group = queries / heads
+  const words = wordsPerHead(shape)
+  const term = (m: number) =>
+    half
+      ? `s${m} += query[${m * headSize}u + 2u * i] * key.x + query[${m * headSize}u + 2u * i + 1u] * key.y;`
+      : `s${m} += query[${m * headSize}u + i] * key;`
+  return `    let position = base + lane;
+${repeat(count, (m) => `    var s${m} = ${LOW};`)}
+    if (position >= start && position < end) {
+      let word = keyWord(pageOf(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
+${repeat(count, (m) => `      s${m} = 0.0;`)}
+      for (var i = 0u; i < ${words}u; i++) {
+        let key = ${half ? `unpack2x16float(cache[word + i * ${PAGE}u])` : `cache[word + i * ${PAGE}u]`};
+${repeat(count, (m) => `        ${term(m)}`)}
+      }
+${repeat(count, (m) => {
+  const own = `positionOf(row + min(${Math.floor(m / group)}u, rows - 1u))`
+  return `      if (position > ${own} || position < firstOf(${own})) { s${m} = ${LOW}; }`
+})}
+    }
+${repeat(count, (m) => `    scores[${m * LANES}u + lane] = s${m};`)}`
+}
+
+/** The lanes share out the queries: each has a stretch of one query's scores. */
+function softmax(shape: TiledShape): string {
+  const { count } = cutOf(shape)
+  const lanes = LANES / count
+  return `    let m = lane / ${lanes}u;
+    let mine = m * ${LANES}u + lane % ${lanes}u;
+    var peak = ${LOW};
+    for (var i = 0u; i < ${LANES}u; i += ${lanes}u) { peak = max(peak, scores[mine + i]); }
+    partial[lane] = peak;
+    workgroupBarrier();
+    let before = most[m];
+    peak = before;
+    for (var i = 0u; i < ${lanes}u; i++) { peak = max(peak, partial[m * ${lanes}u + i]); }
+    workgroupBarrier();
+    var sum = 0.0;
+    for (var i = 0u; i < ${LANES}u; i += ${lanes}u) {
+      let score = scores[mine + i];
+      let weight = select(0.0, exp(score - peak), score > ${LOW});
+      scores[mine + i] = weight;
+      sum += weight;
+    }
+    partial[lane] = sum;
+    if (lane % ${lanes}u == 0u) {
+      fade[m] = exp(before - peak);
+      most[m] = peak;
+    }
+    workgroupBarrier();
+    if (lane % ${lanes}u == 0u) {
+      var all = 0.0;
+      for (var i = 0u; i < ${lanes}u; i++) { all += partial[lane + i]; }
+      total[m] = total[m] * fade[m] + all;
+    }`
+}
+
+/** A lane sums columns of the values. Lanes that share a column take every second position, or third, ... */
+function weighing(shape: TiledShape): string {
+  const { half } = shape
+  const { count, columns, shares } = cutOf(shape)
+  const words = wordsPerHead(shape)
+  const column = (c: number) => (shares > 1 ? `lane % ${words}u` : `lane + ${c * LANES}u`)
+  const value = (c: number) => {
+    const at = `cache[valueWord(page, head, ${column(c)}, at % ${PAGE}u)]`
+    return half ? `unpack2x16float(${at})` : `vec2<f32>(${at}, 0.0)`
+  }
+  return `${repeat(count * columns, (i) => `    o${i} *= fade[${Math.floor(i / columns)}];`)}
+    for (var i = lane / ${words}u; i < ${LANES}u; i += ${shares}u) {
+      let at = base + i;
+      if (${shares > 1 ? `lane >= ${shares * words}u || ` : ''}at < start) { continue; }
+      if (at >= end) { break; }
+      let page = pageOf(row, at / ${PAGE}u);
+${repeat(columns, (c) => {
+  const sum = repeat(count, (m) => `        o${m * columns + c} += scores[${m * LANES}u + i] * v;`)
+  const guard = columns * LANES === words || shares > 1 ? '' : `if (${column(c)} < ${words}u) `
+  return `      ${guard}{
+        let v = ${value(c)};
+${sum}
+      }`
+})}
+    }`.replace(`lane / ${words}u;`, shares > 1 ? `lane / ${words}u;` : '0u;')
+}
+
+/** Lanes that shared a column add up; then the answer, or a part: sums, greatest score, weight. */
+function finishing(shape: TiledShape): string {
+  const { queries, heads, headSize, half, split } = shape
+  const { columns, shares } = cutOf(shape)
+  const words = wordsPerHead(shape)
+  const group = queries / heads
+  const perWord = half ? 2 : 1
+  const width = split ? headSize + 2 : headSize
+  const one = (m: number, c: number) => {
+    const column = shares > 1 ? 'lane' : `(lane + ${c * LANES}u)`
+    const gather =
+      shares > 1
+        ? `scores[lane] = o${m}.x; scores[${LANES}u + lane] = o${m}.y;
+    workgroupBarrier();
+    if (lane < ${words}u) {
+      for (var i = 1u; i < ${shares}u; i++) { o${m} += vec2<f32>(scores[lane + i * ${words}u], scores[${LANES}u + lane + i * ${words}u]); }
+    }
+    workgroupBarrier();`
+        : ''
+    const value = split ? `o${m * columns + c}` : `(o${m * columns + c} / total[${m}])`
+    return `  {
+    ${gather}
+    if (${Math.floor(m / group)}u < rows && ${column} < ${words}u) {
+      let unit = (row + ${Math.floor(m / group)}u) * ${queries}u + head * ${group}u + ${m % group}u;
+      let to = ${split ? 'unit * splits + id.z' : 'unit'};
+      out[to * ${width}u + ${column} * ${perWord}u] = ${value}.x;
+      ${half ? `out[to * ${width}u + ${column} * 2u + 1u] = ${value}.y;` : ''}
+      ${split && c === 0 ? `if (lane == 0u) { out[to * ${width}u + ${headSize}u] = most[${m}]; out[to * ${width}u + ${headSize + 1}u] = total[${m}]; }` : ''}
+    }
+  }`
+  }
+  const all = repeat(group * shape.tileRows, (m) => repeat(columns, (c) => one(m, c)))
+  return split ? `  let splits = batch[3];\n${all}` : all
+}
+
+/** Puts the parts of split contexts together. */
+export function mergeKernel({ queries, headSize }: TiledShape): Kernel {
+  const { source, bindings } = declare([
+    ['batch', 'u32', 'r'],
+    ['parts', 'f32', 'r'],
+    ['out', 'f32', 'w'],
+  ])
+  return {
+    name: 'attend merge',
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let unit = id.x / ${headSize}u;
+  if (unit >= rowCount() * ${queries}u) { return; }
+  let splits = batch[3];
+  let base = unit * splits * ${headSize + 2}u;
+  // Parts beyond a row's own position are empty: its answer must not depend on the longest row of the batch.
+  let own = min(splits, positionOf(unit / ${queries}u) / ${PART}u + 1u);
+  var most = ${LOW};
+  for (var i = 0u; i < own; i++) { most = max(most, parts[base + i * ${headSize + 2}u + ${headSize}u]); }
+  var sum = 0.0;
+  var total = 0.0;
+  for (var i = 0u; i < own; i++) {
+    let at = base + i * ${headSize + 2}u;
+    let fade = exp(parts[at + ${headSize}u] - most);
+    sum += fade * parts[at + id.x % ${headSize}u];
+    total += fade * parts[at + ${headSize + 1}u];
+  }
+  out[id.x] = sum / total;
+}`,
+  }
+}
