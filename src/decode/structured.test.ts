@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { compile } from '../structured/index.js'
+import { ChatText } from './chat-text.js'
 import { call, collect, setUp, smallText } from './testing/call.test-helper.js'
-import { FiniteGrammar } from './testing/finite-grammar.test-helper.js'
+import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
 
 const DOCUMENTS = ['open', 'closed', 'on hold', 'é', '']
   .flatMap((status) =>
@@ -9,7 +11,9 @@ const DOCUMENTS = ['open', 'closed', 'on hold', 'é', '']
   )
   .map(({ status, year, tags }) => `{"title":"The Old Man","status":"${status}","year":${year},"tags":[${tags}]}`)
 
-const grammar = new FiniteGrammar(smallText, DOCUMENTS)
+/** The grammar of a handful of documents. */
+const only = (documents: readonly string[]) => compile({ enum: documents.map((text) => JSON.parse(text)) })
+const grammar = only(DOCUMENTS)
 const json = { type: 'json_schema' as const, name: 'book', strict: true, schema: true }
 const asked = (seed: number, part = {}) =>
   call({ output: json, grammar, sampling: { ...call().sampling, seed }, ...part })
@@ -29,7 +33,7 @@ describe('a document', () => {
 
   test('is complete for every budget from the shortest upwards, refused below', async () => {
     const { decoder } = setUp()
-    const shortest = grammar.start().shortest
+    const shortest = grammar.start(smallText.vocabulary).shortest
     for (let maxTokens = shortest; maxTokens < shortest + 8; maxTokens++) {
       for (let seed = 0; seed < 4; seed++) {
         const answer = await collect(decoder.generate(asked(seed, { maxTokens })))
@@ -55,10 +59,7 @@ describe('a document', () => {
     }
     for (let seed = 0; seed < 20; seed++) {
       fed = []
-      const one = new FiniteGrammar(smallText, [
-        '{"title":"The Old Man","year":1952}',
-        '{"title":"The Old Man","year":7}',
-      ])
+      const one = only(['{"title":"The Old Man","year":1952}', '{"title":"The Old Man","year":7}'])
       const answer = await collect(decoder.generate(asked(seed, { grammar: one })))
       const canonical = smallText.tokenizer.encode(answer.texts[0]!)
       expect(answer.usage.completionTokens).toBe(canonical.length)
@@ -83,8 +84,8 @@ describe('a document', () => {
 
   test('that the grammar knows whole takes no step at all', async () => {
     const { decoder, model } = setUp()
-    const only = new FiniteGrammar(smallText, ['{"ok":true}'])
-    const answer = await collect(decoder.generate(asked(1, { grammar: only })))
+    const whole = only(['{"ok":true}'])
+    const answer = await collect(decoder.generate(asked(1, { grammar: whole })))
     expect(answer.texts).toEqual(['{"ok":true}'])
     expect(model.steps).toHaveLength(0)
   })
@@ -106,7 +107,7 @@ describe('a document', () => {
 
 describe('tool calls', () => {
   const tools = ['get_weather', 'get_time'].map((name) => ({ name, parameters: { type: 'object' }, strict: true }))
-  const toolGrammar = new FiniteGrammar(smallText, [
+  const toolGrammar = only([
     '{"name":"get_weather","arguments":{"city":"Paris"}}',
     '{"name":"get_weather","arguments":{"city":"Lyon, {x}"}}',
     '{"name":"get_time","arguments":{}}',
@@ -154,6 +155,44 @@ describe('tool calls', () => {
     expect(answer.texts[0]!.length).toBeGreaterThan(0)
     expect(answer.calls[0]!.length).toBeGreaterThan(0)
     expect(answer.reasons).toEqual(['tool_calls'])
+  })
+
+  test('auto beside a document: the first token decides which it is', async () => {
+    const asks = { tools, toolGrammar, grammar, output: json, maxTokens: 200 }
+    const calling = setUp({ bias: () => new Map([[marker, 100]]) })
+    const called = await collect(calling.decoder.generate(call(asks)))
+    expect(called.calls[0]!.length).toBeGreaterThan(0)
+    expect(called.texts).toEqual([''])
+    const writing = setUp({ bias: () => new Map([[marker, -100]]) })
+    const written = await collect(writing.decoder.generate(call(asks)))
+    expect(written.calls[0]).toEqual([])
+    expect(DOCUMENTS).toContain(written.texts[0])
+  })
+
+  test('a marker in plain characters, in pieces, and calls without a marker', async () => {
+    const say = (text: string, chat: ChatText) => {
+      const ids = chat.tokenizer.encodePlain(text, 1)
+      const start = chat.prompt(call({ tools, toolGrammar })).length
+      return (tokens: readonly number[]) =>
+        tokens.length - start < ids.length ? ids[tokens.length - start] : [...chat.ends][0]
+    }
+    const templates = {
+      hermes: '{% if tools %}{{ tools | tojson }}{% endif %}{{ messages[0].content }}',
+      llama: '{% if tools %}"parameters" ipython{% endif %}{{ messages[0].content }}',
+    }
+    const spoken = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
+    for (const [style, lead] of [
+      ['hermes', 'Well. <tool_call>\n'],
+      ['llama', ''],
+    ] as const) {
+      const chat = new ChatText({ ...smallTokenizer(), chatTemplate: templates[style] })
+      const { decoder } = setUp({ next: say(lead + spoken, chat) }, chat)
+      const one = call({ tools, toolGrammar, parallelToolCalls: false, maxTokens: 100 })
+      const answer = await collect(decoder.generate(one))
+      expect(answer.texts[0]).toBe(lead.split('<')[0])
+      expect(answer.calls[0]).toHaveLength(1)
+      expect(answer.reasons).toEqual(['tool_calls'])
+    }
   })
 
   test('auto: plain text where the model opens none', async () => {

@@ -1,25 +1,15 @@
-import type { ChatCall, OutputGrammar } from '../../engine.js'
+import type { OutputGrammar } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import type { ChatText } from '../chat-text.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { Guided } from './guided.js'
 import type { Lane } from './lane.js'
 import { Markers } from './markers.js'
+import { Mask } from './mask.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
+import type { AnswerPlan } from './plan.js'
 import { logprobOf, seedOfChoice } from './sampling.js'
 import { BARE_CALL, type TextPiece } from './text-out.js'
 import { TokenLog } from './token-log.js'
-
-/** What an answer is built from; the same for all choices of a call. */
-export interface AnswerPlan {
-  readonly call: ChatCall
-  readonly text: ChatText
-  readonly prompt: readonly number[]
-  /** Tokens that the answer may have. */
-  readonly limit: number
-  /** Logits per position: the length of masks. */
-  readonly vocabSize: number
-}
 
 /** Free text, a document, a tool call, or the choice between another call and the end. */
 type Mode = 'text' | 'document' | 'call' | 'between'
@@ -38,7 +28,9 @@ export class Answer implements Lane {
   readonly #seed: number
   #mode: Mode = 'text'
   #guided: Guided | undefined
-  #mask: Uint32Array | undefined
+  #mask: Mask | undefined
+  /** The next token decides between a document and a tool call. */
+  #choosing = false
   /** Tokens that are certain but fed one by one, because their probabilities were asked for. */
   #certain: number[] = []
 
@@ -100,6 +92,7 @@ export class Answer implements Lane {
   take(sampled: Sampled): void {
     const { token } = sampled
     if (this.#mode === 'between') this.#decide(token)
+    else if (this.#choosing && token === this.#markers.opening('')[0]) this.#open(this.#markers.opening(''))
     else if (this.#plan.text.ends.has(token)) this.#end('stop')
     else if (this.#mode === 'text') this.#takeText(sampled)
     else this.#takeGuided(sampled)
@@ -123,8 +116,11 @@ export class Answer implements Lane {
     const { call } = this.#plan
     const { mayOpen, mustOpen, trigger } = this.#markers
     if (mustOpen) this.#beginCall('')
-    else if (call.grammar !== undefined) this.#guide('document', call.grammar)
-    else this.#out.beginText(mayOpen && trigger !== '' ? [...call.stop, trigger] : call.stop, mayOpen && trigger === '')
+    else if (call.grammar !== undefined) {
+      this.#guide('document', call.grammar)
+      this.#choosing = mayOpen && trigger !== '' && this.#markers.shortest <= this.remaining
+    } else
+      this.#out.beginText(mayOpen && trigger !== '' ? [...call.stop, trigger] : call.stop, mayOpen && trigger === '')
     this.#advance()
   }
 
@@ -143,7 +139,7 @@ export class Answer implements Lane {
 
   /** Adds what is certain, until a token has to be drawn or the answer ends. */
   #advance(): void {
-    while (!this.finished && this.#certain.length === 0) {
+    while (!this.finished && !this.#choosing && this.#certain.length === 0) {
       const guided = this.#mode === 'document' || this.#mode === 'call' ? this.#guided! : undefined
       if (guided?.done) this.#completed()
       else if (this.remaining <= 0) this.#end(guided?.shortest === 0 ? 'stop' : 'length')
@@ -172,11 +168,9 @@ export class Answer implements Lane {
       this.#end('stop')
       return
     }
-    const { call, text } = this.#plan
     const { closing, next } = this.#markers
-    const shortest = closing.length + next.length + call.toolGrammar!.start(text.vocabulary).shortest
-    const mayGoOn = call.parallelToolCalls && next.length > 0 && this.#out.calls < MOST_CALLS
-    if (!mayGoOn || shortest > this.remaining) {
+    const mayGoOn = this.#plan.call.parallelToolCalls && next.length > 0 && this.#out.calls < MOST_CALLS
+    if (!mayGoOn || closing.length + this.#markers.shortest > this.remaining) {
       this.#end('tool_calls')
       return
     }
@@ -210,6 +204,7 @@ export class Answer implements Lane {
 
   #takeGuided(sampled: Sampled): void {
     const { tokenizer } = this.#plan.text
+    this.#choosing = false
     this.#certain.shift()
     if (!this.#guided!.accept(sampled.token)) throw new V1Error(500, 'The model gave a token that the grammar forbids.')
     this.#log.append([sampled.token])
@@ -224,26 +219,27 @@ export class Answer implements Lane {
   /** After a call: the model chose to end, or to begin the next one. */
   #decide(token: number): void {
     const { next } = this.#markers
-    if (token !== next[0]) {
-      this.#end('tool_calls')
-      return
-    }
-    this.#log.append(next)
+    if (token === next[0]) this.#open(next)
+    else this.#end('tool_calls')
+  }
+
+  /** Begins a call whose whole marker is certain now. */
+  #open(marker: readonly number[]): void {
+    this.#choosing = false
+    this.#log.append(marker)
     this.#beginCall(this.#plan.text.toolStyle.open)
   }
 
   #nextMask(): Uint32Array | undefined {
     if (this.#mode === 'text') return undefined
-    this.#mask ??= new Uint32Array(Math.ceil(this.#plan.vocabSize / 32))
-    const mask = this.#mask
-    if (this.#mode === 'between' || this.#certain.length > 0) {
-      const allowed = this.#mode === 'between' ? [...this.#plan.text.ends, this.#markers.next[0]!] : [this.#certain[0]!]
-      mask.fill(0)
-      for (const token of allowed) mask[token >>> 5]! |= 1 << (token & 31)
-    } else if (!this.#guided!.mask(mask, this.remaining)) {
-      throw new V1Error(500, 'The grammar allows no token here.')
-    }
-    return mask
+    this.#mask ??= new Mask(this.#plan.vocabSize)
+    if (this.#mode === 'between') return this.#mask.only([...this.#plan.text.ends, this.#markers.next[0]!])
+    if (this.#certain.length > 0) return this.#mask.only([this.#certain[0]!])
+    return this.#mask.allowed(
+      this.#guided!,
+      this.remaining,
+      this.#choosing ? this.#markers.opening('').slice(0, 1) : [],
+    )
   }
 
   #end(reason: 'stop' | 'length' | 'tool_calls'): void {

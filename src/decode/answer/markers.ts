@@ -9,6 +9,7 @@ export class Markers {
   readonly mustOpen: boolean
   /** What to look for in the text; empty for models that write calls without a marker. */
   readonly trigger: string
+  readonly #call: ChatCall
   readonly #text: ChatText
 
   constructor(call: ChatCall, text: ChatText) {
@@ -16,6 +17,7 @@ export class Markers {
     this.mayOpen = toolGrammar !== undefined && toolChoice === 'auto'
     this.mustOpen = toolGrammar !== undefined && toolChoice !== 'auto' && toolChoice !== 'none'
     this.trigger = text.toolStyle.open.trimEnd()
+    this.#call = call
     this.#text = text
   }
 
@@ -27,6 +29,13 @@ export class Markers {
 
   get closing(): number[] {
     return this.#text.tokenizer.encodeMarker(this.#text.toolStyle.close)
+  }
+
+  /** Tokens that a call takes with its marker, at least. */
+  get shortest(): number {
+    const { between = '', open } = this.#text.toolStyle
+    const marker = this.#text.tokenizer.encodeMarker(between + open)
+    return marker.length + this.#call.toolGrammar!.start(this.#text.vocabulary).shortest
   }
 
   /** Tokens that lead from a closed call into the next; empty where a model makes one call only. */

@@ -1,6 +1,7 @@
 import { commonLength } from '../answer/forced.js'
 import type { Lane } from '../answer/lane.js'
 import type { Sequence, TokenModel } from '../token-model.js'
+import type { Row } from './batch.js'
 import { PrefixCache } from './prefix-cache.js'
 import type { Slot } from './slot.js'
 
@@ -41,6 +42,11 @@ export class Memory {
   makeRoom(tokens: number): boolean {
     while (this.#model.freeTokens < tokens) if (!this.#cache.evict()) return false
     return true
+  }
+
+  /** Makes room for a step, and for `more` tokens of each of its rows. */
+  roomFor(rows: readonly Row[], more = 0): boolean {
+    return this.makeRoom(rows.reduce((sum, { slot, count }) => sum + this.cost(slot.sequence, count + more), 0))
   }
 
   /** What appending to a sequence takes from `freeTokens`, in whole pages. */

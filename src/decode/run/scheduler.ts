@@ -3,6 +3,7 @@ import type { Lane } from '../answer/lane.js'
 import type { StepInput, TokenModel } from '../token-model.js'
 import { compose, type Row, stepsAhead } from './batch.js'
 import { breathe } from './breathe.js'
+import { modelFailed, quietly } from './failure.js'
 import { Memory } from './memory.js'
 import { makeSlot, promptIsIn, type Slot, sync } from './slot.js'
 
@@ -87,7 +88,7 @@ export class Scheduler {
       }
     } catch (cause) {
       this.#stepping = false
-      this.stop(V1Error.is(cause) ? cause : modelFailed(cause))
+      this.stop(modelFailed(cause))
     } finally {
       this.#work = undefined
       if (this.#failure !== undefined) this.#dropAll()
@@ -168,8 +169,7 @@ export class Scheduler {
   /** Rows for which there is room; the youngest slots give way to the others. */
   #fit(rows: Row[]): Row[] {
     let fitting = rows
-    const need = () => fitting.reduce((sum, { slot, count }) => sum + this.#memory.cost(slot.sequence, count), 0)
-    while (fitting.length > 0 && !this.#memory.makeRoom(need())) {
+    while (fitting.length > 0 && !this.#memory.roomFor(fitting)) {
       const victim = this.#running.findLast((slot) => slot.lane.paused) ?? this.#running.at(-1)!
       if (this.#running.length === 1) {
         victim.lane.fail(new V1Error(503, 'The model has no memory left for this request.', { code: 'out_of_memory' }))
@@ -193,7 +193,8 @@ export class Scheduler {
     if (inputs.length === 0) return
     this.#stepping = true
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
-    const steps = alone ? this.#roomAhead(taking, stepsAhead(taking, this.#model)) : 1
+    const ahead = alone ? stepsAhead(taking, this.#model) : 1
+    const steps = this.#memory.roomFor(taking, ahead - 1) ? ahead : 1
     if (steps > 1) await this.#runAhead(inputs, taking, steps)
     else {
       const results = await this.#model.step(inputs)
@@ -204,12 +205,6 @@ export class Scheduler {
     }
     this.#stepping = false
     for (const { slot } of taking) sync(slot)
-  }
-
-  /** As many steps as there is room for without taking it from a waiting answer. */
-  #roomAhead(rows: readonly Row[], steps: number): number {
-    const need = rows.reduce((sum, { slot, count }) => sum + this.#memory.cost(slot.sequence, count + steps - 1), 0)
-    return this.#memory.makeRoom(need) ? steps : 1
   }
 
   #inputOf({ slot, count }: Row): StepInput | undefined {
@@ -255,18 +250,4 @@ export class Scheduler {
       slot.release()
     }
   }
-}
-
-/** A lost device may refuse even to free what it held. */
-function quietly(action: () => void): void {
-  try {
-    action()
-  } catch {
-    // Nothing is left to free.
-  }
-}
-
-function modelFailed(cause: unknown): V1Error {
-  const why = cause instanceof Error ? cause.message : String(cause)
-  return new V1Error(503, `The model stopped working: ${why}`, { code: 'engine_failed', retryAfter: 1, cause })
 }

@@ -1,0 +1,13 @@
+import type { ChatCall } from '../../engine.js'
+import type { ChatText } from '../chat-text.js'
+
+/** What an answer is built from; the same for all choices of a call. */
+export interface AnswerPlan {
+  readonly call: ChatCall
+  readonly text: ChatText
+  readonly prompt: readonly number[]
+  /** Tokens that the answer may have. */
+  readonly limit: number
+  /** Logits per position: the length of masks. */
+  readonly vocabSize: number
+}
