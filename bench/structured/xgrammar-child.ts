@@ -36,7 +36,8 @@ const { GrammarCompiler, GrammarMatcher, TokenizerInfo } = loadXgrammar()
 async function measure(compiler: Xgrammar.GrammarCompiler, entry: Entry): Promise<Measured> {
   const schema = JSON.stringify(entry.schema)
   const started = now()
-  const compiled = await compiler.compileJSONSchema(schema, false, undefined, [',', ':'], false)
+  // As WebLLM calls it: free whitespace, objects closed. Without it the compact form cannot be asked for.
+  const compiled = await compiler.compileJSONSchema(schema)
   const compileUs = now() - started
   const matcher = await GrammarMatcher.createGrammarMatcher(compiled)
   const maskUs: number[] = []
