@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it, test, vi } from 'vitest'
 import { V1Error } from './errors.js'
 import type { LogEvent } from './log.js'
 import { createV1 } from './v1.js'
@@ -137,12 +137,15 @@ describe('the log', () => {
   })
 
   it('that throws harms no answer', async () => {
+    const complaint = vi.spyOn(console, 'error').mockImplementation(() => {})
     const { ask } = serviceOf('Hi', {
       log: () => {
         throw new Error('full')
       },
     })
     expect((await ask('/models')).status).toBe(200)
+    expect(complaint).toHaveBeenCalledOnce()
+    complaint.mockRestore()
   })
 })
 

@@ -3,13 +3,15 @@ import { V1Error } from '../errors.js'
 /** Levels of nesting beyond which a body is refused: whatever walks through it later may recurse. */
 const MAX_DEPTH = 256
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 /** Reads a JSON body; stops reading once it is over the limit, whatever `Content-Length` has said. */
 export async function readJson(request: Request, limit: number, signal: AbortSignal): Promise<unknown> {
   checkHeaders(request.headers, limit)
   const bytes = await readBytes(request, limit, signal)
   checkDepth(bytes)
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return JSON.parse(utf8.decode(bytes))
   } catch (error) {
     const why = error instanceof SyntaxError ? `not valid JSON: ${error.message}` : 'not valid UTF-8'
     throw new V1Error(400, `We could not parse the JSON body of your request: it is ${why}.`, { code: 'invalid_json' })

@@ -82,6 +82,13 @@ describe('a strict schema', () => {
     expect((await saying(text('{"x":1.135}'), finish()).chat(format(schema))).status).toBe(500)
   })
 
+  it('cannot stop the service with a pattern that takes for ever to fail', async () => {
+    const schema = closed({ x: { type: 'string', pattern: '^(a+)+$' }, y: { type: 'string', pattern: '^b+$' } })
+    const said = (x: string) => text(JSON.stringify({ x, y: 'b' }))
+    expect((await saying(said('aaa'), finish()).chat(format(schema))).status).toBe(200)
+    expect((await saying(said(`${'a'.repeat(40)}!`), finish()).chat(format(schema))).status).toBe(500)
+  })
+
   it('does not trip over its dialect', async () => {
     const { chat } = saying(text('{"city":5}'), finish())
     const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...city }

@@ -28,10 +28,10 @@ export class Run {
   constructor(service: Service, exchange: Exchange) {
     this.#service = service
     this.#exchange = exchange
-    this.#abort = linkAbort(exchange.request.signal, service.timeoutMs, () => timedOut(service.timeoutMs!))
-    this.signal = this.#abort.signal
+    const late = () => timedOut(service.timeoutMs!)
     // A client may leave while nobody pulls its stream; the engine must hear of it all the same.
-    this.signal.addEventListener('abort', () => void this.fail(this.signal.reason), { once: true })
+    this.#abort = linkAbort(exchange.request.signal, service.timeoutMs, late, (reason) => void this.fail(reason))
+    this.signal = this.#abort.signal
   }
 
   async enter(): Promise<void> {
@@ -44,11 +44,12 @@ export class Run {
 
   begin(call: ChatCall): void {
     this.answer = new Answer(call.n)
-    this.#parts = new Leavable(this.#service.engine.generate(call), this.signal)
+    this.#parts = new Leavable(this.#service.engine.generate(call))
   }
 
   /** The next part, taken into the answer; undefined once the answer is whole. */
   async next(): Promise<Part | undefined> {
+    this.signal.throwIfAborted()
     const part = await this.#parts!.next()
     if (part) this.answer!.take(part)
     else if (!this.answer!.finished) throw new Error('The engine stopped before it had finished every choice.')
@@ -76,7 +77,7 @@ export class Run {
     // Aborted first: the engine is then already stopping when it is asked to return.
     this.#abort.abort(error)
     this.#abort.dispose()
-    const left = this.#leave()
+    const left = this.#leave(error)
     await this.#record(answer.status === 499 ? 'aborted' : 'error')
     void left.then(() => this.#release?.())
     this.#exchange.end(answer.status, { model: this.model, usage: this.answer?.usage, error })
@@ -89,8 +90,8 @@ export class Run {
     void this.fail(reason)
   }
 
-  async #leave(): Promise<void> {
-    if ((await this.#parts?.leave()) !== 'stuck') return
+  async #leave(reason: unknown): Promise<void> {
+    if ((await this.#parts?.leave(reason)) !== 'stuck') return
     this.#service.log({
       type: 'fault',
       message: `The engine goes on with ${this.model} although request ${this.#exchange.requestId} was left. Its place in the queue is given to the next.`,

@@ -2,26 +2,21 @@
 const LEAVE_MS = 5000
 
 /**
- * Pulls an iterable, and can be left at any time: a pending `next` is given up at once when the signal aborts, whether
- * or not the source looks at it. The signal is aborted first, so that `return` finds the source already stopping.
+ * Pulls an iterable, and can be left at any time: a pending `next` is given up at once, whether or not the source
+ * stops. Abort the source's signal first, so that `return` finds it already stopping.
  */
 export class Leavable<T> {
   readonly #iterator: AsyncIterator<T>
-  readonly #signal: AbortSignal
-  readonly #onAbort = () => this.#reject?.(this.#signal.reason)
   #reject: ((reason: unknown) => void) | undefined
   #ended = false
 
-  constructor(source: AsyncIterable<T>, signal: AbortSignal) {
+  constructor(source: AsyncIterable<T>) {
     this.#iterator = source[Symbol.asyncIterator]()
-    this.#signal = signal
-    signal.addEventListener('abort', this.#onAbort, { once: true })
   }
 
   /** The next value; undefined at the end. */
   next(): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
-      if (this.#signal.aborted) return reject(this.#signal.reason)
       this.#reject = reject
       this.#iterator.next().then(
         ({ done, value }) => {
@@ -37,10 +32,9 @@ export class Leavable<T> {
   }
 
   /** Settles once the source has ended, or has shown that it will not: a stuck source must not hold its slot for ever. */
-  async leave(): Promise<'ended' | 'stuck'> {
-    this.#signal.removeEventListener('abort', this.#onAbort)
+  async leave(reason?: unknown): Promise<'ended' | 'stuck'> {
     // A read that still waits would wait for ever.
-    if (this.#signal.aborted) this.#onAbort()
+    this.#reject?.(reason)
     if (this.#ended) return 'ended'
     this.#ended = true
     let timer: ReturnType<typeof setTimeout> | undefined
