@@ -6,6 +6,9 @@ import type { ConnectionInfo, V1 } from '../src/index.js'
  * ```ts
  * Deno.serve(deno(v1, () => new Response('my app')))
  * ```
+ *
+ * Deno aborts a request's signal after a good answer too, and says so once on stderr; it does no harm here, and
+ * `--unstable-no-legacy-abort` silences it.
  */
 export function deno<Info extends ConnectionInfo>(
   v1: V1,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Answer, Reach } from './reach.js'
+import type { Reach } from './reach.js'
 import { FLOOD_BYTES } from './scripts.js'
 import { CHAT, chat, pause, probe, readUntil, until } from './speak.js'
 
@@ -9,14 +9,6 @@ export function leavingContract(reach: () => Reach): void {
       () => probe(reach(), model, base),
       ({ active }) => active === 0,
     )
-
-  /** A request that waits; it is refused for as long as the only place in line is taken. */
-  async function inLine(path: string): Promise<{ answer: Promise<Answer> }> {
-    for (;;) {
-      const answer = reach().fetch(path, chat('test/hello'))
-      if (!(await Promise.race([answer, pause(100)]))) return { answer }
-    }
-  }
 
   test.each(['test/endless', 'test/endless-deaf'])('who leaves a stream stops the engine: %s', async (model) => {
     const before = await probe(reach(), model)
@@ -43,6 +35,23 @@ export function leavingContract(reach: () => Reach): void {
     expect(after.aborted).toBe(before.aborted + 1)
   })
 
+  test('who stays to the end is not counted as one who left, and the other way round', async () => {
+    const outcomes = async (model: string) => (await probe(reach(), model)).outcomes ?? {}
+    const before = [await outcomes('test/brief'), await outcomes('test/endless')]
+    for (const stream of [false, true]) await reach().fetch(CHAT, chat('test/brief', { stream }))
+    const answer = await reach().open(CHAT, chat('test/endless', { stream: true }))
+    await readUntil(answer, 'tick')
+    answer.leave()
+    const left = await until(
+      () => outcomes('test/endless'),
+      ({ aborted = 0 }) => aborted > (before[1]!.aborted ?? 0),
+    )
+    expect(left).toEqual({ aborted: (before[1]!.aborted ?? 0) + 1 })
+    // Long enough after the end for any word of a closed connection.
+    await pause(50)
+    expect(await outcomes('test/brief')).toEqual({ ok: (before[0]!.ok ?? 0) + 2 })
+  })
+
   test('a slot is free as soon as its stream is left', async () => {
     const path = '/tight/v1/chat/completions'
     for (let round = 0; round < 5; round++) {
@@ -58,11 +67,17 @@ export function leavingContract(reach: () => Reach): void {
     const path = '/tight/v1/chat/completions'
     const running = await reach().open(path, chat('test/endless', { stream: true }))
     await readUntil(running, 'tick')
-    await reach().abandon(path, chat('test/brief'), () => pause(100))
-    const next = await inLine(path)
+    const brief = () => probe(reach(), 'test/brief', '/tight/v1')
+    const { arrived = 0 } = await brief()
+    await reach().abandon(path, chat('test/brief'), async () => {
+      await until(brief, (now) => now.arrived! > arrived)
+      await pause(100)
+    })
+    await until(brief, ({ outcomes }) => outcomes?.aborted === 1)
     running.leave()
-    expect((await next.answer).status).toBe(200)
-    expect((await probe(reach(), 'test/brief', '/tight/v1')).started).toBe(0)
+    await gone('test/endless', '/tight/v1')
+    expect((await reach().fetch(path, chat('test/hello'))).status).toBe(200)
+    expect((await brief()).started).toBe(0)
   })
 
   test('a reader that does not read holds back the engine', async () => {

@@ -30,6 +30,10 @@ export interface Probe {
   /** Steps begun after the call's signal had aborted. */
   stepsAfterAbort: number
   aborted: number
+  /** Requests of any kind that have reached the service. */
+  arrived?: number
+  /** How the service has counted the calls. */
+  outcomes?: Readonly<Record<string, number>>
   /** The call as the service made it. */
   lastCall?: Pick<ChatCall, 'model' | 'messages' | 'n' | 'maxTokens' | 'stop' | 'sampling' | 'output'>
 }

@@ -1,4 +1,4 @@
-import { createV1, type V1 } from '../../src/index.js'
+import { createV1, type UsageEvent, type V1 } from '../../src/index.js'
 import { type ScenarioEngine, scenarioEngine } from './scenario.js'
 import { scenario } from './scripts.js'
 
@@ -17,11 +17,21 @@ export interface Services {
 
 export function services(): Services {
   const keys = [KEY, OTHER_KEY, { key: LIMITED_KEY, id: 'limited', projects: ['team/contract'] }]
+  const arrived = new Map<string, number>()
   const engines = new Map<string, ScenarioEngine>()
   const service = (basePath: string, options: Partial<Parameters<typeof createV1>[0]> = {}) => {
     const engine = scenarioEngine(scenario)
     engines.set(basePath, engine)
-    return createV1({ engine, basePath, keys, log: () => {}, ...options })
+    const onUsage = ({ model, outcome }: UsageEvent) => {
+      const { outcomes = {} } = engine.probe(model)
+      engine.probe(model).outcomes = { ...outcomes, [outcome]: (outcomes[outcome] ?? 0) + 1 }
+    }
+    const v1 = createV1({ engine, basePath, keys, onUsage, log: () => {}, ...options })
+    const fetch: V1['fetch'] = (request, info) => {
+      arrived.set(basePath, (arrived.get(basePath) ?? 0) + 1)
+      return v1.fetch(request, info)
+    }
+    return { ...v1, fetch }
   }
   return {
     all: [
@@ -34,7 +44,8 @@ export function services(): Services {
     probe(request) {
       const { pathname, searchParams } = new URL(request.url)
       if (pathname !== '/probe') return undefined
-      return Response.json(engines.get(searchParams.get('base')!)!.probe(searchParams.get('model')!))
+      const base = searchParams.get('base')!
+      return Response.json({ ...engines.get(base)!.probe(searchParams.get('model')!), arrived: arrived.get(base) ?? 0 })
     },
   }
 }
