@@ -1,3 +1,4 @@
+import { LruMap } from '../tokenizer/lru-map.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 /**
@@ -17,7 +18,7 @@ export interface ForcedRun {
 /** Ways in which JSON goes on: what could still merge with the end of a forced text. */
 const CONTINUATIONS = ['"', 'a', '0', ' ', '[', '}', '-', "'", '.', '(', '/', '\\', '<', '#', '%', '@']
 /** How many of the last tokens are read again, tried in this order. */
-const CONTEXTS = [6, 12, 3, 1]
+const CONTEXTS = [3, 6, 12, 1]
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
@@ -52,16 +53,52 @@ function planAfter(
   if (whole === undefined) return undefined
   const { ids, next } = ends ? { ids: tokenizer.encodeContinuation(whole), next: [] } : certainOf(tokenizer, whole)
   const kept = commonLength(tail, ids)
-  // A tail that reads otherwise long before its end was cut within a word, or the model did not write canonically.
-  if (tail.length - kept > 2 || (tail.length > 2 && kept === 0)) return undefined
+  // A tail that reads otherwise from its beginning was cut within a word, or the model did not write canonically.
+  if (tail.length - kept > 2 || (tail.length > 1 && kept === 0)) return undefined
   const covered = bytesOf(tokenizer, ids).length - context.length
   if (covered < 0 || covered > forced.length) return undefined
   return { replace: tail.length - kept, tokens: ids.slice(kept), covered, next }
 }
 
+interface Certain {
+  readonly ids: readonly number[]
+  readonly next: readonly number[]
+}
+
+/** How ends of texts go on: schemas bring the same few again and again. */
+const endings = new WeakMap<Tokenizer, LruMap<string, Certain & { readonly all: readonly number[] }>>()
+/** Tokens at the end of a text that what follows may change. */
+const ENDING = 4
+
 /** The tokens that a text begins with however it goes on, and those that may follow them. */
-function certainOf(tokenizer: Tokenizer, text: string): { ids: readonly number[]; next: readonly number[] } {
+function certainOf(tokenizer: Tokenizer, text: string): Certain {
   const ids = tokenizer.encodeContinuation(text)
+  const from = Math.max(0, ids.length - ENDING)
+  const ending = textOf(bytesOf(tokenizer, ids.slice(from)))
+  if (from > 0 && ending !== undefined && text.endsWith(ending)) {
+    const { all, ids: certain, next } = certainEnding(tokenizer, ending)
+    const alike = all.length === ids.length - from && all.every((id, i) => id === ids[from + i])
+    if (alike && certain.length > 0) return { ids: ids.slice(0, from + certain.length), next }
+  }
+  return probe(tokenizer, text, ids)
+}
+
+function certainEnding(tokenizer: Tokenizer, text: string) {
+  let known = endings.get(tokenizer)
+  if (known === undefined) {
+    known = new LruMap(512)
+    endings.set(tokenizer, known)
+  }
+  let ending = known.get(text)
+  if (ending === undefined) {
+    const all = tokenizer.encodeContinuation(text)
+    ending = { all, ...probe(tokenizer, text, all) }
+    known.set(text, ending)
+  }
+  return ending
+}
+
+function probe(tokenizer: Tokenizer, text: string, ids: readonly number[]): Certain {
   const others = CONTINUATIONS.map((more) => tokenizer.encodeContinuation(text + more))
   const certain = others.reduce((length, other) => commonLength(ids, other, length), ids.length)
   const next = new Set<number>()

@@ -36,7 +36,8 @@ export class Guided {
     if (!this.#constraint.closing(budget)) return false
     this.#constraint.mask(into)
     narrow(into, this.#constraint.forced(), this.#next, this.#tokenizer)
-    return into.some((word) => word !== 0)
+    for (let i = 0; i < into.length; i++) if (into[i] !== 0) return true
+    return false
   }
 
   accept(token: number): boolean {

@@ -73,19 +73,15 @@ export class Tokenizer {
     const key = section === 0 ? text : `\u0000${text}`
     let ids = this.#sections.get(key)
     if (ids === undefined) {
-      const normal = this.#hf.normalizer === null ? text : this.#hf.normalizer(text)
-      const words =
-        this.#hf.pre_tokenizer === null ? [normal] : this.#hf.pre_tokenizer(normal, { section_index: section })
-      ids = this.#idsOf(words)
+      ids = this.#encode(text, section)
       this.#sections.set(key, ids)
     }
     return ids
   }
 
-  /** Ids of a text that goes on from an earlier one: no space is put before it. */
+  /** Ids of a text that goes on from an earlier one: no space is put before it. Not kept: hardly any comes twice. */
   encodeContinuation(text: string): readonly number[] {
-    if (!this.#prefixesSpace) return this.encodePlain(text, 1)
-    return this.#idsOf([text.replaceAll(' ', '▁')])
+    return this.#prefixesSpace ? this.#idsOf([text.replaceAll(' ', '▁')]) : this.#encode(text, 1)
   }
 
   /** Ids of a marker that follows a text: its added tokens stand for themselves, and no space is put before it. */
@@ -118,6 +114,13 @@ export class Tokenizer {
   /** Every added token's text; `special` ones only, when asked. */
   addedTexts(specialOnly: boolean): string[] {
     return [...this.#added].filter(([, token]) => token.special || !specialOnly).map(([text]) => text)
+  }
+
+  #encode(text: string, section: number): number[] {
+    const normal = this.#hf.normalizer === null ? text : this.#hf.normalizer(text)
+    const words =
+      this.#hf.pre_tokenizer === null ? [normal] : this.#hf.pre_tokenizer(normal, { section_index: section })
+    return this.#idsOf(words)
   }
 
   #idsOf(words: string[]): number[] {
