@@ -21,6 +21,10 @@ export interface Engine {
    * A refusal (too long a prompt, too small a budget, no device) is a `V1Error` thrown before the first part.
    */
   generate(call: ChatCall): AsyncIterable<Part>
+  /**
+   * Readies a model. For one that is already loaded it settles at once; for one that is being loaded it joins that
+   * load. The service calls it before a model's first request; `generate` must cope with a model that was unloaded since.
+   */
   load?(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void>
   unload?(model: string): Promise<void>
   close?(): Promise<void>
@@ -124,6 +128,7 @@ export type Part =
       readonly arguments: string
     }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: 'stop' | 'length' | 'tool_calls' }
+  /** May come more than once: the last one counts. `fingerprint` becomes `system_fingerprint`. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly fingerprint?: string }
 
 export interface TokenLogprob {
