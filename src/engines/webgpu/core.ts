@@ -73,7 +73,7 @@ export class Core implements TokenModel {
     this.#check(batch, 0)
     const slots = this.#slots.take(batch.length)
     try {
-      const passes = planPasses(batch, this.#parts.rows)
+      const passes = planPasses(batch, this.#parts.rows, this.device.limits.fewRows)
       // All are submitted before any is awaited: later steps must find the sequences as long as they will be.
       const submitted = passes.map((spans) => submitSpans(this.#parts, spans, slots))
       const results = new Array<Sampled | undefined>(batch.length).fill(undefined)
@@ -89,7 +89,8 @@ export class Core implements TokenModel {
   async *run(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {
     this.#check(batch, steps - 1)
     if (batch.some(({ sample }) => !sample)) throw new TypeError('`run` samples every sequence of its batch.')
-    if (batch.some(({ sample }) => needsToken(sample!)) || batch.reduce(tokensOf, 0) > this.#parts.rows) {
+    const onePass = planPasses(batch, this.#parts.rows, this.device.limits.fewRows).length === 1
+    if (batch.some(({ sample }) => needsToken(sample!)) || !onePass) {
       yield* this.#runStepwise(batch, steps)
       return
     }
@@ -157,10 +158,6 @@ export class Core implements TokenModel {
   #assertOpen(): void {
     if (this.#closed) throw new Error('This model is closed.')
   }
-}
-
-function tokensOf(sum: number, input: StepInput): number {
-  return sum + input.tokens.length
 }
 
 function tooLong(length: number, limit: number): V1Error {

@@ -18,7 +18,7 @@ import type {
   Vector,
 } from '../device.js'
 import { Gpu } from './gpu.js'
-import { GpuPass, type PassHost } from './pass.js'
+import { FEW, GpuPass, type PassHost } from './pass.js'
 import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
@@ -48,6 +48,7 @@ export class GpuDevice implements Device, PassHost {
       tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize),
       rows: 1024,
       headSize: 256,
+      ...(traits.serial ? {} : { fewRows: FEW }),
     }
     this.lost = new Promise((resolve) => {
       device.lost.then(({ message }) => {

@@ -81,11 +81,15 @@ export class GpuPass implements Pass, Recorder {
 
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
     this.#endCompute()
-    const { layers, pageBytes } = cache as GpuCache
+    const { layers, pageBytes, aside } = cache as GpuCache
     for (const { from, to } of pairs) {
-      for (const layer of layers) {
-        this.#encoder.copyBufferToBuffer(layer, from * pageBytes, layer, to * pageBytes, pageBytes)
-      }
+      // By way of another buffer: WebGPU copies nothing within one.
+      layers.forEach((layer, i) => {
+        this.#encoder.copyBufferToBuffer(layer, from * pageBytes, aside, i * pageBytes, pageBytes)
+      })
+      layers.forEach((layer, i) => {
+        this.#encoder.copyBufferToBuffer(aside, i * pageBytes, layer, to * pageBytes, pageBytes)
+      })
     }
   }
 

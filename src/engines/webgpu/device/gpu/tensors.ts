@@ -109,6 +109,8 @@ export class GpuCache extends Buffers implements KeyValueCache {
   readonly shape: CacheShape
   readonly layers: readonly GPUBuffer[]
   readonly pageBytes: number
+  /** One page of every layer, on its way to another. */
+  readonly aside: GPUBuffer
 
   constructor(gpu: Gpu, shape: CacheShape) {
     super(gpu)
@@ -118,6 +120,7 @@ export class GpuCache extends Buffers implements KeyValueCache {
     this.layers = Array.from({ length: shape.layers }, (_, i) =>
       this.own(gpu.storage(shape.pages * this.pageBytes, `cache ${i}`)),
     )
+    this.aside = this.own(gpu.storage(shape.layers * this.pageBytes, 'page aside'))
   }
 }
 
