@@ -9,10 +9,10 @@ import { streamContract } from './contract/stream.js'
 
 /**
  * What every way to a service must keep, whatever the runtime: `start` brings up the services of
- * `contract/services.ts` there and says how to reach them.
+ * `contract/services.ts` there and says how to reach them. Where the runtime is not `available`, its tests are skipped.
  */
-export function contract(name: string, start: () => Promise<Reach>): void {
-  describe(name, { timeout: 20_000 }, () => {
+export function contract(name: string, start: () => Promise<Reach>, available = true): void {
+  describe.skipIf(!available)(name, { timeout: 20_000 }, () => {
     let reach: Reach
     beforeAll(async () => {
       reach = await start()

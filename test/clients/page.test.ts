@@ -4,9 +4,10 @@ import { scenario } from '../contract/scripts.js'
 import { until } from '../contract/speak.js'
 import { listen } from '../support/serve.js'
 import { type ControlledPage, controlledPage } from '../support/service-worker.js'
+import { canUnpack } from '../support/unpack.js'
 import type { ClientInPage } from './page.js'
 
-describe('a page and its service worker', () => {
+describe.skipIf(!canUnpack)('a page and its service worker (npm has Chromium for Linux on x64)', () => {
   let here: ControlledPage
   beforeAll(async () => {
     here = await controlledPage('test/contract/worker.ts', { scripts: ['test/clients/page.ts'] })

@@ -1,12 +1,17 @@
 import type { Page } from 'playwright-core'
 import { contract } from '../contract.js'
 import { controlledPage } from '../support/service-worker.js'
+import { canUnpack } from '../support/unpack.js'
 import type { Init, Reach } from './reach.js'
 
-contract('a service worker in Chromium', async () => {
-  const { page, close } = await controlledPage('test/contract/worker.ts', { missing: 'the application' })
-  return reachFrom(page, close)
-})
+contract(
+  'a service worker in Chromium (npm has it for Linux on x64)',
+  async () => {
+    const { page, close } = await controlledPage('test/contract/worker.ts', { missing: 'the application' })
+    return reachFrom(page, close)
+  },
+  canUnpack,
+)
 
 /** What the page keeps of an answer that is not read to its end. */
 interface PageState {
