@@ -12,7 +12,8 @@ export class Cell {
   readonly length: number
   /** Whether `length` is a bound, for want of a key's text. */
   readonly guessed: boolean
-  readonly #above = new Map<Frame, Cell>()
+  /** Made when first needed: most cells are the top of a stack that is seen once. */
+  #above: Map<Frame, Cell> | undefined
 
   constructor(frame?: Frame, below?: Cell) {
     this.frame = frame
@@ -22,6 +23,7 @@ export class Cell {
   }
 
   push(frame: Frame): Cell {
+    this.#above ??= new Map()
     let cell = this.#above.get(frame)
     if (cell === undefined) {
       cell = new Cell(frame, this)
@@ -36,7 +38,7 @@ export class Cell {
 
   /** Forgets what was built upon it; what is still in use elsewhere stays valid. */
   clear(): void {
-    this.#above.clear()
+    this.#above = undefined
   }
 }
 

@@ -7,7 +7,7 @@ const BACKSLASH = 0x5c
 
 /** Between two characters of a string or a key: bytes become code points here, escapes and UTF-8 decoded. */
 export abstract class CharacterFrame extends Frame {
-  readonly #partial = new Map<number, Frame>()
+  #partial: Map<number, Frame> | undefined
 
   /** Where one more code point leads; undefined if it is not allowed. */
   abstract after(codePoint: number): CharacterFrame | undefined
@@ -58,6 +58,7 @@ export abstract class CharacterFrame extends Frame {
   }
 
   #part(key: number, make: () => Frame): Frame {
+    this.#partial ??= new Map()
     let frame = this.#partial.get(key)
     if (frame === undefined) {
       frame = make()

@@ -16,8 +16,11 @@ export class State {
   readonly uncertain: boolean
   /** `length` is a bound that knowing the key may lower. */
   readonly guessed: boolean
-  /** Next states by byte; filled as they are asked for. */
+  /** Next states by byte, once two of them are known. */
   row: (State | undefined)[] | undefined
+  /** The first byte asked for and where it led: most states of a token walk are left by one byte only. */
+  firstByte = -1
+  first: State | undefined
   #next: Uint8Array | null | undefined
 
   constructor(cells: readonly Cell[]) {
@@ -71,8 +74,18 @@ export class Machine {
   }
 
   step(state: State, byte: number): State {
-    const row = state.row ?? this.#newRow(state)
-    return row[byte] ?? this.#step(state, byte, row)
+    if (state.firstByte === byte) return state.first!
+    const known = state.row?.[byte]
+    if (known !== undefined) return known
+    const next = this.#step(state, byte)
+    if (state.first === undefined) {
+      state.firstByte = byte
+      state.first = next
+    } else {
+      const row = state.row ?? this.#newRow(state)
+      row[byte] = next
+    }
+    return next
   }
 
   #newRow(state: State): (State | undefined)[] {
@@ -83,12 +96,10 @@ export class Machine {
     return row
   }
 
-  #step(state: State, byte: number, row: (State | undefined)[]): State {
+  #step(state: State, byte: number): State {
     const out = new Cells()
     for (const cell of state.cells) cell.frame?.step(byte, cell.below!, out)
-    const next = out.list.length === 0 ? this.dead : this.#state(out.list)
-    row[byte] = next
-    return next
+    return out.list.length === 0 ? this.dead : this.#state(out.list)
   }
 
   #state(cells: Cell[]): State {

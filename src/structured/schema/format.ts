@@ -21,6 +21,7 @@ const encoder = new TextEncoder()
 
 /** The UTF-8 bytes as a string of one character per byte: cheap to slice, compare and use as a key. */
 export function toBytes(text: string): string {
+  if (/^[\x20-\x7e]*$/.test(text)) return text
   let bytes = ''
   for (const byte of encoder.encode(text)) bytes += String.fromCharCode(byte)
   return bytes

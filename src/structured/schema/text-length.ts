@@ -6,9 +6,15 @@ const SPELLED = 4096
 /** No code point takes more bytes in JSON text than a control character's `\u001f`. */
 const MOST_BYTES = 6
 
+function encode(codePoint: number): string {
+  return toBytes(JSON.stringify(String.fromCodePoint(codePoint)).slice(1, -1))
+}
+
+const ASCII = Array.from({ length: 128 }, (_, codePoint) => encode(codePoint))
+
 /** The bytes of one code point inside a JSON string. */
 export function encoded(codePoint: number): string {
-  return toBytes(JSON.stringify(String.fromCodePoint(codePoint)).slice(1, -1))
+  return ASCII[codePoint] ?? encode(codePoint)
 }
 
 /** The next code point of the canonical way to the end of a string; -1 if it may end here. */
@@ -33,9 +39,42 @@ export function spell(text: TextAutomaton, from: number): string {
   }
 }
 
+const lengths = new WeakMap<TextAutomaton, Map<number, number>>()
+
 /** How many those bytes are; more than that, but never growing on the way, where spelling them would take long. */
 export function textLength(text: TextAutomaton, state: number): number {
   const characters = text.distance(state)
   if (characters === Infinity) return Infinity
-  return characters > SPELLED ? characters * MOST_BYTES : spell(text, state).length
+  if (characters > SPELLED) return characters * MOST_BYTES
+  let known = lengths.get(text)
+  if (known === undefined) {
+    known = new Map()
+    lengths.set(text, known)
+  }
+  const length = known.get(state)
+  if (length !== undefined) return length
+  return measured(text, state, known)
+}
+
+/** The same for every state on the way, so that each is walked once. */
+function measured(text: TextAutomaton, from: number, known: Map<number, number>): number {
+  const states: number[] = []
+  const sizes: number[] = []
+  let rest = 0
+  for (let state = from; ; ) {
+    const codePoint = nextOnTheWay(text, state)
+    if (codePoint < 0) break
+    states.push(state)
+    sizes.push(encoded(codePoint).length)
+    state = text.next(state, codePoint)
+    const length = known.get(state)
+    if (length === undefined) continue
+    rest = length
+    break
+  }
+  for (let i = states.length - 1; i >= 0; i--) {
+    rest += sizes[i]!
+    known.set(states[i]!, rest)
+  }
+  return rest
 }
