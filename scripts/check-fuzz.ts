@@ -1,7 +1,8 @@
 /** `npx tsx scripts/check-fuzz.ts [requests] [seed]`: hostile requests, none answered with 5xx, none hangs. */
 import process from 'node:process'
 import fc from 'fast-check'
-import { fuzzTarget, hostile } from './fuzz.js'
+import { fuzzTarget } from './fuzz.js'
+import { hostile } from './fuzz-requests.js'
 
 const numRuns = Number(process.argv[2] ?? 100_000)
 const seed = process.argv[3] === undefined ? undefined : Number(process.argv[3])

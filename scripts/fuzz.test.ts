@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fuzzTarget, hostile } from './fuzz.js'
+import { fuzzTarget } from './fuzz.js'
+import { hostile } from './fuzz-requests.js'
 
 test('no request, however hostile, is answered with 5xx, hangs, or gets an error of another form', async () => {
   const target = fuzzTarget()

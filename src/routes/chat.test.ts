@@ -284,7 +284,9 @@ describe('a slow reader', () => {
 describe('a time limit', () => {
   it('is 504 before the first part, and an error frame after it', async () => {
     const waiting = serviceOf([{ type: 'wait', ms: 60_000 }], { timeoutMs: 10 })
-    expect(errorOf(await waiting.chat())).toMatchObject({ status: 504, code: 'timeout' })
+    const late = await waiting.chat()
+    expect(errorOf(late)).toMatchObject({ status: 504, code: 'timeout' })
+    expect(late.headers.get('x-should-retry')).toBe('false')
     const { chat } = serviceOf([text('a'), { type: 'wait', ms: 60_000 }], { timeoutMs: 20 })
     const { text: body } = await chat({ stream: true })
     expect(JSON.parse(eventsOf(body).at(-1)!).error).toMatchObject({ code: 'timeout' })

@@ -128,5 +128,7 @@ export class Run {
 }
 
 function timedOut(timeoutMs: number): V1Error {
-  return new V1Error(504, `The request took longer than ${timeoutMs} ms.`, { code: 'timeout' })
+  // It would take as long again.
+  const headers = { 'x-should-retry': 'false' }
+  return new V1Error(504, `The request took longer than ${timeoutMs} ms.`, { code: 'timeout', headers })
 }

@@ -1,0 +1,221 @@
+import fc from 'fast-check'
+
+export const MODEL = 'test/hello'
+export const KEY = 'sk-fuzz'
+
+/** What a client might send, before it becomes a `Request`. */
+export interface Hostile {
+  readonly method: string
+  readonly path: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: Uint8Array | string | undefined
+  /** The body comes in pieces of this many bytes and without a length; 0: at once. */
+  readonly pieces: number
+  /** The client leaves after so many reads of the answer. */
+  readonly leaveAfter: number
+}
+
+const FIELDS = [
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'n',
+  'max_tokens',
+  'max_completion_tokens',
+  'temperature',
+  'top_p',
+  'stop',
+  'seed',
+  'presence_penalty',
+  'frequency_penalty',
+  'logit_bias',
+  'logprobs',
+  'top_logprobs',
+  'response_format',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'chat_template_kwargs',
+  'user',
+  'metadata',
+  'store',
+  'service_tier',
+  'functions',
+  'function_call',
+  'audio',
+  'modalities',
+  'prediction',
+  'role',
+  'content',
+  'name',
+  'type',
+  'text',
+  'tool_calls',
+  'tool_call_id',
+  'function',
+  'arguments',
+  'id',
+  'parameters',
+  'strict',
+  'json_schema',
+  'schema',
+  'description',
+  'include_usage',
+  'allowed_tools',
+  'mode',
+  '__proto__',
+  'constructor',
+  'toString',
+  '',
+  'ä',
+  '\u0000',
+]
+const WORDS = [
+  'test/hello',
+  'system',
+  'developer',
+  'user',
+  'assistant',
+  'tool',
+  'function',
+  'text',
+  'image_url',
+  'json_object',
+  'json_schema',
+  'auto',
+  'none',
+  'required',
+  'object',
+  'string',
+  'call_1',
+  'Hi',
+  '\ud800',
+  '__proto__',
+  '',
+]
+const SCHEMA_WORDS = [
+  'type',
+  'properties',
+  'required',
+  'items',
+  'enum',
+  'const',
+  'pattern',
+  'minLength',
+  'maxItems',
+  'anyOf',
+  '$ref',
+  '$defs',
+  'additionalProperties',
+  'format',
+  'minimum',
+  'not',
+  'allOf',
+  'oneOf',
+  '$id',
+  '$schema',
+]
+
+const leaf = fc.oneof(
+  fc.constantFrom(...WORDS),
+  fc.constantFrom(0, 1, -1, 2, 0.5, 128, 1e308, -1e308, 2 ** 53, Number.MAX_VALUE),
+  fc.constantFrom(true, false, null),
+  fc.string({ maxLength: 20, unit: 'binary' }),
+  fc.double(),
+)
+/** JSON that knows the words of the interface, and puts them where they do not belong. */
+const { json } = fc.letrec<{ json: unknown }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4, depthSize: 'small', withCrossShrink: true },
+    leaf,
+    fc.array(tie('json'), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom(...FIELDS, ...SCHEMA_WORDS), tie('json'), { maxKeys: 5 }),
+  ),
+}))
+
+const message = fc.record(
+  { role: fc.constantFrom('system', 'user', 'assistant', 'tool'), content: json },
+  { requiredKeys: [] },
+)
+const plausible = fc
+  .record({
+    model: fc.constantFrom<unknown>(MODEL, MODEL, MODEL, 'no/such', 5),
+    messages: fc.oneof(
+      fc.constant([{ role: 'user', content: 'Hi' }]),
+      fc.array(fc.oneof(fc.constant({ role: 'user', content: 'Hi' }), message), { maxLength: 4 }),
+    ),
+    stream: fc.constantFrom<unknown>(true, false, undefined),
+  })
+  .chain((base) =>
+    fc.dictionary(fc.constantFrom(...FIELDS), json, { maxKeys: 2 }).map((more) => ({ ...base, ...more })),
+  )
+const formatted = fc.record({ schema: json, strict: fc.constantFrom(true, false, null) }).map(({ schema, strict }) => ({
+  model: MODEL,
+  messages: [{ role: 'user', content: 'Hi' }],
+  response_format: { type: 'json_schema', json_schema: { name: 'x', strict, schema } },
+}))
+const text = (value: unknown): string => JSON.stringify(value) ?? ''
+const body: fc.Arbitrary<Uint8Array | string | undefined> = fc.oneof(
+  { weight: 8, arbitrary: plausible.map(text) },
+  { weight: 2, arbitrary: formatted.map(text) },
+  { weight: 2, arbitrary: json.map(text) },
+  { weight: 1, arbitrary: fc.tuple(plausible.map(text), fc.nat(300)).map(([all, at]) => all.slice(0, at)) },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 60 }) },
+  { weight: 1, arbitrary: fc.nat(3000).map((depth) => '['.repeat(depth) + ']'.repeat(depth)) },
+  { weight: 1, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.constant(`"${'x'.repeat(20_000)}"`) },
+)
+const path = fc.oneof(
+  { weight: 8, arbitrary: fc.constant('/chat/completions') },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('/models', '/models/test/hello', '/models/test%2Fhello', '/models/%', '', '/', '//'),
+  },
+  { weight: 1, arbitrary: fc.webPath().map((any) => `/models${any}`) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .dictionary(
+        fc.constantFrom('start_time', 'end_time', 'limit', 'page', 'group_by', 'bucket_width', 'models[]'),
+        fc.oneof(fc.nat().map(String), fc.string()),
+      )
+      .map((query) => `/organization/usage/completions?${new URLSearchParams(query)}`),
+  },
+)
+const header = fc.oneof(
+  fc.tuple(
+    fc.constantFrom(
+      'openai-project',
+      'compat-project',
+      'origin',
+      'content-type',
+      'content-encoding',
+      'content-length',
+      'authorization',
+      'accept',
+      'x-request-id',
+    ),
+    fc.string({ maxLength: 20 }),
+  ),
+  fc.tuple(fc.constantFrom('openai-project'), fc.constantFrom('a/b', 'a', 'a/b/c')),
+)
+
+export const hostile: fc.Arbitrary<Hostile> = fc.record({
+  method: fc.oneof(
+    { weight: 9, arbitrary: fc.constant('POST') },
+    { weight: 3, arbitrary: fc.constantFrom('GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'QUERY') },
+  ),
+  path,
+  headers: fc
+    .array(header, { maxLength: 2 })
+    .map((extra) => [
+      ['authorization', `Bearer ${KEY}`] as const,
+      ['content-type', 'application/json'] as const,
+      ...(extra.length > 1 ? extra : []),
+    ]),
+  body,
+  pieces: fc.constantFrom(0, 0, 0, 1, 7),
+  leaveAfter: fc.constantFrom(99, 99, 99, 0, 1),
+})
