@@ -2,7 +2,7 @@ import { freshKeys, keyValue } from '../schema/object-plan.js'
 import { encoded } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame } from './characters.js'
-import type { Bytes } from './frame.js'
+import type { Bytes, Frame } from './frame.js'
 import { keyBytes } from './key-bytes.js'
 import { countTexts } from './key-count.js'
 import type { ObjectState } from './object-state.js'
@@ -98,6 +98,26 @@ export class ExtraKeyFrame extends CharacterFrame {
   override after(codePoint: number): ExtraKeyFrame | undefined {
     const text = this.#state.home.keys.text.next(this.#text, codePoint)
     return ExtraKeyFrame.#at(this.#state, text, this.#alone ? NONE : this.#narrow(encoded(codePoint)))
+  }
+
+  /** Beginnings of characters that no taken key goes on with are those of a key that is like none. */
+  override partial(bits: number, left: number, size: number): Frame | undefined {
+    if (
+      !this.#alone &&
+      this.#state.admitsAnyExtra &&
+      !this.#similarIn(bits << (6 * left), ((bits + 1) << (6 * left)) - 1)
+    ) {
+      const alone = ExtraKeyFrame.#at(this.#state, this.#text, NONE)
+      if (alone !== undefined) return alone.partial(bits, left, size)
+    }
+    return super.partial(bits, left, size)
+  }
+
+  #similarIn(low: number, high: number): boolean {
+    return this.#similarTexts().some((bytes) => {
+      const next = codePointAt(bytes, this.#similar.depth)
+      return next >= low && next <= high
+    })
   }
 
   #narrow(bytes: Bytes): Similar {
