@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Sampled, SampleSettings, Sequence } from '../../decode/token-model.js'
+import type { Core } from './core.js'
+import { type Device, PAGE } from './device/device.js'
+import { DEVICES } from './device/devices.test-helper.js'
+import { Chance } from './device/numbers.test-helper.js'
+import { loadCore } from './model/load.js'
+import { PRESETS, randomModel } from './model/random-model.test-helper.js'
+
+const DRAWN: SampleSettings = {
+  temperature: 0.9,
+  topP: 0.95,
+  seed: 11,
+  index: 0,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  topLogprobs: 3,
+}
+const OPTIONS = { maxChunk: 40, contextLength: 128, cacheTokens: 512, tokens: 85 }
+
+describe.each(DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sequences on $name', ({ open }) => {
+  const { source } = randomModel(PRESETS[1]!, 'q4f16', 5)
+  let device: Device
+  let core: Core
+  beforeAll(async () => {
+    device = await open()
+    core = await loadCore(device, source, OPTIONS)
+  })
+  afterAll(async () => {
+    await core.close()
+    device.destroy()
+  })
+
+  const text = (seed: number, length: number) => {
+    const chance = new Chance(seed)
+    return Array.from({ length }, () => chance.below(85))
+  }
+  const sampleAfter = async (sequence: Sequence, tokens: readonly number[], sample = DRAWN): Promise<Sampled> =>
+    (await core.step([{ sequence, tokens, sample }]))[0]!
+  /** A new sequence with these tokens, and what is drawn after them. */
+  const fresh = async (tokens: readonly number[], sample = DRAWN) => {
+    const sequence = core.open()
+    return { sequence, drawn: await sampleAfter(sequence, tokens, sample) }
+  }
+
+  it('gives a sequence the same answer beside others as alone', async () => {
+    const prompts = [text(1, 25), text(2, 3), text(3, 38), text(4, 1)]
+    const alone: Sampled[][] = []
+    for (const prompt of prompts) {
+      const { sequence, drawn } = await fresh(prompt)
+      const more = await sampleAfter(sequence, [drawn.token], { ...DRAWN, index: 1 })
+      alone.push([drawn, more])
+      sequence.close()
+    }
+    const sequences = prompts.map(() => core.open())
+    const first = await core.step(prompts.map((tokens, i) => ({ sequence: sequences[i]!, tokens, sample: DRAWN })))
+    // The last prompt's second token comes beside a new prompt's chunk.
+    const company = core.open()
+    const second = await core.step([
+      { sequence: company, tokens: text(9, 30) },
+      ...sequences.map((sequence, i) => ({
+        sequence,
+        tokens: [first[i]!.token],
+        sample: { ...DRAWN, index: 1 },
+      })),
+    ])
+    expect(second[0]).toBeUndefined()
+    expect(prompts.map((_, i) => [first[i], second[i + 1]])).toEqual(alone)
+    for (const sequence of [...sequences, company]) sequence.close()
+  })
+
+  it('takes a prompt in chunks of any length', async () => {
+    const prompt = text(5, 90)
+    const whole = await fresh(prompt)
+    for (const size of [40, 17, 64]) {
+      const sequence = core.open()
+      for (let at = 0; at + size < prompt.length; at += size) {
+        await core.step([{ sequence, tokens: prompt.slice(at, at + size) }])
+      }
+      const drawn = await sampleAfter(sequence, prompt.slice(sequence.length))
+      close(drawn, whole.drawn)
+      expect(sequence.length).toBe(90)
+      sequence.close()
+    }
+    whole.sequence.close()
+  })
+
+  it('clones share their pages until one of them writes', async () => {
+    const prompt = text(6, 2 * PAGE + 5)
+    const { sequence } = await fresh(prompt)
+    const before = core.freeTokens
+    const clone = sequence.clone()
+    expect(core.freeTokens).toBe(before)
+    const [a, b] = await Promise.all([sampleAfter(sequence, [1, 2]), sampleAfter(clone, [3, 4])])
+    expect(core.freeTokens).toBe(before - PAGE)
+    const [freshA, freshB] = [await fresh([...prompt, 1, 2]), await fresh([...prompt, 3, 4])]
+    close(a, freshA.drawn)
+    close(b, freshB.drawn)
+    for (const each of [sequence, clone, freshA.sequence, freshB.sequence]) each.close()
+  })
+
+  it('forgets what is cut off, also from shared pages', async () => {
+    const prompt = text(7, 60)
+    const { sequence } = await fresh(prompt)
+    const clone = sequence.clone()
+    clone.truncate(20)
+    const cut = await sampleAfter(clone, [7, 8, 9])
+    const other = await fresh([...prompt.slice(0, 20), 7, 8, 9])
+    close(cut, other.drawn)
+    const kept = await sampleAfter(sequence, [5])
+    const whole = await fresh([...prompt, 5])
+    close(kept, whole.drawn)
+    for (const each of [sequence, clone, other.sequence, whole.sequence]) each.close()
+  })
+
+  it('reads nothing stale from pages that were used before', async () => {
+    const prompt = text(8, 50)
+    const first = await fresh(prompt)
+    first.sequence.close()
+    const junk = [1, 2, 3, 4].map(() => core.open())
+    await core.step(junk.map((sequence, i) => ({ sequence, tokens: text(20 + i, 100) })))
+    for (const sequence of junk) sequence.close()
+    const again = await fresh(prompt)
+    expect(again.drawn).toEqual(first.drawn)
+    again.sequence.close()
+    expect(core.freeTokens).toBe(core.cacheTokens)
+  })
+
+  it('runs ahead with the same tokens as step by step, and forgets what was not taken', async () => {
+    const prompts = [text(10, 12), text(11, 4)]
+    const stepped: number[][] = [[], []]
+    const a = prompts.map(() => core.open())
+    let inputs = prompts.map((tokens) => tokens)
+    for (let i = 0; i < 6; i++) {
+      const sample = { ...DRAWN, index: i }
+      const results = await core.step(inputs.map((tokens, k) => ({ sequence: a[k]!, tokens, sample })))
+      for (const [k, result] of results.entries()) stepped[k]!.push(result!.token)
+      inputs = results.map((result) => [result!.token])
+    }
+    const b = prompts.map(() => core.open())
+    const ran: number[][] = [[], []]
+    const batch = prompts.map((tokens, k) => ({ sequence: b[k]!, tokens, sample: DRAWN }))
+    for await (const results of core.run(batch, 30)) {
+      for (const [k, result] of results.entries()) ran[k]!.push(result.token)
+      if (ran[0]!.length === 6) break
+    }
+    expect(ran).toEqual(stepped)
+    expect(b.map(({ length }) => length)).toEqual(a.map(({ length }) => length))
+    const next = { ...DRAWN, index: 6 }
+    expect(await sampleAfter(b[0]!, [ran[0]![5]!], next)).toEqual(await sampleAfter(a[0]!, [ran[0]![5]!], next))
+    for (const sequence of [...a, ...b]) sequence.close()
+  })
+
+  it('counts penalised tokens while it runs', async () => {
+    const { sequence } = await fresh(text(12, 5))
+    const sample = { ...DRAWN, temperature: 0, presencePenalty: 0, frequencyPenalty: 1000 }
+    const seen: number[] = []
+    for await (const [result] of core.run([{ sequence, tokens: [4], sample }], 8)) seen.push(result!.token)
+    expect(new Set(seen).size).toBe(8)
+    sequence.close()
+  })
+
+  it('refuses what does not fit, and changes nothing', async () => {
+    const free = core.freeTokens
+    const sequence = core.open()
+    await expect(core.step([{ sequence, tokens: text(1, 129) }])).rejects.toMatchObject({
+      code: 'context_length_exceeded',
+    })
+    await expect(core.step([{ sequence, tokens: [] }])).rejects.toThrow()
+    await expect(core.step([{ sequence, tokens: [88] }])).rejects.toThrow()
+    const many = Array.from({ length: 6 }, () => core.open())
+    const batch = many.map((each, i) => ({ sequence: each, tokens: text(i, 127) }))
+    await expect(core.step(batch)).rejects.toMatchObject({ status: 503, code: 'cache_full' })
+    expect([sequence, ...many].map(({ length }) => length)).toEqual([0, 0, 0, 0, 0, 0, 0])
+    expect(core.freeTokens).toBe(free)
+    for (const each of [sequence, ...many]) each.close()
+    await expect(core.step([{ sequence, tokens: [1] }])).rejects.toThrow()
+  })
+
+  it('gives back all memory, also when loading fails half-way', async () => {
+    const before = device.memory
+    const other = await loadCore(device, source, OPTIONS)
+    const sequence = other.open()
+    await other.step([{ sequence, tokens: [1, 2, 3], sample: DRAWN }])
+    expect(device.memory.bytes).toBeGreaterThan(before.bytes)
+    await other.close()
+    expect(device.memory).toEqual(before)
+    const broken = {
+      ...source,
+      read: async (name: string) => {
+        const tensor = await source.read(name)
+        return name.includes('layers.1.mlp') ? { ...tensor, shape: [3, 4] } : tensor
+      },
+    }
+    await expect(loadCore(device, broken, OPTIONS)).rejects.toMatchObject({ code: 'malformed_weights' })
+    expect(device.memory).toEqual(before)
+  })
+})
+
+/** The same distribution, up to the rounding of another way of computing it. */
+function close(a: Sampled, b: Sampled): void {
+  for (const { token, logprob } of a.top!) {
+    const other = b.top!.find((each) => each.token === token)
+    if (other) expect(Math.abs(other.logprob - logprob)).toBeLessThan(0.05)
+  }
+  expect(a.top![0]!.token).toBe(b.top![0]!.token)
+}
