@@ -19,6 +19,8 @@ interface AttentionCase {
   readonly keyHeads: number
   readonly d: number
   readonly window?: number
+  /** @default 'f32' */
+  readonly type?: 'f16' | 'f32'
   /** Lengths of the passes by which each sequence grows. */
   readonly chunks: readonly (readonly number[])[]
 }
@@ -30,7 +32,7 @@ async function attention(on: Device, test: AttentionCase, layer: number): Promis
   const lengths = chunks[0]!.map((_, s) => chunks.reduce((sum, chunk) => sum + chunk[s]!, 0))
   const pagesOf = lengths.map((length) => Math.ceil(length / 16))
   const pages = pagesOf.length * Math.max(...pagesOf)
-  const cache = on.cache({ layers: 2, pages, heads: keyHeads, headSize: d, type: 'f32' })
+  const cache = on.cache({ layers: 2, pages, heads: keyHeads, headSize: d, type: test.type ?? 'f32' })
   const angles = on.vector(anglesOf(Math.max(...lengths), d))
   // Pages of the sequences lie interleaved and backwards: only the lists know.
   const order = Int32Array.from({ length: pages }, (_, i) => pages - 1 - i)
@@ -138,39 +140,56 @@ describe('attention', () => {
     },
     { heads: 2, keyHeads: 1, d: 32, window: 7, chunks: [[20], [9], [1]] },
     { heads: 2, keyHeads: 2, d: 16, window: 16, chunks: [[50]] },
+    { heads: 6, keyHeads: 2, d: 48, type: 'f16', chunks: [[33], [1], [14]] },
+    {
+      heads: 2,
+      keyHeads: 1,
+      d: 36,
+      type: 'f16',
+      window: 5,
+      chunks: [
+        [12, 3],
+        [4, 20],
+      ],
+    },
   ]
-  it.each(cases)('$heads heads on $keyHeads of $d, window $window, in passes of $chunks', async (test) => {
+  it.each(cases)('$heads heads on $keyHeads of $d, window $window, $type, in passes of $chunks', async (test) => {
     const answers = await attention(await device({ threads: 1 }), test, 1)
     for (const [s, answer] of answers.entries()) {
       const exact = plainAttention(test, s)
       expect(answer.length).toBe(exact.length)
       // Values are below 2 and weights sum to 1; scores, below 8 d / sqrt(d), are rounded d times.
-      const bound = 2 * (8 * test.d ** 1.5 + 64) * 2 ** -24
+      // In f16, keys and values are rounded to 11 bits, which moves scores of up to 8 sqrt(d) by 2^-11 of that.
+      const rounding = test.type === 'f16' ? 2 * (8 * Math.sqrt(test.d) + 1) * 2 ** -11 : 0
+      const bound = 2 * (8 * test.d ** 1.5 + 64) * 2 ** -24 + rounding
       for (let i = 0; i < exact.length; i++) {
         if (!(Math.abs(answer[i]! - exact[i]!) <= bound)) expect.fail(`value ${i}: ${answer[i]} instead of ${exact[i]}`)
       }
     }
   })
 
-  it('is the same in one pass and in several, and beside another sequence', async () => {
-    const on = await device({ threads: 1 })
-    const shape = { heads: 4, keyHeads: 2, d: 24 }
-    const [whole] = await attention(on, { ...shape, chunks: [[37]] }, 0)
-    const [pieces] = await attention(on, { ...shape, chunks: [[5], [20], [1], [11]] }, 0)
-    const [beside] = await attention(
-      on,
-      {
-        ...shape,
-        chunks: [
-          [30, 18],
-          [7, 3],
-        ],
-      },
-      1,
-    )
-    expect(pieces).toEqual(whole)
-    expect(beside).toEqual(whole)
-  })
+  it.each(['f32', 'f16'] as const)(
+    'in %s is the same in one pass and in several, and beside another sequence',
+    async (type) => {
+      const on = await device({ threads: 1 })
+      const shape = { heads: 4, keyHeads: 2, d: 24, type }
+      const [whole] = await attention(on, { ...shape, chunks: [[37]] }, 0)
+      const [pieces] = await attention(on, { ...shape, chunks: [[5], [20], [1], [11]] }, 0)
+      const [beside] = await attention(
+        on,
+        {
+          ...shape,
+          chunks: [
+            [30, 18],
+            [7, 3],
+          ],
+        },
+        1,
+      )
+      expect(pieces).toEqual(whole)
+      expect(beside).toEqual(whole)
+    },
+  )
 })
 
 describe('threads', () => {

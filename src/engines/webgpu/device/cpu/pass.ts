@@ -161,7 +161,7 @@ export class CpuPass implements Pass {
     operation.word(headSize).word(angles.use()).word(this.#batch.positions).word(this.#batch.pages)
     operation.word(kv.keys(layer)).word(kv.values(layer)).word(kv.keyPageBytes).word(kv.valuePageBytes)
     operation.word(norm ? own(norm.query, CpuVector).use() : 0).word(norm ? own(norm.key, CpuVector).use() : 0)
-    operation.float(norm?.epsilon ?? 0)
+    operation.float(norm?.epsilon ?? 0).word(kv.half ? 1 : 0)
   }
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
@@ -179,7 +179,10 @@ export class CpuPass implements Pass {
       .word(this.#batch.lists)
       .word(shape.window ?? 0)
       .float(shape.scale)
-    operation.word(this.#perThread(scoreBytes)).word(scoreBytes)
+    operation
+      .word(this.#perThread(scoreBytes))
+      .word(scoreBytes)
+      .word(kv.half ? 1 : 0)
   }
 
   /** Room of which each thread has its part; one for all operations that need as much. */

@@ -5,6 +5,7 @@ import {
   type KeyValueCache,
   type Matrix,
   type MatrixData,
+  PAGE,
   Q4_BLOCK,
 } from '../device.js'
 import type { DeviceMemory } from './memory.js'
@@ -82,15 +83,18 @@ export class CpuActivations extends Tensor implements Activations {
 
 export class CpuCache extends Tensor implements KeyValueCache {
   readonly shape: CacheShape
+  readonly half: boolean
   readonly keyPageBytes: number
   readonly valuePageBytes: number
 
   constructor(device: DeviceMemory, shape: CacheShape) {
-    const keys = shape.heads * shape.headSize * 64
-    const values = shape.heads * Math.ceil(shape.headSize / 16) * 1024
+    const size = shape.type === 'f16' ? 2 : 4
+    const keys = shape.heads * shape.headSize * PAGE * size
+    const values = shape.heads * Math.ceil(shape.headSize / 16) * 16 * PAGE * size
     // Zeroed, because slots that hold no position yet are multiplied with zero, and must not be NaN.
     super(device, shape.layers * shape.pages * (keys + values), true)
     this.shape = shape
+    this.half = shape.type === 'f16'
     this.keyPageBytes = keys
     this.valuePageBytes = values
   }

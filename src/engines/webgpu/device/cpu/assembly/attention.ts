@@ -2,24 +2,45 @@
  * Attention over a paged cache. A page holds 16 positions of every key and value head of one layer:
  * keys as [head][d][16], so that one product fills the scores of 16 positions without sums across lanes;
  * values as [head][d / 16][16 positions][16], so that 16 columns of the answer stay in registers.
+ * T is how they are stored: f32, or u16 for f16.
  */
 import { exp4 } from './exp'
+import { f32ToF16, widenHigh, widenLow } from './half'
 
 const PAGE_BITS: i32 = 4
 const PAGE: i32 = 1 << PAGE_BITS
 /** One line of 16 f32. */
 const LINE: usize = 64
 
+function put<T>(to: usize, value: f32): void {
+  if (sizeof<T>() === 2) store<u16>(to, f32ToF16(value))
+  else store<f32>(to, value)
+}
+
+/** Widened halves are 2^-112 of what they should be: what they are multiplied with makes up for it. */
+function multiplier<T>(p: usize): v128 {
+  const value = v128.load_splat<f32>(p)
+  return sizeof<T>() === 2 ? f32x4.mul(value, f32x4.splat(reinterpret<f32>((127 + 112) << 23))) : value
+}
+
+/** Four of the sixteen values of a line. */
+function quarter<T>(line: usize, index: i32): v128 {
+  if (sizeof<T>() === 4) return v128.load(line + ((<usize>index) << 4))
+  const halves = v128.load(line + ((<usize>(index >> 1)) << 4))
+  return (index & 1) === 0 ? widenLow(halves) : widenHigh(halves)
+}
+
 /** Puts one position's key (already turned) and value of one head at `slot` of a page. */
-export function writeKeyValue(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): void {
-  let to = keyHead + ((<usize>slot) << 2)
+export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): void {
+  const line = 16 * sizeof<T>()
+  let to = keyHead + <usize>slot * sizeof<T>()
   for (let i = 0; i < d; i++) {
-    store<f32>(to, load<f32>(k))
+    put<T>(to, load<f32>(k))
     k += 4
-    to += LINE
+    to += line
   }
   for (let i = 0; i < d; i++) {
-    store<f32>(valueHead + <usize>(i >> 4) * 16 * LINE + <usize>slot * LINE + ((<usize>(i & 15)) << 2), load<f32>(v))
+    put<T>(valueHead + <usize>((i >> 4) * 16 + slot) * line + <usize>(i & 15) * sizeof<T>(), load<f32>(v))
     v += 4
   }
 }
@@ -28,7 +49,7 @@ export function writeKeyValue(k: usize, v: usize, keyHead: usize, valueHead: usi
  * One head of one position: softmax(q K / scale) V over positions `first` to `last`. `pages` lists the pages of the
  * sequence in order; `scores` has room for all positions, rounded up to whole pages.
  */
-export function attendHead(
+export function attendHead<T>(
   q: usize,
   out: usize,
   keys: usize,
@@ -46,7 +67,7 @@ export function attendHead(
   const endPage = (last + PAGE - 1) >> PAGE_BITS
   let s = scores
   for (let page = firstPage; page < endPage; page++) {
-    scorePage(q, keys + <usize>load<i32>(pages + ((<usize>page) << 2)) * keyPageBytes, d, scale, s)
+    scorePage<T>(q, keys + <usize>load<i32>(pages + ((<usize>page) << 2)) * keyPageBytes, d, scale, s)
     s += LINE
   }
   const before = first & (PAGE - 1)
@@ -54,8 +75,8 @@ export function attendHead(
   for (let p = scores + ((<usize>(last - (firstPage << PAGE_BITS))) << 2); p < s; p += 4) store<f32>(p, -Infinity)
   const inverse = f32x4.splat(softmax(scores, s))
   let column = 0
-  for (let chunk: usize = 0; column < d; chunk += 16 * LINE) {
-    weigh(
+  for (let chunk: usize = 0; column < d; chunk += 256 * sizeof<T>()) {
+    weigh<T>(
       scores,
       values + chunk,
       valuePageBytes,
@@ -70,19 +91,19 @@ export function attendHead(
   }
 }
 
-function scorePage(q: usize, page: usize, d: i32, scale: f32, out: usize): void {
+function scorePage<T>(q: usize, page: usize, d: i32, scale: f32, out: usize): void {
   let s0 = f32x4.splat(0)
   let s1 = s0
   let s2 = s0
   let s3 = s0
   const end = q + ((<usize>d) << 2)
   for (; q < end; q += 4) {
-    const e = v128.load_splat<f32>(q)
-    s0 = f32x4.add(s0, f32x4.mul(e, v128.load(page)))
-    s1 = f32x4.add(s1, f32x4.mul(e, v128.load(page, 16)))
-    s2 = f32x4.add(s2, f32x4.mul(e, v128.load(page, 32)))
-    s3 = f32x4.add(s3, f32x4.mul(e, v128.load(page, 48)))
-    page += LINE
+    const e = multiplier<T>(q)
+    s0 = f32x4.add(s0, f32x4.mul(e, quarter<T>(page, 0)))
+    s1 = f32x4.add(s1, f32x4.mul(e, quarter<T>(page, 1)))
+    s2 = f32x4.add(s2, f32x4.mul(e, quarter<T>(page, 2)))
+    s3 = f32x4.add(s3, f32x4.mul(e, quarter<T>(page, 3)))
+    page += 16 * sizeof<T>()
   }
   const f = f32x4.splat(scale)
   v128.store(out, f32x4.mul(s0, f))
@@ -109,7 +130,7 @@ function softmax(from: usize, end: usize): f32 {
 }
 
 /** Sixteen columns of the answer, or the `columns` that are left. */
-function weigh(
+function weigh<T>(
   scores: usize,
   values: usize,
   pageBytes: usize,
@@ -128,12 +149,12 @@ function weigh(
     let p = values + <usize>load<i32>(pages + ((<usize>page) << 2)) * pageBytes
     const end = scores + LINE
     for (; scores < end; scores += 4) {
-      const e = v128.load_splat<f32>(scores)
-      o0 = f32x4.add(o0, f32x4.mul(e, v128.load(p)))
-      o1 = f32x4.add(o1, f32x4.mul(e, v128.load(p, 16)))
-      o2 = f32x4.add(o2, f32x4.mul(e, v128.load(p, 32)))
-      o3 = f32x4.add(o3, f32x4.mul(e, v128.load(p, 48)))
-      p += LINE
+      const e = multiplier<T>(scores)
+      o0 = f32x4.add(o0, f32x4.mul(e, quarter<T>(p, 0)))
+      o1 = f32x4.add(o1, f32x4.mul(e, quarter<T>(p, 1)))
+      o2 = f32x4.add(o2, f32x4.mul(e, quarter<T>(p, 2)))
+      o3 = f32x4.add(o3, f32x4.mul(e, quarter<T>(p, 3)))
+      p += 16 * sizeof<T>()
     }
   }
   putColumns(out, f32x4.mul(o0, inverse), columns)

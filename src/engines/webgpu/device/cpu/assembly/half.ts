@@ -27,3 +27,11 @@ export function f16ToF32(half: u16): f32 {
   const wide = ((<i32>(<i16>half)) << 13) & 0x8fffe000
   return reinterpret<f32>(wide) * reinterpret<f32>((127 + 112) << 23)
 }
+
+/** To the nearest half, ties to even; what is too great becomes the greatest. */
+export function f32ToF16(value: f32): u16 {
+  const sign = (reinterpret<u32>(value) >>> 16) & 0x8000
+  const size = min(abs(value), <f32>65504) * reinterpret<f32>((127 - 112) << 23)
+  const bits = reinterpret<u32>(size)
+  return <u16>(sign | ((bits + 0xfff + ((bits >>> 13) & 1)) >>> 13))
+}

@@ -1,5 +1,4 @@
 /** What the device calls, and the operations for tests. */
-export { attendHead, writeKeyValue } from './attention'
 export { rmsnorm, ropeHead, siluMul } from './elementwise'
 export { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
 export { matmul } from './matmul'

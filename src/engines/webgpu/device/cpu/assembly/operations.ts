@@ -76,15 +76,20 @@ export function copyRows(args: usize, from: i32, to: i32): void {
 /**
  * Turns queries and keys by their positions and puts keys and values into the cache. Items: rows.
  * qkv, its row in bytes, heads, key heads, d, angles, positions, page of each row, keys, values, bytes of a page of
- * keys and of values, norm weights of queries and keys or 0, epsilon.
+ * keys and of values, norm weights of queries and keys or 0, epsilon, whether the cache is in f16.
  */
 export function place(args: usize, from: i32, to: i32): void {
+  if (word(args, 15) !== 0) placeAs<u16>(args, from, to)
+  else placeAs<f32>(args, from, to)
+}
+
+function placeAs<T>(args: usize, from: i32, to: i32): void {
   const heads = word(args, 2)
   const keyHeads = word(args, 3)
   const d = word(args, 4)
   const headBytes = (<usize>d) << 2
-  const keyBytes = (<usize>d) << 6
-  const valueBytes = (<usize>((d + 15) >> 4)) << 10
+  const keyBytes = <usize>d * 16 * sizeof<T>()
+  const valueBytes = <usize>((d + 15) >> 4) * 256 * sizeof<T>()
   for (let row = from; row < to; row++) {
     const q = pointer(args, 0) + <usize>row * pointer(args, 1)
     const k = q + <usize>heads * headBytes
@@ -98,7 +103,7 @@ export function place(args: usize, from: i32, to: i32): void {
     const keys = pointer(args, 8) + page * pointer(args, 10)
     const values = pointer(args, 9) + page * pointer(args, 11)
     for (let h: usize = 0; h < <usize>keyHeads; h++) {
-      writeKeyValue(
+      writeKeyValue<T>(
         k + h * headBytes,
         v + h * headBytes,
         keys + h * keyBytes,
@@ -121,9 +126,15 @@ function turn(x: usize, heads: i32, weight: usize, angles: usize, d: i32, eps: f
 
 /**
  * Items: heads of rows. qkv, its stride, out, its stride, heads, key heads, d, keys, values, bytes of a page of keys
- * and of values, positions, page list of each row, window or 0, scale, scores, bytes of scores for each thread.
+ * and of values, positions, page list of each row, window or 0, scale, scores, bytes of scores for each thread,
+ * whether the cache is in f16.
  */
 export function attend(args: usize, from: i32, to: i32, thread: i32): void {
+  if (word(args, 17) !== 0) attendAs<u16>(args, from, to, thread)
+  else attendAs<f32>(args, from, to, thread)
+}
+
+function attendAs<T>(args: usize, from: i32, to: i32, thread: i32): void {
   const heads = word(args, 4)
   const d = word(args, 6)
   const share = heads / word(args, 5)
@@ -135,12 +146,12 @@ export function attend(args: usize, from: i32, to: i32, thread: i32): void {
     const keyHead = <usize>(head / share)
     const column = (<usize>(head * d)) << 2
     const last = load<i32>(pointer(args, 11) + (row << 2)) + 1
-    attendHead(
+    attendHead<T>(
       pointer(args, 0) + row * pointer(args, 1) + column,
       pointer(args, 2) + row * pointer(args, 3) + column,
-      pointer(args, 7) + keyHead * ((<usize>d) << 6),
+      pointer(args, 7) + keyHead * <usize>d * 16 * sizeof<T>(),
       pointer(args, 9),
-      pointer(args, 8) + keyHead * ((<usize>((d + 15) >> 4)) << 10),
+      pointer(args, 8) + keyHead * <usize>((d + 15) >> 4) * 256 * sizeof<T>(),
       pointer(args, 10),
       <usize>load<u32>(pointer(args, 12) + (row << 2)),
       window > 0 ? max(0, last - window) : 0,
