@@ -97,6 +97,7 @@ async function ask(v1: V1, { system, user, schema }: Case): Promise<unknown> {
     model: 'local-v1/nano',
     messages: [...(system ? [{ role: 'system', content: system }] : []), { role: 'user', content: user }],
     temperature: 0,
+    max_tokens: 400,
     response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
   }
   const response = await v1.fetch(
@@ -133,7 +134,7 @@ function report(cases: readonly Case[], answers: readonly unknown[]): void {
     })
     if (right.every(Boolean)) whole++
     else if (shown-- > 0)
-      console.log(`${one.user}\n  want ${JSON.stringify(one.answer)}\n  got  ${JSON.stringify(got)}\n`)
+      console.log(`${one.user}\n  want ${JSON.stringify(one.answer)}\n  got  ${JSON.stringify(got).slice(0, 500)}\n`)
   })
   splits.print('split', BARS)
   kinds.print('kind')

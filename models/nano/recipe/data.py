@@ -1,6 +1,7 @@
 """Examples as token ids with the weight of each in the loss."""
 
 import json
+import os
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -28,8 +29,14 @@ def encode(tokenizer, example):
 
 
 def load(paths, folder, longest):
+    """Encoded examples, kept beside the first file for the next run."""
     tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
-    ids, weights, starts = [], [], [0]
+    kept = f"{paths[0]}.{longest}.npz"
+    if os.path.exists(kept) and os.path.getmtime(kept) > os.path.getmtime(f"{folder}/tokenizer.json"):
+        saved = np.load(kept)
+        ends = np.cumsum(saved["lengths"])[:-1]
+        return tokenizer, np.split(saved["ids"], ends), np.split(saved["weights"].astype(np.float32), ends)
+    ids, weights = [], []
     for path in paths:
         with open(path) as file:
             for line in file:
@@ -38,5 +45,6 @@ def load(paths, folder, longest):
                     continue
                 ids.append(np.array(i, np.int16))
                 weights.append(np.array(w, np.float32))
-                starts.append(starts[-1] + len(i))
+    lengths = np.array([len(i) for i in ids])
+    np.savez(kept, ids=np.concatenate(ids), weights=np.concatenate(weights).astype(np.float16), lengths=lengths)
     return tokenizer, ids, weights

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from data import load
 from evaluate import evaluate
 from model import Model
+from wire import wire
 
 
 def options():
@@ -33,6 +34,7 @@ def options():
     parser.add_argument("--warm-data", type=float, default=0.0, help="where in the curriculum to begin, 0 to 1")
     parser.add_argument("--resume")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--compile", action="store_true")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     return parser.parse_args()
@@ -73,7 +75,9 @@ def batches(ids, budget, progress, rng):
     while True:
         low = int(len(ids) * 0.75 * progress())
         high = min(len(ids), low + int(len(ids) * 0.25))
-        chosen = sorted(rng.sample(range(low, high), min(400, high - low)), key=lambda i: len(ids[i]))
+        cap = 110 + 1500 * progress() if progress() < 0.4 else 10000
+        window = [i for i in rng.sample(range(low, high), min(1500, high - low)) if len(ids[i]) <= cap]
+        chosen = sorted(window[:400], key=lambda i: len(ids[i]))
         groups, group = [], []
         for i in chosen:
             if group and len(ids[i]) * (len(group) + 1) > budget:
@@ -97,8 +101,8 @@ def pack(group, ids, weights, device):
     return tokens.to(device), loss.to(device)
 
 
-def loss_of(model, tokens, weight, dtype):
-    hidden, table = model.hidden(tokens[:, :-1], dtype)
+def loss_of(model, forward, tokens, weight, dtype):
+    hidden, table = forward(tokens[:, :-1], dtype)
     weight = weight[:, 1:]
     chosen = weight > 0
     logits = model.logits(hidden[chosen].to(dtype), table).float()
@@ -119,16 +123,19 @@ def main():
     state = torch.load(o.resume, weights_only=True) if o.resume else None
     if state:
         model.load_state_dict(state["model"])
+    elif config.get("wired"):
+        wire(model)
     matrices = [p for n, p in model.named_parameters() if p.ndim == 2 and "embed" not in n]
     others = [p for n, p in model.named_parameters() if p.ndim == 1 or "embed" in n]
     muon = Muon(matrices, 0.02 * o.rate)
-    adam = torch.optim.AdamW(others, lr=3e-3 * o.rate, betas=(0.9, 0.95), weight_decay=0.0)
+    adam = torch.optim.AdamW(others, lr=4e-3 * o.rate, betas=(0.9, 0.95), weight_decay=0.0)
     if state:
         muon.buffers = state["muon"]
         adam.load_state_dict(state["adam"])
     tokenizer, ids, weights = load(o.data, o.tokenizer, o.longest)
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f}M parameters, {len(ids)} examples, {sum(map(len, ids)) / 1e6:.1f}M tokens", flush=True)
 
+    forward = torch.compile(model.hidden, dynamic=True) if o.compile else model.hidden
     begun = time.time()
     progress = lambda: min(1.0, (time.time() - begun) / 60 / o.minutes)
     source = batches(ids, o.batch_tokens, lambda: o.warm_data + (1 - o.warm_data) * progress(), rng)
@@ -148,12 +155,12 @@ def main():
             model.quantise(True)
             print("4-bit from here", flush=True)
         scale = min(1, (step + 1) / 60) * (1 if done < 0.4 else max(0.02, (1 - done) / 0.6))
-        total, free = loss_of(model, tokens, weight, torch.bfloat16)
+        total, free = loss_of(model, forward, tokens, weight, torch.bfloat16)
         for p in model.parameters():
             p.grad = None
         total.backward()
         for group in adam.param_groups:
-            group["lr"] = 3e-3 * o.rate * scale
+            group["lr"] = 4e-3 * o.rate * scale
         torch.nn.utils.clip_grad_norm_(others, 1.0)
         adam.step()
         muon.step(scale)
