@@ -145,6 +145,8 @@ describe('models by what users write', () => {
     ['https://huggingface.co/mlc-ai/small/resolve/main/', 'mlc-ai/small', 'url'],
     ['./models/nano', 'local/nano', 'folder'],
     ['/srv/my model', 'local/my-model', 'folder'],
+    ['file:///srv/models/nano/', 'local/nano', 'folder'],
+    ['C:\\models\\nano', 'local/nano', 'folder'],
   ])('%s', (from, id, kind) => {
     expect(offeredModel(from)).toMatchObject({ id, location: { kind } })
   })

@@ -58,6 +58,8 @@ export async function loadModel(
       }),
   })
   const { contextLength } = core
+  // Most of a second for a large tokenizer: better now than in the first request for JSON.
+  void text.vocabulary
   const bytes = Math.max(0, device.memory.bytes - before)
   return { id: model.id, decoder: new Decoder(core, text), device, contextLength, bytes }
 }

@@ -18,7 +18,7 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
 
 export function locationOf(from: string): ModelLocation {
   if (/^https?:\/\//i.test(from)) return { kind: 'url', url: from }
-  if (/^file:\/\//i.test(from)) return { kind: 'folder', path: decodeURIComponent(new URL(from).pathname) }
+  if (/^file:\/\//i.test(from)) return { kind: 'folder', path: pathOf(from) }
   if (isPath(from)) return { kind: 'folder', path: from }
   if (ID.test(from)) return { kind: 'hub', repository: from }
   throw new TypeError(
@@ -37,6 +37,11 @@ function idOf(from: string): string {
     .map((part) => part.replace(/[^\w.-]+/g, '-'))
   const name = parts.at(-1) ?? 'model'
   return kind === 'folder' ? `local/${name}` : `${parts.at(-2) ?? 'web'}/${name}`
+}
+
+/** `file:///C:/models` is `C:/models`. */
+function pathOf(url: string): string {
+  return decodeURIComponent(new URL(url).pathname).replace(/^\/([A-Za-z]:)/, '$1')
 }
 
 function isPath(from: string): boolean {
