@@ -23,7 +23,7 @@ export class Context {
   }
 
   atom(site: Site, negated = false): Atom {
-    if (typeof site.schema === 'boolean' && negated) {
+    if (negated && typeof site.schema === 'boolean') {
       return this.atom(site.schema ? this.document.nothing : this.document.everything)
     }
     const id = site.id * 2 + (negated ? 1 : 0)
@@ -61,12 +61,13 @@ export class Context {
     return this.#typical(at)
   }
 
-  /** Schemas that say no more than `type` are one: large documents have thousands of `{"type": "string"}`. */
+  /** Schemas that say no more than `type`, or nothing, are one: large documents have thousands of `{"type": "string"}`. */
   #typical(site: Site): Site {
     const { schema } = site
-    if (typeof schema === 'boolean' || typeof schema.type !== 'string') return site
+    if (typeof schema === 'boolean' || schema.$ref !== undefined) return site
     for (const key in schema) if (key !== 'type' && !SILENT.has(key)) return site
-    if (schema.$ref !== undefined || typeof schema.$id === 'string') return site
+    if (schema.type === undefined) return this.document.everything
+    if (typeof schema.type !== 'string') return site
     const known = this.#types.get(schema.type)
     if (known === undefined) this.#types.set(schema.type, site)
     return known ?? site

@@ -187,7 +187,7 @@ export class Expander {
     for (let i = 0; i < atoms.length; i++) {
       for (let j = i + 1; j < atoms.length; j++) {
         this.context.fuel.spend(10)
-        if (this.shallow.contradict([atoms[i]!, atoms[j]!]) || !this.overlap(atoms[i]!, atoms[j]!)) continue
+        if (this.shallow.apart(atoms[i]!, atoms[j]!) || !this.overlap(atoms[i]!, atoms[j]!)) continue
         shared[i]!.push(this.context.not(atoms[j]!))
         shared[j]!.push(this.context.not(atoms[i]!))
       }

@@ -49,7 +49,8 @@ export function negate(expander: Expander, site: Site, schema: Keywords, branch:
   for (const keyword of ['unevaluatedProperties', 'unevaluatedItems', '$dynamicRef', '$recursiveRef']) {
     if (schema[keyword] !== undefined) choices.push(obstacle(ANY, site, keyword))
   }
-  branch.choices.push(choices)
+  // Next, before choices that stand further out: contradictions show early, and do not multiply.
+  branch.choices.unshift(choices)
 }
 
 /** A way to break the schema that cannot be described exactly. */
@@ -78,9 +79,8 @@ function negateValues(context: Context, site: Site, schema: Keywords, choices: C
     choices.push(only(ANY & ~kinds, () => {}))
     if (integer) choices.push(obstacle(NUMBER, site, 'type'))
   }
-  if (schema.enum !== undefined) choices.push(...excluding(context, site, 'enum', readList(site, 'enum', schema.enum)))
-  if (has(schema, 'const') && site.resource.draft >= 6)
-    choices.push(...excluding(context, site, 'const', [schema.const]))
+  if (schema.enum !== undefined) choices.push(excluding(context, site, 'enum', readList(site, 'enum', schema.enum)))
+  if (has(schema, 'const') && site.resource.draft >= 6) choices.push(excluding(context, site, 'const', [schema.const]))
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = readBounds(site, schema)
   const bound = (value: number, edit: (n: Part['number']) => void) => {
     if (Number.isFinite(value)) choices.push(only(NUMBER, (part) => edit(part.number)))

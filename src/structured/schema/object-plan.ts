@@ -132,7 +132,9 @@ function search(
   enqueue(state, prefix, 0)
   let visited = 0
   for (let least = 0; least < queues.length; least++) {
-    for (const { state: here, text, length } of queues[least] ?? []) {
+    // The latest first: straight to the end of one key before another is begun.
+    for (let at = queues[least]?.pop(); at !== undefined; at = queues[least]!.pop()) {
+      const { state: here, text, length } = at
       const value = keys.value(here)
       if (value !== undefined && fresh(text)) {
         const before = left.get(value) ?? count
@@ -141,9 +143,9 @@ function search(
         if (found.length >= count && [...left.values()].every((n) => n <= 0)) return found
       }
       if (visited++ > MOST_VISITED) return found
-      for (const letter of letters) {
-        const next = keys.text.next(here, letter.codePointAt(0)!)
-        if (next !== 0) enqueue(next, text + letter, length + 1)
+      for (let i = letters.length - 1; i >= 0; i--) {
+        const next = keys.text.next(here, letters[i]!.codePointAt(0)!)
+        if (next !== 0) enqueue(next, text + letters[i], length + 1)
       }
     }
   }

@@ -63,6 +63,8 @@ export class Part {
     exclusiveMaximum: Infinity,
     multiples: [],
   }
+  /** Numbers that `not` leaves out. */
+  gaps: number[] = []
   minLength = 0
   maxLength = Infinity
   texts: TextAutomaton[] = []
@@ -83,6 +85,7 @@ export class Part {
   clone(): Part {
     const copy = Object.assign(new Part(), this)
     copy.number = { ...this.number, multiples: [...this.number.multiples] }
+    copy.gaps = [...this.gaps]
     copy.texts = [...this.texts]
     copy.items = [...this.items]
     copy.contains = [...this.contains]

@@ -1,5 +1,5 @@
 import type { Context } from './context.js'
-import { canonical, kindOf } from './json.js'
+import { canonical, has, isObject, kindOf } from './json.js'
 import { readType } from './keywords.js'
 import { ANY, ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from './part.js'
 
@@ -37,6 +37,26 @@ export class Shallow {
       if ((bitOf(text) & kinds) !== 0 && !atoms.some((atom) => this.#of(atom).denied?.has(text))) return false
     }
     return true
+  }
+
+  /** True only if no value satisfies both, to be told from a property that one requires and both describe. */
+  apart(a: Atom, b: Atom): boolean {
+    if (this.contradict([a, b])) return true
+    const [left, right] = [a, b].map((atom) => atom.site.schema)
+    if (a.negated || b.negated || !isObject(left) || !isObject(right)) return false
+    if ((this.#of(a).kinds & this.#of(b).kinds) !== OBJECT || left.$ref !== undefined || right.$ref !== undefined)
+      return false
+    if (!isObject(left.properties) || !isObject(right.properties)) return false
+    for (const key of [left.required, right.required].flat()) {
+      if (typeof key !== 'string' || !has(left.properties, key) || !has(right.properties, key)) continue
+      const atoms = [a, b].map((atom, i) => {
+        const properties = (i === 0 ? left.properties : right.properties) as Record<string, unknown>
+        return this.#context.child(atom.site, properties[key], 'properties', key)
+      })
+      this.#context.fuel.spend(2)
+      if (this.contradict(atoms)) return true
+    }
+    return false
   }
 
   #of(atom: Atom): Facts {

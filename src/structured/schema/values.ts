@@ -51,9 +51,14 @@ export class Values {
     const value = this.of([this.context.atom(this.context.document.root)])
     const all = this.#explore(value, allParts).values
     relax(all, this.context)
+    // What could not be described matters where it can occur, and where it may be why nothing can.
     for (const { arrays, objects } of all) {
-      for (const shape of arrays) if (shape.obstacle && shape.rest(0, 0) !== Infinity) throw shape.obstacle
-      for (const shape of objects) if (shape.obstacle && objectLength(shape) !== Infinity) throw shape.obstacle
+      for (const shape of arrays) {
+        if (shape.obstacle && !(value.possible && shape.rest(0, 0) === Infinity)) throw shape.obstacle
+      }
+      for (const shape of objects) {
+        if (shape.obstacle && !(value.possible && objectLength(shape) === Infinity)) throw shape.obstacle
+      }
     }
     return value
   }
@@ -120,8 +125,10 @@ export class Values {
       if (part.kinds & NULL) literals.set('null', null)
       if (part.kinds & TRUE) literals.set('true', true)
       if (part.kinds & FALSE) literals.set('false', false)
-      const number = part.kinds & NUMBER ? this.#number(part, atoms[0]) : undefined
-      if (number !== undefined && !number.empty) numbers.add(number)
+      for (const piece of part.kinds & NUMBER ? betweenGaps(part) : []) {
+        const number = this.#number(piece, atoms[0])
+        if (number !== undefined && !number.empty) numbers.add(number)
+      }
       const text = part.kinds & STRING ? this.#string(part) : undefined
       if (text !== undefined && !text.empty && !strings.includes(text)) strings.push(text)
       if (part.kinds & ARRAY) arrays.push(arrayShape(this, part))
@@ -208,4 +215,17 @@ function finite<T extends Record<string, number | boolean>>(bounds: T): Partial<
   return Object.fromEntries(
     Object.entries(bounds).filter(([, value]) => !(typeof value === 'number' && !Number.isFinite(value))),
   ) as Partial<T>
+}
+
+/** One part per stretch between the numbers that are left out. */
+function betweenGaps(part: Part): Part[] {
+  const { number, gaps } = part
+  const inside = gaps.filter((gap) => gap >= number.minimum && gap <= number.maximum)
+  const ends = [-Infinity, ...new Set(inside.sort((a, b) => a - b)), Infinity]
+  return ends.slice(1).map((end, i) => {
+    const piece = part.clone()
+    piece.number.exclusiveMinimum = Math.max(number.exclusiveMinimum, ends[i]!)
+    piece.number.exclusiveMaximum = Math.min(number.exclusiveMaximum, end)
+    return piece
+  })
 }

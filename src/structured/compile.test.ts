@@ -1,0 +1,234 @@
+import { describe, expect, it } from 'vitest'
+import { type CompileOptions, compile, SchemaError, schemaErrorMessage } from './index.js'
+
+function accepts(schema: unknown, text: unknown, options?: CompileOptions): boolean {
+  return compile(schema, options).accepts(typeof text === 'string' ? text : JSON.stringify(text))
+}
+
+function refusal(schema: unknown): SchemaError {
+  try {
+    compile(schema)
+  } catch (error) {
+    if (error instanceof SchemaError) return error
+    throw error
+  }
+  throw new Error(`not refused: ${JSON.stringify(schema)}`)
+}
+
+/** [schema, texts that it admits, texts that it does not]. */
+type Row = readonly [unknown, readonly string[], readonly string[]]
+
+function table(name: string, rows: readonly Row[]): void {
+  describe(name, () => {
+    it.each(rows.map(([schema, yes, no]) => [JSON.stringify(schema).slice(0, 120), schema, yes, no] as const))(
+      '%s',
+      (_, schema, yes, no) => {
+        const grammar = compile(schema)
+        for (const text of yes) expect(grammar.accepts(text), text).toBe(true)
+        for (const text of no) expect(grammar.accepts(text), text).toBe(false)
+      },
+    )
+  })
+}
+
+table('one spelling per value', [
+  [
+    {},
+    ['null', '1', '"a"', '[]', '{}', '[1,{"a":[]}]'],
+    ['', ' 1', '1 ', '[ ]', '[1, 2]', '{"a": 1}', '01', '+1', '.5', "'a'", 'nul'],
+  ],
+  [
+    { type: 'string' },
+    ['"é😀"', '"\\n"', '"\\u001f"', '"\\\\\\""', '"/"'],
+    ['"\n"', '"\\u0041"', '"\\/"', '"\\ud83d"', '"\\x"', '"', '"a""'],
+  ],
+])
+
+table('objects', [
+  [
+    { type: 'object', properties: { a: {}, b: {} }, required: ['b'], additionalProperties: false },
+    ['{"b":1}', '{"a":1,"b":2}'],
+    ['{}', '{"a":1}', '{"b":1,"a":2}', '{"b":1,"c":2}', '{"b":1,"b":2}', '{"b":1,}'],
+  ],
+  [
+    { properties: { a: { type: 'string' } } },
+    ['1', '[]', '{}', '{"a":"x"}', '{"b":1,"c":2}'],
+    ['{"a":1}', '{"b":1,"a":"x"}', '{"b":1,"b":1}'],
+  ],
+  [
+    { type: 'object', additionalProperties: { type: 'integer' } },
+    ['{"x":1,"y":2,"z":3}'],
+    ['{"x":"1"}', '{"x":1,"y":2,"x":3}'],
+  ],
+  [
+    {
+      type: 'object',
+      patternProperties: { '^a': { type: 'integer' }, b$: { minimum: 5 } },
+      additionalProperties: false,
+    },
+    ['{"a":1}', '{"ab":5}', '{"xb":"text"}', '{"b":5,"a":1}'],
+    ['{"ab":4}', '{"a":"x"}', '{"c":1}', '{"a":1,"a":2}'],
+  ],
+  [{ type: 'object', propertyNames: { maxLength: 2 } }, ['{"ab":1}', '{"é😀":1}'], ['{"abc":1}']],
+  [{ type: 'object', minProperties: 1, maxProperties: 2 }, ['{"a":1}', '{"a":1,"b":2}'], ['{}', '{"a":1,"b":2,"c":3}']],
+  [
+    { type: 'object', required: ['x', 'y'] },
+    ['{"y":1,"x":2}', '{"a":0,"x":1,"b":2,"y":3}'],
+    ['{"x":1}', '{"x":1,"x":2}'],
+  ],
+  [{ properties: { a: false } }, ['{"b":1}'], ['{"a":1}']],
+  [{ dependentRequired: { a: ['b'] } }, ['{}', '{"b":1}', '{"a":1,"b":2}', '3'], ['{"a":1}']],
+])
+
+table('arrays', [
+  [
+    { type: 'array', prefixItems: [{ type: 'integer' }], items: { type: 'string' } },
+    ['[]', '[1]', '[1,"a","b"]'],
+    ['["a"]', '[1,2]'],
+  ],
+  [
+    { type: 'array', items: { type: 'null' }, minItems: 2, maxItems: 3 },
+    ['[null,null]', '[null,null,null]'],
+    ['[]', '[null]', '[null,null,null,null]', '[null,null,]'],
+  ],
+  [{ type: 'array', contains: { const: 1 }, maxContains: 2 }, ['[1]', '[0,1,1]'], ['[]', '[0]', '[1,1,1]']],
+  [
+    { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ const: 1 }], additionalItems: false },
+    ['[1]', '[]'],
+    ['[1,2]', '[2]'],
+  ],
+])
+
+table('combinations', [
+  [{ allOf: [{ minimum: 3 }, { maximum: 5 }], type: 'integer' }, ['3', '5'], ['2', '6', '3.5']],
+  [{ anyOf: [{ type: 'string', minLength: 2 }, { type: 'integer' }] }, ['"ab"', '7'], ['"a"', '7.5']],
+  [{ oneOf: [{ type: 'integer', multipleOf: 2 }, { type: 'string' }] }, ['4', '"a"'], ['3', 'null']],
+  [
+    { oneOf: [{ required: ['a'] }, { required: ['b'] }], type: 'object' },
+    ['{"a":1}', '{"b":1}'],
+    ['{}', '{"a":1,"b":2}'],
+  ],
+  [{ not: { type: 'string' } }, ['1', 'null'], ['"a"']],
+  [{ type: 'string', not: { enum: ['a', 'b'] } }, ['"c"', '"ab"', '""'], ['"a"', '"b"']],
+  [{ not: { const: 5 }, type: 'integer' }, ['4', '6'], ['5']],
+  [
+    {
+      if: { properties: { a: { const: 1 } }, required: ['a'] },
+      // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
+      then: { required: ['b'] },
+      else: { required: ['c'] },
+      type: 'object',
+    },
+    ['{"a":1,"b":2}', '{"c":1}', '{"a":2,"c":1}'],
+    ['{"a":1}', '{"a":1,"c":2}', '{"b":1}'],
+  ],
+  [{ enum: [1, 'a', null, { a: [1] }], type: ['string', 'object'] }, ['"a"', '{"a":[1]}'], ['1', 'null', '{"a":[2]}']],
+  [{ enum: ['ab', 'b', 'abc'], pattern: '^a', maxLength: 2 }, ['"ab"'], ['"b"', '"abc"']],
+])
+
+table('references', [
+  [{ $ref: '#/$defs/a', $defs: { a: { type: 'integer' } }, minimum: 3 }, ['3'], ['2', '"a"']],
+  [
+    {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      $ref: '#/definitions/a',
+      definitions: { a: { type: 'integer' } },
+      minimum: 3,
+    },
+    ['2', '3'],
+    ['"a"'],
+  ],
+  [
+    { type: 'object', properties: { next: { $ref: '#' } }, additionalProperties: false },
+    ['{}', '{"next":{"next":{}}}'],
+    ['{"next":1}'],
+  ],
+  [
+    {
+      $id: 'https://example.com/root',
+      $defs: { a: { $id: 'inner', $anchor: 'x', type: 'null' } },
+      anyOf: [{ $ref: 'inner#x' }],
+    },
+    ['null'],
+    ['1'],
+  ],
+  [{ $ref: '#/$defs/a~1b%25', $defs: { 'a/b%': { const: 1 } } }, ['1'], ['2']],
+])
+
+describe('refusals name the keyword and its place', () => {
+  it.each<[unknown, string, (string | number)[]]>([
+    [{ properties: { x: { type: 'array', uniqueItems: true } } }, 'uniqueItems', []],
+    [{ properties: { x: { $ref: 'https://example.com/other' } } }, '$ref', ['properties', 'x']],
+    [{ properties: { x: { type: 'text' } } }, 'type', ['properties', 'x']],
+    [{ anyOf: [{ pattern: '(a)\\1' }] }, 'pattern', ['anyOf', 0]],
+    [{ items: { format: 'regex' } }, 'format', ['items']],
+    [{ unevaluatedProperties: false }, 'unevaluatedProperties', []],
+    [{ minLength: -1 }, 'minLength', []],
+    [{ multipleOf: 0 }, 'multipleOf', []],
+  ])('%j', (schema, keyword, path) => {
+    const error = refusal(schema)
+    expect(error.keyword).toBe(keyword)
+    if (keyword !== 'uniqueItems') expect(error.path).toEqual(path)
+  })
+
+  it.each([
+    [false],
+    [{ type: 'string', minLength: 3, maxLength: 2 }],
+    [{ enum: [] }],
+    [{ type: 'object', required: ['a'], properties: { a: false } }],
+    [
+      {
+        $ref: '#/$defs/a',
+        $defs: { a: { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, required: ['a'] } },
+      },
+    ],
+    [{ type: 'string', enum: [1] }],
+    [{ type: 'integer', minimum: 1.2, maximum: 1.8 }],
+    [{ allOf: [{ const: 1 }, { const: 2 }] }],
+    ['no schema'],
+    [null],
+  ])('what nothing can satisfy: %j', (schema) => {
+    expect(refusal(schema)).toBeInstanceOf(SchemaError)
+  })
+
+  it('come in the words of the service that clients know', () => {
+    const error = refusal({ properties: { x: { type: 'text' } } })
+    expect(schemaErrorMessage(error, 'answer')).toBe(
+      `Invalid schema for response_format 'answer': In context=('properties', 'x'), "text" is not a valid type.`,
+    )
+    expect(schemaErrorMessage(new SchemaError([], '', 'none.'), 'f', 'function')).toBe(
+      "Invalid schema for function 'f': In context=(), none.",
+    )
+    expect(schemaErrorMessage(new SchemaError(['items'], '', 'none.'), 'f')).toContain("In context=('items',), none.")
+  })
+})
+
+describe('lenient compilation', () => {
+  it('enforces what it can and lists what it cannot', () => {
+    const grammar = compile(
+      {
+        type: 'object',
+        properties: { a: { type: 'array', items: { type: 'integer' }, uniqueItems: true }, b: { pattern: '(a)\\1' } },
+      },
+      { strict: false },
+    )
+    expect(grammar.notEnforced.map((error) => error.keyword).sort()).toEqual(['pattern', 'uniqueItems'])
+    expect(grammar.accepts('{"a":[1,1],"b":"x"}')).toBe(true)
+    expect(grammar.accepts('{"a":["x"]}')).toBe(false)
+  })
+
+  it('lists nothing where all is enforced', () => {
+    expect(compile({ type: 'string' }, { strict: false }).notEnforced).toEqual([])
+  })
+})
+
+describe('layouts', () => {
+  it('compact admits no space, spaced exactly one', () => {
+    const schema = { type: 'object', properties: { a: { type: 'array', items: { enum: [1, { b: [2, 3] }] } } } }
+    const spaced = '{"a": [1, {"b": [2, 3]}], "c": 1}'
+    expect(accepts(schema, spaced, { layout: 'spaced' })).toBe(true)
+    expect(accepts(schema, spaced)).toBe(false)
+    expect(accepts(schema, '{"a":[1,{"b":[2,3]}],"c":1}')).toBe(true)
+    expect(accepts(schema, '{"a":[1]}', { layout: 'spaced' })).toBe(false)
+  })
+})
