@@ -8,6 +8,15 @@ import { PartQueue } from './run/part-queue.js'
 import { Scheduler } from './run/scheduler.js'
 import type { TokenModel } from './token-model.js'
 
+export interface DecoderOptions {
+  /**
+   * Steps that the model may run ahead of what was read back, where nothing depends on it. It hides the way back from a
+   * GPU; on a processor there is none to hide. More steps let an abort or a newcomer wait longer.
+   * @default 1
+   */
+  readonly stepsAhead?: number
+}
+
 /** Unread parts per choice above which an answer waits for its reader. */
 const UNREAD = 64
 
@@ -19,11 +28,11 @@ export class Decoder {
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
   readonly #capacity: number
 
-  constructor(model: TokenModel, text: ChatText) {
+  constructor(model: TokenModel, text: ChatText, { stepsAhead = 1 }: DecoderOptions = {}) {
     this.#model = model
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
-    this.#scheduler = new Scheduler(model)
+    this.#scheduler = new Scheduler(model, stepsAhead)
   }
 
   /** What made the model unusable, if anything did: it must then be rebuilt. */

@@ -1,4 +1,4 @@
-import type { TokenModel } from '../token-model.js'
+import type { StepInput, TokenModel } from '../token-model.js'
 import { pending, promptIsIn, type Slot } from './slot.js'
 
 /** What one slot gets in a step. */
@@ -10,8 +10,6 @@ export interface Row {
 
 /** The share of a full chunk that a new prompt gets in a step while others are writing. */
 const PREFILL_SHARE = 4
-/** Steps that a model may run ahead of what was read back. More would let an abort or a newcomer wait. */
-const STEPS_AHEAD = 4
 
 /** Those that write get their tokens; what is left of the step goes to prompts, oldest first. */
 export function compose(running: readonly Slot[], { maxBatch, maxChunk }: TokenModel): Row[] {
@@ -29,9 +27,23 @@ export function compose(running: readonly Slot[], { maxBatch, maxChunk }: TokenM
   return rows
 }
 
-/** More than 1 where nothing that is still unknown decides how the next tokens are drawn. */
-export function stepsAhead(rows: readonly Row[], model: TokenModel): number {
-  if (model.run === undefined) return 1
+/** Up to `most` where nothing that is still unknown decides how the next tokens are drawn, else 1. */
+export function stepsAhead(rows: readonly Row[], most: number): number {
   const free = rows.every(({ slot, count }) => slot.lane.foreseeable && pending(slot) === count)
-  return free ? Math.min(STEPS_AHEAD, ...rows.map(({ slot }) => slot.lane.remaining)) : 1
+  return free ? Math.min(most, ...rows.map(({ slot }) => slot.lane.remaining)) : 1
+}
+
+/** A row as the model takes it; undefined if the lane cannot say how to go on, which ends it. */
+export function inputOf({ slot, count }: Row): StepInput | undefined {
+  const { lane } = slot
+  const sequence = slot.sequence!
+  const from = sequence.length
+  const tokens = lane.tokens.slice(from, from + count)
+  if (from + count < lane.tokens.length) return { sequence, tokens }
+  try {
+    return { sequence, tokens, sample: lane.settings() }
+  } catch (error) {
+    lane.fail(error)
+    return undefined
+  }
 }

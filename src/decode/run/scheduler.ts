@@ -1,7 +1,7 @@
 import { V1Error } from '../../errors.js'
 import type { Lane } from '../answer/lane.js'
 import type { StepInput, TokenModel } from '../token-model.js'
-import { compose, type Row, stepsAhead } from './batch.js'
+import { compose, inputOf, type Row, stepsAhead } from './batch.js'
 import { breathe } from './breathe.js'
 import { modelFailed, quietly } from './failure.js'
 import { Memory } from './memory.js'
@@ -14,6 +14,7 @@ import { makeSlot, promptIsIn, type Slot, sync } from './slot.js'
 export class Scheduler {
   readonly #model: TokenModel
   readonly #memory: Memory
+  readonly #ahead: number
   #waiting: Slot[] = []
   #running: Slot[] = []
   #work: Promise<void> | undefined
@@ -21,8 +22,10 @@ export class Scheduler {
   #failure: unknown
   #wake: (() => void) | undefined
 
-  constructor(model: TokenModel) {
+  /** `ahead`: steps that the model may run ahead of what was read back, where it can. */
+  constructor(model: TokenModel, ahead: number) {
     this.#model = model
+    this.#ahead = model.run === undefined ? 1 : ahead
     this.#memory = new Memory(model)
   }
 
@@ -185,7 +188,7 @@ export class Scheduler {
     const inputs: StepInput[] = []
     const taking: Row[] = []
     for (const row of rows) {
-      const input = this.#inputOf(row)
+      const input = inputOf(row)
       if (input === undefined) continue
       inputs.push(input)
       taking.push(row)
@@ -193,7 +196,7 @@ export class Scheduler {
     if (inputs.length === 0) return
     this.#stepping = true
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
-    const ahead = alone ? stepsAhead(taking, this.#model) : 1
+    const ahead = alone ? stepsAhead(taking, this.#ahead) : 1
     const steps = this.#memory.roomFor(taking, ahead - 1) ? ahead : 1
     if (steps > 1) await this.#runAhead(inputs, taking, steps)
     else {
@@ -205,19 +208,6 @@ export class Scheduler {
     }
     this.#stepping = false
     for (const { slot } of taking) sync(slot)
-  }
-
-  #inputOf({ slot, count }: Row): StepInput | undefined {
-    const { lane, sequence } = slot
-    const from = sequence!.length
-    const tokens = lane.tokens.slice(from, from + count)
-    if (from + count < lane.tokens.length) return { sequence: sequence!, tokens }
-    try {
-      return { sequence: sequence!, tokens, sample: lane.settings() }
-    } catch (error) {
-      lane.fail(error)
-      return undefined
-    }
   }
 
   #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {

@@ -8,7 +8,7 @@ export const smallText = new ChatText(smallTokenizer())
 
 export function setUp(options: Partial<RandomModelOptions> = {}, text = smallText) {
   const model = new RandomModel({ vocabSize: text.tokenizer.size, ...options })
-  return { model, text, decoder: new Decoder(model, text) }
+  return { model, text, decoder: new Decoder(model, text, { stepsAhead: 4 }) }
 }
 
 export function call(part: Partial<ChatCall> = {}): ChatCall {

@@ -8,6 +8,8 @@ import { sizeOf } from './model/size.js'
 import type { OfferedModel } from './options.js'
 import type { OpenedRepository, Report } from './surroundings.js'
 
+const STEPS_AHEAD = 4
+
 /** A model on the device, ready to answer. */
 export interface LoadedModel {
   readonly id: string
@@ -61,5 +63,6 @@ export async function loadModel(
   // Most of a second for a large tokenizer: better now than in the first request for JSON.
   void text.vocabulary
   const bytes = Math.max(0, device.memory.bytes - before)
-  return { id: model.id, decoder: new Decoder(core, text), device, contextLength, bytes }
+  const decoder = new Decoder(core, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
+  return { id: model.id, decoder, device, contextLength, bytes }
 }
