@@ -173,3 +173,20 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     expect([...read(row, k)]).toEqual([...values.slice((n - 1) * k)])
   })
 })
+
+describe.each(variants)('f16 (%s)', (variant) => {
+  it('comes back unchanged, and takes the nearest of two neighbours', async () => {
+    const { call } = await bench(variant)
+    const [widen, narrow] = [call.f16ToF32, call.f32ToF16] as unknown as ((value: number) => number)[]
+    for (let half = 0; half < 0x7c00; half++) {
+      const value = widen!(half)
+      expect(value).toBe(fromHalf(half))
+      expect(narrow!(value)).toBe(half)
+      expect(narrow!(-value)).toBe(half | 0x8000)
+      const next = fromHalf(Math.min(half + 1, 0x7bff))
+      expect(narrow!(value + (next - value) * 0.49)).toBe(half)
+      expect(narrow!(value + (next - value) * 0.51)).toBe(Math.min(half + 1, 0x7bff))
+    }
+    expect(narrow!(1e9)).toBe(0x7bff)
+  })
+})

@@ -15,22 +15,10 @@ import type {
 import { PAGE, Q4_BLOCK } from '../device.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { expectFit, own } from './guards.js'
-import type { DeviceMemory } from './memory.js'
+import type { PassHost } from './pass-host.js'
 import * as op from './program.js'
-import type { Runner } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CpuActivations, CpuCache, CpuMatrix, CpuVector } from './tensors.js'
-
-/** What a pass needs of its device. */
-export interface PassHost {
-  readonly memory: DeviceMemory
-  readonly runner: Runner
-  readonly program: op.Program
-  readonly threads: number
-  readonly activationBlockBytes: number
-  /** Called once the pass is over; lets the event loop turn now and then. */
-  done(): Promise<void>
-}
 
 interface Reading {
   readonly at: number

@@ -1,6 +1,7 @@
 /** What the device calls, and the operations for tests. */
 export { rmsnorm, ropeHead, siluMul } from './elementwise'
 export { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
+export { f16ToF32, f32ToF16 } from './half'
 export { matmul } from './matmul'
 export { matmulQ4x1 } from './matmul-q4'
 export { matmulQ4x4 } from './matmul-q4-batch'
