@@ -88,8 +88,9 @@ export function syntheticSource(shape: Shape, seed = 1): WeightSource {
         for (let i = 0; i < count; i++) words[i] = next() ^ (next() >>> 13)
         return { name, shape: sides, dtype, data: new Uint8Array(words.buffer) }
       }
-      // 0x2000 is 2^-7, 0x3c00 is 1: scales and norms of a usual size.
-      const halves = new Uint16Array(count).fill(name.endsWith('q_scale') ? 0x2000 : 0x3c00)
+      // 2^-7 for scales and 1 for norms are of a usual size; with 2^-5 the logits are as peaked as a real model's.
+      const scale = name.startsWith('model.embed_tokens') ? 0x2800 : 0x2000
+      const halves = new Uint16Array(count).fill(name.endsWith('q_scale') ? scale : 0x3c00)
       return { name, shape: sides, dtype, data: new Uint8Array(halves.buffer) }
     },
     digest: 'synthetic',
