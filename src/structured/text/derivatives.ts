@@ -1,21 +1,12 @@
 /** What may follow after one more character. */
 
 import type { Fuel } from '../fuel.js'
+import type { Atom } from './atom.js'
 import { type CharSet, EVERY, WORD } from './charset.js'
 import { type Classes, partition } from './classes.js'
 import type { Formulas } from './formulas.js'
-import { type Node, repeat } from './regex-syntax.js'
+import { collectSets, type Node, repeat } from './regex-syntax.js'
 import type { TextAutomaton } from './types.js'
-
-type Atom =
-  /** One character of a set, then `rest`. */
-  | { readonly kind: 'set'; readonly members: Uint8Array; readonly rest: number }
-  /** A repetition, then `rest`. */
-  | { readonly kind: 'repeat'; readonly node: Node & { kind: 'repeat' }; readonly rest: number; unfolded: number }
-  /** The end of the text. */
-  | { readonly kind: 'end' }
-  /** Whether a lookbehind holds here: known once the characters before are. */
-  | { readonly kind: 'behind'; readonly index: number }
 
 export class Derivatives {
   readonly formulas: Formulas
@@ -70,7 +61,7 @@ export class Derivatives {
       case 'set':
         return node.set.length === 0
           ? formulas.nothing
-          : this.atom(`s${this.setId(node.set)},${rest}`, () => ({
+          : this.atom(`s${this.setIds.get(node.set)},${rest}`, () => ({
               kind: 'set',
               members: this.members.get(node.set)!,
               rest,
@@ -89,7 +80,7 @@ export class Derivatives {
           rest,
         )
       case 'start':
-        return formulas.and(this.negated(this.observe('start', { kind: 'set', set: EVERY })), rest)
+        return formulas.and(this.formulas.not(this.observe('start', { kind: 'set', set: EVERY })), rest)
       case 'word':
         return formulas.and(this.boundary(node.negative), rest)
     }
@@ -203,13 +194,9 @@ export class Derivatives {
     const before = this.observe('word', word)
     const members = this.members.get(WORD)!
     const after = this.atom('w', () => ({ kind: 'set', members, rest: this.formulas.everything }))
-    const [same, other] = [after, this.negated(after)]
+    const [same, other] = [after, this.formulas.not(after)]
     const [inside, outside] = negative ? [same, other] : [other, same]
-    return this.formulas.or([this.formulas.and(before, inside), this.formulas.and(this.negated(before), outside)])
-  }
-
-  private negated(formula: number): number {
-    return this.formulas.not(formula)
+    return this.formulas.or([this.formulas.and(before, inside), this.formulas.and(this.formulas.not(before), outside)])
   }
 
   /** The atom that says whether a lookbehind's body ends here. */
@@ -250,10 +237,6 @@ export class Derivatives {
     return this.formulas.literal(id, false)
   }
 
-  private setId(set: CharSet): number {
-    return this.setIds.get(set)!
-  }
-
   private nodeId(node: Node): number {
     let id = this.nodeIds.get(node)
     if (id === undefined) {
@@ -261,25 +244,5 @@ export class Derivatives {
       this.nodeIds.set(node, id)
     }
     return id
-  }
-}
-
-function collectSets(node: Node, into: Set<CharSet>): void {
-  switch (node.kind) {
-    case 'set':
-      into.add(node.set)
-      return
-    case 'cat':
-      for (const part of node.parts) collectSets(part, into)
-      return
-    case 'alt':
-      for (const option of node.options) collectSets(option, into)
-      return
-    case 'repeat':
-    case 'look':
-      collectSets(node.body, into)
-      return
-    case 'word':
-      into.add(WORD)
   }
 }

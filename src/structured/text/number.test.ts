@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Fuel } from '../fuel.js'
 import { acceptsText } from './automaton.js'
 import { type NumberSpec, numberAutomaton } from './number.js'
 import { walk } from './walk.test-helper.js'
@@ -109,7 +110,7 @@ describe('number automata', () => {
   it('produce only multiples', () => {
     fc.assert(
       fc.property(multiple, bounds, fc.array(fc.nat(20), { maxLength: 25 }), (step, spec, choices) => {
-        const automaton = numberAutomaton({ ...spec, multipleOf: step })
+        const automaton = numberAutomaton({ ...spec, multipleOf: step }, new Fuel(2_000_000))
         if (automaton.empty) return
         const text = walk(automaton, choices)
         expect(satisfies(JSON.parse(text), spec)).toBe(true)

@@ -22,6 +22,8 @@ export interface NumberSpec {
   readonly multipleOf?: number
 }
 
+/** Steps for all that may follow one place. */
+const PLACE_COST = 8
 const SYMBOLS = '0123456789-.e+'
 const LARGEST = decimalOf(Number.MAX_VALUE)
 
@@ -115,7 +117,7 @@ function explore(positive: Magnitudes, negative: Magnitudes | undefined, fuel: F
   const start = stateOf(positive, positive.first)
   for (let s = 1; s < nodes.length; s++) {
     const { side, at } = nodes[s]!
-    fuel.spend(width)
+    fuel.spend(PLACE_COST)
     const row = new Array<number>(width).fill(0)
     for (let i = 0; i < SYMBOLS.length; i++) row[columns[i]!] = stateOf(side, side.read(at!, SYMBOLS[i]!))
     if (s === start && negative !== undefined) row[columns[SYMBOLS.indexOf('-')]!] = stateOf(negative, negative.first)

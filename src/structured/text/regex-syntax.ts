@@ -1,6 +1,6 @@
 /** The parts of a regular expression, captures forgotten. */
 
-import type { CharSet } from './charset.js'
+import { type CharSet, WORD } from './charset.js'
 import { TextError } from './types.js'
 
 /** More optional parts in a row, or more rounds with assertions, than any real schema has. */
@@ -113,4 +113,25 @@ export function repeat(body: Node, min: number, max: number): Node {
   if (min > MAX_PARTS) throw new TextError('too many repetitions of an assertion')
   // Some rounds may be empty, and then what they assert must hold where they stand.
   return cat([...new Array<Node>(min).fill(body), { kind: 'repeat', body: progress, min: 0, max: max - min }])
+}
+
+/** Every character class that decides where a text may go. */
+export function collectSets(node: Node, into: Set<CharSet>): void {
+  switch (node.kind) {
+    case 'set':
+      into.add(node.set)
+      return
+    case 'cat':
+      for (const part of node.parts) collectSets(part, into)
+      return
+    case 'alt':
+      for (const option of node.options) collectSets(option, into)
+      return
+    case 'repeat':
+    case 'look':
+      collectSets(node.body, into)
+      return
+    case 'word':
+      into.add(WORD)
+  }
 }

@@ -151,7 +151,7 @@ function finish(
       table[state * width + symbols[symbol]!] = to
     })
   })
-  return new TableAutomaton(
+  return minimise(
     start,
     classes,
     table,
