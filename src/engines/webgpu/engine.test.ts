@@ -116,6 +116,26 @@ test('a lost device fails what runs, and the next request finds a new one', asyn
   await engine.close()
 })
 
+test('the same seed gives the same answer alone, beside others, from the cache and with little memory', async () => {
+  const calls = Array.from({ length: 10 }, (_, i) => ({
+    messages: [{ role: 'user' as const, content: `${'word fox '.repeat((i % 4) * 15)} question ${i}` }],
+    maxTokens: 30,
+    sampling: { ...call().sampling, seed: i, temperature: i % 2 },
+  }))
+  const alone: string[] = []
+  for (const one of calls) {
+    const { engine } = setUp()
+    alone.push((await ask(engine, 'test/one', one)).texts[0]!)
+    await engine.close()
+  }
+  const { engine } = setUp({ models: [{ id: 'test/one', cacheTokens: 512 }] })
+  for (let round = 0; round < 2; round++) {
+    const together = await Promise.all(calls.map((one) => ask(engine, 'test/one', one)))
+    expect(together.map((answer) => answer.texts[0])).toEqual(alone)
+  }
+  await engine.close()
+})
+
 test('documents satisfy their schema with random weights', async () => {
   const { engine } = setUp()
   const schema = {
