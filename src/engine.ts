@@ -9,6 +9,11 @@ export interface ModelInfo {
   readonly ownedBy: string
   /** Tokens that prompt and answer share. */
   readonly contextLength?: number
+  /**
+   * What answers at the moment: weights, kernels, device. An engine that names it here has it in every chunk as
+   * `system_fingerprint`, from a model's first stream on; the one in the usage part comes with the last chunk.
+   */
+  readonly fingerprint?: string
   /** Shown in `/v1/models` as it is: the device and why it was chosen, sizes, why a model cannot run here. */
   readonly metadata?: Readonly<Record<string, string | number | boolean | null>>
 }

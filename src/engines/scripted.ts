@@ -21,9 +21,15 @@ export interface ScriptedOptions {
   readonly seed?: number
 }
 
+const FINGERPRINT = 'fp_scripted'
+
 /** An engine that replays what it is given: for tests of applications, without a model. */
 export function scripted({ models, delayMs = 0, seed = 1 }: ScriptedOptions): Engine {
-  const infos: ModelInfo[] = Object.keys(models).map((id) => ({ id, ownedBy: 'scripted' }))
+  const infos: ModelInfo[] = Object.entries(models).map(([id, script]) => ({
+    id,
+    ownedBy: 'scripted',
+    ...(typeof script === 'string' && { fingerprint: FINGERPRINT }),
+  }))
   const random = mulberry32(seed)
   return {
     models: infos,
@@ -60,7 +66,7 @@ function* said(text: string, { n, maxTokens, messages }: ChatCall, delay: () => 
   for (let choice = 0; choice < n; choice++) yield { type: 'finish', choice, reason }
   const promptTokens = messages.reduce((sum, { content }) => sum + content.split(/\s+/).length, 0)
   const usage = { promptTokens, completionTokens: spoken.length * n, cachedTokens: 0 }
-  yield { type: 'usage', usage, fingerprint: 'fp_scripted' }
+  yield { type: 'usage', usage, fingerprint: FINGERPRINT }
 }
 
 function wait(ms: number, signal: AbortSignal): Promise<void> {

@@ -119,6 +119,23 @@ describe('a stream', () => {
     expect(chunks.at(-1).choices).toEqual([])
   })
 
+  it('has the fingerprint in every chunk, from the first stream on, where the engine knows it', async () => {
+    let fingerprint: string | undefined
+    const loads: Engine = {
+      get models() {
+        return [{ id: MODEL, ownedBy: 'me', fingerprint }]
+      },
+      async load() {
+        fingerprint = 'fp_x'
+      },
+      async *generate() {
+        yield* [text('a'), finish(), usage]
+      },
+    }
+    const chunks = chunksOf(await serviceOf(loads).chat({ stream: true, stream_options: { include_usage: true } }))
+    expect(chunks.map(({ system_fingerprint }) => system_fingerprint)).toEqual(['fp_x', 'fp_x', 'fp_x', 'fp_x'])
+  })
+
   it('is never gathered on its way', async () => {
     const { headers } = await serviceOf().chat({ stream: true })
     expect(headers.get('content-type')).toBe('text/event-stream; charset=utf-8')

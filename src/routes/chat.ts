@@ -1,12 +1,13 @@
 import type { ChatCall, Part } from '../engine.js'
 import { readableOf } from '../stream/readable.js'
 import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
-import type { AnswerHead, Choice } from '../wire/answer.js'
+import type { AnswerHead } from '../wire/answer.js'
 import { type ChatRequest, readChatRequest } from '../wire/chat-request.js'
 import { ChunkWriter } from '../wire/chunks.js'
 import { completionOf, Logprobs } from '../wire/completion.js'
 import { completionId } from '../wire/ids.js'
 import { readJson } from './body.js'
+import { checkChoice } from './check.js'
 import type { Constraint } from './constrain.js'
 import { findModel } from './models.js'
 import { noticeHeaders } from './notice.js'
@@ -26,7 +27,7 @@ export async function chat(service: Service, exchange: Exchange): Promise<Answer
     const head = headOf(service, request.model)
     run.begin(callOf(request, head.id, run.signal, constraint, service.describeSchema))
     // Before the first part an engine may still refuse; only then are status and headers settled.
-    const first = await nextPart(run, constraint)
+    const first = await nextPart(run, request, constraint)
     const headers = noticeHeaders(request.ignored, constraint.notEnforced)
     if (request.stream) return streamed(run, first, head, request, constraint, headers)
     return await collected(run, first, head, request, constraint, headers)
@@ -40,7 +41,8 @@ function headOf(service: Service, model: string): AnswerHead {
     id: completionId(),
     created: Math.floor(Date.now() / 1000),
     model,
-    fingerprint: service.fingerprints.get(model),
+    // Asked for again: an engine may know it only once the model is loaded.
+    fingerprint: findModel(service.engine, model).fingerprint ?? service.fingerprints.get(model),
   }
 }
 
@@ -75,28 +77,22 @@ function callOf(
 }
 
 /** A choice is checked before anybody hears that it is finished. */
-async function nextPart(run: Run, constraint: Constraint): Promise<Part | undefined> {
+async function nextPart(run: Run, request: ChatRequest, constraint: Constraint): Promise<Part | undefined> {
   const part = await run.next()
-  if (part?.type === 'finish') checkChoice(run.answer!.choices[part.choice]!, constraint)
+  if (part?.type === 'finish') checkChoice(run.answer!.choices[part.choice]!, request, constraint)
   return part
-}
-
-function checkChoice({ text, toolCalls, finish }: Choice, { check, toolChecks }: Constraint): void {
-  const cut = finish === 'length'
-  if (check && !(toolCalls.length > 0 && text === '') && !(cut && !check.strict)) check.verify(text)
-  for (const call of toolCalls) if (call) toolChecks.get(call.name)?.verify(call.arguments)
 }
 
 async function collected(
   run: Run,
   first: Part | undefined,
   head: AnswerHead,
-  { n, topLogprobs }: ChatRequest,
+  request: ChatRequest,
   constraint: Constraint,
   headers: Readonly<Record<string, string>>,
 ): Promise<Answered> {
-  const logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
-  for (let part = first; part; part = await nextPart(run, constraint)) logprobs?.take(part)
+  const logprobs = request.topLogprobs === undefined ? undefined : new Logprobs(request.n)
+  for (let part = first; part; part = await nextPart(run, request, constraint)) logprobs?.take(part)
   await run.succeed()
   return jsonAnswer(completionOf(head, run.answer!, logprobs), headers)
 }
@@ -105,18 +101,18 @@ function streamed(
   run: Run,
   first: Part | undefined,
   head: AnswerHead,
-  { includeUsage }: ChatRequest,
+  request: ChatRequest,
   constraint: Constraint,
   headers: Readonly<Record<string, string>>,
 ): Answered {
-  const writer = new ChunkWriter(head, run.answer!, includeUsage)
+  const writer = new ChunkWriter(head, run.answer!, request.includeUsage)
   let held = first
   let over = false
   const pull = async (): Promise<string | undefined> => {
     const chunks: string[] = []
     // A part may say nothing that a chunk could carry.
     while (chunks.length === 0) {
-      const part = held ?? (await nextPart(run, constraint))
+      const part = held ?? (await nextPart(run, request, constraint))
       held = undefined
       if (!part) return await last()
       writer.write(part, chunks)

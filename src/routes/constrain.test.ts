@@ -70,6 +70,18 @@ describe('a strict schema', () => {
     }
   })
 
+  it.each<[string, object, 'stop' | 'length', string]>([
+    ['is worth another try where chance decides', {}, 'stop', 'true'],
+    ['would break again with its seed', { seed: 1 }, 'stop', 'false'],
+    ['would break again without a temperature', { temperature: 0 }, 'stop', 'false'],
+    ['would be cut off again at its limit of tokens', { max_tokens: 5 }, 'length', 'false'],
+  ])('that was broken %s', async (_, body, reason, retry) => {
+    const { chat } = saying(text('{"city":'), finish(reason))
+    const answer = await chat({ ...format(city), ...body })
+    expect(errorOf(answer).code).toBe('invalid_output')
+    expect(answer.headers.get('x-should-retry')).toBe(retry)
+  })
+
   it('is satisfied in any spelling and order, for engines that do not go by the grammar', async () => {
     const { chat } = saying(text('{ "b": 1,\n  "a": "\\u00e4" }'), finish())
     const schema = closed({ a: { type: 'string' }, b: { type: 'integer' } })

@@ -1,13 +1,13 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { V1Error } from '../errors.js'
 import { compile, type Grammar } from '../structured/index.js'
 
 /** Looks at a generated document before it is called finished. */
 export interface DocumentCheck {
   /** Whether the document must satisfy the schema even when the engine ran out of tokens. */
   readonly strict: boolean
-  verify(text: string): void
+  /** What is wrong with the document; undefined for one that is right. */
+  faultOf(text: string): string | undefined
 }
 
 /**
@@ -18,33 +18,24 @@ export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean
   let validate: ValidateFunction | null | undefined
   return {
     strict,
-    verify(text) {
-      const value = parsed(text)
-      if (!strict) return
+    faultOf(text) {
+      let value: unknown
+      try {
+        value = JSON.parse(text)
+      } catch (error) {
+        return (error as SyntaxError).message
+      }
+      if (!strict) return undefined
       if (validate === undefined) validate = validatorOf(schema)
       if (validate) {
-        if (validate(value) || (validate.errors!.every(isInexact) && grammar.accepts(text))) return
-        throw wrong(`at '${validate.errors![0]!.instancePath}' it ${validate.errors![0]!.message}`)
+        if (validate(value) || (validate.errors!.every(isInexact) && grammar.accepts(text))) return undefined
+        return `at '${validate.errors![0]!.instancePath}' it ${validate.errors![0]!.message}`
       }
       // The grammar knows one spelling of each value; an engine that does not go by it may have chosen another.
-      if (!grammar.accepts(text) && !grammar.accepts(JSON.stringify(value))) throw wrong('the grammar rejects it')
+      const right = grammar.accepts(text) || grammar.accepts(JSON.stringify(value))
+      return right ? undefined : 'the grammar rejects it'
     },
   }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw wrong((error as SyntaxError).message)
-  }
-}
-
-function wrong(why: string): V1Error {
-  return new V1Error(500, 'The model did not produce a document that satisfies the schema.', {
-    code: 'invalid_output',
-    cause: new Error(why),
-  })
 }
 
 /** Where ajv calculates in floating point or goes by rules of thumb, and the grammar is exact. */
@@ -52,8 +43,24 @@ function isInexact({ keyword }: ErrorObject): boolean {
   return keyword === 'multipleOf' || keyword === 'format'
 }
 
+let compiles: boolean | undefined
+
+/** Tried once: under a strict Content-Security-Policy each attempt is reported as a violation of it. */
+function mayCompile(): boolean {
+  if (compiles === undefined) {
+    try {
+      new Function('')
+      compiles = true
+    } catch {
+      compiles = false
+    }
+  }
+  return compiles
+}
+
 /** Null where ajv cannot judge: `new Function` is forbidden, or the schema is one that only the grammar understands. */
 function validatorOf(schema: unknown): ValidateFunction | null {
+  if (!mayCompile()) return null
   try {
     const ajv = new Ajv2020({ strict: false, logger: false, meta: false, validateSchema: false, code: { regExp } })
     addFormats.default(ajv)

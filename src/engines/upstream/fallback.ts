@@ -47,7 +47,9 @@ export function fallback(first: Engine, second: Engine, options: FallbackOptions
   return {
     get models(): readonly ModelInfo[] {
       const own = first.models
-      return [...own, ...second.models.filter(({ id }) => !own.some((model) => model.id === id))]
+      // Either may answer for a model that both have: what it was is known only at the end.
+      const named = own.map((model) => (has(second, model.id) ? { ...model, fingerprint: undefined } : model))
+      return [...named, ...second.models.filter(({ id }) => !has(first, id))]
     },
     generate,
     async load(model, onProgress, signal) {

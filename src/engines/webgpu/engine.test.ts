@@ -48,6 +48,7 @@ test('models are loaded when they are first asked for, once', async () => {
   expect(engine.models[0]).toMatchObject({
     ownedBy: 'test',
     contextLength: 512,
+    fingerprint: expect.stringMatching(/^fp_/),
     metadata: { loaded: true, device: 'cpu', device_reason: 'A test.' },
   })
   expect(logs).toHaveLength(1)

@@ -39,6 +39,7 @@ export class WebGpuEngine implements Engine {
         id,
         ownedBy: id.slice(0, id.indexOf('/')),
         ...(context !== undefined && { contextLength: context }),
+        ...(loaded && { fingerprint: loaded.fingerprint }),
         metadata: {
           loaded: loaded !== undefined,
           ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),

@@ -16,6 +16,7 @@ export interface LoadedModel {
   readonly decoder: Decoder
   readonly device: Device
   readonly contextLength: number
+  readonly fingerprint: string
   /** Device memory it takes. */
   readonly bytes: number
 }
@@ -59,10 +60,10 @@ export async function loadModel(
         message: `layer ${layers} of ${of}`,
       }),
   })
-  const { contextLength } = core
+  const { contextLength, fingerprint } = core
   // Most of a second for a large tokenizer: better now than in the first request for JSON.
   void text.vocabulary
   const bytes = Math.max(0, device.memory.bytes - before)
   const decoder = new Decoder(core, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
-  return { id: model.id, decoder, device, contextLength, bytes }
+  return { id: model.id, decoder, device, contextLength, fingerprint, bytes }
 }
