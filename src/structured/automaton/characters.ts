@@ -8,6 +8,8 @@ const BACKSLASH = 0x5c
 /** Between two characters of a string or a key: bytes become code points here, escapes and UTF-8 decoded. */
 export abstract class CharacterFrame extends Frame {
   #partial: Map<number, Frame> | undefined
+  /** Where all characters lead, where they are all alike. */
+  #plain: CharacterFrame | null | undefined
 
   /** Where one more code point leads; undefined if it is not allowed. */
   abstract after(codePoint: number): CharacterFrame | undefined
@@ -26,18 +28,27 @@ export abstract class CharacterFrame extends Frame {
   override step(byte: number, below: Cell, out: Cells): void {
     if (byte === QUOTE) {
       if (this.closes) this.close(below, out)
-    } else if (byte === BACKSLASH) {
-      if (this.alive(0, 0x1f) || this.alive(QUOTE, QUOTE) || this.alive(BACKSLASH, BACKSLASH)) {
-        out.add(below.push(this.escape('')))
-      }
-    } else if (byte < 0x80) {
-      const next = byte < 0x20 ? undefined : this.after(byte)
-      if (next !== undefined) out.add(below.push(next))
-    } else if (byte >= 0xc2 && byte <= 0xf4) {
-      const left = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3
-      const frame = this.partial(byte & (0x3f >> left), left, left)
-      if (frame !== undefined) out.add(below.push(frame))
+      return
     }
+    const next = this.move(byte)
+    if (next) out.add(below.push(next))
+  }
+
+  override move(byte: number): Frame | null | undefined {
+    if (byte === QUOTE) return undefined
+    if (byte === BACKSLASH) {
+      const open = this.alive(0, 0x1f) || this.alive(QUOTE, QUOTE) || this.alive(BACKSLASH, BACKSLASH)
+      return open ? this.escape('') : null
+    }
+    if (byte < 0x80) {
+      if (byte < 0x20) return null
+      if (!this.uniform) return this.after(byte) ?? null
+      if (this.#plain === undefined) this.#plain = this.after(byte) ?? null
+      return this.#plain
+    }
+    if (byte < 0xc2 || byte > 0xf4) return null
+    const left = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3
+    return this.partial(byte & (0x3f >> left), left, left) ?? null
   }
 
   /** In the middle of a code point whose leading bits are `bits`; undefined if nothing allowed begins so. */

@@ -32,6 +32,11 @@ export abstract class Frame {
   /** Adds where the automaton may stand after one more byte. `below` is what follows this construct. */
   abstract step(byte: number, below: Cell, out: Cells): void
 
+  /** As `step` where what lies below does not matter: the frame that takes this one's place, null for none; undefined: ask `step`. */
+  move(_byte: number): Frame | null | undefined {
+    return undefined
+  }
+
   /** Adds every byte that may come next; false if they are too many to be worth a list. */
   abstract next(below: Cell, into: Set<number>): boolean
 

@@ -97,20 +97,30 @@ export class Machine {
   }
 
   #step(state: State, byte: number): State {
+    const [only] = state.cells
+    if (state.cells.length === 1) {
+      const moved = only!.frame?.move(byte)
+      if (moved !== undefined) {
+        if (moved === null) return this.dead
+        return moved === only!.frame ? state : this.#alone(only!.below!.push(moved))
+      }
+    }
     const out = new Cells()
     for (const cell of state.cells) cell.frame?.step(byte, cell.below!, out)
     return out.list.length === 0 ? this.dead : this.#state(out.list)
   }
 
-  #state(cells: Cell[]): State {
-    if (cells.length === 1) {
-      let state = this.#single.get(cells[0]!)
-      if (state === undefined) {
-        state = new State(cells)
-        this.#single.set(cells[0]!, state)
-      }
-      return state
+  #alone(cell: Cell): State {
+    let state = this.#single.get(cell)
+    if (state === undefined) {
+      state = new State([cell])
+      this.#single.set(cell, state)
     }
+    return state
+  }
+
+  #state(cells: Cell[]): State {
+    if (cells.length === 1) return this.#alone(cells[0]!)
     cells.sort((a, b) => a.id - b.id)
     const key = cells.map((cell) => cell.id).join()
     let state = this.#several.get(key)
