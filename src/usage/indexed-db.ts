@@ -20,8 +20,11 @@ export function indexedDbUsage(name = 'local-v1'): UsageLedger {
   const opened = () => {
     opening ??= openDB<Schema>(name, 1, {
       upgrade: (database) => void database.createObjectStore('usage'),
-      // Another version of the page wants to change the form: it shall not wait for us.
-      blocking: (_current, _next, event) => (event.target as unknown as IDBDatabase).close(),
+      // Another version of the page wants to change the form, or the user to clear the data: they shall not wait for us.
+      blocking(_current, _next, event) {
+        opening = undefined
+        ;(event.target as unknown as IDBDatabase).close()
+      },
       terminated() {
         opening = undefined
       },

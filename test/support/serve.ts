@@ -31,13 +31,20 @@ const TYPES: Record<string, string> = {
   wasm: 'application/wasm',
 }
 
-/** Serves texts and bytes by path, `/` being `/index.html`; what is not there is 404 with the text `missing`. */
-export function serveFiles(files: Readonly<Record<string, string | Uint8Array>>, missing = ''): Promise<Listening> {
+/**
+ * Serves texts and bytes by path, `/` being `/index.html`, each with `headers`; what is not there is 404 with the text
+ * `missing`.
+ */
+export function serveFiles(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  missing = '',
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Listening> {
   return listen((request, response) => {
     const path = new URL(request.url!, 'http://localhost').pathname
     const name = path === '/' ? '/index.html' : path
     const body = files[name]
-    response.setHeader('cache-control', 'no-store')
+    response.setHeaders(new Map(Object.entries({ 'cache-control': 'no-store', ...headers })))
     if (body === undefined) return void response.writeHead(404).end(missing)
     response.setHeader('content-type', TYPES[name.split('.').pop()!] ?? 'application/octet-stream')
     response.end(body)
