@@ -60,7 +60,7 @@ const document = fc.record({
   note: fc.option(text),
 })
 
-describe.each(['qwen3', 'llama3_2', 'gpt2'])('%s', (name) => {
+describe.each(['qwen2_5', 'llama3_2', 'gpt2'])('%s', (name) => {
   const chat = new ChatText({ tokenizer: read(name, 'tokenizer'), tokenizerConfig: read(name, 'tokenizer_config') })
   const grammar = compile(SCHEMA)
 

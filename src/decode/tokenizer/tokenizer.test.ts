@@ -54,7 +54,7 @@ const textOf = (tokenizer: Tokenizer, ids: readonly number[]) => {
   return new TextDecoder().decode(Uint8Array.from(bytes))
 }
 
-describe.each(['qwen3', 'llama3_2', 'gpt2'])('%s', (name) => {
+describe.each(['qwen2_5', 'llama3_2', 'gpt2'])('%s', (name) => {
   const [json, config] = files(name)
   const tokenizer = new Tokenizer(json, config)
   const reference = new Reference(json, config)
