@@ -22,14 +22,11 @@ export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Dev
   if (!adapter) throw unavailable('there is no WebGPU adapter')
   const software = isSoftware(adapter)
   if (software && options.hardwareOnly) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
-  const device = await adapter.requestDevice({
-    requiredFeatures: (['subgroups', 'shader-f16'] as const).filter((name) => adapter.features.has(name)),
-    requiredLimits: wantedLimits(adapter.limits),
-  })
+  const device = await adapter.requestDevice({ requiredLimits: wantedLimits(adapter.limits) })
   return new GpuDevice(device, {
     name: nameOf(adapter),
     reason: options.reason ?? 'WebGPU was asked for.',
-    traits: { serial: options.serial ?? software, subgroups: false },
+    traits: { serial: options.serial ?? software },
   })
 }
 

@@ -4,8 +4,6 @@
 export interface GpuTraits {
   /** A software adapter: one invocation does a whole dot product, and barriers are avoided. */
   readonly serial: boolean
-  /** Invocations can add across a subgroup. */
-  readonly subgroups: boolean
 }
 
 export interface Kernel {
