@@ -53,6 +53,16 @@ export async function openRepository(
   return { weights: await openSafetensors(files, config, { report, signal, quantize }), text }
 }
 
+/** Reads what an MLC repository says about text, for an engine that takes its weights elsewhere. */
+export async function openText(place: Place, options: OpenOptions): Promise<TextFiles> {
+  const files = filesAt(place, options)
+  const { signal } = options
+  const mlc = await files.text('mlc-chat-config.json', signal)
+  if (mlc === undefined) throw broken(files.place, 'it has no mlc-chat-config.json.')
+  const config = parseJson(files.place, 'mlc-chat-config.json', mlc)
+  return readText(files, config, listed(config), signal)
+}
+
 function filesAt(place: Place, { cache, fetch }: OpenOptions): RepositoryFiles {
   if (place.kind === 'folder') return folderFiles(place.path)
   const url = place.kind === 'hub' ? `${HUB}${place.repository}` : place.url

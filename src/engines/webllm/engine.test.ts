@@ -1,0 +1,289 @@
+import { expect, test } from 'vitest'
+import { ChatText } from '../../decode/chat-text.js'
+import { Decoder } from '../../decode/decoder.js'
+import { call, collect } from '../../decode/testing/call.test-helper.js'
+import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
+import type { ChatCall, LoadProgress } from '../../engine.js'
+import { compile } from '../../structured/index.js'
+import { sampleRow as rowOf } from '../webgpu/model/settings.js'
+import { sampleRow } from '../webgpu/sampling.js'
+import { WebLlmEngine } from './engine.js'
+import type { ModelRecord } from './library.js'
+import type { WebLlmOptions } from './options.js'
+import {
+  type Behaviour,
+  chatConfig,
+  files,
+  logitsAfter,
+  record,
+  standInLibrary,
+  TOKENS,
+  WINDOW,
+} from './stand-in.test-helper.js'
+
+const EVERYTHING = { features: new Set(['shader-f16']), maxStorageBufferBindingSize: 2 ** 30 }
+
+interface SetUp {
+  readonly options?: WebLlmOptions
+  readonly behaviour?: Behaviour
+  readonly records?: ModelRecord[]
+  readonly gpu?: () => typeof EVERYTHING | undefined
+}
+
+function setUp({ options = {}, behaviour = {}, records = [record('one'), record('two')], gpu }: SetUp = {}) {
+  const { library, seen } = standInLibrary(records, behaviour)
+  const engine = new WebLlmEngine(
+    { log: () => {}, ...options },
+    {
+      loadLibrary: async () => library,
+      probeGpu: async () => (gpu ?? (() => EVERYTHING))(),
+      readText: async () => ({ ...files, chatConfig }),
+    },
+  )
+  return { engine, seen }
+}
+
+const ask = (engine: WebLlmEngine, part: Partial<ChatCall> = {}) =>
+  collect(engine.generate(call({ model: 'test/one', maxTokens: 30, ...part })), part.n)
+
+/** The same model in the plainest way: every sequence keeps its tokens, every step reads them all. */
+class PlainModel implements TokenModel {
+  readonly vocabSize = chatConfig.vocab_size
+  readonly contextLength = WINDOW
+  readonly maxBatch = 8
+  readonly maxChunk = 512
+  readonly fingerprint = 'fp_plain'
+  readonly freeTokens = 100_000
+
+  open(tokens: number[] = []): Sequence & { tokens: number[] } {
+    return {
+      tokens,
+      get length() {
+        return tokens.length
+      },
+      clone: () => this.open([...tokens]),
+      truncate: (length) => void tokens.splice(length),
+      close: () => {},
+    }
+  }
+
+  async step(batch: readonly StepInput[]): Promise<(Sampled | undefined)[]> {
+    return batch.map(({ sequence, tokens, sample }) => {
+      const all = (sequence as ReturnType<PlainModel['open']>).tokens
+      all.push(...tokens)
+      return sample && sampleRow(logitsAfter(all), TOKENS, rowOf(sample, 0), new Float32Array(chatConfig.vocab_size))
+    })
+  }
+
+  async close(): Promise<void> {}
+}
+
+const plain = (part: Partial<ChatCall> = {}) =>
+  collect(new Decoder(new PlainModel(), new ChatText(files)).generate(call({ maxTokens: 30, ...part })), part.n)
+
+const schema = {
+  type: 'object',
+  properties: {
+    title: { type: 'string', maxLength: 10 },
+    status: { enum: ['open', 'closed'] },
+    tags: { type: 'array', items: { type: 'integer', minimum: 5, multipleOf: 5 }, maxItems: 3 },
+  },
+  required: ['title', 'status', 'tags'],
+  additionalProperties: false,
+}
+const strict = { grammar: compile(schema), output: { type: 'json_schema', name: 'x', strict: true, schema } as const }
+const sampling = (part: Partial<ChatCall['sampling']> = {}) => ({ ...call().sampling, ...part })
+
+test.each<[string, Partial<ChatCall>]>([
+  ['greedy', { sampling: sampling({ temperature: 0 }) }],
+  ['seeded', { sampling: sampling({ seed: 77 }) }],
+  ['a nucleus', { sampling: sampling({ topP: 0.4, temperature: 1.4 }) }],
+  ['penalties', { sampling: sampling({ presencePenalty: 1.5, frequencyPenalty: 1 }) }],
+  ['a bias', { sampling: sampling({ logitBias: new Map([[40, 8]]) }) }],
+  ['log probabilities', { topLogprobs: 3 }],
+  ['several choices', { n: 3 }],
+  ['a long prompt', { messages: [{ role: 'user', content: 'The sea and the old man. '.repeat(12) }] }],
+  ['strict JSON', { ...strict, maxTokens: 90 }],
+])('the answer is that of the plainest model: %s', async (_, part) => {
+  const { engine } = setUp()
+  const [answer, expected] = [await ask(engine, part), await plain(part)]
+  expect(answer.texts).toEqual(expected.texts)
+  expect(answer.reasons).toEqual(expected.reasons)
+  expect(answer.logprobs).toEqual(expected.logprobs)
+  expect(answer.usage).toEqual(expected.usage)
+  await engine.close()
+})
+
+test('calls that come together are answered one after the other, as if each were alone', async () => {
+  const { engine } = setUp()
+  const seeds = [1, 2, 3, 4, 5]
+  const together = await Promise.all(seeds.map((seed) => ask(engine, { sampling: sampling({ seed }) })))
+  for (const [i, seed] of seeds.entries()) {
+    expect(together[i]!.texts).toEqual((await plain({ sampling: sampling({ seed }) })).texts)
+  }
+  await engine.close()
+})
+
+test('documents satisfy their schema at every budget that admits one', async () => {
+  const { engine } = setUp()
+  for (let seed = 0; seed < 12; seed++) {
+    const answer = await ask(engine, { ...strict, maxTokens: 24 + 6 * seed, sampling: sampling({ seed }) })
+    expect(strict.grammar.accepts(answer.texts[0]!)).toBe(true)
+    expect(answer.reasons).toEqual(['stop'])
+  }
+  await engine.close()
+})
+
+test('a document is written without reading its prompt again', async () => {
+  const { engine, seen } = setUp()
+  const { usage, forced } = await ask(engine, { ...strict, maxTokens: 90 })
+  expect(forced).toBeGreaterThan(0)
+  expect(seen.resets).toBe(0)
+  expect(seen.forwards.reduce((sum, tokens) => sum + tokens)).toBeLessThan(usage.promptTokens + usage.completionTokens)
+  await engine.close()
+})
+
+test('the next turn of a conversation feeds only what is new', async () => {
+  const { engine, seen } = setUp()
+  const first = await ask(engine, { maxTokens: 8 })
+  const messages = [
+    ...call().messages,
+    { role: 'assistant' as const, content: first.texts[0]! },
+    { role: 'user' as const, content: 'the sea' },
+  ]
+  const next = await ask(engine, { messages })
+  expect(next.texts).toEqual((await plain({ messages })).texts)
+  // What the cache held was reused or, where the answer reads as other tokens, read again: usage says which.
+  expect(next.usage.cachedTokens > 0).toBe(seen.resets === 0)
+  await engine.close()
+})
+
+test('stop strings end an answer and do not show', async () => {
+  const { engine } = setUp()
+  const whole = (await ask(engine)).texts[0]!
+  const stop = whole.slice(4, 7)
+  const cut = await ask(engine, { stop: [stop] })
+  expect(cut.texts[0]).toBe(whole.slice(0, whole.indexOf(stop)))
+  expect(cut.reasons).toEqual(['stop'])
+  await engine.close()
+})
+
+test('an abort stops within one step and leaves the engine usable', async () => {
+  const { engine, seen } = setUp()
+  const controller = new AbortController()
+  const parts = engine.generate(call({ model: 'test/one', maxTokens: 200, signal: controller.signal }))
+  await parts.next()
+  const before = seen.forwards.length
+  controller.abort(new Error('left'))
+  await expect(collect(parts)).rejects.toThrow('left')
+  expect(seen.forwards.length - before).toBeLessThanOrEqual(1)
+  expect((await ask(engine)).texts).toEqual((await plain()).texts)
+  await engine.close()
+})
+
+test('an abort does not wait for the rest of a long prompt', async () => {
+  const controller = new AbortController()
+  const { engine, seen } = setUp({ behaviour: { forward: () => controller.abort(new Error('left')) } })
+  const messages = [{ role: 'user' as const, content: 'The sea and the old man. '.repeat(12) }]
+  await expect(ask(engine, { messages, signal: controller.signal })).rejects.toThrow('left')
+  expect(seen.forwards).toHaveLength(1)
+  await engine.close()
+})
+
+test('what does not fit into the window is refused before WebLLM sees it', async () => {
+  const { engine, seen } = setUp()
+  const messages = [{ role: 'user' as const, content: 'é'.repeat(WINDOW) }]
+  await expect(ask(engine, { messages })).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' })
+  expect(seen.forwards).toEqual([])
+  // An answer may fill the window to the last token, and not overflow it.
+  const bias = new Map([...Array(TOKENS).keys()].slice(TOKENS - 7).map((id) => [id, -100]))
+  const full = await ask(engine, { maxTokens: undefined, sampling: sampling({ logitBias: bias }) })
+  expect(full.reasons).toEqual(['length'])
+  expect(full.usage.promptTokens + full.usage.completionTokens).toBe(WINDOW + 1)
+  await engine.close()
+})
+
+test('load says how far it is, in phases', async () => {
+  const { engine } = setUp()
+  const reports: LoadProgress[] = []
+  await engine.load('test/one', (progress) => reports.push(progress), new AbortController().signal)
+  expect(reports.map(({ phase }) => phase)).toEqual(['download', 'upload', 'compile', 'ready'])
+  expect(reports[0]).toMatchObject({
+    model: 'test/one',
+    bytesLoaded: 2 * 2 ** 20,
+    bytesTotal: 4 * 2 ** 20,
+    filesLoaded: 1,
+    filesTotal: 2,
+    secondsLeft: 1,
+  })
+  expect(engine.models[0]).toMatchObject({ contextLength: WINDOW, metadata: { loaded: true } })
+  await engine.close()
+})
+
+test('a device lost in the middle is a 503, and the next request rebuilds', async () => {
+  let passes = 0
+  const { engine, seen } = setUp({ behaviour: { forward: (standIn) => void (++passes === 4 && standIn.lose()) } })
+  await expect(ask(engine)).rejects.toMatchObject({ status: 503, code: 'device_lost' })
+  expect((await ask(engine)).texts).toEqual((await plain()).texts)
+  expect(seen.created).toHaveLength(2)
+  await engine.close()
+  expect(seen.live.size).toBe(0)
+})
+
+test('a device lost between requests is not noticed by the next one', async () => {
+  const { engine, seen } = setUp()
+  await ask(engine)
+  for (const standIn of [...seen.live]) standIn.lose()
+  const answers = await Promise.all([ask(engine), ask(engine)])
+  for (const { texts } of answers) expect(texts).toEqual((await plain()).texts)
+  expect(seen.created).toHaveLength(2)
+  await engine.close()
+})
+
+test('logits that are no numbers are a 503, never a token', async () => {
+  let spoiled = true
+  const { engine } = setUp({ behaviour: { spoil: (logits) => void (spoiled && logits.fill(Number.NaN)) } })
+  await expect(ask(engine)).rejects.toMatchObject({ status: 503 })
+  spoiled = false
+  expect((await ask(engine)).reasons).not.toEqual([''])
+  await engine.close()
+})
+
+test('a load that fails is a 503 for its callers, and the next request tries again', async () => {
+  let failing = true
+  const fetch = () => {
+    if (failing) throw new Error('no network')
+  }
+  const { engine } = setUp({ behaviour: { fetch } })
+  await expect(ask(engine)).rejects.toMatchObject({ status: 503, code: 'model_load_failed' })
+  failing = false
+  expect((await ask(engine)).reasons).not.toEqual([''])
+  await engine.close()
+})
+
+test('a load that everybody has left is broken off, frees what it took, and the next one succeeds', async () => {
+  const controller = new AbortController()
+  const { engine, seen } = setUp({ behaviour: { fetch: () => controller.abort(new Error('left')) } })
+  await expect(engine.load('test/one', () => {}, controller.signal)).rejects.toThrow('left')
+  expect((await ask(engine)).texts).toEqual((await plain()).texts)
+  expect(seen.live.size).toBe(1)
+  await engine.close()
+})
+
+test('unloading frees the model; within the budget the one idle longest goes', async () => {
+  const { engine, seen } = setUp({ options: { memoryBudget: 150 * 2 ** 20 } })
+  const one = await ask(engine)
+  await ask(engine, { model: 'test/two' })
+  expect(engine.models.map(({ metadata }) => metadata?.loaded)).toEqual([false, true])
+  expect(seen.live.size).toBe(1)
+  expect((await ask(engine)).texts).toEqual(one.texts)
+  await engine.unload('test/one')
+  expect(seen.live.size).toBe(0)
+  await engine.close()
+})
+
+test('a closed engine refuses', async () => {
+  const { engine } = setUp()
+  await engine.close()
+  await expect(ask(engine)).rejects.toMatchObject({ status: 503, code: 'engine_closed' })
+})

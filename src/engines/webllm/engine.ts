@@ -1,0 +1,126 @@
+import type { TextFiles } from '../../decode/chat-text.js'
+import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+import { Catalog } from './catalog.js'
+import { type GpuFacts, memoryOf, whyNot } from './gpu-probe.js'
+import type { ModelRecord, WebLlmLibrary } from './library.js'
+import { type LoadedModel, loadModel } from './load.js'
+import { LoadedSet } from './loaded-set.js'
+import type { WebLlmOptions } from './options.js'
+import type { Report } from './progress.js'
+import type { Offered } from './records.js'
+
+const BUDGET = 8 * 2 ** 30
+
+/** What the engine takes from outside. */
+export interface Surroundings {
+  loadLibrary(): Promise<WebLlmLibrary>
+  probeGpu(): Promise<GpuFacts | undefined>
+  readText(record: ModelRecord, report: Report, signal: AbortSignal): Promise<TextFiles>
+}
+
+/** The engine apart from where the library, the device and the files come from. */
+export class WebLlmEngine implements Engine {
+  /** Settles once the list of models and the device are known, as far as they can be. Never rejects. */
+  readonly ready: Promise<void>
+  readonly #options: WebLlmOptions
+  readonly #surroundings: Surroundings
+  readonly #catalog: Catalog
+  readonly #set: LoadedSet
+  readonly #budget: number
+  /** Undefined until it is known; null: there is no GPU. */
+  #gpu: GpuFacts | null | undefined
+
+  constructor(options: WebLlmOptions, surroundings: Surroundings) {
+    this.#options = options
+    this.#surroundings = surroundings
+    this.#budget = options.memoryBudget ?? BUDGET
+    this.#catalog = new Catalog(options, () => surroundings.loadLibrary())
+    this.#set = new LoadedSet({
+      budget: this.#budget,
+      load: (model, report, signal) => this.#load(model, report, signal),
+    })
+    this.ready = this.#lookAround()
+  }
+
+  get models(): readonly ModelInfo[] {
+    const listed = this.#catalog.listed.map(({ id, record }) => this.#info(id, record))
+    if (this.#options.unavailable !== 'hide') return listed
+    return listed.filter(({ metadata }) => metadata?.unavailable === undefined)
+  }
+
+  async *generate(call: ChatCall): AsyncGenerator<Part> {
+    const model = await this.#find(call.model)
+    yield* this.#set.use(model, call.signal, ({ decoder }) => decoder.generate(call))
+  }
+
+  async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
+    await this.#set.ready(await this.#find(id), signal, onProgress)
+  }
+
+  async unload(id: string): Promise<void> {
+    await this.#set.unload(id)
+  }
+
+  async close(): Promise<void> {
+    await this.#set.close()
+  }
+
+  #info(id: string, record: ModelRecord | undefined): ModelInfo {
+    const loaded = this.#set.find(id)
+    const context = loaded?.contextLength ?? record?.overrides?.context_window_size
+    const unavailable = record && this.#whyNot(record)
+    const memory = loaded?.bytes ?? (record && memoryOf(record))
+    return {
+      id,
+      ownedBy: id.slice(0, id.indexOf('/')),
+      ...(context !== undefined && context > 0 && { contextLength: context }),
+      metadata: {
+        engine: 'webllm',
+        loaded: loaded !== undefined && loaded.decoder.failure === undefined,
+        ...(memory && { memory_bytes: memory }),
+        ...(unavailable !== undefined && { unavailable }),
+      },
+    }
+  }
+
+  #whyNot(record: ModelRecord): string | undefined {
+    return this.#gpu === undefined ? undefined : whyNot(record, this.#gpu ?? undefined, this.#budget)
+  }
+
+  async #find(id: string): Promise<Offered> {
+    const model = await this.#catalog.find(id)
+    if (model === undefined) {
+      const message = `The model '${id.slice(0, 200)}' does not exist or you do not have access to it.`
+      throw new V1Error(404, message, { param: 'model', code: 'model_not_found' })
+    }
+    // A GPU may have come since.
+    if (this.#gpu === null || this.#gpu === undefined) await this.#lookAtGpu()
+    const why = this.#whyNot(model.record)
+    if (why === undefined) return model
+    throw new V1Error(503, `The model '${id}' cannot run on this device. ${why}`, {
+      param: 'model',
+      code: 'model_unavailable',
+      headers: { 'x-should-retry': 'false' },
+    })
+  }
+
+  async #lookAround(): Promise<void> {
+    const log = this.#options.log ?? ((message: string) => console.warn(message))
+    await Promise.all([
+      this.#catalog.open().catch((error) => log(`local-v1: WebLLM's models cannot be listed. ${String(error)}`)),
+      this.#lookAtGpu().catch((error) => log(`local-v1: the GPU cannot be looked at. ${String(error)}`)),
+    ])
+  }
+
+  async #lookAtGpu(): Promise<void> {
+    this.#gpu = (await this.#surroundings.probeGpu()) ?? null
+  }
+
+  async #load(model: Offered, report: Report, signal: AbortSignal): Promise<LoadedModel> {
+    const { library, appConfig } = await this.#catalog.library()
+    const files = await this.#surroundings.readText(model.record, report, signal)
+    const engineConfig = this.#options.engineConfig ?? {}
+    return loadModel(model, { library, appConfig, engineConfig, files, report, signal })
+  }
+}
