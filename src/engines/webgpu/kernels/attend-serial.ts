@@ -5,12 +5,12 @@
 import { PAGE } from '../device/device.js'
 import type { AttendShape } from './attend.js'
 import { cacheFunctions, wordsPerHead } from './cache.js'
-import { declare, float, type Kernel, repeat } from './kernel.js'
+import { declare, float, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
 
 const QUADS = PAGE / 4
 
-export function attendSerialKernel(shape: AttendShape): Kernel {
+export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
   const { queries, heads, headSize, half, window, scale } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
@@ -73,7 +73,7 @@ ${repeat(PAGE, (slot) => `      sum += s${slot >> 2}[${slot & 3}] * ${valueQuad(
 }
 ${valueFunction(shape)}`,
   }
-}
+})
 
 function visible(q: number): string {
   const positions = [0, 1, 2, 3].map((i) => `start + ${q * 4 + i}u`).join(', ')

@@ -6,7 +6,7 @@
 import { PAGE } from '../device/device.js'
 import type { AttendShape } from './attend.js'
 import { cacheFunctions, wordsPerHead } from './cache.js'
-import { declare, float, type Kernel, repeat } from './kernel.js'
+import { declare, float, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
 
 const LANES = 64
@@ -41,7 +41,7 @@ function cutOf(shape: TiledShape): Cut {
   return { count, columns: Math.ceil(words / LANES), shares: Math.max(1, Math.floor(LANES / words)) }
 }
 
-export function tiledKernel(shape: TiledShape): Kernel {
+export const tiledKernel = memo(function tiledKernel(shape: TiledShape): Kernel {
   const { queries, heads, headSize, half, window } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
@@ -96,7 +96,7 @@ ${weighing(shape)}
 ${finishing(shape)}
 }`,
   }
-}
+})
 
 /** A lane's sums over the values, in registers. */
 function sums(shape: TiledShape): string {
@@ -228,7 +228,7 @@ function finishing(shape: TiledShape): string {
 }
 
 /** Puts the parts of split contexts together. */
-export function mergeKernel({ queries, headSize }: TiledShape): Kernel {
+export const mergeKernel = memo(function mergeKernel({ queries, headSize }: TiledShape): Kernel {
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['parts', 'f32', 'r'],
@@ -261,4 +261,4 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   out[id.x] = sum / total;
 }`,
   }
-}
+})

@@ -1,9 +1,9 @@
 /** Rows of the embedding table, by the tokens of the batch or the slots that they stand for. */
 import { eightFunction, matrixBindings, matrixBuffers, type StoredFormat, type StoredMatrix } from './formats.js'
-import { declare, type Kernel, type Recorder } from './kernel.js'
+import { declare, type Kernel, memo, type Recorder } from './kernel.js'
 import { META } from './meta.js'
 
-export function embedKernel(format: StoredFormat, rows: number, columns: number): Kernel {
+export const embedKernel = memo(function embedKernel(format: StoredFormat, rows: number, columns: number): Kernel {
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['slots', 'u32', 'r'],
@@ -30,7 +30,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   out[(row * ${units}u + unit) * 2u + 1u] = values[1];
 }`,
   }
-}
+})
 
 export function embed(pass: Recorder, table: StoredMatrix, slots: GPUBuffer, out: GPUBuffer): void {
   const kernel = embedKernel(table.format, table.rows, table.columns)

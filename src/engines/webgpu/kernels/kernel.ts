@@ -54,3 +54,19 @@ export function float(value: number): string {
   const text = Math.fround(value).toString()
   return /[.e]/.test(text) ? `${text}f` : `${text}.0f`
 }
+
+/** Writing a kernel's source takes longer than dispatching it: each is written once for its shape. */
+export function memo<Shape extends readonly unknown[]>(
+  write: (...shape: Shape) => Kernel,
+): (...shape: Shape) => Kernel {
+  const written = new Map<string, Kernel>()
+  return (...shape) => {
+    const key = JSON.stringify(shape)
+    let kernel = written.get(key)
+    if (!kernel) {
+      kernel = write(...shape)
+      written.set(key, kernel)
+    }
+    return kernel
+  }
+}

@@ -10,7 +10,7 @@ import {
   type StoredFormat,
   type StoredMatrix,
 } from './formats.js'
-import { declare, type Kernel, type Recorder, repeat } from './kernel.js'
+import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { META } from './meta.js'
 
 export interface MatmulShape {
@@ -27,7 +27,7 @@ const TILE = 64
 /** Columns of one step through shared memory, in vectors of four. */
 const QUADS = 8
 
-export function matmulKernel(shape: MatmulShape): Kernel {
+export const matmulKernel = memo(function matmulKernel(shape: MatmulShape): Kernel {
   const { format, columns } = shape
   const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, false)]
   if (shape.bias) list.push(['bias', 'f32', 'r'])
@@ -77,7 +77,7 @@ ${repeat(4, (r) => repeat(4, (t) => `      a${r}_${t} += dot(p${r}, y${t});`))}
 ${repeat(4, (t) => writeToken(shape, t))}
 }`,
   }
-}
+})
 
 /** Gated: the first 32 rows of a tile are gates, the others their values. */
 function loadRow({ rows, gated }: MatmulShape): string {

@@ -14,7 +14,7 @@ import {
   type StoredMatrix,
   scaleAt,
 } from './formats.js'
-import { declare, float, type Kernel, type Recorder, repeat, WIDE } from './kernel.js'
+import { declare, float, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
 import { META } from './meta.js'
 
 export interface MatvecShape {
@@ -55,7 +55,7 @@ function unitOf(format: StoredFormat): number {
   return isQ4(format) ? 32 : 8
 }
 
-export function matvecKernel(shape: MatvecShape, serial: boolean): Kernel {
+export const matvecKernel = memo(function matvecKernel(shape: MatvecShape, serial: boolean): Kernel {
   const { format, columns, tokens, epsilon } = shape
   const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, true)]
   if (epsilon !== undefined) list.push(['gain', 'vec4<f32>', 'r'])
@@ -87,7 +87,7 @@ ${repeat(unit / 8, (i) => step(shape, i))}
 ${lanes > 1 ? reduce(shape, lanes) : finishAlone(shape)}
 }`,
   }
-}
+})
 
 /** Rows past the end are computed as the last one and not written. Gated: two gates, then their two values. */
 function rowExpression({ rows, gated }: MatvecShape, r: number): string {

@@ -1,5 +1,5 @@
 /** Root mean square norm of rows, where it does not fit into the product that follows. */
-import { declare, float, type Kernel, type Recorder } from './kernel.js'
+import { declare, float, type Kernel, memo, type Recorder } from './kernel.js'
 import { META } from './meta.js'
 
 export interface NormShape {
@@ -9,7 +9,7 @@ export interface NormShape {
   readonly head: boolean
 }
 
-export function normKernel({ columns, epsilon, head }: NormShape, serial: boolean): Kernel {
+export const normKernel = memo(function normKernel({ columns, epsilon, head }: NormShape, serial: boolean): Kernel {
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['x', 'vec4<f32>', 'r'],
@@ -44,7 +44,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   for (var i = lane; i < ${quads}u; i += ${threads}u) { out[base + i] = x[base + i] * scale * weight[i]; }
 }`,
   }
-}
+})
 
 export function norm(
   pass: Recorder,

@@ -1,8 +1,8 @@
 /** Copies the rows of which logits are wanted. */
-import { declare, type Kernel, type Recorder } from './kernel.js'
+import { declare, type Kernel, memo, type Recorder } from './kernel.js'
 import { META } from './meta.js'
 
-export function pickKernel(columns: number): Kernel {
+export const pickKernel = memo(function pickKernel(columns: number): Kernel {
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['x', 'vec4<f32>', 'r'],
@@ -22,7 +22,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   out[id.x] = x[pickOf(row) * ${quads}u + id.x % ${quads}u];
 }`,
   }
-}
+})
 
 export function pick(pass: Recorder, x: GPUBuffer, columns: number, count: number, out: GPUBuffer): void {
   pass.dispatch(pickKernel(columns), [pass.meta, x, out], Math.ceil((count * (columns / 4)) / 64))

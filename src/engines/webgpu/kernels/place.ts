@@ -2,7 +2,7 @@
 import { PAGE } from '../device/device.js'
 import { type CacheLayout, cacheFunctions } from './cache.js'
 import type { Binding } from './formats.js'
-import { declare, float, type Kernel, type Recorder, WIDE } from './kernel.js'
+import { declare, float, type Kernel, memo, type Recorder, WIDE } from './kernel.js'
 import { META } from './meta.js'
 
 export interface PlaceShape extends CacheLayout {
@@ -13,7 +13,7 @@ export interface PlaceShape extends CacheLayout {
 }
 
 /** An invocation takes values 2 j and 2 j + 1 of a head and those that they are turned with. */
-export function placeKernel(shape: PlaceShape): Kernel {
+export const placeKernel = memo(function placeKernel(shape: PlaceShape): Kernel {
   const { queries, heads, headSize, epsilon } = shape
   const normed = epsilon !== undefined
   const list: Binding[] = [
@@ -73,7 +73,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   }
 }`,
   }
-}
+})
 
 /** The whole head is read before any of it is overwritten: its invocations are one workgroup. */
 function normHead({ queries, heads, headSize, epsilon }: PlaceShape): string {

@@ -3,7 +3,7 @@
  * greatest value and what the log probabilities need. A second one, a workgroup for each row, chooses.
  */
 import type { SampleRow, SamplerShape } from '../device/device.js'
-import { declare, type Kernel, type Recorder } from './kernel.js'
+import { declare, type Kernel, memo, type Recorder } from './kernel.js'
 import { chooseBody } from './sample-choose.js'
 import { JOB, RESULT_WORDS } from './sample-job.js'
 
@@ -13,7 +13,7 @@ const THREADS = 64
 /** Lower than any logit; -Infinity has no literal in WGSL. */
 export const LOWEST = '-3.4e38'
 
-export function scanKernel({ vocabulary, tokens }: SamplerShape): Kernel {
+export const scanKernel = memo(function scanKernel({ vocabulary, tokens }: SamplerShape): Kernel {
   const { source, bindings } = declare([
     ['job', 'u32', 'r'],
     ['logits', 'f32', 'r'],
@@ -67,7 +67,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 }
 ${MERGED}`,
   }
-}
+})
 
 /** Greatest value with its token, greatest logit with the sum of exponentials below it. Order does not matter. */
 const MERGED = /* wgsl */ `
@@ -78,7 +78,7 @@ fn merged(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   return vec4<f32>(a.xy, most, sum);
 }`
 
-export function chooseKernel(shape: SamplerShape): Kernel {
+export const chooseKernel = memo(function chooseKernel(shape: SamplerShape): Kernel {
   const { source, bindings } = declare([
     ['job', 'u32', 'r'],
     ['logits', 'f32', 'r'],
@@ -92,7 +92,7 @@ export function chooseKernel(shape: SamplerShape): Kernel {
     bindings,
     source: [source, JOB, MERGED, chooseBody(shape, Math.ceil(shape.tokens / CHUNK), RESULT_WORDS)].join('\n'),
   }
-}
+})
 
 export interface SamplerBuffers {
   readonly job: GPUBuffer
