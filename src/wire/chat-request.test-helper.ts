@@ -1,0 +1,24 @@
+import { expect } from 'vitest'
+import { V1Error } from '../errors.js'
+import { readChatRequest } from './chat-request.js'
+
+export const user = { role: 'user', content: 'Hello?' }
+export const minimal = { model: 'test/hello', messages: [user] }
+export const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }
+export const schema = { type: 'object', properties: {}, additionalProperties: false }
+
+export const read = (body: object) => readChatRequest({ ...minimal, ...body })
+
+/** The field that a request is refused for. */
+export function refusedFor(json: unknown): string | null {
+  try {
+    readChatRequest(json)
+  } catch (error) {
+    if (!V1Error.is(error)) throw error
+    expect(error).toMatchObject({ status: 400, type: 'invalid_request_error' })
+    expect(error.code).toMatch(/^[a-z_]+$/)
+    if (error.param !== null) expect(error.message).toContain(error.param.split('.').pop())
+    return error.param
+  }
+  throw new Error('It was not refused.')
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { minimal, read, refusedFor, user } from './chat-request.test-helper.js'
+
+const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
+const asked = { role: 'assistant', content: null, tool_calls: [call] }
+
+describe('messages', () => {
+  const messages = (...list: unknown[]) => read({ messages: list }).messages
+  const refused = (...list: unknown[]) => refusedFor({ ...minimal, messages: list })
+
+  it('have five roles; the developer is the system', () => {
+    const answered = { role: 'tool', tool_call_id: 'call_1', content: '12 °C' }
+    const list = [{ role: 'system', content: 'a' }, { role: 'developer', content: 'b' }, user, asked, answered]
+    expect(messages(...list)).toEqual([
+      { role: 'system', content: 'a' },
+      { role: 'system', content: 'b' },
+      user,
+      { role: 'assistant', content: '', toolCalls: [{ id: 'call_1', name: 'weather', arguments: '{}' }] },
+      { role: 'tool', content: '12 °C', toolCallId: 'call_1' },
+    ])
+  })
+
+  it('may come in parts, which are kept apart', () => {
+    const parts = [
+      { type: 'text', text: 'Summarise:' },
+      { type: 'text', text: 'Once' },
+    ]
+    expect(messages({ role: 'user', content: parts })[0]!.content).toBe('Summarise:\nOnce')
+    const refusal = { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }
+    expect(messages(user, refusal)[1]!.content).toBe('No.')
+    expect(messages(user, { role: 'assistant', content: null, refusal: 'No.' })[1]!.content).toBe('No.')
+  })
+
+  it.each<[string, unknown]>([
+    ['messages[0].role', { content: 'x' }],
+    ['messages[0].role', { role: 'function', content: 'x', name: 'f' }],
+    ['messages[0].content', { role: 'user' }],
+    ['messages[0].content', { role: 'user', content: null }],
+    ['messages[0].content', { role: 'user', content: [] }],
+    ['messages[0].content', { role: 'user', content: 'half \ud800' }],
+    ['messages[0].content', { role: 'assistant', content: null }],
+    ['messages[0].content[0]', { role: 'user', content: ['x'] }],
+    ['messages[0].content[0].type', { role: 'user', content: [{ text: 'x' }] }],
+    ['messages[0].content[0].type', { role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }],
+    ['messages[0].content[0].type', { role: 'user', content: [{ type: 'input_audio' }] }],
+    ['messages[0].content[0].type', { role: 'user', content: [{ type: 'file' }] }],
+    ['messages[0].content[0].type', { role: 'system', content: [{ type: 'refusal', refusal: 'x' }] }],
+    ['messages[0].content[1].text', { role: 'user', content: [{ type: 'text', text: 'x' }, { type: 'text' }] }],
+    ['messages[0].name', { role: 'user', content: 'x', name: 'two words' }],
+    ['messages[0].audio', { role: 'assistant', content: 'x', audio: { id: 'a' } }],
+    ['messages[0].function_call', { role: 'assistant', function_call: { name: 'f', arguments: '' } }],
+    ['messages[0].tool_calls', { role: 'assistant', tool_calls: [] }],
+    ['messages[0].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...call, type: 'custom' }] }],
+    ['messages[0].tool_calls[0].id', { role: 'assistant', tool_calls: [{ ...call, id: undefined }] }],
+    ['messages[0].tool_calls[0].function.name', { role: 'assistant', tool_calls: [{ ...call, function: {} }] }],
+    ['messages[0].tool_call_id', { role: 'tool', content: 'x' }],
+  ])('are refused for %s', (param, message) => {
+    expect(refused(message)).toBe(param)
+  })
+
+  it('of tools answer the calls before them, and every call is answered', () => {
+    const answer = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'x' })
+    expect(refused(answer('call_1'))).toBe('messages[0].role')
+    expect(refused(user, asked, answer('call_2'))).toBe('messages[2].tool_call_id')
+    expect(refused(user, asked)).toBe('messages[1].tool_calls')
+    expect(refused(user, asked, user)).toBe('messages[1].tool_calls')
+    const two = { ...asked, tool_calls: [call, { ...call, id: 'call_2' }] }
+    expect(refused(user, two, answer('call_2'))).toBe('messages[1].tool_calls')
+    expect(messages(user, two, answer('call_2'), answer('call_1'), user)).toHaveLength(5)
+  })
+})

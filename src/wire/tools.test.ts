@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import { minimal, read, refusedFor, schema, tool } from './chat-request.test-helper.js'
+
+describe('tools', () => {
+  const tools = [tool, { type: 'function', function: { name: 'clock', strict: true, parameters: schema } }]
+  const refused = (body: object) => refusedFor({ ...minimal, ...body })
+
+  it('are called freely unless the request chooses', () => {
+    expect(read({ tools })).toMatchObject({
+      toolChoice: 'auto',
+      parallelToolCalls: true,
+      tools: [{ strict: false }, { strict: true }],
+    })
+    expect(read({ tools, tool_choice: 'required', parallel_tool_calls: false })).toMatchObject({
+      toolChoice: 'required',
+      parallelToolCalls: false,
+    })
+    expect(read({ tools, tool_choice: { type: 'function', function: { name: 'clock' } } }).toolChoice).toEqual({
+      name: 'clock',
+    })
+    expect(read({ tool_choice: 'none' }).toolChoice).toBe('none')
+  })
+
+  it('may be narrowed down', () => {
+    const only = {
+      type: 'allowed_tools',
+      allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'clock' } }] },
+    }
+    expect(read({ tools, tool_choice: only })).toMatchObject({ toolChoice: 'required', tools: [{ name: 'clock' }] })
+  })
+
+  it('without parameters take none', () => {
+    const [bare] = read({ tools: [{ type: 'function', function: { name: 'now' } }] }).tools
+    expect(bare!.parameters).toEqual({ type: 'object', properties: {} })
+  })
+
+  it.each<[string, object]>([
+    ['tools', { tools: [] }],
+    ['tools', { tools: Array.from({ length: 129 }, () => tool) }],
+    ['tools[0]', { tools: ['weather'] }],
+    ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
+    ['tools[0].function', { tools: [{ type: 'function' }] }],
+    ['tools[0].function.name', { tools: [{ type: 'function', function: { name: 'two words' } }] }],
+    ['tools[0].function.name', { tools: [{ type: 'function', function: { name: 'x'.repeat(65) } }] }],
+    ['tools[0].function.parameters', { tools: [{ type: 'function', function: { name: 'a', parameters: 'x' } }] }],
+    ['tools[0].function.strict', { tools: [{ type: 'function', function: { name: 'a', strict: 'yes' } }] }],
+    ['tools[1].function.name', { tools: [tool, tool] }],
+    ['tool_choice', { tool_choice: 'auto' }],
+    ['tool_choice', { tools, tool_choice: 'sometimes' }],
+    ['tool_choice', { tools, tool_choice: 5 }],
+    ['tool_choice.type', { tools, tool_choice: { type: 'custom' } }],
+    ['tool_choice.function.name', { tools, tool_choice: { type: 'function', function: { name: 'other' } } }],
+    [
+      'tool_choice.allowed_tools.mode',
+      { tools, tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'x', tools: [tool] } } },
+    ],
+    ['parallel_tool_calls', { parallel_tool_calls: true }],
+    ['parallel_tool_calls', { tools, parallel_tool_calls: 1 }],
+  ])('are refused for %s', (param, body) => {
+    expect(refused(body)).toBe(param)
+  })
+})
