@@ -1,0 +1,90 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { describe, expect, it } from 'vitest'
+
+const run = promisify(execFile)
+const root = new URL('..', import.meta.url)
+const manifest = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+  exports: Record<string, { types: string; default: string } | string>
+}
+const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
+  typeof target === 'string' ? [] : [{ name, ...target }],
+)
+
+/** One entry with everything it imports, as a page gets it. */
+function bundled(entry: string, external: string[] = []) {
+  return build({
+    entryPoints: [new URL(entry, root).pathname],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'browser',
+    write: false,
+    metafile: true,
+    logLevel: 'error',
+    // The optional peers are asked for only where they are installed.
+    external: ['node:*', 'webgpu', ...external],
+  })
+}
+
+async function compressedSize(entry: string, external: string[] = []): Promise<number> {
+  const { outputFiles } = await bundled(entry, external)
+  return gzipSync(outputFiles[0]!.contents).length
+}
+
+describe('the built package', () => {
+  it('has every file that its exports name', async () => {
+    for (const { types, default: file } of entries) {
+      expect((await stat(new URL(types, root))).size).toBeGreaterThan(0)
+      expect((await stat(new URL(file, root))).size).toBeGreaterThan(0)
+    }
+  })
+
+  it('exports these names and no others', async () => {
+    const names: Record<string, string[]> = {}
+    for (const { name, default: file } of entries) {
+      names[name] = Object.keys((await import(new URL(file, root).href)) as object).sort()
+    }
+    expect(names).toMatchSnapshot()
+  })
+
+  it('is in order for package managers', async () => {
+    const { messages } = await publint({ pkgDir: root.pathname, strict: true })
+    expect(messages.map((message) => formatMessage(message, manifest))).toEqual([])
+  })
+
+  it('has types that resolve the way its code does', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'local-v1-pack-'))
+    try {
+      // Without scripts: `prepare` would build anew, under the feet of tests that use the build.
+      const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]
+      const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [{ filename: string }]
+      // It exits with 1 where something does not resolve; the profile leaves out what only CommonJS would ask for.
+      const attw = ['attw', join(folder, packed.filename), '--profile', 'esm-only', '--format', 'ascii']
+      await run('npx', attw, { cwd: root }).catch(({ stdout }: { stdout: string }) => expect.fail(stdout))
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+
+  it.each(entries.filter(({ name }) => name !== './express').map(({ name, default: file }) => [name, file] as const))(
+    '%s imports nothing of Node where a browser loads it',
+    async (_, file) => {
+      const { metafile } = await bundled(file)
+      const outside = Object.values(metafile.outputs).flatMap(({ imports }) => imports)
+      expect(outside.filter(({ kind, path }) => kind === 'import-statement' && path.startsWith('node:'))).toEqual([])
+    },
+  )
+
+  it('keeps the service small beside its validator', async () => {
+    expect(await compressedSize('dist/index.js', ['ajv', 'ajv/*', 'ajv-formats'])).toBeLessThan(80_000)
+  })
+})
