@@ -8,7 +8,7 @@ import { type LoadedModel, loadModel } from './load.js'
 import { LoadedSet } from './loaded-set.js'
 import type { WebLlmOptions } from './options.js'
 import type { Report } from './progress.js'
-import type { Offered } from './records.js'
+import { type Offered, weightsAddress } from './records.js'
 
 const BUDGET = 8 * 2 ** 30
 
@@ -16,7 +16,8 @@ const BUDGET = 8 * 2 ** 30
 export interface Surroundings {
   loadLibrary(): Promise<WebLlmLibrary>
   probeGpu(): Promise<GpuFacts | undefined>
-  readText(record: ModelRecord, report: Report, signal: AbortSignal): Promise<TextFiles>
+  /** `address` ends with a slash. */
+  readText(address: string, report: Report, signal: AbortSignal): Promise<TextFiles>
 }
 
 /** The engine apart from where the library, the device and the files come from. */
@@ -119,8 +120,9 @@ export class WebLlmEngine implements Engine {
 
   async #load(model: Offered, report: Report, signal: AbortSignal): Promise<LoadedModel> {
     const { library, appConfig } = await this.#catalog.library()
-    const files = await this.#surroundings.readText(model.record, report, signal)
-    const engineConfig = this.#options.engineConfig ?? {}
-    return loadModel(model, { library, appConfig, engineConfig, files, report, signal })
+    const record = { ...model.record, model: weightsAddress(model.record.model) }
+    const files = await this.#surroundings.readText(record.model, report, signal)
+    const engineConfig = { ...this.#options.engineConfig, appConfig: { ...appConfig, model_list: [record] } }
+    return loadModel({ ...model, record }, { library, engineConfig, files, report, signal })
   }
 }

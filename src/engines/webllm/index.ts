@@ -23,12 +23,6 @@ export function webllm(options: WebLlmOptions = {}): WebLlm {
   return new WebLlmEngine(options, {
     loadLibrary: options.loader ?? (() => import('@mlc-ai/web-llm')),
     probeGpu,
-    readText: ({ model }, report, signal) =>
-      openText({ kind: 'url', url: absolute(model) }, { report, signal, cache: options.cache }),
+    readText: (url, report, signal) => openText({ kind: 'url', url }, { report, signal, cache: options.cache }),
   })
-}
-
-/** As WebLLM reads it: relative to the page. */
-function absolute(model: string): string {
-  return new URL(model, typeof location === 'undefined' ? undefined : location.href).href
 }

@@ -5,7 +5,7 @@ import { V1Error } from '../../errors.js'
 import { digestOf } from '../webgpu/weights/json.js'
 import { ForwardModel } from './forward-model.js'
 import { memoryOf } from './gpu-probe.js'
-import type { AppConfig, ForwardEngine, MLCEngineConfig, WebLlmLibrary } from './library.js'
+import type { ForwardEngine, MLCEngineConfig, WebLlmLibrary } from './library.js'
 import { LogitPicker } from './logit-picker.js'
 import { ProgressReader, type Report } from './progress.js'
 import type { Offered } from './records.js'
@@ -23,7 +23,6 @@ export interface LoadedModel {
 
 export interface LoadContext {
   readonly library: WebLlmLibrary
-  readonly appConfig: AppConfig
   readonly engineConfig: MLCEngineConfig
   readonly files: TextFiles
   readonly report: Report
@@ -72,13 +71,12 @@ export async function loadModel(model: Offered, context: LoadContext): Promise<L
 
 async function startEngine(
   { id, record }: Offered,
-  { library, engineConfig, appConfig, signal }: LoadContext,
+  { library, engineConfig, signal }: LoadContext,
   picker: LogitPicker,
   progress: ProgressReader,
 ): Promise<ForwardEngine> {
   const engine = new library.MLCEngine({
     ...engineConfig,
-    appConfig,
     logitProcessorRegistry: new Map([[record.model_id, picker]]),
     initProgressCallback: (report) => {
       engineConfig.initProgressCallback?.(report)

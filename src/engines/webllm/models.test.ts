@@ -3,7 +3,7 @@ import { WebLlmEngine } from './engine.js'
 import type { GpuFacts } from './gpu-probe.js'
 import type { ModelRecord, WebLlmLibrary } from './library.js'
 import type { WebLlmOptions } from './options.js'
-import { offer } from './records.js'
+import { offer, weightsAddress } from './records.js'
 import { chatConfig, files, record, standInLibrary } from './stand-in.test-helper.js'
 
 const GPU: GpuFacts = { features: new Set<string>(), maxStorageBufferBindingSize: 2 ** 27 }
@@ -68,7 +68,7 @@ test('or is left out, where that is asked for; without WebGPU that is all of the
 })
 
 test('a list of names and own records is there at once, and WebLLM is not loaded for it', async () => {
-  const own = record('mine', { model: '/models/mine' })
+  const own = record('mine', { model: 'https://models.example/mine' })
   const { engine, loads } = engineOf({ models: ['test/small', own, 'test/unknown'] })
   expect(engine.models.map(({ id }) => id)).toEqual(['test/small', 'local/mine', 'test/unknown'])
   await engine.ready
@@ -111,4 +111,12 @@ test('a library that cannot be imported is a 503, and is asked for again', async
   await engine.load('test/small', () => {}, signal)
   expect(engine.models[0]!.metadata?.loaded).toBe(true)
   await engine.close()
+})
+
+test.each([
+  ['https://huggingface.co/a/b', 'https://huggingface.co/a/b/resolve/main/'],
+  ['https://huggingface.co/a/b/resolve/v1', 'https://huggingface.co/a/b/resolve/v1/'],
+  ['https://models.example/mine/', 'https://models.example/mine/resolve/main/'],
+])('the files of %s lie where WebLLM looks for them', (model, address) => {
+  expect(weightsAddress(model)).toBe(address)
 })

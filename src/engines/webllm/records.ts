@@ -35,6 +35,13 @@ function repositoryId({ model, model_id }: ModelRecord): string {
   return hub ? `${hub[1]}/${hub[2]}` : `local/${plain(model_id)}`
 }
 
+/** Where a record's files lie: as WebLLM has it, and relative to the page, which it refuses. */
+export function weightsAddress(model: string): string {
+  const page = typeof location === 'undefined' ? undefined : location.href
+  const { href } = new URL(model.endsWith('/') ? model : `${model}/`, page)
+  return /.+\/resolve\/.+\//.test(href) ? href : `${href}resolve/main/`
+}
+
 const plain = (name: string) => name.replace(/[^\w.-]+/g, '-')
 
 /** What a user wrote, an id or WebLLM's own name, among the records. */
