@@ -1,0 +1,158 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
+import { type Running, start } from './support/spawn.js'
+
+const program = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const SCHEMA = {
+  type: 'object',
+  properties: { word: { type: 'string', maxLength: 8 }, kind: { enum: ['a', 'b'] } },
+  required: ['word', 'kind'],
+  additionalProperties: false,
+}
+
+let folder: string
+let model: string
+const running: Running[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-cli-'))
+  model = join(folder, 'tiny')
+  await writeRepository(tinyRepository(), model)
+})
+afterAll(async () => {
+  await Promise.all(running.map((process) => process.stop()))
+  await rm(folder, { recursive: true })
+})
+
+function cli(...args: string[]): Running {
+  const process_ = start(process.execPath, [program, ...args], { NO_COLOR: '1' })
+  running.push(process_)
+  return process_
+}
+
+/** Runs to its end. */
+async function ended(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const process_ = cli(...args)
+  const { code } = await process_.exit
+  return { code, output: process_.output() }
+}
+
+/** A server that listens; `url` ends with `/v1`. */
+async function served(...args: string[]): Promise<{ process: Running; url: string }> {
+  const process_ = cli('serve', '--model', model, '--device', 'cpu', '--port', '0', ...args)
+  const url = await lineOf(process_, /url\s+(http:\S+)/)
+  return { process: process_, url }
+}
+
+/** What it tells people goes to stderr. */
+async function lineOf(process_: Running, pattern: RegExp): Promise<string> {
+  for (;;) {
+    const match = process_.output().match(pattern)
+    if (match) return match[1]!
+    const over = await Promise.race([process_.exit.then(() => true), new Promise((resolve) => setTimeout(resolve, 50))])
+    if (over === true) expect.fail(`it ended:\n${process_.output()}`)
+  }
+}
+
+describe('local-v1', () => {
+  it.each([['--help'], ['serve', '--help'], ['chat', '--help'], ['models', '--help']])(
+    'explains itself: %s %s',
+    async (...args) => {
+      const { code, output } = await ended(...args.filter(Boolean))
+      expect(code).toBe(0)
+      expect(output).toContain('Usage: local-v1')
+      if (args.length > 1) expect(output).toContain('Examples:')
+    },
+  )
+
+  it.each([
+    [['servr'], /Did you mean serve/],
+    [['serve', '--port', 'x'], /whole number from 0 to 65535/],
+    [['serve', '--device', 'tpu'], /auto, webgpu, cpu/],
+    [['serve', '--host', '0.0.0.0'], /Without a key only this machine may ask/],
+    [['serve', '--model', 'no model'], /is no model/],
+    [['chat', '--schema', '/nowhere.json', 'x'], /\/nowhere.json cannot be read/],
+    [['models', 'remove', '../../etc'], /not a Hugging Face id/],
+  ])('is asked the wrong way by %j, and ends with 2', async (args, message) => {
+    const { code, output } = await ended(...args)
+    expect(output).toMatch(message)
+    expect(code).toBe(2)
+  })
+
+  it('fails with 1 and names the file where a model lacks one', async () => {
+    const { code, output } = await ended('chat', '--model', join(folder, 'nothing'), '--device', 'cpu', 'x')
+    expect(output).toContain('mlc-chat-config.json')
+    expect(output).not.toContain('    at ')
+    expect(code).toBe(1)
+  })
+
+  it('says that a port is taken', async () => {
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    const { port } = taken.address() as { port: number }
+    const { code, output } = await ended('serve', '--model', model, '--port', String(port))
+    taken.close()
+    expect(output).toContain(`Port ${port} is taken`)
+    expect(code).toBe(1)
+  })
+
+  it('chats: JSON by a schema on stdout, everything else beside it', async () => {
+    const schema = join(folder, 'schema.json')
+    await writeFile(schema, JSON.stringify(SCHEMA))
+    const process_ = cli('chat', '--model', model, '--device', 'cpu', '--schema', schema, 'Say something.')
+    const [line] = await process_.line(/^\{.*\}$/)
+    const { word, kind } = JSON.parse(line) as { word: string; kind: string }
+    expect([...word].length).toBeLessThanOrEqual(8)
+    expect(['a', 'b']).toContain(kind)
+    expect((await process_.exit).code).toBe(0)
+  })
+})
+
+describe('local-v1 serve', () => {
+  it('asks for its key, serves the official client and keeps the ledger', async () => {
+    const ledger = join(folder, 'usage.jsonl')
+    const { process: server, url } = await served('--key', 'one', '--key', 'two', '--usage-file', ledger)
+    const stranger = new OpenAI({ baseURL: url, apiKey: 'three', maxRetries: 0 })
+    await expect(stranger.models.list()).rejects.toMatchObject({ status: 401 })
+    const client = new OpenAI({ baseURL: url, apiKey: 'two' })
+    const [listed] = (await client.models.list()).data
+    const completion = await client.chat.completions.create({
+      model: listed!.id,
+      messages: [{ role: 'user', content: 'Say something.' }],
+      response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema: SCHEMA } },
+    })
+    expect(JSON.parse(completion.choices[0]!.message.content!)).toHaveProperty('word')
+    expect(JSON.parse((await readFile(ledger, 'utf8')).trim())).toMatchObject({ model: listed!.id, outcome: 'ok' })
+    expect(server.output()).not.toContain('two')
+    await server.stop('SIGTERM')
+    expect((await server.exit).code).toBe(0)
+  })
+
+  it('lets a running stream end before it ends itself', async () => {
+    const { process: server, url } = await served()
+    const client = new OpenAI({ baseURL: url, apiKey: 'none', maxRetries: 0 })
+    const [listed] = (await client.models.list()).data
+    const stream = await client.chat.completions.create({
+      model: listed!.id,
+      messages: [{ role: 'user', content: 'Say something long.' }],
+      max_tokens: 300,
+      logit_bias: {},
+      stream: true,
+    })
+    let finish: string | null | undefined
+    let first = true
+    for await (const chunk of stream) {
+      if (first) void server.stop('SIGTERM')
+      first = false
+      finish = chunk.choices[0]?.finish_reason ?? finish
+    }
+    expect(finish).toMatch(/stop|length/)
+    expect((await server.exit).code).toBe(0)
+  })
+})
