@@ -71,11 +71,11 @@ describe('a strict schema', () => {
   })
 
   it.each<[string, object, 'stop' | 'length', string]>([
-    ['is worth another try where chance decides', {}, 'stop', 'true'],
-    ['would break again with its seed', { seed: 1 }, 'stop', 'false'],
-    ['would break again without a temperature', { temperature: 0 }, 'stop', 'false'],
-    ['would be cut off again at its limit of tokens', { max_tokens: 5 }, 'length', 'false'],
-  ])('that was broken %s', async (_, body, reason, retry) => {
+    ['worth another try where chance decides', {}, 'stop', 'true'],
+    ['not with the same seed', { seed: 1 }, 'stop', 'false'],
+    ['not without a temperature', { temperature: 0 }, 'stop', 'false'],
+    ['not at the same limit of tokens', { max_tokens: 5 }, 'length', 'false'],
+  ])('that was broken: %s', async (_, body, reason, retry) => {
     const { chat } = saying(text('{"city":'), finish(reason))
     const answer = await chat({ ...format(city), ...body })
     expect(errorOf(answer).code).toBe('invalid_output')

@@ -1,6 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { compile, type Grammar } from '../structured/index.js'
+import { judge } from '../structured/judge.js'
 
 /** Looks at a generated document before it is called finished. */
 export interface DocumentCheck {
@@ -32,8 +33,7 @@ export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean
         return `at '${validate.errors![0]!.instancePath}' it ${validate.errors![0]!.message}`
       }
       // The grammar knows one spelling of each value; an engine that does not go by it may have chosen another.
-      const right = grammar.accepts(text) || grammar.accepts(JSON.stringify(value))
-      return right ? undefined : 'the grammar rejects it'
+      return grammar.accepts(text) || judge(schema, value) ? undefined : 'it does not satisfy the schema'
     },
   }
 }

@@ -48,16 +48,15 @@ const CONTROL = 64
 const MAX_ROWS = 1024
 const MAX_HEAD_SIZE = 512
 
-/** @throws V1Error 503 where there is no WebAssembly SIMD */
+/** @throws V1Error 503 where there is no WebAssembly SIMD, or the page forbids WebAssembly */
 export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Device> {
   if (!hasSimd()) {
     throw new V1Error(503, 'This host has no WebAssembly SIMD, which the CPU device needs.', { code: 'no_device' })
   }
-  const variant = options.variant ?? bestVariant()
   const wanted = Math.max(1, Math.floor(options.threads ?? usefulThreads()))
   const refusal = wanted > 1 ? sharingRefusal() : undefined
   const shared = wanted > 1 && refusal === undefined
-  const module = await compileKernels(variant, shared)
+  const { variant, module } = await compiled(options.variant, shared)
   const memory = new DeviceMemory(CONTROL + CONTROL_BYTES, shared)
   const kernels = await instantiate(module, memory.memory)
   const team = await gatherTeam(kernels, module, memory.memory, CONTROL, shared ? wanted : 1)
@@ -71,6 +70,18 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   }
   const runner = new Runner(kernels, team, CONTROL)
   return assemble(info, { memory, runner, team, variant, exact, kernels })
+}
+
+async function compiled(given: KernelVariant | undefined, shared: boolean) {
+  try {
+    const variant = given ?? bestVariant()
+    return { variant, module: await compileKernels(variant, shared) }
+  } catch (cause) {
+    const message =
+      "WebAssembly, which the CPU device needs, is forbidden here: a Content-Security-Policy must allow 'wasm-unsafe-eval'."
+    // A page keeps its policy.
+    throw new V1Error(503, message, { code: 'no_device', headers: { 'x-should-retry': 'false' }, cause })
+  }
 }
 
 interface Parts {
