@@ -203,6 +203,11 @@ describe('fallback', () => {
     expect(await said(engine, 'test/big')).toBe('cluster')
   })
 
+  it('does not say beforehand which of two will have answered', () => {
+    const { models } = fallback(device('device'), cluster())
+    expect(models.map(({ fingerprint }) => fingerprint)).toEqual([undefined, 'fp_scripted', 'fp_scripted'])
+  })
+
   it('asks the second when the first has no device or no room, and only then', async () => {
     for (const status of [503, 429])
       expect(await said(fallback(device([new V1Error(status, 'no')]), cluster()))).toBe('cluster')
