@@ -7,7 +7,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 END, SYSTEM, USER, ASSISTANT = range(4)
-FORCED, FREE = 0.1, 1.0
+FORCED, FREE, CHOICE = 0.1, 1.0, 4.0
 
 
 def prompt_of(tokenizer, system, user):
@@ -16,7 +16,7 @@ def prompt_of(tokenizer, system, user):
 
 
 def encode(tokenizer, example):
-    """Ids, and per id how much its prediction counts: 0 in the prompt, little where the grammar decides, 1 elsewhere."""
+    """Ids, and per id how much its prediction counts: 0 in the prompt, little where the grammar decides."""
     ids = prompt_of(tokenizer, example["system"], example["user"])
     weights = [0.0] * len(ids)
     for outer, part in enumerate(example["answer"].split("\u0001")):
@@ -24,7 +24,12 @@ def encode(tokenizer, example):
         for inner, text in enumerate(pieces):
             made = tokenizer.encode(text).ids
             ids += made
-            weights += [FREE if outer > 0 and inner == 0 else FORCED] * len(made)
+            free = outer > 0 and inner == 0
+            weights += [FREE if free else FORCED] * len(made)
+            if free and made:
+                # Where a value begins is the choice among all spans of the text: the hard part, so it counts most.
+                begins = 1 if text.startswith('"') else 2 if text.startswith('["') else 0
+                weights[len(weights) - len(made) + min(begins, len(made) - 1)] = CHOICE
     return ids + [END], weights + [FREE if not example["answer"].endswith("}") else FORCED]
 
 

@@ -282,7 +282,7 @@ function makeExample(domain, made, split) {
   const present = shuffle(names.filter((n) => made.covered.has(n)))
   const absent = shuffle(names.filter((n) => !made.covered.has(n)))
   const chosen = shuffle([
-    ...present.slice(0, rng.int(1, Math.min(7, present.length))),
+    ...present.slice(0, dense ? 8 : rng.int(1, Math.min(7, present.length))),
     ...(chance(0.4) ? absent.slice(0, rng.int(1, 2)) : []),
   ])
   const style = pick([0, 0, 0, 1, 1, 2, 3])
@@ -311,7 +311,7 @@ function makeExample(domain, made, split) {
     additionalProperties: false,
   }
   const spoken = joinList(fields.map((f) => `the ${f.name.replace(/[_-]/g, ' ')}`))
-  const instruction = chance(0.2)
+  const instruction = chance(dense ? 0.6 : 0.2)
     ? ''
     : pick(INSTRUCTIONS)
         .replace('{domain}', domain.name === 'nonce' ? 'record' : domain.name)
@@ -335,6 +335,9 @@ export function example(split, length) {
     if (parts.length > 0) return parts
   }
 }
+
+/** Many fields of short texts: more choices to learn from per token read. */
+let dense = false
 
 const SPLITS = ['values', 'templates', 'fields', 'domains']
 const plain = (v) => (v !== null && typeof v === 'object' && 'raw' in v ? Number(v.raw) : v)
@@ -387,6 +390,7 @@ const seed = Number(options.seed ?? 1)
 rng.seed(hash(`${options.split}:${seed}`))
 seedFakers(seed)
 const count = Number(options.count ?? 10)
+dense = options.dense !== undefined
 const lines = []
 const write = (o) => {
   lines.push(JSON.stringify(o))
@@ -396,7 +400,7 @@ if (options.split === 'eval') for (let i = 0; i < count; i++) write(evaluationCa
 else {
   for (let i = 0; i < count; i++) {
     // Short texts first: the heads that copy form sooner on them.
-    const progress = options.flat ? 1 : i / count
+    const progress = (Number(options.reach ?? 1) * i) / count
     const length = Math.round(1 + (1 + 8 * progress) * rng.float())
     for (const pair of trainingPair(length)) write(pair)
   }

@@ -34,6 +34,7 @@ def options():
     parser.add_argument("--warm-data", type=float, default=0.0, help="where in the curriculum to begin, 0 to 1")
     parser.add_argument("--resume")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--hold", type=float, default=0.4, help="share of the time at the full rate")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -108,8 +109,7 @@ def loss_of(model, forward, tokens, weight, dtype):
     logits = model.logits(hidden[chosen].to(dtype), table).float()
     each = F.cross_entropy(logits, tokens[:, 1:][chosen], reduction="none")
     w = weight[chosen]
-    free = w == 1
-    return (each * w).sum() / w.sum(), each[free].mean().item()
+    return (each * w).sum() / w.sum(), each[w >= 1].mean().item(), each[w > 1].mean().item()
 
 
 def main():
@@ -154,8 +154,8 @@ def main():
             save("before-quantisation.pt")
             model.quantise(True)
             print("4-bit from here", flush=True)
-        scale = min(1, (step + 1) / 60) * (1 if done < 0.4 else max(0.02, (1 - done) / 0.6))
-        total, free = loss_of(model, forward, tokens, weight, torch.bfloat16)
+        scale = min(1, (step + 1) / 60) * min(1, max(0.02, (1 - done) / (1 - o.hold)))
+        total, free, choice = loss_of(model, forward, tokens, weight, torch.bfloat16)
         for p in model.parameters():
             p.grad = None
         total.backward()
@@ -166,10 +166,10 @@ def main():
         muon.step(scale)
         step += 1
         tokens_seen += tokens.numel()
-        window.append(free)
+        window.append((free, choice))
         if step % 50 == 0:
             now = time.time()
-            print(f"{(now - begun) / 60:5.1f} min step {step} {tokens_seen / 1e6:.2f}M tokens ({tokens_seen / (now - begun):.0f}/s) loss {sum(window) / len(window):.3f} length {tokens.shape[1]}", flush=True)
+            print(f"{(now - begun) / 60:5.1f} min step {step} {tokens_seen / 1e6:.2f}M tokens ({tokens_seen / (now - begun):.0f}/s) loss {sum(w[0] for w in window) / len(window):.3f}, of first tokens {sum(w[1] for w in window) / len(window):.3f}, length {tokens.shape[1]}", flush=True)
             window = []
             if now - saved > 600:
                 save("checkpoint.pt")

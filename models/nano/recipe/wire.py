@@ -2,7 +2,7 @@
 
 Copying what follows an earlier occurrence of the last two tokens (an induction head) is what this model does all day,
 and what gradient descent finds only after millions of tokens. So it is written into the first weights: two heads of
-layer 0 look one and two tokens back, and two heads of layer 2 look for the place whose two predecessors are the last two
+layer 0 look one and two tokens back, and heads of layer 2 look for the place whose two predecessors are the last two
 tokens and pass on what stands there. Training starts from there and is free to change all of it."""
 
 import torch
@@ -49,7 +49,8 @@ def wire(model, look=10.0, match=3.5):
     q, k, v = split(second.qkv_proj.weight, heads, kv, dim)
     slow = torch.cat([torch.arange(half // 2, half), torch.arange(half + half // 2, dim)])
     out = second.o_proj.weight
-    for number in range(2):
+    share = min(dim, -(-width // kv))
+    for number in range(kv):
         head = number * group
         k[number].zero_()
         q[head].zero_()
@@ -61,7 +62,7 @@ def wire(model, look=10.0, match=3.5):
             else:
                 k[number][row, B.start + at - MATCH_A] = match
                 q[head][row, A.start + at - MATCH_A] = match
-        rows = basis[number * 60 : number * 60 + 60]
+        rows = basis[number * share : (number + 1) * share]
         v[number].zero_()
         v[number][: len(rows), CONTENT:] = rows
         out[CONTENT:, head * dim : head * dim + len(rows)] = rows.T
