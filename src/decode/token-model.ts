@@ -32,7 +32,11 @@ export interface TokenModel {
 }
 
 export interface Sequence {
-  /** Tokens held, appended ones included. */
+  /**
+   * Tokens held, appended ones included. A model whose cache holds one sequence, or cannot be cut, may hold fewer than
+   * it was given: it falls to 0 when another sequence is stepped or `truncate` asks for less. Whoever drives it feeds
+   * the rest again.
+   */
   readonly length: number
   /** Another sequence with the same tokens; full cache pages are shared, not copied. */
   clone(): Sequence
