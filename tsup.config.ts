@@ -10,6 +10,7 @@ const library = {
   testing: 'src/engines/scripted.ts',
   upstream: 'src/engines/upstream.ts',
   webgpu: 'src/engines/webgpu/index.ts',
+  webllm: 'src/engines/webllm/index.ts',
   hono: 'adapters/hono.ts',
   express: 'adapters/express.ts',
   deno: 'adapters/deno.ts',

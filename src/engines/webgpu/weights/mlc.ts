@@ -71,12 +71,13 @@ function parseManifest(place: string, name: string, manifest: Json) {
   const shards = new Map<string, Shard>()
   const tensors = new Map<string, Placed>()
   for (const entry of recordsOf(manifest)) {
-    const { dataPath, nbytes, md5Sum, format = 'raw-shard' } = entry
+    // Exporters write the hash in two spellings.
+    const { dataPath, nbytes, md5Sum, md5sum = md5Sum, format = 'raw-shard' } = entry
     if (typeof dataPath !== 'string' || !isSize(nbytes) || format !== 'raw-shard') {
       throw broken(place, `${name} has a shard that is not in the form "raw-shard".`)
     }
     const records = recordsOf(entry)
-    const md5 = typeof md5Sum === 'string' ? { md5: md5Sum } : {}
+    const md5 = typeof md5sum === 'string' ? { md5: md5sum } : {}
     shards.set(dataPath, { name: dataPath, bytes: nbytes, ...md5, left: records.length })
     for (const record of records) {
       const placed = placeTensor(place, record, dataPath, nbytes)

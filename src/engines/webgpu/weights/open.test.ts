@@ -14,9 +14,9 @@ const SHARD = 'params_shard_0.bin'
 const shard = repository.files.get(SHARD)!
 
 /** The same repository, with the hash of its shard as newer ones give it. */
-function withHash(md5Sum = createHash('md5').update(shard).digest('hex')): Map<string, Uint8Array> {
+function withHash(md5sum = createHash('md5').update(shard).digest('hex')): Map<string, Uint8Array> {
   const manifest = JSON.parse(new TextDecoder().decode(repository.files.get('tensor-cache.json')))
-  manifest.records[0].md5Sum = md5Sum
+  manifest.records[0].md5sum = md5sum
   return new Map(repository.files).set('tensor-cache.json', new TextEncoder().encode(JSON.stringify(manifest)))
 }
 
