@@ -157,7 +157,13 @@ table('references', [
 
 describe('refusals name the keyword and its place', () => {
   it.each<[unknown, string, (string | number)[]]>([
-    [{ properties: { x: { type: 'array', uniqueItems: true } } }, 'uniqueItems', []],
+    [{ properties: { x: { type: 'array', uniqueItems: true } } }, 'uniqueItems', ['properties', 'x']],
+    [{ allOf: [{ type: 'array' }, { uniqueItems: true }] }, 'uniqueItems', ['allOf', 1]],
+    [
+      { type: 'object', properties: { x: { type: 'object', minProperties: 1e6 } }, required: ['x'] },
+      'minProperties',
+      ['properties', 'x'],
+    ],
     [{ properties: { x: { $ref: 'https://example.com/other' } } }, '$ref', ['properties', 'x']],
     [{ properties: { x: { type: 'text' } } }, 'type', ['properties', 'x']],
     [{ anyOf: [{ pattern: '(a)\\1' }] }, 'pattern', ['anyOf', 0]],
@@ -168,7 +174,7 @@ describe('refusals name the keyword and its place', () => {
   ])('%j', (schema, keyword, path) => {
     const error = refusal(schema)
     expect(error.keyword).toBe(keyword)
-    if (keyword !== 'uniqueItems') expect(error.path).toEqual(path)
+    expect(error.path).toEqual(path)
   })
 
   it.each([

@@ -137,7 +137,11 @@ export function arrayShape(values: Values, part: Part): ArrayShape {
     obstacle ??= refusal(contains!.atom.site, 'contains', "several 'contains' for one array are not supported.")
   const single = part.maxItems <= 1
   if (part.uniqueItems && !single)
-    obstacle ??= refusal(context.document.root, 'uniqueItems', "'uniqueItems' is not supported.")
+    obstacle ??= refusal(
+      part.places.get('uniqueItems') ?? context.document.root,
+      'uniqueItems',
+      "'uniqueItems' is not supported.",
+    )
   if (obstacle !== undefined && context.ignored !== undefined) {
     context.refuse(obstacle)
     obstacle = undefined

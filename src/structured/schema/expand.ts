@@ -99,6 +99,7 @@ export class Expander {
       const step = readNumber(site, 'multipleOf', schema.multipleOf)
       if (step <= 0) throw refusal(site, 'multipleOf', "'multipleOf' must be greater than 0.")
       if (!n.multiples.includes(step)) n.multiples.push(step)
+      part.places.set('multipleOf', site)
     }
   }
 
@@ -113,6 +114,7 @@ export class Expander {
       const source = readString(site, 'pattern', schema.pattern)
       const automaton = patternAutomaton(this.context, site, 'pattern', source)
       if (automaton !== undefined) part.texts.push(automaton)
+      part.places.set('pattern', site)
     }
     if (typeof schema.format === 'string') {
       const automaton = formatOf(this.context, site, schema.format)
@@ -129,7 +131,10 @@ export class Expander {
       part.minItems = Math.max(part.minItems, readCount(site, 'minItems', schema.minItems))
     if (schema.maxItems !== undefined)
       part.maxItems = Math.min(part.maxItems, readCount(site, 'maxItems', schema.maxItems))
-    if (schema.uniqueItems === true) part.uniqueItems = true
+    if (schema.uniqueItems === true) {
+      part.uniqueItems = true
+      part.places.set('uniqueItems', site)
+    }
   }
 
   #objects(site: Site, schema: Keywords, branch: Branch): void {
@@ -144,7 +149,9 @@ export class Expander {
       if (names.site.schema !== true) part.names.push(names)
     }
     if (schema.minProperties !== undefined) {
-      part.minProperties = Math.max(part.minProperties, readCount(site, 'minProperties', schema.minProperties))
+      const least = readCount(site, 'minProperties', schema.minProperties)
+      if (least > part.minProperties) part.places.set('minProperties', site)
+      part.minProperties = Math.max(part.minProperties, least)
     }
     if (schema.maxProperties !== undefined) {
       part.maxProperties = Math.min(part.maxProperties, readCount(site, 'maxProperties', schema.maxProperties))

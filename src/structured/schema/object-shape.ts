@@ -75,7 +75,7 @@ export function objectShape(values: Values, part: Part): ObjectShape {
   let obstacle = values.obstacleOf(part, OBJECT)
   if (part.minProperties > MOST_DEMANDED) {
     obstacle ??= refusal(
-      context.document.root,
+      part.places.get('minProperties') ?? context.document.root,
       'minProperties',
       `'minProperties' above ${MOST_DEMANDED} is not supported.`,
     )

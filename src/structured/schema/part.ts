@@ -79,6 +79,8 @@ export class Part {
   required = new Set<string>()
   minProperties = 0
   maxProperties = Infinity
+  /** Where the keywords stand that bind here, for refusals that come only when all is put together. */
+  places = new Map<string, Site>()
   /** Why values of some kinds cannot be described; raised only if the part still admits those kinds in the end. */
   obstacles: { readonly kinds: number; readonly error: SchemaError }[] = []
 
@@ -92,6 +94,7 @@ export class Part {
     copy.groups = [...this.groups]
     copy.names = [...this.names]
     copy.required = new Set(this.required)
+    copy.places = new Map(this.places)
     copy.obstacles = [...this.obstacles]
     return copy
   }

@@ -4,6 +4,7 @@ import { numberAutomaton } from '../text/number.js'
 import type { TextAutomaton } from '../text/types.js'
 import { type ArrayShape, arrayShape } from './array-shape.js'
 import type { Context } from './context.js'
+import type { Site } from './document.js'
 import { satisfies } from './evaluate.js'
 import { Expander } from './expand.js'
 import { canonical } from './json.js'
@@ -164,7 +165,7 @@ export class Values {
       const parts = steps.map((multipleOf) => numberAutomaton({ ...bounds, multipleOf }, this.context.fuel))
       return parts.reduce((a, b) => intersect(a, b, this.context.fuel))
     } catch (error) {
-      const path = atom?.site.path ?? []
+      const path = (part.places.get('multipleOf') ?? atom?.site)?.path ?? []
       const keyword = multiples.length > 0 ? 'multipleOf' : 'type'
       this.context.refuse(new SchemaError(path, keyword, (error as Error).message))
       return numberAutomaton({ ...bounds, multipleOf: undefined }, this.context.fuel)
@@ -173,16 +174,16 @@ export class Values {
 
   #string(part: Part): TextAutomaton | undefined {
     this.obstacleOf(part, STRING, true)
-    return this.text(part.texts, part.minLength, part.maxLength)
+    return this.text(part.texts, part.minLength, part.maxLength, part.places.get('pattern'))
   }
 
-  text(texts: readonly TextAutomaton[], min: number, max: number): TextAutomaton {
+  text(texts: readonly TextAutomaton[], min: number, max: number, at?: Site): TextAutomaton {
     const { fuel } = this.context
     try {
       const all = texts.reduce((a, b) => intersect(a, b, fuel), ANY_TEXT as TextAutomaton)
       return withLength(all, min, max, fuel)
     } catch (error) {
-      this.context.refuse(new SchemaError(fuel.place.path, 'pattern', (error as Error).message))
+      this.context.refuse(new SchemaError((at ?? fuel.place).path, 'pattern', (error as Error).message))
       return ANY_TEXT
     }
   }
