@@ -169,6 +169,12 @@ describe('refusals name the keyword and its place', () => {
     [{ anyOf: [{ pattern: '(a)\\1' }] }, 'pattern', ['anyOf', 0]],
     [{ items: { format: 'regex' } }, 'format', ['items']],
     [{ unevaluatedProperties: false }, 'unevaluatedProperties', []],
+    [{ properties: { x: { type: 'string', minLenght: 3 } } }, 'minLenght', ['properties', 'x']],
+    [{ items: { additionalproperties: false } }, 'additionalproperties', ['items']],
+    [{ not: { type: 'string', maxLenth: 3 } }, 'maxLenth', ['not']],
+    [{ items: { ref: '#' } }, 'ref', ['items']],
+    [{ properties: { d: { format: 'date', formatMinimum: '2020-01-01' } } }, 'formatMinimum', ['properties', 'd']],
+    [{ extends: {} }, 'extends', []],
     [{ minLength: -1 }, 'minLength', []],
     [{ multipleOf: 0 }, 'multipleOf', []],
   ])('%j', (schema, keyword, path) => {
@@ -206,6 +212,30 @@ describe('refusals name the keyword and its place', () => {
       "Invalid schema for function 'f': In context=(), none.",
     )
     expect(schemaErrorMessage(new SchemaError(['items'], '', 'none.'), 'f')).toContain("In context=('items',), none.")
+  })
+})
+
+describe('unknown words', () => {
+  it.each([
+    'x-format',
+    '_format',
+    'cost',
+    'form',
+    'content',
+    'propertyOrder',
+    'enumNames',
+    'nullable',
+    'discriminator',
+  ])("'%s' is an annotation", (word) => {
+    const grammar = compile({ type: 'integer', [word]: 'a' }, { strict: false })
+    expect(grammar.notEnforced).toEqual([])
+    expect(grammar.accepts('1')).toBe(true)
+  })
+
+  it('that look like a keyword are listed where they are not refused', () => {
+    const grammar = compile({ type: 'string', minLenght: 3 }, { strict: false })
+    expect(grammar.notEnforced.map(({ keyword }) => keyword)).toEqual(['minLenght'])
+    expect(grammar.accepts('""')).toBe(true)
   })
 })
 

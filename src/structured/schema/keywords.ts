@@ -1,5 +1,6 @@
 import { type Context, refusal } from './context.js'
 import { type Schema, type Site, typeName } from './document.js'
+import { whyForeign } from './foreign.js'
 import { isObject } from './json.js'
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from './part.js'
 
@@ -62,22 +63,23 @@ export function readMap(site: Site, keyword: string, value: unknown): Record<str
   return value
 }
 
-/** Keywords that restrict values and that no part of this compiler enforces. Unknown words are annotations. */
-const UNSUPPORTED = new Set([
-  'unevaluatedProperties',
-  'unevaluatedItems',
-  '$dynamicRef',
-  '$recursiveRef',
-  'extends',
-  'disallow',
-  'divisibleBy',
-])
+/** Keywords that restrict values and that no part of this compiler enforces. */
+const UNSUPPORTED = new Set(['unevaluatedProperties', 'unevaluatedItems', '$dynamicRef', '$recursiveRef'])
 
 export function refuseUnsupported(context: Context, site: Site, schema: Exclude<Schema, boolean>): void {
   for (const key of Object.keys(schema)) {
     if (!UNSUPPORTED.has(key)) continue
     if (key.startsWith('unevaluated') && (schema[key] === true || site.resource.draft < 2019)) continue
     context.refuse(refusal(site, key, `'${key}' is not supported.`))
+  }
+  refuseForeign(context, site, schema)
+}
+
+/** Words of other dialects and misspelt keywords: see there why other unknown words are let through. */
+export function refuseForeign(context: Context, site: Site, schema: Exclude<Schema, boolean>): void {
+  for (const key of Object.keys(schema)) {
+    const why = whyForeign(key)
+    if (why !== undefined) context.refuse(refusal(site, key, why))
   }
 }
 

@@ -7,7 +7,16 @@ import { excluding } from './exclude.js'
 import type { Expander } from './expand.js'
 import { forbid } from './forbid.js'
 import { has } from './json.js'
-import { readBounds, readCount, readList, readNumber, readString, readStrings, readType } from './keywords.js'
+import {
+  readBounds,
+  readCount,
+  readList,
+  readNumber,
+  readString,
+  readStrings,
+  readType,
+  refuseForeign,
+} from './keywords.js'
 import { ANY, ARRAY, type Atom, NUMBER, OBJECT, type Part, STRING } from './part.js'
 import { formatOf, patternAutomaton, placed } from './texts.js'
 
@@ -27,6 +36,7 @@ export function negate(expander: Expander, site: Site, schema: Keywords, branch:
       return
     }
   }
+  refuseForeign(context, site, schema)
   const choices: Choice[] = []
   if (typeof schema.$ref === 'string') choices.push({ atoms: [context.not(expander.follow(site, schema.$ref))] })
   negateValues(context, site, schema, choices)

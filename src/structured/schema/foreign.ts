@@ -1,0 +1,96 @@
+/**
+ * Words that no JSON Schema draft enforces here but that were surely meant to restrict. All other unknown words are
+ * annotations, as the specification says: editors, form builders and code generators put hundreds of their own into
+ * real schemas (`propertyOrder`, `javaType`, `stability`, ...), so that no list of them could be complete. OpenAPI's
+ * `nullable` and `discriminator` are among the annotations: without them a schema admits less, or the same.
+ */
+
+/** Keywords of draft 3 and of ajv's extensions. */
+const FOREIGN = new Set([
+  'extends',
+  'disallow',
+  'divisibleBy',
+  'formatMinimum',
+  'formatMaximum',
+  'formatExclusiveMinimum',
+  'formatExclusiveMaximum',
+  'instanceof',
+  'typeof',
+  'regexp',
+  'exclusiveRange',
+  'uniqueItemProperties',
+  'allRequired',
+  'anyRequired',
+  'oneRequired',
+  'patternRequired',
+  'prohibited',
+  'deepProperties',
+  'deepRequired',
+  '$merge',
+  '$patch',
+])
+
+/** The keywords that restrict, whose misspellings would silently let everything through. */
+const RESTRICTING = [
+  ...['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf', 'format', 'pattern', 'items', 'prefixItems'],
+  ...['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+  ...['minItems', 'maxItems', 'uniqueItems', 'additionalItems', 'contains', 'minContains', 'maxContains'],
+  ...['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames', 'minProperties'],
+  ...['maxProperties', 'dependencies', 'dependentRequired', 'dependentSchemas'],
+  ...['unevaluatedItems', 'unevaluatedProperties'],
+]
+const PLAIN = new Map(RESTRICTING.map((keyword) => [plain(keyword), keyword]))
+/** Right spellings, which may be near to others: `minItems` and `maxItems`. */
+const KNOWN = new Set([...RESTRICTING, 'not', 'if', 'then', 'else', 'definitions', '$defs', 'contentEncoding'])
+const LONGEST = 24
+
+const answers = new Map<string, string | undefined>()
+const REMEMBERED = 2000
+
+/** Why a word cannot be taken for an annotation; undefined if it can. */
+export function whyForeign(word: string): string | undefined {
+  if (FOREIGN.has(word)) return `'${word}' is not supported.`
+  if (word.length > LONGEST || KNOWN.has(word)) return undefined
+  if (!answers.has(word)) {
+    if (answers.size >= REMEMBERED) answers.clear()
+    const meant = misspelt(word)
+    answers.set(word, meant && `'${word}' is not a keyword; did you mean '${meant}'?`)
+  }
+  return answers.get(word)
+}
+
+/** A leading `_` or `x-` says that the word is no keyword on purpose. */
+function misspelt(word: string): string | undefined {
+  if (word.startsWith('_') || word.startsWith('x-')) return undefined
+  const letters = plain(word)
+  const same = PLAIN.get(letters)
+  if (same !== undefined) return same
+  for (const [other, keyword] of PLAIN) {
+    // Short words have neighbours that mean something else: `cost`, `form`, `content`.
+    const most = other.length < 6 ? 0 : other.length < 9 ? 1 : 2
+    if (most > 0 && Math.abs(other.length - letters.length) <= most && distance(letters, other) <= most) return keyword
+  }
+  return undefined
+}
+
+function plain(word: string): string {
+  return word.replace(/[^a-z]/gi, '').toLowerCase()
+}
+
+/** Letters to insert, delete, replace, or swap with their neighbour. */
+function distance(a: string, b: string): number {
+  let older: number[] = []
+  let before = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = before[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row[j] = Math.min(replaced, before[j]! + 1, row[j - 1]! + 1)
+      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      if (swapped) row[j] = Math.min(row[j]!, older[j - 2]! + 1)
+    }
+    older = before
+    before = row
+  }
+  return before[b.length]!
+}
