@@ -10,6 +10,7 @@ import { SchemaError } from './schema-error.js'
 export interface CompileOptions {
   /**
    * Refuse what cannot be enforced exactly. Otherwise it is left out and listed in the grammar's `notEnforced`.
+   * Unknown words are annotations, except misspelt keywords and those of other dialects, which were meant to restrict.
    * @default true
    */
   strict?: boolean
