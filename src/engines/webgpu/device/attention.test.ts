@@ -20,6 +20,14 @@ interface Case {
 const CASES: readonly Case[] = [
   { name: 'one row', heads: 4, keyHeads: 4, headSize: 8, type: 'f32', spans: [[0, 1]] },
   {
+    name: 'one row, a head of keys for each, many positions',
+    heads: 2,
+    keyHeads: 2,
+    headSize: 16,
+    type: 'f16',
+    spans: [[46, 1]],
+  },
+  {
     name: 'groups of 3',
     heads: 6,
     keyHeads: 2,

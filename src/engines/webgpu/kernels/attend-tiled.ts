@@ -59,7 +59,8 @@ ${source}
 ${META}
 ${cacheFunctions(shape)}
 var<workgroup> query: array<f32, ${count * headSize}>;
-var<workgroup> scores: array<f32, ${count * LANES}>;
+// Two rows at least: at the end they hold both halves of the sums that lanes share.
+var<workgroup> scores: array<f32, ${Math.max(2, count) * LANES}>;
 var<workgroup> partial: array<f32, ${LANES}>;
 var<workgroup> most: array<f32, ${count}>;
 var<workgroup> fade: array<f32, ${count}>;
