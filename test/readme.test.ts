@@ -1,0 +1,107 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startDeno } from './support/deno.js'
+import { type Running, start } from './support/spawn.js'
+
+/**
+ * The README's code runs. A block says after its language what runs it (`ts node`, `ts deno`, `ts check`, `sh server`,
+ * `json answer`); one that says nothing fails, so that no block is left out by accident.
+ */
+
+const run = promisify(execFile)
+const root = new URL('..', import.meta.url)
+const readme = readFileSync(new URL('README.md', root), 'utf8')
+
+interface Block {
+  readonly line: number
+  readonly runner: string
+  readonly code: string
+}
+
+const blocks: Block[] = [...readme.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)].map((match) => ({
+  line: readme.slice(0, match.index).split('\n').length,
+  runner: match[1]!.trim(),
+  code: match[2]!,
+}))
+const of = (runner: string) => blocks.filter((block) => block.runner === runner)
+
+/** A copy inside the package, where `local-v1` is this package's own build. */
+async function asFile({ line, code }: Block, ending = ''): Promise<string> {
+  await mkdir(new URL('test-output/readme/', root), { recursive: true })
+  const file = new URL(`test-output/readme/line-${line}.ts`, root)
+  await writeFile(file, code + ending)
+  return file.pathname
+}
+
+/** What a server tells people goes to stderr. */
+async function printed(running: Running, pattern: RegExp): Promise<string> {
+  for (;;) {
+    const match = running.output().match(pattern)
+    if (match) return match[1]!
+    const over = await Promise.race([running.exit, new Promise<undefined>((resolve) => setTimeout(resolve, 50))])
+    if (over) expect.fail(`it ended:\n${running.output()}`)
+  }
+}
+
+describe('README', () => {
+  it('has a runner for every block', () => {
+    const known = ['sh install', 'sh test', 'sh server', 'json answer', 'ts node', 'ts deno', 'ts check']
+    for (const block of blocks) expect(known, `line ${block.line}`).toContain(block.runner)
+  })
+
+  it('opens with the two commands', () => {
+    expect(of('sh install').map(({ code }) => code.trim())).toEqual(['npm install && npm start'])
+    expect(of('sh test').map(({ code }) => code.trim())).toEqual(['npm install && npm test'])
+  })
+
+  it('has only code that the types allow', async () => {
+    const files = await Promise.all(
+      blocks.filter(({ runner }) => runner.startsWith('ts ')).map((block) => asFile(block, '\nexport {}\n')),
+    )
+    const flags = '--noEmit --strict --skipLibCheck --target es2022 --module nodenext --types node,@webgpu/types'
+    const lib = '--lib es2023,dom,dom.iterable,dom.asynciterable'
+    const deno = new URL('test/support/deno-globals.d.ts', root).pathname
+    await run('npx', ['tsc', ...flags.split(' '), ...lib.split(' '), deno, ...files], { cwd: root }).catch(
+      ({ stdout }: { stdout: string }) => expect.fail(stdout),
+    )
+  })
+
+  describe('quick start', () => {
+    let server: Running
+    let url: string
+
+    beforeAll(async () => {
+      const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+        scripts: Record<string, string>
+      }
+      const [node, ...args] = scripts.start!.split(' ')
+      expect(node).toBe('node')
+      // What `npm start` runs, on a port that is free here.
+      server = start(process.execPath, [...args, '--port', '0'], { NO_COLOR: '1' })
+      url = await printed(server, /url\s+(http:\/\/127\.0\.0\.1:\d+)/)
+    })
+    afterAll(() => server.stop())
+
+    it('answers the curl line with what is printed below it', async () => {
+      const [command] = of('sh server')
+      const [answer] = of('json answer')
+      const { stdout } = await run('bash', ['-c', command!.code.replaceAll('http://127.0.0.1:8080', url)])
+      expect(JSON.parse(stdout)).toEqual(JSON.parse(answer!.code))
+    })
+
+    it.each(of('ts node').map((block) => [block.line, block] as const))('line %i runs in Node', async (_, block) => {
+      const file = await asFile({ ...block, code: block.code.replaceAll('http://127.0.0.1:8080', url) })
+      await run('npx', ['tsx', file], { cwd: root, env: { ...process.env, README_TEST: '1' }, timeout: 60_000 })
+    })
+  })
+
+  it.each(of('ts deno').map((block) => [block.line, block] as const))('line %i runs in Deno', async (_, block) => {
+    await asFile(block)
+    const deno = await startDeno(`test-output/readme/line-${block.line}.ts`, { env: { PORT: '0' } })
+    await printed(deno, /(Listening)/)
+    await deno.stop()
+  })
+})
