@@ -1,4 +1,5 @@
 import type { ChatCall, Engine, ModelInfo, Part } from '../engine.js'
+import { wait } from './wait.js'
 
 /** What happens next: a part, an error, a wait of so many milliseconds. */
 export type Step = Part | Error | { readonly type: 'wait'; readonly ms: number }
@@ -67,21 +68,6 @@ function* said(text: string, { n, maxTokens, messages }: ChatCall, delay: () => 
   const promptTokens = messages.reduce((sum, { content }) => sum + content.split(/\s+/).length, 0)
   const usage = { promptTokens, completionTokens: spoken.length * n, cachedTokens: 0 }
   yield { type: 'usage', usage, fingerprint: FINGERPRINT }
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted()
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', stop, { once: true })
-  })
 }
 
 /** A small generator of random numbers in [0, 1) that every runtime computes alike. */

@@ -12,7 +12,8 @@ import { META } from './meta.js'
 const LANES = 64
 /** Positions of one part of a context that is split. */
 export const PART = 256
-const LOW = '-3.0e38'
+/** Below every score. */
+export const LOW = '-3.0e38'
 
 export interface TiledShape extends AttendShape {
   /** Rows of one workgroup. */
@@ -227,39 +228,3 @@ function finishing(shape: TiledShape): string {
   const all = repeat(group * shape.tileRows, (m) => repeat(columns, (c) => one(m, c)))
   return split ? `  let splits = batch[3];\n${all}` : all
 }
-
-/** Puts the parts of split contexts together. */
-export const mergeKernel = memo(function mergeKernel({ queries, headSize }: TiledShape): Kernel {
-  const { source, bindings } = declare([
-    ['batch', 'u32', 'r'],
-    ['parts', 'f32', 'r'],
-    ['out', 'f32', 'w'],
-  ])
-  return {
-    name: 'attend merge',
-    bindings,
-    source: /* wgsl */ `
-${source}
-${META}
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>) {
-  let unit = id.x / ${headSize}u;
-  if (unit >= rowCount() * ${queries}u) { return; }
-  let splits = batch[3];
-  let base = unit * splits * ${headSize + 2}u;
-  // Parts beyond a row's own position are empty: its answer must not depend on the longest row of the batch.
-  let own = min(splits, positionOf(unit / ${queries}u) / ${PART}u + 1u);
-  var most = ${LOW};
-  for (var i = 0u; i < own; i++) { most = max(most, parts[base + i * ${headSize + 2}u + ${headSize}u]); }
-  var sum = 0.0;
-  var total = 0.0;
-  for (var i = 0u; i < own; i++) {
-    let at = base + i * ${headSize + 2}u;
-    let fade = exp(parts[at + ${headSize}u] - most);
-    sum += fade * parts[at + id.x % ${headSize}u];
-    total += fade * parts[at + ${headSize + 1}u];
-  }
-  out[id.x] = sum / total;
-}`,
-  }
-})

@@ -1,6 +1,8 @@
 /** Causal attention over the paged cache. */
+
+import { mergeKernel } from './attend-merge.js'
 import { attendSerialKernel } from './attend-serial.js'
-import { mergeKernel, PART, tiledKernel, tileRowsOf } from './attend-tiled.js'
+import { PART, tiledKernel, tileRowsOf } from './attend-tiled.js'
 import type { CacheLayout } from './cache.js'
 import type { Recorder } from './kernel.js'
 

@@ -1,4 +1,4 @@
-import { builtin } from './builtin.js'
+import { builtin } from '../builtin.js'
 import type { FileStore, FileWriter, StoredFile } from './store.js'
 
 type Fs = typeof import('node:fs/promises')

@@ -1,5 +1,6 @@
 import { md5 } from '@noble/hashes/legacy.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
+import { wait } from '../../wait.js'
 import { broken, unreachable } from './failure.js'
 import type { WantedFile } from './files.js'
 import type { FileWriter } from './store.js'
@@ -47,7 +48,7 @@ export async function download(job: Download): Promise<boolean> {
       signal.throwIfAborted()
       if (!(error instanceof Retry)) throw error
       if (attempt === ATTEMPTS) throw unreachable(url, `${file.name}: ${error.message}`, error)
-      await sleep(error.afterMs ?? 250 * 2 ** attempt, signal)
+      await wait(error.afterMs ?? 250 * 2 ** attempt, signal)
     }
   }
 }
@@ -139,18 +140,4 @@ async function hash(writer: FileWriter): Promise<string> {
 async function restart({ writer, onBytes }: Download): Promise<void> {
   onBytes(-writer.written)
   await writer.restart()
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', stop, { once: true })
-  })
 }

@@ -1,4 +1,5 @@
 /** Worker threads that share the kernels' memory and run programs together with the calling thread. */
+import { builtin } from '../../builtin.js'
 import type { Kernels } from './wasm.js'
 
 /** Words of the control block: `assembly/team.ts` names them. */
@@ -27,29 +28,24 @@ type NodeWorkers = { Worker: new (url: URL) => Thread }
 /** Longer than any healthy start; a host whose workers never answer must not hold up the model. */
 const START_MS = 5000
 
-function nodeModule<T>(name: string): T | undefined {
-  const host = globalThis as { process?: { getBuiltinModule?(name: string): T | undefined } }
-  return host.process?.getBuiltinModule?.(name)
-}
-
 /** Whether memory can be shared with workers here, or why not. */
 export function sharingRefusal(): string | undefined {
   if (typeof SharedArrayBuffer === 'undefined') return 'the page is not cross-origin isolated'
   const isolated = (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated
   if (isolated === false && typeof document !== 'undefined') return 'the page is not cross-origin isolated'
-  if (typeof Worker === 'undefined' && !nodeModule('node:worker_threads')) return 'there are no workers here'
+  if (typeof Worker === 'undefined' && !builtin('node:worker_threads')) return 'there are no workers here'
   return undefined
 }
 
 /** Cores that are worth a thread each: beyond four, half of what is reported are usually second threads of a core. */
 export function usefulThreads(): number {
-  const os = nodeModule<{ availableParallelism?(): number }>('node:os')
+  const os = builtin<{ availableParallelism?(): number }>('node:os')
   const cores = os?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1
   return cores <= 4 ? cores : Math.min(8, Math.max(4, cores >> 1))
 }
 
 function startThread(): Thread {
-  const node = nodeModule<NodeWorkers>('node:worker_threads')
+  const node = builtin<NodeWorkers>('node:worker_threads')
   // Written out in full, because bundlers look for exactly this expression.
   return node
     ? new node.Worker(new URL('./cpu-worker.js', import.meta.url))
