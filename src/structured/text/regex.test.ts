@@ -70,7 +70,7 @@ describe('regular expressions', () => {
             platform(source).test(sample),
           ])
       }),
-      { numRuns: 4000 },
+      { numRuns: 4000, seed: 1 },
     )
     // Lookaheads inside lookbehinds are all that may be refused.
     expect(refused).toBeLessThan(all / 5)
