@@ -112,7 +112,7 @@ export function repeat(body: Node, min: number, max: number): Node {
   if (asserted.kind === 'cat' && asserted.parts.length === 0) return free
   if (min > MAX_PARTS) throw new TextError('too many repetitions of an assertion')
   // Some rounds may be empty, and then what they assert must hold where they stand.
-  return cat([...new Array<Node>(min).fill(body), { kind: 'repeat', body: progress, min: 0, max: max - min }])
+  return cat([...new Array<Node>(min).fill(body), repeat(progress, 0, max - min)])
 }
 
 /** Every character class that decides where a text may go. */
