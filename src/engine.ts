@@ -121,7 +121,10 @@ export type Part =
       readonly choice: number
       readonly text: string
       readonly logprobs?: readonly TokenLogprob[]
-      /** How many of the tokens behind this text the grammar decided, without a forward pass of their own. */
+      /**
+       * How many of the tokens behind this text the grammar decided, without a forward pass of their own; absent where
+       * the model chose it. 0 where certain text only made the token before it longer.
+       */
       readonly forced?: number
     }
   | {

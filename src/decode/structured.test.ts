@@ -28,6 +28,9 @@ describe('a document', () => {
       expect(answer.reasons).toEqual(['stop'])
       expect(model.steps.length - before).toBeLessThan(answer.usage.completionTokens)
       expect(answer.forced).toBeGreaterThan(0)
+      // Every token is either counted as forced or drawn, one by one, in a part of its own.
+      const drawn = answer.parts.filter((part) => part.type === 'text-delta' && part.forced === undefined)
+      expect(drawn.length).toBeLessThanOrEqual(answer.usage.completionTokens - answer.forced)
     }
   })
 

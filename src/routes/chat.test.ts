@@ -106,6 +106,29 @@ describe('a stream', () => {
     expect(chunks.at(-1).choices).toEqual([])
   })
 
+  it('tells what the grammar decided, where that is asked for and nowhere else', async () => {
+    const parts: Part[] = [
+      { type: 'text-delta', choice: 0, text: '{"a":', forced: 3 },
+      text('1'),
+      { type: 'text-delta', choice: 0, text: '}', forced: 0 },
+      finish(),
+      usage,
+    ]
+    const { chat } = serviceOf(parts)
+    const asked = { include_usage: true, include_forced: true }
+    const chunks = chunksOf(await chat({ stream: true, stream_options: asked }))
+    const told = chunks.map(({ choices }) => choices[0]).filter((choice) => choice?.delta.content)
+    expect(told.map(({ delta, forced_tokens }) => [delta.content, forced_tokens])).toEqual([
+      ['{"a":', 3],
+      ['1', undefined],
+      ['}', 0],
+    ])
+    expect(chunks.at(-1).usage.completion_tokens_details.forced_tokens).toBe(3)
+    for (const body of [{ stream: true, stream_options: { include_usage: true } }, {}]) {
+      expect((await chat(body)).text).not.toContain('forced')
+    }
+  })
+
   it('has the fingerprint in every chunk, from the first stream on, where the engine knows it', async () => {
     let fingerprint: string | undefined
     const loads: Engine = {

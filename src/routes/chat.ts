@@ -105,7 +105,7 @@ function streamed(
   constraint: Constraint,
   headers: Readonly<Record<string, string>>,
 ): Answered {
-  const writer = new ChunkWriter(head, run.answer!, request.includeUsage)
+  const writer = new ChunkWriter(head, run.answer!, request)
   let held = first
   let over = false
   const pull = async (): Promise<string | undefined> => {

@@ -47,6 +47,8 @@ export class Answer {
   readonly choices: readonly Choice[]
   usage: Usage = NO_USAGE
   fingerprint: string | undefined
+  /** Tokens of all choices that the grammar decided. */
+  forcedTokens = 0
   #open: number
   #deltas = 0
 
@@ -75,8 +77,10 @@ export class Answer {
     if (!choice || choice.finish)
       throw new Error(`The engine sent a ${part.type} for choice ${part.choice}, out of turn.`)
     if (part.type !== 'finish') this.#deltas++
-    if (part.type === 'text-delta') choice.text += part.text
-    else if (part.type === 'tool-call-delta') {
+    if (part.type === 'text-delta') {
+      choice.text += part.text
+      this.forcedTokens += part.forced ?? 0
+    } else if (part.type === 'tool-call-delta') {
       choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments
     } else {
       choice.finish = part.reason

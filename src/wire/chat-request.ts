@@ -23,6 +23,8 @@ export interface ChatRequest extends ToolRequest {
   readonly messages: readonly ChatMessage[]
   readonly stream: boolean
   readonly includeUsage: boolean
+  /** An extension: which text the grammar decided is told with it. */
+  readonly includeForced: boolean
   readonly n: number
   readonly maxTokens?: number
   readonly stop: readonly string[]
@@ -54,7 +56,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...HINTS,
   ...REFUSED,
 ])
-const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation'])
+const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation', 'include_forced'])
 
 const aTokenLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
 const aChoiceCount = anInteger(1, 128)
@@ -87,16 +89,19 @@ export function readChatRequest(json: unknown): ChatRequest {
   }
 }
 
-function readStream(body: JsonObject, ignored: string[]): { stream: boolean; includeUsage: boolean } {
+type StreamRequest = Pick<ChatRequest, 'stream' | 'includeUsage' | 'includeForced'>
+
+function readStream(body: JsonObject, ignored: string[]): StreamRequest {
   const stream = optional(body, 'stream', '', aBoolean) ?? false
   const options = optional(body, 'stream_options', '', anObject)
-  if (!options) return { stream, includeUsage: false }
+  if (!options) return { stream, includeUsage: false, includeForced: false }
   if (!stream) {
     const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
     throw refuse('stream_options', message, 'invalid_value')
   }
   noteUnknown(options, KNOWN_STREAM_OPTIONS, 'stream_options', ignored)
-  return { stream, includeUsage: optional(options, 'include_usage', 'stream_options', aBoolean) ?? false }
+  const wanted = (name: string) => optional(options, name, 'stream_options', aBoolean) ?? false
+  return { stream, includeUsage: wanted('include_usage'), includeForced: wanted('include_forced') }
 }
 
 function readMaxTokens(body: JsonObject): number | undefined {

@@ -3,25 +3,31 @@ import type { Answer, AnswerHead } from './answer.js'
 import { wireLogprob } from './logprobs.js'
 import { wireUsage } from './usage.js'
 
+/** What a stream tells beside its text, where that was asked for. */
+export interface ChunkOptions {
+  readonly includeUsage: boolean
+  readonly includeForced: boolean
+}
+
 /**
  * Writes the chunks of one answer as JSON texts. Put together by hand: all but a few characters of a chunk are the
  * same from token to token, and a fast model sends hundreds a second.
  */
 export class ChunkWriter {
   readonly #answer: Answer
-  readonly #includeUsage: boolean
+  readonly #asked: ChunkOptions
   readonly #about: AnswerHead
   readonly #head: string
   readonly #tail: string
   readonly #started: boolean[] = []
   readonly #calls: boolean[][] = []
 
-  constructor(head: AnswerHead, answer: Answer, includeUsage: boolean) {
+  constructor(head: AnswerHead, answer: Answer, asked: ChunkOptions) {
     this.#answer = answer
-    this.#includeUsage = includeUsage
+    this.#asked = asked
     this.#about = head
     this.#head = headOf(head, head.fingerprint)
-    this.#tail = includeUsage ? '],"usage":null}' : ']}'
+    this.#tail = asked.includeUsage ? '],"usage":null}' : ']}'
   }
 
   /** The chunks for a part that the answer has already taken in. */
@@ -38,19 +44,21 @@ export class ChunkWriter {
 
   /** The chunk that comes last and alone, when it is asked for. */
   end(into: string[]): void {
-    if (!this.#includeUsage) return
+    if (!this.#asked.includeUsage) return
     // By now the engine may have said what it is.
     const head = headOf(this.#about, this.#answer.fingerprint ?? this.#about.fingerprint)
-    into.push(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage))}}`)
+    const forced = this.#asked.includeForced ? this.#answer.forcedTokens : undefined
+    into.push(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage, forced))}}`)
   }
 
-  #chunk(choice: number, delta: string, logprobs: string, finish: string): string {
-    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}}${this.#tail}`
+  #chunk(choice: number, delta: string, logprobs: string, finish: string, more = ''): string {
+    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}${more}}${this.#tail}`
   }
 
-  #text({ choice, text, logprobs }: Part & { type: 'text-delta' }): string {
+  #text({ choice, text, logprobs, forced }: Part & { type: 'text-delta' }): string {
     const wire = logprobs ? JSON.stringify({ content: logprobs.map(wireLogprob), refusal: null }) : 'null'
-    return this.#chunk(choice, `{"content":${JSON.stringify(text)}}`, wire, 'null')
+    const more = forced !== undefined && this.#asked.includeForced ? `,"forced_tokens":${forced}` : ''
+    return this.#chunk(choice, `{"content":${JSON.stringify(text)}}`, wire, 'null', more)
   }
 
   /** The first piece of a call carries its id, type and name; those after it, arguments alone. */

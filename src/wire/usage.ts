@@ -10,12 +10,14 @@ export interface WireUsage {
     readonly audio_tokens: 0
     readonly accepted_prediction_tokens: 0
     readonly rejected_prediction_tokens: 0
+    /** An extension, there only where it was asked for. */
+    readonly forced_tokens?: number
   }
 }
 
 export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
 
-export function wireUsage({ promptTokens, completionTokens, cachedTokens }: Usage): WireUsage {
+export function wireUsage({ promptTokens, completionTokens, cachedTokens }: Usage, forcedTokens?: number): WireUsage {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
@@ -26,6 +28,7 @@ export function wireUsage({ promptTokens, completionTokens, cachedTokens }: Usag
       audio_tokens: 0,
       accepted_prediction_tokens: 0,
       rejected_prediction_tokens: 0,
+      ...(forcedTokens !== undefined && { forced_tokens: forcedTokens }),
     },
   }
 }

@@ -18,8 +18,8 @@ export class AnswerOutput {
   #call: ToolCallStream | undefined
   #callText = new TextDecoder('utf-8', { ignoreBOM: true })
   #calls = 0
-  /** Forced tokens whose text has not been shown yet. */
-  #forced = 0
+  /** Forced tokens whose text has not been shown yet; undefined where nothing of what is shown next was forced. */
+  #forced: number | undefined
 
   constructor(choice: number, sink: AnswerSink) {
     this.#choice = choice
@@ -63,7 +63,7 @@ export class AnswerOutput {
   }
 
   countForced(tokens: number): void {
-    this.#forced += tokens
+    this.#forced = (this.#forced ?? 0) + tokens
   }
 
   finish(reason: 'stop' | 'length' | 'tool_calls', flush: boolean): void {
@@ -79,13 +79,13 @@ export class AnswerOutput {
   #emit({ text, logprobs }: TextPiece): void {
     if (text === '' && logprobs.length === 0) return
     const forced = this.#forced
-    this.#forced = 0
+    this.#forced = undefined
     this.#sink.push({
       type: 'text-delta',
       choice: this.#choice,
       text,
       ...(logprobs.length > 0 && { logprobs }),
-      ...(forced > 0 && { forced }),
+      ...(forced !== undefined && { forced }),
     })
   }
 }
