@@ -32,6 +32,10 @@ export interface Engine {
    */
   load?(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void>
   unload?(model: string): Promise<void>
+  /** Unloads a model and deletes what was downloaded for it. */
+  remove?(model: string): Promise<void>
+  /** Looks at what is there from earlier runs, so that `models` can say so; called before they are listed. */
+  survey?(): Promise<void>
   close?(): Promise<void>
 }
 

@@ -4,6 +4,7 @@ import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, prefli
 import { projectOf } from './project.js'
 import { chat } from './routes/chat.js'
 import { errorHeaders, requestError } from './routes/failure.js'
+import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { listModels, retrieveModel } from './routes/models.js'
 import type { Answered, Exchange, Route, Service } from './routes/service.js'
 import { completionsUsage } from './routes/usage.js'
@@ -12,21 +13,29 @@ import { requestId } from './wire/ids.js'
 /** What stands before the routes. */
 export interface Door {
   readonly base: string
+  readonly manageModels: boolean
   readonly authenticate: Authenticate
   readonly projectHeaders: readonly string[]
   readonly origins: OriginRules
 }
 
+type Method = 'GET' | 'POST' | 'DELETE'
+
+/** What lies at a path: a route for each method that it takes. */
 interface Endpoint {
-  readonly method: 'GET' | 'POST'
-  readonly route: Route
-  readonly rest: string
+  readonly routes: { readonly [method in Method]?: Route }
+  /** The methods as `Allow` names them. */
+  readonly allow: string
+  readonly rest?: string
 }
 
-const CHAT: Endpoint = { method: 'POST', route: chat, rest: '' }
-const MODELS: Endpoint = { method: 'GET', route: listModels, rest: '' }
-const USAGE: Endpoint = { method: 'GET', route: completionsUsage, rest: '' }
-const ALLOW = { GET: 'GET, HEAD, OPTIONS', POST: 'POST, OPTIONS' }
+const CHAT: Endpoint = { routes: { POST: chat }, allow: 'POST, OPTIONS' }
+const MODELS: Endpoint = { routes: { GET: listModels }, allow: 'GET, HEAD, OPTIONS' }
+const MODEL: Endpoint = { routes: { GET: retrieveModel }, allow: 'GET, HEAD, OPTIONS' }
+const MANAGED: Endpoint = { routes: { GET: retrieveModel, DELETE: removeModel }, allow: 'GET, HEAD, DELETE, OPTIONS' }
+const LOAD: Endpoint = { routes: { POST: loadModel }, allow: 'POST, OPTIONS' }
+const UNLOAD: Endpoint = { routes: { POST: unloadModel }, allow: 'POST, OPTIONS' }
+const USAGE: Endpoint = { routes: { GET: completionsUsage }, allow: 'GET, HEAD, OPTIONS' }
 
 /** From a request to its answer: whatever happens on the way, the answer is one. */
 export async function respond(
@@ -69,13 +78,12 @@ async function answer(
   line: LogLine,
 ): Promise<Answered> {
   checkOrigin(request, url, door.origins, info)
-  const endpoint = endpointOf(url.pathname.slice(door.base.length))
+  const endpoint = endpointOf(url.pathname.slice(door.base.length), door.manageModels)
   if (!endpoint) throw unknownPath(request.method, url.pathname)
-  const allow = ALLOW[endpoint.method]
+  const { allow } = endpoint
   if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
-  if (request.method !== endpoint.method && !(request.method === 'HEAD' && endpoint.method === 'GET')) {
-    throw wrongMethod(request.method, url.pathname, allow)
-  }
+  const route = routeOf(endpoint, request.method)
+  if (!route) throw wrongMethod(request.method, url.pathname, allow)
   if (service.admission.closed) throw closing()
   const caller = await door.authenticate(request)
   line.caller = caller
@@ -86,20 +94,29 @@ async function answer(
     requestId: id,
     path: url.pathname,
     query: url.search,
-    rest: endpoint.rest,
+    rest: endpoint.rest ?? '',
     caller,
     project,
     end: (status, details) => line.write(status, details),
   }
-  return endpoint.route(service, exchange)
+  return route(service, exchange)
 }
 
-function endpointOf(path: string): Endpoint | undefined {
+function endpointOf(path: string, manageModels: boolean): Endpoint | undefined {
   if (path === '/chat/completions') return CHAT
   if (path === '/models') return MODELS
   if (path === '/organization/usage/completions') return USAGE
   if (!path.startsWith('/models/')) return undefined
-  return { method: 'GET', route: retrieveModel, rest: decoded(path.slice('/models/'.length)) }
+  const rest = decoded(path.slice('/models/'.length))
+  if (!manageModels) return { ...MODEL, rest }
+  // An id has one slash: what comes after another is no part of it.
+  const [, id, action] = /^([^/]+\/[^/]+)\/(load|unload)$/.exec(rest) ?? []
+  return id === undefined ? { ...MANAGED, rest } : { ...(action === 'load' ? LOAD : UNLOAD), rest: id }
+}
+
+function routeOf({ routes }: Endpoint, method: string): Route | undefined {
+  if (method === 'HEAD') return routes.GET
+  return Object.hasOwn(routes, method) ? routes[method as Method] : undefined
 }
 
 /** An id whose slash is escaped is the same id; one that cannot be read is nobody's. */

@@ -80,6 +80,12 @@ export interface V1Options {
    * @default true
    */
   describeSchema?: boolean
+  /**
+   * Whether admins may load, unload and remove models over HTTP: `POST models/<id>/load` and `/unload`, and
+   * `DELETE models/<id>`. Who asks without a key, where none is needed, counts as one.
+   * @default false
+   */
+  manageModels?: boolean
 }
 
 export interface V1 {
@@ -119,6 +125,7 @@ export function createV1(options: V1Options): V1 {
   const door = {
     base,
     authenticate: authenticator(options.keys),
+    manageModels: options.manageModels ?? false,
     projectHeaders: (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
     origins: { cors: options.cors ?? [], hosts: options.hosts },
   }

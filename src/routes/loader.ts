@@ -32,9 +32,9 @@ export class Loader {
     return waitFor(load.done, signal, this.#waitMs, () => stillLoading(model, load.progress))
   }
 
-  /** Loads ahead of the first request. */
+  /** Loads ahead of the first request. An engine may have unloaded it since for want of room: it is always asked. */
   async load(model: string, onProgress: OnProgress = () => {}, signal?: AbortSignal): Promise<void> {
-    if (!this.#engine.load || this.#ready.has(model)) return
+    if (!this.#engine.load) return
     const load = this.#start(model)
     load.listeners.add(onProgress)
     if (load.progress) onProgress(load.progress)
@@ -47,6 +47,12 @@ export class Loader {
 
   async unload(model: string): Promise<void> {
     this.#ready.delete(model)
+    const loading = this.#loads.get(model)
+    // Who asks from here on begins anew.
+    this.#loads.delete(model)
+    loading?.aborter.abort(
+      new V1Error(503, `The model '${model}' was unloaded while it was being loaded.`, { code: 'model_unloaded' }),
+    )
     await this.#engine.unload?.(model)
   }
 
@@ -72,11 +78,15 @@ export class Loader {
     load.done = (async () => this.#engine.load!(model, report, load.aborter.signal))()
     load.done
       .then(
-        () => this.#ready.add(model),
+        () => {
+          if (this.#loads.get(model) === load) this.#ready.add(model)
+        },
         // Those who wait are told; the next request tries again.
         () => {},
       )
-      .finally(() => this.#loads.delete(model))
+      .finally(() => {
+        if (this.#loads.get(model) === load) this.#loads.delete(model)
+      })
     return load
   }
 }

@@ -2,9 +2,15 @@ import type { Engine, ModelInfo } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { jsonAnswer, type Route } from './service.js'
 
-export const listModels: Route = ({ engine }) => jsonAnswer({ object: 'list', data: engine.models.map(wireModel) })
+export const listModels: Route = async ({ engine }) => {
+  await engine.survey?.()
+  return jsonAnswer({ object: 'list', data: engine.models.map(wireModel) })
+}
 
-export const retrieveModel: Route = ({ engine }, { rest }) => jsonAnswer(wireModel(findModel(engine, rest)))
+export const retrieveModel: Route = async ({ engine }, { rest }) => {
+  await engine.survey?.()
+  return jsonAnswer(wireModel(findModel(engine, rest)))
+}
 
 export function findModel(engine: Engine, id: string): ModelInfo {
   const model = engine.models.find((each) => each.id === id)
@@ -15,7 +21,7 @@ export function findModel(engine: Engine, id: string): ModelInfo {
   return model
 }
 
-function wireModel({ id, ownedBy, contextLength, metadata }: ModelInfo) {
+export function wireModel({ id, ownedBy, contextLength, metadata }: ModelInfo) {
   return {
     id,
     object: 'model',

@@ -64,6 +64,13 @@ export function fallback(first: Engine, second: Engine, options: FallbackOptions
     async unload(model) {
       await Promise.all([first.unload?.(model), second.unload?.(model)])
     },
+    async remove(model) {
+      await first.remove?.(model)
+      await second.remove?.(model)
+    },
+    async survey() {
+      await Promise.all([first.survey?.(), second.survey?.()])
+    },
     async close() {
       await Promise.all([first.close?.(), second.close?.()])
     },

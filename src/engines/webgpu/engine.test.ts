@@ -18,6 +18,7 @@ function setUp(options: Partial<WebGpuOptions> = {}, wrap: (device: Device) => D
   const opened: string[] = []
   const devices: Device[] = []
   const logs: string[] = []
+  const kept = new Map<string, number>()
   const surroundings: Surroundings = {
     async openDevice() {
       const device = wrap(await openCpuDevice({ threads: 1, reason: 'A test.' }))
@@ -29,7 +30,12 @@ function setUp(options: Partial<WebGpuOptions> = {}, wrap: (device: Device) => D
       opened.push(name)
       if (name.endsWith('missing')) throw new Error('404')
       report({ phase: 'download', bytesLoaded: 1, bytesTotal: 1, filesLoaded: 1, filesTotal: 1 })
+      kept.set(name, 100)
       return { weights: tinyRepository(name.length).source, text: smallTokenizer() }
+    },
+    keptOf: async ({ id }) => kept.get(id) ?? 0,
+    async forget({ id }) {
+      kept.delete(id)
     },
   }
   const models = ['test/one', 'test/three', 'test/missing']
@@ -53,6 +59,43 @@ test('models are loaded when they are first asked for, once', async () => {
   })
   expect(logs).toHaveLength(1)
   expect(logs[0]).toContain('A test.')
+  await engine.close()
+})
+
+test('models say what they take, and what of it is here', async () => {
+  const models = [{ id: 'test/one', downloadBytes: 500, memoryBytes: 600 }]
+  const { engine } = setUp({ models })
+  expect(engine.models[0]!.metadata).toEqual({ loaded: false, download_bytes: 500, memory_bytes: 600 })
+  await engine.survey()
+  expect(engine.models[0]!.metadata).toMatchObject({ kept_bytes: 0 })
+  await engine.load('test/one', () => {}, signal)
+  const { memory_bytes: memory, ...rest } = engine.models[0]!.metadata!
+  expect(rest).toMatchObject({ loaded: true, kept_bytes: 100 })
+  expect([600, undefined]).not.toContain(memory)
+  await engine.remove('test/one')
+  expect(engine.models[0]!.metadata).toMatchObject({ loaded: false, kept_bytes: 0, memory_bytes: 600 })
+  await engine.close()
+})
+
+test('a model that does not fit says so until it does', async () => {
+  let small = true
+  const { engine } = setUp({}, (device) => {
+    const { limits } = device
+    return Object.defineProperty(device, 'limits', {
+      get: () => (small ? { ...limits, tensorBytes: 64 } : limits),
+    })
+  })
+  await expect(engine.load('test/one', () => {}, signal)).rejects.toMatchObject({ code: 'device_too_small' })
+  expect(engine.models[0]!.metadata!.does_not_fit).toContain('it needs')
+  small = false
+  await engine.load('test/one', () => {}, signal)
+  expect(engine.models[0]!.metadata).not.toHaveProperty('does_not_fit')
+  await engine.close()
+})
+
+test('what lies in a folder is not deleted', async () => {
+  const { engine } = setUp({ models: ['./models/nano'] })
+  await expect(engine.remove('local/nano')).rejects.toMatchObject({ status: 409, code: 'not_downloaded' })
   await engine.close()
 })
 

@@ -1,10 +1,13 @@
 import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import type { Device } from './device/device.js'
+import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
 import { ModelSet } from './model-set.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
 import type { Surroundings } from './surroundings.js'
+
+type Metadata = NonNullable<ModelInfo['metadata']>
 
 const GIB = 2 ** 30
 
@@ -12,12 +15,18 @@ const GIB = 2 ** 30
 export class WebGpuEngine implements Engine {
   readonly #offered: ReadonlyMap<string, OfferedModel>
   readonly #set: ModelSet
+  readonly #surroundings: Surroundings
+  /** Bytes on disk, by model; undefined until somebody looked. */
+  readonly #kept = new Map<string, number>()
+  /** Why a model did not fit when it was last loaded. */
+  readonly #refused = new Map<string, string>()
   #device: Device | undefined
 
   constructor(options: WebGpuOptions, surroundings: Surroundings) {
     const offered = options.models.map(offeredModel)
     this.#offered = new Map(offered.map((model) => [model.id, model]))
     const log = options.log ?? ((message: string) => console.info(message))
+    this.#surroundings = surroundings
     this.#set = new ModelSet({
       surroundings,
       maxBatch: options.maxBatch,
@@ -31,22 +40,33 @@ export class WebGpuEngine implements Engine {
   }
 
   get models(): readonly ModelInfo[] {
-    return [...this.#offered.values()].map(({ id, contextLength }) => {
+    return [...this.#offered.values()].map((model) => {
+      const { id } = model
       const loaded = this.#set.find(id)
-      const info = (loaded?.device ?? this.#device)?.info
-      const context = loaded?.contextLength ?? contextLength
+      const context = loaded?.contextLength ?? model.contextLength
       return {
         id,
         ownedBy: id.slice(0, id.indexOf('/')),
         ...(context !== undefined && { contextLength: context }),
         ...(loaded && { fingerprint: loaded.fingerprint }),
-        metadata: {
-          loaded: loaded !== undefined,
-          ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),
-          ...(loaded && { memory_bytes: loaded.bytes }),
-        },
+        metadata: this.#metadata(model, loaded),
       }
     })
+  }
+
+  #metadata({ id, location, downloadBytes, memoryBytes }: OfferedModel, loaded: LoadedModel | undefined): Metadata {
+    const info = (loaded?.device ?? this.#device)?.info
+    const memory = loaded?.bytes ?? memoryBytes
+    const kept = this.#kept.get(id)
+    const refused = this.#refused.get(id)
+    return {
+      loaded: loaded !== undefined,
+      ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),
+      ...(downloadBytes !== undefined && { download_bytes: downloadBytes }),
+      ...(kept !== undefined && location.kind !== 'folder' && { kept_bytes: kept }),
+      ...(memory !== undefined && { memory_bytes: memory }),
+      ...(refused !== undefined && { does_not_fit: refused }),
+    }
   }
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
@@ -55,15 +75,45 @@ export class WebGpuEngine implements Engine {
   }
 
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
-    await this.#set.ready(this.#model(id), signal, onProgress)
+    const model = this.#model(id)
+    try {
+      await this.#set.ready(model, signal, onProgress)
+      this.#refused.delete(id)
+    } catch (error) {
+      if (V1Error.is(error) && error.code === 'device_too_small') this.#refused.set(id, error.message)
+      throw error
+    } finally {
+      await this.#look(model)
+    }
   }
 
   async unload(id: string): Promise<void> {
     await this.#set.unload(this.#model(id).id)
   }
 
+  async remove(id: string): Promise<void> {
+    const model = this.#model(id)
+    if (model.location.kind === 'folder') {
+      const message = `The model '${id}' lies in a folder of this machine: it was not downloaded and is not deleted.`
+      throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
+    }
+    await this.#set.unload(id)
+    await this.#surroundings.forget?.(model)
+    await this.#look(model)
+  }
+
+  async survey(): Promise<void> {
+    const unknown = [...this.#offered.values()].filter(({ id }) => !this.#kept.has(id))
+    await Promise.all(unknown.map((model) => this.#look(model)))
+  }
+
   async close(): Promise<void> {
     await this.#set.close()
+  }
+
+  /** A disk that cannot be read holds nothing for us; it is no reason to fail. */
+  async #look(model: OfferedModel): Promise<void> {
+    this.#kept.set(model.id, (await this.#surroundings.keptOf?.(model).catch(() => 0)) ?? 0)
   }
 
   #model(id: string): OfferedModel {

@@ -2,7 +2,7 @@ import type { Engine } from '../../engine.js'
 import { chooseDevice } from './choose-device.js'
 import { WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
-import { openRepository } from './weights/open.js'
+import { forget, keptOf, openRepository } from './weights/open.js'
 
 export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
 
@@ -19,5 +19,7 @@ export function webgpu(options: WebGpuOptions): Engine {
     openDevice: () => chooseDevice(device, threads),
     openRepository: ({ location, quantize }, report, signal) =>
       openRepository(location, { report, signal, cache, quantize }),
+    keptOf: ({ location }) => keptOf(location, cache),
+    forget: ({ location }) => forget(location, cache),
   })
 }

@@ -64,6 +64,17 @@ export interface ModelOptions {
    * @default they stay as they are
    */
   readonly quantize?: 'q4f16_1'
+  /**
+   * What the download takes, in bytes, where it is known beforehand: shown in `/v1/models` as `download_bytes`.
+   * @default not shown
+   */
+  readonly downloadBytes?: number
+  /**
+   * What the model will take of the device's memory, in bytes, where it is known beforehand: shown as `memory_bytes`
+   * until it is loaded and the real figure is known.
+   * @default not shown
+   */
+  readonly memoryBytes?: number
 }
 
 export type DevicePreference = 'auto' | 'webgpu' | 'cpu'

@@ -16,4 +16,8 @@ export type Report = (progress: Omit<LoadProgress, 'model'>) => void
 export interface Surroundings {
   openDevice(): Promise<Device>
   openRepository(model: OfferedModel, report: Report, signal: AbortSignal): Promise<OpenedRepository>
+  /** Bytes of it that are kept from an earlier download. Absent: nothing is kept. */
+  keptOf?(model: OfferedModel): Promise<number>
+  /** Deletes what was downloaded of it. */
+  forget?(model: OfferedModel): Promise<void>
 }

@@ -17,7 +17,19 @@ export function diskStore(folder: string): FileStore | undefined {
       return size === undefined ? undefined : diskFile(fs, at(url), size)
     },
     write: (url) => openWriter(fs, at(url)),
+    kept: (base) => sizeBelow(fs, at(base)),
+    forget: (base) => fs.rm(at(base), { recursive: true, force: true }),
   }
+}
+
+async function sizeBelow(fs: Fs, folder: string): Promise<number> {
+  let bytes = 0
+  for (const entry of await fs.readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) bytes += await sizeBelow(fs, path)
+    else if (!entry.name.endsWith('.part')) bytes += (await sizeOf(fs, path)) ?? 0
+  }
+  return bytes
 }
 
 /** A path without `..`, drive letters or anything else that could lead out of the folder. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { V1Error } from '../../../errors.js'
 import { tinyRepository, writeRepository } from '../tiny-repository.test-helper.js'
 import { type Hub, hub, send } from './hub.test-helper.js'
-import { type OpenOptions, openRepository, resolveUrl } from './open.js'
+import { forget, keptOf, type OpenOptions, openRepository, resolveUrl } from './open.js'
 import type { WeightSource } from './source.js'
 
 const repository = tinyRepository()
@@ -254,3 +254,25 @@ it('finds a hub repository where WebLLM does, and leaves other addresses alone',
   expect(resolveUrl('https://huggingface.co/a/b/resolve/v2/')).toBe('https://huggingface.co/a/b/resolve/v2/')
   expect(resolveUrl('http://localhost:1/models/x')).toBe('http://localhost:1/models/x/')
 })
+
+describe('what is kept', () => {
+  it('is counted and deleted, one repository at a time', async () => {
+    const place = { kind: 'url', url: server.url } as const
+    const other = { kind: 'url', url: 'https://models.example/team/small' } as const
+    expect(await keptOf(place, cache)).toBe(0)
+    await open()
+    const whole = (await Promise.all((await kept()).map((name) => readFile(join(cache, hostOf(server), name))))).reduce(
+      (sum, { length }) => sum + length,
+      0,
+    )
+    expect(await keptOf(place, cache)).toBe(whole)
+    expect(await keptOf(other, cache)).toBe(0)
+    await forget(other, cache)
+    expect(await keptOf(place, cache)).toBe(whole)
+    await forget(place, cache)
+    expect([await keptOf(place, cache), await kept()]).toEqual([0, []])
+  })
+})
+
+/** As the store names its folders. */
+const hostOf = ({ url }: Hub) => new URL(url).host.replace(/[^\w.-]+/g, '_')

@@ -63,11 +63,23 @@ export async function openText(place: Place, options: OpenOptions): Promise<Text
   return readText(files, config, listed(config), signal)
 }
 
+/** What is kept of a repository that was opened before, in bytes; nothing of a folder, which is nobody's copy. */
+export async function keptOf(place: Place, cache: string | false | undefined): Promise<number> {
+  return place.kind === 'folder' ? 0 : storeFor(cache).kept(baseOf(place))
+}
+
+/** Deletes what was downloaded of a repository. */
+export async function forget(place: Place, cache: string | false | undefined): Promise<void> {
+  if (place.kind !== 'folder') await storeFor(cache).forget(baseOf(place))
+}
+
 function filesAt(place: Place, { cache, fetch }: OpenOptions): RepositoryFiles {
   if (place.kind === 'folder') return folderFiles(place.path)
-  const url = place.kind === 'hub' ? `${HUB}${place.repository}` : place.url
-  return new RemoteFiles(resolveUrl(url), storeFor(cache), fetch)
+  return new RemoteFiles(baseOf(place), storeFor(cache), fetch)
 }
+
+const baseOf = (place: Exclude<Place, { kind: 'folder' }>) =>
+  resolveUrl(place.kind === 'hub' ? `${HUB}${place.repository}` : place.url)
 
 /** Where the files of a repository lie: WebLLM's rule, so that both engines find the same files in the cache. */
 export function resolveUrl(url: string): string {

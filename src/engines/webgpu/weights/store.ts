@@ -3,6 +3,10 @@ export interface FileStore {
   read(url: string): Promise<StoredFile | undefined>
   /** Begins a file, or goes on where an earlier download of it broke off. */
   write(url: string): Promise<FileWriter>
+  /** Bytes of the whole files whose addresses begin with `base`, which ends with a slash. */
+  kept(base: string): Promise<number>
+  /** Deletes all files below `base`, begun ones too. */
+  forget(base: string): Promise<void>
 }
 
 export interface StoredFile {
@@ -64,4 +68,6 @@ export function memoryWriter(keep: (blob: Blob) => Promise<void>): FileWriter {
 export const noStore: FileStore = {
   read: async () => undefined,
   write: async () => memoryWriter(async () => {}),
+  kept: async () => 0,
+  forget: async () => {},
 }

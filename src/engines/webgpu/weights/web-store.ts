@@ -16,11 +16,30 @@ export function webStore(): FileStore {
         // A full disk is no reason to fail: the model runs, and is downloaded again next time.
         await (await open(url)).put(url, new Response(blob, { headers })).catch(() => {})
       }),
+    async kept(base) {
+      let bytes = 0
+      await each(base, async (cache, file) => {
+        bytes += Number((await cache.match(file))?.headers.get('content-length') ?? 0)
+      })
+      return bytes
+    },
+    forget: (base) => each(base, (cache, file) => cache.delete(file)),
   }
 }
 
+const CACHES = { config: 'webllm/config', model: 'webllm/model' }
+
 function open(url: string): Promise<Cache> {
-  return caches.open(url.endsWith('/mlc-chat-config.json') ? 'webllm/config' : 'webllm/model')
+  return caches.open(url.endsWith('/mlc-chat-config.json') ? CACHES.config : CACHES.model)
+}
+
+async function each(base: string, action: (cache: Cache, file: Request) => Promise<unknown>): Promise<void> {
+  for (const name of Object.values(CACHES)) {
+    // Opening a cache would make it.
+    if (!(await caches.has(name))) continue
+    const cache = await caches.open(name)
+    for (const file of await cache.keys()) if (file.url.startsWith(base)) await action(cache, file)
+  }
 }
 
 const typeOf = (url: string) => (url.endsWith('.json') ? 'application/json' : 'application/octet-stream')
