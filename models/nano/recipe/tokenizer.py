@@ -17,10 +17,10 @@ TEMPLATE = (
 )
 
 
-def texts(path, limit):
+def texts(path):
     with open(path) as file:
         for number, line in enumerate(file):
-            if number % 2 == 0 and number < limit:
+            if number % 8 == 0:
                 example = json.loads(line)
                 yield example["system"]
                 yield example["user"]
@@ -35,7 +35,7 @@ def main(data, out, size):
     trainer = trainers.BpeTrainer(
         vocab_size=size, special_tokens=SPECIAL, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False
     )
-    tokenizer.train_from_iterator(texts(data, 60000), trainer)
+    tokenizer.train_from_iterator(texts(data), trainer)
     tokenizer.save(f"{out}/tokenizer.json")
     with open(f"{out}/tokenizer_config.json", "w") as file:
         json.dump(
