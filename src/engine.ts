@@ -21,6 +21,8 @@ export interface ModelInfo {
 export interface Engine {
   /** What can be asked for now. Read on every request: an engine may add and remove models while it runs. */
   readonly models: readonly ModelInfo[]
+  /** Settles once `models` is whole, for an engine that must look around first. The service waits for it. */
+  readonly ready?: Promise<void>
   /**
    * Runs one call. Stops within one step once `call.signal` aborts, and frees everything in `finally`.
    * A refusal (too long a prompt, too small a budget, no device) is a `V1Error` thrown before the first part.
@@ -168,8 +170,18 @@ export interface TokenVocabulary {
 
 /** A set of texts, such as all documents that satisfy a schema. `structured`'s Grammar is one. */
 export interface OutputGrammar {
+  /** What it was compiled from: an engine in another thread compiles it anew there. */
+  readonly source?: GrammarSource
   accepts(text: string): boolean
   start(vocabulary: TokenVocabulary): TokenConstraint
+}
+
+/** Plain data, which can be sent to another thread. */
+export interface GrammarSource {
+  readonly schema: unknown
+  readonly strict: boolean
+  readonly layout: 'compact' | 'spaced'
+  readonly fuel?: number
 }
 
 /** Where one choice stands in its grammar. */

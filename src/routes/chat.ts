@@ -9,7 +9,7 @@ import { completionId } from '../wire/ids.js'
 import { readJson } from './body.js'
 import { checkChoice } from './check.js'
 import type { Constraint } from './constrain.js'
-import { findModel } from './models.js'
+import { findModel, lookedAround } from './models.js'
 import { noticeHeaders } from './notice.js'
 import { Run } from './run.js'
 import { type Answered, type Exchange, jsonAnswer, type Service } from './service.js'
@@ -18,6 +18,7 @@ export async function chat(service: Service, exchange: Exchange): Promise<Answer
   const run = new Run(service, exchange)
   try {
     const request = readChatRequest(await readJson(exchange.request, service.bodyLimit, run.signal))
+    await lookedAround(service.engine, run.signal)
     findModel(service.engine, request.model)
     run.model = request.model
     const constraint = service.constraints.of(request)

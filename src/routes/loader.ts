@@ -19,6 +19,8 @@ export class Loader {
   readonly #waitMs: number
   readonly #ready = new Set<string>()
   readonly #loads = new Map<string, Load>()
+  /** Hear of every load, whoever asked for it. */
+  readonly watchers = new Set<OnProgress>()
 
   constructor(engine: Engine, waitMs: number) {
     this.#engine = engine
@@ -72,7 +74,7 @@ export class Loader {
     this.#loads.set(model, load)
     const report: OnProgress = (progress) => {
       load.progress = progress
-      for (const listener of load.listeners) listener(progress)
+      for (const listener of [...load.listeners, ...this.watchers]) listener(progress)
     }
     // Starts at once, and may report at once.
     load.done = (async () => this.#engine.load!(model, report, load.aborter.signal))()
@@ -101,7 +103,8 @@ function stillLoading(model: string, progress: LoadProgress | undefined): V1Erro
   })
 }
 
-function waitFor(done: Promise<void>, signal?: AbortSignal, ms?: number, late?: () => V1Error): Promise<void> {
+/** Leaves early with the signal's reason, or with an error of its own after `ms`. */
+export function waitFor(done: Promise<void>, signal?: AbortSignal, ms?: number, late?: () => V1Error): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted()
     const leave = () => reject(signal!.reason)

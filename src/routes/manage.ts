@@ -3,7 +3,7 @@ import { V1Error } from '../errors.js'
 import { readableOf } from '../stream/readable.js'
 import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
 import { requestError } from './failure.js'
-import { findModel, wireModel } from './models.js'
+import { findModel, lookedAround, wireModel } from './models.js'
 import { type Answered, type Exchange, jsonAnswer, type Route } from './service.js'
 
 /** A download tells of every piece that arrives: more than ten times a second nobody can read. */
@@ -12,6 +12,7 @@ const TELL_MS = 100
 /** `POST models/<id>/load`: a stream of how far it is. Leaving it leaves the load alone. */
 export const loadModel: Route = async ({ engine, loader }, exchange) => {
   checkAdmin(exchange)
+  await lookedAround(engine, exchange.request.signal)
   const { id } = findModel(engine, exchange.rest)
   const news = new News()
   const { signal } = exchange.request
@@ -29,6 +30,7 @@ export const loadModel: Route = async ({ engine, loader }, exchange) => {
 /** `POST models/<id>/unload`: frees its memory; stops a load that is on its way. */
 export const unloadModel: Route = async ({ engine, loader }, exchange) => {
   checkAdmin(exchange)
+  await lookedAround(engine, exchange.request.signal)
   const { id } = findModel(engine, exchange.rest)
   await loader.unload(id)
   return jsonAnswer(wireModel(findModel(engine, id)))
@@ -37,6 +39,7 @@ export const unloadModel: Route = async ({ engine, loader }, exchange) => {
 /** `DELETE models/<id>`: what was downloaded is deleted; the model may be loaded again. */
 export const removeModel: Route = async ({ engine, loader }, exchange) => {
   checkAdmin(exchange)
+  await lookedAround(engine, exchange.request.signal)
   const { id } = findModel(engine, exchange.rest)
   if (!engine.remove) {
     throw new V1Error(409, `The model '${id}' cannot be removed.`, { param: 'model', code: 'not_downloaded' })

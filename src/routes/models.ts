@@ -1,15 +1,23 @@
 import type { Engine, ModelInfo } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { waitFor } from './loader.js'
 import { jsonAnswer, type Route } from './service.js'
 
-export const listModels: Route = async ({ engine }) => {
+export const listModels: Route = async ({ engine }, { request }) => {
+  await lookedAround(engine, request.signal)
   await engine.survey?.()
   return jsonAnswer({ object: 'list', data: engine.models.map(wireModel) })
 }
 
-export const retrieveModel: Route = async ({ engine }, { rest }) => {
+export const retrieveModel: Route = async ({ engine }, { rest, request }) => {
+  await lookedAround(engine, request.signal)
   await engine.survey?.()
   return jsonAnswer(wireModel(findModel(engine, rest)))
+}
+
+/** Waits until the engine knows which models it has; whoever leaves waits no longer. */
+export async function lookedAround({ ready }: Engine, signal: AbortSignal): Promise<void> {
+  if (ready !== undefined) await waitFor(ready, signal)
 }
 
 export function findModel(engine: Engine, id: string): ModelInfo {

@@ -31,14 +31,16 @@ const LONGEST = 1_000_000
 
 /** Compiles a JSON Schema. Throws `SchemaError` for what cannot be enforced exactly. */
 export function compile(schema: unknown, options: CompileOptions = {}): Grammar {
-  const layout = options.layout === 'spaced' ? SPACED : COMPACT
-  const ignored: SchemaError[] | undefined = options.strict === false ? [] : undefined
+  const { strict = true, layout: name = 'compact' } = options
+  const layout = name === 'spaced' ? SPACED : COMPACT
+  const ignored: SchemaError[] | undefined = strict ? undefined : []
   const fuel = new Fuel(options.fuel)
   try {
     const root = new Values(new Context(new Document(schema), fuel, layout, ignored)).root()
     if (!root.possible) throw new SchemaError([], '', 'no value can satisfy the schema.')
     if (root.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
-    return new Grammar(new Program(layout).value(root), ignored ?? [])
+    const source = { schema, strict, layout: name, ...(options.fuel !== undefined && { fuel: options.fuel }) }
+    return new Grammar(new Program(layout).value(root), ignored ?? [], source)
   } catch (error) {
     // The engine's own limit on recursion: the one thing that steps do not count.
     if (error instanceof RangeError) throw new SchemaError(fuel.place.path, '', 'the schema is nested too deeply.')

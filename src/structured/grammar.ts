@@ -1,4 +1,4 @@
-import type { OutputGrammar, TokenConstraint, TokenVocabulary } from '../engine.js'
+import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../engine.js'
 import type { Frame } from './automaton/frame.js'
 import { Machine } from './automaton/machine.js'
 import type { SchemaError } from './schema-error.js'
@@ -15,10 +15,12 @@ export class Grammar implements OutputGrammar {
   readonly #masks = new WeakMap<Vocabulary, Masks>()
   /** What a lenient compilation could not enforce; empty after a strict one. */
   readonly notEnforced: readonly SchemaError[]
+  readonly source: GrammarSource
 
-  constructor(start: Frame, notEnforced: readonly SchemaError[]) {
+  constructor(start: Frame, notEnforced: readonly SchemaError[], source: GrammarSource) {
     this.#machine = new Machine(start)
     this.notEnforced = notEnforced
+    this.source = source
   }
 
   /** Whether exactly this text could be generated, then stop. */

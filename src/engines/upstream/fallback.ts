@@ -51,6 +51,9 @@ export function fallback(first: Engine, second: Engine, options: FallbackOptions
       const named = own.map((model) => (has(second, model.id) ? { ...model, fingerprint: undefined } : model))
       return [...named, ...second.models.filter(({ id }) => !has(first, id))]
     },
+    get ready() {
+      return Promise.all([first.ready, second.ready]).then(() => {})
+    },
     generate,
     async load(model, onProgress, signal) {
       if (!has(first, model)) return await second.load?.(model, onProgress, signal)
