@@ -14,7 +14,7 @@ const library = {
   hono: 'adapters/hono.ts',
   express: 'adapters/express.ts',
   deno: 'adapters/deno.ts',
-  'service-worker': 'adapters/service-worker.ts',
+  'service-worker': 'adapters/service-worker/index.ts',
 }
 
 export default defineConfig({

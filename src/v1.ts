@@ -95,6 +95,8 @@ export interface V1 {
   match(request: { readonly url: string }): boolean
   /** Loads a model ahead of its first request. */
   load(model: string, onProgress?: (progress: LoadProgress) => void, signal?: AbortSignal): Promise<void>
+  /** Hears of every load, whoever asked for it, until the returned function is called. */
+  watchLoads(listener: (progress: LoadProgress) => void): () => void
   /** Frees a model; its next request loads it again. */
   unload(model: string): Promise<void>
   /** Refuses new requests, lets running ones end, then closes the ledger and the engine. */
@@ -140,6 +142,10 @@ export function createV1(options: V1Options): V1 {
     fetch: (request, info) => respond(service, door, request, info),
     match: ({ url }) => isUnder(base, new URL(url).pathname),
     load: (model, onProgress, signal) => loader.load(model, onProgress, signal),
+    watchLoads(listener) {
+      loader.watchers.add(listener)
+      return () => void loader.watchers.delete(listener)
+    },
     unload: (model) => loader.unload(model),
     close() {
       closing ??= close()

@@ -13,6 +13,18 @@ contract(
   canUnpack,
 )
 
+contract(
+  "a page's worker behind a service worker in Chromium (npm has it for Linux on x64)",
+  async () => {
+    const { page, close } = await controlledPage('test/contract/worker.ts', {
+      missing: 'the application',
+      install: true,
+    })
+    return reachFrom(page, close)
+  },
+  canUnpack,
+)
+
 /** What the page keeps of an answer that is not read to its end. */
 interface PageState {
   answers: { reader: ReadableStreamDefaultReader<Uint8Array>; decoder: TextDecoder; aborter: AbortController }[]

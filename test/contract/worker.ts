@@ -1,15 +1,12 @@
-/** Run as a service worker: the services, each for its own paths, and the probe. */
-import { serviceWorker } from '../../adapters/service-worker.js'
+/** Run as a service worker, and as the worker that a page starts: the services, each for its own paths, and the probe. */
+import { serviceWorker } from '../../adapters/service-worker/index.js'
 import { services } from './services.js'
-
-interface FetchEvent extends Event {
-  readonly request: Request
-  respondWith(response: Response): void
-}
 
 const here = services()
 for (const v1 of here.all) serviceWorker(v1)
-addEventListener('fetch', (event) => {
-  const answer = here.probe((event as FetchEvent).request)
-  if (answer) (event as FetchEvent).respondWith(answer)
+// Asked where the services answer.
+serviceWorker({
+  ...here.all[0]!,
+  match: ({ url }) => new URL(url).pathname === '/probe',
+  fetch: async (request) => here.probe(request)!,
 })

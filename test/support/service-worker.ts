@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { bundle } from './bundle.js'
 import { launchChromium } from './chromium.js'
+import type { InstallInPage } from './install.js'
 import { type Listening, serveFiles } from './serve.js'
 
 export interface ControlledPage {
@@ -14,13 +15,16 @@ export interface ControlledPageOptions {
   scripts?: readonly string[]
   /** What the server says to what it has not got. */
   missing?: string
+  /** By `install`, so that the engine runs in a worker of the page. @default false */
+  install?: boolean
 }
 
 /** A page in Chromium under the control of a service worker, which is a TypeScript file of this repository. */
 export async function controlledPage(worker: string, options: ControlledPageOptions = {}): Promise<ControlledPage> {
+  const scripts = [...(options.scripts ?? []), ...(options.install ? ['test/support/install.ts'] : [])]
   const [browser, workerScript, ...pageScripts] = await Promise.all([
     launchChromium(),
-    ...[worker, ...(options.scripts ?? [])].map((entry) => bundle(entry, { format: 'iife' })),
+    ...[worker, ...scripts].map((entry) => bundle(entry, { format: 'iife' })),
   ])
   const tags = pageScripts.map((_, i) => `<script src="/page-${i}.js"></script>`).join('')
   const server = await serveFiles(
@@ -33,13 +37,11 @@ export async function controlledPage(worker: string, options: ControlledPageOpti
   )
   const page = await (await browser.newContext()).newPage()
   await page.goto(server.origin)
-  await page.evaluate(async () => {
-    const controlled = new Promise((resolve) => {
-      navigator.serviceWorker.oncontrollerchange = resolve
+  if (options.install) {
+    await page.evaluate(async () => {
+      await (window as unknown as InstallInPage).install({ script: '/sw.js', type: 'classic' })
     })
-    await navigator.serviceWorker.register('/sw.js')
-    await controlled
-  })
+  } else await page.evaluate(registered)
   return {
     page,
     server,
@@ -48,4 +50,12 @@ export async function controlledPage(worker: string, options: ControlledPageOpti
       await server.close()
     },
   }
+}
+
+async function registered(): Promise<void> {
+  const controlled = new Promise((resolve) => {
+    navigator.serviceWorker.oncontrollerchange = resolve
+  })
+  await navigator.serviceWorker.register('/sw.js')
+  await controlled
 }

@@ -1,0 +1,95 @@
+import { HostLink } from './host-link.js'
+import { lockState } from './locks.js'
+import { type Broadcast, wrap } from './messages.js'
+
+/** How often a host is called that does not answer yet: its page may be busy, or just being made. */
+const CALL_MS = 250
+/** Calls before a host that holds the lock is taken for frozen. */
+const MAX_CALLS = 60
+const PING_MS = 5000
+
+/** Finds the one worker that runs the engine; a service worker that was restarted knows nothing of it. */
+export class HostFinder {
+  readonly #name: string
+  readonly #channel: BroadcastChannel
+  readonly #users = new Set<object>()
+  #link: HostLink | undefined
+  #opening: Promise<unknown> | undefined
+  #finding: Promise<HostLink | undefined> | undefined
+  #arrived: () => void = () => {}
+  #pings: ReturnType<typeof setInterval> | undefined
+
+  constructor(name: string, channel: BroadcastChannel) {
+    this.#name = name
+    this.#channel = channel
+  }
+
+  /** The link to the host; undefined where no tab holds one. */
+  async find(): Promise<HostLink | undefined> {
+    if (this.#link?.open) return this.#link
+    this.#finding ??= this.#find().finally(() => {
+      this.#finding = undefined
+    })
+    return this.#finding
+  }
+
+  /** A page brings a port to its worker. */
+  async take(host: string, port: MessagePort): Promise<void> {
+    await this.#opening
+    // It has answered more than one call, or answers late.
+    if (this.#link?.open && this.#link.host === host) return port.close()
+    const opening = HostLink.open(this.#name, host, port).then((link) => {
+      this.#link?.lose()
+      this.#link = link
+      this.#arrived()
+    })
+    this.#opening = opening
+    await opening
+  }
+
+  heard(host: string | undefined): void {
+    if (host !== undefined && host === this.#link?.host) this.#link.heard()
+  }
+
+  /**
+   * While anyone waits, pages are pinged. Their answers show that the host's page is alive, and keep the browser from
+   * ending this service worker for idleness: only events do, not what comes over a port.
+   */
+  keepAlive(user: object): () => void {
+    this.#users.add(user)
+    this.#pings ??= setInterval(() => {
+      this.#link?.ping()
+      this.#say({ type: 'ping' })
+    }, PING_MS)
+    return () => {
+      this.#users.delete(user)
+      if (this.#users.size > 0) return
+      clearInterval(this.#pings)
+      this.#pings = undefined
+    }
+  }
+
+  async #find(): Promise<HostLink | undefined> {
+    let tookOver = false
+    for (let calls = 0; ; calls++) {
+      const { held, waiting } = await lockState(this.#name)
+      if (!held && !waiting) return undefined
+      if (calls >= MAX_CALLS) {
+        if (tookOver || !waiting) return undefined
+        tookOver = true
+        calls = 0
+        this.#say({ type: 'take-over' })
+      }
+      const arrival = new Promise<void>((resolve) => {
+        this.#arrived = resolve
+      })
+      this.#say({ type: 'seek' })
+      await Promise.race([arrival, new Promise((resolve) => setTimeout(resolve, CALL_MS))])
+      if (this.#link?.open) return this.#link
+    }
+  }
+
+  #say(message: Broadcast): void {
+    this.#channel.postMessage(wrap(message))
+  }
+}

@@ -1,0 +1,86 @@
+import { Exchange } from './exchange.js'
+import { holdLock, whenGone } from './locks.js'
+import { type Asked, type FromHost, hostLock, linkLock, type ToHost } from './messages.js'
+
+/** Pings that may go unanswered, by the host and by its page, while somebody waits. */
+const MAX_SILENCE = 3
+
+/** The service worker's end of a link to the worker that runs the engine. */
+export class HostLink {
+  readonly host: string
+  readonly #port: MessagePort
+  readonly #exchanges = new Map<number, Exchange>()
+  readonly #open = new AbortController()
+  #last = 0
+  #silence = 0
+
+  private constructor(host: string, port: MessagePort) {
+    this.host = host
+    this.#port = port
+    port.onmessage = ({ data }: MessageEvent<FromHost>) => {
+      this.#silence = 0
+      if (data.type !== 'pong') this.#exchanges.get(data.id)?.take(data)
+    }
+    port.addEventListener('close', () => this.lose())
+  }
+
+  /** Settles once each side will hear of the other's end, which frees its lock. */
+  static async open(name: string, host: string, port: MessagePort): Promise<HostLink> {
+    const link = new HostLink(host, port)
+    const id = crypto.randomUUID()
+    await holdLock(linkLock(name, id), link.#open.signal)
+    link.#send({ type: 'hello', link: id })
+    whenGone(hostLock(name, host), link.#open.signal, () => link.lose())
+    return link
+  }
+
+  get open(): boolean {
+    return !this.#open.signal.aborted
+  }
+
+  /** The answer; undefined when the host was lost before it had begun. */
+  async ask(asked: Asked, signal: AbortSignal): Promise<Response | undefined> {
+    const id = this.#last++
+    const exchange = new Exchange({
+      pull: () => this.#send({ type: 'pull', id }),
+      abort: () => this.#send({ type: 'abort', id }),
+      over: () => this.#exchanges.delete(id),
+    })
+    if (this.#exchanges.size === 0) this.#silence = 0
+    this.#exchanges.set(id, exchange)
+    this.#send({ type: 'request', id, ...asked })
+    const leave = () => exchange.leave()
+    if (signal.aborted) leave()
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      return await exchange.response
+    } finally {
+      signal.removeEventListener('abort', leave)
+    }
+  }
+
+  /** Asks for a sign of life where somebody waits. True while there is somebody. */
+  ping(): boolean {
+    if (this.#exchanges.size === 0) return false
+    // Counted in pings, not by the clock, which goes on while the device sleeps.
+    if (++this.#silence > MAX_SILENCE) this.lose()
+    else this.#send({ type: 'ping' })
+    return true
+  }
+
+  /** Its page is there: the worker may be computing. */
+  heard(): void {
+    this.#silence = 0
+  }
+
+  lose(): void {
+    if (!this.open) return
+    this.#open.abort()
+    for (const exchange of [...this.#exchanges.values()]) exchange.lose()
+    this.#port.close()
+  }
+
+  #send(message: ToHost): void {
+    this.#port.postMessage(message)
+  }
+}

@@ -1,0 +1,88 @@
+import type { V1 } from '../../src/index.js'
+import { whenGone } from './locks.js'
+import { type Asked, type FromHost, linkLock, type ToHost } from './messages.js'
+
+interface Answering {
+  readonly aborter: AbortController
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+}
+
+/** The host's end of a link: answers what a service worker asks, until that service worker is gone. */
+export class HostPort {
+  readonly #port: MessagePort
+  readonly #services: readonly V1[]
+  readonly #answering = new Map<number, Answering>()
+  readonly #open = new AbortController()
+
+  constructor(port: MessagePort, name: string, services: readonly V1[]) {
+    this.#port = port
+    this.#services = services
+    port.onmessage = ({ data }: MessageEvent<ToHost>) => {
+      if (data.type === 'hello') whenGone(linkLock(name, data.link), this.#open.signal, () => this.#close())
+      else if (data.type === 'ping') this.#tell({ type: 'pong' })
+      else if (data.type === 'request') void this.#answer(data.id, data)
+      else if (data.type === 'pull') void this.#next(data.id)
+      else this.#leave(data.id)
+    }
+    // Where browsers tell; the lock tells everywhere.
+    port.addEventListener('close', () => this.#close())
+  }
+
+  async #answer(id: number, asked: Asked): Promise<void> {
+    const answering: Answering = { aborter: new AbortController(), reader: undefined }
+    this.#answering.set(id, answering)
+    const request = requestOf(asked, answering.aborter.signal)
+    // The same script routes there and answers here: one of the services matches.
+    const v1 = this.#services.find((service) => service.match(request))!
+    try {
+      const response = await v1.fetch(request)
+      const { status, headers } = response
+      answering.reader = response.body?.getReader()
+      const first = await answering.reader?.read()
+      const done = first?.done ?? true
+      if (done) this.#answering.delete(id)
+      this.#tell({ type: 'head', id, status, headers: [...headers], first: first?.value, done })
+    } catch {
+      this.#break(id)
+    }
+  }
+
+  async #next(id: number): Promise<void> {
+    try {
+      const read = await this.#answering.get(id)?.reader?.read()
+      if (!read) return
+      if (!read.done) return this.#tell({ type: 'piece', id, bytes: read.value })
+      this.#answering.delete(id)
+      this.#tell({ type: 'end', id })
+    } catch {
+      this.#break(id)
+    }
+  }
+
+  #break(id: number): void {
+    this.#answering.delete(id)
+    this.#tell({ type: 'broken', id })
+  }
+
+  #leave(id: number): void {
+    const answering = this.#answering.get(id)
+    this.#answering.delete(id)
+    answering?.aborter.abort()
+    answering?.reader?.cancel().catch(() => {})
+  }
+
+  #tell(message: FromHost): void {
+    this.#port.postMessage(message)
+  }
+
+  #close(): void {
+    if (this.#open.signal.aborted) return
+    this.#open.abort()
+    for (const id of [...this.#answering.keys()]) this.#leave(id)
+    this.#port.close()
+  }
+}
+
+export function requestOf({ url, method, headers, body }: Asked, signal: AbortSignal): Request {
+  return new Request(url, { method, headers: headers as [string, string][], body, signal })
+}

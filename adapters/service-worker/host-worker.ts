@@ -1,0 +1,81 @@
+import { V1Error } from '../../src/index.js'
+import { whenGone } from './locks.js'
+import { type FromPage, type FromWorker, hostLock, type ToWorker, unwrap, wrap } from './messages.js'
+import type { Script } from './registration.js'
+
+/** A page's end of its worker: starts it, brings it together with the service worker, starts it anew when it dies. */
+export class HostWorker {
+  readonly #name: string
+  readonly #script: Script
+  readonly #registration: ServiceWorkerRegistration
+  #worker: Worker | undefined
+  #host: string | undefined
+  #life = new AbortController()
+
+  constructor(name: string, script: Script, registration: ServiceWorkerRegistration) {
+    this.#name = name
+    this.#script = script
+    this.#registration = registration
+  }
+
+  /** The host, if this page's worker is it. */
+  get host(): string | undefined {
+    return this.#host
+  }
+
+  /** Settles once the worker stands in line to be the host. */
+  start(): Promise<void> {
+    const { url, type } = this.#script
+    this.#life = new AbortController()
+    const worker = new Worker(url, { type, name: this.#name })
+    this.#worker = worker
+    return new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => {
+        const message = unwrap<FromWorker>(data)
+        if (message?.type === 'ready') resolve()
+        if (message?.type === 'host') this.#begin(message.host)
+        if (message?.type === 'lost') this.#restart()
+      }
+      // After its start an error is an uncaught one of the application's, which says so on the console.
+      worker.onerror = ({ message }) => reject(failed(url, message))
+    })
+  }
+
+  /** Gives the service worker a port to the engine. */
+  link(): void {
+    if (!this.#worker || this.#host === undefined) return
+    const { port1, port2 } = new MessageChannel()
+    this.#worker.postMessage(wrap<ToWorker>({ type: 'link' }), [port1])
+    this.#registration.active?.postMessage(wrap<FromPage>({ type: 'host', host: this.#host }), [port2])
+  }
+
+  takeOver(): void {
+    if (this.#host === undefined) this.#worker?.postMessage(wrap<ToWorker>({ type: 'take-over' }))
+  }
+
+  stop(): void {
+    this.#life.abort()
+    this.#worker?.terminate()
+    this.#worker = undefined
+    this.#host = undefined
+  }
+
+  #begin(host: string): void {
+    this.#host = host
+    this.link()
+    // It may run out of memory, and then ends without a word.
+    whenGone(hostLock(this.#name, host), this.#life.signal, () => this.#restart())
+  }
+
+  #restart(): void {
+    this.stop()
+    this.start().catch((error: unknown) => console.error('local-v1: this tab no longer runs models.', error))
+  }
+}
+
+function failed(url: string, message: string | undefined): V1Error {
+  const why = message || 'it cannot be fetched, or imports something that cannot'
+  return new V1Error(500, `The worker ${url}, which runs the models, did not start: ${why}.`, {
+    code: 'service_worker_script',
+  })
+}

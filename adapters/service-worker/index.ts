@@ -1,0 +1,3 @@
+export { type Installed, type InstallOptions, install } from './install.js'
+export { type ServiceWorkerOptions, serviceWorker } from './service-worker.js'
+export type { WebGpuState } from './webgpu-state.js'

@@ -1,0 +1,84 @@
+/**
+ * What pages, their workers and the service worker say to each other. All of them may come from different builds of
+ * the application: those that do not speak the same version do not hear each other, and each answers for itself.
+ */
+import type { LoadProgress } from '../../src/index.js'
+
+const PREFIX = 'local-v1/1 '
+
+/** Names the lock of the host, the broadcast channel and the workers of one registration. */
+export const nameOf = (scope: string): string => PREFIX + scope
+
+export const isName = (name: string): boolean => name.startsWith(PREFIX)
+
+/** Held by a host for as long as it lives: whoever is granted it knows that the host is gone. */
+export const hostLock = (name: string, host: string): string => `${name} host ${host}`
+
+/** The same for the service worker's end of a link. */
+export const linkLock = (name: string, link: string): string => `${name} link ${link}`
+
+/** A request whose answer can be begun anew elsewhere. */
+export interface Asked {
+  readonly url: string
+  readonly method: string
+  readonly headers: readonly [string, string][]
+  readonly body: ArrayBuffer | undefined
+}
+
+/** Over a link, to the host. */
+export type ToHost =
+  | { readonly type: 'hello'; readonly link: string }
+  | ({ readonly type: 'request'; readonly id: number } & Asked)
+  /** Nothing is made that nobody asked for: one `pull`, one piece. */
+  | { readonly type: 'pull'; readonly id: number }
+  | { readonly type: 'abort'; readonly id: number }
+  | { readonly type: 'ping' }
+
+/** Over a link, from the host. */
+export type FromHost =
+  | {
+      readonly type: 'head'
+      readonly id: number
+      readonly status: number
+      readonly headers: readonly [string, string][]
+      /** The first piece comes along: what has a head has begun, and cannot be moved any more. */
+      readonly first: Uint8Array | undefined
+      readonly done: boolean
+    }
+  | { readonly type: 'piece'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly type: 'end'; readonly id: number }
+  | { readonly type: 'broken'; readonly id: number }
+  | { readonly type: 'pong' }
+
+/** From a page to the worker that it started; `link` brings a port. */
+export type ToWorker = { readonly type: 'link' } | { readonly type: 'take-over' }
+
+export type FromWorker =
+  /** It stands in line to be the host, or is it already. */
+  | { readonly type: 'ready' }
+  | { readonly type: 'host'; readonly host: string }
+  /** Another one has taken over. */
+  | { readonly type: 'lost' }
+
+/** From a page to the service worker; `host` brings a port to its worker. */
+export type FromPage =
+  | { readonly type: 'claim' }
+  | { readonly type: 'host'; readonly host: string }
+  | { readonly type: 'pong'; readonly host: string | undefined }
+
+/** To everyone. */
+export type Broadcast =
+  | { readonly type: 'seek' }
+  | { readonly type: 'take-over' }
+  | { readonly type: 'ping' }
+  | { readonly type: 'progress'; readonly progress: LoadProgress }
+
+/** The application sends messages of its own over the same ways. */
+interface Wrapped<Message> {
+  readonly localV1: Message
+}
+
+export const wrap = <Message>(message: Message): Wrapped<Message> => ({ localV1: message })
+
+export const unwrap = <Message>(data: unknown): Message | undefined =>
+  (data as Partial<Wrapped<Message>> | null | undefined)?.localV1

@@ -1,0 +1,20 @@
+import type { LoadProgress, V1 } from '../../src/index.js'
+import { type Broadcast, wrap } from './messages.js'
+
+/** A download reports every piece; nobody looks more often than this. */
+const EVERY_MS = 100
+
+/** Tells all pages how far a service's models are loaded. */
+export function broadcastLoads(v1: V1, channel: BroadcastChannel): void {
+  let phase: string | undefined
+  let told = 0
+  v1.watchLoads((progress: LoadProgress) => {
+    const step = `${progress.model} ${progress.phase}`
+    const whole = progress.bytesLoaded >= progress.bytesTotal
+    const now = performance.now()
+    if (step === phase && !whole && now - told < EVERY_MS) return
+    phase = step
+    told = now
+    channel.postMessage(wrap<Broadcast>({ type: 'progress', progress }))
+  })
+}

@@ -1,0 +1,120 @@
+import type { V1 } from '../../src/index.js'
+import { lost } from './exchange.js'
+import { HostFinder } from './host-finder.js'
+import { requestOf } from './host-port.js'
+import { type Asked, type FromPage, nameOf, unwrap } from './messages.js'
+import { asksForStream, patiently } from './patience.js'
+import { broadcastLoads } from './progress.js'
+import type { FetchEvent, WorkerScope } from './scope.js'
+
+/** How often a client that waits is looked for: browsers do not tell a service worker that a page was closed. */
+const LOOK_MS = 500
+/** A request that has cost two tabs their lives does not get a third one. */
+const MAX_HOSTS = 2
+
+let finder: { readonly hosts: HostFinder; readonly channel: BroadcastChannel } | undefined
+
+export interface RouterOptions {
+  readonly claim: boolean
+}
+
+/** Routes a page's requests to the worker that runs the engine; answers them here where no page has one. */
+export function route(v1: V1, scope: WorkerScope, { claim }: RouterOptions): void {
+  const first = finder === undefined
+  finder ??= start(scope, claim)
+  const { hosts, channel } = finder
+  broadcastLoads(v1, channel)
+  if (claim && first) scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()))
+  scope.addEventListener('fetch', (event) => {
+    const { request } = event
+    if (new URL(request.url).origin !== scope.location.origin || !v1.match(request)) return
+    event.respondWith(respond(v1, hosts, event, scope))
+  })
+}
+
+function start(scope: WorkerScope, claim: boolean) {
+  const name = nameOf(scope.registration.scope)
+  const channel = new BroadcastChannel(name)
+  const hosts = new HostFinder(name, channel)
+  scope.addEventListener('message', (event) => {
+    const message = unwrap<FromPage>(event.data)
+    // A page that was loaded past its service worker asks for it.
+    if (message?.type === 'claim' && claim) event.waitUntil(scope.clients.claim())
+    if (message?.type === 'host' && event.ports[0]) event.waitUntil(hosts.take(message.host, event.ports[0]))
+    if (message?.type === 'pong') hosts.heard(message.host)
+  })
+  return { hosts, channel }
+}
+
+/** Looks now and then whether the page is still there, until the answer begins; after that its stream tells. */
+async function respond(v1: V1, hosts: HostFinder, event: FetchEvent, scope: WorkerScope): Promise<Response> {
+  const { request, clientId } = event
+  const gone = new AbortController()
+  const look = setInterval(async () => {
+    if (clientId !== '' && (await scope.clients.get(clientId)) === undefined) gone.abort()
+  }, LOOK_MS)
+  const rest = hosts.keepAlive(gone)
+  const signal = AbortSignal.any([request.signal, gone.signal])
+  const stop = () => {
+    clearInterval(look)
+  }
+  try {
+    const asked = await askedOf(request)
+    const answer = answerOf(v1, hosts, asked, signal).finally(stop)
+    const response = await (asksForStream(asked.body) ? patiently(answer, () => gone.abort()) : answer)
+    return atItsEnd(response, rest)
+  } catch (error) {
+    stop()
+    rest()
+    throw error
+  }
+}
+
+async function answerOf(v1: V1, hosts: HostFinder, asked: Asked, signal: AbortSignal): Promise<Response> {
+  for (let tried = 0; tried < MAX_HOSTS; tried++) {
+    const link = await hosts.find()
+    if (!link) return v1.fetch(requestOf(asked, signal))
+    const response = await link.ask(asked, signal)
+    if (response) return response
+  }
+  const headers = { 'retry-after': '1', 'x-should-retry': 'false' }
+  return Response.json(lost(), { status: 503, headers })
+}
+
+/** Read as a whole: it may have to be sent once more. */
+async function askedOf(request: Request): Promise<Asked> {
+  const { url, method, headers } = request
+  const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer()
+  return { url, method, headers: [...headers], body }
+}
+
+/** The response, and a call once its last piece was read or its reader has left. */
+function atItsEnd(response: Response, then: () => void): Response {
+  if (!response.body) {
+    then()
+    return response
+  }
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          then()
+          controller.close()
+        } catch (error) {
+          then()
+          controller.error(error)
+        }
+      },
+      cancel(reason) {
+        then()
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  const { status, headers } = response
+  return new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, { status, headers })
+}

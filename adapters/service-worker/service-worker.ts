@@ -1,0 +1,31 @@
+import type { V1 } from '../../src/index.js'
+import { host } from './host.js'
+import { route } from './router.js'
+import { hostScope, serviceWorkerScope } from './scope.js'
+
+export interface ServiceWorkerOptions {
+  /**
+   * Take over the pages that are open already, so that the first visit needs no reload.
+   * @default true
+   */
+  claim?: boolean
+}
+
+/**
+ * Answers the pages' own requests under `v1`'s base path; every other request, and every other origin, is left to the
+ * network. Call it while the script first runs.
+ *
+ * One script serves twice. As the service worker it routes. As the worker that `install` starts in each page it runs
+ * the engine: one page's worker for all tabs, and another's once that page is closed. Where no page has called
+ * `install`, the service worker answers by itself, and loads the model anew each time the browser has ended it.
+ *
+ * Leaving a stream stops the engine, and so does closing the page. That a page has aborted a request whose answer has
+ * not begun, browsers do not tell their service workers: such a request runs until its first word.
+ */
+export function serviceWorker(v1: V1, options: ServiceWorkerOptions = {}): void {
+  const routing = serviceWorkerScope()
+  const hosting = hostScope()
+  if (routing) route(v1, routing, { claim: options.claim ?? true })
+  else if (hosting) host(v1, hosting)
+  else throw new TypeError('serviceWorker: call it in the script of a service worker, and install() in the page.')
+}
