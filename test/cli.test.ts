@@ -61,7 +61,7 @@ async function lineOf(process_: Running, pattern: RegExp): Promise<string> {
 }
 
 describe('local-v1', () => {
-  it.each([['--help'], ['serve', '--help'], ['chat', '--help'], ['models', '--help']])(
+  it.each([['--help'], ['serve', '--help'], ['chat', '--help'], ['bench', '--help'], ['models', '--help']])(
     'explains itself: %s %s',
     async (...args) => {
       const { code, output } = await ended(...args.filter(Boolean))
@@ -78,6 +78,8 @@ describe('local-v1', () => {
     [['serve', '--host', '0.0.0.0'], /Without a key only this machine may ask/],
     [['serve', '--model', 'no model'], /is no model/],
     [['chat', '--schema', '/nowhere.json', 'x'], /\/nowhere.json cannot be read/],
+    [['bench', '--batch', '1,0'], /whole number from 1 to 64/],
+    [['bench', '--model', 'made-up/nothing'], /there are made-up\//],
     [['models', 'remove', '../../etc'], /not a Hugging Face id/],
   ])('is asked the wrong way by %j, and ends with 2', async (args, message) => {
     const { code, output } = await ended(...args)
@@ -111,6 +113,27 @@ describe('local-v1', () => {
     expect([...word].length).toBeLessThanOrEqual(8)
     expect(['a', 'b']).toContain(kind)
     expect((await process_.exit).code).toBe(0)
+  })
+})
+
+describe('local-v1 bench', () => {
+  it('measures a model, prints a table, and writes every value and a chart', async () => {
+    const [json, svg] = [join(folder, 'bench.json'), join(folder, 'bench.svg')]
+    const files = ['--json', json, '--svg', svg]
+    const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', '--quick', ...files)
+    expect(code, output).toBe(0)
+    expect(output).toContain('strict JSON')
+    const report = JSON.parse(await readFile(json, 'utf8')) as { kind: string; series: { values: number[] }[] }
+    expect(report.kind).toBe('local-v1 bench')
+    expect(report.series.flatMap(({ values }) => values).every(Number.isFinite)).toBe(true)
+    expect(await readFile(svg, 'utf8')).toMatch(/^<svg[\s\S]+<\/svg>\n$/)
+  })
+
+  it('says where a file cannot be written', async () => {
+    const where = ['--json', join(folder, 'nowhere', 'x.json')]
+    const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', '--quick', ...where)
+    expect(output).toContain('cannot be written')
+    expect(code).toBe(1)
   })
 })
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import process from 'node:process'
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../errors.js'
+import { collect, count } from './arguments.js'
+import { withBench } from './bench-options.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
@@ -13,18 +15,6 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
   throw error
 })
-
-const collect = (value: string, before: string[] = []): string[] => [...before, value]
-
-function count(least: number, most: number): (value: string) => number {
-  return (value) => {
-    const number = Number(value)
-    if (!Number.isInteger(number) || number < least || number > most) {
-      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
-    }
-    return number
-  }
-}
 
 /** The options that choose what answers, the same for every command that runs a model. */
 function withEngine(command: Command): Command {
@@ -69,6 +59,10 @@ function program(): Command {
     .addHelpText('after', EXAMPLES.chat)
     .action(async (words: string[], options) => (await import('./chat.js')).chat(words.join(' '), options))
 
+  withBench(root.command('bench'))
+    .addHelpText('after', EXAMPLES.bench)
+    .action(async (options) => (await import('./bench.js')).bench(options, __VERSION__))
+
   const models = root.command('models').description('list, fetch and remove models')
   models.addHelpText('after', EXAMPLES.models)
   const kept = (command: Command) => command.option('--cache <folder>', 'where downloaded models are kept')
@@ -95,6 +89,12 @@ Examples:
 Examples:
   local-v1 chat                                      a conversation
   local-v1 chat --schema book.json < review.txt      JSON from a text`,
+  bench: `
+Examples:
+  local-v1 bench                                     local-v1/nano here, in a minute or two
+  local-v1 bench --device cpu --device webgpu        both devices side by side
+  local-v1 bench -m made-up/Llama-3.2-1B-like        how fast a model of that shape would be, without a download
+  local-v1 bench --json bench.json --svg bench.svg   every value, and a chart`,
   models: `
 Examples:
   local-v1 models list

@@ -1,0 +1,60 @@
+/** What local-v1 itself can be asked to measure: its own core, on any device, over any model. */
+import { ChatText } from '../../src/decode/chat-text.js'
+import { chooseDevice } from '../../src/engines/webgpu/choose-device.js'
+import type { Device } from '../../src/engines/webgpu/device/device.js'
+import { WebGpuEngine } from '../../src/engines/webgpu/engine.js'
+import { offeredModel } from '../../src/engines/webgpu/location.js'
+import type { DevicePreference, ModelOptions } from '../../src/engines/webgpu/options.js'
+import type { OpenedRepository } from '../../src/engines/webgpu/surroundings.js'
+import { openRepository } from '../../src/engines/webgpu/weights/open.js'
+import { openEngineSubject } from './engine-subject.js'
+import { assertMadeUp, isMadeUp, openMadeUp } from './made-up.js'
+import type { Candidate, Subject } from './subject.js'
+
+export interface CoreCandidateOptions {
+  /** A name that tells it from the others of the run. */
+  readonly name: string
+  readonly model: string | ModelOptions
+  readonly device: DevicePreference
+  readonly threads?: number
+  readonly cache?: string | false
+  /** @default what `device` names */
+  readonly openDevice?: () => Promise<Device>
+}
+
+/** Throws a `TypeError` where there is no such model. */
+export function coreCandidate(options: CoreCandidateOptions): Candidate {
+  const { id } = offeredModel(options.model)
+  if (isMadeUp(id)) assertMadeUp(id)
+  return { name: options.name, open: () => open(options) }
+}
+
+async function open({ model, device, threads, cache, openDevice }: CoreCandidateOptions): Promise<Subject> {
+  const id = typeof model === 'string' ? model : model.id
+  let repository: OpenedRepository | undefined
+  const engine = new WebGpuEngine(
+    { models: [model], log: () => {} },
+    {
+      openDevice: openDevice ?? (() => chooseDevice(device, threads)),
+      openRepository: async (offered, report, signal) => {
+        const { location, quantize } = offered
+        repository = isMadeUp(offered.id)
+          ? openMadeUp(offered.id)
+          : await openRepository(location, { report, signal, cache, quantize })
+        return repository
+      },
+    },
+  )
+  const [offered] = engine.models
+  try {
+    return await openEngineSubject(engine, offered!.id, {
+      name: 'webgpu',
+      notes: isMadeUp(id) ? ['made-up weights and vocabulary of that shape, one token per letter of a prompt'] : [],
+      // A length that is asked for is a length that is written: see `Ask`.
+      ends: () => [...new ChatText(repository!.text).ends],
+    })
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}

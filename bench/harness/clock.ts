@@ -1,0 +1,54 @@
+/** Takes an engine's answer apart by the clock. */
+import type { ChatCall, Engine } from '../../src/engine.js'
+import type { Answer } from './subject.js'
+
+export interface TimedAnswer extends Answer {
+  readonly text: string
+  /** Tokens that the grammar decided, without a forward pass of their own. */
+  readonly forced: number
+}
+
+export async function timed(engine: Engine, call: ChatCall): Promise<TimedAnswer> {
+  let first: number | undefined
+  let text = ''
+  let forced = 0
+  let usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
+  const start = performance.now()
+  for await (const part of engine.generate(call)) {
+    if (part.type === 'usage') usage = part.usage
+    else first ??= performance.now()
+    if (part.type !== 'text-delta') continue
+    text += part.text
+    forced += part.forced ?? 0
+  }
+  const end = performance.now()
+  return {
+    seconds: (end - start) / 1000,
+    firstSeconds: ((first ?? end) - start) / 1000,
+    promptTokens: usage.promptTokens,
+    cachedTokens: usage.cachedTokens,
+    tokens: usage.completionTokens,
+    text,
+    forced,
+  }
+}
+
+const NEVER = new AbortController().signal
+
+/** A call as a request without options makes it, but for what is given. */
+export function callOf(part: Pick<ChatCall, 'model' | 'messages'> & Partial<ChatCall>): ChatCall {
+  return {
+    id: 'chatcmpl-bench',
+    signal: NEVER,
+    n: 1,
+    stop: [],
+    sampling: { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed: 1 },
+    output: { type: 'text' },
+    tools: [],
+    toolChoice: 'none',
+    parallelToolCalls: true,
+    // Both sides of a comparison get the same prompt.
+    describeSchema: false,
+    ...part,
+  }
+}

@@ -1,0 +1,111 @@
+/** Any engine of the contract as something to measure. */
+import type { ChatCall, Engine } from '../../src/engine.js'
+import { callOf, timed } from './clock.js'
+import { promptText } from './prompts.js'
+import type { About, Answer, Ask, EngineUnderTest, Subject } from './subject.js'
+
+export interface EngineSubjectOptions {
+  /** What it calls itself in reports. */
+  readonly name: string
+  readonly notes?: readonly string[]
+  /** Tokens that end an answer, where they can be known; asked once, when they are needed. */
+  readonly ends?: () => readonly number[]
+}
+
+/** Loads `model` and learns how long prompts become. */
+export async function openEngineSubject(
+  engine: Engine,
+  model: string,
+  { name, notes = [], ends = () => [] }: EngineSubjectOptions,
+): Promise<Subject> {
+  await engine.load?.(model, () => {}, new AbortController().signal)
+  let known: readonly number[] | undefined
+  const under = {
+    engine,
+    model,
+    get ends() {
+      known ??= ends()
+      return known
+    },
+  }
+  return new EngineSubject(under, name, notes)
+}
+
+/** From no words to many: what the chat template takes, and what a word takes. */
+const FEW_WORDS = 8
+const MANY_WORDS = 48
+
+class EngineSubject implements Subject {
+  readonly engine: EngineUnderTest
+  readonly #name: string
+  readonly #notes: readonly string[]
+  #size: Promise<(tokens: number) => number> | undefined
+
+  constructor(engine: EngineUnderTest, name: string, notes: readonly string[]) {
+    this.engine = engine
+    this.#name = name
+    this.#notes = notes
+  }
+
+  get #info() {
+    const { engine, model } = this.engine
+    return engine.models.find(({ id }) => id === model)
+  }
+
+  get about(): About {
+    const info = this.#info
+    const metadata = info?.metadata
+    return {
+      engine: this.#name,
+      model: this.engine.model,
+      device: String(metadata?.device ?? 'unknown'),
+      deviceName: String(metadata?.device_name ?? ''),
+      contextLength: info?.contextLength ?? 0,
+      ...(info?.fingerprint !== undefined && { fingerprint: info.fingerprint }),
+      notes: this.#notes,
+    }
+  }
+
+  async answer(ask: Ask): Promise<Answer> {
+    this.#size ??= this.#learnSize()
+    const words = (await this.#size)(ask.promptTokens)
+    return timed(this.engine.engine, plainCall(this.engine, promptText(ask.prompt, words), ask.tokens))
+  }
+
+  deviceBytes(): number | undefined {
+    const bytes = this.#info?.metadata?.memory_bytes
+    return typeof bytes === 'number' ? bytes : undefined
+  }
+
+  async close(): Promise<void> {
+    await this.engine.engine.close?.()
+  }
+
+  /** Words for so many tokens. */
+  async #learnSize(): Promise<(tokens: number) => number> {
+    const sizeOf = async (words: number) => {
+      const call = plainCall(this.engine, promptText(0, words), 1)
+      return (await timed(this.engine.engine, call)).promptTokens
+    }
+    const few = await sizeOf(FEW_WORDS)
+    const perWord = ((await sizeOf(MANY_WORDS)) - few) / (MANY_WORDS - FEW_WORDS)
+    return (tokens) => Math.max(1, Math.round(FEW_WORDS + (tokens - few) / perWord))
+  }
+}
+
+/** Free text of a fixed length and seed. */
+export function plainCall({ model, ends }: EngineUnderTest, content: string, tokens: number): ChatCall {
+  return callOf({
+    model,
+    messages: [{ role: 'user', content }],
+    maxTokens: tokens,
+    sampling: {
+      temperature: 1,
+      topP: 1,
+      presencePenalty: 0,
+      frequencyPenalty: 0,
+      seed: 1,
+      ...(ends.length > 0 && { logitBias: new Map(ends.map((id) => [id, -100])) }),
+    },
+  })
+}

@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tinyRepository, writeRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
+import { coreCandidate } from './candidates.js'
+import { chartOf } from './chart.js'
+import { machine, processBytes } from './machine.js'
+import type { Report } from './report.js'
+import { run } from './rounds.js'
+import { settingsOf } from './settings.js'
+import { spreadOf } from './stats.js'
+import type { Answer, Ask, Candidate } from './subject.js'
+import { tableOf } from './table.js'
+
+const settings = { promptLengths: [24, 100_000], batches: [1, 2], tokens: 6, rounds: 2, leastSeconds: 0 }
+
+/** Answers at once, and writes down what it was asked. */
+function noted(name: string, log: { name: string; ask: Ask; answer: Answer }[]): Candidate {
+  const seen = new Set<number>()
+  return {
+    name,
+    open: async () => ({
+      about: { engine: name, model: 'a/b', device: 'none', deviceName: '', contextLength: 0, notes: [] },
+      async answer(ask) {
+        const { promptTokens, prompt, tokens } = ask
+        const answer = {
+          seconds: 2,
+          firstSeconds: 1,
+          promptTokens,
+          cachedTokens: seen.has(prompt) ? promptTokens - 1 : 0,
+          tokens,
+        }
+        seen.add(prompt)
+        log.push({ name, ask, answer })
+        return answer
+      },
+      deviceBytes: () => 2 ** 20,
+      close: async () => {},
+    }),
+  }
+}
+
+describe('a run', () => {
+  let folder: string
+  let report: Report
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
+    await writeRepository(tinyRepository(), folder)
+    const candidate = (threads: number) =>
+      coreCandidate({ name: `${threads}`, model: { id: 'test/tiny', from: folder }, device: 'cpu', threads })
+    report = await run([candidate(1), candidate(2)], settings, { version: '0', machine, processBytes })
+  })
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const valuesOf = (metric: string, subject = '1') =>
+    report.series.filter((series) => series.metric === metric && series.subject === subject).map(({ values }) => values)
+
+  it('measures everything for every subject, once per round', () => {
+    const perRound = report.series.filter(({ metric }) => !/^load|memory$/.test(metric))
+    for (const { metric, values, median } of perRound) {
+      expect(values, metric).toHaveLength(settings.rounds)
+      for (const value of [...values, median]) expect(value, metric).toBeGreaterThan(0)
+    }
+    for (const name of ['1', '2']) {
+      const metrics = new Set(report.series.filter(({ subject }) => subject === name).map(({ metric }) => metric))
+      for (const metric of [
+        'load-first',
+        'load',
+        'first-token',
+        'first-token-cached',
+        'prefill',
+        'decode',
+        'decode-gain',
+      ])
+        expect([...metrics]).toContain(metric)
+      for (const metric of ['json-plain', 'json-strict', 'json-forced', 'json-mask', 'through-v1', 'device-memory'])
+        expect([...metrics]).toContain(metric)
+    }
+  })
+
+  it('gives ratios of what was measured in the same round', () => {
+    const [[plain], [strict], [ratio]] = [valuesOf('json-plain'), valuesOf('json-strict'), valuesOf('json-ratio')]
+    ratio!.forEach((value, i) => {
+      expect(value).toBeCloseTo(strict![i]! / plain![i]!)
+    })
+  })
+
+  it('says what it left out', () => {
+    expect(report.notes.join()).toContain('first token after 100000')
+    expect(report.subjects[0]).toMatchObject({ model: 'test/tiny', device: 'cpu', fingerprint: expect.any(String) })
+    expect(report.machine).toMatchObject({ cores: expect.any(Number), runtime: expect.stringContaining('Node') })
+  })
+
+  it('is a table of at most 100 columns that shows every figure', () => {
+    const lines = tableOf(report).split('\n')
+    for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(100)
+    expect(lines.join('\n')).not.toMatch(/NaN|undefined|Infinity/)
+    for (const what of ['first token 24', 'decode 24, x2', 'strict JSON', 'through /v1']) {
+      expect(
+        lines.some((line) => line.includes(what)),
+        what,
+      ).toBe(true)
+    }
+  })
+
+  it('is a chart without holes', () => {
+    const svg = chartOf(report)
+    expect(svg).not.toMatch(/NaN|undefined|Infinity/)
+    expect(svg.match(/<text/g)!.length).toBe(svg.match(/<\/text>/g)!.length)
+    expect(svg).toContain('Strict JSON')
+  })
+})
+
+describe('rounds', () => {
+  it('ask all in turn, each round the other way about, and show nobody a prompt twice', async () => {
+    const log: Parameters<typeof noted>[1] = []
+    await run(
+      [noted('a', log), noted('b', log)],
+      { ...settings, promptLengths: [10], batches: [1] },
+      {
+        version: '0',
+        machine,
+      },
+    )
+    const firsts = log.filter(({ ask, answer }) => ask.tokens === 1 && answer.cachedTokens === 0)
+    expect(new Set(firsts.map(({ ask }) => ask.prompt)).size).toBe(firsts.length)
+    const turns = log.map(({ name }) => name).filter((name, i, all) => name !== all[i - 1])
+    // Warm-up a b | a b, then b a | b a, then a b | a b: neighbours of one name are one turn.
+    expect(turns.join('')).toBe('ababababab')
+  })
+
+  it('count whole answers, and only what had to be computed', async () => {
+    const report = await run(
+      [noted('a', [])],
+      { ...settings, promptLengths: [10], batches: [1] },
+      { version: '0', machine },
+    )
+    const one = (metric: string) => report.series.find((series) => series.metric === metric)
+    expect(one('prefill')!.median).toBe(10)
+    expect(one('first-token')!.median).toBe(1000)
+    expect(one('device-memory')!.median).toBe(1)
+  })
+})
+
+describe('settings', () => {
+  it('are the usual ones but for what was asked for', () => {
+    expect(settingsOf({ quick: true, rounds: 9 })).toMatchObject({ rounds: 9, promptLengths: [32] })
+    expect(settingsOf({}).batches).toEqual([1, 4, 8])
+  })
+})
+
+describe('a spread', () => {
+  it('is the middle, and the middle of the distances from it', () => {
+    expect(spreadOf([1, 2, 3, 4, 100])).toEqual({ median: 3, deviation: 1, least: 1, most: 100 })
+    expect(spreadOf([1, 2]).median).toBe(1.5)
+  })
+})

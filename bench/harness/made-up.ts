@@ -1,0 +1,80 @@
+/**
+ * A model that is nothing but its shape: weights and vocabulary are made up, the work is that of the real one. It needs
+ * no download and says how fast a model of this size would be here; what it writes means nothing.
+ */
+import type { TextFiles } from '../../src/decode/chat-text.js'
+import type { OpenedRepository } from '../../src/engines/webgpu/surroundings.js'
+import { SHAPES, syntheticSource } from '../core/shapes.js'
+
+const NAMESPACE = 'made-up/'
+const CONTROL = ['<|im_start|>', '<|im_end|>']
+const SYLLABLES = ['ka', 'lo', 'mi', 're', 'su', 'ta', 'ne', 'po', 'vi', 'da', 'go', 'hu', 'ja', 'be', 'fi', 'zo']
+
+export function isMadeUp(model: string): boolean {
+  return model.startsWith(NAMESPACE)
+}
+
+/** `made-up/SmolLM2-135M-like`, ... */
+export function madeUpModels(): string[] {
+  return Object.keys(SHAPES).map((name) => NAMESPACE + name)
+}
+
+export function assertMadeUp(model: string): void {
+  if (!madeUpModels().includes(model)) {
+    throw new TypeError(`There is no ${model}; there are ${madeUpModels().join(', ')}.`)
+  }
+}
+
+export function openMadeUp(model: string): OpenedRepository {
+  assertMadeUp(model)
+  const shape = SHAPES[model.slice(NAMESPACE.length)]!
+  return { weights: syntheticSource(shape), text: madeUpText(shape.vocabulary) }
+}
+
+/** Bytes, made-up words up to the size of the vocabulary, and ChatML's control tokens. */
+function madeUpText(size: number): TextFiles {
+  const names = byteNames()
+  for (let i = 0; names.length < size - CONTROL.length; i++) names.push(word(i))
+  const vocab = Object.fromEntries(names.map((name, id) => [name, id]))
+  const added_tokens = CONTROL.map((content, i) => ({
+    id: names.length + i,
+    content,
+    special: true,
+    normalized: false,
+    lstrip: false,
+    rstrip: false,
+    single_word: false,
+  }))
+  const level = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: true }
+  return {
+    tokenizer: {
+      added_tokens,
+      normalizer: null,
+      pre_tokenizer: level,
+      post_processor: null,
+      decoder: level,
+      model: { type: 'BPE', unk_token: null, byte_fallback: false, vocab, merges: [] },
+    },
+    tokenizerConfig: { eos_token: '<|im_end|>' },
+  }
+}
+
+/** The i-th word; half of them begin with a space, which byte-level vocabularies write as a letter. */
+function word(i: number): string {
+  let rest = i >> 1
+  let text = ''
+  do {
+    text += SYLLABLES[rest % 16]
+    rest = Math.floor(rest / 16) - 1
+  } while (rest >= 0)
+  return (i % 2 === 0 ? 'Ġ' : '') + text
+}
+
+/** GPT-2's names of the 256 bytes. */
+function byteNames(): string[] {
+  let next = 256
+  return Array.from({ length: 256 }, (_, byte) => {
+    const prints = (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174
+    return String.fromCharCode(prints ? byte : next++)
+  })
+}

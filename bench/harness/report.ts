@@ -1,0 +1,85 @@
+/** What a run found, as it stands in the JSON file. */
+import { type Spread, spreadOf } from './stats.js'
+import type { About } from './subject.js'
+
+export interface Reading {
+  /** What was measured, as `METRICS` names it. */
+  readonly metric: Metric
+  readonly promptTokens?: number
+  readonly batch?: number
+  readonly value: number
+}
+
+export type Metric = keyof typeof METRICS
+
+/** Every figure there is: how a table calls it, its unit, and which way is better. */
+export const METRICS = {
+  'load-first': { label: 'load, the first time', unit: 's', better: 'less' },
+  load: { label: 'load, again', unit: 's', better: 'less' },
+  'prompt-tokens': { label: 'prompt, as it came out', unit: 'tokens', better: 'more' },
+  'first-token': { label: 'first token', unit: 'ms', better: 'less' },
+  'first-token-cached': { label: 'first token, cached prompt', unit: 'ms', better: 'less' },
+  'cached-ratio': { label: '  cached / computed', unit: 'x', better: 'less' },
+  prefill: { label: 'reading the prompt', unit: 'tok/s', better: 'more' },
+  decode: { label: 'decode', unit: 'tok/s', better: 'more' },
+  'decode-gain': { label: '  against one stream', unit: 'x', better: 'more' },
+  'json-plain': { label: 'plain text', unit: 'tok/s', better: 'more' },
+  'json-strict': { label: 'strict JSON', unit: 'tok/s', better: 'more' },
+  'json-ratio': { label: '  strict / plain', unit: 'x', better: 'more' },
+  'json-fresh': { label: 'strict JSON, a new schema', unit: 'tok/s', better: 'more' },
+  'json-forced': { label: '  tokens decided by the grammar', unit: '%', better: 'more' },
+  'json-mask': { label: '  mask, per drawn token', unit: 'us', better: 'less' },
+  'json-grammar': { label: '  time spent in the grammar', unit: '%', better: 'less' },
+  'json-compile': { label: '  compiling a schema', unit: 'ms', better: 'less' },
+  'engine-alone': { label: 'the bare engine', unit: 'tok/s', better: 'more' },
+  'through-v1': { label: 'through /v1, streamed', unit: 'tok/s', better: 'more' },
+  'v1-ratio': { label: '  time through /v1 / bare', unit: 'x', better: 'less' },
+  'device-memory': { label: 'memory on the device', unit: 'MiB', better: 'less' },
+  'process-memory': { label: 'memory of the process', unit: 'MiB', better: 'less' },
+} as const
+
+export interface Series extends Spread {
+  readonly subject: string
+  readonly metric: Metric
+  readonly unit: string
+  readonly promptTokens?: number
+  readonly batch?: number
+  /** One per round, in their order; where a round asked several times, the median of those. */
+  readonly values: readonly number[]
+}
+
+export interface Report {
+  readonly kind: 'local-v1 bench'
+  readonly format: 1
+  readonly version: string
+  readonly date: string
+  readonly machine: Readonly<Record<string, string | number | boolean>>
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly subjects: readonly (About & { readonly name: string })[]
+  readonly series: readonly Series[]
+  readonly notes: readonly string[]
+}
+
+/** Collects readings of the same thing over the rounds. */
+export class Readings {
+  readonly #series = new Map<string, { subject: string; reading: Reading; values: number[] }>()
+
+  add(subject: string, readings: readonly Reading[]): void {
+    for (const reading of readings) {
+      const key = JSON.stringify([subject, reading.metric, reading.promptTokens, reading.batch])
+      const known = this.#series.get(key)
+      if (known === undefined) this.#series.set(key, { subject, reading, values: [reading.value] })
+      else known.values.push(reading.value)
+    }
+  }
+
+  series(): Series[] {
+    return [...this.#series.values()].map(({ subject, reading: { value: _, ...what }, values }) => ({
+      subject,
+      ...what,
+      unit: METRICS[what.metric].unit,
+      ...spreadOf(values),
+      values,
+    }))
+  }
+}

@@ -1,0 +1,148 @@
+/** The whole run: candidates are loaded in turn, then asked in turn, round after round. */
+import { type Reading, Readings, type Report } from './report.js'
+import { decode } from './scenarios/decode.js'
+import { firstToken } from './scenarios/first-token.js'
+import type { Scenario, Settings } from './scenarios/scenario.js'
+import { strictJson } from './scenarios/strict-json.js'
+import { throughV1 } from './scenarios/through-v1.js'
+import { median } from './stats.js'
+import type { Candidate, Subject } from './subject.js'
+
+export interface Surroundings {
+  /** Of local-v1. */
+  readonly version: string
+  /** What the figures were taken on; asked before the run and after it. */
+  machine(): Promise<Report['machine']> | Report['machine']
+  /** Bytes that the process holds, where that can be known. */
+  processBytes?(): number | undefined
+  readonly progress?: (message: string) => void
+}
+
+/** Loads that take longer are not repeated: they speak for themselves. */
+const REPEATED_BELOW = 5
+const MOST_LOADS = 4
+const MIB = 2 ** 20
+
+interface Loaded {
+  readonly name: string
+  readonly subject: Subject
+  readonly scenarios: readonly Scenario[]
+}
+
+export async function run(
+  candidates: readonly Candidate[],
+  settings: Settings,
+  { version, machine, processBytes, progress = () => {} }: Surroundings,
+): Promise<Report> {
+  const date = new Date().toISOString()
+  const readings = new Readings()
+  const notes: string[] = []
+  const loaded: Loaded[] = []
+  const before = await machine()
+  try {
+    for (const [name, subject] of await loadInTurn(candidates, settings.rounds, readings, progress)) {
+      const scenarios = scenariosFor(settings)
+      for (const left of scenarios.filter((scenario) => !scenario.suits(subject))) {
+        notes.push(`${name}: "${left.name}" is left out, it does not suit this engine or its context.`)
+      }
+      loaded.push({ name, subject, scenarios })
+    }
+    await takeRounds(loaded, settings, readings, progress)
+    for (const { name, subject } of loaded) {
+      const bytes = subject.deviceBytes()
+      if (bytes !== undefined) readings.add(name, [{ metric: 'device-memory', value: bytes / MIB }])
+      const held = loaded.length === 1 ? processBytes?.() : undefined
+      if (held !== undefined) readings.add(name, [{ metric: 'process-memory', value: held / MIB }])
+    }
+    return {
+      kind: 'local-v1 bench',
+      format: 1,
+      version,
+      date,
+      machine: { ...before, ...afterwards(await machine()) },
+      settings: { ...settings },
+      subjects: loaded.map(({ name, subject }) => ({ name, ...subject.about })),
+      series: readings.series(),
+      notes,
+    }
+  } finally {
+    for (const { subject } of loaded) await subject.close()
+  }
+}
+
+function scenariosFor({ promptLengths, batches, tokens }: Settings): Scenario[] {
+  return [
+    ...promptLengths.map(firstToken),
+    ...promptLengths.map((length) => decode(length, batches, tokens)),
+    strictJson(),
+    throughV1(tokens),
+  ]
+}
+
+/** Load after load of each, A B A B; the last ones stay. */
+async function loadInTurn(
+  candidates: readonly Candidate[],
+  rounds: number,
+  readings: Readings,
+  progress: (message: string) => void,
+): Promise<Map<string, Subject>> {
+  const open = new Map<string, Subject>()
+  const slow = new Set<string>()
+  const times = Math.min(rounds + 1, MOST_LOADS)
+  try {
+    for (let time = 0; time < times; time++) {
+      for (const { name, open: load } of candidates) {
+        if (slow.has(name)) continue
+        progress(`${name}: load ${time + 1}`)
+        await open.get(name)?.close()
+        open.delete(name)
+        const start = performance.now()
+        const subject = await load()
+        const seconds = (performance.now() - start) / 1000
+        open.set(name, subject)
+        readings.add(name, [{ metric: time === 0 ? 'load-first' : 'load', value: seconds }])
+        if (seconds > REPEATED_BELOW) slow.add(name)
+      }
+    }
+    return open
+  } catch (error) {
+    for (const subject of open.values()) await subject.close().catch(() => {})
+    throw error
+  }
+}
+
+/** Every scenario of every subject once per round, subjects in turn and each round the other way about. */
+async function takeRounds(
+  loaded: readonly Loaded[],
+  { rounds, leastSeconds }: Settings,
+  readings: Readings,
+  progress: (message: string) => void,
+): Promise<void> {
+  const count = Math.max(0, ...loaded.map(({ scenarios }) => scenarios.length))
+  for (let round = 0; round <= rounds; round++) {
+    const turn = round % 2 === 0 ? loaded : [...loaded].reverse()
+    for (let i = 0; i < count; i++) {
+      for (const { name, subject, scenarios } of turn) {
+        const scenario = scenarios[i]!
+        if (!scenario.suits(subject)) continue
+        progress(`${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}: ${name}, ${scenario.name}`)
+        const found = await askFor(leastSeconds, () => scenario.run(subject))
+        if (round > 0) readings.add(name, found)
+      }
+    }
+  }
+}
+
+/** Asks again until the time has gone by; of each figure, the median. */
+async function askFor(seconds: number, ask: () => Promise<readonly Reading[]>): Promise<Reading[]> {
+  const until = performance.now() + seconds * 1000
+  const asked: (readonly Reading[])[] = []
+  do asked.push(await ask())
+  while (performance.now() < until)
+  return asked[0]!.map((reading, i) => ({ ...reading, value: median(asked.map((readings) => readings[i]!.value)) }))
+}
+
+/** What may have changed while it ran, beside what it was. */
+function afterwards(machine: Report['machine']): Report['machine'] {
+  return 'load' in machine ? { loadAfter: machine.load! } : {}
+}

@@ -1,0 +1,34 @@
+import type { Reading } from '../report.js'
+import type { Subject } from '../subject.js'
+
+export interface Settings {
+  /** Tokens of the prompts. */
+  readonly promptLengths: readonly number[]
+  /** Answers side by side. */
+  readonly batches: readonly number[]
+  /** Tokens of each answer whose speed is measured. */
+  readonly tokens: number
+  /** Measured rounds; one more before them warms up. */
+  readonly rounds: number
+  /** A round asks again until so many seconds have gone by: small models answer faster than a machine is steady. */
+  readonly leastSeconds: number
+}
+
+export interface Scenario {
+  readonly name: string
+  /** Whether it can be asked of this subject. */
+  suits(subject: Subject): boolean
+  run(subject: Subject): Promise<readonly Reading[]>
+}
+
+/** Whether an answer fits; a subject that does not say how long its context is takes everything. */
+export function fits({ about }: Subject, tokens: number): boolean {
+  // A prompt may come out a little longer than asked for.
+  return about.contextLength === 0 || tokens * 1.1 + 16 <= about.contextLength
+}
+
+let last = 1000
+/** The number of a prompt that nobody has seen. */
+export function freshPrompt(): number {
+  return ++last
+}

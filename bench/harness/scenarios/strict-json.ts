@@ -1,0 +1,78 @@
+/** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
+import { compile, type Grammar } from '../../../src/structured/index.js'
+import { callOf, type TimedAnswer, timed } from '../clock.js'
+import { plainCall } from '../engine-subject.js'
+import { GrammarClock } from '../grammar-clock.js'
+import { TASKS, type Task } from '../prompts.js'
+import type { EngineUnderTest } from '../subject.js'
+import type { Scenario } from './scenario.js'
+import { fits } from './scenario.js'
+
+/** Room for any of the documents; grammars close them within it. */
+const MOST_TOKENS = 200
+
+export function strictJson(): Scenario {
+  const grammars = new Map<Task, Grammar>()
+  return {
+    name: 'strict JSON',
+    suits: (subject) => subject.engine !== undefined && fits(subject, 100 + MOST_TOKENS),
+    async run({ engine }) {
+      const of = engine!
+      const sums = { plain: 0, strict: 0, fresh: 0, plainTokens: 0, strictTokens: 0, forced: 0, compile: 0 }
+      const clock = new GrammarClock()
+      let watched = 0
+      for (const task of TASKS) {
+        // The prompt goes into the cache, so that what is compared is writing alone.
+        await timed(of.engine, plainCall(of, task.text, 1))
+        const start = performance.now()
+        const fresh = compile(task.schema)
+        const compiled = (performance.now() - start) / 1000
+        sums.compile += compiled
+        sums.fresh += compiled + (await document(of, task, fresh)).seconds
+        // As the service does: a schema is compiled once and kept, with what was learned of it.
+        const grammar = grammars.get(task) ?? fresh
+        grammars.set(task, grammar)
+        const strict = await document(of, task, grammar)
+        const plain = await timed(of.engine, plainCall(of, task.text, strict.tokens))
+        sums.plain += plain.seconds
+        sums.strict += strict.seconds
+        sums.plainTokens += plain.tokens
+        sums.strictTokens += strict.tokens
+        sums.forced += strict.forced
+        // Apart from the answers whose time counts: looking at the clock takes time too.
+        watched += (await document(of, task, grammar, clock)).seconds
+      }
+      const plain = sums.plainTokens / sums.plain
+      const strict = sums.strictTokens / sums.strict
+      return [
+        { metric: 'json-plain', value: plain },
+        { metric: 'json-strict', value: strict },
+        { metric: 'json-ratio', value: strict / plain },
+        { metric: 'json-fresh', value: sums.strictTokens / sums.fresh },
+        { metric: 'json-forced', value: (100 * sums.forced) / sums.strictTokens },
+        { metric: 'json-mask', value: (clock.mask * 1000) / clock.masks },
+        { metric: 'json-grammar', value: clock.all / 10 / watched },
+        { metric: 'json-compile', value: (sums.compile * 1000) / TASKS.length },
+      ]
+    },
+  }
+}
+
+/** One document, which must satisfy its schema: a fast wrong answer is no answer. */
+async function document(
+  { engine, model }: EngineUnderTest,
+  { text, schema }: Task,
+  grammar: Grammar,
+  clock?: GrammarClock,
+): Promise<TimedAnswer> {
+  const call = callOf({
+    model,
+    messages: [{ role: 'user', content: text }],
+    maxTokens: MOST_TOKENS,
+    output: { type: 'json_schema', name: 'document', strict: true, schema },
+    grammar: clock === undefined ? grammar : clock.around(grammar),
+  })
+  const answer = await timed(engine, call)
+  if (!grammar.accepts(answer.text)) throw new Error(`Not a document of its schema: ${answer.text}`)
+  return answer
+}

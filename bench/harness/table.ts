@@ -1,0 +1,87 @@
+/** The report as one table for people, at most 100 columns wide. */
+import { METRICS, type Report, type Series } from './report.js'
+
+const LABEL = 36
+const UNIT = 7
+const COLUMN = 19
+/** Subjects side by side; more come in a second block. */
+const MOST_COLUMNS = 3
+
+export function tableOf(report: Report): string {
+  const blocks: string[] = []
+  for (let at = 0; at < report.subjects.length; at += MOST_COLUMNS) {
+    blocks.push(block(report, report.subjects.slice(at, at + MOST_COLUMNS)))
+  }
+  return [...heading(report), ...blocks, ...report.notes.map((note) => `note: ${note}`), ''].join('\n')
+}
+
+function heading({ version, date, machine, settings, subjects }: Report): string[] {
+  const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`)
+  const lines = [...wrap(`local-v1 ${version}, ${date}: ${facts.join(', ')}`, 100)]
+  for (const { name, engine, model, device, deviceName, fingerprint, notes } of subjects) {
+    const which = [`${name}: ${model}, engine ${engine} on ${device} (${deviceName})`, fingerprint, ...notes]
+    lines.push(...wrap(which.filter(Boolean).join(', '), 100))
+  }
+  const { rounds, tokens } = settings
+  lines.push(`Medians of ${rounds} rounds in turn, ± the median deviation; answers of ${tokens} tokens.`, '')
+  return lines
+}
+
+function block({ series }: Report, subjects: Report['subjects']): string {
+  const names = subjects.map(({ name }) => name)
+  const compare = names.length === 2
+  const head = ['', '', ...names, ...(compare ? ['B / A'] : [])]
+  const lines = [row(head), row(head.map((_, i) => '-'.repeat(widthOf(i, compare && i === head.length - 1) - 1)))]
+  const seen = new Set<string>()
+  for (const one of series) {
+    if (!names.includes(one.subject) || seen.has(keyOf(one))) continue
+    seen.add(keyOf(one))
+    const cells = names.map((name) => series.find((other) => other.subject === name && keyOf(other) === keyOf(one)))
+    const ratio = compare && cells[0] && cells[1] ? [`x${(cells[1].median / cells[0].median).toFixed(2)}`] : []
+    lines.push(row([labelOf(one), one.unit, ...cells.map((cell) => (cell ? spread(cell) : '-')), ...ratio]))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** `decode, prompt of 128, x4` */
+export function labelOf({ metric, promptTokens, batch }: Omit<Series, 'values' | 'subject'>): string {
+  const { label } = METRICS[metric]
+  const after = promptTokens === undefined ? '' : label.startsWith('  ') ? '' : ` ${promptTokens}`
+  return `${label}${after}${batch === undefined ? '' : `, x${batch}`}`
+}
+
+const keyOf = ({ metric, promptTokens, batch }: Series) => `${metric} ${promptTokens} ${batch}`
+
+function spread({ median, deviation, values }: Series): string {
+  return values.length === 1 ? figure(median) : `${figure(median)} ± ${figure(deviation)}`
+}
+
+/** Three digits that count. */
+export function figure(value: number): string {
+  const size = Math.abs(value)
+  if (!Number.isFinite(value)) return '-'
+  if (size >= 100) return value.toFixed(0)
+  if (size >= 10) return value.toFixed(1)
+  return value.toFixed(size >= 0.1 || size === 0 ? 2 : 3)
+}
+
+function row(cells: readonly string[]): string {
+  return cells
+    .map((cell, i) => (i < 2 ? cell.padEnd(widthOf(i)) : cell.padStart(widthOf(i, i === 4 && cells.length === 5))))
+    .join('')
+    .trimEnd()
+}
+
+function widthOf(column: number, ratio = false): number {
+  return column === 0 ? LABEL : column === 1 ? UNIT : ratio ? 8 : COLUMN
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!
+    if (line !== '' && line.length + word.length + 1 > width) lines.push(`  ${word}`)
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`
+  }
+  return lines
+}

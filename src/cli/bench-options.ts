@@ -1,0 +1,39 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { collect, count } from './arguments.js'
+
+/** The options of `local-v1 bench` and of `npm run bench`. */
+export function withBench(command: Command): Command {
+  return command
+    .description('measure how fast models answer here, and where the time goes')
+    .option(
+      '-m, --model <id>',
+      'what to measure: local-v1/nano, a Hugging Face id, a folder, or made-up/<shape>; repeatable',
+      collect,
+    )
+    .addOption(new Option('--engine <name>', 'what runs the models').choices(['webgpu']).default('webgpu'))
+    .addOption(
+      new Option('--device <name>', 'where they run; repeatable: cpu and webgpu side by side')
+        .choices(['auto', 'webgpu', 'cpu'])
+        .argParser(device),
+    )
+    .option('--threads <number>', 'threads of the CPU device', count(1, 64))
+    .option('--rounds <number>', 'measured rounds, after one that warms up (5)', count(1, 1000))
+    .option('--prompt-lengths <list>', 'tokens of the prompts (32,128,512)', counts(1, 1_000_000))
+    .option('--batch <list>', 'answers side by side (1,4,8)', counts(1, 64))
+    .option('--tokens <number>', 'tokens of each answer (64)', count(2, 100_000))
+    .option('--quick', 'one prompt length, short answers, two rounds')
+    .option('--json <file>', 'write every value that was measured')
+    .option('--svg <file>', 'write a chart')
+    .option('--cache <folder>', 'where downloaded models are kept')
+}
+
+function counts(least: number, most: number): (value: string) => number[] {
+  const one = count(least, most)
+  return (value) => value.split(',').map(one)
+}
+
+function device(value: string, before: string[] = []): string[] {
+  if (!['auto', 'webgpu', 'cpu'].includes(value))
+    throw new InvalidArgumentError('Allowed choices are auto, webgpu, cpu.')
+  return [...before, value]
+}
