@@ -18,6 +18,17 @@ export const SAMPLES: Readonly<Record<string, unknown>> = {
     additionalProperties: false,
   },
   'an open object': { type: 'object', properties: { name: { type: 'string' } }, required: ['name', 'late'] },
+  'members of equal length': {
+    type: 'object',
+    properties: { aa: { type: 'null' }, '0q': { type: 'null' } },
+    minProperties: 1,
+    additionalProperties: false,
+  },
+  'required keys of equal length': {
+    type: 'object',
+    required: ['name', 'eman', 'foo"'],
+    additionalProperties: { type: 'boolean' },
+  },
   'few and many properties': {
     type: 'object',
     minProperties: 2,
@@ -59,6 +70,7 @@ export const SAMPLES: Readonly<Record<string, unknown>> = {
   'a long string': { type: 'string', minLength: 3, maxLength: 1000 },
   'a pattern': { type: 'string', pattern: 'foo' },
   'a bounded pattern': { type: 'string', pattern: '^(ab|é)+$', minLength: 3, maxLength: 9 },
+  'characters that begin alike': { type: 'string', pattern: '^(?:á{9}|è|é{7}b)$' },
   dates: {
     type: 'object',
     properties: { at: { type: 'string', format: 'date-time' }, id: { format: 'uuid', type: 'string' } },

@@ -25,6 +25,12 @@ export abstract class CharacterFrame extends Frame {
 
   abstract readonly closes: boolean
 
+  /** The next code point of the shortest way; -1 for the quote. */
+  abstract readonly onTheWay: number
+
+  /** Code points between these that between them stand for all that are allowed there. */
+  abstract samples(low: number, high: number): number[]
+
   override step(byte: number, below: Cell, out: Cells): void {
     if (byte === QUOTE) {
       if (this.closes) this.close(below, out)
@@ -140,19 +146,26 @@ class PartialFrame extends Frame {
   }
 
   #sample(): number {
-    this.#found ??= this.#first(this.#bits, this.#left)!
+    this.#found ??= this.#best()
     return this.#found
   }
 
-  /** The first allowed code point that begins so. */
-  #first(bits: number, left: number): number | undefined {
-    if (left === 0) return this.#whole(bits) === undefined ? undefined : bits
-    if (this.#base.partial(bits, left, this.#size) === undefined) return undefined
-    for (let low = 0; low < 64; low++) {
-      const found = this.#first((bits << 6) | low, left - 1)
-      if (found !== undefined) return found
+  /** The code point that begins so and lies on the shortest way, or else has the shortest one. */
+  #best(): number {
+    const low = Math.max(this.#bits << (6 * this.#left), LEAST[this.#size]!)
+    const high = ((this.#bits + 1) << (6 * this.#left)) - 1
+    const likely = this.#base.onTheWay
+    if (likely >= low && likely <= high) return likely
+    let best = -1
+    let length = Infinity
+    for (const codePoint of this.#base.samples(low, high)) {
+      const after = this.#whole(codePoint)
+      if (after !== undefined && (best < 0 || after.length < length)) {
+        best = codePoint
+        length = after.length
+      }
     }
-    return undefined
+    return best
   }
 }
 
@@ -212,6 +225,7 @@ class EscapeFrame extends Frame {
       const next = whole.startsWith(this.#read) ? this.#base.after(codePoint) : undefined
       if (next === undefined) continue
       const text = whole.slice(this.#read.length)
+      if (codePoint === this.#base.onTheWay) return { text, next }
       if (best === undefined || text.length + next.length < best.text.length + best.next.length) best = { text, next }
     }
     return best!

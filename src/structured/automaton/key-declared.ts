@@ -67,7 +67,9 @@ export class DeclaredKeyFrame extends Frame {
       const { declared } = this.#state
       let best = declared[this.#from]!
       for (let i = this.#from + 1; i < this.#to; i++) {
-        if (this.#cost(declared[i]!) < this.#cost(best)) best = declared[i]!
+        const [a, b] = [this.#cost(declared[i]!), this.#cost(best)]
+        // Of equal ones the first declared, as the plan has it that led here.
+        if (a < b || (a === b && declared[i]!.index < best.index)) best = declared[i]!
       }
       this.#best = best
     }

@@ -6,7 +6,7 @@ import type { Bytes, Frame } from './frame.js'
 import { keyBytes } from './key-bytes.js'
 import { countTexts } from './key-count.js'
 import type { ObjectState } from './object-state.js'
-import { listCharacters } from './text.js'
+import { listCharacters, samplesOf } from './text.js'
 
 /** The taken keys that begin as the key being read does: a stretch of `UsedKeys.taken`, and how many bytes they share. */
 interface Similar {
@@ -19,11 +19,13 @@ const NONE: Similar = { from: 0, to: 0, depth: 0 }
 
 interface Way {
   readonly length: number
+  /** The code point that it begins with; -1 for the closing quote. */
+  readonly first: number
   readonly spell: () => Bytes
 }
 
 /** Where the search for an unused key gives up: the place is left open but never chosen when the budget is short. */
-const NO_WAY: Way = { length: Infinity, spell: () => '' }
+const NO_WAY: Way = { length: Infinity, first: -1, spell: () => '' }
 
 /** Inside a key that is not declared: any but the taken ones. */
 export class ExtraKeyFrame extends CharacterFrame {
@@ -85,10 +87,12 @@ export class ExtraKeyFrame extends CharacterFrame {
     return this.#state.used.taken.slice(this.#similar.from, this.#similar.to)
   }
 
-  /** The required keys that this one may still become. */
+  /** The required keys that this one may still become, in the order in which the plan has them. */
   #owed(): Bytes[] {
     if (this.#state.pending === 0) return []
-    return this.#similarTexts().filter((bytes) => this.#state.owes(bytes))
+    const { home } = this.#state
+    const owed = this.#similarTexts().filter((bytes) => this.#state.owes(bytes))
+    return owed.sort((a, b) => home.pendingBit(a) - home.pendingBit(b))
   }
 
   override get uniform(): boolean {
@@ -179,6 +183,16 @@ export class ExtraKeyFrame extends CharacterFrame {
     return this.#way().spell()
   }
 
+  override get onTheWay(): number {
+    return this.#way().first
+  }
+
+  override samples(low: number, high: number): number[] {
+    const owed = this.#owed().map((bytes) => codePointAt(bytes, this.#similar.depth))
+    const others = this.#state.admitsAnyExtra ? samplesOf(this.#state.home.keys.text, low, high) : []
+    return [...owed.filter((codePoint) => codePoint >= low && codePoint <= high), ...others]
+  }
+
   #way(): Way {
     if (this.#best === undefined) {
       const ways = this.#owed().map((bytes) => this.#wayOf(bytes, this.#state.home.pendingBit(bytes)))
@@ -216,6 +230,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     const { after } = this.#state.afterExtra(bit)
     return {
       length: bytes.length + colon.length + value.length + after.length,
+      first: codePointAt(bytes, 0),
       spell: () => bytes + colon + value.spell() + after.spell(),
     }
   }

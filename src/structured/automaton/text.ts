@@ -1,4 +1,4 @@
-import { spell, textLength } from '../schema/text-length.js'
+import { nextOnTheWay, spell, textLength } from '../schema/text-length.js'
 import type { TextAutomaton } from '../text/types.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame } from './characters.js'
@@ -98,6 +98,23 @@ export class TextFrame extends CharacterFrame {
   override spell(): Bytes {
     return `${spell(this.#home.text, this.#state)}"`
   }
+
+  override get onTheWay(): number {
+    return nextOnTheWay(this.#home.text, this.#state)
+  }
+
+  override samples(low: number, high: number): number[] {
+    return samplesOf(this.#home.text, low, high)
+  }
+}
+
+/** One code point of each stretch between two that are alike. */
+export function samplesOf({ classes }: TextAutomaton, low: number, high: number): number[] {
+  const found: number[] = []
+  for (let i = classes.interval(low); i < classes.ids.length && classes.starts[i]! <= high; i++) {
+    if (classes.ids[i] !== 0) found.push(Math.max(low, classes.starts[i]!))
+  }
+  return found
 }
 
 /** More bytes than this are not listed: trying them all is as cheap. */
