@@ -1,3 +1,4 @@
+import type { Engine } from '../../src/engine.js'
 import { createV1, type UsageEvent, type V1 } from '../../src/index.js'
 import { type ScenarioEngine, scenarioEngine } from './scenario.js'
 import { scenario } from './scripts.js'
@@ -15,7 +16,8 @@ export interface Services {
   probe(request: Request): Response | undefined
 }
 
-export function services(): Services {
+/** `mount` may put something between each engine and its service. */
+export function services(mount: (engine: Engine) => Engine = (engine) => engine): Services {
   const keys = [KEY, OTHER_KEY, { key: LIMITED_KEY, id: 'limited', projects: ['team/contract'] }]
   const arrived = new Map<string, number>()
   const engines = new Map<string, ScenarioEngine>()
@@ -26,7 +28,7 @@ export function services(): Services {
       const { outcomes = {} } = engine.probe(model)
       engine.probe(model).outcomes = { ...outcomes, [outcome]: (outcomes[outcome] ?? 0) + 1 }
     }
-    const v1 = createV1({ engine, basePath, keys, onUsage, log: () => {}, ...options })
+    const v1 = createV1({ engine: mount(engine), basePath, keys, onUsage, log: () => {}, ...options })
     const fetch: V1['fetch'] = (request, info) => {
       arrived.set(basePath, (arrived.get(basePath) ?? 0) + 1)
       return v1.fetch(request, info)

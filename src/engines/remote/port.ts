@@ -1,0 +1,41 @@
+/** One end of a line between two threads. */
+export interface Port {
+  post(message: unknown): void
+  listen(listener: (message: unknown) => void): void
+  close(): void
+}
+
+/** What browsers, Deno and Node have for it: a MessagePort, a Worker, the inside of a worker. */
+export interface MessageTarget {
+  postMessage(message: unknown): void
+  on?(event: 'message', listener: (data: unknown) => void): unknown
+  off?(event: 'message', listener: (data: unknown) => void): unknown
+  addEventListener?(event: 'message', listener: (event: MessageEvent) => void): void
+  removeEventListener?(event: 'message', listener: (event: MessageEvent) => void): void
+  start?(): void
+  close?(): void
+}
+
+export function portOf(target: MessageTarget): Port {
+  let stop = () => {}
+  return {
+    post: (message) => target.postMessage(message),
+    listen(listener) {
+      stop()
+      // Node's workers know only `on`, which hands over the data itself.
+      if (target.on) {
+        target.on('message', listener)
+        stop = () => target.off?.('message', listener)
+      } else {
+        const take = ({ data }: MessageEvent) => listener(data)
+        target.addEventListener?.('message', take)
+        stop = () => target.removeEventListener?.('message', take)
+        target.start?.()
+      }
+    },
+    close() {
+      stop()
+      target.close?.()
+    },
+  }
+}

@@ -1,0 +1,148 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { bundle } from '../../../test/support/bundle.js'
+import { call, collect, setUp } from '../../decode/testing/call.test-helper.js'
+import type { ChatCall, LoadProgress } from '../../engine.js'
+import { compile } from '../../structured/index.js'
+import { portOf, RemoteEngine } from './index.js'
+
+let folder: string
+let script: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-remote-'))
+  script = join(folder, 'worker.mjs')
+  await writeFile(script, await bundle('src/engines/remote/worker-entry.test-helper.ts'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** The engine in a real thread. */
+function remote(file = script) {
+  const threads: Worker[] = []
+  const engine = new RemoteEngine({
+    start() {
+      const thread = new Worker(file, { stderr: true })
+      threads.push(thread)
+      const gone = new Promise<unknown>((resolve) => {
+        thread.once('error', resolve)
+        thread.once('exit', (code) => resolve(`it ended with ${code}`))
+      })
+      return { port: portOf(thread), gone, end: () => void thread.terminate() }
+    },
+  })
+  onTestFinished(() => engine.close())
+  return { engine, threads }
+}
+
+const ask = (engine: RemoteEngine, content = 'Hello', part: Partial<ChatCall> = {}) =>
+  collect(engine.generate(call({ messages: [{ role: 'user', content }], maxTokens: 20, ...part })), part.n)
+const here = (part: Partial<ChatCall> = {}) =>
+  collect(setUp().decoder.generate(call({ maxTokens: 20, ...part })), part.n)
+
+test.each<[string, Partial<ChatCall>]>([
+  ['text', {}],
+  ['three choices with log probabilities', { n: 3, topLogprobs: 2 }],
+  ['a bias', { sampling: { ...call().sampling, logitBias: new Map([[40, 8]]) } }],
+  ['more parts than may be under way at once', { n: 4, maxTokens: 120 }],
+])('an answer is the same from another thread: %s', async (_, part) => {
+  const { engine } = remote()
+  const [there, expected] = [await ask(engine, 'Hello', part), await here(part)]
+  expect(there.texts).toEqual(expected.texts)
+  expect(there.reasons).toEqual(expected.reasons)
+  expect(there.logprobs).toEqual(expected.logprobs)
+  expect(there.usage).toEqual(expected.usage)
+})
+
+test.each([true, false])('a schema is enforced there (strict: %s)', async (isStrict) => {
+  const schema = {
+    type: 'object',
+    properties: { status: { enum: ['open', 'closed'] }, tags: { type: 'array', items: { type: 'integer' } } },
+    required: ['status', 'tags'],
+    additionalProperties: false,
+  }
+  const { engine } = remote()
+  const grammar = compile(schema, { strict: isStrict })
+  const output = { type: 'json_schema', name: 'x', strict: isStrict, schema } as const
+  for (let seed = 0; seed < 5; seed++) {
+    const sampling = { ...call().sampling, seed }
+    const { texts, reasons } = await ask(engine, 'Hello', { grammar, output, maxTokens: 60, sampling })
+    expect(grammar.accepts(texts[0]!)).toBe(true)
+    expect(reasons).toEqual(['stop'])
+  }
+})
+
+test('errors keep their form', async () => {
+  const { engine } = remote()
+  await expect(ask(engine, 'refuse')).rejects.toMatchObject({
+    status: 429,
+    message: 'Too much.',
+    type: 'rate_limit_error',
+    param: 'n',
+    code: 'c',
+    retryAfter: 7,
+    headers: { 'x-a': 'b' },
+  })
+  await expect(ask(engine, 'stumble')).rejects.toMatchObject({ name: 'RangeError', message: 'stumbled' })
+  // Where nothing can be cloned, nothing is under way either.
+  await expect(ask(engine, 'Hello', { templateOptions: { f: () => {} } })).rejects.toThrow()
+  expect((await ask(engine)).texts).toEqual((await here()).texts)
+})
+
+test('the list is there once the other side has told it, and follows what happens there', async () => {
+  const { engine } = remote()
+  expect(engine.models).toEqual([])
+  await engine.ready
+  expect(engine.models).toMatchObject([{ id: 'test/small', metadata: { loaded: false } }])
+  const seen: LoadProgress[] = []
+  await engine.load('test/small', (progress) => seen.push(progress), new AbortController().signal)
+  expect(seen).toMatchObject([{ model: 'test/small', phase: 'ready' }])
+  expect(engine.models).toMatchObject([{ metadata: { loaded: true } }])
+})
+
+test('an abort ends a call at once and leaves the others alone', async () => {
+  const { engine, threads } = remote()
+  const controller = new AbortController()
+  const other = ask(engine, 'Hello', { maxTokens: 60 })
+  const parts = engine.generate(call({ maxTokens: 400, signal: controller.signal }))
+  await parts.next()
+  controller.abort(new Error('left'))
+  await expect(collect(parts)).rejects.toThrow('left')
+  expect((await other).texts).toEqual((await here({ maxTokens: 60 })).texts)
+  await expect(ask(engine, 'Hello', { signal: controller.signal })).rejects.toThrow('left')
+  expect(threads).toHaveLength(1)
+})
+
+test.each(['exit', 'throw'])(
+  'a thread that dies (%s) fails what runs, and the next request has a new one',
+  async (how) => {
+    const { engine, threads } = remote()
+    const running = [ask(engine, how, { maxTokens: 400 }), ask(engine, 'Hello', { n: 4, maxTokens: 400 })]
+    for (const settled of await Promise.allSettled(running)) {
+      expect(settled).toMatchObject({ reason: { status: 503, code: 'engine_lost', retryAfter: 1 } })
+    }
+    expect(engine.models).toMatchObject([{ metadata: { loaded: false } }])
+    expect((await ask(engine)).texts).toEqual((await here()).texts)
+    expect(threads).toHaveLength(2)
+  },
+)
+
+test('a thread that cannot start is told to each request, and holds up neither the list nor the end', async () => {
+  const { engine } = remote(join(folder, 'nothing.mjs'))
+  await engine.ready
+  for (let i = 0; i < 2; i++) await expect(ask(engine)).rejects.toMatchObject({ status: 503, code: 'engine_lost' })
+  await engine.survey()
+  await engine.unload('test/small')
+  await engine.close()
+})
+
+test('a closed engine ends its thread and refuses', async () => {
+  const { engine, threads } = remote()
+  await ask(engine)
+  const ended = new Promise((resolve) => threads[0]!.once('exit', resolve))
+  await engine.close()
+  await ended
+  await expect(ask(engine)).rejects.toMatchObject({ status: 503, code: 'engine_closed' })
+})

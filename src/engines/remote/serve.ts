@@ -1,0 +1,152 @@
+import { LruMap } from '../../decode/tokenizer/lru-map.js'
+import type { ChatCall, Engine, GrammarSource, OutputGrammar } from '../../engine.js'
+import { compile } from '../../structured/index.js'
+import { wireFailure } from './failure.js'
+import type { Port } from './port.js'
+import { type Asked, type Told, WINDOW, type WireCall } from './protocol.js'
+
+/** Grammars that are kept with what was learned about them: clients send the same schema again and again. */
+const KEPT_GRAMMARS = 64
+
+/** Lets whoever holds the other end of `port` use `engine` as if it were there. */
+export function serveEngine(engine: Engine, port: Port): void {
+  const server = new EngineServer(engine, port)
+  // A worker may be sent other things too.
+  port.listen((message) => isAsked(message) && server.take(message))
+}
+
+function isAsked(message: unknown): message is Asked {
+  return typeof (message as Partial<Asked> | null)?.id === 'number' && typeof (message as Asked).type === 'string'
+}
+
+interface Job {
+  readonly aborter: AbortController
+  /** Parts sent and not yet taken. */
+  unread: number
+  wake: () => void
+}
+
+class EngineServer {
+  readonly #engine: Engine
+  readonly #port: Port
+  readonly #jobs = new Map<number, Job>()
+  readonly #grammars = new LruMap<string, OutputGrammar>(KEPT_GRAMMARS)
+  #ready = false
+  #told = ''
+
+  constructor(engine: Engine, port: Port) {
+    this.#engine = engine
+    this.#port = port
+    this.#tellModels()
+    void Promise.resolve(engine.ready)
+      .catch(() => {})
+      .then(() => {
+        this.#ready = true
+        this.#tellModels()
+      })
+  }
+
+  take(message: Asked): void {
+    if (message.type === 'abort') this.#jobs.get(message.id)?.aborter.abort(new Error('The call was left.'))
+    else if (message.type === 'taken') {
+      const job = this.#jobs.get(message.id)
+      if (job === undefined) return
+      job.unread -= message.parts
+      job.wake()
+    } else void this.#run(message)
+  }
+
+  async #run(message: Exclude<Asked, { type: 'abort' | 'taken' }>): Promise<void> {
+    const { id } = message
+    const job: Job = { aborter: new AbortController(), unread: 0, wake: () => {} }
+    this.#jobs.set(id, job)
+    try {
+      await this.#do(message, job)
+      this.#tellModels()
+      this.#tell({ type: 'done', id })
+    } catch (error) {
+      this.#tellModels()
+      this.#tell({ type: 'failed', id, failure: wireFailure(error) })
+    } finally {
+      this.#jobs.delete(id)
+    }
+  }
+
+  async #do(message: Exclude<Asked, { type: 'abort' | 'taken' }>, job: Job): Promise<void> {
+    const { signal } = job.aborter
+    const { id } = message
+    switch (message.type) {
+      case 'generate':
+        return this.#generate(id, message.call, job)
+      case 'load':
+        return this.#engine.load?.(message.model, (progress) => this.#tell({ type: 'progress', id, progress }), signal)
+      case 'unload':
+        return this.#engine.unload?.(message.model)
+      case 'remove':
+        return this.#engine.remove?.(message.model)
+      case 'survey':
+        return this.#engine.survey?.()
+      case 'close':
+        return this.#engine.close?.()
+    }
+  }
+
+  async #generate(id: number, call: WireCall, job: Job): Promise<void> {
+    const { signal } = job.aborter
+    for await (const part of this.#engine.generate(this.#callOf(call, signal))) {
+      // Also an engine that does not look at its signal stops here.
+      signal.throwIfAborted()
+      this.#tell({ type: 'part', id, part })
+      if (++job.unread < WINDOW) continue
+      // A reader that does not read holds back the engine.
+      await taken(job, signal)
+    }
+  }
+
+  #callOf({ grammar, toolGrammar, ...rest }: WireCall, signal: AbortSignal): ChatCall {
+    return {
+      ...rest,
+      signal,
+      ...(grammar && { grammar: this.#compiled(grammar) }),
+      ...(toolGrammar && { toolGrammar: this.#compiled(toolGrammar) }),
+    }
+  }
+
+  #compiled(source: GrammarSource): OutputGrammar {
+    const key = JSON.stringify(source)
+    const kept = this.#grammars.get(key)
+    if (kept !== undefined) return kept
+    const { schema, ...options } = source
+    const grammar = compile(schema, options)
+    this.#grammars.set(key, grammar)
+    return grammar
+  }
+
+  /** Whenever they may have changed: before the other side goes on, it knows. */
+  #tellModels(): void {
+    const { models } = this.#engine
+    const text = JSON.stringify([this.#ready, models])
+    if (text === this.#told) return
+    this.#told = text
+    this.#tell({ type: 'models', models: [...models], ready: this.#ready })
+  }
+
+  #tell(message: Told): void {
+    this.#port.post(message)
+  }
+}
+
+function taken(job: Job, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(signal.reason)
+    if (signal.aborted) return leave()
+    signal.addEventListener('abort', leave, { once: true })
+    job.wake = () => {
+      if (job.unread >= WINDOW) return
+      job.wake = () => {}
+      signal.removeEventListener('abort', leave)
+      resolve()
+    }
+    job.wake()
+  })
+}
