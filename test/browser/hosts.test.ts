@@ -1,0 +1,144 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { until } from '../contract/speak.js'
+import { bundle } from '../support/bundle.js'
+import { launchChromium } from '../support/chromium.js'
+import { type Listening, serveFiles } from '../support/serve.js'
+import { type OpenTab, type Visitor, visitor } from '../support/tabs.js'
+import { canUnpack } from '../support/unpack.js'
+import type { Where } from './hosts-worker.js'
+
+describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Linux on x64)', () => {
+  let browser: Browser
+  let server: Listening
+  let here: Visitor
+
+  beforeAll(async () => {
+    const [worker, tab] = await Promise.all(['hosts-worker', 'tab'].map((name) => bundle(`test/browser/${name}.ts`)))
+    const html = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
+    server = await serveFiles({ '/index.html': html, '/tab.js': tab!, '/v1.js': worker! })
+    browser = await launchChromium({ webgpu: false })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+  beforeEach(async () => {
+    here = await visitor(browser, server.origin, { script: '/v1.js' })
+  })
+  afterEach(() => here.context.close())
+
+  const where = (tab: OpenTab, model = 'test/hello') => tab.json<Where>(`/where?model=${model}`)
+  const running = (tab: OpenTab, model: string, calls: number) =>
+    until(
+      () => where(tab, model),
+      ({ probe }) => probe.active === calls,
+    )
+  const locks = (tab: OpenTab) =>
+    tab.page.evaluate(async () => {
+      const { held = [], pending = [] } = await navigator.locks.query()
+      return { held: held.map(({ name }) => name!).sort(), pending: pending.map(({ name }) => name!).sort() }
+    })
+
+  test('the first tab runs it for all, in a worker of its own', async () => {
+    const first = await here.open()
+    const second = await here.open()
+    const [one, two] = [await where(first), await where(second)]
+    expect(one.scope).toBe('DedicatedWorkerGlobalScope')
+    expect(two.id).toBe(one.id)
+    const chats = [await first.chat({ stream: true }), await second.chat({}), await second.chat({ stream: true })]
+    for (const chat of chats) expect(await chat.done()).toMatchObject({ text: 'Hello, wörld 🌍' })
+    expect((await where(first)).probe.started).toBe(3)
+  })
+
+  test('a service worker that is ended in mid-stream ends that stream; the engine stays as it was', async () => {
+    const tab = await here.open()
+    const { id } = await where(tab)
+    const chat = await tab.chat({ model: 'test/endless', stream: true })
+    await chat.until(({ text }) => text.includes('tick'))
+    await here.stopServiceWorkers()
+    expect((await chat.done()).failed).toBeDefined()
+    // Nobody is left to take the answer back: the lock that the service worker held says so.
+    const after = await running(tab, 'test/endless', 0)
+    expect(after.id).toBe(id)
+    expect(after.probe.aborted).toBe(1)
+    expect(await (await tab.chat({ stream: true })).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
+    expect((await where(tab)).id).toBe(id)
+  })
+
+  test('a tab that is closed hands over: what had said nothing goes on elsewhere, without a word', async () => {
+    const first = await here.open()
+    const second = await here.open()
+    const { id } = await where(second)
+    const chats = [await second.chat({ model: 'test/slow', stream: true }), await second.chat({ model: 'test/slow' })]
+    await running(second, 'test/slow', 2)
+    await first.close()
+    for (const chat of chats) expect(await chat.done()).toEqual({ text: 'here it is', done: true })
+    const after = await where(second, 'test/slow')
+    expect(after.id).not.toBe(id)
+    expect(after.scope).toBe('DedicatedWorkerGlobalScope')
+    expect(after.probe.started).toBe(2)
+  })
+
+  test('a tab that is closed in mid-stream: the stream ends in an error that the client throws', async () => {
+    const first = await here.open()
+    const second = await here.open()
+    const chat = await second.chat({ model: 'test/endless', stream: true })
+    await chat.until(({ text }) => text.includes('tick'))
+    await first.close()
+    const { failed } = await chat.done()
+    expect(failed).toMatchObject({ code: 'host_lost', message: expect.stringContaining('is gone') })
+    expect(await (await second.chat({})).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
+  })
+
+  test('a page that closes its part hands over too; with none left the service worker answers itself', async () => {
+    const first = await here.open()
+    const second = await here.open()
+    const ids = [(await where(first)).id]
+    const closePart = (tab: OpenTab) =>
+      tab.page.evaluate(() => (window as unknown as { tab: { close(): void } }).tab.close())
+    const chat = await second.chat({ model: 'test/slow' })
+    await running(second, 'test/slow', 1)
+    await closePart(first)
+    expect(await chat.done()).toMatchObject({ text: 'here it is' })
+    ids.push((await where(first)).id)
+    await closePart(second)
+    const alone = await where(second)
+    ids.push(alone.id)
+    expect(alone.scope).toBe('ServiceWorkerGlobalScope')
+    expect(new Set(ids).size).toBe(3)
+    expect(await (await second.chat({ stream: true })).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
+    // And a page that comes takes it from there.
+    const third = await here.open()
+    expect((await where(third)).scope).toBe('DedicatedWorkerGlobalScope')
+  })
+
+  test('a reload of the only tab', async () => {
+    const tab = await here.open()
+    const { id } = await where(tab)
+    await tab.page.reload()
+    const again = await here.open()
+    expect((await where(again)).id).not.toBe(id)
+    expect(await (await again.chat({ stream: true })).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
+  })
+
+  test('nothing is left behind by tabs and service workers that have gone', async () => {
+    const first = await here.open()
+    await where(first)
+    const { held, pending } = await locks(first)
+    for (let round = 0; round < 3; round++) {
+      const other = await here.open()
+      await where(other)
+      await here.stopServiceWorkers()
+      await where(first)
+      await other.close()
+    }
+    const settled = await until(
+      () => locks(first),
+      (now) => now.held.length === held.length && now.pending.length === pending.length,
+    )
+    const kinds = (names: string[]) => names.map((name) => name.replace(/ [0-9a-f-]{36}$/, ''))
+    expect(kinds(settled.held)).toEqual(kinds(held))
+    expect(kinds(settled.pending)).toEqual(kinds(pending))
+  })
+})

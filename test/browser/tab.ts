@@ -1,0 +1,56 @@
+/** Run in a page: installs, asks, and keeps what comes of it for the test to look at. */
+import OpenAI, { type APIError } from 'openai'
+import { type Installed, type InstallOptions, install } from '../../adapters/service-worker/index.js'
+import type { LoadProgress } from '../../src/index.js'
+
+export interface Said {
+  text: string
+  /** The message and code of what was thrown at the end. */
+  failed?: { message: string; code: unknown; status: unknown }
+  done: boolean
+}
+
+export interface Tab {
+  readonly progress: LoadProgress[]
+  install(options: InstallOptions): Promise<Omit<Installed, 'registration' | 'close'> & { scope: string }>
+  close(): void
+  /** Begins a chat with the official client and returns its number; what is said so far is in `said`. */
+  chat(body: object): number
+  readonly said: Said[]
+}
+
+let installed: Installed | undefined
+const client = () =>
+  new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: 'none', dangerouslyAllowBrowser: true, maxRetries: 0 })
+
+const tab: Tab = {
+  progress: [],
+  said: [],
+  async install(options) {
+    installed = await install({ ...options, onProgress: (progress) => tab.progress.push(progress) })
+    const { persisted, webgpu, explanation, registration } = installed
+    return { persisted, webgpu, explanation, scope: registration.scope }
+  },
+  close: () => installed?.close(),
+  chat(body) {
+    const said: Said = { text: '', done: false }
+    const at = tab.said.push(said) - 1
+    const messages = [{ role: 'user' as const, content: 'Hello?' }]
+    void talk({ model: 'test/hello', messages, ...body } as OpenAI.ChatCompletionCreateParams, said)
+    return at
+  },
+}
+
+async function talk(body: OpenAI.ChatCompletionCreateParams, said: Said): Promise<void> {
+  try {
+    const answer = await client().chat.completions.create(body)
+    if ('choices' in answer) said.text = answer.choices[0]!.message.content ?? ''
+    else for await (const chunk of answer) said.text += chunk.choices[0]?.delta.content ?? ''
+  } catch (error) {
+    const { message, code, status } = error as APIError
+    said.failed = { message, code, status }
+  }
+  said.done = true
+}
+
+Object.assign(window, { tab })

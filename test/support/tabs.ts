@@ -1,0 +1,73 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { InstallOptions } from '../../adapters/service-worker/index.js'
+import type { Said, Tab } from '../browser/tab.js'
+
+type InPage = { readonly tab: Tab }
+
+/** One visitor's browser, in which tabs of an application are opened that has `test/browser/tab.ts` in its page. */
+export interface Visitor {
+  readonly context: BrowserContext
+  readonly tabs: readonly OpenTab[]
+  open(install?: InstallOptions): Promise<OpenTab>
+  /** As browsers do when they think that a service worker has nothing more to do. */
+  stopServiceWorkers(): Promise<void>
+}
+
+export interface OpenTab {
+  readonly page: Page
+  readonly installed: Awaited<ReturnType<Tab['install']>>
+  /** Begins a chat with the official client; `until` follows it. */
+  chat(body: object): Promise<Chat>
+  json<T>(path: string): Promise<T>
+  close(): Promise<void>
+}
+
+export interface Chat {
+  until(fits: (said: Said) => boolean): Promise<Said>
+  done(): Promise<Said>
+}
+
+export async function visitor(browser: Browser, origin: string, defaults: InstallOptions): Promise<Visitor> {
+  const context = await browser.newContext()
+  const tabs: OpenTab[] = []
+  return {
+    context,
+    tabs,
+    async open(install = defaults) {
+      const page = await context.newPage()
+      await page.goto(origin)
+      const installed = await page.evaluate((options) => (window as unknown as InPage).tab.install(options), install)
+      const tab = openTab(page, installed)
+      tabs.push(tab)
+      return tab
+    },
+    async stopServiceWorkers() {
+      const cdp = await context.newCDPSession(context.pages()[0]!)
+      await cdp.send('ServiceWorker.enable')
+      await cdp.send('ServiceWorker.stopAllWorkers')
+      await cdp.detach()
+    },
+  }
+}
+
+function openTab(page: Page, installed: OpenTab['installed']): OpenTab {
+  return {
+    page,
+    installed,
+    async chat(body) {
+      const at = await page.evaluate((body) => (window as unknown as InPage).tab.chat(body), body)
+      const said = () => page.evaluate((at) => (window as unknown as InPage).tab.said[at]!, at)
+      const until = async (fits: (said: Said) => boolean): Promise<Said> => {
+        for (;;) {
+          const now = await said()
+          if (fits(now)) return now
+          if (now.done) throw new Error(`it ended with ${JSON.stringify(now)}`)
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+      }
+      return { until, done: () => until(({ done }) => done) }
+    },
+    json: (path) => page.evaluate(async (path) => (await fetch(path)).json(), path),
+    close: () => page.close(),
+  }
+}
