@@ -8,10 +8,13 @@ let prepared: Promise<void> | undefined
 // For ever: Dawn crashes or hangs once what `create()` returned is garbage-collected.
 let gpu: Promise<GPU> | undefined
 
-/** The environment in which a program (Deno, Chromium) finds SwiftShader as its only Vulkan device. */
+/**
+ * The environment in which a program (Deno, Chromium) finds SwiftShader as its only Vulkan device, or the one whose
+ * manifest LOCAL_V1_VULKAN names: another software GPU (Mesa's lavapipe has shader-f16), or a real one.
+ */
 export async function swiftshaderEnv(): Promise<Record<string, string>> {
   const folder = await unpack('swiftshader')
-  const icd = join(folder, 'vk_swiftshader_icd.json')
+  const icd = process.env.LOCAL_V1_VULKAN || join(folder, 'vk_swiftshader_icd.json')
   return { VK_DRIVER_FILES: icd, VK_ICD_FILENAMES: icd, LD_LIBRARY_PATH: folder }
 }
 

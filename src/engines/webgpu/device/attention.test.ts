@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ropeFrequencies, ropeTable } from '../model/rope.js'
 import { type Device, PAGE, type Span } from './device.js'
-import { DEVICES } from './devices.test-helper.js'
+import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { Chance } from './numbers.test-helper.js'
 
 interface Case {
@@ -103,7 +103,7 @@ const CASES: readonly Case[] = [
 
 const EPSILON = 1e-6
 
-describe.each(DEVICES)('attention on $name', ({ open, cases: which }) => {
+describe.each(KERNEL_DEVICES)('attention on $name', ({ open, cases: which }) => {
   let device: Device
   beforeAll(async () => {
     device = await open()

@@ -30,3 +30,14 @@ export const DEVICES: readonly DeviceCase[] = [
   { name: 'cpu', open: () => openCpuDevice(), roundsActivations: true, cases: 'all' },
   { name: 'cpu, exact', open: () => openCpuDevice({ exact: true }), roundsActivations: false, cases: 'all' },
 ]
+
+/** Those on which every kernel is compared: also what a GPU without subgroups runs. */
+export const KERNEL_DEVICES: readonly DeviceCase[] = [
+  ...DEVICES,
+  {
+    name: 'webgpu, cut for hardware without subgroups',
+    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, subgroups: false, half: false }),
+    roundsActivations: false,
+    cases: 'few',
+  },
+]

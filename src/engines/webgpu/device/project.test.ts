@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device } from './device.js'
-import { DEVICES } from './devices.test-helper.js'
+import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { Chance, FORMATS, type Format, type Known, knownMatrix } from './numbers.test-helper.js'
 
 const EPSILON = 1e-5
 
-describe.each(DEVICES)('products on $name', ({ open, roundsActivations }) => {
+describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations }) => {
   let device: Device
   beforeAll(async () => {
     device = await open()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sampleRow } from '../sampling.js'
 import type { Device, SampleRow } from './device.js'
-import { DEVICES } from './devices.test-helper.js'
+import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { Chance } from './numbers.test-helper.js'
 
 const VOCABULARY = 3112

@@ -2,6 +2,7 @@
 import { V1Error } from '../../../errors.js'
 import type { Device } from './device.js'
 import { GpuDevice } from './gpu/gpu-device.js'
+import { lanesTogether } from './gpu/subgroups.js'
 
 export interface WebGpuOptions {
   /** @default navigator.gpu, else the npm package `webgpu` */
@@ -10,6 +11,10 @@ export interface WebGpuOptions {
   hardwareOnly?: boolean
   /** Which way of cutting the work: chosen by the adapter unless a test names one. */
   serial?: boolean
+  /** `false`: kernels do without subgroups where there are some. @default true */
+  subgroups?: boolean
+  /** `false`: kernels compute in f32 also where shaders may in f16. @default true */
+  half?: boolean
   /** @default 'WebGPU was asked for.' */
   reason?: string
 }
@@ -22,12 +27,22 @@ export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Dev
   if (!adapter) throw unavailable('there is no WebGPU adapter')
   const software = isSoftware(adapter)
   if (software && options.hardwareOnly) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
-  const device = await adapter.requestDevice({ requiredLimits: wantedLimits(adapter.limits) })
+  const serial = options.serial ?? software
+  const device = await adapter.requestDevice({
+    requiredLimits: wantedLimits(adapter.limits),
+    requiredFeatures: serial ? [] : wantedFeatures(adapter, options),
+  })
   return new GpuDevice(device, {
     name: nameOf(adapter),
     reason: options.reason ?? 'WebGPU was asked for.',
-    traits: { serial: options.serial ?? software },
+    traits: { serial, lanes: await lanesTogether(device, adapter.info), half: device.features.has('shader-f16') },
   })
+}
+
+/** Those that kernels cut for hardware make use of. */
+function wantedFeatures({ features }: GPUAdapter, { subgroups = true, half = true }: WebGpuOptions): GPUFeatureName[] {
+  const wanted = [...(subgroups ? ['subgroups'] : []), ...(half ? ['shader-f16'] : [])] as GPUFeatureName[]
+  return wanted.filter((feature) => features.has(feature))
 }
 
 /** Whether an adapter computes on the processor: a CPU device of our own is many times faster. */

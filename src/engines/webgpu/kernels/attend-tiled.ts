@@ -6,8 +6,9 @@
 import { PAGE } from '../device/device.js'
 import type { AttendShape } from './attend.js'
 import { cacheFunctions, wordsPerHead } from './cache.js'
-import { declare, float, type Kernel, memo, repeat } from './kernel.js'
+import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
+import { enableSubgroups, exchange } from './subgroup.js'
 
 const LANES = 64
 /** Positions of one part of a context that is split. */
@@ -42,7 +43,7 @@ function cutOf(shape: TiledShape): Cut {
   return { count, columns: Math.ceil(words / LANES), shares: Math.max(1, Math.floor(LANES / words)) }
 }
 
-export const tiledKernel = memo(function tiledKernel(shape: TiledShape): Kernel {
+export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: GpuTraits): Kernel {
   const { queries, heads, headSize, half, window } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
@@ -52,17 +53,19 @@ export const tiledKernel = memo(function tiledKernel(shape: TiledShape): Kernel 
   ])
   const { count } = cutOf(shape)
   const group = queries / heads
+  const near = Math.min(LANES / count, traits.lanes)
   return {
     name: 'attend tiled',
     bindings,
     source: /* wgsl */ `
+${enableSubgroups(near)}
 ${source}
 ${META}
 ${cacheFunctions(shape)}
 var<workgroup> query: array<f32, ${count * headSize}>;
 // Two rows at least: at the end they hold both halves of the sums that lanes share.
 var<workgroup> scores: array<f32, ${Math.max(2, count) * LANES}>;
-var<workgroup> partial: array<f32, ${LANES}>;
+var<workgroup> partial: array<f32, ${LANES / near}>;
 var<workgroup> most: array<f32, ${count}>;
 var<workgroup> fade: array<f32, ${count}>;
 var<workgroup> total: array<f32, ${count}>;
@@ -81,7 +84,10 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
     let unit = (row + m / ${group}u) * ${queries + 2 * heads}u + head * ${group}u + m % ${group}u;
     query[i] = select(0.0, qkv[select(0u, unit * ${headSize}u + i % ${headSize}u, valid)] * ${float(shape.scale)}, valid);
   }
-  if (lane < ${count}u) { most[lane] = ${LOW}; total[lane] = 0.0; }
+  // Of the query whose scores this lane helps to weigh; all its lanes hold the same.
+  let m = lane / ${LANES / count}u;
+  var greatest = ${LOW};
+  var weight = 0.0;
   let start = max(firstOf(positionOf(row)), id.z * ${shape.split ? PART : 0}u);
   var end = positionOf(row + rows - 1u) + 1u;
   ${shape.split ? `end = min(end, (id.z + 1u) * ${PART}u);` : ''}
@@ -90,11 +96,13 @@ ${sums(shape)}
   for (var base = start / ${LANES}u * ${LANES}u; base < end; base += ${LANES}u) {
 ${scoring(shape)}
     workgroupBarrier();
-${softmax(shape)}
+${softmax(shape, near)}
     workgroupBarrier();
 ${weighing(shape)}
     workgroupBarrier();
   }
+  if (lane % ${LANES / count}u == 0u) { most[m] = greatest; total[m] = weight; }
+  workgroupBarrier();
 ${finishing(shape)}
 }`,
   }
@@ -134,37 +142,37 @@ ${repeat(count, (m) => `    scores[${m * LANES}u + lane] = s${m};`)}`
 }
 
 /** The lanes share out the queries: each has a stretch of one query's scores. */
-function softmax(shape: TiledShape): string {
-  const { count } = cutOf(shape)
-  const lanes = LANES / count
-  return `    let m = lane / ${lanes}u;
-    let mine = m * ${LANES}u + lane % ${lanes}u;
+function softmax(shape: TiledShape, near: number): string {
+  const lanes = LANES / cutOf(shape).count
+  return `    let mine = m * ${LANES}u + lane % ${lanes}u;
+    let before = greatest;
     var peak = ${LOW};
     for (var i = 0u; i < ${LANES}u; i += ${lanes}u) { peak = max(peak, scores[mine + i]); }
-    partial[lane] = peak;
-    workgroupBarrier();
-    let before = most[m];
-    peak = before;
-    for (var i = 0u; i < ${lanes}u; i++) { peak = max(peak, partial[m * ${lanes}u + i]); }
-    workgroupBarrier();
+${gather('peak', lanes, near, (a, b) => `max(${a}, ${b})`)}
+    greatest = max(before, peak);
     var sum = 0.0;
     for (var i = 0u; i < ${LANES}u; i += ${lanes}u) {
       let score = scores[mine + i];
-      let weight = select(0.0, exp(score - peak), score > ${LOW});
-      scores[mine + i] = weight;
-      sum += weight;
+      let share = select(0.0, exp(score - greatest), score > ${LOW});
+      scores[mine + i] = share;
+      sum += share;
     }
-    partial[lane] = sum;
-    if (lane % ${lanes}u == 0u) {
-      fade[m] = exp(before - peak);
-      most[m] = peak;
-    }
+${gather('sum', lanes, near, (a, b) => `${a} + ${b}`)}
+    weight = weight * exp(before - greatest) + sum;
+    if (lane % ${lanes}u == 0u) { fade[m] = exp(before - greatest); }`
+}
+
+/** What the lanes of a query have found, put together: in registers as far as these reach, then in shared memory. */
+function gather(name: string, lanes: number, near: number, combine: (a: string, b: string) => string): string {
+  const exchanged = exchange(name, near, combine, '    ')
+  if (near === lanes) return exchanged
+  const others = lanes / near
+  return `${exchanged}
+    if (lane % ${near}u == 0u) { partial[lane / ${near}u] = ${name}; }
     workgroupBarrier();
-    if (lane % ${lanes}u == 0u) {
-      var all = 0.0;
-      for (var i = 0u; i < ${lanes}u; i++) { all += partial[lane + i]; }
-      total[m] = total[m] * fade[m] + all;
-    }`
+    ${name} = partial[m * ${others}u];
+    for (var i = 1u; i < ${others}u; i++) { ${name} = ${combine(name, `partial[m * ${others}u + i]`)}; }
+    workgroupBarrier();`
 }
 
 /** A lane sums columns of the values. Lanes that share a column take every second position, or third, ... */

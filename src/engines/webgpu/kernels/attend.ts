@@ -35,7 +35,7 @@ export function attend(pass: Recorder, shape: AttendShape, buffers: AttendBuffer
   const tiled = { ...shape, tileRows, split: splits > 1 }
   const tiles = pass.tiles(tileRows, splits)
   const target = splits > 1 ? buffers.scratch(pass.rows * queries * splits * (headSize + 2) * 4) : out
-  pass.dispatch(tiledKernel(tiled), [pass.meta, qkv, cache, target], tiles, heads, splits)
+  pass.dispatch(tiledKernel(tiled, pass.traits), [pass.meta, qkv, cache, target], tiles, heads, splits)
   if (splits > 1) {
     const groups = Math.ceil((pass.rows * queries * headSize) / 64)
     pass.dispatch(mergeKernel(tiled), [pass.meta, target, out], groups)

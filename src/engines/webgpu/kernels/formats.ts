@@ -44,11 +44,18 @@ export function scaleAt(format: StoredFormat, index: string): string {
   return `unpack2x16float(scales[(${index}) >> 1u])[(${index}) & 1u]`
 }
 
-/** Four codes of a word from bit `shift` on, as numbers less 7, times `scale`. */
-export function codes(word: string, shift: number, scale: string): string {
-  const shifts = [0, 4, 8, 12].map((bit) => `${bit + shift}u`).join(', ')
-  return `(vec4<f32>((vec4<u32>(${word}) >> vec4<u32>(${shifts})) & vec4<u32>(15u)) - 7.0) * ${scale}`
+/**
+ * Four codes of a word, the low or the high ones, as numbers less 7, times 1, 16, 256 and 4096. A code is masked where it
+ * lies, and becomes the end of the mantissa of 2^23: no shift for each, and no conversion, which GPUs are slow at.
+ */
+export function codes(word: string, high: boolean): string {
+  const masked = `vec4<u32>(${high ? `${word} >> 16u` : word}) & vec4<u32>(0xfu, 0xf0u, 0xf00u, 0xf000u)`
+  const less = [1, 16, 256, 4096].map((place) => `${8388608 + 7 * place}.0`).join(', ')
+  return `(bitcast<vec4<f32>>((${masked}) | vec4<u32>(0x4b000000u)) - vec4<f32>(${less}))`
 }
+
+/** What undoes the places of `codes`. All are powers of two: nothing is rounded. */
+export const PLACES = 'vec4<f32>(1.0, 0.0625, 0.00390625, 0.000244140625)'
 
 /** Eight values from a vec4<u32> of f16 or bf16: the low four, or the high four. */
 export function halves(format: 'f16' | 'bf16', word4: string, high: boolean): string {
@@ -63,8 +70,8 @@ export function eightFunction(format: StoredFormat, columns: number): string {
   const row = `row * ${columns / 8}u + k8`
   const body = isQ4(format)
     ? `let word = w[${row}];
-  let scale = ${scaleAt(format, `row * ${columns / 32}u + (k8 >> 2u)`)};
-  return array<vec4<f32>, 2>(${codes('word', 0, 'scale')}, ${codes('word', 16, 'scale')});`
+  let scale = ${scaleAt(format, `row * ${columns / 32}u + (k8 >> 2u)`)} * ${PLACES};
+  return array<vec4<f32>, 2>(${codes('word', false)} * scale, ${codes('word', true)} * scale);`
     : format === 'f32'
       ? `return array<vec4<f32>, 2>(w[(${row}) * 2u], w[(${row}) * 2u + 1u]);`
       : `let word = w[${row}];

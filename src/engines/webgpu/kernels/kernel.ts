@@ -4,6 +4,10 @@
 export interface GpuTraits {
   /** A software adapter: one invocation does a whole dot product, and barriers are avoided. */
   readonly serial: boolean
+  /** How many neighbouring invocations pass values to each other without shared memory: a power of two; 1: none. */
+  readonly lanes: number
+  /** Shaders may compute in f16. */
+  readonly half: boolean
 }
 
 export interface Kernel {

@@ -10,12 +10,14 @@ import {
   isQ4,
   matrixBindings,
   matrixBuffers,
+  PLACES,
   type StoredFormat,
   type StoredMatrix,
   scaleAt,
 } from './formats.js'
-import { declare, float, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
+import { declare, float, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
 import { META } from './meta.js'
+import { enableSubgroups, scatter } from './subgroup.js'
 
 export interface MatvecShape {
   readonly format: StoredFormat
@@ -35,19 +37,23 @@ export interface MatvecShape {
 const HELD = 4
 const THREADS = 64
 /** Between values in shared memory: odd, so that neighbours lie in different banks. */
-const STRIDE = THREADS + 1
+function strideOf(near: number): number {
+  return THREADS / near + 1
+}
 
 interface Cut {
   /** Invocations that share a row: 1 needs no barrier. */
   readonly lanes: number
   readonly groups: number
+  /** Of these, how many add up among themselves before any goes to shared memory. */
+  readonly near: number
 }
 
-function cut(shape: MatvecShape, serial: boolean): Cut {
-  if (serial) return { lanes: 1, groups: THREADS }
-  const units = shape.columns / unitOf(shape.format)
+function cut({ columns, format }: Pick<MatvecShape, 'columns' | 'format'>, traits: GpuTraits): Cut {
+  if (traits.serial) return { lanes: 1, groups: THREADS, near: 1 }
+  const units = columns / unitOf(format)
   const lanes = units > 32 ? 64 : units > 16 ? 32 : 16
-  return { lanes, groups: THREADS / lanes }
+  return { lanes, groups: THREADS / lanes, near: Math.min(lanes, traits.lanes) }
 }
 
 /** Columns that an invocation takes at a time: a block, or 16 bytes. */
@@ -55,22 +61,23 @@ function unitOf(format: StoredFormat): number {
   return isQ4(format) ? 32 : 8
 }
 
-export const matvecKernel = memo(function matvecKernel(shape: MatvecShape, serial: boolean): Kernel {
+export const matvecKernel = memo(function matvecKernel(shape: MatvecShape, traits: GpuTraits): Kernel {
   const { format, columns, tokens, epsilon } = shape
   const list: Binding[] = [['batch', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, true)]
   if (epsilon !== undefined) list.push(['gain', 'vec4<f32>', 'r'])
   if (shape.bias) list.push(['bias', 'f32', 'r'])
   const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
-  const { lanes, groups } = cut(shape, serial)
+  const { lanes, groups, near } = cut(shape, traits)
   const unit = unitOf(format)
   const values = tokens * (HELD + (epsilon === undefined ? 0 : 1))
   return {
     name: `matvec ${format} ${shape.rows}x${columns} by ${tokens}`,
     bindings,
     source: /* wgsl */ `
+${enableSubgroups(near)}
 ${source}
 ${META}
-${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * STRIDE}>;\n${totalFunction(lanes)}` : ''}
+${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * strideOf(near)}>;\n${totalFunction(lanes, near)}` : ''}
 @compute @workgroup_size(${THREADS})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
   let lane = index % ${lanes}u;
@@ -81,10 +88,11 @@ ${repeat(HELD, (r) => `  let row${r} = ${rowExpression(shape, r)};`)}
 ${repeat(tokens, (t) => `  let x${t} = min(token + ${t}u, count - 1u) * ${columns / 4}u;`)}
 ${accumulators(tokens, epsilon !== undefined)}
   for (var u = lane; u < ${columns / unit}u; u += ${lanes}u) {
-${loads(format, columns)}
+${loads(shape)}
 ${repeat(unit / 8, (i) => step(shape, i))}
+${isQ4(format) ? repeat(tokens, (t) => repeat(HELD, (r) => `    a${r}_${t} += s${r} * b${r}_${t};`)) : ''}
   }
-${lanes > 1 ? reduce(shape, lanes) : finishAlone(shape)}
+${lanes > 1 ? reduce(shape, lanes, near) : finishAlone(shape)}
 }`,
   }
 })
@@ -105,13 +113,15 @@ function accumulators(tokens: number, normed: boolean): string {
   )
 }
 
-function loads(format: StoredFormat, columns: number): string {
+/** A block's scale multiplies its sum, not each of its values. */
+function loads({ format, columns, tokens }: MatvecShape): string {
   if (isQ4(format)) {
-    return repeat(
+    const rows = repeat(
       HELD,
       (r) => `    let c${r} = w[row${r} * ${columns / 32}u + u];
     let s${r} = ${scaleAt(format, `row${r} * ${columns / 32}u + u`)};`,
     )
+    return `${rows}\n${repeat(tokens, (t) => repeat(HELD, (r) => `    var b${r}_${t} = 0.0;`))}`
   }
   if (format === 'f32') return ''
   return repeat(HELD, (r) => `    let c${r} = w[row${r} * ${columns / 8}u + u];`)
@@ -119,22 +129,26 @@ function loads(format: StoredFormat, columns: number): string {
 
 /** Eight columns of all held rows with those of all held activations. */
 function step({ format, columns, tokens, epsilon }: MatvecShape, i: number): string {
-  const quad = isQ4(format) ? `u * 8u + ${i * 2}u` : 'u * 2u'
+  const q4 = isQ4(format)
+  const quad = q4 ? `u * 8u + ${i * 2}u` : 'u * 2u'
   const decoded = (r: number, high: boolean): string => {
-    if (isQ4(format)) return codes(`c${r}[${i}]`, high ? 16 : 0, `s${r}`)
+    if (isQ4(format)) return codes(`c${r}[${i}]`, high)
     if (format === 'f32') return `w[row${r} * ${columns / 4}u + u * 2u${high ? ' + 1u' : ''}]`
     return halves(format, `c${r}`, high)
   }
   const normed = epsilon !== undefined
+  const places = q4 ? ` * ${PLACES}` : ''
+  const sum = q4 ? 'b' : 'a'
   return `    {
-${normed ? `      let g = gain[${quad}]; let h = gain[${quad} + 1u];` : ''}
+${normed ? `      let g = gain[${quad}]${places}; let h = gain[${quad} + 1u]${places};` : ''}
 ${repeat(HELD, (r) => `      let p${r} = ${decoded(r, false)}; let q${r} = ${decoded(r, true)};`)}
 ${repeat(
   tokens,
   (t) => `      {
-        ${normed ? 'var' : 'let'} y = x[x${t} + ${quad}]; ${normed ? 'var' : 'let'} z = x[x${t} + ${quad} + 1u];
-${normed ? `        a${HELD}_${t} += dot(y, y) + dot(z, z); y *= g; z *= h;` : ''}
-${repeat(HELD, (r) => `        a${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`)}
+        let low = x[x${t} + ${quad}]; let high = x[x${t} + ${quad} + 1u];
+${normed ? `        a${HELD}_${t} += dot(low, low) + dot(high, high);` : ''}
+        let y = low${normed ? ' * g' : places}; let z = high${normed ? ' * h' : places};
+${repeat(HELD, (r) => `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`)}
       }`,
 )}
     }`
@@ -169,26 +183,42 @@ function evaluate(text: string): number {
   return text.split('+').reduce((total, part) => total + Number.parseInt(part, 10), 0)
 }
 
-/** All partial sums go to shared memory at once: one barrier, then each invocation adds up one value. */
-function reduce(shape: MatvecShape, lanes: number): string {
+/** What is left of all sums goes to shared memory at once: one barrier, then each invocation adds up one value. */
+function reduce(shape: MatvecShape, lanes: number, near: number): string {
   const { tokens, epsilon, gated } = shape
   const held = HELD + (epsilon === undefined ? 0 : 1)
   const outputs = (gated ? HELD / 2 : HELD) * tokens
   const sum = (r: string, t: string) => `total((${r}) * ${tokens}u + ${t}, base)`
-  return `${repeat(tokens, (t) => repeat(held, (r) => `  parts[${(r * tokens + t) * STRIDE}u + index] = a${r}_${t};`))}
+  const names = Array.from({ length: held * tokens }, (_, i) => `a${Math.floor(i / tokens)}_${i % tokens}`)
+  return `${near > 1 ? storeScattered(names, near) : storeAll(names)}
   workgroupBarrier();
   for (var o = lane; o < ${outputs}u; o += ${lanes}u) {
-    let base = (index / ${lanes}u) * ${lanes}u;
+    let base = (index / ${lanes}u) * ${lanes / near}u;
     let r = o / ${tokens}u;
     let t = o % ${tokens}u;
   ${writeFunction(shape, sum, 'r', 't')}
   }`
 }
 
-function totalFunction(lanes: number): string {
+function storeAll(names: readonly string[]): string {
+  return repeat(names.length, (i) => `  parts[${i * strideOf(1)}u + index] = ${names[i]};`)
+}
+
+function storeScattered(names: readonly string[], near: number): string {
+  const { source, held, stores } = scatter(names, near)
+  return `${source}
+  if (${stores}) {
+${repeat(held.length, (i) => {
+  const { name, value } = held[i]!
+  return `    if (${value} < ${names.length}u) { parts[(${value}) * ${strideOf(near)}u + index / ${near}u] = ${name}; }`
+})}
+  }`
+}
+
+function totalFunction(lanes: number, near: number): string {
   return `fn total(value: u32, base: u32) -> f32 {
   var sum = 0.0;
-  for (var i = 0u; i < ${lanes}u; i++) { sum += parts[value * ${STRIDE}u + base + i]; }
+  for (var i = 0u; i < ${lanes / near}u; i++) { sum += parts[value * ${strideOf(near)}u + base + i]; }
   return sum;
 }`
 }
@@ -217,9 +247,9 @@ export function matvec(
   const { format, rows, columns } = matrix
   const tokens = tokensHeld(count, pass.traits.serial)
   const whole = { ...shape, format, rows, columns, tokens }
-  const { groups } = cut(whole, pass.traits.serial)
+  const { groups } = cut(whole, pass.traits)
   const workgroups = Math.ceil(rows / (HELD * groups))
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(gain ? [gain] : []), ...(bias ? [bias] : []), out]
-  const kernel = matvecKernel(whole, pass.traits.serial)
+  const kernel = matvecKernel(whole, pass.traits)
   pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), Math.ceil(count / tokens))
 }

@@ -1,6 +1,7 @@
 /** Root mean square norm of rows, where it does not fit into the product that follows. */
-import { declare, float, type Kernel, memo, type Recorder } from './kernel.js'
+import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
 import { META } from './meta.js'
+import { enableSubgroups, exchange } from './subgroup.js'
 
 export interface NormShape {
   readonly columns: number
@@ -9,7 +10,10 @@ export interface NormShape {
   readonly head: boolean
 }
 
-export const normKernel = memo(function normKernel({ columns, epsilon, head }: NormShape, serial: boolean): Kernel {
+export const normKernel = memo(function normKernel(
+  { columns, epsilon, head }: NormShape,
+  { serial, lanes }: GpuTraits,
+): Kernel {
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['x', 'vec4<f32>', 'r'],
@@ -18,13 +22,15 @@ export const normKernel = memo(function normKernel({ columns, epsilon, head }: N
   ])
   const quads = columns / 4
   const threads = serial ? 1 : 64
+  const near = Math.min(lanes, threads)
   return {
     name: 'norm',
     bindings,
     source: /* wgsl */ `
+${enableSubgroups(near)}
 ${source}
 ${META}
-${serial ? '' : `var<workgroup> parts: array<f32, ${threads}>;`}
+${serial ? '' : `var<workgroup> parts: array<f32, ${threads / near}>;`}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let row = group.x;
@@ -35,10 +41,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   ${
     serial
       ? ''
-      : `parts[lane] = sum;
+      : `${exchange('sum', near)}
+  if (lane % ${near}u == 0u) { parts[lane / ${near}u] = sum; }
   workgroupBarrier();
   sum = 0.0;
-  for (var i = 0u; i < ${threads}u; i++) { sum += parts[i]; }`
+  for (var i = 0u; i < ${threads / near}u; i++) { sum += parts[i]; }`
   }
   let scale = inverseSqrt(sum / ${float(columns)} + ${float(epsilon)});
   for (var i = lane; i < ${quads}u; i += ${threads}u) { out[base + i] = x[base + i] * scale * weight[i]; }
@@ -54,5 +61,5 @@ export function norm(
   rows: number,
   out: GPUBuffer,
 ): void {
-  pass.dispatch(normKernel(shape, pass.traits.serial), [pass.meta, x, weight, out], rows)
+  pass.dispatch(normKernel(shape, pass.traits), [pass.meta, x, weight, out], rows)
 }

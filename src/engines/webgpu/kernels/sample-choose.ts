@@ -1,5 +1,6 @@
 /** The choice of one token among all values of a row, by one workgroup. */
 import type { SamplerShape } from '../device/device.js'
+import { exchange } from './subgroup.js'
 
 const THREADS = 256
 
@@ -7,10 +8,15 @@ const THREADS = 256
  * Likelihoods below the greatest are cut into 2^24 steps of 2^-19 nats: the nucleus is found by three rounds over 256
  * bins each. Masses are whole numbers of 2^-31, so that their sums do not depend on the order of adding.
  */
-export function chooseBody({ vocabulary, tokens }: SamplerShape, chunks: number, resultWords: number): string {
+export function chooseBody(
+  { vocabulary, tokens }: SamplerShape,
+  chunks: number,
+  resultWords: number,
+  lanes: number,
+): string {
   return /* wgsl */ `
 const LOW = -3.4e38;
-var<workgroup> found: array<vec4<f32>, ${THREADS}>;
+var<workgroup> found: array<vec4<f32>, ${THREADS / lanes}>;
 var<workgroup> massLow: array<atomic<u32>, 256>;
 var<workgroup> massHigh: array<atomic<u32>, 256>;
 var<workgroup> limit: u32;
@@ -38,8 +44,10 @@ fn stepsBelow(value: f32, greatest: f32, inverse: f32) -> u32 {
 
 /** The greatest over all lanes; uniform. */
 fn everyone(lane: u32, mine: vec4<f32>) -> vec4<f32> {
-  found[lane] = mine;
-  for (var half = ${THREADS / 2}u; half > 0u; half /= 2u) {
+  var near = mine;
+${exchange('near', lanes, (a, b) => `merged(${a}, ${b})`)}
+  if (lane % ${lanes}u == 0u) { found[lane / ${lanes}u] = near; }
+  for (var half = ${THREADS / lanes / 2}u; half > 0u; half /= 2u) {
     workgroupBarrier();
     if (lane < half) { found[lane] = merged(found[lane], found[lane + half]); }
   }

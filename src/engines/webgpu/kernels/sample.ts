@@ -3,9 +3,10 @@
  * greatest value and what the log probabilities need. A second one, a workgroup for each row, chooses.
  */
 import type { SampleRow, SamplerShape } from '../device/device.js'
-import { declare, type Kernel, memo, type Recorder } from './kernel.js'
+import { declare, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
 import { chooseBody } from './sample-choose.js'
 import { JOB, RESULT_WORDS } from './sample-job.js'
+import { enableSubgroups, exchange } from './subgroup.js'
 
 const CHUNK = 1024
 const THREADS = 64
@@ -13,7 +14,8 @@ const THREADS = 64
 /** Lower than any logit; -Infinity has no literal in WGSL. */
 export const LOWEST = '-3.4e38'
 
-export const scanKernel = memo(function scanKernel({ vocabulary, tokens }: SamplerShape): Kernel {
+export const scanKernel = memo(function scanKernel({ vocabulary, tokens }: SamplerShape, { lanes }: GpuTraits): Kernel {
+  const near = Math.min(lanes, THREADS)
   const { source, bindings } = declare([
     ['job', 'u32', 'r'],
     ['logits', 'f32', 'r'],
@@ -24,10 +26,11 @@ export const scanKernel = memo(function scanKernel({ vocabulary, tokens }: Sampl
     name: 'sample scan',
     bindings,
     source: /* wgsl */ `
+${enableSubgroups(near)}
 ${source}
 ${JOB}
 var<workgroup> patch_: array<f32, ${CHUNK}>;
-var<workgroup> found: array<vec4<f32>, ${THREADS}>;
+var<workgroup> found: array<vec4<f32>, ${THREADS / near}>;
 @compute @workgroup_size(${THREADS})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let row = group.y;
@@ -58,11 +61,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     values[row * ${tokens}u + token] = value;
     if (value > best) { best = value; at = token; }
   }
-  found[lane] = vec4<f32>(best, f32(at), most, sum);
+  var all = vec4<f32>(best, f32(at), most, sum);
+${exchange('all', near, (a, b) => `merged(${a}, ${b})`)}
+  if (lane % ${near}u == 0u) { found[lane / ${near}u] = all; }
   workgroupBarrier();
   if (lane > 0u) { return; }
-  var all = found[0];
-  for (var i = 1u; i < ${THREADS}u; i++) { all = merged(all, found[i]); }
+  for (var i = 1u; i < ${THREADS / near}u; i++) { all = merged(all, found[i]); }
   parts[row * ${Math.ceil(tokens / CHUNK)}u + group.x] = all;
 }
 ${MERGED}`,
@@ -78,7 +82,7 @@ fn merged(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
   return vec4<f32>(a.xy, most, sum);
 }`
 
-export const chooseKernel = memo(function chooseKernel(shape: SamplerShape): Kernel {
+export const chooseKernel = memo(function chooseKernel(shape: SamplerShape, { lanes }: GpuTraits): Kernel {
   const { source, bindings } = declare([
     ['job', 'u32', 'r'],
     ['logits', 'f32', 'r'],
@@ -90,7 +94,13 @@ export const chooseKernel = memo(function chooseKernel(shape: SamplerShape): Ker
   return {
     name: 'sample choose',
     bindings,
-    source: [source, JOB, MERGED, chooseBody(shape, Math.ceil(shape.tokens / CHUNK), RESULT_WORDS)].join('\n'),
+    source: [
+      enableSubgroups(lanes),
+      source,
+      JOB,
+      MERGED,
+      chooseBody(shape, Math.ceil(shape.tokens / CHUNK), RESULT_WORDS, lanes),
+    ].join('\n'),
   }
 })
 
@@ -119,6 +129,11 @@ export function sample(
   rows: readonly SampleRow[],
   { job, values, parts, slots, results }: SamplerBuffers,
 ): void {
-  pass.dispatch(scanKernel(shape), [job, logits, values, parts], Math.ceil(shape.tokens / CHUNK), rows.length)
-  pass.dispatch(chooseKernel(shape), [job, logits, values, parts, slots, results], rows.length)
+  pass.dispatch(
+    scanKernel(shape, pass.traits),
+    [job, logits, values, parts],
+    Math.ceil(shape.tokens / CHUNK),
+    rows.length,
+  )
+  pass.dispatch(chooseKernel(shape, pass.traits), [job, logits, values, parts, slots, results], rows.length)
 }

@@ -22,7 +22,7 @@ import { FEW, GpuPass, type PassHost } from './pass.js'
 import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
-const KERNELS = 'wgsl-1'
+const KERNELS = 'wgsl-2'
 
 export interface GpuDeviceOptions {
   readonly name: string
@@ -41,7 +41,7 @@ export class GpuDevice implements Device, PassHost {
 
   constructor(device: GPUDevice, { name, reason, traits }: GpuDeviceOptions) {
     this.gpu = new Gpu(device, traits)
-    const cut = traits.serial ? 'serial' : 'parallel'
+    const cut = traits.serial ? 'serial' : `parallel ${traits.lanes}${traits.half ? ' half' : ''}`
     this.info = { kind: 'webgpu', name, reason, kernels: `${KERNELS} ${cut} on ${name}` }
     const { maxBufferSize, maxStorageBufferBindingSize } = device.limits
     this.limits = {

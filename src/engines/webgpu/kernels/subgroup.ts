@@ -1,0 +1,70 @@
+/**
+ * Sums over neighbouring lanes by passing values in registers. Values go by exchange with the lane whose number differs
+ * in one bit, from the lowest bit on: what is added to what never depends on how wide the hardware's subgroups are, or
+ * on how many sums are made side by side.
+ */
+import { repeat } from './kernel.js'
+
+/** The first line of a kernel whose lanes pass values. */
+export function enableSubgroups(lanes: number): string {
+  return lanes > 1 ? 'enable subgroups;' : ''
+}
+
+/** `variable` becomes its sum, or what `combine` makes of two, over each run of `lanes` lanes; all of them hold it. */
+export function exchange(
+  variable: string,
+  lanes: number,
+  combine = (a: string, b: string) => `${a} + ${b}`,
+  indent = '  ',
+): string {
+  return repeat(Math.log2(lanes), (bit) => {
+    const other = `subgroupShuffleXor(${variable}, ${1 << bit}u)`
+    return `${indent}${variable} = ${combine(variable, other)};`
+  })
+}
+
+export interface Scattered {
+  /** Declares what the lanes end up with. */
+  readonly source: string
+  /** Sums that a lane holds, with the number of the value each is of, an expression. */
+  readonly held: readonly { readonly name: string; readonly value: string }[]
+  /** A condition: of the lanes that hold the same sums, this is the one to store them. */
+  readonly stores: string
+}
+
+/**
+ * The sums of many values over each run of `lanes` lanes, shared out between these: at each exchange a lane gives away
+ * half of its values, as long as it has several.
+ */
+export function scatter(names: readonly string[], lanes: number): Scattered {
+  const lines: string[] = []
+  const places: string[] = []
+  let held: readonly string[] = names
+  let spare = 0
+  let count = 1
+  while (count < names.length) count *= 2
+  for (let bit = 1; bit < lanes; bit *= 2) {
+    const upper = `(lane & ${bit}u) != 0u`
+    if (count === 1) {
+      lines.push(`  let n${bit} = ${held[0]} + subgroupShuffleXor(${held[0]}, ${bit}u);`)
+      held = [`n${bit}`]
+      spare |= bit
+      continue
+    }
+    count /= 2
+    places.push(`select(0u, ${count}u, ${upper})`)
+    const kept = Array.from({ length: Math.min(count, held.length) }, (_, i) => `n${bit}_${i}`)
+    kept.forEach((name, i) => {
+      const [low, high] = [held[i]!, held[i + count] ?? '0.0']
+      const [keep, give] = [`select(${low}, ${high}, ${upper})`, `select(${high}, ${low}, ${upper})`]
+      lines.push(`  let ${name} = ${keep} + subgroupShuffleXor(${give}, ${bit}u);`)
+    })
+    held = kept
+  }
+  const place = places.join(' + ') || '0u'
+  return {
+    source: `${lines.join('\n')}\n  let place = ${place};`,
+    held: held.map((name, i) => ({ name, value: `place + ${i}u` })),
+    stores: spare === 0 ? 'true' : `(lane & ${spare}u) == 0u`,
+  }
+}
