@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { launchChromium } from '../support/chromium.js'
+import { filesIn } from '../support/folder.js'
+import { type Listening, serveFiles } from '../support/serve.js'
+import { canUnpack } from '../support/unpack.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const run = promisify(execFile)
+
+describe.skipIf(!canUnpack)('examples/service-worker (npm has Chromium for Linux on x64)', () => {
+  let browser: Browser
+  let files: Record<string, Uint8Array>
+  const closing: (() => Promise<unknown>)[] = []
+
+  beforeAll(async () => {
+    const out = 'test-output/examples/service-worker'
+    await run(process.execPath, ['examples/service-worker/build.mjs', `../../${out}`], { cwd: root })
+    files = await filesIn(root + out)
+    browser = await launchChromium({ webgpu: false })
+    closing.push(() => browser.close())
+  })
+  afterAll(() => Promise.all(closing.map((close) => close())))
+
+  async function visit(
+    headers: Record<string, string> = {},
+    prepare?: (context: BrowserContext, origin: string) => unknown,
+  ) {
+    const server: Listening = await serveFiles(files, '', headers)
+    closing.push(server.close)
+    const context = await browser.newContext()
+    await prepare?.(context, server.origin)
+    const page = await context.newPage()
+    await page.goto(server.origin)
+    return { server, context, page }
+  }
+
+  /** Types an order and reads what the page makes of it. */
+  async function extract(page: Page, order: string): Promise<string> {
+    await page.getByLabel('An order, in words').fill(order)
+    await page.getByRole('button', { name: 'Extract' }).click()
+    const output = page.locator('output')
+    await expect.poll(() => output.textContent(), { timeout: 30_000 }).toMatch(/[}.]$/)
+    return (await output.textContent())!
+  }
+
+  function expectOrder(answer: string): void {
+    const order = JSON.parse(answer) as Record<string, unknown>
+    expect(Object.keys(order)).toEqual(['product', 'quantity', 'urgent'])
+    expect([typeof order.product, Number.isInteger(order.quantity), typeof order.urgent]).toEqual([
+      'string',
+      true,
+      'boolean',
+    ])
+  }
+
+  test('streams strict JSON from the CPU where there is no WebGPU, and says so', async () => {
+    const { page } = await visit()
+    await expect.poll(() => page.locator('#status').textContent()).toContain('no GPU')
+    expectOrder(await extract(page, 'Two red chairs for Oslo, please. No hurry.'))
+    const models = await page.evaluate(async () => (await fetch('/v1/models')).json())
+    expect(models.data).toMatchObject([{ id: 'local-v1/nano', metadata: { loaded: true, device: 'cpu' } }])
+  })
+
+  test('works without a network, after a reload', async () => {
+    const { page, context, server } = await visit()
+    expectOrder(await extract(page, 'Two red chairs for Oslo, please. No hurry.'))
+    await server.close()
+    await page.close()
+    const again = await context.newPage()
+    await again.goto(server.origin)
+    expectOrder(await extract(again, 'Send nine lamps today!'))
+    expect(await again.evaluate(() => fetch('/elsewhere').then(String, String))).toContain('Failed to fetch')
+  })
+
+  test('answers when the disk is full, and keeps nothing', async () => {
+    const { page } = await visit({}, async (context, origin) => {
+      const other = await context.newPage()
+      const cdp = await context.newCDPSession(other)
+      await cdp.send('Storage.overrideQuotaForOrigin', { origin, quotaSize: 1 })
+    })
+    expectOrder(await extract(page, 'Two red chairs for Oslo, please. No hurry.'))
+    const kept = await page.evaluate(async () => {
+      const all = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()))
+      return all.flat().length
+    })
+    expect(kept).toBe(0)
+  })
+
+  test('a strict Content-Security-Policy is enough, with wasm-unsafe-eval for the CPU', async () => {
+    const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:"
+    const { page } = await visit({ 'content-security-policy': policy })
+    expectOrder(await extract(page, 'Two red chairs for Oslo, please. No hurry.'))
+  })
+
+  test('says what it needs where the policy forbids WebAssembly', async () => {
+    const { page } = await visit({ 'content-security-policy': "default-src 'self'; img-src data:" })
+    expect(await extract(page, 'Two red chairs.')).toContain("'wasm-unsafe-eval'")
+  })
+})

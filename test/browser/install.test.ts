@@ -1,0 +1,146 @@
+import { fileURLToPath } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { InstallOptions } from '../../adapters/service-worker/index.js'
+import { bundle } from '../support/bundle.js'
+import { launchChromium } from '../support/chromium.js'
+import { filesIn } from '../support/folder.js'
+import { type Listening, serveFiles } from '../support/serve.js'
+import { type OpenTab, type Visitor, visitor } from '../support/tabs.js'
+import { canUnpack } from '../support/unpack.js'
+import type { Tab } from './tab.js'
+
+const NANO = fileURLToPath(new URL('../../models/nano/', import.meta.url))
+const WEIGHTS = /\/([\w-]+\.json|params_shard_\d+\.bin)$/
+
+const strict = {
+  model: 'local-v1/nano',
+  stream: true,
+  temperature: 0,
+  messages: [
+    { role: 'system', content: 'Extract the review.' },
+    { role: 'user', content: 'I give this kettle 4 of 5 stars. It boils fast and I recommend it.' },
+  ],
+  response_format: {
+    type: 'json_schema',
+    json_schema: {
+      name: 'review',
+      strict: true,
+      schema: {
+        type: 'object',
+        properties: { stars: { type: 'integer' }, recommended: { type: 'boolean' } },
+        required: ['stars', 'recommended'],
+        additionalProperties: false,
+      },
+    },
+  },
+}
+
+describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () => {
+  let browser: Browser
+  let server: Listening
+  const visitors: Visitor[] = []
+
+  beforeAll(async () => {
+    const entries = ['test/browser/nano-worker.ts', 'test/browser/tab.ts']
+    const [worker, tab] = await Promise.all(entries.map((entry) => bundle(entry)))
+    const html = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
+    const nano = Object.entries(await filesIn(NANO)).filter(
+      ([path]) => WEIGHTS.test(path) && path.split('/').length === 2,
+    )
+    server = await serveFiles(
+      {
+        '/index.html': html,
+        '/app/index.html': html,
+        '/tab.js': tab!,
+        '/v1.js': worker!,
+        '/app/v1.js': worker!,
+        '/page.html': html,
+        '/broken.js': 'not a script at all',
+        '/throws.js': 'throw new Error("it broke here")',
+        '/refuses.js': 'addEventListener("install", (event) => event.waitUntil(Promise.reject(new Error("no"))))',
+        '/silent.js': 'addEventListener("activate", () => {})',
+        ...Object.fromEntries(nano.map(([path, bytes]) => [`/nano${path}`, bytes])),
+      },
+      // What a single-page application says to every path.
+      html,
+      { 'content-security-policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" },
+    )
+    browser = await launchChromium({ args: ['--host-resolver-rules=MAP app.test 127.0.0.1'] })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+
+  async function visit(options: InstallOptions, origin = server.origin): Promise<Visitor> {
+    const visiting = await visitor(browser, origin, options)
+    visitors.push(visiting)
+    return visiting
+  }
+  const device = async (tab: OpenTab) => {
+    const { data } = await tab.json<{ data: { metadata: { device: string } }[] }>('/v1/models')
+    return data[0]!.metadata.device
+  }
+
+  test.each(['cpu', 'webgpu'])('the official client streams strict JSON from nano, on %s', async (kind) => {
+    const here = await visit({ script: `/v1.js?device=${kind}` })
+    const tab = await here.open()
+    const other = await here.open()
+    expect(tab.installed).toMatchObject({ webgpu: 'software', persisted: false, scope: `${server.origin}/` })
+    expect(tab.installed.explanation).toContain('processor')
+    const { text, failed } = await (await tab.chat(strict)).done()
+    expect(failed).toBeUndefined()
+    expect(JSON.parse(text)).toEqual({ stars: expect.any(Number), recommended: expect.any(Boolean) })
+    expect(await device(tab)).toBe(kind)
+    // Whoever runs it, every tab hears how far the model was.
+    for (const each of [tab, other]) {
+      const progress = await each.page.evaluate(() => (window as unknown as { tab: Tab }).tab.progress)
+      expect(progress.map(({ phase }) => phase)).toContain('download')
+      expect(progress.at(-1)).toMatchObject({ model: 'local-v1/nano', phase: 'ready' })
+    }
+    // And all keep one ledger.
+    await (await other.chat({ ...strict, stream: false })).done()
+    const end = Math.floor(Date.now() / 1000)
+    const usage = await tab.json<{ data: { results: { num_model_requests: number }[] }[] }>(
+      `/v1/organization/usage/completions?start_time=${end - 86_400}&end_time=${end + 60}`,
+    )
+    const counted = usage.data.flatMap(({ results }) => results).map((result) => result.num_model_requests)
+    expect(counted.reduce((sum, each) => sum + each, 0)).toBe(2)
+    await here.context.close()
+  })
+
+  async function refusal(options: InstallOptions, path = '/', origin = server.origin) {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    await page.goto(origin + path)
+    const error = await page.evaluate(
+      (options) =>
+        (window as unknown as { tab: Tab }).tab.install(options).then(
+          () => undefined,
+          ({ message, code }) => ({ message, code }),
+        ),
+      options,
+    )
+    await context.close()
+    return error
+  }
+
+  test.each<[string, InstallOptions, string, string, RegExp]>([
+    ['a script that is not there', { script: '/gone.js' }, '/', 'service_worker_script', /gone\.js .*404/],
+    ['a page in the place of the script', { script: '/page.html' }, '/', 'service_worker_script', /text\/html/],
+    ['a script that is none', { script: '/broken.js' }, '/', 'service_worker_script', /broken\.js/],
+    ['a script that throws', { script: '/throws.js' }, '/', 'service_worker_script', /throws\.js/],
+    ['a script that refuses to be installed', { script: '/refuses.js' }, '/', 'service_worker_script', /install/],
+    ['a page outside of the scope', { script: '/app/v1.js' }, '/', 'service_worker_scope', /Service-Worker-Allowed/],
+    ['a scope too wide', { script: '/app/v1.js', scope: '/' }, '/', 'service_worker_scope', /Service-Worker-Allowed/],
+    ['another origin', { script: 'https://elsewhere.example/v1.js' }, '/', 'service_worker_scope', /own origin/],
+  ])('says what is wrong: %s', async (_, options, path, code, message) => {
+    expect(await refusal(options, path)).toEqual({ code, message: expect.stringMatching(message) })
+  })
+
+  test('says what is wrong: a page that is not secure', async () => {
+    const error = await refusal({ script: '/v1.js' }, '/', `http://app.test:${server.port}`)
+    expect(error).toMatchObject({ code: 'insecure_origin', message: expect.stringContaining('https') })
+  })
+})
