@@ -5,7 +5,7 @@
 const port =
   typeof WorkerGlobalScope === 'undefined'
     ? process.getBuiltinModule('node:worker_threads').parentPort
-    : /** @type {{ postMessage(message: unknown): void, onmessage: unknown, close(): void }} */ (globalThis)
+    : /** @type {{ postMessage(message: unknown): void, onmessage: unknown, close?(): void }} */ (globalThis)
 
 port.onmessage = async ({ data }) => {
   const { module, memory, control, thread } = data
@@ -13,5 +13,6 @@ port.onmessage = async ({ data }) => {
   port.postMessage('ready')
   // Returns when the team is dismissed; until then this thread hears no messages, only the shared memory.
   exports.serve(control, thread)
-  port.close()
+  // Deno's workers have no way to end themselves; the device ends them.
+  port.close?.()
 }
