@@ -17,7 +17,7 @@ export interface DeviceCase {
 export const DEVICES: readonly DeviceCase[] = [
   {
     name: 'webgpu, cut for hardware',
-    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false }),
+    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false }),
     roundsActivations: false,
     cases: 'all',
   },

@@ -7,7 +7,7 @@ import { Chance } from './numbers.test-helper.js'
 const VOCABULARY = 3112
 const TOKENS = 3100
 
-describe.each(DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampling on $name', ({ open }) => {
+describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampling on $name', ({ open }) => {
   let device: Device
   beforeAll(async () => {
     device = await open()

@@ -23,7 +23,8 @@ export interface MatmulShape {
   readonly head: boolean
 }
 
-const TILE = 64
+/** Rows of the matrix, and of activations, of one workgroup. */
+export const TILE = 64
 /** Columns of one step through shared memory, in vectors of four. */
 const QUADS = 8
 
@@ -74,28 +75,29 @@ ${repeat(4, (r) => repeat(4, (t) => `      a${r}_${t} += dot(p${r}, y${t});`))}
     }
     workgroupBarrier();
   }
-${repeat(4, (t) => writeToken(shape, t))}
+${repeat(4, (t) => writeToken(shape, t, (r) => `a${r}_${t}`))}
 }`,
   }
 })
 
 /** Gated: the first 32 rows of a tile are gates, the others their values. */
-function loadRow({ rows, gated }: MatmulShape): string {
+export function loadRow({ rows, gated }: MatmulShape): string {
   if (!gated) return `min(group.x * ${TILE}u + index / 4u, ${rows - 1}u)`
   const half = rows / 2
   return `select(0u, ${half}u, index >= 128u) + min(group.x * ${TILE / 2}u + (index / 4u) % ${TILE / 2}u, ${half - 1}u)`
 }
 
-function writeToken(shape: MatmulShape, t: number): string {
+/** `sum`: the finished sum of a held row of the matrix. */
+export function writeToken(shape: MatmulShape, t: number, sum: (r: number) => string): string {
   const { rows, gated } = shape
   const width = gated ? rows / 2 : rows
   const outputs = gated ? 2 : 4
   const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
   const one = (r: number) => {
     const value = gated
-      ? `let gate = a${r}_${t}${bias('row')};
-      out[at] = gate / (1.0 + exp(-gate)) * (a${r + 2}_${t}${bias(`row + ${width}u`)});`
-      : `out[at] ${shape.add ? '+=' : '='} a${r}_${t}${bias('row')};`
+      ? `let gate = ${sum(r)}${bias('row')};
+      out[at] = gate / (1.0 + exp(-gate)) * (${sum(r + 2)}${bias(`row + ${width}u`)});`
+      : `out[at] ${shape.add ? '+=' : '='} ${sum(r)}${bias('row')};`
     return `  {
     let row = group.x * ${gated ? TILE / 2 : TILE}u + tx + ${16 * r}u;
     let to = token + ty + ${16 * t}u;

@@ -1,8 +1,11 @@
 /** One forward pass, recorded into one command buffer. */
 import { attend } from '../../kernels/attend.js'
 import { embed } from '../../kernels/embed.js'
+import { isQ4 } from '../../kernels/formats.js'
+import { halve } from '../../kernels/halve.js'
 import type { Kernel, Recorder } from '../../kernels/kernel.js'
 import { matmul } from '../../kernels/matmul.js'
+import { matmulHalf } from '../../kernels/matmul-half.js'
 import { matvec } from '../../kernels/matvec.js'
 import { norm } from '../../kernels/norm.js'
 import { pick } from '../../kernels/pick.js'
@@ -106,25 +109,33 @@ export class GpuPass implements Pass, Recorder {
     if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
     const stored = matrix as GpuMatrix
     const from = x as GpuActivations
-    const fused = normed && !this.traits.serial && count <= FEW
-    let input = from.buffer
-    if (normed && !fused) {
-      input = from.normed
-      const shape = { columns: stored.columns, epsilon: normed.epsilon, head }
-      norm(this, shape, from.buffer, (normed.weight as GpuVector).buffer, count, input)
-    }
-    const operands = {
+    const gain = (normed?.weight as GpuVector | undefined)?.buffer
+    const shape = { add, gated, head, bias: bias !== undefined }
+    const rest = {
       matrix: stored,
-      x: input,
       ...(bias ? { bias: (bias as GpuVector).buffer } : {}),
       out: (out as GpuActivations).buffer,
     }
-    const shape = { add, gated, head, bias: bias !== undefined }
-    if (count > FEW && !this.traits.serial) matmul(this, shape, operands, count)
-    else if (fused) {
-      const gain = (normed.weight as GpuVector).buffer
-      matvec(this, { ...shape, epsilon: normed.epsilon }, { ...operands, gain }, count)
-    } else matvec(this, shape, operands, count)
+    const { serial, half } = this.traits
+    const many = count > FEW && !serial
+    const epsilon = normed?.epsilon
+    if (many && half && isQ4(stored.format)) {
+      const columns = { columns: stored.columns, head, ...(epsilon === undefined ? {} : { epsilon }) }
+      halve(this, columns, from.buffer, gain, count, from.halved)
+      matmulHalf(this, shape, rest, from.halved, count)
+      return
+    }
+    if (gain && epsilon !== undefined && !many && !serial) {
+      matvec(this, { ...shape, epsilon }, { ...rest, x: from.buffer, gain }, count)
+      return
+    }
+    let input = from.buffer
+    if (gain && epsilon !== undefined) {
+      input = from.normed
+      norm(this, { columns: stored.columns, epsilon, head }, from.buffer, gain, count, input)
+    }
+    if (many) matmul(this, shape, { ...rest, x: input }, count)
+    else matvec(this, shape, { ...rest, x: input }, count)
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {

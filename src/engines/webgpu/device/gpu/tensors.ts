@@ -1,6 +1,7 @@
 /** Matrices, vectors, activations and caches as buffers. */
 import { pageWords } from '../../kernels/cache.js'
 import type { StoredFormat, StoredMatrix } from '../../kernels/formats.js'
+import type { Halved } from '../../kernels/halve.js'
 import { samplerSizes } from '../../kernels/sample.js'
 import type {
   Activations,
@@ -80,6 +81,7 @@ export class GpuActivations extends Buffers implements Activations {
   readonly columns: number
   readonly buffer: GPUBuffer
   #normed: GPUBuffer | undefined
+  #halved: Halved | undefined
   #scratch: GPUBuffer | undefined
 
   constructor(gpu: Gpu, rows: number, columns: number) {
@@ -93,6 +95,15 @@ export class GpuActivations extends Buffers implements Activations {
   get normed(): GPUBuffer {
     this.#normed ??= this.own(this.gpu.storage(this.rows * this.columns * 4, 'normed'))
     return this.#normed
+  }
+
+  /** Room for the same rows in f16. */
+  get halved(): Halved {
+    this.#halved ??= {
+      halves: this.own(this.gpu.storage(this.rows * this.columns * 2, 'halves')),
+      steps: this.own(this.gpu.storage(this.rows * 4, 'steps')),
+    }
+    return this.#halved
   }
 
   /** Room for intermediate results; its contents last until the next call. */
