@@ -1,13 +1,9 @@
-/**
- * `npm run bench`: what `local-v1 bench` does, from the sources.
- */
-import { readFileSync } from 'node:fs'
+/** `npm run bench`: what `local-v1 bench` does, from the sources. */
 import { Command } from 'commander'
-import { bench } from '../src/cli/bench.js'
+import { type BenchOptions, bench } from '../src/cli/bench.js'
 import { withBench } from '../src/cli/bench-options.js'
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+import { version } from './version.js'
 
 await withBench(new Command('bench'))
-  .action((options) => bench(options, version))
+  .action((options: BenchOptions) => bench(options, version))
   .parseAsync()

@@ -22,6 +22,22 @@ export interface CoreCandidateOptions {
   readonly openDevice?: () => Promise<Device>
 }
 
+export interface CoreCandidatesOptions {
+  readonly models: readonly (string | ModelOptions)[]
+  readonly devices: readonly DevicePreference[]
+  readonly threads?: number
+  readonly cache?: string | false
+}
+
+/** Every model on every device. Throws a `TypeError` where there is no such model. */
+export function coreCandidates({ models, devices, ...options }: CoreCandidatesOptions): Candidate[] {
+  const nameOf = (model: string | ModelOptions, device: string) =>
+    [...(models.length > 1 ? [offeredModel(model).id] : []), ...(devices.length > 1 ? [device] : [])].join(' ')
+  return models.flatMap((model) =>
+    devices.map((device) => coreCandidate({ name: nameOf(model, device) || 'local-v1', model, device, ...options })),
+  )
+}
+
 /** Throws a `TypeError` where there is no such model. */
 export function coreCandidate(options: CoreCandidateOptions): Candidate {
   const { id } = offeredModel(options.model)

@@ -1,14 +1,16 @@
 import { open, writeFile } from 'node:fs/promises'
 import process from 'node:process'
-import { coreCandidate } from '../../bench/harness/candidates.js'
+import { coreCandidates } from '../../bench/harness/candidates.js'
 import { chartOf } from '../../bench/harness/chart.js'
+import type { Order } from '../../bench/harness/elsewhere.js'
 import { machine, processBytes } from '../../bench/harness/machine.js'
+import type { Report } from '../../bench/harness/report.js'
 import { run } from '../../bench/harness/rounds.js'
 import type { Settings } from '../../bench/harness/scenarios/scenario.js'
 import { settingsOf } from '../../bench/harness/settings.js'
 import type { Candidate } from '../../bench/harness/subject.js'
 import { tableOf } from '../../bench/harness/table.js'
-import type { DevicePreference } from '../engines/webgpu/index.js'
+import type { DevicePreference, ModelOptions } from '../engines/webgpu/index.js'
 import { NANO, nanoFolder } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
@@ -26,40 +28,49 @@ export interface BenchOptions extends Partial<Omit<Settings, 'batches'>> {
 
 /** Measures, prints the table, and writes what was asked for. `more` stand beside our own core in every round. */
 export async function bench(options: BenchOptions, version: string, more: readonly Candidate[] = []): Promise<void> {
-  const candidates = [...ownCandidates(options), ...more]
-  // A minute of measuring should not end at a folder that is not there.
-  for (const file of [options.json, options.svg]) if (file) await writable(file)
-  const settings = settingsOf({ ...options, batches: options.batch })
-  const report = await run(candidates, settings, { version, machine, processBytes, progress })
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
-  process.stdout.write(tableOf(report))
-  if (options.json) await writeFile(options.json, `${JSON.stringify(report, null, 2)}\n`)
-  if (options.svg) await writeFile(options.svg, chartOf(report))
+  await checkFiles(options)
+  const order = orderOf(options, version)
+  const candidates = [...candidatesOf(order, options.cache), ...more]
+  const report = await run(candidates, order.settings, { version, machine, processBytes, progress })
+  await publish(report, options)
 }
 
-/** Every model on every device. */
-function ownCandidates({ model = [NANO], device = ['auto'], threads, cache }: BenchOptions): Candidate[] {
-  const nameOf = (id: string, where: string) =>
-    [...(model.length > 1 ? [id] : []), ...(device.length > 1 ? [where] : [])].join(' ') || 'local-v1'
-  const candidate = (id: string, where: DevicePreference) =>
-    coreCandidate({
-      name: nameOf(id, where),
-      model: id === NANO ? { id: NANO, from: nanoFolder() } : id,
-      device: where,
-      threads,
-      cache,
-    })
+/** What is to be measured, where and how: all that another process has to know. */
+export function orderOf(options: BenchOptions, version: string): Order {
+  const { model = [NANO], device = ['auto'], threads, batch } = options
+  const settings = settingsOf({ ...options, batches: batch })
+  return { version, models: model.map(located), devices: device, threads, settings }
+}
+
+function candidatesOf(order: Order, cache: string | undefined): Candidate[] {
   try {
-    return model.flatMap((id) => device.map((where) => candidate(id, where)))
+    return coreCandidates({ ...order, cache })
   } catch (error) {
     // A name that is no model.
     throw error instanceof TypeError ? new Fault(error.message) : error
   }
 }
 
-function progress(message: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${paint('dim', message.slice(0, 99))}`)
-  else note(message)
+function located(id: string): string | ModelOptions {
+  return id === NANO ? { id: NANO, from: nanoFolder() } : id
+}
+
+/** A minute of measuring should not end at a folder that is not there. */
+export async function checkFiles({ json, svg }: BenchOptions): Promise<void> {
+  for (const file of [json, svg]) if (file) await writable(file)
+}
+
+export async function publish(report: Report, { json, svg }: BenchOptions): Promise<void> {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+  process.stdout.write(tableOf(report))
+  if (json) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`)
+  if (svg) await writeFile(svg, chartOf(report))
+}
+
+/** One line that says where a run is. */
+export function progress(message: string): void {
+  if (!process.stderr.isTTY) note(message)
+  else process.stderr.write(`\r\x1b[K${paint('dim', message.slice(0, 99))}`)
 }
 
 async function writable(file: string): Promise<void> {

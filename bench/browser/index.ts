@@ -1,0 +1,27 @@
+/**
+ * `npm run bench:browser`: what `npm run bench` does, in a page of a headless Chromium; the same options. With
+ * `--page FOLDER` it writes that page instead, as static files that any https host can serve to any device.
+ */
+import { Command } from 'commander'
+import { type BenchOptions, checkFiles, orderOf, progress, publish } from '../../src/cli/bench.js'
+import { withBench } from '../../src/cli/bench-options.js'
+import { version } from '../version.js'
+import { benchInBrowser } from './run.js'
+import { writeSite } from './site.js'
+
+interface BrowserOptions extends BenchOptions {
+  readonly page?: string
+}
+
+await withBench(new Command('bench:browser'))
+  .option('--page <folder>', 'write the page as static files, for another device, and measure nothing')
+  .action(async ({ page, ...options }: BrowserOptions) => {
+    if (page !== undefined) {
+      await writeSite(page)
+      console.log(`Any https host (or localhost) can serve ${page} now; no headers are needed.`)
+      return
+    }
+    await checkFiles(options)
+    await publish(await benchInBrowser(orderOf(options, version), progress), options)
+  })
+  .parseAsync()

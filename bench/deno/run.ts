@@ -1,0 +1,30 @@
+/** A run in a real Deno. */
+import { execFile } from 'node:child_process'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { bundle } from '../../test/support/bundle.js'
+import { denoPath } from '../../test/support/deno.js'
+import type { Order } from '../harness/elsewhere.js'
+import type { Report } from '../harness/report.js'
+
+const FLAGS = ['--no-remote', '--no-lock', '--no-config', '--no-prompt', '--allow-read', '--allow-sys', '--allow-env']
+
+export async function benchInDeno(order: Order): Promise<Report> {
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
+  try {
+    await writeFile(join(folder, 'main.mjs'), await bundle('bench/deno/main.ts'))
+    // It lies beside the code, as in the built package.
+    const worker = new URL('../../src/engines/webgpu/device/cpu/cpu-worker.js', import.meta.url)
+    await copyFile(worker, join(folder, 'cpu-worker.js'))
+    const run = promisify(execFile)(denoPath(), ['run', ...FLAGS, join(folder, 'main.mjs'), JSON.stringify(order)], {
+      env: { ...process.env, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' },
+      maxBuffer: 2 ** 26,
+    })
+    run.child.stderr?.pipe(process.stderr)
+    return JSON.parse((await run).stdout) as Report
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,25 @@
+/** A run that was asked for in one process and happens in another: a page, Deno. */
+import type { DevicePreference, ModelOptions } from '../../src/engines/webgpu/options.js'
+import { coreCandidates } from './candidates.js'
+import { machine, processBytes } from './machine.js'
+import type { Report } from './report.js'
+import { run } from './rounds.js'
+import type { Settings } from './scenarios/scenario.js'
+import type { Candidate } from './subject.js'
+
+/** What crosses over: plain JSON. */
+export interface Order {
+  readonly version: string
+  readonly models: readonly (string | ModelOptions)[]
+  readonly devices: readonly DevicePreference[]
+  readonly threads?: number
+  readonly settings: Settings
+}
+
+export function carryOut(
+  { version, settings, ...options }: Order,
+  progress: (message: string) => void,
+  more: readonly Candidate[] = [],
+): Promise<Report> {
+  return run([...coreCandidates(options), ...more], settings, { version, machine, processBytes, progress })
+}

@@ -1,0 +1,70 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
+import { launchChromium } from '../test/support/chromium.js'
+import { serveFiles } from '../test/support/serve.js'
+import { benchInBrowser } from './browser/run.js'
+import { siteFiles, writeSite } from './browser/site.js'
+import { benchInDeno } from './deno/run.js'
+import type { Order } from './harness/elsewhere.js'
+import type { Report } from './harness/report.js'
+import { tableOf } from './harness/table.js'
+
+let folder: string
+let order: Order
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
+  await writeRepository(tinyRepository(), folder)
+  const settings = { promptLengths: [24], batches: [1, 2], tokens: 4, rounds: 1, leastSeconds: 0 }
+  order = { version: '0', models: [{ id: 'test/tiny', from: folder }], devices: ['cpu'], threads: 2, settings }
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+function expectWhole(report: Report, threads: string): void {
+  expect(report.subjects).toMatchObject([
+    { model: 'test/tiny', device: 'cpu', deviceName: expect.stringContaining(threads) },
+  ])
+  const metrics = report.series.map(({ metric }) => metric)
+  for (const metric of ['first-token', 'decode', 'json-strict', 'through-v1']) expect(metrics).toContain(metric)
+  expect(tableOf(report)).not.toMatch(/NaN|undefined|Infinity/)
+}
+
+describe('a run elsewhere', () => {
+  it('is the same in Deno', async () => {
+    const report = await benchInDeno(order)
+    expectWhole(report, '2 threads')
+    expect(report.machine.runtime).toMatch(/^Deno /)
+  })
+
+  it('is the same in a page of a browser, in a worker that may start threads', async () => {
+    const seen: string[] = []
+    const report = await benchInBrowser(order, (message) => seen.push(message))
+    expectWhole(report, '2 threads')
+    expect(report.machine).toMatchObject({ runtime: expect.stringContaining('Chrome'), isolated: true })
+    expect(seen.join()).toContain('round 1 of 1')
+  })
+
+  it('comes as static files that need no headers: a person measures the embedded model, with threads', async () => {
+    const site = join(folder, 'site')
+    await writeSite(site)
+    expect((await readdir(join(site, 'nano'))).length).toBeGreaterThan(3)
+    const server = await serveFiles(await siteFiles())
+    const browser = await launchChromium()
+    try {
+      const page = await browser.newPage()
+      await page.goto(server.origin)
+      await page.waitForFunction('crossOriginIsolated && !document.getElementById("start").disabled')
+      await page.uncheck('#webgpu')
+      await page.check('#quick')
+      await page.click('#start')
+      await page.waitForSelector('#save:not([hidden])')
+      expect(await page.textContent('#table')).toMatch(/local-v1\/nano[\s\S]*threads[\s\S]*strict JSON/)
+      expect(await page.locator('#chart svg rect').count()).toBeGreaterThan(5)
+    } finally {
+      await browser.close()
+      await server.close()
+    }
+  })
+})
