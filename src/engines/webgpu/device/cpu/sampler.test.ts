@@ -38,7 +38,8 @@ describe('the sampler', () => {
       if (expected.logprob !== undefined) expect(got.logprob).toBeCloseTo(expected.logprob, 4)
       for (const [i, { logprob }] of (expected.top ?? []).entries())
         expect(got.top![i]!.logprob).toBeCloseTo(logprob, 4)
-      expect(memory.f32.slice(at / 4, at / 4 + logits.length)).toEqual(logits)
+      const after = memory.f32.subarray(at / 4, at / 4 + logits.length)
+      expect(after.every((value, i) => value === logits[i])).toBe(true)
     } finally {
       memory.free(at)
       sampler.destroy()
@@ -91,6 +92,30 @@ describe('the sampler', () => {
   it('forbids what a short mask does not reach', () => {
     const logits = Float32Array.from({ length: 100 }, (_, i) => i)
     check(logits, 100, { slot: 0, temperature: 0, topP: 1, seed: 1, index: 0, mask: Uint32Array.of(1 << 7) })
+  })
+
+  it('chooses what the definition chooses among very many tokens, however flat', () => {
+    for (const [tokens, spread] of [
+      [32003, 0.01],
+      [32003, 2],
+      [32003, 60],
+    ] as const) {
+      const logits = logitsOf(tokens, tokens, spread)
+      for (const topP of [0.001, 0.3, 0.95, 1]) {
+        for (const temperature of [0.8, 1e-6, 1e-42, 50]) {
+          check(logits, tokens, { slot: 0, temperature, topP, seed: 5, index: topP * 1000 })
+        }
+      }
+    }
+  })
+
+  it('takes the token at which the nucleus is full, and none after it', () => {
+    const logits = Float32Array.from([0.05, 0.3, 0.5, 0.15], Math.log)
+    for (const topP of [0.5, 0.8, 0.95]) {
+      for (let index = 0; index < 60; index++) check(logits, 4, { slot: 0, temperature: 1, topP, seed: 1, index })
+    }
+    const equal = new Float32Array(10).fill(3)
+    for (let index = 0; index < 60; index++) check(equal, 10, { slot: 0, temperature: 1, topP: 0.5, seed: 1, index })
   })
 
   it('draws tokens about as often as they are likely', () => {

@@ -2,13 +2,15 @@
  * Sampling on the CPU device, as `sampling.ts` defines it: SIMD passes over the logits find the few tokens that matter,
  * and among these the choice is made in doubles.
  */
-import { drawKey, GUMBEL_MAX, gumbel } from '../../sampling.js'
+import { drawKey, gumbel } from '../../sampling.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../device.js'
 import type { DeviceMemory } from './memory.js'
 import type { Kernels } from './wasm.js'
 
-/** Reaches of temperature below the greatest logit within which the nucleus is looked for, one after the other. */
-const REACHES = [4, 8, 16, 32, Number.POSITIVE_INFINITY]
+/** More than the kernels' rounding: f32 puts e^x off by up to 87 * 2^-22. */
+const SLACK = 1e-4
+/** Times zero it is still zero in f32; anything else that it is multiplied with ends far below e^-87. */
+const GREATEST_INVERSE = 1e30
 
 export class CpuSampler implements Sampler {
   readonly shape: SamplerShape
@@ -17,8 +19,11 @@ export class CpuSampler implements Sampler {
   readonly slots: Int32Array
   readonly #memory: DeviceMemory
   readonly #kernels: Kernels
-  /** A row of logits that may be changed, a list of ids, a mask. */
+  /** A row of logits that may be changed, what the race writes, a list of ids, a mask. */
   readonly #values: number
+  readonly #weights: number
+  readonly #odds: number
+  readonly #bound: number
   readonly #ids: number
   readonly #mask: number
   #alive = true
@@ -30,9 +35,14 @@ export class CpuSampler implements Sampler {
     this.shape = shape
     this.slots = new Int32Array(shape.slots)
     this.#values = memory.allocate(tokens * 4)
+    // The race writes four at a time.
+    const raceBytes = Math.ceil(tokens / 4) * 16
+    this.#weights = memory.allocate(raceBytes)
+    this.#odds = memory.allocate(raceBytes)
+    this.#bound = memory.allocate(4)
     this.#ids = memory.allocate(tokens * 4)
     this.#mask = memory.allocate(Math.ceil(tokens / 32) * 4)
-    this.bytes = tokens * 8 + Math.ceil(tokens / 32) * 4
+    this.bytes = tokens * 8 + raceBytes * 2 + Math.ceil(tokens / 32) * 4
   }
 
   /** `logits`: where the row begins. */
@@ -79,22 +89,38 @@ export class CpuSampler implements Sampler {
     return this.#collect(values, greatest)[0] ?? 0
   }
 
+  /**
+   * The winner of the race among all tokens, if it stands in the nucleus. If not, the nucleus lies wholly above it, and
+   * so does the winner: the next race is among those above alone. No race needs anything sorted.
+   */
   #draw(values: number, row: SampleRow, greatest: number): number {
-    const { temperature, topP, seed, index } = row
-    const inverse = 1 / temperature
-    const key = drawKey(seed, index)
-    let chosen = this.#first(values, greatest)
-    let best = gumbel(key, chosen)
-    const nucleus = topP < 1 ? this.#nucleus(values, row, greatest) : Number.NEGATIVE_INFINITY
-    // Below this not even the luckiest draw beats the most likely token's; a little less, for the rounding to f32.
-    const hopeless = greatest + (best - GUMBEL_MAX) * temperature - 1e-3 * temperature - Math.abs(greatest) * 1e-6
+    const { tokens } = this.shape
     const { f32 } = this.#memory
-    const base = values / 4
-    for (const token of this.#collect(values, Math.max(nucleus, hopeless))) {
-      const x = (f32[base + token]! - greatest) * inverse
-      if (!(x + GUMBEL_MAX > best)) continue
-      const sum = x + gumbel(key, token)
-      if (sum > best || (sum === best && token < chosen)) {
+    const key = drawKey(row.seed, row.index)
+    const inverse = Math.min(1 / row.temperature, GREATEST_INVERSE)
+    const [weights, odds] = [this.#weights, this.#odds]
+    const total = this.#kernels.race(values, tokens, greatest, inverse, key, weights, odds, this.#bound)
+    for (;;) {
+      const token = this.#winner(values, row, greatest, key)
+      const value = f32[values / 4 + token]!
+      if (row.topP >= 1 || !(value < greatest)) return token
+      const above = this.#kernels.raceAbove(values, tokens, value, weights, odds, this.#bound)
+      if (!this.#reaches(values, row, greatest, value, above, total)) return token
+    }
+  }
+
+  /** Who wins the race that the kernels have just narrowed down. */
+  #winner(values: number, row: SampleRow, greatest: number, key: number): number {
+    const { f32 } = this.#memory
+    const least = f32[this.#bound / 4]!
+    // Nothing is allowed.
+    if (!(least < Infinity)) return this.#first(values, greatest)
+    const inverse = 1 / row.temperature
+    let chosen = 0
+    let best = Number.NEGATIVE_INFINITY
+    for (const token of this.#collect(this.#odds, -least * (1 + SLACK))) {
+      const sum = (f32[values / 4 + token]! - greatest) * inverse + gumbel(key, token)
+      if (sum > best) {
         best = sum
         chosen = token
       }
@@ -102,22 +128,22 @@ export class CpuSampler implements Sampler {
     return chosen
   }
 
-  /** The least value of the smallest set of most likely tokens that holds `topP` of the mass. */
-  #nucleus(values: number, { temperature, topP }: SampleRow, greatest: number): number {
-    const inverse = 1 / temperature
-    const wanted = topP * this.#kernels.sumExp(values, this.shape.tokens, greatest, inverse)
-    const { f32 } = this.#memory
-    for (const reach of REACHES) {
-      // -Infinity itself is forbidden: the least finite value bounds what is not.
-      const ids = this.#collect(values, Math.max(greatest - reach * temperature, -3.4e38))
-      const candidates = Float32Array.from(ids, (id) => f32[values / 4 + id]!).sort()
-      let mass = 0
-      for (let i = candidates.length - 1; i >= 0; i--) {
-        mass += Math.exp((candidates[i]! - greatest) * inverse)
-        if (mass >= wanted) return candidates[i]!
-      }
-    }
-    return Number.NEGATIVE_INFINITY
+  /** Whether the tokens above `value` alone hold the mass that the nucleus wants. */
+  #reaches(values: number, row: SampleRow, greatest: number, value: number, mass: number, total: number): boolean {
+    if (Math.abs(mass - row.topP * total) > SLACK * total) return mass >= row.topP * total
+    // Too close for sums in f32: as it is defined.
+    const { tokens } = this.shape
+    const inverse = 1 / row.temperature
+    const all = this.#memory.f32.subarray(values / 4, values / 4 + tokens)
+    const weight = (value: number) => Math.exp((value - greatest) * inverse)
+    const wanted = row.topP * all.reduce((sum, each) => (each > -Infinity ? sum + weight(each) : sum), 0)
+    let exact = 0
+    for (const each of all
+      .filter((each) => each > value)
+      .sort()
+      .reverse())
+      exact += weight(each)
+    return exact >= wanted
   }
 
   #logprobs(logits: number, token: number, wanted: number): Omit<SampledRow, 'token'> {
@@ -145,6 +171,8 @@ export class CpuSampler implements Sampler {
   destroy(): void {
     if (!this.#alive) return
     this.#alive = false
-    for (const at of [this.#values, this.#ids, this.#mask]) this.#memory.free(at)
+    for (const at of [this.#values, this.#weights, this.#odds, this.#bound, this.#ids, this.#mask]) {
+      this.#memory.free(at)
+    }
   }
 }

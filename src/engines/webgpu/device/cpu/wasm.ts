@@ -10,6 +10,17 @@ export interface Kernels {
   sumExp(values: number, count: number, greatest: number, inverse: number): number
   collect(values: number, count: number, least: number, ids: number): number
   forbid(values: number, count: number, mask: number): void
+  race(
+    values: number,
+    count: number,
+    greatest: number,
+    inverse: number,
+    key: number,
+    weights: number,
+    odds: number,
+    bound: number,
+  ): number
+  raceAbove(values: number, count: number, above: number, weights: number, odds: number, bound: number): number
   packQ4(codes: number, scales: number, half: boolean, w: number, from: number, to: number, blocks: number): void
   packDense(source: number, size: number, w: number, from: number, to: number, k: number): void
 }
