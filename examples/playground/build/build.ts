@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build as bundle } from 'esbuild'
+import { HUGGING_FACE, policyFor } from './headers.js'
+
+const here = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+/** Of models/nano, what a browser reads. */
+const NANO_FILES = [
+  'mlc-chat-config.json',
+  'tensor-cache.json',
+  'params_shard_0.bin',
+  'tokenizer.json',
+  'tokenizer_config.json',
+]
+
+export interface BuildOptions {
+  /** @default dist, beside this folder */
+  readonly out?: string
+  /** Where models other than the embedded one are downloaded from: a mirror, or Hugging Face. */
+  readonly hub?: string
+}
+
+/** Builds the playground into a folder of static files. */
+export async function buildPlayground({
+  out = join(here, 'dist'),
+  hub = HUGGING_FACE,
+}: BuildOptions = {}): Promise<string> {
+  await rm(out, { recursive: true, force: true })
+  await mkdir(out, { recursive: true })
+  const nano = await copyNano(out)
+  await writeFile(join(out, 'index.html'), await page(hub))
+  await cp(join(here, 'icon.svg'), join(out, 'icon.svg'))
+  const common = { absWorkingDir: here, bundle: true, minify: true, target: 'es2022', logLevel: 'error' } as const
+  await bundle({
+    ...common,
+    entryPoints: { app: 'page/main.ts', style: 'styles/style.css' },
+    outdir: out,
+    format: 'esm',
+    platform: 'browser',
+  })
+  // The CPU device's threads: a file beside the script that starts them.
+  const team = join(root, 'src/engines/webgpu/device/cpu/cpu-worker.js')
+  await bundle({ ...common, entryPoints: { 'cpu-worker': team }, outdir: out, format: 'esm', platform: 'browser' })
+  const files = await filesOf(out)
+  await bundle({
+    ...common,
+    entryPoints: { v1: 'worker/v1.ts' },
+    outdir: out,
+    format: 'esm',
+    platform: 'browser',
+    external: ['node:*', 'webgpu'],
+    define: {
+      __HUB__: JSON.stringify(hub.replace(/\/+$/, '')),
+      __NANO__: JSON.stringify(nano),
+      __PLAYGROUND__: JSON.stringify({ version: await versionOf(out, files), files: ['./', 'v1.js', ...files] }),
+    },
+  })
+  return out
+}
+
+/** The policy stands in the page too, for hosts that cannot send headers. */
+async function page(hub: string): Promise<string> {
+  const html = await readFile(join(here, 'index.html'), 'utf8')
+  return html.replace('__POLICY__', policyFor(hub))
+}
+
+/** The embedded model, in a folder named after its contents: browsers keep weights by their address. */
+async function copyNano(out: string): Promise<{ folder: string; bytes: number }> {
+  const from = join(root, 'models/nano')
+  const hash = createHash('sha256')
+  let bytes = 0
+  for (const name of NANO_FILES) {
+    const data = await readFile(join(from, name))
+    hash.update(data)
+    bytes += data.length
+  }
+  const folder = `models/nano-${hash.digest('hex').slice(0, 12)}/`
+  for (const name of NANO_FILES) await cp(join(from, name), join(out, folder, name))
+  return { folder, bytes }
+}
+
+async function filesOf(out: string): Promise<string[]> {
+  const entries = await readdir(out, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  return files.map((entry) => relative(out, join(entry.parentPath, entry.name)).replaceAll('\\', '/')).sort()
+}
+
+async function versionOf(out: string, files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256')
+  for (const file of files) hash.update(file).update(await readFile(join(out, file)))
+  return hash.digest('hex').slice(0, 12)
+}

@@ -1,0 +1,160 @@
+/** `/v1`, as any client speaks it. Nothing in the page reaches past this file. */
+import { events } from './sse.js'
+
+export const BASE = '/v1'
+
+export interface Model {
+  readonly id: string
+  readonly context_length?: number
+  readonly metadata?: {
+    readonly loaded?: boolean
+    readonly device?: 'webgpu' | 'cpu'
+    readonly device_name?: string
+    readonly device_reason?: string
+    readonly download_bytes?: number
+    readonly kept_bytes?: number
+    readonly memory_bytes?: number
+    readonly does_not_fit?: string
+  }
+}
+
+export interface LoadProgress {
+  readonly phase: 'download' | 'read' | 'upload' | 'compile' | 'ready'
+  readonly bytes_loaded: number
+  readonly bytes_total: number
+  readonly seconds_left?: number
+}
+
+export interface Message {
+  readonly role: 'system' | 'user' | 'assistant'
+  readonly content: string
+}
+
+export interface ChatBody {
+  readonly model: string
+  readonly messages: readonly Message[]
+  readonly temperature?: number
+  readonly max_tokens?: number
+  readonly seed?: number
+  readonly response_format?: {
+    readonly type: 'json_schema'
+    readonly json_schema: { readonly name: string; readonly strict: true; readonly schema: unknown }
+  }
+}
+
+export interface Usage {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly prompt_tokens_details?: { readonly cached_tokens: number }
+  readonly completion_tokens_details?: { readonly forced_tokens?: number }
+}
+
+export interface Chunk {
+  readonly choices: readonly {
+    readonly delta: { readonly content?: string | null }
+    readonly finish_reason: 'stop' | 'length' | 'tool_calls' | null
+    /** There where the grammar decided the text. */
+    readonly forced_tokens?: number
+  }[]
+  readonly usage?: Usage | null
+}
+
+export interface UsageResult {
+  readonly project_id: string | null
+  readonly model: string | null
+  readonly num_model_requests: number
+  readonly input_tokens: number
+  readonly output_tokens: number
+}
+
+interface ErrorBody {
+  readonly message: string
+  readonly code: string | null
+  readonly param: string | null
+}
+
+/** An error as `/v1` words it. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string | null
+  /** The field at fault. */
+  readonly param: string | null
+
+  constructor(status: number, { message, code, param }: ErrorBody) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.param = param
+  }
+}
+
+export async function listModels(): Promise<readonly Model[]> {
+  const { data } = (await (await ask('/models')).json()) as { data: Model[] }
+  return data
+}
+
+export async function* loadModel(id: string, signal: AbortSignal): AsyncGenerator<LoadProgress> {
+  const response = await ask(`/models/${id}/load`, { method: 'POST', signal })
+  for await (const event of read<LoadProgress>(response)) yield event
+}
+
+export const unloadModel = (id: string) => ask(`/models/${id}/unload`, { method: 'POST' })
+
+export const removeModel = (id: string) => ask(`/models/${id}`, { method: 'DELETE' })
+
+/** A streamed answer, with what the grammar decided told beside the text. */
+export async function* chat(body: ChatBody, project: string, signal: AbortSignal): AsyncGenerator<Chunk> {
+  const response = await ask('/chat/completions', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(project !== '' && { 'openai-project': project }) },
+    body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true, include_forced: true } }),
+    signal,
+  })
+  yield* read<Chunk>(response)
+}
+
+/** The last 31 days, one result per project and model. */
+export async function usage(): Promise<readonly UsageResult[]> {
+  const start = Math.floor(Date.now() / 1000) - 30 * 86_400
+  const query = `start_time=${start}&bucket_width=1d&limit=31&group_by=project_id,model`
+  const page = (await (await ask(`/organization/usage/completions?${query}`)).json()) as {
+    data: { results: UsageResult[] }[]
+  }
+  const sums = new Map<string, UsageResult>()
+  for (const result of page.data.flatMap(({ results }) => results)) {
+    const key = JSON.stringify([result.project_id, result.model])
+    const sum = sums.get(key)
+    sums.set(key, sum ? added(sum, result) : result)
+  }
+  return [...sums.values()]
+}
+
+function added(a: UsageResult, b: UsageResult): UsageResult {
+  return {
+    ...a,
+    num_model_requests: a.num_model_requests + b.num_model_requests,
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+  }
+}
+
+async function ask(path: string, init?: RequestInit): Promise<Response> {
+  const response = await fetch(BASE + path, init)
+  if (response.ok) return response
+  const body = (await response.json().catch(() => undefined)) as { error?: ErrorBody } | undefined
+  const unknown = { message: `The answer was ${response.status}, and not from /v1.`, code: null, param: null }
+  throw new ApiError(response.status, body?.error ?? unknown)
+}
+
+async function* read<T>(response: Response): AsyncGenerator<T> {
+  let done = false
+  // Read to its very end: leaving earlier would look like a reader who left.
+  for await (const data of events(response)) {
+    if (data === '[DONE]') done = true
+    if (done) continue
+    const event = JSON.parse(data) as T | { error: ErrorBody }
+    if (typeof event === 'object' && event !== null && 'error' in event) throw new ApiError(200, event.error)
+    yield event as T
+  }
+  if (!done) throw new ApiError(200, { message: 'The answer ended before it was whole.', code: 'cut_off', param: null })
+}

@@ -1,0 +1,138 @@
+import type { ChatBody, Message } from './api.js'
+import { ApiError } from './api.js'
+import { showCode } from './code-dialog.js'
+import { announce, byId, el, framed } from './dom.js'
+import { Generation } from './generation.js'
+import { metricsLine } from './metrics-view.js'
+import type { Models } from './models.js'
+import { chats, nameOf } from './models-view.js'
+import { samplingFields, set, settings } from './settings.js'
+import { clearSettingErrors, showSettingError } from './settings-view.js'
+
+/** A conversation: messages, the one that is being written, and where the next is typed. */
+export class ChatView {
+  readonly #models: Models
+  readonly #history: Message[] = []
+  readonly #log = byId('messages', HTMLElement)
+  readonly #system = byId('system', HTMLTextAreaElement)
+  readonly #input = byId('message', HTMLTextAreaElement)
+  readonly #send = byId('send', HTMLButtonElement)
+  readonly #stop = byId('chat-stop', HTMLButtonElement)
+  #generation: Generation | undefined
+
+  constructor(models: Models) {
+    this.#models = models
+    this.#system.value = settings().system
+    this.#system.addEventListener('input', () => set({ system: this.#system.value }))
+    byId('composer', HTMLFormElement).addEventListener('submit', (event) => {
+      event.preventDefault()
+      void this.#ask()
+    })
+    this.#input.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+      event.preventDefault()
+      void this.#ask()
+    })
+    this.#stop.addEventListener('click', () => this.#generation?.stop())
+    byId('new-chat', HTMLButtonElement).addEventListener('click', () => this.#clear())
+    byId('chat-code', HTMLButtonElement).addEventListener('click', () => showCode(this.#body(this.#draft())))
+    models.onChange(() => this.#drawHint())
+    this.#drawHint()
+  }
+
+  #clear(): void {
+    this.#generation?.stop()
+    this.#generation = undefined
+    this.#history.length = 0
+    this.#log.replaceChildren()
+    this.#drawHint()
+    this.#input.focus()
+  }
+
+  /** What would be sent now. */
+  #draft(): readonly Message[] {
+    const text = this.#input.value.trim()
+    if (text === '' && this.#history.at(-1)?.role === 'assistant') return this.#history.slice(0, -1)
+    return [...this.#history, { role: 'user', content: text || 'Hello!' }]
+  }
+
+  #body(messages: readonly Message[]): ChatBody {
+    const system = this.#system.value.trim()
+    return {
+      model: this.#models.selected,
+      messages: [...(system === '' ? [] : [{ role: 'system' as const, content: system }]), ...messages],
+      ...samplingFields(),
+    }
+  }
+
+  async #ask(): Promise<void> {
+    const text = this.#input.value.trim()
+    if (text === '' || this.#generation) return
+    clearSettingErrors()
+    this.#input.value = ''
+    this.#history.push({ role: 'user', content: text })
+    this.#log.append(bubble('user', text))
+    const generation = new Generation()
+    this.#generation = generation
+    const said = el('p', { class: 'said' })
+    const answer = el('article', { class: 'message assistant', 'aria-label': nameOf(this.#models.selected) }, said)
+    this.#log.append(answer)
+    this.#setBusy(true)
+    const draw = framed(() => {
+      const below = atEnd()
+      said.textContent = generation.text
+      if (below) toEnd()
+    })
+    answer.classList.add('writing')
+    toEnd()
+    try {
+      if (!this.#models.current?.metadata?.loaded) await this.#models.load(this.#models.selected)
+      await generation.run(this.#body(this.#history), settings().project, draw)
+      said.textContent = generation.text
+      this.#history.push({ role: 'assistant', content: generation.text })
+      answer.append(metricsLine(generation))
+      announce(generation.stopped ? 'Stopped.' : generation.text)
+    } catch (error) {
+      this.#fail(error, answer, text)
+    } finally {
+      answer.classList.remove('writing')
+      if (this.#generation === generation) this.#generation = undefined
+      this.#setBusy(false)
+      toEnd()
+    }
+  }
+
+  /** What was not answered is given back, to be sent again. */
+  #fail(error: unknown, answer: HTMLElement, text: string): void {
+    const message = error instanceof Error ? error.message : String(error)
+    this.#history.pop()
+    this.#input.value ||= text
+    if (showSettingError(error instanceof ApiError ? error.param : null, message)) {
+      answer.previousElementSibling?.remove()
+      answer.remove()
+    } else answer.replaceChildren(el('p', { class: 'answer-error', role: 'alert' }, message))
+  }
+
+  #setBusy(busy: boolean): void {
+    const held = document.activeElement === this.#send || document.activeElement === this.#stop
+    this.#send.hidden = busy
+    this.#stop.hidden = !busy
+    if (held) (busy ? this.#stop : this.#send).focus()
+    this.#drawHint()
+  }
+
+  #drawHint(): void {
+    const empty = this.#log.childElementCount === 0
+    byId('chat-empty', HTMLElement).hidden = !empty
+    byId('chat-hint', HTMLElement).hidden = chats(this.#models.selected)
+    byId('new-chat', HTMLButtonElement).disabled = empty
+  }
+}
+
+function bubble(role: 'user', text: string): HTMLElement {
+  return el('article', { class: `message ${role}`, 'aria-label': 'You' }, el('p', { class: 'said' }, text))
+}
+
+const scroller = () => byId('messages-scroll', HTMLElement)
+const atEnd = () => scroller().scrollHeight - scroller().scrollTop - scroller().clientHeight < 40
+const toEnd = () => scroller().scrollTo({ top: scroller().scrollHeight })

@@ -1,0 +1,51 @@
+type Child = Node | string | undefined | null | false
+type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
+
+/** An element, in one expression. An attribute that is false or absent is left out; `true` is an empty one. */
+export function el<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Tag] {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue
+    element.setAttribute(name, value === true ? '' : String(value))
+  }
+  element.append(...children.filter((child) => child !== undefined && child !== null && child !== false))
+  return element
+}
+
+export function button(label: string, onClick: () => void, attributes: Attributes = {}): HTMLButtonElement {
+  const element = el('button', { type: 'button', ...attributes }, label)
+  element.addEventListener('click', onClick)
+  return element
+}
+
+/** An element of index.html. */
+export function byId<T extends HTMLElement>(id: string, type: new () => T): T {
+  const element = document.getElementById(id)
+  if (!(element instanceof type)) throw new Error(`index.html has no ${type.name} #${id}.`)
+  return element
+}
+
+/** Runs `draw` once per frame, however often it is asked for. */
+export function framed(draw: () => void): () => void {
+  let asked = false
+  return () => {
+    if (asked) return
+    asked = true
+    // A tab in the background draws no frames, and its answers go on.
+    const now = () => {
+      asked = false
+      draw()
+    }
+    if (document.hidden) setTimeout(now, 100)
+    else requestAnimationFrame(now)
+  }
+}
+
+/** Says it to screen readers. */
+export function announce(text: string): void {
+  byId('announcer', HTMLElement).textContent = text
+}

@@ -1,0 +1,31 @@
+const UNITS = ['B', 'KB', 'MB', 'GB']
+
+/** 203 MB, 1.7 MB. */
+export function bytes(count: number): string {
+  let value = count
+  let unit = 0
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${value.toFixed(value < 10 && unit > 1 ? 1 : 0)} ${UNITS[unit]}`
+}
+
+/** 45 s, 3 min, 1 h 20 min. */
+export function seconds(count: number): string {
+  if (count < 90) return `${Math.max(1, Math.round(count))} s`
+  const minutes = Math.round(count / 60)
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/** 85 ms, 1.24 s. */
+export function milliseconds(count: number): string {
+  return count < 1000 ? `${Math.round(count)} ms` : `${(count / 1000).toFixed(2)} s`
+}
+
+export const whole = (count: number): string => count.toLocaleString('en')
+
+export const rate = (perSecond: number): string =>
+  perSecond < 10 ? perSecond.toFixed(1) : whole(Math.round(perSecond))
+
+export const percent = (share: number): string => `${Math.round(share * 100)} %`

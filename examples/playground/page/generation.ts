@@ -1,0 +1,71 @@
+import { type ChatBody, chat, type Usage } from './api.js'
+
+/** What one chunk brought. */
+export interface Piece {
+  readonly text: string
+  /** Tokens behind it that the grammar decided; undefined where the model chose. */
+  readonly forced: number | undefined
+}
+
+/** One answer while it comes: its pieces, and what it took. */
+export class Generation {
+  readonly pieces: Piece[] = []
+  text = ''
+  finish: string | undefined
+  usage: Usage | undefined
+  /** Milliseconds from the request to its first text, and to its newest. */
+  firstMs: number | undefined
+  lastMs = 0
+  readonly #aborter = new AbortController()
+  readonly #began = performance.now()
+  #sampled = 0
+  #forced = 0
+
+  /** Fails with the error that the answer ended with; an answer that was stopped is no failure. */
+  async run(body: ChatBody, project: string, onChange: () => void): Promise<void> {
+    try {
+      for await (const { choices, usage } of chat(body, project, this.#aborter.signal)) {
+        if (usage) this.usage = usage
+        const choice = choices[0]
+        if (choice?.finish_reason) this.finish = choice.finish_reason
+        if (choice?.delta.content) this.#take({ text: choice.delta.content, forced: choice.forced_tokens })
+        onChange()
+      }
+    } catch (error) {
+      if (!this.stopped) throw error
+      this.finish = 'stopped'
+      onChange()
+    }
+  }
+
+  stop(): void {
+    this.#aborter.abort()
+  }
+
+  get stopped(): boolean {
+    return this.#aborter.signal.aborted
+  }
+
+  get tokens(): number {
+    return this.usage?.completion_tokens ?? this.#sampled + this.#forced
+  }
+
+  get forced(): number {
+    return this.usage?.completion_tokens_details?.forced_tokens ?? this.#forced
+  }
+
+  /** Tokens a second from the first text on; undefined before there is a stretch to measure. */
+  get perSecond(): number | undefined {
+    if (this.firstMs === undefined || this.lastMs - this.firstMs < 1) return undefined
+    return (this.tokens * 1000) / (this.lastMs - this.firstMs)
+  }
+
+  #take(piece: Piece): void {
+    this.lastMs = performance.now() - this.#began
+    this.firstMs ??= this.lastMs
+    this.pieces.push(piece)
+    this.text += piece.text
+    if (piece.forced === undefined) this.#sampled++
+    else this.#forced += piece.forced
+  }
+}

@@ -1,0 +1,63 @@
+import type { Installed } from 'local-v1/service-worker'
+import type { Model } from './api.js'
+import { bytes } from './format.js'
+
+/** What this device is, as far as a browser tells. */
+export interface Machine {
+  /** A graphics processor computes. */
+  readonly webgpu: boolean
+  /** What that means, or why there is none, in words for people. */
+  readonly explanation: string
+  /** Gigabytes of memory; browsers round it, and say 8 for more. */
+  readonly memoryGb: number | undefined
+  /** Bytes that may still be stored. */
+  readonly storage: number | undefined
+}
+
+export interface Advice {
+  readonly kind: 'good' | 'slow' | 'bad'
+  readonly text: string
+}
+
+/** Above this a processor writes slower than people read. */
+const SLOW_ON_CPU = 150_000_000
+
+export async function lookAtMachine({ webgpu, explanation }: Installed): Promise<Machine> {
+  const { deviceMemory } = navigator as { deviceMemory?: number }
+  const estimate = await navigator.storage?.estimate?.().catch(() => undefined)
+  const storage = estimate?.quota === undefined ? undefined : estimate.quota - (estimate.usage ?? 0)
+  return { webgpu: webgpu === 'available', explanation, memoryGb: deviceMemory, storage }
+}
+
+/** Whether this device runs the model, and how well. */
+export function adviceFor({ metadata = {} }: Model, machine: Machine): Advice {
+  const {
+    does_not_fit,
+    memory_bytes: memory,
+    download_bytes: download,
+    kept_bytes: kept = 0,
+    loaded,
+    device,
+  } = metadata
+  if (does_not_fit) return { kind: 'bad', text: does_not_fit }
+  const where =
+    device === 'webgpu' || (device === undefined && machine.webgpu) ? 'the graphics processor' : 'the processor'
+  if (loaded) return { kind: 'good', text: `Running on ${where}.` }
+  const { storage, memoryGb } = machine
+  if (download !== undefined && storage !== undefined && download - kept > storage) {
+    return {
+      kind: 'bad',
+      text: `This browser may store ${bytes(storage)} more, and the model takes ${bytes(download)}.`,
+    }
+  }
+  if (memory !== undefined && memoryGb !== undefined && memoryGb < 8 && memory > memoryGb * 4e8) {
+    return { kind: 'bad', text: `May not fit: this device has ${memoryGb} GB of memory for everything.` }
+  }
+  if (where === 'the processor' && (memory ?? 0) > SLOW_ON_CPU) {
+    return {
+      kind: 'slow',
+      text: 'Runs on the processor here, slowly: a graphics processor with WebGPU is far quicker.',
+    }
+  }
+  return { kind: 'good', text: `Runs on ${where} of this device.` }
+}

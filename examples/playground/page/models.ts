@@ -1,0 +1,93 @@
+import { ApiError, type LoadProgress, listModels, loadModel, type Model, removeModel, unloadModel } from './api.js'
+
+export interface Load extends LoadProgress {
+  /** Bytes a second over the last moments of a download. */
+  readonly speed?: number
+}
+
+const WINDOW_MS = 3000
+
+/** The list of models, which one is chosen, and loads on their way. */
+export class Models {
+  list: readonly Model[] = []
+  selected = ''
+  readonly loads = new Map<string, Load>()
+  readonly errors = new Map<string, string>()
+  readonly #running = new Map<string, Promise<void>>()
+  readonly #listeners = new Set<() => void>()
+
+  get current(): Model | undefined {
+    return this.list.find(({ id }) => id === this.selected)
+  }
+
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  async refresh(): Promise<void> {
+    this.list = await listModels()
+    this.#changed()
+  }
+
+  select(id: string): void {
+    this.selected = id
+    this.#changed()
+  }
+
+  /** Loads it, or joins the load that is on its way. */
+  load(id: string): Promise<void> {
+    let running = this.#running.get(id)
+    if (!running) {
+      running = this.#load(id).finally(() => this.#running.delete(id))
+      this.#running.set(id, running)
+    }
+    return running
+  }
+
+  async unload(id: string): Promise<void> {
+    await unloadModel(id)
+    await this.refresh()
+  }
+
+  async remove(id: string): Promise<void> {
+    await removeModel(id)
+    await this.refresh()
+  }
+
+  async #load(id: string): Promise<void> {
+    this.errors.delete(id)
+    this.#tell(id, { phase: 'download', bytes_loaded: 0, bytes_total: 0 })
+    const seen: { time: number; bytes: number }[] = []
+    try {
+      for await (const progress of loadModel(id, new AbortController().signal)) {
+        this.#tell(id, { ...progress, speed: progress.phase === 'download' ? speedOf(seen, progress) : undefined })
+      }
+    } catch (error) {
+      // Somebody pressed Stop, in this tab or another.
+      const stopped = error instanceof ApiError && error.code === 'model_unloaded'
+      if (!stopped) this.errors.set(id, error instanceof Error ? error.message : String(error))
+      throw error
+    } finally {
+      this.loads.delete(id)
+      await this.refresh().catch(() => {})
+    }
+  }
+
+  #tell(id: string, load: Load): void {
+    this.loads.set(id, load)
+    this.#changed()
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+function speedOf(seen: { time: number; bytes: number }[], { bytes_loaded }: LoadProgress): number | undefined {
+  const time = performance.now()
+  seen.push({ time, bytes: bytes_loaded })
+  while (time - seen[0]!.time > WINDOW_MS) seen.shift()
+  const [first] = seen
+  const elapsed = time - first!.time
+  return elapsed < 200 ? undefined : ((bytes_loaded - first!.bytes) * 1000) / elapsed
+}

@@ -1,0 +1,35 @@
+import { el } from './dom.js'
+import { bytes, percent, seconds } from './format.js'
+import type { Load } from './models.js'
+
+const PHASES = { download: 'Downloading', read: 'Reading', upload: 'Preparing', compile: 'Compiling', ready: 'Ready' }
+
+/** How far a load is: bytes, speed, time left. */
+export function progressView({
+  phase,
+  bytes_loaded: loaded,
+  bytes_total: total,
+  speed,
+  seconds_left: left,
+}: Load): HTMLElement {
+  const share = total > 0 ? loaded / total : 0
+  const facts = [total > 0 ? `${bytes(loaded)} of ${bytes(total)}` : undefined]
+  if (phase === 'download' && loaded < total) {
+    if (speed !== undefined) facts.push(`${bytes(speed)}/s`)
+    if (left !== undefined) facts.push(`${seconds(left)} left`)
+  }
+  const bar = el('progress', { max: 1, value: share, 'aria-label': PHASES[phase] })
+  if (total === 0) bar.removeAttribute('value')
+  return el(
+    'div',
+    { class: 'progress' },
+    el(
+      'div',
+      { class: 'progress-head' },
+      el('span', {}, PHASES[phase]),
+      el('span', {}, total > 0 ? percent(share) : ''),
+    ),
+    bar,
+    el('p', { class: 'progress-facts' }, facts.filter((fact) => fact !== undefined).join(' · ')),
+  )
+}

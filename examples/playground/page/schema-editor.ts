@@ -1,0 +1,86 @@
+import { el } from './dom.js'
+import { jsonTokens } from './json-tokens.js'
+import type { SchemaFault } from './schema-fault.js'
+import { syntaxFault } from './schema-fault.js'
+
+/** A text area over a coloured copy of its text, with line numbers and a place for errors. */
+export class SchemaEditor {
+  readonly element: HTMLElement
+  readonly #area: HTMLTextAreaElement
+  readonly #colours = el('pre', { class: 'editor-colours', 'aria-hidden': 'true' })
+  readonly #lines = el('div', { class: 'editor-lines', 'aria-hidden': 'true' })
+  readonly #error = el('p', { class: 'field-error', id: 'schema-error', role: 'alert', hidden: true })
+  #fault: SchemaFault | undefined
+
+  constructor(labelId: string, onInput: () => void) {
+    this.#area = el('textarea', {
+      class: 'editor-area',
+      id: 'schema',
+      spellcheck: 'false',
+      autocapitalize: 'off',
+      autocomplete: 'off',
+      wrap: 'off',
+      'aria-labelledby': labelId,
+      'aria-describedby': 'schema-error',
+    })
+    this.#area.addEventListener('input', () => {
+      this.show(syntaxFault(this.text))
+      onInput()
+    })
+    const body = el('div', { class: 'editor-body' }, this.#colours, this.#area)
+    this.element = el('div', { class: 'schema-field' }, el('div', { class: 'editor' }, this.#lines, body), this.#error)
+  }
+
+  get text(): string {
+    return this.#area.value
+  }
+
+  set text(value: string) {
+    this.#area.value = value
+    this.show(syntaxFault(value))
+  }
+
+  get fault(): SchemaFault | undefined {
+    return this.#fault
+  }
+
+  focus(): void {
+    this.#area.focus()
+  }
+
+  /** Shows what is wrong at its line, or that nothing is. */
+  show(fault: SchemaFault | undefined): void {
+    this.#fault = fault
+    this.#area.setAttribute('aria-invalid', String(fault !== undefined))
+    const where = fault?.line === undefined ? '' : `Line ${fault.line}: `
+    this.#error.hidden = fault === undefined
+    this.#error.textContent = fault ? where + fault.message : ''
+    this.#draw()
+  }
+
+  #draw(): void {
+    const text = this.text
+    const wrong = this.#fault?.line
+    const rows = el('span', { class: 'editor-rows' })
+    let row = newRow(wrong === 1)
+    let count = 1
+    rows.append(row)
+    for (const token of jsonTokens(text)) {
+      token.text.split('\n').forEach((part, i) => {
+        if (i > 0) {
+          count++
+          row = newRow(wrong === count)
+          rows.append(row)
+        }
+        if (part !== '') row.append(token.kind === 'space' ? part : el('span', { class: `json-${token.kind}` }, part))
+      })
+    }
+    this.#colours.replaceChildren(rows)
+    const numbers = Array.from({ length: count }, (_, i) =>
+      el('span', { class: i + 1 === wrong ? 'wrong' : '' }, `${i + 1}`),
+    )
+    this.#lines.replaceChildren(...numbers)
+  }
+}
+
+const newRow = (wrong: boolean) => el('span', { class: wrong ? 'editor-row wrong' : 'editor-row' })

@@ -1,0 +1,39 @@
+import { lineOf, placeOf } from './json-tokens.js'
+
+export interface SchemaFault {
+  readonly message: string
+  /** Counted from 1; undefined where no line can be named. */
+  readonly line: number | undefined
+}
+
+/** Where the schema is at fault, from `/v1`'s refusal: `Invalid schema ...: In context=('properties', 'x'), 'y' is ...` */
+export function faultOf(schema: string, refusal: string): SchemaFault {
+  const found = /In context=\((.*?)\), ([\s\S]*)$/.exec(refusal)
+  if (!found) return { message: refusal, line: undefined }
+  const [, tuple = '', message = ''] = found
+  const path = [...tuple.matchAll(/'((?:[^'\\]|\\.)*)'|"([^"]*)"/g)].map(([, a, b]) => unescaped(a ?? b ?? ''))
+  // The keyword at fault is named in the message, between quotes, where there is one.
+  const keywords = [...message.matchAll(/['"]([\w$-]+)['"]/g)].map(([, word]) => word!)
+  const whole = placeOf(schema, path)
+  const keyword = keywords.map((word) => placeOf(schema, path, word)).find((at) => at !== undefined && at !== whole)
+  const at = keyword ?? (message.includes('valid type') ? placeOf(schema, path, 'type') : whole)
+  return { message: sentence(message), line: at === undefined ? undefined : lineOf(schema, at) }
+}
+
+/** Why a text is no JSON, with its line. */
+export function syntaxFault(text: string): SchemaFault | undefined {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const position = /position (\d+)/.exec(message)?.[1]
+    const reason = message.replace(/ in JSON at position.*$/s, '').replace(/, (?:"|\.\.\.).*is not valid JSON$/s, '')
+    const at = position === undefined ? (/end of/.test(message) ? text.trimEnd().length : undefined) : Number(position)
+    return { message: `This is not JSON: ${reason}.`, line: at === undefined ? undefined : lineOf(text, at) }
+  }
+}
+
+const unescaped = (text: string) => text.replace(/\\(.)/g, '$1')
+
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)

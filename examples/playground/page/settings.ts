@@ -1,0 +1,54 @@
+/** What the user set, kept in this browser. */
+export interface Settings {
+  readonly model: string
+  readonly project: string
+  readonly temperature: string
+  readonly maxTokens: string
+  readonly seed: string
+  readonly system: string
+  readonly theme: 'auto' | 'light' | 'dark'
+  readonly mode: 'structured' | 'chat'
+}
+
+const KEY = 'local-v1 playground'
+const DEFAULTS: Settings = {
+  model: '',
+  project: 'demo/playground',
+  temperature: '0',
+  maxTokens: '400',
+  seed: '',
+  system: '',
+  theme: 'auto',
+  mode: 'structured',
+}
+
+let current: Settings = read()
+
+export const settings = (): Settings => current
+
+export function set(change: Partial<Settings>): void {
+  current = { ...current, ...change }
+  try {
+    localStorage.setItem(KEY, JSON.stringify(current))
+  } catch {
+    // A full or forbidden store: the settings last as long as the page.
+  }
+}
+
+function read(): Settings {
+  try {
+    return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>) }
+  } catch {
+    return DEFAULTS
+  }
+}
+
+/** The fields of a request that the settings fill. A field that is no number is sent as it is: `/v1` says what is wrong. */
+export function samplingFields(): { temperature?: number; max_tokens?: number; seed?: number } {
+  const { temperature, maxTokens, seed } = current
+  return {
+    ...(temperature !== '' && { temperature: Number(temperature) }),
+    ...(maxTokens !== '' && { max_tokens: Number(maxTokens) }),
+    ...(seed !== '' && { seed: Number(seed) }),
+  }
+}

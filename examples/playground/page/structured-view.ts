@@ -1,0 +1,159 @@
+import { ApiError, type ChatBody } from './api.js'
+import { showCode } from './code-dialog.js'
+import { copy } from './copy.js'
+import { announce, button, byId, el, framed } from './dom.js'
+import { type Example, examples } from './examples.js'
+import { fieldsView } from './fields-view.js'
+import { Generation } from './generation.js'
+import { metricsView } from './metrics-view.js'
+import type { Models } from './models.js'
+import { readPartial } from './partial-json.js'
+import { readable } from './readable.js'
+import { SchemaEditor } from './schema-editor.js'
+import { faultOf, syntaxFault } from './schema-fault.js'
+import { samplingFields, settings } from './settings.js'
+import { clearSettingErrors, showSettingError } from './settings-view.js'
+import { tokensView } from './tokens-view.js'
+
+/** A text and a schema on one side, the document that fills in on the other. */
+export class StructuredView {
+  readonly #models: Models
+  readonly #editor: SchemaEditor
+  readonly #instructions = byId('instructions', HTMLInputElement)
+  readonly #text = byId('text', HTMLTextAreaElement)
+  readonly #run = byId('run', HTMLButtonElement)
+  readonly #stop = byId('stop', HTMLButtonElement)
+  readonly #answer = byId('answer', HTMLElement)
+  readonly #metrics = byId('metrics', HTMLElement)
+  readonly #drawSoon = framed(() => this.#draw())
+  #name = 'document'
+  #view: 'fields' | 'tokens' = 'fields'
+  #generation: Generation | undefined
+  /** The schema that the answer is being written for; the one in the editor may have changed since. */
+  #schema: unknown
+  #busy = false
+  #error: string | undefined
+
+  constructor(models: Models) {
+    this.#models = models
+    this.#editor = new SchemaEditor('schema-label', () => this.#forget())
+    byId('schema-place', HTMLElement).append(this.#editor.element)
+    byId('examples', HTMLElement).append(...examples.map((example) => this.#chip(example)))
+    this.#run.addEventListener('click', () => void this.#start())
+    this.#stop.addEventListener('click', () => this.#generation?.stop())
+    byId('structured-code', HTMLButtonElement).addEventListener('click', () => this.#showCode())
+    const copyJson = byId('copy-json', HTMLButtonElement)
+    copyJson.addEventListener('click', () => void copy(this.#generation?.text ?? '', copyJson))
+    for (const radio of document.querySelectorAll<HTMLInputElement>('input[name="answer-view"]')) {
+      radio.addEventListener('change', () => {
+        this.#view = radio.value as 'fields' | 'tokens'
+        this.#draw()
+      })
+    }
+    byId('structured', HTMLElement).addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !this.#busy) void this.#start()
+    })
+    this.#load(examples[0]!)
+  }
+
+  #chip(example: Example): HTMLElement {
+    return button(example.name, () => this.#load(example), { class: 'chip', 'aria-pressed': 'false' })
+  }
+
+  #load({ name, instructions, text, schema }: Example): void {
+    this.#generation?.stop()
+    this.#name = name.toLowerCase()
+    this.#instructions.value = instructions
+    this.#text.value = text
+    this.#editor.text = readable(schema)
+    for (const chip of byId('examples', HTMLElement).children) {
+      chip.setAttribute('aria-pressed', String(chip.textContent === name))
+    }
+    this.#forget()
+  }
+
+  /** What was answered before was for another schema. */
+  #forget(): void {
+    this.#generation = undefined
+    this.#error = undefined
+    this.#schema = syntaxFault(this.#editor.text) ? undefined : JSON.parse(this.#editor.text)
+    this.#draw()
+  }
+
+  #body(schema: unknown): ChatBody {
+    const instructions = this.#instructions.value.trim()
+    return {
+      model: this.#models.selected,
+      messages: [
+        ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
+        { role: 'user', content: this.#text.value },
+      ],
+      ...samplingFields(),
+      response_format: { type: 'json_schema', json_schema: { name: this.#name, strict: true, schema } },
+    }
+  }
+
+  #showCode(): void {
+    const fault = syntaxFault(this.#editor.text)
+    if (fault) this.#refuse(fault)
+    else showCode(this.#body(JSON.parse(this.#editor.text)))
+  }
+
+  #refuse(fault: ReturnType<typeof faultOf>): void {
+    this.#editor.show(fault)
+    this.#editor.focus()
+  }
+
+  async #start(): Promise<void> {
+    const source = this.#editor.text
+    const fault = syntaxFault(source)
+    if (fault) return this.#refuse(fault)
+    this.#editor.show(undefined)
+    clearSettingErrors()
+    const generation = new Generation()
+    this.#generation = generation
+    this.#schema = JSON.parse(source)
+    this.#error = undefined
+    this.#setBusy(true)
+    try {
+      if (!this.#models.current?.metadata?.loaded) await this.#models.load(this.#models.selected)
+      await generation.run(this.#body(this.#schema), settings().project, this.#drawSoon)
+      announce(`The answer is complete: ${generation.tokens} tokens.`)
+    } catch (error) {
+      this.#fail(error, source)
+    } finally {
+      this.#setBusy(false)
+    }
+  }
+
+  #fail(error: unknown, source: string): void {
+    const message = error instanceof Error ? error.message : String(error)
+    const param = error instanceof ApiError ? error.param : null
+    if (param === 'response_format' && this.#editor.text === source) this.#refuse(faultOf(source, message))
+    else if (!showSettingError(param, message)) this.#error = message
+  }
+
+  #setBusy(busy: boolean): void {
+    this.#busy = busy
+    this.#run.hidden = busy
+    this.#stop.hidden = !busy
+    this.#answer.setAttribute('aria-busy', String(busy))
+    // Who pressed the one that is gone holds the one in its place.
+    if (document.activeElement === document.body) (busy ? this.#stop : this.#run).focus()
+    this.#draw()
+  }
+
+  #draw(): void {
+    const generation = this.#generation
+    const text = generation?.text ?? ''
+    const value = readPartial(text)
+    const shown =
+      this.#view === 'tokens' && generation && generation.pieces.length > 0
+        ? tokensView(generation.pieces, true)
+        : fieldsView(this.#schema, value, this.#busy)
+    const error = this.#error ? el('p', { class: 'answer-error', role: 'alert' }, this.#error) : undefined
+    this.#answer.replaceChildren(...(error ? [error] : []), shown)
+    this.#metrics.replaceChildren(metricsView(generation))
+    byId('copy-json', HTMLButtonElement).disabled = text === '' || this.#busy
+  }
+}

@@ -1,0 +1,43 @@
+import { type UsageResult, usage } from './api.js'
+import { byId, el } from './dom.js'
+import { whole } from './format.js'
+import { nameOf } from './models-view.js'
+
+export function connectUsage(open: HTMLButtonElement): void {
+  open.addEventListener('click', () => {
+    byId('usage-dialog', HTMLDialogElement).showModal()
+    void fill()
+  })
+}
+
+/** What each project has used in the last 31 days, as `/v1` tells it. */
+async function fill(): Promise<void> {
+  const place = byId('usage', HTMLElement)
+  try {
+    const results = (await usage()).toSorted((a, b) => b.output_tokens - a.output_tokens)
+    place.replaceChildren(results.length === 0 ? nothing() : table(results))
+  } catch (error) {
+    place.replaceChildren(
+      el('p', { class: 'answer-error', role: 'alert' }, error instanceof Error ? error.message : ''),
+    )
+  }
+}
+
+const nothing = () =>
+  el('p', { class: 'muted' }, 'Nothing yet. Each request is counted for the project in the settings.')
+
+function table(results: readonly UsageResult[]): HTMLElement {
+  const head = ['Project', 'Model', 'Requests', 'In', 'Out'].map((name, i) =>
+    el('th', { scope: 'col', class: i > 1 ? 'number' : '' }, name),
+  )
+  const rows = results.map(({ project_id, model, num_model_requests, input_tokens, output_tokens }) =>
+    el(
+      'tr',
+      {},
+      el('th', { scope: 'row' }, project_id ?? 'none'),
+      el('td', {}, model === null ? '' : nameOf(model)),
+      ...[num_model_requests, input_tokens, output_tokens].map((count) => el('td', { class: 'number' }, whole(count))),
+    ),
+  )
+  return el('table', {}, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows))
+}

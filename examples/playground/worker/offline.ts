@@ -1,0 +1,55 @@
+/** The page itself from a cache, so that a reload needs no network. */
+
+/** Put in by the build: the files of this version, by path, relative to this script. */
+declare const __PLAYGROUND__: { readonly version: string; readonly files: readonly string[] }
+
+/** The parts of `ServiceWorkerGlobalScope` used here; TypeScript's DOM library has not got it. */
+interface Scope {
+  readonly location: { readonly href: string }
+  skipWaiting(): Promise<void>
+  addEventListener(type: 'install' | 'activate', listener: (event: Waiting) => void): void
+  addEventListener(type: 'fetch', listener: (event: Fetching) => void): void
+}
+
+interface Waiting {
+  waitUntil(promise: Promise<unknown>): void
+}
+
+interface Fetching {
+  readonly request: Request
+  respondWith(response: Promise<Response>): void
+}
+
+const PREFIX = 'playground '
+
+/** In a service worker: keeps this version's files and answers for them. In any other worker it does nothing. */
+export function servePagesOffline(): void {
+  if (!('ServiceWorkerGlobalScope' in globalThis)) return
+  const scope = globalThis as unknown as Scope
+  const { version, files } = __PLAYGROUND__
+  const name = PREFIX + version
+  const urls = new Set(files.map((file) => new URL(file, scope.location.href).href))
+
+  scope.addEventListener('install', (event) => {
+    event.waitUntil(keep(name, [...urls]).then(() => scope.skipWaiting()))
+  })
+  scope.addEventListener('activate', (event) => event.waitUntil(dropOthers(name)))
+  scope.addEventListener('fetch', (event) => {
+    const { request } = event
+    const url = new URL(request.url)
+    url.search = ''
+    url.hash = ''
+    if (request.method !== 'GET' || !urls.has(url.href)) return
+    event.respondWith(caches.match(url.href, { cacheName: name }).then((kept) => kept ?? fetch(request)))
+  })
+}
+
+async function keep(name: string, urls: readonly string[]): Promise<void> {
+  const cache = await caches.open(name)
+  // Past the browser's own cache, which may hold files of the version before.
+  await cache.addAll(urls.map((url) => new Request(url, { cache: 'reload' })))
+}
+
+async function dropOthers(name: string): Promise<void> {
+  for (const each of await caches.keys()) if (each.startsWith(PREFIX) && each !== name) await caches.delete(each)
+}
