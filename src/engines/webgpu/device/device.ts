@@ -24,7 +24,7 @@ export interface DeviceInfo {
 }
 
 export interface DeviceLimits {
-  /** The most bytes that one tensor may take, as stored on the device. */
+  /** The most bytes that a layer's cache, or a row of a matrix, may take. Larger matrices are kept in parts. */
   readonly tensorBytes: number
   /** The most bytes that all tensors together may take; absent where the device does not say. */
   readonly totalBytes?: number
@@ -51,8 +51,11 @@ export interface Device {
   readonly memory: MemoryUse
   /** Resolves, with the reason as a `V1Error` 503, once the device is gone. Never resolves because of `destroy`. */
   readonly lost: Promise<Error>
-  /** Uploads a matrix. The bytes may be reused when the call returns. */
-  matrix(data: MatrixData): Matrix
+  /**
+   * Uploads a matrix. The bytes may be reused when the call returns. `gated`: it will be projected with as `gated`, and
+   * only so; a device that keeps it in parts must know.
+   */
+  matrix(data: MatrixData, options?: { readonly gated?: boolean }): Matrix
   /** Uploads a norm's weights, a bias or a table of angles. */
   vector(values: Float32Array): Vector
   /** Room for `rows` rows between operations. Contents are undefined at first. */

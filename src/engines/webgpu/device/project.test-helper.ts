@@ -24,7 +24,7 @@ export async function check(
 ): Promise<void> {
   const { rows, columns } = data
   const width = gated ? rows / 2 : rows
-  const matrix = device.matrix(data)
+  const matrix = device.matrix(data, { gated })
   const input = await filled(device, x, tokens, columns)
   const out = start ? await filled(device, start, tokens, width) : device.activations(tokens, width)
   const weight = gain && device.vector(gain)

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { softwareGpu } from '../../../../test/support/swiftshader.js'
 import type { Device } from './device.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { Chance, FORMATS, type Format, knownMatrix } from './numbers.test-helper.js'
 import { check } from './project.test-helper.js'
+import { openWebGpuDevice } from './webgpu.js'
 
 describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations }) => {
   let device: Device
@@ -58,6 +60,46 @@ describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations })
         await check(device, known, x, tokens, options, bound(format, roundsActivations))
       })
     }
+  })
+})
+
+describe.each([true, false])('a matrix too large for one binding, cut for software: %s', (serial) => {
+  // Eleven rows of 544 columns in 4 bits fit, two of these in f32, and four gates with their values.
+  const bindingBytes = 11 * 272
+  let device: Device
+  beforeAll(async () => {
+    device = await openWebGpuDevice({ gpu: await softwareGpu(), serial, bindingBytes })
+  })
+  afterAll(() => device.destroy())
+
+  const product =
+    (format: Format, rows: number, tokens: number, gated = false) =>
+    async () => {
+      const chance = new Chance(rows + tokens)
+      const known = knownMatrix(chance, format, rows, 544, 0.2)
+      expect(known.data.rows * 544 * (format === 'f32' ? 4 : 0.5)).toBeGreaterThan(device.limits.tensorBytes)
+      const options = gated ? { gain: chance.floats(544), gated } : { bias: chance.floats(rows) }
+      await check(device, known, chance.floats(tokens * 544), tokens, options, 4e-6)
+    }
+  it('in 4 bits, odd rows', product('q4f16', 71, 1))
+  it('in f32', product('f32', 7, 2))
+  it('gated', product('q4f16', 2 * 15, 3, true))
+  it('gated, many rows', product('q4f32', 2 * 9, 20, true))
+
+  it('is read as a table', async () => {
+    const { data, values } = knownMatrix(new Chance(1), 'q4f16', 30, 544)
+    const table = device.matrix(data)
+    const out = device.activations(4, 544)
+    const tokens = Int32Array.of(29, 0, 11, 10)
+    const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
+    pass.embed(table, out)
+    const reading = pass.read(out, 4)
+    await pass.submit()
+    expect(await reading).toEqual(
+      Float32Array.from([...tokens].flatMap((token) => [...values.subarray(token * 544, (token + 1) * 544)])),
+    )
+    table.destroy()
+    out.destroy()
   })
 })
 

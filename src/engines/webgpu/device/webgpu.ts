@@ -15,6 +15,8 @@ export interface WebGpuOptions {
   subgroups?: boolean
   /** `false`: kernels compute in f32 also where shaders may in f16. @default true */
   half?: boolean
+  /** Bytes that one binding may have, for tests: matrices of more are kept in parts. @default the adapter's limit */
+  bindingBytes?: number
   /** @default 'WebGPU was asked for.' */
   reason?: string
 }
@@ -36,6 +38,7 @@ export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Dev
     name: nameOf(adapter),
     reason: options.reason ?? 'WebGPU was asked for.',
     traits: { serial, lanes: await lanesTogether(device, adapter.info), half: device.features.has('shader-f16') },
+    ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
   })
 }
 

@@ -1,9 +1,16 @@
 /** Rows of the embedding table, by the tokens of the batch or the slots that they stand for. */
-import { eightFunction, matrixBindings, matrixBuffers, type StoredFormat, type StoredMatrix } from './formats.js'
+import {
+  eightFunction,
+  type MatrixShape,
+  matrixBindings,
+  matrixBuffers,
+  type StoredMatrix,
+  shapeOf,
+} from './formats.js'
 import { declare, type Kernel, memo, type Recorder } from './kernel.js'
 import { META } from './meta.js'
 
-export const embedKernel = memo(function embedKernel(format: StoredFormat, rows: number, columns: number): Kernel {
+export const embedKernel = memo(function embedKernel({ format, rows, columns, first, of }: MatrixShape): Kernel {
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['slots', 'u32', 'r'],
@@ -25,7 +32,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let unit = id.x % ${units}u;
   var token = tokenOf(row);
   if (token < 0) { token = i32(slots[u32(-1 - token)]); }
-  let values = eight(min(u32(token), ${rows - 1}u), unit);
+  let own = min(u32(token), ${of - 1}u) - ${first}u;
+  // Of another part.
+  if (own >= ${rows}u) { return; }
+  let values = eight(own, unit);
   out[(row * ${units}u + unit) * 2u] = values[0];
   out[(row * ${units}u + unit) * 2u + 1u] = values[1];
 }`,
@@ -33,7 +43,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 })
 
 export function embed(pass: Recorder, table: StoredMatrix, slots: GPUBuffer, out: GPUBuffer): void {
-  const kernel = embedKernel(table.format, table.rows, table.columns)
+  const kernel = embedKernel(shapeOf(table))
   const invocations = pass.rows * (table.columns / 8)
   pass.dispatch(kernel, [pass.meta, slots, ...matrixBuffers(table), out], Math.ceil(invocations / 64))
 }

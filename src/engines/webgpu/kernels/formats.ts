@@ -2,14 +2,26 @@
 
 export type StoredFormat = 'q4f16' | 'q4f32' | 'f16' | 'bf16' | 'f32'
 
-/** The part of a matrix that kernels see. */
+/** The part of a matrix that a kernel sees: all of it, unless that is too large for one buffer. */
 export interface StoredMatrix {
   readonly format: StoredFormat
+  /** Rows of this part. Gated: so many gates, then as many values. */
   readonly rows: number
   readonly columns: number
+  /** Which of the whole's rows comes first; of its gates, where it is gated. */
+  readonly first: number
+  /** Rows of the whole. */
+  readonly of: number
   /** Codes or values. */
   readonly values: GPUBuffer
   readonly scales?: GPUBuffer
+}
+
+/** A part as the shape of a kernel. */
+export type MatrixShape = Pick<StoredMatrix, 'format' | 'rows' | 'columns' | 'first' | 'of'>
+
+export function shapeOf({ format, rows, columns, first, of }: StoredMatrix): MatrixShape {
+  return { format, rows, columns, first, of }
 }
 
 /** Two f16 values of a word, in order. */

@@ -4,7 +4,7 @@
  * whole codes, without their scale, with the activations of `halve.ts`, so that they can never overflow. All else is f32.
  */
 import type { Binding } from './formats.js'
-import { matrixBindings, matrixBuffers, scaleAt } from './formats.js'
+import { matrixBindings, matrixBuffers, scaleAt, shapeOf } from './formats.js'
 import type { Halved } from './halve.js'
 import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { loadRow, type MatmulOperands, type MatmulShape, TILE, writeToken } from './matmul.js'
@@ -81,8 +81,7 @@ export function matmulHalf(
   { halves, steps }: Halved,
   count: number,
 ): void {
-  const { format, rows, columns } = matrix
-  const kernel = matmulHalfKernel({ ...shape, format, rows, columns })
+  const kernel = matmulHalfKernel({ ...shape, ...shapeOf(matrix) })
   const buffers = [pass.meta, halves, steps, ...matrixBuffers(matrix), ...(bias ? [bias] : []), out]
-  pass.dispatch(kernel, buffers, Math.ceil(rows / TILE), Math.ceil(count / TILE))
+  pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / TILE), Math.ceil(count / TILE))
 }

@@ -5,18 +5,16 @@
 import {
   type Binding,
   eightFunction,
+  type MatrixShape,
   matrixBindings,
   matrixBuffers,
-  type StoredFormat,
   type StoredMatrix,
+  shapeOf,
 } from './formats.js'
 import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { META } from './meta.js'
 
-export interface MatmulShape {
-  readonly format: StoredFormat
-  readonly rows: number
-  readonly columns: number
+export interface MatmulShape extends MatrixShape {
   readonly bias: boolean
   readonly add: boolean
   readonly gated: boolean
@@ -89,20 +87,21 @@ export function loadRow({ rows, gated }: MatmulShape): string {
 
 /** `sum`: the finished sum of a held row of the matrix. */
 export function writeToken(shape: MatmulShape, t: number, sum: (r: number) => string): string {
-  const { rows, gated } = shape
-  const width = gated ? rows / 2 : rows
+  const { rows, gated, first, of } = shape
+  const own = gated ? rows / 2 : rows
+  const width = gated ? of / 2 : of
   const outputs = gated ? 2 : 4
   const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
   const one = (r: number) => {
     const value = gated
-      ? `let gate = ${sum(r)}${bias('row')};
-      out[at] = gate / (1.0 + exp(-gate)) * (${sum(r + 2)}${bias(`row + ${width}u`)});`
-      : `out[at] ${shape.add ? '+=' : '='} ${sum(r)}${bias('row')};`
+      ? `let gate = ${sum(r)}${bias(`row + ${first}u`)};
+      out[at] = gate / (1.0 + exp(-gate)) * (${sum(r + 2)}${bias(`row + ${first + width}u`)});`
+      : `out[at] ${shape.add ? '+=' : '='} ${sum(r)}${bias(`row + ${first}u`)};`
     return `  {
     let row = group.x * ${gated ? TILE / 2 : TILE}u + tx + ${16 * r}u;
     let to = token + ty + ${16 * t}u;
-    let at = to * ${width}u + row;
-    if (row < ${width}u && to < count) {
+    let at = to * ${width}u + ${first}u + row;
+    if (row < ${own}u && to < count) {
       ${value}
     }
   }`
@@ -123,9 +122,8 @@ export function matmul(
   { matrix, x, bias, out }: MatmulOperands,
   count: number,
 ): void {
-  const { format, rows, columns } = matrix
-  const kernel = matmulKernel({ ...shape, format, rows, columns })
+  const kernel = matmulKernel({ ...shape, ...shapeOf(matrix) })
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(bias ? [bias] : []), out]
   // Tiles of one row of weights beside each other: they share its reads.
-  pass.dispatch(kernel, buffers, Math.ceil(rows / TILE), Math.ceil(count / TILE))
+  pass.dispatch(kernel, buffers, Math.ceil(matrix.rows / TILE), Math.ceil(count / TILE))
 }

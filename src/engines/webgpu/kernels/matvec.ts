@@ -8,21 +8,20 @@ import {
   codes,
   halves,
   isQ4,
+  type MatrixShape,
   matrixBindings,
   matrixBuffers,
   PLACES,
   type StoredFormat,
   type StoredMatrix,
   scaleAt,
+  shapeOf,
 } from './formats.js'
 import { declare, float, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
 import { META } from './meta.js'
 import { enableSubgroups, scatter } from './subgroup.js'
 
-export interface MatvecShape {
-  readonly format: StoredFormat
-  readonly rows: number
-  readonly columns: number
+export interface MatvecShape extends MatrixShape {
   /** Rows of activations that one invocation computes: 1, 2, 4 or 8. */
   readonly tokens: number
   /** Fused norm of the activations. */
@@ -156,19 +155,20 @@ ${repeat(HELD, (r) => `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);
 
 /** One value of the answer, from the finished sums; `t` and `r` are numbers in the shader. */
 function writeFunction(shape: MatvecShape, sum: (r: string, t: string) => string, r: string, t: string): string {
-  const { rows, columns, epsilon, gated } = shape
+  const { rows, columns, epsilon, gated, first, of } = shape
   const scale =
     epsilon === undefined ? '' : ` * inverseSqrt(${sum(`${HELD}u`, t)} / ${float(columns)} + ${float(epsilon)})`
-  const width = gated ? rows / 2 : rows
+  const own = gated ? rows / 2 : rows
+  const width = gated ? of / 2 : of
   const at = gated ? `(first / 2u + ${r})` : `(first + ${r})`
   const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
   const value = gated
-    ? `let gate = ${sum(r, t)}${scale}${bias(at)};
-    let value = gate / (1.0 + exp(-gate)) * (${sum(`${r} + ${HELD / 2}u`, t)}${scale}${bias(`${at} + ${width}u`)});`
-    : `let value = ${sum(r, t)}${scale}${bias(at)};`
-  return `if (${at} < ${width}u && token + ${t} < count) {
+    ? `let gate = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};
+    let value = gate / (1.0 + exp(-gate)) * (${sum(`${r} + ${HELD / 2}u`, t)}${scale}${bias(`${at} + ${first + width}u`)});`
+    : `let value = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};`
+  return `if (${at} < ${own}u && token + ${t} < count) {
     ${value}
-    out[(token + ${t}) * ${width}u + ${at}] ${shape.add ? '+=' : '='} value;
+    out[(token + ${t}) * ${width}u + ${first}u + ${at}] ${shape.add ? '+=' : '='} value;
   }`
 }
 
@@ -239,16 +239,15 @@ export interface MatvecOperands {
 
 export function matvec(
   pass: Recorder,
-  shape: Omit<MatvecShape, 'tokens' | 'format' | 'rows' | 'columns'>,
+  shape: Omit<MatvecShape, 'tokens' | keyof MatrixShape>,
   operands: MatvecOperands,
   count: number,
 ): void {
   const { matrix, x, gain, bias, out } = operands
-  const { format, rows, columns } = matrix
   const tokens = tokensHeld(count, pass.traits.serial)
-  const whole = { ...shape, format, rows, columns, tokens }
+  const whole = { ...shape, ...shapeOf(matrix), tokens }
   const { groups } = cut(whole, pass.traits)
-  const workgroups = Math.ceil(rows / (HELD * groups))
+  const workgroups = Math.ceil(matrix.rows / (HELD * groups))
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(gain ? [gain] : []), ...(bias ? [bias] : []), out]
   const kernel = matvecKernel(whole, pass.traits)
   pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), Math.ceil(count / tokens))

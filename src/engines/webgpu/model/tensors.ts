@@ -44,11 +44,11 @@ export class TensorLoader {
     this.#signal = signal
   }
 
-  async matrix(name: string, shape: readonly [number, number]): Promise<Matrix> {
+  async matrix(name: string, shape: readonly [number, number], gated = false): Promise<Matrix> {
     this.#signal?.throwIfAborted()
     const data = await readMatrix(this.source, name, this.#signal)
     if (data.rows !== shape[0] || data.columns !== shape[1]) throw mismatch(name, [data.rows, data.columns], shape)
-    return this.#keep(this.#device.matrix(data))
+    return this.#keep(this.#device.matrix(data, { gated }))
   }
 
   async vector(name: string, length: number): Promise<Vector> {

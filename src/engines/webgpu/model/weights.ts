@@ -63,7 +63,7 @@ async function loadLayer(loader: TensorLoader, config: DecoderConfig, at: string
       : {}),
     output: await loader.matrix(`${at}.self_attn.o_proj`, [hidden, config.heads * headSize]),
     mlpNorm: await loader.vector(`${at}.post_attention_layernorm.weight`, hidden),
-    gateUp: await loader.matrix(`${at}.mlp.gate_up_proj`, [2 * intermediate, hidden]),
+    gateUp: await loader.matrix(`${at}.mlp.gate_up_proj`, [2 * intermediate, hidden], true),
     down: await loader.matrix(`${at}.mlp.down_proj`, [hidden, intermediate]),
   }
 }

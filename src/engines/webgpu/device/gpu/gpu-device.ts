@@ -18,7 +18,8 @@ import type {
   Vector,
 } from '../device.js'
 import { Gpu } from './gpu.js'
-import { FEW, GpuPass, type PassHost } from './pass.js'
+import { GpuPass, type PassHost } from './pass.js'
+import { FEW } from './products.js'
 import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
@@ -28,6 +29,8 @@ export interface GpuDeviceOptions {
   readonly name: string
   readonly reason: string
   readonly traits: GpuTraits
+  /** Bytes that one binding may have, where a test wants fewer than the adapter allows. */
+  readonly bindingBytes?: number
 }
 
 export class GpuDevice implements Device, PassHost {
@@ -39,13 +42,13 @@ export class GpuDevice implements Device, PassHost {
   #destroyed = false
   #loss: Error | undefined
 
-  constructor(device: GPUDevice, { name, reason, traits }: GpuDeviceOptions) {
+  constructor(device: GPUDevice, { name, reason, traits, bindingBytes }: GpuDeviceOptions) {
     this.gpu = new Gpu(device, traits)
     const cut = traits.serial ? 'serial' : `parallel ${traits.lanes}${traits.half ? ' half' : ''}`
     this.info = { kind: 'webgpu', name, reason, kernels: `${KERNELS} ${cut} on ${name}` }
     const { maxBufferSize, maxStorageBufferBindingSize } = device.limits
     this.limits = {
-      tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize),
+      tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize, bindingBytes ?? Number.POSITIVE_INFINITY),
       rows: 1024,
       headSize: 256,
       ...(traits.serial ? {} : { fewRows: FEW }),
@@ -63,9 +66,9 @@ export class GpuDevice implements Device, PassHost {
     return this.gpu.memory
   }
 
-  matrix(data: MatrixData): Matrix {
+  matrix(data: MatrixData, { gated = false }: { readonly gated?: boolean } = {}): Matrix {
     this.#assertUsable()
-    return new GpuMatrix(this.gpu, data)
+    return new GpuMatrix(this.gpu, data, this.limits.tensorBytes, gated)
   }
 
   vector(values: Float32Array): Vector {

@@ -44,16 +44,21 @@ export class Gpu {
     return this.#track(this.device.createBuffer({ size: padded(bytes), usage: STORAGE | COPY_SRC | COPY_DST, label }))
   }
 
-  /** A storage buffer that holds these bytes. */
-  upload(data: Uint8Array, label: string): GPUBuffer {
-    const size = padded(data.byteLength)
+  /** A storage buffer that holds these bytes, one after the other. */
+  upload(data: readonly Uint8Array[], label: string): GPUBuffer {
+    const size = padded(data.reduce((sum, { byteLength }) => sum + byteLength, 0))
     const buffer = this.device.createBuffer({
       size,
       usage: STORAGE | COPY_SRC | COPY_DST,
       label,
       mappedAtCreation: true,
     })
-    new Uint8Array(buffer.getMappedRange()).set(data)
+    const bytes = new Uint8Array(buffer.getMappedRange())
+    let at = 0
+    for (const part of data) {
+      bytes.set(part, at)
+      at += part.byteLength
+    }
     buffer.unmap()
     return this.#track(buffer)
   }

@@ -1,13 +1,7 @@
 /** One forward pass, recorded into one command buffer. */
 import { attend } from '../../kernels/attend.js'
 import { embed } from '../../kernels/embed.js'
-import { isQ4 } from '../../kernels/formats.js'
-import { halve } from '../../kernels/halve.js'
 import type { Kernel, Recorder } from '../../kernels/kernel.js'
-import { matmul } from '../../kernels/matmul.js'
-import { matmulHalf } from '../../kernels/matmul-half.js'
-import { matvec } from '../../kernels/matvec.js'
-import { norm } from '../../kernels/norm.js'
 import { pick } from '../../kernels/pick.js'
 import { place } from '../../kernels/place.js'
 import { sample } from '../../kernels/sample.js'
@@ -27,10 +21,8 @@ import type {
 } from '../device.js'
 import { BatchWords } from './batch.js'
 import type { Gpu } from './gpu.js'
+import { FEW, project } from './products.js'
 import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
-
-/** Up to so many rows, the weights are read once for every eight; beyond, the tiled product is quicker. */
-export const FEW = 16
 
 export interface PassHost {
   readonly gpu: Gpu
@@ -99,7 +91,7 @@ export class GpuPass implements Pass, Recorder {
   embed(table: Matrix, out: Activations): void {
     const buffer = (out as GpuActivations).buffer
     // Without a sampler no token stands for a slot; the binding needs some buffer all the same.
-    embed(this, table as GpuMatrix, this.#slots ?? this.meta, buffer)
+    for (const part of (table as GpuMatrix).parts) embed(this, part, this.#slots ?? this.meta, buffer)
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
@@ -107,35 +99,14 @@ export class GpuPass implements Pass, Recorder {
     const count = options.rows ?? this.rows
     const head = count !== this.rows
     if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
-    const stored = matrix as GpuMatrix
-    const from = x as GpuActivations
-    const gain = (normed?.weight as GpuVector | undefined)?.buffer
-    const shape = { add, gated, head, bias: bias !== undefined }
-    const rest = {
-      matrix: stored,
-      ...(bias ? { bias: (bias as GpuVector).buffer } : {}),
-      out: (out as GpuActivations).buffer,
-    }
-    const { serial, half } = this.traits
-    const many = count > FEW && !serial
-    const epsilon = normed?.epsilon
-    if (many && half && isQ4(stored.format)) {
-      const columns = { columns: stored.columns, head, ...(epsilon === undefined ? {} : { epsilon }) }
-      halve(this, columns, from.buffer, gain, count, from.halved)
-      matmulHalf(this, shape, rest, from.halved, count)
-      return
-    }
-    if (gain && epsilon !== undefined && !many && !serial) {
-      matvec(this, { ...shape, epsilon }, { ...rest, x: from.buffer, gain }, count)
-      return
-    }
-    let input = from.buffer
-    if (gain && epsilon !== undefined) {
-      input = from.normed
-      norm(this, { columns: stored.columns, epsilon, head }, from.buffer, gain, count, input)
-    }
-    if (many) matmul(this, shape, { ...rest, x: input }, count)
-    else matvec(this, shape, { ...rest, x: input }, count)
+    project(this, matrix as GpuMatrix, x as GpuActivations, (out as GpuActivations).buffer, {
+      count,
+      head,
+      add,
+      gated,
+      bias: (bias as GpuVector | undefined)?.buffer,
+      norm: normed && { gain: (normed.weight as GpuVector).buffer, epsilon: normed.epsilon },
+    })
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {

@@ -14,6 +14,7 @@ import type {
   Vector,
 } from '../device.js'
 import type { Gpu } from './gpu.js'
+import { type RowRange, rowParts } from './row-parts.js'
 
 abstract class Buffers {
   protected readonly gpu: Gpu
@@ -42,26 +43,39 @@ abstract class Buffers {
   }
 }
 
-export class GpuMatrix extends Buffers implements Matrix, StoredMatrix {
-  readonly format: StoredFormat
+export class GpuMatrix extends Buffers implements Matrix {
   readonly rows: number
   readonly columns: number
-  readonly values: GPUBuffer
-  readonly scales?: GPUBuffer
+  readonly parts: readonly StoredMatrix[]
+  readonly gated: boolean
 
-  constructor(gpu: Gpu, data: MatrixData) {
+  /** `most`: bytes that one binding may have; `gated`: gates stay beside their values. */
+  constructor(gpu: Gpu, data: MatrixData, most: number, gated: boolean) {
     super(gpu)
     this.rows = data.rows
     this.columns = data.columns
-    if (data.format === 'q4') {
-      this.format = data.scaleType === 'f16' ? 'q4f16' : 'q4f32'
-      this.values = this.own(gpu.upload(data.codes, 'codes'))
-      this.scales = this.own(gpu.upload(data.scales, 'scales'))
-    } else {
-      this.format = data.format
-      this.values = this.own(gpu.upload(data.data, 'weights'))
+    this.gated = gated
+    const upload = (bytes: Uint8Array, ranges: readonly RowRange[], label: string) => {
+      const stride = bytes.byteLength / data.rows
+      const slices = ranges.map(([from, to]) => bytes.subarray(from * stride, to * stride))
+      return this.own(gpu.upload(slices, label))
     }
+    this.parts = rowParts(data, most, gated).map((ranges) => ({
+      format: storedFormat(data),
+      rows: ranges.reduce((sum, [from, to]) => sum + to - from, 0),
+      columns: data.columns,
+      first: ranges[0]![0],
+      of: data.rows,
+      ...(data.format === 'q4'
+        ? { values: upload(data.codes, ranges, 'codes'), scales: upload(data.scales, ranges, 'scales') }
+        : { values: upload(data.data, ranges, 'weights') }),
+    }))
   }
+}
+
+function storedFormat(data: MatrixData): StoredFormat {
+  if (data.format !== 'q4') return data.format
+  return data.scaleType === 'f16' ? 'q4f16' : 'q4f32'
 }
 
 export class GpuVector extends Buffers implements Vector {
@@ -72,7 +86,7 @@ export class GpuVector extends Buffers implements Vector {
     super(gpu)
     this.length = values.length
     const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
-    this.buffer = this.own(gpu.upload(bytes, 'vector'))
+    this.buffer = this.own(gpu.upload([bytes], 'vector'))
   }
 }
 
