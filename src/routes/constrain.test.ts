@@ -54,6 +54,11 @@ describe('a strict schema', () => {
     expect(errorOf(await chat(format(schema))).message).toBe(error.message)
   })
 
+  it.each(['(', '[b-a]', '(a)\\1'])('names the keyword also of the pattern %s', async (pattern) => {
+    const { message } = errorOf(await saying().chat(format(closed({ x: { type: 'string', pattern } }))))
+    expect(message).toMatch(/, .*pattern/)
+  })
+
   it.each([
     ['no JSON', '{"city":'],
     ['a wrong value', '{"city":5}'],

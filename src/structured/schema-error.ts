@@ -18,7 +18,10 @@ export class SchemaError extends Error {
 
 /** OpenAI's wording of a refused schema: `Invalid schema for response_format 'NAME': In context=('properties', 'x'), ...` */
 export function schemaErrorMessage(error: SchemaError, name: string, subject = 'response_format'): string {
-  return `Invalid schema for ${subject} '${name}': In context=${tuple(error.path)}, ${error.message}`
+  const { keyword, message, path } = error
+  // The platform's own words for a broken pattern do not say which keyword it is.
+  const named = message.includes(keyword) ? message : `'${keyword}': ${message}`
+  return `Invalid schema for ${subject} '${name}': In context=${tuple(path)}, ${named}`
 }
 
 /** The path as Python prints a tuple, which is what OpenAI's service sends. */

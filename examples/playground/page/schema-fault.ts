@@ -12,11 +12,12 @@ export function faultOf(schema: string, refusal: string): SchemaFault {
   if (!found) return { message: refusal, line: undefined }
   const [, tuple = '', message = ''] = found
   const path = [...tuple.matchAll(/'((?:[^'\\]|\\.)*)'|"([^"]*)"/g)].map(([, a, b]) => unescaped(a ?? b ?? ''))
-  // The keyword at fault is named in the message, between quotes, where there is one.
-  const keywords = [...message.matchAll(/['"]([\w$-]+)['"]/g)].map(([, word]) => word!)
+  // The keyword at fault is a word of the message: the first, of those between quotes before the others, that stands there.
+  const quoted = [...message.matchAll(/['"]([\w$-]+)['"]/g)].map(([, word]) => word!)
+  const words = [...quoted, ...(message.match(/[\w$-]+/g) ?? [])]
   const whole = placeOf(schema, path)
-  const keyword = keywords.map((word) => placeOf(schema, path, word)).find((at) => at !== undefined && at !== whole)
-  const at = keyword ?? (message.includes('valid type') ? placeOf(schema, path, 'type') : whole)
+  const keyword = words.map((word) => placeOf(schema, path, word)).find((at) => at !== undefined && at !== whole)
+  const at = keyword ?? whole
   return { message: sentence(message), line: at === undefined ? undefined : lineOf(schema, at) }
 }
 
