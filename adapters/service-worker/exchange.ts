@@ -18,7 +18,6 @@ export class Exchange {
   #respond: (response: Response | undefined) => void = () => {}
   #body: ReadableStreamDefaultController<Uint8Array> | undefined
   #pulled: () => void = () => {}
-  #events = false
   #over = false
 
   constructor(ways: ExchangeWays) {
@@ -55,15 +54,15 @@ export class Exchange {
 
   #begin({ status, headers, first, done }: Head): Response {
     const init = { status, headers: headers as [string, string][] }
-    this.#events = /^text\/event-stream\b/.test(new Headers(init.headers).get('content-type') ?? '')
-    if (done) this.#end()
-    if (!first) return new Response(null, init)
+    if (done || !first) {
+      this.#end()
+      return new Response((first as Uint8Array<ArrayBuffer> | undefined) ?? null, init)
+    }
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#body = controller
           controller.enqueue(first)
-          if (done) controller.close()
         },
         pull: () =>
           new Promise((resolve) => {
@@ -79,12 +78,10 @@ export class Exchange {
 
   #fail(error: V1Error): void {
     this.#end()
-    if (!this.#body) this.#respond(undefined)
-    else if (!this.#events) this.#body.error(error)
-    else {
-      this.#body.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(error)}\n\n`))
-      this.#body.close()
-    }
+    this.#respond(undefined)
+    // Only event streams come in pieces.
+    this.#body?.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(error)}\n\n`))
+    this.#body?.close()
   }
 
   #end(): void {

@@ -7,6 +7,9 @@ const CALL_MS = 250
 /** Calls before a host that holds the lock is taken for frozen. */
 const MAX_CALLS = 60
 const PING_MS = 5000
+/** How long after a host was lost another one is waited for where none stands in line. */
+const GRACE_MS = 1000
+const LOOK_MS = 50
 
 /** Finds the one worker that runs the engine; a service worker that was restarted knows nothing of it. */
 export class HostFinder {
@@ -17,6 +20,8 @@ export class HostFinder {
   #opening: Promise<unknown> | undefined
   #finding: Promise<HostLink | undefined> | undefined
   #arrived: () => void = () => {}
+  /** The host holds its lock and says nothing. */
+  #frozen = false
   #pings: ReturnType<typeof setInterval> | undefined
 
   constructor(name: string, channel: BroadcastChannel) {
@@ -41,6 +46,7 @@ export class HostFinder {
     const opening = HostLink.open(this.#name, host, port).then((link) => {
       this.#link?.lose()
       this.#link = link
+      this.#frozen = false
       this.#arrived()
     })
     this.#opening = opening
@@ -58,7 +64,10 @@ export class HostFinder {
   keepAlive(user: object): () => void {
     this.#users.add(user)
     this.#pings ??= setInterval(() => {
-      this.#link?.ping()
+      if (this.#link?.ping() === 'silent') {
+        this.#frozen = true
+        this.#link.lose()
+      }
       this.#say({ type: 'ping' })
     }, PING_MS)
     return () => {
@@ -73,8 +82,13 @@ export class HostFinder {
     let tookOver = false
     for (let calls = 0; ; calls++) {
       const { held, waiting } = await lockState(this.#name)
-      if (!held && !waiting) return undefined
-      if (calls >= MAX_CALLS) {
+      if (!held && !waiting) {
+        if (!this.#justLost()) return undefined
+        await pause(LOOK_MS)
+        continue
+      }
+      if (calls >= MAX_CALLS) this.#frozen = true
+      if (this.#frozen && (!tookOver || calls >= MAX_CALLS)) {
         if (tookOver || !waiting) return undefined
         tookOver = true
         calls = 0
@@ -84,12 +98,20 @@ export class HostFinder {
         this.#arrived = resolve
       })
       this.#say({ type: 'seek' })
-      await Promise.race([arrival, new Promise((resolve) => setTimeout(resolve, CALL_MS))])
+      await Promise.race([arrival, pause(CALL_MS)])
       if (this.#link?.open) return this.#link
     }
+  }
+
+  /** Its page may be starting another worker, or be on its way back from a reload. */
+  #justLost(): boolean {
+    const { lostAt } = this.#link ?? {}
+    return lostAt !== undefined && performance.now() - lostAt < GRACE_MS
   }
 
   #say(message: Broadcast): void {
     this.#channel.postMessage(wrap(message))
   }
 }
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

@@ -8,6 +8,7 @@ const MAX_SILENCE = 3
 /** The service worker's end of a link to the worker that runs the engine. */
 export class HostLink {
   readonly host: string
+  lostAt: number | undefined
   readonly #port: MessagePort
   readonly #exchanges = new Map<number, Exchange>()
   readonly #open = new AbortController()
@@ -59,13 +60,13 @@ export class HostLink {
     }
   }
 
-  /** Asks for a sign of life where somebody waits. True while there is somebody. */
-  ping(): boolean {
-    if (this.#exchanges.size === 0) return false
+  /** Asks for a sign of life where somebody waits, and says whether there has been none for too long. */
+  ping(): 'silent' | undefined {
+    if (!this.open || this.#exchanges.size === 0) return undefined
     // Counted in pings, not by the clock, which goes on while the device sleeps.
-    if (++this.#silence > MAX_SILENCE) this.lose()
-    else this.#send({ type: 'ping' })
-    return true
+    if (++this.#silence > MAX_SILENCE) return 'silent'
+    this.#send({ type: 'ping' })
+    return undefined
   }
 
   /** Its page is there: the worker may be computing. */
@@ -75,6 +76,7 @@ export class HostLink {
 
   lose(): void {
     if (!this.open) return
+    this.lostAt = performance.now()
     this.#open.abort()
     for (const exchange of [...this.#exchanges.values()]) exchange.lose()
     this.#port.close()

@@ -37,11 +37,11 @@ export class HostPort {
     try {
       const response = await v1.fetch(request)
       const { status, headers } = response
-      answering.reader = response.body?.getReader()
-      const first = await answering.reader?.read()
-      const done = first?.done ?? true
+      if (isStream(response)) answering.reader = response.body!.getReader()
+      // What is not a stream is said in one word: it is either here or can be moved.
+      const { done, value } = (await answering.reader?.read()) ?? { done: true, value: await bytesOf(response) }
       if (done) this.#answering.delete(id)
-      this.#tell({ type: 'head', id, status, headers: [...headers], first: first?.value, done })
+      this.#tell({ type: 'head', id, status, headers: [...headers], first: value, done })
     } catch {
       this.#break(id)
     }
@@ -81,6 +81,14 @@ export class HostPort {
     for (const id of [...this.#answering.keys()]) this.#leave(id)
     this.#port.close()
   }
+}
+
+async function bytesOf(response: Response): Promise<Uint8Array | undefined> {
+  return response.body ? new Uint8Array(await response.arrayBuffer()) : undefined
+}
+
+function isStream({ headers, body }: Response): boolean {
+  return body !== null && /^text\/event-stream\b/.test(headers.get('content-type') ?? '')
 }
 
 export function requestOf({ url, method, headers, body }: Asked, signal: AbortSignal): Request {

@@ -43,6 +43,7 @@ export type FromHost =
       readonly headers: readonly [string, string][]
       /** The first piece comes along: what has a head has begun, and cannot be moved any more. */
       readonly first: Uint8Array | undefined
+      /** It is the whole body; else an event stream follows. */
       readonly done: boolean
     }
   | { readonly type: 'piece'; readonly id: number; readonly bytes: Uint8Array }

@@ -1,8 +1,10 @@
 import type { V1 } from '../../src/index.js'
+import { atItsEnd } from './at-its-end.js'
 import { lost } from './exchange.js'
 import { HostFinder } from './host-finder.js'
 import { requestOf } from './host-port.js'
 import { type Asked, type FromPage, nameOf, unwrap } from './messages.js'
+import { OwnService } from './own-service.js'
 import { asksForStream, patiently } from './patience.js'
 import { broadcastLoads } from './progress.js'
 import type { FetchEvent, WorkerScope } from './scope.js'
@@ -24,11 +26,12 @@ export function route(v1: V1, scope: WorkerScope, { claim }: RouterOptions): voi
   finder ??= start(scope, claim)
   const { hosts, channel } = finder
   broadcastLoads(v1, channel)
+  const own = new OwnService(v1)
   if (claim && first) scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()))
   scope.addEventListener('fetch', (event) => {
     const { request } = event
     if (new URL(request.url).origin !== scope.location.origin || !v1.match(request)) return
-    event.respondWith(respond(v1, hosts, event, scope))
+    event.respondWith(respond(own, hosts, event, scope))
   })
 }
 
@@ -47,7 +50,7 @@ function start(scope: WorkerScope, claim: boolean) {
 }
 
 /** Looks now and then whether the page is still there, until the answer begins; after that its stream tells. */
-async function respond(v1: V1, hosts: HostFinder, event: FetchEvent, scope: WorkerScope): Promise<Response> {
+async function respond(own: OwnService, hosts: HostFinder, event: FetchEvent, scope: WorkerScope): Promise<Response> {
   const { request, clientId } = event
   const gone = new AbortController()
   const look = setInterval(async () => {
@@ -60,9 +63,9 @@ async function respond(v1: V1, hosts: HostFinder, event: FetchEvent, scope: Work
   }
   try {
     const asked = await askedOf(request)
-    const answer = answerOf(v1, hosts, asked, signal).finally(stop)
-    const response = await (asksForStream(asked.body) ? patiently(answer, () => gone.abort()) : answer)
-    return atItsEnd(response, rest)
+    const answer = answerOf(own, hosts, asked, signal).finally(stop)
+    const reads = asksForStream(asked.body) ? 'events' : 'whole'
+    return atItsEnd(await patiently(answer, { reads, leave: () => gone.abort() }), rest)
   } catch (error) {
     stop()
     rest()
@@ -70,10 +73,11 @@ async function respond(v1: V1, hosts: HostFinder, event: FetchEvent, scope: Work
   }
 }
 
-async function answerOf(v1: V1, hosts: HostFinder, asked: Asked, signal: AbortSignal): Promise<Response> {
+async function answerOf(own: OwnService, hosts: HostFinder, asked: Asked, signal: AbortSignal): Promise<Response> {
   for (let tried = 0; tried < MAX_HOSTS; tried++) {
     const link = await hosts.find()
-    if (!link) return v1.fetch(requestOf(asked, signal))
+    if (!link) return own.fetch(requestOf(asked, signal))
+    own.rest()
     const response = await link.ask(asked, signal)
     if (response) return response
   }
@@ -86,35 +90,4 @@ async function askedOf(request: Request): Promise<Asked> {
   const { url, method, headers } = request
   const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer()
   return { url, method, headers: [...headers], body }
-}
-
-/** The response, and a call once its last piece was read or its reader has left. */
-function atItsEnd(response: Response, then: () => void): Response {
-  if (!response.body) {
-    then()
-    return response
-  }
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read()
-          if (!done) return controller.enqueue(value)
-          then()
-          controller.close()
-        } catch (error) {
-          then()
-          controller.error(error)
-        }
-      },
-      cancel(reason) {
-        then()
-        return reader.cancel(reason)
-      },
-    },
-    { highWaterMark: 0 },
-  )
-  const { status, headers } = response
-  return new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, { status, headers })
 }

@@ -18,6 +18,11 @@ serviceWorker({
   ...v1,
   match: ({ url }) => new URL(url).pathname === '/where',
   fetch: async ({ url }) => {
+    if (new URL(url).searchParams.has('die')) {
+      // As when it runs out of memory: it ends without a word.
+      close()
+      await new Promise(() => {})
+    }
     const model = new URL(url).searchParams.get('model') ?? 'test/hello'
     return Response.json({ id, scope: globalThis.constructor.name, probe: engine.probe(model) } satisfies Where)
   },

@@ -7,6 +7,7 @@ import { type Listening, serveFiles } from '../support/serve.js'
 import { type OpenTab, type Visitor, visitor } from '../support/tabs.js'
 import { canUnpack } from '../support/unpack.js'
 import type { Where } from './hosts-worker.js'
+import type { Tab } from './tab.js'
 
 describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Linux on x64)', () => {
   let browser: Browser
@@ -95,8 +96,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     const first = await here.open()
     const second = await here.open()
     const ids = [(await where(first)).id]
-    const closePart = (tab: OpenTab) =>
-      tab.page.evaluate(() => (window as unknown as { tab: { close(): void } }).tab.close())
+    const closePart = (tab: OpenTab) => tab.page.evaluate(() => (window as unknown as { tab: Tab }).tab.close())
     const chat = await second.chat({ model: 'test/slow' })
     await running(second, 'test/slow', 1)
     await closePart(first)
@@ -111,6 +111,26 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     // And a page that comes takes it from there.
     const third = await here.open()
     expect((await where(third)).scope).toBe('DedicatedWorkerGlobalScope')
+  })
+
+  test('an engine that dies is started anew; a request that would kill every engine is given up', async () => {
+    const tab = await here.open()
+    const { id } = await where(tab)
+    expect(await tab.json('/where?die')).toMatchObject({ error: { code: 'host_lost', type: 'service_unavailable' } })
+    const after = await where(tab)
+    expect(after.id).not.toBe(id)
+    expect(after.scope).toBe('DedicatedWorkerGlobalScope')
+  })
+
+  test('a page that was loaded past its service worker is controlled again', async () => {
+    const tab = await here.open()
+    const cdp = await here.context.newCDPSession(tab.page)
+    const loaded = tab.page.waitForEvent('load')
+    await cdp.send('Page.reload', { ignoreCache: true })
+    await loaded
+    expect(await tab.page.evaluate(() => navigator.serviceWorker.controller)).toBe(null)
+    await tab.page.evaluate(() => (window as unknown as { tab: Tab }).tab.install({ script: '/v1.js' }))
+    expect((await where(tab)).scope).toBe('DedicatedWorkerGlobalScope')
   })
 
   test('a reload of the only tab', async () => {
