@@ -11,6 +11,7 @@ const library = {
   upstream: 'src/engines/upstream.ts',
   webgpu: 'src/engines/webgpu/index.ts',
   webllm: 'src/engines/webllm/index.ts',
+  'webllm-in-worker': 'src/engines/webllm/worker/index.ts',
   hono: 'adapters/hono.ts',
   express: 'adapters/express.ts',
   deno: 'adapters/deno.ts',
@@ -18,7 +19,12 @@ const library = {
 }
 
 export default defineConfig({
-  entry: { ...library, cli: 'src/cli/main.ts', 'cpu-worker': 'src/engines/webgpu/device/cpu/cpu-worker.js' },
+  entry: {
+    ...library,
+    cli: 'src/cli/main.ts',
+    'cpu-worker': 'src/engines/webgpu/device/cpu/cpu-worker.js',
+    'webllm-worker': 'src/engines/webllm/worker/webllm-worker.ts',
+  },
   format: 'esm',
   target: 'es2022',
   platform: 'neutral',

@@ -10,8 +10,8 @@ export interface MessageTarget {
   postMessage(message: unknown): void
   on?(event: 'message', listener: (data: unknown) => void): unknown
   off?(event: 'message', listener: (data: unknown) => void): unknown
-  addEventListener?(event: 'message', listener: (event: MessageEvent) => void): void
-  removeEventListener?(event: 'message', listener: (event: MessageEvent) => void): void
+  addEventListener?(event: string, listener: (event: Event) => void): void
+  removeEventListener?(event: string, listener: (event: Event) => void): void
   start?(): void
   close?(): void
 }
@@ -27,7 +27,7 @@ export function portOf(target: MessageTarget): Port {
         target.on('message', listener)
         stop = () => target.off?.('message', listener)
       } else {
-        const take = ({ data }: MessageEvent) => listener(data)
+        const take = (event: Event) => listener((event as MessageEvent).data)
         target.addEventListener?.('message', take)
         stop = () => target.removeEventListener?.('message', take)
         target.start?.()

@@ -8,7 +8,7 @@ import { type LoadedModel, loadModel } from './load.js'
 import { LoadedSet } from './loaded-set.js'
 import type { WebLlmOptions } from './options.js'
 import type { Report } from './progress.js'
-import { type Offered, weightsAddress } from './records.js'
+import { libraryAddress, type Offered, weightsAddress } from './records.js'
 
 const BUDGET = 8 * 2 ** 30
 
@@ -120,7 +120,8 @@ export class WebLlmEngine implements Engine {
 
   async #load(model: Offered, report: Report, signal: AbortSignal): Promise<LoadedModel> {
     const { library, appConfig } = await this.#catalog.library()
-    const record = { ...model.record, model: weightsAddress(model.record.model) }
+    const { model: weights, model_lib } = model.record
+    const record = { ...model.record, model: weightsAddress(weights), model_lib: libraryAddress(model_lib) }
     const files = await this.#surroundings.readText(record.model, report, signal)
     const engineConfig = { ...this.#options.engineConfig, appConfig: { ...appConfig, model_list: [record] } }
     return loadModel({ ...model, record }, { library, engineConfig, files, report, signal })

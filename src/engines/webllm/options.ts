@@ -13,10 +13,17 @@ export interface WebLlmOptions {
    */
   readonly engineConfig?: Omit<MLCEngineConfig, 'logitProcessorRegistry'>
   /**
-   * Imports WebLLM, when it is first needed.
+   * Imports WebLLM, when it is first needed. With a function the engine runs in the calling thread, in Node and Deno too,
+   * where WebLLM then finds only what the application has given its globals.
    * @default () => import('@mlc-ai/web-llm')
    */
   readonly loader?: () => Promise<WebLlmLibrary>
+  /**
+   * What is imported for WebLLM where `loader` is not given: the address of its module for a page without a bundler,
+   * whose import map its workers do not know.
+   * @default '@mlc-ai/web-llm'
+   */
+  readonly library?: string
   /**
    * Models that this device cannot run: listed with the reason in `metadata.unavailable`, or left out.
    * @default 'list'

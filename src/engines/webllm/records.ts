@@ -42,6 +42,12 @@ export function weightsAddress(model: string): string {
   return /.+\/resolve\/.+\//.test(href) ? href : `${href}resolve/main/`
 }
 
+/** In Node and Deno a compiled library may be named by its path. */
+export function libraryAddress(library: string): string {
+  const page = typeof location === 'undefined' ? undefined : location.href
+  return page?.startsWith('file:') ? new URL(library, page).href : library
+}
+
 const plain = (name: string) => name.replace(/[^\w.-]+/g, '-')
 
 /** What a user wrote, an id or WebLLM's own name, among the records. */

@@ -57,6 +57,14 @@ export async function openMlc(
   }
 }
 
+/** Makes all shards ready and leaves what is in them to an engine that reads them itself. */
+export async function fetchShards(files: RepositoryFiles, report: Report, signal: AbortSignal): Promise<void> {
+  const { name, text } = await readManifest(files, signal)
+  const entries = recordsOf(parseJson(files.place, name, text))
+  const shards = entries.map((entry) => readShard(files.place, name, entry))
+  await fetchAll(files, shards, report, signal)
+}
+
 const describe = ({ name, shape, dtype }: Placed): Omit<RawTensor, 'data'> => ({ name, shape, dtype })
 
 async function readManifest(files: RepositoryFiles, signal: AbortSignal): Promise<{ name: string; text: string }> {
@@ -71,21 +79,25 @@ function parseManifest(place: string, name: string, manifest: Json) {
   const shards = new Map<string, Shard>()
   const tensors = new Map<string, Placed>()
   for (const entry of recordsOf(manifest)) {
-    // Exporters write the hash in two spellings.
-    const { dataPath, nbytes, md5Sum, md5sum = md5Sum, format = 'raw-shard' } = entry
-    if (typeof dataPath !== 'string' || !isSize(nbytes) || format !== 'raw-shard') {
-      throw broken(place, `${name} has a shard that is not in the form "raw-shard".`)
-    }
-    const records = recordsOf(entry)
-    const md5 = typeof md5sum === 'string' ? { md5: md5sum } : {}
-    shards.set(dataPath, { name: dataPath, bytes: nbytes, ...md5, left: records.length })
-    for (const record of records) {
-      const placed = placeTensor(place, record, dataPath, nbytes)
+    const shard = readShard(place, name, entry)
+    shards.set(shard.name, shard)
+    for (const record of recordsOf(entry)) {
+      const placed = placeTensor(place, record, shard.name, shard.bytes)
       tensors.set(placed.name, placed)
     }
   }
   if (tensors.size === 0) throw broken(place, `${name} names no tensors.`)
   return { shards, tensors }
+}
+
+function readShard(place: string, manifest: string, entry: Json): Shard {
+  // Exporters write the hash in two spellings.
+  const { dataPath, nbytes, md5Sum, md5sum = md5Sum, format = 'raw-shard' } = entry
+  if (typeof dataPath !== 'string' || !isSize(nbytes) || format !== 'raw-shard') {
+    throw broken(place, `${manifest} has a shard that is not in the form "raw-shard".`)
+  }
+  const md5 = typeof md5sum === 'string' ? { md5: md5sum } : {}
+  return { name: dataPath, bytes: nbytes, ...md5, left: recordsOf(entry).length }
 }
 
 function placeTensor(place: string, record: Json, shard: string, shardBytes: number): Placed {

@@ -54,9 +54,7 @@ export async function openRepository(
 }
 
 /** Reads what an MLC repository says about text, for an engine that takes its weights elsewhere. */
-export async function openText(place: Place, options: OpenOptions): Promise<TextFiles> {
-  const files = filesAt(place, options)
-  const { signal } = options
+export async function openText(files: RepositoryFiles, signal: AbortSignal): Promise<TextFiles> {
   const mlc = await files.text('mlc-chat-config.json', signal)
   if (mlc === undefined) throw broken(files.place, 'it has no mlc-chat-config.json.')
   const config = parseJson(files.place, 'mlc-chat-config.json', mlc)

@@ -1,0 +1,47 @@
+import type { Engine } from '../../engine.js'
+import { folderFiles } from '../webgpu/weights/folder.js'
+import { fetchShards } from '../webgpu/weights/mlc.js'
+import { openText, storeFor } from '../webgpu/weights/open.js'
+import { RemoteFiles } from '../webgpu/weights/remote.js'
+import type { FileStore } from '../webgpu/weights/store.js'
+import { WebLlmEngine } from './engine.js'
+import { probeGpu } from './gpu-probe.js'
+import { localPath } from './host/local-files.js'
+import type { WebLlmLibrary } from './library.js'
+import type { WebLlmOptions } from './options.js'
+
+export interface WebLlm extends Engine {
+  /** Settles once the list of models and the device are known, as far as they can be. Never rejects. */
+  readonly ready: Promise<void>
+}
+
+export interface Host {
+  /** Where tokenizer and configuration are kept. */
+  readonly store: FileStore
+  /** Whether that is also where WebLLM looks for weights: then they are brought there first, verified. */
+  readonly holdsWeights: boolean
+}
+
+/** The engine in this thread. */
+export function webllmHere(
+  options: WebLlmOptions,
+  { store, holdsWeights }: Host = { store: storeFor(options.cache), holdsWeights: false },
+): WebLlm {
+  return new WebLlmEngine(options, {
+    loadLibrary: options.loader ?? (() => importLibrary(options.library)),
+    probeGpu,
+    async readText(url, report, signal) {
+      if (url.startsWith('file:')) return openText(folderFiles(localPath(url)), signal)
+      const files = new RemoteFiles(url, store)
+      const text = await openText(files, signal)
+      if (holdsWeights) await fetchShards(files, report, signal)
+      return text
+    },
+  })
+}
+
+function importLibrary(address: string | undefined): Promise<WebLlmLibrary> {
+  // The first is written out for bundlers, the second is none of theirs.
+  if (address === undefined) return import('@mlc-ai/web-llm')
+  return import(/* @vite-ignore */ /* webpackIgnore: true */ address) as Promise<WebLlmLibrary>
+}
