@@ -12,6 +12,7 @@ export interface Model {
     readonly device_name?: string
     readonly device_reason?: string
     readonly download_bytes?: number
+    readonly kept?: boolean
     readonly kept_bytes?: number
     readonly memory_bytes?: number
     readonly does_not_fit?: string

@@ -68,13 +68,8 @@ function stateOf(models: Models, { id, metadata = {} }: Model): HTMLElement {
   if (models.loads.has(id)) return state('loading', 'Loading')
   if (metadata.loaded) return state('ready', 'Ready')
   if (models.errors.has(id) || metadata.does_not_fit) return state('failed', 'Failed')
-  if (isKept(models.list.find((each) => each.id === id)!)) return state('kept', 'On disk')
+  if (metadata.kept) return state('kept', 'On disk')
   return state('absent', '')
-}
-
-/** All of it is here; a tenth may be what the estimate is off by. */
-export function isKept({ metadata = {} }: Model): boolean {
-  return (metadata.kept_bytes ?? 0) > 0.9 * (metadata.download_bytes ?? Number.POSITIVE_INFINITY)
 }
 
 function details(models: Models, model: Model, machine: Machine): HTMLElement {
@@ -117,6 +112,6 @@ function actions(models: Models, model: Model, loading: boolean, loaded: boolean
   const removal = act('Remove', () => models.remove(id), `${name} was removed from this device.`)
   if (loaded) return [act('Unload', () => models.unload(id), `${name} was unloaded.`), ...(kept ? [removal] : [])]
   const size = metadata.download_bytes
-  const label = isKept(model) ? 'Load' : `Download${size === undefined ? '' : ` ${bytes(size)}`}`
+  const label = metadata.kept ? 'Load' : `Download${size === undefined ? '' : ` ${bytes(size)}`}`
   return [act(label, () => models.load(id), `${name} is ready.`), ...(kept ? [removal] : [])]
 }

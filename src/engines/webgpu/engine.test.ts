@@ -33,7 +33,7 @@ function setUp(options: Partial<WebGpuOptions> = {}, wrap: (device: Device) => D
       kept.set(name, 100)
       return { weights: tinyRepository(name.length).source, text: smallTokenizer() }
     },
-    keptOf: async ({ id }) => kept.get(id) ?? 0,
+    keptOf: async ({ id }) => ({ bytes: kept.get(id) ?? 0, whole: kept.has(id) }),
     async forget({ id }) {
       kept.delete(id)
     },
@@ -67,10 +67,10 @@ test('models say what they take, and what of it is here', async () => {
   const { engine } = setUp({ models })
   expect(engine.models[0]!.metadata).toEqual({ loaded: false, download_bytes: 500, memory_bytes: 600 })
   await engine.survey()
-  expect(engine.models[0]!.metadata).toMatchObject({ kept_bytes: 0 })
+  expect(engine.models[0]!.metadata).toMatchObject({ kept: false, kept_bytes: 0 })
   await engine.load('test/one', () => {}, signal)
   const { memory_bytes: memory, ...rest } = engine.models[0]!.metadata!
-  expect(rest).toMatchObject({ loaded: true, kept_bytes: 100 })
+  expect(rest).toMatchObject({ loaded: true, kept: true, kept_bytes: 100 })
   expect([600, undefined]).not.toContain(memory)
   await engine.remove('test/one')
   expect(engine.models[0]!.metadata).toMatchObject({ loaded: false, kept_bytes: 0, memory_bytes: 600 })

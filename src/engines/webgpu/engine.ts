@@ -5,19 +5,20 @@ import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
 import { ModelSet } from './model-set.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
-import type { Surroundings } from './surroundings.js'
+import type { Kept, Surroundings } from './surroundings.js'
 
 type Metadata = NonNullable<ModelInfo['metadata']>
 
 const GIB = 2 ** 30
+const NOTHING: Kept = { bytes: 0, whole: false }
 
 /** The engine apart from where devices and weights come from. */
 export class WebGpuEngine implements Engine {
   readonly #offered: ReadonlyMap<string, OfferedModel>
   readonly #set: ModelSet
   readonly #surroundings: Surroundings
-  /** Bytes on disk, by model; undefined until somebody looked. */
-  readonly #kept = new Map<string, number>()
+  /** What is on disk, by model; undefined until somebody looked. */
+  readonly #kept = new Map<string, Kept>()
   /** Why a model did not fit when it was last loaded. */
   readonly #refused = new Map<string, string>()
   #device: Device | undefined
@@ -63,7 +64,7 @@ export class WebGpuEngine implements Engine {
       loaded: loaded !== undefined,
       ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),
       ...(downloadBytes !== undefined && { download_bytes: downloadBytes }),
-      ...(kept !== undefined && location.kind !== 'folder' && { kept_bytes: kept }),
+      ...(kept !== undefined && location.kind !== 'folder' && { kept: kept.whole, kept_bytes: kept.bytes }),
       ...(memory !== undefined && { memory_bytes: memory }),
       ...(refused !== undefined && { does_not_fit: refused }),
     }
@@ -113,7 +114,7 @@ export class WebGpuEngine implements Engine {
 
   /** A disk that cannot be read holds nothing for us; it is no reason to fail. */
   async #look(model: OfferedModel): Promise<void> {
-    this.#kept.set(model.id, (await this.#surroundings.keptOf?.(model).catch(() => 0)) ?? 0)
+    this.#kept.set(model.id, (await this.#surroundings.keptOf?.(model).catch(() => undefined)) ?? NOTHING)
   }
 
   #model(id: string): OfferedModel {

@@ -3,6 +3,7 @@ import { chooseDevice } from './choose-device.js'
 import { WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
 import { forget, keptOf, openRepository } from './weights/open.js'
+import { isWhole } from './weights/whole.js'
 
 export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
 
@@ -19,7 +20,10 @@ export function webgpu(options: WebGpuOptions): Engine {
     openDevice: () => chooseDevice(device, threads),
     openRepository: ({ location, quantize }, report, signal) =>
       openRepository(location, { report, signal, cache, quantize }),
-    keptOf: ({ location }) => keptOf(location, cache),
+    keptOf: async ({ location }) => ({
+      bytes: await keptOf(location, cache),
+      whole: await isWhole(location, cache),
+    }),
     forget: ({ location }) => forget(location, cache),
   })
 }

@@ -12,12 +12,18 @@ export interface OpenedRepository {
 
 export type Report = (progress: Omit<LoadProgress, 'model'>) => void
 
+export interface Kept {
+  readonly bytes: number
+  /** All that is needed to load it without a network. */
+  readonly whole: boolean
+}
+
 /** What the engine takes from outside. */
 export interface Surroundings {
   openDevice(): Promise<Device>
   openRepository(model: OfferedModel, report: Report, signal: AbortSignal): Promise<OpenedRepository>
-  /** Bytes of it that are kept from an earlier download. Absent: nothing is kept. */
-  keptOf?(model: OfferedModel): Promise<number>
+  /** What is kept of it from an earlier download. Absent: nothing is kept. */
+  keptOf?(model: OfferedModel): Promise<Kept>
   /** Deletes what was downloaded of it. */
   forget?(model: OfferedModel): Promise<void>
 }

@@ -8,6 +8,7 @@ import { tinyRepository, writeRepository } from '../tiny-repository.test-helper.
 import { type Hub, hub, send } from './hub.test-helper.js'
 import { forget, keptOf, type OpenOptions, openRepository, resolveUrl } from './open.js'
 import type { WeightSource } from './source.js'
+import { isWhole } from './whole.js'
 
 const repository = tinyRepository()
 const SHARD = 'params_shard_0.bin'
@@ -267,6 +268,10 @@ describe('what is kept', () => {
     )
     expect(await keptOf(place, cache)).toBe(whole)
     expect(await keptOf(other, cache)).toBe(0)
+    expect([await isWhole(place, cache), await isWhole(other, cache)]).toEqual([true, false])
+    await truncate(join(cache, hostOf(server), SHARD), 5)
+    expect(await isWhole(place, cache)).toBe(false)
+    await open()
     await forget(other, cache)
     expect(await keptOf(place, cache)).toBe(whole)
     await forget(place, cache)
