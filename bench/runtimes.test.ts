@@ -10,6 +10,7 @@ import { siteFiles, writeSite } from './browser/site.js'
 import { benchInDeno } from './deno/run.js'
 import type { Order } from './harness/elsewhere.js'
 import type { Report } from './harness/report.js'
+import { PARTS } from './harness/scenarios/scenario.js'
 import { tableOf } from './harness/table.js'
 
 let folder: string
@@ -17,7 +18,15 @@ let order: Order
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
   await writeRepository(tinyRepository(), folder)
-  const settings = { promptLengths: [24], batches: [1, 2], tokens: 4, rounds: 1, leastSeconds: 0 }
+  const settings = {
+    promptLengths: [24],
+    batches: [1, 2],
+    tokens: 4,
+    rounds: 1,
+    leastSeconds: 0,
+    clock: 'wall' as const,
+    only: PARTS,
+  }
   order = { version: '0', models: [{ id: 'test/tiny', from: folder }], devices: ['cpu'], threads: 2, settings }
 })
 afterAll(() => rm(folder, { recursive: true }))

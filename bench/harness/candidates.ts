@@ -32,10 +32,24 @@ export interface CoreCandidatesOptions {
 /** Every model on every device. Throws a `TypeError` where there is no such model. */
 export function coreCandidates({ models, devices, ...options }: CoreCandidatesOptions): Candidate[] {
   const nameOf = (model: string | ModelOptions, device: string) =>
-    [...(models.length > 1 ? [offeredModel(model).id] : []), ...(devices.length > 1 ? [device] : [])].join(' ')
+    [...(models.length > 1 ? [shortName(model)] : []), ...(devices.length > 1 ? [device] : [])].join(' ') || 'local-v1'
+  const names = new Set<string>()
+  /** Readings are kept by name: what is asked for twice gets two. */
+  const unique = (name: string, times = 1): string => {
+    const numbered = times === 1 ? name : `${name} ${times}`
+    if (names.has(numbered)) return unique(name, times + 1)
+    names.add(numbered)
+    return numbered
+  }
   return models.flatMap((model) =>
-    devices.map((device) => coreCandidate({ name: nameOf(model, device) || 'local-v1', model, device, ...options })),
+    devices.map((device) => coreCandidate({ name: unique(nameOf(model, device)), model, device, ...options })),
   )
+}
+
+/** Without its namespace. */
+function shortName(model: string | ModelOptions): string {
+  const { id } = offeredModel(model)
+  return id.slice(id.indexOf('/') + 1)
 }
 
 /** Throws a `TypeError` where there is no such model. */

@@ -1,6 +1,8 @@
 /** Takes an engine's answer apart by the clock. */
+
 import type { ChatCall, Engine } from '../../src/engine.js'
 import type { Answer } from './subject.js'
+import { now } from './time.js'
 
 export interface TimedAnswer extends Answer {
   readonly text: string
@@ -13,15 +15,15 @@ export async function timed(engine: Engine, call: ChatCall): Promise<TimedAnswer
   let text = ''
   let forced = 0
   let usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
-  const start = performance.now()
+  const start = now()
   for await (const part of engine.generate(call)) {
     if (part.type === 'usage') usage = part.usage
-    else first ??= performance.now()
+    else first ??= now()
     if (part.type !== 'text-delta') continue
     text += part.text
     forced += part.forced ?? 0
   }
-  const end = performance.now()
+  const end = now()
   return {
     seconds: (end - start) / 1000,
     firstSeconds: ((first ?? end) - start) / 1000,

@@ -8,12 +8,21 @@ import { chartOf } from './chart.js'
 import { machine, processBytes } from './machine.js'
 import type { Report } from './report.js'
 import { run } from './rounds.js'
+import { PARTS } from './scenarios/scenario.js'
 import { settingsOf } from './settings.js'
 import { spreadOf } from './stats.js'
 import type { Answer, Ask, Candidate } from './subject.js'
 import { tableOf } from './table.js'
 
-const settings = { promptLengths: [24, 100_000], batches: [1, 2], tokens: 6, rounds: 2, leastSeconds: 0 }
+const settings = {
+  promptLengths: [24, 100_000],
+  batches: [1, 2],
+  tokens: 6,
+  rounds: 2,
+  leastSeconds: 0,
+  clock: 'wall' as const,
+  only: PARTS,
+}
 
 /** Answers at once, and writes down what it was asked. */
 function noted(name: string, log: { name: string; ask: Ask; answer: Answer }[]): Candidate {

@@ -2,11 +2,12 @@
 import { type Reading, Readings, type Report } from './report.js'
 import { decode } from './scenarios/decode.js'
 import { firstToken } from './scenarios/first-token.js'
-import type { Scenario, Settings } from './scenarios/scenario.js'
+import { PARTS, type Part, type Scenario, type Settings } from './scenarios/scenario.js'
 import { strictJson } from './scenarios/strict-json.js'
 import { throughV1 } from './scenarios/through-v1.js'
 import { median } from './stats.js'
 import type { Candidate, Subject } from './subject.js'
+import { now, setClock } from './time.js'
 
 export interface Surroundings {
   /** Of local-v1. */
@@ -35,6 +36,7 @@ export async function run(
   { version, machine, processBytes, progress = () => {} }: Surroundings,
 ): Promise<Report> {
   const date = new Date().toISOString()
+  setClock(settings.clock)
   const readings = new Readings()
   const notes: string[] = []
   const loaded: Loaded[] = []
@@ -70,13 +72,14 @@ export async function run(
   }
 }
 
-function scenariosFor({ promptLengths, batches, tokens }: Settings): Scenario[] {
-  return [
-    ...promptLengths.map(firstToken),
-    ...promptLengths.map((length) => decode(length, batches, tokens)),
-    strictJson(),
-    throughV1(tokens),
-  ]
+function scenariosFor({ promptLengths, batches, tokens, only }: Settings): Scenario[] {
+  const all: Readonly<Record<Part, () => Scenario[]>> = {
+    prompt: () => promptLengths.map(firstToken),
+    decode: () => promptLengths.map((length) => decode(length, batches, tokens)),
+    json: () => [strictJson()],
+    v1: () => [throughV1(tokens)],
+  }
+  return PARTS.filter((part) => only.includes(part)).flatMap((part) => all[part]())
 }
 
 /** Load after load of each, A B A B; the last ones stay. */
@@ -96,9 +99,9 @@ async function loadInTurn(
         progress(`${name}: load ${time + 1}`)
         await open.get(name)?.close()
         open.delete(name)
-        const start = performance.now()
+        const start = now()
         const subject = await load()
-        const seconds = (performance.now() - start) / 1000
+        const seconds = (now() - start) / 1000
         open.set(name, subject)
         readings.add(name, [{ metric: time === 0 ? 'load-first' : 'load', value: seconds }])
         if (seconds > REPEATED_BELOW) slow.add(name)

@@ -22,8 +22,9 @@ function heading({ version, date, machine, settings, subjects }: Report): string
     const which = [`${name}: ${model}, engine ${engine} on ${device} (${deviceName})`, fingerprint, ...notes]
     lines.push(...wrap(which.filter(Boolean).join(', '), 100))
   }
-  const { rounds, tokens } = settings
-  lines.push(`Medians of ${rounds} rounds in turn, ± the median deviation; answers of ${tokens} tokens.`, '')
+  const { rounds, tokens, clock } = settings
+  const time = clock === 'processor' ? ' Seconds of the processor, not of the wall.' : ''
+  lines.push(`Medians of ${rounds} rounds in turn, ± the median deviation; answers of ${tokens} tokens.${time}`, '')
   return lines
 }
 
@@ -31,7 +32,8 @@ function block({ series }: Report, subjects: Report['subjects']): string {
   const names = subjects.map(({ name }) => name)
   const compare = names.length === 2
   const head = ['', '', ...names, ...(compare ? ['B / A'] : [])]
-  const lines = [row(head), row(head.map((_, i) => '-'.repeat(widthOf(i, compare && i === head.length - 1) - 1)))]
+  const rule = head.map((_, i) => '-'.repeat(widthOf(i, compare && i === head.length - 1) - 1))
+  const lines = [...headRows(head), row(rule)]
   const seen = new Set<string>()
   for (const one of series) {
     if (!names.includes(one.subject) || seen.has(keyOf(one))) continue
@@ -41,6 +43,13 @@ function block({ series }: Report, subjects: Report['subjects']): string {
     lines.push(row([labelOf(one), one.unit, ...cells.map((cell) => (cell ? spread(cell) : '-')), ...ratio]))
   }
   return `${lines.join('\n')}\n`
+}
+
+/** Names that are longer than a column go on below. */
+function headRows(head: readonly string[]): string[] {
+  const pieces = head.map((name) => name.match(new RegExp(`.{1,${COLUMN - 1}}`, 'g')) ?? [''])
+  const height = Math.max(...pieces.map(({ length }) => length))
+  return Array.from({ length: height }, (_, line) => row(pieces.map((piece) => piece[line] ?? '')))
 }
 
 /** `decode, prompt of 128, x4` */

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { PARTS, type Part } from '../../bench/harness/scenarios/scenario.js'
 import { collect, count } from './arguments.js'
 
 /** The options of `local-v1 bench` and of `npm run bench`. */
@@ -17,10 +18,19 @@ export function withBench(command: Command): Command {
         .argParser(device),
     )
     .option('--threads <number>', 'threads of the CPU device', count(1, 64))
+    .option('--only <list>', `what to measure, of ${PARTS.join(',')}`, parts)
     .option('--rounds <number>', 'measured rounds, after one that warms up (5)', count(1, 1000))
     .option('--prompt-lengths <list>', 'tokens of the prompts (32,128,512)', counts(1, 1_000_000))
     .option('--batch <list>', 'answers side by side (1,4,8)', counts(1, 64))
     .option('--tokens <number>', 'tokens of each answer (64)', count(2, 100_000))
+    .addOption(
+      new Option(
+        '--clock <name>',
+        'processor: what this process computed, where other programs are busy (use --threads 1)',
+      )
+        .choices(['wall', 'processor'])
+        .default('wall'),
+    )
     .option('--quick', 'one prompt length, short answers, two rounds')
     .option('--json <file>', 'write every value that was measured')
     .option('--svg <file>', 'write a chart')
@@ -30,6 +40,14 @@ export function withBench(command: Command): Command {
 function counts(least: number, most: number): (value: string) => number[] {
   const one = count(least, most)
   return (value) => value.split(',').map(one)
+}
+
+function parts(value: string): Part[] {
+  return value.split(',').map((name) => {
+    const part = PARTS.find((known) => known === name)
+    if (part === undefined) throw new InvalidArgumentError(`Choose of ${PARTS.join(',')}.`)
+    return part
+  })
 }
 
 function device(value: string, before: string[] = []): string[] {

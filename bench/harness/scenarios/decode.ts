@@ -1,6 +1,8 @@
 /** Tokens a second over all streams, each behind a prompt of its own that is in the cache already. */
+
 import type { Reading } from '../report.js'
 import type { Subject } from '../subject.js'
+import { now } from '../time.js'
 import type { Scenario } from './scenario.js'
 import { fits, freshPrompt } from './scenario.js'
 
@@ -30,8 +32,8 @@ async function speedOf(
 ): Promise<number> {
   const prompts = Array.from({ length: batch }, freshPrompt)
   for (const prompt of prompts) await subject.answer({ promptTokens, prompt, tokens: 1 })
-  const start = performance.now()
+  const start = now()
   const answers = await Promise.all(prompts.map((prompt) => subject.answer({ promptTokens, prompt, tokens })))
-  const seconds = (performance.now() - start) / 1000
+  const seconds = (now() - start) / 1000
   return answers.reduce((sum, answer) => sum + answer.tokens, 0) / seconds
 }

@@ -1,7 +1,13 @@
 import type { Reading } from '../report.js'
 import type { Subject } from '../subject.js'
+import type { Clock } from '../time.js'
+
+export const PARTS = ['prompt', 'decode', 'json', 'v1'] as const
+export type Part = (typeof PARTS)[number]
 
 export interface Settings {
+  /** What is measured. */
+  readonly only: readonly Part[]
   /** Tokens of the prompts. */
   readonly promptLengths: readonly number[]
   /** Answers side by side. */
@@ -12,6 +18,8 @@ export interface Settings {
   readonly rounds: number
   /** A round asks again until so many seconds have gone by: small models answer faster than a machine is steady. */
   readonly leastSeconds: number
+  /** `processor`: the time that the process computed, for machines that are busy with other things. */
+  readonly clock: Clock
 }
 
 export interface Scenario {

@@ -1,10 +1,12 @@
 /** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
+
 import { compile, type Grammar } from '../../../src/structured/index.js'
 import { callOf, type TimedAnswer, timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { GrammarClock } from '../grammar-clock.js'
 import { TASKS, type Task } from '../prompts.js'
 import type { EngineUnderTest } from '../subject.js'
+import { now } from '../time.js'
 import type { Scenario } from './scenario.js'
 import { fits } from './scenario.js'
 
@@ -24,9 +26,9 @@ export function strictJson(): Scenario {
       for (const task of TASKS) {
         // The prompt goes into the cache, so that what is compared is writing alone.
         await timed(of.engine, plainCall(of, task.text, 1))
-        const start = performance.now()
+        const start = now()
         const fresh = compile(task.schema)
-        const compiled = (performance.now() - start) / 1000
+        const compiled = (now() - start) / 1000
         sums.compile += compiled
         sums.fresh += compiled + (await document(of, task, fresh)).seconds
         // As the service does: a schema is compiled once and kept, with what was learned of it.

@@ -1,9 +1,11 @@
 /** The same answer through `/v1` and from the engine itself, in turns: what the service costs. */
+
 import { createV1, type V1 } from '../../../src/v1.js'
 import { timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { promptText } from '../prompts.js'
 import type { EngineUnderTest } from '../subject.js'
+import { now } from '../time.js'
 import type { Scenario } from './scenario.js'
 import { fits } from './scenario.js'
 
@@ -67,7 +69,7 @@ async function overTheWire(v1: V1, { model, ends }: EngineUnderTest, content: st
     stream_options: { include_usage: true },
     ...(ends.length > 0 && { logit_bias: Object.fromEntries(ends.map((id) => [id, -100])) }),
   })
-  const start = performance.now()
+  const start = now()
   const request = new Request('http://localhost/v1/chat/completions', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -75,7 +77,7 @@ async function overTheWire(v1: V1, { model, ends }: EngineUnderTest, content: st
   })
   const response = await v1.fetch(request)
   const events = await response.text()
-  const seconds = (performance.now() - start) / 1000
+  const seconds = (now() - start) / 1000
   if (!response.ok) throw new Error(`/v1 answered ${response.status}: ${events}`)
   return { seconds, ...read(events) }
 }
