@@ -7,6 +7,7 @@ const BACKSLASH = 0x5c
 
 /** Between two characters of a string or a key: bytes become code points here, escapes and UTF-8 decoded. */
 export abstract class CharacterFrame extends Frame {
+  override readonly inString = true
   #partial: Map<number, Frame> | undefined
   /** Where all characters lead, where they are all alike. */
   #plain: CharacterFrame | null | undefined
@@ -99,6 +100,7 @@ function holdsSurrogates(low: number, high: number): boolean {
 }
 
 class PartialFrame extends Frame {
+  override readonly inString = true
   readonly #base: CharacterFrame
   readonly #bits: number
   readonly #left: number
@@ -114,11 +116,19 @@ class PartialFrame extends Frame {
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
-    if ((byte & 0xc0) !== 0x80) return
+    const next = this.move(byte)
+    if (next !== null) out.add(below.push(next))
+  }
+
+  override move(byte: number): Frame | null {
+    if ((byte & 0xc0) !== 0x80) return null
     const bits = (this.#bits << 6) | (byte & 0x3f)
     const left = this.#left - 1
-    const next = left === 0 ? this.#whole(bits) : this.#base.partial(bits, left, this.#size)
-    if (next !== undefined) out.add(below.push(next))
+    return (left === 0 ? this.#whole(bits) : this.#base.partial(bits, left, this.#size)) ?? null
+  }
+
+  override get longest(): number {
+    return this.#base.longest
   }
 
   #whole(codePoint: number): CharacterFrame | undefined {
@@ -127,12 +137,7 @@ class PartialFrame extends Frame {
   }
 
   override next(_below: Cell, into: Set<number>): boolean {
-    for (let byte = 0x80; byte < 0xc0; byte++) {
-      const bits = (this.#bits << 6) | (byte & 0x3f)
-      const left = this.#left - 1
-      const next = left === 0 ? this.#whole(bits) : this.#base.partial(bits, left, this.#size)
-      if (next !== undefined) into.add(byte)
-    }
+    for (let byte = 0x80; byte < 0xc0; byte++) if (this.move(byte) !== null) into.add(byte)
     return true
   }
 
@@ -169,6 +174,9 @@ class PartialFrame extends Frame {
   }
 }
 
+/** A character begun or an escape takes at most so many bytes more. */
+export const MOST_LEFT = 5
+
 /** What may stand after a backslash: only the escapes that JSON.stringify writes, so that each string has one text. */
 const ESCAPES: readonly (readonly [string, number])[] = [
   QUOTE,
@@ -178,6 +186,7 @@ const ESCAPES: readonly (readonly [string, number])[] = [
 const ESCAPE_PREFIXES = ['', 'u', 'u0', 'u00', 'u000', 'u001']
 
 class EscapeFrame extends Frame {
+  override readonly inString = true
   readonly #base: CharacterFrame
   readonly #read: string
 
@@ -188,16 +197,22 @@ class EscapeFrame extends Frame {
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
+    const next = this.move(byte)
+    if (next !== null) out.add(below.push(next))
+  }
+
+  override move(byte: number): Frame | null {
     const read = this.#read + String.fromCharCode(byte)
     for (const [text, codePoint] of ESCAPES) {
       if (!text.startsWith(read)) continue
-      if (text.length > read.length) {
-        if (this.#base.alive(codePoint, codePoint)) out.add(below.push(this.#base.escape(read)))
-      } else {
-        const next = this.#base.after(codePoint)
-        if (next !== undefined) out.add(below.push(next))
-      }
+      if (text.length === read.length) return this.#base.after(codePoint) ?? null
+      if (this.#base.alive(codePoint, codePoint)) return this.#base.escape(read)
     }
+    return null
+  }
+
+  override get longest(): number {
+    return this.#base.longest
   }
 
   override next(_below: Cell, into: Set<number>): boolean {

@@ -1,3 +1,4 @@
+import { NONE_PASS } from '../text/kinds.js'
 import type { Cell, Cells } from './cell.js'
 
 /** Bytes are held as strings of one character per byte: cheap to slice, compare and use as keys. */
@@ -11,11 +12,12 @@ export abstract class Frame {
   readonly uncertain: boolean = false
   /** Whether its length is a bound that knowing that key may lower. */
   readonly guessed: boolean = false
-  /** How many code points of any kind may come next, whichever they are. 0 outside of free text. */
-  readonly freedom: number = 0
-  /** Whether after that many none may come at all: then longer tokens need no look. */
-  readonly freedomIsAll: boolean = false
-
+  /** Inside a string or a key read letter by letter: `move` knows every byte but the closing quote. */
+  readonly inString: boolean = false
+  /** The kinds of characters (see `text/kinds.ts`) that change more here than how many of them may still come. */
+  readonly leaving: number = NONE_PASS
+  /** How many of the other kinds may come, whichever they are; one more may not. */
+  readonly room: number = -1
   /** Whether all those lead to places with one and the same way to the end. */
   readonly settled: boolean = false
 
@@ -24,8 +26,13 @@ export abstract class Frame {
     return this
   }
 
-  /** No matter which of those come, the way to the end is then at most this long. */
+  /** No matter which of those kinds come, between two characters the way to the end is then at most this long. */
   get longestWithin(): number {
+    return Infinity
+  }
+
+  /** No matter what comes, the way to the end is at most this long, as long as the string has not been closed. */
+  get longest(): number {
     return Infinity
   }
 

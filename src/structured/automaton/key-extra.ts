@@ -1,7 +1,8 @@
 import { freshKeys, keyValue } from '../schema/object-plan.js'
 import { encoded } from '../schema/text-length.js'
+import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../text/kinds.js'
 import type { Cell, Cells } from './cell.js'
-import { CharacterFrame } from './characters.js'
+import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Bytes, Frame } from './frame.js'
 import { keyBytes } from './key-bytes.js'
 import { countTexts } from './key-count.js'
@@ -32,8 +33,8 @@ export class ExtraKeyFrame extends CharacterFrame {
   readonly #state: ObjectState
   readonly #text: number
   readonly #similar: Similar
-  override readonly freedom: number
-  override readonly freedomIsAll: boolean
+  override readonly leaving: number
+  override readonly room: number
   override readonly settled: boolean
   override readonly uncertain: boolean
   #best: Way | undefined
@@ -44,10 +45,13 @@ export class ExtraKeyFrame extends CharacterFrame {
     this.#text = text
     this.#similar = similar
     const automaton = state.home.keys.text
-    const unbound = this.#alone || automaton.classes.count === 2
-    this.freedom = unbound && state.admitsAnyExtra ? automaton.freedomAll(text) : 0
-    this.freedomIsAll = automaton.classes.count === 2
-    this.settled = this.uniform && state.admitsAnyExtra
+    const leaving = state.admitsAnyExtra ? leavingKinds(automaton, text) : NONE_PASS
+    const room = leaving === NONE_PASS ? -1 : automaton.room(text)
+    // Where any letters may come in any number, there is always some key that has not come yet.
+    const passes = this.#alone ? leaving !== NONE_PASS : leaving === SPECIAL && room === Infinity
+    this.leaving = passes ? leaving : NONE_PASS
+    this.room = passes ? room : -1
+    this.settled = passes && this.#alone && automaton.steady(text)
     this.uncertain = state.unresolved
   }
 
@@ -172,11 +176,17 @@ export class ExtraKeyFrame extends CharacterFrame {
   }
 
   override get longestWithin(): number {
-    if (!this.freedomIsAll) return Infinity
+    if (this.settled) return this.length
+    const { keys } = this.#state.home
+    if (!this.#state.admitsAnyExtra || leavingKinds(keys.text, this.#text) !== SPECIAL) return Infinity
     const alone = ExtraKeyFrame.#at(this.#state, this.#text, NONE)
     // Next to keys that are taken, a few letters more may be needed to differ.
     const more = 2 + Math.ceil(Math.log(this.#state.used.taken.length + 1) / Math.log(60))
     return alone === undefined ? Infinity : alone.length + more
+  }
+
+  override get longest(): number {
+    return this.leaving === SPECIAL ? this.longestWithin + MOST_LEFT : Infinity
   }
 
   override spell(): Bytes {
@@ -190,7 +200,14 @@ export class ExtraKeyFrame extends CharacterFrame {
   override samples(low: number, high: number): number[] {
     const owed = this.#owed().map((bytes) => codePointAt(bytes, this.#similar.depth))
     const others = this.#state.admitsAnyExtra ? samplesOf(this.#state.home.keys.text, low, high) : []
-    return [...owed.filter((codePoint) => codePoint >= low && codePoint <= high), ...others]
+    // Where a key of the greatest length is taken, its last character leads nowhere, unlike the next one of its class.
+    const taken = new Set(this.#similarTexts().map((bytes) => codePointAt(bytes, this.#similar.depth)))
+    const free = others.map((codePoint) => {
+      let next = codePoint
+      while (taken.has(next)) next++
+      return next
+    })
+    return [...owed, ...others, ...free].filter((codePoint) => codePoint >= low && codePoint <= high)
   }
 
   #way(): Way {

@@ -102,7 +102,7 @@ export class Machine {
       const moved = only!.frame?.move(byte)
       if (moved !== undefined) {
         if (moved === null) return this.dead
-        return moved === only!.frame ? state : this.#alone(only!.below!.push(moved))
+        return moved === only!.frame ? state : this.alone(only!.below!.push(moved))
       }
     }
     const out = new Cells()
@@ -110,7 +110,8 @@ export class Machine {
     return out.list.length === 0 ? this.dead : this.#state(out.list)
   }
 
-  #alone(cell: Cell): State {
+  /** The state of one thread. */
+  alone(cell: Cell): State {
     let state = this.#single.get(cell)
     if (state === undefined) {
       state = new State([cell])
@@ -120,7 +121,7 @@ export class Machine {
   }
 
   #state(cells: Cell[]): State {
-    if (cells.length === 1) return this.#alone(cells[0]!)
+    if (cells.length === 1) return this.alone(cells[0]!)
     cells.sort((a, b) => a.id - b.id)
     const key = cells.map((cell) => cell.id).join()
     let state = this.#several.get(key)

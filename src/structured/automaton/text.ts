@@ -1,7 +1,8 @@
-import { nextOnTheWay, spell, textLength } from '../schema/text-length.js'
+import { encoded, longestText, nextOnTheWay, spell, textLength } from '../schema/text-length.js'
+import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../text/kinds.js'
 import type { TextAutomaton } from '../text/types.js'
 import type { Cell, Cells } from './cell.js'
-import { CharacterFrame } from './characters.js'
+import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Bytes } from './frame.js'
 
 /** The places inside the strings of one language. */
@@ -19,9 +20,9 @@ export class TextFrames {
     this.uniform = text.classes.count === 2
   }
 
-  /** The longest way out of any of its places. */
+  /** No way out of any of its places is longer. */
   get longest(): number {
-    this.#longest ??= longestOf(this.text)
+    this.#longest ??= longestFrom(this.text)
     return this.#longest
   }
 
@@ -38,28 +39,36 @@ export class TextFrames {
 export class TextFrame extends CharacterFrame {
   readonly #home: TextFrames
   readonly #state: number
-  override readonly freedom: number
-  override readonly freedomIsAll: boolean
+  override readonly leaving: number
+  override readonly room: number
   override readonly settled: boolean
+  /** Whatever characters come, what may follow stays the same but for limits on length. */
+  readonly #level: boolean
 
   constructor(home: TextFrames, state: number) {
     super()
     this.#home = home
     this.#state = state
-    this.freedom = home.text.freedomAll(state)
-    this.freedomIsAll = home.uniform
-    this.settled = home.uniform && this.closes
+    const { text } = home
+    const leaving = leavingKinds(text, state)
+    const passes = leaving !== NONE_PASS
+    // A row of places that differ in nothing but their distance to a limit.
+    const row = !passes && home.uniform
+    this.leaving = row ? SPECIAL : leaving
+    this.room = row ? text.freedomAll(state) : passes ? text.room(state) : -1
+    this.settled = passes && text.steady(state)
+    this.#level = leaving === SPECIAL
   }
 
   override twin(bytes: number): TextFrame {
-    if (!this.#home.uniform || this.freedom < bytes) return this
-    if (this.closes) {
+    if (!this.#level || this.room < bytes) return this
+    if (this.settled) {
       this.#home.closing ??= this
-      return this.#home.closing.freedom < bytes ? this : this.#home.closing
+      return this.#home.closing.room < bytes ? this : this.#home.closing
     }
     if (this.#home.text.distance(this.#state) < bytes) return this
     this.#home.opening ??= this
-    return this.#home.opening.freedom < bytes ? this : this.#home.opening
+    return this.#home.opening.room < bytes ? this : this.#home.opening
   }
 
   override get uniform(): boolean {
@@ -92,7 +101,11 @@ export class TextFrame extends CharacterFrame {
   }
 
   override get longestWithin(): number {
-    return this.#home.uniform ? this.length : this.#home.longest
+    return this.settled || this.#level ? this.length : this.#home.longest
+  }
+
+  override get longest(): number {
+    return (this.#level ? this.length : this.#home.longest) + MOST_LEFT
   }
 
   override spell(): Bytes {
@@ -135,14 +148,9 @@ export function listCharacters(text: TextAutomaton, state: number, closes: boole
   return true
 }
 
-/** Larger automata are not measured: every one of their masks is then made with the budget in view. */
-const MEASURED = 2000
-
-function longestOf(text: TextAutomaton): number {
-  if (text.states > MEASURED) return Infinity
-  let longest = 0
-  for (let state = 1; state < text.states; state++) {
-    if (text.distance(state) !== Infinity) longest = Math.max(longest, textLength(text, state) + 1)
-  }
-  return longest
+function longestFrom(text: TextAutomaton): number {
+  const { classes, farthest } = text
+  let widest = 1
+  for (let cls = 1; cls < classes.count; cls++) widest = Math.max(widest, encoded(classes.sample(cls)).length)
+  return longestText(farthest, widest) + 1
 }

@@ -39,6 +39,11 @@ export function spell(text: TextAutomaton, from: number): string {
   }
 }
 
+/** No text of so many code points takes more bytes, none of them taking more than `widest`. */
+export function longestText(characters: number, widest: number): number {
+  return characters * (characters > SPELLED ? MOST_BYTES : widest)
+}
+
 const lengths = new WeakMap<TextAutomaton, Map<number, number>>()
 
 /** How many those bytes are; more than that, but never growing on the way, where spelling them would take long. */

@@ -65,4 +65,20 @@ export class Complement implements TextAutomaton {
   freedomAll(state: number): number {
     return this.whole.freedomAll(state)
   }
+
+  repeats(state: number, cls: number): boolean {
+    return this.whole.repeats(state, cls)
+  }
+
+  room(state: number): number {
+    return this.whole.room(state)
+  }
+
+  steady(state: number): boolean {
+    return this.whole.steady(state)
+  }
+
+  get farthest(): number {
+    return this.whole.farthest
+  }
 }

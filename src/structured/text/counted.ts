@@ -115,12 +115,25 @@ export class CountedAutomaton implements TextAutomaton {
     )
       return left
     // After n characters at least max - count - n are left, and no state needs more than this to close.
-    return Math.max(0, Math.min(ofBase, left - this.farthest()))
+    return Math.max(0, Math.min(ofBase, left - this.farthest))
+  }
+
+  repeats(state: number, cls: number): boolean {
+    return this.base.repeats(this.inner(state), cls)
+  }
+
+  /** The count alone changes, and the last place of the row must still lead to the end. */
+  room(state: number): number {
+    return this.max - this.base.distance(this.inner(state)) - this.count(state)
+  }
+
+  steady(state: number): boolean {
+    return this.count(state) >= this.min
   }
 
   private far = -1
 
-  private farthest(): number {
+  get farthest(): number {
     if (this.far === -1) {
       let far = 0
       for (let s = 1; s < this.base.states; s++) far = Math.max(far, this.need(s, 0) - this.min, this.base.distance(s))

@@ -74,6 +74,24 @@ export class TableAutomaton implements TextAutomaton {
     )
     return this.any[state]!
   }
+
+  repeats(state: number, cls: number): boolean {
+    return this.step(state, cls) === state
+  }
+
+  room(): number {
+    return Number.POSITIVE_INFINITY
+  }
+
+  steady(): boolean {
+    return true
+  }
+
+  get farthest(): number {
+    let farthest = 0
+    for (let s = 1; s < this.states; s++) farthest = Math.max(farthest, this.distance(s))
+    return farthest
+  }
 }
 
 /** The classes of printable ASCII other than the two characters that a JSON string must escape. */

@@ -28,6 +28,14 @@ export interface TextAutomaton {
   freedom(state: number): number
   /** As `freedom`, for code points of any kind. */
   freedomAll(state: number): number
+  /** Whether code points of this class lead back to the same place, limits on length aside. */
+  repeats(state: number, cls: number): boolean
+  /** How many of those may come. */
+  room(state: number): number
+  /** Whether the way to the end is the same after them. */
+  steady(state: number): boolean
+  /** From no state acceptance is farther than this. */
+  readonly farthest: number
 }
 
 /** A construct that cannot be compiled exactly. */

@@ -1,5 +1,6 @@
 import type { Cell } from '../automaton/cell.js'
 import type { State } from '../automaton/machine.js'
+import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
 /** Ways to the end that are longer than this are counted in bytes: every byte is at most one token. */
@@ -59,7 +60,10 @@ export class TokenCosts {
 
   /** Tries every token that the way from here begins with. */
   #least(cell: Cell, from: number): number {
-    const { trie } = this.#vocabulary
+    return Math.min(...this.#vocabulary.tries.map((trie) => this.#leastOf(trie, cell, from)))
+  }
+
+  #leastOf(trie: Trie, cell: Cell, from: number): number {
     let best = NEVER
     let at = cell
     let i = from
@@ -72,7 +76,7 @@ export class TokenCosts {
       node = trie.child(node, this.#costs(at).bytes.charCodeAt(i))
       if (node === 0) return best
       i++
-      if (trie.tokens[node]! >= 0) best = Math.min(best, this.#at(at, i) + 1)
+      if (trie.token(node) >= 0) best = Math.min(best, this.#at(at, i) + 1)
     }
   }
 }

@@ -1,23 +1,41 @@
-/** The number of characters if the bytes are whole characters that stand for themselves in a JSON string, else 0. */
-export function plainLength(bytes: Uint8Array): number {
-  let characters = 0
-  for (let i = 0; i < bytes.length; characters++) {
-    const size = characterSize(bytes, i)
-    if (size === 0) return 0
-    i += size
+import { KIND } from '../text/kinds.js'
+import { TALL, type Trie } from './trie.js'
+import { MALFORMED, UTF8 } from './utf8.js'
+
+/**
+ * Sets the bits of all tokens with at most `room` characters (see `roomOf`), none of them of the kinds `leaving`; the
+ * last one may be cut off.
+ */
+export function fillPlain(mask: Uint32Array, trie: Trie, leaving: number, room: number): void {
+  const { first, bytes, from, kinds, heights, tokens } = trie
+  const set = (start: number, end: number) => {
+    for (let i = start; i < end; i++) mask[tokens[i]! >> 5]! |= 1 << (tokens[i]! & 31)
   }
-  return characters
+  const visit = (node: number, to: number, place: number, left: number) => {
+    const last = first[node + 1]!
+    for (let child = first[node]!; child < last; child++) {
+      const byte = bytes[child]!
+      const next = UTF8[(place << 8) | byte]!
+      const own = place === 0 ? KIND[byte]! : 0
+      const more = place === 0 ? left - 1 : left
+      if (next === MALFORMED || (own & leaving) !== 0 || more < 0) continue
+      const end = child + 1 < last ? from[child + 1]! : to
+      if (place === 0 && (kinds[child]! & leaving) === 0 && heights[child]! <= left) {
+        set(from[child]!, end)
+        continue
+      }
+      const below = first[child] === first[child + 1] ? end : from[first[child]!]!
+      set(from[child]!, below)
+      if (below < end) visit(child, end, next, more)
+    }
+  }
+  visit(0, tokens.length, 0, room)
 }
 
-/** How many bytes the character at `i` takes; 0 if it is not whole, not well-formed or must be escaped. */
-function characterSize(bytes: Uint8Array, i: number): number {
-  const lead = bytes[i]!
-  if (lead < 0x80) return lead < 0x20 || lead === 0x22 || lead === 0x5c ? 0 : 1
-  const size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2
-  if (lead < 0xc2 || lead > 0xf4 || i + size > bytes.length) return 0
-  for (let k = 1; k < size; k++) if ((bytes[i + k]! & 0xc0) !== 0x80) return 0
-  const second = bytes[i + 1]!
-  const overlong = (lead === 0xe0 && second < 0xa0) || (lead === 0xf0 && second < 0x90)
-  const beyond = (lead === 0xed && second > 0x9f) || (lead === 0xf4 && second > 0x8f)
-  return overlong || beyond ? 0 : size
+/** A limit that heights compare with: those that are not told apart fit only where there is none. */
+export function roomOf(room: number): number {
+  return room === Infinity ? UNLIMITED : Math.min(room, MOST)
 }
+
+const MOST = TALL - 1
+const UNLIMITED = 1 << 20

@@ -1,16 +1,34 @@
-/** A prefix tree over token texts in flat arrays, children of a node next to each other and sorted by byte. */
+import { KIND, SPECIAL } from '../text/kinds.js'
+import { MALFORMED, UTF8 } from './utf8.js'
+
+/** Heights from here on are not told apart. */
+export const TALL = 255
+
+/**
+ * A prefix tree over token texts in flat arrays, children of a node next to each other and sorted by byte. The tokens of
+ * a subtree are next to each other as well, so that a subtree can be taken as a whole.
+ */
 export class Trie {
   /** The byte that leads to a node. */
   readonly bytes: Uint8Array
   /** The children of node `i` are `first[i]` up to `first[i + 1]`. */
   readonly first: Uint32Array
-  /** The token that ends at a node; -1 if none does. */
-  readonly tokens: Int32Array
+  /** Where the tokens of a subtree begin in `tokens`, those of its root before all others. */
+  readonly from: Uint32Array
+  /** The kinds of the characters that begin below a node. */
+  readonly kinds: Int32Array
+  /** How many characters may begin from the byte that leads to a node downwards, at most. */
+  readonly heights: Uint8Array
+  /** Sorted by text. */
+  readonly tokens: Uint32Array
 
-  constructor(bytes: Uint8Array, first: Uint32Array, tokens: Int32Array) {
-    this.bytes = bytes
-    this.first = first
-    this.tokens = tokens
+  constructor(parts: Pick<Trie, 'bytes' | 'first' | 'from' | 'kinds' | 'heights' | 'tokens'>) {
+    this.bytes = parts.bytes
+    this.first = parts.first
+    this.from = parts.from
+    this.kinds = parts.kinds
+    this.heights = parts.heights
+    this.tokens = parts.tokens
   }
 
   /** The child by this byte; 0 if there is none. */
@@ -25,19 +43,18 @@ export class Trie {
     return low < this.first[node + 1]! && this.bytes[low] === byte ? low : 0
   }
 
-  /** The length of the longest text. */
-  get depth(): number {
-    let depth = -1
-    for (let start = 0, end = 1; start < end; depth++) [start, end] = [end, this.first[end]!]
-    return depth
+  /** The first of the tokens that end at a node; -1 if none does. */
+  token(node: number): number {
+    const child = this.first[node]!
+    const ends = child === this.first[node + 1]! || this.from[child]! > this.from[node]!
+    return ends && this.tokens.length > 0 ? this.tokens[this.from[node]!]! : -1
   }
 
-  /** `texts` sorted, each different and not empty, `ids[i]` the token of the i-th. */
+  /** `texts` sorted and not empty, one character per byte; `ids[i]` is the token of the i-th. */
   static build(texts: readonly string[], ids: readonly number[]): Trie {
     const most = texts.reduce((sum, text) => sum + text.length, 1)
     const bytes = new Uint8Array(most)
     const first = new Uint32Array(most + 1)
-    const tokens = new Int32Array(most).fill(-1)
     const from = new Uint32Array(most)
     const to = new Uint32Array(most)
     to[0] = texts.length
@@ -48,7 +65,7 @@ export class Trie {
         first[node] = nodes
         const end = to[node]!
         let at = from[node]!
-        if (depth > 0 && texts[at]!.length === depth) tokens[node] = ids[at++]!
+        while (at < end && texts[at]!.length === depth) at++
         while (at < end) {
           const byte = texts[at]!.charCodeAt(depth)
           from[nodes] = at
@@ -60,6 +77,32 @@ export class Trie {
       levelStart = levelEnd
     }
     first[nodes] = nodes
-    return new Trie(bytes.slice(0, nodes), first.slice(0, nodes + 1), tokens.slice(0, nodes))
+    const shape = { bytes: bytes.slice(0, nodes), first: first.slice(0, nodes + 1), from: from.slice(0, nodes) }
+    return new Trie({ ...shape, ...contents(shape), tokens: Uint32Array.from(ids) })
   }
+}
+
+/** What lies below each node. */
+function contents({ bytes, first }: Pick<Trie, 'bytes' | 'first'>): Pick<Trie, 'kinds' | 'heights'> {
+  const kinds = new Int32Array(bytes.length)
+  const heights = new Uint8Array(bytes.length)
+  const places = new Uint8Array(bytes.length)
+  // Behind what is malformed a character may begin: it may have been the end of one that began in the token before.
+  const placeAt = (node: number) => (places[node] === MALFORMED ? 0 : places[node]!)
+  for (let node = 0; node < bytes.length; node++) {
+    const place = placeAt(node) << 8
+    for (let child = first[node]!; child < first[node + 1]!; child++) places[child] = UTF8[place | bytes[child]!]!
+  }
+  for (let node = bytes.length - 1; node >= 0; node--) {
+    const between = placeAt(node) === 0
+    let tallest = 0
+    for (let child = first[node]!; child < first[node + 1]!; child++) {
+      const own = places[child] === MALFORMED ? SPECIAL : between ? KIND[bytes[child]!]! : 0
+      kinds[node]! |= kinds[child]! | own
+      heights[child] = Math.min(TALL, heights[child]! + (between ? 1 : 0))
+      tallest = Math.max(tallest, heights[child]!)
+    }
+    heights[node] = tallest
+  }
+  return { kinds, heights }
 }

@@ -1,8 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compile, Vocabulary } from '../index.js'
-import { allowed, realWords, smallWords, vocabularyOf } from '../testing.test-helper.js'
-import { plainLength } from './plain.js'
+import { allowed, randomness, realWords, smallWords, vocabularyOf, type Words } from '../testing.test-helper.js'
+import { KIND, SPECIAL } from '../text/kinds.js'
 
 describe('a vocabulary', () => {
   it('comes back whole from its serialised form, from any place in a buffer', () => {
@@ -16,8 +15,7 @@ describe('a vocabulary', () => {
       expect(copy.eos).toEqual(vocabulary.eos)
       const [a, b] = [vocabulary, copy].map((each) => {
         const constraint = compile({ type: 'array', items: { type: 'string', maxLength: 9 } }).start(each)
-        for (const byte of '["a')
-          expect(constraint.accept(each.trie.tokens[each.trie.child(0, byte.charCodeAt(0))]!)).toBe(true)
+        for (const byte of '["a') expect(constraint.accept(idOf(words, byte))).toBe(true)
         const mask = new Uint32Array(each.words)
         constraint.mask(mask)
         return mask
@@ -64,25 +62,48 @@ describe('a vocabulary', () => {
   })
 })
 
-it('plainLength counts the characters of plain string content, and nothing else', () => {
-  const encoder = new TextEncoder()
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
-      const plain = text !== '' && JSON.stringify(text) === `"${text}"`
-      expect(plainLength(encoder.encode(text))).toBe(plain ? [...text].length : 0)
-    }),
-  )
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 6 }), (bytes) => {
-      let text: string | undefined
-      try {
-        text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-      } catch {}
-      const plain = text !== undefined && JSON.stringify(text) === `"${text}"`
-      expect(plainLength(bytes)).toBe(plain ? [...text!].length : 0)
-    }),
-  )
+it('plain masks hold exactly the tokens of so many characters of the kinds that pass', () => {
+  const vocabulary = vocabularyOf(realWords('gpt2'))
+  const kinds = [SPECIAL, ...new Set(Array.from('a Z0-"\\é語😀', (letter) => KIND[utf8(letter)[0]!]!))]
+  const tokens = Array.from({ length: vocabulary.size }, (_, id) => {
+    const bytes = vocabulary.bytes(id)
+    const text = decode(bytes)
+    // A character that the end cuts off counts, by its first bytes.
+    const cut = text === undefined ? [1, 2, 3].find((n) => startsCharacter(bytes.subarray(bytes.length - n))) : 0
+    const letters = [...(decode(bytes.subarray(0, bytes.length - (cut ?? 0))) ?? '\\')].map(
+      (letter) => utf8(letter)[0]!,
+    )
+    if (cut) letters.push(bytes[bytes.length - cut]!)
+    return { letters, cut: cut !== 0 }
+  })
+  const random = randomness(5)
+  for (let round = 0; round < 12; round++) {
+    const leaving = kinds.reduce((sum, kind) => (random() < 0.3 ? sum | kind : sum), SPECIAL)
+    const room = round % 3 === 0 ? Infinity : Math.floor(random() * 9)
+    const cut = round % 2 === 0
+    const expected = tokens.flatMap((token, id) => {
+      const passes = token.letters.every((byte) => (KIND[byte]! & leaving) === 0)
+      return token.letters.length > 0 && passes && token.letters.length <= room && (cut || !token.cut) ? [id] : []
+    })
+    expect(allowed(vocabulary.plainMask(leaving, room, cut), vocabulary.size)).toEqual(expected)
+  }
 })
+
+const utf8 = (text: string) => new TextEncoder().encode(text)
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether these bytes begin a character and more bytes would complete it. */
+function startsCharacter(bytes: Uint8Array): boolean {
+  const ends = [[0x80], [0xbf], [0x80, 0x80], [0xbf, 0xbf], [0x80, 0x80, 0x80], [0xbf, 0xbf, 0xbf]]
+  return ends.some((end) => [...(decode(Uint8Array.of(...bytes, ...end)) ?? '')].length === 1)
+}
 
 describe('a constraint', () => {
   it('takes back tokens, also through its end, and clones are independent', () => {
@@ -112,3 +133,8 @@ describe('a constraint', () => {
     expect(encoded({ type: 'array', minItems: 1, items: { type: 'object', maxProperties: 0 } })).toBeLessThanOrEqual(3)
   })
 })
+
+/** The token that is this one letter. */
+function idOf({ tokens }: Words, letter: string): number {
+  return tokens.findIndex((bytes) => bytes?.length === 1 && bytes[0] === letter.charCodeAt(0))
+}

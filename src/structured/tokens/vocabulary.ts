@@ -1,7 +1,9 @@
 import type { TokenVocabulary } from '../../engine.js'
+import { Kept } from './kept.js'
 import { pack, unpack } from './pack.js'
-import { plainLength } from './plain.js'
+import { fillPlain, roomOf } from './plain.js'
 import { Trie } from './trie.js'
+import { endOf, MALFORMED } from './utf8.js'
 
 export interface VocabularyOptions {
   /** The tokens that end a text. */
@@ -12,31 +14,34 @@ export interface VocabularyOptions {
 
 interface Parts {
   readonly size: number
+  readonly longestSpecial: number
   readonly eos: readonly number[]
   readonly offsets: Uint32Array
   readonly blob: Uint8Array
-  readonly trie: Trie
-  readonly rest: Trie
-  readonly plain: Uint32Array
-  readonly plainEnds: Uint32Array
-  readonly twins: Uint32Array
+  readonly whole: Trie
+  readonly cut: Trie
+  readonly quoted: Trie
 }
+
+/** Masks of plain content kept, of 19 KB each for a vocabulary of 152,000. */
+const PLAIN_MASKS = 96
 
 /** What the constraint must know of a tokenizer. Built once; `serialize` keeps it for the next start. */
 export class Vocabulary implements TokenVocabulary {
   readonly size: number
   readonly eos: readonly number[]
-  /** All tokens that stand for text. */
-  readonly trie: Trie
-  /** Those that are not whole characters of plain string content. */
-  readonly rest: Trie
-  /** The most characters in a token of plain string content. */
-  readonly longestPlain: number
-  /** The most bytes in a token of the others. */
-  readonly longestRest: number
+  /** The tokens with a quote: what they lead to depends on what stands behind the string. */
+  readonly quoted: Trie
+  /** Those without that end inside a character. */
+  readonly cut: Trie
+  /** All others that stand for text. */
+  readonly whole: Trie
+  /** Together all tokens that stand for text. */
+  readonly tries: readonly Trie[]
+  /** The most bytes in a token that is not plain string content, cut off or not. */
+  readonly longestSpecial: number
   readonly #parts: Parts
-  readonly #masks: (Uint32Array | undefined)[] = []
-  readonly #twins = new Map<number, number[]>()
+  readonly #plain = new Kept<number, Uint32Array>(PLAIN_MASKS)
 
   /** `tokens[id]` is the text of a token as bytes; empty or absent for one that stands for none. */
   constructor(tokens: readonly (Uint8Array | null | undefined)[], options: VocabularyOptions)
@@ -46,15 +51,11 @@ export class Vocabulary implements TokenVocabulary {
     this.#parts = parts
     this.size = parts.size
     this.eos = parts.eos
-    this.trie = parts.trie
-    this.rest = parts.rest
-    this.longestPlain = parts.plainEnds.length - 1
-    this.longestRest = parts.rest.depth
-    for (let i = 0; i < parts.twins.length; i += 2) {
-      const twins = this.#twins.get(parts.twins[i]!) ?? []
-      twins.push(parts.twins[i + 1]!)
-      this.#twins.set(parts.twins[i]!, twins)
-    }
+    this.whole = parts.whole
+    this.cut = parts.cut
+    this.quoted = parts.quoted
+    this.tries = [parts.whole, parts.cut, parts.quoted]
+    this.longestSpecial = parts.longestSpecial
   }
 
   /** The 32-bit words of a mask. */
@@ -68,49 +69,55 @@ export class Vocabulary implements TokenVocabulary {
     return token >= 0 && token < this.size ? blob.subarray(offsets[token]!, offsets[token + 1]!) : blob.subarray(0, 0)
   }
 
-  /** Other tokens with the same text as this one, which stands for all of them in the tries. */
-  twins(token: number): readonly number[] | undefined {
-    return this.#twins.get(token)
-  }
-
-  /** The tokens of plain string content with at most so many characters. */
-  plainMask(characters: number): Uint32Array {
-    const length = Math.min(characters, this.longestPlain)
-    let mask = this.#masks[length]
+  /**
+   * The tokens with at most `room` characters, none of the kinds `leaving` (see `text/kinds.ts`); `cut`: also those
+   * that end inside a character.
+   */
+  plainMask(leaving: number, room: number, cut: boolean): Uint32Array {
+    const told = roomOf(room)
+    const key = (leaving * 512 + Math.min(told, 511)) * 2 + (cut ? 1 : 0)
+    let mask = this.#plain.get(key)
     if (mask === undefined) {
       mask = new Uint32Array(this.words)
-      const { plain, plainEnds } = this.#parts
-      for (let i = 0; i < plainEnds[length]!; i++) mask[plain[i]! >> 5]! |= 1 << (plain[i]! & 31)
-      this.#masks[length] = mask
+      fillPlain(mask, this.whole, leaving, told)
+      if (cut) fillPlain(mask, this.cut, leaving, told)
+      this.#plain.set(key, mask)
     }
     return mask
   }
 
   serialize(): Uint8Array {
-    const { size, eos, offsets, blob, trie, rest, plain, plainEnds, twins } = this.#parts
-    const tries = [trie, rest].flatMap(({ bytes, first, tokens }) => [bytes, first, tokens])
-    return pack([Uint32Array.of(size, ...eos), offsets, blob, ...tries, plain, plainEnds, twins])
+    const { size, longestSpecial, eos, offsets, blob } = this.#parts
+    const tries = this.tries.flatMap(({ bytes, first, from, kinds, heights, tokens }) => [
+      bytes,
+      first,
+      from,
+      kinds,
+      heights,
+      tokens,
+    ])
+    return pack([Uint32Array.of(size, longestSpecial, ...eos), offsets, blob, ...tries])
   }
 
   /** What `serialize` wrote. */
   static deserialize(data: Uint8Array): Vocabulary {
     const sections = unpack(data)
-    if (sections.length !== 12) throw new Error('this is not a serialised vocabulary')
+    if (sections.length !== 21) throw new Error('this is not a serialised vocabulary')
     const words = (i: number) => sections[i]!.words
-    const trie = (i: number) => new Trie(sections[i]!.bytes, words(i + 1), new Int32Array(words(i + 2)))
-    const [size, ...eos] = words(0)
-    const [plain, plainEnds, twins] = [words(9), words(10), words(11)]
-    return new Vocabulary({
-      size: size!,
-      eos,
-      offsets: words(1),
-      blob: sections[2]!.bytes,
-      trie: trie(3),
-      rest: trie(6),
-      plain,
-      plainEnds,
-      twins,
-    })
+    const trie = (i: number) =>
+      new Trie({
+        bytes: sections[i]!.bytes,
+        first: words(i + 1),
+        from: words(i + 2),
+        kinds: new Int32Array(words(i + 3).buffer, words(i + 3).byteOffset, words(i + 3).length),
+        heights: sections[i + 4]!.bytes,
+        tokens: words(i + 5),
+      })
+    const [size, longestSpecial, ...eos] = words(0)
+    const [whole, cut, quoted] = [trie(3), trie(9), trie(15)]
+    const blob = sections[2]!.bytes
+    const header = { size: size!, longestSpecial: longestSpecial!, eos }
+    return new Vocabulary({ ...header, offsets: words(1), blob, whole, cut, quoted })
   }
 }
 
@@ -122,38 +129,32 @@ function build(tokens: readonly (Uint8Array | null | undefined)[], options: Voca
   const texts = tokens.map((token, id) => (token && usable(token, id) ? String.fromCharCode(...token) : ''))
   const order = texts.map((_, id) => id).filter((id) => texts[id] !== '')
   order.sort((a, b) => (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : a - b))
-  const twins: number[] = []
-  const distinct = order.filter((id, i) => {
-    let before = i
-    while (before > 0 && texts[order[before - 1]!] === texts[id]) before--
-    if (before !== i) twins.push(order[before]!, id)
-    return before === i
-  })
-  const lengths = tokens.map((token, id) => (texts[id] === '' ? 0 : plainLength(token!)))
-  const restIds = distinct.filter((id) => lengths[id] === 0)
-  const plain = order.filter((id) => lengths[id]! > 0).sort((a, b) => lengths[a]! - lengths[b]!)
-  const longest = plain.length === 0 ? 0 : lengths[plain.at(-1)!]!
-  const plainEnds = new Uint32Array(longest + 1)
-  for (const id of plain) plainEnds[lengths[id]!]!++
-  for (let i = 1; i <= longest; i++) plainEnds[i]! += plainEnds[i - 1]!
   const offsets = new Uint32Array(tokens.length + 1)
   for (let id = 0; id < tokens.length; id++) offsets[id + 1] = offsets[id]! + texts[id]!.length
   const blob = new Uint8Array(offsets[tokens.length]!)
   for (let id = 0; id < tokens.length; id++) if (texts[id] !== '') blob.set(tokens[id]!, offsets[id])
-  const trieOf = (ids: readonly number[]) =>
-    Trie.build(
+  const ends = order.map((id) => endOf(tokens[id]!))
+  const longestSpecial = order.reduce((longest, id, i) => {
+    const special = ends[i] === MALFORMED || texts[id]!.includes('"') || texts[id]!.includes('\\')
+    return special ? Math.max(longest, texts[id]!.length) : longest
+  }, 0)
+  const trie = (belongs: (i: number) => boolean) => {
+    const ids = order.filter((_, i) => belongs(i))
+    return Trie.build(
       ids.map((id) => texts[id]!),
       ids,
     )
+  }
+  const quoted = order.map((id) => texts[id]!.includes('"'))
+  const cut = order.map((_, i) => !quoted[i] && ends[i] !== 0 && ends[i] !== MALFORMED)
   return {
     size: tokens.length,
+    longestSpecial,
     eos,
     offsets,
     blob,
-    trie: trieOf(distinct),
-    rest: trieOf(restIds),
-    plain: Uint32Array.from(plain),
-    plainEnds,
-    twins: Uint32Array.from(twins),
+    whole: trie((i) => !quoted[i] && !cut[i]),
+    cut: trie((i) => cut[i]!),
+    quoted: trie((i) => quoted[i]!),
   }
 }

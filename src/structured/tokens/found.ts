@@ -1,0 +1,56 @@
+/** Allowed tokens: as a list while that is the shorter way to keep them, else as a mask. */
+export type Tokens = { readonly list: Int32Array } | { readonly words: Uint32Array }
+
+/** What walks find: bits in a mask, and the same as a list. */
+export class Found {
+  /** The longest way to the end after any of the tokens, as far as it was asked for. */
+  longest = 0
+  /** Tokens for which it depends on the text of a key: to be tried one by one. */
+  unsure: number[] = []
+  #mask!: Uint32Array
+  readonly #list: Int32Array
+  #count = 0
+
+  /** `words`: the length of a mask. */
+  constructor(words: number) {
+    this.#list = new Int32Array(words)
+  }
+
+  /** Begins anew; bits are added to those in `mask`. */
+  begin(mask: Uint32Array): void {
+    this.#mask = mask
+    this.#count = 0
+    this.longest = 0
+    this.unsure = []
+  }
+
+  /** What was found since; the mask was empty before. */
+  tokens(): Tokens {
+    const few = this.#count <= this.#list.length
+    return few ? { list: this.#list.slice(0, this.#count) } : { words: this.#mask.slice() }
+  }
+
+  /** Tokens from one place of a trie's list up to another. */
+  add(tokens: Uint32Array, from: number, to: number): void {
+    for (let i = from; i < to; i++) {
+      const token = tokens[i]!
+      this.#mask[token >> 5]! |= 1 << (token & 31)
+      if (this.#count < this.#list.length) this.#list[this.#count] = token
+      this.#count++
+    }
+  }
+
+  doubt(tokens: Uint32Array, from: number, to: number): void {
+    for (let i = from; i < to; i++) this.unsure.push(tokens[i]!)
+  }
+}
+
+/** Sets the bits of tokens that were kept. */
+export function setTokens(into: Uint32Array, tokens: Tokens): void {
+  if ('list' in tokens) for (const token of tokens.list) into[token >> 5]! |= 1 << (token & 31)
+  else setWords(into, tokens.words)
+}
+
+export function setWords(into: Uint32Array, words: Uint32Array): void {
+  for (let i = 0; i < words.length; i++) into[i]! |= words[i]!
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import type { TokenConstraint } from '../../engine.js'
+import { compile, type Vocabulary } from '../index.js'
+import { allowed, pick, randomness, realWords, smallWords, vocabularyOf } from '../testing.test-helper.js'
+
+const object = (rest: object) => ({ type: 'object', ...rest })
+const pattern = (source: string, rest: object = {}) => ({ type: 'string', pattern: source, ...rest })
+
+/** Each comes to a shortcut of its own: kinds of characters that pass, limits of length, keys that are taken. */
+const SCHEMAS: Readonly<Record<string, unknown>> = {
+  'any text': { type: 'string' },
+  'a short text': { type: 'string', maxLength: 3 },
+  'a text of some length': { type: 'string', minLength: 4, maxLength: 40 },
+  'small letters': pattern('^[a-z]*$'),
+  'kinds cut in two': pattern('^[a-ch-j0-4é-ü]*$'),
+  'no slash': pattern('^[^/]+$'),
+  'letters of any script': pattern('^\\p{L}+$'),
+  'pairs of characters': pattern('^(..)*$'),
+  'a row of characters': pattern('^.{2,9}$'),
+  'a name': pattern('^[A-Z][a-zA-Z0-9_-]*$', { maxLength: 12 }),
+  'a pattern with both limits': pattern('^x?[a-z]*9$', { minLength: 3, maxLength: 8 }),
+  'somewhere a word': pattern('foo'),
+  'an address': { type: 'string', format: 'email' },
+  'a link': { type: 'string', format: 'uri' },
+  'one of two': { anyOf: [pattern('^[a-z]*$'), { type: 'string', minLength: 5 }] },
+  'any keys': object({ properties: { name: {}, na: {} }, minProperties: 3 }),
+  'keys of one character': object({ propertyNames: { maxLength: 1 }, properties: { a: {} }, minProperties: 1 }),
+  'keys of some length': object({ propertyNames: { minLength: 2, maxLength: 5 }, properties: { name: {} } }),
+  'keys by pattern': object({
+    properties: { aa: { type: 'null' } },
+    patternProperties: { '^[a-f]+$': { type: 'integer' }, '^x-': {} },
+    additionalProperties: false,
+    minProperties: 2,
+  }),
+  'a key still owed': object({ required: ['late'], maxProperties: 2 }),
+}
+
+const small = vocabularyOf(smallWords())
+const gpt2 = vocabularyOf(realWords('gpt2'))
+const vocabularies: [string, () => Vocabulary, number, number][] = [
+  ['a small one', () => small, 8, 1],
+  ['GPT-2', () => gpt2, 2, 0.3],
+  ['Llama 3', () => vocabularyOf(realWords('llama3_2')), 1, 0.12],
+  ['Qwen 2.5', () => vocabularyOf(realWords('qwen2_5')), 1, 0.12],
+]
+
+/** All tokens, each tried by itself. */
+function tried(constraint: TokenConstraint, size: number): number[] {
+  const found: number[] = []
+  for (let token = 0; token < size; token++) {
+    if (!constraint.accept(token)) continue
+    found.push(token)
+    constraint.rollback(1)
+  }
+  return found
+}
+
+describe('masks equal every token tried by itself', () => {
+  for (const [vocabularyName, load, walks, share] of vocabularies) {
+    it(`with ${vocabularyName}`, { timeout: 60_000 }, () => {
+      const vocabulary = load()
+      const random = randomness(17)
+      const mask = new Uint32Array(vocabulary.words)
+      for (const [name, schema] of Object.entries(SCHEMAS)) {
+        const grammar = compile(schema)
+        for (let walk = 0; walk < walks * 2; walk++) {
+          const constraint = grammar.start(vocabulary)
+          // With no budget, with one that soon restricts, with one that restricts at once.
+          const spare = [Infinity, 2 + Math.floor(random() * 12), 0][walk % 3]!
+          for (let left = constraint.shortest + spare, i = 0; left > 0 && i < 16 && !constraint.done; left--, i++) {
+            if (left < Infinity) expect(constraint.closing(left)).toBe(true)
+            constraint.mask(mask)
+            if (random() < share)
+              expect(allowed(mask, vocabulary.size), `${name}, ${i}`).toEqual(tried(constraint, vocabulary.size))
+            const token = pick(mask, vocabulary.size, random)
+            expect(constraint.accept(token), `${name}, ${i}`).toBe(true)
+          }
+        }
+      }
+    })
+  }
+})

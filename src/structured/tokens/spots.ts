@@ -1,0 +1,70 @@
+import type { Frame } from '../automaton/frame.js'
+import { roomOf } from './plain.js'
+
+/** A place inside a string, without what stands behind the string, and where the bytes tried so far led from it. */
+export class Spot {
+  readonly frame: Frame
+  readonly leaving: number
+  /** As a limit for heights. */
+  readonly room: number
+  /** The first byte asked for and where it led: most places of a walk are left by one byte only. */
+  firstByte = -1
+  first: Spot | null = null
+  row: (Spot | null | undefined)[] | undefined
+  /** The walk that asked last whether its budget suffices here, and the answer. */
+  asked = 0
+  affordable = false
+
+  constructor(frame: Frame) {
+    this.frame = frame
+    this.leaving = frame.leaving
+    this.room = roomOf(frame.room)
+  }
+}
+
+/** Rows kept before all is dropped: 2 KB each. */
+const MOST_ROWS = 1500
+const MOST_SPOTS = 20_000
+
+export class Spots {
+  #known = new Map<Frame, Spot>()
+  #rows = 0
+
+  /** Where a walk starts. Not in the midst of one, which may hold many places for a while: their number is checked here. */
+  start(frame: Frame): Spot {
+    if (this.#known.size > MOST_SPOTS || this.#rows > MOST_ROWS) {
+      this.#known = new Map()
+      this.#rows = 0
+    }
+    return this.#at(frame)
+  }
+
+  #at(frame: Frame): Spot {
+    let spot = this.#known.get(frame)
+    if (spot === undefined) {
+      spot = new Spot(frame)
+      this.#known.set(frame, spot)
+    }
+    return spot
+  }
+
+  /** One byte further, any but a closing quote; null where none may go. */
+  step(spot: Spot, byte: number): Spot | null {
+    if (spot.firstByte === byte) return spot.first
+    const known = spot.row?.[byte]
+    if (known !== undefined) return known
+    const frame = spot.frame.move(byte)!
+    const next = frame === null ? null : this.#at(frame)
+    if (spot.firstByte < 0) {
+      spot.firstByte = byte
+      spot.first = next
+    } else if (spot.row !== undefined || this.#rows <= MOST_ROWS) {
+      if (spot.row === undefined) {
+        spot.row = new Array<Spot | null | undefined>(256)
+        this.#rows++
+      }
+      spot.row[byte] = next
+    }
+    return next
+  }
+}
