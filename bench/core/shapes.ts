@@ -12,6 +12,7 @@ export interface Shape {
 }
 
 export const SHAPES: Readonly<Record<string, Shape>> = {
+  'nano-like': { hidden: 192, inner: 384, layers: 5, heads: 4, keyHeads: 2, headSize: 64, vocabulary: 4096 },
   'stories15M-like': { hidden: 288, inner: 768, layers: 6, heads: 6, keyHeads: 6, headSize: 48, vocabulary: 32000 },
   'SmolLM2-135M-like': {
     hidden: 576,
@@ -19,6 +20,15 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     layers: 30,
     heads: 9,
     keyHeads: 3,
+    headSize: 64,
+    vocabulary: 49152,
+  },
+  'SmolLM2-360M-like': {
+    hidden: 960,
+    inner: 2560,
+    layers: 32,
+    heads: 15,
+    keyHeads: 5,
     headSize: 64,
     vocabulary: 49152,
   },
@@ -40,6 +50,24 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     headSize: 64,
     vocabulary: 128256,
   },
+  'Llama-3.2-3B-like': {
+    hidden: 3072,
+    inner: 8192,
+    layers: 28,
+    heads: 24,
+    keyHeads: 8,
+    headSize: 128,
+    vocabulary: 128256,
+  },
+  'Llama-3.1-8B-like': {
+    hidden: 4096,
+    inner: 14336,
+    layers: 32,
+    heads: 32,
+    keyHeads: 8,
+    headSize: 128,
+    vocabulary: 128256,
+  },
 }
 
 interface Description {
@@ -54,11 +82,6 @@ export function syntheticSource(shape: Shape, seed = 1): WeightSource {
     const found = tensors.get(name)
     if (!found) throw new Error(`There is no tensor ${name}.`)
     return { name, ...found }
-  }
-  let state = seed
-  const next = () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state
   }
   return {
     chatConfig: {
@@ -84,6 +107,12 @@ export function syntheticSource(shape: Shape, seed = 1): WeightSource {
       const { shape: sides, dtype } = describe(name)
       const count = sides.reduce((a, b) => a * b)
       if (dtype === 'u32') {
+        // By its name, not by when it is read: engines that read in different orders get the same weights.
+        let state = [...name].reduce((hash, sign) => (Math.imul(hash, 31) + sign.charCodeAt(0)) >>> 0, seed)
+        const next = () => {
+          state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+          return state
+        }
         const words = new Uint32Array(count)
         for (let i = 0; i < count; i++) words[i] = next() ^ (next() >>> 13)
         return { name, shape: sides, dtype, data: new Uint8Array(words.buffer) }
