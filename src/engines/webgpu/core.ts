@@ -5,6 +5,7 @@ import { type Device, type KeyValueCache, PAGE, type Sampler } from './device/de
 import type { Decoder } from './model/decoder.js'
 import { cacheFull, PagePool } from './model/pages.js'
 import { planPasses } from './model/plan.js'
+import { firstAnswer, moreAnswers } from './model/rehearse.js'
 import { runAhead } from './model/run-ahead.js'
 import { submitSpans } from './model/run-pass.js'
 import { PagedSequence } from './model/sequence.js'
@@ -62,6 +63,21 @@ export class Core implements TokenModel {
   /** Tokens that the whole cache holds. */
   get cacheTokens(): number {
     return this.#pool.total * PAGE
+  }
+
+  /**
+   * Compiles what a first answer will need, then, without being waited for, what answers side by side need. Without it
+   * the first passes of each kind wait for their kernels.
+   */
+  async prepare(onProgress?: (done: number, of: number) => void): Promise<void> {
+    this.#assertOpen()
+    const { device } = this
+    if (!device.prepare) return
+    await device.prepare((begin) => firstAnswer(this.#parts, begin, this), onProgress)
+    // They are made when they are needed, where this fails.
+    if (device.limits.fewRows !== undefined && this.maxBatch > 1) {
+      device.prepare((begin) => moreAnswers(this.#parts, begin, this)).catch(() => undefined)
+    }
   }
 
   open(): Sequence {

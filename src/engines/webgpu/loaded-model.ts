@@ -4,9 +4,10 @@ import type { Core } from './core.js'
 import type { Device } from './device/device.js'
 import { readDecoderConfig } from './model/config.js'
 import { loadCore } from './model/load.js'
-import { sizeOf } from './model/size.js'
+import { type SizeOptions, sizeOf } from './model/size.js'
 import type { OfferedModel } from './options.js'
 import type { OpenedRepository, Report } from './surroundings.js'
+import type { WeightSource } from './weights/source.js'
 
 const STEPS_AHEAD = 4
 
@@ -27,11 +28,24 @@ export interface LoadSettings {
   readonly signal: AbortSignal
 }
 
-/** What the model will take at least, known before anything is uploaded. */
-export function bytesNeeded(repository: OpenedRepository): number {
-  const config = readDecoderConfig(repository.weights.chatConfig)
-  const { weightBytes, cacheBytesPerToken } = sizeOf(config, repository.weights, 'f16')
-  return weightBytes + Math.min(512 * 2 ** 20, cacheBytesPerToken * config.contextLength)
+/** What the model will take, known before anything is uploaded; throws what is short where it does not fit. */
+export function bytesNeeded(
+  model: OfferedModel,
+  weights: Pick<WeightSource, 'chatConfig' | 'names' | 'describe'>,
+  device: Device,
+  maxBatch: number | undefined,
+): number {
+  const config = readDecoderConfig(weights.chatConfig, model.id)
+  return sizeOf(device, config, weights, sizeOptions(model, maxBatch)).bytes.total
+}
+
+function sizeOptions({ id, contextLength, cacheTokens }: OfferedModel, maxBatch: number | undefined): SizeOptions {
+  return {
+    name: id,
+    ...(maxBatch !== undefined && { maxBatch }),
+    ...(contextLength !== undefined && { contextLength }),
+    ...(cacheTokens !== undefined && { cacheTokens }),
+  }
 }
 
 export async function loadModel(
@@ -42,14 +56,11 @@ export async function loadModel(
 ): Promise<LoadedModel> {
   const text = new ChatText(repository.text)
   const before = device.memory.bytes
-  const bytesTotal = bytesNeeded(repository)
+  const bytesTotal = bytesNeeded(model, repository.weights, device, maxBatch)
   const core: Core = await loadCore(device, repository.weights, {
-    name: model.id,
+    ...sizeOptions(model, maxBatch),
     tokens: text.tokenizer.size,
     signal,
-    ...(maxBatch !== undefined && { maxBatch }),
-    ...(model.contextLength !== undefined && { contextLength: model.contextLength }),
-    ...(model.cacheTokens !== undefined && { cacheTokens: model.cacheTokens }),
     onProgress: (layers, of) =>
       report({
         phase: 'upload',
@@ -60,10 +71,30 @@ export async function loadModel(
         message: `layer ${layers} of ${of}`,
       }),
   })
+  await compile(core, report, bytesTotal)
   const { contextLength, fingerprint } = core
   // Most of a second for a large tokenizer: better now than in the first request for JSON.
   void text.vocabulary
   const bytes = Math.max(0, device.memory.bytes - before)
   const decoder = new Decoder(core, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
   return { id: model.id, decoder, device, contextLength, fingerprint, bytes }
+}
+
+/** The first answer should not wait for its kernels. */
+async function compile(core: Core, report: Report, bytes: number): Promise<void> {
+  try {
+    await core.prepare((done, of) =>
+      report({
+        phase: 'compile',
+        bytesLoaded: bytes,
+        bytesTotal: bytes,
+        filesLoaded: done,
+        filesTotal: of,
+        message: `kernel ${done} of ${of}`,
+      }),
+    )
+  } catch (error) {
+    await core.close()
+    throw error
+  }
 }

@@ -129,7 +129,7 @@ export class ModelSet {
     const { surroundings, maxBatch } = this.#options
     const device = await this.#openDevice()
     const repository = await surroundings.openRepository(model, report, signal)
-    await this.#makeRoom(device, bytesNeeded(repository), signal)
+    await this.#makeRoom(device, bytesNeeded(model, repository.weights, device, maxBatch), signal)
     const loaded = await loadModel(model, repository, device, { maxBatch, report, signal })
     this.#loaded.set(model.id, loaded)
     const { bytes } = loaded

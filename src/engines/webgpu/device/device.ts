@@ -64,6 +64,14 @@ export interface Device {
   sampler(shape: SamplerShape): Sampler
   /** Starts a pass. Passes run in the order in which they are submitted; only one may be open at a time. */
   begin(batch: Batch): Pass
+  /**
+   * Compiles what the passes that `record` begins will need, so that their like need not wait for it; nothing is run.
+   * Absent where there is nothing to compile.
+   */
+  prepare?(
+    record: (begin: (batch: Batch) => Pass) => void,
+    onProgress?: (done: number, of: number) => void,
+  ): Promise<void>
   /** Resolves when all submitted work is done. */
   idle(): Promise<void>
   /** Frees everything, also what was not destroyed. Every later call fails. */

@@ -17,6 +17,8 @@ export interface WebGpuOptions {
   half?: boolean
   /** Bytes that one binding may have, for tests: matrices of more are kept in parts. @default the adapter's limit */
   bindingBytes?: number
+  /** Multiplications after which a pass hands over what it has recorded. @default 2^33 */
+  submitWork?: number
   /** @default 'WebGPU was asked for.' */
   reason?: string
 }
@@ -39,6 +41,7 @@ export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Dev
     reason: options.reason ?? 'WebGPU was asked for.',
     traits: { serial, lanes: await lanesTogether(device, adapter.info), half: device.features.has('shader-f16') },
     ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
+    ...(options.submitWork === undefined ? {} : { submitWork: options.submitWork }),
   })
 }
 

@@ -20,6 +20,7 @@ import type {
 import { Gpu } from './gpu.js'
 import { GpuPass, type PassHost } from './pass.js'
 import { FEW } from './products.js'
+import { Rehearsal } from './rehearsal.js'
 import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
@@ -31,6 +32,8 @@ export interface GpuDeviceOptions {
   readonly traits: GpuTraits
   /** Bytes that one binding may have, where a test wants fewer than the adapter allows. */
   readonly bindingBytes?: number
+  /** @default 2^33: a tenth of a second of a slow GPU */
+  readonly submitWork?: number
 }
 
 export class GpuDevice implements Device, PassHost {
@@ -38,11 +41,13 @@ export class GpuDevice implements Device, PassHost {
   readonly limits: DeviceLimits
   readonly lost: Promise<Error>
   readonly gpu: Gpu
+  readonly submitWork: number
   #batch: GPUBuffer | undefined
   #destroyed = false
   #loss: Error | undefined
 
-  constructor(device: GPUDevice, { name, reason, traits, bindingBytes }: GpuDeviceOptions) {
+  constructor(device: GPUDevice, { name, reason, traits, bindingBytes, submitWork = 2 ** 33 }: GpuDeviceOptions) {
+    this.submitWork = submitWork
     this.gpu = new Gpu(device, traits)
     const cut = traits.serial ? 'serial' : `parallel ${traits.lanes}${traits.half ? ' half' : ''}`
     this.info = { kind: 'webgpu', name, reason, kernels: `${KERNELS} ${cut} on ${name}` }
@@ -94,6 +99,25 @@ export class GpuDevice implements Device, PassHost {
   begin(batch: Batch): Pass {
     this.#assertUsable()
     return new GpuPass(this, batch)
+  }
+
+  async prepare(
+    record: (begin: (batch: Batch) => Pass) => void,
+    onProgress?: (done: number, of: number) => void,
+  ): Promise<void> {
+    this.#assertUsable()
+    const rehearsals: Rehearsal[] = []
+    record((batch) => {
+      const rehearsal = new Rehearsal(this, batch)
+      rehearsals.push(rehearsal)
+      return rehearsal
+    })
+    const kernels = new Map(rehearsals.flatMap((pass) => pass.kernels.map((kernel) => [kernel.source, kernel])))
+    try {
+      await this.gpu.compileAll(kernels.values(), onProgress)
+    } catch (error) {
+      throw this.explain(error)
+    }
   }
 
   batchBuffer(words: number): GPUBuffer {

@@ -35,9 +35,11 @@ export class Gpu {
     return { bytes: this.#bytes, buffers: this.#ids.size }
   }
 
-  /** Throws what went wrong since the device was opened: WebGPU reports most errors late. */
+  /** Throws what went wrong since it was last asked: WebGPU reports most errors late. */
   check(): void {
-    if (this.#failure) throw this.#failure
+    const failure = this.#failure
+    this.#failure = undefined
+    if (failure) throw failure
   }
 
   storage(bytes: number, label: string): GPUBuffer {
@@ -47,12 +49,7 @@ export class Gpu {
   /** A storage buffer that holds these bytes, one after the other. */
   upload(data: readonly Uint8Array[], label: string): GPUBuffer {
     const size = padded(data.reduce((sum, { byteLength }) => sum + byteLength, 0))
-    const buffer = this.device.createBuffer({
-      size,
-      usage: STORAGE | COPY_SRC | COPY_DST,
-      label,
-      mappedAtCreation: true,
-    })
+    const buffer = this.#mapped(size, label)
     const bytes = new Uint8Array(buffer.getMappedRange())
     let at = 0
     for (const part of data) {
@@ -102,31 +99,61 @@ export class Gpu {
     this.device.destroy()
   }
 
+  #mapped(size: number, label: string): GPUBuffer {
+    try {
+      return this.device.createBuffer({ size, usage: STORAGE | COPY_SRC | COPY_DST, label, mappedAtCreation: true })
+    } catch (cause) {
+      // A mapped buffer that finds no memory is refused at once, with a RangeError.
+      throw outOfMemory(cause)
+    }
+  }
+
   #track(buffer: GPUBuffer): GPUBuffer {
     this.#ids.set(buffer, this.#nextId++)
     this.#bytes += buffer.size
     return buffer
   }
 
+  /** Compiles kernels aside, several at a time, so that passes find them ready. */
+  async compileAll(kernels: Iterable<Kernel>, onProgress?: (done: number, of: number) => void): Promise<void> {
+    const missing = [...kernels].filter(({ source }) => !this.#compiled.has(source))
+    let done = 0
+    await Promise.all(
+      missing.map(async (kernel) => {
+        const { layout, descriptor } = this.#describe(kernel)
+        const pipeline = await this.device.createComputePipelineAsync(descriptor)
+        if (!this.#compiled.has(kernel.source)) {
+          this.#compiled.set(kernel.source, { pipeline, layout, groups: new Map() })
+        }
+        onProgress?.(++done, missing.length)
+      }),
+    )
+  }
+
   #compile(kernel: Kernel): Compiled {
     let compiled = this.#compiled.get(kernel.source)
     if (!compiled) {
-      const layout = this.device.createBindGroupLayout({
-        entries: [...kernel.bindings].map((access, binding) => ({
-          binding,
-          visibility: 4,
-          buffer: { type: access === 'r' ? ('read-only-storage' as const) : ('storage' as const) },
-        })),
-      })
-      const pipeline = this.device.createComputePipeline({
-        label: kernel.name,
-        layout: this.device.createPipelineLayout({ bindGroupLayouts: [layout] }),
-        compute: { module: this.device.createShaderModule({ code: kernel.source, label: kernel.name }) },
-      })
-      compiled = { pipeline, layout, groups: new Map() }
+      const { layout, descriptor } = this.#describe(kernel)
+      compiled = { pipeline: this.device.createComputePipeline(descriptor), layout, groups: new Map() }
       this.#compiled.set(kernel.source, compiled)
     }
     return compiled
+  }
+
+  #describe({ name: label, source, bindings }: Kernel) {
+    const layout = this.device.createBindGroupLayout({
+      entries: [...bindings].map((access, binding) => ({
+        binding,
+        visibility: 4,
+        buffer: { type: access === 'r' ? ('read-only-storage' as const) : ('storage' as const) },
+      })),
+    })
+    const descriptor: GPUComputePipelineDescriptor = {
+      label,
+      layout: this.device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      compute: { module: this.device.createShaderModule({ code: source, label }) },
+    }
+    return { layout, descriptor }
   }
 }
 
@@ -135,12 +162,10 @@ function padded(bytes: number): number {
 }
 
 function failureOf(error: GPUError): V1Error {
-  const short = error.constructor?.name === 'GPUOutOfMemoryError'
-  return new V1Error(
-    503,
-    short ? 'The GPU has not enough memory for this model.' : `The GPU failed: ${error.message}`,
-    {
-      code: short ? 'device_too_small' : 'device_failed',
-    },
-  )
+  if (error.constructor?.name === 'GPUOutOfMemoryError') return outOfMemory(error)
+  return new V1Error(503, `The GPU failed: ${error.message}`, { code: 'device_failed' })
+}
+
+function outOfMemory(cause: unknown): V1Error {
+  return new V1Error(503, 'The GPU has not enough memory for this model.', { code: 'device_too_small', cause })
 }

@@ -28,6 +28,8 @@ export interface PassHost {
   readonly gpu: Gpu
   /** A buffer for the batch, wide enough for so many words. */
   batchBuffer(words: number): GPUBuffer
+  /** Multiplications after which a pass hands over what it has recorded. */
+  readonly submitWork: number
   /** What an error of the queue means. */
   explain(error: unknown): Error
 }
@@ -37,9 +39,11 @@ export class GpuPass implements Pass, Recorder {
   readonly #gpu: Gpu
   readonly #batch: BatchWords
   readonly #slots: GPUBuffer | undefined
-  readonly #encoder: GPUCommandEncoder
+  #encoder: GPUCommandEncoder
+  /** Multiplications recorded since work was last handed over. */
+  #work = 0
   #compute: GPUComputePassEncoder | undefined
-  #sampled: { sampler: GpuSampler; rows: readonly SampleRow[] } | undefined
+  #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
   readonly #reads: (() => void)[] = []
   readonly meta: GPUBuffer
 
@@ -99,6 +103,7 @@ export class GpuPass implements Pass, Recorder {
     const count = options.rows ?? this.rows
     const head = count !== this.rows
     if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
+    this.#weigh(matrix, count)
     project(this, matrix as GpuMatrix, x as GpuActivations, (out as GpuActivations).buffer, {
       count,
       head,
@@ -107,6 +112,15 @@ export class GpuPass implements Pass, Recorder {
       bias: (bias as GpuVector | undefined)?.buffer,
       norm: normed && { gain: (normed.weight as GpuVector).buffer, epsilon: normed.epsilon },
     })
+  }
+
+  #weigh({ rows, columns }: Matrix, count: number): void {
+    if (this.#work > this.#host.submitWork) {
+      this.handOver()
+      this.#encoder = this.#gpu.device.createCommandEncoder()
+      this.#work = 0
+    }
+    this.#work += rows * columns * count
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
@@ -145,10 +159,9 @@ export class GpuPass implements Pass, Recorder {
     const gpuSampler = sampler as GpuSampler
     const words = encodeJob(rows)
     const job = gpuSampler.job(words.length)
-    this.#gpu.device.queue.writeBuffer(job, 0, words)
     const { values, parts, slots, results } = gpuSampler
     sample(this, sampler.shape, (logits as GpuActivations).buffer, rows, { job, values, parts, slots, results })
-    this.#sampled = { sampler: gpuSampler, rows }
+    this.#sampled = { sampler: gpuSampler, rows, words }
   }
 
   read(x: Activations, rows: number): Promise<Float32Array> {
@@ -167,10 +180,8 @@ export class GpuPass implements Pass, Recorder {
 
   async submit(): Promise<readonly SampledRow[]> {
     this.#endCompute()
-    const { device } = this.#gpu
     const staging = this.#copyResults()
-    device.queue.writeBuffer(this.meta, 0, this.#batch.words)
-    device.queue.submit([this.#encoder.finish()])
+    this.handOver()
     for (const read of this.#reads) read()
     if (!this.#sampled || !staging) {
       await this.#done()
@@ -185,8 +196,10 @@ export class GpuPass implements Pass, Recorder {
 
   #copyResults(): GPUBuffer | undefined {
     if (!this.#sampled) return undefined
-    const { results } = this.#sampled.sampler
-    const staging = this.#sampled.sampler.takeStaging()
+    const { sampler, words } = this.#sampled
+    const { results } = sampler
+    this.#gpu.device.queue.writeBuffer(sampler.job(words.length), 0, words)
+    const staging = sampler.takeStaging()
     this.#encoder.copyBufferToBuffer(results, 0, staging, 0, results.size)
     return staging
   }
@@ -210,6 +223,17 @@ export class GpuPass implements Pass, Recorder {
       throw this.#host.explain(error)
     }
     this.#gpu.check()
+  }
+
+  /**
+   * What was recorded so far goes to the GPU, with what is known of the batch by now: a long pass in pieces lets others
+   * (the page's own pictures) have their turn, and no watchdog takes it for hung.
+   */
+  protected handOver(): void {
+    this.#endCompute()
+    const { queue } = this.#gpu.device
+    queue.writeBuffer(this.meta, 0, this.#batch.words)
+    queue.submit([this.#encoder.finish()])
   }
 
   #endCompute(): void {

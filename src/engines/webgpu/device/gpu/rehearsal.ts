@@ -1,0 +1,18 @@
+/** A pass that is never run: it only finds out which kernels its like will need. */
+import type { Kernel } from '../../kernels/kernel.js'
+import type { SampledRow } from '../device.js'
+import { GpuPass } from './pass.js'
+
+export class Rehearsal extends GpuPass {
+  readonly kernels: Kernel[] = []
+
+  override dispatch(kernel: Kernel): void {
+    this.kernels.push(kernel)
+  }
+
+  override async submit(): Promise<readonly SampledRow[]> {
+    return []
+  }
+
+  protected override handOver(): void {}
+}

@@ -1,0 +1,55 @@
+/** Passes like those to come, for a device that compiles what they need. */
+import { type Batch, PAGE, type Pass, type SampleRow } from '../device/device.js'
+import type { PassParts } from './run-pass.js'
+
+type Begin = (batch: Batch) => Pass
+
+/** Positions at which attention is split between workgroups, if it ever is. */
+const FAR = 600
+
+export interface Extent {
+  readonly maxBatch: number
+  readonly maxChunk: number
+  readonly contextLength: number
+}
+
+/** What a first answer needs: a prompt in chunks, whose last may be short, then steps near and far. */
+export function firstAnswer(parts: PassParts, begin: Begin, { maxChunk, contextLength }: Extent): void {
+  const far = Math.min(FAR, contextLength - 1)
+  rehearse(parts, begin, [maxChunk], 0, 1)
+  rehearse(parts, begin, [Math.min(8, maxChunk)], 0, 1)
+  rehearse(parts, begin, [1], 0, 1)
+  rehearse(parts, begin, [1], far, 1)
+}
+
+/** What answers side by side need. */
+export function moreAnswers(parts: PassParts, begin: Begin, { maxBatch, maxChunk, contextLength }: Extent): void {
+  const far = Math.min(FAR, contextLength - 1)
+  for (const count of [2, 4, 8]) {
+    if (count > maxBatch) break
+    const ones = new Array<number>(count).fill(1)
+    rehearse(parts, begin, ones, far, count)
+    rehearse(parts, begin, [...ones, maxChunk], 0, count)
+  }
+}
+
+/** One span for each of `lengths`; the first `sampled` of them are sampled. */
+function rehearse(
+  { decoder, sampler }: PassParts,
+  begin: Begin,
+  lengths: readonly number[],
+  position: number,
+  sampled: number,
+): void {
+  const spans = lengths.map((length) => ({
+    tokens: new Int32Array(length),
+    position,
+    pages: new Int32Array(Math.ceil((position + length) / PAGE)),
+  }))
+  const pass = begin({ spans, sampler })
+  const rows = Array.from({ length: sampled }, (_, slot): SampleRow => {
+    return { slot, temperature: 1, topP: 1, seed: 0, index: 0 }
+  })
+  decoder.forward(pass, Int32Array.from(rows.keys()))
+  decoder.sample(pass, sampler, rows)
+}
