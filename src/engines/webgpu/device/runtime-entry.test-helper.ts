@@ -29,8 +29,22 @@ export async function answers(cuts: readonly boolean[], gpu?: GPU): Promise<Answ
   return found
 }
 
-const scope = globalThis as { Deno?: unknown; postMessage?: (message: unknown) => void; window?: unknown }
+interface Asked {
+  readonly source: { postMessage(message: unknown): void }
+  waitUntil(done: Promise<unknown>): void
+}
+
+const scope = globalThis as unknown as {
+  Deno?: unknown
+  window?: unknown
+  postMessage?: (message: unknown) => void
+  registration?: unknown
+  onmessage?: (event: Asked) => void
+}
 // Deno compiles shaders in its own way; Chromium as Node does, so that one cut is enough there.
 if (scope.Deno) answers([true, false]).then((found) => console.log(JSON.stringify(found)))
-else if (scope.postMessage && !scope.window) answers([true]).then((found) => scope.postMessage!(found))
+else if (scope.registration) {
+  // A service worker answers when it is asked: what it does otherwise may be cut short.
+  scope.onmessage = (event) => event.waitUntil(answers([true]).then((found) => event.source.postMessage(found)))
+} else if (scope.postMessage && !scope.window) answers([true]).then((found) => scope.postMessage!(found))
 else if (scope.window) Object.assign(globalThis, { answers: answers([true]) })

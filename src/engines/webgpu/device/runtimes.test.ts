@@ -24,7 +24,7 @@ describe('WebGPU', () => {
   )
 
   it(
-    'gives the same tokens in a page and in a worker as in Node',
+    'gives the same tokens in a page, in a worker and in a service worker as in Node',
     async () => {
       const script = await bundle(ENTRY)
       const server = await serveFiles({
@@ -44,9 +44,18 @@ describe('WebGPU', () => {
               worker.onerror = (event) => reject(new Error(event.message))
             }),
         )
+        const inServiceWorker = await page.evaluate(async () => {
+          await navigator.serviceWorker.register('/main.js', { type: 'module' })
+          const { active } = await navigator.serviceWorker.ready
+          return new Promise((resolve) => {
+            navigator.serviceWorker.onmessage = (event) => resolve(event.data)
+            active!.postMessage('answer')
+          })
+        })
         const [serial] = await expected
         expect(inPage).toEqual([serial])
         expect(inWorker).toEqual([serial])
+        expect(inServiceWorker).toEqual([serial])
       } finally {
         await browser.close()
         await server.close()

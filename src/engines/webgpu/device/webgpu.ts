@@ -2,7 +2,7 @@
 import { V1Error } from '../../../errors.js'
 import type { Device } from './device.js'
 import { GpuDevice } from './gpu/gpu-device.js'
-import { lanesTogether } from './gpu/subgroups.js'
+import { computesInHalf, lanesTogether } from './gpu/probe.js'
 
 export interface WebGpuOptions {
   /** @default navigator.gpu, else the npm package `webgpu` */
@@ -39,7 +39,7 @@ export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Dev
   return new GpuDevice(device, {
     name: nameOf(adapter),
     reason: options.reason ?? 'WebGPU was asked for.',
-    traits: { serial, lanes: await lanesTogether(device, adapter.info), half: device.features.has('shader-f16') },
+    traits: { serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
     ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
     ...(options.submitWork === undefined ? {} : { submitWork: options.submitWork }),
   })

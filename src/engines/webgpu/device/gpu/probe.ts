@@ -1,4 +1,4 @@
-/** Whether lanes can pass values to each other, found by trying: what adapters promise, compilers do not always take. */
+/** What kernels can count on, found by trying: what adapters promise, compilers do not always take. */
 
 const THREADS = 64
 const STORAGE = 0x80
@@ -6,7 +6,7 @@ const COPY_SRC = 0x4
 const COPY_DST = 0x8
 const MAP_READ = 0x1
 
-const PROBE = /* wgsl */ `
+const LANES = /* wgsl */ `
 enable subgroups;
 @group(0) @binding(0) var<storage, read_write> out: array<u32>;
 @compute @workgroup_size(${THREADS})
@@ -18,6 +18,23 @@ fn main(
   out[index] = subgroupShuffleXor(index, 1u) | (place << 8u) | (size << 16u);
 }`
 
+/** A code, as the end of the mantissa of 1024, times itself less 1031. */
+const HALVES = /* wgsl */ `
+enable f16;
+@group(0) @binding(0) var<storage, read_write> out: array<u32>;
+@compute @workgroup_size(${THREADS})
+fn main(@builtin(local_invocation_index) index: u32) {
+  let pair = bitcast<vec2<f16>>((index % 16u) | 0x64006400u) - 1031.0h;
+  out[index] = u32(f32(fma(pair.x, pair.x, pair.y)) + 8.0);
+}`
+
+/** Whether shaders may compute in f16, and do so rightly. */
+export async function computesInHalf(device: GPUDevice): Promise<boolean> {
+  if (!device.features.has('shader-f16')) return false
+  const words = await probe(device, HALVES)
+  return words?.every((word, i) => word === ((i % 16) - 7) ** 2 + 1) ?? false
+}
+
 /** What Dawn's adapters say of their subgroups; absent elsewhere. */
 type Info = GPUAdapterInfo & { readonly subgroupMinSize?: number; readonly subgroupMaxSize?: number }
 
@@ -28,7 +45,7 @@ type Info = GPUAdapterInfo & { readonly subgroupMinSize?: number; readonly subgr
 export async function lanesTogether(device: GPUDevice, adapterInfo: GPUAdapterInfo): Promise<number> {
   if (!device.features.has('subgroups' as GPUFeatureName)) return 1
   const { subgroupMinSize: least = 4, vendor } = adapterInfo as Info
-  const words = await probe(device)
+  const words = await probe(device, LANES)
   if (!words) return 1
   const size = words[0]! >>> 16
   const inOrder = words.every((word, i) => (word & 0xff) === (i ^ 1) && ((word >>> 8) & 0xff) === i % size)
@@ -38,7 +55,7 @@ export async function lanesTogether(device: GPUDevice, adapterInfo: GPUAdapterIn
   return Math.min(64, 2 ** Math.floor(Math.log2(sure)))
 }
 
-async function probe(device: GPUDevice): Promise<Uint32Array | undefined> {
+async function probe(device: GPUDevice, code: string): Promise<Uint32Array | undefined> {
   const buffers: GPUBuffer[] = []
   const buffer = (usage: number) => {
     const made = device.createBuffer({ size: THREADS * 4, usage })
@@ -47,7 +64,7 @@ async function probe(device: GPUDevice): Promise<Uint32Array | undefined> {
   }
   device.pushErrorScope('validation')
   try {
-    const module = device.createShaderModule({ code: PROBE, label: 'subgroups' })
+    const module = device.createShaderModule({ code, label: 'probe' })
     const pipeline = device.createComputePipeline({ layout: 'auto', compute: { module } })
     const out = buffer(STORAGE | COPY_SRC)
     const staging = buffer(COPY_DST | MAP_READ)
