@@ -41,10 +41,9 @@ export class HostFinder {
   /** A page brings a port to its worker. */
   async take(host: string, port: MessagePort): Promise<void> {
     await this.#opening
-    // It has answered more than one call, or answers late.
-    if (this.#link?.open && this.#link.host === host) return port.close()
+    // It has answered more than one call, or was frozen and does not know yet that another took its place.
+    if (this.#link?.open) return port.close()
     const opening = HostLink.open(this.#name, host, port).then((link) => {
-      this.#link?.lose()
       this.#link = link
       this.#frozen = false
       this.#arrived()

@@ -34,7 +34,7 @@ export class HostWorker {
         const message = unwrap<FromWorker>(data)
         if (message?.type === 'ready') resolve()
         if (message?.type === 'host') this.#begin(message.host)
-        if (message?.type === 'lost') this.#restart()
+        if (message?.type === 'lost') this.restart()
       }
       // After its start an error is an uncaught one of the application's, which says so on the console.
       worker.onerror = ({ message }) => reject(failed(url, message))
@@ -49,8 +49,10 @@ export class HostWorker {
     this.#registration.active?.postMessage(wrap<FromPage>({ type: 'host', host: this.#host }), [port2])
   }
 
+  /** The host was silent for too long. If it is here, this page wakes up only now. */
   takeOver(): void {
-    if (this.#host === undefined) this.#worker?.postMessage(wrap<ToWorker>({ type: 'take-over' }))
+    if (this.#host !== undefined) this.restart()
+    else this.#worker?.postMessage(wrap<ToWorker>({ type: 'take-over' }))
   }
 
   stop(): void {
@@ -60,16 +62,16 @@ export class HostWorker {
     this.#host = undefined
   }
 
+  restart(): void {
+    this.stop()
+    this.start().catch((error: unknown) => console.error('local-v1: this tab no longer runs models.', error))
+  }
+
   #begin(host: string): void {
     this.#host = host
     this.link()
     // It may run out of memory, and then ends without a word.
-    whenGone(hostLock(this.#name, host), this.#life.signal, () => this.#restart())
-  }
-
-  #restart(): void {
-    this.stop()
-    this.start().catch((error: unknown) => console.error('local-v1: this tab no longer runs models.', error))
+    whenGone(hostLock(this.#name, host), this.#life.signal, () => this.restart())
   }
 }
 

@@ -100,7 +100,7 @@ class PagePart {
     this.#channel.addEventListener('message', ({ data }) => this.#hear(unwrap<Broadcast>(data)), { signal: open })
     // A page that is kept for the way back is frozen: another tab shall not wait for it.
     addEventListener('pagehide', () => this.#worker.stop(), { signal: open })
-    addEventListener('pageshow', ({ persisted }) => persisted && void this.#worker.start(), { signal: open })
+    addEventListener('pageshow', ({ persisted }) => persisted && this.#worker.restart(), { signal: open })
     await Promise.race([
       this.#worker.start(),
       new Promise((_, reject) => {

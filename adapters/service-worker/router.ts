@@ -11,8 +11,8 @@ import type { FetchEvent, WorkerScope } from './scope.js'
 
 /** How often a client that waits is looked for: browsers do not tell a service worker that a page was closed. */
 const LOOK_MS = 500
-/** A request that has cost two tabs their lives does not get a third one. */
-const MAX_HOSTS = 2
+/** A request that has cost three workers their lives does not get a fourth one. */
+const MAX_HOSTS = 3
 
 let finder: { readonly hosts: HostFinder; readonly channel: BroadcastChannel } | undefined
 

@@ -11,7 +11,7 @@ import { canUnpack } from '../support/unpack.js'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const run = promisify(execFile)
 
-describe.skipIf(!canUnpack)('examples/service-worker (npm has Chromium for Linux on x64)', () => {
+describe.skipIf(!canUnpack)('examples in a page (npm has Chromium for Linux on x64)', () => {
   let browser: Browser
   let files: Record<string, Uint8Array>
   const closing: (() => Promise<unknown>)[] = []
@@ -28,8 +28,9 @@ describe.skipIf(!canUnpack)('examples/service-worker (npm has Chromium for Linux
   async function visit(
     headers: Record<string, string> = {},
     prepare?: (context: BrowserContext, origin: string) => unknown,
+    served = files,
   ) {
-    const server: Listening = await serveFiles(files, '', headers)
+    const server: Listening = await serveFiles(served, '', headers)
     closing.push(server.close)
     const context = await browser.newContext()
     await prepare?.(context, server.origin)
@@ -57,15 +58,15 @@ describe.skipIf(!canUnpack)('examples/service-worker (npm has Chromium for Linux
     ])
   }
 
-  test('streams strict JSON from the CPU where there is no WebGPU, and says so', async () => {
+  test('examples/service-worker streams strict JSON from the CPU where there is no WebGPU, and says so', async () => {
     const { page } = await visit()
-    await expect.poll(() => page.locator('#status').textContent()).toContain('no GPU')
+    await expect.poll(() => page.locator('#status').textContent(), { timeout: 10_000 }).toContain('no GPU')
     expectOrder(await extract(page, 'Two red chairs for Oslo, please. No hurry.'))
     const models = await page.evaluate(async () => (await fetch('/v1/models')).json())
     expect(models.data).toMatchObject([{ id: 'local-v1/nano', metadata: { loaded: true, device: 'cpu' } }])
   })
 
-  test('works without a network, after a reload', async () => {
+  test('examples/service-worker works without a network, after a reload', async () => {
     const { page, context, server } = await visit()
     expectOrder(await extract(page, 'Two red chairs for Oslo, please. No hurry.'))
     await server.close()
@@ -76,7 +77,7 @@ describe.skipIf(!canUnpack)('examples/service-worker (npm has Chromium for Linux
     expect(await again.evaluate(() => fetch('/elsewhere').then(String, String))).toContain('Failed to fetch')
   })
 
-  test('answers when the disk is full, and keeps nothing', async () => {
+  test('examples/service-worker answers when the disk is full, and keeps nothing', async () => {
     const { page } = await visit({}, async (context, origin) => {
       const other = await context.newPage()
       const cdp = await context.newCDPSession(other)
@@ -90,7 +91,7 @@ describe.skipIf(!canUnpack)('examples/service-worker (npm has Chromium for Linux
     expect(kept).toBe(0)
   })
 
-  test('a strict Content-Security-Policy is enough, with wasm-unsafe-eval for the CPU', async () => {
+  test('a strict Content-Security-Policy is enough for it, with wasm-unsafe-eval for the CPU', async () => {
     const policy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:"
     const { page } = await visit({ 'content-security-policy': policy })
     expectOrder(await extract(page, 'Two red chairs for Oslo, please. No hurry.'))
@@ -99,5 +100,20 @@ describe.skipIf(!canUnpack)('examples/service-worker (npm has Chromium for Linux
   test('says what it needs where the policy forbids WebAssembly', async () => {
     const { page } = await visit({ 'content-security-policy': "default-src 'self'; img-src data:" })
     expect(await extract(page, 'Two red chairs.')).toContain("'wasm-unsafe-eval'")
+  })
+
+  test('examples/vite: what Vite builds does the same', async () => {
+    const out = 'test-output/examples/vite'
+    const vite = ['node_modules/vite/bin/vite.js', 'build', 'examples/vite', '--outDir', `../../${out}`]
+    // Not the test runner's.
+    const env = { ...process.env, NODE_ENV: 'production' }
+    await run(process.execPath, [...vite, '--emptyOutDir'], { cwd: root, env })
+    await run(process.execPath, [...vite, '--mode', 'v1'], { cwd: root, env })
+    const { page } = await visit({}, undefined, await filesIn(root + out))
+    await expect.poll(() => page.locator('#status').textContent(), { timeout: 10_000 }).toContain('no GPU')
+    await page.getByRole('button').click()
+    const output = page.locator('output')
+    await expect.poll(() => output.textContent(), { timeout: 30_000 }).toMatch(/}$/)
+    expectOrder((await output.textContent())!)
   })
 })

@@ -8,7 +8,11 @@ const answer = [
   { type: 'text-delta', choice: 0, text: 'here it is' },
   { type: 'finish', choice: 0, reason: 'stop' },
 ] as const
-const engine = scenarioEngine({ ...scenario, 'test/slow': { delayMs: 1500, parts: answer } })
+const engine = scenarioEngine({
+  ...scenario,
+  'test/slow': { delayMs: 1500, parts: answer },
+  'test/glacial': { delayMs: 330_000, parts: answer },
+})
 const v1 = createV1({ engine, keys: 'none', log: () => {} })
 /** The same as long as the engine is not made anew. */
 const id = crypto.randomUUID()
@@ -18,6 +22,8 @@ serviceWorker({
   ...v1,
   match: ({ url }) => new URL(url).pathname === '/where',
   fetch: async ({ url }) => {
+    // Frozen, as browsers do to tabs that nobody looks at.
+    while (new URL(url).searchParams.get('hang') === id) {}
     if (new URL(url).searchParams.has('die')) {
       // As when it runs out of memory: it ends without a word.
       close()

@@ -161,4 +161,38 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     expect(kinds(settled.held)).toEqual(kinds(held))
     expect(kinds(settled.pending)).toEqual(kinds(pending))
   })
+
+  // A frozen tab is given fifteen seconds, and browsers give a service worker five minutes: `npm run check:browser`.
+  describe.skipIf(!process.env.CHECK_BROWSER)('in the long run', () => {
+    test('a tab that is frozen loses the engine to one that is not, and gets up again', async () => {
+      const first = await here.open()
+      const second = await here.open()
+      const { id } = await where(second)
+      const hung = second.page.evaluate((id) => fetch(`/where?hang=${id}`).then(({ status }) => status), id)
+      const frozen = first.page.evaluate(() => {
+        for (const end = performance.now() + 25_000; performance.now() < end; ) {}
+      })
+      expect(await (await second.chat({ model: 'test/slow', stream: true })).done()).toMatchObject({
+        text: 'here it is',
+      })
+      expect(await hung).toBe(200)
+      const after = await where(second)
+      expect(after.id).not.toBe(id)
+      await frozen
+      expect((await where(first)).id).toBe(after.id)
+      // Its new worker stands in line.
+      await until(
+        () => locks(first),
+        ({ pending }) => pending.some((name) => /^\S+ \S+$/.test(name)),
+      )
+      await second.close()
+      expect((await where(first)).scope).toBe('DedicatedWorkerGlobalScope')
+    })
+
+    test('an answer whose first word takes longer than a service worker may', { timeout: 400_000 }, async () => {
+      const tab = await here.open()
+      const chats = [true, false].map((stream) => tab.chat({ model: 'test/glacial', stream }))
+      for (const chat of await Promise.all(chats)) expect(await chat.done()).toMatchObject({ text: 'here it is' })
+    })
+  })
 })

@@ -1,0 +1,28 @@
+import { install } from 'local-v1/service-worker'
+import OpenAI from 'openai'
+import { zodResponseFormat } from 'openai/helpers/zod'
+import { z } from 'zod'
+
+const status = document.querySelector('#status')!
+const button = document.querySelector('button')!
+const answer = document.querySelector('output')!
+
+// Vite serves the source while you develop; the second build in package.json makes one file of it.
+const device = await install({ script: import.meta.env.DEV ? '/v1.ts' : '/v1.js' })
+status.textContent = device.explanation
+
+const client = new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: 'none', dangerouslyAllowBrowser: true })
+const Order = z.object({ product: z.string(), quantity: z.int(), urgent: z.boolean() })
+
+button.addEventListener('click', async () => {
+  const completion = await client.chat.completions.parse({
+    model: 'local-v1/nano',
+    messages: [
+      { role: 'system', content: 'Extract the order.' },
+      { role: 'user', content: 'Please send 12 desk lamps to the Berlin office, it is urgent.' },
+    ],
+    response_format: zodResponseFormat(Order, 'order'),
+  })
+  answer.value = JSON.stringify(completion.choices[0]?.message.parsed)
+})
+button.disabled = false

@@ -1,0 +1,9 @@
+// The application's service worker, and, started by install() in main.ts, the worker that runs the model.
+import { createV1, indexedDbUsage } from 'local-v1'
+import { serviceWorker } from 'local-v1/service-worker'
+import { webgpu } from 'local-v1/webgpu'
+
+const nano = { id: 'local-v1/nano', from: `${location.origin}/models/nano/` }
+
+// Only pages of this origin can ask, so no key is needed.
+serviceWorker(createV1({ engine: webgpu({ models: [nano] }), keys: 'none', usage: indexedDbUsage() }))
