@@ -104,16 +104,24 @@ export class RemoteEngine implements Engine {
     } catch (cause) {
       throw lost(cause)
     }
+    // Whoever waits for `ready`, and for nothing else, must not see the process end.
+    let held = { busy: false, starting: true }
+    const hold = (change: Partial<typeof held>) => {
+      held = { ...held, ...change }
+      far.hold?.(held.busy || held.starting)
+    }
     const session = new Session(far.port, {
       models: (models, ready) => {
         this.#models = models
-        if (ready) this.#markReady()
+        if (!ready) return
+        this.#markReady()
+        hold({ starting: false })
       },
-      busy: (busy) => far.hold?.(busy),
+      busy: (busy) => hold({ busy }),
     })
     const running = { far, session }
     this.#running = running
-    far.hold?.(false)
+    hold({})
     void far.gone.then((cause) => this.#end(running, lost(cause)))
     return session
   }

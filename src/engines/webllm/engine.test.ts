@@ -1,25 +1,12 @@
 import { expect, test } from 'vitest'
-import { ChatText } from '../../decode/chat-text.js'
-import { Decoder } from '../../decode/decoder.js'
 import { call, collect } from '../../decode/testing/call.test-helper.js'
-import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
 import type { ChatCall, LoadProgress } from '../../engine.js'
 import { compile } from '../../structured/index.js'
-import { sampleRow as rowOf } from '../webgpu/model/settings.js'
-import { sampleRow } from '../webgpu/sampling.js'
 import { WebLlmEngine } from './engine.js'
 import type { ModelRecord } from './library.js'
 import type { WebLlmOptions } from './options.js'
-import {
-  type Behaviour,
-  chatConfig,
-  files,
-  logitsAfter,
-  record,
-  standInLibrary,
-  TOKENS,
-  WINDOW,
-} from './stand-in.test-helper.js'
+import { plain } from './plain-model.test-helper.js'
+import { type Behaviour, chatConfig, files, record, standInLibrary, TOKENS, WINDOW } from './stand-in.test-helper.js'
 
 const EVERYTHING = { features: new Set(['shader-f16']), maxStorageBufferBindingSize: 2 ** 30 }
 
@@ -45,41 +32,6 @@ function setUp({ options = {}, behaviour = {}, records = [record('one'), record(
 
 const ask = (engine: WebLlmEngine, part: Partial<ChatCall> = {}) =>
   collect(engine.generate(call({ model: 'test/one', maxTokens: 30, ...part })), part.n)
-
-/** The same model in the plainest way: every sequence keeps its tokens, every step reads them all. */
-class PlainModel implements TokenModel {
-  readonly vocabSize = chatConfig.vocab_size
-  readonly contextLength = WINDOW
-  readonly maxBatch = 8
-  readonly maxChunk = 512
-  readonly fingerprint = 'fp_plain'
-  readonly freeTokens = 100_000
-
-  open(tokens: number[] = []): Sequence & { tokens: number[] } {
-    return {
-      tokens,
-      get length() {
-        return tokens.length
-      },
-      clone: () => this.open([...tokens]),
-      truncate: (length) => void tokens.splice(length),
-      close: () => {},
-    }
-  }
-
-  async step(batch: readonly StepInput[]): Promise<(Sampled | undefined)[]> {
-    return batch.map(({ sequence, tokens, sample }) => {
-      const all = (sequence as ReturnType<PlainModel['open']>).tokens
-      all.push(...tokens)
-      return sample && sampleRow(logitsAfter(all), TOKENS, rowOf(sample, 0), new Float32Array(chatConfig.vocab_size))
-    })
-  }
-
-  async close(): Promise<void> {}
-}
-
-const plain = (part: Partial<ChatCall> = {}) =>
-  collect(new Decoder(new PlainModel(), new ChatText(files)).generate(call({ maxTokens: 30, ...part })), part.n)
 
 const schema = {
   type: 'object',

@@ -30,6 +30,9 @@ export function logitsAfter(tokens: readonly number[]): Float32Array {
   return logits.fill(50, TOKENS)
 }
 
+const nextTurn = () =>
+  new Promise<void>((resolve) => (typeof setImmediate === 'function' ? setImmediate(resolve) : setTimeout(resolve)))
+
 /** What a stand-in engine did. */
 export interface Seen {
   readonly created: MLCEngineConfig[]
@@ -125,7 +128,7 @@ export class StandIn implements ForwardEngine {
       for (let from = 0; from < tokens.length; from += PREFILL_CHUNK) {
         this.#seen.forwards.push(Math.min(PREFILL_CHUNK, tokens.length - from))
         await this.#behaviour.forward?.(this)
-        await new Promise<void>((resolve) => setImmediate(resolve))
+        await nextTurn()
         if (this.#disposed) throw new Error('Module has already been disposed')
       }
       this.#cache.push(...tokens)
