@@ -180,7 +180,7 @@ export interface OutputGrammar {
 export interface GrammarSource {
   readonly schema: unknown
   readonly strict: boolean
-  readonly layout: 'compact' | 'spaced'
+  readonly layout: 'compact' | 'spaced' | { readonly indent: number | '\t' }
   readonly fuel?: number
 }
 

@@ -9,6 +9,7 @@ import { respond } from './respond.js'
 import { Constraints } from './routes/constrain.js'
 import { Loader } from './routes/loader.js'
 import type { Service } from './routes/service.js'
+import type { LayoutOption } from './structured/index.js'
 import type { UsageEvent, UsageLedger } from './usage/ledger.js'
 import { memoryUsage } from './usage/memory.js'
 
@@ -81,6 +82,12 @@ export interface V1Options {
    */
   describeSchema?: boolean
   /**
+   * How JSON content is laid out: on one line, with a space after `:` and `,`, or indented as
+   * `JSON.stringify(value, null, indent)` writes it, which takes more tokens. Arguments of tools are always compact.
+   * @default 'compact'
+   */
+  layout?: LayoutOption
+  /**
    * Whether admins may load, unload and remove models over HTTP: `POST models/<id>/load` and `/unload`, and
    * `DELETE models/<id>`. Who asks without a key, where none is needed, counts as one.
    * @default false
@@ -116,7 +123,7 @@ export function createV1(options: V1Options): V1 {
     admission,
     loader,
     ledger: usage,
-    constraints: new Constraints(),
+    constraints: new Constraints(options.layout),
     onUsage: options.onUsage,
     log: options.log ?? logFaults,
     bodyLimit: positive('bodyLimit', options.bodyLimit ?? 2 ** 20),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ChatCall, Engine, Part } from '../engine.js'
+import type { V1Options } from '../v1.js'
 import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
 
 const closed = (properties: object) => ({
@@ -15,6 +16,10 @@ const format = (schema: unknown, strict: boolean | null = true) => ({
 
 /** An engine that says one thing, and keeps what it was asked. */
 function saying(...parts: Part[]) {
+  return sayingWith({}, ...parts)
+}
+
+function sayingWith(options: Partial<V1Options>, ...parts: Part[]) {
   const calls: ChatCall[] = []
   const engine: Engine = {
     models: [{ id: MODEL, ownedBy: 'me' }],
@@ -23,7 +28,7 @@ function saying(...parts: Part[]) {
       yield* parts
     },
   }
-  return { calls, ...serviceOf(engine) }
+  return { calls, ...serviceOf(engine, options) }
 }
 
 const toolCall = (name: string, text: string): Part => ({
@@ -41,6 +46,19 @@ describe('a strict schema', () => {
     expect(calls[0]!.grammar!.accepts('{"city":"Bern"}')).toBe(true)
     expect(calls[0]!.grammar!.accepts('{"town":"Bern"}')).toBe(false)
     expect(calls[0]!.output).toMatchObject({ type: 'json_schema', strict: true })
+  })
+
+  it('is laid out as the service was told, and tools stay compact', async () => {
+    const tools = [{ type: 'function', function: { name: 'f', parameters: city } }]
+    const { chat, calls } = sayingWith({ layout: { indent: 2 } }, text('{"city":"Bern"}'), finish())
+    await chat({ ...format(city), tools })
+    await chat({ response_format: { type: 'json_object' } })
+    for (const { grammar } of calls) {
+      expect(grammar!.accepts(JSON.stringify({ city: 'Bern' }, null, 2))).toBe(true)
+      expect(grammar!.accepts('{"city":"Bern"}')).toBe(false)
+    }
+    expect(calls[0]!.toolGrammar!.accepts('{"name":"f","arguments":{"city":"Bern"}}')).toBe(true)
+    expect(() => sayingWith({ layout: { indent: 99 } })).toThrow('layout must be')
   })
 
   it('that cannot be enforced is refused in OpenAI’s form, before the engine is asked', async () => {

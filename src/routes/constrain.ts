@@ -1,6 +1,6 @@
 import type { OutputGrammar, ToolSpec } from '../engine.js'
 import { V1Error } from '../errors.js'
-import { compile, type Grammar, SchemaError, schemaErrorMessage } from '../structured/index.js'
+import { compile, type Grammar, type LayoutOption, SchemaError, schemaErrorMessage } from '../structured/index.js'
 import type { ChatRequest } from '../wire/chat-request.js'
 import { type DocumentCheck, documentCheck } from './verify.js'
 
@@ -27,10 +27,15 @@ const MAX_KEPT_CHARACTERS = 200_000
 /** Compiles what requests ask for, and keeps what was used last: clients send the same schema again and again. */
 export class Constraints {
   readonly #kept = new Map<string, Compiled | SchemaError>()
+  readonly #layout: LayoutOption
   readonly #maxKept: number
 
-  constructor(maxKept = 64) {
+  /** `layout` is that of contents; arguments of tools are for programs, and compact. */
+  constructor(layout: LayoutOption = 'compact', maxKept = 64) {
+    this.#layout = layout
     this.#maxKept = maxKept
+    // A layout that there is not is refused now, not with the first request.
+    compile(true, { layout })
   }
 
   /** Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. */
@@ -40,10 +45,13 @@ export class Constraints {
     const toolGrammar = toolChoice === 'none' ? undefined : this.#ofTools(tools, toolChoice, toolChecks, notEnforced)
     if (output.type === 'text') return { toolGrammar, toolChecks, notEnforced }
     if (output.type === 'json_object') {
-      const { grammar, check } = this.#compile({ type: 'object' }, true)
+      const { grammar, check } = this.#compile({ type: 'object' }, true, this.#layout)
       return { grammar, check: { ...check, strict: false }, toolGrammar, toolChecks, notEnforced }
     }
-    const { grammar, check } = this.#refusing('response_format', output.name, output.schema, output.strict)
+    const { schema, name, strict } = output
+    const { grammar, check } = this.#refusing('response_format', name, () =>
+      this.#compile(schema, strict, this.#layout),
+    )
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
     return { grammar, check, toolGrammar, toolChecks, notEnforced }
   }
@@ -57,7 +65,8 @@ export class Constraints {
     const admitted = tools.filter(({ name }) => typeof choice === 'string' || name === choice.name)
     const calls = admitted.map((tool) => {
       const param = `tools[${tools.indexOf(tool)}].function.parameters`
-      const { check, grammar } = this.#refusing(param, tool.name, tool.parameters, tool.strict, 'function')
+      const compiling = () => this.#compile(tool.parameters, tool.strict)
+      const { check, grammar } = this.#refusing(param, tool.name, compiling, 'function')
       if (tool.strict) checks.set(tool.name, check)
       for (const error of grammar.notEnforced) notEnforced.push(`${tool.name}: ${inWords(error)}`)
       return callSchema(tool)
@@ -66,18 +75,18 @@ export class Constraints {
     return this.#compile(calls.length === 1 ? calls[0]! : { anyOf: calls }, false).grammar
   }
 
-  #refusing(param: string, name: string, schema: unknown, strict: boolean, subject = 'response_format'): Compiled {
+  #refusing(param: string, name: string, compiling: () => Compiled, subject = 'response_format'): Compiled {
     try {
-      return this.#compile(schema, strict)
+      return compiling()
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       throw new V1Error(400, schemaErrorMessage(error, name, subject), { param })
     }
   }
 
-  #compile(schema: unknown, strict: boolean): Compiled {
-    const key = `${strict}${JSON.stringify(schema)}`
-    const kept = this.#kept.get(key) ?? compiled(schema, strict)
+  #compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact'): Compiled {
+    const key = JSON.stringify([strict, layout, schema])
+    const kept = this.#kept.get(key) ?? compiled(schema, strict, layout)
     if (key.length <= MAX_KEPT_CHARACTERS) this.#keep(key, kept)
     if (kept instanceof SchemaError) throw kept
     return kept
@@ -91,9 +100,9 @@ export class Constraints {
   }
 }
 
-function compiled(schema: unknown, strict: boolean): Compiled | SchemaError {
+function compiled(schema: unknown, strict: boolean, layout: LayoutOption): Compiled | SchemaError {
   try {
-    const grammar = compile(schema, { strict })
+    const grammar = compile(schema, { strict, layout })
     return { grammar, check: documentCheck(schema, grammar, strict) }
   } catch (error) {
     if (error instanceof SchemaError) return error

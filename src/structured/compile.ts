@@ -1,9 +1,10 @@
+import { Machine } from './automaton/machine.js'
 import { Program } from './automaton/program.js'
 import { Fuel } from './fuel.js'
 import { Grammar } from './grammar.js'
 import { Context } from './schema/context.js'
 import { Document } from './schema/document.js'
-import { COMPACT, SPACED } from './schema/format.js'
+import { COMPACT, indented, type Layout, SPACED } from './schema/format.js'
 import { Values } from './schema/values.js'
 import { SchemaError } from './schema-error.js'
 
@@ -15,10 +16,11 @@ export interface CompileOptions {
    */
   strict?: boolean
   /**
-   * `spaced` writes one space after `:` and `,`.
+   * `spaced` writes one space after `:` and `,`. An indent of 1 to 10 spaces, or of a tab, writes what
+   * `JSON.stringify(value, null, indent)` writes; the shortest document is then the one with the fewest lines.
    * @default 'compact'
    */
-  layout?: 'compact' | 'spaced'
+  layout?: LayoutOption
   /**
    * How much work the compilation may take.
    * @default 200000
@@ -26,24 +28,39 @@ export interface CompileOptions {
   fuel?: number
 }
 
+export type LayoutOption = 'compact' | 'spaced' | { readonly indent: number | '\t' }
+
 /** Shortest documents beyond this many bytes are refused: no model writes them. */
 const LONGEST = 1_000_000
 
 /** Compiles a JSON Schema. Throws `SchemaError` for what cannot be enforced exactly. */
 export function compile(schema: unknown, options: CompileOptions = {}): Grammar {
-  const { strict = true, layout: name = 'compact' } = options
-  const layout = name === 'spaced' ? SPACED : COMPACT
+  const { strict = true, layout: chosen = 'compact' } = options
+  const layout = layoutOf(chosen)
   const ignored: SchemaError[] | undefined = strict ? undefined : []
   const fuel = new Fuel(options.fuel)
   try {
     const root = new Values(new Context(new Document(schema), fuel, layout, ignored)).root()
     if (!root.possible) throw new SchemaError([], '', 'no value can satisfy the schema.')
-    if (root.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
-    const source = { schema, strict, layout: name, ...(options.fuel !== undefined && { fuel: options.fuel }) }
-    return new Grammar(new Program(layout).value(root), ignored ?? [], source)
+    const program = new Program(layout)
+    const start = program.value(root)
+    if (start.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
+    const source = { schema, strict, layout: chosen, ...(options.fuel !== undefined && { fuel: options.fuel }) }
+    return new Grammar(new Machine(start, () => program.forget()), ignored ?? [], source)
   } catch (error) {
     // The engine's own limit on recursion: the one thing that steps do not count.
     if (error instanceof RangeError) throw new SchemaError(fuel.place.path, '', 'the schema is nested too deeply.')
     throw error
   }
+}
+
+function layoutOf(option: LayoutOption): Layout {
+  if (option === 'compact') return COMPACT
+  if (option === 'spaced') return SPACED
+  const indent: unknown = option?.indent
+  if (indent === '\t') return indented(indent)
+  if (Number.isInteger(indent) && (indent as number) >= 1 && (indent as number) <= 10) {
+    return indented(' '.repeat(indent as number))
+  }
+  throw new TypeError("layout must be 'compact', 'spaced', or an indent: 1 to 10 spaces or '\\t'.")
 }

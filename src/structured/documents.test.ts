@@ -10,6 +10,7 @@ import {
   realSchemas,
   realWords,
   smallWords,
+  tried,
   vocabularyOf,
 } from './testing.test-helper.js'
 
@@ -36,15 +37,10 @@ describe('masks', () => {
           // Half of the walks without a budget: another path through the masks.
           if (walk % 2 === 0) expect(constraint.closing(left)).toBe(true)
           constraint.mask(mask)
-          const tried: number[] = []
-          for (let token = 0; token < small.size; token++) {
-            if (!constraint.accept(token)) continue
-            tried.push(token)
-            constraint.rollback(1)
-          }
-          expect(allowed(mask, small.size)).toEqual(tried)
-          expect(tried.length).toBeGreaterThan(0)
-          constraint.accept(tried[Math.floor(random() * tried.length)]!)
+          const tokens = tried(constraint, small)
+          expect(allowed(mask, small.size)).toEqual(tokens)
+          expect(tokens.length).toBeGreaterThan(0)
+          constraint.accept(tokens[Math.floor(random() * tokens.length)]!)
         }
       }
     })

@@ -1,6 +1,5 @@
 import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../engine.js'
-import type { Frame } from './automaton/frame.js'
-import { Machine } from './automaton/machine.js'
+import type { Machine } from './automaton/machine.js'
 import type { SchemaError } from './schema-error.js'
 import { Constraint } from './tokens/constraint.js'
 import { Masks } from './tokens/masks.js'
@@ -17,8 +16,8 @@ export class Grammar implements OutputGrammar {
   readonly notEnforced: readonly SchemaError[]
   readonly source: GrammarSource
 
-  constructor(start: Frame, notEnforced: readonly SchemaError[], source: GrammarSource) {
-    this.#machine = new Machine(start)
+  constructor(machine: Machine, notEnforced: readonly SchemaError[], source: GrammarSource) {
+    this.#machine = machine
     this.notEnforced = notEnforced
     this.source = source
   }

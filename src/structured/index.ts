@@ -1,4 +1,4 @@
-export { type CompileOptions, compile } from './compile.js'
+export { type CompileOptions, compile, type LayoutOption } from './compile.js'
 export { Fuel } from './fuel.js'
 export { Grammar } from './grammar.js'
 export { SchemaError, type SchemaPath, schemaErrorMessage } from './schema-error.js'

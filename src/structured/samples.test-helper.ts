@@ -115,6 +115,24 @@ export const SAMPLES: Readonly<Record<string, unknown>> = {
       },
     },
   },
+  'objects that may be empty': {
+    $ref: '#/$defs/tree',
+    $defs: {
+      tree: {
+        type: 'object',
+        properties: { a: { type: 'array', items: { $ref: '#/$defs/tree' }, maxItems: 3 } },
+        additionalProperties: { $ref: '#/$defs/tree' },
+        maxProperties: 3,
+      },
+    },
+  },
+  'a long text or an object': {
+    anyOf: [
+      { type: 'string', minLength: 30 },
+      { type: 'object', properties: { a: { const: { b: [1, {}] } }, b: { type: 'null' } }, required: ['a', 'b'] },
+      { enum: ['another text that is long', [[[null]]], [{ b: 1 }, 2]] },
+    ],
+  },
   conditions: {
     type: 'object',
     properties: { a: { type: 'boolean' }, b: { type: 'string' } },

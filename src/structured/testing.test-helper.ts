@@ -101,6 +101,17 @@ export function smallWords(): Words {
     'foo',
     'fo',
     'oo"',
+    '{\n',
+    ',\n',
+    '\n  ',
+    '    "',
+    '{\n  "',
+    '[\n\t',
+    '\n\t\t',
+    '",\n  ',
+    '\n}',
+    '\n  ]',
+    ': ',
   ]
   const tokens = [
     ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
@@ -134,6 +145,17 @@ export function pick(mask: Uint32Array, size: number, random: () => number): num
     if ((mask[id >> 5]! >>> (id & 31)) & 1) return id
   }
   return -1
+}
+
+/** What a mask must hold: every token that can be accepted, tried by itself. */
+export function tried(constraint: TokenConstraint, vocabulary: Vocabulary): number[] {
+  const accepted: number[] = []
+  for (let token = 0; token < vocabulary.size; token++) {
+    if (!constraint.accept(token)) continue
+    accepted.push(token)
+    constraint.rollback(1)
+  }
+  return accepted
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

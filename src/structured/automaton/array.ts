@@ -3,6 +3,7 @@ import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
 import type { Program } from './program.js'
 
+const NEWLINE = 0x0a
 const COMMA = 0x2c
 const CLOSE = 0x5d
 const STEPS: readonly ArrayStep[] = ['plain', 'counted']
@@ -45,18 +46,37 @@ class ArrayFrame extends Frame {
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
-    const { shape, program } = this.#home
-    if (byte === CLOSE) {
-      if (shape.canStop(this.#index, this.#contained)) out.add(below)
-    } else if (this.#index === 0) {
-      for (const step of this.#steps())
-        program.value(shape.value(0, step)).step(byte, below.push(this.#then(step)), out)
-    } else if (byte === COMMA) {
-      for (const step of this.#steps()) {
-        const cell = below.push(this.#then(step)).push(program.value(shape.value(this.#index, step)))
-        out.add(program.afterComma === undefined ? cell : cell.push(program.afterComma))
-      }
+    const { breaks } = this.#home.program
+    if (byte === this.#closer) {
+      if (!this.#canStop) return
+      const rest = byte === CLOSE ? undefined : breaks.afterCloser?.array
+      out.add(rest === undefined ? below : below.push(rest))
+    } else if (this.#index > 0) {
+      if (byte === COMMA) this.#addItems(breaks.afterComma, below, out)
+    } else if (breaks.open === '') {
+      for (const step of this.#steps()) this.#item(step).step(byte, below.push(this.#then(step)), out)
+    } else if (byte === NEWLINE) this.#addItems(breaks.afterOpen, below, out)
+  }
+
+  #addItems(between: Frame | undefined, below: Cell, out: Cells): void {
+    for (const step of this.#steps()) {
+      const cell = below.push(this.#then(step)).push(this.#item(step))
+      out.add(between === undefined ? cell : cell.push(between))
     }
+  }
+
+  #item(step: ArrayStep): Frame {
+    const { shape, program } = this.#home
+    return program.inside.value(shape.value(this.#index, step))
+  }
+
+  /** The byte that ends the array here: without items its bracket stands on the same line. */
+  get #closer(): number {
+    return this.#index === 0 ? CLOSE : (this.#home.program.breaks.closer ?? CLOSE)
+  }
+
+  get #canStop(): boolean {
+    return this.#home.shape.canStop(this.#index, this.#contained)
   }
 
   #steps(): ArrayStep[] {
@@ -68,29 +88,31 @@ class ArrayFrame extends Frame {
   }
 
   override next(below: Cell, into: Set<number>): boolean {
-    const { shape, program } = this.#home
-    if (shape.canStop(this.#index, this.#contained)) into.add(CLOSE)
-    if (this.#index > 0) {
-      if (this.#steps().length > 0) into.add(COMMA)
+    if (this.#canStop) into.add(this.#closer)
+    const steps = this.#steps()
+    if (this.#index > 0 || this.#home.program.breaks.open !== '') {
+      if (steps.length > 0) into.add(this.#index > 0 ? COMMA : NEWLINE)
       return true
     }
-    return this.#steps().every((step) => program.value(shape.value(0, step)).next(below, into))
+    return steps.every((step) => this.#item(step).next(below, into))
   }
 
   override get length(): number {
-    return this.#home.shape.rest(this.#index, this.#contained)
+    const { shape, program } = this.#home
+    return program.length(shape.rest(this.#index, this.#contained))
   }
 
   override spell(): Bytes {
     const { shape, program } = this.#home
+    const { breaks } = program
     let bytes = ''
     let index = this.#index
     let contained = this.#contained
     for (let step = shape.best(index, contained); step !== 'stop'; step = shape.best(index, contained)) {
-      bytes += (index > 0 ? program.layout.comma : '') + program.value(shape.value(index, step)).spell()
+      bytes += (index > 0 ? breaks.between : breaks.open) + program.inside.value(shape.value(index, step)).spell()
       index++
       if (step === 'counted') contained++
     }
-    return `${bytes}]`
+    return `${bytes}${index > 0 ? breaks.close : ''}]`
   }
 }

@@ -4,6 +4,18 @@ import type { Cell, Cells } from './cell.js'
 /** Bytes are held as strings of one character per byte: cheap to slice, compare and use as keys. */
 export type Bytes = string
 
+/**
+ * Added to a byte that another may stand for, once a key is known that is not known yet: it counts as a token of its own,
+ * so that no way turns out to take more tokens than was thought.
+ */
+export const LOOSE = 0x100
+
+export function loosened(bytes: Bytes): Bytes {
+  let loose = ''
+  for (let i = 0; i < bytes.length; i++) loose += String.fromCharCode(bytes.charCodeAt(i) | LOOSE)
+  return loose
+}
+
 /** Where the automaton stands inside one construct: a string, an array, a key. Immutable, one object per place. */
 export abstract class Frame {
   /** Whether the construct may end here without a byte of its own: a number. */
@@ -50,6 +62,6 @@ export abstract class Frame {
   /** How many bytes the canonical shortest way to the end of the construct takes. */
   abstract readonly length: number
 
-  /** Those bytes. Asked for only where they are few. */
+  /** Those bytes, some of them loose. Asked for only where they are few. */
   abstract spell(): Bytes
 }

@@ -52,13 +52,13 @@ export class DeclaredKeyFrame extends Frame {
   }
 
   override get length(): number {
-    return this.#cost(this.#cheapest())
+    return this.#state.home.program.length(this.#cost(this.#cheapest()))
   }
 
   override spell(): Bytes {
     const { index, bytes } = this.#cheapest()
     const { program, shape } = this.#state.home
-    const value = program.value(shape.properties[index]!.value).spell()
+    const value = program.inside.value(shape.properties[index]!.value).spell()
     return bytes.slice(this.#depth) + program.layout.colon + value + this.#state.afterDeclared(index).after.spell()
   }
 
@@ -78,7 +78,8 @@ export class DeclaredKeyFrame extends Frame {
 
   #cost({ bytes, index }: KeyCandidate): number {
     const { program, shape } = this.#state.home
-    const own = bytes.length - this.#depth + program.layout.colon.length + shape.properties[index]!.value.length
-    return own + this.#state.afterDeclared(index).after.length
+    const { layout } = program
+    const own = bytes.length - this.#depth + layout.colon.length + layout.inside(shape.properties[index]!.value.length)
+    return own + this.#state.afterDeclared(index).after.weight
   }
 }

@@ -8,6 +8,7 @@ import { keyBytes } from './key-bytes.js'
 import { countTexts } from './key-count.js'
 import type { ObjectState } from './object-state.js'
 import { listCharacters, samplesOf } from './text.js'
+import type { ValueFrame } from './value.js'
 
 /** The taken keys that begin as the key being read does: a stretch of `UsedKeys.taken`, and how many bytes they share. */
 interface Similar {
@@ -19,14 +20,14 @@ interface Similar {
 const NONE: Similar = { from: 0, to: 0, depth: 0 }
 
 interface Way {
-  readonly length: number
+  readonly weight: number
   /** The code point that it begins with; -1 for the closing quote. */
   readonly first: number
   readonly spell: () => Bytes
 }
 
 /** Where the search for an unused key gives up: the place is left open but never chosen when the budget is short. */
-const NO_WAY: Way = { length: Infinity, first: -1, spell: () => '' }
+const NO_WAY: Way = { weight: Infinity, first: -1, spell: () => '' }
 
 /** Inside a key that is not declared: any but the taken ones. */
 export class ExtraKeyFrame extends CharacterFrame {
@@ -84,7 +85,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     if (this.#owed().length > 0) return true
     if (!admitsAnyExtra) return false
     const texts = countTexts(home.keys.text, this.#text)
-    return texts === Infinity || texts > this.#similarTexts().filter((bytes) => home.isExtra(bytes)).length
+    return texts === Infinity || texts > this.#similarTexts().filter((bytes) => home.names.isExtra(bytes)).length
   }
 
   #similarTexts(): readonly Bytes[] {
@@ -96,7 +97,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     if (this.#state.pending === 0) return []
     const { home } = this.#state
     const owed = this.#similarTexts().filter((bytes) => this.#state.owes(bytes))
-    return owed.sort((a, b) => home.pendingBit(a) - home.pendingBit(b))
+    return owed.sort((a, b) => home.names.pendingBit(a) - home.names.pendingBit(b))
   }
 
   override get uniform(): boolean {
@@ -160,7 +161,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   override close(below: Cell, out: Cells): void {
     const { home } = this.#state
     const same = this.#same()
-    const bit = same === undefined ? 0 : home.pendingBit(same)
+    const bit = same === undefined ? 0 : home.names.pendingBit(same)
     out.add(this.#state.extraMember(home.keys.value(this.#text)!, bit, below))
   }
 
@@ -172,7 +173,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   }
 
   override get length(): number {
-    return this.#way().length
+    return this.#state.home.program.length(this.#way().weight)
   }
 
   override get longestWithin(): number {
@@ -212,9 +213,9 @@ export class ExtraKeyFrame extends CharacterFrame {
 
   #way(): Way {
     if (this.#best === undefined) {
-      const ways = this.#owed().map((bytes) => this.#wayOf(bytes, this.#state.home.pendingBit(bytes)))
+      const ways = this.#owed().map((bytes) => this.#wayOf(bytes, this.#state.home.names.pendingBit(bytes)))
       if (this.#state.admitsAnyExtra) ways.push(...this.#freeWays())
-      this.#best = ways.reduce((a, b) => (b.length < a.length ? b : a), NO_WAY)
+      this.#best = ways.reduce((a, b) => (b.weight < a.weight ? b : a), NO_WAY)
     }
     return this.#best
   }
@@ -222,7 +223,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   /** By a required key, known as a whole. */
   #wayOf(bytes: Bytes, bit: number): Way {
     const { home } = this.#state
-    const value = home.program.value(keyValue(home.keys, home.shape.pending[Math.log2(bit)]!)!)
+    const value = home.program.inside.value(keyValue(home.keys, home.shape.pending[Math.log2(bit)]!)!)
     return this.#wayThrough(bytes.slice(this.#similar.depth), value, bit)
   }
 
@@ -238,15 +239,16 @@ export class ExtraKeyFrame extends CharacterFrame {
     return freshKeys(keys, this.#text, '', fresh, 1).map((text) => {
       let state = this.#text
       for (const char of text) state = keys.text.next(state, char.codePointAt(0)!)
-      return this.#wayThrough(keyBytes(text), program.value(keys.value(state)!), 0)
+      return this.#wayThrough(keyBytes(text), program.inside.value(keys.value(state)!), 0)
     })
   }
 
-  #wayThrough(bytes: Bytes, value: { readonly length: number; spell(): Bytes }, bit: number): Way {
-    const { colon } = this.#state.home.program.layout
+  #wayThrough(bytes: Bytes, value: ValueFrame, bit: number): Way {
+    const { layout } = this.#state.home.program
+    const { colon } = layout
     const { after } = this.#state.afterExtra(bit)
     return {
-      length: bytes.length + colon.length + value.length + after.length,
+      weight: bytes.length + colon.length + layout.inside(value.weight) + after.weight,
       first: codePointAt(bytes, 0),
       spell: () => bytes + colon + value.spell() + after.spell(),
     }

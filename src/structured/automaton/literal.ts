@@ -9,12 +9,14 @@ export class LiteralFrame extends Frame {
   readonly #depth: number
   readonly #children = new Map<number, LiteralFrame | null>()
   #shortest: Bytes | undefined
+  readonly #weigh: (text: Bytes) => number
   override readonly ends: boolean
 
   /** The texts from `from` up to `to`, which share their first `depth` bytes. */
-  constructor(texts: readonly Bytes[], from = 0, to = texts.length, depth = 0) {
+  constructor(texts: readonly Bytes[], weigh: (text: Bytes) => number, from = 0, to = texts.length, depth = 0) {
     super()
     this.#texts = texts
+    this.#weigh = weigh
     this.#from = from
     this.#to = to
     this.#depth = depth
@@ -37,7 +39,7 @@ export class LiteralFrame extends Frame {
     while (from < this.#to && this.#texts[from]![this.#depth] !== letter) from++
     let to = from
     while (to < this.#to && this.#texts[to]![this.#depth] === letter) to++
-    return from === to ? undefined : new LiteralFrame(this.#texts, from, to, this.#depth + 1)
+    return from === to ? undefined : new LiteralFrame(this.#texts, this.#weigh, from, to, this.#depth + 1)
   }
 
   override next(below: Cell, into: Set<number>): boolean {
@@ -51,6 +53,11 @@ export class LiteralFrame extends Frame {
     return this.#least().length - this.#depth
   }
 
+  /** Of the shortest text as a whole. */
+  get weight(): number {
+    return this.#weigh(this.#least())
+  }
+
   override spell(): Bytes {
     return this.#least().slice(this.#depth)
   }
@@ -59,7 +66,13 @@ export class LiteralFrame extends Frame {
   #least(): Bytes {
     if (this.#shortest === undefined) {
       let best = this.#texts[this.#from]!
-      for (let i = this.#from + 1; i < this.#to; i++) if (this.#texts[i]!.length < best.length) best = this.#texts[i]!
+      let least = this.#weigh(best)
+      for (let i = this.#from + 1; i < this.#to; i++) {
+        const weight = this.#weigh(this.#texts[i]!)
+        if (weight >= least) continue
+        best = this.#texts[i]!
+        least = weight
+      }
       this.#shortest = best
     }
     return this.#shortest

@@ -69,7 +69,11 @@ export class Machine {
   #single = new Map<Cell, State>()
   #several = new Map<string, State>()
 
-  constructor(first: Frame) {
+  readonly #forgotten: (() => void) | undefined
+
+  /** `forgotten` is told when everything is dropped that was only kept to be quick. */
+  constructor(first: Frame, forgotten?: () => void) {
+    this.#forgotten = forgotten
     this.start = this.#state([this.#bottom.push(first)])
   }
 
@@ -150,5 +154,6 @@ export class Machine {
     this.#single = new Map()
     this.#several = new Map()
     this.#bottom.clear()
+    this.#forgotten?.()
   }
 }

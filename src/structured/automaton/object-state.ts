@@ -1,13 +1,14 @@
 import { keyValue, type ObjectPlan, planObject } from '../schema/object-plan.js'
 import type { Value } from '../schema/value.js'
 import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import { type Bytes, Frame, loosened } from './frame.js'
 import { keyBytes } from './key-bytes.js'
 import { DeclaredKeyFrame, type KeyCandidate } from './key-declared.js'
 import { ExtraKeyFrame } from './key-extra.js'
 import type { ObjectFrames } from './object-home.js'
 import type { UsedKeys } from './used-keys.js'
 
+const NEWLINE = 0x0a
 const QUOTE = 0x22
 const COMMA = 0x2c
 const CLOSE = 0x7d
@@ -21,9 +22,9 @@ export class ObjectState {
   readonly pending: number
   /** The last key is used but not known here: the automaton does not carry texts. See `resolve`. */
   readonly unresolved: boolean
-  readonly open: Frame
-  readonly after: Frame
-  readonly #beforeKey: Frame
+  readonly open: MemberFrame
+  readonly after: MemberFrame
+  readonly #beforeKey: MemberFrame
   readonly extraFrames = new Map<string, ExtraKeyFrame | null>()
   #anyExtra: boolean | undefined
   #plan: ObjectPlan | undefined
@@ -48,14 +49,14 @@ export class ObjectState {
   }
 
   /** The used keys, an unknown one taken to be the one that hurts most: the cheapest. */
-  get assumed(): UsedKeys {
-    const fresh = this.unresolved && this.home.shape.min > this.count ? this.home.freshKey(this.used) : undefined
+  get #assumed(): UsedKeys {
+    const fresh = this.unresolved ? this.home.freshKey(this.used) : undefined
     return fresh === undefined ? this.used : this.used.with(fresh)
   }
 
   get canClose(): boolean {
     const { home } = this
-    return this.pending === 0 && this.count >= home.shape.min && home.requiredFrom[this.index] === 0
+    return this.pending === 0 && this.count >= home.shape.min && home.names.requiredFrom[this.index] === 0
   }
 
   /** The state once the unknown key is known. */
@@ -68,11 +69,11 @@ export class ObjectState {
     if (this.#declared === undefined) {
       const { home } = this
       const found: KeyCandidate[] = []
-      const last = Math.min(home.nextRequired[this.index]!, home.shape.properties.length - 1)
+      const last = Math.min(home.names.nextRequired[this.index]!, home.shape.properties.length - 1)
       for (let i = this.index; i <= last; i++) {
         const allowed = home.shape.properties[i]!.value.possible && this.count < home.shape.max
         if (allowed && home.canComplete(i + 1, this.count + 1, this.used, this.pending)) {
-          found.push({ bytes: home.names[i]!, index: i })
+          found.push({ bytes: home.names.spelled[i]!, index: i })
         }
       }
       this.#declared = found.sort((a, b) => (a.bytes < b.bytes ? -1 : 1))
@@ -103,7 +104,7 @@ export class ObjectState {
 
   #awaiting(next: ObjectState, value: Value, below: Cell): Cell {
     const { program } = this.home
-    return below.push(next.after).push(program.value(value)).push(program.colon)
+    return below.push(next.after).push(program.inside.value(value)).push(program.breaks.colon)
   }
 
   /** Whether any key beyond the declared ones may come next, and not only one that is required. */
@@ -114,13 +115,13 @@ export class ObjectState {
 
   /** Whether this key is required, has not come yet and may come now. */
   owes(bytes: Bytes): boolean {
-    const bit = this.home.pendingBit(bytes)
+    const bit = this.home.names.pendingBit(bytes)
     return (this.pending & bit) !== 0 && this.#admits(bit)
   }
 
   #admits(bit: number): boolean {
     const { home } = this
-    if (home.requiredFrom[this.index]! > 0 || this.count >= home.shape.max) return false
+    if (home.names.requiredFrom[this.index]! > 0 || this.count >= home.shape.max) return false
     return home.canComplete(home.shape.properties.length, this.count + 1, this.used, this.pending & ~bit)
   }
 
@@ -135,11 +136,10 @@ export class ObjectState {
     return this.declared.length > 0 || ExtraKeyFrame.first(this) !== undefined
   }
 
-  /** A comma (and its space) has come. */
-  afterComma(below: Cell): Cell {
-    const { afterComma } = this.home.program
+  /** Before a key, and before that what still stands between it and what came. */
+  beforeKey(below: Cell, between: Frame | undefined): Cell {
     const cell = below.push(this.#beforeKey)
-    return afterComma === undefined ? cell : cell.push(afterComma)
+    return between === undefined ? cell : cell.push(between)
   }
 
   /** Before a key one more member must come, even where the shortest way would close. */
@@ -150,29 +150,29 @@ export class ObjectState {
 
   #planned(atLeast: number): ObjectPlan {
     const { index, count, pending } = this
-    return planObject(this.home.shape, { index, count, pending, used: this.assumed.keys }, atLeast)
+    const used = atLeast > count ? this.#assumed.keys : this.used.keys
+    return planObject(this.home.shape, { index, count, pending, used }, atLeast)
   }
 
-  /** The shortest way on, without the comma. */
-  spell(plan: ObjectPlan): Bytes {
+  /** The shortest way on, which takes one more member. */
+  spell(member: number | string): Bytes {
     const { shape, program } = this.home
-    const member = plan.next
-    if (member === undefined) return '}'
     const name = typeof member === 'number' ? shape.properties[member]!.key : member
-    const following = this.#following(member)
-    const comma = following.plan.next === undefined ? '' : program.layout.comma
     const head = `"${keyBytes(name)}${program.layout.colon}${this.#value(member).spell()}`
-    return head + comma + following.spell(following.plan)
+    const rest = this.#following(member).after.spell()
+    // The state behind this key will not know it, and may then plan with others than these.
+    const known = typeof member === 'number' || shape.pending.includes(member)
+    return head + (known || this.count + 1 >= shape.min ? rest : loosened(rest))
   }
 
   #value(member: number | string): Frame {
     const { shape, program, keys } = this.home
-    return program.value(typeof member === 'number' ? shape.properties[member]!.value : keyValue(keys, member)!)
+    return program.inside.value(typeof member === 'number' ? shape.properties[member]!.value : keyValue(keys, member)!)
   }
 
   #following(member: number | string): ObjectState {
     const { home } = this
-    const used = this.assumed
+    const used = home.shape.min > this.count ? this.#assumed : this.used
     if (typeof member === 'number') return home.state(member + 1, this.count + 1, used, this.pending, false)
     const bit = home.shape.pending.indexOf(member)
     const owed = bit < 0 ? this.pending : this.pending & ~(1 << bit)
@@ -190,37 +190,63 @@ export class MemberFrame extends Frame {
 
   constructor(state: ObjectState, phase: Phase) {
     super()
-    this.guessed = state.unresolved && state.home.shape.min > state.count
+    this.guessed = state.unresolved && (phase === 'key' || state.home.shape.min > state.count)
     this.state = state
     this.#phase = phase
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
     const { state } = this
-    if (byte === CLOSE) {
-      if (this.#phase !== 'key' && state.canClose) out.add(below)
-    } else if (this.#phase === 'after') {
-      if (byte === COMMA && state.hasKeys) out.add(state.afterComma(below))
-    } else if (byte === QUOTE) state.addKeys(below, out)
+    const { breaks } = state.home.program
+    if (byte === this.#closer) {
+      if (!state.canClose) return
+      const rest = byte === CLOSE ? undefined : breaks.afterCloser?.object
+      out.add(rest === undefined ? below : below.push(rest))
+    } else if (byte === this.#opener && state.hasKeys) {
+      if (byte === QUOTE) state.addKeys(below, out)
+      else out.add(state.beforeKey(below, byte === COMMA ? breaks.afterComma : breaks.afterOpen))
+    }
+  }
+
+  /** The byte that ends the object here: without members its brace stands on the same line. */
+  get #closer(): number | undefined {
+    if (this.#phase === 'key') return undefined
+    return this.#phase === 'open' ? CLOSE : (this.state.home.program.breaks.closer ?? CLOSE)
+  }
+
+  /** The byte that leads to one more member. */
+  get #opener(): number {
+    if (this.#phase === 'after') return COMMA
+    return this.#phase === 'open' && this.state.home.program.breaks.open !== '' ? NEWLINE : QUOTE
   }
 
   override next(_below: Cell, into: Set<number>): boolean {
     const { state } = this
-    if (this.#phase !== 'key' && state.canClose) into.add(CLOSE)
-    if (state.hasKeys) into.add(this.#phase === 'after' ? COMMA : QUOTE)
+    if (this.#phase !== 'key' && state.canClose) into.add(this.#closer!)
+    if (state.hasKeys) into.add(this.#opener)
     return true
   }
 
-  override get length(): number {
+  /** See `Layout`: as seen from where the object stands. */
+  get weight(): number {
     const { state } = this
     if (this.#phase !== 'key') return state.plan.length
-    return state.keyPlan.length - state.home.program.layout.comma.length
+    const { open, comma } = state.home.program.layout.weights
+    return state.keyPlan.length - (state.count > 0 ? comma : open)
+  }
+
+  override get length(): number {
+    return this.state.home.program.length(this.weight)
   }
 
   override spell(): Bytes {
     const { state } = this
-    const plan = this.#phase === 'key' ? state.keyPlan : state.plan
-    const comma = this.#phase === 'after' && plan.next !== undefined ? state.home.program.layout.comma : ''
-    return comma + state.spell(plan)
+    const { open, between, close } = state.home.program.breaks
+    const key = this.#phase === 'key'
+    const { next } = key ? state.keyPlan : state.plan
+    if (next === undefined) return `${this.#phase === 'open' ? '' : close}}`
+    const before = key ? '' : this.#phase === 'open' ? open : between
+    const bytes = before + state.spell(next)
+    return this.guessed ? loosened(bytes) : bytes
   }
 }

@@ -4,29 +4,47 @@ import type { ObjectShape } from '../schema/object-shape.js'
 import type { Value } from '../schema/value.js'
 import type { TextAutomaton } from '../text/types.js'
 import { ArrayFrames } from './array.js'
-import { FixedFrame } from './fixed.js'
-import type { Bytes, Frame } from './frame.js'
+import { LineBreaks } from './line-breaks.js'
+import { LiteralFrame } from './literal.js'
 import { NumberFrame } from './number.js'
 import { ObjectFrames } from './object-home.js'
+import { ObjectNames } from './object-names.js'
+import type { MemberFrame } from './object-state.js'
 import { TextFrames } from './text.js'
 import { ValueFrame } from './value.js'
 
-/** The frames of one grammar, each made when the automaton first comes to it. */
+/** The frames of one grammar at one depth, each made when the automaton first comes to it. */
 export class Program {
   readonly layout: Layout
-  readonly colon: FixedFrame
-  /** What stands after a comma before the next member, if anything. */
-  readonly afterComma: FixedFrame | undefined
+  readonly breaks: LineBreaks
+  readonly #shared: Shared
   readonly #values = new Map<Value, ValueFrame>()
-  readonly #texts = new Map<TextAutomaton, TextFrames>()
-  readonly #numbers = new Map<TextAutomaton, NumberFrame>()
   readonly #arrays = new Map<ArrayShape, ArrayFrames>()
   readonly #objects = new Map<ObjectShape, ObjectFrames>()
+  readonly #literals = new Map<Value, LiteralFrame>()
+  #inside: Program | undefined
 
-  constructor(layout: Layout) {
+  constructor(layout: Layout, breaks = new LineBreaks(layout), shared = new Shared()) {
     this.layout = layout
-    this.colon = new FixedFrame(layout.colon)
-    this.afterComma = layout.comma.length > 1 ? new FixedFrame(layout.comma.slice(1)) : undefined
+    this.breaks = breaks
+    this.#shared = shared
+  }
+
+  /** For what stands inside the objects and arrays of this one; where depth does not show, the same. */
+  get inside(): Program {
+    if (this.layout.indent === '') return this
+    this.#inside ??= new Program(this.layout, this.breaks.inside(), this.#shared)
+    return this.#inside
+  }
+
+  /** Drops what is deeper; frames in use stay valid. */
+  forget(): void {
+    this.#inside = undefined
+  }
+
+  /** How long a text of this weight is here. */
+  length(weight: number): number {
+    return this.layout.length(weight, this.breaks.depth)
   }
 
   value(value: Value): ValueFrame {
@@ -34,26 +52,47 @@ export class Program {
   }
 
   text(text: TextAutomaton): TextFrames {
-    return made(this.#texts, text, () => new TextFrames(text))
+    return made(this.#shared.texts, text, () => new TextFrames(text))
   }
 
   number(text: TextAutomaton): NumberFrame {
-    return made(this.#numbers, text, () => new NumberFrame(text, text.start, new Map()))
+    return made(this.#shared.numbers, text, () => new NumberFrame(text, text.start, new Map()))
   }
 
   array(shape: ArrayShape): ArrayFrames {
     return made(this.#arrays, shape, () => new ArrayFrames(shape, this))
   }
 
+  names(shape: ObjectShape): ObjectNames {
+    return made(this.#shared.names, shape, () => new ObjectNames(shape))
+  }
+
   /** After `{`; undefined if no such object can be completed. */
-  object(shape: ObjectShape): Frame | undefined {
+  object(shape: ObjectShape): MemberFrame | undefined {
     const { start } = made(this.#objects, shape, () => new ObjectFrames(shape, this))
     return start.plan.length === Infinity ? undefined : start.open
   }
 
-  texts(values: readonly unknown[]): Bytes[] {
-    return values.map((value) => toBytes(write(value, this.layout))).sort()
+  /** Undefined where nothing is spelled out. */
+  literal(value: Value): LiteralFrame | undefined {
+    if (value.literals.length === 0) return undefined
+    const flat = value.literals.every((literal) => typeof literal !== 'object' || literal === null)
+    return made(flat ? this.#shared.literals : this.#literals, value, () => this.#spelled(value))
   }
+
+  #spelled({ literals }: Value): LiteralFrame {
+    const { depth } = this.breaks
+    const texts = literals.map((literal) => toBytes(write(literal, this.layout, depth))).sort()
+    return new LiteralFrame(texts, (text) => this.layout.weigh(text, depth))
+  }
+}
+
+/** What is the same at every depth. */
+class Shared {
+  readonly texts = new Map<TextAutomaton, TextFrames>()
+  readonly numbers = new Map<TextAutomaton, NumberFrame>()
+  readonly literals = new Map<Value, LiteralFrame>()
+  readonly names = new Map<ObjectShape, ObjectNames>()
 }
 
 function made<K, V>(map: Map<K, V>, key: K, make: () => V): V {

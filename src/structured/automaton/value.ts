@@ -1,7 +1,7 @@
 import type { Value } from '../schema/value.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
-import { LiteralFrame } from './literal.js'
+import type { LiteralFrame } from './literal.js'
 import { NUMBER_BYTES } from './number.js'
 import type { Program } from './program.js'
 
@@ -13,7 +13,6 @@ const OPEN_OBJECT = 0x7b
 export class ValueFrame extends Frame {
   readonly #value: Value
   readonly #program: Program
-  #literals: LiteralFrame | undefined
 
   constructor(value: Value, program: Program) {
     super()
@@ -21,17 +20,14 @@ export class ValueFrame extends Frame {
     this.#program = program
   }
 
-  #literal(): LiteralFrame | undefined {
-    if (this.#literals === undefined && this.#value.literals.length > 0) {
-      this.#literals = new LiteralFrame(this.#program.texts(this.#value.literals))
-    }
-    return this.#literals
+  get #literal(): LiteralFrame | undefined {
+    return this.#program.literal(this.#value)
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
     const program = this.#program
     const { numbers, strings, arrays, objects } = this.#value
-    this.#literal()?.step(byte, below, out)
+    this.#literal?.step(byte, below, out)
     if (byte === QUOTE) {
       for (const text of strings) out.add(below.push(program.text(text).at(text.start)))
     } else if (byte === OPEN_ARRAY) {
@@ -48,7 +44,7 @@ export class ValueFrame extends Frame {
 
   override next(below: Cell, into: Set<number>): boolean {
     const { numbers, strings, arrays, objects } = this.#value
-    this.#literal()?.next(below, into)
+    this.#literal?.next(below, into)
     if (strings.length > 0) into.add(QUOTE)
     if (arrays.some((shape) => shape.rest(0, 0) !== Infinity)) into.add(OPEN_ARRAY)
     if (objects.some((shape) => this.#program.object(shape) !== undefined)) into.add(OPEN_OBJECT)
@@ -58,15 +54,20 @@ export class ValueFrame extends Frame {
     return true
   }
 
-  override get length(): number {
+  /** See `Layout`. */
+  get weight(): number {
     return this.#value.length
+  }
+
+  override get length(): number {
+    return this.#program.length(this.#value.length)
   }
 
   /** The first of the shortest, in a fixed order of kinds. */
   override spell(): Bytes {
     const { length, numbers, strings, arrays, objects } = this.#value
-    const literal = this.#literal()
-    if (literal?.length === length) return literal.spell()
+    const literal = this.#literal
+    if (literal?.weight === length) return literal.spell()
     for (const number of numbers)
       if (number.distance(number.start) === length) return this.#program.number(number).spell()
     for (const text of strings) {
@@ -77,7 +78,7 @@ export class ValueFrame extends Frame {
       if (shape.rest(0, 0) + 1 === length) return `[${this.#program.array(shape).at(0, 0).spell()}`
     for (const shape of objects) {
       const open = this.#program.object(shape)
-      if (open !== undefined && open.length + 1 === length) return `{${open.spell()}`
+      if (open !== undefined && open.weight + 1 === length) return `{${open.spell()}`
     }
     throw new Error('a value without a shortest text')
   }

@@ -19,7 +19,7 @@ export class ArrayShape {
   readonly obstacle: SchemaError | undefined
   readonly #plain: readonly Value[]
   readonly #counted: readonly Value[]
-  readonly #comma: number
+  readonly #layout: Layout
   readonly #top: number
   readonly #costs = new Map<number, number>()
 
@@ -33,7 +33,7 @@ export class ArrayShape {
   ) {
     this.#plain = plain
     this.#counted = counted
-    this.#comma = layout.comma.length
+    this.#layout = layout
     this.min = part.minItems
     this.max = part.uniqueItems ? Math.min(part.maxItems, 1) : part.maxItems
     this.counting = contains !== undefined
@@ -67,9 +67,10 @@ export class ArrayShape {
     return index >= this.min && contained >= this.containsMin
   }
 
-  /** Bytes still to come up to and including `]`; `Infinity` if there is no way to it. */
+  /** The weight of what is still to come up to and including `]`; `Infinity` if there is no way to it. */
   rest(index: number, contained: number): number {
-    return this.canStop(index, contained) ? 1 : this.#cost(index, contained)
+    if (!this.canStop(index, contained)) return this.#cost(index, contained)
+    return index === 0 ? 1 : this.#layout.weights.close
   }
 
   /** The first step of the shortest way on. */
@@ -78,22 +79,36 @@ export class ArrayShape {
     return this.costOf('plain', index, contained) <= this.costOf('counted', index, contained) ? 'plain' : 'counted'
   }
 
-  /** Bytes to the end when the next item is such a one. */
+  /** The weight of the way to the end when the next item is such a one. */
   costOf(step: ArrayStep, index: number, contained: number): number {
     if (index >= this.max) return Infinity
     if (step === 'counted' && (!this.counting || contained >= this.containsMax)) return Infinity
-    const own = this.value(index, step).length + (index > 0 ? this.#comma : 0)
+    const own = this.#item(this.value(index, step)) + this.#before(index)
     return own === Infinity ? own : own + this.rest(index + 1, contained + (step === 'counted' ? 1 : 0))
   }
 
+  /** What stands before an item. */
+  #before(index: number): number {
+    const { open, comma } = this.#layout.weights
+    return index > 0 ? comma : open
+  }
+
+  #item({ length }: Value): number {
+    return this.#layout.inside(length)
+  }
+
   #costUncounted(index: number): number {
+    const layout = this.#layout
+    const { open, comma, close } = layout.weights
     const last = this.#plain.length - 1
-    let bytes = 1
-    for (let i = index; i < Math.min(last, this.min); i++) bytes += this.#plain[i]!.length + (i > 0 ? this.#comma : 0)
+    let cost = close
+    for (let i = index; i < Math.min(last, this.min); i++) cost += this.#item(this.#plain[i]!) + this.#before(i)
     const alike = Math.max(0, this.min - Math.max(index, last))
-    if (alike > 0)
-      bytes += alike * (this.#plain[last]!.length + this.#comma) - (index === 0 && last === 0 ? this.#comma : 0)
-    return bytes
+    if (alike > 0) {
+      cost += layout.times(alike, this.#item(this.#plain[last]!) + comma)
+      if (index === 0 && last === 0) cost += open - comma
+    }
+    return cost
   }
 
   /** The lengths of the items have changed. */
@@ -118,15 +133,14 @@ export class ArrayShape {
     if (index + items > this.max) return Infinity
     const most = Math.min(items, this.counting ? this.containsMax - contained : 0)
     if (most < wanted) return Infinity
+    const layout = this.#layout
+    const { open, comma, close } = layout.weights
     const total = (counted: number) =>
-      times(counted, this.value(index, 'counted')) + times(items - counted, this.value(index, 'plain'))
-    const commas = items * this.#comma - (index === 0 && items > 0 ? this.#comma : 0)
-    return Math.min(total(wanted), total(most)) + commas + 1
+      layout.times(counted, this.#item(this.value(index, 'counted'))) +
+      layout.times(items - counted, this.#item(this.value(index, 'plain')))
+    const between = layout.times(items, comma) + (index === 0 && items > 0 ? open - comma : 0)
+    return Math.min(total(wanted), total(most)) + between + close
   }
-}
-
-function times(count: number, value: Value): number {
-  return count === 0 ? 0 : count * value.length
 }
 
 export function arrayShape(values: Values, part: Part): ArrayShape {

@@ -1,20 +1,101 @@
-/** How the generated text is laid out. Nothing here is optional for the model: one value, one text. */
-export interface Layout {
+/**
+ * How the generated text is laid out. Nothing here is optional for the model: one value, one text.
+ *
+ * With an indent the length of a text depends on how deep it stands. The compiler therefore counts in weights, which do
+ * not: the lines that a text adds, times `LINE`, plus its bytes were it to stand outermost. So of two texts the one with
+ * fewer lines counts as the shorter, at every depth alike. Without an indent a weight is the number of bytes.
+ */
+export class Layout {
   /** Between a key and its value. */
   readonly colon: ':' | ': '
-  /** Between members, when they stand on one line. */
+  /** Between members that stand on one line, and before a line break. */
   readonly comma: ',' | ', '
+  /** One level of indentation; empty: all on one line. */
+  readonly indent: string
+  /** What stands before the first member of an object or array, between two, and behind the last one with its bracket. */
+  readonly weights: { readonly open: number; readonly comma: number; readonly close: number }
+
+  constructor(colon: ':' | ': ', comma: ',' | ', ', indent = '') {
+    this.colon = colon
+    this.comma = comma
+    this.indent = indent
+    this.weights = {
+      open: this.weigh(this.open(0)),
+      comma: this.weigh(this.between(0)),
+      close: this.weigh(this.close(0)) + 1,
+    }
+  }
+
+  /** Before the first member of what stands so deep. */
+  open(depth: number): string {
+    return this.indent === '' ? '' : `\n${this.indent.repeat(depth + 1)}`
+  }
+
+  between(depth: number): string {
+    return this.comma + this.open(depth)
+  }
+
+  /** Behind the last one. */
+  close(depth: number): string {
+    return this.indent === '' ? '' : `\n${this.indent.repeat(depth)}`
+  }
+
+  /** The weight of bytes that were written so deep. */
+  weigh(bytes: string, depth = 0): number {
+    if (this.indent === '') return bytes.length
+    let lines = 0
+    for (let at = bytes.indexOf('\n'); at >= 0; at = bytes.indexOf('\n', at + 1)) lines++
+    return this.bounded(bytes.length - lines * this.indent.length * depth + lines * LINE)
+  }
+
+  /** The weight of a member, seen from what it stands in. */
+  inside(weight: number): number {
+    return this.indent === '' ? weight : weight + this.indent.length * Math.floor(weight / LINE)
+  }
+
+  /** The bytes of a text of this weight that stands so deep. */
+  length(weight: number, depth: number): number {
+    if (this.indent === '' || weight === Infinity) return weight
+    const lines = Math.floor(weight / LINE)
+    return weight - lines * LINE + lines * this.indent.length * depth
+  }
+
+  times(count: number, weight: number): number {
+    if (count === 0) return 0
+    if (this.indent === '' || weight === Infinity) return count * weight
+    const lines = Math.floor(weight / LINE)
+    return count * lines * LINE + Math.min(MOST, count * (weight - lines * LINE))
+  }
+
+  /** Keeps lengths that no document has from being taken for lines. */
+  bounded(weight: number): number {
+    if (this.indent === '' || weight === Infinity) return weight
+    const lines = Math.floor(weight / LINE)
+    return lines * LINE + Math.min(MOST, weight - lines * LINE)
+  }
 }
 
-export const COMPACT: Layout = { colon: ':', comma: ',' }
-export const SPACED: Layout = { colon: ': ', comma: ', ' }
+const LINE = 2 ** 32
+/** More bytes than any document has that is compiled. */
+const MOST = 2 ** 20
 
-/** A value as this layout writes it. */
-export function write(value: unknown, layout: Layout): string {
-  if (Array.isArray(value)) return `[${value.map((item) => write(item, layout)).join(layout.comma)}]`
+export const COMPACT = new Layout(':', ',')
+export const SPACED = new Layout(': ', ', ')
+
+/** As `JSON.stringify(value, null, indent)` writes it. */
+export function indented(indent: string): Layout {
+  return new Layout(': ', ',', indent)
+}
+
+/** A value as this layout writes it so deep. */
+export function write(value: unknown, layout: Layout, depth = 0): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value).map(([key, item]) => JSON.stringify(key) + layout.colon + write(item, layout))
-  return `{${members.join(layout.comma)}}`
+  const members = Array.isArray(value)
+    ? value.map((item) => write(item, layout, depth + 1))
+    : Object.entries(value).map(([key, item]) => JSON.stringify(key) + layout.colon + write(item, layout, depth + 1))
+  const [left, right] = Array.isArray(value) ? '[]' : '{}'
+  if (members.length === 0) return `${left}${right}`
+  return left! + layout.open(depth) + members.join(layout.between(depth)) + layout.close(depth) + right!
 }
 
 const encoder = new TextEncoder()

@@ -6,14 +6,16 @@ import type { ObjectShape } from './object-shape.js'
 import { textLength } from './text-length.js'
 import type { Value } from './value.js'
 
-/** Finds the length of the shortest text of every value: the least fixed point, `Infinity` for the impossible. */
+/** Finds the weight of the shortest text of every value: the least fixed point, `Infinity` for the impossible. */
 export function relax(values: readonly Value[], { layout, fuel }: Context): void {
   for (const value of values) {
     for (const literal of value.literals) {
-      value.length = Math.min(value.length, toBytes(write(literal, layout)).length)
+      value.length = Math.min(value.length, layout.weigh(toBytes(write(literal, layout))))
     }
     for (const number of value.numbers) value.length = Math.min(value.length, number.distance(number.start))
-    for (const text of value.strings) value.length = Math.min(value.length, 2 + textLength(text, text.start))
+    for (const text of value.strings) {
+      value.length = Math.min(value.length, layout.bounded(2 + textLength(text, text.start)))
+    }
   }
   for (let changed = true; changed; ) {
     changed = false
@@ -25,8 +27,8 @@ export function relax(values: readonly Value[], { layout, fuel }: Context): void
       for (const shape of value.arrays) best = Math.min(best, arrayLength(shape))
       for (const shape of value.objects) fuel.spend(shape.properties.length)
       for (const shape of value.objects) best = Math.min(best, objectLength(shape))
-      if (best < value.length) {
-        value.length = best
+      if (layout.bounded(best) < value.length) {
+        value.length = layout.bounded(best)
         changed = true
       }
     }

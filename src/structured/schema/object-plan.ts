@@ -15,7 +15,7 @@ export interface ObjectPlace {
 
 /** The shortest way to complete an object. */
 export interface ObjectPlan {
-  /** Bytes, `}` included; `Infinity` if it cannot be completed. */
+  /** Its weight, `}` included; `Infinity` if it cannot be completed. */
   readonly length: number
   /** The next member: a declared property by its index, another key, or none: close. */
   readonly next: number | string | undefined
@@ -27,11 +27,11 @@ const IMPOSSIBLE: ObjectPlan = { length: Infinity, next: undefined }
 export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = shape.min): ObjectPlan {
   const { properties, layout } = shape
   let members = 0
-  let bytes = 1
+  let cost = 0
   let next: number | string | undefined
-  const add = (member: number | string, cost: number) => {
+  const add = (member: number | string, own: number) => {
     members++
-    bytes += cost
+    cost += own
     next ??= member
   }
   const required: number[] = []
@@ -42,13 +42,14 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
   const filling = fill > 0 && fill <= MOST_DEMANDED ? cheapest(shape, place, fill) : NOTHING
   if (filling.members.length < fill) return IMPOSSIBLE
   const declared = [...required, ...filling.declared].sort((a, b) => a - b)
-  for (const i of declared) add(i, properties[i]!.head + properties[i]!.value.length)
+  for (const i of declared) add(i, properties[i]!.head + layout.inside(properties[i]!.value.length))
   const keys = shape.pending.length + fill > 0 ? shape.keys.now() : undefined
-  for (const key of owed) add(key, keyCost(shape, key) + (keyValue(keys!, key)?.length ?? Infinity))
-  for (const { member, cost } of filling.members) if (typeof member === 'string') add(member, cost)
-  if (bytes === Infinity) return IMPOSSIBLE
-  const commas = place.count > 0 ? members : Math.max(0, members - 1)
-  return { length: bytes + commas * layout.comma.length, next }
+  for (const key of owed) add(key, keyCost(shape, key) + layout.inside(keyValue(keys!, key)?.length ?? Infinity))
+  for (const filled of filling.members) if (typeof filled.member === 'string') add(filled.member, filled.cost)
+  if (cost === Infinity) return IMPOSSIBLE
+  const { open, comma, close } = layout.weights
+  if (members > 0) cost += layout.times(members, comma) + (place.count > 0 ? 0 : open - comma)
+  return { length: cost + (place.count + members > 0 ? close : 1), next }
 }
 
 /** How many members may be demanded without their names. */
@@ -66,12 +67,12 @@ function cheapest(shape: ObjectShape, place: ObjectPlace, count: number): Fillin
   const members: { member: number | string; cost: number }[] = []
   for (let i = place.index; i < shape.properties.length; i++) {
     const { head, value, required } = shape.properties[i]!
-    if (!required && value.possible) members.push({ member: i, cost: head + value.length })
+    if (!required && value.possible) members.push({ member: i, cost: head + shape.layout.inside(value.length) })
   }
   const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...place.used])
   const keys = shape.keys.now()
   for (const key of freshKeys(keys, keys.text.start, '', (text) => !taken.has(text), count)) {
-    members.push({ member: key, cost: keyCost(shape, key) + keyValue(keys, key)!.length })
+    members.push({ member: key, cost: keyCost(shape, key) + shape.layout.inside(keyValue(keys, key)!.length) })
   }
   members.sort((a, b) => a.cost - b.cost)
   const chosen = members.slice(0, count)

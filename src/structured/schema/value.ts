@@ -11,7 +11,7 @@ export class Value {
   strings: readonly TextAutomaton[] = []
   arrays: readonly ArrayShape[] = []
   objects: readonly ObjectShape[] = []
-  /** Bytes of the shortest text; `Infinity` when there is none. */
+  /** The weight of the shortest text, see `Layout`; `Infinity` when there is none. */
   length = Infinity
 
   constructor(id: number) {

@@ -1,4 +1,5 @@
 import type { Cell } from '../automaton/cell.js'
+import { LOOSE } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
@@ -53,7 +54,9 @@ export class TokenCosts {
       const bytes = cell.frame!.spell()
       costs = { bytes, tokens: new Int32Array(bytes.length).fill(NEVER) }
       this.#known.set(cell, costs)
-      for (let i = bytes.length - 1; i >= 0; i--) costs.tokens[i] = this.#least(cell, i)
+      for (let i = bytes.length - 1; i >= 0; i--) {
+        costs.tokens[i] = bytes.charCodeAt(i) < LOOSE ? this.#least(cell, i) : this.#at(cell, i + 1) + 1
+      }
     }
     return costs
   }

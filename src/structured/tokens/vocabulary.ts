@@ -124,8 +124,9 @@ export class Vocabulary implements TokenVocabulary {
 function build(tokens: readonly (Uint8Array | null | undefined)[], options: VocabularyOptions): Parts {
   const eos = typeof options.eos === 'number' ? [options.eos] : options.eos
   const silent = new Set([...(options.special ?? []), ...eos])
-  // No grammar here has raw control characters anywhere, so that such tokens need no look.
-  const usable = (token: Uint8Array, id: number) => !silent.has(id) && token.every((byte) => byte >= 0x20)
+  // No grammar here has other raw control characters than those that indent, so that such tokens need no look.
+  const usable = (token: Uint8Array, id: number) =>
+    !silent.has(id) && token.every((byte) => byte >= 0x20 || byte === 0x0a || byte === 0x09)
   const texts = tokens.map((token, id) => (token && usable(token, id) ? String.fromCharCode(...token) : ''))
   const order = texts.map((_, id) => id).filter((id) => texts[id] !== '')
   order.sort((a, b) => (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : a - b))

@@ -1,0 +1,50 @@
+import type { KeyAutomaton } from '../schema/key-automaton.js'
+import type { ObjectShape } from '../schema/object-shape.js'
+import { acceptsText } from '../text/automaton.js'
+import { fromKeyBytes, keyBytes } from './key-bytes.js'
+
+/** What is known of the keys of one shape, wherever its objects stand. */
+export class ObjectNames {
+  readonly keys: KeyAutomaton
+  /** By property. */
+  readonly spelled: readonly string[]
+  /** Those and the required ones that are not declared, sorted. */
+  readonly taken: readonly string[]
+  /** Where the next required property stands, by index; `properties.length` when there is none. */
+  readonly nextRequired: readonly number[]
+  /** How many required properties stand at or after an index. */
+  readonly requiredFrom: readonly number[]
+  readonly #bits: ReadonlyMap<string, number>
+  readonly #extras = new Map<string, boolean>()
+
+  constructor(shape: ObjectShape) {
+    this.keys = shape.keys.now()
+    this.spelled = shape.properties.map((property) => keyBytes(property.key))
+    this.taken = [...this.spelled, ...shape.pending.map(keyBytes)].sort()
+    this.#bits = new Map(shape.pending.map((key, i) => [keyBytes(key), 1 << i]))
+    const size = shape.properties.length
+    const next = new Array<number>(size + 1).fill(size)
+    const count = new Array<number>(size + 1).fill(0)
+    for (let i = size - 1; i >= 0; i--) {
+      next[i] = shape.properties[i]!.required ? i : next[i + 1]!
+      count[i] = count[i + 1]! + (shape.properties[i]!.required ? 1 : 0)
+    }
+    this.nextRequired = next
+    this.requiredFrom = count
+  }
+
+  /** The bit of a required key that is not declared; 0 for any other. */
+  pendingBit(bytes: string): number {
+    return this.#bits.get(bytes) ?? 0
+  }
+
+  /** Whether a declared or required key could be one of the others, were it not taken. */
+  isExtra(bytes: string): boolean {
+    let known = this.#extras.get(bytes)
+    if (known === undefined) {
+      known = acceptsText(this.keys.text, fromKeyBytes(bytes))
+      this.#extras.set(bytes, known)
+    }
+    return known
+  }
+}
