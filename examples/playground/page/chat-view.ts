@@ -5,7 +5,8 @@ import { announce, byId, el, framed } from './dom.js'
 import { Generation } from './generation.js'
 import { metricsLine } from './metrics-view.js'
 import type { Models } from './models.js'
-import { chats, nameOf } from './models-view.js'
+import { actionLabel, chats, nameOf } from './models-view.js'
+import { progressView } from './progress-view.js'
 import { samplingFields, set, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 
@@ -19,6 +20,7 @@ export class ChatView {
   readonly #send = byId('send', HTMLButtonElement)
   readonly #stop = byId('chat-stop', HTMLButtonElement)
   #generation: Generation | undefined
+  #drawAnswer: () => void = () => {}
 
   constructor(models: Models) {
     this.#models = models
@@ -33,15 +35,24 @@ export class ChatView {
       event.preventDefault()
       void this.#ask()
     })
-    this.#stop.addEventListener('click', () => this.#generation?.stop())
+    this.#stop.addEventListener('click', () => void this.#leave())
     byId('new-chat', HTMLButtonElement).addEventListener('click', () => this.#clear())
     byId('chat-code', HTMLButtonElement).addEventListener('click', () => showCode(this.#body(this.#draft())))
-    models.onChange(() => this.#drawHint())
+    models.onChange(() => {
+      this.#drawHint()
+      if (this.#generation) this.#drawAnswer()
+    })
     this.#drawHint()
   }
 
-  #clear(): void {
+  async #leave(): Promise<void> {
     this.#generation?.stop()
+    const { selected, loads } = this.#models
+    if (loads.has(selected)) await this.#models.unload(selected).catch(() => {})
+  }
+
+  #clear(): void {
+    void this.#leave()
     this.#generation = undefined
     this.#history.length = 0
     this.#log.replaceChildren()
@@ -74,18 +85,21 @@ export class ChatView {
     this.#log.append(bubble('user', text))
     const generation = new Generation()
     this.#generation = generation
-    const said = el('p', { class: 'said' })
+    const said = el('div', { class: 'said' })
     const answer = el('article', { class: 'message assistant', 'aria-label': nameOf(this.#models.selected) }, said)
     this.#log.append(answer)
     this.#setBusy(true)
     const draw = framed(() => {
       const below = atEnd()
-      said.textContent = generation.text
+      const load = this.#models.loads.get(this.#models.selected)
+      if (load && generation.text === '') said.replaceChildren(progressView(load))
+      else said.textContent = generation.text
       if (below) toEnd()
     })
     answer.classList.add('writing')
     toEnd()
     try {
+      this.#drawAnswer = draw
       if (!this.#models.current?.metadata?.loaded) await this.#models.load(this.#models.selected)
       await generation.run(this.#body(this.#history), settings().project, draw)
       said.textContent = generation.text
@@ -110,7 +124,8 @@ export class ChatView {
     if (showSettingError(error instanceof ApiError ? error.param : null, message)) {
       answer.previousElementSibling?.remove()
       answer.remove()
-    } else answer.replaceChildren(el('p', { class: 'answer-error', role: 'alert' }, message))
+    } else if (this.#generation?.stopped) answer.replaceChildren(el('p', { class: 'metrics-line' }, 'Stopped.'))
+    else answer.replaceChildren(el('p', { class: 'answer-error', role: 'alert' }, message))
   }
 
   #setBusy(busy: boolean): void {
@@ -126,6 +141,7 @@ export class ChatView {
     byId('chat-empty', HTMLElement).hidden = !empty
     byId('chat-hint', HTMLElement).hidden = chats(this.#models.selected)
     byId('new-chat', HTMLButtonElement).disabled = empty
+    this.#send.textContent = actionLabel(this.#models.current, 'Send')
   }
 }
 

@@ -12,6 +12,13 @@ export const nameOf = (id: string): string => known.get(id)?.name ?? id.slice(id
 
 export const chats = (id: string): boolean => known.get(id)?.chats ?? true
 
+/** What a button says that needs the model: a download of hundreds of megabytes is no surprise. */
+export function actionLabel(model: Model | undefined, action: string): string {
+  const { loaded, kept, download_bytes: size } = model?.metadata ?? {}
+  if (loaded || kept || size === undefined || model?.id === NANO) return action
+  return `Download ${bytes(size)} and ${action.toLowerCase()}`
+}
+
 /** The list from which a model is chosen; the chosen one shows what can be done with it. */
 export function modelsView(models: Models, machine: Machine): HTMLElement {
   const list = el('div', { class: 'models', role: 'radiogroup', 'aria-labelledby': 'models-title' })

@@ -1,15 +1,28 @@
 const WIDTH = 58
 
-/** JSON as people write it: what fits into a line stays in one. */
-export function readable(value: unknown, indent = ''): string {
+/** JSON as people write it: what fits into a line stays in one. `taken` is what stands before it in its line. */
+export function readable(value: unknown, indent = '', taken = 0): string {
   const line = inOneLine(value)
-  if (indent.length + line.length <= WIDTH || typeof value !== 'object' || value === null) return line
+  if (indent.length + taken + line.length <= WIDTH || typeof value !== 'object' || value === null) return line
   const deeper = `${indent}  `
-  const inner = Array.isArray(value)
-    ? value.map((item) => deeper + readable(item, deeper))
-    : Object.entries(value).map(([key, item]) => `${deeper}${JSON.stringify(key)}: ${readable(item, deeper)}`)
-  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
-  return `${open}\n${inner.join(',\n')}\n${indent}${close}`
+  if (Array.isArray(value)) return `[\n${items(value, deeper).join(',\n')}\n${indent}]`
+  const fields = Object.entries(value).map(([name, field]) => {
+    const key = `${JSON.stringify(name)}: `
+    return deeper + key + readable(field, deeper, key.length)
+  })
+  return `{\n${fields.join(',\n')}\n${indent}}`
+}
+
+/** Each in a line of its own, or as many as fit where none of them is long. */
+function items(values: readonly unknown[], indent: string): string[] {
+  if (values.some((value) => typeof value === 'object')) return values.map((value) => indent + readable(value, indent))
+  const lines: string[] = []
+  for (const value of values.map(inOneLine)) {
+    const last = lines.at(-1)
+    if (last !== undefined && last.length + value.length + 2 < WIDTH) lines[lines.length - 1] = `${last}, ${value}`
+    else lines.push(indent + value)
+  }
+  return lines
 }
 
 function inOneLine(value: unknown): string {

@@ -10,6 +10,7 @@ export class SchemaEditor {
   readonly #colours = el('pre', { class: 'editor-colours', 'aria-hidden': 'true' })
   readonly #lines = el('div', { class: 'editor-lines', 'aria-hidden': 'true' })
   readonly #error = el('p', { class: 'field-error', id: 'schema-error', role: 'alert', hidden: true })
+  readonly #scroller = el('div', { class: 'editor' })
   #fault: SchemaFault | undefined
 
   constructor(labelId: string, onInput: () => void) {
@@ -27,8 +28,8 @@ export class SchemaEditor {
       this.show(syntaxFault(this.text))
       onInput()
     })
-    const body = el('div', { class: 'editor-body' }, this.#colours, this.#area)
-    this.element = el('div', { class: 'schema-field' }, el('div', { class: 'editor' }, this.#lines, body), this.#error)
+    this.#scroller.append(this.#lines, el('div', { class: 'editor-body' }, this.#colours, this.#area))
+    this.element = el('div', { class: 'schema-field' }, this.#error, this.#scroller)
   }
 
   get text(): string {
@@ -37,6 +38,7 @@ export class SchemaEditor {
 
   set text(value: string) {
     this.#area.value = value
+    this.#scroller.scrollTo({ top: 0 })
     this.show(syntaxFault(value))
   }
 
@@ -44,8 +46,13 @@ export class SchemaEditor {
     return this.#fault
   }
 
+  /** Takes the user to what is wrong. */
   focus(): void {
-    this.#area.focus()
+    this.#area.focus({ preventScroll: true })
+    const row = this.#colours.querySelector<HTMLElement>('.editor-row.wrong')
+    const box = this.#scroller
+    if (row) box.scrollTo({ top: row.offsetTop - box.clientHeight / 2 })
+    box.scrollIntoView({ block: 'nearest' })
   }
 
   /** Shows what is wrong at its line, or that nothing is. */

@@ -7,7 +7,9 @@ import { fieldsView } from './fields-view.js'
 import { Generation } from './generation.js'
 import { metricsView } from './metrics-view.js'
 import type { Models } from './models.js'
+import { actionLabel } from './models-view.js'
 import { readPartial } from './partial-json.js'
+import { progressView } from './progress-view.js'
 import { readable } from './readable.js'
 import { SchemaEditor } from './schema-editor.js'
 import { faultOf, syntaxFault } from './schema-fault.js'
@@ -40,7 +42,8 @@ export class StructuredView {
     byId('schema-place', HTMLElement).append(this.#editor.element)
     byId('examples', HTMLElement).append(...examples.map((example) => this.#chip(example)))
     this.#run.addEventListener('click', () => void this.#start())
-    this.#stop.addEventListener('click', () => this.#generation?.stop())
+    this.#stop.addEventListener('click', () => void this.#leave())
+    models.onChange(this.#drawSoon)
     byId('structured-code', HTMLButtonElement).addEventListener('click', () => this.#showCode())
     const copyJson = byId('copy-json', HTMLButtonElement)
     copyJson.addEventListener('click', () => void copy(this.#generation?.text ?? '', copyJson))
@@ -93,6 +96,12 @@ export class StructuredView {
     }
   }
 
+  async #leave(): Promise<void> {
+    this.#generation?.stop()
+    const { selected, loads } = this.#models
+    if (loads.has(selected)) await this.#models.unload(selected).catch(() => {})
+  }
+
   #showCode(): void {
     const fault = syntaxFault(this.#editor.text)
     if (fault) this.#refuse(fault)
@@ -127,6 +136,12 @@ export class StructuredView {
   }
 
   #fail(error: unknown, source: string): void {
+    // Without a word of it, there is no answer to speak of.
+    if (this.#generation?.pieces.length === 0) {
+      const { stopped } = this.#generation
+      this.#generation = undefined
+      if (stopped) return
+    }
     const message = error instanceof Error ? error.message : String(error)
     const param = error instanceof ApiError ? error.param : null
     if (param === 'response_format' && this.#editor.text === source) this.#refuse(faultOf(source, message))
@@ -151,8 +166,10 @@ export class StructuredView {
       this.#view === 'tokens' && generation && generation.pieces.length > 0
         ? tokensView(generation.pieces, true)
         : fieldsView(this.#schema, value, this.#busy)
+    const load = this.#busy ? this.#models.loads.get(this.#models.selected) : undefined
     const error = this.#error ? el('p', { class: 'answer-error', role: 'alert' }, this.#error) : undefined
-    this.#answer.replaceChildren(...(error ? [error] : []), shown)
+    this.#answer.replaceChildren(...(error ? [error] : []), ...(load ? [progressView(load)] : []), shown)
+    this.#run.textContent = actionLabel(this.#models.current, 'Generate')
     this.#metrics.replaceChildren(metricsView(generation))
     byId('copy-json', HTMLButtonElement).disabled = text === '' || this.#busy
   }

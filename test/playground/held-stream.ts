@@ -1,0 +1,49 @@
+import type { Page } from 'playwright-core'
+
+interface Held extends Window {
+  /** Events that may pass; more wait. */
+  passing: number
+  wake: () => void
+}
+
+/** Makes every answer of `page` wait at its reader, as on a slow line, until it is told to go on. */
+export async function holdStreams(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const held = window as unknown as Held
+    held.passing = Number.POSITIVE_INFINITY
+    held.wake = () => {}
+    const fetchNow = window.fetch
+    window.fetch = async (...request) => {
+      const response = await fetchNow(...request)
+      if (!String(request[0]).endsWith('/chat/completions') || !response.ok) return response
+      // Several events may come at once: each passes by itself.
+      const gate = new TransformStream<string, string>({
+        async transform(text, controller) {
+          for (const line of text.split(/(?<=\n\n)/)) {
+            while (held.passing <= 0) {
+              await new Promise<void>((resolve) => {
+                held.wake = resolve
+              })
+            }
+            held.passing--
+            controller.enqueue(line)
+          }
+        },
+      })
+      const body = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(gate)
+      return new Response(body.pipeThrough(new TextEncoderStream()), response)
+    }
+  })
+}
+
+/** Lets `events` more through; by default all that come. */
+export async function letThrough(page: Page, events = Number.POSITIVE_INFINITY): Promise<void> {
+  await page.evaluate(
+    (count) => {
+      const held = window as unknown as Held
+      held.passing = count ?? Number.POSITIVE_INFINITY
+      held.wake()
+    },
+    events === Number.POSITIVE_INFINITY ? null : events,
+  )
+}

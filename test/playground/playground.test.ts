@@ -1,0 +1,259 @@
+import type { Server } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { buildPlayground } from '../../examples/playground/build/build.js'
+import { servePlayground } from '../../examples/playground/build/serve.js'
+import { compile } from '../../src/structured/index.js'
+import { launchChromium } from '../support/chromium.js'
+import { canUnpack } from '../support/unpack.js'
+import { hardToRead } from './contrast.js'
+import { holdStreams, letThrough } from './held-stream.js'
+import { type SlowHub, slowHub } from './hub.js'
+
+/** Where the pictures go, for people to look at. */
+const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
+const SMALL = 'mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC'
+
+describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)', () => {
+  let hub: SlowHub
+  let server: Server
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  const faults: string[] = []
+
+  beforeAll(async () => {
+    hub = await slowHub()
+    const folder = await buildPlayground({ out: `${out}site`, hub: hub.origin })
+    const served = await servePlayground(folder, { hub: hub.origin })
+    server = served.server
+    browser = await launchChromium({ webgpu: false })
+    context = await browser.newContext({ viewport: { width: 1360, height: 900 }, colorScheme: 'light' })
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    page.on('pageerror', (error) => faults.push(error.message))
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+    await holdStreams(page)
+    await page.goto(served.url)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    server?.closeAllConnections()
+    server?.close()
+    await hub?.close()
+  })
+
+  const picture = (name: string) => page.screenshot({ path: `${out}${name}.png`, animations: 'disabled' })
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const schema = () => page.getByRole('textbox', { name: 'Schema' })
+  const ready = () => page.locator('.model.selected .state.ready').waitFor()
+  const answered = () => page.locator('#answer[aria-busy="false"]').waitFor()
+  const chosen = (id: string) => page.locator(`input[value="${id}"]`)
+  const copied = () => page.evaluate(() => navigator.clipboard.readText())
+
+  test('starts, has the embedded model ready, and explains a device without WebGPU', async () => {
+    await page.locator('body.ready').waitFor()
+    await ready()
+    expect(await chosen('local-v1/nano').isChecked()).toBe(true)
+    expect(await page.locator('#device').textContent()).toMatch(/WebGPU.*processor instead/)
+    expect(await page.locator('#device-chip').textContent()).toBe('CPU')
+    await picture('1-empty')
+  })
+
+  test('fills a schema while the answer comes', async () => {
+    await button('Meeting').click()
+    await letThrough(page, 14)
+    await schema().press('Control+Enter')
+    // The document so far: some fields are there, others still wait.
+    await page.locator('#answer .field.done').first().waitFor()
+    expect(await page.locator('#answer .field.waiting').count()).toBeGreaterThan(0)
+    expect(await button('Stop').isVisible()).toBe(true)
+    await picture('2-streaming')
+    await letThrough(page)
+    await answered()
+    expect(await page.locator('#answer .field:not(.done)').count()).toBe(0)
+    await button('Copy JSON').click()
+    expect(compile(JSON.parse(await schema().inputValue())).accepts(await copied())).toBe(true)
+    await picture('3-answer')
+  })
+
+  test('shows what the grammar decided and what the model chose', async () => {
+    await page.getByText('Tokens', { exact: true }).first().click()
+    const forced = (await page.locator('.tokens .forced').allTextContents()).join('')
+    for (const key of ['topic', 'attendees']) expect(forced).toContain(`"${key}"`)
+    expect(await page.locator('.tokens .sampled').count()).toBeGreaterThan(0)
+    const shown = await page.locator('.tokens').textContent()
+    expect(JSON.parse(shown!)).toEqual(JSON.parse(await copied()))
+    const [tokens] = (await page.locator('.numbers').textContent())!.match(/(?<=Tokens)\d+/)!
+    const shares = (await page.locator('.shares').textContent())!.match(/\d+(?= (forced|chosen))/g)!
+    expect(Number(shares[0]) + Number(shares[1])).toBe(Number(tokens))
+    await picture('4-tokens')
+  })
+
+  test('marks what /v1 refuses at its field', async () => {
+    const text = await schema().inputValue()
+    const broken = text.replace('"type": "integer"', '"type": "integer", "divisibleBy": 5')
+    await schema().fill(broken)
+    await button('Generate').click()
+    const error = page.locator('#schema-error')
+    await error.waitFor()
+    const line = broken.split('\n').findIndex((each) => each.includes('divisibleBy')) + 1
+    expect(await error.textContent()).toMatch(new RegExp(`^Line ${line}: .*divisibleBy`))
+    expect(await schema().getAttribute('aria-invalid')).toBe('true')
+    await picture('5-error')
+    await schema().fill(text.slice(0, -1))
+    expect(await error.textContent()).toContain('not JSON')
+    await schema().fill(text)
+    expect(await error.isVisible()).toBe(false)
+
+    await page.getByLabel('Max tokens').fill('3')
+    await button('Generate').click()
+    const told = page.locator('#max-tokens-error')
+    expect(await told.textContent()).toMatch(/token/)
+    await page.getByLabel('Max tokens').fill('400')
+    expect(await told.count()).toBe(0)
+  })
+
+  test('downloads a model, says how far it is, and can stop', async () => {
+    await chosen(SMALL).check()
+    await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()
+    const facts = page.locator('.progress-facts')
+    await expect
+      .poll(() => facts.textContent(), { timeout: 10_000 })
+      .toMatch(/^\d+ KB of \d+ KB · \d+ KB\/s · \d+ s left$/)
+    await picture('6-loading')
+    await page.getByRole('button', { name: 'Stop: SmolLM2 135M' }).click()
+    await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).waitFor()
+    expect(await page.locator('.model-error').count()).toBe(0)
+    hub.release()
+    await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()
+    await ready()
+  })
+
+  test('chats, streams and stops', async () => {
+    await page.getByRole('tab', { name: 'Structured' }).press('ArrowRight')
+    await chosen('local-v1/nano').check()
+    expect(await page.locator('#chat-hint').isVisible()).toBe(true)
+    await page.getByLabel('Message').fill('Who are you?')
+    await page.getByLabel('Message').press('Enter')
+    await page.locator('.metrics-line').waitFor()
+    await picture('7-chat')
+    await button('New').click()
+
+    await chosen(SMALL).check()
+    await letThrough(page, 12)
+    await page.getByLabel('Temperature').fill('1')
+    await page.getByLabel('Seed').fill('1')
+    await page.getByLabel('Message').fill('Tell me a story.')
+    await page.getByLabel('Message').press('Enter')
+    const said = page.locator('.message.assistant .said')
+    await expect.poll(() => said.textContent()).toMatch(/\S/)
+    await button('Stop').click()
+    await letThrough(page)
+    await page.locator('.metrics-line').waitFor()
+    expect(await page.locator('.metrics-line').textContent()).toMatch(/\d+ tokens.* stopped$/)
+    await page.getByLabel('Message').fill('And another.')
+    await page.getByLabel('Max tokens').fill('20')
+    await button('Send').click()
+    await expect.poll(() => page.locator('.metrics-line').count()).toBe(2)
+    expect(await page.locator('.message').count()).toBe(4)
+    await page.getByLabel('Max tokens').fill('400')
+    await page.getByLabel('Temperature').fill('0')
+    await page.getByLabel('Seed').fill('')
+  })
+
+  test('copies the request as code', async () => {
+    await page.locator('#chat-code').click()
+    expect(await page.locator('#code').textContent()).toContain(`baseURL: '${new URL(page.url()).origin}/v1'`)
+    await page.getByText('curl', { exact: true }).click()
+    await picture('8-code')
+    await button('Copy').click()
+    expect(await copied()).toMatch(/^# .*\n.*\ncurl http/)
+    await page.keyboard.press('Escape')
+  })
+
+  test('counts usage by project', async () => {
+    await button('Usage').click()
+    const rows = page.locator('#usage tbody tr')
+    await rows.first().waitFor()
+    const shown = await rows.evaluateAll((all) =>
+      all.map(({ children }) => [...children].map((cell) => cell.textContent)),
+    )
+    expect(shown.map(([project, model]) => `${project}: ${model}`).sort()).toEqual([
+      'demo/playground: SmolLM2 135M',
+      'demo/playground: nano',
+    ])
+    await picture('9-usage')
+    await page.locator('#usage-dialog').getByRole('button', { name: 'Close' }).click()
+  })
+
+  test('unloads and removes a model', async () => {
+    await page.getByRole('button', { name: 'Unload: SmolLM2 135M' }).click()
+    await page.locator('.model.selected .state.kept').waitFor()
+    await page.getByRole('button', { name: 'Remove: SmolLM2 135M' }).click()
+    await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).waitFor()
+    await chosen('local-v1/nano').check()
+    await page.getByRole('tab', { name: 'Structured' }).click()
+  })
+
+  test('is dark where that is wanted, and readable both ways', async () => {
+    expect(await hardToRead(page)).toEqual([])
+    await page.getByRole('button', { name: 'Dark theme' }).click()
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    expect(await hardToRead(page)).toEqual([])
+    await picture('10-dark')
+  })
+
+  test('every control has a name', async () => {
+    const nameless = await page.locator('button, input, textarea').evaluateAll((controls) =>
+      (controls as HTMLInputElement[])
+        .filter((control) => {
+          const { labels, textContent } = control
+          const label = control.getAttribute('aria-label') ?? control.getAttribute('aria-labelledby')
+          return !label && !textContent?.trim() && ![...(labels ?? [])].some((each) => each.textContent?.trim())
+        })
+        .map(({ outerHTML }) => outerHTML),
+    )
+    expect(nameless).toEqual([])
+  })
+
+  test('fits a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    const wide = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    expect(await wide()).toBe(0)
+    await picture('11-phone-dark')
+    await page.getByRole('button', { name: 'Dark theme' }).click()
+    await button('Generate').click()
+    await answered()
+    await picture('12-phone')
+    await page.getByRole('heading', { name: 'Model' }).click()
+    await page.getByRole('heading', { name: 'Settings' }).click()
+    expect(await wide()).toBe(0)
+    await picture('13-phone-models')
+    await page.getByRole('tab', { name: 'Chat' }).click()
+    expect(await wide()).toBe(0)
+    await picture('14-phone-chat')
+    await page.getByRole('tab', { name: 'Structured' }).click()
+    await page.setViewportSize({ width: 1360, height: 900 })
+  })
+
+  test('starts and answers again without a network', async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+    await hub.close()
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+    await ready()
+    await button('Generate').click()
+    await answered()
+    expect(await page.locator('#answer .field.done').count()).toBeGreaterThan(0)
+    expect(await page.locator('#answer .field:not(.done)').count()).toBe(0)
+  })
+
+  test('had no fault, and broke no rule of its policy', () => {
+    // The browser reports each answer that is an error: those above were asked for.
+    expect(faults.filter((fault) => !/status of 400/.test(fault))).toEqual([])
+  })
+})
