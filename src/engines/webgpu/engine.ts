@@ -1,9 +1,9 @@
 import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import type { Device } from './device/device.js'
+import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
-import { ModelSet } from './model-set.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
 import type { Kept, Surroundings } from './surroundings.js'
 
@@ -15,7 +15,7 @@ const NOTHING: Kept = { bytes: 0, whole: false }
 /** The engine apart from where devices and weights come from. */
 export class WebGpuEngine implements Engine {
   readonly #offered: ReadonlyMap<string, OfferedModel>
-  readonly #set: ModelSet
+  readonly #set: DeviceModels
   readonly #surroundings: Surroundings
   /** What is on disk, by model; undefined until somebody looked. */
   readonly #kept = new Map<string, Kept>()
@@ -28,7 +28,7 @@ export class WebGpuEngine implements Engine {
     this.#offered = new Map(offered.map((model) => [model.id, model]))
     const log = options.log ?? ((message: string) => console.info(message))
     this.#surroundings = surroundings
-    this.#set = new ModelSet({
+    this.#set = new DeviceModels({
       surroundings,
       maxBatch: options.maxBatch,
       budget: ({ info }) => options.memoryBudget ?? (info.kind === 'cpu' ? 3 : 8) * GIB,

@@ -1,11 +1,12 @@
 import type { TextFiles } from '../../decode/chat-text.js'
 import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { type LoadContext, ModelSet } from '../model-set.js'
 import { Catalog } from './catalog.js'
+import { deviceLost } from './forward-model.js'
 import { type GpuFacts, memoryOf, whyNot } from './gpu-probe.js'
 import type { ModelRecord, WebLlmLibrary } from './library.js'
 import { type LoadedModel, loadModel } from './load.js'
-import { LoadedSet } from './loaded-set.js'
 import type { WebLlmOptions } from './options.js'
 import type { Report } from './progress.js'
 import { libraryAddress, type Offered, weightsAddress } from './records.js'
@@ -27,7 +28,7 @@ export class WebLlmEngine implements Engine {
   readonly #options: WebLlmOptions
   readonly #surroundings: Surroundings
   readonly #catalog: Catalog
-  readonly #set: LoadedSet
+  readonly #set: ModelSet<Offered, LoadedModel>
   readonly #budget: number
   /** Undefined until it is known; null: there is no GPU. */
   #gpu: GpuFacts | null | undefined
@@ -37,10 +38,7 @@ export class WebLlmEngine implements Engine {
     this.#surroundings = surroundings
     this.#budget = options.memoryBudget ?? BUDGET
     this.#catalog = new Catalog(options, () => surroundings.loadLibrary())
-    this.#set = new LoadedSet({
-      budget: this.#budget,
-      load: (model, report, signal) => this.#load(model, report, signal),
-    })
+    this.#set = new ModelSet({ load: (model, context) => this.#load(model, context), lost: deviceLost })
     this.ready = this.#lookAround()
   }
 
@@ -118,7 +116,9 @@ export class WebLlmEngine implements Engine {
     this.#gpu = (await this.#surroundings.probeGpu()) ?? null
   }
 
-  async #load(model: Offered, report: Report, signal: AbortSignal): Promise<LoadedModel> {
+  async #load(model: Offered, { report, signal, makeRoom }: LoadContext): Promise<LoadedModel> {
+    const taken = () => [...this.#set.loaded].reduce((sum, { bytes }) => sum + bytes, 0)
+    await makeRoom(() => taken() + memoryOf(model.record) <= this.#budget)
     const { library, appConfig } = await this.#catalog.library()
     const { model: weights, model_lib } = model.record
     const record = { ...model.record, model: weightsAddress(weights), model_lib: libraryAddress(model_lib) }

@@ -1,52 +1,71 @@
-import type { LoadProgress } from '../../engine.js'
-import { V1Error } from '../../errors.js'
-import { deviceLost } from './forward-model.js'
-import { memoryOf } from './gpu-probe.js'
-import type { LoadedModel } from './load.js'
-import type { Report } from './progress.js'
-import type { Offered } from './records.js'
+import type { LoadProgress } from '../engine.js'
+import { V1Error } from '../errors.js'
 
-interface Loading {
-  readonly done: Promise<LoadedModel>
+export type Report = (progress: Omit<LoadProgress, 'model'>) => void
+
+/** What a set asks of a loaded model. */
+export interface Loaded {
+  readonly id: string
+  /** Memory it takes. */
+  readonly bytes: number
+  readonly decoder: {
+    /** What made it unusable, if anything did. */
+    readonly failure: unknown
+    abandon(error: unknown): void
+    close(): Promise<void>
+  }
+  /** Asked before each use where a loss is not told: whether it is still there. */
+  alive?(): Promise<boolean>
+}
+
+export interface LoadContext {
+  readonly report: Report
+  readonly signal: AbortSignal
+  /** Unloads what has been idle longest until it `fits`, or nothing is loaded; waits for answers where none is idle. */
+  makeRoom(fits: () => boolean): Promise<void>
+}
+
+export interface ModelSetOptions<Model, L extends Loaded> {
+  readonly load: (model: Model, context: LoadContext) => Promise<L>
+  /** Why a model that is no longer `alive` fails what runs on it. */
+  readonly lost?: () => V1Error
+}
+
+interface Loading<L> {
+  readonly done: Promise<L>
   readonly aborter: AbortController
   readonly listeners: Set<(progress: LoadProgress) => void>
   waiters: number
 }
 
-export interface LoadedSetOptions {
-  /** Bytes that all loaded models may take. */
-  readonly budget: number
-  readonly load: (model: Offered, report: Report, signal: AbortSignal) => Promise<LoadedModel>
-}
-
-/** The models on the GPU: loaded when first asked for, unloaded when others need the room, rebuilt after a loss. */
-export class LoadedSet {
-  readonly #options: LoadedSetOptions
+/** Models by id: loaded when first asked for, unloaded when others need the room, loaded anew after a loss. */
+export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
+  readonly #options: ModelSetOptions<Model, L>
   /** Least recently used first. */
-  readonly #loaded = new Map<string, LoadedModel>()
-  readonly #loading = new Map<string, Loading>()
-  readonly #users = new Map<LoadedModel, number>()
+  readonly #loaded = new Map<string, L>()
+  readonly #loading = new Map<string, Loading<L>>()
+  readonly #users = new Map<L, number>()
   /** Loads one after the other: two at once would both find the memory free. */
   #line: Promise<unknown> = Promise.resolve()
   #freed: (() => void)[] = []
   #closed = false
 
-  constructor(options: LoadedSetOptions) {
+  constructor(options: ModelSetOptions<Model, L>) {
     this.#options = options
   }
 
-  find(id: string): LoadedModel | undefined {
+  get loaded(): Iterable<L> {
+    return this.#loaded.values()
+  }
+
+  find(id: string): L | undefined {
     return this.#loaded.get(id)
   }
 
   /** Runs `action` with the model loaded, and keeps it from being unloaded meanwhile. */
-  async *use<T>(
-    model: Offered,
-    signal: AbortSignal,
-    action: (loaded: LoadedModel) => AsyncIterable<T>,
-  ): AsyncGenerator<T> {
+  async *use<T>(model: Model, signal: AbortSignal, action: (loaded: L) => AsyncIterable<T>): AsyncGenerator<T> {
     let loaded = await this.ready(model, signal, () => {})
-    // It may have been unloaded on the way here.
+    // It may have been unloaded, or lost, on the way here.
     if (loaded.decoder.failure !== undefined) loaded = await this.ready(model, signal, () => {})
     this.#users.set(loaded, (this.#users.get(loaded) ?? 0) + 1)
     try {
@@ -60,7 +79,7 @@ export class LoadedSet {
   }
 
   /** The model, loaded now or before. A load goes on as long as somebody waits for it. */
-  async ready(model: Offered, signal: AbortSignal, onProgress: (progress: LoadProgress) => void): Promise<LoadedModel> {
+  async ready(model: Model, signal: AbortSignal, onProgress: (progress: LoadProgress) => void): Promise<L> {
     signal.throwIfAborted()
     const loaded = await this.#usable(model.id)
     if (this.#closed) throw new V1Error(503, 'The engine is closed.', { code: 'engine_closed' })
@@ -81,6 +100,15 @@ export class LoadedSet {
     await this.#drop(id)
   }
 
+  /** What runs on these fails, because what was under them is gone; nothing is left to free. */
+  abandon(which: (loaded: L) => boolean, error: unknown): void {
+    for (const [id, loaded] of this.#loaded) {
+      if (!which(loaded)) continue
+      this.#loaded.delete(id)
+      loaded.decoder.abandon(error)
+    }
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.#loaded.keys(), ...this.#loading.keys()].map((id) => this.unload(id)))
@@ -88,22 +116,24 @@ export class LoadedSet {
   }
 
   /** The model if it is loaded and whole; it is then the one used last. */
-  async #usable(id: string): Promise<LoadedModel | undefined> {
+  async #usable(id: string): Promise<L | undefined> {
     const loaded = this.#loaded.get(id)
     if (loaded === undefined || loaded.decoder.failure !== undefined) return undefined
-    const alive = await loaded.alive()
-    if (this.#loaded.get(id) !== loaded || loaded.decoder.failure !== undefined) return undefined
-    if (!alive) {
-      // The failure stays with it: nobody takes it for whole again.
-      loaded.decoder.abandon(deviceLost())
-      return undefined
+    if (loaded.alive !== undefined) {
+      const alive = await loaded.alive()
+      if (this.#loaded.get(id) !== loaded || loaded.decoder.failure !== undefined) return undefined
+      if (!alive) {
+        // The failure stays with it: nobody takes it for whole again.
+        loaded.decoder.abandon(this.#options.lost!())
+        return undefined
+      }
     }
     this.#loaded.delete(id)
     this.#loaded.set(id, loaded)
     return loaded
   }
 
-  #start(model: Offered): Loading {
+  #start(model: Model): Loading<L> {
     const listeners = new Set<(progress: LoadProgress) => void>()
     const aborter = new AbortController()
     const tell: Report = (progress) => {
@@ -120,20 +150,20 @@ export class LoadedSet {
     return loading
   }
 
-  async #load(model: Offered, report: Report, signal: AbortSignal): Promise<LoadedModel> {
+  async #load(model: Model, report: Report, signal: AbortSignal): Promise<L> {
     signal.throwIfAborted()
-    await this.#dropFailed()
-    await this.#makeRoom(memoryOf(model.record), signal)
-    const loaded = await this.#options.load(model, report, signal)
+    // What has failed still holds memory.
+    for (const { id, decoder } of [...this.#loaded.values()]) if (decoder.failure !== undefined) await this.#drop(id)
+    const makeRoom = (fits: () => boolean) => this.#makeRoom(fits, signal)
+    const loaded = await this.#options.load(model, { report, signal, makeRoom })
     this.#loaded.set(model.id, loaded)
     const { bytes } = loaded
     report({ phase: 'ready', bytesLoaded: bytes, bytesTotal: bytes, filesLoaded: 1, filesTotal: 1 })
     return loaded
   }
 
-  /** Unloads what has been idle longest until `bytes` more fit; waits for answers to end where none is idle. */
-  async #makeRoom(bytes: number, signal: AbortSignal): Promise<void> {
-    while (this.#taken() + bytes > this.#options.budget && this.#loaded.size > 0) {
+  async #makeRoom(fits: () => boolean, signal: AbortSignal): Promise<void> {
+    while (!fits() && this.#loaded.size > 0) {
       const idle = [...this.#loaded.values()].find((loaded) => !this.#users.has(loaded))
       if (idle !== undefined) await this.#drop(idle.id)
       else {
@@ -143,15 +173,6 @@ export class LoadedSet {
         await abortable(freed, signal)
       }
     }
-  }
-
-  #taken(): number {
-    return [...this.#loaded.values()].reduce((sum, { bytes }) => sum + bytes, 0)
-  }
-
-  async #dropFailed(): Promise<void> {
-    const failed = [...this.#loaded.values()].filter(({ decoder }) => decoder.failure !== undefined)
-    for (const { id } of failed) await this.#drop(id)
   }
 
   async #drop(id: string): Promise<void> {
