@@ -141,7 +141,7 @@ export class ChatView {
     byId('chat-empty', HTMLElement).hidden = !empty
     byId('chat-hint', HTMLElement).hidden = chats(this.#models.selected)
     byId('new-chat', HTMLButtonElement).disabled = empty
-    this.#send.textContent = actionLabel(this.#models.current, 'Send')
+    this.#send.textContent = actionLabel(this.#models, 'Send')
   }
 }
 

@@ -7,6 +7,9 @@ export interface Piece {
   readonly forced: number | undefined
 }
 
+/** Pieces arrive in bunches: over less than this, the pace would be that of the bunch. */
+const SHORT_MS = 20
+
 /** One answer while it comes: its pieces, and what it took. */
 export class Generation {
   readonly pieces: Piece[] = []
@@ -54,10 +57,11 @@ export class Generation {
     return this.usage?.completion_tokens_details?.forced_tokens ?? this.#forced
   }
 
-  /** Tokens a second from the first text on; undefined before there is a stretch to measure. */
+  /** Tokens a second after the first text; undefined while the stretch is too short to measure. */
   get perSecond(): number | undefined {
-    if (this.firstMs === undefined || this.lastMs - this.firstMs < 1) return undefined
-    return (this.tokens * 1000) / (this.lastMs - this.firstMs)
+    const first = this.pieces[0]
+    if (first === undefined || this.firstMs === undefined || this.lastMs - this.firstMs < SHORT_MS) return undefined
+    return ((this.tokens - (first.forced ?? 1)) * 1000) / (this.lastMs - this.firstMs)
   }
 
   #take(piece: Piece): void {

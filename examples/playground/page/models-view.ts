@@ -13,9 +13,10 @@ export const nameOf = (id: string): string => known.get(id)?.name ?? id.slice(id
 export const chats = (id: string): boolean => known.get(id)?.chats ?? true
 
 /** What a button says that needs the model: a download of hundreds of megabytes is no surprise. */
-export function actionLabel(model: Model | undefined, action: string): string {
-  const { loaded, kept, download_bytes: size } = model?.metadata ?? {}
-  if (loaded || kept || size === undefined || model?.id === NANO) return action
+export function actionLabel({ current, selected, loads }: Models, action: string): string {
+  const { loaded, kept, download_bytes: size } = current?.metadata ?? {}
+  if (loads.has(selected)) return `${action} when ready`
+  if (loaded || kept || size === undefined || selected === NANO) return action
   return `Download ${bytes(size)} and ${action.toLowerCase()}`
 }
 

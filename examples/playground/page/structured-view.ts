@@ -17,6 +17,8 @@ import { samplingFields, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 import { tokensView } from './tokens-view.js'
 
+const stacked = matchMedia('(max-width: 1180px)')
+
 /** A text and a schema on one side, the document that fills in on the other. */
 export class StructuredView {
   readonly #models: Models
@@ -124,6 +126,8 @@ export class StructuredView {
     this.#schema = JSON.parse(source)
     this.#error = undefined
     this.#setBusy(true)
+    // Where the answer stands below the form, it is out of sight.
+    if (stacked.matches) this.#answer.closest('.panel')?.scrollIntoView({ block: 'start', behavior: 'smooth' })
     try {
       if (!this.#models.current?.metadata?.loaded) await this.#models.load(this.#models.selected)
       await generation.run(this.#body(this.#schema), settings().project, this.#drawSoon)
@@ -169,7 +173,7 @@ export class StructuredView {
     const load = this.#busy ? this.#models.loads.get(this.#models.selected) : undefined
     const error = this.#error ? el('p', { class: 'answer-error', role: 'alert' }, this.#error) : undefined
     this.#answer.replaceChildren(...(error ? [error] : []), ...(load ? [progressView(load)] : []), shown)
-    this.#run.textContent = actionLabel(this.#models.current, 'Generate')
+    this.#run.textContent = actionLabel(this.#models, 'Generate')
     this.#metrics.replaceChildren(metricsView(generation))
     byId('copy-json', HTMLButtonElement).disabled = text === '' || this.#busy
   }
