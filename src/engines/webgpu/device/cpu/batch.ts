@@ -11,6 +11,8 @@ export interface PlacedBatch {
   readonly lists: number
   /** Positions of the longest sequence. */
   readonly longest: number
+  /** Some sequence has several rows. */
+  readonly several: boolean
 }
 
 export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values: Int32Array) => number): PlacedBatch {
@@ -34,5 +36,12 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
       lists[row] = list
     }
   }
-  return { tokens: put(tokens), positions: put(positions), pages: put(pages), lists: put(lists), longest }
+  return {
+    tokens: put(tokens),
+    positions: put(positions),
+    pages: put(pages),
+    lists: put(lists),
+    longest,
+    several: rows > spans.length,
+  }
 }

@@ -156,21 +156,22 @@ export class CpuPass implements Pass {
     const [x, kv, target] = [own(qkv, CpuActivations), own(cache, CpuCache), own(out, CpuActivations)]
     const { heads, headSize } = kv.shape
     expectFit('Columns of attention', target.columns, shape.heads * headSize)
-    const scoreBytes = (Math.ceil(this.#batch.longest / PAGE) + 1) * PAGE * 4
-    const operation = this.#add(op.ATTEND, this.rows * shape.heads)
-      .word(x.use())
-      .word(x.stride)
+    // For each of two queries: itself, scaled, and its scores, in whole pages.
+    const room = 2 * (headSize + (Math.ceil(this.#batch.longest / PAGE) + 1) * PAGE) * 4
+    const operation = this.#add(op.ATTEND, this.#attendItems(shape.heads, heads)).word(x.use()).word(x.stride)
     operation.word(target.use()).word(target.stride).word(shape.heads).word(heads).word(headSize)
     operation.word(kv.keys(layer)).word(kv.values(layer)).word(kv.keyPageBytes).word(kv.valuePageBytes)
-    operation
-      .word(this.#batch.positions)
-      .word(this.#batch.lists)
-      .word(shape.window ?? 0)
-      .float(shape.scale)
-    operation
-      .word(this.#perThread(scoreBytes))
-      .word(scoreBytes)
-      .word(kv.half ? 1 : 0)
+    operation.word(this.#batch.positions).word(this.#batch.lists)
+    operation.word(shape.window ?? 0).float(shape.scale)
+    operation.word(this.#perThread(room)).word(room)
+    operation.word(kv.half ? 1 : 0).word(this.rows)
+    operation.word(this.#batch.several ? 1 : 0)
+  }
+
+  /** Pairs of queries that read the same keys and values: `assembly/attend.ts` tells how they are counted. */
+  #attendItems(heads: number, keyHeads: number): number {
+    if (this.#batch.several) return Math.ceil(this.rows / 2) * heads
+    return this.rows * keyHeads * Math.ceil(heads / keyHeads / 2)
   }
 
   /** Room of which each thread has its part; one for all operations that need as much. */

@@ -54,7 +54,12 @@ export class CpuActivations extends Tensor implements Activations {
   readonly rows: number
   readonly columns: number
   readonly stride: number
-  #scratch = new Map<string, number>()
+  /** By purpose, then by bytes of a row. */
+  readonly #scratch = {
+    normed: new Map<number, number>(),
+    prepared: new Map<number, number>(),
+    halves: new Map<number, number>(),
+  }
 
   constructor(device: DeviceMemory, rows: number, columns: number) {
     super(device, rows * columns * 4)
@@ -65,18 +70,20 @@ export class CpuActivations extends Tensor implements Activations {
 
   /** Room that operations on this tensor need beside it, kept until it is destroyed. */
   scratch(purpose: 'normed' | 'prepared' | 'halves', bytesPerRow: number): number {
-    const key = `${purpose}${bytesPerRow}`
-    let at = this.#scratch.get(key)
+    const rooms = this.#scratch[purpose]
+    let at = rooms.get(bytesPerRow)
     if (at === undefined) {
       at = this.device.allocate(this.rows * bytesPerRow)
-      this.#scratch.set(key, at)
+      rooms.set(bytesPerRow, at)
     }
     return at
   }
 
   override destroy(): void {
-    for (const at of this.#scratch.values()) this.device.free(at)
-    this.#scratch.clear()
+    for (const rooms of Object.values(this.#scratch)) {
+      for (const at of rooms.values()) this.device.free(at)
+      rooms.clear()
+    }
     super.destroy()
   }
 }

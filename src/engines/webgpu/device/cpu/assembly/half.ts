@@ -9,6 +9,15 @@ export function widenHigh(halves: v128): v128 {
   return align(i32x4.extend_high_i16x8_s(halves))
 }
 
+/** As `widenLow`, of the first of each two neighbours; the second comes cheaper than either half of the vector. */
+export function widenFirst(halves: v128): v128 {
+  return v128.and(i32x4.shr_s(i32x4.shl(halves, 16), 3), i32x4.splat(0x8fffe000))
+}
+
+export function widenSecond(halves: v128): v128 {
+  return v128.and(i32x4.shr_s(halves, 3), i32x4.splat(0x8fffe000))
+}
+
 /** bf16 is f32 without its lower half. */
 export function brainLow(halves: v128): v128 {
   return i32x4.shl(i32x4.extend_low_i16x8_s(halves), 16)
@@ -28,10 +37,14 @@ export function f16ToF32(half: u16): f32 {
   return reinterpret<f32>(wide) * reinterpret<f32>((127 + 112) << 23)
 }
 
-/** To the nearest half, ties to even; what is too great becomes the greatest. */
+/** To the nearest halves, ties to even, each in 32 bits; what is too great becomes the greatest. */
+export function halves4(values: v128): v128 {
+  const sign = v128.and(i32x4.shr_u(values, 16), i32x4.splat(0x8000))
+  const size = f32x4.mul(f32x4.pmin(f32x4.splat(65504), f32x4.abs(values)), f32x4.splat(reinterpret<f32>(15 << 23)))
+  const odd = v128.and(i32x4.shr_u(size, 13), i32x4.splat(1))
+  return v128.or(sign, i32x4.shr_u(i32x4.add(size, i32x4.add(odd, i32x4.splat(0xfff))), 13))
+}
+
 export function f32ToF16(value: f32): u16 {
-  const sign = (reinterpret<u32>(value) >>> 16) & 0x8000
-  const size = min(abs(value), <f32>65504) * reinterpret<f32>((127 - 112) << 23)
-  const bits = reinterpret<u32>(size)
-  return <u16>(sign | ((bits + 0xfff + ((bits >>> 13) & 1)) >>> 13))
+  return <u16>i32x4.extract_lane(halves4(f32x4.splat(value)), 0)
 }

@@ -2,7 +2,8 @@
  * The operations of a program. Each takes a pointer to its arguments, 32-bit words whose order stands in
  * `program.ts` beside `index.ts`, and a range of its items; items are independent of one another. Strides are bytes.
  */
-import { attendHead, writeKeyValue } from './attention'
+import { attend } from './attend'
+import { writeKeyValue } from './cache-page'
 import { rmsnorm, ropeHead, siluMul } from './elementwise'
 import { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
 import { BF16, BLOCK, F16, Q4, Q4_EXACT } from './layout'
@@ -121,44 +122,5 @@ function turn(x: usize, heads: i32, weight: usize, angles: usize, d: i32, eps: f
   for (let h = 0; h < heads; h++) {
     ropeHead(x, angles, d)
     x += bytes
-  }
-}
-
-/**
- * Items: heads of rows. qkv, its stride, out, its stride, heads, key heads, d, keys, values, bytes of a page of keys
- * and of values, positions, page list of each row, window or 0, scale, scores, bytes of scores for each thread,
- * whether the cache is in f16.
- */
-export function attend(args: usize, from: i32, to: i32, thread: i32): void {
-  if (word(args, 17) !== 0) attendAs<u16>(args, from, to, thread)
-  else attendAs<f32>(args, from, to, thread)
-}
-
-function attendAs<T>(args: usize, from: i32, to: i32, thread: i32): void {
-  const heads = word(args, 4)
-  const d = word(args, 6)
-  const share = heads / word(args, 5)
-  const window = word(args, 13)
-  const scores = pointer(args, 15) + <usize>thread * pointer(args, 16)
-  for (let item = from; item < to; item++) {
-    const row = <usize>(item / heads)
-    const head = item % heads
-    const keyHead = <usize>(head / share)
-    const column = (<usize>(head * d)) << 2
-    const last = load<i32>(pointer(args, 11) + (row << 2)) + 1
-    attendHead<T>(
-      pointer(args, 0) + row * pointer(args, 1) + column,
-      pointer(args, 2) + row * pointer(args, 3) + column,
-      pointer(args, 7) + keyHead * <usize>d * 16 * sizeof<T>(),
-      pointer(args, 9),
-      pointer(args, 8) + keyHead * <usize>((d + 15) >> 4) * 256 * sizeof<T>(),
-      pointer(args, 10),
-      <usize>load<u32>(pointer(args, 12) + (row << 2)),
-      window > 0 ? max(0, last - window) : 0,
-      last,
-      d,
-      float(args, 14),
-      scores,
-    )
   }
 }

@@ -1,5 +1,6 @@
 /** Brings weights and activations into the form that the matrix kernels read. Weights: once, at upload. */
 
+import { ROUNDER } from './exp'
 import { f16ToF32 } from './half'
 import {
   BLOCK,
@@ -80,9 +81,14 @@ export function quantize(x: usize, xStride: usize, out: usize, from: i32, to: i3
 
 function quantizeBlock(p: usize, o: usize): void {
   let most = f32x4.abs(v128.load(p))
-  for (let i: usize = 16; i < 128; i += 16) most = f32x4.max(most, f32x4.abs(v128.load(p + i)))
-  most = f32x4.max(most, v128.shuffle<i32>(most, most, 2, 3, 0, 1))
-  most = f32x4.max(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
+  let other = f32x4.abs(v128.load(p, 16))
+  for (let i: usize = 32; i < 128; i += 32) {
+    most = f32x4.pmax(most, f32x4.abs(v128.load(p + i)))
+    other = f32x4.pmax(other, f32x4.abs(v128.load(p + i, 16)))
+  }
+  most = f32x4.pmax(most, other)
+  most = f32x4.pmax(most, v128.shuffle<i32>(most, most, 2, 3, 0, 1))
+  most = f32x4.pmax(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
   const peak = f32x4.extract_lane(most, 0)
   store<f32>(o, peak / (127 * <f32>X_FACTOR))
   // Below it 127 / peak overflows, and such a block is as good as zero.
@@ -90,8 +96,8 @@ function quantizeBlock(p: usize, o: usize): void {
   let sum = i32x4.splat(0)
   let to = o + X_HEADER_BYTES
   for (let step = 0; step < 4; step++) {
-    const a = i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(p), inverse)))
-    const b = i32x4.trunc_sat_f32x4_s(f32x4.nearest(f32x4.mul(v128.load(p, 16), inverse)))
+    const a = rounded(f32x4.mul(v128.load(p), inverse))
+    const b = rounded(f32x4.mul(v128.load(p, 16), inverse))
     sum = i32x4.add(sum, i32x4.add(a, b))
     const both = i16x8.narrow_i32x4_s(a, b)
     if (ASC_FEATURE_RELAXED_SIMD) v128.store64_lane(to, i8x16.narrow_i16x8_s(both, both), 0)
@@ -103,6 +109,11 @@ function quantizeBlock(p: usize, o: usize): void {
   sum = i32x4.add(sum, v128.shuffle<i32>(sum, sum, 1, 0, 3, 2))
   store<i32>(o, -Q4_ZERO * X_FACTOR * i32x4.extract_lane(sum, 0), 4)
   store<u32>(o, 0x000f000f, 8)
+}
+
+/** The nearest whole numbers. */
+function rounded(v: v128): v128 {
+  return i32x4.sub(f32x4.add(v, f32x4.splat(ROUNDER)), i32x4.splat(reinterpret<i32>(ROUNDER)))
 }
 
 /** Rows of `x`, times 2^100: the f16 kernel widens weights without rescaling them, and so works 2^-112 too low. */
