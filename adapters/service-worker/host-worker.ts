@@ -1,18 +1,22 @@
 import { V1Error } from '../../src/index.js'
 import { whenGone } from './locks.js'
 import { type FromPage, type FromWorker, hostLock, type ToWorker, unwrap, wrap } from './messages.js'
-import type { Script } from './registration.js'
+
+export interface WorkerScript {
+  readonly url: string
+  readonly type: 'module' | 'classic'
+}
 
 /** A page's end of its worker: starts it, brings it together with the service worker, starts it anew when it dies. */
 export class HostWorker {
   readonly #name: string
-  readonly #script: Script
+  readonly #script: WorkerScript
   readonly #registration: ServiceWorkerRegistration
   #worker: Worker | undefined
   #host: string | undefined
   #life = new AbortController()
 
-  constructor(name: string, script: Script, registration: ServiceWorkerRegistration) {
+  constructor(name: string, script: WorkerScript, registration: ServiceWorkerRegistration) {
     this.#name = name
     this.#script = script
     this.#registration = registration

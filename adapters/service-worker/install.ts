@@ -8,7 +8,13 @@ export interface InstallOptions {
   /** The address of the script that calls `serviceWorker(v1)`: `'/v1.js'`. */
   script: string | URL
   /**
-   * `classic` for a script built as one file without `import` and `export`.
+   * The script of the worker that runs the engine, for an application whose service worker does more than can run in a
+   * worker. It calls `serviceWorker(v1)` too.
+   * @default the same script
+   */
+  worker?: string | URL
+  /**
+   * `classic` for scripts built as one file without `import` and `export`.
    * @default 'module'
    */
   type?: 'module' | 'classic'
@@ -30,7 +36,10 @@ export interface InstallOptions {
 
 export interface Installed extends WebGpuFinding {
   readonly registration: ServiceWorkerRegistration
-  /** Whether the browser keeps the site's data when the disk gets full; else models may have to be downloaded again. */
+  /**
+   * Whether the browser keeps the site's data when the disk gets full; else models may have to be downloaded again.
+   * Some browsers ask the user: until that is answered it is `false`.
+   */
   readonly persisted: boolean
   /**
    * Ends this page's part: if its worker ran the engine, another tab takes over. The service worker stays; without any
@@ -56,19 +65,20 @@ export async function install(options: InstallOptions): Promise<Installed> {
   signal.throwIfAborted()
   const script: Script = { url: String(options.script), type, scope }
   const finding = findWebGpu()
+  const kept = keepData(persist)
   const registration = await register(script)
   await controlled(registration, signal)
+  signal.throwIfAborted()
   const name = nameOf(registration.scope)
-  const part = new PagePart(name, new HostWorker(name, script, registration), registration, options.onProgress)
+  const worker = new HostWorker(name, { url: String(options.worker ?? script.url), type }, registration)
+  const part = new PagePart(name, worker, registration, options.onProgress)
   signal.addEventListener('abort', () => part.close(), { once: true })
   try {
     await part.start(signal)
-    return {
-      registration,
-      persisted: await persisted(persist),
-      ...(await finding),
-      close: () => part.close(),
-    }
+    const persisted = await Promise.race([kept, soon(false)])
+    const found = await finding
+    signal.throwIfAborted()
+    return { registration, persisted, ...found, close: () => part.close() }
   } catch (error) {
     part.close()
     throw error
@@ -125,10 +135,13 @@ class PagePart {
   }
 }
 
-async function persisted(ask: boolean): Promise<boolean> {
+async function keepData(ask: boolean): Promise<boolean> {
   try {
     return ask ? await navigator.storage.persist() : await navigator.storage.persisted()
   } catch {
     return false
   }
 }
+
+/** `value`, after the time that an answer without a question to the user takes. */
+const soon = <Value>(value: Value): Promise<Value> => new Promise((resolve) => setTimeout(resolve, 500, value))

@@ -49,18 +49,12 @@ function start(scope: WorkerScope, claim: boolean) {
   return { hosts, channel }
 }
 
-/** Looks now and then whether the page is still there, until the answer begins; after that its stream tells. */
 async function respond(own: OwnService, hosts: HostFinder, event: FetchEvent, scope: WorkerScope): Promise<Response> {
-  const { request, clientId } = event
+  const { request } = event
   const gone = new AbortController()
-  const look = setInterval(async () => {
-    if (clientId !== '' && (await scope.clients.get(clientId)) === undefined) gone.abort()
-  }, LOOK_MS)
+  const stop = watchClient(event, scope, () => gone.abort())
   const rest = hosts.keepAlive(gone)
   const signal = AbortSignal.any([request.signal, gone.signal])
-  const stop = () => {
-    clearInterval(look)
-  }
   try {
     const asked = await askedOf(request)
     const answer = answerOf(own, hosts, asked, signal).finally(stop)
@@ -71,6 +65,20 @@ async function respond(own: OwnService, hosts: HostFinder, event: FetchEvent, sc
     rest()
     throw error
   }
+}
+
+/** Looks now and then whether the page is still there, until the answer begins; after that its stream tells. */
+function watchClient({ clientId }: FetchEvent, { clients }: WorkerScope, left: () => void): () => void {
+  let seen = false
+  const look = async () => {
+    const client = clientId === '' ? undefined : await clients.get(clientId)
+    // Not every browser knows every kind of client.
+    if (client !== undefined) seen = true
+    else if (seen) left()
+  }
+  void look()
+  const timer = setInterval(look, LOOK_MS)
+  return () => clearInterval(timer)
 }
 
 async function answerOf(own: OwnService, hosts: HostFinder, asked: Asked, signal: AbortSignal): Promise<Response> {

@@ -17,7 +17,7 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
   beforeAll(async () => {
     const [worker, tab] = await Promise.all(['hosts-worker', 'tab'].map((name) => bundle(`test/browser/${name}.ts`)))
     const html = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
-    server = await serveFiles({ '/index.html': html, '/tab.js': tab!, '/v1.js': worker! })
+    server = await serveFiles({ '/index.html': html, '/tab.js': tab!, '/v1.js': worker!, '/worker.js': worker! })
     browser = await launchChromium({ webgpu: false })
   })
   afterAll(async () => {
@@ -120,6 +120,23 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     const after = await where(tab)
     expect(after.id).not.toBe(id)
     expect(after.scope).toBe('DedicatedWorkerGlobalScope')
+  })
+
+  test('the engine may have a script of its own; what is said to give up, or to stop, does', async () => {
+    const tab = await here.open({ script: '/v1.js', worker: '/worker.js' })
+    expect((await where(tab)).scope).toBe('DedicatedWorkerGlobalScope')
+    const workers = () => tab.page.workers().map((worker) => new URL(worker.url()).pathname)
+    expect(workers()).toEqual(['/worker.js'])
+    const outcome = await tab.page.evaluate(async () => {
+      const { tab } = window as unknown as { tab: Tab }
+      tab.close()
+      return tab.giveUp({ script: '/v1.js' })
+    })
+    expect(outcome).toBe('given up')
+    await until(
+      async () => workers(),
+      (left) => left.length === 0,
+    )
   })
 
   test('a page that was loaded past its service worker is controlled again', async () => {

@@ -14,6 +14,8 @@ export interface Tab {
   readonly progress: LoadProgress[]
   install(options: InstallOptions): Promise<Omit<Installed, 'registration' | 'close'> & { scope: string }>
   close(): void
+  /** Installs and gives up at once: what the promise is rejected with. */
+  giveUp(options: InstallOptions): Promise<string>
   /** Begins a chat with the official client and returns its number; what is said so far is in `said`. */
   chat(body: object): number
   readonly said: Said[]
@@ -32,6 +34,12 @@ const tab: Tab = {
     return { persisted, webgpu, explanation, scope: registration.scope }
   },
   close: () => installed?.close(),
+  giveUp(options) {
+    const aborter = new AbortController()
+    const outcome = install({ ...options, signal: aborter.signal }).then(() => 'installed', String)
+    aborter.abort('given up')
+    return outcome
+  },
   chat(body) {
     const said: Said = { text: '', done: false }
     const at = tab.said.push(said) - 1
