@@ -69,7 +69,8 @@ class EngineSubject implements Subject {
   async answer(ask: Ask): Promise<Answer> {
     this.#size ??= this.#learnSize()
     const words = (await this.#size)(ask.promptTokens)
-    return timed(this.engine.engine, plainCall(this.engine, promptText(ask.prompt, words), ask.tokens))
+    // Greedy: what is compared is the model's work, not ways of drawing.
+    return timed(this.engine.engine, plainCall(this.engine, promptText(ask.prompt, words), ask.tokens, 0))
   }
 
   deviceBytes(): number | undefined {
@@ -94,13 +95,18 @@ class EngineSubject implements Subject {
 }
 
 /** Free text of a fixed length and seed. */
-export function plainCall({ model, ends }: EngineUnderTest, content: string, tokens: number): ChatCall {
+export function plainCall(
+  { model, ends }: EngineUnderTest,
+  content: string,
+  tokens: number,
+  temperature = 1,
+): ChatCall {
   return callOf({
     model,
     messages: [{ role: 'user', content }],
     maxTokens: tokens,
     sampling: {
-      temperature: 1,
+      temperature,
       topP: 1,
       presencePenalty: 0,
       frequencyPenalty: 0,

@@ -6,7 +6,7 @@ export interface Ask {
   readonly promptTokens: number
   /** Prompts of one number are the same text, those of two differ from their first word on. */
   readonly prompt: number
-  /** Exactly so many tokens are generated, where the subject can be kept from ending sooner. */
+  /** Exactly so many tokens are generated, the likeliest each time, where the subject can be kept from ending sooner. */
   readonly tokens: number
 }
 

@@ -88,8 +88,7 @@ interface Held {
   busy?: boolean
 }
 
-/** As our own core draws: from the whole distribution, by a seed. */
-const SAMPLING = { temperature: 1, topK: 0, topP: 1, minP: 0, seed: 1, yieldEogToken: true }
+const GREEDY = { temperature: 0, yieldEogToken: true }
 
 async function answer(held: Held[], { promptTokens, prompt, tokens }: Ask, vocabulary: number): Promise<Answer> {
   const start = now()
@@ -107,7 +106,7 @@ async function answer(held: Held[], { promptTokens, prompt, tokens }: Ask, vocab
     else await sequence.eraseContextTokenRanges([{ start: known, end: sequence.nextTokenIndex }])
     let first: number | undefined
     let count = 0
-    for await (const _ of sequence.evaluate(idsOf(prompt, promptTokens, vocabulary).slice(known), SAMPLING)) {
+    for await (const _ of sequence.evaluate(idsOf(prompt, promptTokens, vocabulary).slice(known), GREEDY)) {
       first ??= now()
       if (++count === tokens) break
     }

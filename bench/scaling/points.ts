@@ -42,6 +42,8 @@ export interface DocumentPoint {
   readonly shape: string
   /** Share of its tokens that the grammar decided. */
   readonly decided: number
+  /** Share of the time that the grammar took itself. */
+  readonly grammar: number
   /** Tokens a second under the schema over those of free text, as measured in one run. */
   readonly gain: number
 }
@@ -52,9 +54,16 @@ export function documentsOf(reports: readonly Report[], device: 'cpu' | 'webgpu'
       .filter((subject) => subject.device === device && subject.model.startsWith('made-up/'))
       .flatMap(({ name, model }) => {
         const one = (metric: Series['metric']) => series.find((each) => each.subject === name && each.metric === metric)
-        const [decided, gain] = [one('json-forced'), one('json-ratio')]
-        if (decided === undefined || gain === undefined) return []
-        return [{ shape: model.slice('made-up/'.length), decided: decided.median / 100, gain: gain.median }]
+        const [decided, gain, grammar] = [one('json-forced'), one('json-ratio'), one('json-grammar')]
+        if (decided === undefined || gain === undefined || grammar === undefined) return []
+        return [
+          {
+            shape: model.slice('made-up/'.length),
+            decided: decided.median / 100,
+            gain: gain.median,
+            grammar: grammar.median / 100,
+          },
+        ]
       }),
   )
 }

@@ -92,13 +92,17 @@ function unseenTable(points: readonly Point[]): string[] {
 
 function documentTable(costs: Costs, documents: readonly DocumentPoint[]): string[] {
   const { tokens, context } = DOCUMENT
-  const rows = documents.map(({ shape, decided, gain }) => {
+  const rows = documents.map(({ shape, decided, gain, grammar }) => {
     const of = SHAPES[shape]!
     const plain = predict(costs, decodeWork(of, context, 1, tokens))
     const strict = predict(costs, documentWork(of, context, tokens, decided))
-    return [shape, share(decided), `x${figure(gain)}`, `x${figure(plain / strict)}`]
+    const predicted = (plain / strict) * (1 - grammar)
+    return [shape, share(decided), share(grammar), `x${figure(gain)}`, `x${figure(predicted)}`]
   })
-  return table(['shape', 'decided by the grammar', 'strict / plain, measured', 'predicted'], rows)
+  return table(
+    ['shape', 'tokens decided by the grammar', 'time it took itself', 'strict / plain, measured', 'predicted'],
+    rows,
+  )
 }
 
 function deviceTables(): string[] {

@@ -27,11 +27,11 @@ export interface BenchOptions extends Partial<Omit<Settings, 'batches'>> {
 }
 
 /** Measures, prints the table, and writes what was asked for. `more` stand beside our own core in every round. */
-export async function bench(options: BenchOptions, version: string, more: readonly Candidate[] = []): Promise<void> {
+export async function bench(options: BenchOptions, order: Order, more: readonly Candidate[] = []): Promise<void> {
   await checkFiles(options)
-  const order = orderOf(options, version)
   const candidates = [...candidatesOf(order, options.cache), ...more]
-  const report = await run(candidates, order.settings, { version, machine, processBytes, progress })
+  const { version, settings } = order
+  const report = await run(candidates, settings, { version, machine, processBytes, progress })
   await publish(report, options)
 }
 

@@ -61,7 +61,10 @@ function program(): Command {
 
   withBench(root.command('bench'))
     .addHelpText('after', EXAMPLES.bench)
-    .action(async (options) => (await import('./bench.js')).bench(options, __VERSION__))
+    .action(async (options) => {
+      const { bench, orderOf } = await import('./bench.js')
+      await bench(options, orderOf(options, __VERSION__))
+    })
 
   const models = root.command('models').description('list, fetch and remove models')
   models.addHelpText('after', EXAMPLES.models)
