@@ -84,6 +84,20 @@ describe('the built package', () => {
     },
   )
 
+  it('costs a page that installs it a few kilobytes', async () => {
+    const contents = "export { install } from './dist/service-worker.js'"
+    const { outputFiles } = await build({
+      stdin: { contents, resolveDir: root.pathname },
+      bundle: true,
+      minify: true,
+      format: 'esm',
+      write: false,
+      logLevel: 'error',
+      external: ['node:*', 'webgpu'],
+    })
+    expect(gzipSync(outputFiles[0]!.contents).length).toBeLessThan(6000)
+  })
+
   it('keeps the service small beside its validator', async () => {
     expect(await compressedSize('dist/index.js', ['ajv', 'ajv/*', 'ajv-formats'])).toBeLessThan(80_000)
   })

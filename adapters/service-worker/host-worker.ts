@@ -1,9 +1,10 @@
 import { V1Error } from '../../src/index.js'
 import { whenGone } from './locks.js'
 import { type FromPage, type FromWorker, hostLock, type ToWorker, unwrap, wrap } from './messages.js'
+import type { Address } from './registration.js'
 
 export interface WorkerScript {
-  readonly url: string
+  readonly address: Address
   readonly type: 'module' | 'classic'
 }
 
@@ -29,9 +30,9 @@ export class HostWorker {
 
   /** Settles once the worker stands in line to be the host. */
   start(): Promise<void> {
-    const { url, type } = this.#script
+    const { address, type } = this.#script
     this.#life = new AbortController()
-    const worker = new Worker(url, { type, name: this.#name })
+    const worker = new Worker(address as string, { type, name: this.#name })
     this.#worker = worker
     return new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => {
@@ -41,7 +42,7 @@ export class HostWorker {
         if (message?.type === 'lost') this.restart()
       }
       // After its start an error is an uncaught one of the application's, which says so on the console.
-      worker.onerror = ({ message }) => reject(failed(url, message))
+      worker.onerror = ({ message }) => reject(failed(String(address), message))
     })
   }
 

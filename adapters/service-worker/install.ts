@@ -1,18 +1,18 @@
 import type { LoadProgress } from '../../src/index.js'
 import { HostWorker } from './host-worker.js'
 import { type Broadcast, type FromPage, nameOf, unwrap, wrap } from './messages.js'
-import { controlled, register, type Script } from './registration.js'
+import { type Address, controlled, register, type Script } from './registration.js'
 import { findWebGpu, type WebGpuFinding } from './webgpu-state.js'
 
 export interface InstallOptions {
   /** The address of the script that calls `serviceWorker(v1)`: `'/v1.js'`. */
-  script: string | URL
+  script: Address
   /**
    * The script of the worker that runs the engine, for an application whose service worker does more than can run in a
    * worker. It calls `serviceWorker(v1)` too.
    * @default the same script
    */
-  worker?: string | URL
+  worker?: Address
   /**
    * `classic` for scripts built as one file without `import` and `export`.
    * @default 'module'
@@ -63,14 +63,14 @@ export interface Installed extends WebGpuFinding {
 export async function install(options: InstallOptions): Promise<Installed> {
   const { type = 'module', scope, persist = true, signal = new AbortController().signal } = options
   signal.throwIfAborted()
-  const script: Script = { url: String(options.script), type, scope }
+  const script: Script = { address: options.script, type, scope }
   const finding = findWebGpu()
   const kept = keepData(persist)
   const registration = await register(script)
   await controlled(registration, signal)
   signal.throwIfAborted()
   const name = nameOf(registration.scope)
-  const worker = new HostWorker(name, { url: String(options.worker ?? script.url), type }, registration)
+  const worker = new HostWorker(name, { address: options.worker ?? script.address, type }, registration)
   const part = new PagePart(name, worker, registration, options.onProgress)
   signal.addEventListener('abort', () => part.close(), { once: true })
   try {

@@ -1,8 +1,11 @@
 import { V1Error } from '../../src/index.js'
 import { type FromPage, wrap } from './messages.js'
 
+/** A text or a `URL`; where a page's policy requires trusted types, a `TrustedScriptURL`. */
+export type Address = string | { toJSON(): string }
+
 export interface Script {
-  readonly url: string
+  readonly address: Address
   readonly type: 'module' | 'classic'
   readonly scope: string | undefined
 }
@@ -11,11 +14,12 @@ export interface Script {
 const CONTROL_MS = 10_000
 
 /** Registers the service worker, and says in words what is wrong where that fails. */
-export async function register({ url, type, scope }: Script): Promise<ServiceWorkerRegistration> {
+export async function register({ address, type, scope }: Script): Promise<ServiceWorkerRegistration> {
+  const url = String(address)
   checkHost()
   checkScope(url, scope)
   try {
-    return await navigator.serviceWorker.register(url, { type, scope })
+    return await navigator.serviceWorker.register(address as string, { type, scope })
   } catch (cause) {
     throw await explain(cause, url, type, scope)
   }

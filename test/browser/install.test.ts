@@ -64,7 +64,10 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
       },
       // What a single-page application says to every path.
       html,
-      { 'content-security-policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" },
+      {
+        'content-security-policy':
+          "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; require-trusted-types-for 'script'; trusted-types tab",
+      },
     )
     browser = await launchChromium({ args: ['--host-resolver-rules=MAP app.test 127.0.0.1'] })
   })

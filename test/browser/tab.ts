@@ -21,6 +21,14 @@ export interface Tab {
   readonly said: Said[]
 }
 
+/** The page's policy may require trusted types. */
+const { trustedTypes } = window as unknown as {
+  trustedTypes: {
+    createPolicy(name: string, rules: object): { createScriptURL(url: string): { toJSON(): string } }
+  }
+}
+const policy = trustedTypes.createPolicy('tab', { createScriptURL: (url: string) => url })
+
 let installed: Installed | undefined
 const client = () =>
   new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: 'none', dangerouslyAllowBrowser: true, maxRetries: 0 })
@@ -29,7 +37,8 @@ const tab: Tab = {
   progress: [],
   said: [],
   async install(options) {
-    installed = await install({ ...options, onProgress: (progress) => tab.progress.push(progress) })
+    const script = policy.createScriptURL(String(options.script))
+    installed = await install({ ...options, script, onProgress: (progress) => tab.progress.push(progress) })
     const { persisted, webgpu, explanation, registration } = installed
     return { persisted, webgpu, explanation, scope: registration.scope }
   },
