@@ -164,6 +164,12 @@ describe('refusals name the keyword and its place', () => {
       'minProperties',
       ['properties', 'x'],
     ],
+    [
+      { type: 'object', properties: { x: { type: 'object', minProperties: 1e6 } } },
+      'minProperties',
+      ['properties', 'x'],
+    ],
+    [{ anyOf: [{ type: 'null' }, { type: 'object', minProperties: 400 }] }, 'minProperties', ['anyOf', 1]],
     [{ properties: { x: { $ref: 'https://example.com/other' } } }, '$ref', ['properties', 'x']],
     [{ properties: { x: { type: 'text' } } }, 'type', ['properties', 'x']],
     [{ anyOf: [{ pattern: '(a)\\1' }] }, 'pattern', ['anyOf', 0]],
@@ -232,6 +238,36 @@ describe('unknown words', () => {
     expect(grammar.accepts('1')).toBe(true)
   })
 
+  it.each<[string, unknown]>([
+    ['ref', 'INV-17'],
+    ['ref', { type: 'string' }],
+    ['Type', 'Widget'],
+    ['types', ['Widget']],
+    ['enums', { a: 1 }],
+    ['patterns', ['a', 'b']],
+    ['requires', { node: '>=20' }],
+    ['minimums', { a: 1 }],
+    ['extends', 'Base'],
+    ['property', 'name'],
+    ['typeof', { a: 1 }],
+  ])("'%s' is an annotation where its value is none of the keyword's: %j", (word, value) => {
+    expect(compile({ type: 'integer', [word]: value }).accepts('1')).toBe(true)
+  })
+
+  it.each<[string, unknown]>([
+    ['ref', '#/$defs/a'],
+    ['#ref', 'other.json'],
+    ['Type', ['string', 'null']],
+    ['minitems', '1'],
+    ['aditionalItems', 'false'],
+    ['requred', ['a']],
+    ['extends', { $ref: '#' }],
+    ['divisibleBy', 2],
+    ['properties ', { a: {} }],
+  ])("'%s' is refused where its value is of the keyword's kind: %j", (word, value) => {
+    expect(refusal({ [word]: value }).keyword).toBe(word)
+  })
+
   it('that look like a keyword are listed where they are not refused', () => {
     const grammar = compile({ type: 'string', minLenght: 3 }, { strict: false })
     expect(grammar.notEnforced.map(({ keyword }) => keyword)).toEqual(['minLenght'])
@@ -255,6 +291,56 @@ describe('lenient compilation', () => {
 
   it('lists nothing where all is enforced', () => {
     expect(compile({ type: 'string' }, { strict: false }).notEnforced).toEqual([])
+  })
+})
+
+it('objects of many members are not refused where the members are named, or where there can be none', () => {
+  const names = Array.from({ length: 400 }, (_, i) => `p${i}`)
+  expect(compile({ type: 'object', required: names, minProperties: 400 }).shortest).toBeGreaterThan(400)
+  const closed = { type: 'object', properties: { a: {} }, additionalProperties: false, minProperties: 1e6 }
+  expect(accepts({ properties: { x: closed } }, '{}')).toBe(true)
+  expect(accepts({ properties: { x: closed } }, '{"x":{"a":1}}')).toBe(false)
+})
+
+describe('fuel', () => {
+  /** The least with which a schema compiles. */
+  function needed(schemaOf: () => unknown): number {
+    let [low, high] = [0, 200_000]
+    while (low + 1 < high) {
+      const fuel = (low + high) >> 1
+      try {
+        compile(schemaOf(), { fuel })
+        high = fuel
+      } catch (error) {
+        if (!(error instanceof SchemaError)) throw error
+        low = fuel
+      }
+    }
+    return high
+  }
+
+  it('does not depend on what was compiled before', () => {
+    let made = 0
+    // Always of four different letters: as costly as any other.
+    const word = () => {
+      const n = made++
+      return [
+        '012'[n % 3],
+        '567'[Math.floor(n / 3) % 3],
+        'ABCD'[Math.floor(n / 9) % 4],
+        'GHIJ'[Math.floor(n / 36) % 4],
+      ].join('')
+    }
+    const schemaOf = (text: string) => ({
+      properties: {
+        a: { pattern: `^${text}[k-z]{2,5}$`, minLength: 7 },
+        b: { not: { pattern: `^${text}[k-z]{2,5}$` } },
+      },
+      patternProperties: { [`^${text}q+`]: { multipleOf: 3 } },
+    })
+    const again = word()
+    compile(schemaOf(again))
+    expect(needed(() => schemaOf(again))).toBe(needed(() => schemaOf(word())))
   })
 })
 

@@ -1,5 +1,6 @@
 import type { Fuel } from '../fuel.js'
 import { SchemaError } from '../schema-error.js'
+import type { TextAutomaton } from '../text/types.js'
 import type { Document, Schema, Site } from './document.js'
 import type { Layout } from './format.js'
 import { isObject } from './json.js'
@@ -12,6 +13,8 @@ export class Context {
   /** Lenient: what cannot be enforced is noted here and left out. Strict: absent, and refused. */
   readonly ignored: SchemaError[] | undefined
   readonly layout: Layout
+  /** By source: each is paid for once, whatever was compiled before this document. */
+  readonly patterns = new Map<string, TextAutomaton>()
   readonly #atoms = new Map<number, Atom>()
   readonly #types = new Map<string, Site>()
 

@@ -1,3 +1,5 @@
+import { suits } from './shape-of-keyword.js'
+
 /**
  * Words that no JSON Schema draft enforces here but that were surely meant to restrict. All other unknown words are
  * annotations, as the specification says: editors, form builders and code generators put hundreds of their own into
@@ -44,19 +46,20 @@ const PLAIN = new Map(RESTRICTING.map((keyword) => [plain(keyword), keyword]))
 const KNOWN = new Set([...RESTRICTING, 'not', 'if', 'then', 'else', 'definitions', '$defs', 'contentEncoding'])
 const LONGEST = 24
 
-const answers = new Map<string, string | undefined>()
+const meanings = new Map<string, string | undefined>()
 const REMEMBERED = 2000
 
-/** Why a word cannot be taken for an annotation; undefined if it can. */
-export function whyForeign(word: string): string | undefined {
-  if (FOREIGN.has(word)) return `'${word}' is not supported.`
+/** Why a word with this value cannot be taken for an annotation; undefined if it can. */
+export function whyForeign(word: string, value: unknown): string | undefined {
+  if (FOREIGN.has(word)) return suits(word, value) ? `'${word}' is not supported.` : undefined
   if (word.length > LONGEST || KNOWN.has(word)) return undefined
-  if (!answers.has(word)) {
-    if (answers.size >= REMEMBERED) answers.clear()
-    const meant = misspelt(word)
-    answers.set(word, meant && `'${word}' is not a keyword; did you mean '${meant}'?`)
+  if (!meanings.has(word)) {
+    if (meanings.size >= REMEMBERED) meanings.clear()
+    meanings.set(word, misspelt(word))
   }
-  return answers.get(word)
+  // The name alone says little: `ref` may be the number of an invoice.
+  const meant = meanings.get(word)
+  return meant !== undefined && suits(meant, value) ? `'${word}' is not a keyword; did you mean '${meant}'?` : undefined
 }
 
 /** A leading `_` or `x-` says that the word is no keyword on purpose. */

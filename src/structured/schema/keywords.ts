@@ -78,7 +78,7 @@ export function refuseUnsupported(context: Context, site: Site, schema: Exclude<
 /** Words of other dialects and misspelt keywords: see there why other unknown words are let through. */
 export function refuseForeign(context: Context, site: Site, schema: Exclude<Schema, boolean>): void {
   for (const key of Object.keys(schema)) {
-    const why = whyForeign(key)
+    const why = whyForeign(key, schema[key])
     if (why !== undefined) context.refuse(refusal(site, key, why))
   }
 }

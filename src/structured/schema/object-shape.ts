@@ -28,6 +28,8 @@ export class ObjectShape {
   readonly layout: Layout
   /** Raised if such an object can occur at all. */
   readonly obstacle: SchemaError | undefined
+  /** Raised wherever such an object could stand: whether it can be completed is not known. */
+  readonly tooMany: SchemaError | undefined
 
   constructor(
     part: Part,
@@ -36,6 +38,7 @@ export class ObjectShape {
     keys: KeySource,
     layout: Layout,
     obstacle: SchemaError | undefined,
+    tooMany: SchemaError | undefined,
   ) {
     this.properties = properties
     this.pending = pending
@@ -44,6 +47,7 @@ export class ObjectShape {
     this.max = part.maxProperties
     this.layout = layout
     this.obstacle = obstacle
+    this.tooMany = tooMany
   }
 
   get values(): readonly Value[] {
@@ -73,19 +77,25 @@ export function objectShape(values: Values, part: Part): ObjectShape {
   }
   const keys = keySource(values, part.groups, names)
   let obstacle = values.obstacleOf(part, OBJECT)
-  if (part.minProperties > MOST_DEMANDED) {
-    obstacle ??= refusal(
+  const most = part.required.size + MOST_DEMANDED
+  let tooMany: SchemaError | undefined
+  // Where too few keys are allowed there is no such object, and nothing to refuse.
+  const closed = keys.values.every((value) => value === values.never)
+  if (part.minProperties > most && !(closed && part.minProperties > properties.length)) {
+    tooMany = refusal(
       part.places.get('minProperties') ?? context.document.root,
       'minProperties',
-      `'minProperties' above ${MOST_DEMANDED} is not supported.`,
+      `'minProperties' of more than ${MOST_DEMANDED} beyond the required ones is not supported.`,
     )
   }
-  if (obstacle !== undefined && context.ignored !== undefined) {
-    context.refuse(obstacle)
+  if (context.ignored !== undefined) {
+    if (obstacle !== undefined) context.refuse(obstacle)
+    if (tooMany !== undefined) context.refuse(tooMany)
     obstacle = undefined
-    part.minProperties = Math.min(part.minProperties, MOST_DEMANDED)
+    tooMany = undefined
+    part.minProperties = Math.min(part.minProperties, most)
   }
-  return new ObjectShape(part, properties, pending, keys, context.layout, obstacle)
+  return new ObjectShape(part, properties, pending, keys, context.layout, obstacle, tooMany)
 }
 
 /** All that the groups say of the property of this name. */

@@ -9,8 +9,6 @@ import type { Site } from './document.js'
 
 /** The languages of strings, with the lexical part's refusals given a place in the schema. */
 
-const patterns = new Map<string, TextAutomaton>()
-const PATTERNS_KEPT = 500
 /** Of one pattern. */
 const MOST_STEPS = 150_000
 
@@ -21,15 +19,12 @@ export function patternAutomaton(
   keyword: string,
   source: string,
 ): TextAutomaton | undefined {
-  const known = patterns.get(source)
+  const known = context.patterns.get(source)
   if (known !== undefined) return known
   const fuel = new Fuel(Math.min(context.fuel.left, MOST_STEPS))
   const automaton = placed(context, site, keyword, () => compileRegex(source, fuel))
   context.fuel.spend(fuel.spent)
-  if (automaton !== undefined) {
-    if (patterns.size >= PATTERNS_KEPT) patterns.clear()
-    patterns.set(source, automaton)
-  }
+  if (automaton !== undefined) context.patterns.set(source, automaton)
   return automaton
 }
 

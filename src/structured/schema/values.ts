@@ -58,6 +58,7 @@ export class Values {
         if (shape.obstacle && !(value.possible && shape.rest(0, 0) === Infinity)) throw shape.obstacle
       }
       for (const shape of objects) {
+        if (shape.tooMany) throw shape.tooMany
         if (shape.obstacle && !(value.possible && objectLength(shape) === Infinity)) throw shape.obstacle
       }
     }
