@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -6,6 +7,7 @@ import { buildPlayground } from '../../examples/playground/build/build.js'
 import { servePlayground } from '../../examples/playground/build/serve.js'
 import { compile } from '../../src/structured/index.js'
 import { launchChromium } from '../support/chromium.js'
+import { startNode } from '../support/node.js'
 import { canUnpack } from '../support/unpack.js'
 import { hardToRead } from './contrast.js'
 import { holdStreams, letThrough } from './held-stream.js'
@@ -29,7 +31,11 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     const served = await servePlayground(folder, { hub: hub.origin })
     server = served.server
     browser = await launchChromium({ webgpu: false })
-    context = await browser.newContext({ viewport: { width: 1360, height: 900 }, colorScheme: 'light' })
+    context = await browser.newContext({
+      viewport: { width: 1360, height: 900 },
+      colorScheme: 'light',
+      reducedMotion: 'reduce',
+    })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     page = await context.newPage()
     page.setDefaultTimeout(15_000)
@@ -60,6 +66,11 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await page.locator('#device').textContent()).toMatch(/WebGPU.*processor instead/)
     expect(await page.locator('#device-chip').textContent()).toBe('CPU')
     await picture('1-empty')
+  })
+
+  test('says before a download which models would be slow here', async () => {
+    const state = (name: string) => page.locator('.model', { hasText: name }).locator('.state').textContent()
+    expect(await state('Llama 3.2 1B')).toBe('Slow here')
   })
 
   test('fills a schema while the answer comes', async () => {
@@ -108,6 +119,11 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await schema().fill(text)
     expect(await error.isVisible()).toBe(false)
 
+    await page.getByLabel('Temperature').fill('hot')
+    await button('Generate').click()
+    expect(await page.locator('#temperature-error').textContent()).toMatch(/'temperature'/)
+    await page.getByLabel('Temperature').fill('0')
+
     await page.getByLabel('Max tokens').fill('3')
     await button('Generate').click()
     const told = page.locator('#max-tokens-error')
@@ -127,9 +143,16 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByRole('button', { name: 'Stop: SmolLM2 135M' }).click()
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).waitFor()
     expect(await page.locator('.model-error').count()).toBe(0)
-    hub.release()
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()
+    await expect.poll(() => facts.textContent(), { timeout: 10_000 }).toMatch(/left$/)
+    // Browsers end service workers as they like: the load goes on, and the page goes on hearing of it.
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('ServiceWorker.enable')
+    await devtools.send('ServiceWorker.stopAllWorkers')
+    await devtools.detach()
+    hub.release()
     await ready()
+    expect(await page.locator('.model-error').count()).toBe(0)
   })
 
   test('chats, streams and stops', async () => {
@@ -227,7 +250,9 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByRole('button', { name: 'Dark theme' }).click()
     await button('Generate').click()
     await answered()
-    await page.waitForFunction(() => document.querySelector('#answer')!.getBoundingClientRect().top < innerHeight / 2)
+    expect(
+      await page.evaluate(() => document.querySelector('#answer')!.getBoundingClientRect().top / innerHeight),
+    ).toBeLessThan(0.5)
     await picture('12-phone')
     await page.getByRole('heading', { name: 'Model' }).click()
     await page.getByRole('heading', { name: 'Settings' }).click()
@@ -260,4 +285,20 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     // The browser reports each answer that is an error: those above were asked for.
     expect(faults.filter((fault) => !/status of 400/.test(fault))).toEqual([])
   })
+})
+
+test('npm run playground builds, serves and says where', async () => {
+  const { scripts } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+  expect(scripts.playground).toBe('tsx examples/playground/build/main.ts')
+  const running = startNode('examples/playground/build/main.ts', { env: { PORT: '0' } })
+  try {
+    const [, url] = await running.line(/(http:\/\/localhost:\d+\/)/)
+    const response = await fetch(url!)
+    expect(response.headers.get('content-security-policy')).not.toMatch(/'unsafe-(eval|inline)'/)
+    expect(response.headers.get('content-security-policy')).toContain('https://huggingface.co')
+    expect(await response.text()).toContain('<title>local-v1 playground</title>')
+    expect((await fetch(`${url}../package.json`)).status).toBe(404)
+  } finally {
+    await running.stop()
+  }
 })

@@ -31,12 +31,16 @@ export interface Message {
   readonly content: string
 }
 
-export interface ChatBody {
+/** Numbers, or what was written instead of one. */
+export interface SamplingFields {
+  readonly temperature?: number | string
+  readonly max_tokens?: number | string
+  readonly seed?: number | string
+}
+
+export interface ChatBody extends SamplingFields {
   readonly model: string
   readonly messages: readonly Message[]
-  readonly temperature?: number
-  readonly max_tokens?: number
-  readonly seed?: number
   readonly response_format?: {
     readonly type: 'json_schema'
     readonly json_schema: { readonly name: string; readonly strict: true; readonly schema: unknown }
@@ -94,9 +98,8 @@ export async function listModels(): Promise<readonly Model[]> {
   return data
 }
 
-export async function* loadModel(id: string, signal: AbortSignal): AsyncGenerator<LoadProgress> {
-  const response = await ask(`/models/${id}/load`, { method: 'POST', signal })
-  for await (const event of read<LoadProgress>(response)) yield event
+export async function* loadModel(id: string): AsyncGenerator<LoadProgress> {
+  yield* read<LoadProgress>(await ask(`/models/${id}/load`, { method: 'POST' }))
 }
 
 export const unloadModel = (id: string) => ask(`/models/${id}/unload`, { method: 'POST' })

@@ -1,3 +1,4 @@
+import type { LoadProgress as Progress } from 'local-v1'
 import { install } from 'local-v1/service-worker'
 import { NANO } from '../worker/catalog.js'
 import { ChatView } from './chat-view.js'
@@ -16,10 +17,13 @@ import { connectUsage } from './usage-dialog.js'
 
 async function start(): Promise<void> {
   connectTheme(byId('theme', HTMLButtonElement))
-  // One line, and `/v1` is there.
-  const installed = await install({ script: 'v1.js' })
-  const machine = await lookAtMachine(installed)
   const models = new Models()
+  // One line, and `/v1` is there.
+  const installed = await install({
+    script: 'v1.js',
+    onProgress: (progress) => models.hear(progress.model, wire(progress)),
+  })
+  const machine = await lookAtMachine(installed)
   await models.refresh()
   const wanted = models.list.some(({ id }) => id === settings().model) ? settings().model : NANO
   models.select(wanted)
@@ -37,10 +41,20 @@ async function start(): Promise<void> {
   })
   byId('model-summary', HTMLElement).textContent = nameOf(models.selected)
   foldOnPhones()
+  // Another tab may have loaded, unloaded or removed models meanwhile.
+  document.addEventListener('visibilitychange', () => void (document.hidden || models.refresh().catch(() => {})))
   document.body.classList.add('ready')
   // The embedded model is here already: it is ready before anybody has read the page.
   if (wanted === NANO) await models.load(NANO).catch(() => {})
 }
+
+/** Progress as `/v1` would tell it. */
+const wire = ({ phase, bytesLoaded, bytesTotal, secondsLeft }: Progress) => ({
+  phase,
+  bytes_loaded: bytesLoaded,
+  bytes_total: bytesTotal,
+  seconds_left: secondsLeft,
+})
 
 /** On a phone the models and settings stand above the work: closed until they are wanted. */
 function foldOnPhones(): void {

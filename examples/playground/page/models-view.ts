@@ -61,7 +61,7 @@ function row(models: Models, model: Model, machine: Machine): HTMLElement {
       el('strong', {}, nameOf(id)),
       el('span', { class: 'model-facts' }, facts.join(' · ')),
     ),
-    stateOf(models, model),
+    stateOf(models, model, machine),
   )
   return el(
     'div',
@@ -71,13 +71,15 @@ function row(models: Models, model: Model, machine: Machine): HTMLElement {
   )
 }
 
-function stateOf(models: Models, { id, metadata = {} }: Model): HTMLElement {
+function stateOf(models: Models, model: Model, machine: Machine): HTMLElement {
+  const { id, metadata = {} } = model
   const state = (kind: string, text: string) => el('span', { class: `state ${kind}` }, text)
   if (models.loads.has(id)) return state('loading', 'Loading')
   if (metadata.loaded) return state('ready', 'Ready')
-  if (models.errors.has(id) || metadata.does_not_fit) return state('failed', 'Failed')
+  if (models.errors.has(id)) return state('failed', 'Failed')
   if (metadata.kept) return state('kept', 'On disk')
-  return state('absent', '')
+  const { kind } = adviceFor(model, machine)
+  return state(`absent ${kind}`, kind === 'bad' ? 'Too large' : kind === 'slow' ? 'Slow here' : '')
 }
 
 function details(models: Models, model: Model, machine: Machine): HTMLElement {

@@ -6,6 +6,10 @@ export interface Load extends LoadProgress {
 }
 
 const WINDOW_MS = 3000
+/** How often news may break off without a word. */
+const MOST_SILENT = 3
+/** After so long without news, a load in another tab is over. */
+const GONE_MS = 5000
 
 /** The list of models, which one is chosen, and loads on their way. */
 export class Models {
@@ -15,6 +19,7 @@ export class Models {
   readonly errors = new Map<string, string>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #listeners = new Set<() => void>()
+  #heard: ReturnType<typeof setTimeout> | undefined
 
   get current(): Model | undefined {
     return this.list.find(({ id }) => id === this.selected)
@@ -44,6 +49,21 @@ export class Models {
     return running
   }
 
+  /** What another tab loads, this one shows. */
+  hear(id: string, load: Load): void {
+    if (this.#running.has(id)) return
+    clearTimeout(this.#heard)
+    const over = () => {
+      this.loads.delete(id)
+      void this.refresh().catch(() => {})
+    }
+    if (load.phase === 'ready') over()
+    else {
+      this.#heard = setTimeout(over, GONE_MS)
+      this.#tell(id, load)
+    }
+  }
+
   async unload(id: string): Promise<void> {
     await unloadModel(id)
     await this.refresh()
@@ -57,11 +77,8 @@ export class Models {
   async #load(id: string): Promise<void> {
     this.errors.delete(id)
     this.#tell(id, { phase: 'download', bytes_loaded: 0, bytes_total: 0 })
-    const seen: { time: number; bytes: number }[] = []
     try {
-      for await (const progress of loadModel(id, new AbortController().signal)) {
-        this.#tell(id, { ...progress, speed: progress.phase === 'download' ? speedOf(seen, progress) : undefined })
-      }
+      await this.#follow(id)
     } catch (error) {
       // Somebody pressed Stop, in this tab or another.
       const stopped = error instanceof ApiError && error.code === 'model_unloaded'
@@ -70,6 +87,22 @@ export class Models {
     } finally {
       this.loads.delete(id)
       await this.refresh().catch(() => {})
+    }
+  }
+
+  /** Follows a load to its end. It goes on where its news break off, as when the browser ends the service worker. */
+  async #follow(id: string): Promise<void> {
+    const seen: { time: number; bytes: number }[] = []
+    for (let silent = 0; ; silent++) {
+      try {
+        for await (const progress of loadModel(id)) {
+          silent = 0
+          this.#tell(id, { ...progress, speed: progress.phase === 'download' ? speedOf(seen, progress) : undefined })
+        }
+        return
+      } catch (error) {
+        if (!isBroken(error) || silent === MOST_SILENT) throw error
+      }
     }
   }
 
@@ -90,4 +123,11 @@ function speedOf(seen: { time: number; bytes: number }[], { bytes_loaded }: Load
   const [first] = seen
   const elapsed = time - first!.time
   return elapsed < 200 ? undefined : ((bytes_loaded - first!.bytes) * 1000) / elapsed
+}
+
+/** The connection ended, not the load: another tab or the service worker itself goes on with it. */
+function isBroken(error: unknown): boolean {
+  return (
+    error instanceof TypeError || (error instanceof ApiError && ['cut_off', 'host_lost'].includes(error.code ?? ''))
+  )
 }

@@ -1,3 +1,5 @@
+import type { SamplingFields } from './api.js'
+
 /** What the user set, kept in this browser. */
 export interface Settings {
   readonly model: string
@@ -44,11 +46,13 @@ function read(): Settings {
 }
 
 /** The fields of a request that the settings fill. A field that is no number is sent as it is: `/v1` says what is wrong. */
-export function samplingFields(): { temperature?: number; max_tokens?: number; seed?: number } {
+export function samplingFields(): SamplingFields {
   const { temperature, maxTokens, seed } = current
   return {
-    ...(temperature !== '' && { temperature: Number(temperature) }),
-    ...(maxTokens !== '' && { max_tokens: Number(maxTokens) }),
-    ...(seed !== '' && { seed: Number(seed) }),
+    ...(temperature !== '' && { temperature: numberOr(temperature) }),
+    ...(maxTokens !== '' && { max_tokens: numberOr(maxTokens) }),
+    ...(seed !== '' && { seed: numberOr(seed) }),
   }
 }
+
+const numberOr = (text: string): number | string => (Number.isFinite(Number(text)) ? Number(text) : text)

@@ -17,6 +17,7 @@ import { samplingFields, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 import { tokensView } from './tokens-view.js'
 
+const calm = matchMedia('(prefers-reduced-motion: reduce)')
 const stacked = matchMedia('(max-width: 1180px)')
 
 /** A text and a schema on one side, the document that fills in on the other. */
@@ -127,7 +128,8 @@ export class StructuredView {
     this.#error = undefined
     this.#setBusy(true)
     // Where the answer stands below the form, it is out of sight.
-    if (stacked.matches) this.#answer.closest('.panel')?.scrollIntoView({ block: 'start', behavior: 'smooth' })
+    if (stacked.matches)
+      this.#answer.closest('.panel')?.scrollIntoView({ block: 'start', behavior: calm.matches ? 'instant' : 'smooth' })
     try {
       if (!this.#models.current?.metadata?.loaded) await this.#models.load(this.#models.selected)
       await generation.run(this.#body(this.#schema), settings().project, this.#drawSoon)
