@@ -61,9 +61,11 @@ for (const form of ['q0f32', 'q0f16', 'q4f16_1'] as const satisfies readonly Sto
   const { source, values } = convert(parts, form)
   const reference = new ReferenceDecoder({ name: form, config: {}, model: MODEL_CONFIG }, values)
   for (const name of wanted.length > 0 ? wanted : Object.keys(DEVICES)) {
+    const start = performance.now()
     const device = await DEVICES[name]!()
     const story = await tell(device, source, prompt)
     device.destroy()
+    const seconds = ((performance.now() - start) / 1000).toFixed(1)
     const text = [...prompt.slice(1), ...story].map((token) => tokens[token]).join('')
     const { off, worst } = judge(reference, prompt, story)
     // Activations rounded to 8 bits may turn a near tie; anything else must agree on every token.
@@ -71,7 +73,9 @@ for (const form of ['q0f32', 'q0f16', 'q4f16_1'] as const satisfies readonly Sto
     const reads = /^ Once upon a time, there was a .+\. .+\./s.test(text) && !/[^\x20-\x7e\n]/.test(text)
     const good = reads && (rounds ? worst < 0.5 : off === 0)
     failed ||= !good
-    console.log(`${good ? 'ok' : 'FAILED'}  ${form} on ${name}: ${off} of ${COUNT} differ, by ${worst.toFixed(3)} nats`)
+    console.log(
+      `${good ? 'ok' : 'FAILED'}  ${form} on ${name}: ${off} of ${COUNT} differ, by ${worst.toFixed(3)} nats; ${seconds} s`,
+    )
     console.log(`   ${text.trim().replaceAll('\n', ' ')}`)
   }
 }

@@ -6,6 +6,16 @@ import type { Preset } from './random-model.test-helper.js'
 
 type Rows = Float64Array[]
 
+/** What a device loses where the reference loses nothing; without it nothing is lost. */
+export interface Losses {
+  /** Of activations that a matrix is multiplied with. */
+  product(x: Float64Array): Float64Array
+  /** Of keys and values on their way into the cache. */
+  cache(x: Float64Array): Float64Array
+}
+
+const NONE: Losses = { product: (x) => x, cache: (x) => x }
+
 export class ReferenceDecoder {
   readonly #values: ReadonlyMap<string, Float64Array>
   readonly #preset: Preset
@@ -13,8 +23,10 @@ export class ReferenceDecoder {
   readonly #heads: number
   readonly #keyHeads: number
   readonly #headSize: number
+  readonly #losses: Losses
 
-  constructor(preset: Preset, values: ReadonlyMap<string, Float64Array>) {
+  constructor(preset: Preset, values: ReadonlyMap<string, Float64Array>, losses = NONE) {
+    this.#losses = losses
     this.#preset = preset
     this.#values = values
     this.#hidden = this.#number('hidden_size')
@@ -32,7 +44,7 @@ export class ReferenceDecoder {
       this.#mlp(x, `model.layers.${i}`)
     }
     const head = this.#values.get('lm_head') ?? table
-    return x.map((row) => multiply(head, norm(row, this.#get('model.norm.weight'), this.#epsilon)))
+    return x.map((row) => this.#multiply(head, norm(row, this.#get('model.norm.weight'), this.#epsilon)))
   }
 
   /** Greedy continuation. */
@@ -50,7 +62,7 @@ export class ReferenceDecoder {
     const name = `${at}.self_attn.${this.#values.has(`${at}.self_attn.c_attn`) ? 'c_attn' : 'qkv_proj'}`
     const gain = this.#get(`${at}.input_layernorm.weight`)
     const rows = x.map((row, position) => {
-      const qkv = multiply(this.#get(name), norm(row, gain, this.#epsilon), this.#values.get(`${name}.bias`))
+      const qkv = this.#multiply(this.#get(name), norm(row, gain, this.#epsilon), this.#values.get(`${name}.bias`))
       for (let h = 0; h < this.#heads + this.#keyHeads; h++) {
         const kind = h < this.#heads ? 'q' : 'k'
         let head: Float64Array = qkv.slice(h * d, (h + 1) * d)
@@ -58,12 +70,13 @@ export class ReferenceDecoder {
         if (headGain) head = norm(head, headGain, this.#epsilon)
         qkv.set(this.#turn(head, position), h * d)
       }
+      qkv.set(this.#losses.cache(qkv.subarray(this.#heads * d)), this.#heads * d)
       return qkv
     })
     x.forEach((row, position) => {
       const mixed = new Float64Array(this.#heads * d)
       for (let h = 0; h < this.#heads; h++) mixed.set(this.#attend(rows, position, h), h * d)
-      add(row, multiply(this.#get(`${at}.self_attn.o_proj`), mixed))
+      add(row, this.#multiply(this.#get(`${at}.self_attn.o_proj`), mixed))
     })
   }
 
@@ -93,12 +106,12 @@ export class ReferenceDecoder {
     const inner = this.#number('intermediate_size')
     for (const row of x) {
       const normed = norm(row, this.#get(`${at}.post_attention_layernorm.weight`), this.#epsilon)
-      const both = multiply(this.#get(`${at}.mlp.gate_up_proj`), normed)
+      const both = this.#multiply(this.#get(`${at}.mlp.gate_up_proj`), normed)
       const mixed = Float64Array.from(
         { length: inner },
         (_, i) => (both[i]! / (1 + Math.exp(-both[i]!))) * both[inner + i]!,
       )
-      add(row, multiply(this.#get(`${at}.mlp.down_proj`), mixed))
+      add(row, this.#multiply(this.#get(`${at}.mlp.down_proj`), mixed))
     }
   }
 
@@ -124,6 +137,10 @@ export class ReferenceDecoder {
     if (turns < scaling.low_freq_factor!) return frequency / scaling.factor!
     const blend = (turns - scaling.low_freq_factor!) / (scaling.high_freq_factor! - scaling.low_freq_factor!)
     return (1 - blend) * (frequency / scaling.factor!) + blend * frequency
+  }
+
+  #multiply(matrix: Float64Array, x: Float64Array, bias?: Float64Array): Float64Array {
+    return multiply(matrix, this.#losses.product(x), bias)
   }
 
   get #epsilon(): number {
