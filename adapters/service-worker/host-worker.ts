@@ -3,6 +3,10 @@ import { whenGone } from './locks.js'
 import { type FromPage, type FromWorker, hostLock, type ToWorker, unwrap, wrap } from './messages.js'
 import type { Address } from './registration.js'
 
+/** Longer than a script takes that was fetched for the service worker just before. */
+const READY_MS = 30_000
+const SILENT = 'it said nothing: does it call serviceWorker(v1)?'
+
 export interface WorkerScript {
   readonly address: Address
   readonly type: 'module' | 'classic'
@@ -34,10 +38,16 @@ export class HostWorker {
     this.#life = new AbortController()
     const worker = new Worker(address as string, { type, name: this.#name })
     this.#worker = worker
+    const { signal } = this.#life
     return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(failed(String(address), SILENT)), READY_MS)
+      signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
       worker.onmessage = ({ data }) => {
         const message = unwrap<FromWorker>(data)
-        if (message?.type === 'ready') resolve()
+        if (message?.type === 'ready') {
+          clearTimeout(timer)
+          resolve()
+        }
         if (message?.type === 'host') this.#begin(message.host)
         if (message?.type === 'lost') this.restart()
       }
@@ -81,8 +91,8 @@ export class HostWorker {
 }
 
 function failed(url: string, message: string | undefined): V1Error {
-  const why = message || 'it cannot be fetched, or imports something that cannot'
-  return new V1Error(500, `The worker ${url}, which runs the models, did not start: ${why}.`, {
+  const why = message || 'it cannot be fetched, or imports something that cannot.'
+  return new V1Error(500, `The worker ${url}, which runs the models, did not start: ${why}`, {
     code: 'service_worker_script',
   })
 }

@@ -92,6 +92,19 @@ describe.skipIf(!canUnpack)('tabs that share one engine (npm has Chromium for Li
     expect(await (await second.chat({})).done()).toMatchObject({ text: 'Hello, wörld 🌍' })
   })
 
+  test('a tab that is closed while it reads stops its answers, wherever they come from', async () => {
+    const first = await here.open()
+    const second = await here.open()
+    for (const stream of [true, false]) {
+      const chat = await second.chat({ model: stream ? 'test/endless' : 'test/thinking', stream })
+      if (stream) await chat.until(({ text }) => text.includes('tick'))
+    }
+    await running(first, 'test/thinking', 1)
+    await second.close()
+    expect((await running(first, 'test/endless', 0)).probe.aborted).toBe(1)
+    expect((await running(first, 'test/thinking', 0)).probe.aborted).toBe(1)
+  })
+
   test('a page that closes its part hands over too; with none left the service worker answers itself', async () => {
     const first = await here.open()
     const second = await here.open()

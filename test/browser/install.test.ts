@@ -95,6 +95,8 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
     const { text, failed } = await (await tab.chat(strict)).done()
     expect(failed).toBeUndefined()
     expect(JSON.parse(text)).toEqual({ stars: expect.any(Number), recommended: expect.any(Boolean) })
+    // The engine outlives the service worker.
+    await here.stopServiceWorkers()
     expect(await device(tab)).toBe(kind)
     // Whoever runs it, every tab hears how far the model was.
     for (const each of [tab, other]) {
@@ -137,6 +139,8 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
     ['a script that refuses to be installed', { script: '/refuses.js' }, '/', 'service_worker_script', /install/],
     ['a page outside of the scope', { script: '/app/v1.js' }, '/', 'service_worker_scope', /Service-Worker-Allowed/],
     ['a scope too wide', { script: '/app/v1.js', scope: '/' }, '/', 'service_worker_scope', /Service-Worker-Allowed/],
+    ['a worker that is not there', { script: '/v1.js', worker: '/gone.js' }, '/', 'service_worker_script', /gone\.js/],
+    ['a worker that throws', { script: '/v1.js', worker: '/throws.js' }, '/', 'service_worker_script', /it broke here/],
     ['another origin', { script: 'https://elsewhere.example/v1.js' }, '/', 'service_worker_scope', /own origin/],
   ])('says what is wrong: %s', async (_, options, path, code, message) => {
     expect(await refusal(options, path)).toEqual({ code, message: expect.stringMatching(message) })
@@ -145,5 +149,13 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
   test('says what is wrong: a page that is not secure', async () => {
     const error = await refusal({ script: '/v1.js' }, '/', `http://app.test:${server.port}`)
     expect(error).toMatchObject({ code: 'insecure_origin', message: expect.stringContaining('https') })
+  })
+
+  // Who says nothing is given time: `npm run check:browser`.
+  test.skipIf(!process.env.CHECK_BROWSER).each<[string, InstallOptions, string, RegExp]>([
+    ['a service worker', { script: '/silent.js' }, 'service_worker_uncontrolled', /claim/],
+    ['a worker', { script: '/v1.js', worker: '/silent.js' }, 'service_worker_script', /serviceWorker\(v1\)/],
+  ])('says what is wrong: %s that never speaks', async (_, options, code, message) => {
+    expect(await refusal(options)).toEqual({ code, message: expect.stringMatching(message) })
   })
 })

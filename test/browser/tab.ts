@@ -1,6 +1,6 @@
 /** Run in a page: installs, asks, and keeps what comes of it for the test to look at. */
 import OpenAI, { type APIError } from 'openai'
-import { type Installed, type InstallOptions, install } from '../../adapters/service-worker/index.js'
+import { type Address, type Installed, type InstallOptions, install } from '../../adapters/service-worker/index.js'
 import type { LoadProgress } from '../../src/index.js'
 
 export interface Said {
@@ -28,6 +28,7 @@ const { trustedTypes } = window as unknown as {
   }
 }
 const policy = trustedTypes.createPolicy('tab', { createScriptURL: (url: string) => url })
+const trusted = (address: Address) => policy.createScriptURL(String(address))
 
 let installed: Installed | undefined
 const client = () =>
@@ -37,8 +38,13 @@ const tab: Tab = {
   progress: [],
   said: [],
   async install(options) {
-    const script = policy.createScriptURL(String(options.script))
-    installed = await install({ ...options, script, onProgress: (progress) => tab.progress.push(progress) })
+    const { script, worker = script } = options
+    installed = await install({
+      ...options,
+      script: trusted(script),
+      worker: trusted(worker),
+      onProgress: (progress) => tab.progress.push(progress),
+    })
     const { persisted, webgpu, explanation, registration } = installed
     return { persisted, webgpu, explanation, scope: registration.scope }
   },
