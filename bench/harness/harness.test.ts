@@ -146,6 +146,7 @@ describe('rounds', () => {
       { ...settings, promptLengths: [10], batches: [1] },
       { version: '0', machine },
     )
+    expect(report.subjects.map(({ name }) => name)).toEqual(['a'])
     const one = (metric: string) => report.series.find((series) => series.metric === metric)
     expect(one('prefill')!.median).toBe(10)
     expect(one('first-token')!.median).toBe(1000)

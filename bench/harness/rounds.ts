@@ -41,8 +41,11 @@ export async function run(
   const notes: string[] = []
   const loaded: Loaded[] = []
   const before = await machine()
+  if (busy(before)) notes.push(BUSY)
   try {
-    for (const [name, subject] of await loadInTurn(candidates, settings.rounds, readings, progress)) {
+    const opened = await loadInTurn(candidates, settings.rounds, readings, progress)
+    for (const { name } of candidates) {
+      const subject = opened.get(name)!
       const scenarios = scenariosFor(settings)
       for (const left of scenarios.filter((scenario) => !scenario.suits(subject))) {
         notes.push(`${name}: "${left.name}" is left out, it does not suit this engine or its context.`)
@@ -143,6 +146,15 @@ async function askFor(seconds: number, ask: () => Promise<readonly Reading[]>): 
   do asked.push(await ask())
   while (performance.now() < until)
   return asked[0]!.map((reading, i) => ({ ...reading, value: median(asked.map((readings) => readings[i]!.value)) }))
+}
+
+const BUSY =
+  'Other programs were running as this began: see load. --clock processor with --threads 1 is disturbed least.'
+/** Programs that want a core beside a run of one's own. */
+const IDLE = 0.7
+
+function busy({ load }: Report['machine']): boolean {
+  return typeof load === 'number' && load > IDLE
 }
 
 /** What may have changed while it ran, beside what it was. */

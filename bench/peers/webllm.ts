@@ -2,6 +2,7 @@
  * WebLLM's forward pass under the same decoding as our own core, over the same made-up weights, in the shapes that a
  * compiled library (`model_lib`, a .wasm) names. Which adapter both take is the machine's choice, the same for both.
  */
+import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
@@ -9,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 import { madeUpModel } from '../../scripts/made-up-weights.js'
 import { ChatText } from '../../src/decode/chat-text.js'
 import type { ModelOptions } from '../../src/engines/webgpu/options.js'
-import { webllm } from '../../src/engines/webllm/index.js'
+import type { WebLlmOptions as EngineOptions, WebLlm } from '../../src/engines/webllm/index.js'
 import { openEngineSubject } from '../harness/engine-subject.js'
 import type { Candidate } from '../harness/subject.js'
 
@@ -37,6 +38,7 @@ export async function webllmBeside({ lib, library }: WebLlmOptions): Promise<Web
   for (const [name, bytes] of files) await writeFile(join(folder, name), bytes)
   const ends = endsOf(files)
   const record = { model: folder, model_id: ID, model_lib: resolve(lib) }
+  const webllm = await builtEngine()
   const open = async () => {
     const engine = webllm({
       models: [record],
@@ -59,6 +61,13 @@ export async function webllmBeside({ lib, library }: WebLlmOptions): Promise<Web
     model: { id: `local/${ID}`, from: folder },
     remove: () => rm(folder, { recursive: true, force: true }),
   }
+}
+
+/** Outside browsers it runs in a worker of its own, which is a file of the build. */
+async function builtEngine(): Promise<(options: EngineOptions) => WebLlm> {
+  const built = new URL('../../dist/webllm.js', import.meta.url)
+  if (!existsSync(built)) throw new Error('WebLLM is measured in the built package: npm run build first.')
+  return ((await import(built.href)) as { webllm: (options: EngineOptions) => WebLlm }).webllm
 }
 
 function endsOf(files: ReadonlyMap<string, Uint8Array>): number[] {
