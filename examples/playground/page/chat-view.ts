@@ -121,11 +121,11 @@ export class ChatView {
     const message = error instanceof Error ? error.message : String(error)
     this.#history.pop()
     this.#input.value ||= text
-    if (showSettingError(error instanceof ApiError ? error.param : null, message)) {
+    const atField = showSettingError(error instanceof ApiError ? error.param : null, message)
+    if (atField || this.#generation?.stopped) {
       answer.previousElementSibling?.remove()
       answer.remove()
-    } else if (this.#generation?.stopped) answer.replaceChildren(el('p', { class: 'metrics-line' }, 'Stopped.'))
-    else answer.replaceChildren(el('p', { class: 'answer-error', role: 'alert' }, message))
+    } else answer.replaceChildren(el('p', { class: 'answer-error', role: 'alert' }, message))
   }
 
   #setBusy(busy: boolean): void {

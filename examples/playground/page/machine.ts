@@ -19,8 +19,8 @@ export interface Advice {
   readonly text: string
 }
 
-/** Above this a processor writes slower than people read. */
-const SLOW_ON_CPU = 150_000_000
+/** From about half a billion weights on, a processor needs seconds before the first word. */
+const SLOW_ON_CPU = 275_000_000
 
 export async function lookAtMachine({ webgpu, explanation }: Installed): Promise<Machine> {
   const { deviceMemory } = navigator as { deviceMemory?: number }
@@ -53,10 +53,10 @@ export function adviceFor({ metadata = {} }: Model, machine: Machine): Advice {
   if (memory !== undefined && memoryGb !== undefined && memoryGb < 8 && memory > memoryGb * 4e8) {
     return { kind: 'bad', text: `May not fit: this device has ${memoryGb} GB of memory for everything.` }
   }
-  if (where === 'the processor' && (memory ?? 0) > SLOW_ON_CPU) {
+  if (where === 'the processor' && (download ?? 0) > SLOW_ON_CPU) {
     return {
       kind: 'slow',
-      text: 'Runs on the processor here, slowly: a graphics processor with WebGPU is far quicker.',
+      text: 'Runs on the processor here, slowly: expect to wait for the first word.',
     }
   }
   return { kind: 'good', text: `Runs on ${where} of this device.` }

@@ -10,7 +10,7 @@ export function metricsView(answer: Generation | undefined): HTMLElement {
     { class: 'numbers' },
     number('First token', answer?.firstMs === undefined ? '–' : milliseconds(answer.firstMs)),
     number('Tokens/s', perSecond === undefined ? '–' : rate(perSecond)),
-    number('Tokens', answer ? whole(answer.tokens) : '–'),
+    number('Tokens', answer && answer.tokens > 0 ? whole(answer.tokens) : '–'),
     number('Prompt', answer?.usage ? whole(answer.usage.prompt_tokens) : '–', cachedOf(answer)),
   )
   return el('div', { class: 'metrics' }, numbers, answer && answer.tokens > 0 ? shares(answer) : undefined)

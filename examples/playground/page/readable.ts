@@ -1,4 +1,4 @@
-const WIDTH = 52
+const WIDTH = 50
 
 /** JSON as people write it: what fits into a line stays in one. `taken` is what stands before it in its line. */
 export function readable(value: unknown, indent = '', taken = 0): string {
