@@ -209,6 +209,46 @@ describe('refusals name the keyword and its place', () => {
     expect(refusal(schema)).toBeInstanceOf(SchemaError)
   })
 
+  it.each<[unknown, (string | number)[]]>([
+    [{ type: 'string', minLength: 3, maxLength: 2 }, []],
+    [
+      { properties: { a: { type: 'string', minLength: 3, maxLength: 2 } }, type: 'object', required: ['a'] },
+      ['properties', 'a'],
+    ],
+    [{ properties: { a: false }, type: 'object', required: ['a'] }, ['properties', 'a']],
+    [{ type: 'object', additionalProperties: false, required: ['a'] }, ['additionalProperties']],
+    [
+      { type: 'object', additionalProperties: { allOf: [{ const: 1 }, { const: 2 }] }, required: ['a'] },
+      ['additionalProperties'],
+    ],
+    [{ type: 'array', minItems: 1, items: { enum: [] } }, ['items']],
+    [
+      { type: 'array', minItems: 2, prefixItems: [{}, { type: 'integer', minimum: 1.2, maximum: 1.8 }] },
+      ['prefixItems', 1],
+    ],
+    [
+      {
+        type: 'object',
+        properties: { list: { type: 'array', minItems: 1, items: { $ref: '#/$defs/x' } } },
+        required: ['list'],
+        $defs: { x: { anyOf: [{ const: 1 }, { const: 2 }], type: 'string' } },
+      },
+      ['$defs', 'x'],
+    ],
+    [
+      {
+        $ref: '#/$defs/a',
+        $defs: { a: { type: 'object', properties: { a: { $ref: '#/$defs/a' } }, required: ['a'] } },
+      },
+      ['$defs', 'a'],
+    ],
+    [{ anyOf: [{ type: 'object', required: ['a'], properties: { a: false } }, { enum: [] }] }, []],
+  ])('what nothing can satisfy, and why: %j', (schema, path) => {
+    const error = refusal(schema)
+    expect(error.message).toContain('no value can satisfy')
+    expect(error.path).toEqual(path)
+  })
+
   it('come in the words of the service that clients know', () => {
     const error = refusal({ properties: { x: { type: 'text' } } })
     expect(schemaErrorMessage(error, 'answer')).toBe(

@@ -41,7 +41,6 @@ export function compile(schema: unknown, options: CompileOptions = {}): Grammar 
   const fuel = new Fuel(options.fuel)
   try {
     const root = new Values(new Context(new Document(schema), fuel, layout, ignored)).root()
-    if (!root.possible) throw new SchemaError([], '', 'no value can satisfy the schema.')
     const program = new Program(layout)
     const start = program.value(root)
     if (start.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)

@@ -49,6 +49,11 @@ export class ArrayShape {
     return list[Math.min(index, list.length - 1)]!
   }
 
+  /** How many positions there are that differ. */
+  get positions(): number {
+    return this.#plain.length
+  }
+
   /** Every value that may stand in such an array. */
   get values(): readonly Value[] {
     return [...this.#plain, ...this.#counted]

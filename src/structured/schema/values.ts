@@ -7,6 +7,7 @@ import type { Context } from './context.js'
 import type { Site } from './document.js'
 import { satisfies } from './evaluate.js'
 import { Expander } from './expand.js'
+import { placeOfFault } from './impossible.js'
 import { canonical } from './json.js'
 import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
 import { type ObjectShape, objectShape } from './object-shape.js'
@@ -21,6 +22,7 @@ export class Values {
   readonly #known = new Map<string, Value>()
   readonly #atoms = new Map<Value, readonly Atom[]>()
   readonly #building = new Set<Value>()
+  readonly #sites = new Map<Value, Site>()
   readonly #numbers = new Map<string, TextAutomaton | undefined>()
   readonly #overlaps = new Map<string, boolean>()
 
@@ -43,11 +45,13 @@ export class Values {
       value = new Value(this.#known.size + 1)
       this.#known.set(key, value)
       this.#atoms.set(value, [...distinct.values()])
+      const [first] = distinct.values()
+      if (first !== undefined) this.#sites.set(value, first.site)
     }
     return value
   }
 
-  /** The value of the whole schema, with everything that it reaches built and measured. */
+  /** The value of the whole schema, with everything that it reaches built and measured. Throws if there is none. */
   root(): Value {
     const value = this.of([this.context.atom(this.context.document.root)])
     const all = this.#explore(value, allParts).values
@@ -61,6 +65,13 @@ export class Values {
         if (shape.tooMany) throw shape.tooMany
         if (shape.obstacle && !(value.possible && objectLength(shape) === Infinity)) throw shape.obstacle
       }
+    }
+    if (!value.possible) {
+      throw new SchemaError(
+        placeOfFault(value, (one) => this.#sites.get(one)),
+        '',
+        'no value can satisfy the schema.',
+      )
     }
     return value
   }
