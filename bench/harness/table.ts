@@ -12,7 +12,7 @@ export function tableOf(report: Report): string {
   for (let at = 0; at < report.subjects.length; at += MOST_COLUMNS) {
     blocks.push(block(report, report.subjects.slice(at, at + MOST_COLUMNS)))
   }
-  return [...heading(report), ...blocks, ...report.notes.map((note) => `note: ${note}`), ''].join('\n')
+  return [...heading(report), ...blocks, ...report.notes.flatMap((note) => wrap(`note: ${note}`, 100)), ''].join('\n')
 }
 
 function heading({ version, date, machine, settings, subjects }: Report): string[] {
