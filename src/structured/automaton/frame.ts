@@ -28,10 +28,19 @@ export abstract class Frame {
   readonly inString: boolean = false
   /** The kinds of characters (see `text/kinds.ts`) that change more here than how many of them may still come. */
   readonly leaving: number = NONE_PASS
-  /** How many of the other kinds may come, whichever they are; one more may not. */
+  /** How many of the other kinds may come, whichever they are. */
   readonly room: number = -1
+  /** Whether one more may not. */
+  readonly exact: boolean = true
+  /** Whether so many characters of all kinds may come, also escaped ones. */
+  readonly anything: boolean = false
   /** Whether all those lead to places with one and the same way to the end. */
   readonly settled: boolean = false
+
+  /** A frame where the same may come as here before the closing quote, shared by as many as can be; often this one. */
+  get inside(): Frame {
+    return this
+  }
 
   /** A frame of whose next `bytes` bytes all is said that can be said of this one's; often this one. */
   twin(_bytes: number): Frame {

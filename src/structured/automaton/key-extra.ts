@@ -36,6 +36,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   readonly #similar: Similar
   override readonly leaving: number
   override readonly room: number
+  override readonly anything: boolean
   override readonly settled: boolean
   override readonly uncertain: boolean
   #best: Way | undefined
@@ -46,13 +47,13 @@ export class ExtraKeyFrame extends CharacterFrame {
     this.#text = text
     this.#similar = similar
     const automaton = state.home.keys.text
-    const leaving = state.admitsAnyExtra ? leavingKinds(automaton, text) : NONE_PASS
-    const room = leaving === NONE_PASS ? -1 : automaton.room(text)
+    const { admitsAnyExtra } = state
     // Where any letters may come in any number, there is always some key that has not come yet.
-    const passes = this.#alone ? leaving !== NONE_PASS : leaving === SPECIAL && room === Infinity
-    this.leaving = passes ? leaving : NONE_PASS
-    this.room = passes ? room : -1
-    this.settled = passes && this.#alone && automaton.steady(text)
+    this.anything = admitsAnyExtra && automaton.freedomAll(text) === Infinity
+    const passing = admitsAnyExtra && this.#alone ? leavingKinds(automaton, text) : NONE_PASS
+    this.leaving = this.anything ? SPECIAL : passing
+    this.room = this.anything ? Infinity : passing === NONE_PASS ? -1 : automaton.room(text)
+    this.settled = passing !== NONE_PASS && (!this.anything || this.uniform) && automaton.steady(text)
     this.uncertain = state.unresolved
   }
 
@@ -178,8 +179,8 @@ export class ExtraKeyFrame extends CharacterFrame {
 
   override get longestWithin(): number {
     if (this.settled) return this.length
-    const { keys } = this.#state.home
-    if (!this.#state.admitsAnyExtra || leavingKinds(keys.text, this.#text) !== SPECIAL) return Infinity
+    const { text } = this.#state.home.keys
+    if (!this.anything || text.classes.count > 2 || leavingKinds(text, this.#text) === NONE_PASS) return Infinity
     const alone = ExtraKeyFrame.#at(this.#state, this.#text, NONE)
     // Next to keys that are taken, a few letters more may be needed to differ.
     const more = 2 + Math.ceil(Math.log(this.#state.used.taken.length + 1) / Math.log(60))
@@ -187,7 +188,16 @@ export class ExtraKeyFrame extends CharacterFrame {
   }
 
   override get longest(): number {
-    return this.leaving === SPECIAL ? this.longestWithin + MOST_LEFT : Infinity
+    return this.anything && this.#state.home.keys.text.classes.count === 2 ? this.longestWithin + MOST_LEFT : Infinity
+  }
+
+  /** Where no taken key begins like this one, it does not matter which members have come. */
+  override get inside(): Frame {
+    const { home, admitsAnyExtra } = this.#state
+    if (!this.#alone || !admitsAnyExtra) return this
+    const inside = home.names.alone.get(this.#text)
+    if (inside === undefined) home.names.alone.set(this.#text, this)
+    return inside ?? this
   }
 
   override spell(): Bytes {
@@ -236,7 +246,8 @@ export class ExtraKeyFrame extends CharacterFrame {
       for (let i = from; i < to; i++) if (used.taken[i]!.slice(depth) === bytes) return false
       return true
     }
-    return freshKeys(keys, this.#text, '', fresh, 1).map((text) => {
+    const found = this.#alone ? home.names.nearest(this.#text) : freshKeys(keys, this.#text, '', fresh, 1)
+    return found.map((text) => {
       let state = this.#text
       for (const char of text) state = keys.text.next(state, char.codePointAt(0)!)
       return this.#wayThrough(keyBytes(text), program.inside.value(keys.value(state)!), 0)

@@ -1,6 +1,8 @@
 import type { KeyAutomaton } from '../schema/key-automaton.js'
+import { freshKeys } from '../schema/object-plan.js'
 import type { ObjectShape } from '../schema/object-shape.js'
 import { acceptsText } from '../text/automaton.js'
+import type { Frame } from './frame.js'
 import { fromKeyBytes, keyBytes } from './key-bytes.js'
 
 /** What is known of the keys of one shape, wherever its objects stand. */
@@ -14,6 +16,9 @@ export class ObjectNames {
   readonly nextRequired: readonly number[]
   /** How many required properties stand at or after an index. */
   readonly requiredFrom: readonly number[]
+  /** By the state of their text the first frames seen of keys that no taken one begins like. */
+  readonly alone = new Map<number, Frame>()
+  readonly #nearest = new Map<number, readonly string[]>()
   readonly #bits: ReadonlyMap<string, number>
   readonly #extras = new Map<string, boolean>()
 
@@ -36,6 +41,16 @@ export class ObjectNames {
   /** The bit of a required key that is not declared; 0 for any other. */
   pendingBit(bytes: string): number {
     return this.#bits.get(bytes) ?? 0
+  }
+
+  /** The ends of the shortest keys from a state of their text on, whichever keys have come. */
+  nearest(text: number): readonly string[] {
+    let known = this.#nearest.get(text)
+    if (known === undefined) {
+      known = freshKeys(this.keys, text, '', () => true, 1)
+      this.#nearest.set(text, known)
+    }
+    return known
   }
 
   /** Whether a declared or required key could be one of the others, were it not taken. */

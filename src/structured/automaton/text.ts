@@ -36,11 +36,16 @@ export class TextFrames {
   }
 }
 
+/** So many characters are worth more than any number of some kinds. */
+const MANY = 24
+
 export class TextFrame extends CharacterFrame {
   readonly #home: TextFrames
   readonly #state: number
   override readonly leaving: number
   override readonly room: number
+  override readonly exact: boolean
+  override readonly anything: boolean
   override readonly settled: boolean
   /** Whatever characters come, what may follow stays the same but for limits on length. */
   readonly #level: boolean
@@ -49,15 +54,18 @@ export class TextFrame extends CharacterFrame {
     super()
     this.#home = home
     this.#state = state
-    const { text } = home
+    const { text, uniform } = home
     const leaving = leavingKinds(text, state)
     const passes = leaving !== NONE_PASS
-    // A row of places that differ in nothing but their distance to a limit.
-    const row = !passes && home.uniform
+    this.#level = uniform && passes
+    const all = this.#level ? -1 : text.freedomAll(state)
+    // Where the places differ but let pass the same, that is said of all kinds; else only of those that lead back here.
+    const row = uniform ? all > 0 : all >= MANY
+    this.anything = this.#level || row
     this.leaving = row ? SPECIAL : leaving
-    this.room = row ? text.freedomAll(state) : passes ? text.room(state) : -1
-    this.settled = passes && text.steady(state)
-    this.#level = leaving === SPECIAL
+    this.room = row ? all : passes ? text.room(state) : -1
+    this.exact = !row || uniform
+    this.settled = passes && !row && text.steady(state)
   }
 
   override twin(bytes: number): TextFrame {

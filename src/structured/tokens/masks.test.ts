@@ -20,6 +20,9 @@ const SCHEMAS: Readonly<Record<string, unknown>> = {
   'a name': pattern('^[A-Z][a-zA-Z0-9_-]*$', { maxLength: 12 }),
   'a pattern with both limits': pattern('^x?[a-z]*9$', { minLength: 3, maxLength: 8 }),
   'somewhere a word': pattern('foo'),
+  'a quote leads on': pattern('^[^"]*("x{4})?$', { maxLength: 60 }),
+  'somewhere a word, within a limit': pattern('foo', { maxLength: 50 }),
+  'an ending': pattern('\\.(js|json)$'),
   'an address': { type: 'string', format: 'email' },
   'a link': { type: 'string', format: 'uri' },
   'one of two': { anyOf: [pattern('^[a-z]*$'), { type: 'string', minLength: 5 }] },
@@ -31,6 +34,10 @@ const SCHEMAS: Readonly<Record<string, unknown>> = {
     patternProperties: { '^[a-f]+$': { type: 'integer' }, '^x-': {} },
     additionalProperties: false,
     minProperties: 2,
+  }),
+  'keys with a word in them': object({
+    patternProperties: { x_: { type: 'integer' }, '': {} },
+    required: ['x_', 'na'],
   }),
   'a key still owed': object({ required: ['late'], maxProperties: 2 }),
 }

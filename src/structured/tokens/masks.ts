@@ -92,9 +92,8 @@ export class Masks {
   #walk(cell: Cell, budget: number): void {
     const { frame, below } = cell
     const { tries, quoted } = this.vocabulary
-    const measure = budget === Infinity
-    if (frame?.inString)
-      this.#strings.run(quoted, frame, { below: below!, budget, skip: NONE_PASS, cut: false, measure })
+    const options = { budget, skip: NONE_PASS, skipRoom: Infinity, cut: false, measure: budget === Infinity }
+    if (frame?.inString) this.#strings.run(quoted, frame, { below: below!, ...options })
     else if (frame !== undefined) for (const trie of tries) this.#states.start(trie, this.machine.alone(cell), budget)
   }
 

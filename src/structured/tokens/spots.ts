@@ -1,4 +1,5 @@
 import type { Frame } from '../automaton/frame.js'
+import type { State } from '../automaton/machine.js'
 import { roomOf } from './plain.js'
 
 /** A place inside a string, without what stands behind the string, and where the bytes tried so far led from it. */
@@ -14,6 +15,9 @@ export class Spot {
   /** The walk that asked last whether its budget suffices here, and the answer. */
   asked = 0
   affordable = false
+  /** Likewise where the closing quote leads. */
+  closed: State | undefined
+  closing = 0
 
   constructor(frame: Frame) {
     this.frame = frame
@@ -27,8 +31,14 @@ const MOST_ROWS = 1500
 const MOST_SPOTS = 20_000
 
 export class Spots {
+  readonly #shared: boolean
   #known = new Map<Frame, Spot>()
   #rows = 0
+
+  /** `shared`: where only what may come before the closing quote matters. */
+  constructor(shared: boolean) {
+    this.#shared = shared
+  }
 
   /** Where a walk starts. Not in the midst of one, which may hold many places for a while: their number is checked here. */
   start(frame: Frame): Spot {
@@ -39,7 +49,8 @@ export class Spots {
     return this.#at(frame)
   }
 
-  #at(frame: Frame): Spot {
+  #at(place: Frame): Spot {
+    const frame = this.#shared ? place.inside : place
     let spot = this.#known.get(frame)
     if (spot === undefined) {
       spot = new Spot(frame)

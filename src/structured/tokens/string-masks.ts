@@ -6,12 +6,8 @@ import { Kept } from './kept.js'
 import type { StringWalk, StringWalkOptions } from './string-walk.js'
 import type { Vocabulary } from './vocabulary.js'
 
-/** What may follow a place inside a string without closing it, plain content left out. */
-interface Inside {
-  readonly tokens: Tokens
-  /** No way to the end is longer after any of them. Absent while not measured. */
-  longest: number | undefined
-}
+/** The key of what is allowed wherever any text is. */
+const ANYTHING = Symbol()
 
 /** Of up to 19 KB each for a vocabulary of 152,000. */
 const INSIDES = 150
@@ -24,7 +20,8 @@ export class StringMasks {
   readonly #vocabulary: Vocabulary
   readonly #walk: StringWalk
   readonly #found: Found
-  readonly #insides = new Kept<Frame, Inside>(INSIDES)
+  readonly #insides = new Kept<Frame | typeof ANYTHING, Tokens>(INSIDES)
+  readonly #longests = new Kept<Frame, number>(10 * INSIDES)
   readonly #scratch: Uint32Array
 
   constructor(vocabulary: Vocabulary, walk: StringWalk, found: Found) {
@@ -38,8 +35,7 @@ export class StringMasks {
   fill(into: Uint32Array, cell: Cell, budget: number, anew: boolean): void {
     const frame = cell.frame!
     const below = cell.below!
-    const inside = this.#inside(frame.twin(this.#vocabulary.longestSpecial))
-    const wide = budget === Infinity || this.#longest(frame, inside) + below.length <= budget
+    const wide = budget === Infinity || this.#longest(frame) + below.length <= budget
     const plain = wide && frame.leaving !== NONE_PASS
     // Most masks are little else than plain content: copying it takes a third of the time of adding it.
     if (plain) {
@@ -48,18 +44,22 @@ export class StringMasks {
       else setWords(into, words)
     }
     if (anew) into.fill(0, plain ? this.#vocabulary.words : 0)
-    if (wide) setTokens(into, inside.tokens)
+    if (wide) setTokens(into, this.#inside(frame))
     else this.#narrow(into, frame, below, budget)
   }
 
-  #inside(frame: Frame): Inside {
-    let inside = this.#insides.get(frame)
-    if (inside === undefined) {
-      this.#both(frame, { budget: Infinity, skip: frame.leaving, cut: true })
-      inside = { tokens: this.#found.tokens(), longest: undefined }
-      this.#insides.set(frame, inside)
+  #inside(frame: Frame): Tokens {
+    const { longestSpecial, tallest } = this.#vocabulary
+    // Where the limit is not exact, longer plain tokens are among what is learned.
+    const shared = frame.anything && frame.room >= (frame.exact ? longestSpecial : tallest)
+    const key = shared ? ANYTHING : frame.inside
+    let tokens = this.#insides.get(key)
+    if (tokens === undefined) {
+      this.#both(frame, { budget: Infinity, skip: frame.leaving, skipRoom: skipRoom(frame), cut: true })
+      tokens = this.#found.tokens()
+      this.#insides.set(key, tokens)
     }
-    return inside
+    return tokens
   }
 
   #both(frame: Frame, options: StringWalkOptions): void {
@@ -69,13 +69,16 @@ export class StringMasks {
     this.#walk.run(this.#vocabulary.cut, frame, options)
   }
 
-  #longest(frame: Frame, inside: Inside): number {
+  /** No way to the end of the string, and of what its text decides about, is longer after any of them. */
+  #longest(frame: Frame): number {
     if (frame.longest !== Infinity) return frame.longest
-    if (inside.longest === undefined) {
-      this.#both(frame, { budget: Infinity, skip: NONE_PASS, cut: true, measure: true })
-      inside.longest = this.#found.longest
+    let longest = this.#longests.get(frame)
+    if (longest === undefined) {
+      this.#both(frame, { budget: Infinity, skip: NONE_PASS, skipRoom: Infinity, cut: true, measure: true })
+      longest = this.#found.longest
+      this.#longests.set(frame, longest)
     }
-    return inside.longest
+    return longest
   }
 
   /** With a budget that restricts: nothing to be kept. */
@@ -87,7 +90,7 @@ export class StringMasks {
       return admitted === undefined ? NONE_PASS : leaving
     }
     this.#found.begin(into)
-    const all = { below, budget, skip: NONE_PASS }
+    const all = { below, budget, skip: NONE_PASS, skipRoom: skipRoom(frame) }
     if (leaving === NONE_PASS) {
       this.#walk.run(whole, frame, { ...all, cut: false })
       this.#walk.run(cut, frame, { ...all, cut: true })
@@ -100,4 +103,9 @@ export class StringMasks {
     this.#walk.run(whole, frame, { ...all, skip, cut: false })
     this.#walk.run(cut, frame, { ...all, skip: admitsCut ? leaving : NONE_PASS, cut: true })
   }
+}
+
+/** Where one character more than there is room for is not allowed, no longer token needs a look. */
+function skipRoom({ room, exact }: Frame): number {
+  return exact ? Infinity : room
 }

@@ -20,6 +20,8 @@ export interface StringWalkOptions {
   readonly budget: number
   /** Tokens none of whose characters are of these kinds are left out. */
   readonly skip: number
+  /** But for those of more characters. */
+  readonly skipRoom: number
   /** Whether the tokens of the trie may end inside a character. */
   readonly cut: boolean
   /** Whether the longest way to the end is asked for. */
@@ -32,7 +34,9 @@ export class StringWalk {
   readonly #costs: TokenCosts
   readonly #found: Found
   readonly #states: StateWalk
-  readonly #spots = new Spots()
+  readonly #shared = new Spots(true)
+  readonly #own = new Spots(false)
+  #spots = this.#own
   #options!: StringWalkOptions
   #walks = 0
 
@@ -46,33 +50,34 @@ export class StringWalk {
   run(trie: Trie, frame: Frame, options: StringWalkOptions): void {
     this.#options = options
     this.#walks++
-    this.#visit(trie, 0, trie.tokens.length, this.#spots.start(frame), true)
+    this.#spots = options.below === undefined && !options.measure ? this.#shared : this.#own
+    this.#visit(trie, 0, trie.tokens.length, this.#spots.start(frame), 0)
   }
 
-  /** `skipping`: so far there have been only kinds that are left out. */
-  #visit(trie: Trie, node: number, to: number, spot: Spot, skipping: boolean): void {
+  /** `depth`: how many bytes have come while all were of kinds that are left out; else -1. */
+  #visit(trie: Trie, node: number, to: number, spot: Spot, depth: number): void {
     const { first, bytes, from, kinds, heights, tokens } = trie
-    const { skip } = this.#options
+    const { skip, skipRoom } = this.#options
     const last = first[node + 1]!
     for (let child = first[node]!; child < last; child++) {
       const byte = bytes[child]!
       const own = KIND[byte]!
       const all = own | kinds[child]!
-      if (skipping && (all & skip) === 0) continue
+      if (depth >= 0 && (all & skip) === 0 && depth + heights[child]! <= skipRoom) continue
       const start = from[child]!
       const end = child + 1 < last ? from[child + 1]! : to
       if ((all & spot.leaving) === 0 && heights[child]! <= spot.room && this.#takeAll(spot, tokens, start, end))
         continue
       if (byte === QUOTE && spot.frame instanceof CharacterFrame) {
-        this.#close(trie, child, end, spot.frame)
+        this.#close(trie, child, end, spot, spot.frame)
         continue
       }
       const next = this.#spots.step(spot, byte)
       if (next === null) continue
       const below = first[child] === first[child + 1] ? end : from[first[child]!]!
-      const skipped = skipping && (own & skip) === 0
+      const skipped = depth >= 0 && depth < skipRoom && (own & skip) === 0
       if (start < below && !skipped) this.#take(next, tokens, start, below)
-      if (below < end) this.#visit(trie, child, end, next, skipped)
+      if (below < end) this.#visit(trie, child, end, next, skipped ? depth + 1 : -1)
     }
   }
 
@@ -88,7 +93,7 @@ export class StringWalk {
   admits(frame: Frame, options: StringWalkOptions): boolean | undefined {
     this.#options = options
     this.#walks++
-    return this.#admits(this.#spots.start(frame))
+    return this.#admits(this.#own.start(frame))
   }
 
   #admits(spot: Spot): boolean | undefined {
@@ -118,12 +123,16 @@ export class StringWalk {
     return spot.affordable
   }
 
-  #close(trie: Trie, node: number, to: number, frame: CharacterFrame): void {
+  #close(trie: Trie, node: number, to: number, spot: Spot, frame: CharacterFrame): void {
     const { below, budget } = this.#options
     if (below === undefined || !frame.closes) return
-    const out = new Cells()
-    frame.close(below, out)
-    this.#states.enter(trie, node, to, this.#machine.alone(out.list[0]!), budget)
+    if (spot.closing !== this.#walks || spot.closed === undefined) {
+      const out = new Cells()
+      frame.close(below, out)
+      spot.closing = this.#walks
+      spot.closed = this.#machine.alone(out.list[0]!)
+    }
+    this.#states.enter(trie, node, to, spot.closed, budget)
   }
 }
 

@@ -2,7 +2,7 @@ import type { TokenVocabulary } from '../../engine.js'
 import { Kept } from './kept.js'
 import { pack, unpack } from './pack.js'
 import { fillPlain, roomOf } from './plain.js'
-import { Trie } from './trie.js'
+import { TALL, Trie } from './trie.js'
 import { endOf, MALFORMED } from './utf8.js'
 
 export interface VocabularyOptions {
@@ -40,6 +40,8 @@ export class Vocabulary implements TokenVocabulary {
   readonly tries: readonly Trie[]
   /** The most bytes in a token that is not plain string content, cut off or not. */
   readonly longestSpecial: number
+  /** The most characters in a token. */
+  readonly tallest: number
   readonly #parts: Parts
   readonly #plain = new Kept<number, Uint32Array>(PLAIN_MASKS)
 
@@ -56,6 +58,8 @@ export class Vocabulary implements TokenVocabulary {
     this.quoted = parts.quoted
     this.tries = [parts.whole, parts.cut, parts.quoted]
     this.longestSpecial = parts.longestSpecial
+    const tallest = Math.max(...this.tries.map((trie) => trie.heights[0]!))
+    this.tallest = tallest < TALL ? tallest : Infinity
   }
 
   /** The 32-bit words of a mask. */
