@@ -49,10 +49,12 @@ export async function buildPlayground({
     ...common,
     entryPoints: { v1: 'worker/v1.ts' },
     outdir: out,
-    format: 'esm',
+    // Not a module: not every browser takes those as service workers.
+    format: 'iife',
     platform: 'browser',
     external: ['node:*', 'webgpu'],
     define: {
+      'import.meta.url': 'self.location.href',
       __HUB__: JSON.stringify(hub.replace(/\/+$/, '')),
       __NANO__: JSON.stringify(nano),
       __PLAYGROUND__: JSON.stringify({ version: await versionOf(out, files), files: ['./', 'v1.js', ...files] }),

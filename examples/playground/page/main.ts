@@ -21,6 +21,7 @@ async function start(): Promise<void> {
   // One line, and `/v1` is there.
   const installed = await install({
     script: 'v1.js',
+    type: 'classic',
     onProgress: (progress) => models.hear(progress.model, wire(progress)),
   })
   const machine = await lookAtMachine(installed)
