@@ -6,9 +6,14 @@ import { fallback, upstream } from '../engines/upstream.js'
 import { type DevicePreference, webgpu } from '../engines/webgpu/index.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
+import { webllmEngine } from './webllm.js'
 
 export interface EngineOptions {
   readonly model?: readonly string[]
+  readonly engine?: 'webgpu' | 'webllm'
+  /** WebLLM's: a compiled library, and the module of another version than the installed one. */
+  readonly lib?: string
+  readonly webllm?: string
   readonly device: DevicePreference
   readonly cache?: string
   readonly upstream?: string
@@ -18,12 +23,13 @@ export const NANO = 'local-v1/nano'
 
 /** What the options ask for, ready to be mounted. `models` begins with those that run here. */
 export async function openEngine(options: EngineOptions): Promise<{ engine: Engine; models: string[] }> {
-  const here = await localEngine(options)
+  const here = options.engine === 'webllm' ? await webllmEngine(options) : await localEngine(options)
   const engine = options.upstream === undefined ? here : fallback(here, await upstreamEngine(options.upstream))
   return { engine, models: engine.models.map(({ id }) => id) }
 }
 
-async function localEngine({ model = [NANO], device, cache }: EngineOptions): Promise<Engine> {
+async function localEngine({ model = [NANO], device, cache, lib, webllm }: EngineOptions): Promise<Engine> {
+  if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
   try {
     return webgpu({
       models: model.map((name) => (name === NANO ? { id: NANO, from: nanoFolder() } : name)),

@@ -20,13 +20,15 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 function withEngine(command: Command): Command {
   return command
     .option('-m, --model <id>', 'a model to offer: local-v1/nano, a Hugging Face id or a folder; repeatable', collect)
-    .addOption(new Option('--engine <name>', 'what runs the models').choices(['webgpu']).default('webgpu'))
+    .addOption(new Option('--engine <name>', 'what runs the models').choices(['webgpu', 'webllm']).default('webgpu'))
     .addOption(
       new Option('--device <name>', 'where they run; auto takes a real GPU, else the CPU')
         .choices(['auto', 'webgpu', 'cpu'])
         .default('auto'),
     )
     .option('--cache <folder>', 'where downloaded models are kept')
+    .option('--lib <file>', 'webllm: the compiled library for a --model that is not in its list')
+    .option('--webllm <module>', 'webllm: its module, where another version than the installed one is meant')
 }
 
 function program(): Command {
@@ -86,6 +88,8 @@ const EXAMPLES = {
 Examples:
   local-v1 serve                                     local-v1/nano on http://127.0.0.1:8080/v1, no key
   local-v1 serve -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC    another model, downloaded on first use
+  local-v1 serve --engine webllm -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC
+                                                     the same by WebLLM (npm install @mlc-ai/web-llm webgpu)
   local-v1 serve --host 0.0.0.0 --key "$SECRET"      for the network, with a key
   local-v1 serve --upstream https://cluster/v1       with a cluster behind it`,
   chat: `

@@ -76,6 +76,7 @@ export class WebLlmEngine implements Engine {
       ...(context !== undefined && context > 0 && { contextLength: context }),
       metadata: {
         engine: 'webllm',
+        ...(this.#gpu && { device: 'webgpu', ...(this.#gpu.name && { device_name: this.#gpu.name }) }),
         loaded: loaded !== undefined && loaded.decoder.failure === undefined,
         ...(memory && { memory_bytes: memory }),
         ...(unavailable !== undefined && { unavailable }),

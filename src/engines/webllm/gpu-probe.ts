@@ -4,6 +4,7 @@ import type { ModelRecord } from './library.js'
 export interface GpuFacts {
   readonly features: { has(feature: string): boolean }
   readonly maxStorageBufferBindingSize: number
+  readonly name?: string
 }
 
 /** The adapter that WebLLM will take; undefined where there is none. */
@@ -11,12 +12,17 @@ export async function probeGpu(): Promise<GpuFacts | undefined> {
   const gpu = typeof navigator === 'undefined' ? undefined : navigator.gpu
   const adapter = await gpu?.requestAdapter({ powerPreference: 'high-performance' })
   if (!adapter) return undefined
-  return { features: adapter.features, maxStorageBufferBindingSize: adapter.limits.maxStorageBufferBindingSize }
+  const { vendor, architecture, description } = adapter.info
+  return {
+    features: adapter.features,
+    maxStorageBufferBindingSize: adapter.limits.maxStorageBufferBindingSize,
+    name: description || [vendor, architecture].filter(Boolean).join(' '),
+  }
 }
 
 /** Why this device cannot run a model; undefined where nothing speaks against it. */
 export function whyNot(record: ModelRecord, gpu: GpuFacts | undefined, budget: number): string | undefined {
-  if (gpu === undefined) return 'There is no WebGPU here.'
+  if (gpu === undefined) return 'There is no WebGPU here. Node has it from the npm package webgpu.'
   const missing = (record.required_features ?? []).filter((feature) => !gpu.features.has(feature))
   if (missing.length > 0) return `The GPU lacks ${missing.join(', ')}.`
   const buffer = record.buffer_size_required_bytes ?? 0

@@ -1,0 +1,93 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chatConfig, files } from '../src/engines/webllm/stand-in.test-helper.js'
+import { bundle } from './support/bundle.js'
+import { type Running, start } from './support/spawn.js'
+import { swiftshaderEnv } from './support/swiftshader.js'
+import { canUnpack } from './support/unpack.js'
+
+const program = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+const SCHEMA = {
+  type: 'object',
+  properties: { word: { type: 'string', maxLength: 8 }, kind: { enum: ['a', 'b'] } },
+  required: ['word', 'kind'],
+  additionalProperties: false,
+}
+
+let folder: string
+const running: Running[] = []
+const at = (name: string) => join(folder, name)
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-cli-webllm-'))
+  await writeFile(at('webllm.mjs'), await bundle('src/engines/webllm/library-entry.test-helper.ts'))
+  await writeFile(at('mlc-chat-config.json'), JSON.stringify(chatConfig))
+  await writeFile(at('tokenizer.json'), JSON.stringify(files.tokenizer))
+  await writeFile(at('tokenizer_config.json'), JSON.stringify(files.tokenizerConfig))
+  await writeFile(at('schema.json'), JSON.stringify(SCHEMA))
+})
+afterAll(async () => {
+  await Promise.all(running.map((process) => process.stop()))
+  await rm(folder, { recursive: true })
+})
+
+async function cli(command: string, ...args: string[]): Promise<Running> {
+  const env = canUnpack ? await swiftshaderEnv() : {}
+  const process_ = start(process.execPath, [program, command, '--engine', 'webllm', ...args], { NO_COLOR: '1', ...env })
+  running.push(process_)
+  return process_
+}
+
+/** What it tells people goes to stderr. */
+async function said(process_: Running, pattern: RegExp): Promise<string> {
+  for (let over = false; ; ) {
+    const match = process_.output().match(pattern)
+    if (match) return match[1]!
+    if (over) expect.fail(`it ended:\n${process_.output()}`)
+    over = await Promise.race([process_.exit.then(() => true), new Promise<false>((on) => setTimeout(on, 50, false))])
+  }
+}
+
+/** A model in a folder, a compiled library that the stand-in never opens, and the stand-in for WebLLM. */
+const own = () => ['--model', folder, '--lib', at('schema.json'), '--webllm', at('webllm.mjs')]
+
+describe('local-v1 --engine webllm', () => {
+  it.each([
+    [[], /name one with --model/],
+    [['--model', 'a/b', '--device', 'cpu'], /runs on a GPU/],
+    [['--model', 'a/b', '--model', 'c/d', '--lib', 'x.wasm'], /belongs to one --model/],
+    [['--model', 'a/b', '--lib', '/nowhere.wasm'], /\/nowhere.wasm is not there/],
+  ])('is asked the wrong way: %j', async (args, said) => {
+    const process_ = await cli('chat', ...args, 'Hello')
+    expect((await process_.exit).code).toBe(2)
+    expect(process_.output()).toMatch(said)
+  })
+
+  it.skipIf(!canUnpack)('answers once, as the schema says, and ends', async () => {
+    const process_ = await cli('chat', ...own(), '--schema', at('schema.json'), '--max-tokens', '60', 'Hello')
+    const { code } = await process_.exit
+    expect(code, process_.output()).toBe(0)
+    const [json] = /\{.*\}/.exec(process_.output())!
+    expect(Object.keys(JSON.parse(json))).toEqual(['word', 'kind'])
+  })
+
+  it.skipIf(!canUnpack)('serves, and stops when it is told to', async () => {
+    const process_ = await cli('serve', ...own(), '--port', '0')
+    const url = await said(process_, /url\s+(http:\S+)/)
+    const client = new OpenAI({ apiKey: 'none', baseURL: url, maxRetries: 0 })
+    const [model] = (await client.models.list()).data
+    const answer = await client.chat.completions.create({
+      model: model!.id,
+      messages: [{ role: 'user', content: 'Hello' }],
+      max_tokens: 5,
+    })
+    expect(answer.usage!.completion_tokens).toBeGreaterThan(0)
+    expect(process_.output()).toMatch(/device\s+webgpu \(SwiftShader/i)
+    await process_.stop('SIGTERM')
+    expect((await process_.exit).code).toBe(0)
+  })
+})
