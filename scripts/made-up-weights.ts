@@ -99,7 +99,13 @@ const QWEN_END = 151_645
 function fill(bytes: Uint8Array, name: string, dtype: string, seed: number): void {
   const { buffer, byteOffset, byteLength } = bytes
   const random = randomWords(seed)
-  const constant = name.endsWith('bias') ? 0 : name.endsWith('q_scale') ? 0.007 : /norm|\bln_/.test(name) ? 1 : undefined
+  const constant = name.endsWith('bias')
+    ? 0
+    : name.endsWith('q_scale')
+      ? 0.007
+      : /norm|\bln_/.test(name)
+        ? 1
+        : undefined
   if (dtype === 'uint32') {
     const words = new Uint32Array(buffer, byteOffset, byteLength / 4)
     for (let i = 0; i < words.length; i++) words[i] = random()
@@ -135,15 +141,16 @@ function chatConfig(metadata: Metadata, end: number) {
     prefill_chunk_size: metadata.prefill_chunk_size,
     vocab_size: metadata.params.find(({ name }) => /embed|wte/.test(name))!.shape[0],
     tokenizer_files: ['tokenizer.json'],
+    // As short as a conversation can be: a GPU in software takes long for every token of a prompt.
     conv_template: {
-      name: 'chatml',
-      system_template: '<|im_start|>system\n{system_message}<|im_end|>\n',
+      name: 'short',
+      system_template: '{system_message}',
       system_message: '',
-      roles: { user: '<|im_start|>user', assistant: '<|im_start|>assistant', tool: '<|im_start|>tool' },
+      roles: { user: 'Q', assistant: 'A', tool: 'T' },
       role_templates: { user: '{user_message}', assistant: '{assistant_message}', tool: '{tool_message}' },
-      seps: ['<|im_end|>\n'],
-      role_content_sep: '\n',
-      role_empty_sep: '\n',
+      seps: ['<|im_end|>'],
+      role_content_sep: ':',
+      role_empty_sep: ':',
       stop_str: ['<|im_end|>'],
       stop_token_ids: [end],
     },
