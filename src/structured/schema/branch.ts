@@ -6,6 +6,8 @@ import type { Shallow } from './shallow.js'
 export interface Choice {
   readonly atoms?: readonly Atom[]
   readonly edit?: (part: Part) => void
+  /** Choices that only this one leads to. */
+  readonly choices?: readonly (readonly Choice[])[]
 }
 
 /** A conjunction in the making: what is settled, what is to be read, and the choices still to be made. */
@@ -49,7 +51,8 @@ export class Branch {
   }
 
   fork(choice: Choice): Branch {
-    const fork = new Branch(choice.atoms ?? [], this.part.clone(), this.choices.slice(1), new Set(this.#applied))
+    const choices = [...(choice.choices ?? []), ...this.choices.slice(1)]
+    const fork = new Branch(choice.atoms ?? [], this.part.clone(), choices, new Set(this.#applied))
     fork.forked = true
     choice.edit?.(fork.part)
     return fork

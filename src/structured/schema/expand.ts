@@ -1,8 +1,8 @@
 import { readContains, readDependencies, readItems, readProperties } from './arrays-objects.js'
 import { Branch, type Choice } from './branch.js'
 import { type Context, ignoresSiblings, refusal } from './context.js'
+import { dependencyChoices } from './depend.js'
 import type { Schema, Site } from './document.js'
-import { forbid } from './forbid.js'
 import { canonical, has } from './json.js'
 import {
   readBounds,
@@ -15,7 +15,7 @@ import {
   refuseUnsupported,
 } from './keywords.js'
 import { negate } from './negate.js'
-import { type Atom, OBJECT, type Part } from './part.js'
+import type { Atom, Part } from './part.js'
 import { kindBit, Shallow } from './shallow.js'
 import { formatOf, patternAutomaton } from './texts.js'
 
@@ -156,15 +156,7 @@ export class Expander {
     if (schema.maxProperties !== undefined) {
       part.maxProperties = Math.min(part.maxProperties, readCount(site, 'maxProperties', schema.maxProperties))
     }
-    for (const dependency of readDependencies(this.context, site, schema)) {
-      const absent = { edit: (p: Part) => forbid(this.context, p, dependency.key) }
-      const present = (p: Part) => {
-        p.kinds &= OBJECT
-        p.required.add(dependency.key)
-        for (const key of dependency.keys ?? []) p.required.add(key)
-      }
-      branch.choices.push([notObject, absent, { atoms: dependency.schema ? [dependency.schema] : [], edit: present }])
-    }
+    branch.choices.push(...dependencyChoices(this.context, readDependencies(this.context, site, schema)))
   }
 
   #combined(site: Site, schema: Keywords, branch: Branch): void {
@@ -213,10 +205,4 @@ function limitTo(part: Part, values: readonly unknown[]): void {
   let kinds = 0
   for (const value of part.literals) kinds |= kindBit(value)
   part.kinds &= kinds
-}
-
-const notObject: Choice = {
-  edit: (part) => {
-    part.kinds &= ~OBJECT
-  },
 }
