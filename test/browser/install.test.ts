@@ -115,6 +115,28 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
     await here.context.close()
   })
 
+  test('says whether the browser keeps the data, and asks for it unless it shall not', async () => {
+    const here = await visit({ script: '/v1.js?device=cpu' })
+    await here.context.addInitScript(() => {
+      const { persist } = StorageManager.prototype
+      StorageManager.prototype.persist = function () {
+        document.title = 'asked'
+        return persist.call(this)
+      }
+    })
+    const denied = await here.open()
+    expect([await denied.page.title(), denied.installed.persisted]).toEqual(['asked', false])
+    const { targetInfo } = await (await here.context.newCDPSession(denied.page)).send('Target.getTargetInfo')
+    const { browserContextId } = targetInfo
+    const permissions = { origin: server.origin, browserContextId, permissions: ['durableStorage' as const] }
+    await (await browser.newBrowserCDPSession()).send('Browser.grantPermissions', permissions)
+    const granted = await here.open()
+    expect([await granted.page.title(), granted.installed.persisted]).toEqual(['asked', true])
+    const silent = await here.open({ script: '/v1.js?device=cpu', persist: false })
+    expect(await silent.page.title()).toBe('tab')
+    await here.context.close()
+  })
+
   async function refusal(options: InstallOptions, path = '/', origin = server.origin) {
     const context = await browser.newContext()
     const page = await context.newPage()
