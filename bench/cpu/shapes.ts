@@ -1,5 +1,6 @@
 /** Decoders of known sizes with seeded random 4-bit weights: speed depends on shapes, not on what the weights say. */
-import type { RawTensor, WeightSource } from '../../src/engines/webgpu/weights/source.js'
+import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
+import { syntheticSource } from '../core/shapes.js'
 
 export interface Shape {
   readonly name: string
@@ -42,59 +43,8 @@ export function parameters(of: Shape): number {
 
 /** An MLC repository of the shape, made up as it is read. Embeddings and head are tied. */
 export function randomSource(of: Shape, contextLength: number): WeightSource {
-  const tensors = new Map<string, Omit<RawTensor, 'data'>>()
-  const add = (name: string, dtype: RawTensor['dtype'], ...dims: number[]) =>
-    tensors.set(name, { name, dtype, shape: dims })
-  const matrix = (name: string, rows: number, columns: number) => {
-    add(`${name}.q_weight`, 'u32', rows, columns / 8)
-    add(`${name}.q_scale`, 'f16', rows, columns / 32)
-  }
-  matrix('model.embed_tokens', of.vocabulary, of.hidden)
-  for (let i = 0; i < of.layers; i++) {
-    for (const [name, rows, columns] of layerMatrices(of)) matrix(`model.layers.${i}.${name}`, rows, columns)
-    add(`model.layers.${i}.input_layernorm.weight`, 'f16', of.hidden)
-    add(`model.layers.${i}.post_attention_layernorm.weight`, 'f16', of.hidden)
-  }
-  add('model.norm.weight', 'f16', of.hidden)
-  return {
-    chatConfig: {
-      model_type: 'llama',
-      context_window_size: contextLength,
-      model_config: {
-        hidden_size: of.hidden,
-        intermediate_size: of.intermediate,
-        num_hidden_layers: of.layers,
-        num_attention_heads: of.heads,
-        num_key_value_heads: of.keyHeads,
-        head_dim: of.headSize,
-        vocab_size: of.vocabulary,
-        tie_word_embeddings: true,
-      },
-    },
-    names: [...tensors.keys()],
-    has: (name) => tensors.has(name),
-    describe: (name) => tensors.get(name)!,
-    async read(name) {
-      const tensor = tensors.get(name)!
-      return { ...tensor, data: randomBytes(tensor) }
-    },
-    digest: `random ${of.name}`,
-  }
-}
-
-/** Codes at random; scales and norms near the sizes that trained weights have. */
-function randomBytes({ name, shape: dims, dtype }: Omit<RawTensor, 'data'>): Uint8Array {
-  const count = dims.reduce((product, side) => product * side, 1)
-  if (dtype === 'u32') {
-    const words = new Uint32Array(count)
-    let state = name.length * 7919 + count
-    for (let i = 0; i < count; i++) {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-      words[i] = state ^ (state >>> 15)
-    }
-    return new Uint8Array(words.buffer)
-  }
-  // f16: 1.0 for norms, about 2^-7 for scales.
-  const halves = new Uint16Array(count).fill(name.endsWith('q_scale') ? 0x2000 : 0x3c00)
-  return new Uint8Array(halves.buffer)
+  const source = syntheticSource({ ...of, inner: of.intermediate })
+  const { model_config: inner, ...rest } = source.chatConfig as { model_config: object }
+  const window = { context_window_size: contextLength }
+  return { ...source, chatConfig: { ...rest, ...window, model_config: { ...inner, ...window } } }
 }

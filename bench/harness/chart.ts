@@ -26,9 +26,9 @@ export function chartOf(report: Report): string {
   y += 18
   text(16, y, subtitle(report), ' class="dim"')
   y += 22
-  report.subjects.forEach(({ name, device, deviceName }, i) => {
+  report.subjects.forEach(({ name, model, device, deviceName }, i) => {
     parts.push(`<rect x="16" y="${y - 10}" width="12" height="12" rx="2" fill="${colour(i)}"/>`)
-    text(34, y, `${name}: ${device}, ${deviceName}`)
+    text(34, y, `${name}: ${model} on ${device}, ${deviceName}`)
     y += 18
   })
   for (const { title, metrics } of PANELS) {
@@ -83,7 +83,8 @@ function drawn({ median, least, most }: Series, fill: string, y: number, scale: 
 
 function subtitle({ date, machine, settings }: Report): string {
   const where = [machine.processor, machine.cores && `${machine.cores} cores`, machine.runtime].filter(Boolean)
-  const what = `medians of ${settings.rounds} rounds, lines from the least to the most`
+  const time = settings.clock === 'processor' ? ", by the processor's time" : ''
+  const what = `medians of ${settings.rounds} rounds, lines from the least to the most${time}`
   return `${date.slice(0, 10)}, ${where.join(', ')}: ${what}`.slice(0, 140)
 }
 

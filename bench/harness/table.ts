@@ -31,7 +31,7 @@ function heading({ version, date, machine, settings, subjects }: Report): string
 function block({ series }: Report, subjects: Report['subjects']): string {
   const names = subjects.map(({ name }) => name)
   const compare = names.length === 2
-  const head = ['', '', ...names, ...(compare ? ['B / A'] : [])]
+  const head = ['', '', ...names, ...(compare ? ['2nd/1st'] : [])]
   const rule = head.map((_, i) => '-'.repeat(widthOf(i, compare && i === head.length - 1) - 1))
   const lines = [...headRows(head), row(rule)]
   const seen = new Set<string>()
