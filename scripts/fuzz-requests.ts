@@ -63,6 +63,7 @@ const FIELDS = [
   'schema',
   'description',
   'include_usage',
+  'include_forced',
   'allowed_tools',
   'mode',
   '__proto__',
@@ -171,7 +172,10 @@ const path = fc.oneof(
   { weight: 8, arbitrary: fc.constant('/chat/completions') },
   {
     weight: 1,
-    arbitrary: fc.constantFrom('/models', '/models/test/hello', '/models/test%2Fhello', '/models/%', '', '/', '//'),
+    arbitrary: fc.constantFrom(
+      ...['/models', '/models/test/hello', '/models/test%2Fhello', '/models/%', '', '/', '//'],
+      ...['/models/test/hello/load', '/models/test%2Fhello/unload', '/models/test/no/load', '/models/load'],
+    ),
   },
   { weight: 1, arbitrary: fc.webPath().map((any) => `/models${any}`) },
   {

@@ -1,4 +1,4 @@
-import type { ChatCall } from '../src/engine.js'
+import type { ChatCall, Engine } from '../src/engine.js'
 import { type Script, type Step, scripted } from '../src/engines/scripted.js'
 import { createV1, V1Error } from '../src/index.js'
 import { type Hostile, KEY, MODEL } from './fuzz-requests.js'
@@ -17,13 +17,26 @@ function spoken(text: string, n: number): Step[] {
   ]).flat()
 }
 
+/** As engines with models of their own are. */
+function managed(engine: Engine): Engine {
+  return {
+    ...engine,
+    async load(model, onProgress) {
+      onProgress({ model, phase: 'ready', bytesLoaded: 1, bytesTotal: 1, filesLoaded: 1, filesTotal: 1 })
+    },
+    async unload() {},
+    async remove() {},
+  }
+}
+
 const TIME_LIMIT = 5000
 
 export function fuzzTarget(): { try: (each: Hostile) => Promise<string | undefined> } {
   const faults: unknown[] = []
   const v1 = createV1({
-    engine: scripted({ models: { [MODEL]: obedient } }),
-    keys: [KEY],
+    engine: managed(scripted({ models: { [MODEL]: obedient } })),
+    keys: [{ key: KEY, admin: true }],
+    manageModels: true,
     cors: ['https://app.example'],
     bodyLimit: 16_384,
     maxInFlight: 4,
