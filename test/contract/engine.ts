@@ -68,6 +68,16 @@ export const engineChecks: readonly Check[] = [
     },
   },
   {
+    name: 'the smallest strict document',
+    async run(served) {
+      const properties = { a: { type: 'boolean' } }
+      const wanted = { type: 'object', properties, required: ['a'], additionalProperties: false }
+      const { choices } = await complete(served, { messages: [{ role: 'user', content: '?' }], ...strictly(wanted) })
+      equal(choices[0]!.finish_reason, 'stop')
+      ok(['{"a":true}', '{"a":false}'].includes(choices[0]!.message.content!), 'one of the two')
+    },
+  },
+  {
     name: 'a completion: greedy is the same again, streamed too, and counts what it took',
     async run(served) {
       const one = await complete(served, greedy)
