@@ -227,6 +227,8 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   test('is dark where that is wanted', async () => {
     await page.getByRole('button', { name: 'Dark theme' }).click()
     expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
+    await button('Generate').click()
+    await answered()
     expect(await barriers(page)).toEqual([])
     await picture('10-dark')
   })

@@ -7,14 +7,9 @@ import { HUGGING_FACE, policyFor } from './headers.js'
 
 const here = fileURLToPath(new URL('..', import.meta.url))
 const root = fileURLToPath(new URL('../../..', import.meta.url))
-/** Of models/nano, what a browser reads. */
-const NANO_FILES = [
-  'mlc-chat-config.json',
-  'tensor-cache.json',
-  'params_shard_0.bin',
-  'tokenizer.json',
-  'tokenizer_config.json',
-]
+/** Of models/nano, what a browser reads, beside the shards that the manifest names. */
+const MANIFEST = 'tensor-cache.json'
+const NANO_FILES = ['mlc-chat-config.json', MANIFEST, 'tokenizer.json', 'tokenizer_config.json']
 
 export interface BuildOptions {
   /** @default dist, beside this folder */
@@ -74,13 +69,15 @@ async function copyNano(out: string): Promise<{ folder: string; bytes: number }>
   const from = join(root, 'models/nano')
   const hash = createHash('sha256')
   let bytes = 0
-  for (const name of NANO_FILES) {
+  const { records } = JSON.parse(await readFile(join(from, MANIFEST), 'utf8')) as { records: { dataPath: string }[] }
+  const names = [...NANO_FILES, ...records.map(({ dataPath }) => dataPath)]
+  for (const name of names) {
     const data = await readFile(join(from, name))
     hash.update(data)
     bytes += data.length
   }
   const folder = `models/nano-${hash.digest('hex').slice(0, 12)}/`
-  for (const name of NANO_FILES) await cp(join(from, name), join(out, folder, name))
+  for (const name of names) await cp(join(from, name), join(out, folder, name))
   return { folder, bytes }
 }
 
