@@ -15,6 +15,8 @@ import { type SlowHub, slowHub } from './hub.js'
 
 /** Where the pictures go, for people to look at. */
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
+/** Machines that run tests are busy. */
+const SLOW = { timeout: 15_000 }
 const SMALL = 'mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC'
 
 describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)', () => {
@@ -38,7 +40,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     page = await context.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(SLOW.timeout)
     page.on('pageerror', (error) => faults.push(error.message))
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
     await holdStreams(page)
@@ -138,15 +140,13 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await chosen(SMALL).check()
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()
     const facts = page.locator('.progress-facts')
-    await expect
-      .poll(() => facts.textContent(), { timeout: 10_000 })
-      .toMatch(/^\d+ KB of \d+ KB · \d+ KB\/s · \d+ s left$/)
+    await expect.poll(() => facts.textContent(), SLOW).toMatch(/^\d+ KB of \d+ KB · \d+ KB\/s · \d+ s left$/)
     await picture('6-loading')
     await page.getByRole('button', { name: 'Stop: SmolLM2 135M' }).click()
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).waitFor()
     expect(await page.locator('.model-error').count()).toBe(0)
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()
-    await expect.poll(() => facts.textContent(), { timeout: 10_000 }).toMatch(/left$/)
+    await expect.poll(() => facts.textContent(), SLOW).toMatch(/left$/)
     // Browsers end service workers as they like: the load goes on, and the page goes on hearing of it.
     const devtools = await context.newCDPSession(page)
     await devtools.send('ServiceWorker.enable')
@@ -174,7 +174,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Message').fill('Tell me a story.')
     await page.getByLabel('Message').press('Enter')
     const said = page.locator('.message.assistant .said')
-    await expect.poll(() => said.textContent()).toMatch(/\S/)
+    await expect.poll(() => said.textContent(), SLOW).toMatch(/\S/)
     await button('Stop').click()
     await letThrough(page)
     await page.locator('.metrics-line').waitFor()
@@ -182,7 +182,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByLabel('Message').fill('And another.')
     await page.getByLabel('Max tokens').fill('20')
     await button('Send').click()
-    await expect.poll(() => page.locator('.metrics-line').count()).toBe(2)
+    await expect.poll(() => page.locator('.metrics-line').count(), SLOW).toBe(2)
     expect(await page.locator('.message').count()).toBe(4)
     await page.getByLabel('Max tokens').fill('400')
     await page.getByLabel('Temperature').fill('0')
