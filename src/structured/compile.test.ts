@@ -155,6 +155,66 @@ table('references', [
   [{ $ref: '#/$defs/a~1b%25', $defs: { 'a/b%': { const: 1 } } }, ['1'], ['2']],
 ])
 
+table('what is left unevaluated', [
+  [
+    {
+      type: 'object',
+      properties: { a: {} },
+      allOf: [{ properties: { b: {} } }, { $ref: '#/$defs/c' }],
+      unevaluatedProperties: false,
+      $defs: { c: { patternProperties: { '^c': { type: 'integer' } } } },
+    },
+    ['{}', '{"a":1,"b":2}', '{"c1":3}'],
+    ['{"d":1}', '{"c1":"x"}'],
+  ],
+  [
+    { type: 'object', allOf: [{ additionalProperties: { type: 'null' } }], unevaluatedProperties: false },
+    ['{"a":null}'],
+    ['{"a":1}'],
+  ],
+  [
+    {
+      type: 'object',
+      allOf: [{ properties: { a: {} }, unevaluatedProperties: { minimum: 3 } }],
+      unevaluatedProperties: false,
+    },
+    ['{"b":3}'],
+    ['{"b":2}'],
+  ],
+  [
+    {
+      type: 'object',
+      properties: { a: {}, b: {} },
+      anyOf: [{ required: ['a'] }, { properties: { b: { const: 1 } } }],
+      unevaluatedProperties: { type: 'null' },
+    },
+    ['{"a":1,"c":null}', '{"b":1}'],
+    ['{"a":1,"c":1}', '{"b":2}'],
+  ],
+  [{ type: 'object', unevaluatedProperties: { type: 'integer' } }, ['{"a":1}'], ['{"a":"x"}']],
+  [
+    {
+      type: 'array',
+      prefixItems: [{}],
+      allOf: [{ prefixItems: [{}, { type: 'string' }] }],
+      unevaluatedItems: { type: 'null' },
+    },
+    ['[1,"a"]', '[1,"a",null]', '[]'],
+    ['[1,2]', '[1,"a",3]'],
+  ],
+  [{ type: 'array', $ref: '#/$defs/a', unevaluatedItems: false, $defs: { a: { items: {} } } }, ['[1,2]'], ['{}']],
+  [
+    {
+      enum: [{ a: 1 }, { a: 1, b: 2 }, [1], [1, 2]],
+      allOf: [{ properties: { a: {} }, prefixItems: [{}] }],
+      unevaluatedProperties: false,
+      unevaluatedItems: false,
+    },
+    ['{"a":1}', '[1]'],
+    ['{"a":1,"b":2}', '[1,2]'],
+  ],
+])
+
 describe('refusals name the keyword and its place', () => {
   it.each<[unknown, string, (string | number)[]]>([
     [{ properties: { x: { type: 'array', uniqueItems: true } } }, 'uniqueItems', ['properties', 'x']],
@@ -174,7 +234,12 @@ describe('refusals name the keyword and its place', () => {
     [{ properties: { x: { type: 'text' } } }, 'type', ['properties', 'x']],
     [{ anyOf: [{ pattern: '(a)\\1' }] }, 'pattern', ['anyOf', 0]],
     [{ items: { format: 'regex' } }, 'format', ['items']],
-    [{ unevaluatedProperties: false }, 'unevaluatedProperties', []],
+    [
+      { anyOf: [{ properties: { a: {} } }, { properties: { b: {} } }], unevaluatedProperties: false },
+      'unevaluatedProperties',
+      [],
+    ],
+    [{ contains: { const: 1 }, unevaluatedItems: false }, 'unevaluatedItems', []],
     [{ properties: { x: { type: 'string', minLenght: 3 } } }, 'minLenght', ['properties', 'x']],
     [{ items: { additionalproperties: false } }, 'additionalproperties', ['items']],
     [{ not: { type: 'string', maxLenth: 3 } }, 'maxLenth', ['not']],
@@ -327,6 +392,12 @@ describe('lenient compilation', () => {
     expect(grammar.notEnforced.map((error) => error.keyword).sort()).toEqual(['pattern', 'uniqueItems'])
     expect(grammar.accepts('{"a":[1,1],"b":"x"}')).toBe(true)
     expect(grammar.accepts('{"a":["x"]}')).toBe(false)
+  })
+
+  it('lists a reference that leads nowhere, also where it hides what is evaluated', () => {
+    const grammar = compile({ type: 'object', $ref: '#/$defs/none', unevaluatedProperties: false }, { strict: false })
+    expect(grammar.notEnforced.map((error) => error.keyword).sort()).toEqual(['$ref', 'unevaluatedProperties'])
+    expect(grammar.accepts('{"a":1}')).toBe(true)
   })
 
   it('lists nothing where all is enforced', () => {

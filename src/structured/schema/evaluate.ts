@@ -8,6 +8,7 @@ import { isMultiple } from './multiple.js'
 import type { Atom } from './part.js'
 import { kindBit } from './shallow.js'
 import { formatOf, patternAutomaton } from './texts.js'
+import { readUnevaluatedItems, readUnevaluatedProperties } from './unevaluated.js'
 
 type Keywords = Exclude<Schema, boolean>
 
@@ -90,12 +91,13 @@ function arrayHolds(context: Context, site: Site, schema: Keywords, value: reado
   if (typeof schema.minItems === 'number' && value.length < schema.minItems) return false
   if (typeof schema.maxItems === 'number' && value.length > schema.maxItems) return false
   if (schema.uniqueItems === true && new Set(value.map(canonical)).size < value.length) return false
-  const group = readItems(context, site, schema)
-  const itemHolds = (item: unknown, i: number) => {
-    const atom = group?.prefix[i] ?? group?.rest
-    return atom === undefined || test(atom, item)
+  for (const group of [readItems(context, site, schema), readUnevaluatedItems(context, site, schema)]) {
+    const itemHolds = (item: unknown, i: number) => {
+      const atom = group?.prefix[i] ?? group?.rest
+      return atom === undefined || test(atom, item)
+    }
+    if (!value.every(itemHolds)) return false
   }
-  if (!value.every(itemHolds)) return false
   const contains = readContains(context, site, schema)
   if (contains === undefined) return true
   const count = value.filter((item) => test(contains.atom, item)).length
@@ -117,13 +119,14 @@ function objectHolds(
     const names = context.child(site, schema.propertyNames, 'propertyNames')
     if (!keys.every((key) => test(names, key))) return false
   }
-  const group = readProperties(context, site, schema)
-  for (const key of group === undefined ? [] : keys) {
-    const atoms = group!.patterns.filter((pattern) => matches(pattern.automaton, key)).map((pattern) => pattern.atom)
-    const named = group!.properties.get(key)
-    if (named !== undefined) atoms.push(named)
-    if (atoms.length === 0 && group!.additional !== undefined) atoms.push(group!.additional)
-    if (!atoms.every((atom) => test(atom, value[key]))) return false
+  for (const group of [readProperties(context, site, schema), readUnevaluatedProperties(context, site, schema)]) {
+    for (const key of group === undefined ? [] : keys) {
+      const atoms = group!.patterns.filter((pattern) => matches(pattern.automaton, key)).map((pattern) => pattern.atom)
+      const named = group!.properties.get(key)
+      if (named !== undefined) atoms.push(named)
+      if (atoms.length === 0 && group!.additional !== undefined) atoms.push(group!.additional)
+      if (!atoms.every((atom) => test(atom, value[key]))) return false
+    }
   }
   for (const { key, keys: demanded, schema: atom } of readDependencies(context, site, schema)) {
     if (!has(value, key)) continue

@@ -18,6 +18,7 @@ import { negate } from './negate.js'
 import type { Atom, Part } from './part.js'
 import { kindBit, Shallow } from './shallow.js'
 import { formatOf, patternAutomaton } from './texts.js'
+import { readUnevaluatedItems, readUnevaluatedProperties } from './unevaluated.js'
 
 type Keywords = Exclude<Schema, boolean>
 
@@ -125,6 +126,8 @@ export class Expander {
   #arrays(site: Site, schema: Keywords, part: Part): void {
     const group = readItems(this.context, site, schema)
     if (group !== undefined) part.items.push(group)
+    const unevaluated = readUnevaluatedItems(this.context, site, schema)
+    if (unevaluated !== undefined) part.items.push(unevaluated)
     const contains = readContains(this.context, site, schema)
     if (contains !== undefined && (contains.min > 0 || contains.max < Infinity)) part.contains.push(contains)
     if (schema.minItems !== undefined)
@@ -141,6 +144,8 @@ export class Expander {
     const { part } = branch
     const group = readProperties(this.context, site, schema)
     if (group !== undefined) part.groups.push(group)
+    const unevaluated = readUnevaluatedProperties(this.context, site, schema)
+    if (unevaluated !== undefined) part.groups.push(unevaluated)
     if (schema.required !== undefined) {
       for (const key of readStrings(site, 'required', schema.required)) part.required.add(key)
     }

@@ -64,12 +64,11 @@ export function readMap(site: Site, keyword: string, value: unknown): Record<str
 }
 
 /** Keywords that restrict values and that no part of this compiler enforces. */
-const UNSUPPORTED = new Set(['unevaluatedProperties', 'unevaluatedItems', '$dynamicRef', '$recursiveRef'])
+const UNSUPPORTED = new Set(['$dynamicRef', '$recursiveRef'])
 
 export function refuseUnsupported(context: Context, site: Site, schema: Exclude<Schema, boolean>): void {
   for (const key of Object.keys(schema)) {
     if (!UNSUPPORTED.has(key)) continue
-    if (key.startsWith('unevaluated') && (schema[key] === true || site.resource.draft < 2019)) continue
     context.refuse(refusal(site, key, `'${key}' is not supported.`))
   }
   refuseForeign(context, site, schema)
