@@ -1,5 +1,6 @@
 import { LruMap } from '../../decode/tokenizer/lru-map.js'
 import type { ChatCall, Engine, GrammarSource, OutputGrammar } from '../../engine.js'
+import { V1Error } from '../../errors.js'
 import { compile } from '../../structured/index.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
@@ -83,7 +84,8 @@ class EngineServer {
       case 'unload':
         return this.#engine.unload?.(message.model)
       case 'remove':
-        return this.#engine.remove?.(message.model)
+        if (this.#engine.remove) return this.#engine.remove(message.model)
+        throw new V1Error(409, `The model '${message.model}' cannot be removed.`, { code: 'not_downloaded' })
       case 'survey':
         return this.#engine.survey?.()
       case 'close':

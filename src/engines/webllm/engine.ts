@@ -19,6 +19,8 @@ export interface Surroundings {
   probeGpu(): Promise<GpuFacts | undefined>
   /** `address` ends with a slash. */
   readText(address: string, report: Report, signal: AbortSignal): Promise<TextFiles>
+  /** Deletes what was downloaded below `weights`, which ends with a slash, and of `library`. */
+  forget?(weights: string, library: string): Promise<void>
 }
 
 /** The engine apart from where the library, the device and the files come from. */
@@ -61,6 +63,17 @@ export class WebLlmEngine implements Engine {
     await this.#set.unload(id)
   }
 
+  async remove(id: string): Promise<void> {
+    const { record } = await this.#found(id)
+    const weights = weightsAddress(record.model)
+    if (weights.startsWith('file:')) {
+      const message = `The model '${id}' lies in a folder of this machine: it was not downloaded and is not deleted.`
+      throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
+    }
+    await this.#set.unload(id)
+    await this.#surroundings.forget?.(weights, libraryAddress(record.model_lib))
+  }
+
   async close(): Promise<void> {
     await this.#set.close()
   }
@@ -88,12 +101,16 @@ export class WebLlmEngine implements Engine {
     return this.#gpu === undefined ? undefined : whyNot(record, this.#gpu ?? undefined, this.#budget)
   }
 
-  async #find(id: string): Promise<Offered> {
+  async #found(id: string): Promise<Offered> {
     const model = await this.#catalog.find(id)
-    if (model === undefined) {
-      const message = `The model '${id.slice(0, 200)}' does not exist or you do not have access to it.`
-      throw new V1Error(404, message, { param: 'model', code: 'model_not_found' })
-    }
+    if (model !== undefined) return model
+    const message = `The model '${id.slice(0, 200)}' does not exist or you do not have access to it.`
+    throw new V1Error(404, message, { param: 'model', code: 'model_not_found' })
+  }
+
+  /** Of those that this device can run. */
+  async #find(id: string): Promise<Offered> {
+    const model = await this.#found(id)
     // A GPU may have come since.
     if (this.#gpu === null || this.#gpu === undefined) await this.#lookAtGpu()
     const why = this.#whyNot(model.record)

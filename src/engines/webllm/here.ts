@@ -37,6 +37,11 @@ export function webllmHere(
       if (holdsWeights) await fetchShards(files, report, signal)
       return text
     },
+    async forget(weights, library) {
+      await store.forget(weights)
+      if (holdsWeights && /^https?:/.test(library)) await store.forget(library)
+      if (!holdsWeights && typeof caches !== 'undefined') await (await caches.open('webllm/wasm')).delete(library)
+    },
   })
 }
 

@@ -82,6 +82,28 @@ test('a list of names and own records is there at once, and WebLLM is not loaded
   await engine.close()
 })
 
+test('removing unloads a model and deletes what was downloaded for it; a folder is left alone', async () => {
+  const forgotten: string[][] = []
+  const { library, seen } = standInLibrary(records)
+  const own = record('mine', { model: 'file:///models/mine' })
+  const engine = new WebLlmEngine(
+    { models: ['test/small', own] },
+    {
+      loadLibrary: async () => library,
+      probeGpu: async () => GPU,
+      readText: async () => ({ ...files, chatConfig }),
+      forget: async (...addresses) => void forgotten.push(addresses),
+    },
+  )
+  await engine.load('test/small', () => {}, signal)
+  await engine.remove('test/small')
+  expect(seen.live.size).toBe(0)
+  expect(forgotten).toEqual([['https://huggingface.co/test/small/resolve/main/', 'https://libs.example/small.wasm']])
+  await expect(engine.remove('local/mine')).rejects.toMatchObject({ status: 409, code: 'not_downloaded' })
+  await expect(engine.remove('test/unknown')).rejects.toMatchObject({ status: 404 })
+  expect(forgotten).toHaveLength(1)
+})
+
 test('records that share their weights have ids of their own', () => {
   const short = record('twin-1k', { model: 'https://huggingface.co/test/twin' })
   const ids = offer([short, record('twin'), record('x', { model: 'https://huggingface.co/a/B/resolve/main/' })])

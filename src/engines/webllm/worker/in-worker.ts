@@ -36,14 +36,17 @@ interface Thread extends MessageTarget {
 
 type NodeWorkers = { Worker: new (url: URL, options: { stdout: boolean }) => Thread }
 
-/** The engine in a worker of its own. */
-export function webllmInWorker({ worker, log, ...rest }: WebLlmWorkerOptions = {}): WorkerWebLlm {
+/** The engine in a worker of its own; `startThere` starts the one of the package where there are no threads of Node's. */
+export function webllmInWorker(
+  { worker, log, ...rest }: WebLlmWorkerOptions = {},
+  startThere: () => Worker = noWorkers,
+): WorkerWebLlm {
   const options = sendable(rest)
   let thread: Thread | undefined
   const engine = new RemoteEngine({
     models: listedAtFirst(rest),
     start() {
-      thread = (worker?.() as Thread | undefined) ?? startWorker()
+      thread = (worker?.() as Thread | undefined) ?? startThread() ?? (startThere() as unknown as Thread)
       return farOf(thread, options, log ?? ((message) => console.warn(message)))
     },
   })
@@ -69,12 +72,19 @@ function listedAtFirst(options: SentOptions): ModelInfo[] {
   return catalog.listed.map(({ id }) => ({ id, ownedBy: id.slice(0, id.indexOf('/')), metadata }))
 }
 
-function startWorker(): Thread {
+function noWorkers(): never {
+  throw new Error('there are no worker threads here.')
+}
+
+/** Named apart from `new URL`: bundlers for browsers, which would take it for theirs, have no use for it. */
+const SCRIPT = './webllm-worker.js'
+
+/** In Node and Deno. */
+function startThread(): Thread | undefined {
   const node = builtin<NodeWorkers>('node:worker_threads')
-  // Written out in full, because bundlers look for exactly this expression.
-  if (!node) return new Worker(new URL('./webllm-worker.js', import.meta.url), { type: 'module' }) as unknown as Thread
+  if (!node) return undefined
   // What WebLLM prints is no output of the application.
-  const thread = new node.Worker(new URL('./webllm-worker.js', import.meta.url), { stdout: true })
+  const thread = new node.Worker(new URL(SCRIPT, import.meta.url), { stdout: true })
   thread.stdout?.resume()
   return thread
 }
