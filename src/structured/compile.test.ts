@@ -1,5 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CompileOptions, compile, SchemaError, schemaErrorMessage } from './index.js'
+import { isMultiple } from './schema/multiple.js'
 
 function accepts(schema: unknown, text: unknown, options?: CompileOptions): boolean {
   return compile(schema, options).accepts(typeof text === 'string' ? text : JSON.stringify(text))
@@ -126,7 +128,26 @@ table('combinations', [
   [{ enum: ['ab', 'b', 'abc'], pattern: '^a', maxLength: 2 }, ['"ab"'], ['"b"', '"abc"']],
 ])
 
+describe('numbers that are no multiples', () => {
+  it.each([1, 2, 7, 100, 0.5, 0.25, 0.01, 1.5])('of %d are told from those that are', (step) => {
+    const grammar = compile({ type: 'number', not: step === 1 ? { type: 'integer' } : { multipleOf: step } })
+    fc.assert(
+      fc.property(fc.integer({ min: -1e9, max: 1e9 }), fc.integer({ min: 0, max: 5 }), (digits, places) => {
+        const value = digits / 10 ** places
+        const right = !isMultiple(value, step)
+        expect([value, grammar.accepts(JSON.stringify(value))]).toEqual([value, right])
+        const multiple = Math.round(digits / 1000) * step
+        if (isMultiple(multiple, step)) expect(grammar.accepts(JSON.stringify(multiple))).toBe(false)
+      }),
+    )
+    for (const text of ['0', '-0', '0.0', `${step}.0`, '1e+21', '1e-7']) expect(grammar.accepts(text)).toBe(false)
+  })
+})
+
 table('references', [
+  [{ type: 'integer', minimum: 0, maximum: 9, not: { multipleOf: 3 } }, ['1', '8'], ['0', '3', '9', '1.5', '10']],
+  [{ not: { type: 'integer' } }, ['1.5', '"a"', 'null', '-0.1'], ['1', '0', '-3']],
+  [{ oneOf: [{ type: 'integer' }, { type: 'number', minimum: 2 }] }, ['1', '2.5'], ['2', '1.5', '7']],
   [{ $ref: '#/$defs/a', $defs: { a: { type: 'integer' } }, minimum: 3 }, ['3'], ['2', '"a"']],
   [
     {

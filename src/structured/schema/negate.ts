@@ -19,6 +19,7 @@ import {
 } from './keywords.js'
 import { ANY, ARRAY, type Atom, NUMBER, OBJECT, type Part, STRING } from './part.js'
 import { formatOf, patternAutomaton, placed } from './texts.js'
+import { canDeny } from './unlike.js'
 
 type Keywords = Exclude<Schema, boolean>
 
@@ -87,7 +88,7 @@ function negateValues(context: Context, site: Site, schema: Keywords, choices: C
   if (schema.type !== undefined) {
     const { kinds, integer } = readType(site, schema.type)
     choices.push(only(ANY & ~kinds, () => {}))
-    if (integer) choices.push(obstacle(NUMBER, site, 'type'))
+    if (integer) choices.push(only(NUMBER, (part) => part.number.denied.push(1)))
   }
   if (schema.enum !== undefined) choices.push(excluding(context, site, 'enum', readList(site, 'enum', schema.enum)))
   if (has(schema, 'const') && site.resource.draft >= 6) choices.push(excluding(context, site, 'const', [schema.const]))
@@ -100,8 +101,11 @@ function negateValues(context: Context, site: Site, schema: Keywords, choices: C
   bound(maximum, (n) => (n.exclusiveMinimum = Math.max(n.exclusiveMinimum, maximum)))
   bound(exclusiveMaximum, (n) => (n.minimum = Math.max(n.minimum, exclusiveMaximum)))
   if (schema.multipleOf !== undefined) {
-    readNumber(site, 'multipleOf', schema.multipleOf)
-    choices.push(obstacle(NUMBER, site, 'multipleOf'))
+    const step = readNumber(site, 'multipleOf', schema.multipleOf)
+    const tellable = step > 0 && canDeny(step)
+    choices.push(
+      tellable ? only(NUMBER, (part) => part.number.denied.push(step)) : obstacle(NUMBER, site, 'multipleOf'),
+    )
   }
 }
 

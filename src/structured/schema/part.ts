@@ -26,6 +26,8 @@ export interface NumberBounds {
   maximum: number
   exclusiveMaximum: number
   multiples: number[]
+  /** No multiples of these; integers are those of 1. */
+  denied: number[]
 }
 
 /** What one schema object says of properties. `additional` covers what the other two leave over. */
@@ -62,6 +64,7 @@ export class Part {
     maximum: Infinity,
     exclusiveMaximum: Infinity,
     multiples: [],
+    denied: [],
   }
   /** Numbers that `not` leaves out. */
   gaps: number[] = []
@@ -86,7 +89,7 @@ export class Part {
 
   clone(): Part {
     const copy = Object.assign(new Part(), this)
-    copy.number = { ...this.number, multiples: [...this.number.multiples] }
+    copy.number = { ...this.number, multiples: [...this.number.multiples], denied: [...this.number.denied] }
     copy.gaps = [...this.gaps]
     copy.texts = [...this.texts]
     copy.items = [...this.items]

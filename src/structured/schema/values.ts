@@ -12,6 +12,7 @@ import { canonical } from './json.js'
 import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
 import { type ObjectShape, objectShape } from './object-shape.js'
 import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type Part, STRING, TRUE } from './part.js'
+import { unlike } from './unlike.js'
 import { Value } from './value.js'
 
 /** All the values of one compilation, one per distinct conjunction of subschemas. */
@@ -163,19 +164,20 @@ export class Values {
 
   #number(part: Part, atom: Atom | undefined): TextAutomaton | undefined {
     this.obstacleOf(part, NUMBER, true)
-    const { multiples, ...bounds } = part.number
-    const key = JSON.stringify([Object.values(bounds).map(String), multiples])
+    const { multiples, denied, ...bounds } = part.number
+    const key = JSON.stringify([Object.values(bounds).map(String), multiples, denied])
     if (!this.#numbers.has(key)) this.#numbers.set(key, this.#buildNumber(part, atom))
     return this.#numbers.get(key)
   }
 
   #buildNumber(part: Part, atom: Atom | undefined): TextAutomaton | undefined {
-    const { multiples, ...limits } = part.number
+    const { multiples, denied, ...limits } = part.number
     const bounds = finite(limits)
     const steps = multiples.length === 0 ? [undefined] : multiples
     try {
       const parts = steps.map((multipleOf) => numberAutomaton({ ...bounds, multipleOf }, this.context.fuel))
-      return parts.reduce((a, b) => intersect(a, b, this.context.fuel))
+      const all = parts.reduce((a, b) => intersect(a, b, this.context.fuel))
+      return denied.reduce((numbers, step) => unlike(numbers, step, this.context.fuel), all)
     } catch (error) {
       const path = (part.places.get('multipleOf') ?? atom?.site)?.path ?? []
       const keyword = multiples.length > 0 ? 'multipleOf' : 'type'

@@ -1,0 +1,31 @@
+import type { Fuel } from '../fuel.js'
+import { compileRegex, difference, intersect } from '../text/automaton.js'
+import { numberAutomaton } from '../text/number.js'
+import { stepOf } from '../text/step.js'
+import { type TextAutomaton, TextError } from '../text/types.js'
+
+/** More remainders are not told apart over all of these numbers. */
+const MOST_REMAINDERS = 1000
+const MOST_PLACES = 6
+
+/** Whether the numbers that are no multiples of this can be told. */
+export function canDeny(step: number): boolean {
+  try {
+    const { moduli, scale } = stepOf(false, step)
+    return moduli[0]! <= MOST_REMAINDERS && scale <= MOST_PLACES
+  } catch (error) {
+    if (error instanceof TextError) return false
+    throw error
+  }
+}
+
+/**
+ * The numbers that are no multiples of this: of at most 15 digits and without an exponent, since beyond that a number
+ * may become a multiple as it is read.
+ */
+export function unlike(numbers: TextAutomaton, step: number, fuel: Fuel): TextAutomaton {
+  const digits = compileRegex('^-?(?:\\d\\.?){1,15}$', fuel)
+  const plain = compileRegex('^(?:0|-?[1-9]\\d*|-?(?:0|[1-9]\\d*)\\.\\d*[1-9])$', fuel)
+  const told = intersect(intersect(numbers, digits, fuel), plain, fuel)
+  return difference(told, numberAutomaton({ multipleOf: step }, fuel), fuel)
+}
