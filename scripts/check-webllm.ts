@@ -4,8 +4,8 @@
  * `--lib` is a compiled library that fits the version of WebLLM (`--webllm` names the module of another one). `--model`
  * is a folder in MLC's form with weights for it; without one, weights are made up in the shapes that the library names.
  * `--in node,deno,page,worker,service-worker` says where; a library that needs shader-f16 finds it in none of Chromium's
- * GPUs in software, and in Node and Deno with LOCAL_V1_VULKAN naming another one than SwiftShader. `--only` takes the
- * checks whose names contain it, `--speed` compares with WebLLM's own chat, in Node.
+ * GPUs in software, and in Node and Deno with LOCAL_V1_VULKAN naming another one than SwiftShader. `--only a,b` takes
+ * the checks whose names contain one of these, `--speed` compares with WebLLM's own chat, in Node.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -45,7 +45,7 @@ let whole = true
 for (const runtime of runtimes) {
   console.log(`\n${runtime}`)
   const start = performance.now()
-  const wanted = { origin: bench.server.origin, how: 'default' as const, contextLength, only: values.only }
+  const wanted = { origin: bench.server.origin, how: 'default' as const, contextLength, only: values.only?.split(',') }
   const holds = await runIn(runtime, bench, wanted, console.log).catch((error: unknown) => {
     console.log(`FAIL ${String(error)}`)
     return false
