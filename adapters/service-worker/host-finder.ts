@@ -1,15 +1,11 @@
 import { HostLink } from './host-link.js'
-import { lockState } from './locks.js'
-import { type Broadcast, wrap } from './messages.js'
+import { type Broadcast, pagesLock, wrap } from './messages.js'
 
 /** How often a host is called that does not answer yet: its page may be busy, or just being made. */
 const CALL_MS = 250
-/** Calls before a host that holds the lock is taken for frozen. */
+/** Calls before a host that holds the lock is taken for frozen, and pages without one for unable to have one. */
 const MAX_CALLS = 60
 const PING_MS = 5000
-/** How long after a host was lost another one is waited for where none stands in line. */
-const GRACE_MS = 1000
-const LOOK_MS = 50
 
 /** Finds the one worker that runs the engine; a service worker that was restarted knows nothing of it. */
 export class HostFinder {
@@ -80,14 +76,11 @@ export class HostFinder {
   async #find(): Promise<HostLink | undefined> {
     let tookOver = false
     for (let calls = 0; ; calls++) {
-      const { held, waiting } = await lockState(this.#name)
-      if (!held && !waiting) {
-        if (!this.#justLost()) return undefined
-        await pause(LOOK_MS)
-        continue
-      }
-      if (calls >= MAX_CALLS) this.#frozen = true
-      if (this.#frozen && (!tookOver || calls >= MAX_CALLS)) {
+      const { held, waiting, pages } = await this.#look()
+      const patient = calls < MAX_CALLS
+      if (!held && !waiting && !(pages && patient)) return undefined
+      if (!patient) this.#frozen = true
+      if (this.#frozen && (!tookOver || !patient)) {
         if (tookOver || !waiting) return undefined
         tookOver = true
         calls = 0
@@ -97,20 +90,23 @@ export class HostFinder {
         this.#arrived = resolve
       })
       this.#say({ type: 'seek' })
-      await Promise.race([arrival, pause(CALL_MS)])
+      await Promise.race([arrival, new Promise((resolve) => setTimeout(resolve, CALL_MS))])
       if (this.#link?.open) return this.#link
     }
   }
 
-  /** Its page may be starting another worker, or be on its way back from a reload. */
-  #justLost(): boolean {
-    const { lostAt } = this.#link ?? {}
-    return lostAt !== undefined && performance.now() - lostAt < GRACE_MS
+  /** Whether there is a host, one that waits to be it, and a page that may be starting one. */
+  async #look(): Promise<{ held: boolean; waiting: boolean; pages: boolean }> {
+    const { held = [], pending = [] } = await navigator.locks.query()
+    const has = (locks: readonly LockInfo[], wanted: string) => locks.some(({ name }) => name === wanted)
+    return {
+      held: has(held, this.#name),
+      waiting: has(pending, this.#name),
+      pages: has(held, pagesLock(this.#name)),
+    }
   }
 
   #say(message: Broadcast): void {
     this.#channel.postMessage(wrap(message))
   }
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

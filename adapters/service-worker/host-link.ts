@@ -8,7 +8,6 @@ const MAX_SILENCE = 3
 /** The service worker's end of a link to the worker that runs the engine. */
 export class HostLink {
   readonly host: string
-  lostAt: number | undefined
   readonly #port: MessagePort
   readonly #exchanges = new Map<number, Exchange>()
   readonly #open = new AbortController()
@@ -76,7 +75,6 @@ export class HostLink {
 
   lose(): void {
     if (!this.open) return
-    this.lostAt = performance.now()
     this.#open.abort()
     for (const exchange of [...this.#exchanges.values()]) exchange.lose()
     this.#port.close()

@@ -17,11 +17,14 @@ export class HostWorker {
   readonly #name: string
   readonly #script: WorkerScript
   readonly #registration: ServiceWorkerRegistration
+  readonly #gaveUp: () => void
   #worker: Worker | undefined
   #host: string | undefined
   #life = new AbortController()
 
-  constructor(name: string, script: WorkerScript, registration: ServiceWorkerRegistration) {
+  /** `gaveUp` hears that the worker was to be started anew and could not be. */
+  constructor(name: string, script: WorkerScript, registration: ServiceWorkerRegistration, gaveUp: () => void) {
+    this.#gaveUp = gaveUp
     this.#name = name
     this.#script = script
     this.#registration = registration
@@ -79,7 +82,10 @@ export class HostWorker {
 
   restart(): void {
     this.stop()
-    this.start().catch((error: unknown) => console.error('local-v1: this tab no longer runs models.', error))
+    this.start().catch((error: unknown) => {
+      console.error('local-v1: this tab no longer runs models.', error)
+      this.#gaveUp()
+    })
   }
 
   #begin(host: string): void {

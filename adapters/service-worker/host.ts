@@ -1,6 +1,6 @@
 import type { V1 } from '../../src/index.js'
 import { HostPort } from './host-port.js'
-import { holdLock, lockState } from './locks.js'
+import { holdLock } from './locks.js'
 import { type FromWorker, hostLock, isName, type ToWorker, unwrap, wrap } from './messages.js'
 import { broadcastLoads } from './progress.js'
 import type { HostScope } from './scope.js'
@@ -31,7 +31,7 @@ function start(scope: HostScope) {
   })
   void beHost(name, { signal: line.signal }, tell)
   // Asked behind the request for the lock: from here on the service worker sees it too.
-  void lockState(name).then(() => tell({ type: 'ready' }))
+  void navigator.locks.query().then(() => tell({ type: 'ready' }))
   return { services, channel: new BroadcastChannel(name) }
 }
 

@@ -1,7 +1,8 @@
 import type { LoadProgress } from '../../src/index.js'
 import { HostWorker } from './host-worker.js'
-import { type Broadcast, type FromPage, nameOf, unwrap, wrap } from './messages.js'
-import { type Address, controlled, register, type Script } from './registration.js'
+import { holdLock } from './locks.js'
+import { type Broadcast, type FromPage, nameOf, pagesLock, unwrap, wrap } from './messages.js'
+import { type Address, checkHost, controlled, register, type Script } from './registration.js'
 import { findWebGpu, type WebGpuFinding } from './webgpu-state.js'
 
 export interface InstallOptions {
@@ -63,6 +64,7 @@ export interface Installed extends WebGpuFinding {
 export async function install(options: InstallOptions): Promise<Installed> {
   const { type = 'module', scope, persist = true, signal = new AbortController().signal } = options
   signal.throwIfAborted()
+  checkHost()
   const script: Script = { address: options.script, type, scope }
   const finding = findWebGpu()
   const kept = keepData(persist)
@@ -70,7 +72,9 @@ export async function install(options: InstallOptions): Promise<Installed> {
   await controlled(registration, signal)
   signal.throwIfAborted()
   const name = nameOf(registration.scope)
-  const worker = new HostWorker(name, { address: options.worker ?? script.address, type }, registration)
+  const worker = new HostWorker(name, { address: options.worker ?? script.address, type }, registration, () =>
+    part.close(),
+  )
   const part = new PagePart(name, worker, registration, options.onProgress)
   signal.addEventListener('abort', () => part.close(), { once: true })
   try {
@@ -92,6 +96,8 @@ class PagePart {
   readonly #onProgress: ((progress: LoadProgress) => void) | undefined
   readonly #channel: BroadcastChannel
   readonly #open = new AbortController()
+  readonly #name: string
+  #present = new AbortController()
 
   constructor(
     name: string,
@@ -99,6 +105,7 @@ class PagePart {
     registration: ServiceWorkerRegistration,
     onProgress: InstallOptions['onProgress'],
   ) {
+    this.#name = name
     this.#worker = worker
     this.#registration = registration
     this.#onProgress = onProgress
@@ -109,8 +116,9 @@ class PagePart {
     const { signal: open } = this.#open
     this.#channel.addEventListener('message', ({ data }) => this.#hear(unwrap<Broadcast>(data)), { signal: open })
     // A page that is kept for the way back is frozen: another tab shall not wait for it.
-    addEventListener('pagehide', () => this.#worker.stop(), { signal: open })
-    addEventListener('pageshow', ({ persisted }) => persisted && this.#worker.restart(), { signal: open })
+    addEventListener('pagehide', () => this.#leave(), { signal: open })
+    addEventListener('pageshow', ({ persisted }) => persisted && this.#comeBack(), { signal: open })
+    await this.#enter()
     await Promise.race([
       this.#worker.start(),
       new Promise((_, reject) => {
@@ -121,8 +129,23 @@ class PagePart {
 
   close(): void {
     this.#open.abort()
-    this.#worker.stop()
+    this.#leave()
     this.#channel.close()
+  }
+
+  /** While a page is there the service worker waits for its worker, also when that has to be started anew. */
+  #enter(): Promise<void> {
+    this.#present = new AbortController()
+    return holdLock(pagesLock(this.#name), this.#present.signal, 'shared')
+  }
+
+  #comeBack(): void {
+    void this.#enter().then(() => this.#worker.restart())
+  }
+
+  #leave(): void {
+    this.#present.abort()
+    this.#worker.stop()
   }
 
   #hear(message: Broadcast | undefined): void {

@@ -1,10 +1,13 @@
 /** Takes a lock and keeps it until `signal` aborts, or this page or worker ends, however it ends. */
-export function holdLock(name: string, signal?: AbortSignal): Promise<void> {
+export function holdLock(name: string, signal?: AbortSignal, mode: LockMode = 'exclusive'): Promise<void> {
   return new Promise((resolve, reject) => {
     navigator.locks
-      .request(name, () => {
+      .request(name, { mode }, () => {
         resolve()
-        return new Promise<void>((release) => signal?.addEventListener('abort', () => release(), { once: true }))
+        return new Promise<void>((release) => {
+          if (signal?.aborted) release()
+          signal?.addEventListener('abort', () => release(), { once: true })
+        })
       })
       .catch(reject)
   })
@@ -17,15 +20,4 @@ export function whenGone(name: string, signal: AbortSignal, then: () => void): v
       if (!signal.aborted) then()
     })
     .catch(() => {})
-}
-
-export interface LockState {
-  readonly held: boolean
-  readonly waiting: boolean
-}
-
-export async function lockState(name: string): Promise<LockState> {
-  const { held = [], pending = [] } = await navigator.locks.query()
-  const named = (lock: LockInfo) => lock.name === name
-  return { held: held.some(named), waiting: pending.some(named) }
 }

@@ -14,6 +14,9 @@ export const isName = (name: string): boolean => name.startsWith(PREFIX)
 /** Held by a host for as long as it lives: whoever is granted it knows that the host is gone. */
 export const hostLock = (name: string, host: string): string => `${name} host ${host}`
 
+/** Shared by all pages that have a worker, or are about to start one. */
+export const pagesLock = (name: string): string => `${name} pages`
+
 /** The same for the service worker's end of a link. */
 export const linkLock = (name: string, link: string): string => `${name} link ${link}`
 

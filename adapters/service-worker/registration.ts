@@ -16,7 +16,6 @@ const CONTROL_MS = 10_000
 /** Registers the service worker, and says in words what is wrong where that fails. */
 export async function register({ address, type, scope }: Script): Promise<ServiceWorkerRegistration> {
   const url = String(address)
-  checkHost()
   checkScope(url, scope)
   try {
     return await navigator.serviceWorker.register(address as string, { type, scope })
@@ -25,7 +24,12 @@ export async function register({ address, type, scope }: Script): Promise<Servic
   }
 }
 
-function checkHost(): void {
+/** @throws V1Error where there can be no service worker */
+export function checkHost(): void {
+  if (typeof document === 'undefined') {
+    const message = 'install() is for pages; while a server renders them there is nothing to install.'
+    throw new V1Error(503, message, { code: 'service_worker_unsupported' })
+  }
   if (!globalThis.isSecureContext) {
     const message = `Service workers need a secure page: https, or http://localhost. This page is at ${location.origin}.`
     throw new V1Error(503, message, { code: 'insecure_origin' })
