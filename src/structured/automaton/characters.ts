@@ -63,12 +63,15 @@ export abstract class CharacterFrame extends Frame {
     const low = Math.max(bits << (6 * left), LEAST[size]!)
     const high = Math.min(((bits + 1) << (6 * left)) - 1, 0x10ffff)
     if (low > high || !this.#anyBut(low, high)) return undefined
-    // Where all characters are alike, so are all beginnings that may go on in all 64 ways.
-    const free =
-      this.uniform && low === bits << (6 * left) && high - low === 64 ** left - 1 && !holdsSurrogates(low, high)
-    const kept = free ? ANY_BITS[size]![left]! : bits
-    return this.#part((kept * 4 + left) * 4 + size, () => new PartialFrame(this, kept, left, size))
+    // Beginnings that may go on in all 64 ways, to characters of one class, are alike: the first one seen stands for all.
+    const all = low === bits << (6 * left) && high - low === 64 ** left - 1
+    const cls = all ? this.classOf(low, high) : -1
+    const kind = cls < 0 ? bits : BEYOND_BITS + cls
+    return this.#part((kind * 4 + left) * 4 + size, () => new PartialFrame(this, bits, left, size))
   }
+
+  /** The class of all these code points, if they all lead to one and the same place for it; else -1. */
+  protected abstract classOf(low: number, high: number): number
 
   #anyBut(low: number, high: number): boolean {
     if (low >= 0xd800 && high <= 0xdfff) return false
@@ -92,12 +95,8 @@ export abstract class CharacterFrame extends Frame {
 
 /** The least code point that UTF-8 writes with so many continuation bytes. */
 const LEAST = [0, 0x80, 0x800, 0x10000]
-/** `[size][left]`: leading bits after which every continuation is well-formed. */
-const ANY_BITS = [[], [0, 2], [0, 0x20, 1], [0, 0x400, 0x10, 1]]
-
-function holdsSurrogates(low: number, high: number): boolean {
-  return low <= 0xdfff && high >= 0xd800
-}
+/** No leading bits reach this. */
+const BEYOND_BITS = 2 ** 21
 
 class PartialFrame extends Frame {
   override readonly inString = true

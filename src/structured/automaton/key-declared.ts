@@ -1,3 +1,4 @@
+import { Branches } from './branches.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
 import type { ObjectState } from './object-state.js'
@@ -14,7 +15,7 @@ export class DeclaredKeyFrame extends Frame {
   readonly #from: number
   readonly #to: number
   readonly #depth: number
-  readonly #children = new Map<number, DeclaredKeyFrame | null>()
+  #children: Branches<DeclaredKeyFrame | null> | undefined
   #best: KeyCandidate | undefined
 
   constructor(state: ObjectState, from: number, to: number, depth: number) {
@@ -26,6 +27,7 @@ export class DeclaredKeyFrame extends Frame {
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
+    this.#children ??= new Branches()
     let child = this.#children.get(byte)
     if (child === undefined) {
       child = this.#child(byte) ?? null

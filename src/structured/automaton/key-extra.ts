@@ -66,7 +66,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   static #at(state: ObjectState, text: number, similar: Similar): ExtraKeyFrame | undefined {
     if (text === 0) return undefined
     const { from, to, depth } = similar.from === similar.to ? NONE : similar
-    const key = `${text},${from},${to},${depth}`
+    const key = from === to ? text : `${text},${from},${to},${depth}`
     let frame = state.extraFrames.get(key)
     if (frame === undefined) {
       const made = new ExtraKeyFrame(state, text, { from, to, depth })
@@ -121,6 +121,10 @@ export class ExtraKeyFrame extends CharacterFrame {
       if (alone !== undefined) return alone.partial(bits, left, size)
     }
     return super.partial(bits, left, size)
+  }
+
+  protected override classOf(low: number, high: number): number {
+    return this.#alone ? this.#state.home.keys.text.classes.common(low, high) : -1
   }
 
   #similarIn(low: number, high: number): boolean {

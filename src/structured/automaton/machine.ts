@@ -1,3 +1,4 @@
+import { Branches } from './branches.js'
 import { Cell, Cells } from './cell.js'
 import { FixedFrame } from './fixed.js'
 import type { Frame } from './frame.js'
@@ -17,7 +18,7 @@ export class State {
   /** `length` is a bound that knowing the key may lower. */
   readonly guessed: boolean
   /** Next states by byte, once two of them are known. */
-  row: (State | undefined)[] | undefined
+  row: Branches<State> | undefined
   /** The first byte asked for and where it led: most states of a token walk are left by one byte only. */
   firstByte = -1
   first: State | undefined
@@ -57,7 +58,7 @@ function isUnresolved(cell: Cell): boolean {
   return frame instanceof MemberFrame && frame.state.unresolved
 }
 
-/** Rows kept before all are dropped: about 2 KB each. */
+/** Rows kept before all are dropped: at most 2 KB each. */
 const MOST_ROWS = 6000
 const MOST_STATES = 60_000
 
@@ -79,7 +80,7 @@ export class Machine {
 
   step(state: State, byte: number): State {
     if (state.firstByte === byte) return state.first!
-    const known = state.row?.[byte]
+    const known = state.row?.get(byte)
     if (known !== undefined) return known
     const next = this.#step(state, byte)
     if (state.first === undefined) {
@@ -87,14 +88,14 @@ export class Machine {
       state.first = next
     } else {
       const row = state.row ?? this.#newRow(state)
-      row[byte] = next
+      row.set(byte, next)
     }
     return next
   }
 
-  #newRow(state: State): (State | undefined)[] {
+  #newRow(state: State): Branches<State> {
     if (this.#rows.length >= MOST_ROWS || this.#single.size + this.#several.size > MOST_STATES) this.#forget()
-    const row = new Array<State | undefined>(256)
+    const row = new Branches<State>()
     state.row = row
     this.#rows.push(state)
     return row

@@ -25,11 +25,12 @@ export class ObjectState {
   readonly open: MemberFrame
   readonly after: MemberFrame
   readonly #beforeKey: MemberFrame
-  readonly extraFrames = new Map<string, ExtraKeyFrame | null>()
+  readonly extraFrames = new Map<string | number, ExtraKeyFrame | null>()
   #anyExtra: boolean | undefined
   #plan: ObjectPlan | undefined
   #keyPlan: ObjectPlan | undefined
   #declared: readonly KeyCandidate[] | undefined
+  #declaredKey: DeclaredKeyFrame | undefined
 
   constructor(home: ObjectFrames, index: number, count: number, used: UsedKeys, pending: number, unresolved: boolean) {
     this.home = home
@@ -127,7 +128,10 @@ export class ObjectState {
 
   /** After the quote that opens a key. */
   addKeys(below: Cell, out: Cells): void {
-    if (this.declared.length > 0) out.add(below.push(new DeclaredKeyFrame(this, 0, this.declared.length, 0)))
+    if (this.declared.length > 0) {
+      this.#declaredKey ??= new DeclaredKeyFrame(this, 0, this.declared.length, 0)
+      out.add(below.push(this.#declaredKey))
+    }
     const extra = ExtraKeyFrame.first(this)
     if (extra !== undefined) out.add(below.push(extra))
   }

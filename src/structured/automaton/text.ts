@@ -100,6 +100,10 @@ export class TextFrame extends CharacterFrame {
     out.add(below)
   }
 
+  protected override classOf(low: number, high: number): number {
+    return this.#home.text.classes.common(low, high)
+  }
+
   override next(_below: Cell, into: Set<number>): boolean {
     return listCharacters(this.#home.text, this.#state, this.closes, into)
   }

@@ -45,6 +45,12 @@ export class Classes {
     return low
   }
 
+  /** The class of all these code points; -1 if they have several. */
+  common(low: number, high: number): number {
+    const interval = this.interval(low)
+    return high <= this.end(interval) ? this.ids[interval]! : -1
+  }
+
   /** The last code point of an interval. */
   end(interval: number): number {
     return interval + 1 < this.starts.length ? this.starts[interval + 1]! - 1 : 0x10ffff

@@ -46,9 +46,9 @@ const small = vocabularyOf(smallWords())
 const gpt2 = vocabularyOf(realWords('gpt2'))
 const vocabularies: [string, () => Vocabulary, number, number][] = [
   ['a small one', () => small, 8, 1],
-  ['GPT-2', () => gpt2, 2, 0.3],
-  ['Llama 3', () => vocabularyOf(realWords('llama3_2')), 1, 0.12],
-  ['Qwen 2.5', () => vocabularyOf(realWords('qwen2_5')), 1, 0.12],
+  ['GPT-2', () => gpt2, 2, 0.2],
+  ['Llama 3', () => vocabularyOf(realWords('llama3_2')), 1, 0.06],
+  ['Qwen 2.5', () => vocabularyOf(realWords('qwen2_5')), 1, 0.06],
 ]
 
 /** All tokens, each tried by itself. */
@@ -64,7 +64,7 @@ function tried(constraint: TokenConstraint, size: number): number[] {
 
 describe('masks equal every token tried by itself', () => {
   for (const [vocabularyName, load, walks, share] of vocabularies) {
-    it(`with ${vocabularyName}`, { timeout: 60_000 }, () => {
+    it(`with ${vocabularyName}`, { timeout: 120_000 }, () => {
       const vocabulary = load()
       const random = randomness(17)
       const mask = new Uint32Array(vocabulary.words)

@@ -1,3 +1,4 @@
+import { Branches } from '../automaton/branches.js'
 import type { Frame } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
 import { roomOf } from './plain.js'
@@ -11,7 +12,7 @@ export class Spot {
   /** The first byte asked for and where it led: most places of a walk are left by one byte only. */
   firstByte = -1
   first: Spot | null = null
-  row: (Spot | null | undefined)[] | undefined
+  row: Branches<Spot | null> | undefined
   /** The walk that asked last whether its budget suffices here, and the answer. */
   asked = 0
   affordable = false
@@ -26,7 +27,7 @@ export class Spot {
   }
 }
 
-/** Rows kept before all is dropped: 2 KB each. */
+/** Rows kept before all is dropped: at most 2 KB each. */
 const MOST_ROWS = 1500
 const MOST_SPOTS = 20_000
 
@@ -62,7 +63,7 @@ export class Spots {
   /** One byte further, any but a closing quote; null where none may go. */
   step(spot: Spot, byte: number): Spot | null {
     if (spot.firstByte === byte) return spot.first
-    const known = spot.row?.[byte]
+    const known = spot.row?.get(byte)
     if (known !== undefined) return known
     const frame = spot.frame.move(byte)!
     const next = frame === null ? null : this.#at(frame)
@@ -71,10 +72,10 @@ export class Spots {
       spot.first = next
     } else if (spot.row !== undefined || this.#rows <= MOST_ROWS) {
       if (spot.row === undefined) {
-        spot.row = new Array<Spot | null | undefined>(256)
+        spot.row = new Branches()
         this.#rows++
       }
-      spot.row[byte] = next
+      spot.row.set(byte, next)
     }
     return next
   }

@@ -46,7 +46,7 @@ export class StateWalk {
   }
 
   #step(trie: Trie, child: number, to: number, state: State, byte: number): void {
-    const next = state.row?.[byte] ?? this.#machine.step(state, byte)
+    const next = this.#machine.step(state, byte)
     if (next !== this.#machine.dead) this.#arrive(trie, child, to, next)
   }
 

@@ -104,7 +104,8 @@ export class StringWalk {
 
   #take(spot: Spot, tokens: Uint32Array, from: number, to: number): void {
     const { below, budget, measure } = this.#options
-    if (measure) this.#measure(spot.frame.length)
+    // The bound costs less than the length of each place in the midst of a character or an escape.
+    if (measure) this.#measure(spot.frame.longest < Infinity ? spot.frame.longest : spot.frame.length)
     if (below === undefined || this.#affordable(spot, below, budget)) this.#found.add(tokens, from, to)
   }
 
