@@ -88,6 +88,22 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    name: 'one row each, normed, in parts, a window',
+    heads: 6,
+    keyHeads: 2,
+    headSize: 32,
+    type: 'f16',
+    headNorm: true,
+    window: 270,
+    spans: [
+      [300, 1],
+      [12, 1],
+      [255, 1],
+      [256, 1],
+    ],
+    few: true,
+  },
+  {
     name: 'a window across parts',
     heads: 2,
     keyHeads: 1,

@@ -8,6 +8,8 @@ import type { AttendShape } from './attend.js'
 import { cacheFunctions, wordsPerHead } from './cache.js'
 import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
+import type { PlaceShape } from './place.js'
+import { placing, placingBindings, placingFunctions } from './place-within.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 const LANES = 64
@@ -21,6 +23,8 @@ export interface TiledShape extends AttendShape {
   readonly tileRows: number
   /** Parts go to scratch instead of the answer. */
   readonly split: boolean
+  /** Queries and keys are still to be turned, keys and values to be stored: see `place-within.ts`. One row each. */
+  readonly placing?: PlaceShape
 }
 
 /** Rows whose queries fit one workgroup: sixteen queries at most. */
@@ -44,24 +48,25 @@ function cutOf(shape: TiledShape): Cut {
 }
 
 export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: GpuTraits): Kernel {
-  const { queries, heads, headSize, half, window } = shape
+  const { headSize, half, window, placing: toPlace } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
-    ['cache', half ? 'u32' : 'f32', 'r'],
+    ['cache', half ? 'u32' : 'f32', toPlace ? 'w' : 'r'],
     ['out', 'f32', 'w'],
+    ...(toPlace ? placingBindings(toPlace) : []),
   ])
   const { count } = cutOf(shape)
-  const group = queries / heads
   const near = Math.min(LANES / count, traits.lanes)
   return {
-    name: 'attend tiled',
+    name: toPlace ? 'place and attend' : 'attend tiled',
     bindings,
     source: /* wgsl */ `
 ${enableSubgroups(near)}
 ${source}
 ${META}
 ${cacheFunctions(shape)}
+${toPlace ? placingFunctions(toPlace) : ''}
 var<workgroup> query: array<f32, ${count * headSize}>;
 // Two rows at least: at the end they hold both halves of the sums that lanes share.
 var<workgroup> scores: array<f32, ${Math.max(2, count) * LANES}>;
@@ -78,12 +83,6 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
   let row = tile & 0xffffu;
   let rows = tile >> 16u;
   let head = id.y;
-  for (var i = lane; i < ${count * headSize}u; i += ${LANES}u) {
-    let m = i / ${headSize}u;
-    let valid = m / ${group}u < rows;
-    let unit = (row + m / ${group}u) * ${queries + 2 * heads}u + head * ${group}u + m % ${group}u;
-    query[i] = select(0.0, qkv[select(0u, unit * ${headSize}u + i % ${headSize}u, valid)] * ${float(shape.scale)}, valid);
-  }
   // Of the query whose scores this lane helps to weigh; all its lanes hold the same.
   let m = lane / ${LANES / count}u;
   var greatest = ${LOW};
@@ -91,6 +90,7 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
   let start = max(firstOf(positionOf(row)), id.z * ${shape.split ? PART : 0}u);
   var end = positionOf(row + rows - 1u) + 1u;
   ${shape.split ? `end = min(end, (id.z + 1u) * ${PART}u);` : ''}
+${toPlace ? placing(toPlace, shape.scale, count, LANES) : loadQueries(shape, count)}
 ${sums(shape)}
   workgroupBarrier();
   for (var base = start / ${LANES}u * ${LANES}u; base < end; base += ${LANES}u) {
@@ -107,6 +107,16 @@ ${finishing(shape)}
 }`,
   }
 })
+
+function loadQueries({ queries, heads, headSize, scale }: TiledShape, count: number): string {
+  const group = queries / heads
+  return `  for (var i = lane; i < ${count * headSize}u; i += ${LANES}u) {
+    let m = i / ${headSize}u;
+    let valid = m / ${group}u < rows;
+    let unit = (row + m / ${group}u) * ${queries + 2 * heads}u + head * ${group}u + m % ${group}u;
+    query[i] = select(0.0, qkv[select(0u, unit * ${headSize}u + i % ${headSize}u, valid)] * ${float(scale)}, valid);
+  }`
+}
 
 /** A lane's sums over the values, in registers. */
 function sums(shape: TiledShape): string {

@@ -5,6 +5,7 @@ import { attendSerialKernel } from './attend-serial.js'
 import { PART, tiledKernel, tileRowsOf } from './attend-tiled.js'
 import type { CacheLayout } from './cache.js'
 import type { Recorder } from './kernel.js'
+import type { PlaceOperands, PlaceShape } from './place.js'
 
 export interface AttendShape extends CacheLayout {
   /** Heads of queries. */
@@ -21,8 +22,20 @@ export interface AttendBuffers {
   readonly scratch: (bytes: number) => GPUBuffer
 }
 
+/** What is placed by the way. */
+export interface Placing {
+  readonly shape: PlaceShape
+  readonly operands: Pick<PlaceOperands, 'angles' | 'gains'>
+}
+
 /** `few`: the pass is one of few rows, whose contexts are split when they are long. */
-export function attend(pass: Recorder, shape: AttendShape, buffers: AttendBuffers, few: boolean): void {
+export function attend(
+  pass: Recorder,
+  shape: AttendShape,
+  buffers: AttendBuffers,
+  few: boolean,
+  placing?: Placing,
+): void {
   const { qkv, cache, out } = buffers
   const { queries, heads, headSize } = shape
   if (pass.traits.serial) {
@@ -32,10 +45,11 @@ export function attend(pass: Recorder, shape: AttendShape, buffers: AttendBuffer
   }
   const splits = few ? Math.ceil((pass.lastPosition + 1) / PART) : 1
   const tileRows = few ? 1 : tileRowsOf(shape)
-  const tiled = { ...shape, tileRows, split: splits > 1 }
+  const tiled = { ...shape, tileRows, split: splits > 1, ...(placing ? { placing: placing.shape } : {}) }
   const tiles = pass.tiles(tileRows, splits)
   const target = splits > 1 ? buffers.scratch(pass.rows * queries * splits * (headSize + 2) * 4) : out
-  pass.dispatch(tiledKernel(tiled, pass.traits), [pass.meta, qkv, cache, target], tiles, heads, splits)
+  const more = placing ? [placing.operands.angles, ...(placing.operands.gains ?? [])] : []
+  pass.dispatch(tiledKernel(tiled, pass.traits), [pass.meta, qkv, cache, target, ...more], tiles, heads, splits)
   if (splits > 1) {
     const groups = Math.ceil((pass.rows * queries * headSize) / 64)
     pass.dispatch(mergeKernel(tiled), [pass.meta, target, out], groups)

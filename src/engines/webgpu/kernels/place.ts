@@ -12,6 +12,11 @@ export interface PlaceShape extends CacheLayout {
   readonly epsilon?: number
 }
 
+/** Spelt out: wherever a value is turned it must come out the same, however a compiler would put sums together. */
+export function turned(which: 'low' | 'high'): string {
+  return which === 'low' ? 'fma(low, cosine, -(high * sine))' : 'fma(high, cosine, low * sine)'
+}
+
 /** An invocation takes values 2 j and 2 j + 1 of a head and those that they are turned with. */
 export const placeKernel = memo(function placeKernel(shape: PlaceShape): Kernel {
   const { queries, heads, headSize, epsilon } = shape
@@ -60,8 +65,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let turn = angles[position * ${quarter}u + j];
   let cosine = turn.xz;
   let sine = turn.yw;
-  let turnedLow = low * cosine - high * sine;
-  let turnedHigh = high * cosine + low * sine;
+  let turnedLow = ${turned('low')};
+  let turnedHigh = ${turned('high')};
   if (head < ${queries}u) {
     qkv[at] = turnedLow.x;
     qkv[at + 1u] = turnedLow.y;
@@ -80,7 +85,7 @@ function normHead({ queries, heads, headSize, epsilon }: PlaceShape): string {
   return /* wgsl */ `
   var sum = 0.0;
   let start = (row * ${queries + 2 * heads}u + head) * ${headSize}u;
-  for (var i = 0u; i < ${headSize}u; i++) { sum += qkv[start + i] * qkv[start + i]; }
+  for (var i = 0u; i < ${headSize}u; i++) { sum = fma(qkv[start + i], qkv[start + i], sum); }
   workgroupBarrier();
   let scale = inverseSqrt(sum / ${float(headSize)} + ${float(epsilon!)});
   let g = 2u * j;
@@ -93,7 +98,7 @@ function normHead({ queries, heads, headSize, epsilon }: PlaceShape): string {
   }`
 }
 
-function storeFunctions({ half }: PlaceShape): string {
+export function storeFunctions({ half }: CacheLayout): string {
   const store = (name: string) =>
     half
       ? `  cache[${name}(page, head, pair, slot)] = pack2x16float(value);`

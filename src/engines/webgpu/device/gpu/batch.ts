@@ -38,6 +38,11 @@ export class BatchWords {
     }
   }
 
+  /** Every sequence has one row. */
+  get single(): boolean {
+    return this.#lengths.every((length) => length === 1)
+  }
+
   /** Tiles of so many rows of one sequence: how many there are. */
   tile(rows: number, splits: number): number {
     if (this.words[2] !== 0) return this.words[2]!

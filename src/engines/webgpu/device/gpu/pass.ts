@@ -3,7 +3,7 @@ import { attend } from '../../kernels/attend.js'
 import { embed } from '../../kernels/embed.js'
 import type { Kernel, Recorder } from '../../kernels/kernel.js'
 import { pick } from '../../kernels/pick.js'
-import { place } from '../../kernels/place.js'
+import { type PlaceOperands, type PlaceShape, place } from '../../kernels/place.js'
 import { sample } from '../../kernels/sample.js'
 import { decodeResults, encodeJob } from '../../kernels/sample-job.js'
 import type {
@@ -42,6 +42,7 @@ export class GpuPass implements Pass, Recorder {
   #encoder: GPUCommandEncoder
   /** Multiplications recorded since work was last handed over. */
   #work = 0
+  #toPlace: { readonly shape: PlaceShape; readonly operands: PlaceOperands } | undefined
   #compute: GPUComputePassEncoder | undefined
   #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
   readonly #reads: (() => void)[] = []
@@ -73,6 +74,11 @@ export class GpuPass implements Pass, Recorder {
   }
 
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y = 1, z = 1): void {
+    this.#place()
+    this.run(kernel, buffers, x, y, z)
+  }
+
+  protected run(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y: number, z: number): void {
     this.#compute ??= this.#encoder.beginComputePass()
     this.#gpu.bind(this.#compute, kernel, buffers)
     this.#compute.dispatchWorkgroups(x, y, z)
@@ -124,15 +130,26 @@ export class GpuPass implements Pass, Recorder {
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
+    this.#place()
     const { heads: queries, angles, headNorm } = options
     const { heads, headSize, type } = cache.shape
     const shape = { queries, heads, headSize, half: type === 'f16' }
-    place(this, headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape, {
-      angles: (angles as GpuVector).buffer,
-      qkv: (qkv as GpuActivations).buffer,
-      cache: (cache as GpuCache).layers[layer]!,
-      ...(headNorm ? { gains: [(headNorm.query as GpuVector).buffer, (headNorm.key as GpuVector).buffer] } : {}),
-    })
+    this.#toPlace = {
+      shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
+      operands: {
+        angles: (angles as GpuVector).buffer,
+        qkv: (qkv as GpuActivations).buffer,
+        cache: (cache as GpuCache).layers[layer]!,
+        ...(headNorm ? { gains: [(headNorm.query as GpuVector).buffer, (headNorm.key as GpuVector).buffer] } : {}),
+      },
+    }
+  }
+
+  /** What waits to be placed is, unless attention has done it by the way. */
+  #place(): void {
+    const waiting = this.#toPlace
+    this.#toPlace = undefined
+    if (waiting) place(this, waiting.shape, waiting.operands)
   }
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
@@ -146,7 +163,12 @@ export class GpuPass implements Pass, Recorder {
       out: target.buffer,
       scratch: (bytes: number) => target.scratch(bytes),
     }
-    attend(this, shape, buffers, this.rows <= FEW)
+    const few = this.rows <= FEW
+    const waiting = this.#toPlace
+    const own = waiting?.operands.qkv === buffers.qkv && waiting.operands.cache === buffers.cache
+    const within = own && few && !this.traits.serial && this.#batch.single ? waiting : undefined
+    if (within) this.#toPlace = undefined
+    attend(this, shape, buffers, few, within)
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {
@@ -165,6 +187,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   read(x: Activations, rows: number): Promise<Float32Array> {
+    this.#place()
     this.#endCompute()
     const bytes = rows * x.columns * 4
     const staging = this.#gpu.staging(bytes)
@@ -179,6 +202,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   async submit(): Promise<readonly SampledRow[]> {
+    this.#place()
     this.#endCompute()
     const staging = this.#copyResults()
     this.handOver()
@@ -230,6 +254,7 @@ export class GpuPass implements Pass, Recorder {
    * (the page's own pictures) have their turn, and no watchdog takes it for hung.
    */
   protected handOver(): void {
+    this.#place()
     this.#endCompute()
     const { queue } = this.#gpu.device
     queue.writeBuffer(this.meta, 0, this.#batch.words)

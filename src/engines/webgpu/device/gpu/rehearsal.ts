@@ -6,7 +6,7 @@ import { GpuPass } from './pass.js'
 export class Rehearsal extends GpuPass {
   readonly kernels: Kernel[] = []
 
-  override dispatch(kernel: Kernel): void {
+  protected override run(kernel: Kernel): void {
     this.kernels.push(kernel)
   }
 
