@@ -18,11 +18,10 @@ export async function slowHub(): Promise<SlowHub> {
     if (!bytes) return void response.writeHead(404).end()
     response.setHeader('content-length', bytes.length)
     if (open || !name.endsWith('.bin')) return void response.end(bytes)
-    const step = bytes.length >> 5
     let at = 0
-    // Slowly, and no further than the half.
+    // Slowly, and from the half on so slowly that it never ends: there is always news, however late somebody looks.
     const timer = setInterval(() => {
-      if (at >= bytes.length >> 1) return
+      const step = at < bytes.length >> 1 ? bytes.length >> 5 : 16
       response.write(bytes.subarray(at, at + step))
       at += step
     }, 50)

@@ -142,7 +142,11 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     const facts = page.locator('.progress-facts')
     await expect.poll(() => facts.textContent(), SLOW).toMatch(/^\d+ KB of \d+ KB · \d+ KB\/s · \d+ s left$/)
     await picture('6-loading')
-    await page.getByRole('button', { name: 'Stop: SmolLM2 135M' }).click()
+    // News must not take the button from under the finger.
+    const stop = (await page.getByRole('button', { name: 'Stop: SmolLM2 135M' }).elementHandle())!
+    const before = await facts.textContent()
+    await expect.poll(() => facts.textContent(), SLOW).not.toBe(before)
+    await stop.click()
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).waitFor()
     expect(await page.locator('.model-error').count()).toBe(0)
     await page.getByRole('button', { name: /^Download .*SmolLM2 135M/ }).click()

@@ -64,14 +64,24 @@ export class Models {
     }
   }
 
-  async unload(id: string): Promise<void> {
-    await unloadModel(id)
-    await this.refresh()
+  unload(id: string): Promise<void> {
+    return this.#change(id, unloadModel)
   }
 
-  async remove(id: string): Promise<void> {
-    await removeModel(id)
-    await this.refresh()
+  remove(id: string): Promise<void> {
+    return this.#change(id, removeModel)
+  }
+
+  async #change(id: string, change: (id: string) => Promise<unknown>): Promise<void> {
+    this.errors.delete(id)
+    try {
+      await change(id)
+    } catch (error) {
+      this.errors.set(id, error instanceof Error ? error.message : String(error))
+      throw error
+    } finally {
+      await this.refresh().catch(() => {})
+    }
   }
 
   async #load(id: string): Promise<void> {

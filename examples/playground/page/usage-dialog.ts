@@ -1,7 +1,7 @@
 import { type UsageResult, usage } from './api.js'
 import { byId, el } from './dom.js'
 import { whole } from './format.js'
-import { nameOf } from './models-view.js'
+import { nameOf } from './model-names.js'
 
 export function connectUsage(open: HTMLButtonElement): void {
   open.addEventListener('click', () => {

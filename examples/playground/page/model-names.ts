@@ -1,0 +1,19 @@
+import { type CatalogModel, catalog, NANO } from '../worker/catalog.js'
+import { bytes } from './format.js'
+import type { Models } from './models.js'
+
+const known = new Map<string, CatalogModel>(catalog.map((model) => [model.id, model]))
+
+export const aboutModel = (id: string): CatalogModel | undefined => known.get(id)
+
+export const nameOf = (id: string): string => known.get(id)?.name ?? id.slice(id.indexOf('/') + 1)
+
+export const chats = (id: string): boolean => known.get(id)?.chats ?? true
+
+/** What a button says that needs the model: a download of hundreds of megabytes is no surprise. */
+export function actionLabel({ current, selected, loads }: Models, action: string): string {
+  const { loaded, kept, download_bytes: size } = current?.metadata ?? {}
+  if (loads.has(selected)) return `${action} when ready`
+  if (loaded || kept || size === undefined || selected === NANO) return action
+  return `Download ${bytes(size)} and ${action.toLowerCase()}`
+}
