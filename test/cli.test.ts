@@ -129,6 +129,36 @@ describe('local-v1 bench', () => {
     expect(await readFile(svg, 'utf8')).toMatch(/^<svg[\s\S]+<\/svg>\n$/)
   })
 
+  it('measures another /v1 beside it, over HTTP', async () => {
+    const { process: server, url } = await served()
+    const json = join(folder, 'beside.json')
+    const what = ['--only', 'prompt,json,v1', '--quick', '--upstream', url, '--json', json]
+    const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', ...what)
+    expect(code, output).toBe(0)
+    const report = JSON.parse(await readFile(json, 'utf8')) as {
+      series: { subject: string; metric: string; median: number }[]
+    }
+    const metrics = (name: string) =>
+      report.series.filter(({ subject }) => subject === name).map(({ metric }) => metric)
+    expect(metrics('upstream')).toEqual(expect.arrayContaining(['first-token', 'prefill', 'json-strict', 'json-valid']))
+    // What is behind a wire has no bare engine, and no grammar that could be asked.
+    for (const metric of ['through-v1', 'json-mask']) {
+      expect(metrics('upstream')).not.toContain(metric)
+      expect(metrics('local-v1')).toContain(metric)
+    }
+    for (const { metric, median } of report.series) if (metric === 'json-valid') expect(median).toBe(100)
+    await server.stop('SIGTERM')
+  })
+
+  it.each([
+    [['--upstream', 'http://127.0.0.1:1/v1'], /cannot be reached/],
+    [['--only', 'speed'], /Choose of prompt,decode,json,v1/],
+  ])('says what is wrong with %j', async (options, message) => {
+    const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', ...options)
+    expect(output).toMatch(message)
+    expect(code).not.toBe(0)
+  })
+
   it('says where a file cannot be written', async () => {
     const where = ['--json', join(folder, 'nowhere', 'x.json')]
     const { code, output } = await ended('bench', '--model', model, '--device', 'cpu', '--quick', ...where)

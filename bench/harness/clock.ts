@@ -14,6 +14,7 @@ export async function timed(engine: Engine, call: ChatCall): Promise<TimedAnswer
   let first: number | undefined
   let text = ''
   let forced = 0
+  let pieces = 0
   let usage = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
   const start = now()
   for await (const part of engine.generate(call)) {
@@ -21,6 +22,7 @@ export async function timed(engine: Engine, call: ChatCall): Promise<TimedAnswer
     else first ??= now()
     if (part.type !== 'text-delta') continue
     text += part.text
+    pieces++
     forced += part.forced ?? 0
   }
   const end = now()
@@ -29,7 +31,8 @@ export async function timed(engine: Engine, call: ChatCall): Promise<TimedAnswer
     firstSeconds: ((first ?? end) - start) / 1000,
     promptTokens: usage.promptTokens,
     cachedTokens: usage.cachedTokens,
-    tokens: usage.completionTokens,
+    // A service that does not count sends a token at a time.
+    tokens: usage.completionTokens || pieces,
     text,
     forced,
   }

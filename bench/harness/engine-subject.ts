@@ -2,12 +2,17 @@
 import type { ChatCall, Engine } from '../../src/engine.js'
 import { callOf, timed } from './clock.js'
 import { promptText } from './prompts.js'
+import type { Part } from './scenarios/scenario.js'
 import type { About, Answer, Ask, EngineUnderTest, Subject } from './subject.js'
 
 export interface EngineSubjectOptions {
   /** What it calls itself in reports. */
   readonly name: string
   readonly notes?: readonly string[]
+  /** @default nothing */
+  readonly skips?: readonly Part[]
+  /** What it says of its device, where the engine does not. */
+  readonly deviceName?: string
   /** Tokens that end an answer, where they can be known; asked once, when they are needed. */
   readonly ends?: () => readonly number[]
 }
@@ -16,9 +21,10 @@ export interface EngineSubjectOptions {
 export async function openEngineSubject(
   engine: Engine,
   model: string,
-  { name, notes = [], ends = () => [] }: EngineSubjectOptions,
+  options: EngineSubjectOptions,
 ): Promise<Subject> {
   await engine.load?.(model, () => {}, new AbortController().signal)
+  const { ends = () => [] } = options
   let known: readonly number[] | undefined
   const under = {
     engine,
@@ -28,7 +34,7 @@ export async function openEngineSubject(
       return known
     },
   }
-  return new EngineSubject(under, name, notes)
+  return new EngineSubject(under, options)
 }
 
 /** From no words to many: what the chat template takes, and what a word takes. */
@@ -37,14 +43,14 @@ const MANY_WORDS = 48
 
 class EngineSubject implements Subject {
   readonly engine: EngineUnderTest
-  readonly #name: string
-  readonly #notes: readonly string[]
+  readonly skips: readonly Part[]
+  readonly #options: EngineSubjectOptions
   #size: Promise<(tokens: number) => number> | undefined
 
-  constructor(engine: EngineUnderTest, name: string, notes: readonly string[]) {
+  constructor(engine: EngineUnderTest, options: EngineSubjectOptions) {
     this.engine = engine
-    this.#name = name
-    this.#notes = notes
+    this.skips = options.skips ?? []
+    this.#options = options
   }
 
   get #info() {
@@ -56,13 +62,13 @@ class EngineSubject implements Subject {
     const info = this.#info
     const metadata = info?.metadata
     return {
-      engine: this.#name,
+      engine: this.#options.name,
       model: this.engine.model,
       device: String(metadata?.device ?? 'unknown'),
-      deviceName: String(metadata?.device_name ?? ''),
+      deviceName: String(metadata?.device_name ?? this.#options.deviceName ?? ''),
       contextLength: info?.contextLength ?? 0,
       ...(info?.fingerprint !== undefined && { fingerprint: info.fingerprint }),
-      notes: this.#notes,
+      notes: this.#options.notes ?? [],
     }
   }
 
@@ -90,6 +96,8 @@ class EngineSubject implements Subject {
     }
     const few = await sizeOf(FEW_WORDS)
     const perWord = ((await sizeOf(MANY_WORDS)) - few) / (MANY_WORDS - FEW_WORDS)
+    // A service that does not count its prompts: a word is about a token.
+    if (!(perWord > 0)) return (tokens) => tokens
     return (tokens) => Math.max(1, Math.round(FEW_WORDS + (tokens - few) / perWord))
   }
 }

@@ -89,6 +89,10 @@ describe('a run', () => {
     }
   })
 
+  it('counts every strict document as right', () => {
+    for (const name of ['1', '2']) expect(valuesOf('json-valid', name)).toEqual([[100, 100]])
+  })
+
   it('gives ratios of what was measured in the same round', () => {
     const [[plain], [strict], [ratio]] = [valuesOf('json-plain'), valuesOf('json-strict'), valuesOf('json-ratio')]
     ratio!.forEach((value, i) => {

@@ -27,6 +27,7 @@ export const METRICS = {
   'json-strict': { label: 'strict JSON', unit: 'tok/s', better: 'more' },
   'json-ratio': { label: '  strict / plain', unit: 'x', better: 'more' },
   'json-fresh': { label: 'strict JSON, a new schema', unit: 'tok/s', better: 'more' },
+  'json-valid': { label: '  documents that satisfy their schema', unit: '%', better: 'more' },
   'json-forced': { label: '  tokens decided by the grammar', unit: '%', better: 'more' },
   'json-mask': { label: '  mask, per drawn token', unit: 'us', better: 'less' },
   'json-grammar': { label: '  time spent in the grammar', unit: '%', better: 'less' },

@@ -47,7 +47,7 @@ export async function run(
     for (const { name } of candidates) {
       const subject = opened.get(name)!
       const scenarios = scenariosFor(settings)
-      for (const left of scenarios.filter((scenario) => !scenario.suits(subject))) {
+      for (const left of scenarios.filter((scenario) => !suits(scenario, subject))) {
         notes.push(`${name}: "${left.name}" is left out, it does not suit this engine or its context.`)
       }
       loaded.push({ name, subject, scenarios })
@@ -73,6 +73,10 @@ export async function run(
   } finally {
     for (const { subject } of loaded) await subject.close()
   }
+}
+
+function suits(scenario: Scenario, subject: Subject): boolean {
+  return !subject.skips?.includes(scenario.part) && scenario.suits(subject)
 }
 
 function scenariosFor({ promptLengths, batches, tokens, only }: Settings): Scenario[] {
@@ -130,7 +134,7 @@ async function takeRounds(
     for (let i = 0; i < count; i++) {
       for (const { name, subject, scenarios } of turn) {
         const scenario = scenarios[i]!
-        if (!scenario.suits(subject)) continue
+        if (!suits(scenario, subject)) continue
         progress(`${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}: ${name}, ${scenario.name}`)
         const found = await askFor(leastSeconds, () => scenario.run(subject))
         if (round > 0) readings.add(name, found)

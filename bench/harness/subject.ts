@@ -1,5 +1,6 @@
 /** What is measured: a loaded model that answers prompts, whatever runs it. */
 import type { Engine } from '../../src/engine.js'
+import type { Part } from './scenarios/scenario.js'
 
 export interface Ask {
   /** How long the prompt should be; what it really had is in the answer. */
@@ -40,6 +41,8 @@ export interface Subject {
   answer(ask: Ask): Promise<Answer>
   /** Where it is an engine: what the scenarios about `/v1` and strict JSON need. */
   readonly engine?: EngineUnderTest
+  /** What cannot be asked of it, or would say nothing. */
+  readonly skips?: readonly Part[]
   /** Bytes on the device: weights, caches, scratch. */
   deviceBytes(): number | undefined
   close(): Promise<void>

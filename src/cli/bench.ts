@@ -3,6 +3,7 @@ import process from 'node:process'
 import { coreCandidates } from '../../bench/harness/candidates.js'
 import { chartOf } from '../../bench/harness/chart.js'
 import type { Order } from '../../bench/harness/elsewhere.js'
+import { openEngineSubject } from '../../bench/harness/engine-subject.js'
 import { machine, processBytes } from '../../bench/harness/machine.js'
 import type { Report } from '../../bench/harness/report.js'
 import { run } from '../../bench/harness/rounds.js'
@@ -11,7 +12,7 @@ import { settingsOf } from '../../bench/harness/settings.js'
 import type { Candidate } from '../../bench/harness/subject.js'
 import { tableOf } from '../../bench/harness/table.js'
 import type { DevicePreference, ModelOptions } from '../engines/webgpu/index.js'
-import { NANO, nanoFolder } from './engine.js'
+import { NANO, nanoFolder, upstreamEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
@@ -21,6 +22,8 @@ export interface BenchOptions extends Partial<Omit<Settings, 'batches'>> {
   readonly device?: readonly DevicePreference[]
   readonly threads?: number
   readonly cache?: string
+  readonly upstream?: string
+  readonly upstreamModel?: string
   readonly quick?: boolean
   readonly json?: string
   readonly svg?: string
@@ -29,7 +32,9 @@ export interface BenchOptions extends Partial<Omit<Settings, 'batches'>> {
 /** Measures, prints the table, and writes what was asked for. `more` stand beside our own core in every round. */
 export async function bench(options: BenchOptions, order: Order, more: readonly Candidate[] = []): Promise<void> {
   await checkFiles(options)
-  const candidates = [...candidatesOf(order, options.cache), ...more]
+  const others =
+    options.upstream === undefined ? [] : [await upstreamCandidate(options.upstream, options.upstreamModel)]
+  const candidates = [...candidatesOf(order, options.cache), ...more, ...others]
   const { version, settings } = order
   const report = await run(candidates, settings, { version, machine, processBytes, progress })
   await publish(report, options)
@@ -53,6 +58,17 @@ function candidatesOf(order: Order, cache: string | undefined): Candidate[] {
 
 function located(id: string): string | ModelOptions {
   return id === NANO ? { id: NANO, from: nanoFolder() } : id
+}
+
+/** Another `/v1`, as its clients see it: over HTTP, with its own weights. */
+async function upstreamCandidate(url: string, wanted?: string): Promise<Candidate> {
+  const engine = await upstreamEngine(url)
+  const ids = engine.models.map(({ id }) => id)
+  const model = wanted === undefined ? ids[0] : ids.find((id) => id === wanted || id === `upstream/${wanted}`)
+  if (model === undefined) throw new Fault(`${url} lists ${ids.join(', ') || 'no model'}.`, 1)
+  const notes = ['asked over HTTP: weights, device and quantisation are its own']
+  const about = { name: 'upstream', notes, skips: ['v1'], deviceName: new URL(url).host } as const
+  return { name: 'upstream', open: () => openEngineSubject(engine, model, about) }
 }
 
 /** A minute of measuring should not end at a folder that is not there. */

@@ -53,7 +53,7 @@ export function nanoFolder(): string {
 }
 
 /** Offers what the other service lists; a name without a namespace gets one. */
-async function upstreamEngine(baseURL: string): Promise<Engine> {
+export async function upstreamEngine(baseURL: string): Promise<Engine> {
   const apiKey = process.env.UPSTREAM_API_KEY
   const url = `${baseURL.replace(/\/+$/, '')}/models`
   const headers = apiKey ? { authorization: `Bearer ${apiKey}` } : undefined

@@ -8,6 +8,7 @@ import { fits, freshPrompt } from './scenario.js'
 
 export function decode(promptTokens: number, batches: readonly number[], tokens: number): Scenario {
   return {
+    part: 'decode',
     name: `decode after ${promptTokens}`,
     suits: (subject) => fits(subject, promptTokens + tokens),
     async run(subject) {

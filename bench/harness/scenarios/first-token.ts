@@ -4,6 +4,7 @@ import { fits, freshPrompt } from './scenario.js'
 
 export function firstToken(promptTokens: number): Scenario {
   return {
+    part: 'prompt',
     name: `first token after ${promptTokens}`,
     suits: (subject) => fits(subject, promptTokens + 1),
     async run(subject) {
@@ -15,7 +16,7 @@ export function firstToken(promptTokens: number): Scenario {
       return [
         { metric: 'prompt-tokens', promptTokens, value: computed.promptTokens },
         { metric: 'first-token', promptTokens, value: computed.firstSeconds * 1000 },
-        { metric: 'prefill', promptTokens, value: fresh / computed.firstSeconds },
+        ...(fresh > 0 ? [{ metric: 'prefill', promptTokens, value: fresh / computed.firstSeconds } as const] : []),
         // An engine without such a cache computes it all again: there is nothing to compare.
         ...(cached.cachedTokens === 0
           ? []

@@ -23,6 +23,7 @@ export interface Settings {
 }
 
 export interface Scenario {
+  readonly part: Part
   readonly name: string
   /** Whether it can be asked of this subject. */
   suits(subject: Subject): boolean

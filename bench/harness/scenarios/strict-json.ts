@@ -1,5 +1,6 @@
 /** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
 
+import { documentCheck } from '../../../src/routes/verify.js'
 import { compile, type Grammar } from '../../../src/structured/index.js'
 import { callOf, type TimedAnswer, timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
@@ -16,6 +17,7 @@ const MOST_TOKENS = 200
 export function strictJson(): Scenario {
   const grammars = new Map<Task, Grammar>()
   return {
+    part: 'json',
     name: 'strict JSON',
     suits: (subject) => subject.engine !== undefined && fits(subject, 100 + MOST_TOKENS),
     async run({ engine }) {
@@ -23,6 +25,7 @@ export function strictJson(): Scenario {
       const sums = { plain: 0, strict: 0, fresh: 0, plainTokens: 0, strictTokens: 0, forced: 0, compile: 0 }
       const clock = new GrammarClock()
       let watched = 0
+      let valid = 0
       for (const task of TASKS) {
         // The prompt goes into the cache, so that what is compared is writing alone.
         await timed(of.engine, plainCall(of, task.text, 1))
@@ -35,6 +38,7 @@ export function strictJson(): Scenario {
         const grammar = grammars.get(task) ?? fresh
         grammars.set(task, grammar)
         const strict = await document(of, task, grammar)
+        if (documentCheck(task.schema, grammar, true).faultOf(strict.text) === undefined) valid++
         const plain = await timed(of.engine, plainCall(of, task.text, strict.tokens))
         sums.plain += plain.seconds
         sums.strict += strict.seconds
@@ -51,16 +55,22 @@ export function strictJson(): Scenario {
         { metric: 'json-strict', value: strict },
         { metric: 'json-ratio', value: strict / plain },
         { metric: 'json-fresh', value: sums.strictTokens / sums.fresh },
-        { metric: 'json-forced', value: (100 * sums.forced) / sums.strictTokens },
-        { metric: 'json-mask', value: (clock.mask * 1000) / clock.masks },
-        { metric: 'json-grammar', value: clock.all / 10 / watched },
+        { metric: 'json-valid', value: (100 * valid) / TASKS.length },
+        // An engine that does not go by our grammar asks it nothing.
+        ...(clock.masks === 0
+          ? []
+          : ([
+              { metric: 'json-forced', value: (100 * sums.forced) / sums.strictTokens },
+              { metric: 'json-mask', value: (clock.mask * 1000) / clock.masks },
+              { metric: 'json-grammar', value: clock.all / 10 / watched },
+            ] as const)),
         { metric: 'json-compile', value: (sums.compile * 1000) / TASKS.length },
       ]
     },
   }
 }
 
-/** One document, which must satisfy its schema: a fast wrong answer is no answer. */
+/** One document, as long as its schema wants it. */
 async function document(
   { engine, model }: EngineUnderTest,
   { text, schema }: Task,
@@ -74,7 +84,5 @@ async function document(
     output: { type: 'json_schema', name: 'document', strict: true, schema },
     grammar: clock === undefined ? grammar : clock.around(grammar),
   })
-  const answer = await timed(engine, call)
-  if (!grammar.accepts(answer.text)) throw new Error(`Not a document of its schema: ${answer.text}`)
-  return answer
+  return timed(engine, call)
 }

@@ -16,6 +16,7 @@ const WORDS = 24
 export function throughV1(tokens: number): Scenario {
   let service: { of: EngineUnderTest; v1: V1 } | undefined
   return {
+    part: 'v1',
     name: 'through /v1',
     suits: (subject) => subject.engine !== undefined && fits(subject, 4 * WORDS + tokens),
     async run({ engine }) {
