@@ -5,7 +5,7 @@
  * is a folder in MLC's form with weights for it; without one, weights are made up in the shapes that the library names.
  * `--in node,deno,page,worker,service-worker` says where; a library that needs shader-f16 finds it in none of Chromium's
  * GPUs in software, and in Node and Deno with LOCAL_V1_VULKAN naming another one than SwiftShader. `--only a,b` takes
- * the checks whose names contain one of these, `--speed` compares with WebLLM's own chat, in Node.
+ * the checks whose names contain one of these, `--speed` compares with WebLLM's own chat, in Node (with `--in ""` alone).
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -28,7 +28,7 @@ const { values } = parseArgs({
   },
 })
 if (values.lib === undefined) throw new Error('Say which compiled library: --lib <file.wasm>')
-const runtimes = (values.in?.split(',') ?? RUNTIMES) as readonly Runtime[]
+const runtimes = (values.in?.split(',').filter(Boolean) ?? RUNTIMES) as readonly Runtime[]
 const unknown = runtimes.filter((runtime) => !RUNTIMES.includes(runtime))
 if (unknown.length > 0) throw new Error(`--in knows ${RUNTIMES.join(', ')}, not ${unknown.join(', ')}`)
 const contextLength = Number(values.context)
@@ -57,10 +57,14 @@ for (const runtime of runtimes) {
 }
 if (values.speed) {
   await useSwiftshader()
-  const { theirs, ours } = await speedIn(bench)
-  console.log(
-    `\nWebLLM's own chat ${theirs.toFixed(2)} tokens/s, ours over it ${ours.toFixed(2)} (x${(ours / theirs).toFixed(2)})`,
-  )
+  try {
+    const { theirs, ours } = await speedIn(bench)
+    const [own, other] = [ours, theirs].map((rate) => rate.toFixed(2))
+    console.log(`\nWebLLM's own chat ${other} tokens/s, ours over it ${own} (x${(ours / theirs).toFixed(2)})`)
+  } catch (error) {
+    console.log(`FAIL the speed: ${String(error)}`)
+    whole = false
+  }
 }
 await bench.close()
 process.exit(whole ? 0 : 1)

@@ -141,6 +141,12 @@ function chatConfig(metadata: Metadata, end: number) {
     prefill_chunk_size: metadata.prefill_chunk_size,
     vocab_size: metadata.params.find(({ name }) => /embed|wte/.test(name))!.shape[0],
     tokenizer_files: ['tokenizer.json'],
+    // WebLLM's own chat fails without them.
+    temperature: 1,
+    top_p: 0.95,
+    repetition_penalty: 1,
+    frequency_penalty: 0,
+    presence_penalty: 0,
     // As short as a conversation can be: a GPU in software takes long for every token of a prompt.
     conv_template: {
       name: 'short',

@@ -2,13 +2,15 @@
 export interface Port {
   post(message: unknown): void
   listen(listener: (message: unknown) => void): void
+  /** Tells that the other end is gone, where the platform knows. */
+  whenGone(listener: () => void): void
   close(): void
 }
 
 /** What browsers, Deno and Node have for it: a MessagePort, a Worker, the inside of a worker. */
 export interface MessageTarget {
   postMessage(message: unknown): void
-  on?(event: 'message', listener: (data: unknown) => void): unknown
+  on?(event: 'message' | 'close', listener: (data: unknown) => void): unknown
   off?(event: 'message', listener: (data: unknown) => void): unknown
   addEventListener?(event: string, listener: (event: Event) => void): void
   removeEventListener?(event: string, listener: (event: Event) => void): void
@@ -32,6 +34,10 @@ export function portOf(target: MessageTarget): Port {
         stop = () => target.removeEventListener?.('message', take)
         target.start?.()
       }
+    },
+    whenGone(listener) {
+      if (target.on) target.on('close', listener)
+      else target.addEventListener?.('close', listener)
     },
     close() {
       stop()

@@ -5,9 +5,9 @@ import { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { bundle } from '../../../test/support/bundle.js'
 import { call, collect, setUp } from '../../decode/testing/call.test-helper.js'
-import type { ChatCall, LoadProgress } from '../../engine.js'
+import type { ChatCall, Engine, LoadProgress } from '../../engine.js'
 import { compile } from '../../structured/index.js'
-import { portOf, RemoteEngine } from './index.js'
+import { portOf, RemoteEngine, serveEngine } from './index.js'
 
 let folder: string
 let script: string
@@ -136,6 +136,31 @@ test('a thread that cannot start is told to each request, and holds up neither t
   await engine.survey()
   await engine.unload('test/small')
   await engine.close()
+})
+
+test('who goes away without a word is left too', async () => {
+  let freed = () => {}
+  const over = new Promise<void>((resolve) => {
+    freed = resolve
+  })
+  const far: Engine = {
+    models: [],
+    async *generate() {
+      try {
+        for (;;) yield { type: 'text-delta', choice: 0, text: 'tick' }
+      } finally {
+        freed()
+      }
+    },
+  }
+  const { port1, port2 } = new MessageChannel()
+  serveEngine(far, portOf(port2))
+  const engine = new RemoteEngine({
+    start: () => ({ port: portOf(port1), gone: new Promise(() => {}), end: () => {} }),
+  })
+  await engine.generate(call()).next()
+  port1.close()
+  await over
 })
 
 test('a closed engine ends its thread and refuses', async () => {

@@ -14,6 +14,7 @@ export function serveEngine(engine: Engine, port: Port): void {
   const server = new EngineServer(engine, port)
   // A worker may be sent other things too.
   port.listen((message) => isAsked(message) && server.take(message))
+  port.whenGone(() => server.leave())
 }
 
 function isAsked(message: unknown): message is Asked {
@@ -55,6 +56,11 @@ class EngineServer {
       job.unread -= message.parts
       job.wake()
     } else void this.#run(message)
+  }
+
+  /** Nobody is there any more: what runs is stopped. */
+  leave(): void {
+    for (const { aborter } of this.#jobs.values()) aborter.abort(new Error('The other end of the port is closed.'))
   }
 
   async #run(message: Exclude<Asked, { type: 'abort' | 'taken' }>): Promise<void> {

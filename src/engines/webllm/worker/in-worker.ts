@@ -110,6 +110,7 @@ function farOf(thread: Thread, options: SentOptions, log: (message: string) => v
           if ((message as FromWorker | null)?.type === 'log') log((message as FromWorker).message)
           else listener(message)
         }),
+      whenGone: () => {},
       // The thread itself is ended below.
       close: () => {},
     },

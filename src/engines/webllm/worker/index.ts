@@ -20,10 +20,9 @@ export function webllm(options: WebLlmWorkerOptions = {}): WorkerWebLlm {
 
 /** The engine behind a port that `connect()` gave. When its worker ends, requests fail until there is a new port. */
 export function overPort(port: MessagePort): Engine {
-  const gone = new Promise<unknown>((resolve) => {
-    // Where the platform tells.
-    port.addEventListener('close', () => resolve(new Error('the other end of the port is closed.')), { once: true })
-  })
   const target = portOf(port as unknown as MessageTarget)
+  const gone = new Promise<unknown>((resolve) => {
+    target.whenGone(() => resolve(new Error('the other end of the port is closed.')))
+  })
   return new RemoteEngine({ start: () => ({ port: target, gone, end: () => target.close() }) })
 }

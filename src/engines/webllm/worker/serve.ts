@@ -36,16 +36,23 @@ export function serve(own: ServeOptions = {}): void {
     } else if (type === 'open') {
       const log = (said: string) => outside.post({ type: 'log', message: said } satisfies FromWorker)
       opened ??= open({ ...(message as ToWorker & { type: 'open' }).options, ...own, log })
-      void opened.then((engine) => serveEngine(engine, inside))
+      // A worker that cannot open ends, and so everybody hears of it.
+      opened.then((engine) => serveEngine(engine, inside)).catch((error: unknown) => setTimeout(raise, 0, error))
       connectAll()
     } else take(message)
   })
   const connectAll = () => {
     for (const port of opened ? waiting.splice(0) : []) {
       // Whoever holds the other end may use the engine, and not close it under the others.
-      void opened!.then((engine) => serveEngine(withoutClose(engine), portOf(port as unknown as MessageTarget)))
+      opened!
+        .then((engine) => serveEngine(withoutClose(engine), portOf(port as unknown as MessageTarget)))
+        .catch(() => {})
     }
   }
+}
+
+function raise(error: unknown): never {
+  throw error
 }
 
 async function open(options: WebLlmOptions): Promise<WebLlm> {
