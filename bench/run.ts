@@ -5,11 +5,11 @@
  */
 import { Command } from 'commander'
 import { type BenchOptions, bench, orderOf } from '../src/cli/bench.js'
-import { withBench } from '../src/cli/bench-options.js'
+import { withBench, withUpstream } from '../src/cli/bench-options.js'
 import { besides, type PeerOptions } from './peers/index.js'
 import { version } from './version.js'
 
-await withBench(new Command('bench'))
+await withUpstream(withBench(new Command('bench')))
   .option('--peers <folder>', 'where node-llama-cpp is installed: llama.cpp beside us, on the same weights and threads')
   .option('--webllm-lib <file>', 'a compiled library: WebLLM beside us, on weights made up for it')
   .option('--webllm <file>', "WebLLM's module in the version of that library (that of node_modules)")

@@ -13,6 +13,7 @@ export interface Order {
   readonly models: readonly (string | ModelOptions)[]
   readonly devices: readonly DevicePreference[]
   readonly threads?: number
+  readonly cache?: string
   readonly settings: Settings
 }
 

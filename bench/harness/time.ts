@@ -5,13 +5,11 @@ export type Clock = 'wall' | 'processor'
 const CLOCKS: Readonly<Record<Clock, () => number>> = {
   wall: () => performance.now(),
   processor: () => {
-    const { user, system } = (globalThis as { process?: NodeProcess }).process!.cpuUsage()
+    const { user, system } = host.process!.cpuUsage!()
     return (user + system) / 1000
   },
 }
-interface NodeProcess {
-  cpuUsage(): { user: number; system: number }
-}
+const host = globalThis as { process?: { cpuUsage?(): { user: number; system: number } } }
 
 let read = CLOCKS.wall
 
@@ -20,6 +18,9 @@ let read = CLOCKS.wall
  * shows nearly the same as an idle one. Only where there is Node's `process`.
  */
 export function setClock(clock: Clock): void {
+  if (clock === 'processor' && host.process?.cpuUsage === undefined) {
+    throw new TypeError("The processor's time cannot be known here: take the clock on the wall.")
+  }
   read = CLOCKS[clock]
 }
 

@@ -34,9 +34,14 @@ export function withBench(command: Command): Command {
     .option('--quick', 'one prompt length, short answers, two rounds')
     .option('--json <file>', 'write every value that was measured')
     .option('--svg <file>', 'write a chart')
+    .option('--cache <folder>', 'where downloaded models are kept')
+}
+
+/** Another service beside our own core: only where this process measures itself. */
+export function withUpstream(command: Command): Command {
+  return command
     .option('--upstream <url>', 'another /v1 to measure beside it: its first model (its key: UPSTREAM_API_KEY)')
     .option('--upstream-model <id>', 'the model of --upstream')
-    .option('--cache <folder>', 'where downloaded models are kept')
 }
 
 function counts(least: number, most: number): (value: string) => number[] {

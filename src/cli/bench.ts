@@ -34,7 +34,7 @@ export async function bench(options: BenchOptions, order: Order, more: readonly 
   await checkFiles(options)
   const others =
     options.upstream === undefined ? [] : [await upstreamCandidate(options.upstream, options.upstreamModel)]
-  const candidates = [...candidatesOf(order, options.cache), ...more, ...others]
+  const candidates = [...candidatesOf(order), ...more, ...others]
   const { version, settings } = order
   const report = await run(candidates, settings, { version, machine, processBytes, progress })
   await publish(report, options)
@@ -42,14 +42,14 @@ export async function bench(options: BenchOptions, order: Order, more: readonly 
 
 /** What is to be measured, where and how: all that another process has to know. */
 export function orderOf(options: BenchOptions, version: string): Order {
-  const { model = [NANO], device = ['auto'], threads, batch } = options
+  const { model = [NANO], device = ['auto'], threads, cache, batch } = options
   const settings = settingsOf({ ...options, batches: batch })
-  return { version, models: model.map(located), devices: device, threads, settings }
+  return { version, models: model.map(located), devices: device, threads, cache, settings }
 }
 
-function candidatesOf(order: Order, cache: string | undefined): Candidate[] {
+function candidatesOf(order: Order): Candidate[] {
   try {
-    return coreCandidates({ ...order, cache })
+    return coreCandidates(order)
   } catch (error) {
     // A name that is no model.
     throw error instanceof TypeError ? new Fault(error.message) : error

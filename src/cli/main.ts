@@ -3,7 +3,7 @@ import process from 'node:process'
 import { Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../errors.js'
 import { collect, count } from './arguments.js'
-import { withBench } from './bench-options.js'
+import { withBench, withUpstream } from './bench-options.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
@@ -61,7 +61,7 @@ function program(): Command {
     .addHelpText('after', EXAMPLES.chat)
     .action(async (words: string[], options) => (await import('./chat.js')).chat(words.join(' '), options))
 
-  withBench(root.command('bench'))
+  withUpstream(withBench(root.command('bench')))
     .addHelpText('after', EXAMPLES.bench)
     .action(async (options) => {
       const { bench, orderOf } = await import('./bench.js')
