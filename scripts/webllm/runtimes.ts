@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { build } from 'esbuild'
 import type { Page } from 'playwright-core'
-import { launchChromium } from '../../test/support/chromium.js'
+import { launchChromiumIn } from '../../test/support/chromium.js'
 import { denoPath } from '../../test/support/deno.js'
 import { type Listening, serveFiles } from '../../test/support/serve.js'
 import { start } from '../../test/support/spawn.js'
@@ -116,7 +116,9 @@ async function inChromium(
   wanted: Wanted,
   say: (line: string) => void,
 ): Promise<boolean> {
-  const browser = await launchChromium()
+  // A script of WebLLM's size is too large for a profile in memory.
+  const profile = await mkdtemp(join(cache, 'check-webllm-profile-'))
+  const browser = await launchChromiumIn(profile)
   try {
     const page = await browser.newPage()
     page.on('console', (message) => say(message.text()))
@@ -129,6 +131,7 @@ async function inChromium(
     )
   } finally {
     await browser.close()
+    await rm(profile, { recursive: true, force: true })
   }
 }
 

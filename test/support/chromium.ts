@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium } from 'playwright-core'
 import { unpack } from './unpack.js'
 
 export interface ChromiumOptions {
@@ -14,8 +14,17 @@ export interface ChromiumOptions {
  * service workers; `http://localhost` and `http://127.0.0.1` are secure contexts, other plain http origins are not.
  */
 export async function launchChromium(options: ChromiumOptions = {}): Promise<Browser> {
+  return chromium.launch(await chromiumProgram(options))
+}
+
+/** The same with a profile in a folder: what a browser keeps only in memory has narrower limits. */
+export async function launchChromiumIn(folder: string, options: ChromiumOptions = {}): Promise<BrowserContext> {
+  return chromium.launchPersistentContext(folder, await chromiumProgram(options))
+}
+
+async function chromiumProgram(options: ChromiumOptions) {
   const folder = await unpack('chromium')
-  return chromium.launch({
+  return {
     executablePath: join(folder, 'chromium'),
     env: {
       ...stringEnv(),
@@ -28,7 +37,7 @@ export async function launchChromium(options: ChromiumOptions = {}): Promise<Bro
       ...(options.webgpu === false ? [] : ['--enable-unsafe-webgpu']),
       ...(options.args ?? []),
     ],
-  })
+  }
 }
 
 function stringEnv(): Record<string, string> {
