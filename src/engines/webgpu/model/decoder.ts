@@ -48,11 +48,13 @@ export class Decoder {
     const room = this.#room
     pass.embed(embedding, room.hidden)
     for (let i = 0; i < layers.length; i++) this.#layer(pass, i)
-    if (wanted.length > 0) {
-      pass.pick(room.hidden, wanted, room.last)
-      const { epsilon } = this.#config
-      pass.project(head, room.last, room.logits, { rows: wanted.length, norm: { weight: norm, epsilon } })
-    }
+    if (wanted.length === 0) return room.logits
+    // In a step of decoding all rows are wanted, as they lie.
+    const all = wanted.length === pass.rows
+    if (!all) pass.pick(room.hidden, wanted, room.last)
+    const { epsilon } = this.#config
+    const last = all ? room.hidden : room.last
+    pass.project(head, last, room.logits, { rows: wanted.length, norm: { weight: norm, epsilon } })
     return room.logits
   }
 
