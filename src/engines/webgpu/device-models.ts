@@ -3,6 +3,7 @@ import type { Device } from './device/device.js'
 import { bytesNeeded, type LoadedModel, loadModel } from './loaded-model.js'
 import type { OfferedModel } from './options.js'
 import type { Surroundings } from './surroundings.js'
+import type { WeightOutline } from './weights/source.js'
 
 export interface DeviceModelsOptions {
   readonly surroundings: Surroundings
@@ -32,8 +33,9 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
   async #load(model: OfferedModel, { report, signal, makeRoom }: LoadContext): Promise<LoadedModel> {
     const { surroundings, maxBatch, budget } = this.#own
     const device = await this.#openDevice()
-    const repository = await surroundings.openRepository(model, report, signal)
-    const bytes = bytesNeeded(model, repository.weights, device, maxBatch)
+    const needed = (weights: WeightOutline) => bytesNeeded(model, weights, device, maxBatch)
+    const repository = await surroundings.openRepository(model, report, signal, needed)
+    const bytes = needed(repository.weights)
     await makeRoom(() => device.memory.bytes + bytes <= budget(device))
     return loadModel(model, repository, device, { maxBatch, report, signal })
   }

@@ -18,8 +18,8 @@ export function webgpu(options: WebGpuOptions): Engine {
   const { device = 'auto', threads, cache } = options
   return new WebGpuEngine(options, {
     openDevice: () => chooseDevice(device, threads),
-    openRepository: ({ location, quantize }, report, signal) =>
-      openRepository(location, { report, signal, cache, quantize }),
+    openRepository: ({ location, quantize }, report, signal, check) =>
+      openRepository(location, { report, signal, cache, quantize, check }),
     keptOf: async ({ location }) => ({
       bytes: await keptOf(location, cache),
       whole: await isWhole(location, cache),

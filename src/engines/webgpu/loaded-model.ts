@@ -7,7 +7,7 @@ import { loadCore } from './model/load.js'
 import { type SizeOptions, sizeOf } from './model/size.js'
 import type { OfferedModel } from './options.js'
 import type { OpenedRepository, Report } from './surroundings.js'
-import type { WeightSource } from './weights/source.js'
+import type { WeightOutline } from './weights/source.js'
 
 const STEPS_AHEAD = 4
 
@@ -31,7 +31,7 @@ export interface LoadSettings {
 /** What the model will take, known before anything is uploaded; throws what is short where it does not fit. */
 export function bytesNeeded(
   model: OfferedModel,
-  weights: Pick<WeightSource, 'chatConfig' | 'names' | 'describe'>,
+  weights: WeightOutline,
   device: Device,
   maxBatch: number | undefined,
 ): number {

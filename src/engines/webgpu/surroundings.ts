@@ -2,7 +2,7 @@ import type { TextFiles } from '../../decode/chat-text.js'
 import type { LoadProgress } from '../../engine.js'
 import type { Device } from './device/device.js'
 import type { OfferedModel } from './options.js'
-import type { WeightSource } from './weights/source.js'
+import type { WeightCheck, WeightSource } from './weights/source.js'
 
 /** A model repository, opened: weights can be read, the files about text have been. */
 export interface OpenedRepository {
@@ -21,7 +21,13 @@ export interface Kept {
 /** What the engine takes from outside. */
 export interface Surroundings {
   openDevice(): Promise<Device>
-  openRepository(model: OfferedModel, report: Report, signal: AbortSignal): Promise<OpenedRepository>
+  /** `check` may refuse the model before its weights are downloaded, and is asked where that is known by then. */
+  openRepository(
+    model: OfferedModel,
+    report: Report,
+    signal: AbortSignal,
+    check: WeightCheck,
+  ): Promise<OpenedRepository>
   /** What is kept of it from an earlier download. Absent: nothing is kept. */
   keptOf?(model: OfferedModel): Promise<Kept>
   /** Deletes what was downloaded of it. */

@@ -3,7 +3,7 @@ import { fetchAll } from './fetch-all.js'
 import type { RepositoryFiles } from './files.js'
 import { digestOf, isRecord, type Json, parseJson } from './json.js'
 import type { Report } from './progress.js'
-import type { RawTensor, TensorType, WeightSource } from './source.js'
+import type { RawTensor, TensorType, WeightCheck, WeightSource } from './source.js'
 
 interface Placed extends Omit<RawTensor, 'data'> {
   readonly shard: string
@@ -31,20 +31,25 @@ export async function openMlc(
   chatConfig: Json,
   report: Report,
   signal: AbortSignal,
+  check?: WeightCheck,
 ): Promise<WeightSource> {
   const { name, text } = await readManifest(files, signal)
   const { shards, tensors } = parseManifest(files.place, name, parseJson(files.place, name, text))
-  await fetchAll(files, [...shards.values()], report, signal)
   const find = (tensor: string): Placed => {
     const found = tensors.get(tensor)
     if (!found) throw broken(files.place, `${name} names no tensor ${tensor}.`)
     return found
   }
-  return {
+  const outline = {
     chatConfig,
     names: [...tensors.keys()],
+    describe: (tensor: string) => describe(find(tensor)),
+  }
+  check?.(outline)
+  await fetchAll(files, [...shards.values()], report, signal)
+  return {
+    ...outline,
     has: (tensor) => tensors.has(tensor),
-    describe: (tensor) => describe(find(tensor)),
     digest: digestOf(text, JSON.stringify(chatConfig)),
     async read(tensor, reading) {
       reading?.throwIfAborted()

@@ -7,7 +7,7 @@ import { V1Error } from '../../../errors.js'
 import { tinyRepository, writeRepository } from '../tiny-repository.test-helper.js'
 import { type Hub, hub, send } from './hub.test-helper.js'
 import { forget, keptOf, type OpenOptions, openRepository, resolveUrl } from './open.js'
-import type { WeightSource } from './source.js'
+import type { WeightOutline, WeightSource } from './source.js'
 import { isWhole } from './whole.js'
 
 const repository = tinyRepository()
@@ -68,6 +68,14 @@ async function refusal(promise: Promise<unknown>): Promise<V1Error> {
 }
 
 describe('a repository at an address', () => {
+  it('can be refused for what its weights are before any of them is downloaded', async () => {
+    const check = ({ names, describe }: WeightOutline) => {
+      throw new V1Error(503, `${describe(names[0]!).name} is too large.`)
+    }
+    expect((await refusal(open({ check }))).message).toMatch(/ is too large\.$/)
+    expect(server.requests.filter(({ file }) => file.startsWith('params_shard'))).toEqual([])
+  })
+
   it('is read whole, and from the cache the next time', async () => {
     const { weights, text } = await open()
     await expectWhole(weights)

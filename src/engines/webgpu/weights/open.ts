@@ -9,7 +9,7 @@ import { openMlc } from './mlc.js'
 import type { Report } from './progress.js'
 import { RemoteFiles } from './remote.js'
 import { openSafetensors } from './safetensors.js'
-import type { WeightSource } from './source.js'
+import type { WeightCheck, WeightSource } from './source.js'
 import { type FileStore, noStore } from './store.js'
 import { webStore } from './web-store.js'
 
@@ -20,6 +20,8 @@ export interface OpenOptions {
   readonly cache?: string | false
   /** What plain weights become while they are loaded. @default they stay as they are */
   readonly quantize?: 'q4f16_1'
+  /** Is asked before weights are downloaded, where the repository says beforehand what they are. */
+  readonly check?: WeightCheck
   /** @default the platform's */
   readonly fetch?: Fetch
 }
@@ -37,12 +39,12 @@ export async function openRepository(
   options: OpenOptions,
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
   const files = filesAt(place, options)
-  const { signal, report, quantize } = options
+  const { signal, report, quantize, check } = options
   const mlc = await files.text('mlc-chat-config.json', signal)
   if (mlc !== undefined) {
     const config = parseJson(files.place, 'mlc-chat-config.json', mlc)
     const text = await readText(files, config, listed(config), signal)
-    return { weights: await openMlc(files, config, report, signal), text }
+    return { weights: await openMlc(files, config, report, signal, check), text }
   }
   const plain = await files.text('config.json', signal)
   if (plain === undefined) {

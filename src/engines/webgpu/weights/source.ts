@@ -13,13 +13,20 @@ export interface RawTensor {
   readonly data: Uint8Array
 }
 
-export interface WeightSource {
+/** What is known of weights without any of them. */
+export interface WeightOutline {
   /** `mlc-chat-config.json`, or one made from `config.json`. */
   readonly chatConfig: Readonly<Record<string, unknown>>
   readonly names: readonly string[]
-  has(name: string): boolean
   /** Shape and type, without reading the data. */
   describe(name: string): Omit<RawTensor, 'data'>
+}
+
+/** May refuse a model by throwing. */
+export type WeightCheck = (outline: WeightOutline) => unknown
+
+export interface WeightSource extends WeightOutline {
+  has(name: string): boolean
   /** Each tensor is asked for once; its bytes need not be kept. */
   read(name: string, signal?: AbortSignal): Promise<RawTensor>
   /** Identifies the weights: the base of `system_fingerprint`. */
