@@ -7,7 +7,11 @@ export type Schema = boolean | Record<string, unknown>
 interface Trail {
   readonly before: Trail | undefined
   readonly steps: readonly (string | number)[]
+  readonly levels: number
 }
+
+/** Deeper schemas would take longer to refuse than a request may cost. */
+const MAX_LEVELS = 2000
 
 /** A part of the document with an identity of its own: what `$id` makes. */
 interface Resource {
@@ -34,6 +38,16 @@ export class Site {
   get path(): SchemaPath {
     return spelled(this.trail)
   }
+}
+
+function below(before: Trail | undefined, steps: readonly (string | number)[]): Trail {
+  const levels = (before?.levels ?? 0) + 1
+  if (levels <= MAX_LEVELS) return { before, steps, levels }
+  throw new SchemaError(
+    [],
+    '',
+    `the schema is too complex to enforce: it is nested more than ${MAX_LEVELS} levels deep.`,
+  )
 }
 
 function spelled(trail: Trail | undefined): SchemaPath {
@@ -68,7 +82,7 @@ export class Document {
       const known = this.#sites.get(schema)
       if (known !== undefined) return known
     }
-    const trail = { before: parent.trail, steps }
+    const trail = below(parent.trail, steps)
     return this.#site(schema, trail, resourceOf(schema, parent.resource, trail))
   }
 
@@ -117,7 +131,7 @@ export class Document {
         if (Array.isArray(target) && /^\d+$/.test(step)) target = target[Number(step)]
         else if (isObject(target) && has(target, step)) target = target[step]
         else return undefined
-        trail = { before: trail, steps: [step] }
+        trail = below(trail, [step])
         inside = resourceOf(target, inside, trail)
       }
     }
@@ -138,7 +152,7 @@ export class Document {
   #collect(value: unknown, outer: Resource, trail: Trail | undefined): void {
     if (Array.isArray(value)) {
       value.forEach((item, i) => {
-        this.#collect(item, outer, { before: trail, steps: [i] })
+        this.#collect(item, outer, below(trail, [i]))
       })
       return
     }
@@ -155,7 +169,7 @@ export class Document {
     if (typeof id === 'string' && id.startsWith('#')) note(id.slice(1))
     for (const key of Object.keys(value)) {
       if (key !== 'enum' && key !== 'const' && key !== 'default' && key !== 'examples') {
-        this.#collect(value[key], resource, { before: trail, steps: [key] })
+        this.#collect(value[key], resource, below(trail, [key]))
       }
     }
   }
