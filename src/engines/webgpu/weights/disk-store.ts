@@ -1,4 +1,5 @@
 import { builtin } from '../builtin.js'
+import { sliceOfFile } from './slice-of-file.js'
 import type { FileStore, FileWriter, StoredFile } from './store.js'
 
 type Fs = typeof import('node:fs/promises')
@@ -46,19 +47,7 @@ function pathOf(url: string): string {
 }
 
 function diskFile(fs: Fs, path: string, bytes: number): StoredFile {
-  return {
-    bytes,
-    async slice(from, to) {
-      const file = await fs.open(path)
-      try {
-        const data = new Uint8Array(to - from)
-        const { bytesRead } = await file.read(data, 0, data.length, from)
-        return data.subarray(0, bytesRead)
-      } finally {
-        await file.close()
-      }
-    },
-  }
+  return { bytes, slice: (from, to) => sliceOfFile(fs, path, from, to) }
 }
 
 async function openWriter(fs: Fs, path: string): Promise<FileWriter> {

@@ -2,6 +2,7 @@ import { V1Error } from '../../../errors.js'
 import { builtin } from '../builtin.js'
 import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
+import { sliceOfFile } from './slice-of-file.js'
 
 type Fs = typeof import('node:fs/promises')
 
@@ -31,15 +32,9 @@ export function folderFiles(path: string): RepositoryFiles {
       onBytes(stat.size)
     },
     async slice(name, from, to) {
-      const file = await fs.open(at(name))
-      try {
-        const data = new Uint8Array(to - from)
-        const { bytesRead } = await file.read(data, 0, data.length, from)
-        if (bytesRead < data.length) throw broken(path, `${name} ends before byte ${to}.`)
-        return data
-      } finally {
-        await file.close()
-      }
+      const data = await sliceOfFile(fs, at(name), from, to)
+      if (data.length < to - from) throw broken(path, `${name} ends before byte ${to}.`)
+      return data
     },
     release() {},
   }

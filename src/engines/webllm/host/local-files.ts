@@ -1,4 +1,5 @@
 import { builtin } from '../../webgpu/builtin.js'
+import { sliceOfFile } from '../../webgpu/weights/slice-of-file.js'
 import type { StoredFile } from '../../webgpu/weights/store.js'
 
 /** Files of this machine by `file:` addresses, which Node's `fetch` does not read. */
@@ -10,19 +11,7 @@ export async function localFile(url: string): Promise<StoredFile | undefined> {
     () => undefined,
   )
   if (bytes === undefined) return undefined
-  return {
-    bytes,
-    async slice(from, to) {
-      const file = await fs.open(path)
-      try {
-        const data = new Uint8Array(to - from)
-        const { bytesRead } = await file.read(data, 0, data.length, from)
-        return data.subarray(0, bytesRead)
-      } finally {
-        await file.close()
-      }
-    },
-  }
+  return { bytes, slice: (from, to) => sliceOfFile(fs, path, from, to) }
 }
 
 /** WebLLM puts `resolve/main/` behind every model's address; in a folder there is no such thing. */
