@@ -1,6 +1,6 @@
 /** Decoders of known sizes with seeded random 4-bit weights: speed depends on shapes, not on what the weights say. */
 import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
-import { syntheticSource } from '../core/shapes.js'
+import { syntheticSource } from '../harness/shapes.js'
 
 export interface Shape {
   readonly name: string

@@ -4,7 +4,7 @@
  */
 import type { TextFiles } from '../../src/decode/chat-text.js'
 import type { OpenedRepository } from '../../src/engines/webgpu/surroundings.js'
-import { SHAPES, syntheticSource } from '../core/shapes.js'
+import { SHAPES, syntheticSource } from './shapes.js'
 
 const NAMESPACE = 'made-up/'
 const CONTROL = ['<|im_start|>', '<|im_end|>']

@@ -1,6 +1,7 @@
 /** The figures of SCALING.md, as Markdown. */
-import { SHAPES } from '../core/shapes.js'
+
 import type { Report } from '../harness/report.js'
+import { SHAPES } from '../harness/shapes.js'
 import { figure } from '../harness/table.js'
 import { answersThatFit, COMFORT, capacityOf, DEVICES, promptSeconds, stepSeconds, TURN } from './devices.js'
 import { type Costs, errorsOf, fitCosts, leaveOneOut, type Point, predict } from './fit.js'

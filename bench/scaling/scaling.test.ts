@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { SHAPES } from '../core/shapes.js'
 import type { Report } from '../harness/report.js'
+import { SHAPES } from '../harness/shapes.js'
 import { capacityOf, DEVICES, promptSeconds, stepSeconds } from './devices.js'
 import { type Costs, errorsOf, fitCosts, leaveOneOut, type Point, predict } from './fit.js'
 import { pointsOf } from './points.js'
