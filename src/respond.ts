@@ -1,4 +1,5 @@
 import type { Authenticate, Caller } from './auth.js'
+import { pathUnder } from './base-path.js'
 import { V1Error } from './errors.js'
 import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
 import { projectOf } from './project.js'
@@ -78,8 +79,9 @@ async function answer(
   line: LogLine,
 ): Promise<Answered> {
   checkOrigin(request, url, door.origins, info)
-  const endpoint = endpointOf(url.pathname.slice(door.base.length), door.manageModels)
-  if (!endpoint) throw unknownPath(request.method, url.pathname)
+  const path = pathUnder(door.base, url.pathname)
+  const endpoint = path === undefined ? undefined : endpointOf(path, door.manageModels)
+  if (!endpoint) throw unknownPath(request.method, url.pathname, door.base)
   const { allow } = endpoint
   if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
   const route = routeOf(endpoint, request.method)
@@ -102,7 +104,9 @@ async function answer(
   return route(service, exchange)
 }
 
-function endpointOf(path: string, manageModels: boolean): Endpoint | undefined {
+function endpointOf(written: string, manageModels: boolean): Endpoint | undefined {
+  // Some clients write a slash at the end; no id and no path of ours ends in one.
+  const path = written.endsWith('/') ? written.slice(0, -1) : written
   if (path === '/chat/completions') return CHAT
   if (path === '/models') return MODELS
   if (path === '/organization/usage/completions') return USAGE
@@ -134,8 +138,10 @@ function options(request: Request, allow: string, cors: readonly string[]): Answ
   return { status: 204, body: null, headers: { allow, ...(granted && preflightHeaders(request, allow)) } }
 }
 
-function unknownPath(method: string, path: string): V1Error {
-  return new V1Error(404, `Invalid URL (${method} ${path.slice(0, 200)})`, { code: 'unknown_url' })
+function unknownPath(method: string, path: string, base: string): V1Error {
+  const there = ['POST /chat/completions', 'GET /models', 'GET /models/{model}', 'GET /organization/usage/completions']
+  const message = `Invalid URL (${method.slice(0, 20)} ${path.slice(0, 200)}). Under '${base || '/'}' there are: ${there.join(', ')}.`
+  return new V1Error(404, message, { code: 'unknown_url' })
 }
 
 function wrongMethod(method: string, path: string, allow: string): V1Error {

@@ -2,7 +2,18 @@ import { describe, expect, it, test, vi } from 'vitest'
 import { V1Error } from './errors.js'
 import type { LogEvent } from './log.js'
 import { createV1 } from './v1.js'
-import { chatRequest, errorOf, jsonOf, KEY, MODEL, serviceOf, until, valid, wireSchema } from './v1.test-helper.js'
+import {
+  chatInit,
+  chatRequest,
+  errorOf,
+  jsonOf,
+  KEY,
+  MODEL,
+  serviceOf,
+  until,
+  valid,
+  wireSchema,
+} from './v1.test-helper.js'
 
 test.skipIf(!wireSchema)(
   'answers are checked against ../shared/openai/wire.schema.json, which lies beside the checkout',
@@ -23,14 +34,22 @@ describe('models', () => {
     })
   })
 
-  it.each(['test/hello', 'test%2Fhello', 'test%2fhello', '%74est/hello'])('are found as %s', async (path) => {
-    expect(jsonOf(await serviceOf().ask(`/models/${path}`))).toMatchObject({ id: MODEL, root: MODEL })
-  })
+  it.each(['test/hello', 'test%2Fhello', 'test%2fhello', '%74est/hello', 'test/hello/'])(
+    'are found as %s',
+    async (path) => {
+      expect(jsonOf(await serviceOf().ask(`/models/${path}`))).toMatchObject({ id: MODEL, root: MODEL })
+    },
+  )
 
-  it.each(['other', 'test/hello/', '', '%', '%ff', 'test%252Fhello'])('that do not exist are 404: %s', async (path) => {
-    const expected = { status: 404, type: 'not_found_error', param: 'model', code: 'model_not_found' }
-    expect(errorOf(await serviceOf().ask(`/models/${path}`))).toMatchObject(expected)
-  })
+  it.each(['other', 'test/hello//', '/', '%', '%ff', 'test%252Fhello'])(
+    'that do not exist are 404: %s',
+    async (path) => {
+      const expected = { status: 404, type: 'not_found_error', param: 'model', code: 'model_not_found' }
+      const error = errorOf(await serviceOf().ask(`/models/${path}`))
+      expect(error).toMatchObject(expected)
+      expect(error.message).toContain(`'${MODEL}'`)
+    },
+  )
 
   it('say more of themselves where the engine does', async () => {
     const models = [{ id: 'a/b', ownedBy: 'me', contextLength: 2048, metadata: { device: 'cpu' } }]
@@ -40,8 +59,27 @@ describe('models', () => {
 })
 
 describe('paths and methods', () => {
-  it.each(['', '/', '/chat', '/embeddings', '/chat/completions/x', '/MODELS'])('404 for %s', async (path) => {
-    expect(errorOf(await serviceOf().ask(path))).toMatchObject({ status: 404, type: 'not_found_error' })
+  it.each(['', '/', '/chat', '/embeddings', '/chat/completions/x', '/MODELS', '//models'])(
+    '404 for %s',
+    async (path) => {
+      const error = errorOf(await serviceOf().ask(path))
+      expect(error).toMatchObject({ status: 404, type: 'not_found_error', code: 'unknown_url' })
+      expect(error.message).toContain('POST /chat/completions')
+    },
+  )
+
+  it('404 for what is not under the base path, as long as it may be', async () => {
+    const { v1 } = serviceOf()
+    for (const path of ['/', '/v2/models', '/v1models', '/a/v1/models']) {
+      const request = new Request(`http://x${path}`, { headers: { authorization: `Bearer ${KEY}` } })
+      expect((await v1.fetch(request)).status).toBe(404)
+    }
+  })
+
+  it('a slash at the end changes nothing', async () => {
+    const { ask } = serviceOf()
+    expect(jsonOf(await ask('/models/'))).toMatchObject({ object: 'list' })
+    expect((await ask('/chat/completions/', chatInit())).status).toBe(200)
   })
 
   it.each([
@@ -86,7 +124,6 @@ describe('paths and methods', () => {
 })
 
 describe('createV1', () => {
-  const engine = serviceOf
   it.each([
     ['no keys', { keys: [] }],
     ['an empty key', { keys: [''] }],
@@ -95,7 +132,6 @@ describe('createV1', () => {
     ['a limit that is no number', { keys: 'none', bodyLimit: Number.NaN }],
   ])('refuses %s', (_, options) => {
     const scriptless = { models: [], async *generate() {} }
-    expect(engine).toBeTypeOf('function')
     expect(() => createV1({ engine: scriptless, ...(options as { keys: 'none' }) })).toThrow()
   })
 })

@@ -1,4 +1,5 @@
 import { authenticator, type Keys } from './auth.js'
+import { basePathOf, pathUnder } from './base-path.js'
 import type { Engine, LoadProgress } from './engine.js'
 import { V1Error } from './errors.js'
 import { type Log, logFaults } from './log.js'
@@ -147,7 +148,7 @@ export function createV1(options: V1Options): V1 {
   }
   return {
     fetch: (request, info) => respond(service, door, request, info),
-    match: ({ url }) => isUnder(base, new URL(url).pathname),
+    match: ({ url }) => pathUnder(base, new URL(url).pathname) !== undefined,
     load: (model, onProgress, signal) => loader.load(model, onProgress, signal),
     watchLoads(listener) {
       loader.watchers.add(listener)
@@ -159,16 +160,6 @@ export function createV1(options: V1Options): V1 {
       return closing
     },
   }
-}
-
-function isUnder(base: string, pathname: string): boolean {
-  return pathname === base || pathname.startsWith(`${base}/`)
-}
-
-/** As a URL writes it, without a slash at its end. */
-function basePathOf(path: string): string {
-  const { pathname } = new URL(path.startsWith('/') ? path : `/${path}`, 'http://localhost')
-  return pathname.replace(/\/+$/, '')
 }
 
 function positive(name: string, value: number, least = 1): number {
