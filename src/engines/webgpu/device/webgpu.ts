@@ -1,6 +1,7 @@
 /** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
 import { V1Error } from '../../../errors.js'
 import type { Device } from './device.js'
+import type { DispatchProfiler } from './gpu/dispatch-profiler.js'
 import { GpuDevice } from './gpu/gpu-device.js'
 import { computesInHalf, lanesTogether } from './gpu/probe.js'
 
@@ -19,6 +20,8 @@ export interface WebGpuOptions {
   bindingBytes?: number
   /** Multiplications after which a pass hands over what it has recorded. @default 2^33 */
   submitWork?: number
+  /** Makes what takes the times of dispatches: the adapter must have `timestamp-query`. @default none */
+  profiler?: (device: GPUDevice) => DispatchProfiler
   /** @default 'WebGPU was asked for.' */
   reason?: string
 }
@@ -31,10 +34,16 @@ export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Dev
   if (!adapter) throw unavailable('there is no WebGPU adapter')
   const software = isSoftware(adapter)
   if (software && options.hardwareOnly) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
+  if (options.profiler && !adapter.features.has('timestamp-query')) {
+    throw unavailable(`${nameOf(adapter)} has no timestamp-query, and nothing else tells the times of dispatches`)
+  }
   const serial = options.serial ?? software
   const device = await adapter.requestDevice({
     requiredLimits: wantedLimits(adapter.limits),
-    requiredFeatures: serial ? [] : wantedFeatures(adapter, options),
+    requiredFeatures: [
+      ...(serial ? [] : wantedFeatures(adapter, options)),
+      ...(options.profiler ? (['timestamp-query'] as const) : []),
+    ],
   })
   return new GpuDevice(device, {
     name: nameOf(adapter),
@@ -42,6 +51,7 @@ export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Dev
     traits: { serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
     ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
     ...(options.submitWork === undefined ? {} : { submitWork: options.submitWork }),
+    ...(options.profiler && { profiler: options.profiler(device) }),
   })
 }
 

@@ -5,7 +5,7 @@ import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import { DeviceMemory } from './memory.js'
 import { CpuPass } from './pass.js'
-import type { PassHost } from './pass-host.js'
+import type { OperationProfiler, PassHost } from './pass-host.js'
 import { Program } from './program.js'
 import { Runner } from './runner.js'
 import { CpuSampler } from './sampler.js'
@@ -41,6 +41,8 @@ export interface CpuDeviceOptions {
   readonly variant?: KernelVariant
   /** Why this device was taken, for its description. */
   readonly reason?: string
+  /** Takes the times of operations. @default none */
+  readonly profiler?: OperationProfiler
 }
 
 /** Where the control block of the threads lies; the first bytes stay unused, so that 0 is no valid place. */
@@ -69,7 +71,8 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
     kernels: `cpu-${KERNELS_HASH}${exact ? '-exact' : ''}`,
   }
   const runner = new Runner(kernels, team, CONTROL)
-  return assemble(info, { memory, runner, team, variant, exact, kernels })
+  const { profiler } = options
+  return assemble(info, { memory, runner, team, variant, exact, kernels, ...(profiler && { profiler }) })
 }
 
 async function compiled(given: KernelVariant | undefined, shared: boolean) {
@@ -91,6 +94,7 @@ interface Parts {
   readonly variant: KernelVariant
   readonly exact: boolean
   readonly kernels: Kernels
+  readonly profiler?: OperationProfiler
 }
 
 function assemble(info: DeviceInfo, parts: Parts): Device {
@@ -110,6 +114,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     threads: team.threads,
     activationBlockBytes: activationBlockBytes(parts.variant),
     done: breathe,
+    ...(parts.profiler && { profiler: parts.profiler }),
   }
   const living = <T>(make: () => T): T => {
     if (!alive) throw new V1Error(503, 'The device was destroyed.', { code: 'device_destroyed' })

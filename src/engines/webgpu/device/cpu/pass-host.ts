@@ -2,6 +2,16 @@ import type { DeviceMemory } from './memory.js'
 import type { Program } from './program.js'
 import type { Runner } from './runner.js'
 
+/** Takes the times of single operations, which run one by one then: see `bench/profile`. */
+export interface OperationProfiler {
+  /** Whether the pass that is being submitted is timed. */
+  readonly on: boolean
+  /** An operation was recorded: its code in `program.ts`. */
+  recorded(code: number): void
+  /** Runs operation `index` of the pass, or the sampling of its rows. */
+  run<T>(index: number | 'sample', operation: () => T): T
+}
+
 /** What a pass needs of its device. */
 export interface PassHost {
   readonly memory: DeviceMemory
@@ -9,6 +19,7 @@ export interface PassHost {
   readonly program: Program
   readonly threads: number
   readonly activationBlockBytes: number
+  readonly profiler?: OperationProfiler
   /** Called once the pass is over; lets the event loop turn now and then. */
   done(): Promise<void>
 }

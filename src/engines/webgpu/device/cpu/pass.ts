@@ -64,6 +64,7 @@ export class CpuPass implements Pass {
   #add(code: number, items: number, least?: number): op.Program {
     if (!this.#open) throw new Error('The pass was submitted.')
     this.#activated = undefined
+    this.#host.profiler?.recorded(code)
     return this.#program.add(code, items, least)
   }
 
@@ -215,7 +216,7 @@ export class CpuPass implements Pass {
 
   async submit(): Promise<readonly SampledRow[]> {
     if (!this.#open) throw new Error('The pass was submitted.')
-    const { memory, runner } = this.#host
+    const { memory, profiler } = this.#host
     let sampled: readonly SampledRow[] = []
     try {
       for (const copy of this.#copies) copy()
@@ -223,15 +224,28 @@ export class CpuPass implements Pass {
       const split = this.#sampling?.before ?? count
       const at = this.#room(this.#program.bytes)
       this.#program.write(memory.i32, at)
-      if (split > 0) runner.run(at, split, this.rows)
-      if (this.#sampling) sampled = this.#sampling.run()
-      if (count > split) runner.run(at + split * op.OPERATION_BYTES, count - split, this.rows)
+      this.#run(at, 0, split)
+      const sampling = this.#sampling?.run
+      if (sampling) sampled = profiler?.on ? profiler.run('sample', sampling) : sampling()
+      this.#run(at, split, count)
       for (const { at, count, resolve } of this.#readings) resolve(memory.f32.slice(at / 4, at / 4 + count))
     } finally {
       this.close()
     }
     await this.#host.done()
     return sampled
+  }
+
+  /** Operations `from` to before `to` of the program at `at`. */
+  #run(at: number, from: number, to: number): void {
+    const { runner, profiler } = this.#host
+    if (!profiler?.on) {
+      if (to > from) runner.run(at + from * op.OPERATION_BYTES, to - from, this.rows)
+      return
+    }
+    for (let i = from; i < to; i++) {
+      profiler.run(i, () => runner.run(at + i * op.OPERATION_BYTES, 1, this.rows))
+    }
   }
 
   /** Gives back what the pass holds; also of one that is never submitted. */

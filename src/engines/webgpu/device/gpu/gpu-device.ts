@@ -17,6 +17,7 @@ import type {
   SamplerShape,
   Vector,
 } from '../device.js'
+import type { DispatchProfiler } from './dispatch-profiler.js'
 import { Gpu } from './gpu.js'
 import { GpuPass, type PassHost } from './pass.js'
 import { FEW } from './products.js'
@@ -34,6 +35,8 @@ export interface GpuDeviceOptions {
   readonly bindingBytes?: number
   /** @default 2^33: a tenth of a second of a slow GPU */
   readonly submitWork?: number
+  /** @default none */
+  readonly profiler?: DispatchProfiler
 }
 
 export class GpuDevice implements Device, PassHost {
@@ -42,12 +45,15 @@ export class GpuDevice implements Device, PassHost {
   readonly lost: Promise<Error>
   readonly gpu: Gpu
   readonly submitWork: number
+  readonly profiler?: DispatchProfiler
   #batch: GPUBuffer | undefined
   #destroyed = false
   #loss: Error | undefined
 
-  constructor(device: GPUDevice, { name, reason, traits, bindingBytes, submitWork = 2 ** 33 }: GpuDeviceOptions) {
+  constructor(device: GPUDevice, options: GpuDeviceOptions) {
+    const { name, reason, traits, bindingBytes, submitWork = 2 ** 33, profiler } = options
     this.submitWork = submitWork
+    if (profiler) this.profiler = profiler
     this.gpu = new Gpu(device, traits)
     const cut = traits.serial ? 'serial' : `parallel ${traits.lanes}${traits.half ? ' half' : ''}`
     this.info = { kind: 'webgpu', name, reason, kernels: `${KERNELS} ${cut} on ${name}` }

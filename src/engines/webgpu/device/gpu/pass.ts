@@ -20,45 +20,39 @@ import type {
   Sampler,
 } from '../device.js'
 import { BatchWords } from './batch.js'
-import type { Gpu } from './gpu.js'
+import { type CommandHost, Commands } from './commands.js'
 import { FEW, project } from './products.js'
 import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
 
-export interface PassHost {
-  readonly gpu: Gpu
+export interface PassHost extends CommandHost {
   /** A buffer for the batch, wide enough for so many words. */
   batchBuffer(words: number): GPUBuffer
   /** Multiplications after which a pass hands over what it has recorded. */
   readonly submitWork: number
-  /** What an error of the queue means. */
-  explain(error: unknown): Error
 }
 
 export class GpuPass implements Pass, Recorder {
   readonly #host: PassHost
-  readonly #gpu: Gpu
+  readonly #commands: Commands
   readonly #batch: BatchWords
   readonly #slots: GPUBuffer | undefined
-  #encoder: GPUCommandEncoder
   /** Multiplications recorded since work was last handed over. */
   #work = 0
   #toPlace: { readonly shape: PlaceShape; readonly operands: PlaceOperands } | undefined
-  #compute: GPUComputePassEncoder | undefined
   #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
   readonly #reads: (() => void)[] = []
   readonly meta: GPUBuffer
 
   constructor(host: PassHost, batch: Batch) {
     this.#host = host
-    this.#gpu = host.gpu
+    this.#commands = new Commands(host)
     this.#batch = new BatchWords(batch)
     this.#slots = (batch.sampler as GpuSampler | undefined)?.slots
-    this.#encoder = host.gpu.device.createCommandEncoder()
     this.meta = host.batchBuffer(this.#batch.words.length)
   }
 
   get traits() {
-    return this.#gpu.traits
+    return this.#host.gpu.traits
   }
 
   get rows(): number {
@@ -79,21 +73,18 @@ export class GpuPass implements Pass, Recorder {
   }
 
   protected run(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y: number, z: number): void {
-    this.#compute ??= this.#encoder.beginComputePass()
-    this.#gpu.bind(this.#compute, kernel, buffers)
-    this.#compute.dispatchWorkgroups(x, y, z)
+    this.#commands.dispatch(kernel, buffers, x, y, z)
   }
 
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
-    this.#endCompute()
     const { layers, pageBytes, aside } = cache as GpuCache
     for (const { from, to } of pairs) {
       // By way of another buffer: WebGPU copies nothing within one.
       layers.forEach((layer, i) => {
-        this.#encoder.copyBufferToBuffer(layer, from * pageBytes, aside, i * pageBytes, pageBytes)
+        this.#commands.copy(layer, from * pageBytes, aside, i * pageBytes, pageBytes)
       })
       layers.forEach((layer, i) => {
-        this.#encoder.copyBufferToBuffer(aside, i * pageBytes, layer, to * pageBytes, pageBytes)
+        this.#commands.copy(aside, i * pageBytes, layer, to * pageBytes, pageBytes)
       })
     }
   }
@@ -123,7 +114,6 @@ export class GpuPass implements Pass, Recorder {
   #weigh({ rows, columns }: Matrix, count: number): void {
     if (this.#work > this.#host.submitWork) {
       this.handOver()
-      this.#encoder = this.#gpu.device.createCommandEncoder()
       this.#work = 0
     }
     this.#work += rows * columns * count
@@ -188,33 +178,33 @@ export class GpuPass implements Pass, Recorder {
 
   read(x: Activations, rows: number): Promise<Float32Array> {
     this.#place()
-    this.#endCompute()
+    const { gpu } = this.#host
     const bytes = rows * x.columns * 4
-    const staging = this.#gpu.staging(bytes)
-    this.#encoder.copyBufferToBuffer((x as GpuActivations).buffer, 0, staging, 0, bytes)
+    const staging = gpu.staging(bytes)
+    this.#commands.copy((x as GpuActivations).buffer, 0, staging, 0, bytes)
     return new Promise((resolve, reject) => {
       this.#reads.push(() => {
-        this.#map(staging)
+        this.#commands
+          .read(staging)
           .then((buffer) => resolve(new Float32Array(buffer, 0, rows * x.columns)), reject)
-          .finally(() => this.#gpu.release(staging))
+          .finally(() => gpu.release(staging))
       })
     })
   }
 
   async submit(): Promise<readonly SampledRow[]> {
     this.#place()
-    this.#endCompute()
     const staging = this.#copyResults()
     this.handOver()
     for (const read of this.#reads) read()
     if (!this.#sampled || !staging) {
-      await this.#done()
+      await this.#commands.done()
       return []
     }
     const { sampler, rows } = this.#sampled
-    const buffer = await this.#map(staging)
+    const buffer = await this.#commands.read(staging)
     sampler.giveStaging(staging)
-    this.#gpu.check()
+    this.#host.gpu.check()
     return decodeResults(buffer, rows, sampler.shape.tokens)
   }
 
@@ -222,31 +212,10 @@ export class GpuPass implements Pass, Recorder {
     if (!this.#sampled) return undefined
     const { sampler, words } = this.#sampled
     const { results } = sampler
-    this.#gpu.device.queue.writeBuffer(sampler.job(words.length), 0, words)
+    this.#host.gpu.device.queue.writeBuffer(sampler.job(words.length), 0, words)
     const staging = sampler.takeStaging()
-    this.#encoder.copyBufferToBuffer(results, 0, staging, 0, results.size)
+    this.#commands.copy(results, 0, staging, 0, results.size)
     return staging
-  }
-
-  /** The bytes of a staging buffer, copied. */
-  async #map(staging: GPUBuffer): Promise<ArrayBuffer> {
-    try {
-      await staging.mapAsync(1)
-    } catch (error) {
-      throw this.#host.explain(error)
-    }
-    const bytes = staging.getMappedRange().slice(0)
-    staging.unmap()
-    return bytes
-  }
-
-  async #done(): Promise<void> {
-    try {
-      await this.#gpu.device.queue.onSubmittedWorkDone()
-    } catch (error) {
-      throw this.#host.explain(error)
-    }
-    this.#gpu.check()
   }
 
   /**
@@ -255,14 +224,7 @@ export class GpuPass implements Pass, Recorder {
    */
   protected handOver(): void {
     this.#place()
-    this.#endCompute()
-    const { queue } = this.#gpu.device
-    queue.writeBuffer(this.meta, 0, this.#batch.words)
-    queue.submit([this.#encoder.finish()])
-  }
-
-  #endCompute(): void {
-    this.#compute?.end()
-    this.#compute = undefined
+    this.#host.gpu.device.queue.writeBuffer(this.meta, 0, this.#batch.words)
+    this.#commands.handOver()
   }
 }
