@@ -3,8 +3,8 @@
  *
  * `--lib` is a compiled library that fits the version of WebLLM (`--webllm` names the module of another one). `--model`
  * is a folder in MLC's form with weights for it; without one, weights are made up in the shapes that the library names.
- * `--in node,deno,page,worker,service-worker` says where; a library that needs shader-f16 finds it in none of Chromium's
- * GPUs in software, and in Node and Deno with LOCAL_V1_VULKAN naming another one than SwiftShader. `--only a,b` takes
+ * `--in node,deno,page,worker,service-worker` says where. A library that needs shader-f16 finds it in no Chromium over
+ * SwiftShader: LOCAL_V1_CHROMIUM names another one, LOCAL_V1_VULKAN another Vulkan for Node and Deno. `--only a,b` takes
  * the checks whose names contain one of these, `--speed` compares with WebLLM's own chat, in Node (with `--in ""` alone).
  */
 import { readdir, readFile } from 'node:fs/promises'

@@ -23,6 +23,21 @@ export async function launchChromiumIn(folder: string, options: ChromiumOptions 
 }
 
 async function chromiumProgram(options: ChromiumOptions) {
+  return {
+    ...(await installed()),
+    args: [
+      '--headless=shell',
+      '--no-sandbox',
+      ...(options.webgpu === false ? [] : ['--enable-unsafe-webgpu']),
+      ...(options.args ?? []),
+    ],
+  }
+}
+
+/** The unpacked one, or the Chromium or Chrome that LOCAL_V1_CHROMIUM names: one that reaches a GPU, say. */
+async function installed() {
+  const own = process.env.LOCAL_V1_CHROMIUM
+  if (own) return { executablePath: own, env: stringEnv() }
   const folder = await unpack('chromium')
   return {
     executablePath: join(folder, 'chromium'),
@@ -31,12 +46,6 @@ async function chromiumProgram(options: ChromiumOptions) {
       LD_LIBRARY_PATH: `${join(folder, 'lib')}:${folder}`,
       VK_ICD_FILENAMES: join(folder, 'vk_swiftshader_icd.json'),
     },
-    args: [
-      '--headless=shell',
-      '--no-sandbox',
-      ...(options.webgpu === false ? [] : ['--enable-unsafe-webgpu']),
-      ...(options.args ?? []),
-    ],
   }
 }
 
