@@ -15,8 +15,10 @@ describe('tools', () => {
       toolChoice: 'required',
       parallelToolCalls: false,
     })
-    expect(read({ tools, tool_choice: { type: 'function', function: { name: 'clock' } } }).toolChoice).toEqual({
-      name: 'clock',
+    expect(read({ tools, tool_choice: { type: 'function', function: { name: 'clock' } } })).toMatchObject({
+      toolChoice: { name: 'clock' },
+      // One call of it, not several.
+      parallelToolCalls: false,
     })
     expect(read({ tool_choice: 'none' }).toolChoice).toBe('none')
   })
@@ -31,7 +33,17 @@ describe('tools', () => {
 
   it('without parameters take none', () => {
     const [bare] = read({ tools: [{ type: 'function', function: { name: 'now' } }] }).tools
-    expect(bare!.parameters).toEqual({ type: 'object', properties: {} })
+    expect(bare!.parameters).toEqual({ type: 'object', properties: {}, additionalProperties: false })
+  })
+
+  it('take an object, whether their parameters say so or not', () => {
+    const taken = (parameters: object) =>
+      read({ tools: [{ type: 'function', function: { name: 'a', parameters } }] }).tools[0]!.parameters
+    expect(taken({})).toEqual({ type: 'object' })
+    expect(taken({ anyOf: [schema] })).toEqual({ anyOf: [schema], type: 'object' })
+    expect(taken({ type: ['null', 'object'] })).toEqual({ type: 'object' })
+    const listed = { tools: [{ type: 'function', function: { name: 'a', parameters: { type: 'array' } } }] }
+    expect(refused(listed)).toBe('tools[0].function.parameters')
   })
 
   it.each<[string, object]>([

@@ -19,6 +19,7 @@ import {
 
 const KNOWN_TOOL = new Set(['type', 'function'])
 const KNOWN_FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
+const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
 const MODES = ['none', 'auto', 'required'] as const
 
 const someTools = anArray(1, 128)
@@ -40,8 +41,10 @@ export function readTools(body: JsonObject, ignored: string[]): ToolRequest {
     if (body.parallel_tool_calls != null) throw onlyWithTools('parallel_tool_calls')
     return { tools, toolChoice: 'none', parallelToolCalls: true }
   }
-  const parallelToolCalls = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
-  return { ...chooseTools(choice, tools), parallelToolCalls }
+  const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
+  const chosen = chooseTools(choice, tools)
+  // Naming a function asks for exactly one call of it, says the official description.
+  return { ...chosen, parallelToolCalls: parallel && typeof chosen.toolChoice === 'string' }
 }
 
 function onlyWithTools(param: string) {
@@ -74,9 +77,22 @@ function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec {
     name: required(spec, 'name', inner, aToolName),
     ...(description !== undefined && { description }),
     // Without parameters a tool takes none, says the official description.
-    parameters: optional(spec, 'parameters', inner, anObject) ?? { type: 'object', properties: {} },
+    parameters: optional(spec, 'parameters', inner, aParameters) ?? NO_PARAMETERS,
     strict: optional(spec, 'strict', inner, aBoolean) ?? false,
   }
+}
+
+/** Arguments are always an object: a schema may leave that unsaid, and may not say otherwise. */
+function aParameters(value: unknown, param: string): JsonObject {
+  const schema = anObject(value, param)
+  const { type = 'object' } = schema
+  if (type === 'object' || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' }
+  const shown = JSON.stringify(type).slice(0, 100)
+  throw refuse(
+    param,
+    `Invalid '${param}': arguments are an object, so 'type' must be "object", not ${shown}.`,
+    'invalid_value',
+  )
 }
 
 function chooseTools(
