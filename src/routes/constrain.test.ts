@@ -124,6 +124,13 @@ describe('a strict schema', () => {
     expect((await saying(said(`${'a'.repeat(40)}!`), finish()).chat(format(schema))).status).toBe(500)
   })
 
+  it('may have a property of any name', async () => {
+    const schema = JSON.parse('{"__proto__":{"type":"integer"},"constructor":{"type":"integer"}}')
+    const said = (value: string) => saying(text(`{"__proto__":${value},"constructor":1}`), finish())
+    expect((await said('1').chat(format(closed(schema)))).status).toBe(200)
+    expect((await said('"x"').chat(format(closed(schema)))).status).toBe(500)
+  })
+
   it('does not trip over its dialect', async () => {
     const { chat } = saying(text('{"city":5}'), finish())
     const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...city }

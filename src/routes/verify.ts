@@ -60,7 +60,8 @@ function mayCompile(): boolean {
 
 /** Null where ajv cannot judge: `new Function` is forbidden, or the schema is one that only the grammar understands. */
 function validatorOf(schema: unknown): ValidateFunction | null {
-  if (!mayCompile()) return null
+  // ajv overlooks a property of this name, and would then not let it in.
+  if (!mayCompile() || JSON.stringify(schema).includes('"__proto__"')) return null
   try {
     const ajv = new Ajv2020({ strict: false, logger: false, meta: false, validateSchema: false, code: { regExp } })
     addFormats.default(ajv)

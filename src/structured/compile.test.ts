@@ -329,10 +329,24 @@ describe('refusals name the keyword and its place', () => {
       ['$defs', 'a'],
     ],
     [{ anyOf: [{ type: 'object', required: ['a'], properties: { a: false } }, { enum: [] }] }, []],
+    [
+      { type: 'object', properties: { a: { enum: [] } }, required: ['a'], additionalProperties: false },
+      ['properties', 'a'],
+    ],
   ])('what nothing can satisfy, and why: %j', (schema, path) => {
     const error = refusal(schema)
     expect(error.message).toContain('no value can satisfy')
     expect(error.path).toEqual(path)
+  })
+
+  it('name what nothing can satisfy', () => {
+    const closed = { type: 'object', additionalProperties: false }
+    expect(refusal({ ...closed, properties: { a: {} }, required: ['a', 'b'] }).message).toContain(
+      `'required' names "b", which 'properties' does not have`,
+    )
+    expect(refusal({ ...closed, properties: { a: { enum: [] } }, required: ['a'] }).message).toContain(
+      "'enum' is empty",
+    )
   })
 
   it('come in the words of the service that clients know', () => {

@@ -1,4 +1,4 @@
-import type { SchemaPath } from '../schema-error.js'
+import { SchemaError, type SchemaPath } from '../schema-error.js'
 import type { Site } from './document.js'
 import { has, isObject } from './json.js'
 import { keyValue } from './object-plan.js'
@@ -8,28 +8,36 @@ import type { Value } from './value.js'
 /** Why a value cannot be: what must stand in it and cannot, and where its parent says so. */
 interface Cause {
   readonly value: Value
-  readonly steps: readonly [keyword: string, key?: string]
+  readonly steps: Steps
 }
 
-/**
- * The place at fault where nothing satisfies a value: down to what must stand inside it and cannot, as long as there is
- * one way only.
- */
-export function placeOfFault(value: Value, siteOf: (value: Value) => Site | undefined): SchemaPath {
+type Steps = readonly [keyword: string, key?: string]
+
+/** That nothing satisfies a value, with the place at fault. */
+export function impossible(value: Value, siteOf: (value: Value) => Site | undefined): SchemaError {
+  const [path, why] = faultOf(value, siteOf)
+  return new SchemaError(path, '', `no value can satisfy the schema${why === undefined ? '.' : `: ${why}`}`)
+}
+
+/** Down to what must stand inside the value and cannot, as long as there is one way only. */
+function faultOf(value: Value, siteOf: (value: Value) => Site | undefined): [path: SchemaPath, why?: string] {
   let path: SchemaPath = []
   const seen = new Set<Value>()
   for (let cause: Cause | undefined = { value, steps: [''] }; cause !== undefined && !seen.has(cause.value); ) {
     seen.add(cause.value)
     const site = siteOf(cause.value)
     // What nothing satisfies by its own words has no site of its own.
-    if (site === undefined) return path
+    if (site === undefined) return [path]
     path = site.path
     const inner: Cause | undefined = causeIn(cause.value)
-    if (inner !== undefined && siteOf(inner.value) === undefined) return stepInto(site, inner.steps)
-    if (inner === undefined) return stepInto(site, closedTo(site))
+    if (inner !== undefined && siteOf(inner.value) === undefined) return [stepInto(site, inner.steps)]
+    if (inner === undefined) {
+      const [steps, why] = shutOut(site)
+      return [stepInto(site, steps), why]
+    }
     cause = inner
   }
-  return path
+  return [path]
 }
 
 function causeIn({ arrays, objects }: Value): Cause | undefined {
@@ -54,19 +62,27 @@ function causeInObject({ properties, pending, keys }: ObjectShape): Cause | unde
   return undefined
 }
 
-/** A required property that the same schema shuts out, which is seen before anything is built. */
-function closedTo({ schema }: Site): Cause['steps'] {
-  if (!isObject(schema) || !Array.isArray(schema.required)) return ['']
-  const { properties, patternProperties, additionalProperties } = schema
-  for (const key of schema.required) {
-    const named = isObject(properties) && has(properties, String(key))
-    if (named && properties[String(key)] === false) return ['properties', String(key)]
-    if (!named && patternProperties === undefined && additionalProperties === false) return ['additionalProperties']
+/** What the same schema demands and shuts out, which is seen before anything is built. */
+function shutOut({ schema }: Site): [steps: Steps, why?: string] {
+  if (!isObject(schema)) return [['']]
+  const { enum: listed, required, properties, patternProperties, additionalProperties } = schema
+  if (Array.isArray(listed) && listed.length === 0) return [[''], "'enum' is empty."]
+  for (const key of Array.isArray(required) ? required.map(String) : []) {
+    if (isObject(properties) && has(properties, key)) {
+      const property = properties[key]
+      if (property === false) return [['properties', key]]
+      if (isObject(property) && Array.isArray(property.enum) && property.enum.length === 0) {
+        return [['properties', key], "'enum' is empty."]
+      }
+    } else if (patternProperties === undefined && additionalProperties === false) {
+      const why = `'required' names ${JSON.stringify(key)}, which 'properties' does not have and 'additionalProperties' shuts out.`
+      return [['additionalProperties'], why]
+    }
   }
-  return ['']
+  return [['']]
 }
 
-function stepInto(site: Site, [keyword, key]: Cause['steps']): SchemaPath {
+function stepInto(site: Site, [keyword, key]: Steps): SchemaPath {
   let inner = isObject(site.schema) ? site.schema[keyword] : undefined
   if (key !== undefined) inner = isObject(inner) && has(inner, key) ? inner[key] : undefined
   if (inner === undefined) return site.path

@@ -7,7 +7,7 @@ import type { Context } from './context.js'
 import type { Site } from './document.js'
 import { satisfies } from './evaluate.js'
 import { Expander } from './expand.js'
-import { placeOfFault } from './impossible.js'
+import { impossible } from './impossible.js'
 import { canonical } from './json.js'
 import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
 import { type ObjectShape, objectShape } from './object-shape.js'
@@ -67,13 +67,7 @@ export class Values {
         if (shape.obstacle && !(value.possible && objectLength(shape) === Infinity)) throw shape.obstacle
       }
     }
-    if (!value.possible) {
-      throw new SchemaError(
-        placeOfFault(value, (one) => this.#sites.get(one)),
-        '',
-        'no value can satisfy the schema.',
-      )
-    }
+    if (!value.possible) throw impossible(value, (one) => this.#sites.get(one))
     return value
   }
 
