@@ -1,6 +1,7 @@
 /**
- * `npm run bench:browser`: what `npm run bench` does, in a page of a headless Chromium; the same options. With
- * `--page FOLDER` it writes that page instead, as static files that any https host can serve to any device.
+ * `npm run bench:browser`: what `npm run bench` does, in a page of a headless Chromium; the same options. `--peers FOLDER`,
+ * in whose `node_modules` wllama is installed, measures that on the same weights and threads. With `--page FOLDER` it
+ * writes the page instead, as static files that any https host can serve to any device.
  */
 import { Command } from 'commander'
 import { type BenchOptions, checkFiles, orderOf, progress, publish } from '../../src/cli/bench.js'
@@ -11,17 +12,19 @@ import { writeSite } from './site.js'
 
 interface BrowserOptions extends BenchOptions {
   readonly page?: string
+  readonly peers?: string
 }
 
 await withBench(new Command('bench:browser'))
   .option('--page <folder>', 'write the page as static files, for another device, and measure nothing')
-  .action(async ({ page, ...options }: BrowserOptions) => {
+  .option('--peers <folder>', 'where @wllama/wllama is installed: it stands beside us, on the same weights and threads')
+  .action(async ({ page, peers, ...options }: BrowserOptions) => {
     if (page !== undefined) {
       await writeSite(page)
       console.log(`Any https host (or localhost) can serve ${page} now; no headers are needed.`)
       return
     }
     await checkFiles(options)
-    await publish(await benchInBrowser(orderOf(options, version), progress), options)
+    await publish(await benchInBrowser(orderOf(options, version), progress, peers), options)
   })
   .parseAsync()

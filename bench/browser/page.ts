@@ -6,7 +6,7 @@ import type { Report } from '../harness/report.js'
 import { settingsOf } from '../harness/settings.js'
 import { tableOf } from '../harness/table.js'
 import { isolate } from './isolate.js'
-import type { Message } from './worker.js'
+import type { Message, PageOrder } from './worker.js'
 
 /** Put in by whoever builds the page. */
 declare const __VERSION__: string
@@ -14,7 +14,7 @@ declare const __VERSION__: string
 const NANO = { id: 'local-v1/nano', from: new URL('./nano/', location.href).href }
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T
 
-function measure(order: Order): Promise<Report> {
+function measure(order: PageOrder): Promise<Report> {
   const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
   return new Promise<Report>((resolve, reject) => {
     worker.onerror = ({ message }) => reject(new Error(message || 'The worker could not be started.'))

@@ -6,7 +6,9 @@ import { launchChromium } from '../../test/support/chromium.js'
 import { serveFiles } from '../../test/support/serve.js'
 import type { Order } from '../harness/elsewhere.js'
 import type { Report } from '../harness/report.js'
+import { serveWllama } from './peers.js'
 import { siteFiles } from './site.js'
+import type { PageOrder } from './worker.js'
 
 /** Threads need both. */
 export const ISOLATED = {
@@ -14,9 +16,15 @@ export const ISOLATED = {
   'cross-origin-embedder-policy': 'require-corp',
 }
 
-export async function benchInBrowser(order: Order, progress: (message: string) => void): Promise<Report> {
+/** With `peers`, a folder in whose `node_modules` wllama is installed, that stands beside us in every round. */
+export async function benchInBrowser(
+  order: Order,
+  progress: (message: string) => void,
+  peers?: string,
+): Promise<Report> {
   const { files, models } = await served(order.models)
-  const server = await serveFiles({ ...(await siteFiles()), ...files }, '', ISOLATED)
+  const wllama = peers === undefined ? undefined : await serveWllama(peers, order)
+  const server = await serveFiles({ ...(await siteFiles()), ...files, ...wllama?.files }, '', ISOLATED)
   const browser = await launchChromium()
   try {
     const page = await browser.newPage()
@@ -26,7 +34,11 @@ export async function benchInBrowser(order: Order, progress: (message: string) =
     await page.goto(server.origin)
     await page.waitForFunction('globalThis.measure !== undefined')
     await page.exposeFunction('onProgress', progress)
-    const inPage: Order = { ...order, models: models.map((model) => at(server.origin, model)) }
+    const inPage: PageOrder = {
+      ...order,
+      models: models.map((model) => at(server.origin, model)),
+      wllama: wllama?.at(server.origin),
+    }
     const call = `new MutationObserver(() => onProgress(progress.textContent)).observe(progress, { childList: true });
 measure(${JSON.stringify(inPage)})`
     return (await page.evaluate(call)) as Report

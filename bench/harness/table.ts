@@ -31,7 +31,7 @@ function heading({ version, date, machine, settings, subjects }: Report): string
 function block({ series }: Report, subjects: Report['subjects']): string {
   const names = subjects.map(({ name }) => name)
   const compare = names.length === 2
-  const head = ['', '', ...names, ...(compare ? ['2nd/1st'] : [])]
+  const head = ['', '', ...names, ...(compare ? ['1st/2nd'] : [])]
   const rule = head.map((_, i) => '-'.repeat(widthOf(i, compare && i === head.length - 1) - 1))
   const lines = [...headRows(head), row(rule)]
   const seen = new Set<string>()
@@ -39,7 +39,7 @@ function block({ series }: Report, subjects: Report['subjects']): string {
     if (!names.includes(one.subject) || seen.has(keyOf(one))) continue
     seen.add(keyOf(one))
     const cells = names.map((name) => series.find((other) => other.subject === name && keyOf(other) === keyOf(one)))
-    const ratio = compare && cells[0] && cells[1] ? [`x${(cells[1].median / cells[0].median).toFixed(2)}`] : []
+    const ratio = compare && cells[0] && cells[1] ? [`x${(cells[0].median / cells[1].median).toFixed(2)}`] : []
     lines.push(row([labelOf(one), one.unit, ...cells.map((cell) => (cell ? spread(cell) : '-')), ...ratio]))
   }
   return `${lines.join('\n')}\n`

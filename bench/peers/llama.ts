@@ -2,16 +2,12 @@
  * llama.cpp's own code (node-llama-cpp) over the same 4-bit weights as a GGUF. It is no dependency of this repository: it
  * is taken from a folder that the user names.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { readDecoderConfig } from '../../src/engines/webgpu/model/config.js'
-import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
-import { writeGguf } from '../cpu/gguf.js'
 import type { Answer, Ask, Candidate, Subject } from '../harness/subject.js'
 import { now } from '../harness/time.js'
+import type { Gguf } from './gguf.js'
+import { installed } from './installed.js'
+import { idsOf } from './token-ids.js'
 
 interface Sequence {
   readonly nextTokenIndex: number
@@ -35,7 +31,7 @@ export interface LlamaOptions {
   /** The folder in whose `node_modules` it is installed. */
   readonly peers: string
   readonly model: string
-  readonly weights: WeightSource
+  readonly gguf: Gguf
   readonly threads: number
   /** Answers side by side. */
   readonly sequences: number
@@ -43,27 +39,17 @@ export interface LlamaOptions {
   readonly context: number
 }
 
-/** The weights are written as GGUF first: that is no part of loading. `remove` deletes the file. */
-export async function llamaCandidate(options: LlamaOptions): Promise<Candidate & { remove(): Promise<void> }> {
-  const config = readDecoderConfig(options.weights.chatConfig, options.model)
-  if (!config.tied) throw new TypeError('Only models whose embeddings are their head too can be written as GGUF.')
-  const folder = await mkdtemp(join(tmpdir(), 'local-v1-gguf-'))
-  const path = join(folder, 'model.gguf')
-  await writeGguf(path, { ...config, name: options.model }, options.weights, options.context)
-  const require = createRequire(join(resolve(options.peers), 'here.js'))
-  const library = (await import(pathToFileURL(require.resolve('node-llama-cpp')).href)) as Library
-  return {
-    name: 'llama.cpp',
-    open: () => open(library, path, options, config.vocabulary),
-    remove: () => rm(folder, { recursive: true, force: true }),
-  }
+export async function llamaCandidate(options: LlamaOptions): Promise<Candidate> {
+  const module = installed(options.peers, 'node-llama-cpp')
+  const library = (await import(pathToFileURL(module).href)) as Library
+  return { name: 'llama.cpp', open: () => open(library, options) }
 }
 
-async function open(library: Library, path: string, options: LlamaOptions, vocabulary: number): Promise<Subject> {
-  const { threads, sequences, context: contextSize, model } = options
+async function open(library: Library, options: LlamaOptions): Promise<Subject> {
+  const { threads, sequences, context: contextSize, model, gguf } = options
   const logLevel = library.LlamaLogLevel.error
   const llama = await library.getLlama({ gpu: false, build: 'never', maxThreads: threads, logLevel })
-  const loaded = await llama.loadModel({ modelPath: path })
+  const loaded = await llama.loadModel({ modelPath: gguf.path })
   const context = await loaded.createContext({ contextSize, sequences, threads: { ideal: threads, min: threads } })
   const held = Array.from({ length: sequences }, (): Held => ({ sequence: context.getSequence(), prompt: -1 }))
   return {
@@ -75,7 +61,7 @@ async function open(library: Library, path: string, options: LlamaOptions, vocab
       contextLength: contextSize,
       notes: ['the same codes as Q4_0; prompts and answers as token ids, no text'],
     },
-    answer: (ask) => answer(held, ask, vocabulary),
+    answer: (ask) => answer(held, ask, gguf.vocabulary),
     deviceBytes: () => undefined,
     close: () => llama.dispose(),
   }
@@ -116,13 +102,4 @@ async function answer(held: Held[], { promptTokens, prompt, tokens }: Ask, vocab
   } finally {
     place.busy = false
   }
-}
-
-/** Ids of ordinary tokens by a seeded generator. */
-function idsOf(prompt: number, count: number, vocabulary: number): number[] {
-  let state = (prompt * 2654435761 + 1) >>> 0
-  return Array.from({ length: count }, () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return 300 + ((state >>> 8) % (vocabulary - 300))
-  })
 }

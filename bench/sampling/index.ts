@@ -1,6 +1,6 @@
 /**
  * What it takes to sample one token on the CPU device, beside the plain definition in `sampling.ts`, in one run:
- * `npx tsx bench/cpu/sampling.ts`. Flat logits are those of a random model; trained ones are peaked.
+ * `npm run bench:sampling`. Flat logits are those of a random model; trained ones are peaked.
  */
 import { openCpuDevice } from '../../src/engines/webgpu/device/cpu/index.js'
 import type { Device, SampleRow } from '../../src/engines/webgpu/device/device.js'

@@ -1,0 +1,98 @@
+/**
+ * wllama (llama.cpp as WebAssembly) over the same 4-bit weights as a GGUF, in the page's worker. It is no dependency of
+ * this repository: whoever serves the page takes it from a folder that the user names.
+ */
+import { usefulThreads } from '../../src/engines/webgpu/device/cpu/team.js'
+import type { Answer, Ask, Candidate, Subject } from '../harness/subject.js'
+import { now } from '../harness/time.js'
+import { idsOf, wordOf } from './token-ids.js'
+
+/** Addresses, and what the file at `gguf` is: plain JSON, for it crosses over to the page. */
+export interface WllamaOptions {
+  readonly module: string
+  readonly wasm: string
+  readonly gguf: string
+  readonly version: string
+  readonly model: string
+  readonly vocabulary: number
+  /** @default as many as our own CPU device takes */
+  readonly threads?: number
+  /** Answers side by side. */
+  readonly sequences: number
+  /** Tokens of the longest prompt and its answer. */
+  readonly context: number
+}
+
+interface Chunk {
+  /** In the last one. */
+  readonly timings?: { readonly prompt_n: number; readonly cache_n: number; readonly predicted_n: number }
+}
+interface Wllama {
+  loadModel(files: Blob[], options: object): Promise<void>
+  createCompletion(options: object): Promise<void>
+  getNumThreads(): number
+  exit(): Promise<void>
+}
+interface Library {
+  readonly Wllama: new (paths: object, options: object) => Wllama
+}
+
+export function wllamaCandidate(options: WllamaOptions): Candidate {
+  return { name: 'wllama', open: () => open(options) }
+}
+
+async function open({ threads = usefulThreads(), sequences, context, ...options }: WllamaOptions): Promise<Subject> {
+  const { module, wasm, gguf, version, model, vocabulary } = options
+  const { Wllama } = (await import(module)) as Library
+  const quiet = { debug() {}, log() {}, warn() {}, error: console.error }
+  const wllama = new Wllama({ default: wasm }, { logger: quiet, suppressNativeLog: true })
+  const file = await (await fetch(gguf)).blob()
+  await wllama.loadModel([file], {
+    n_ctx: sequences * context,
+    n_parallel: sequences,
+    // As llama.cpp itself does: a sequence looks at its own cache alone.
+    kv_unified: false,
+    n_threads: threads,
+    n_gpu_layers: 0,
+  })
+  return {
+    about: {
+      engine: 'wllama',
+      model,
+      device: 'cpu',
+      deviceName: `wllama ${version}, threads: ${wllama.getNumThreads()}`,
+      contextLength: context,
+      notes: ['the same codes as Q4_0; prompts of made-up words, one token each'],
+    },
+    answer: (ask) => answer(wllama, ask, vocabulary),
+    deviceBytes: () => undefined,
+    close: () => wllama.exit(),
+  }
+}
+
+async function answer(wllama: Wllama, { promptTokens, prompt, tokens }: Ask, vocabulary: number): Promise<Answer> {
+  const text = idsOf(prompt, promptTokens, vocabulary).map(wordOf).join('')
+  let first: number | undefined
+  let timings: Chunk['timings']
+  const start = now()
+  await wllama.createCompletion({
+    prompt: text,
+    max_tokens: tokens,
+    temperature: 0,
+    ignore_eos: true,
+    stream: true,
+    onData(chunk: Chunk) {
+      first ??= now()
+      timings = chunk.timings ?? timings
+    },
+  })
+  const end = now()
+  if (timings === undefined) throw new Error('wllama did not say what it did.')
+  return {
+    seconds: (end - start) / 1000,
+    firstSeconds: ((first ?? end) - start) / 1000,
+    promptTokens: timings.prompt_n + timings.cache_n,
+    cachedTokens: timings.cache_n,
+    tokens: timings.predicted_n,
+  }
+}
