@@ -67,9 +67,16 @@ describe('a strict schema', () => {
     const error = errorOf(await chat(format(schema)))
     expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param: 'response_format', code: null })
     expect(error.message).toMatch(/^Invalid schema for response_format 'city': In context=\('properties', 'x'\), /)
+    expect(error.message).toContain("set 'strict' to false")
     expect(calls).toHaveLength(0)
     // Refused again from the cache.
     expect(errorOf(await chat(format(schema))).message).toBe(error.message)
+  })
+
+  it('that is no schema is refused without the advice to be lenient', async () => {
+    const { message } = errorOf(await saying().chat(format(closed({ x: { type: 'text' } }))))
+    expect(message).toContain('is not a valid type.')
+    expect(message).not.toContain("'strict'")
   })
 
   it.each(['(', '[b-a]', '(a)\\1'])('names the keyword also of the pattern %s', async (pattern) => {

@@ -21,6 +21,8 @@ interface Compiled {
   readonly check: DocumentCheck
 }
 
+const ADVICE = " Leave it out, or set 'strict' to false: what cannot be enforced is then left to the model."
+
 /** Schemas that are larger are compiled anew each time rather than kept. */
 const MAX_KEPT_CHARACTERS = 200_000
 
@@ -49,9 +51,7 @@ export class Constraints {
       return { grammar, check: { ...check, strict: false }, toolGrammar, toolChecks, notEnforced }
     }
     const { schema, name, strict } = output
-    const { grammar, check } = this.#refusing('response_format', name, () =>
-      this.#compile(schema, strict, this.#layout),
-    )
+    const { grammar, check } = this.#refusing('response_format', name, schema, strict, this.#layout)
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
     return { grammar, check, toolGrammar, toolChecks, notEnforced }
   }
@@ -65,8 +65,7 @@ export class Constraints {
     const admitted = tools.filter(({ name }) => typeof choice === 'string' || name === choice.name)
     const calls = admitted.map((tool) => {
       const param = `tools[${tools.indexOf(tool)}].function.parameters`
-      const compiling = () => this.#compile(tool.parameters, tool.strict)
-      const { check, grammar } = this.#refusing(param, tool.name, compiling, 'function')
+      const { check, grammar } = this.#refusing(param, tool.name, tool.parameters, tool.strict, 'compact', 'function')
       if (tool.strict) checks.set(tool.name, check)
       for (const error of grammar.notEnforced) notEnforced.push(`${tool.name}: ${inWords(error)}`)
       return callSchema(tool)
@@ -75,12 +74,30 @@ export class Constraints {
     return this.#compile(calls.length === 1 ? calls[0]! : { anyOf: calls }, false).grammar
   }
 
-  #refusing(param: string, name: string, compiling: () => Compiled, subject = 'response_format'): Compiled {
+  #refusing(
+    param: string,
+    name: string,
+    schema: unknown,
+    strict: boolean,
+    layout: LayoutOption,
+    subject = 'response_format',
+  ): Compiled {
     try {
-      return compiling()
+      return this.#compile(schema, strict, layout)
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
-      throw new V1Error(400, schemaErrorMessage(error, name, subject), { param })
+      const message = schemaErrorMessage(error, name, subject).replace(/\.?$/, '.')
+      throw new V1Error(400, strict && this.#isLenientlyGood(schema, layout) ? message + ADVICE : message, { param })
+    }
+  }
+
+  #isLenientlyGood(schema: unknown, layout: LayoutOption): boolean {
+    try {
+      this.#compile(schema, false, layout)
+      return true
+    } catch (error) {
+      if (error instanceof SchemaError) return false
+      throw error
     }
   }
 
