@@ -37,7 +37,9 @@ export function authenticator(keys: Keys): Authenticate {
     }
   }
   if (!Array.isArray(keys) || keys.length === 0) {
-    throw new TypeError("keys: give at least one key, a function, or 'none' to let everyone in.")
+    const none =
+      "'none' lets everyone in, which is right where only your own page can ask (in a page or a service worker)"
+    throw new TypeError(`keys: give at least one key, or a function; ${none}.`)
   }
   const list = keys.map((key) => (typeof key === 'string' ? { key } : key))
   if (list.some(({ key }) => typeof key !== 'string' || key === '')) throw new TypeError('keys: a key is empty.')

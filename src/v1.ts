@@ -17,7 +17,11 @@ import { memoryUsage } from './usage/memory.js'
 export interface V1Options {
   /** What runs the models. */
   engine: Engine
-  /** Who may ask: a list of keys, a function that knows them, or `'none'` to let everyone in. */
+  /**
+   * Who may ask: a list of keys, a function that knows them, or `'none'` to let everyone in. In a page or a service
+   * worker that is the right choice: only the page's own origin can ask, and could read a key as well. It has no default,
+   * so that no server is open by oversight.
+   */
   keys: Keys
   /**
    * The path under which everything lies; clients are given it as the end of their `baseURL`.

@@ -1,29 +1,30 @@
-import type { UsageEvent, UsageLedger } from './ledger.js'
+import type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
+import { LineFile } from './line-file.js'
 import { rowOf, UsageTable } from './table.js'
 
-/** The few functions of `node:fs` used here; Deno has them too. */
-interface FileSystem {
-  openSync(path: string, flags: string): number
-  readFileSync(path: string, encoding: 'utf8'): string
-  writeSync(file: number, text: string): number
-  closeSync(file: number): void
+export interface FileUsageOptions {
+  /**
+   * How many lines the file may have when it is opened. If it has more they are summed up by minute, caller, project and
+   * model, as usage is reported anyway.
+   * @default 100000
+   */
+  maxLines?: number
 }
 
 interface OpenFile {
   readonly table: UsageTable
-  append(event: UsageEvent): void
-  close(): void
+  readonly lines: LineFile
 }
 
 /**
- * Usage in a file of one JSON line per request, for Node and Deno. A line is written before its answer ends, in one
+ * Usage in a file of JSON lines, one per request, for Node and Deno. A line is written before its answer ends, in one
  * call to the system: a process that is killed loses nothing it has answered, and a line torn by a crash of the whole
  * machine is passed over.
  */
-export function fileUsage(path: string): UsageLedger {
+export function fileUsage(path: string, { maxLines = 100_000 }: FileUsageOptions = {}): UsageLedger {
   let opening: Promise<OpenFile> | undefined
   const opened = () => {
-    opening ??= open(path)
+    opening ??= open(path, maxLines)
     // A directory that is missing now may be there at the next request.
     opening.catch(() => {
       opening = undefined
@@ -31,48 +32,51 @@ export function fileUsage(path: string): UsageLedger {
     return opening
   }
   return {
-    record: async (event) => (await opened()).append(event),
+    async record(event) {
+      const { lines, table } = await opened()
+      lines.append(JSON.stringify(event))
+      table.add(rowOf(event))
+    },
     rows: async (from, to) => (await opened()).table.rows(from, to),
     async close() {
       const file = await opening
       opening = undefined
-      file?.close()
+      file?.lines.close()
     },
   }
 }
 
-async function open(path: string): Promise<OpenFile> {
-  // In a variable, so that bundlers for browsers do not look for it.
-  const name = 'node:fs'
-  const fs = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as FileSystem
+async function open(path: string, maxLines: number): Promise<OpenFile> {
   const table = new UsageTable()
-  const file = fs.openSync(path, 'a+')
-  const text = fs.readFileSync(path, 'utf8')
-  for (const line of text.split('\n')) {
-    const event = parsed(line)
-    if (event) table.add(rowOf(event))
+  const lines = await LineFile.open(path)
+  let count = 0
+  for (const line of lines.unread()) {
+    count++
+    const row = parsed(line)
+    if (row) table.add(row)
   }
-  let torn = text !== '' && !text.endsWith('\n')
-  return {
-    table,
-    append(event) {
-      // What is left of a torn line must not swallow the next one.
-      const line = `${torn ? '\n' : ''}${JSON.stringify(event)}\n`
-      torn = true
-      if (fs.writeSync(file, line) < new TextEncoder().encode(line).length) throw new Error(`${path} is full.`)
-      torn = false
-      table.add(rowOf(event))
-    },
-    close: () => fs.closeSync(file),
+  // Half at least, so that it is worth its while, and not done at every start.
+  if (count > maxLines && table.size <= count / 2) {
+    try {
+      lines.replace(table.rows().map((row) => JSON.stringify(row)))
+    } catch (error) {
+      // A folder that may not be written to, or a full disk: the long file serves as well.
+      console.warn(`local-v1: ${path} could not be shortened: ${(error as Error).message}`)
+    }
   }
+  return { table, lines }
 }
 
-function parsed(line: string): UsageEvent | undefined {
+/** A line is a request, or the sum of several. */
+function parsed(line: string): UsageRow | undefined {
   try {
-    const event = JSON.parse(line) as Partial<UsageEvent>
-    const counts = [event.time, event.promptTokens, event.cachedTokens, event.completionTokens]
-    const whole = counts.every(Number.isFinite) && typeof event.caller === 'string' && typeof event.model === 'string'
-    return whole ? (event as UsageEvent) : undefined
+    const entry = JSON.parse(line) as Partial<UsageRow & UsageEvent>
+    const { promptTokens, cachedTokens, completionTokens, caller, model } = entry
+    if (typeof caller !== 'string' || typeof model !== 'string') return undefined
+    if (![promptTokens, cachedTokens, completionTokens].every(Number.isFinite)) return undefined
+    if (Number.isFinite(entry.time)) return rowOf(entry as UsageEvent)
+    const sums = [entry.start, entry.requests, entry.errors, entry.aborts]
+    return sums.every(Number.isFinite) ? (entry as UsageRow) : undefined
   } catch {
     return undefined
   }

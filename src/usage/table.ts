@@ -38,10 +38,12 @@ const keyOf = (row: UsageRow): string => JSON.stringify([row.start, row.caller, 
 export class UsageTable {
   #rows = new Map<string, Row>()
   readonly #maxRows: number
+  #limit: number
 
   /** Beyond `maxRows` the older half is summed up by hours, then by days, so that years of use still fit. */
   constructor(maxRows = 50_000) {
     this.#maxRows = maxRows
+    this.#limit = maxRows
   }
 
   get size(): number {
@@ -50,7 +52,10 @@ export class UsageTable {
 
   add(row: UsageRow): void {
     this.#put(row)
+    if (this.#rows.size <= this.#limit) return
     for (const width of [HOUR, DAY]) if (this.#rows.size > this.#maxRows) this.#rollUp(width)
+    // A day may have more callers and projects than that: they are kept, and not gone through again for each request.
+    this.#limit = Math.max(this.#maxRows, Math.ceil(this.#rows.size * 1.5))
   }
 
   rows(from = 0, to = Number.POSITIVE_INFINITY): UsageRow[] {

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { appendFileSync, mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { fileUsage } from './file.js'
 import type { UsageEvent, UsageLedger } from './ledger.js'
 import { memoryUsage } from './memory.js'
@@ -101,6 +101,62 @@ describe('fileUsage', () => {
     expect(await everything(ledger)).toMatchObject([{ requests: 1 }])
   })
 
+  it('sums up a file that has grown long, and loses nothing', async () => {
+    const path = newFile()
+    const first = fileUsage(path)
+    for (let i = 0; i < 40; i++)
+      await first.record(event({ time: 1_000_000 + (i % 2) * 60, project: i < 20 ? null : 'a/ä' }))
+    const before = await everything(first)
+    await first.close?.()
+    const lines = () => readFileSync(path, 'utf8').trimEnd().split('\n')
+    expect(await everything(fileUsage(path, { maxLines: 40 }))).toEqual(before)
+    expect(lines()).toHaveLength(40)
+    const second = fileUsage(path, { maxLines: 39 })
+    expect(await everything(second)).toEqual(before)
+    expect(lines()).toHaveLength(4)
+    await second.record(event({ project: 'b/c' }))
+    await second.close?.()
+    const again = await everything(fileUsage(path))
+    expect(again).toHaveLength(5)
+    expect(again.slice(0, 4)).toEqual(before)
+  })
+
+  it.skipIf(process.platform === 'win32')('that another process has shortened is gone on with', async () => {
+    const path = newFile()
+    const [one, other] = [fileUsage(path), fileUsage(path, { maxLines: 1 })]
+    for (let i = 0; i < 4; i++) await one.record(event())
+    expect(await everything(other)).toMatchObject([{ requests: 4 }])
+    await one.record(event())
+    await other.record(event())
+    expect(await everything(fileUsage(path))).toMatchObject([{ requests: 6 }])
+  })
+
+  it('is as good when it cannot be shortened', async () => {
+    const warning = vi.spyOn(console, 'warn').mockImplementation(() => {})
+    const path = newFile()
+    const first = fileUsage(path)
+    for (let i = 0; i < 4; i++) await first.record(event())
+    // Where the shorter one would be written.
+    mkdirSync(`${path}.new`)
+    const second = fileUsage(path, { maxLines: 1 })
+    await second.record(event())
+    expect(await everything(second)).toMatchObject([{ requests: 5 }])
+    expect(warning).toHaveBeenCalledOnce()
+    warning.mockRestore()
+  })
+
+  it('is read in pieces, wherever they end', async () => {
+    const path = newFile()
+    const lines = Array.from({ length: 1500 }, (_, i) =>
+      JSON.stringify(event({ project: `tëam/${'ü'.repeat(i % 50)}` })),
+    )
+    writeFileSync(path, `${lines.join('\n')}\n`)
+    const rows = await everything(fileUsage(path))
+    expect(rows).toHaveLength(50)
+    expect(rows.reduce((sum, { requests }) => sum + requests, 0)).toBe(1500)
+    expect(rows.every(({ project }) => /^tëam\/ü*$/.test(project!))).toBe(true)
+  })
+
   it('loses nothing that was recorded when the process is killed', async () => {
     const path = newFile()
     const script = `
@@ -153,7 +209,15 @@ describe('UsageTable', () => {
     const table = new UsageTable(100)
     for (let minute = 0; minute < 10_000; minute++) table.add(rowOf(event({ time: 1_000_000_000 + minute * 60 })))
     expect(table.size).toBeLessThanOrEqual(101)
-    // The newest are still by the minute.
+    // More callers than rows in one day are kept all the same.
+    for (let i = 0; i < 1000; i++) table.add(rowOf(event({ time: 1_000_000_000 + 10_000 * 60, caller: `key_${i}` })))
+    expect(new Set(table.rows().map(({ caller }) => caller)).size).toBe(1001)
+    expect(table.rows().reduce((sum, { requests }) => sum + requests, 0)).toBe(11_000)
+  })
+
+  it('keeps the newest by the minute', () => {
+    const table = new UsageTable(100)
+    for (let minute = 0; minute < 10_000; minute++) table.add(rowOf(event({ time: 1_000_000_000 + minute * 60 })))
     expect(table.rows().at(-1)!.start).toBe(rowOf(event({ time: 1_000_000_000 + 9999 * 60 })).start)
   })
 })
