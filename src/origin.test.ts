@@ -57,6 +57,26 @@ describe('CORS', () => {
   })
 })
 
+describe('the list of origins', () => {
+  const listed =
+    (...cors: string[]) =>
+    () =>
+      void serviceOf('Hi', { cors })
+
+  it('takes what browsers send', () => {
+    expect(
+      listed('*', 'null', APP, 'http://localhost:3000', 'http://[::1]:3000', 'capacitor://localhost'),
+    ).not.toThrow()
+  })
+
+  it.each(['', 'app.example', `${APP}/`, `${APP}/page`, 'https://App.example', 'https://'])(
+    'refuses what would never match: %j',
+    (origin) => {
+      expect(listed(origin)).toThrow(`cors: '${origin}' is not an origin`)
+    },
+  )
+})
+
 describe('DNS rebinding', () => {
   async function status(url: string, info: ConnectionInfo | undefined, options: object = {}, origin?: string) {
     const { v1 } = serviceOf('Hi', options)

@@ -15,6 +15,21 @@ export interface OriginRules {
   readonly hosts: readonly string[] | 'any' | undefined
 }
 
+/**
+ * Whether browsers send it like this: lower case, no path, no slash at its end. Anything else would be on the list and
+ * never match. Not by `URL`, which knows no origin of `capacitor://localhost` or an extension.
+ */
+export function isOrigin(text: string): boolean {
+  return text === '*' || text === 'null' || /^[a-z][a-z0-9+.-]*:\/\/[^\sA-Z/?#]+$/.test(text)
+}
+
+/** The list of `cors`, which throws rather than hold what can never match. */
+export function originList(origins: readonly string[]): readonly string[] {
+  const wrong = origins.find((origin) => !isOrigin(origin))
+  if (wrong === undefined) return origins
+  throw new TypeError(`cors: '${wrong}' is not an origin: write it like 'https://app.example', or '*' for all.`)
+}
+
 const EXPOSED =
   'x-request-id, openai-processing-ms, retry-after, retry-after-ms, x-should-retry, x-ignored-fields, x-not-enforced'
 

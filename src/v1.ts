@@ -3,7 +3,7 @@ import { basePathOf, pathUnder } from './base-path.js'
 import type { Engine, LoadProgress } from './engine.js'
 import { V1Error } from './errors.js'
 import { type Log, logFaults } from './log.js'
-import type { ConnectionInfo } from './origin.js'
+import { type ConnectionInfo, originList } from './origin.js'
 import { PROJECT_HEADERS } from './project.js'
 import { Admission } from './queue.js'
 import { respond } from './respond.js'
@@ -141,7 +141,7 @@ export function createV1(options: V1Options): V1 {
     authenticate: authenticator(options.keys),
     manageModels: options.manageModels ?? false,
     projectHeaders: (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
-    origins: { cors: options.cors ?? [], hosts: options.hosts },
+    origins: { cors: originList(options.cors ?? []), hosts: options.hosts },
   }
   let closing: Promise<void> | undefined
   const close = async () => {

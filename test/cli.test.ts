@@ -77,6 +77,9 @@ describe('local-v1', () => {
     [['serve', '--device', 'tpu'], /auto, webgpu, cpu/],
     [['serve', '--host', '0.0.0.0'], /Without a key only this machine may ask/],
     [['serve', '--model', 'no model'], /is no model/],
+    [['serve', '--key', ''], /is empty: is the variable set/],
+    [['serve', '--cors', 'app.example'], /must be an origin/],
+    [['chat', '--temperature', 'hot', 'x'], /a number from 0 to 2/],
     [['chat', '--schema', '/nowhere.json', 'x'], /\/nowhere.json cannot be read/],
     [['bench', '--batch', '1,0'], /whole number from 1 to 64/],
     [['bench', '--model', 'made-up/nothing'], /there are made-up\//],
@@ -87,12 +90,15 @@ describe('local-v1', () => {
     expect(code).toBe(2)
   })
 
-  it('fails with 1 and names the file where a model lacks one', async () => {
-    const { code, output } = await ended('chat', '--model', join(folder, 'nothing'), '--device', 'cpu', 'x')
-    expect(output).toContain('mlc-chat-config.json')
-    expect(output).not.toContain('    at ')
-    expect(code).toBe(1)
-  })
+  it.each([['chat'], ['serve', '--port', '0']])(
+    '%s fails with 1 and names the file where a model lacks one',
+    async (...args) => {
+      const { code, output } = await ended(...args, '--model', join(folder, 'nothing'), '--device', 'cpu')
+      expect(output).toContain('mlc-chat-config.json')
+      expect(output).not.toContain('    at ')
+      expect(code).toBe(1)
+    },
+  )
 
   it('says that a port is taken', async () => {
     const taken = createServer()

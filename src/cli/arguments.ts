@@ -1,5 +1,6 @@
 /** How values of options are read. */
 import { InvalidArgumentError } from 'commander'
+import { isOrigin } from '../origin.js'
 
 /** A repeatable option. */
 export const collect = (value: string, before: string[] = []): string[] => [...before, value]
@@ -13,4 +14,25 @@ export function count(least: number, most: number): (value: string) => number {
     }
     return number
   }
+}
+
+/** A number within bounds. */
+export function decimal(least: number, most: number): (value: string) => number {
+  return (value) => {
+    const number = value.trim() === '' ? Number.NaN : Number(value)
+    if (number >= least && number <= most) return number
+    throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`)
+  }
+}
+
+/** What `"$SECRET"` becomes where no such variable is set would let nobody in. */
+export function keys(value: string, before?: string[]): string[] {
+  if (value === '') throw new InvalidArgumentError('It is empty: is the variable set?')
+  return collect(value, before)
+}
+
+export function origins(value: string, before?: string[]): string[] {
+  if (!isOrigin(value))
+    throw new InvalidArgumentError("It must be an origin, like https://app.example, or '*' for all.")
+  return collect(value, before)
 }

@@ -57,8 +57,10 @@ export async function upstreamEngine(baseURL: string): Promise<Engine> {
   const apiKey = process.env.UPSTREAM_API_KEY
   const url = `${baseURL.replace(/\/+$/, '')}/models`
   const headers = apiKey ? { authorization: `Bearer ${apiKey}` } : undefined
-  const response = await fetch(url, { headers }).catch((cause: unknown) => {
-    throw new Fault(`${url} cannot be reached: ${(cause as Error).message}`, 1)
+  const response = await fetch(url, { headers }).catch((error: Error) => {
+    // Node says `fetch failed`, and why in its cause.
+    const why = error.cause instanceof Error ? error.cause.message : error.message
+    throw new Fault(`${url} cannot be reached: ${why}`, 1)
   })
   if (!response.ok) throw new Fault(`${url} answered ${response.status}; a key goes into UPSTREAM_API_KEY.`, 1)
   const { data = [] } = (await response.json()) as { data?: readonly { id: string }[] }

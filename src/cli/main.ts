@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../errors.js'
-import { collect, count } from './arguments.js'
+import { collect, count, decimal, keys, origins } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
@@ -43,8 +43,8 @@ function program(): Command {
     .description('serve /v1 over HTTP')
     .option('-p, --port <number>', 'the port; 0 takes a free one', count(0, 65535), 8080)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('-k, --key <key>', 'a key that clients must send; repeatable. Needed beyond loopback', collect)
-    .option('--cors <origin>', 'a web origin that may call; repeatable', collect)
+    .option('-k, --key <key>', 'a key that clients must send; repeatable. Needed beyond loopback', keys)
+    .option('--cors <origin>', 'a web origin that may call; repeatable', origins)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
     .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
     .option('--queue <number>', 'how many requests may wait', count(0, 100_000), 64)
@@ -57,7 +57,7 @@ function program(): Command {
     .option('-s, --system <text>', 'instructions for the model')
     .option('--schema <file>', 'a JSON Schema that the answer must satisfy')
     .option('--max-tokens <number>', 'the most tokens of an answer', count(1, 1_000_000))
-    .option('--temperature <number>', 'from 0 to 2', Number)
+    .option('--temperature <number>', 'from 0 to 2', decimal(0, 2))
     .addHelpText('after', EXAMPLES.chat)
     .action(async (words: string[], options) => (await import('./chat.js')).chat(words.join(' '), options))
 

@@ -40,7 +40,17 @@ export async function serve(options: ServeOptions): Promise<void> {
   stopOnSignal(server, v1)
   // The first request should not be the one that waits; it waits for this same load if it comes sooner.
   const progress = progressReporter()
-  await v1.load(models[0]!, progress.report).finally(progress.stop)
+  try {
+    await v1.load(models[0]!, progress.report)
+  } catch (error) {
+    // Whatever waits for this model has been told the same; a server that can answer nothing does not stay.
+    server.close()
+    await v1.close()
+    server.closeAllConnections()
+    throw error
+  } finally {
+    progress.stop()
+  }
   announce(url, keys, models, deviceOf(engine, models[0]!))
 }
 
