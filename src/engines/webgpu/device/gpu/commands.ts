@@ -21,7 +21,7 @@ export class Commands {
 
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y: number, z: number): void {
     const { gpu, profiler } = this.#host
-    const timestampWrites = profiler?.begin(kernel, buffers)
+    const timestampWrites = profiler?.dispatch(kernel, buffers)
     if (timestampWrites) this.#endCompute()
     this.#compute ??= this.#encoding.beginComputePass(timestampWrites && { timestampWrites })
     gpu.bind(this.#compute, kernel, buffers)
@@ -38,7 +38,7 @@ export class Commands {
     const { gpu, profiler } = this.#host
     const encoder = this.#encoding
     this.#encoder = undefined
-    profiler?.end(encoder)
+    profiler?.finish(encoder)
     gpu.device.queue.submit([encoder.finish()])
   }
 

@@ -3,7 +3,7 @@ import type { Kernel } from '../../kernels/kernel.js'
 /** Takes the time of single dispatches: see `bench/profile`. */
 export interface DispatchProfiler {
   /** Where the compute pass of this dispatch, its own then, writes its times; undefined: recorded as ever. */
-  begin(kernel: Kernel, buffers: readonly GPUBuffer[]): GPUComputePassTimestampWrites | undefined
+  dispatch(kernel: Kernel, buffers: readonly GPUBuffer[]): GPUComputePassTimestampWrites | undefined
   /** The encoder is about to be finished. */
-  end(encoder: GPUCommandEncoder): void
+  finish(encoder: GPUCommandEncoder): void
 }

@@ -1,0 +1,138 @@
+/** A device that tells which operation is being recorded, and how long recording and waiting take. */
+import type {
+  Activations,
+  AttentionShape,
+  Batch,
+  Device,
+  KeyValueCache,
+  Matrix,
+  Pass,
+  PlaceOptions,
+  ProjectOptions,
+  SampledRow,
+  SampleRow,
+  Sampler,
+} from '../../src/engines/webgpu/device/device.js'
+import type { Current, Timer } from './operation.js'
+
+/** Milliseconds of one pass, as the caller sees it. */
+export interface Seen {
+  /** Until all operations were asked for. */
+  readonly recording: number
+  /** In `submit`, until it returned: the CPU device computes here. */
+  readonly submitting: number
+  /** Until its result was there. */
+  readonly waiting: number
+}
+
+export function watch(device: Device, current: Current, timer: Timer, seen: (pass: Seen) => void): Device {
+  return {
+    info: device.info,
+    limits: device.limits,
+    get memory() {
+      return device.memory
+    },
+    lost: device.lost,
+    matrix: (data, options) => device.matrix(data, options),
+    vector: (values) => device.vector(values),
+    activations: (rows, columns) => device.activations(rows, columns),
+    cache: (shape) => device.cache(shape),
+    sampler: (shape) => device.sampler(shape),
+    begin(batch) {
+      timer.begin()
+      const start = performance.now()
+      return new WatchedPass(device.begin(batch), batch, current, start, seen)
+    },
+    idle: () => device.idle(),
+    destroy: () => device.destroy(),
+  }
+}
+
+class WatchedPass implements Pass {
+  readonly rows: number
+  readonly #pass: Pass
+  readonly #batch: Batch
+  readonly #current: Current
+  readonly #start: number
+  readonly #seen: (pass: Seen) => void
+  /** Gates come before the second product that is added. */
+  #gated = false
+
+  constructor(pass: Pass, batch: Batch, current: Current, start: number, seen: (pass: Seen) => void) {
+    this.rows = pass.rows
+    this.#pass = pass
+    this.#batch = batch
+    this.#current = current
+    this.#start = start
+    this.#seen = seen
+  }
+
+  copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
+    this.#pass.copyPages(cache, pairs)
+  }
+
+  embed(table: Matrix, out: Activations): void {
+    const weights = (table.bytes / table.rows) * this.rows
+    this.#current.during({ name: 'embed', weights }, () => this.#pass.embed(table, out))
+  }
+
+  project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
+    const multiplications = matrix.rows * matrix.columns * (options.rows ?? this.rows)
+    const operation = { name: this.#nameOf(matrix, options), weights: matrix.bytes, multiplications }
+    this.#gated = options.gated === true
+    this.#current.during(operation, () => this.#pass.project(matrix, x, out, options))
+  }
+
+  #nameOf({ rows }: Matrix, { gated, add }: ProjectOptions): string {
+    if (gated) return 'gate and up'
+    if (add) return this.#gated ? 'down' : 'attention out'
+    return rows === this.#batch.sampler?.shape.vocabulary ? 'logits' : 'queries, keys, values'
+  }
+
+  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
+    this.#current.during({ name: 'place' }, () => this.#pass.place(qkv, cache, layer, options))
+  }
+
+  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
+    const { heads, headSize, type } = cache.shape
+    const positions = this.#batch.spans.reduce((sum, { tokens, position }) => sum + position + tokens.length, 0)
+    const bytes = positions * 2 * heads * headSize * (type === 'f16' ? 2 : 4)
+    // A query multiplies with a key, then its weight with a value; a prompt's later tokens see more than earlier ones.
+    const pairs = this.#batch.spans.reduce((sum, { tokens: { length }, position }) => {
+      return sum + length * position + (length * (length + 1)) / 2
+    }, 0)
+    const multiplications = pairs * 2 * shape.heads * headSize
+    const operation = { name: 'attention', cache: bytes, multiplications }
+    this.#current.during(operation, () => this.#pass.attend(qkv, cache, layer, out, shape))
+  }
+
+  pick(x: Activations, rows: Int32Array, out: Activations): void {
+    this.#current.during({ name: 'pick rows' }, () => this.#pass.pick(x, rows, out))
+  }
+
+  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
+    const operation = { name: 'sample', logits: rows.length * sampler.shape.tokens * 4 }
+    this.#current.during(operation, () => this.#pass.sample(sampler, logits, rows))
+    // What the CPU device does not compute before it is submitted.
+    this.#sampling = operation
+  }
+
+  #sampling: { readonly name: string; readonly logits: number } | undefined
+
+  read(x: Activations, rows: number): Promise<Float32Array> {
+    return this.#pass.read(x, rows)
+  }
+
+  async submit(): Promise<readonly SampledRow[]> {
+    const recorded = performance.now()
+    const result = this.#current.during(this.#sampling ?? {}, () => this.#pass.submit())
+    const submitted = performance.now()
+    const rows = await result
+    this.#seen({
+      recording: recorded - this.#start,
+      submitting: submitted - recorded,
+      waiting: performance.now() - submitted,
+    })
+    return rows
+  }
+}
