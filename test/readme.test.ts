@@ -7,8 +7,8 @@ import { startDeno } from './support/deno.js'
 import { type Running, start } from './support/spawn.js'
 
 /**
- * The README's code runs. A block says after its language what runs it (`ts node`, `ts deno`, `ts check`, `sh server`,
- * `json answer`); one that says nothing fails, so that no block is left out by accident.
+ * The README's code runs. A block says after its language what runs it (`ts node`, `ts server`, `ts deno`, `ts check`,
+ * `sh server`, `json answer`); one that says nothing fails, so that no block is left out by accident.
  */
 
 const run = promisify(execFile)
@@ -48,7 +48,7 @@ async function printed(running: Running, pattern: RegExp): Promise<string> {
 
 describe('README', () => {
   it('has a runner for every block', () => {
-    const known = ['sh install', 'sh test', 'sh server', 'json answer', 'ts node', 'ts deno', 'ts check']
+    const known = ['sh install', 'sh test', 'sh server', 'json answer', 'ts node', 'ts server', 'ts deno', 'ts check']
     for (const block of blocks) expect(known, `line ${block.line}`).toContain(block.runner)
   })
 
@@ -96,6 +96,14 @@ describe('README', () => {
       const file = await asFile({ ...block, code: block.code.replaceAll('http://127.0.0.1:8080', url) })
       await run('npx', ['tsx', file], { cwd: root, env: { ...process.env, README_TEST: '1' }, timeout: 60_000 })
     })
+  })
+
+  it.each(of('ts server').map((block) => [block.line, block] as const))('line %i serves in Node', async (_, block) => {
+    // On a port that is free here; it prints its address once it listens.
+    const file = await asFile({ ...block, code: block.code.replace('listen(8080', 'listen(0') })
+    const server = start(process.execPath, ['--import', 'tsx', file])
+    await printed(server, /(http:)/)
+    await server.stop()
   })
 
   it.each(of('ts deno').map((block) => [block.line, block] as const))('line %i runs in Deno', async (_, block) => {
