@@ -55,17 +55,19 @@ export function authenticator(keys: Keys): Authenticate {
 /** The key that a request carries, in the way every official client sends it. */
 function bearerKey(request: Request): string {
   const header = request.headers.get('authorization')
-  if (header === null) {
-    const how = "Send the header 'Authorization: Bearer YOUR_KEY'."
-    throw unauthorized(`You didn't provide an API key. ${how}`, 'missing_api_key', 'Bearer realm="local-v1"')
-  }
-  return /^Bearer +(\S+)$/i.exec(header)?.[1] ?? refuseKey()
+  const key = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
+  if (key !== undefined) return key
+  const how = "Send the header 'Authorization: Bearer YOUR_KEY'."
+  if (header === null) throw unauthorized(`You didn't provide an API key. ${how}`, 'missing_api_key', CHALLENGE)
+  throw unauthorized(`The 'Authorization' header holds no bearer key. ${how}`, 'invalid_api_key', INVALID)
 }
+
+const CHALLENGE = 'Bearer realm="local-v1"'
+const INVALID = `${CHALLENGE}, error="invalid_token"`
 
 function refuseKey(): never {
   // The key itself is not repeated: answers are logged in more places than requests.
-  const challenge = 'Bearer realm="local-v1", error="invalid_token"'
-  throw unauthorized('Incorrect API key provided.', 'invalid_api_key', challenge)
+  throw unauthorized('Incorrect API key provided.', 'invalid_api_key', INVALID)
 }
 
 function unauthorized(message: string, code: string, challenge: string): V1Error {

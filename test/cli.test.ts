@@ -1,4 +1,5 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -191,6 +192,18 @@ describe('local-v1 serve', () => {
     expect(server.output()).not.toContain('two')
     await server.stop('SIGTERM')
     expect((await server.exit).code).toBe(0)
+  })
+
+  it('is reached by the names it was given', async () => {
+    const { process: server, url } = await served('--allow-host', 'api.example')
+    const { port } = new URL(url)
+    const status = (host: string) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const asked = get({ port, path: '/v1/models', headers: { host } }, ({ statusCode }) => resolve(statusCode))
+        asked.on('error', reject)
+      })
+    expect(await Promise.all(['api.example', `localhost:${port}`, 'evil.example'].map(status))).toEqual([200, 200, 403])
+    await server.stop()
   })
 
   it('lets a running stream end before it ends itself', async () => {

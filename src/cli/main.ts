@@ -45,6 +45,7 @@ function program(): Command {
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('-k, --key <key>', 'a key that clients must send; repeatable. Needed beyond loopback', keys)
     .option('--cors <origin>', 'a web origin that may call; repeatable', origins)
+    .option('--allow-host <name>', 'a host name it is reached by, behind a proxy or tunnel here; repeatable', collect)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
     .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
     .option('--queue <number>', 'how many requests may wait', count(0, 100_000), 64)

@@ -14,6 +14,7 @@ export interface ServeOptions extends EngineOptions {
   readonly host: string
   readonly key?: readonly string[]
   readonly cors?: readonly string[]
+  readonly allowHost?: readonly string[]
   readonly usageFile?: string
   readonly queue: number
 }
@@ -31,6 +32,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     engine,
     keys: keys.length > 0 ? keys : 'none',
     maxQueue: options.queue,
+    ...(options.allowHost && { hosts: [...options.allowHost, 'localhost', '127.0.0.1', '[::1]'] }),
     ...(options.cors && { cors: options.cors }),
     ...(options.usageFile && { usage: fileUsage(options.usageFile) }),
   })
