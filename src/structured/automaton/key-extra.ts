@@ -4,20 +4,12 @@ import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../text/kinds.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Bytes, Frame } from './frame.js'
-import { keyBytes } from './key-bytes.js'
+import { codePointAt, keyBytes } from './key-bytes.js'
 import { countTexts } from './key-count.js'
 import type { ObjectState } from './object-state.js'
+import { SimilarKeys } from './similar-keys.js'
 import { listCharacters, samplesOf } from './text.js'
 import type { ValueFrame } from './value.js'
-
-/** The taken keys that begin as the key being read does: a stretch of `UsedKeys.taken`, and how many bytes they share. */
-interface Similar {
-  readonly from: number
-  readonly to: number
-  readonly depth: number
-}
-
-const NONE: Similar = { from: 0, to: 0, depth: 0 }
 
 interface Way {
   readonly weight: number
@@ -33,7 +25,7 @@ const NO_WAY: Way = { weight: Infinity, first: -1, spell: () => '' }
 export class ExtraKeyFrame extends CharacterFrame {
   readonly #state: ObjectState
   readonly #text: number
-  readonly #similar: Similar
+  readonly #similar: SimilarKeys
   override readonly leaving: number
   override readonly room: number
   override readonly anything: boolean
@@ -41,7 +33,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   override readonly uncertain: boolean
   #best: Way | undefined
 
-  private constructor(state: ObjectState, text: number, similar: Similar) {
+  private constructor(state: ObjectState, text: number, similar: SimilarKeys) {
     super()
     this.#state = state
     this.#text = text
@@ -60,16 +52,15 @@ export class ExtraKeyFrame extends CharacterFrame {
   /** At the start of a key; undefined if there can be none. */
   static first(state: ObjectState): ExtraKeyFrame | undefined {
     const { text } = state.home.keys
-    return ExtraKeyFrame.#at(state, text.start, { from: 0, to: state.used.taken.length, depth: 0 })
+    return ExtraKeyFrame.#at(state, text.start, SimilarKeys.all(state.used.taken))
   }
 
-  static #at(state: ObjectState, text: number, similar: Similar): ExtraKeyFrame | undefined {
+  static #at(state: ObjectState, text: number, similar: SimilarKeys): ExtraKeyFrame | undefined {
     if (text === 0) return undefined
-    const { from, to, depth } = similar.from === similar.to ? NONE : similar
-    const key = from === to ? text : `${text},${from},${to},${depth}`
+    const key = similar.none ? text : `${text},${similar.id}`
     let frame = state.extraFrames.get(key)
     if (frame === undefined) {
-      const made = new ExtraKeyFrame(state, text, { from, to, depth })
+      const made = new ExtraKeyFrame(state, text, similar)
       frame = made.#leadsSomewhere() ? made : null
       state.extraFrames.set(key, frame)
     }
@@ -78,7 +69,7 @@ export class ExtraKeyFrame extends CharacterFrame {
 
   /** No taken key begins like this one. */
   get #alone(): boolean {
-    return this.#similar.from === this.#similar.to
+    return this.#similar.none
   }
 
   #leadsSomewhere(): boolean {
@@ -86,18 +77,14 @@ export class ExtraKeyFrame extends CharacterFrame {
     if (this.#owed().length > 0) return true
     if (!admitsAnyExtra) return false
     const texts = countTexts(home.keys.text, this.#text)
-    return texts === Infinity || texts > this.#similarTexts().filter((bytes) => home.names.isExtra(bytes)).length
-  }
-
-  #similarTexts(): readonly Bytes[] {
-    return this.#state.used.taken.slice(this.#similar.from, this.#similar.to)
+    return texts === Infinity || texts > this.#similar.texts.filter((bytes) => home.names.isExtra(bytes)).length
   }
 
   /** The required keys that this one may still become, in the order in which the plan has them. */
   #owed(): Bytes[] {
     if (this.#state.pending === 0) return []
     const { home } = this.#state
-    const owed = this.#similarTexts().filter((bytes) => this.#state.owes(bytes))
+    const owed = this.#similar.texts.filter((bytes) => this.#state.owes(bytes))
     return owed.sort((a, b) => home.names.pendingBit(a) - home.names.pendingBit(b))
   }
 
@@ -107,7 +94,7 @@ export class ExtraKeyFrame extends CharacterFrame {
 
   override after(codePoint: number): ExtraKeyFrame | undefined {
     const text = this.#state.home.keys.text.next(this.#text, codePoint)
-    return ExtraKeyFrame.#at(this.#state, text, this.#alone ? NONE : this.#narrow(encoded(codePoint)))
+    return ExtraKeyFrame.#at(this.#state, text, this.#similar.narrowed(encoded(codePoint)))
   }
 
   /** Beginnings of characters that no taken key goes on with are those of a key that is like none. */
@@ -115,9 +102,9 @@ export class ExtraKeyFrame extends CharacterFrame {
     if (
       !this.#alone &&
       this.#state.admitsAnyExtra &&
-      !this.#similarIn(bits << (6 * left), ((bits + 1) << (6 * left)) - 1)
+      !this.#similar.goOnWithin(bits << (6 * left), ((bits + 1) << (6 * left)) - 1)
     ) {
-      const alone = ExtraKeyFrame.#at(this.#state, this.#text, NONE)
+      const alone = ExtraKeyFrame.#at(this.#state, this.#text, SimilarKeys.NONE)
       if (alone !== undefined) return alone.partial(bits, left, size)
     }
     return super.partial(bits, left, size)
@@ -125,22 +112,6 @@ export class ExtraKeyFrame extends CharacterFrame {
 
   protected override classOf(low: number, high: number): number {
     return this.#alone ? this.#state.home.keys.text.classes.common(low, high) : -1
-  }
-
-  #similarIn(low: number, high: number): boolean {
-    return this.#similarTexts().some((bytes) => {
-      const next = codePointAt(bytes, this.#similar.depth)
-      return next >= low && next <= high
-    })
-  }
-
-  #narrow(bytes: Bytes): Similar {
-    const { taken } = this.#state.used
-    const { depth } = this.#similar
-    let { from, to } = this.#similar
-    while (from < to && !taken[from]!.startsWith(bytes, depth)) from++
-    while (to > from && !taken[to - 1]!.startsWith(bytes, depth)) to--
-    return { from, to, depth: depth + bytes.length }
   }
 
   override alive(low: number, high: number): boolean {
@@ -151,21 +122,16 @@ export class ExtraKeyFrame extends CharacterFrame {
     })
   }
 
-  /** The taken key that is exactly what has been read. */
-  #same(): Bytes | undefined {
-    return this.#similarTexts().find((bytes) => bytes.length === this.#similar.depth + 1)
-  }
-
   override get closes(): boolean {
     const { home, admitsAnyExtra } = this.#state
     if (home.keys.value(this.#text) === undefined) return false
-    const same = this.#same()
+    const same = this.#similar.same
     return same === undefined ? admitsAnyExtra : this.#state.owes(same)
   }
 
   override close(below: Cell, out: Cells): void {
     const { home } = this.#state
-    const same = this.#same()
+    const same = this.#similar.same
     const bit = same === undefined ? 0 : home.names.pendingBit(same)
     out.add(this.#state.extraMember(home.keys.value(this.#text)!, bit, below))
   }
@@ -185,7 +151,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     if (this.settled) return this.length
     const { text } = this.#state.home.keys
     if (!this.anything || text.classes.count > 2 || leavingKinds(text, this.#text) === NONE_PASS) return Infinity
-    const alone = ExtraKeyFrame.#at(this.#state, this.#text, NONE)
+    const alone = ExtraKeyFrame.#at(this.#state, this.#text, SimilarKeys.NONE)
     // Next to keys that are taken, a few letters more may be needed to differ.
     const more = 2 + Math.ceil(Math.log(this.#state.used.taken.length + 1) / Math.log(60))
     return alone === undefined ? Infinity : alone.length + more
@@ -216,7 +182,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     const owed = this.#owed().map((bytes) => codePointAt(bytes, this.#similar.depth))
     const others = this.#state.admitsAnyExtra ? samplesOf(this.#state.home.keys.text, low, high) : []
     // Where a key of the greatest length is taken, its last character leads nowhere, unlike the next one of its class.
-    const taken = new Set(this.#similarTexts().map((bytes) => codePointAt(bytes, this.#similar.depth)))
+    const taken = new Set(this.#similar.texts.map((bytes) => codePointAt(bytes, this.#similar.depth)))
     const free = others.map((codePoint) => {
       let next = codePoint
       while (taken.has(next)) next++
@@ -242,14 +208,9 @@ export class ExtraKeyFrame extends CharacterFrame {
   }
 
   #freeWays(): Way[] {
-    const { home, used } = this.#state
+    const { home } = this.#state
     const { keys, program } = home
-    const { from, to, depth } = this.#similar
-    const fresh = (text: string) => {
-      const bytes = keyBytes(text)
-      for (let i = from; i < to; i++) if (used.taken[i]!.slice(depth) === bytes) return false
-      return true
-    }
+    const fresh = (text: string) => !this.#similar.goOnAs(keyBytes(text))
     const found = this.#alone ? home.names.nearest(this.#text) : freshKeys(keys, this.#text, '', fresh, 1)
     return found.map((text) => {
       let state = this.#text
@@ -268,16 +229,4 @@ export class ExtraKeyFrame extends CharacterFrame {
       spell: () => bytes + colon + value.spell() + after.spell(),
     }
   }
-}
-
-/** The code point that a spelling holds at a place, escapes left aside: they are ASCII and read byte by byte. */
-function codePointAt(bytes: Bytes, at: number): number {
-  const lead = bytes.charCodeAt(at)
-  if (lead === 0x5c)
-    return (JSON.parse(`"${bytes.slice(at, at + (bytes[at + 1] === 'u' ? 6 : 2))}"`) as string).charCodeAt(0)
-  if (lead < 0x80) return lead === 0x22 ? -1 : lead
-  const left = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3
-  let codePoint = lead & (0x3f >> left)
-  for (let i = 1; i <= left; i++) codePoint = (codePoint << 6) | (bytes.charCodeAt(at + i) & 0x3f)
-  return codePoint
 }

@@ -2,7 +2,7 @@ import { Branches } from './branches.js'
 import { Cell, Cells } from './cell.js'
 import { FixedFrame } from './fixed.js'
 import type { Frame } from './frame.js'
-import { MemberFrame } from './object-state.js'
+import { MemberFrame } from './member.js'
 
 /** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
 export class State {

@@ -1,0 +1,79 @@
+import type { Cell, Cells } from './cell.js'
+import { type Bytes, Frame, loosened } from './frame.js'
+import type { ObjectState } from './object-state.js'
+
+const NEWLINE = 0x0a
+const QUOTE = 0x22
+const COMMA = 0x2c
+const CLOSE = 0x7d
+
+type Phase = 'open' | 'after' | 'key'
+
+/** After `{`, after a value, or before a key. */
+export class MemberFrame extends Frame {
+  readonly state: ObjectState
+  readonly #phase: Phase
+  override readonly guessed: boolean
+
+  constructor(state: ObjectState, phase: Phase) {
+    super()
+    this.guessed = state.unresolved && (phase === 'key' || state.home.shape.min > state.count)
+    this.state = state
+    this.#phase = phase
+  }
+
+  override step(byte: number, below: Cell, out: Cells): void {
+    const { state } = this
+    const { breaks } = state.home.program
+    if (byte === this.#closer) {
+      if (!state.canClose) return
+      const rest = byte === CLOSE ? undefined : breaks.afterCloser?.object
+      out.add(rest === undefined ? below : below.push(rest))
+    } else if (byte === this.#opener && state.hasKeys) {
+      if (byte === QUOTE) state.addKeys(below, out)
+      else out.add(state.beforeKey(below, byte === COMMA ? breaks.afterComma : breaks.afterOpen))
+    }
+  }
+
+  /** The byte that ends the object here: without members its brace stands on the same line. */
+  get #closer(): number | undefined {
+    if (this.#phase === 'key') return undefined
+    return this.#phase === 'open' ? CLOSE : (this.state.home.program.breaks.closer ?? CLOSE)
+  }
+
+  /** The byte that leads to one more member. */
+  get #opener(): number {
+    if (this.#phase === 'after') return COMMA
+    return this.#phase === 'open' && this.state.home.program.breaks.open !== '' ? NEWLINE : QUOTE
+  }
+
+  override next(_below: Cell, into: Set<number>): boolean {
+    const { state } = this
+    if (this.#phase !== 'key' && state.canClose) into.add(this.#closer!)
+    if (state.hasKeys) into.add(this.#opener)
+    return true
+  }
+
+  /** See `Layout`: as seen from where the object stands. */
+  get weight(): number {
+    const { state } = this
+    if (this.#phase !== 'key') return state.plan.length
+    const { open, comma } = state.home.program.layout.weights
+    return state.keyPlan.length - (state.count > 0 ? comma : open)
+  }
+
+  override get length(): number {
+    return this.state.home.program.length(this.weight)
+  }
+
+  override spell(): Bytes {
+    const { state } = this
+    const { open, between, close } = state.home.program.breaks
+    const key = this.#phase === 'key'
+    const { next } = key ? state.keyPlan : state.plan
+    if (next === undefined) return `${this.#phase === 'open' ? '' : close}}`
+    const before = key ? '' : this.#phase === 'open' ? open : between
+    const bytes = before + state.spell(next)
+    return this.guessed ? loosened(bytes) : bytes
+  }
+}
