@@ -1,22 +1,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chatConfig, files } from '../src/engines/webllm/stand-in.test-helper.js'
 import { bundle } from './support/bundle.js'
-import { type Running, start } from './support/spawn.js'
+import { PROGRAM, SCHEMA } from './support/cli.js'
+import { printed, type Running, start } from './support/spawn.js'
 import { swiftshaderEnv } from './support/swiftshader.js'
 import { canUnpack } from './support/unpack.js'
-
-const program = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
-const SCHEMA = {
-  type: 'object',
-  properties: { word: { type: 'string', maxLength: 8 }, kind: { enum: ['a', 'b'] } },
-  required: ['word', 'kind'],
-  additionalProperties: false,
-}
 
 let folder: string
 const running: Running[] = []
@@ -37,19 +29,9 @@ afterAll(async () => {
 
 async function cli(command: string, ...args: string[]): Promise<Running> {
   const env = canUnpack ? await swiftshaderEnv() : {}
-  const process_ = start(process.execPath, [program, command, '--engine', 'webllm', ...args], { NO_COLOR: '1', ...env })
+  const process_ = start(process.execPath, [PROGRAM, command, '--engine', 'webllm', ...args], { NO_COLOR: '1', ...env })
   running.push(process_)
   return process_
-}
-
-/** What it tells people goes to stderr. */
-async function said(process_: Running, pattern: RegExp): Promise<string> {
-  for (let over = false; ; ) {
-    const match = process_.output().match(pattern)
-    if (match) return match[1]!
-    if (over) expect.fail(`it ended:\n${process_.output()}`)
-    over = await Promise.race([process_.exit.then(() => true), new Promise<false>((on) => setTimeout(on, 50, false))])
-  }
 }
 
 /** A model in a folder, a compiled library that the stand-in never opens, and the stand-in for WebLLM. */
@@ -77,7 +59,7 @@ describe('local-v1 --engine webllm', () => {
 
   it.skipIf(!canUnpack)('serves, and stops when it is told to', async () => {
     const process_ = await cli('serve', ...own(), '--port', '0')
-    const url = await said(process_, /url\s+(http:\S+)/)
+    const url = await printed(process_, /url\s+(http:\S+)/)
     const client = new OpenAI({ apiKey: 'none', baseURL: url, maxRetries: 0 })
     const [model] = (await client.models.list()).data
     const answer = await client.chat.completions.create({

@@ -3,19 +3,11 @@ import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
-import { type Running, start } from './support/spawn.js'
-
-const program = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
-const SCHEMA = {
-  type: 'object',
-  properties: { word: { type: 'string', maxLength: 8 }, kind: { enum: ['a', 'b'] } },
-  required: ['word', 'kind'],
-  additionalProperties: false,
-}
+import { PROGRAM, SCHEMA } from './support/cli.js'
+import { printed, type Running, start } from './support/spawn.js'
 
 let folder: string
 let model: string
@@ -32,7 +24,7 @@ afterAll(async () => {
 })
 
 function cli(...args: string[]): Running {
-  const process_ = start(process.execPath, [program, ...args], { NO_COLOR: '1' })
+  const process_ = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
   running.push(process_)
   return process_
 }
@@ -47,18 +39,8 @@ async function ended(...args: string[]): Promise<{ code: number | null; output: 
 /** A server that listens; `url` ends with `/v1`. */
 async function served(...args: string[]): Promise<{ process: Running; url: string }> {
   const process_ = cli('serve', '--model', model, '--device', 'cpu', '--port', '0', ...args)
-  const url = await lineOf(process_, /url\s+(http:\S+)/)
+  const url = await printed(process_, /url\s+(http:\S+)/)
   return { process: process_, url }
-}
-
-/** What it tells people goes to stderr. */
-async function lineOf(process_: Running, pattern: RegExp): Promise<string> {
-  for (;;) {
-    const match = process_.output().match(pattern)
-    if (match) return match[1]!
-    const over = await Promise.race([process_.exit.then(() => true), new Promise((resolve) => setTimeout(resolve, 50))])
-    if (over === true) expect.fail(`it ended:\n${process_.output()}`)
-  }
 }
 
 describe('local-v1', () => {

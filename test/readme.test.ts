@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startDeno } from './support/deno.js'
-import { type Running, start } from './support/spawn.js'
+import { printed, type Running, start } from './support/spawn.js'
 
 /**
  * The README's code runs. A block says after its language what runs it (`ts node`, `ts server`, `ts deno`, `ts check`,
@@ -34,16 +34,6 @@ async function asFile({ line, code }: Block, ending = ''): Promise<string> {
   const file = new URL(`test-output/readme/line-${line}.ts`, root)
   await writeFile(file, code + ending)
   return file.pathname
-}
-
-/** What a server tells people goes to stderr. */
-async function printed(running: Running, pattern: RegExp): Promise<string> {
-  for (;;) {
-    const match = running.output().match(pattern)
-    if (match) return match[1]!
-    const over = await Promise.race([running.exit, new Promise<undefined>((resolve) => setTimeout(resolve, 50))])
-    if (over) expect.fail(`it ended:\n${running.output()}`)
-  }
 }
 
 describe('README', () => {

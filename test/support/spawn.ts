@@ -69,3 +69,13 @@ export function start(program: string, args: readonly string[], env: Record<stri
     },
   }
 }
+
+/** What the pattern's first group matches in what it prints, on either stream; fails when it ends before that. */
+export async function printed(running: Running, pattern: RegExp): Promise<string> {
+  for (let over = false; ; ) {
+    const match = running.output().match(pattern)
+    if (match) return match[1]!
+    if (over) throw new Error(`It ended before it printed ${pattern}:\n${running.output()}`)
+    over = await Promise.race([running.exit.then(() => true), new Promise<false>((on) => setTimeout(on, 50, false))])
+  }
+}
