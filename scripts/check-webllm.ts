@@ -5,13 +5,13 @@
  * is a folder in MLC's form with weights for it; without one, weights are made up in the shapes that the library names.
  * `--in node,deno,page,worker,service-worker` says where. A library that needs shader-f16 finds it in no Chromium over
  * SwiftShader: LOCAL_V1_CHROMIUM names another one, LOCAL_V1_VULKAN another Vulkan for Node and Deno. `--only a,b` takes
- * the checks whose names contain one of these, `--speed` compares with WebLLM's own chat, in Node (with `--in ""` alone).
+ * the checks whose names contain one of these. `--speed node,page` compares with WebLLM's own chat there, with `--in ""`
+ * without any checks.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { useSwiftshader } from '../test/support/swiftshader.js'
 import { madeUpModel } from './made-up-weights.js'
 import { RUNTIMES, type Runtime, runIn, setUpBench, speedIn } from './webllm/runtimes.js'
 
@@ -24,7 +24,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     context: { type: 'string', default: '256' },
     chunk: { type: 'string', default: '1' },
-    speed: { type: 'boolean', default: false },
+    speed: { type: 'string', default: '' },
   },
 })
 if (values.lib === undefined) throw new Error('Say which compiled library: --lib <file.wasm>')
@@ -55,14 +55,16 @@ for (const runtime of runtimes) {
   )
   whole &&= holds
 }
-if (values.speed) {
-  await useSwiftshader()
+for (const runtime of ['node', 'page'] as const) {
+  if (!values.speed.split(',').includes(runtime)) continue
   try {
-    const { theirs, ours } = await speedIn(bench)
+    const { theirs, ours } = await speedIn(runtime, bench)
     const [own, other] = [ours, theirs].map((rate) => rate.toFixed(2))
-    console.log(`\nWebLLM's own chat ${other} tokens/s, ours over it ${own} (x${(ours / theirs).toFixed(2)})`)
+    console.log(
+      `\n${runtime}: WebLLM's own chat ${other} tokens/s, ours over it ${own} (x${(ours / theirs).toFixed(2)})`,
+    )
   } catch (error) {
-    console.log(`FAIL the speed: ${String(error)}`)
+    console.log(`FAIL the speed in ${runtime}: ${String(error)}`)
     whole = false
   }
 }

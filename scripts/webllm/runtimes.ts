@@ -9,8 +9,9 @@ import { launchChromiumIn } from '../../test/support/chromium.js'
 import { denoPath } from '../../test/support/deno.js'
 import { type Listening, serveFiles } from '../../test/support/serve.js'
 import { start } from '../../test/support/spawn.js'
-import { swiftshaderEnv } from '../../test/support/swiftshader.js'
+import { swiftshaderEnv, useSwiftshader } from '../../test/support/swiftshader.js'
 import type { Wanted } from './checks.js'
+import type { bothPaces } from './speed.js'
 
 export type Runtime = 'node' | 'deno' | 'page' | 'worker' | 'service-worker'
 export const RUNTIMES: readonly Runtime[] = ['node', 'deno', 'page', 'worker', 'service-worker']
@@ -31,7 +32,7 @@ export async function setUpBench(model: Readonly<Record<string, Uint8Array>>, li
   const folder = await mkdtemp(join(cache, 'check-webllm-'))
   const bundled = {
     'main.js': 'scripts/webllm/main.ts',
-    'speed.js': 'scripts/webllm/speed.ts',
+    'speed-thread.js': 'scripts/webllm/speed-thread.ts',
     'service-worker.js': 'scripts/webllm/service-worker.ts',
     'webllm-worker.js': 'src/engines/webllm/worker/webllm-worker.ts',
   }
@@ -112,10 +113,25 @@ async function inProcess(
 
 async function inChromium(
   runtime: 'page' | 'worker' | 'service-worker',
-  { server }: Bench,
+  bench: Bench,
   wanted: Wanted,
   say: (line: string) => void,
 ): Promise<boolean> {
+  return onPage(bench, say, (page) => {
+    if (runtime === 'service-worker') return inServiceWorker(page, wanted)
+    const how = runtime === 'worker' ? ('worker' as const) : ('here' as const)
+    return page.evaluate(
+      (wanted) => (globalThis as unknown as { check(wanted: unknown): Promise<boolean> }).check(wanted),
+      { ...wanted, how },
+    )
+  })
+}
+
+async function onPage<T>(
+  { server }: Bench,
+  say: (line: string) => void,
+  action: (page: Page) => Promise<T>,
+): Promise<T> {
   // A script of WebLLM's size is too large for a profile in memory.
   const profile = await mkdtemp(join(cache, 'check-webllm-profile-'))
   const browser = await launchChromiumIn(profile)
@@ -123,12 +139,7 @@ async function inChromium(
     const page = await browser.newPage()
     page.on('console', (message) => say(message.text()))
     await page.goto(server.origin)
-    if (runtime === 'service-worker') return await inServiceWorker(page, wanted)
-    const how = runtime === 'worker' ? ('worker' as const) : ('here' as const)
-    return await page.evaluate(
-      (wanted) => (globalThis as unknown as { check(wanted: unknown): Promise<boolean> }).check(wanted),
-      { ...wanted, how },
-    )
+    return await action(page)
   } finally {
     await browser.close()
     await rm(profile, { recursive: true, force: true })
@@ -151,16 +162,37 @@ function inServiceWorker(page: Page, wanted: Wanted): Promise<boolean> {
   }, wanted)
 }
 
-/** Decoded tokens per second, by WebLLM's own chat and by ours. */
-export async function speedIn({ folder, server }: Bench): Promise<{ theirs: number; ours: number }> {
-  const thread = new Worker(join(folder, 'speed.js'), { stdout: true })
+type Paces = Awaited<ReturnType<typeof bothPaces>>
+
+/** Decoded tokens per second, by WebLLM's own chat and by ours, in Node or in a page. */
+export async function speedIn(runtime: 'node' | 'page', bench: Bench): Promise<{ theirs: number; ours: number }> {
+  const { theirs, ours } = await (runtime === 'node' ? pacesInNode(bench) : pacesOnPage(bench))
+  return { theirs: theirs.tokens / theirs.seconds, ours: ours.tokens / ours.seconds }
+}
+
+async function pacesInNode({ folder, server }: Bench): Promise<Paces> {
+  await useSwiftshader()
+  const thread = new Worker(join(folder, 'speed-thread.js'), { stdout: true })
   thread.stdout?.resume()
-  const found = await new Promise<Record<'theirs' | 'ours', { tokens: number; seconds: number }>>((resolve, reject) => {
-    thread.once('message', resolve)
-    thread.once('error', reject)
-    thread.postMessage(server.origin)
-  })
-  await thread.terminate()
-  const rate = ({ tokens, seconds }: { tokens: number; seconds: number }) => tokens / seconds
-  return { theirs: rate(found.theirs), ours: rate(found.ours) }
+  try {
+    return await new Promise<Paces>((resolve, reject) => {
+      thread.once('message', resolve)
+      thread.once('error', reject)
+      thread.postMessage(server.origin)
+    })
+  } finally {
+    await thread.terminate()
+  }
+}
+
+function pacesOnPage(bench: Bench): Promise<Paces> {
+  return onPage(
+    bench,
+    () => {},
+    (page) =>
+      page.evaluate(
+        (origin) => (globalThis as unknown as { bothPaces(origin: string): Promise<Paces> }).bothPaces(origin),
+        bench.server.origin,
+      ),
+  )
 }

@@ -1,14 +1,10 @@
-/** Run in a thread of its own: tokens per second of WebLLM's chat and of ours over it, on the same weights. */
-import { parentPort } from 'node:worker_threads'
+/** Tokens per second of WebLLM's chat and of ours over it, on the same weights, where WebLLM runs in this thread. */
 import { call } from '../../src/decode/testing/call.test-helper.js'
-import { noStore } from '../../src/engines/webgpu/weights/store.js'
 import { webllmHere } from '../../src/engines/webllm/here.js'
-import { becomePage } from '../../src/engines/webllm/host/become-page.js'
-import { seenStore } from '../../src/engines/webllm/host/seen-store.js'
 import { MODEL, recordAt } from './checks.js'
 
 /** Decoded tokens per second, from the first one on: prompts and compiling are left out. */
-interface Pace {
+export interface Pace {
   readonly tokens: number
   readonly seconds: number
 }
@@ -63,7 +59,4 @@ async function theirs(origin: string): Promise<Pace> {
   return pace!
 }
 
-parentPort!.once('message', async (origin: string) => {
-  await becomePage(seenStore(noStore))
-  parentPort!.postMessage({ theirs: await theirs(origin), ours: await ours(origin) })
-})
+export const bothPaces = async (origin: string) => ({ theirs: await theirs(origin), ours: await ours(origin) })
