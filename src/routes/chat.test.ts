@@ -198,6 +198,21 @@ describe('a stream', () => {
   })
 })
 
+const unsayable = { ...text('x'), logprobs: [undefined] } as unknown as Part
+
+/** A part, and then what an engine must not do. */
+function partsThen(next: IteratorResult<Part> | (() => never)): AsyncIterable<Part> {
+  let asked = 0
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        if (asked++ === 0) return Promise.resolve({ value: text('so far'), done: false })
+        return typeof next === 'function' ? next() : Promise.resolve(next)
+      },
+    }),
+  }
+}
+
 describe('an engine that breaks the contract is a 500:', () => {
   it.each<[string, Part[]]>([
     ['it stops before the end', [text('a')]],
@@ -206,6 +221,23 @@ describe('an engine that breaks the contract is a 500:', () => {
     ['it speaks for a choice that nobody asked for', [text('a', 1)]],
   ])('%s', async (_, parts) => {
     expect(errorOf(await serviceOf(parts).chat())).toMatchObject({ status: 500, type: 'server_error' })
+  })
+
+  it.each<[string, Engine['generate']]>([
+    ['a part that no chunk can say', () => partsThen({ value: unsayable, done: false })],
+    [
+      'an iterator that throws where it should reject',
+      () =>
+        partsThen(() => {
+          throw new Error('not like this')
+        }),
+    ],
+  ])('%s, in mid-stream', async (_, generate) => {
+    const { chat } = serviceOf({ models: [{ id: MODEL, ownedBy: 'me' }], generate })
+    const answer = await chat({ stream: true })
+    expect(answer.text).toContain('so far')
+    const last = JSON.parse(eventsOf(answer.text).at(-1)!)
+    expect(valid('ErrorResponse', last).error).toMatchObject({ type: 'server_error' })
   })
 })
 

@@ -1,12 +1,13 @@
 import type { ChatCall, Part } from '../engine.js'
-import { readableOf } from '../stream/readable.js'
-import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
+import { paced } from '../stream/paced.js'
+import { SSE_HEADERS, sseEvent } from '../stream/sse.js'
 import type { AnswerHead } from '../wire/answer.js'
 import { type ChatRequest, readChatRequest } from '../wire/chat-request.js'
 import { ChunkWriter } from '../wire/chunks.js'
 import { completionOf, Logprobs } from '../wire/completion.js'
 import { completionId } from '../wire/ids.js'
 import { readJson } from './body.js'
+import { ChatEvents } from './chat-events.js'
 import { checkChoice } from './check.js'
 import type { Constraint } from './constrain.js'
 import { findModel, lookedAround } from './models.js'
@@ -26,12 +27,14 @@ export async function chat(service: Service, exchange: Exchange): Promise<Answer
     if (loading) await loading
     await run.enter()
     const head = headOf(service, request.model)
-    run.begin(callOf(request, head.id, run.signal, constraint, service.describeSchema))
+    const call = callOf(request, head.id, run.signal, constraint, service.describeSchema)
+    run.begin(call, (choice) => checkChoice(choice, request, constraint))
     // Before the first part an engine may still refuse; only then are status and headers settled.
-    const first = await nextPart(run, request, constraint)
+    const first = await run.next()
     const headers = noticeHeaders(request.ignored, constraint.notEnforced)
-    if (request.stream) return streamed(run, first, head, request, constraint, headers)
-    return await collected(run, first, head, request, constraint, headers)
+    if (!request.stream) return await collected(run, first, head, request, headers)
+    const body = paced(new ChatEvents(run, first, new ChunkWriter(head, run.answer!, request, sseEvent)))
+    return { status: 200, body, headers: { ...SSE_HEADERS, ...headers }, streams: true }
   } catch (error) {
     throw await run.fail(error)
   }
@@ -77,67 +80,15 @@ function callOf(
   }
 }
 
-/** A choice is checked before anybody hears that it is finished. */
-async function nextPart(run: Run, request: ChatRequest, constraint: Constraint): Promise<Part | undefined> {
-  const part = await run.next()
-  if (part?.type === 'finish') checkChoice(run.answer!.choices[part.choice]!, request, constraint)
-  return part
-}
-
 async function collected(
   run: Run,
   first: Part | undefined,
   head: AnswerHead,
   request: ChatRequest,
-  constraint: Constraint,
   headers: Readonly<Record<string, string>>,
 ): Promise<Answered> {
   const logprobs = request.topLogprobs === undefined ? undefined : new Logprobs(request.n)
-  for (let part = first; part; part = await nextPart(run, request, constraint)) logprobs?.take(part)
+  for (let part = first; part; part = await run.next()) logprobs?.take(part)
   await run.succeed()
   return jsonAnswer(completionOf(head, run.answer!, logprobs), headers)
-}
-
-function streamed(
-  run: Run,
-  first: Part | undefined,
-  head: AnswerHead,
-  request: ChatRequest,
-  constraint: Constraint,
-  headers: Readonly<Record<string, string>>,
-): Answered {
-  const writer = new ChunkWriter(head, run.answer!, request)
-  let held = first
-  let over = false
-  const pull = async (): Promise<string | undefined> => {
-    const chunks: string[] = []
-    // A part may say nothing that a chunk could carry.
-    while (chunks.length === 0) {
-      const part = held ?? (await nextPart(run, request, constraint))
-      held = undefined
-      if (!part) return await last()
-      writer.write(part, chunks)
-    }
-    return chunks.map(sseEvent).join('')
-  }
-  const last = async (): Promise<string> => {
-    over = true
-    const chunks: string[] = []
-    writer.end(chunks)
-    await run.succeed()
-    return chunks.map(sseEvent).join('') + SSE_DONE
-  }
-  const body = readableOf({
-    async pull() {
-      if (over) return undefined
-      try {
-        return await pull()
-      } catch (error) {
-        over = true
-        return sseEvent(JSON.stringify(await run.fail(error)))
-      }
-    },
-    cancel: (reason) => run.leave(reason),
-  })
-  return { status: 200, body, headers: { ...SSE_HEADERS, ...headers }, streams: true }
 }

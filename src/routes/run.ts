@@ -4,7 +4,7 @@ import type { Release } from '../queue.js'
 import { type LinkedAbort, linkAbort } from '../stream/abort.js'
 import { Leavable } from '../stream/leavable.js'
 import type { UsageEvent } from '../usage/ledger.js'
-import { Answer } from '../wire/answer.js'
+import { Answer, type Choice } from '../wire/answer.js'
 import { requestError } from './failure.js'
 import type { Exchange, Service } from './service.js'
 
@@ -22,6 +22,7 @@ export class Run {
   readonly #abort: LinkedAbort
   #release: Release | undefined
   #parts: Leavable<Part> | undefined
+  #check: (choice: Choice) => void = () => {}
   #ended = false
   #left = false
 
@@ -42,18 +43,39 @@ export class Run {
     this.signal.throwIfAborted()
   }
 
-  begin(call: ChatCall): void {
+  /** `check` throws for a choice that must not be sent, before anybody hears that it is finished. */
+  begin(call: ChatCall, check: (choice: Choice) => void): void {
     this.answer = new Answer(call.n)
+    this.#check = check
     this.#parts = new Leavable(this.#service.engine.generate(call))
   }
 
   /** The next part, taken into the answer; undefined once the answer is whole. */
-  async next(): Promise<Part | undefined> {
-    this.signal.throwIfAborted()
-    const part = await this.#parts!.next()
-    if (part) this.answer!.take(part)
-    else if (!this.answer!.finished) throw new Error('The engine stopped before it had finished every choice.')
-    return part
+  next(): Promise<Part | undefined> {
+    return new Promise((resolve, reject) => this.ask(resolve, reject))
+  }
+
+  /** `next` without a promise. One of the two is called, once; neither may throw. */
+  ask(heard: (part: Part | undefined) => void, failed: (error: unknown) => void): void {
+    if (this.signal.aborted) failed(this.signal.reason)
+    else
+      this.#parts!.ask((part) => {
+        try {
+          this.#take(part)
+        } catch (error) {
+          failed(error)
+          return
+        }
+        heard(part)
+      }, failed)
+  }
+
+  #take(part: Part | undefined): void {
+    const answer = this.answer!
+    if (part) {
+      answer.take(part)
+      if (part.type === 'finish') this.#check(answer.choices[part.choice]!)
+    } else if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')
   }
 
   /** To be called before the last word goes out: what was answered is counted. */

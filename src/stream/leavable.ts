@@ -2,39 +2,56 @@
 const LEAVE_MS = 5000
 
 /**
- * Pulls an iterable, and can be left at any time: a pending `next` is given up at once, whether or not the source
+ * Pulls an iterable, and can be left at any time: a pending `ask` is given up at once, whether or not the source
  * stops. Abort the source's signal first, so that `return` finds it already stopping.
  */
 export class Leavable<T> {
   readonly #iterator: AsyncIterator<T>
-  #reject: ((reason: unknown) => void) | undefined
+  /** Of the one who waits for an answer. */
+  #failed: ((reason: unknown) => void) | undefined
   #ended = false
 
   constructor(source: AsyncIterable<T>) {
     this.#iterator = source[Symbol.asyncIterator]()
   }
 
-  /** The next value; undefined at the end. */
-  next(): Promise<T | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#reject = reject
-      this.#iterator.next().then(
-        ({ done, value }) => {
-          if (done) this.#ended = true
-          resolve(done ? undefined : value)
-        },
-        (error: unknown) => {
-          this.#ended = true
-          reject(error)
-        },
-      )
-    })
+  /**
+   * Asks for the next value, undefined at the end; one of the two is called, once, and neither may throw. One at a time.
+   */
+  ask(heard: (value: T | undefined) => void, failed: (reason: unknown) => void): void {
+    this.#failed = failed
+    this.#next().then(
+      ({ done, value }) => {
+        if (done) this.#ended = true
+        if (this.#settle()) heard(done ? undefined : value)
+      },
+      (error: unknown) => {
+        this.#ended = true
+        if (this.#settle()) failed(error)
+      },
+    )
+  }
+
+  #next(): Promise<IteratorResult<T>> {
+    try {
+      return this.#iterator.next()
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /** False where nobody waits any more. */
+  #settle(): boolean {
+    const waits = this.#failed !== undefined
+    this.#failed = undefined
+    return waits
   }
 
   /** Settles once the source has ended, or has shown that it will not: a stuck source must not hold its slot for ever. */
   async leave(reason?: unknown): Promise<'ended' | 'stuck'> {
-    // A read that still waits would wait for ever.
-    this.#reject?.(reason)
+    // Whoever still waits would wait for ever.
+    const failed = this.#failed
+    if (this.#settle()) failed!(reason)
     if (this.#ended) return 'ended'
     this.#ended = true
     let timer: ReturnType<typeof setTimeout> | undefined

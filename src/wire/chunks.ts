@@ -10,8 +10,8 @@ export interface ChunkOptions {
 }
 
 /**
- * Writes the chunks of one answer as JSON texts. Put together by hand: all but a few characters of a chunk are the
- * same from token to token, and a fast model sends hundreds a second.
+ * Writes the chunks of one answer, each in its `frame`. Put together by hand: all but a few characters of a chunk are
+ * the same from token to token, and a fast model sends thousands a second.
  */
 export class ChunkWriter {
   readonly #answer: Answer
@@ -19,40 +19,47 @@ export class ChunkWriter {
   readonly #about: AnswerHead
   readonly #head: string
   readonly #tail: string
+  readonly #frame: (json: string) => string
   readonly #started: boolean[] = []
   readonly #calls: boolean[][] = []
 
-  constructor(head: AnswerHead, answer: Answer, asked: ChunkOptions) {
+  constructor(head: AnswerHead, answer: Answer, asked: ChunkOptions, frame: (json: string) => string) {
     this.#answer = answer
     this.#asked = asked
     this.#about = head
+    this.#frame = frame
     this.#head = headOf(head, head.fingerprint)
     this.#tail = asked.includeUsage ? '],"usage":null}' : ']}'
   }
 
-  /** The chunks for a part that the answer has already taken in. */
-  write(part: Part, into: string[]): void {
-    if (part.type === 'usage') return
-    if (!this.#started[part.choice]) {
-      this.#started[part.choice] = true
-      into.push(this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null'))
-    }
-    if (part.type === 'finish') into.push(this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`))
-    else if (part.type === 'tool-call-delta') into.push(this.#toolCall(part))
-    else if (part.text !== '' || part.logprobs?.length) into.push(this.#text(part))
+  /** The chunks for a part that the answer has already taken in; empty where there is nothing to say. */
+  write(part: Part): string {
+    if (part.type === 'usage') return ''
+    const chunk = this.#chunkOf(part)
+    if (this.#started[part.choice]) return chunk
+    this.#started[part.choice] = true
+    return this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null') + chunk
   }
 
   /** The chunk that comes last and alone, when it is asked for. */
-  end(into: string[]): void {
-    if (!this.#asked.includeUsage) return
+  end(): string {
+    if (!this.#asked.includeUsage) return ''
     // By now the engine may have said what it is.
     const head = headOf(this.#about, this.#answer.fingerprint ?? this.#about.fingerprint)
     const forced = this.#asked.includeForced ? this.#answer.forcedTokens : undefined
-    into.push(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage, forced))}}`)
+    return this.#frame(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage, forced))}}`)
+  }
+
+  #chunkOf(part: Exclude<Part, { type: 'usage' }>): string {
+    if (part.type === 'finish') return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`)
+    if (part.type === 'tool-call-delta') return this.#toolCall(part)
+    return part.text === '' && !part.logprobs?.length ? '' : this.#text(part)
   }
 
   #chunk(choice: number, delta: string, logprobs: string, finish: string, more = ''): string {
-    return `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}${more}}${this.#tail}`
+    return this.#frame(
+      `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}${more}}${this.#tail}`,
+    )
   }
 
   #text({ choice, text, logprobs, forced }: Part & { type: 'text-delta' }): string {

@@ -1,0 +1,195 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { MOST_GATHERED, PAUSE_MS, type PacedSource, paced } from './paced.js'
+
+/** Answers when the test says so. */
+class Told implements PacedSource {
+  asked = 0
+  left: unknown[] = []
+  #hear: ((text: string, last: boolean) => void) | undefined
+
+  ask(hear: (text: string, last: boolean) => void): void {
+    expect(this.waits, 'one question at a time').toBe(false)
+    this.asked++
+    this.#hear = hear
+  }
+
+  cancel(reason: unknown): void {
+    this.left.push(reason)
+  }
+
+  get waits(): boolean {
+    return this.#hear !== undefined
+  }
+
+  async says(text: string, last = false): Promise<void> {
+    const hear = this.#hear!
+    this.#hear = undefined
+    hear(text, last)
+    await settled()
+  }
+}
+
+/** Everything that has happened is also heard of; no time goes by. */
+const settled = () => vi.advanceTimersByTimeAsync(0)
+
+/** A stream over a source, and a reader that always wants more and keeps what it is given. */
+function read() {
+  const source = new Told()
+  const reader = paced(source).getReader()
+  const decoder = new TextDecoder()
+  const pieces: string[] = []
+  const seen = { ended: false }
+  const readOn = async () => {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) pieces.push(decoder.decode(next.value))
+    seen.ended = true
+  }
+  const done = readOn()
+  return { source, reader, pieces, seen, done }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+describe('a paced stream', () => {
+  it('passes the first text on at once', async () => {
+    const { source, pieces } = read()
+    await settled()
+    await source.says('one')
+    expect(pieces).toEqual(['one'])
+  })
+
+  it('passes each text of a slow source on at once, and waits for no timer', async () => {
+    const { source, pieces } = read()
+    await settled()
+    const said = ['one', 'two', 'three', 'four']
+    for (const text of said) {
+      await source.says(text)
+      expect(pieces.at(-1)).toBe(text)
+      await vi.advanceTimersByTimeAsync(PAUSE_MS)
+    }
+    expect(pieces).toEqual(said)
+  })
+
+  it('gathers what comes sooner, and keeps it no longer than the pause', async () => {
+    const { source, pieces } = read()
+    await settled()
+    for (const text of ['one', 'two', 'three']) await source.says(text)
+    expect(pieces).toEqual(['one'])
+    await vi.advanceTimersByTimeAsync(PAUSE_MS - 1)
+    await source.says('four')
+    expect(pieces).toEqual(['one'])
+    // The source says nothing more.
+    await vi.advanceTimersByTimeAsync(1)
+    expect(pieces).toEqual(['one', 'twothreefour'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('sends what it has gathered with the text that comes after the pause', async () => {
+    const { source, pieces } = read()
+    await settled()
+    await source.says('one')
+    await source.says('two')
+    // A model on this thread keeps timers waiting: time has gone by, and none has fired.
+    const now = performance.now()
+    vi.spyOn(performance, 'now').mockReturnValue(now + PAUSE_MS)
+    await source.says('three')
+    expect(pieces).toEqual(['one', 'twothree'])
+    vi.restoreAllMocks()
+  })
+
+  it('gathers no more than so much', async () => {
+    const { source, pieces } = read()
+    await settled()
+    await source.says('one')
+    await source.says('x'.repeat(MOST_GATHERED))
+    expect(pieces.map(({ length }) => length)).toEqual([3, MOST_GATHERED])
+  })
+
+  it('ends at once, with what it had gathered', async () => {
+    const { source, pieces, seen, done } = read()
+    await settled()
+    for (const text of ['one', 'two', '']) await source.says(text)
+    await source.says('end', true)
+    await done
+    expect(pieces).toEqual(['one', 'twoend'])
+    expect(seen.ended).toBe(true)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('ends without a piece when there is nothing to say', async () => {
+    const { source, pieces, done } = read()
+    await settled()
+    await source.says('', true)
+    await done
+    expect(pieces).toEqual([])
+  })
+
+  it('writes characters as UTF-8, whole', async () => {
+    const { source, pieces } = read()
+    await settled()
+    await source.says('wörld 🌍')
+    expect(pieces).toEqual(['wörld 🌍'])
+  })
+})
+
+describe('a reader of a paced stream', () => {
+  it('that does not read is asked nothing for', async () => {
+    const source = new Told()
+    const reader = paced(source).getReader()
+    await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
+    expect(source.asked).toBe(0)
+    const first = reader.read()
+    await settled()
+    await source.says('one')
+    await first
+    await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
+    expect(source.asked).toBe(1)
+  })
+
+  it('that stops reading holds the source back, with at most one answer kept for it', async () => {
+    const source = new Told()
+    const reader = paced(source).getReader()
+    const reads = [reader.read(), reader.read()]
+    await settled()
+    await source.says('one')
+    await source.says('two')
+    await vi.advanceTimersByTimeAsync(PAUSE_MS)
+    await Promise.all(reads)
+    // This one was asked for before the pause ended.
+    await source.says('three')
+    await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
+    expect(source.asked).toBe(3)
+    expect(source.waits).toBe(false)
+    expect(vi.getTimerCount()).toBe(0)
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('three')
+  })
+
+  it('that reads ahead is given each piece once, in order', async () => {
+    const source = new Told()
+    const reader = paced(source).getReader()
+    const reads = [reader.read(), reader.read(), reader.read()]
+    await settled()
+    for (const text of ['one', 'two']) {
+      await source.says(text)
+      await vi.advanceTimersByTimeAsync(PAUSE_MS)
+    }
+    await source.says('three', true)
+    const pieces = (await Promise.all(reads)).map(({ value }) => new TextDecoder().decode(value))
+    expect(pieces).toEqual(['one', 'two', 'three'])
+    expect((await reader.read()).done).toBe(true)
+  })
+
+  it.each([0, 1, 2])('that leaves is told to the source, and nothing stays behind (after %d texts)', async (texts) => {
+    const { source, reader, pieces } = read()
+    await settled()
+    for (let i = 0; i < texts; i++) await source.says(`${i}`)
+    await reader.cancel('enough')
+    expect(source.left).toEqual(['enough'])
+    expect(vi.getTimerCount()).toBe(0)
+    // An answer that was on its way.
+    await source.says('late')
+    await vi.advanceTimersByTimeAsync(10 * PAUSE_MS)
+    expect(pieces).toEqual(texts === 0 ? [] : ['0'])
+    expect(source.waits).toBe(false)
+  })
+})

@@ -1,0 +1,113 @@
+export interface PacedSource {
+  /**
+   * Asks for what comes next; `hear` is called once for each time. The text may be empty; after the `last` nothing is
+   * asked. Callbacks, because every promise between a model and its reader is paid for each token.
+   */
+  ask(hear: (text: string, last: boolean) => void): void
+  /** The reader has left. */
+  cancel(reason: unknown): void
+}
+
+/**
+ * Between two pieces that a reader is given. A model that takes longer for a token has each sent the moment it is there;
+ * a faster one would spend its time on pieces that no eye can tell apart, each a write to a socket.
+ */
+export const PAUSE_MS = 3
+
+/** Characters that are not kept back for the pause. */
+export const MOST_GATHERED = 16_384
+
+const encoder = new TextEncoder()
+
+/**
+ * Text as a byte stream that is pulled, and paced: the first text is passed on at once, and so is every other that comes
+ * `PAUSE_MS` or more after the piece before it; what comes sooner is gathered until then. The source is asked only while
+ * a reader waits, so that a slow one holds it back and memory stays flat.
+ */
+export function paced(source: PacedSource): ReadableStream<Uint8Array> {
+  const pacer = new Pacer(source)
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => pacer.start(controller),
+      pull: () => pacer.pull(),
+      cancel: (reason) => pacer.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+class Pacer {
+  readonly #source: PacedSource
+  readonly #hear = (text: string, last: boolean) => this.#heard(text, last)
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #text = ''
+  #sentAt = Number.NEGATIVE_INFINITY
+  /** A reader waits. */
+  #wanted = false
+  /** The source has been asked and has not answered. */
+  #asking = false
+  /** Nothing is left to ask for. */
+  #over = false
+  #left = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(source: PacedSource) {
+    this.#source = source
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller
+  }
+
+  pull(): void {
+    this.#wanted = true
+    this.#goOn()
+  }
+
+  cancel(reason: unknown): void {
+    this.#left = true
+    clearTimeout(this.#timer)
+    this.#source.cancel(reason)
+  }
+
+  #heard(text: string, last: boolean): void {
+    this.#asking = false
+    if (this.#left) return
+    this.#text += text
+    this.#over = last
+    // Its reader may have been given an earlier text meanwhile: this one waits for the next pull.
+    if (this.#wanted) this.#goOn()
+  }
+
+  #goOn(): void {
+    if (this.#over || (this.#text !== '' && this.#due())) this.#send()
+    else {
+      if (this.#text !== '') this.#timer ??= setTimeout(() => this.#late(), PAUSE_MS)
+      if (this.#asking) return
+      this.#asking = true
+      this.#source.ask(this.#hear)
+    }
+  }
+
+  #due(): boolean {
+    return this.#text.length >= MOST_GATHERED || performance.now() - this.#sentAt >= PAUSE_MS
+  }
+
+  /** The source has not spoken again in time. */
+  #late(): void {
+    this.#timer = undefined
+    if (this.#wanted && this.#text !== '') this.#send()
+  }
+
+  #send(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const text = this.#text
+    this.#text = ''
+    this.#wanted = false
+    this.#sentAt = performance.now()
+    // Whoever reads ahead pulls again in here: nothing may be looked at or set after it.
+    if (text !== '') this.#controller!.enqueue(encoder.encode(text))
+    if (this.#over) this.#controller!.close()
+  }
+}
