@@ -10,15 +10,35 @@ export type V1ErrorType =
   | 'service_unavailable'
 
 export interface V1ErrorOptions {
-  /** The request field at fault, in OpenAI's dotted form: `messages[0].content`. */
+  /**
+   * The request field at fault, in OpenAI's dotted form: `messages[0].content`.
+   * @default null
+   */
   param?: string | null
-  /** A stable machine-readable code: `model_not_found`, `context_length_exceeded`, ... */
+  /**
+   * A stable machine-readable code: `model_not_found`, `context_length_exceeded`, ...
+   * @default null
+   */
   code?: string | null
+  /**
+   * What kind of error it is, in OpenAI's words.
+   * @default what goes with the status
+   */
   type?: V1ErrorType
-  /** Seconds after which a retry makes sense. Only 429 and 503 carry it. */
+  /**
+   * Seconds after which a retry makes sense. Only 429 and 503 carry it.
+   * @default not said
+   */
   retryAfter?: number
+  /**
+   * Sent with the answer.
+   * @default none
+   */
   headers?: Record<string, string>
-  /** Logged, never sent. */
+  /**
+   * Logged, never sent.
+   * @default none
+   */
   cause?: unknown
 }
 

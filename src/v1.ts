@@ -73,7 +73,10 @@ export interface V1Options {
    * @default memoryUsage()
    */
   usage?: UsageLedger
-  /** Hears of every request that was counted, as it ends. */
+  /**
+   * Hears of every request that was counted, as it ends.
+   * @default nobody does
+   */
   onUsage?: (event: UsageEvent) => void
   /**
    * Hears of every request as it ends, and of faults.

@@ -24,14 +24,20 @@ export interface InstallOptions {
    * @default the folder of the script
    */
   scope?: string
-  /** Hears how far models are loaded, whichever tab runs them. */
+  /**
+   * Hears how far models are loaded, whichever tab runs them.
+   * @default nobody does
+   */
   onProgress?: (progress: LoadProgress) => void
   /**
    * Ask the browser to keep the site's data, downloaded models among it, also when the disk gets full.
    * @default true
    */
   persist?: boolean
-  /** Gives up; after the installation it closes what was installed in this page. */
+  /**
+   * Gives up; after the installation it closes what was installed in this page.
+   * @default none: it lasts as long as the page
+   */
   signal?: AbortSignal
 }
 

@@ -69,8 +69,12 @@ function program(): Command {
       await bench(options, orderOf(options, __VERSION__))
     })
 
-  const models = root.command('models').description('list, fetch and remove models')
-  models.addHelpText('after', EXAMPLES.models)
+  withModels(root.command('models'))
+  return root
+}
+
+function withModels(models: Command): void {
+  models.description('list, fetch and remove models').addHelpText('after', EXAMPLES.models)
   const kept = (command: Command) => command.option('--cache <folder>', 'where downloaded models are kept')
   kept(models.command('list', { isDefault: true }))
     .description('the models on this machine')
@@ -81,7 +85,6 @@ function program(): Command {
   kept(models.command('remove').argument('<id>', 'a Hugging Face id'))
     .description('delete a downloaded model')
     .action(async (id: string, options) => (await import('./models.js')).remove(id, options))
-  return root
 }
 
 const EXAMPLES = {

@@ -10,7 +10,10 @@ export { type FallbackOptions, fallback } from './upstream/fallback.js'
 export interface UpstreamOptions {
   /** Where the other service is; ends with `/v1`. */
   baseURL: string
-  /** Sent as `Authorization: Bearer`; a function is asked for each request. */
+  /**
+   * Sent as `Authorization: Bearer`; a function is asked for each request.
+   * @default no such header
+   */
   apiKey?: string | (() => string | Promise<string>)
   /**
    * The models to offer, `<namespace>/<name>`: a list where the other service knows them by the same names, else our
@@ -22,7 +25,10 @@ export interface UpstreamOptions {
    * @default the host of `baseURL`
    */
   ownedBy?: string
-  /** Sent with every request. */
+  /**
+   * Sent with every request.
+   * @default none
+   */
   headers?: Readonly<Record<string, string>>
   /**
    * The field in which the other service takes the limit of tokens.

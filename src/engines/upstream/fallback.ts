@@ -1,4 +1,4 @@
-import type { ChatCall, Engine, ModelInfo, Part } from '../../engine.js'
+import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 
 export interface FallbackOptions {
@@ -19,14 +19,37 @@ export interface FallbackOptions {
  * ```
  */
 export function fallback(first: Engine, second: Engine, options: FallbackOptions = {}): Engine {
-  const { maxInFlight = Number.POSITIVE_INFINITY } = options
-  let inFlight = 0
-  const has = (engine: Engine, model: string) => engine.models.some(({ id }) => id === model)
+  return new Fallback(first, second, options.maxInFlight ?? Number.POSITIVE_INFINITY)
+}
 
-  async function* generate(call: ChatCall): AsyncGenerator<Part> {
+class Fallback implements Engine {
+  readonly #first: Engine
+  readonly #second: Engine
+  readonly #maxInFlight: number
+  #inFlight = 0
+
+  constructor(first: Engine, second: Engine, maxInFlight: number) {
+    this.#first = first
+    this.#second = second
+    this.#maxInFlight = maxInFlight
+  }
+
+  get models(): readonly ModelInfo[] {
+    const [first, second] = [this.#first, this.#second]
+    // Either may answer for a model that both have: what it was is known only at the end.
+    const named = first.models.map((model) => (has(second, model.id) ? { ...model, fingerprint: undefined } : model))
+    return [...named, ...second.models.filter(({ id }) => !has(first, id))]
+  }
+
+  get ready(): Promise<void> {
+    return Promise.all([this.#first.ready, this.#second.ready]).then(() => {})
+  }
+
+  async *generate(call: ChatCall): AsyncGenerator<Part> {
+    const [first, second] = [this.#first, this.#second]
     const spare = has(second, call.model)
-    if (!has(first, call.model) || (spare && inFlight >= maxInFlight)) return yield* second.generate(call)
-    inFlight++
+    if (!has(first, call.model) || (spare && this.#inFlight >= this.#maxInFlight)) return yield* second.generate(call)
+    this.#inFlight++
     try {
       let begun = false
       try {
@@ -39,46 +62,41 @@ export function fallback(first: Engine, second: Engine, options: FallbackOptions
         if (begun || !spare || call.signal.aborted || !isWant(error)) throw error
       }
     } finally {
-      inFlight--
+      this.#inFlight--
     }
     yield* second.generate(call)
   }
 
-  return {
-    get models(): readonly ModelInfo[] {
-      const own = first.models
-      // Either may answer for a model that both have: what it was is known only at the end.
-      const named = own.map((model) => (has(second, model.id) ? { ...model, fingerprint: undefined } : model))
-      return [...named, ...second.models.filter(({ id }) => !has(first, id))]
-    },
-    get ready() {
-      return Promise.all([first.ready, second.ready]).then(() => {})
-    },
-    generate,
-    async load(model, onProgress, signal) {
-      if (!has(first, model)) return await second.load?.(model, onProgress, signal)
-      try {
-        await first.load?.(model, onProgress, signal)
-      } catch (error) {
-        if (!has(second, model) || signal.aborted || !isWant(error)) throw error
-        await second.load?.(model, onProgress, signal)
-      }
-    },
-    async unload(model) {
-      await Promise.all([first.unload?.(model), second.unload?.(model)])
-    },
-    async remove(model) {
-      await first.remove?.(model)
-      await second.remove?.(model)
-    },
-    async survey() {
-      await Promise.all([first.survey?.(), second.survey?.()])
-    },
-    async close() {
-      await Promise.all([first.close?.(), second.close?.()])
-    },
+  async load(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
+    const [first, second] = [this.#first, this.#second]
+    if (!has(first, model)) return await second.load?.(model, onProgress, signal)
+    try {
+      await first.load?.(model, onProgress, signal)
+    } catch (error) {
+      if (!has(second, model) || signal.aborted || !isWant(error)) throw error
+      await second.load?.(model, onProgress, signal)
+    }
+  }
+
+  async unload(model: string): Promise<void> {
+    await Promise.all([this.#first.unload?.(model), this.#second.unload?.(model)])
+  }
+
+  async remove(model: string): Promise<void> {
+    await this.#first.remove?.(model)
+    await this.#second.remove?.(model)
+  }
+
+  async survey(): Promise<void> {
+    await Promise.all([this.#first.survey?.(), this.#second.survey?.()])
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#first.close?.(), this.#second.close?.()])
   }
 }
+
+const has = ({ models }: Engine, model: string): boolean => models.some(({ id }) => id === model)
 
 /** Of a device or of room: what another engine may have. */
 function isWant(error: unknown): boolean {

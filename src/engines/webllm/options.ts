@@ -10,6 +10,7 @@ export interface WebLlmOptions {
   /**
    * Passed to each MLCEngine. `appConfig.model_list` takes the place of the prebuilt list. Logit processors are not
    * taken: tokens are chosen by local-v1.
+   * @default WebLLM's own
    */
   readonly engineConfig?: Omit<MLCEngineConfig, 'logitProcessorRegistry'>
   /**

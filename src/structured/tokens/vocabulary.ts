@@ -8,7 +8,10 @@ import { endOf, MALFORMED } from './utf8.js'
 export interface VocabularyOptions {
   /** The tokens that end a text. */
   readonly eos: number | readonly number[]
-  /** Tokens that stand for no text: never allowed inside a document. */
+  /**
+   * Tokens that stand for no text: never allowed inside a document.
+   * @default none
+   */
   readonly special?: Iterable<number>
 }
 
