@@ -84,7 +84,15 @@ describe('a run', () => {
         'decode-gain',
       ])
         expect([...metrics]).toContain(metric)
-      for (const metric of ['json-plain', 'json-strict', 'json-forced', 'json-mask', 'through-v1', 'device-memory'])
+      for (const metric of [
+        'json-plain',
+        'json-strict',
+        'json-forced',
+        'json-mask',
+        'v1-ratio',
+        'v1-whole-ratio',
+        'device-memory',
+      ])
         expect([...metrics]).toContain(metric)
     }
   })

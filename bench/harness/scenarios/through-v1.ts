@@ -1,17 +1,27 @@
-/** The same answer through `/v1` and from the engine itself, in turns: what the service costs. */
+/** The same answer from the engine itself and through `/v1`, streamed and whole, in turns: what the service costs. */
 
 import { createV1, type V1 } from '../../../src/v1.js'
 import { timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { promptText } from '../prompts.js'
+import { median } from '../stats.js'
 import type { EngineUnderTest } from '../subject.js'
 import { now } from '../time.js'
 import type { Scenario } from './scenario.js'
 import { fits } from './scenario.js'
 
-/** So many times each per round: a difference of a few hundredths is looked for. */
-const PAIRS = 4
+/** So many times each per round, each way once first, second and third: who comes later may find warmer caches. */
+const TURNS = 3
 const WORDS = 24
+
+const WAYS = ['alone', 'streamed', 'whole'] as const
+type Way = (typeof WAYS)[number]
+
+interface Timed {
+  readonly seconds: number
+  readonly tokens: number
+  readonly text: string
+}
 
 export function throughV1(tokens: number): Scenario {
   let service: { of: EngineUnderTest; v1: V1 } | undefined
@@ -22,65 +32,76 @@ export function throughV1(tokens: number): Scenario {
     async run({ engine }) {
       const of = engine!
       if (service?.of !== of) service = { of, v1: createV1({ engine: of.engine, keys: 'none' }) }
-      const { v1 } = service
-      const content = promptText(1, WORDS)
-      const alone = { seconds: 0, tokens: 0 }
-      const through = { seconds: 0, tokens: 0 }
-      const call = plainCall(of, content, tokens)
-      for (let i = 0; i < PAIRS; i++) {
-        const direct = () => timed(of.engine, call)
-        const wired = () => overTheWire(v1, of, content, tokens)
-        // Whoever comes second may find warmer caches: they take turns at it.
-        const [a, b] = i % 2 === 0 ? [await direct(), await wired()] : (await both(wired, direct)).reverse()
-        if (a!.text !== b!.text) throw new Error('The service and the engine gave different answers.')
-        alone.seconds += a!.seconds
-        alone.tokens += a!.tokens
-        through.seconds += b!.seconds
-        through.tokens += b!.tokens
-      }
-      const bare = alone.tokens / alone.seconds
-      const wired = through.tokens / through.seconds
+      const turns: Record<Way, Timed>[] = []
+      for (let i = 0; i < TURNS; i++) turns.push(await turnOf(of, service.v1, tokens, i))
+      const speed = (way: Way) => median(turns.map((turn) => turn[way].tokens / turn[way].seconds))
+      // Of one turn, whose three answers stand side by side: what disturbs the machine for longer disturbs all of them.
+      const ratio = (way: Way) => median(turns.map((turn) => perToken(turn[way]) / perToken(turn.alone)))
       return [
-        { metric: 'engine-alone', value: bare },
-        { metric: 'through-v1', value: wired },
-        { metric: 'v1-ratio', value: bare / wired },
+        { metric: 'engine-alone', value: speed('alone') },
+        { metric: 'through-v1', value: speed('streamed') },
+        { metric: 'v1-ratio', value: ratio('streamed') },
+        { metric: 'through-v1-whole', value: speed('whole') },
+        { metric: 'v1-whole-ratio', value: ratio('whole') },
       ]
     },
   }
 }
 
-interface Timed {
-  readonly seconds: number
-  readonly tokens: number
-  readonly text: string
+const perToken = ({ seconds, tokens }: Timed): number => seconds / tokens
+
+async function turnOf(of: EngineUnderTest, v1: V1, tokens: number, turn: number): Promise<Record<Way, Timed>> {
+  const content = promptText(1, WORDS)
+  const call = plainCall(of, content, tokens)
+  const ask: Readonly<Record<Way, () => Promise<Timed>>> = {
+    alone: () => timed(of.engine, call),
+    streamed: () => asked(v1, bodyOf(of, content, tokens, true), readEvents),
+    whole: () => asked(v1, bodyOf(of, content, tokens, false), readCompletion),
+  }
+  const answers: Partial<Record<Way, Timed>> = {}
+  for (let i = 0; i < WAYS.length; i++) {
+    const way = WAYS[(turn + i) % WAYS.length]!
+    answers[way] = await ask[way]()
+  }
+  const all = answers as Record<Way, Timed>
+  if (WAYS.some((way) => all[way].text !== all.alone.text))
+    throw new Error('The service and the engine gave different answers.')
+  return all
 }
 
-async function both(first: () => Promise<Timed>, second: () => Promise<Timed>): Promise<Timed[]> {
-  return [await first(), await second()]
-}
-
-/** What a client does: a request, and the stream read to its end. */
-async function overTheWire(v1: V1, { model, ends }: EngineUnderTest, content: string, tokens: number): Promise<Timed> {
-  const body = JSON.stringify({
+function bodyOf({ model, ends }: EngineUnderTest, content: string, tokens: number, stream: boolean): string {
+  return JSON.stringify({
     model,
     messages: [{ role: 'user', content }],
     max_tokens: tokens,
     seed: 1,
-    stream: true,
-    stream_options: { include_usage: true },
+    ...(stream && { stream, stream_options: { include_usage: true } }),
     ...(ends.length > 0 && { logit_bias: Object.fromEntries(ends.map((id) => [id, -100])) }),
   })
+}
+
+/** What a client does: a request, and its answer read piece by piece, as it comes. */
+async function asked(
+  v1: V1,
+  body: string,
+  understand: (answer: string) => { text: string; tokens: number },
+): Promise<Timed> {
+  const decoder = new TextDecoder()
   const start = now()
-  const request = new Request('http://localhost/v1/chat/completions', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body,
-  })
-  const response = await v1.fetch(request)
-  const events = await response.text()
+  const response = await v1.fetch(
+    new Request('http://localhost/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    }),
+  )
+  const reader = response.body!.getReader()
+  let answer = ''
+  for (let next = await reader.read(); !next.done; next = await reader.read())
+    answer += decoder.decode(next.value, { stream: true })
   const seconds = (now() - start) / 1000
-  if (!response.ok) throw new Error(`/v1 answered ${response.status}: ${events}`)
-  return { seconds, ...read(events) }
+  if (!response.ok) throw new Error(`/v1 answered ${response.status}: ${answer}`)
+  return { seconds, ...understand(answer) }
 }
 
 interface Chunk {
@@ -88,7 +109,7 @@ interface Chunk {
   readonly usage?: { readonly completion_tokens: number } | null
 }
 
-function read(events: string): { text: string; tokens: number } {
+function readEvents(events: string): { text: string; tokens: number } {
   let text = ''
   let tokens = 0
   for (const line of events.split('\n')) {
@@ -98,4 +119,14 @@ function read(events: string): { text: string; tokens: number } {
     tokens = chunk.usage?.completion_tokens ?? tokens
   }
   return { text, tokens }
+}
+
+interface Completion {
+  readonly choices: readonly { readonly message: { readonly content: string | null } }[]
+  readonly usage: { readonly completion_tokens: number }
+}
+
+function readCompletion(answer: string): { text: string; tokens: number } {
+  const { choices, usage } = JSON.parse(answer) as Completion
+  return { text: choices[0]!.message.content ?? '', tokens: usage.completion_tokens }
 }
