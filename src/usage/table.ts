@@ -6,7 +6,7 @@ const MINUTE = 60
 const HOUR = 3600
 const DAY = 86_400
 
-export const minuteOf = (time: number): number => time - (time % MINUTE)
+const minuteOf = (time: number): number => time - (time % MINUTE)
 
 export function rowOf(event: UsageEvent): Row {
   return {

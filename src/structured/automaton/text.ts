@@ -39,7 +39,7 @@ export class TextFrames {
 /** So many characters are worth more than any number of some kinds. */
 const MANY = 24
 
-export class TextFrame extends CharacterFrame {
+class TextFrame extends CharacterFrame {
   readonly #home: TextFrames
   readonly #state: number
   override readonly leaving: number

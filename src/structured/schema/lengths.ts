@@ -35,7 +35,7 @@ export function relax(values: readonly Value[], { layout, fuel }: Context): void
   }
 }
 
-export function arrayLength(shape: ArrayShape): number {
+function arrayLength(shape: ArrayShape): number {
   return 1 + shape.rest(0, 0)
 }
 

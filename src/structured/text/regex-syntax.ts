@@ -16,7 +16,7 @@ export type Node =
   | { readonly kind: 'end' }
   | { readonly kind: 'word'; readonly negative: boolean }
 
-export const EMPTY: Node = { kind: 'cat', parts: [] }
+const EMPTY: Node = { kind: 'cat', parts: [] }
 export const NOTHING: Node = { kind: 'set', set: [] }
 
 export function cat(parts: readonly Node[]): Node {

@@ -15,7 +15,7 @@ import type { TableAutomaton } from './table.js'
 import { type TextAutomaton, TextError } from './types.js'
 
 /** Steps of one regular expression: about 100 ms. */
-export const REGEX_FUEL = 400_000
+const REGEX_FUEL = 400_000
 const MAX_LENGTH = 20_000
 const MAX_CELLS = 500_000
 /** A state costs more than a step: its row, and its part in minimising. */
