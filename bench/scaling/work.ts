@@ -3,8 +3,12 @@ import type { Shape } from '../harness/shapes.js'
 
 /** Bytes of a 4-bit weight with its share of a scale: half a byte, and two for every 32. */
 const BYTES_PER_WEIGHT = 0.5 + 2 / 32
-/** Operations that a pass gives to the device: six per layer, and embedding, picking, head, sampling. */
-const OPERATIONS = { perLayer: 6, perPass: 4 }
+/**
+ * Operations that a pass gives to a GPU, as `npm run bench:profile -- --kernels hardware` counts them: four products and
+ * attention in two steps per layer, in a prompt also two norms and the placing of keys less that second step of attention,
+ * and embedding, head and two of sampling. A CPU takes about as many.
+ */
+const OPERATIONS = { perLayer: 6, perPromptLayer: 8, perPass: 4 }
 
 /** Devices multiply longer passes in another way: in tiles. */
 const FEW_ROWS = 8
@@ -54,7 +58,7 @@ function workOfPass(shape: Shape, { rows, drawn, lookedAt, read }: Pass): Work {
   const { layers, head } = weightsOf(shape)
   return {
     answers: 0,
-    operations: OPERATIONS.perLayer * shape.layers + OPERATIONS.perPass,
+    operations: (rows > FEW_ROWS ? OPERATIONS.perPromptLayer : OPERATIONS.perLayer) * shape.layers + OPERATIONS.perPass,
     weightBytes: (layers + (drawn > 0 ? head : 0)) * BYTES_PER_WEIGHT,
     products: (rows > FEW_ROWS ? 0 : layers * rows) + head * drawn,
     promptProducts: rows > FEW_ROWS ? layers * rows : 0,
