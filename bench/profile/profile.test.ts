@@ -125,6 +125,18 @@ describe('a profile on WebGPU', () => {
 })
 
 describe('a profile on the CPU', () => {
+  it('shows that the last layer of a prompt computes its last row alone', async () => {
+    opened = await openProfiled({ device: 'cpu' })
+    const [prompt, step] = await profileModel(opened, source, { prompt: 6, batch: 1, steps: 1 })
+    const work = (part: Part, name: string) => {
+      return sum(part.rows.filter(({ operation }) => operation === name).map((row) => row.multiplications))
+    }
+    for (const name of ['attention out', 'gate and up', 'down']) {
+      expect(work(prompt!, name) / work(step!, name)).toBe((6 * (LAYERS - 1) + 1) / LAYERS)
+    }
+    expect(work(prompt!, 'queries, keys, values') / work(step!, 'queries, keys, values')).toBe(6)
+  })
+
   it('has every operation of a prompt and of a step', async () => {
     opened = await openProfiled({ device: 'cpu' })
     expectWhole(await profileModel(opened, source, OPTIONS))

@@ -5,26 +5,20 @@
  */
 import type { Binding } from './formats.js'
 import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
-import { META } from './meta.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 export interface HalveShape {
   readonly columns: number
   /** Of the norm; absent: none. */
   readonly epsilon?: number
-  /** The rows counted are those of the head. */
-  readonly head: boolean
 }
 
 const THREADS = 64
 
 export const halveKernel = memo(function halveKernel(shape: HalveShape, { lanes }: GpuTraits): Kernel {
-  const { columns, epsilon, head } = shape
+  const { columns, epsilon } = shape
   const normed = epsilon !== undefined
-  const list: Binding[] = [
-    ['batch', 'u32', 'r'],
-    ['x', 'vec4<f32>', 'r'],
-  ]
+  const list: Binding[] = [['x', 'vec4<f32>', 'r']]
   if (normed) list.push(['gain', 'vec4<f32>', 'r'])
   const { source, bindings } = declare([...list, ['halves', 'vec4<f16>', 'w'], ['steps', 'f32', 'w']])
   const near = Math.min(lanes, THREADS)
@@ -37,13 +31,11 @@ export const halveKernel = memo(function halveKernel(shape: HalveShape, { lanes 
 enable f16;
 ${enableSubgroups(near)}
 ${source}
-${META}
 var<workgroup> parts: array<vec2<f32>, ${THREADS / near}>;
 fn both(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> { return vec2<f32>(a.x + b.x, max(a.y, b.y)); }
 @compute @workgroup_size(${THREADS})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
   let row = group.x;
-  if (row >= ${head ? 'headRows()' : 'rowCount()'}) { return; }
   let base = row * ${quads}u;
   // The sum of squares, and the greatest.
   var all = vec2<f32>();
@@ -83,6 +75,6 @@ export function halve(
   rows: number,
   { halves, steps }: Halved,
 ): void {
-  const buffers = [pass.meta, x, ...(gain ? [gain] : []), halves, steps]
+  const buffers = [x, ...(gain ? [gain] : []), halves, steps]
   pass.dispatch(halveKernel(shape, pass.traits), buffers, rows)
 }

@@ -82,7 +82,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let lane = index % ${lanes}u;
   let first = ((group.x + group.y * ${WIDE}u) * ${groups}u + index / ${lanes}u) * ${HELD}u;
   let token = group.z * ${tokens}u;
-  let count = ${shape.head ? 'headRows()' : 'rowCount()'};
+  let count = ${countOf(shape)};
 ${repeat(HELD, (r) => `  let row${r} = ${rowExpression(shape, r)};`)}
 ${repeat(tokens, (t) => `  let x${t} = min(token + ${t}u, count - 1u) * ${columns / 4}u;`)}
 ${accumulators(tokens, epsilon !== undefined)}
@@ -95,6 +95,12 @@ ${lanes > 1 ? reduce(shape, lanes, near) : finishAlone(shape)}
 }`,
   }
 })
+
+/** One row each: there are as many workgroups as rows, whichever rows these are, and one kernel does for both kinds. */
+function countOf({ tokens, head }: MatvecShape): string {
+  if (tokens === 1) return 'token + 1u'
+  return head ? 'headRows()' : 'rowCount()'
+}
 
 /** Rows past the end are computed as the last one and not written. Gated: two gates, then their two values. */
 function rowExpression({ rows, gated }: MatvecShape, r: number): string {
@@ -245,7 +251,7 @@ export function matvec(
 ): void {
   const { matrix, x, gain, bias, out } = operands
   const tokens = tokensHeld(count, pass.traits.serial)
-  const whole = { ...shape, ...shapeOf(matrix), tokens }
+  const whole = { ...shape, ...shapeOf(matrix), tokens, head: shape.head && tokens > 1 }
   const { groups } = cut(whole, pass.traits)
   const workgroups = Math.ceil(matrix.rows / (HELD * groups))
   const buffers = [pass.meta, x, ...matrixBuffers(matrix), ...(gain ? [gain] : []), ...(bias ? [bias] : []), out]

@@ -1,21 +1,17 @@
 /** Root mean square norm of rows, where it does not fit into the product that follows. */
 import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
-import { META } from './meta.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 export interface NormShape {
   readonly columns: number
   readonly epsilon: number
-  /** The rows counted are those of the head. */
-  readonly head: boolean
 }
 
 export const normKernel = memo(function normKernel(
-  { columns, epsilon, head }: NormShape,
+  { columns, epsilon }: NormShape,
   { serial, lanes }: GpuTraits,
 ): Kernel {
   const { source, bindings } = declare([
-    ['batch', 'u32', 'r'],
     ['x', 'vec4<f32>', 'r'],
     ['weight', 'vec4<f32>', 'r'],
     ['out', 'vec4<f32>', 'w'],
@@ -29,13 +25,10 @@ export const normKernel = memo(function normKernel(
     source: /* wgsl */ `
 ${enableSubgroups(near)}
 ${source}
-${META}
 ${serial ? '' : `var<workgroup> parts: array<f32, ${threads / near}>;`}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let row = group.x;
-  if (row >= ${head ? 'headRows()' : 'rowCount()'}) { return; }
-  let base = row * ${quads}u;
+  let base = group.x * ${quads}u;
   var sum = 0.0;
   for (var i = lane; i < ${quads}u; i += ${threads}u) { sum += dot(x[base + i], x[base + i]); }
   ${
@@ -61,5 +54,5 @@ export function norm(
   rows: number,
   out: GPUBuffer,
 ): void {
-  pass.dispatch(normKernel(shape, pass.traits), [pass.meta, x, weight, out], rows)
+  pass.dispatch(normKernel(shape, pass.traits), [x, weight, out], rows)
 }

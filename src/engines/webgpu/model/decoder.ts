@@ -1,7 +1,7 @@
 /** One Llama-family decoder: what a pass does, layer by layer, described by its configuration. */
 import type { Activations, Device, KeyValueCache, Pass, SampleRow, Sampler } from '../device/device.js'
 import type { DecoderConfig } from './config.js'
-import type { DecoderWeights } from './weights.js'
+import type { DecoderWeights, LayerWeights } from './weights.js'
 
 /** Activations, allocated once for the largest pass. */
 interface Room {
@@ -9,7 +9,9 @@ interface Room {
   readonly qkv: Activations
   readonly attended: Activations
   readonly inner: Activations
+  /** Rows of which logits are made. */
   readonly last: Activations
+  readonly lastAttended: Activations
   readonly logits: Activations
 }
 
@@ -38,6 +40,7 @@ export class Decoder {
       attended: device.activations(rows, heads * headSize),
       inner: device.activations(rows, config.intermediate),
       last: device.activations(wanted, hidden),
+      lastAttended: device.activations(wanted, heads * headSize),
       logits: device.activations(wanted, config.vocabulary),
     }
   }
@@ -47,11 +50,13 @@ export class Decoder {
     const { embedding, layers, norm, head } = this.#weights
     const room = this.#room
     pass.embed(embedding, room.hidden)
-    for (let i = 0; i < layers.length; i++) this.#layer(pass, i)
-    if (wanted.length === 0) return room.logits
     // In a step of decoding all rows are wanted, as they lie.
     const all = wanted.length === pass.rows
-    if (!all) pass.pick(room.hidden, wanted, room.last)
+    layers.forEach((_, i) => {
+      const keeps = i === layers.length - 1 && !all
+      this.#layer(pass, i, keeps ? wanted : undefined)
+    })
+    if (wanted.length === 0) return room.logits
     const { epsilon } = this.#config
     const last = all ? room.hidden : room.last
     pass.project(head, last, room.logits, { rows: wanted.length, norm: { weight: norm, epsilon } })
@@ -62,28 +67,52 @@ export class Decoder {
     if (rows.length > 0) pass.sample(sampler, this.#room.logits, rows)
   }
 
-  #layer(pass: Pass, index: number): void {
-    const { heads, headSize, epsilon, window, windowFrom } = this.#config
+  /** `wanted`: no other rows are needed after this layer, but that later tokens find their keys and values. */
+  #layer(pass: Pass, index: number, wanted?: Int32Array): void {
     const layer = this.#weights.layers[index]!
-    const { hidden, qkv, attended, inner } = this.#room
+    const { hidden, qkv, attended, last, lastAttended } = this.#room
     pass.project(layer.qkv, hidden, qkv, {
-      norm: { weight: layer.attentionNorm, epsilon },
+      norm: { weight: layer.attentionNorm, epsilon: this.#config.epsilon },
       ...(layer.qkvBias ? { bias: layer.qkvBias } : {}),
     })
-    const { queryNorm, keyNorm } = layer
-    pass.place(qkv, this.#cache, index, {
+    this.#place(pass, index)
+    if (wanted?.length === 0) return
+    this.#attend(pass, index)
+    if (!wanted) {
+      this.#mix(pass, layer, attended, hidden, pass.rows)
+      return
+    }
+    pass.pick(attended, wanted, lastAttended)
+    pass.pick(hidden, wanted, last)
+    this.#mix(pass, layer, lastAttended, last, wanted.length)
+  }
+
+  #place(pass: Pass, index: number): void {
+    const { heads, epsilon } = this.#config
+    const { queryNorm, keyNorm } = this.#weights.layers[index]!
+    pass.place(this.#room.qkv, this.#cache, index, {
       heads,
       angles: this.#weights.angles,
       ...(queryNorm && keyNorm ? { headNorm: { query: queryNorm, key: keyNorm, epsilon } } : {}),
     })
-    pass.attend(qkv, this.#cache, index, attended, {
+  }
+
+  #attend(pass: Pass, index: number): void {
+    const { heads, headSize, window, windowFrom } = this.#config
+    pass.attend(this.#room.qkv, this.#cache, index, this.#room.attended, {
       heads,
       scale: headSize ** -0.5,
       ...(window !== undefined && index >= windowFrom ? { window } : {}),
     })
-    pass.project(layer.output, attended, hidden, { add: true })
-    pass.project(layer.gateUp, hidden, inner, { norm: { weight: layer.mlpNorm, epsilon }, gated: true })
-    pass.project(layer.down, inner, hidden, { add: true })
+  }
+
+  /** What a layer does with each row by itself. */
+  #mix(pass: Pass, layer: LayerWeights, attended: Activations, hidden: Activations, rows: number): void {
+    const { inner } = this.#room
+    const norm = { weight: layer.mlpNorm, epsilon: this.#config.epsilon }
+    pass.project(layer.output, attended, hidden, { rows, add: true })
+    pass.project(layer.gateUp, hidden, inner, { rows, norm, gated: true })
+    pass.project(layer.down, inner, hidden, { rows, add: true })
   }
 
   destroy(): void {

@@ -120,7 +120,7 @@ interface Work {
 function workBytes(config: DecoderConfig, { rows, maxBatch, tokens, context }: Work): number {
   const { hidden, heads, keyHeads, headSize, intermediate, vocabulary } = config
   const perRow = 2 * hidden + (2 * heads + 2 * keyHeads) * headSize + intermediate
-  const perLogits = 2 * hidden + vocabulary + tokens
+  const perLogits = 2 * hidden + heads * headSize + vocabulary + tokens
   return 4 * (rows * perRow + maxBatch * perLogits + context * headSize)
 }
 

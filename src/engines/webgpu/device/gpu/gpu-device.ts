@@ -25,7 +25,7 @@ import { Rehearsal } from './rehearsal.js'
 import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
-const KERNELS = 'wgsl-2'
+const KERNELS = 'wgsl-3'
 
 export interface GpuDeviceOptions {
   readonly name: string

@@ -35,7 +35,7 @@ export function project(
   const shape = { add, gated, head, bias: bias !== undefined }
   const rest = { ...(bias ? { bias } : {}), out }
   if (many && half && isQ4(parts[0]!.format)) {
-    const rows = { columns, head, ...(normed ? { epsilon: normed.epsilon } : {}) }
+    const rows = { columns, ...(normed ? { epsilon: normed.epsilon } : {}) }
     halve(pass, rows, from.buffer, normed?.gain, count, from.halved)
     for (const matrix of parts) matmulHalf(pass, shape, { ...rest, matrix }, from.halved, count)
     return
@@ -46,7 +46,7 @@ export function project(
     for (const matrix of parts) matvec(pass, { ...shape, epsilon }, { ...operands, matrix }, count)
     return
   }
-  if (normed) norm(pass, { columns, epsilon: normed.epsilon, head }, from.buffer, normed.gain, count, from.normed)
+  if (normed) norm(pass, { columns, epsilon: normed.epsilon }, from.buffer, normed.gain, count, from.normed)
   const x = normed ? from.normed : from.buffer
   for (const matrix of parts) (many ? matmul : matvec)(pass, shape, { ...rest, x, matrix }, count)
 }
