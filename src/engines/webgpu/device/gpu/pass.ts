@@ -171,8 +171,9 @@ export class GpuPass implements Pass, Recorder {
     const gpuSampler = sampler as GpuSampler
     const words = encodeJob(rows)
     const job = gpuSampler.job(words.length)
-    const { values, parts, slots, results } = gpuSampler
-    sample(this, sampler.shape, (logits as GpuActivations).buffer, rows, { job, values, parts, slots, results })
+    const { values, parts, races, slots, results } = gpuSampler
+    const buffers = { job, values, parts, races, slots, results }
+    sample(this, sampler.shape, (logits as GpuActivations).buffer, rows, buffers)
     this.#sampled = { sampler: gpuSampler, rows, words }
   }
 

@@ -153,6 +153,7 @@ export class GpuSampler extends Buffers implements Sampler {
   readonly shape: SamplerShape
   readonly values: GPUBuffer
   readonly parts: GPUBuffer
+  readonly races: GPUBuffer
   readonly slots: GPUBuffer
   readonly results: GPUBuffer
   #job: GPUBuffer | undefined
@@ -164,6 +165,7 @@ export class GpuSampler extends Buffers implements Sampler {
     const sizes = samplerSizes(shape)
     this.values = this.own(gpu.storage(sizes.values * 4, 'sampler values'))
     this.parts = this.own(gpu.storage(sizes.parts * 4, 'sampler parts'))
+    this.races = this.own(gpu.storage(sizes.races * 4, 'sampler races'))
     this.slots = this.own(gpu.storage(sizes.slots * 4, 'slots'))
     this.results = this.own(gpu.storage(sizes.results * 4, 'results'))
   }
