@@ -66,6 +66,23 @@ export const SAMPLES: Readonly<Record<string, unknown>> = {
     minContains: 2,
     maxItems: 4,
   },
+  'unique items': {
+    type: 'array',
+    items: { enum: ['low', 'lower', 1, 10, true, null, { a: [1] }] },
+    uniqueItems: true,
+    minItems: 2,
+    maxItems: 5,
+  },
+  'a set within an object': {
+    type: 'object',
+    properties: {
+      tags: { type: 'array', items: { $ref: '#/$defs/tag' }, uniqueItems: true },
+      flags: { type: 'array', items: { type: 'boolean' }, uniqueItems: true, minItems: 1 },
+    },
+    required: ['tags', 'flags'],
+    additionalProperties: false,
+    $defs: { tag: { type: 'string', enum: ['a', 'b', 'c'] } },
+  },
   'counted strings': { type: 'array', items: { type: 'string', minLength: 2, maxLength: 5 }, minItems: 1 },
   'a long string': { type: 'string', minLength: 3, maxLength: 1000 },
   'a pattern': { type: 'string', pattern: 'foo' },

@@ -6,7 +6,6 @@ import type { Program } from './program.js'
 const NEWLINE = 0x0a
 const COMMA = 0x2c
 const CLOSE = 0x5d
-const STEPS: readonly ArrayStep[] = ['plain', 'counted']
 
 /** The places between the items of one kind of array. */
 export class ArrayFrames {
@@ -19,11 +18,11 @@ export class ArrayFrames {
     this.program = program
   }
 
-  /** After so many items, so many of them counted as contained. */
-  at(index: number, contained: number): ArrayFrame {
+  /** After so many items, with such a tally of them. */
+  at(index: number, tally: number): ArrayFrame {
     const i = this.shape.clamp(index)
-    const n = this.shape.clampContained(contained)
-    const key = i * 2 ** 24 + n
+    const n = this.shape.clampTally(tally)
+    const key = i * 2 ** 31 + n
     let frame = this.#frames.get(key)
     if (frame === undefined) {
       frame = new ArrayFrame(this, i, n)
@@ -36,13 +35,14 @@ export class ArrayFrames {
 class ArrayFrame extends Frame {
   readonly #home: ArrayFrames
   readonly #index: number
-  readonly #contained: number
+  readonly #tally: number
+  #ways: readonly ArrayStep[] | undefined
 
-  constructor(home: ArrayFrames, index: number, contained: number) {
+  constructor(home: ArrayFrames, index: number, tally: number) {
     super()
     this.#home = home
     this.#index = index
-    this.#contained = contained
+    this.#tally = tally
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
@@ -76,15 +76,16 @@ class ArrayFrame extends Frame {
   }
 
   get #canStop(): boolean {
-    return this.#home.shape.canStop(this.#index, this.#contained)
+    return this.#home.shape.canStop(this.#index, this.#tally)
   }
 
-  #steps(): ArrayStep[] {
-    return STEPS.filter((step) => this.#home.shape.costOf(step, this.#index, this.#contained) !== Infinity)
+  #steps(): readonly ArrayStep[] {
+    this.#ways ??= this.#home.shape.steps(this.#index, this.#tally)
+    return this.#ways
   }
 
   #then(step: ArrayStep): ArrayFrame {
-    return this.#home.at(this.#index + 1, this.#contained + (step === 'counted' ? 1 : 0))
+    return this.#home.at(this.#index + 1, this.#home.shape.tally(this.#tally, step))
   }
 
   override next(below: Cell, into: Set<number>): boolean {
@@ -99,7 +100,7 @@ class ArrayFrame extends Frame {
 
   override get length(): number {
     const { shape, program } = this.#home
-    return program.length(shape.rest(this.#index, this.#contained))
+    return program.length(shape.rest(this.#index, this.#tally))
   }
 
   override spell(): Bytes {
@@ -107,11 +108,11 @@ class ArrayFrame extends Frame {
     const { breaks } = program
     let bytes = ''
     let index = this.#index
-    let contained = this.#contained
-    for (let step = shape.best(index, contained); step !== 'stop'; step = shape.best(index, contained)) {
+    let tally = this.#tally
+    for (let step = shape.best(index, tally); step !== undefined; step = shape.best(index, tally)) {
       bytes += (index > 0 ? breaks.between : breaks.open) + program.inside.value(shape.value(index, step)).spell()
       index++
-      if (step === 'counted') contained++
+      tally = shape.tally(tally, step)
     }
     return `${bytes}${index > 0 ? breaks.close : ''}]`
   }

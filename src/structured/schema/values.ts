@@ -2,7 +2,8 @@ import { SchemaError } from '../schema-error.js'
 import { ANY_TEXT, intersect, literalSet, NO_TEXT, union, withLength } from '../text/automaton.js'
 import { numberAutomaton } from '../text/number.js'
 import type { TextAutomaton } from '../text/types.js'
-import { type ArrayShape, arrayShape } from './array-shape.js'
+import { arrayShape } from './array-of-part.js'
+import type { ArrayShape } from './array-shape.js'
 import type { Context } from './context.js'
 import type { Site } from './document.js'
 import { satisfies } from './evaluate.js'
@@ -60,7 +61,7 @@ export class Values {
     // What could not be described matters where it can occur, and where it may be why nothing can.
     for (const { arrays, objects } of all) {
       for (const shape of arrays) {
-        if (shape.obstacle && !(value.possible && shape.rest(0, 0) === Infinity)) throw shape.obstacle
+        if (shape.obstacle && !(value.possible && shape.rest(0, 0) === Infinity)) this.context.refuse(shape.obstacle)
       }
       for (const shape of objects) {
         if (shape.tooMany) throw shape.tooMany

@@ -1,0 +1,77 @@
+import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
+import { describe, expect, it } from 'vitest'
+import { compile, SchemaError } from './index.js'
+
+const ajv = new Ajv({ strict: false })
+
+/** Every array of these, up to a length. */
+function* arrays(of: readonly unknown[], length: number): Generator<unknown[]> {
+  yield []
+  if (length > 0) for (const rest of arrays(of, length - 1)) for (const item of of) yield [item, ...rest]
+}
+
+describe('items that may not repeat', () => {
+  const listed = { type: 'array', uniqueItems: true, items: { enum: ['x', 'xy', 1, null] } }
+
+  it.each<[string, object]>([
+    ['any number', {}],
+    ['at least some', { minItems: 2 }],
+    ['at most some', { maxItems: 2 }],
+    ['exactly all', { minItems: 4 }],
+    ['one at most', { maxItems: 1 }],
+    ['truths', { items: { type: ['boolean', 'null'] }, minItems: 1 }],
+    ['those that two schemas share', { allOf: [{ items: { enum: ['xy', 1, 5] } }] }],
+    ['equal ones that look different', { items: { enum: [{ a: 1, b: 2 }, { b: 2, a: 1 }, 1] } }],
+    ['of an alternative', { items: { anyOf: [{ const: 'x' }, { const: 1 }, { type: 'null' }] } }],
+    ['objects', { items: { const: { a: 1 } } }],
+  ])('are as ajv has them: %s', (_, more) => {
+    const schema = { ...listed, ...more }
+    const grammar = compile(schema)
+    const validate = ajv.compile(schema)
+    for (const array of arrays(['x', 'xy', 1, null, true, { a: 1 }], 4)) {
+      expect(grammar.accepts(JSON.stringify(array)), JSON.stringify(array)).toBe(validate(array))
+    }
+  })
+
+  it('are laid out like others', () => {
+    const grammar = compile({ ...listed, minItems: 2 }, { layout: { indent: 2 } })
+    expect(grammar.accepts(JSON.stringify(['xy', 'x'], null, 2))).toBe(true)
+    expect(grammar.accepts(JSON.stringify(['x', 'x'], null, 2))).toBe(false)
+  })
+
+  it('cannot be more than there are', () => {
+    expect(() => compile({ ...listed, minItems: 5 })).toThrow('no value can satisfy')
+    expect(compile({ anyOf: [{ ...listed, minItems: 5 }, { type: 'null' }] }).accepts('null')).toBe(true)
+  })
+
+  it('may be many', () => {
+    const items = { enum: Array.from({ length: 30 }, (_, i) => `tag-${i}`) }
+    const grammar = compile({ ...listed, items })
+    expect(grammar.accepts(JSON.stringify(items.enum.toReversed()))).toBe(true)
+    expect(grammar.accepts(JSON.stringify([...items.enum, 'tag-29']))).toBe(false)
+  })
+
+  it.each<[string, object]>([
+    ['any', { items: {} }],
+    ['texts', { items: { type: 'string' } }],
+    ['too many', { items: { enum: Array.from({ length: 31 }, (_, i) => i) } }],
+    ['by place', { prefixItems: [{ const: 1 }] }],
+    ['counted', { contains: { const: 1 } }],
+  ])('are refused where they cannot be told apart: %s', (_, more) => {
+    const schema = { ...listed, ...more }
+    const error = refusal(schema)
+    expect([error.keyword, error.path]).toEqual(['uniqueItems', []])
+    const lenient = compile(schema, { strict: false })
+    expect(lenient.notEnforced.map(({ keyword }) => keyword)).toEqual(['uniqueItems'])
+  })
+})
+
+function refusal(schema: unknown): SchemaError {
+  try {
+    compile(schema)
+  } catch (error) {
+    if (error instanceof SchemaError) return error
+    throw error
+  }
+  throw new Error('It was not refused.')
+}
