@@ -116,9 +116,8 @@ export class Admission {
   #full(): V1Error {
     const { maxInFlight, maxQueue } = this.#limits
     const seconds = (this.#secondsPerCall * (this.#waiting + 1)) / maxInFlight
-    return new V1Error(429, `The queue is full: ${maxInFlight} requests are running and ${maxQueue} are waiting.`, {
-      code: 'queue_full',
-      retryAfter: Math.min(60, Math.max(1, Math.ceil(seconds))),
-    })
+    const retryAfter = Math.min(60, Math.max(1, Math.ceil(seconds)))
+    const full = `The queue is full: ${maxInFlight} requests are running and ${maxQueue} are waiting.`
+    return new V1Error(429, `${full} Try again in ${retryAfter} s.`, { code: 'queue_full', retryAfter })
   }
 }

@@ -42,7 +42,9 @@ function isJson(type: string): boolean {
 }
 
 function tooLarge(limit: number): V1Error {
-  return new V1Error(413, `The body of your request is larger than ${limit} bytes.`, { code: 'request_too_large' })
+  return new V1Error(413, `The body of your request is larger than ${limit} bytes: shorten the messages.`, {
+    code: 'request_too_large',
+  })
 }
 
 async function readBytes({ body }: Request, limit: number, signal: AbortSignal): Promise<Uint8Array> {
