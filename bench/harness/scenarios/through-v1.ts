@@ -1,5 +1,6 @@
 /** The same answer from the engine itself and through `/v1`, streamed and whole, in turns: what the service costs. */
 
+import type { ChatCall, Engine, Part } from '../../../src/engine.js'
 import { createV1, type V1 } from '../../../src/v1.js'
 import { timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
@@ -13,6 +14,9 @@ import { fits } from './scenario.js'
 /** So many times each per round, each way once first, second and third: who comes later may find warmer caches. */
 const TURNS = 3
 const WORDS = 24
+const PROMPT = promptText(1, WORDS)
+/** Requests after which a runtime has compiled the service as it compiled the model's code, which ran for every token. */
+const WARM_UP = 500
 
 const WAYS = ['alone', 'streamed', 'whole'] as const
 type Way = (typeof WAYS)[number]
@@ -31,7 +35,10 @@ export function throughV1(tokens: number): Scenario {
     suits: (subject) => subject.engine !== undefined && fits(subject, 4 * WORDS + tokens),
     async run({ engine }) {
       const of = engine!
-      if (service?.of !== of) service = { of, v1: createV1({ engine: of.engine, keys: 'none' }) }
+      if (service?.of !== of) {
+        service = { of, v1: createV1({ engine: of.engine, keys: 'none' }) }
+        await warmUp(of, tokens)
+      }
       const turns: Record<Way, Timed>[] = []
       for (let i = 0; i < TURNS; i++) turns.push(await turnOf(of, service.v1, tokens, i))
       const speed = (way: Way) => median(turns.map((turn) => turn[way].tokens / turn[way].seconds))
@@ -48,15 +55,31 @@ export function throughV1(tokens: number): Scenario {
   }
 }
 
+/** As a service that has been up for a while: the same answers, without the model's work. */
+async function warmUp(of: EngineUnderTest, tokens: number): Promise<void> {
+  const said: Part[] = []
+  for await (const part of of.engine.generate(callOf(of, tokens))) said.push(part)
+  const engine: Engine = {
+    models: of.engine.models,
+    async *generate() {
+      yield* said
+    },
+  }
+  const v1 = createV1({ engine, keys: 'none' })
+  for (let i = 0; i < WARM_UP; i++) {
+    await asked(v1, bodyOf(of, tokens, true), readEvents)
+    await asked(v1, bodyOf(of, tokens, false), readCompletion)
+  }
+}
+
 const perToken = ({ seconds, tokens }: Timed): number => seconds / tokens
 
 async function turnOf(of: EngineUnderTest, v1: V1, tokens: number, turn: number): Promise<Record<Way, Timed>> {
-  const content = promptText(1, WORDS)
-  const call = plainCall(of, content, tokens)
+  const call = callOf(of, tokens)
   const ask: Readonly<Record<Way, () => Promise<Timed>>> = {
     alone: () => timed(of.engine, call),
-    streamed: () => asked(v1, bodyOf(of, content, tokens, true), readEvents),
-    whole: () => asked(v1, bodyOf(of, content, tokens, false), readCompletion),
+    streamed: () => asked(v1, bodyOf(of, tokens, true), readEvents),
+    whole: () => asked(v1, bodyOf(of, tokens, false), readCompletion),
   }
   const answers: Partial<Record<Way, Timed>> = {}
   for (let i = 0; i < WAYS.length; i++) {
@@ -69,10 +92,12 @@ async function turnOf(of: EngineUnderTest, v1: V1, tokens: number, turn: number)
   return all
 }
 
-function bodyOf({ model, ends }: EngineUnderTest, content: string, tokens: number, stream: boolean): string {
+const callOf = (of: EngineUnderTest, tokens: number): ChatCall => plainCall(of, PROMPT, tokens)
+
+function bodyOf({ model, ends }: EngineUnderTest, tokens: number, stream: boolean): string {
   return JSON.stringify({
     model,
-    messages: [{ role: 'user', content }],
+    messages: [{ role: 'user', content: PROMPT }],
     max_tokens: tokens,
     seed: 1,
     ...(stream && { stream, stream_options: { include_usage: true } }),
