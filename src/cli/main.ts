@@ -48,7 +48,7 @@ function program(): Command {
     .option('--allow-host <name>', 'a host name it is reached by, behind a proxy or tunnel here; repeatable', collect)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
     .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
-    .option('--queue <number>', 'how many requests may wait', count(0, 100_000), 64)
+    .option('--queue <number>', 'how many requests may wait', count(0, 100_000), 100)
     .addHelpText('after', EXAMPLES.serve)
     .action(async (options) => (await import('./serve.js')).serve(options))
 
