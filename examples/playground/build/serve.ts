@@ -20,7 +20,8 @@ export async function servePlayground(
   const server = createServer((request, response) => {
     response.setHeaders(headers)
     const file = fileAt(folder, request.url ?? '/')
-    if (!(request.method === 'GET' || request.method === 'HEAD') || !file) return void response.writeHead(404).end('Not here.')
+    const reads = request.method === 'GET' || request.method === 'HEAD'
+    if (!reads || !file) return void response.writeHead(404).end('Not here.')
     response.setHeader('content-type', TYPES[file.path.split('.').pop()!] ?? 'application/octet-stream')
     response.setHeader('content-length', file.bytes)
     createReadStream(file.path).pipe(response)
