@@ -10,7 +10,10 @@ import { besides, type PeerOptions } from './peers/index.js'
 import { version } from './version.js'
 
 await withUpstream(withBench(new Command('bench')))
-  .option('--peers <folder>', 'where node-llama-cpp is installed: llama.cpp on the CPU beside us, on the same weights and threads')
+  .option(
+    '--peers <folder>',
+    'where node-llama-cpp is installed: llama.cpp on the CPU beside us, on the same weights and threads',
+  )
   .option('--webllm-lib <file>', 'a compiled library: WebLLM beside us, on weights made up for it')
   .option('--webllm <file>', "WebLLM's module in the version of that library (that of node_modules)")
   .action(async ({ peers, webllmLib, webllm, ...options }: BenchOptions & PeerOptions) => {

@@ -17,7 +17,10 @@ interface BrowserOptions extends BenchOptions {
 
 await withBench(new Command('bench:browser'))
   .option('--page <folder>', 'write the page as static files, for another device, and measure nothing')
-  .option('--peers <folder>', 'where @wllama/wllama is installed: beside us on the CPU, on the same weights and threads')
+  .option(
+    '--peers <folder>',
+    'where @wllama/wllama is installed: beside us on the CPU, on the same weights and threads',
+  )
   .action(async ({ page, peers, ...options }: BrowserOptions) => {
     if (page !== undefined) {
       await writeSite(page)
