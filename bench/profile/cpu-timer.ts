@@ -12,6 +12,7 @@ const KERNELS: Readonly<Record<number, string>> = {
   [op.ATTEND]: 'attend',
   [op.ACTIVATE]: 'activate and round',
   [op.COPY]: 'copy',
+  [op.GATED]: 'product, activate and round',
 }
 
 export class CpuTimer implements Timer, OperationProfiler {
@@ -47,7 +48,7 @@ export class CpuTimer implements Timer, OperationProfiler {
     }
     const { operation, code } = this.#recorded[index]!
     const { name, weights, cache, multiplications } = operation
-    const works = code === op.MATMUL || code === op.ATTEND
+    const works = code === op.MATMUL || code === op.GATED || code === op.ATTEND
     return {
       operation: name,
       kernel: KERNELS[code] ?? `operation ${code}`,

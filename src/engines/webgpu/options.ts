@@ -29,8 +29,10 @@ export interface WebGpuOptions {
    */
   readonly maxBatch?: number
   /**
-   * Threads of the CPU device.
-   * @default as many as the machine has cores, at most 8
+   * Threads of the CPU device, at most: a pass too small to gain from several is computed by one. Answers do not depend
+   * on it. A page needs to be cross-origin isolated for more than one. Take one less than there are cores where others
+   * need one all the time.
+   * @default all cores of up to four, half of more, at most 8
    */
   readonly threads?: number
   /**

@@ -12,7 +12,13 @@ port.onmessage = async ({ data }) => {
   const { exports } = await WebAssembly.instantiate(module, { env: { memory } })
   port.postMessage('ready')
   // Returns when the team is dismissed; until then this thread hears no messages, only the shared memory.
-  exports.serve(control, thread)
+  try {
+    exports.serve(control, thread)
+  } catch (error) {
+    // The others must not wait for it; the thread that computes with them says what has happened.
+    exports.fail(control)
+    throw error
+  }
   // Deno's workers have no way to end themselves; the device ends them.
   port.close?.()
 }

@@ -193,11 +193,51 @@ describe('attention', () => {
 })
 
 describe('threads', () => {
-  it.each([1, 4, 13])('compute the same for %i rows, however many they are', async (rows) => {
-    const alone = await device({ threads: 1 })
-    const together = await device({ threads: 3 })
-    expect(together.info.name).toContain('3 threads')
-    expect(await layer(together, rows)).toEqual(await layer(alone, rows))
+  it.each([1, 4, 13, 200])('compute the same for %i rows, however many they are', async (rows) => {
+    const alone = await layer(await device({ threads: 1 }), rows)
+    for (const threads of [2, 3, 5]) {
+      const together = await device({ threads })
+      expect(together.info.name).toContain(`${threads} threads`)
+      expect(await layer(together, rows)).toEqual(alone)
+    }
+  })
+
+  it('attend the same', async () => {
+    const shape = { heads: 6, keyHeads: 2, d: 48, type: 'f16' } as const
+    const chunks = [[40, 3, 17], ...Array.from({ length: 12 }, () => [1, 1, 1]), [5, 1, 9]]
+    const alone = await attention(await device({ threads: 1 }), { ...shape, chunks }, 0)
+    for (const threads of [2, 3]) {
+      expect(await attention(await device({ threads }), { ...shape, chunks }, 0)).toEqual(alone)
+    }
+  })
+
+  it('of which one fails take the device with them, and nobody waits', async () => {
+    const on = await device({ threads: 3 })
+    const [heads, d, rows] = [2, 32, 24]
+    const cache = on.cache({ layers: 1, pages: 8, heads, headSize: d, type: 'f32' })
+    const [qkv, out] = [on.activations(rows, 3 * heads * d), on.activations(rows, heads * d)]
+    const angles = on.vector(anglesOf(rows, d))
+    // Pages that no cache has lie beyond all memory.
+    const bytes = heads * d * 16 * 4
+    const page = Math.floor(0xf0000000 / bytes)
+    const run = async (bad: number) => {
+      const spans = Array.from({ length: rows }, (_, i) => ({
+        tokens: new Int32Array(1),
+        position: i % 16,
+        pages: Int32Array.of(i < rows - bad ? i % 8 : page),
+      }))
+      const pass = on.begin({ spans })
+      pass.place(qkv, cache, 0, { heads, angles })
+      pass.attend(qkv, cache, 0, out, { heads, scale: 1 })
+      await pass.submit()
+    }
+    // The first passes are one thread's, those after them everybody's.
+    for (let i = 0; i < 4; i++) await run(0)
+    const error = await run(4).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ status: 503, code: 'device_lost' })
+    expect(await on.lost).toBe(error)
+    expect(() => on.begin({ spans: [] })).toThrow(error as Error)
+    expect(await layer(await device({ threads: 3 }), 4)).toHaveLength(4 * 96)
   })
 
   it('of a destroyed device end', async () => {

@@ -7,9 +7,9 @@ import { DeviceMemory } from './memory.js'
 import { CpuPass } from './pass.js'
 import type { OperationProfiler, PassHost } from './pass-host.js'
 import { Program } from './program.js'
-import { Runner } from './runner.js'
+import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
-import { CONTROL_BYTES, gatherTeam, sharingRefusal, type Team, usefulThreads } from './team.js'
+import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
 import { CpuActivations, CpuCache, CpuMatrix, CpuVector } from './tensors.js'
 import {
   activationBlockBytes,
@@ -23,9 +23,9 @@ import {
 
 export interface CpuDeviceOptions {
   /**
-   * How many threads compute, this one included. More than one needs shared memory: a page must be cross-origin
-   * isolated.
-   * @default as many as the machine has cores, at most 8
+   * How many threads compute, this one included: at most, because a pass too small to gain from several is computed by
+   * one. Answers do not depend on it. More than one needs shared memory: a page must be cross-origin isolated.
+   * @default all cores of up to four; half of more, of which every other is usually a second thread of a core; at most 8
    */
   readonly threads?: number
   /**
@@ -47,6 +47,7 @@ export interface CpuDeviceOptions {
 
 /** Where the control block of the threads lies; the first bytes stay unused, so that 0 is no valid place. */
 const CONTROL = 64
+const TOGETHER = CONTROL + CONTROL_BYTES
 const MAX_ROWS = 1024
 const MAX_HEAD_SIZE = 512
 
@@ -55,11 +56,11 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
   if (!hasSimd()) {
     throw new V1Error(503, 'This host has no WebAssembly SIMD, which the CPU device needs.', { code: 'no_device' })
   }
-  const wanted = Math.max(1, Math.floor(options.threads ?? usefulThreads()))
+  const wanted = Math.min(MAX_THREADS, Math.max(1, Math.floor(options.threads ?? usefulThreads())))
   const refusal = wanted > 1 ? sharingRefusal() : undefined
   const shared = wanted > 1 && refusal === undefined
   const { variant, module } = await compiled(options.variant, shared)
-  const memory = new DeviceMemory(CONTROL + CONTROL_BYTES, shared)
+  const memory = new DeviceMemory(TOGETHER + TOGETHER_BYTES, shared)
   const kernels = await instantiate(module, memory.memory)
   const team = await gatherTeam(kernels, module, memory.memory, CONTROL, shared ? wanted : 1)
   const threads = refusal === undefined ? team.reason : `one thread, because ${refusal}`
@@ -70,9 +71,8 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
     reason: options.reason ?? 'The CPU was asked for.',
     kernels: `cpu-${KERNELS_HASH}${exact ? '-exact' : ''}`,
   }
-  const runner = new Runner(kernels, team, CONTROL)
   const { profiler } = options
-  return assemble(info, { memory, runner, team, variant, exact, kernels, ...(profiler && { profiler }) })
+  return assemble(info, { memory, team, variant, exact, kernels, ...(profiler && { profiler }) })
 }
 
 async function compiled(given: KernelVariant | undefined, shared: boolean) {
@@ -89,7 +89,6 @@ async function compiled(given: KernelVariant | undefined, shared: boolean) {
 
 interface Parts {
   readonly memory: DeviceMemory
-  readonly runner: Runner
   readonly team: Team
   readonly variant: KernelVariant
   readonly exact: boolean
@@ -98,7 +97,7 @@ interface Parts {
 }
 
 function assemble(info: DeviceInfo, parts: Parts): Device {
-  const { memory, runner, team, kernels, exact } = parts
+  const { memory, team, kernels, exact } = parts
   const limits: DeviceLimits = {
     tensorBytes: memory.limit,
     totalBytes: memory.limit,
@@ -107,9 +106,18 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
   }
   let alive = true
   let open: CpuPass | undefined
+  let loss: V1Error | undefined
+  let lose: (error: Error) => void
+  const lost = new Promise<Error>((resolve) => {
+    lose = resolve
+  })
+  const onLost = (error: V1Error) => {
+    loss = error
+    lose(error)
+  }
   const host: PassHost = {
     memory,
-    runner,
+    runner: new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost }),
     program: new Program(team.threads),
     threads: team.threads,
     activationBlockBytes: activationBlockBytes(parts.variant),
@@ -117,6 +125,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     ...(parts.profiler && { profiler: parts.profiler }),
   }
   const living = <T>(make: () => T): T => {
+    if (loss) throw loss
     if (!alive) throw new V1Error(503, 'The device was destroyed.', { code: 'device_destroyed' })
     return make()
   }
@@ -126,7 +135,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     get memory() {
       return alive ? { bytes: memory.bytes, buffers: memory.buffers } : { bytes: 0, buffers: 0 }
     },
-    lost: new Promise<Error>(() => {}),
+    lost,
     matrix: (data) => living(() => new CpuMatrix(memory, kernels, data, exact)),
     vector: (values) => living(() => new CpuVector(memory, values)),
     activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),

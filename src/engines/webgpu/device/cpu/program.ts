@@ -1,6 +1,6 @@
 /** A program for the kernels: operations in order, each a code, how its items are shared out, and its arguments. */
 
-/** Operations, and the order of their arguments: `assembly/operations.ts` and `assembly/matmul.ts` read them. */
+/** Operations, and the order of their arguments: `assembly/operations.ts`, `matmul.ts` and `gated.ts` read them. */
 export const EMBED = 0
 export const NORM = 1
 export const PREPARE = 2
@@ -9,6 +9,7 @@ export const PLACE = 4
 export const ATTEND = 5
 export const ACTIVATE = 6
 export const COPY = 7
+export const GATED = 8
 
 /** Kinds of matrices, as `assembly/layout.ts` numbers them. */
 export const F32 = 0
@@ -22,10 +23,35 @@ export type Kind = typeof F32 | typeof F16 | typeof Q4 | typeof BF16 | typeof Q4
 export const GROUP = 8
 export const Q4_BLOCK_BYTES = 160
 
+/** In place of a unit, as `assembly/program.ts` reads them. */
+const SMALL = 0
+const PRIVATE = -1
+
 const OPERATION_WORDS = 24
 const HEADER_WORDS = 4
-/** Shares per thread: enough that a thread which is held up leaves its work to the others. */
-const SHARES = 4
+/** Chunks of a thread's slice: enough that others can help one that is held up. */
+const CHUNKS = 4
+/** Threads have slices of whole units only where that makes them at most so much longer. */
+const UNITS_PER_THREAD = 8
+
+/** How an operation's items are handed out. */
+export interface Sharing {
+  /** Items that are not worth splitting. @default 1 */
+  readonly least?: number
+  /** Slices begin at multiples of it, so that no two threads write to the same line of memory. @default 1 */
+  readonly unit?: number
+  /**
+   * `one`: one thread does it all, because it is so little that telling others would take longer. `each`: every thread
+   * does it all for itself before the next operation, its results lying where only that thread looks.
+   * @default 'all'
+   */
+  readonly by?: 'all' | 'one' | 'each'
+}
+
+/** So many values are read, worked on and written before another thread would have heard of them. */
+const FEW = 4096
+/** One thread does it all if there are few values. */
+export const few = (values: number): Sharing => ({ by: values <= FEW ? 'one' : 'all' })
 
 export class Program {
   count = 0
@@ -42,13 +68,14 @@ export class Program {
     return this.count * OPERATION_WORDS * 4
   }
 
-  /** Begins an operation; its arguments follow by `word` and `float`. `least`: items that are not worth splitting. */
-  add(code: number, items: number, least = 1): this {
+  /** Begins an operation; its arguments follow by `word` and `float`. */
+  add(code: number, items: number, { least = 1, unit = 1, by = 'all' }: Sharing = {}): this {
     const start = this.count * OPERATION_WORDS
     if (start + OPERATION_WORDS > this.#words.length) this.#widen()
+    const whole = items >= this.#threads * unit * UNITS_PER_THREAD ? unit : 1
     this.#words[start] = code
-    this.#words[start + 1] = 0
-    this.#words[start + 2] = Math.max(least, Math.ceil(items / (this.#threads * SHARES)))
+    this.#words[start + 1] = by === 'all' ? whole : by === 'one' ? SMALL : PRIVATE
+    this.#words[start + 2] = Math.max(least, Math.ceil(items / (this.#threads * CHUNKS * whole)) * whole)
     this.#words[start + 3] = items
     this.#next = start + HEADER_WORDS
     this.count++
@@ -65,9 +92,9 @@ export class Program {
     return this
   }
 
-  /** Sets argument `index` of the last operation. */
-  amend(index: number, value: number): void {
-    this.#words[(this.count - 1) * OPERATION_WORDS + HEADER_WORDS + index] = value
+  /** Sets arguments of the last operation, from the one with this index on. */
+  amend(index: number, ...values: readonly number[]): void {
+    this.#words.set(values, (this.count - 1) * OPERATION_WORDS + HEADER_WORDS + index)
   }
 
   #widen(): void {
@@ -88,3 +115,10 @@ export class Program {
 }
 
 export const OPERATION_BYTES = OPERATION_WORDS * 4
+
+/** As many of `count` operations at `at` as do not part what each thread does for itself from what it does it for. */
+export function wholeOperations(memory: Int32Array, at: number, count: number): number {
+  const isPrivate = (index: number) => memory[(at >>> 2) + index * OPERATION_WORDS + 1] === PRIVATE
+  while (count > 1 && isPrivate(count - 1)) count--
+  return count
+}

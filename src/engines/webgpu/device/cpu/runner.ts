@@ -1,57 +1,116 @@
 /** Runs programs on one thread or on all, whichever was faster for passes of that size. */
+import { V1Error } from '../../../../errors.js'
+import type { DeviceMemory } from './memory.js'
+import { OPERATION_BYTES, wholeOperations } from './program.js'
 import type { Team } from './team.js'
 import type { Kernels } from './wasm.js'
 
-/** Runs of each way before the choice, the first of which does not count: code is still being compiled. */
+/** Runs of each way before the choice. The first of each does not count: threads are still asleep. */
 const TRIALS = 4
-/** Runs after which the choice is made anew: other programs, which keep cores busy, come and go. */
-const TERM = 256
+/**
+ * Runs after which the choice is made anew, at first and at most: code is compiled better and better while it runs, and
+ * other programs, which keep cores busy, come and go.
+ */
+const TERMS = { first: 64, longest: 1024 }
+/** Operations that are followed together at a time: more than the layers of any model but the deepest have. */
+const TOGETHER = 512
+/** Room for them, which nothing else uses: a thread that was held up may still look at it. */
+export const TOGETHER_BYTES = TOGETHER * OPERATION_BYTES
 
 interface Experience {
   runs: number
+  readonly term: number
   /** Milliseconds of the trials. All of them, not the best: one thread held up now and then holds up the others. */
   alone: number
   together: number
 }
 
+interface RunnerParts {
+  readonly kernels: Kernels
+  readonly memory: DeviceMemory
+  readonly team: Team
+  /** Where the team's control block stands, and room of `TOGETHER_BYTES`. */
+  readonly control: number
+  readonly room: number
+  /** A thread has failed: what is in memory means nothing any more. */
+  readonly onLost: (error: V1Error) => void
+}
+
 export class Runner {
-  readonly #kernels: Kernels
-  readonly #team: Team
-  readonly #control: number
+  readonly #parts: RunnerParts
   readonly #experience = new Map<number, Experience>()
 
-  constructor(kernels: Kernels, team: Team, control: number) {
-    this.#kernels = kernels
-    this.#team = team
-    this.#control = control
+  constructor(parts: RunnerParts) {
+    this.#parts = parts
   }
 
   /** `size`: rows of the pass. The results do not depend on the threads, so the choice may follow the clock. */
   run(program: number, operations: number, size: number): void {
-    const { threads } = this.#team
-    if (threads === 1) {
-      this.#kernels.run(this.#control, program, operations, 1)
+    // A single operation is one that a profiler looks at: what threads do for themselves belongs to the next.
+    if (this.#parts.team.threads === 1 || operations === 1) {
+      this.#alone(program, operations)
       return
     }
     const experience = this.#of(size)
-    const trial = experience.runs < TRIALS * 2
-    const together = trial ? experience.runs % 2 === 1 : experience.together <= experience.alone
+    const run = experience.runs++
+    const trial = run < TRIALS * 2
+    const together = trial ? run >= TRIALS : experience.together <= experience.alone
     const start = trial ? performance.now() : 0
-    this.#kernels.run(this.#control, program, operations, together ? threads : 1)
-    if (trial && experience.runs > 1) {
-      const took = performance.now() - start
-      if (together) experience.together += took
-      else experience.alone += took
+    if (together) this.#together(program, operations)
+    else this.#alone(program, operations)
+    if (!trial || run % TRIALS === 0) return
+    const took = performance.now() - start
+    if (together) experience.together += took
+    else experience.alone += took
+  }
+
+  #alone(program: number, operations: number): void {
+    this.#guarded(() => {
+      this.#parts.kernels.run(program, operations)
+      return true
+    })
+  }
+
+  #together(program: number, operations: number): void {
+    const { kernels, memory, team, control, room } = this.#parts
+    for (let from = 0; from < operations; ) {
+      const at = program + from * OPERATION_BYTES
+      const count = wholeOperations(memory.i32, at, Math.min(TOGETHER, operations - from))
+      // Else a thread that was held up still looks at what it was to do last.
+      if (kernels.isSettled(control)) {
+        memory.u8.copyWithin(room, at, at + count * OPERATION_BYTES)
+        this.#guarded(() => kernels.runTogether(control, room, count, team.threads) !== 0)
+      } else this.#alone(at, count)
+      from += count
     }
-    experience.runs++
+  }
+
+  /** After a failure on whatever thread nobody knows what memory holds: the device is lost. */
+  #guarded(run: () => boolean): void {
+    let cause: unknown
+    try {
+      if (run()) return
+    } catch (error) {
+      cause = error
+    }
+    const { kernels, control, onLost } = this.#parts
+    kernels.fail(control)
+    const error = new V1Error(503, `The CPU device has failed${cause ? `: ${(cause as Error).message}` : ''}.`, {
+      code: 'device_lost',
+      retryAfter: 1,
+      cause,
+    })
+    onLost(error)
+    throw error
   }
 
   #of(size: number): Experience {
     // Sizes within a factor of two are alike.
     const key = Math.floor(Math.log2(size))
     let experience = this.#experience.get(key)
-    if (!experience || experience.runs >= TERM) {
-      experience = { runs: 0, alone: 0, together: 0 }
+    if (!experience || experience.runs >= experience.term) {
+      const term = experience ? Math.min(TERMS.longest, experience.term * 2) : TERMS.first
+      experience = { runs: 0, term, alone: 0, together: 0 }
       this.#experience.set(key, experience)
     }
     return experience

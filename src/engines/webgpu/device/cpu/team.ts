@@ -2,9 +2,12 @@
 import { builtin } from '../../builtin.js'
 import type { Kernels } from './wasm.js'
 
-/** Words of the control block: `assembly/team.ts` names them. */
-export const CONTROL_BYTES = 64
-const MAY_SLEEP = 8
+export const MAX_THREADS = 64
+/** The control block, `assembly/control.ts`: a line for each thread comes last. */
+export const CONTROL_BYTES = 768 + MAX_THREADS * 128
+/** Bytes into it: whether thread 0 may sleep, and how often a thread looks before it does. */
+export const MAY_SLEEP = 396
+export const SPINS = 400
 
 export interface Team {
   /** Threads that run a program, the calling one included. */
@@ -25,6 +28,8 @@ interface Thread {
 
 type NodeWorkers = { Worker: new (url: URL) => Thread }
 
+/** About 20 microseconds: longer than a wait within a step, far shorter than what it takes to wake a thread. */
+const LOOKS = 4000
 /** Longer than any healthy start; a host whose workers never answer must not hold up the model. */
 const START_MS = 5000
 
@@ -101,7 +106,9 @@ export async function gatherTeam(
     return alone(`one thread, because ${(error as Error).message}`)
   }
   for (const worker of workers) worker.unref?.()
-  new Int32Array(memory.buffer, control, CONTROL_BYTES / 4)[MAY_SLEEP] = maySleep(memory) ? 1 : 0
+  const words = new Int32Array(memory.buffer, control)
+  words[MAY_SLEEP / 4] = maySleep(memory) ? 1 : 0
+  words[SPINS / 4] = LOOKS
   return {
     threads,
     reason: `${threads} threads`,

@@ -3,9 +3,12 @@ import { RELAXED, SHARED_FLAG, SIMD } from './kernels.generated.js'
 
 /** What the module exports. Pointers are byte offsets into its memory; the operations of a program stand in program.ts. */
 export interface Kernels {
-  run(control: number, program: number, operations: number, threads: number): void
+  run(program: number, operations: number): void
+  isSettled(control: number): number
+  runTogether(control: number, program: number, operations: number, threads: number): number
   serve(control: number, thread: number): void
   dismiss(control: number): void
+  fail(control: number): void
   greatest(values: number, count: number): number
   sumExp(values: number, count: number, greatest: number, inverse: number): number
   collect(values: number, count: number, least: number, ids: number): number

@@ -10,77 +10,126 @@ import { pointer, word } from './words'
 /** So many bytes of a matrix are multiplied with all tokens before the next: half of a small first-level cache. */
 const TILE_BYTES: i32 = 16384
 
-function groupBytes(kind: i32, k: i32): i32 {
-  if (kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
+export function groupBytes(kind: i32, k: i32): i32 {
+  if (kind === Q4 || kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
 }
 
 /**
  * kind, matrix, x, its stride, y, its stride, n, k, tokens, whether to add, bias or 0, room for a group of rows in 16
- * bits, its bytes for each thread. Items: groups of eight rows.
+ * bits, its bytes for each thread, bytes from one thread's x to the next's. Items: groups of eight rows.
  */
 export function matmul(args: usize, from: i32, to: i32, thread: i32): void {
-  const kind = word(args, 0)
+  const x = pointer(args, 2) + <usize>thread * pointer(args, 13)
+  const y = pointer(args, 4)
+  const yStride = pointer(args, 5)
   const n = word(args, 6)
-  const k = word(args, 7)
   const tokens = word(args, 8)
-  if (kind === Q4) multiplyQ4(args, from, to, n, k / BLOCK, tokens, thread)
-  else {
-    const tile = max(1, TILE_BYTES / groupBytes(kind, k))
-    for (let g = from; g < to; g += tile) multiplyTile(kind, args, g, min(g + tile, to), n, k, tokens)
-  }
+  const planes = pointer(args, 11) + <usize>thread * pointer(args, 12)
+  multiply(args, x, y, yStride, from, to, n, word(args, 7), tokens, word(args, 9) !== 0, planes)
   const bias = pointer(args, 10)
   if (bias === 0) return
   const first = (<usize>(from * GROUP)) << 2
   const rows = min(to * GROUP, n) - from * GROUP
-  for (let t: usize = 0; t < <usize>tokens; t++) {
-    addBias(pointer(args, 4) + t * pointer(args, 5) + first, bias + first, rows)
+  for (let t: usize = 0; t < <usize>tokens; t++) addBias(y + t * yStride + first, bias + first, rows)
+}
+
+/** Groups `from` to `to` of the matrix that the first arguments name, times rows as far apart as the fourth says. */
+export function multiply(
+  args: usize,
+  x: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  k: i32,
+  tokens: i32,
+  add: bool,
+  planes: usize,
+): void {
+  const kind = word(args, 0)
+  const w = pointer(args, 1)
+  const xStride = pointer(args, 3)
+  if (kind === Q4) multiplyQ4(w, x, xStride, y, yStride, from, to, n, k / BLOCK, tokens, add, planes)
+  else {
+    const tile = max(1, TILE_BYTES / groupBytes(kind, k))
+    for (let g = from; g < to; g += tile) {
+      multiplyTile(kind, w, x, xStride, y, yStride, g, min(g + tile, to), n, k, tokens, add)
+    }
   }
 }
 
-function multiplyQ4(args: usize, from: i32, to: i32, n: i32, blocks: i32, tokens: i32, thread: i32): void {
-  const w = pointer(args, 1)
-  const xStride = pointer(args, 3)
-  const yStride = pointer(args, 5)
-  const add = word(args, 9) !== 0
+function multiplyQ4(
+  w: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  blocks: i32,
+  tokens: i32,
+  add: bool,
+  planes: usize,
+): void {
   const quads = tokens >> 2
-  const x = pointer(args, 2)
-  const y = pointer(args, 4)
-  if (quads > 0) {
-    const room = pointer(args, 11) + <usize>thread * pointer(args, 12)
-    matmulQ4x4(w, x, xStride, y, yStride, from, to, n, blocks, add, quads, room)
-  }
+  if (quads > 0) matmulQ4x4(w, x, xStride, y, yStride, from, to, n, blocks, add, quads, planes)
   for (let t = quads * 4; t < tokens; t++) {
     matmulQ4x1(w, x + <usize>t * xStride, y + <usize>t * yStride, from, to, n, blocks, add)
   }
 }
 
-function multiplyTile(kind: i32, args: usize, from: i32, to: i32, n: i32, k: i32, tokens: i32): void {
+function multiplyTile(
+  kind: i32,
+  w: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  k: i32,
+  tokens: i32,
+  add: bool,
+): void {
   let t = 0
   if (kind !== Q4_EXACT) {
-    for (; t + 4 <= tokens; t += 4) multiply4(kind, args, t, from, to, n, k)
+    for (; t + 4 <= tokens; t += 4) {
+      multiply4(kind, w, x, xStride, y, yStride, from, to, n, k, add)
+      x += xStride << 2
+      y += yStride << 2
+    }
   }
-  for (; t < tokens; t++) multiply1(kind, args, t, from, to, n, k)
+  for (; t < tokens; t++) {
+    multiply1(kind, w, x, y, from, to, n, k, add)
+    x += xStride
+    y += yStride
+  }
 }
 
-function multiply1(kind: i32, args: usize, token: i32, from: i32, to: i32, n: i32, k: i32): void {
-  const w = pointer(args, 1)
-  const x = pointer(args, 2) + <usize>token * pointer(args, 3)
-  const y = pointer(args, 4) + <usize>token * pointer(args, 5)
-  const add = word(args, 9) !== 0
+function multiply1(kind: i32, w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, k: i32, add: bool): void {
   if (kind === Q4_EXACT) matmulQ4Exact(w, x, y, from, to, n, k / BLOCK, add)
   else if (kind === F16) dense1<u16>(w, x, y, from, to, n, k, add)
   else if (kind === BF16) dense1<i16>(w, x, y, from, to, n, k, add)
   else dense1<f32>(w, x, y, from, to, n, k, add)
 }
 
-function multiply4(kind: i32, args: usize, token: i32, from: i32, to: i32, n: i32, k: i32): void {
-  const w = pointer(args, 1)
-  const xStride = pointer(args, 3)
-  const yStride = pointer(args, 5)
-  const x = pointer(args, 2) + <usize>token * xStride
-  const y = pointer(args, 4) + <usize>token * yStride
-  const add = word(args, 9) !== 0
+function multiply4(
+  kind: i32,
+  w: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  k: i32,
+  add: bool,
+): void {
   if (kind === F16) dense4<u16>(w, x, xStride, y, yStride, from, to, n, k, add)
   else if (kind === BF16) dense4<i16>(w, x, xStride, y, yStride, from, to, n, k, add)
   else dense4<f32>(w, x, xStride, y, yStride, from, to, n, k, add)

@@ -6,6 +6,7 @@ import { attend } from './attend'
 import { writeKeyValue } from './cache-page'
 import { rmsnorm, ropeHead, siluMul } from './elementwise'
 import { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
+import { gated } from './gated'
 import { BF16, BLOCK, F16, Q4, Q4_EXACT } from './layout'
 import { matmul } from './matmul'
 import { quantize, scaleUp } from './prepare'
@@ -13,13 +14,14 @@ import { float, pointer, word } from './words'
 
 export function runOperation(code: i32, args: usize, from: i32, to: i32, thread: i32): void {
   if (code === 0) embed(args, from, to)
-  else if (code === 1) norm(args, from, to)
-  else if (code === 2) prepareRows(args, from, to)
+  else if (code === 1) norm(args, from, to, thread)
+  else if (code === 2) prepareRows(args, from, to, thread)
   else if (code === 3) matmul(args, from, to, thread)
   else if (code === 4) place(args, from, to)
   else if (code === 5) attend(args, from, to, thread)
   else if (code === 6) activate(args, from, to)
   else if (code === 7) copyRows(args, from, to)
+  else if (code === 8) gated(args, from, to, thread)
 }
 
 /** kind, matrix, tokens, out, its stride, k. Items: tokens. */
@@ -43,18 +45,20 @@ function prepare(kind: i32, x: usize, xStride: usize, out: usize, from: i32, to:
   else if (kind === F16) scaleUp(x, xStride, out, from, to, k)
 }
 
-/** x, its stride, out, k, kind. Items: rows. */
-export function prepareRows(args: usize, from: i32, to: i32): void {
-  prepare(word(args, 4), pointer(args, 0), pointer(args, 1), pointer(args, 2), from, to, word(args, 3))
+/** x, its stride, out, k, kind, bytes from one thread's out to the next's. Items: rows. */
+export function prepareRows(args: usize, from: i32, to: i32, thread: i32): void {
+  const out = pointer(args, 2) + <usize>thread * pointer(args, 5)
+  prepare(word(args, 4), pointer(args, 0), pointer(args, 1), out, from, to, word(args, 3))
 }
 
-/** x, its stride, weight, out (packed), k, epsilon, prepared, kind. Items: rows. */
-export function norm(args: usize, from: i32, to: i32): void {
+/** x, its stride, weight, out (packed), k, epsilon, prepared, kind, bytes from one thread's outs to the next's. Items: rows. */
+export function norm(args: usize, from: i32, to: i32, thread: i32): void {
   const k = word(args, 4)
-  const out = pointer(args, 3)
+  const own = <usize>thread * pointer(args, 8)
+  const out = pointer(args, 3) + own
   const stride = (<usize>k) << 2
   rmsnorm(pointer(args, 0), pointer(args, 1), pointer(args, 2), out, stride, from, to, k, float(args, 5))
-  prepare(word(args, 7), out, stride, pointer(args, 6), from, to, k)
+  prepare(word(args, 7), out, stride, pointer(args, 6) + own, from, to, k)
 }
 
 /** x (packed), out, its stride, k, prepared, kind. Items: rows. */
@@ -75,45 +79,36 @@ export function copyRows(args: usize, from: i32, to: i32): void {
 }
 
 /**
- * Turns queries and keys by their positions and puts keys and values into the cache. Items: rows.
+ * Turns queries and keys by their positions and puts keys and values into the cache. Items: a row's key head, and the
+ * heads of queries that read it, so that mostly the same thread will read what it writes here.
  * qkv, its row in bytes, heads, key heads, d, angles, positions, page of each row, keys, values, bytes of a page of
  * keys and of values, norm weights of queries and keys or 0, epsilon, whether the cache is in f16.
  */
 export function place(args: usize, from: i32, to: i32): void {
-  if (word(args, 15) !== 0) placeAs<u16>(args, from, to)
-  else placeAs<f32>(args, from, to)
+  const keyHeads = word(args, 3)
+  for (let item = from; item < to; item++) {
+    if (word(args, 15) !== 0) placeHead<u16>(args, item / keyHeads, item % keyHeads)
+    else placeHead<f32>(args, item / keyHeads, item % keyHeads)
+  }
 }
 
-function placeAs<T>(args: usize, from: i32, to: i32): void {
+function placeHead<T>(args: usize, row: i32, head: i32): void {
   const heads = word(args, 2)
   const keyHeads = word(args, 3)
   const d = word(args, 4)
   const headBytes = (<usize>d) << 2
-  const keyBytes = <usize>d * 16 * sizeof<T>()
-  const valueBytes = <usize>((d + 15) >> 4) * 256 * sizeof<T>()
-  for (let row = from; row < to; row++) {
-    const q = pointer(args, 0) + <usize>row * pointer(args, 1)
-    const k = q + <usize>heads * headBytes
-    const v = k + <usize>keyHeads * headBytes
-    const at = (<usize>row) << 2
-    const position = load<i32>(pointer(args, 6) + at)
-    const page = <usize>load<i32>(pointer(args, 7) + at)
-    const angles = pointer(args, 5) + <usize>position * headBytes
-    turn(q, heads, pointer(args, 12), angles, d, float(args, 14))
-    turn(k, keyHeads, pointer(args, 13), angles, d, float(args, 14))
-    const keys = pointer(args, 8) + page * pointer(args, 10)
-    const values = pointer(args, 9) + page * pointer(args, 11)
-    for (let h: usize = 0; h < <usize>keyHeads; h++) {
-      writeKeyValue<T>(
-        k + h * headBytes,
-        v + h * headBytes,
-        keys + h * keyBytes,
-        values + h * valueBytes,
-        position & 15,
-        d,
-      )
-    }
-  }
+  const share = heads / keyHeads
+  const qkv = pointer(args, 0) + <usize>row * pointer(args, 1)
+  const k = qkv + <usize>(heads + head) * headBytes
+  const at = (<usize>row) << 2
+  const position = load<i32>(pointer(args, 6) + at)
+  const page = <usize>load<i32>(pointer(args, 7) + at)
+  const angles = pointer(args, 5) + <usize>position * headBytes
+  turn(qkv + <usize>(head * share) * headBytes, share, pointer(args, 12), angles, d, float(args, 14))
+  turn(k, 1, pointer(args, 13), angles, d, float(args, 14))
+  const keys = pointer(args, 8) + page * pointer(args, 10) + <usize>head * <usize>d * 16 * sizeof<T>()
+  const values = pointer(args, 9) + page * pointer(args, 11) + <usize>head * <usize>((d + 15) >> 4) * 256 * sizeof<T>()
+  writeKeyValue<T>(k, k + <usize>keyHeads * headBytes, keys, values, position & 15, d)
 }
 
 function turn(x: usize, heads: i32, weight: usize, angles: usize, d: i32, eps: f32): void {

@@ -4,7 +4,9 @@ import { ROUNDER } from './exp'
 import { f16ToF32 } from './half'
 import {
   BLOCK,
+  F16,
   GROUP,
+  Q4,
   Q4_BLOCK_BYTES,
   Q4_SCALES_BYTES,
   Q4_STEP_BYTES,
@@ -114,6 +116,23 @@ function quantizeBlock(p: usize, o: usize): void {
 /** The nearest whole numbers. */
 function rounded(v: v128): v128 {
   return i32x4.sub(f32x4.add(v, f32x4.splat(ROUNDER)), i32x4.splat(reinterpret<i32>(ROUNDER)))
+}
+
+/** Block `block` of 32 columns of each row, of which `x` holds those columns alone, in the form of a kind of matrix. */
+export function prepareColumns(
+  kind: i32,
+  x: usize,
+  xStride: usize,
+  out: usize,
+  outStride: usize,
+  rows: i32,
+  block: i32,
+): void {
+  const at = out + <usize>block * (kind === Q4 ? X_BLOCK_BYTES : BLOCK * 4)
+  for (let row: usize = 0; row < <usize>rows; row++) {
+    if (kind === Q4) quantizeBlock(x + row * xStride, at + row * outStride)
+    else if (kind === F16) scaleUp(x + row * xStride, 0, at + row * outStride, 0, 1, BLOCK)
+  }
 }
 
 /** Rows of `x`, times 2^100: the f16 kernel widens weights without rescaling them, and so works 2^-112 too low. */

@@ -1,0 +1,66 @@
+/** Operations of a program, as `program.ts` beside `index.ts` writes them: four words, then the arguments. */
+import { BLOCK, GROUP } from './layout'
+import { groupBytes } from './matmul'
+import { runOperation } from './operations'
+import { pointer, word } from './words'
+
+export const OPERATION_BYTES: usize = 96
+const HEADER_BYTES: usize = 16
+
+/** In place of a unit. One thread does all of the operation: it is so little that telling others would take longer. */
+export const SMALL: i32 = 0
+/** Every thread does all of it for itself, once it takes part in the next operation. */
+const PRIVATE: i32 = -1
+
+const MATMUL: i32 = 3
+const GATED: i32 = 8
+
+/** What slices of its items are multiples of. */
+export function unitOf(operation: usize): i32 {
+  return load<i32>(operation, 4)
+}
+
+/** Items that are taken at a time. */
+export function chunkOf(operation: usize): i32 {
+  return load<i32>(operation, 8)
+}
+
+export function itemsOf(operation: usize): i32 {
+  return load<i32>(operation, 12)
+}
+
+export function isPrivate(operation: usize): bool {
+  return unitOf(operation) === PRIVATE
+}
+
+export function isShared(operation: usize): bool {
+  return unitOf(operation) > 0 && itemsOf(operation) > 0
+}
+
+export function runItems(operation: usize, from: i32, to: i32, thread: i32): void {
+  runOperation(load<i32>(operation), operation + HEADER_BYTES, from, to, thread)
+}
+
+export function runWhole(operation: usize, thread: i32): void {
+  runItems(operation, 0, itemsOf(operation), thread)
+}
+
+/** What thread `thread` does for itself before `operation`, not going back beyond the program's begin. */
+export function runPrivate(begin: usize, operation: usize, thread: i32): void {
+  let first = operation
+  while (first > begin && isPrivate(first - OPERATION_BYTES)) first -= OPERATION_BYTES
+  for (; first < operation; first += OPERATION_BYTES) runWhole(first, thread)
+}
+
+/** Bytes of weights that an item of a product reads. */
+export function weightsOfItem(operation: usize): usize {
+  const args = operation + HEADER_BYTES
+  const code = load<i32>(operation)
+  if (code !== MATMUL && code !== GATED) return 0
+  return <usize>groupBytes(word(args, 0), word(args, 7)) * (code === GATED ? BLOCK / GROUP : 1)
+}
+
+/** Where they begin: of a gated product, those of the gates. */
+export function weightsOf(operation: usize): usize {
+  return pointer(operation + HEADER_BYTES, 1)
+}

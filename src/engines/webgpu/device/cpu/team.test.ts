@@ -1,0 +1,113 @@
+import { availableParallelism } from 'node:os'
+import { afterEach, describe, expect, it } from 'vitest'
+import { random } from './kernels.test-helper.js'
+import { DeviceMemory } from './memory.js'
+import * as op from './program.js'
+import { CONTROL_BYTES, gatherTeam, MAY_SLEEP, SPINS, type Team } from './team.js'
+import { compileKernels, instantiate } from './wasm.js'
+
+const CONTROL = 64
+/** Rows that are moved, and the bytes of one. */
+const ROWS = 96
+const ROW = 512
+
+const open: Team[] = []
+afterEach(() => {
+  for (const team of open.splice(0)) team.close()
+})
+
+async function gathered(threads: number) {
+  const module = await compileKernels('simd', true)
+  const memory = new DeviceMemory(CONTROL + CONTROL_BYTES, true)
+  const kernels = await instantiate(module, memory.memory)
+  const team = await gatherTeam(kernels, module, memory.memory, CONTROL, threads)
+  open.push(team)
+  expect(team.threads).toBe(threads)
+  return {
+    memory,
+    kernels,
+    set: (word: number, value: number) => memory.i32.fill(value, (CONTROL + word) / 4, (CONTROL + word) / 4 + 1),
+  }
+}
+
+type Gathered = Awaited<ReturnType<typeof gathered>>
+
+/**
+ * Programs that move rows to and fro between two rooms, each operation by a permutation of its own: whoever begins one
+ * before the last is whole, does a row twice or leaves one out, leaves rows where they do not belong.
+ */
+function shuffler({ memory, kernels }: Gathered, threads: number, seed: number) {
+  const next = random(seed)
+  const below = (n: number) => Math.floor(next() * n)
+  const rooms = [memory.allocate(ROWS * ROW), memory.allocate(ROWS * ROW)] as const
+  const lists = Array.from({ length: 8 }, () => {
+    const order = Int32Array.from({ length: ROWS }, (_, i) => i)
+    for (let i = ROWS - 1; i > 0; i--) {
+      const j = below(i + 1)
+      ;[order[i], order[j]] = [order[j]!, order[i]!]
+    }
+    const at = memory.allocate(order.byteLength)
+    memory.i32.set(order, at / 4)
+    return { order, at }
+  })
+  const place = memory.allocate(512 * op.OPERATION_BYTES)
+  return (operations: number): void => {
+    const program = new op.Program(threads)
+    let expected = Int32Array.from({ length: ROWS }, () => below(1 << 30))
+    for (let row = 0; row < ROWS; row++)
+      memory.i32.fill(expected[row]!, (rooms[0] + row * ROW) / 4, (rooms[0] + (row + 1) * ROW) / 4)
+    let moves = 0
+    for (let i = 0; i < operations; i++) {
+      const kind = below(8)
+      // Of no rows at all, now and then, and now and then by one thread.
+      if (kind === 0) program.add(op.COPY, 0).word(0).word(0).word(0).word(0).word(0).word(0)
+      else {
+        const list = lists[below(lists.length)]!
+        const [from, to] = moves++ % 2 === 0 ? rooms : [rooms[1], rooms[0]]
+        program.add(op.COPY, ROWS, { by: kind === 1 ? 'one' : 'all', unit: 1 + below(3), least: 1 + below(40) })
+        program.word(from).word(ROW).word(list.at).word(to).word(ROW).word(ROW)
+        expected = list.order.map((row) => expected[row]!)
+      }
+    }
+    program.write(memory.i32, place)
+    // Who does not settle in time is not waited for by the device either, which then runs alone.
+    if (kernels.isSettled(CONTROL)) expect(kernels.runTogether(CONTROL, place, operations, threads)).toBe(1)
+    else kernels.run(place, operations)
+    const last = rooms[moves % 2]! / 4
+    for (let row = 0; row < ROWS; row++) {
+      const words = memory.i32.subarray(last + (row * ROW) / 4, last + ((row + 1) * ROW) / 4)
+      if (words[0] !== expected[row] || words[words.length - 1] !== expected[row])
+        throw new Error(`Row ${row} holds ${words[0]}.`)
+    }
+  }
+}
+
+describe('a team', () => {
+  const cores = availableParallelism()
+  it.each([
+    ['two threads', 2, 4000, 1],
+    ['three threads that sleep at once', 3, 0, 1],
+    ['a caller that may not sleep', 2, 50, 0],
+    ['more threads than cores', cores + 2, 200, 1],
+    ['many more threads than cores, asleep at once', 4 * cores, 0, 1],
+  ])('does every item once and in order: %s', async (_name, threads, looks, maySleep) => {
+    const team = await gathered(threads)
+    team.set(SPINS, looks)
+    team.set(MAY_SLEEP, maySleep)
+    const shuffle = shuffler(team, threads, threads + looks)
+    const next = random(threads)
+    for (let i = 0; i < 60; i++) {
+      shuffle(1 + Math.floor(next() * (i % 10 === 0 ? 512 : 60)))
+      // Long enough for everybody to fall asleep, or not.
+      if (next() < 0.2) await new Promise((resolve) => setTimeout(resolve, next() * 3))
+    }
+  })
+
+  it('that has lost a thread says so instead of waiting for it', async () => {
+    const team = await gathered(3)
+    const shuffle = shuffler(team, 3, 1)
+    shuffle(50)
+    team.kernels.fail(CONTROL)
+    expect(() => shuffle(50)).toThrow()
+  })
+})
