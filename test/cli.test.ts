@@ -185,6 +185,10 @@ describe('local-v1 serve', () => {
         asked.on('error', reject)
       })
     expect(await Promise.all(['api.example', `localhost:${port}`, 'evil.example'].map(status))).toEqual([200, 200, 403])
+    // Said once: a page that is turned away cannot read why.
+    await printed(server, /(evil\.example.* Add it to --allow-host)/)
+    expect(await status('evil.example')).toBe(403)
+    expect(server.output().match(/evil\.example.* Add it to --allow-host/g)).toHaveLength(1)
     await server.stop()
   })
 

@@ -7,6 +7,7 @@ import { fileUsage } from '../usage/file.js'
 import { createV1, type V1 } from '../v1.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
+import { serveLog } from './serve-log.js'
 import { note, paint, progressReporter } from './terminal.js'
 
 export interface ServeOptions extends EngineOptions {
@@ -32,6 +33,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     engine,
     keys: keys.length > 0 ? keys : 'none',
     maxQueue: options.queue,
+    log: serveLog(),
     ...(options.allowHost && { hosts: [...options.allowHost, 'localhost', '127.0.0.1', '[::1]'] }),
     ...(options.cors && { cors: options.cors }),
     ...(options.usageFile && { usage: fileUsage(options.usageFile) }),
