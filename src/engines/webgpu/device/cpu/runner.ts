@@ -1,29 +1,15 @@
 /** Runs programs on one thread or on all, whichever was faster for passes of that size. */
 import { V1Error } from '../../../../errors.js'
+import { Choice } from './choice.js'
 import type { DeviceMemory } from './memory.js'
 import { OPERATION_BYTES, wholeOperations } from './program.js'
 import type { Team } from './team.js'
 import type { Kernels } from './wasm.js'
 
-/** Runs of each way before the choice. The first of each does not count: threads are still asleep. */
-const TRIALS = 4
-/**
- * Runs after which the choice is made anew, at first and at most: code is compiled better and better while it runs, and
- * other programs, which keep cores busy, come and go.
- */
-const TERMS = { first: 64, longest: 1024 }
 /** Operations that are followed together at a time: more than the layers of any model but the deepest have. */
 const TOGETHER = 512
 /** Room for them, which nothing else uses: a thread that was held up may still look at it. */
 export const TOGETHER_BYTES = TOGETHER * OPERATION_BYTES
-
-interface Experience {
-  runs: number
-  readonly term: number
-  /** Milliseconds of the trials. All of them, not the best: one thread held up now and then holds up the others. */
-  alone: number
-  together: number
-}
 
 interface RunnerParts {
   readonly kernels: Kernels
@@ -38,7 +24,8 @@ interface RunnerParts {
 
 export class Runner {
   readonly #parts: RunnerParts
-  readonly #experience = new Map<number, Experience>()
+  /** By size of the pass: those within a factor of two are alike. */
+  readonly #choices = new Map<number, Choice>()
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
@@ -51,17 +38,13 @@ export class Runner {
       this.#alone(program, operations)
       return
     }
-    const experience = this.#of(size)
-    const run = experience.runs++
-    const trial = run < TRIALS * 2
-    const together = trial ? run >= TRIALS : experience.together <= experience.alone
-    const start = trial ? performance.now() : 0
-    if (together) this.#together(program, operations)
+    const key = Math.floor(Math.log2(size))
+    const choice = this.#choices.get(key) ?? new Choice()
+    this.#choices.set(key, choice)
+    const start = performance.now()
+    if (choice.next()) this.#together(program, operations)
     else this.#alone(program, operations)
-    if (!trial || run % TRIALS === 0) return
-    const took = performance.now() - start
-    if (together) experience.together += took
-    else experience.alone += took
+    choice.took(performance.now() - start)
   }
 
   #alone(program: number, operations: number): void {
@@ -102,17 +85,5 @@ export class Runner {
     })
     onLost(error)
     throw error
-  }
-
-  #of(size: number): Experience {
-    // Sizes within a factor of two are alike.
-    const key = Math.floor(Math.log2(size))
-    let experience = this.#experience.get(key)
-    if (!experience || experience.runs >= experience.term) {
-      const term = experience ? Math.min(TERMS.longest, experience.term * 2) : TERMS.first
-      experience = { runs: 0, term, alone: 0, together: 0 }
-      this.#experience.set(key, experience)
-    }
-    return experience
   }
 }
