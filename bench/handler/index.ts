@@ -3,47 +3,13 @@
  * `npx tsx bench/handler/index.ts`. Rounds alternate, and the best of each counts: noise only
  * ever adds. The clock is the processor's time of this process, so that a busy machine shows the same as an idle one.
  */
-import process from 'node:process'
+import { overHttp } from './over-http.js'
 import { bareHono, call, type Fetch, instantEngine, ours, requestFor } from './services.js'
+import { best, clock, times } from './timing.js'
 
-/** Microseconds. */
-const clock = (): number => {
-  const { user, system } = process.cpuUsage()
-  return user + system
-}
-
-const ROUNDS = 15
 const REQUESTS = 400
 const TOKENS = 1000
 const STREAMS = 6
-
-/** May say itself how long it took, where not all of it counts. */
-type Work = () => Promise<number | undefined>
-
-/** Microseconds per unit: the best of many short rounds, taken in turns. */
-async function best(works: Readonly<Record<string, Work>>, units: number): Promise<Record<string, number>> {
-  const least: Record<string, number> = {}
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, work] of Object.entries(works)) {
-      const began = clock()
-      const said = await work()
-      const each = (said ?? clock() - began) / units
-      least[name] = Math.min(least[name] ?? Number.POSITIVE_INFINITY, each)
-    }
-  }
-  return least
-}
-
-const times =
-  (count: number, once: Work): Work =>
-  async () => {
-    let said: number | undefined
-    for (let i = 0; i < count; i++) {
-      const us = await once()
-      if (us !== undefined) said = (said ?? 0) + us
-    }
-    return said
-  }
 
 async function readAll({ body }: Response): Promise<undefined> {
   const reader = body!.getReader()
@@ -131,6 +97,8 @@ const perToken = await best(
   STREAMS * TOKENS,
 )
 
+const http = await overHttp()
+
 function show(title: string, unit: string, results: Record<string, number>): void {
   console.log(`\n${title}`)
   for (const [name, us] of Object.entries(results)) {
@@ -143,5 +111,8 @@ function show(title: string, unit: string, results: Record<string, number>): voi
 show('a request, whole answer', 'request', perRequest)
 show('a streamed request, to its first byte', 'request', toFirstByte)
 show('a token of a stream, as fast as they are read: those of 3 ms are one piece', 'token', perToken)
+show('a token of a stream over node:http, both ends, from an engine that works for each', 'token', http.perToken)
+for (const [name, pieces] of Object.entries(http.pieces))
+  console.log(`  ${name.padEnd(14)} ${pieces} pieces for ${http.tokens} tokens`)
 console.log(`\nlocal-v1 against a bare Hono route: request x${(perRequest['local-v1']! / perRequest['bare hono']!).toFixed(2)}, \
 token x${(perToken['local-v1']! / perToken['bare hono']!).toFixed(2)}`)
