@@ -6,11 +6,13 @@ const TRIALS = 4
  * Runs after which the choice is made anew, at first and at most: code is compiled better and better while it runs, and
  * other programs, which keep cores busy, come and go.
  */
-const TERMS = { first: 64, longest: 1024 }
+const TERMS = { first: 32, longest: 1024 }
 /** Milliseconds from which on nothing is tried alone: threads always help, and a trial would be felt. */
 const LONG = 10
 /** Runs together of which the mean is looked at: one that is held up is chance, many are a reason to stay alone. */
 const WATCHED = 32
+/** What a single run counts at most, in runs alone: it may have met the garbage collector, or code being compiled. */
+const OUTLIER = 8
 
 export class Choice {
   #term = TERMS.first
@@ -56,7 +58,7 @@ export class Choice {
   }
 
   #watch(milliseconds: number): void {
-    this.#spent += milliseconds
+    this.#spent += Math.min(milliseconds, this.#limit * OUTLIER)
     if (++this.#watched < WATCHED) return
     if (this.#spent / WATCHED > this.#limit) this.#chosen = false
     this.#spent = 0
