@@ -22,6 +22,9 @@ describe.each(KERNEL_DEVICES)('products on $name', ({ open, roundsActivations })
             [1, 32, [2]],
             [70, 96, [1, 3]],
             [129, 1088, [1, 7, 70]],
+            // So many that a row has fewer lanes.
+            [8201, 96, [1]],
+            [8201, 192, [3]],
           ]
         : q4
           ? [[70, 544, [1, 70]]]

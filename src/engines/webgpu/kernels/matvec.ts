@@ -12,53 +12,15 @@ import {
   matrixBindings,
   matrixBuffers,
   PLACES,
-  type StoredFormat,
   type StoredMatrix,
   scaleAt,
   shapeOf,
 } from './formats.js'
-import { declare, float, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
+import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
+import { cut, HELD, type MatvecShape, THREADS, unitOf } from './matvec-cut.js'
+import { finishAlone, reduce, strideOf, totalFunction } from './matvec-finish.js'
 import { META } from './meta.js'
-import { enableSubgroups, scatter } from './subgroup.js'
-
-export interface MatvecShape extends MatrixShape {
-  /** Rows of activations that one invocation computes: 1, 2, 4 or 8. */
-  readonly tokens: number
-  /** Fused norm of the activations. */
-  readonly epsilon?: number
-  readonly bias: boolean
-  readonly add: boolean
-  readonly gated: boolean
-  readonly head: boolean
-}
-
-/** Rows of the matrix per invocation: even, so that a gate and its value fall to one. */
-const HELD = 4
-const THREADS = 64
-/** Between values in shared memory: odd, so that neighbours lie in different banks. */
-function strideOf(near: number): number {
-  return THREADS / near + 1
-}
-
-interface Cut {
-  /** Invocations that share a row: 1 needs no barrier. */
-  readonly lanes: number
-  readonly groups: number
-  /** Of these, how many add up among themselves before any goes to shared memory. */
-  readonly near: number
-}
-
-function cut({ columns, format }: Pick<MatvecShape, 'columns' | 'format'>, traits: GpuTraits): Cut {
-  if (traits.serial) return { lanes: 1, groups: THREADS, near: 1 }
-  const units = columns / unitOf(format)
-  const lanes = units > 32 ? 64 : units > 16 ? 32 : 16
-  return { lanes, groups: THREADS / lanes, near: Math.min(lanes, traits.lanes) }
-}
-
-/** Columns that an invocation takes at a time: a block, or 16 bytes. */
-function unitOf(format: StoredFormat): number {
-  return isQ4(format) ? 32 : 8
-}
+import { enableSubgroups } from './subgroup.js'
 
 export const matvecKernel = memo(function matvecKernel(shape: MatvecShape, traits: GpuTraits): Kernel {
   const { format, columns, tokens, epsilon } = shape
@@ -157,76 +119,6 @@ ${repeat(HELD, (r) => `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);
       }`,
 )}
     }`
-}
-
-/** One value of the answer, from the finished sums; `t` and `r` are numbers in the shader. */
-function writeFunction(shape: MatvecShape, sum: (r: string, t: string) => string, r: string, t: string): string {
-  const { rows, columns, epsilon, gated, first, of } = shape
-  const scale =
-    epsilon === undefined ? '' : ` * inverseSqrt(${sum(`${HELD}u`, t)} / ${float(columns)} + ${float(epsilon)})`
-  const own = gated ? rows / 2 : rows
-  const width = gated ? of / 2 : of
-  const at = gated ? `(first / 2u + ${r})` : `(first + ${r})`
-  const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
-  const value = gated
-    ? `let gate = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};
-    let value = gate / (1.0 + exp(-gate)) * (${sum(`${r} + ${HELD / 2}u`, t)}${scale}${bias(`${at} + ${first + width}u`)});`
-    : `let value = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};`
-  return `if (${at} < ${own}u && token + ${t} < count) {
-    ${value}
-    out[(token + ${t}) * ${width}u + ${first}u + ${at}] ${shape.add ? '+=' : '='} value;
-  }`
-}
-
-function finishAlone(shape: MatvecShape): string {
-  const sum = (r: string, t: string) => `a${evaluate(r)}_${evaluate(t)}`
-  const outputs = shape.gated ? HELD / 2 : HELD
-  return repeat(shape.tokens, (t) => repeat(outputs, (r) => `  ${writeFunction(shape, sum, `${r}u`, `${t}u`)}`))
-}
-
-/** '1u + 2u' to 3. */
-function evaluate(text: string): number {
-  return text.split('+').reduce((total, part) => total + Number.parseInt(part, 10), 0)
-}
-
-/** What is left of all sums goes to shared memory at once: one barrier, then each invocation adds up one value. */
-function reduce(shape: MatvecShape, lanes: number, near: number): string {
-  const { tokens, epsilon, gated } = shape
-  const held = HELD + (epsilon === undefined ? 0 : 1)
-  const outputs = (gated ? HELD / 2 : HELD) * tokens
-  const sum = (r: string, t: string) => `total((${r}) * ${tokens}u + ${t}, base)`
-  const names = Array.from({ length: held * tokens }, (_, i) => `a${Math.floor(i / tokens)}_${i % tokens}`)
-  return `${near > 1 ? storeScattered(names, near) : storeAll(names)}
-  workgroupBarrier();
-  for (var o = lane; o < ${outputs}u; o += ${lanes}u) {
-    let base = (index / ${lanes}u) * ${lanes / near}u;
-    let r = o / ${tokens}u;
-    let t = o % ${tokens}u;
-  ${writeFunction(shape, sum, 'r', 't')}
-  }`
-}
-
-function storeAll(names: readonly string[]): string {
-  return repeat(names.length, (i) => `  parts[${i * strideOf(1)}u + index] = ${names[i]};`)
-}
-
-function storeScattered(names: readonly string[], near: number): string {
-  const { source, held, stores } = scatter(names, near)
-  return `${source}
-  if (${stores}) {
-${repeat(held.length, (i) => {
-  const { name, value } = held[i]!
-  return `    if (${value} < ${names.length}u) { parts[(${value}) * ${strideOf(near)}u + index / ${near}u] = ${name}; }`
-})}
-  }`
-}
-
-function totalFunction(lanes: number, near: number): string {
-  return `fn total(value: u32, base: u32) -> f32 {
-  var sum = 0.0;
-  for (var i = 0u; i < ${lanes / near}u; i++) { sum += parts[value * ${strideOf(near)}u + base + i]; }
-  return sum;
-}`
 }
 
 /** Powers of two, so that few kernels are made. A software adapter takes seconds to compile the widest. */

@@ -1,0 +1,45 @@
+/** How the work of a product with few rows is shared out. */
+import { isQ4, type MatrixShape, type StoredFormat } from './formats.js'
+import type { GpuTraits } from './kernel.js'
+
+export interface MatvecShape extends MatrixShape {
+  /** Rows of activations that one invocation computes: 1, 2, 4 or 8. */
+  readonly tokens: number
+  /** Fused norm of the activations. */
+  readonly epsilon?: number
+  readonly bias: boolean
+  readonly add: boolean
+  readonly gated: boolean
+  readonly head: boolean
+}
+
+/** Rows of the matrix per invocation: even, so that a gate and its value fall to one. */
+export const HELD = 4
+export const THREADS = 64
+
+export interface Cut {
+  /** Invocations that share a row: 1 needs no barrier. */
+  readonly lanes: number
+  readonly groups: number
+  /** Of these, how many add up among themselves before any goes to shared memory. */
+  readonly near: number
+}
+
+/** Rows from which on a whole matrix keeps a GPU busy, however many of them a workgroup takes. */
+const MANY_ROWS = 8192
+
+export function cut({ columns, format, of }: Pick<MatvecShape, 'columns' | 'format' | 'of'>, traits: GpuTraits): Cut {
+  if (traits.serial) return { lanes: 1, groups: THREADS, near: 1 }
+  const units = columns / unitOf(format)
+  const quickest = units > 32 ? 64 : units > 16 ? 32 : 16
+  // Short rows leave lanes idle: of 18 units, 32 lanes have 14 too many, and three rounds of 8 lanes only 6.
+  const idle = (lanes: number) => Math.ceil(units / lanes) * lanes - units
+  const fewer = (a: number, b: number) => (idle(a) - idle(b) > units / 4 ? b : a)
+  const lanes = of < MANY_ROWS ? quickest : [quickest, 8, 4].reduce(fewer)
+  return { lanes, groups: THREADS / lanes, near: Math.min(lanes, traits.lanes) }
+}
+
+/** Columns that an invocation takes at a time: a block, or 16 bytes. */
+export function unitOf(format: StoredFormat): number {
+  return isQ4(format) ? 32 : 8
+}
