@@ -8,11 +8,13 @@ const TRIALS = 4
  */
 const TERMS = { first: 32, longest: 1024 }
 /** Milliseconds from which on nothing is tried alone: threads always help, and a trial would be felt. */
-const LONG = 10
+const LONG = 100
+/** Less gain is chance, or comes from others not having taken part; when they do, they may be in the way. */
+const WORTH = 0.95
 /** Runs together of which the mean is looked at: one that is held up is chance, many are a reason to stay alone. */
-const WATCHED = 32
+const WATCHED = 8
 /** What a single run counts at most, in runs alone: it may have met the garbage collector, or code being compiled. */
-const OUTLIER = 8
+const OUTLIER = 3
 
 export class Choice {
   #term = TERMS.first
@@ -52,7 +54,7 @@ export class Choice {
 
   #choose(alone: number): void {
     this.#limit = alone
-    this.#chosen = median(this.#together) <= alone
+    this.#chosen = median(this.#together) < alone * WORTH
     this.#spent = 0
     this.#watched = 0
   }
