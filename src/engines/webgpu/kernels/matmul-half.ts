@@ -7,7 +7,7 @@ import type { Binding } from './formats.js'
 import { matrixBindings, matrixBuffers, scaleAt, shapeOf } from './formats.js'
 import type { Halved } from './halve.js'
 import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
-import { loadRow, type MatmulOperands, type MatmulShape, TILE, writeToken } from './matmul.js'
+import { type MatmulOperands, type MatmulShape, TILE, tileSetup, writeToken } from './matmul.js'
 import { META } from './meta.js'
 
 /** Columns of a block, in vectors of four. */
@@ -40,14 +40,7 @@ fn pair(word: u32, first: u32) -> vec2<f16> {
 }
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-  let tx = index % 16u;
-  let ty = index / 16u;
-  let count = ${shape.head ? 'headRows()' : 'rowCount()'};
-  let token = group.y * ${TILE}u;
-  let loadRow = ${loadRow(shape)};
-  let loadToken = min(token + index / 4u, count - 1u);
-  let part = index % 4u;
-${repeat(4, (r) => repeat(4, (t) => `  var a${r}_${t} = 0.0;`))}
+${tileSetup(shape)}
   for (var k = 0u; k < ${blocks}u; k++) {
     let k8 = k * 4u + part;
     let at = part * ${2 * TILE}u + index / 4u;

@@ -42,14 +42,7 @@ var<workgroup> ws: array<vec4<f32>, ${QUADS * TILE}>;
 var<workgroup> xs: array<vec4<f32>, ${QUADS * TILE}>;
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-  let tx = index % 16u;
-  let ty = index / 16u;
-  let count = ${shape.head ? 'headRows()' : 'rowCount()'};
-  let token = group.y * ${TILE}u;
-  let loadRow = ${loadRow(shape)};
-  let loadToken = min(token + index / 4u, count - 1u);
-  let part = index % 4u;
-${repeat(4, (r) => repeat(4, (t) => `  var a${r}_${t} = 0.0;`))}
+${tileSetup(shape)}
   for (var k = 0u; k < ${Math.ceil(columns / 32)}u; k++) {
     let k8 = k * 4u + part;
     let at = part * ${2 * TILE}u + index / 4u;
@@ -78,8 +71,20 @@ ${repeat(4, (t) => writeToken(shape, t, (r) => `a${r}_${t}`))}
   }
 })
 
+/** Where an invocation stands in its tile, what it loads, and the sixteen sums that it holds. */
+export function tileSetup(shape: MatmulShape): string {
+  return `  let tx = index % 16u;
+  let ty = index / 16u;
+  let count = ${shape.head ? 'headRows()' : 'rowCount()'};
+  let token = group.y * ${TILE}u;
+  let loadRow = ${loadRow(shape)};
+  let loadToken = min(token + index / 4u, count - 1u);
+  let part = index % 4u;
+${repeat(4, (r) => repeat(4, (t) => `  var a${r}_${t} = 0.0;`))}`
+}
+
 /** Gated: the first 32 rows of a tile are gates, the others their values. */
-export function loadRow({ rows, gated }: MatmulShape): string {
+function loadRow({ rows, gated }: MatmulShape): string {
   if (!gated) return `min(group.x * ${TILE}u + index / 4u, ${rows - 1}u)`
   const half = rows / 2
   return `select(0u, ${half}u, index >= 128u) + min(group.x * ${TILE / 2}u + (index / 4u) % ${TILE / 2}u, ${half - 1}u)`
