@@ -12,9 +12,11 @@ const LONG = 100
 /** Less gain is chance, or comes from others not having taken part; when they do, they may be in the way. */
 const WORTH = 0.95
 /** Runs together of which the mean is looked at: one that is held up is chance, many are a reason to stay alone. */
-const WATCHED = 8
+const WATCHED = 16
+/** How much longer than alone they may take before threads are left. */
+const PARDON = 1.25
 /** What a single run counts at most, in runs alone: it may have met the garbage collector, or code being compiled. */
-const OUTLIER = 3
+const OUTLIER = 6
 
 export class Choice {
   #term = TERMS.first
@@ -62,7 +64,7 @@ export class Choice {
   #watch(milliseconds: number): void {
     this.#spent += Math.min(milliseconds, this.#limit * OUTLIER)
     if (++this.#watched < WATCHED) return
-    if (this.#spent / WATCHED > this.#limit) this.#chosen = false
+    if (this.#spent / WATCHED > this.#limit * PARDON) this.#chosen = false
     this.#spent = 0
     this.#watched = 0
   }
