@@ -27,6 +27,8 @@ interface Activated {
 /** Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens. */
 const unpackedBytes = (w: CpuMatrix, rows: number) => (w.kind === op.Q4 && rows >= 4 ? w.columns * op.GROUP * 2 : 0)
 
+const NOWHERE = { at: 0, stride: 0 }
+
 /** What of a pass recording takes. */
 interface Recorder {
   readonly activationBlockBytes: number
@@ -64,7 +66,7 @@ export class Products {
       return
     }
     const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
-    const sharing = { least: Math.ceil(4096 / w.groupBytes), unit: GROUPS_OF_LINE, ...op.few(rows * w.bytes) }
+    const sharing = { least: Math.ceil(4096 / w.groupBytes), unit: GROUPS_OF_LINE, by: op.shareOf(rows * w.bytes) }
     const operation = this.#recorder.add(op.MATMUL, w.groups, sharing)
     operation.word(w.kind).word(w.use()).word(input.at).word(input.stride)
     operation.word(options.gated ? halves : target.use()).word(options.gated ? w.rows * 4 : target.stride)
@@ -74,7 +76,7 @@ export class Products {
       .word(rows)
       .word(options.add ? 1 : 0)
     operation.word(options.bias ? own(options.bias, CpuVector).use() : 0)
-    const unpacked = this.#recorder.perThread(unpackedBytes(w, rows))
+    const unpacked = unpackedBytes(w, rows) > 0 ? this.#recorder.perThread(unpackedBytes(w, rows)) : NOWHERE
     operation.word(unpacked.at).word(unpacked.stride).word(input.gap)
     if (options.gated) this.#activate(halves, target, columns, rows)
   }

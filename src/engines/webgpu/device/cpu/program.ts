@@ -51,7 +51,10 @@ export interface Sharing {
 /** So many values are read, worked on and written before another thread would have heard of them. */
 const FEW = 4096
 /** One thread does it all if there are few values. */
-export const few = (values: number): Sharing => ({ by: values <= FEW ? 'one' : 'all' })
+export const shareOf = (values: number): 'one' | 'all' => (values <= FEW ? 'one' : 'all')
+const BY_ONE: Sharing = { by: 'one' }
+const BY_ALL: Sharing = {}
+export const few = (values: number): Sharing => (values <= FEW ? BY_ONE : BY_ALL)
 
 export class Program {
   count = 0
@@ -69,7 +72,7 @@ export class Program {
   }
 
   /** Begins an operation; its arguments follow by `word` and `float`. */
-  add(code: number, items: number, { least = 1, unit = 1, by = 'all' }: Sharing = {}): this {
+  add(code: number, items: number, { least = 1, unit = 1, by = 'all' }: Sharing = BY_ALL): this {
     const start = this.count * OPERATION_WORDS
     if (start + OPERATION_WORDS > this.#words.length) this.#widen()
     const whole = items >= this.#threads * unit * UNITS_PER_THREAD ? unit : 1
@@ -94,7 +97,8 @@ export class Program {
 
   /** Sets arguments of the last operation, from the one with this index on. */
   amend(index: number, ...values: readonly number[]): void {
-    this.#words.set(values, (this.count - 1) * OPERATION_WORDS + HEADER_WORDS + index)
+    let at = (this.count - 1) * OPERATION_WORDS + HEADER_WORDS + index
+    for (const value of values) this.#words[at++] = value
   }
 
   #widen(): void {
