@@ -134,6 +134,13 @@ describe('createV1', () => {
     const scriptless = { models: [], async *generate() {} }
     expect(() => createV1({ engine: scriptless, ...(options as { keys: 'none' }) })).toThrow()
   })
+
+  it.each([undefined, {}, { engine: 'webgpu' }, { engine: { models: [] } }])(
+    'says that %j names no engine',
+    (options) => {
+      expect(() => createV1({ ...options, keys: 'none' } as never)).toThrow("'engine' must be an engine")
+    },
+  )
 })
 
 describe('the log', () => {

@@ -119,7 +119,7 @@ export interface V1 {
 }
 
 export function createV1(options: V1Options): V1 {
-  const { engine, usage = memoryUsage() } = options
+  const { engine, usage = memoryUsage() } = expectEngine(options)
   const base = basePathOf(options.basePath ?? '/v1')
   const loader = new Loader(engine, positive('loadWaitMs', options.loadWaitMs ?? 60_000))
   const admission = new Admission({
@@ -167,6 +167,15 @@ export function createV1(options: V1Options): V1 {
       return closing
     },
   }
+}
+
+/** JavaScript is told as well as TypeScript is, and before the first request. */
+function expectEngine(options: V1Options): V1Options {
+  const { engine } = (options ?? {}) as Partial<V1Options>
+  if (Array.isArray(engine?.models) && typeof engine.generate === 'function') return options
+  throw new TypeError(
+    "createV1: 'engine' must be an engine, as in createV1({ engine: webgpu({ models: ['local-v1/nano'] }) }).",
+  )
 }
 
 function positive(name: string, value: number, least = 1): number {

@@ -218,5 +218,6 @@ describe('models by what users write', () => {
   test('anything else is refused', () => {
     expect(() => locationOf('qwen')).toThrow('is no model')
     expect(() => offeredModel({ id: 'qwen', from: './x' })).toThrow('<namespace>/<name>')
+    expect(() => new WebGpuEngine({} as never, {} as never)).toThrow("'models' must be a list")
   })
 })

@@ -24,6 +24,9 @@ export class WebGpuEngine implements Engine {
   #device: Device | undefined
 
   constructor(options: WebGpuOptions, surroundings: Surroundings) {
+    if (!Array.isArray(options?.models)) {
+      throw new TypeError("webgpu: 'models' must be a list of models, as in webgpu({ models: ['local-v1/nano'] }).")
+    }
     const offered = options.models.map(offeredModel)
     this.#offered = new Map(offered.map((model) => [model.id, model]))
     const log = options.log ?? ((message: string) => console.info(message))
