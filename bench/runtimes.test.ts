@@ -71,6 +71,10 @@ describe('a run elsewhere', () => {
       await page.waitForSelector('#save:not([hidden])')
       expect(await page.textContent('#table')).toMatch(/local-v1\/nano[\s\S]*threads[\s\S]*strict JSON/)
       expect(await page.locator('#chart svg rect').count()).toBeGreaterThan(5)
+      // Where it goes, on either device.
+      await page.click('#profile')
+      await page.waitForSelector('#table:has-text("of the unprofiled")')
+      expect(await page.textContent('#table')).toMatch(/local-v1\/nano on cpu[\s\S]*a step of decoding/)
     } finally {
       await browser.close()
       await server.close()

@@ -5,8 +5,10 @@ import { madeUpModels } from '../harness/made-up.js'
 import type { Report } from '../harness/report.js'
 import { settingsOf } from '../harness/settings.js'
 import { tableOf } from '../harness/table.js'
+import type { Profile } from '../profile/profile.js'
+import { printed } from '../profile/table.js'
 import { isolate } from './isolate.js'
-import type { Message, PageOrder } from './worker.js'
+import type { Message, PageOrder, Wanted } from './worker.js'
 
 /** Put in by whoever builds the page. */
 declare const __VERSION__: string
@@ -14,45 +16,65 @@ declare const __VERSION__: string
 const NANO = { id: 'local-v1/nano', from: new URL('./nano/', location.href).href }
 const element = <T extends HTMLElement>(id: string) => document.getElementById(id) as T
 
-function measure(order: PageOrder): Promise<Report> {
+function inWorker<Result>(wanted: Wanted): Promise<Result> {
   const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' })
-  return new Promise<Report>((resolve, reject) => {
+  return new Promise<Result>((resolve, reject) => {
     worker.onerror = ({ message }) => reject(new Error(message || 'The worker could not be started.'))
-    worker.onmessage = ({ data }: MessageEvent<Message>) => {
-      if ('report' in data) resolve(data.report)
+    worker.onmessage = ({ data }: MessageEvent<Message<Result>>) => {
+      if ('result' in data) resolve(data.result)
       else if ('error' in data) reject(new Error(data.error))
       else element('progress').textContent = data.progress
     }
-    worker.postMessage(order)
+    worker.postMessage(wanted)
   }).finally(() => worker.terminate())
 }
 
-function chosen(): Order {
-  const devices = (['cpu', 'webgpu'] as const).filter((name) => element<HTMLInputElement>(name).checked)
+const measure = (order: PageOrder) => inWorker<Report>({ measure: order })
+
+const isChosen = (id: string) => element<HTMLInputElement>(id).checked
+
+function chosenModel(): Order['models'][number] {
   const model = element<HTMLSelectElement>('model').value
-  const quick = element<HTMLInputElement>('quick').checked
-  const models = [model === NANO.id ? NANO : model]
-  return { version: __VERSION__, models, devices, settings: settingsOf({ quick }) }
+  return model === NANO.id ? NANO : model
 }
 
-function show(report: Report): void {
+function chosen(): Order {
+  const devices = (['cpu', 'webgpu'] as const).filter(isChosen)
+  return { version: __VERSION__, models: [chosenModel()], devices, settings: settingsOf({ quick: isChosen('quick') }) }
+}
+
+async function measureChosen(): Promise<void> {
+  const report = await measure(chosen())
+  show(tableOf(report), chartOf(report), report)
+}
+
+/** Of the GPU where it is chosen. */
+async function profileChosen(): Promise<void> {
+  const device = isChosen('webgpu') ? 'webgpu' : 'cpu'
+  const wanted = { version: __VERSION__, model: chosenModel(), device, prompt: 128, batch: 1, steps: 20 } as const
+  const profile = await inWorker<Profile>({ profile: wanted })
+  show(printed(profile), '', profile)
+}
+
+function show(table: string, chart: string, measured: Report | Profile): void {
   element('progress').textContent = ''
-  element('table').textContent = tableOf(report)
-  element('chart').innerHTML = chartOf(report)
+  element('table').textContent = table
+  element('chart').innerHTML = chart
   const link = element<HTMLAnchorElement>('save')
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(report, null, 2)], { type: 'application/json' }))
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(measured, null, 2)], { type: 'application/json' }))
   link.hidden = false
 }
 
-async function start(): Promise<void> {
-  const button = element<HTMLButtonElement>('start')
-  button.disabled = true
+const buttons = () => document.querySelectorAll('button')
+
+async function start(action: () => Promise<void>): Promise<void> {
+  for (const button of buttons()) button.disabled = true
   try {
-    show(await measure(chosen()))
+    await action()
   } catch (error) {
     element('progress').textContent = `It failed: ${(error as Error).message}`
   } finally {
-    button.disabled = false
+    for (const button of buttons()) button.disabled = false
   }
 }
 
@@ -62,9 +84,10 @@ async function prepare(): Promise<void> {
   const gpu = (await navigator.gpu?.requestAdapter()) != null
   element<HTMLInputElement>('webgpu').disabled = !gpu
   element<HTMLInputElement>('webgpu').checked = gpu
-  element('start').onclick = () => void start()
+  element('start').onclick = () => void start(measureChosen)
+  element('profile').onclick = () => void start(profileChosen)
   Object.assign(globalThis, { measure, NANO })
-  element<HTMLButtonElement>('start').disabled = false
+  for (const button of buttons()) button.disabled = false
 }
 
 void prepare()

@@ -1,21 +1,35 @@
-/** In a worker of the page, so that the page stays alive: carries out one order. */
+/** In a worker of the page, so that the page stays alive: measures, or profiles. */
 import { carryOut, type Order } from '../harness/elsewhere.js'
 import type { Report } from '../harness/report.js'
 import { type WllamaOptions, wllamaCandidate } from '../peers/wllama.js'
+import { type ProfileOrder, profiled } from '../profile/carry-out.js'
+import type { Profile } from '../profile/profile.js'
 
 export interface PageOrder extends Order {
   /** @default it does not stand beside us */
   readonly wllama?: WllamaOptions
 }
 
+export type Wanted = { readonly measure: PageOrder } | { readonly profile: Omit<ProfileOrder, 'progress'> }
+
 /** What the worker says to its page. */
-export type Message = { readonly progress: string } | { readonly report: Report } | { readonly error: string }
+export type Message<Result = Report | Profile> =
+  | { readonly progress: string }
+  | { readonly result: Result }
+  | { readonly error: string }
 
 const say = (message: Message) => postMessage(message)
+const progress = (step: string) => say({ progress: step })
 
-addEventListener('message', ({ data: { wllama, ...order } }: MessageEvent<PageOrder>) => {
-  carryOut(order, (progress) => say({ progress }), wllama ? [wllamaCandidate(wllama)] : []).then(
-    (report) => say({ report }),
+function carriedOut(wanted: Wanted): Promise<Report | Profile> {
+  if ('profile' in wanted) return profiled({ ...wanted.profile, progress })
+  const { wllama, ...order } = wanted.measure
+  return carryOut(order, progress, wllama ? [wllamaCandidate(wllama)] : [])
+}
+
+addEventListener('message', ({ data }: MessageEvent<Wanted>) => {
+  carriedOut(data).then(
+    (result) => say({ result }),
     (error: unknown) => say({ error: error instanceof Error ? error.message : String(error) }),
   )
 })
