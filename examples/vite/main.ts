@@ -19,7 +19,7 @@ button.addEventListener('click', async () => {
     model: 'local-v1/nano',
     messages: [
       { role: 'system', content: 'Extract the order.' },
-      { role: 'user', content: 'Please send 12 desk lamps to the Berlin office, it is urgent.' },
+      { role: 'user', content: 'Please send 12 desk lamps, it is urgent.' },
     ],
     response_format: zodResponseFormat(Order, 'order'),
   })
