@@ -3,6 +3,9 @@
  * in any runtime. It asks for few tokens, because a GPU in software takes seconds for each.
  */
 
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+
 export interface Served {
   fetch(request: Request): Promise<Response>
   readonly model: string
@@ -52,6 +55,40 @@ const schema = {
 const strictly = (wanted: unknown) => ({
   response_format: { type: 'json_schema', json_schema: { name: 'it', strict: true, schema: wanted } },
 })
+
+/** Nested and recursive, listed and chosen, texts and numbers under rules. */
+const kindsOfSchema = [
+  {
+    $ref: '#/$defs/node',
+    $defs: {
+      node: {
+        type: 'object',
+        properties: { id: { type: 'integer' }, next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } },
+        required: ['id', 'next'],
+        additionalProperties: false,
+      },
+    },
+  },
+  {
+    type: 'object',
+    properties: {
+      tags: { type: 'array', items: { enum: ['a', 'b', 3, null] }, minItems: 1, maxItems: 3 },
+      code: { type: 'string', pattern: '^[A-Z]{2}-[0-9]{3}$' },
+    },
+    required: ['tags', 'code'],
+    additionalProperties: false,
+  },
+  {
+    type: 'object',
+    properties: {
+      day: { type: 'string', format: 'date' },
+      share: { type: 'number', minimum: 0, exclusiveMaximum: 1 },
+      größe: { const: 'groß' },
+    },
+    required: ['day', 'share', 'größe'],
+    additionalProperties: false,
+  },
+]
 
 export const engineChecks: readonly Check[] = [
   {
@@ -123,6 +160,19 @@ export const engineChecks: readonly Check[] = [
         equal(Object.keys(it).join(), 'ok,unit,day')
         ok(typeof it.ok === 'boolean' && ['celsius', 'kelvin'].includes(it.unit as string), 'ok and unit')
         ok(Number.isInteger(it.day) && (it.day as number) >= 5 && (it.day as number) <= 9, 'day')
+      }
+    },
+  },
+  {
+    name: 'strict JSON satisfies schemas of every kind',
+    async run(served) {
+      const ajv = new Ajv2020({ strict: false })
+      formats.default(ajv)
+      for (const [seed, wanted] of kindsOfSchema.entries()) {
+        const { choices } = await complete(served, { ...strictly(wanted), max_tokens: 40, seed })
+        equal(choices[0]!.finish_reason, 'stop')
+        const content = choices[0]!.message.content!
+        ok(ajv.validate(wanted, JSON.parse(content)), `${content} satisfies ${JSON.stringify(wanted)}`)
       }
     },
   },
