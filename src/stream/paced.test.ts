@@ -164,6 +164,21 @@ describe('a reader of a paced stream', () => {
     expect(new TextDecoder().decode((await reader.read()).value)).toBe('three')
   })
 
+  it('that reads ahead hears of the end once, whether or not a last text comes with it', async () => {
+    for (const text of ['', 'the end']) {
+      const source = new Told()
+      const reader = paced(source).getReader()
+      const [first, second, third] = [reader.read(), reader.read(), reader.read()]
+      await settled()
+      await source.says('one')
+      await source.says(text, true)
+      expect(new TextDecoder().decode((await first).value)).toBe('one')
+      if (text === '') expect((await second).done).toBe(true)
+      else expect(new TextDecoder().decode((await second).value)).toBe(text)
+      expect((await third).done).toBe(true)
+    }
+  })
+
   it('that reads ahead is given each piece once, in order', async () => {
     const source = new Told()
     const reader = paced(source).getReader()

@@ -49,6 +49,8 @@ class Pacer {
   /** Nothing is left to ask for. */
   #over = false
   #left = false
+  /** The last piece is on its way. */
+  #closed = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(source: PacedSource) {
@@ -60,6 +62,7 @@ class Pacer {
   }
 
   pull(): void {
+    if (this.#closed) return
     this.#wanted = true
     this.#goOn()
   }
@@ -106,8 +109,10 @@ class Pacer {
     this.#text = ''
     this.#wanted = false
     this.#sentAt = performance.now()
-    // Whoever reads ahead pulls again in here: nothing may be looked at or set after it.
+    const last = this.#over
+    this.#closed = last
+    // Whoever reads ahead pulls again in here: nothing of this pacer may be looked at or set after it.
     if (text !== '') this.#controller!.enqueue(encoder.encode(text))
-    if (this.#over) this.#controller!.close()
+    if (last) this.#controller!.close()
   }
 }
