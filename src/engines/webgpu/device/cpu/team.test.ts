@@ -107,6 +107,8 @@ describe('a team', () => {
     const team = await gathered(3)
     const shuffle = shuffler(team, 3, 1)
     shuffle(50)
+    // Else the next run would be one alone, which asks no other thread.
+    await expect.poll(() => team.kernels.isSettled(CONTROL), { timeout: 30_000 }).toBeTruthy()
     team.kernels.fail(CONTROL)
     expect(() => shuffle(50)).toThrow()
   })
