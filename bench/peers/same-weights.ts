@@ -1,9 +1,7 @@
 /** The model of a run as a file that llama.cpp reads, and how much room its answers take. */
 import { offeredModel } from '../../src/engines/webgpu/location.js'
-import { openRepository } from '../../src/engines/webgpu/weights/open.js'
-import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
 import type { Order } from '../harness/elsewhere.js'
-import { isMadeUp, openMadeUp } from '../harness/made-up.js'
+import { weightsOf } from '../harness/weights.js'
 import { type Gguf, writeGguf } from './gguf.js'
 
 export interface SameWeights {
@@ -20,14 +18,9 @@ export async function sameWeights(order: Order): Promise<SameWeights> {
   const { promptLengths, batches, tokens } = order.settings
   // A scenario asks for a little more than it needs: see `fits`.
   const context = Math.ceil((Math.max(...promptLengths) + tokens) * 1.2) + 32
-  const { model, weights } = await weightsOf(order)
-  return { model, gguf: await writeGguf(model, weights, context), sequences: Math.max(...batches), context }
-}
-
-/** Of the first model: a peer stands beside one. */
-async function weightsOf({ models }: Order): Promise<{ model: string; weights: WeightSource }> {
-  const { id, location } = offeredModel(models[0]!)
-  if (isMadeUp(id)) return { model: id, weights: openMadeUp(id).weights }
-  const options = { report: () => {}, signal: new AbortController().signal }
-  return { model: id, weights: (await openRepository(location, options)).weights }
+  // A peer stands beside one model.
+  const first = order.models[0]!
+  const { id: model } = offeredModel(first)
+  const gguf = await writeGguf(model, await weightsOf(first), context)
+  return { model, gguf, sequences: Math.max(...batches), context }
 }

@@ -1,10 +1,8 @@
 /** One profile, from a model's name to the finished figures; runs in Node and in pages. */
 import { offeredModel } from '../../src/engines/webgpu/location.js'
 import type { ModelOptions } from '../../src/engines/webgpu/options.js'
-import { openRepository } from '../../src/engines/webgpu/weights/open.js'
-import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
 import { machine } from '../harness/machine.js'
-import { isMadeUp, openMadeUp } from '../harness/made-up.js'
+import { weightsOf } from '../harness/weights.js'
 import { type ProfileOptions, profileModel } from './measure.js'
 import { type DeviceChoice, openProfiled } from './open-device.js'
 import type { Profile } from './profile.js'
@@ -42,13 +40,6 @@ export async function profiled({
     timer.destroy()
     device.destroy()
   }
-}
-
-async function weightsOf(model: string | ModelOptions): Promise<WeightSource> {
-  const { id, location, quantize } = offeredModel(model)
-  if (isMadeUp(id)) return openMadeUp(id).weights
-  const options = { report: () => {}, signal: new AbortController().signal, ...(quantize && { quantize }) }
-  return (await openRepository(location, options)).weights
 }
 
 function notesOf(kind: 'webgpu' | 'cpu'): string[] {

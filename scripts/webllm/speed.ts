@@ -4,7 +4,7 @@ import { webllmHere } from '../../src/engines/webllm/here.js'
 import { MODEL, recordAt } from './checks.js'
 
 /** Decoded tokens per second, from the first one on: prompts and compiling are left out. */
-export interface Pace {
+interface Pace {
   readonly tokens: number
   readonly seconds: number
 }

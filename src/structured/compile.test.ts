@@ -1,20 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CompileOptions, compile, SchemaError, schemaErrorMessage } from './index.js'
+import { refusal } from './refusal.test-helper.js'
 import { isMultiple } from './schema/multiple.js'
 
 function accepts(schema: unknown, text: unknown, options?: CompileOptions): boolean {
   return compile(schema, options).accepts(typeof text === 'string' ? text : JSON.stringify(text))
-}
-
-function refusal(schema: unknown): SchemaError {
-  try {
-    compile(schema)
-  } catch (error) {
-    if (error instanceof SchemaError) return error
-    throw error
-  }
-  throw new Error(`not refused: ${JSON.stringify(schema)}`)
 }
 
 /** [schema, texts that it admits, texts that it does not]. */

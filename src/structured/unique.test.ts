@@ -1,6 +1,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { compile, SchemaError } from './index.js'
+import { compile } from './index.js'
+import { refusal } from './refusal.test-helper.js'
 
 const ajv = new Ajv({ strict: false })
 
@@ -65,13 +66,3 @@ describe('items that may not repeat', () => {
     expect(lenient.notEnforced.map(({ keyword }) => keyword)).toEqual(['uniqueItems'])
   })
 })
-
-function refusal(schema: unknown): SchemaError {
-  try {
-    compile(schema)
-  } catch (error) {
-    if (error instanceof SchemaError) return error
-    throw error
-  }
-  throw new Error('It was not refused.')
-}

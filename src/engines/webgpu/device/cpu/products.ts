@@ -76,7 +76,8 @@ export class Products {
       .word(rows)
       .word(options.add ? 1 : 0)
     operation.word(options.bias ? own(options.bias, CpuVector).use() : 0)
-    const unpacked = unpackedBytes(w, rows) > 0 ? this.#recorder.perThread(unpackedBytes(w, rows)) : NOWHERE
+    const bytes = unpackedBytes(w, rows)
+    const unpacked = bytes > 0 ? this.#recorder.perThread(bytes) : NOWHERE
     operation.word(unpacked.at).word(unpacked.stride).word(input.gap)
     if (options.gated) this.#activate(halves, target, columns, rows)
   }

@@ -54,7 +54,7 @@ const FEW = 4096
 export const shareOf = (values: number): 'one' | 'all' => (values <= FEW ? 'one' : 'all')
 const BY_ONE: Sharing = { by: 'one' }
 const BY_ALL: Sharing = {}
-export const few = (values: number): Sharing => (values <= FEW ? BY_ONE : BY_ALL)
+export const few = (values: number): Sharing => (shareOf(values) === 'one' ? BY_ONE : BY_ALL)
 
 export class Program {
   count = 0

@@ -1,0 +1,13 @@
+import { offeredModel } from '../../src/engines/webgpu/location.js'
+import type { ModelOptions } from '../../src/engines/webgpu/options.js'
+import { openRepository } from '../../src/engines/webgpu/weights/open.js'
+import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
+import { isMadeUp, openMadeUp } from './made-up.js'
+
+/** The weights of a model by the name under which it is measured, for who looks at them without an engine. */
+export async function weightsOf(model: string | ModelOptions): Promise<WeightSource> {
+  const { id, location, quantize } = offeredModel(model)
+  if (isMadeUp(id)) return openMadeUp(id).weights
+  const options = { report: () => {}, signal: new AbortController().signal, ...(quantize && { quantize }) }
+  return (await openRepository(location, options)).weights
+}
