@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { Command, Option } from 'commander'
 import { count } from '../../src/cli/arguments.js'
+import { endProgress, progress } from '../../src/cli/bench.js'
 import { NANO, nanoFolder } from '../../src/cli/engine.js'
 import { version } from '../version.js'
 import { profiled } from './carry-out.js'
@@ -44,9 +45,9 @@ await new Command('bench:profile')
       ...(kernels && { kernels }),
       ...(device === 'webgpu' && { gpu: await findGpu() }),
       ...options,
-      progress: (message) => process.stderr.isTTY && process.stderr.write(`\r\x1b[K${message}`),
+      progress,
     })
-    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+    endProgress()
     console.log(printed(profile))
     if (json) await writeFile(json, `${JSON.stringify(profile, null, 2)}\n`)
   })

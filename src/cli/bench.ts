@@ -77,7 +77,7 @@ export async function checkFiles({ json, svg }: BenchOptions): Promise<void> {
 }
 
 export async function publish(report: Report, { json, svg }: BenchOptions): Promise<void> {
-  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
+  endProgress()
   process.stdout.write(tableOf(report))
   if (json) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`)
   if (svg) await writeFile(svg, chartOf(report))
@@ -87,6 +87,11 @@ export async function publish(report: Report, { json, svg }: BenchOptions): Prom
 export function progress(message: string): void {
   if (!process.stderr.isTTY) note(message)
   else process.stderr.write(`\r\x1b[K${paint('dim', message.slice(0, 99))}`)
+}
+
+/** Whatever comes next begins on a line of its own. */
+export function endProgress(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
 }
 
 async function writable(file: string): Promise<void> {
