@@ -42,6 +42,10 @@ describe('README', () => {
     for (const block of blocks) expect(known, `line ${block.line}`).toContain(block.runner)
   })
 
+  it('shows what its first example of the client prints', () => {
+    expect(of('ts node')[0]?.code).toMatch(/^\/\/ prints \{/m)
+  })
+
   it('opens with the two commands', () => {
     expect(of('sh install').map(({ code }) => code.trim())).toEqual(['npm install && npm start'])
     expect(of('sh test').map(({ code }) => code.trim())).toEqual(['npm install && npm test'])
@@ -84,7 +88,10 @@ describe('README', () => {
 
     it.each(of('ts node').map((block) => [block.line, block] as const))('line %i runs in Node', async (_, block) => {
       const file = await asFile({ ...block, code: block.code.replaceAll('http://127.0.0.1:8080', url) })
-      await run('npx', ['tsx', file], { cwd: root, env: { ...process.env, README_TEST: '1' }, timeout: 60_000 })
+      const env = { ...process.env, README_TEST: '1', NO_COLOR: '1' }
+      const { stdout } = await run('npx', ['tsx', file], { cwd: root, env, timeout: 60_000 })
+      const promised = [...block.code.matchAll(/^\/\/ prints (.*)$/gm)].map(([, text]) => text)
+      if (promised.length > 0) expect(stdout.trim()).toBe(promised.join('\n'))
     })
   })
 

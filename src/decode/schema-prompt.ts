@@ -4,6 +4,8 @@
  * model is trained on this exact form, so a change here costs a training run.
  */
 
+import { boundsOf, lengthOf, noteOf, patternOf } from './schema-prompt-noise.js'
+
 type Json = Readonly<Record<string, unknown>>
 
 /** What one prompt may spend on its schema; beyond it, parts are left out rather than the prompt being refused. */
@@ -84,13 +86,14 @@ function describeObject(schema: Json, writer: Writer): string {
     }
     const key = spend(`${JSON.stringify(name)}${required.has(name) ? '' : '?'}: `, writer)
     writer.left -= 2
-    fields.push(key + withNote(field, describe(field, writer)))
+    fields.push(key + withNote(field, describe(field, writer), name))
   }
   for (const [pattern, field] of Object.entries(isObject(schema.patternProperties) ? schema.patternProperties : {})) {
     if (field !== false) fields.push(`/${pattern}/: ${describe(field, writer)}`)
   }
   const others = schema.additionalProperties
-  if (isObject(others)) fields.push(`...: ${withNote(others, describe(others, writer))}`)
+  const rest = isObject(others) ? withNote(others, describe(others, writer)) : 'any'
+  if (rest !== 'any') fields.push(`...: ${rest}`)
   writer.open.pop()
   // An object of which nothing is known reads better by its name.
   return fields.length === 0 && others !== false ? spend('object', writer) : `{${fields.join(', ')}}`
@@ -103,7 +106,7 @@ function describeArray(schema: Json, writer: Writer): string {
   const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items
   if (isObject(rest)) parts.push((parts.length > 0 ? '...' : '') + withNote(rest, describe(rest, writer)))
   writer.open.pop()
-  const limits = span(schema.minItems, schema.maxItems, ' items')
+  const limits = span(schema.minItems || undefined, lengthOf(schema.maxItems), ' items')
   return `[${parts.join(', ') || 'any'}]${limits ? ` (${limits})` : ''}`
 }
 
@@ -157,19 +160,23 @@ function unescapePointer(part: string): string {
 function stringLimits(schema: Json): string[] {
   const limits: string[] = []
   if (typeof schema.format === 'string') limits.push(schema.format)
-  if (typeof schema.pattern === 'string') limits.push(`/${schema.pattern}/`)
-  const length = span(schema.minLength, schema.maxLength, ' characters')
+  const pattern = patternOf(schema)
+  if (pattern !== undefined) limits.push(`/${pattern}/`)
+  const least = schema.minLength === 0 || schema.minLength === 1 ? undefined : schema.minLength
+  const length = span(least, lengthOf(schema.maxLength), ' characters')
   if (length) limits.push(length)
   return limits
 }
 
 function numberLimits(schema: Json): string[] {
   const limits: string[] = []
-  const range = span(schema.minimum, schema.maximum, '')
+  const [least, most, above, below] = boundsOf(schema)
+  const range = span(least, most, '')
   if (range) limits.push(range)
-  if (typeof schema.exclusiveMinimum === 'number') limits.push(`more than ${schema.exclusiveMinimum}`)
-  if (typeof schema.exclusiveMaximum === 'number') limits.push(`less than ${schema.exclusiveMaximum}`)
-  if (typeof schema.multipleOf === 'number') limits.push(`a multiple of ${schema.multipleOf}`)
+  if (above !== undefined) limits.push(`more than ${above}`)
+  if (below !== undefined) limits.push(`less than ${below}`)
+  if (typeof schema.multipleOf === 'number' && schema.multipleOf !== 1)
+    limits.push(`a multiple of ${schema.multipleOf}`)
   return limits
 }
 
@@ -186,9 +193,8 @@ function union(texts: readonly string[]): string {
 }
 
 /** `text - what the field means`; the description of a reference's target stands in for a missing one of its own. */
-function withNote(schema: unknown, text: string): string {
-  const note = isObject(schema) && typeof schema.description === 'string' ? schema.description : ''
-  const line = note.replace(/\s+/g, ' ').trim()
+function withNote(schema: unknown, text: string, name?: string): string {
+  const line = isObject(schema) ? noteOf(schema, name) : ''
   if (line === '') return text
   return `${text} - ${line.length > MAX_DESCRIPTION ? `${line.slice(0, MAX_DESCRIPTION).trimEnd()}...` : line}`
 }
