@@ -19,10 +19,10 @@ export type Next = (error?: unknown) => void
 export async function answer(v1: V1, incoming: NodeIncoming, outgoing: ServerResponse, next?: Next): Promise<void> {
   // An answered request has lost its socket by the time we want it.
   const { socket } = incoming
+  const request = requestFor(v1, incoming, outgoing)
+  if (next && !v1.match(request)) return next()
   let response: Response
   try {
-    const request = requestFor(v1, incoming, outgoing)
-    if (next && !v1.match(request)) return next()
     setBody(incoming, request)
     response = await v1.fetch(request, { localAddress: socket.localAddress })
   } catch (error) {
@@ -47,8 +47,13 @@ function withUrl(incoming: NodeIncoming, outgoing: ServerResponse, target: strin
   const { url } = incoming
   incoming.url = target
   const request = new NodeRequest({ req: incoming, res: outgoing })
-  // Reads it now: it is taken from `incoming` on the first look.
-  void request.url
+  try {
+    // Reads it now: it is taken from `incoming` on the first look.
+    void request.url
+  } catch {
+    // A host that is none is for the service to refuse, and only on its own paths.
+    Object.defineProperty(request, 'url', { value: `http://${incoming.headers.host}${target}` })
+  }
   incoming.url = url
   return request
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConnectionInfo } from './origin.js'
 import { errorOf, KEY, serviceOf } from './v1.test-helper.js'
@@ -108,6 +109,75 @@ describe('DNS rebinding', () => {
     expect(await status('http://evil.example', { remoteAddr: { hostname: '::1' } })).toBe(403)
   })
 
+  it.each([
+    '127.evil.example',
+    '127.0.0.1.evil.example',
+    '127.0.0.1evil.example',
+    '127.0.0.x',
+    'evil127.0.0.1.example',
+    'localhost.evil.example',
+    'evil-localhost',
+    'xlocalhost',
+    '128.0.0.1',
+    '0.0.0.0',
+    '[::]',
+    '[::2]',
+    '[::ffff:128.0.0.1]',
+    '[7f00::1]',
+    '[fe80::1]',
+  ])('over loopback refuses what only looks like one of its names: %s', async (host) => {
+    expect(await status(`http://${host}:8080`, loopback)).toBe(403)
+  })
+
+  it.each([
+    '127.1',
+    '0x7f.1',
+    '0177.0.0.1',
+    '2130706433',
+    '127.0.0.1.',
+    'localhost.',
+    'LOCALHOST',
+    '[0::1]',
+    '[::ffff:127.0.0.2]',
+  ])('over loopback knows its own addresses however they are written: %s', async (host) => {
+    expect(await status(`http://${host}:8080`, loopback)).toBe(200)
+  })
+
+  it('over loopback takes no name for an address, whatever it begins with', async () => {
+    const label = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('127', '127.0', '127.0.0', '127.0.0.1', 'localhost'),
+        label,
+        async (start, name) => {
+          fc.pre(name !== 'localhost')
+          expect(await status(`http://${start}.${name}`, loopback)).toBe(403)
+        },
+      ),
+    )
+  })
+
+  it.each<[string, ConnectionInfo]>([
+    ['Node, of a socket that is closed or has no address', { localAddress: undefined }],
+    ['Node, in another spelling', { localAddress: '0:0:0:0:0:0:0:1' }],
+    ['Node, of another loopback address', { localAddress: '127.8.9.10' }],
+    ['Deno, of a socket without addresses', { remoteAddr: {} }],
+    ['Bun', { requestIP: () => ({ address: '127.0.0.1', family: 'IPv4', port: 1 }) } as ConnectionInfo],
+    ['Bun, of a client that has left', { requestIP: () => null }],
+  ])('is kept off as over loopback where it is said by %s', async (_, info) => {
+    expect(await status('http://evil.example', info)).toBe(403)
+    expect(await status('http://localhost', info)).toBe(200)
+  })
+
+  it.each<[string, ConnectionInfo]>([
+    ['Node', { localAddress: '192.168.0.7' }],
+    ['Node, of a link', { localAddress: 'fe80::1%eth0' }],
+    ['Bun', { requestIP: () => ({ address: '10.0.0.2' }) }],
+    ['nobody', {}],
+  ])('is no matter where it came from elsewhere, says %s', async (_, info) => {
+    expect(await status('http://any.example', info)).toBe(200)
+  })
+
   it('refuses pages of other origins, unless they are on the CORS list', async () => {
     const url = 'http://localhost:8080'
     expect(await status(url, loopback, {}, 'http://localhost:8080')).toBe(200)
@@ -126,4 +196,26 @@ describe('DNS rebinding', () => {
     expect(await status('http://other.example:8080', loopback, { hosts })).toBe(200)
     expect(await status('http://any.example', loopback, { hosts: 'any' })).toBe(200)
   })
+
+  it('takes hosts as they are written, and the port of the scheme with them', async () => {
+    const hosts = ['API.example', '127.1', 'bücher.example', '[0::1]:8080', 'plain.example:80']
+    for (const url of [
+      'http://api.example',
+      'http://127.0.0.1',
+      'http://xn--bcher-kva.example',
+      'http://[::1]:8080',
+      'http://plain.example',
+    ]) {
+      expect(await status(url, loopback, { hosts })).toBe(200)
+    }
+    for (const url of ['http://[::1]:8081', 'https://plain.example'])
+      expect(await status(url, loopback, { hosts })).toBe(403)
+  })
+
+  it.each(['', 'https://api.example', 'api.example/v1', 'a b', 'me@api.example', '127.0.0.1:99999', 'xn--'])(
+    'refuses a list with a host that would never match: %j',
+    (host) => {
+      expect(() => serviceOf('Hi', { hosts: [host] })).toThrow(`hosts: '${host}' is not a host`)
+    },
+  )
 })

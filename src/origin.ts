@@ -1,11 +1,18 @@
 import { V1Error } from './errors.js'
+import { urlOf } from './request-url.js'
 
-/** What a listener knows of a connection and a `Request` does not say. */
+/**
+ * What a listener knows of a connection and a `Request` does not say: `{ localAddress: socket.localAddress }` in Node,
+ * and in Deno and Bun whatever their server passes beside the request. An address that cannot be told counts as one of
+ * this machine.
+ */
 export interface ConnectionInfo {
   /** The address of this end, as `socket.localAddress` in Node gives it. */
-  readonly localAddress?: string
+  readonly localAddress?: string | undefined
   /** The address of the other end, as Deno gives it. */
   readonly remoteAddr?: { readonly hostname?: string }
+  /** The address of the other end, as Bun's server tells it. */
+  requestIP?(request: Request): { readonly address: string } | null
 }
 
 export interface OriginRules {
@@ -61,37 +68,55 @@ const isAllowed = (origin: string, cors: readonly string[]): boolean => cors.inc
  */
 export function checkOrigin(request: Request, url: URL, rules: OriginRules, info: ConnectionInfo | undefined): void {
   if (rules.hosts === 'any') return
-  const loopback = isLoopbackAddress(info?.localAddress ?? info?.remoteAddr?.hostname)
-  if (!rules.hosts && !loopback) return
-  const known = rules.hosts ? rules.hosts.some((host) => sameHost(host, url)) : isLoopbackName(url.hostname)
+  if (!rules.hosts && !isFromHere(request, info)) return
+  const known = rules.hosts ? rules.hosts.some((host) => sameHost(host, url)) : isLoopback(url.hostname)
   if (!known) {
-    const message = `Requests for the host '${url.host}' are not answered here. Add it to 'hosts' if they should be.`
+    const message = `Requests for the host '${url.host.slice(0, 300)}' are not answered here. Add it to 'hosts' if they should be.`
     throw new V1Error(403, message, { code: 'host_not_allowed' })
   }
   const origin = request.headers.get('origin')
-  if (origin !== null && !isAllowed(origin, rules.cors) && hostOf(origin) !== url.host) {
+  if (origin !== null && !isAllowed(origin, rules.cors) && urlOf(origin)?.host !== url.host) {
     const message = `Requests from the origin '${origin.slice(0, 200)}' are not answered. Add it to 'cors' if they should be.`
     throw new V1Error(403, message, { code: 'origin_not_allowed' })
   }
 }
 
-function isLoopbackAddress(address: unknown): boolean {
-  return typeof address === 'string' && /^(::1$|(::ffff:)?127\.)/.test(address)
+/** Whether the connection may come from this machine. Where nothing is said of a connection, there is none. */
+function isFromHere(request: Request, info: ConnectionInfo | undefined): boolean {
+  if (typeof info !== 'object' || info === null) return false
+  if ('localAddress' in info) return mayBeLoopback(info.localAddress)
+  if ('remoteAddr' in info) return mayBeLoopback(info.remoteAddr?.hostname)
+  if (typeof info.requestIP === 'function') return mayBeLoopback(info.requestIP(request)?.address)
+  return false
 }
 
-function isLoopbackName(hostname: string): boolean {
-  return (
-    hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || hostname.startsWith('127.')
-  )
+/** A socket in the file system has no address, nor has one that is closed already: those are taken for our own. */
+function mayBeLoopback(address: unknown): boolean {
+  if (typeof address !== 'string') return true
+  const url = urlOf(`http://${address.includes(':') ? `[${address.replace(/%.*$/, '')}]` : address}`)
+  return url === undefined || isLoopback(url.hostname)
 }
 
-const sameHost = (host: string, url: URL): boolean =>
-  host.toLowerCase() === url.hostname || host.toLowerCase() === url.host
-
-function hostOf(origin: string): string | undefined {
-  try {
-    return new URL(origin).host
-  } catch {
-    return undefined
-  }
+/**
+ * A host as `URL` writes it, which knows every spelling of an address: what ends in a number and is no address is no
+ * host. Names below `localhost` are nobody else's to give (RFC 6761).
+ */
+function isLoopback(hostname: string): boolean {
+  if (/^(.+\.)?localhost\.?$/.test(hostname) || hostname === '[::1]') return true
+  return /^127(\.\d+){3}$/.test(hostname) || /^\[::ffff:7f[\da-f]{2}:[\da-f]+\]$/.test(hostname)
 }
+
+/** The list of `hosts` as `URL` writes them, which throws rather than hold what can never match. */
+export function hostList(hosts: readonly string[] | 'any' | undefined): readonly string[] | 'any' | undefined {
+  if (hosts === undefined || hosts === 'any') return hosts
+  return hosts.map((host) => {
+    const url = /[/?#@\\\s]/.test(host) ? undefined : urlOf(`http://${host}`)
+    if (url !== undefined)
+      return /:\d+$/.test(host.replace(/^\[.*\]/, '')) ? `${url.hostname}:${portOf(url)}` : url.hostname
+    throw new TypeError(`hosts: '${host}' is not a host: write it like 'api.example' or 'localhost:8080'.`)
+  })
+}
+
+const sameHost = (host: string, url: URL): boolean => host === url.hostname || host === `${url.hostname}:${portOf(url)}`
+
+const portOf = ({ port, protocol }: URL): string => port || (protocol === 'https:' ? '443' : '80')

@@ -3,6 +3,7 @@ import { pathUnder } from './base-path.js'
 import { V1Error } from './errors.js'
 import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
 import { projectOf } from './project.js'
+import { pathOf, urlOf } from './request-url.js'
 import { chat } from './routes/chat.js'
 import { errorHeaders, requestError } from './routes/failure.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
@@ -47,37 +48,45 @@ export async function respond(
 ): Promise<Response> {
   const began = performance.now()
   const id = requestId()
-  const url = new URL(request.url)
-  const line = new LogLine(service, { requestId: id, method: request.method, path: url.pathname }, began)
-  let answered: Answered
+  const line = new LogLine(service, { requestId: id, method: request.method, path: pathOf(request.url) ?? '' }, began)
+  const toResponse = (answered: Answered) =>
+    new Response(request.method === 'HEAD' ? null : answered.body, {
+      status: answered.status,
+      headers: {
+        'x-request-id': id,
+        'openai-processing-ms': String(Math.round(performance.now() - began)),
+        ...corsHeaders(request, door.origins.cors),
+        ...answered.headers,
+      },
+    })
   try {
-    answered = await answer(service, door, request, url, id, info, line)
+    const answered = await answer(service, door, request, id, info, line)
+    const response = toResponse(answered)
+    if (!answered.streams) line.write(answered.status)
+    return response
   } catch (error) {
     const shown = requestError(error, false)
-    answered = { status: shown.status, body: JSON.stringify(shown), headers: errorHeaders(shown) }
     line.write(shown.status, { error })
+    try {
+      return toResponse({ status: shown.status, body: JSON.stringify(shown), headers: errorHeaders(shown) })
+    } catch (cause) {
+      // An error of somebody else's making, with a status or a header that no answer can have.
+      const plain = requestError(cause, false)
+      return new Response(JSON.stringify(plain), { status: plain.status, headers: errorHeaders(plain) })
+    }
   }
-  if (!answered.streams) line.write(answered.status)
-  return new Response(request.method === 'HEAD' ? null : answered.body, {
-    status: answered.status,
-    headers: {
-      'x-request-id': id,
-      'openai-processing-ms': String(Math.round(performance.now() - began)),
-      ...corsHeaders(request, door.origins.cors),
-      ...answered.headers,
-    },
-  })
 }
 
 async function answer(
   service: Service,
   door: Door,
   request: Request,
-  url: URL,
   id: string,
   info: ConnectionInfo | undefined,
   line: LogLine,
 ): Promise<Answered> {
+  const url = urlOf(request.url)
+  if (url === undefined) throw invalidHost()
   checkOrigin(request, url, door.origins, info)
   const path = pathUnder(door.base, url.pathname)
   const endpoint = path === undefined ? undefined : endpointOf(path, door.manageModels)
@@ -136,6 +145,10 @@ function options(request: Request, allow: string, cors: readonly string[]): Answ
   const asked = request.headers.get('access-control-request-method') !== null
   const granted = asked && 'access-control-allow-origin' in corsHeaders(request, cors)
   return { status: 204, body: null, headers: { allow, ...(granted && preflightHeaders(request, allow)) } }
+}
+
+function invalidHost(): V1Error {
+  return new V1Error(400, "The 'Host' header of your request names no host.", { code: 'invalid_host' })
 }
 
 function unknownPath(method: string, path: string, base: string): V1Error {

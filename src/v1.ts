@@ -3,9 +3,10 @@ import { basePathOf, pathUnder } from './base-path.js'
 import type { Engine, LoadProgress } from './engine.js'
 import { V1Error } from './errors.js'
 import { type Log, logFaults } from './log.js'
-import { type ConnectionInfo, originList } from './origin.js'
+import { type ConnectionInfo, hostList, originList } from './origin.js'
 import { PROJECT_HEADERS } from './project.js'
 import { Admission } from './queue.js'
+import { pathOf } from './request-url.js'
 import { respond } from './respond.js'
 import { Constraints } from './routes/constrain.js'
 import { Loader } from './routes/loader.js'
@@ -60,7 +61,8 @@ export interface V1Options {
   cors?: readonly string[]
   /**
    * Host names that requests may be addressed to, against DNS rebinding; `'any'` lets all through.
-   * @default any, but for connections that arrive on a loopback address only `localhost` and loopback addresses
+   * @default any, but for connections from this machine, as `info` of `fetch` tells them, only `localhost`, names below
+   * it and loopback addresses
    */
   hosts?: readonly string[] | 'any'
   /**
@@ -104,7 +106,11 @@ export interface V1Options {
 }
 
 export interface V1 {
-  /** Answers a request; never rejects. It may be passed on by itself: `Deno.serve(v1.fetch)`. */
+  /**
+   * Answers a request; never rejects. It may be passed on by itself: `Deno.serve(v1.fetch)`,
+   * `Bun.serve({ fetch: v1.fetch })`. A server must pass what it knows of the connection, as those do: without `info`
+   * only `hosts` is looked at, and DNS rebinding is not kept off where `hosts` is not set.
+   */
   fetch(request: Request, info?: ConnectionInfo | object): Promise<Response>
   /** Whether the request's path lies under the base path. */
   match(request: { readonly url: string }): boolean
@@ -144,7 +150,7 @@ export function createV1(options: V1Options): V1 {
     authenticate: authenticator(options.keys),
     manageModels: options.manageModels ?? false,
     projectHeaders: (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
-    origins: { cors: originList(options.cors ?? []), hosts: options.hosts },
+    origins: { cors: originList(options.cors ?? []), hosts: hostList(options.hosts) },
   }
   let closing: Promise<void> | undefined
   const close = async () => {
@@ -155,7 +161,10 @@ export function createV1(options: V1Options): V1 {
   }
   return {
     fetch: (request, info) => respond(service, door, request, info),
-    match: ({ url }) => pathUnder(base, new URL(url).pathname) !== undefined,
+    match({ url }) {
+      const path = pathOf(url)
+      return path !== undefined && pathUnder(base, path) !== undefined
+    },
     load: (model, onProgress, signal) => loader.load(model, onProgress, signal),
     watchLoads(listener) {
       loader.watchers.add(listener)

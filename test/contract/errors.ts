@@ -88,9 +88,27 @@ export function errorsContract(reach: () => Reach): void {
     expect(await ask('host: evil.example')).toEqual([403, 'host_not_allowed'])
     expect(await ask(`host: evil.example:${port}`, 'origin: http://evil.example')).toEqual([403, 'host_not_allowed'])
     expect(await ask(`host: localhost:${port}`, 'origin: https://evil.example')).toEqual([403, 'origin_not_allowed'])
+    expect(await ask('host: 127.evil.example')).toEqual([403, 'host_not_allowed'])
+    expect(await ask(`host: 127.0.0.1.evil.example:${port}`)).toEqual([403, 'host_not_allowed'])
     expect(await ask(`host: localhost:${port}`)).toEqual([200, undefined])
     connection.socket.destroy()
   })
+
+  test.each(['127.0.0.1:99999', 'xn--', '[:::]'])(
+    'a host that is none is the client\u2019s mistake: %s',
+    async (host) => {
+      const { port } = reach()
+      if (port === undefined) return
+      for (const path of ['/open/v1/models', '/v1/models', '/app']) {
+        const connection = await rawConnection(port)
+        connection.write(`GET ${path} HTTP/1.1`, `host: ${host}`, 'connection: close', '', '')
+        const { status } = await connection.answer()
+        expect(status, path).toBeGreaterThanOrEqual(400)
+        expect(status, path).toBeLessThan(500)
+        connection.socket.destroy()
+      }
+    },
+  )
 
   test('a full queue says so at once, and empties again', async () => {
     const path = '/tight/v1/chat/completions'

@@ -44,6 +44,8 @@ export function services(mount: (engine: Engine) => Engine = (engine) => engine)
       service('/open/v1', { keys: 'none' }),
     ],
     probe(request) {
+      // Of a host that is none: those are asked for too, and an application must look out for them itself.
+      if (!URL.canParse(request.url)) return undefined
       const { pathname, searchParams } = new URL(request.url)
       if (pathname !== '/probe') return undefined
       const base = searchParams.get('base')!

@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { chatRequest, errorOf, KEY, serviceOf } from './v1.test-helper.js'
+
+/** Hosts that a client may write and `URL` does not take. */
+const NO_HOSTS = ['127.0.0.1:99999', 'xn--', '1.2.3.4.5', '256.0.0.1', '[:::]', '[', 'a b', '%']
+
+/** A request as a server of somebody else may hand it on: with whatever the client wrote. */
+const sent = (url: string, headers: Record<string, string> = {}) =>
+  Object.defineProperty(new Request('http://x', { headers: { authorization: `Bearer ${KEY}`, ...headers } }), 'url', {
+    value: url,
+  })
+
+describe('a host that is none', () => {
+  it.each(NO_HOSTS)('is refused before anything else is looked at: %j', async (host) => {
+    const { v1 } = serviceOf()
+    const response = await v1.fetch(sent(`http://${host}/v1/models`, { authorization: '' }))
+    const answer = { status: response.status, headers: response.headers, text: await response.text() }
+    expect(errorOf(answer)).toMatchObject({ status: 400, type: 'invalid_request_error', code: 'invalid_host' })
+  })
+
+  it.each(NO_HOSTS)('does not hide the path, which may be the application\u2019s: %j', (host) => {
+    const { match } = serviceOf().v1
+    for (const path of ['/v1', '/v1/models', '/v1?x', '/x/../v1/models'])
+      expect(match({ url: `http://${host}${path}` })).toBe(true)
+    for (const path of ['', '/', '/app', '/v1x', '//v1/models', '/v1/../x'])
+      expect(match({ url: `http://${host}${path}` })).toBe(false)
+  })
+})
+
+describe('whatever a client writes', () => {
+  const url = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.tuple(fc.string(), fc.string({ unit: 'binary' })).map(([host, path]) => `http://${host}/v1/${path}`),
+    fc.webUrl({ withQueryParameters: true, withFragments: true }),
+  )
+  const latin1 = fc.string({ unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)) })
+  const names = [
+    'origin',
+    'authorization',
+    'openai-project',
+    'content-type',
+    'content-length',
+    'content-encoding',
+    'access-control-request-method',
+    'access-control-request-headers',
+  ]
+  const headers = fc.dictionary(fc.constantFrom(...names), latin1)
+  const method = fc.constantFrom('GET', 'POST', 'HEAD', 'OPTIONS', 'DELETE', 'PATCH', 'constructor', '__proto__')
+
+  it('match and fetch answer it', async () => {
+    const { v1 } = serviceOf('Hi', { cors: ['*'], manageModels: true })
+    await fc.assert(
+      fc.asyncProperty(url, headers, method, fc.boolean(), async (url, headers, method, local) => {
+        expect(typeof v1.match({ url })).toBe('boolean')
+        const init = method === 'POST' ? { method, body: '{}' } : { method }
+        const request = Object.defineProperty(new Request('http://x', { ...init, headers }), 'url', { value: url })
+        const response = await v1.fetch(request, local ? { localAddress: '127.0.0.1' } : undefined)
+        expect(response.status).toBeLessThan(500)
+        expect(response.headers.get('x-request-id')).toMatch(/^req_/)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('an error that no answer can carry is answered all the same', async () => {
+    for (const [status, headers] of [
+      [1000, {}],
+      [204, {}],
+      [400, { 'x-a': 'line\nbreak' }],
+      [400, { 'no name': 'x' }],
+    ] as const) {
+      const { V1Error } = await import('./errors.js')
+      const { v1 } = serviceOf('Hi', {
+        keys: () => {
+          throw new V1Error(status, 'Odd.', { headers })
+        },
+      })
+      const response = await v1.fetch(chatRequest())
+      expect(response.status).toBe(500)
+      expect(await response.json()).toHaveProperty('error.type', 'server_error')
+    }
+  })
+})
