@@ -64,12 +64,13 @@ export function acceptHints(body: JsonObject): void {
   optional(body, 'modalities', '', readModalities)
 }
 
-function readMetadata(value: unknown, param: string): void {
+/** Up to 16 pairs of texts, which OpenAI keeps beside what is stored. */
+export function readMetadata(value: unknown, param: string): Record<string, string> {
   const pairs = Object.entries(anObject(value, param))
   if (pairs.length > 16) {
     throw refuse(param, `Invalid '${param}': too many properties. Expected at most 16.`, 'object_above_max_properties')
   }
-  for (const [name, text] of pairs) aString(text, at(param, name))
+  return Object.fromEntries(pairs.map(([name, text]) => [name, aString(text, at(param, name))]))
 }
 
 function readModalities(value: unknown, param: string): void {

@@ -46,7 +46,7 @@ function readJsonSchema(format: JsonObject, ignored: string[]): OutputFormat {
   }
 }
 
-function aSchema(value: unknown, param: string): JsonObject | boolean {
+export function aSchema(value: unknown, param: string): JsonObject | boolean {
   if (typeof value === 'boolean' || isObject(value)) return value
   throw wrongType(param, 'an object', value)
 }

@@ -19,7 +19,7 @@ import {
 
 const KNOWN_TOOL = new Set(['type', 'function'])
 const KNOWN_FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
-const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
+export const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
 const MODES = ['none', 'auto', 'required'] as const
 
 const someTools = anArray(1, 128)
@@ -83,7 +83,7 @@ function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec {
 }
 
 /** Arguments are always an object: a schema may leave that unsaid, and may not say otherwise. */
-function aParameters(value: unknown, param: string): JsonObject {
+export function aParameters(value: unknown, param: string): JsonObject {
   const schema = anObject(value, param)
   const { type = 'object' } = schema
   if (type === 'object' || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' }

@@ -1,0 +1,14 @@
+import { type ResponseBounds, type ResponseStore, shelvedResponses } from './store.js'
+
+/** Responses kept as long as the process, the page or the service worker lives. */
+export function memoryResponses(bounds?: ResponseBounds): ResponseStore {
+  const texts = new Map<string, string>()
+  const shelf = {
+    open: async () => [],
+    read: async (id: string) => texts.get(id),
+    write: async (id: string, text: string) => void texts.set(id, text),
+    remove: async (id: string) => void texts.delete(id),
+    close: async () => texts.clear(),
+  }
+  return shelvedResponses(shelf, bounds)
+}

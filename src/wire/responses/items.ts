@@ -1,0 +1,242 @@
+import type { ChatMessage } from '../../engine.js'
+import {
+  aName,
+  anArray,
+  anObject,
+  aString,
+  at,
+  isObject,
+  type JsonObject,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+  wrongValue,
+} from '../fields.js'
+import { itemId } from '../ids.js'
+import type { FunctionCallItem, FunctionOutputItem, MessageItem, ReasoningItem, StoredItem } from './resource.js'
+import { openSealed } from './sealed.js'
+
+const ROLES = ['user', 'assistant', 'system', 'developer'] as const
+const TYPES = ['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference', 'compaction'] as const
+const MEDIA = new Map([
+  ['input_image', 'Images'],
+  ['input_file', 'Files'],
+  ['input_audio', 'Audio'],
+  ['input_video', 'Videos'],
+])
+
+const someItems = anArray(1, Number.POSITIVE_INFINITY)
+const someParts = anArray(0, Number.POSITIVE_INFINITY)
+const aRole = oneOf(ROLES)
+const aCallId = aName(/^[\s\S]+$/, 64)
+const aFunctionName = aName(/^[a-zA-Z0-9_-]+$/, 128)
+
+const KNOWN_MESSAGE = new Set(['type', 'id', 'role', 'content', 'status', 'phase'])
+const KNOWN_CALL = new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller'])
+const KNOWN_OUTPUT = new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller'])
+const KNOWN_REASONING = new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status'])
+const KNOWN_REFERENCE = new Set(['type', 'id'])
+const KNOWN_COMPACTION = new Set(['type', 'id', 'encrypted_content', 'created_by'])
+const KNOWN_PART = new Set(['type', 'text', 'refusal', 'annotations', 'logprobs', 'prompt_cache_breakpoint'])
+
+/** An item of a request: whole, or the name of one that an earlier response holds. */
+export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly id: string; readonly param: string }
+
+/** `input` of a request: a text is what a user says. Every item gets an id, under which it can be asked for again. */
+export function readInput(value: unknown, param: string, ignored: string[]): InputItem[] {
+  if (typeof value === 'string') return [userMessage(aString(value, param))]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of items', value)
+  return someItems(value, param).map((item, i) => readItem(anObject(item, at(param, i)), at(param, i), ignored))
+}
+
+export function userMessage(text: string): MessageItem {
+  return {
+    type: 'message',
+    id: itemId('msg'),
+    status: 'completed',
+    role: 'user',
+    content: [{ type: 'input_text', text }],
+  }
+}
+
+function readItem(item: JsonObject, path: string, ignored: string[]): InputItem {
+  // A message may leave out what it is, and so may a reference, which is nothing but an id.
+  const type = optional(item, 'type', path, aString) ?? ('role' in item ? 'message' : 'item_reference')
+  switch (type) {
+    case 'message':
+      noteUnknown(item, KNOWN_MESSAGE, path, ignored)
+      return readMessage(item, path, ignored)
+    case 'function_call':
+      noteUnknown(item, KNOWN_CALL, path, ignored)
+      return readCall(item, path)
+    case 'function_call_output':
+      noteUnknown(item, KNOWN_OUTPUT, path, ignored)
+      return readOutput(item, path, ignored)
+    case 'reasoning':
+      noteUnknown(item, KNOWN_REASONING, path, ignored)
+      return readReasoning(item, path)
+    case 'item_reference':
+      noteUnknown(item, KNOWN_REFERENCE, path, ignored)
+      return { type, id: required(item, 'id', path, aString), param: at(path, 'id') }
+    case 'compaction':
+      noteUnknown(item, KNOWN_COMPACTION, path, ignored)
+      return readCompaction(item, path)
+  }
+  throw wrongValue(at(path, 'type'), type, TYPES)
+}
+
+const idOf = (item: JsonObject, path: string, prefix: string): string =>
+  optional(item, 'id', path, aString) ?? itemId(prefix)
+
+function readMessage(item: JsonObject, path: string, ignored: string[]): MessageItem {
+  const role = required(item, 'role', path, aRole)
+  const id = idOf(item, path, 'msg')
+  const texts = required(item, 'content', path, (value, param) => readTexts(value, param, role, ignored))
+  if (role === 'assistant') {
+    const content = texts.map((text) => ({
+      type: 'output_text' as const,
+      text,
+      annotations: [] as const,
+      logprobs: [],
+    }))
+    return { type: 'message', id, status: 'completed', role, content }
+  }
+  return {
+    type: 'message',
+    id,
+    status: 'completed',
+    role,
+    content: texts.map((text) => ({ type: 'input_text' as const, text })),
+  }
+}
+
+function readTexts(value: unknown, param: string, role: (typeof ROLES)[number], ignored: string[]): string[] {
+  if (typeof value === 'string') return [aString(value, param)]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
+  const types = role === 'assistant' ? ['output_text', 'refusal', 'input_text'] : ['input_text', 'output_text']
+  return someParts(value, param).map((part, i) => readText(part, at(param, i), types, ignored))
+}
+
+function readText(value: unknown, path: string, types: readonly string[], ignored: string[]): string {
+  if (!isObject(value)) throw wrongType(path, 'an object', value)
+  const type = required(value, 'type', path, aString)
+  const media = MEDIA.get(type)
+  if (media) {
+    const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
+    throw refuse(at(path, 'type'), message, 'unsupported_value')
+  }
+  if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
+  noteUnknown(value, KNOWN_PART, path, ignored)
+  return required(value, type === 'refusal' ? 'refusal' : 'text', path, aString)
+}
+
+function readCall(item: JsonObject, path: string): FunctionCallItem {
+  return {
+    type: 'function_call',
+    id: idOf(item, path, 'fc'),
+    call_id: required(item, 'call_id', path, aCallId),
+    name: required(item, 'name', path, aFunctionName),
+    arguments: required(item, 'arguments', path, aString),
+    status: 'completed',
+  }
+}
+
+function readOutput(item: JsonObject, path: string, ignored: string[]): FunctionOutputItem {
+  return {
+    type: 'function_call_output',
+    id: idOf(item, path, 'fco'),
+    call_id: required(item, 'call_id', path, aCallId),
+    output: required(item, 'output', path, (value, param) => readTexts(value, param, 'user', ignored)).join('\n'),
+    status: 'completed',
+  }
+}
+
+/** Thoughts of an earlier turn, in whichever of its three places a client kept them. */
+function readReasoning(item: JsonObject, path: string): ReasoningItem {
+  const texts = (name: string) =>
+    (optional(item, name, path, someParts) ?? []).map((part, i) => {
+      const place = at(at(path, name), i)
+      return required(anObject(part, place), 'text', place, aString)
+    })
+  const said = [texts('content'), texts('summary')].find((found) => found.length > 0)
+  const sealed = optional(item, 'encrypted_content', path, aString)
+  const text = said?.join('\n') ?? (sealed === undefined ? '' : openSealed(sealed, at(path, 'encrypted_content')))
+  return {
+    type: 'reasoning',
+    id: idOf(item, path, 'rs'),
+    summary: text === '' ? [] : [{ type: 'summary_text', text }],
+    status: 'completed',
+  }
+}
+
+/** What `/responses/compact` made of a conversation: its sum, as a message that the system gives. */
+function readCompaction(item: JsonObject, path: string): MessageItem {
+  const text = openSealed(required(item, 'encrypted_content', path, aString), at(path, 'encrypted_content'))
+  const content = [{ type: 'input_text' as const, text }]
+  return { type: 'message', id: idOf(item, path, 'cmp'), status: 'completed', role: 'system', content }
+}
+
+/** The conversation in the engine's form. `places` names the items in errors: the request's own by their place in it. */
+export function messagesOf(
+  instructions: string | undefined,
+  items: readonly StoredItem[],
+  places: (item: number) => string,
+): ChatMessage[] {
+  const messages: ChatMessage[] = []
+  if (instructions !== undefined) messages.push({ role: 'system', content: instructions })
+  const turn = new AssistantTurn()
+  const calls = new Map<string, number>()
+  items.forEach((item, i) => {
+    if (item.type === 'function_call') calls.set(item.call_id, i)
+    if (turn.take(item)) return
+    turn.end(messages)
+    if (item.type === 'function_call_output') {
+      if (!calls.delete(item.call_id)) throw noCall(item.call_id, places(i))
+      messages.push({ role: 'tool', content: item.output, toolCallId: item.call_id })
+    } else if (item.type === 'message') {
+      const role = item.role === 'user' ? 'user' : 'system'
+      messages.push({ role, content: textOf(item) })
+    }
+  })
+  turn.end(messages)
+  for (const [callId, i] of calls) throw noOutput(callId, places(i))
+  return messages
+}
+
+const textOf = (item: MessageItem): string => item.content.map(({ text }) => text).join('\n')
+
+/** What the assistant says and calls in one go is one message to a chat template, and several items here. */
+class AssistantTurn {
+  #texts: string[] = []
+  #calls: { id: string; name: string; arguments: string }[] = []
+
+  /** Whether the item belongs to this turn. */
+  take(item: StoredItem): boolean {
+    if (item.type === 'function_call') {
+      this.#calls.push({ id: item.call_id, name: item.name, arguments: item.arguments })
+    } else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
+    // Templates drop the thoughts of earlier turns.
+    else return item.type === 'reasoning'
+    return true
+  }
+
+  end(messages: ChatMessage[]): void {
+    if (this.#texts.length === 0 && this.#calls.length === 0) return
+    const toolCalls = this.#calls.length > 0 ? { toolCalls: this.#calls } : {}
+    messages.push({ role: 'assistant', content: this.#texts.join('\n'), ...toolCalls })
+    this.#texts = []
+    this.#calls = []
+  }
+}
+
+function noCall(callId: string, param: string) {
+  const message = `No tool call found for function call output with call_id ${callId.slice(0, 64)}.`
+  return refuse(param, message, 'invalid_value')
+}
+
+function noOutput(callId: string, param: string) {
+  return refuse(param, `No tool output found for function call ${callId.slice(0, 64)}.`, 'invalid_value')
+}

@@ -1,0 +1,221 @@
+import type { OutputFormat, Sampling } from '../../engine.js'
+import {
+  aBoolean,
+  aName,
+  anArray,
+  anInteger,
+  anObject,
+  aString,
+  at,
+  type JsonObject,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  unsupported,
+  wrongValue,
+} from '../fields.js'
+import { readMetadata } from '../hints.js'
+import { aSchema } from '../output-format.js'
+import { readSampling, readStop, SAMPLING_FIELDS } from '../sampling.js'
+import { type InputItem, readInput } from './items.js'
+import type { ResponseEcho } from './resource.js'
+import { type ResponseTools, readResponseTools } from './tools.js'
+
+/** A request for a response that has been read and found in order; what it refers to has not been looked up yet. */
+export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoice' | 'parallelToolCalls' | 'skipped'> {
+  readonly model: string
+  readonly input: readonly InputItem[]
+  readonly instructions?: string
+  readonly previousId?: string
+  readonly stream: boolean
+  /** Absent: as the service is set up. */
+  readonly store?: boolean
+  readonly background: boolean
+  readonly truncation: 'auto' | 'disabled'
+  readonly maxTokens?: number
+  readonly stop: readonly string[]
+  readonly sampling: Sampling
+  /** Absent: the answer tells no log probabilities. */
+  readonly topLogprobs?: number
+  readonly output: OutputFormat
+  readonly templateOptions?: Readonly<Record<string, unknown>>
+  /** Thoughts are also given in the packed form that clients which keep their own state send back. */
+  readonly sealThoughts: boolean
+  /** Fields that were given and that nothing here reads. */
+  readonly ignored: readonly string[]
+  readonly echo: Omit<ResponseEcho, 'store'>
+}
+
+/** Fields that would change the answer and cannot be honoured. */
+const WHY: ReadonlyMap<string, string> = new Map([
+  ['conversation', "Conversations are not kept here: go on from a response with 'previous_response_id'."],
+  ['prompt', "Prompt templates are not kept here: send 'input' and 'instructions'."],
+  ['context_management', "Ask for it by 'POST /responses/compact', or set 'truncation' to 'auto'."],
+  ['moderation', 'There is no moderation here.'],
+])
+const HINTS = ['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options']
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['model', 'input', 'instructions', 'previous_response_id', 'stream', 'stream_options', 'store', 'background'],
+  ...['truncation', 'max_output_tokens', 'max_tool_calls', 'include', 'metadata', 'service_tier', 'text', 'reasoning'],
+  ...['tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
+  ...SAMPLING_FIELDS,
+  ...HINTS,
+  ...WHY.keys(),
+])
+const KNOWN_TEXT = new Set(['format', 'verbosity'])
+const KNOWN_FORMAT = new Set(['type', 'name', 'description', 'schema', 'strict'])
+const KNOWN_REASONING = new Set(['effort', 'summary', 'generate_summary'])
+const KNOWN_STREAM_OPTIONS = new Set(['include_obfuscation'])
+const FORMATS = ['text', 'json_object', 'json_schema']
+
+const INCLUDES = [
+  'message.output_text.logprobs',
+  'reasoning.encrypted_content',
+  'file_search_call.results',
+  'web_search_call.results',
+  'web_search_call.action.sources',
+  'message.input_image.image_url',
+  'computer_call_output.output.image_url',
+  'code_interpreter_call.outputs',
+] as const
+
+/** The least that the interface takes. */
+const aTokenLimit = anInteger(16, Number.MAX_SAFE_INTEGER)
+const aCallLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
+const aTopCount = anInteger(0, 20)
+const aTier = oneOf(['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'])
+const aTruncation = oneOf(['auto', 'disabled'])
+const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+const aSummary = oneOf(['auto', 'concise', 'detailed'])
+const aVerbosity = oneOf(['low', 'medium', 'high'])
+const someIncludes = anArray(0, INCLUDES.length)
+const anInclude = oneOf(INCLUDES)
+const aFormatName = aName(/^[a-zA-Z0-9_-]+$/, 64)
+
+export function readResponseRequest(json: unknown): ResponseRequest {
+  const body = aBody(json)
+  const ignored: string[] = []
+  for (const [name, why] of WHY) if (body[name] != null) throw unsupported(name, why)
+  noteUnknown(body, KNOWN, '', ignored)
+  const stream = optional(body, 'stream', '', aBoolean) ?? false
+  const streamOptions = optional(body, 'stream_options', '', anObject)
+  if (streamOptions) noteUnknown(streamOptions, KNOWN_STREAM_OPTIONS, 'stream_options', ignored)
+  const includes = optional(body, 'include', '', readIncludes) ?? []
+  const top = optional(body, 'top_logprobs', '', aTopCount)
+  const background = optional(body, 'background', '', aBoolean) ?? false
+  const store = optional(body, 'store', '', aBoolean)
+  if (background && store === false) {
+    throw refuse('background', "A response in the background must be stored: leave 'store' out.", 'invalid_value')
+  }
+  const previousId = optional(body, 'previous_response_id', '', aString)
+  const instructions = optional(body, 'instructions', '', aString)
+  const truncation = optional(body, 'truncation', '', aTruncation) ?? 'disabled'
+  const maxTokens = optional(body, 'max_output_tokens', '', aTokenLimit)
+  const sampling = readSampling(body)
+  const { tools, toolChoice, parallelToolCalls, skipped, echo } = readResponseTools(body, ignored)
+  const { output, text } = readText(body, ignored)
+  const { templateOptions, reasoning } = readReasoning(body, ignored)
+  const user = optional(body, 'user', '', aString)
+  optional(body, 'prompt_cache_options', '', anObject)
+  optional(body, 'prompt_cache_retention', '', aString)
+  optional(body, 'service_tier', '', aTier)
+  return {
+    model: required(body, 'model', '', aString),
+    input: readAll(body, previousId, ignored),
+    instructions,
+    previousId,
+    stream,
+    store: background ? true : store,
+    background,
+    truncation,
+    maxTokens,
+    stop: readStop(body),
+    sampling,
+    topLogprobs: includes.includes('message.output_text.logprobs') ? (top ?? 0) : undefined,
+    output,
+    tools,
+    toolChoice,
+    parallelToolCalls,
+    templateOptions,
+    sealThoughts: includes.includes('reasoning.encrypted_content'),
+    skipped,
+    ignored,
+    echo: {
+      previous_response_id: previousId ?? null,
+      instructions: instructions ?? null,
+      ...echo,
+      text,
+      temperature: sampling.temperature,
+      top_p: sampling.topP,
+      presence_penalty: sampling.presencePenalty,
+      frequency_penalty: sampling.frequencyPenalty,
+      top_logprobs: top ?? 0,
+      truncation,
+      reasoning,
+      max_output_tokens: maxTokens ?? null,
+      max_tool_calls: optional(body, 'max_tool_calls', '', aCallLimit) ?? null,
+      background,
+      service_tier: 'default',
+      metadata: optional(body, 'metadata', '', readMetadata) ?? {},
+      safety_identifier: optional(body, 'safety_identifier', '', aString) ?? null,
+      prompt_cache_key: optional(body, 'prompt_cache_key', '', aString) ?? null,
+      ...(user !== undefined && { user }),
+    },
+  }
+}
+
+export function aBody(json: unknown): JsonObject {
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as JsonObject
+  throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
+}
+
+function readAll(body: JsonObject, previousId: string | undefined, ignored: string[]): readonly InputItem[] {
+  // A conversation may be gone on with by nothing but other instructions.
+  if (body.input == null && previousId !== undefined) return []
+  return required(body, 'input', '', (value, param) => readInput(value, param, ignored))
+}
+
+const readIncludes = (value: unknown, param: string) =>
+  someIncludes(value, param).map((item, i) => anInclude(item, at(param, i)))
+
+function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; text: ResponseEcho['text'] } {
+  const text = optional(body, 'text', '', anObject)
+  const verbosity = text && optional(text, 'verbosity', 'text', aVerbosity)
+  if (verbosity !== undefined && verbosity !== 'medium') {
+    throw unsupported('text.verbosity', "Say it in 'instructions' instead, or use 'medium'.")
+  }
+  if (text) noteUnknown(text, KNOWN_TEXT, 'text', ignored)
+  const said = verbosity === undefined ? {} : { verbosity }
+  const path = 'text.format'
+  const format = text && optional(text, 'format', 'text', anObject)
+  if (!format) return { output: { type: 'text' }, text: { format: { type: 'text' }, ...said } }
+  noteUnknown(format, KNOWN_FORMAT, path, ignored)
+  const type = required(format, 'type', path, aString)
+  if (type === 'text' || type === 'json_object') return { output: { type }, text: { format: { type }, ...said } }
+  if (type !== 'json_schema') throw wrongValue(at(path, 'type'), type, FORMATS)
+  const description = optional(format, 'description', path, aString)
+  const name = required(format, 'name', path, aFormatName)
+  const strict = optional(format, 'strict', path, aBoolean) ?? false
+  const schema = required(format, 'schema', path, aSchema)
+  return {
+    output: { type, name, ...(description !== undefined && { description }), strict, schema },
+    text: { format: { type, name, description: description ?? '', schema, strict }, ...said },
+  }
+}
+
+function readReasoning(body: JsonObject, ignored: string[]) {
+  const given = optional(body, 'chat_template_kwargs', '', anObject)
+  const reasoning = optional(body, 'reasoning', '', anObject)
+  if (!reasoning) return { templateOptions: given, reasoning: null }
+  noteUnknown(reasoning, KNOWN_REASONING, 'reasoning', ignored)
+  const effort = optional(reasoning, 'effort', 'reasoning', anEffort)
+  const summary =
+    optional(reasoning, 'summary', 'reasoning', aSummary) ??
+    optional(reasoning, 'generate_summary', 'reasoning', aSummary)
+  const echo = { effort: effort ?? null, summary: summary ?? null }
+  if (effort === undefined) return { templateOptions: given, reasoning: echo }
+  const thinks = effort !== 'none' && effort !== 'minimal'
+  return { templateOptions: { reasoning_effort: effort, enable_thinking: thinks, ...given }, reasoning: echo }
+}

@@ -1,0 +1,167 @@
+import type { ToolChoice, ToolSpec } from '../../engine.js'
+import {
+  aBoolean,
+  aName,
+  anArray,
+  anObject,
+  aString,
+  at,
+  isObject,
+  type JsonObject,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+  wrongValue,
+} from '../fields.js'
+import { aParameters, NO_PARAMETERS } from '../tools.js'
+
+/** Tools that a service runs by itself. Clients send some by default beside functions of their own. */
+const HOSTED: ReadonlySet<string> = new Set([
+  'web_search',
+  'web_search_preview',
+  'web_search_2025_08_26',
+  'web_search_preview_2025_03_11',
+  'file_search',
+  'computer',
+  'computer_use_preview',
+  'code_interpreter',
+  'image_generation',
+  'mcp',
+  'local_shell',
+  'shell',
+  'apply_patch',
+  'tool_search',
+  'namespace',
+  'programmatic_tool_calling',
+  'custom',
+])
+const KNOWN = new Set(['type', 'name', 'description', 'parameters', 'strict'])
+const MODES = ['none', 'auto', 'required'] as const
+
+const someTools = anArray(0, 128)
+const someAllowed = anArray(1, 128)
+const aFunctionName = aName(/^[a-zA-Z0-9_-]+$/, 64)
+const aMode = oneOf(MODES)
+const anAllowedMode = oneOf(['auto', 'required'])
+
+export interface ResponseTools {
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+  /** Types of hosted tools that were sent beside functions and that nobody runs here. */
+  readonly skipped: readonly string[]
+  readonly echo: {
+    readonly tools: readonly Readonly<Record<string, unknown>>[]
+    readonly tool_choice: unknown
+    readonly parallel_tool_calls: boolean
+  }
+}
+
+export function readResponseTools(body: JsonObject, ignored: string[]): ResponseTools {
+  const skipped: string[] = []
+  const tools = optional(body, 'tools', '', (value, param) => readSpecs(value, param, skipped, ignored)) ?? []
+  const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
+  const chosen = choose(body.tool_choice ?? undefined, tools)
+  return {
+    tools: chosen.tools,
+    toolChoice: chosen.toolChoice,
+    parallelToolCalls: parallel && typeof chosen.toolChoice === 'string',
+    skipped,
+    echo: { tools: tools.map(echoed), tool_choice: chosen.echo, parallel_tool_calls: parallel },
+  }
+}
+
+const echoed = ({ name, description, parameters, strict }: ToolSpec) => ({
+  type: 'function',
+  name,
+  description: description ?? null,
+  parameters,
+  strict,
+})
+
+function readSpecs(value: unknown, param: string, skipped: string[], ignored: string[]): ToolSpec[] {
+  const specs: ToolSpec[] = []
+  const hosted: string[] = []
+  someTools(value, param).forEach((item, i) => {
+    const path = at(param, i)
+    const tool = anObject(item, path)
+    const type = required(tool, 'type', path, aString)
+    if (HOSTED.has(type)) hosted.push(at(path, 'type'))
+    else if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
+    else specs.push(readSpec(tool, path, specs, ignored))
+    if (HOSTED.has(type)) skipped.push(type)
+  })
+  if (specs.length > 0 || hosted.length === 0) return specs
+  const message = `Invalid value for '${hosted[0]}': '${skipped[0]}' is run by a server, and there is none here. Send tools of type 'function'.`
+  throw refuse(hosted[0]!, message, 'unsupported_value')
+}
+
+function readSpec(tool: JsonObject, path: string, others: readonly ToolSpec[], ignored: string[]): ToolSpec {
+  noteUnknown(tool, KNOWN, path, ignored)
+  const name = required(tool, 'name', path, aFunctionName)
+  if (others.some((other) => other.name === name)) {
+    const place = at(path, 'name')
+    throw refuse(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
+  }
+  const description = optional(tool, 'description', path, aString)
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    parameters: optional(tool, 'parameters', path, aParameters) ?? NO_PARAMETERS,
+    strict: optional(tool, 'strict', path, aBoolean) ?? false,
+  }
+}
+
+interface Chosen {
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: ToolChoice
+  readonly echo: unknown
+}
+
+function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
+  const none = tools.length === 0
+  if (choice === undefined) return { tools, toolChoice: none ? 'none' : 'auto', echo: 'auto' }
+  if (typeof choice === 'string') {
+    const mode = aMode(choice, 'tool_choice')
+    if (none && mode === 'required') throw withoutTools()
+    return { tools, toolChoice: none ? 'none' : mode, echo: mode }
+  }
+  if (!isObject(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
+  const type = required(choice, 'type', 'tool_choice', aString)
+  if (type === 'function') {
+    const name = namedTool(choice, 'tool_choice', tools)
+    return { tools, toolChoice: { name }, echo: { type, name } }
+  }
+  if (type !== 'allowed_tools') throw wrongValue('tool_choice.type', type, ['function', 'allowed_tools'])
+  const mode = optional(choice, 'mode', 'tool_choice', anAllowedMode) ?? 'auto'
+  const names = required(choice, 'tools', 'tool_choice', someAllowed).map((item, i) =>
+    namedTool(anObject(item, at('tool_choice.tools', i)), at('tool_choice.tools', i), tools),
+  )
+  return {
+    tools: tools.filter(({ name }) => names.includes(name)),
+    toolChoice: mode,
+    echo: { type, mode, tools: names.map((name) => ({ type: 'function', name })) },
+  }
+}
+
+function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[]): string {
+  const name = required(choice, 'name', path, aString)
+  if (tools.some((tool) => tool.name === name)) return name
+  const param = at(path, 'name')
+  throw refuse(
+    param,
+    `Invalid '${param}': there is no function named '${name.slice(0, 100)}' in 'tools'.`,
+    'invalid_value',
+  )
+}
+
+function withoutTools() {
+  return refuse(
+    'tool_choice',
+    "Invalid value for 'tool_choice': 'required' needs 'tools' to choose from.",
+    'invalid_value',
+  )
+}
