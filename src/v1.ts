@@ -8,6 +8,7 @@ import { PROJECT_HEADERS } from './project.js'
 import { Admission } from './queue.js'
 import { pathOf } from './request-url.js'
 import { respond } from './respond.js'
+import { Bodies } from './routes/bodies.js'
 import { Constraints } from './routes/constrain.js'
 import { Loader } from './routes/loader.js'
 import type { Service } from './routes/service.js'
@@ -54,6 +55,12 @@ export interface V1Options {
    * @default 1048576
    */
   bodyLimit?: number
+  /**
+   * The most bytes that bodies may hold together while they arrive. Beyond it the oldest unfinished body of the caller
+   * who holds the most is answered with 503.
+   * @default 67108864, or twice `bodyLimit` if that is more
+   */
+  bodiesLimit?: number
   /**
    * Origins whose pages may ask from a browser: `['https://app.example']`, or `['*']` for all.
    * @default none
@@ -132,6 +139,7 @@ export function createV1(options: V1Options): V1 {
     maxInFlight: positive('maxInFlight', options.maxInFlight ?? 8),
     maxQueue: positive('maxQueue', options.maxQueue ?? 100, 0),
   })
+  const bodyLimit = positive('bodyLimit', options.bodyLimit ?? 2 ** 20)
   const service: Service = {
     engine,
     admission,
@@ -140,7 +148,8 @@ export function createV1(options: V1Options): V1 {
     constraints: new Constraints(options.layout),
     onUsage: options.onUsage,
     log: options.log ?? logFaults,
-    bodyLimit: positive('bodyLimit', options.bodyLimit ?? 2 ** 20),
+    bodyLimit,
+    bodies: new Bodies(positive('bodiesLimit', options.bodiesLimit ?? Math.max(2 ** 26, 2 * bodyLimit), bodyLimit)),
     timeoutMs: options.timeoutMs === undefined ? undefined : positive('timeoutMs', options.timeoutMs),
     describeSchema: options.describeSchema ?? true,
     fingerprints: new Map(),

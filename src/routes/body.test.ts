@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf } from '../v1.test-helper.js'
+import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf, until } from '../v1.test-helper.js'
 
 const json = JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'ä€🌍' }] })
 
@@ -26,6 +26,9 @@ function pieces(
 }
 
 const stream = (body: ReadableStream<Uint8Array>) => ({ body, duplex: 'half' }) as RequestInit
+
+/** As Firefox has it. */
+const withoutBody = (request: Request) => Object.defineProperty(request, 'body', { value: undefined })
 
 describe('a body', () => {
   it('may be cut anywhere, in the middle of a character too', async () => {
@@ -112,11 +115,105 @@ describe('a body', () => {
     expect(errorOf(await chat({}, stream(body)))).toMatchObject({ status: 504 })
   })
 
+  it('that ends at the time limit is left in Firefox, too', async () => {
+    const { v1 } = serviceOf('Hi', { timeoutMs: 10 })
+    const request = withoutBody(chatRequest())
+    Object.defineProperty(request, 'arrayBuffer', { value: () => new Promise(() => {}) })
+    expect((await v1.fetch(request)).status).toBe(504)
+  })
+
+  it('is read where a request has no property for it, as in Firefox, under the same limits', async () => {
+    const { v1 } = serviceOf('Hi', { bodyLimit: 1000 })
+    const ask = async (body: string, headers: HeadersInit = {}) => {
+      const response = await v1.fetch(withoutBody(chatRequest({}, { body, headers })))
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    }
+    expect((await ask(json)).status).toBe(200)
+    expect(errorOf(await ask(json.slice(1)))).toMatchObject({ status: 400, code: 'invalid_json' })
+    expect((await ask(json.padEnd(900))).status).toBe(200)
+    expect(errorOf(await ask(json.padEnd(1001)))).toMatchObject({ status: 413, code: 'request_too_large' })
+    expect(errorOf(await ask(json, { 'content-length': '1001' }))).toMatchObject({ status: 413 })
+  })
+
   it('that has been read by someone else is a fault of ours', async () => {
     const { v1 } = serviceOf()
     const request = chatRequest()
     await request.text()
     expect((await v1.fetch(request)).status).toBe(500)
     expect(KEY).not.toBe('')
+  })
+})
+
+describe('bodies that are not finished', () => {
+  /** A body of so many bytes that is never ended; `left` once nobody wants more of it. */
+  function unfinished(bytes: number, size = bytes) {
+    const seen = { left: false, sent: 0 }
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          if (seen.sent >= bytes) return new Promise(() => {})
+          seen.sent += size
+          controller.enqueue(new Uint8Array(size).fill(0x20))
+          return undefined
+        },
+        cancel() {
+          seen.left = true
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    return { seen, init: stream(body) }
+  }
+  const as = (key: string) => ({ headers: { authorization: `Bearer ${key}` } })
+  const LIMITS = { keys: ['one', 'two'], bodyLimit: 1000, bodiesLimit: 5000 }
+
+  it('hold no more than they may together: the oldest of who holds the most is given up', async () => {
+    const { chat } = serviceOf('Hi', LIMITS)
+    const bodies = Array.from({ length: 7 }, () => unfinished(900))
+    const answers = bodies.map(({ init }) => chat({}, { ...init, ...as('one') }))
+    await until(() => bodies.filter(({ seen }) => seen.left).length === 2)
+    expect(bodies.map(({ seen }) => seen.left)).toEqual([true, true, false, false, false, false, false])
+    for (const answer of await Promise.all(answers.slice(0, 2))) {
+      expect(errorOf(answer)).toMatchObject({ status: 503, code: 'too_many_bodies' })
+      expect(answer.headers.get('retry-after')).toBe('1')
+    }
+  })
+
+  it('of one caller displace nobody else', async () => {
+    const { chat } = serviceOf('Hi', LIMITS)
+    const small = unfinished(100)
+    void chat({}, { ...small.init, ...as('two') })
+    await until(() => small.seen.sent > 0)
+    const bodies = Array.from({ length: 20 }, () => unfinished(900))
+    for (const { init } of bodies) void chat({}, { ...init, ...as('one') })
+    await until(() => bodies.filter(({ seen }) => seen.left).length === 15)
+    expect(small.seen.left).toBe(false)
+    expect((await chat({}, as('two'))).status).toBe(200)
+    expect((await chat({}, as('one'))).status).toBe(200)
+  })
+
+  it('give back what they held, however they end', async () => {
+    const { chat } = serviceOf('Hi', { ...LIMITS, timeoutMs: 20 })
+    for (let round = 0; round < 3; round++) {
+      const answers = Array.from({ length: 5 }, () => chat({}, { ...unfinished(900).init, ...as('one') }))
+      expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(5).fill(504))
+      expect((await chat({}, { ...as('one'), body: 'x'.repeat(900) })).status).toBe(400)
+    }
+  })
+
+  it('take no more room in small pieces than in large ones', async () => {
+    const { chat } = serviceOf('Hi', LIMITS)
+    const bodies = Array.from({ length: 5 }, () => unfinished(900, 1))
+    for (const { init } of bodies) void chat({}, { ...init, ...as('one') })
+    await until(() => bodies.every(({ seen }) => seen.sent >= 900))
+    await pause(1)
+    expect(bodies.some(({ seen }) => seen.left)).toBe(false)
+  })
+
+  it('must be allowed one at least', () => {
+    expect(() => serviceOf('Hi', { bodyLimit: 1000, bodiesLimit: 999 })).toThrow(
+      "'bodiesLimit' must be a number of at least 1000",
+    )
+    expect(() => serviceOf('Hi', { bodyLimit: 2 ** 30 })).not.toThrow()
   })
 })

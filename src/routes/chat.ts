@@ -18,7 +18,7 @@ import { type Answered, type Exchange, jsonAnswer, type Service } from './servic
 export async function chat(service: Service, exchange: Exchange): Promise<Answered> {
   const run = new Run(service, exchange)
   try {
-    const request = readChatRequest(await readJson(exchange.request, service.bodyLimit, run.signal))
+    const request = readChatRequest(await readJson(service, exchange, run.signal))
     await lookedAround(service.engine, run.signal)
     findModel(service.engine, request.model)
     run.model = request.model

@@ -3,6 +3,7 @@ import type { Engine } from '../engine.js'
 import type { Log } from '../log.js'
 import type { Admission } from '../queue.js'
 import type { UsageEvent, UsageLedger } from '../usage/ledger.js'
+import type { Bodies } from './bodies.js'
 import type { Constraints } from './constrain.js'
 import type { Loader } from './loader.js'
 
@@ -16,6 +17,7 @@ export interface Service {
   readonly onUsage: ((event: UsageEvent) => void) | undefined
   readonly log: Log
   readonly bodyLimit: number
+  readonly bodies: Bodies
   readonly timeoutMs: number | undefined
   readonly describeSchema: boolean
   /** Fingerprints by model, as their last answers named them. */
