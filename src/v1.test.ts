@@ -1,6 +1,9 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, test, vi } from 'vitest'
 import { V1Error } from './errors.js'
 import type { LogEvent } from './log.js'
+import { fileUsage } from './usage/file.js'
 import { createV1 } from './v1.js'
 import {
   chatInit,
@@ -144,6 +147,14 @@ describe('createV1', () => {
 })
 
 describe('the log', () => {
+  it('says at the start that usage cannot be kept', async () => {
+    const events: LogEvent[] = []
+    const usage = fileUsage(join(tmpdir(), 'nowhere', 'usage.jsonl'))
+    serviceOf(undefined, { usage, log: (event) => events.push(event) })
+    await until(() => events.length > 0)
+    expect(events).toMatchObject([{ type: 'fault', error: { code: 'ENOENT' } }])
+  })
+
   function logged(...[script, options]: Parameters<typeof serviceOf>) {
     const events: LogEvent[] = []
     return { events, ...serviceOf(script, { log: (event) => events.push(event), ...options }) }

@@ -161,6 +161,7 @@ export function createV1(options: V1Options): V1 {
     projectHeaders: (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
     origins: { cors: originList(options.cors ?? []), hosts: hostList(options.hosts) },
   }
+  void openLedger(service)
   let closing: Promise<void> | undefined
   const close = async () => {
     loader.close()
@@ -184,6 +185,15 @@ export function createV1(options: V1Options): V1 {
       closing ??= close()
       return closing
     },
+  }
+}
+
+/** What could not be kept is better known before the first request than after it. */
+async function openLedger({ ledger, log }: Service): Promise<void> {
+  try {
+    await ledger.open?.()
+  } catch (error) {
+    log({ type: 'fault', message: 'The usage of requests cannot be kept.', error })
   }
 }
 

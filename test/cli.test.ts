@@ -93,6 +93,14 @@ describe('local-v1', () => {
     expect(code).toBe(1)
   })
 
+  it('says that its usage file cannot be written', async () => {
+    const file = join(folder, 'nowhere', 'usage.jsonl')
+    const { code, output } = await ended('serve', '--model', model, '--port', '0', '--usage-file', file)
+    expect(output).toMatch(/usage file .*usage\.jsonl cannot be written: ENOENT/)
+    expect(output).not.toContain('listens')
+    expect(code).toBe(1)
+  })
+
   it('chats: JSON by a schema on stdout, everything else beside it', async () => {
     const schema = join(folder, 'schema.json')
     await writeFile(schema, JSON.stringify(SCHEMA))

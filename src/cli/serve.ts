@@ -4,6 +4,7 @@ import process from 'node:process'
 import { express } from '../../adapters/express.js'
 import type { Engine } from '../engine.js'
 import { fileUsage } from '../usage/file.js'
+import type { UsageLedger } from '../usage/ledger.js'
 import { createV1, type V1 } from '../v1.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
@@ -28,6 +29,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       `Without a key only this machine may ask: add --key "$SECRET", or take --host ${options.host} away.`,
     )
   }
+  const usage = await ledgerIn(options.usageFile)
   const { engine, models } = await openEngine(options)
   const v1 = createV1({
     engine,
@@ -36,7 +38,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     log: serveLog(),
     ...(options.allowHost && { hosts: [...options.allowHost, 'localhost', '127.0.0.1', '[::1]'] }),
     ...(options.cors && { cors: options.cors }),
-    ...(options.usageFile && { usage: fileUsage(options.usageFile) }),
+    ...(usage && { usage }),
   })
   const server = createServer(express(v1))
   const url = await listen(server, options)
@@ -56,6 +58,16 @@ export async function serve(options: ServeOptions): Promise<void> {
     progress.stop()
   }
   announce(url, keys, models, deviceOf(engine, models[0]!))
+}
+
+async function ledgerIn(file: string | undefined): Promise<UsageLedger | undefined> {
+  const ledger = file === undefined ? undefined : fileUsage(file)
+  try {
+    await ledger?.open?.()
+  } catch (error) {
+    throw new Fault(`The usage file ${file} cannot be written: ${(error as Error).message}`, 1)
+  }
+  return ledger
 }
 
 function isLoopback(host: string): boolean {

@@ -1,30 +1,37 @@
 import type { UsageEvent, UsageLedger, UsageRow } from './ledger.js'
 import { LineFile } from './line-file.js'
+import { Presence } from './presence.js'
+import { nodeSystem, type System } from './system.js'
 import { rowOf, UsageTable } from './table.js'
 
 export interface FileUsageOptions {
   /**
-   * How many lines the file may have when it is opened. If it has more they are summed up by minute, caller, project and
-   * model, as usage is reported anyway.
+   * How many lines the file may have when it is opened by nobody else. If it has more they are summed up by minute,
+   * caller, project and model, as usage is reported anyway.
    * @default 100000
    */
   maxLines?: number
 }
 
-interface OpenFile {
-  readonly table: UsageTable
-  readonly lines: LineFile
-}
-
 /**
  * Usage in a file of JSON lines, one per request, for Node and Deno. A line is written before its answer ends, in one
  * call to the system: a process that is killed loses nothing it has answered, and a line torn by a crash of the whole
- * machine is passed over.
+ * machine is passed over. Several processes may keep one file: each reports what all of them have counted. While the disk
+ * is full, usage is counted in memory.
  */
-export function fileUsage(path: string, { maxLines = 100_000 }: FileUsageOptions = {}): UsageLedger {
-  let opening: Promise<OpenFile> | undefined
+export function fileUsage(path: string, options: FileUsageOptions = {}): UsageLedger {
+  return fileUsageOn(nodeSystem, path, options)
+}
+
+/** `fileUsage` on a file system that a test can fill. */
+export function fileUsageOn(
+  system: () => Promise<System>,
+  path: string,
+  { maxLines = 100_000 }: FileUsageOptions,
+): UsageLedger {
+  let opening: Promise<FileLedger> | undefined
   const opened = () => {
-    opening ??= open(path, maxLines)
+    opening ??= system().then((here) => FileLedger.open(here, path, maxLines))
     // A directory that is missing now may be there at the next request.
     opening.catch(() => {
       opening = undefined
@@ -32,39 +39,148 @@ export function fileUsage(path: string, { maxLines = 100_000 }: FileUsageOptions
     return opening
   }
   return {
-    async record(event) {
-      const { lines, table } = await opened()
-      lines.append(JSON.stringify(event))
-      table.add(rowOf(event))
-    },
-    rows: async (from, to) => (await opened()).table.rows(from, to),
+    open: async () => void (await opened()),
+    record: async (event) => (await opened()).record(event),
+    rows: async (from, to) => (await opened()).rows(from, to),
     async close() {
-      const file = await opening
+      const ledger = await opening
       opening = undefined
-      file?.lines.close()
+      ledger?.close()
     },
   }
 }
 
-async function open(path: string, maxLines: number): Promise<OpenFile> {
-  const table = new UsageTable()
-  const lines = await LineFile.open(path)
-  let count = 0
-  for (const line of lines.unread()) {
-    count++
-    const row = parsed(line)
-    if (row) table.add(row)
+class FileLedger {
+  readonly #system: System
+  readonly #path: string
+  readonly #presence: Presence
+  #lines: LineFile
+  /** What the file holds, whoever wrote it. */
+  #table = new UsageTable()
+  /** What the file could not take. */
+  #unsaved = new UsageTable()
+
+  private constructor(system: System, path: string, presence: Presence) {
+    this.#system = system
+    this.#path = path
+    this.#presence = presence
+    this.#lines = new LineFile(system.fs, path)
   }
-  // Half at least, so that it is worth its while, and not done at every start.
-  if (count > maxLines && table.size <= count / 2) {
+
+  static async open(system: System, path: string, maxLines: number): Promise<FileLedger> {
+    const presence = await Presence.at(system, path)
     try {
-      lines.replace(table.rows().map((row) => JSON.stringify(row)))
+      const ledger = new FileLedger(system, path, presence)
+      ledger.#shorten(ledger.#follow(), maxLines)
+      presence.settle()
+      return ledger
     } catch (error) {
-      // A folder that may not be written to, or a full disk: the long file serves as well.
-      console.warn(`local-v1: ${path} could not be shortened: ${(error as Error).message}`)
+      presence.leave()
+      throw error
     }
   }
-  return { table, lines }
+
+  record(event: UsageEvent): void {
+    this.#presence.renew()
+    try {
+      if (this.#lines.replaced) this.#reopen()
+      this.#save()
+      this.#lines.append(JSON.stringify(event))
+    } catch (error) {
+      if (this.#unsaved.size === 0) {
+        console.warn(
+          `local-v1: ${this.#path} cannot be written, usage is counted in memory until it can: ${messageOf(error)}`,
+        )
+      }
+      this.#unsaved.add(rowOf(event))
+      return
+    }
+    this.#follow()
+  }
+
+  rows(from: number, to: number): UsageRow[] {
+    this.#presence.renew()
+    try {
+      if (this.#lines.replaced) this.#reopen()
+    } catch {
+      // Its folder is gone: what was counted is still known here.
+    }
+    this.#follow()
+    if (this.#unsaved.size === 0) return this.#table.rows(from, to)
+    const both = new UsageTable()
+    for (const row of [...this.#table.rows(from, to), ...this.#unsaved.rows(from, to)]) both.add(row)
+    return both.rows()
+  }
+
+  close(): void {
+    try {
+      this.#save()
+    } catch (error) {
+      const lost = this.#unsaved.rows().reduce((sum, { requests }) => sum + requests, 0)
+      console.warn(
+        `local-v1: the usage of ${lost} requests is lost, ${this.#path} cannot be written: ${messageOf(error)}`,
+      )
+    } finally {
+      this.#lines.close()
+      this.#presence.leave()
+    }
+  }
+
+  /** Writes what the file could not take before, or as much of it as it takes now. */
+  #save(): void {
+    if (this.#unsaved.size === 0) return
+    for (let row = this.#unsaved.take(); row; row = this.#unsaved.take()) {
+      try {
+        this.#lines.append(JSON.stringify(row))
+      } catch (error) {
+        this.#unsaved.add(row)
+        throw error
+      }
+    }
+    console.warn(`local-v1: ${this.#path} is written again, and has all usage.`)
+  }
+
+  #reopen(): void {
+    const lines = new LineFile(this.#system.fs, this.#path)
+    this.#lines.close()
+    this.#lines = lines
+    this.#table = new UsageTable()
+  }
+
+  /** Takes in what was added, by this process and by others; gives back how many lines that were. */
+  #follow(): number {
+    let count = 0
+    this.#lines.read((line, ended) => {
+      count++
+      return takeLine(line, ended, this.#table)
+    })
+    return count
+  }
+
+  /** Half at least, so that it is worth its while, and not done at every start. */
+  #shorten(count: number, maxLines: number): void {
+    if (count <= maxLines || this.#table.size > count / 2 || !this.#presence.alone) return
+    try {
+      const rows = this.#table.rows().map((row) => JSON.stringify(row))
+      this.#lines.replace(rows, () => this.#presence.alone)
+    } catch (error) {
+      // A folder that may not be written to, or a full disk: the long file serves as well.
+      console.warn(`local-v1: ${this.#path} could not be shortened: ${messageOf(error)}`)
+    }
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** The beginnings of entries. Where a process died before it wrote a line's end, the next line follows it directly. */
+const ENTRY = /(?=\{"(?:time|start)":)/
+
+/** Whether all of it was taken: of a line without its end, all or nothing. */
+function takeLine(line: string, ended: boolean, table: UsageTable): boolean {
+  const rows = line.split(ENTRY).map(parsed)
+  if (!ended && rows.at(-1) === undefined) return false
+  for (const row of rows) if (row) table.add(row)
+  return true
 }
 
 /** A line is a request, or the sum of several. */

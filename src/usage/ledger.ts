@@ -30,6 +30,8 @@ export interface UsageRow {
 
 /** Where usage is kept. */
 export interface UsageLedger {
+  /** Called once at the start: rejects where nothing could be kept, so that this is not found at the first request. */
+  open?(): void | Promise<void>
   /** Settles once the event is safe: the answer it belongs to ends only then. */
   record(event: UsageEvent): void | Promise<void>
   /** The rows that start in `[from, to)`, in no particular order. */

@@ -1,76 +1,75 @@
-/** The few functions of `node:fs` used here; Deno has them too. */
-interface FileSystem {
-  openSync(path: string, flags: string): number
-  readSync(file: number, into: Uint8Array, offset: number, length: number, position: number): number
-  writeSync(file: number, text: string): number
-  fstatSync(file: number): { readonly nlink: number }
-  fsyncSync(file: number): void
-  renameSync(from: string, to: string): void
-  closeSync(file: number): void
-}
+import type { FileSystem } from './system.js'
 
 /** How much is read at once: a file may be larger than the longest string. */
 const PIECE = 2 ** 16
+const LINE_END = 10
 
-/** A file of lines that is read once and then added to. A line is written in one call to the system. */
+/** A file of lines to which several processes add. A line is written in one call to the system. */
 export class LineFile {
   readonly #fs: FileSystem
   readonly #path: string
   #file: number
   /** How far it has been read. */
   #read = 0
-  /** The last line may lack its end: it must not swallow the next one. */
+  /** How far it was looked at: a line without its end lies between. */
+  #seen = 0
+  /** It lacks its last line's end, which must not swallow the next line. */
   #torn = false
 
-  private constructor(fs: FileSystem, path: string) {
+  constructor(fs: FileSystem, path: string) {
     this.#fs = fs
     this.#path = path
     this.#file = fs.openSync(path, 'a+')
   }
 
-  static async open(path: string): Promise<LineFile> {
-    // In a variable, so that bundlers for browsers do not look for it.
-    const name = 'node:fs'
-    return new LineFile((await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as FileSystem, path)
+  /** Somebody has put another file in its place, or emptied it: what was read of it holds no longer. */
+  get replaced(): boolean {
+    const here = this.#fs.statSync(this.#path, { throwIfNoEntry: false })
+    return here === undefined || here.ino !== this.#fs.fstatSync(this.#file).ino || here.size < this.#read
   }
 
-  /** The lines that have not been read yet. */
-  *unread(): Generator<string> {
+  /** Reads the lines that came since the last time. A line without its end is read again unless `take` says it is whole. */
+  read(take: (line: string, ended: boolean) => boolean): void {
     const piece = new Uint8Array(PIECE)
-    const decoder = new TextDecoder()
-    let begun = ''
+    let begun = new Uint8Array()
     for (;;) {
-      const length = this.#fs.readSync(this.#file, piece, 0, PIECE, this.#read)
+      const length = this.#fs.readSync(this.#file, piece, 0, PIECE, this.#read + begun.length)
       if (length === 0) break
-      this.#read += length
-      const lines = (begun + decoder.decode(piece.subarray(0, length), { stream: true })).split('\n')
-      begun = lines.pop()!
-      yield* lines
+      const bytes = joined(begun, piece.subarray(0, length))
+      const end = bytes.lastIndexOf(LINE_END) + 1
+      if (end > 0) for (const line of textOf(bytes.subarray(0, end - 1)).split('\n')) take(line, true)
+      this.#read += end
+      begun = bytes.slice(end)
+      this.#torn = begun.length > 0
     }
-    this.#torn = begun !== ''
-    if (this.#torn) yield begun
+    this.#seen = this.#read + begun.length
+    // Without its end it may be torn, or still on its way.
+    if (begun.length > 0 && take(textOf(begun), false)) this.#read += begun.length
   }
 
+  /** Throws where the line is not whole in the file. */
   append(line: string): void {
-    // Another process has put another file in its place.
-    if (this.#fs.fstatSync(this.#file).nlink === 0) this.#reopen()
-    const text = `${this.#torn ? '\n' : ''}${line}\n`
-    this.#torn = true
-    this.#write(this.#file, text)
-    this.#torn = false
+    const bytes = new TextEncoder().encode(`${this.#torn ? '\n' : ''}${line}\n`)
+    const written = this.#fs.writeSync(this.#file, bytes)
+    this.#torn = written < bytes.length
+    // Its end alone may be missing.
+    if (written < bytes.length - 1) throw new Error(`ENOSPC: no space left on device, write '${this.#path}'`)
   }
 
-  /** Puts these lines in place of all that was read: at once or, where that fails, not at all. */
-  replace(lines: readonly string[]): void {
+  /** Puts these lines in place of all that was read: at once or, where that fails or is no longer allowed, not at all. */
+  replace(lines: readonly string[], allowed: () => boolean): void {
     const fresh = `${this.#path}.new`
     const file = this.#fs.openSync(fresh, 'w')
     try {
-      for (const line of lines) this.#write(file, `${line}\n`)
-      // What another process has added meanwhile.
-      for (const line of this.unread()) this.#write(file, `${line}\n`)
+      for (const line of lines) this.#write(file, new TextEncoder().encode(`${line}\n`))
       this.#fs.fsyncSync(file)
     } finally {
       this.#fs.closeSync(file)
+    }
+    // One who leaves no note may have added to it.
+    if (!allowed() || this.#fs.fstatSync(this.#file).size !== this.#seen) {
+      this.#fs.rmSync(fresh, { force: true })
+      return
     }
     // Windows renames over no file that is open.
     this.close()
@@ -80,21 +79,23 @@ export class LineFile {
     } finally {
       this.#file = this.#fs.openSync(this.#path, 'a+')
     }
+    this.#read = this.#fs.fstatSync(this.#file).size
   }
 
   close(): void {
     this.#fs.closeSync(this.#file)
   }
 
-  #write(file: number, text: string): void {
-    if (this.#fs.writeSync(file, text) < new TextEncoder().encode(text).length) {
-      throw new Error(`${this.#path} is full.`)
-    }
+  #write(file: number, bytes: Uint8Array): void {
+    if (this.#fs.writeSync(file, bytes) < bytes.length) throw new Error(`${this.#path} is full.`)
   }
+}
 
-  #reopen(): void {
-    this.close()
-    this.#file = this.#fs.openSync(this.#path, 'a+')
-    this.#torn = false
-  }
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+
+function joined(first: Uint8Array<ArrayBuffer>, second: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const both = new Uint8Array(first.length + second.length)
+  both.set(first)
+  both.set(second, first.length)
+  return both
 }

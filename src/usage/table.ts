@@ -58,6 +58,15 @@ export class UsageTable {
     this.#limit = Math.max(this.#maxRows, Math.ceil(this.#rows.size * 1.5))
   }
 
+  /** Takes a row out. */
+  take(): UsageRow | undefined {
+    for (const [key, row] of this.#rows) {
+      this.#rows.delete(key)
+      return row
+    }
+    return undefined
+  }
+
   rows(from = 0, to = Number.POSITIVE_INFINITY): UsageRow[] {
     return [...this.#rows.values()].filter(({ start }) => start >= from && start < to)
   }

@@ -1,0 +1,44 @@
+/** A process that keeps usage in a file, for tests: `<file> <most lines>`, then commands on stdin. */
+import { createInterface } from 'node:readline'
+import { fileUsage } from './file.js'
+
+const [path, maxLines] = process.argv.slice(2) as [string, string]
+const ledger = fileUsage(path, { maxLines: Number(maxLines) })
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+async function record(): Promise<void> {
+  await ledger.record({
+    time: 1_000_000,
+    requestId: 'req_1',
+    caller: 'me',
+    project: null,
+    model: 'a/b',
+    outcome: 'ok',
+    promptTokens: 10,
+    cachedTokens: 4,
+    completionTokens: 3,
+  })
+  say('kept')
+}
+
+const commands: Readonly<Record<string, () => Promise<void>>> = {
+  record,
+  async run() {
+    for (;;) {
+      await record()
+      await new Promise((resolve) => setTimeout(resolve))
+    }
+  },
+  async count() {
+    const rows = await ledger.rows(0, Number.POSITIVE_INFINITY)
+    say(`counted ${rows.reduce((sum, { requests }) => sum + requests, 0)}`)
+  },
+  async close() {
+    await ledger.close?.()
+    say('closed')
+  },
+}
+
+await ledger.open?.()
+say('open')
+for await (const line of createInterface({ input: process.stdin })) await commands[line]!()

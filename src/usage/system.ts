@@ -1,0 +1,63 @@
+/** The few functions of `node:fs` used here; Deno has them too. */
+export interface FileSystem {
+  openSync(path: string, flags: string): number
+  readSync(file: number, into: Uint8Array, offset: number, length: number, position: number): number
+  writeSync(file: number, bytes: Uint8Array): number
+  fstatSync(file: number): FileFacts
+  statSync(path: string, options: { throwIfNoEntry: false }): FileFacts | undefined
+  fsyncSync(file: number): void
+  renameSync(from: string, to: string): void
+  closeSync(file: number): void
+  readdirSync(folder: string): string[]
+  readFileSync(path: string, encoding: 'utf8'): string
+  readlinkSync(path: string): string
+  rmSync(path: string, options: { force: true }): void
+}
+
+interface FileFacts {
+  readonly ino: number
+  readonly size: number
+  readonly mtimeMs: number
+}
+
+/** What a ledger in a file needs of the system. */
+export interface System {
+  readonly fs: FileSystem
+  readonly pid: number
+  /** What its process ids belong to: a machine, or a container on it. */
+  readonly host: string
+  /** Whether a process of this host has ended for certain. */
+  ended(pid: number): boolean
+}
+
+export async function nodeSystem(): Promise<System> {
+  const fs = await load<FileSystem>('node:fs')
+  const os = await load<typeof import('node:os')>('node:os')
+  const process = await load<typeof import('node:process')>('node:process')
+  return { fs, pid: process.pid, host: `${os.hostname()} ${namespace(fs)}`.trim(), ended: (pid) => ended(process, pid) }
+}
+
+/** The name is in a variable, so that bundlers for browsers do not look for the module. */
+async function load<T>(name: string): Promise<T> {
+  const module = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as T & { default?: T }
+  return module.default ?? module
+}
+
+/** Linux tells containers apart whose machines have one name. */
+function namespace(fs: FileSystem): string {
+  try {
+    return fs.readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return ''
+  }
+}
+
+function ended(process: typeof import('node:process'), pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    // Another user's process is alive, and one that may not be asked for may be.
+    return (error as { code?: string }).code === 'ESRCH'
+  }
+}
