@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { V1Error } from './errors.js'
 import type { UsageEvent } from './usage/ledger.js'
 import { errorOf, KEY, serviceOf } from './v1.test-helper.js'
 
@@ -50,5 +51,26 @@ describe('a project', () => {
     expect((await ask('/models', { headers: { 'openai-project': 'a/b' } })).status).toBe(200)
     const refused = await ask('/models', { headers: { 'openai-project': 'a/c' } })
     expect(errorOf(refused)).toMatchObject({ status: 403, type: 'permission_error', code: 'project_not_allowed' })
+  })
+
+  it('may be a new one only so often for each caller: names are kept', async () => {
+    const keys = ['one', 'two', { key: 'three', id: 'three', projects: ['a/1', 'a/2', 'a/3', 'a/4'] }]
+    const { ask } = service({ keys, maxProjects: 3 })
+    const as = (key: string, project: string) =>
+      ask('/models', { headers: { authorization: `Bearer ${key}`, 'openai-project': project } })
+    for (const project of ['a/1', 'a/2', 'a/3', 'a/1']) expect((await as('one', project)).status).toBe(200)
+    expect(errorOf(await as('one', 'a/4'))).toMatchObject({ status: 403, code: 'too_many_projects' })
+    expect((await as('one', 'a/2')).status).toBe(200)
+    expect((await as('two', 'a/4')).status).toBe(200)
+    for (const project of ['a/1', 'a/2', 'a/3', 'a/4']) expect((await as('three', project)).status).toBe(200)
+  })
+
+  it('that is invented for a request that fails is not kept for ever', async () => {
+    const failing = serviceOf([new V1Error(429, 'Too much.')], { maxProjects: 2 })
+    for (let i = 0; i < 10; i++) await failing.chat({}, { headers: { 'openai-project': `a/${i}` } })
+    const page = JSON.parse(
+      (await failing.ask('/organization/usage/completions?start_time=0&group_by=project_id')).text,
+    )
+    expect(page.data.flatMap(({ results }: { results: unknown[] }) => results)).toHaveLength(2)
   })
 })

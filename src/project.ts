@@ -6,28 +6,55 @@ export const PROJECT_HEADERS: readonly string[] = ['openai-project', 'compat-pro
 
 const FORM = /^[A-Za-z0-9][\w.-]{0,99}\/[A-Za-z0-9][\w.-]{0,99}$/
 
-/** The project that a request is counted for: `<team>/<project>`, or null when it names none. */
-export function projectOf(request: Request, names: readonly string[], caller: Caller): string | null {
-  let project: string | null = null
-  for (const name of names) {
-    const value = request.headers.get(name)
-    if (value === null) continue
-    if (!FORM.test(value)) {
-      throw new V1Error(400, `Invalid header '${name}': expected the form '<team>/<project>'.`, {
-        param: name,
-        code: 'invalid_project',
-      })
-    }
-    if (project !== null && project !== value) {
-      throw new V1Error(400, `The headers '${names.join("' and '")}' name different projects.`, {
-        param: name,
-        code: 'invalid_project',
-      })
-    }
-    project = value
+/** The projects that requests are counted for. Usage is kept for each name, so that a caller may not invent any number. */
+export class Projects {
+  readonly #headers: readonly string[]
+  readonly #most: number
+  readonly #seen = new Map<string, Set<string>>()
+
+  constructor(headers: readonly string[], most: number) {
+    this.#headers = headers
+    this.#most = most
   }
-  if (project !== null && caller.projects && !caller.projects.includes(project)) {
-    throw new V1Error(403, `This key may not be used for the project '${project}'.`, { code: 'project_not_allowed' })
+
+  /** `<team>/<project>`, or null when the request names none. */
+  of(request: Request, caller: Caller): string | null {
+    const project = this.#named(request)
+    if (project === null) return null
+    if (caller.projects) {
+      if (caller.projects.includes(project)) return project
+      throw new V1Error(403, `This key may not be used for the project '${project}'.`, { code: 'project_not_allowed' })
+    }
+    const seen = this.#seen.get(caller.id) ?? new Set()
+    if (!seen.has(project)) {
+      if (seen.size >= this.#most) throw tooMany(project, this.#most)
+      this.#seen.set(caller.id, seen.add(project))
+    }
+    return project
   }
-  return project
+
+  #named(request: Request): string | null {
+    let project: string | null = null
+    for (const name of this.#headers) {
+      const value = request.headers.get(name)
+      if (value === null) continue
+      if (!FORM.test(value)) {
+        throw invalid(name, `Invalid header '${name}': expected the form '<team>/<project>'.`)
+      }
+      if (project !== null && project !== value) {
+        throw invalid(name, `The headers '${this.#headers.join("' and '")}' name different projects.`)
+      }
+      project = value
+    }
+    return project
+  }
+}
+
+function invalid(param: string, message: string): V1Error {
+  return new V1Error(400, message, { param, code: 'invalid_project' })
+}
+
+function tooMany(project: string, most: number): V1Error {
+  const message = `This key has been used for ${most} projects since the service began: '${project}' would be one more. Use one of those, or raise 'maxProjects'.`
+  return new V1Error(403, message, { code: 'too_many_projects' })
 }

@@ -2,7 +2,7 @@ import type { Authenticate, Caller } from './auth.js'
 import { pathUnder } from './base-path.js'
 import { V1Error } from './errors.js'
 import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
-import { projectOf } from './project.js'
+import type { Projects } from './project.js'
 import { pathOf, urlOf } from './request-url.js'
 import { chat } from './routes/chat.js'
 import { errorHeaders, requestError } from './routes/failure.js'
@@ -17,7 +17,7 @@ export interface Door {
   readonly base: string
   readonly manageModels: boolean
   readonly authenticate: Authenticate
-  readonly projectHeaders: readonly string[]
+  readonly projects: Projects
   readonly origins: OriginRules
 }
 
@@ -98,7 +98,7 @@ async function answer(
   if (service.admission.closed) throw closing()
   const caller = await door.authenticate(request)
   line.caller = caller
-  const project = projectOf(request, door.projectHeaders, caller)
+  const project = door.projects.of(request, caller)
   line.project = project
   const exchange: Exchange = {
     request,

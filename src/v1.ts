@@ -4,7 +4,7 @@ import type { Engine, LoadProgress } from './engine.js'
 import { V1Error } from './errors.js'
 import { type Log, logFaults } from './log.js'
 import { type ConnectionInfo, hostList, originList } from './origin.js'
-import { PROJECT_HEADERS } from './project.js'
+import { PROJECT_HEADERS, Projects } from './project.js'
 import { Admission } from './queue.js'
 import { pathOf } from './request-url.js'
 import { respond } from './respond.js'
@@ -77,6 +77,12 @@ export interface V1Options {
    * @default ['openai-project', 'compat-project']
    */
   projectHeaders?: readonly string[]
+  /**
+   * How many projects a caller may name while the service runs; those that `keys` list for a caller are not counted.
+   * Usage is kept for each, and anybody with a key may invent names.
+   * @default 1000
+   */
+  maxProjects?: number
   /**
    * Where usage is kept: `memoryUsage()`, `fileUsage(path)`, `indexedDbUsage()`, or your own.
    * @default memoryUsage()
@@ -158,7 +164,10 @@ export function createV1(options: V1Options): V1 {
     base,
     authenticate: authenticator(options.keys),
     manageModels: options.manageModels ?? false,
-    projectHeaders: (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
+    projects: new Projects(
+      (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
+      positive('maxProjects', options.maxProjects ?? 1000),
+    ),
     origins: { cors: originList(options.cors ?? []), hosts: hostList(options.hosts) },
   }
   void openLedger(service)

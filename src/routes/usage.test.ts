@@ -189,4 +189,28 @@ describe('usage', () => {
   ])('is refused for %s: %s', async (param, query) => {
     expect(await recorded()(query)).toMatchObject({ status: 400, type: 'invalid_request_error', param })
   })
+
+  it('ends a page before it grows large, and goes on with the next', async () => {
+    const projects = Array.from({ length: 2000 }, (_, i) => ({ project: `team/p${i}` }))
+    const ask = recorded(
+      ...[0, 1, 2, 3].flatMap((day) => projects.map((each) => ({ ...each, time: START + day * DAY }))),
+    )
+    const query = `start_time=${START}&end_time=${START + 5 * DAY}&group_by=project_id`
+    const first = await ask(query)
+    expect(first.data.map(({ results }: { results: unknown[] }) => results.length)).toEqual([2000, 2000])
+    expect(first).toMatchObject({ has_more: true, next_page: `page_${START + 2 * DAY}` })
+    const second = await ask(`${query}&page=${first.next_page}`)
+    expect(second.data.map(({ results }: { results: unknown[] }) => results.length)).toEqual([2000, 2000, 0])
+    expect(second).toMatchObject({ has_more: false, next_page: null })
+  })
+
+  it('says what to do where a single bucket is larger than a page', async () => {
+    const ask = recorded(...Array.from({ length: 5001 }, (_, i) => ({ project: `team/p${i}`, model: `a/m${i % 2}` })))
+    const query = `start_time=${START}&end_time=${START + DAY}`
+    const error = await ask(`${query}&group_by=project_id`)
+    expect(error).toMatchObject({ status: 400, param: 'group_by', code: 'too_many_results' })
+    expect(error.message).toContain("'project_ids'")
+    expect((await ask(`${query}&group_by=project_id&models=a/m0`)).data[0].results).toHaveLength(2501)
+    expect((await ask(`${query}&group_by=model`)).data[0].results).toHaveLength(2)
+  })
 })

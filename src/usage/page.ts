@@ -1,3 +1,4 @@
+import { V1Error } from '../errors.js'
 import type { UsageRow } from './ledger.js'
 import { addRow, type Row } from './table.js'
 
@@ -21,6 +22,9 @@ export interface UsageQuery {
   readonly nothing: boolean
 }
 
+/** Results that one page may have: it ends early rather than grow larger. */
+const MOST_RESULTS = 5000
+
 /** Rows in OpenAI's form: a page of buckets, each with one result per group. */
 export function usagePage(rows: readonly UsageRow[], query: UsageQuery) {
   const { width, limit, to } = query
@@ -29,26 +33,38 @@ export function usagePage(rows: readonly UsageRow[], query: UsageQuery) {
   const first = rows.reduce((least, { start }) => Math.min(least, start), query.now)
   const from = Math.max(query.from, bucketOf(first), query.page ?? 0)
   const count = Math.max(0, Math.ceil((to - from) / width))
-  const shown = Math.min(count, limit)
-  const end = from + shown * width
+  const buckets = bucketsOf(rows, query, from, from + Math.min(count, limit) * width)
+  const data: object[] = []
+  let results = 0
+  for (let start = from; data.length < Math.min(count, limit); start += width) {
+    const groups = grouped(buckets.get(start) ?? [], query.groupBy)
+    results += groups.length
+    if (results > MOST_RESULTS) {
+      if (data.length === 0) throw tooManyResults(groups.length)
+      break
+    }
+    data.push({ object: 'bucket', start_time: start, end_time: Math.min(start + width, to), results: groups })
+  }
+  const more = data.length < count
+  return { object: 'page', data, has_more: more, next_page: more ? `page_${from + data.length * width}` : null }
+}
+
+/** What passes, by the start of its bucket. */
+function bucketsOf(rows: readonly UsageRow[], query: UsageQuery, from: number, end: number): Map<number, UsageRow[]> {
   const buckets = new Map<number, UsageRow[]>()
   for (const row of rows) {
     if (row.start < from || row.start >= end || !passes(row, query)) continue
-    const start = bucketOf(row.start)
+    const start = row.start - (row.start % query.width)
     const bucket = buckets.get(start)
     if (bucket) bucket.push(row)
     else buckets.set(start, [row])
   }
-  return {
-    object: 'page',
-    data: Array.from({ length: shown }, (_, i) => {
-      const start = from + i * width
-      const results = grouped(buckets.get(start) ?? [], query.groupBy)
-      return { object: 'bucket', start_time: start, end_time: Math.min(start + width, to), results }
-    }),
-    has_more: shown < count,
-    next_page: shown < count ? `page_${end}` : null,
-  }
+  return buckets
+}
+
+function tooManyResults(count: number): V1Error {
+  const message = `One bucket has ${count} results, and a page at most ${MOST_RESULTS}: group by less, take a smaller 'bucket_width', or narrow it with 'project_ids', 'models' or 'api_key_ids'.`
+  return new V1Error(400, message, { param: 'group_by', code: 'too_many_results' })
 }
 
 function passes(row: UsageRow, { nothing, projects, models, callers }: UsageQuery): boolean {
