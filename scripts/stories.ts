@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { floatToHalf, halfToFloat } from '../src/engines/webgpu/model/half.js'
-import { quantize } from '../src/engines/webgpu/weights/quantize.js'
+import { quantize } from '../src/engines/webgpu/model/quantize.js'
 import type { RawTensor, WeightSource } from '../src/engines/webgpu/weights/source.js'
 
 const run = promisify(execFile)

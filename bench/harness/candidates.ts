@@ -66,11 +66,10 @@ async function open({ model, device, threads, cache, openDevice }: CoreCandidate
     { models: [model], log: () => {} },
     {
       openDevice: openDevice ?? (() => chooseDevice(device, threads)),
-      openRepository: async (offered, report, signal) => {
-        const { location, quantize } = offered
+      openRepository: async (offered, report, signal, check) => {
         repository = isMadeUp(offered.id)
           ? openMadeUp(offered.id)
-          : await openRepository(location, { report, signal, cache, quantize })
+          : await openRepository(offered.location, { report, signal, cache, check })
         return repository
       },
     },

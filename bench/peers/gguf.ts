@@ -2,9 +2,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type DecoderConfig, readDecoderConfig } from '../../src/engines/webgpu/model/config.js'
-import { halfToFloat } from '../../src/engines/webgpu/model/half.js'
-import type { RawTensor, WeightSource } from '../../src/engines/webgpu/weights/source.js'
+import { readModel } from '../../src/engines/webgpu/architectures/index.js'
+import type { ModelPlan } from '../../src/engines/webgpu/model/model-plan.js'
+import {
+  type PlannedMatrix,
+  type PlannedTensors,
+  type PlannedVector,
+  planTensors,
+} from '../../src/engines/webgpu/model/plan-tensors.js'
+import { readMatrix, readVector } from '../../src/engines/webgpu/model/tensors.js'
+import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
 import { F32, Metadata, Q4_0, type Tensor, writeGgufFile } from './gguf-file.js'
 import { FIRST_WORD, wordOf } from './token-ids.js'
 
@@ -15,69 +22,79 @@ export interface Gguf {
 }
 
 /** In a folder of its own, which `remove` deletes. Throws a `TypeError` where the model has parts that are not written. */
-export async function writeGguf(model: string, source: WeightSource, context: number): Promise<Gguf> {
-  const config = readDecoderConfig(source.chatConfig, model)
-  assertWritable(config, source, model)
+export async function writeGguf(model: string, source: WeightSource, context: number, quantize = false): Promise<Gguf> {
+  const { architecture, model: plan } = readModel(source.chatConfig, model)
+  if (plan.tied === false) throw notWritable(model)
+  const planned = planTensors(source, architecture, plan, quantize)
+  assertWritable(plan, planned, model)
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-gguf-'))
   const remove = () => rm(folder, { recursive: true, force: true })
   const path = join(folder, 'model.gguf')
   try {
-    await writeGgufFile(path, metadata(config, model, context), tensors(config, source))
+    await writeGgufFile(path, metadata(plan, model, context), tensors(plan, planned, source))
   } catch (error) {
     await remove()
     throw error
   }
-  return { path, vocabulary: config.vocabulary, remove }
+  return { path, vocabulary: plan.vocabulary, remove }
 }
 
-const EMBEDDING = 'model.embed_tokens'
+function assertWritable({ architecture, layers }: ModelPlan, { embedding, head }: PlannedTensors, model: string): void {
+  const four = embedding.quantize || (embedding.stored === 'q4' && embedding.scaleType === 'f16')
+  const plain = layers.every(({ angles, biased }) => angles.scaling === undefined && biased.length === 0)
+  if (architecture === 'llama' && !head && plain && four) return
+  throw notWritable(model)
+}
 
-function assertWritable({ architecture, tied, ropeScaling }: DecoderConfig, source: WeightSource, model: string): void {
-  const codes = source.has(`${EMBEDDING}.q_scale`) && source.describe(`${EMBEDDING}.q_scale`).dtype === 'f16'
-  if (architecture === 'llama' && tied && ropeScaling === undefined && codes) return
+function notWritable(model: string): TypeError {
   const can = 'a Llama in q4f16_1, its embeddings its head too, without scaled positions'
-  throw new TypeError(`${model} cannot be written as GGUF here: that takes ${can}.`)
+  return new TypeError(`${model} cannot be written as GGUF here: that takes ${can}.`)
 }
 
-function tensors(of: DecoderConfig, source: WeightSource): Tensor[] {
+function tensors(of: ModelPlan, planned: PlannedTensors, source: WeightSource): Tensor[] {
   const list: Tensor[] = []
-  const norm = (name: string, mlc: string) =>
+  const norm = (name: string, vector: PlannedVector) =>
     list.push({
       name,
       dims: [of.hidden],
       type: F32,
       bytes: of.hidden * 4,
-      data: async () => floats(await source.read(`${mlc}.weight`)),
+      data: async () => Buffer.from((await readVector(source, vector)).buffer),
     })
-  const matrix = (name: string, mlc: string, rows: number, columns: number, rowAt = (row: number) => row) =>
+  const matrix = (
+    name: string,
+    of: PlannedMatrix,
+    rows = of.rows,
+    columns = of.columns,
+    rowAt = (row: number) => row,
+  ) =>
     list.push({
       name,
       dims: [columns, rows],
       type: Q4_0,
       bytes: (rows * columns * 18) / 32,
       data: async () => {
-        const codes = await source.read(`${mlc}.q_weight`)
-        const scales = await source.read(`${mlc}.q_scale`)
-        return toQ4_0(codes.data, scales.data, { rows, columns, rowAt })
+        const data = await readMatrix(source, of)
+        if (data.format !== 'q4')
+          throw new TypeError(`${name} is ${data.format}: only 4 bits are written as GGUF here.`)
+        return toQ4_0(data.codes, data.scales, { rows, columns, rowAt })
       },
     })
-  const { hidden, intermediate: inner, headSize: d } = of
-  const [queries, keys] = [of.heads * d, of.keyHeads * d]
-  matrix('token_embd.weight', EMBEDDING, of.vocabulary, hidden)
-  norm('output_norm.weight', 'model.norm')
-  for (let i = 0; i < of.layers; i++) {
-    const mlc = `model.layers.${i}`
-    const qkv = `${mlc}.self_attn.qkv_proj`
-    norm(`blk.${i}.attn_norm.weight`, `${mlc}.input_layernorm`)
-    matrix(`blk.${i}.attn_q.weight`, qkv, queries, hidden, (row) => rotated(row, d))
-    matrix(`blk.${i}.attn_k.weight`, qkv, keys, hidden, (row) => queries + rotated(row, d))
-    matrix(`blk.${i}.attn_v.weight`, qkv, keys, hidden, (row) => queries + keys + row)
-    matrix(`blk.${i}.attn_output.weight`, `${mlc}.self_attn.o_proj`, hidden, queries)
-    norm(`blk.${i}.ffn_norm.weight`, `${mlc}.post_attention_layernorm`)
-    matrix(`blk.${i}.ffn_gate.weight`, `${mlc}.mlp.gate_up_proj`, inner, hidden)
-    matrix(`blk.${i}.ffn_up.weight`, `${mlc}.mlp.gate_up_proj`, inner, hidden, (row) => inner + row)
-    matrix(`blk.${i}.ffn_down.weight`, `${mlc}.mlp.down_proj`, hidden, inner)
-  }
+  matrix('token_embd.weight', planned.embedding)
+  norm('output_norm.weight', planned.norm)
+  planned.layers.forEach(({ attentionNorm, qkv, output, mlpNorm, gateUp, down }, i) => {
+    const { heads, keyHeads, headSize: d, intermediate: inner } = of.layers[i]!
+    const [queries, keys] = [heads * d, keyHeads * d]
+    norm(`blk.${i}.attn_norm.weight`, attentionNorm)
+    matrix(`blk.${i}.attn_q.weight`, qkv, queries, of.hidden, (row) => rotated(row, d))
+    matrix(`blk.${i}.attn_k.weight`, qkv, keys, of.hidden, (row) => queries + rotated(row, d))
+    matrix(`blk.${i}.attn_v.weight`, qkv, keys, of.hidden, (row) => queries + keys + row)
+    matrix(`blk.${i}.attn_output.weight`, output)
+    norm(`blk.${i}.ffn_norm.weight`, mlpNorm)
+    matrix(`blk.${i}.ffn_gate.weight`, gateUp, inner)
+    matrix(`blk.${i}.ffn_up.weight`, gateUp, inner, of.hidden, (row) => inner + row)
+    matrix(`blk.${i}.ffn_down.weight`, down)
+  })
   return list
 }
 
@@ -85,12 +102,6 @@ function tensors(of: DecoderConfig, source: WeightSource): Tensor[] {
 function rotated(row: number, headSize: number): number {
   const within = row % headSize
   return row - within + (within & 1) * (headSize / 2) + (within >> 1)
-}
-
-function floats({ name, dtype, data }: RawTensor): Buffer {
-  if (dtype !== 'f16') throw new TypeError(`${name} is ${dtype}: only f16 is written as GGUF here.`)
-  const bits = new Uint16Array(data.buffer, data.byteOffset, data.byteLength / 2)
-  return Buffer.from(Float32Array.from(bits, halfToFloat).buffer)
 }
 
 interface Rows {
@@ -117,20 +128,21 @@ function toQ4_0(codes: Uint8Array, scales: Uint8Array, { rows, columns, rowAt }:
   return out
 }
 
-function metadata(of: DecoderConfig, model: string, context: number): Metadata {
+function metadata(of: ModelPlan, model: string, context: number): Metadata {
+  const { heads, keyHeads, headSize, intermediate, angles } = of.layers[0]!
   const out = new Metadata()
   out.text('general.architecture', 'llama')
   out.text('general.name', model)
   out.u32('llama.context_length', context)
   out.u32('llama.embedding_length', of.hidden)
-  out.u32('llama.block_count', of.layers)
-  out.u32('llama.feed_forward_length', of.intermediate)
-  out.u32('llama.attention.head_count', of.heads)
-  out.u32('llama.attention.head_count_kv', of.keyHeads)
-  out.u32('llama.attention.key_length', of.headSize)
-  out.u32('llama.attention.value_length', of.headSize)
-  out.u32('llama.rope.dimension_count', of.headSize)
-  out.float('llama.rope.freq_base', of.ropeTheta)
+  out.u32('llama.block_count', of.layers.length)
+  out.u32('llama.feed_forward_length', intermediate)
+  out.u32('llama.attention.head_count', heads)
+  out.u32('llama.attention.head_count_kv', keyHeads)
+  out.u32('llama.attention.key_length', headSize)
+  out.u32('llama.attention.value_length', headSize)
+  out.u32('llama.rope.dimension_count', headSize)
+  out.float('llama.rope.freq_base', angles.theta)
   out.u32('llama.vocab_size', of.vocabulary)
   out.float('llama.attention.layer_norm_rms_epsilon', of.epsilon)
   addWords(out, of.vocabulary)

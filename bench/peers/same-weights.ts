@@ -20,7 +20,7 @@ export async function sameWeights(order: Order): Promise<SameWeights> {
   const context = Math.ceil((Math.max(...promptLengths) + tokens) * 1.2) + 32
   // A peer stands beside one model.
   const first = order.models[0]!
-  const { id: model } = offeredModel(first)
-  const gguf = await writeGguf(model, await weightsOf(first), context)
+  const { id: model, quantize } = offeredModel(first)
+  const gguf = await writeGguf(model, await weightsOf(first), context, quantize !== undefined)
   return { model, gguf, sequences: Math.max(...batches), context }
 }

@@ -20,11 +20,11 @@ export async function profiled({
   kernels,
   ...options
 }: ProfileOrder): Promise<Profile> {
-  const { id } = offeredModel(model)
+  const { id, quantize } = offeredModel(model)
   const opened = await openProfiled({ device: kind, ...(gpu && { gpu }), ...(kernels && { kernels }) })
   const { device, timer } = opened
   try {
-    const parts = await profileModel(opened, await weightsOf(model), options)
+    const parts = await profileModel(opened, await weightsOf(model), { ...options, ...(quantize && { quantize }) })
     return {
       kind: 'local-v1 profile',
       version,

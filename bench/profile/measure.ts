@@ -15,6 +15,8 @@ export interface ProfileOptions {
   readonly batch: number
   /** Steps of each kind. */
   readonly steps: number
+  /** See `ModelOptions`. */
+  readonly quantize?: 'q4f16_1'
   readonly progress?: (message: string) => void
 }
 
@@ -39,11 +41,15 @@ const WARM = 3
 export async function profileModel(
   { device, timer, current }: OpenedDevice,
   weights: WeightSource,
-  { prompt, batch, steps, progress = () => {} }: ProfileOptions,
+  { prompt, batch, steps, quantize, progress = () => {} }: ProfileOptions,
 ): Promise<Part[]> {
   const seen: Seen[] = []
   const watched = watch(device, current, timer, (pass) => seen.push(pass))
-  const core = await loadCore(watched, weights, { contextLength: prompt + steps + 16, maxBatch: batch })
+  const core = await loadCore(watched, weights, {
+    contextLength: prompt + steps + 16,
+    maxBatch: batch,
+    ...(quantize && { quantize }),
+  })
   try {
     const run = new Run(core, timer, seen, device.info.kind === 'cpu')
     progress(`a prompt of ${prompt}`)

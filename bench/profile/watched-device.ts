@@ -34,6 +34,7 @@ export function watch(device: Device, current: Current, timer: Timer, seen: (pas
     },
     lost: device.lost,
     matrix: (data, options) => device.matrix(data, options),
+    matrixBytes: (shape) => device.matrixBytes(shape),
     vector: (values) => device.vector(values),
     activations: (rows, columns) => device.activations(rows, columns),
     cache: (shape) => device.cache(shape),

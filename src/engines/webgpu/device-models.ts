@@ -1,9 +1,9 @@
 import { type LoadContext, ModelSet } from '../model-set.js'
 import type { Device } from './device/device.js'
-import { bytesNeeded, type LoadedModel, loadModel } from './loaded-model.js'
+import { type LoadedModel, loadModel, planLoad } from './loaded-model.js'
+import type { LoadPlan } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'
 import type { Surroundings } from './surroundings.js'
-import type { WeightOutline } from './weights/source.js'
 
 export interface DeviceModelsOptions {
   readonly surroundings: Surroundings
@@ -33,11 +33,14 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
   async #load(model: OfferedModel, { report, signal, makeRoom }: LoadContext): Promise<LoadedModel> {
     const { surroundings, maxBatch, budget } = this.#own
     const device = await this.#openDevice()
-    const needed = (weights: WeightOutline) => bytesNeeded(model, weights, device, maxBatch)
-    const repository = await surroundings.openRepository(model, report, signal, needed)
-    const bytes = needed(repository.weights)
-    await makeRoom(() => device.memory.bytes + bytes <= budget(device))
-    return loadModel(model, repository, device, { maxBatch, report, signal })
+    let plan: LoadPlan | undefined
+    const repository = await surroundings.openRepository(model, report, signal, (weights) => {
+      plan = planLoad(model, weights, device, maxBatch)
+    })
+    plan ??= planLoad(model, repository.weights, device, maxBatch)
+    const { total } = plan.size.bytes
+    await makeRoom(() => device.memory.bytes + total <= budget(device))
+    return loadModel(model, repository, device, { plan, report, signal })
   }
 
   #openDevice(): Promise<Device> {

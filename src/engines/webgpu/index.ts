@@ -18,8 +18,7 @@ export function webgpu(options: WebGpuOptions): Engine {
   const { device = 'auto', threads, cache } = options
   return new WebGpuEngine(options, {
     openDevice: () => chooseDevice(device, threads),
-    openRepository: ({ location, quantize }, report, signal, check) =>
-      openRepository(location, { report, signal, cache, quantize, check }),
+    openRepository: ({ location }, report, signal, check) => openRepository(location, { report, signal, cache, check }),
     keptOf: async ({ location }) => ({
       bytes: await keptOf(location, cache),
       whole: await isWhole(location, cache),

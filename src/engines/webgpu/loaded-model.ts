@@ -2,9 +2,8 @@ import { ChatText } from '../../decode/chat-text.js'
 import { Decoder } from '../../decode/decoder.js'
 import type { Core } from './core.js'
 import type { Device } from './device/device.js'
-import { readDecoderConfig } from './model/config.js'
-import { loadCore } from './model/load.js'
-import { type SizeOptions, sizeOf } from './model/size.js'
+import { loadPlanned } from './model/load.js'
+import { type LoadPlan, planModel } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'
 import type { OpenedRepository, Report } from './surroundings.js'
 import type { WeightOutline } from './weights/source.js'
@@ -23,42 +22,37 @@ export interface LoadedModel {
 }
 
 export interface LoadSettings {
-  readonly maxBatch: number | undefined
+  readonly plan: LoadPlan
   readonly report: Report
   readonly signal: AbortSignal
 }
 
-/** What the model will take, known before anything is uploaded; throws what is short where it does not fit. */
-export function bytesNeeded(
-  model: OfferedModel,
+/** What is known of the model before its weights are downloaded; throws where it cannot be run here. */
+export function planLoad(
+  { id, contextLength, cacheTokens, quantize }: OfferedModel,
   weights: WeightOutline,
   device: Device,
   maxBatch: number | undefined,
-): number {
-  const config = readDecoderConfig(weights.chatConfig, model.id)
-  return sizeOf(device, config, weights, sizeOptions(model, maxBatch)).bytes.total
-}
-
-function sizeOptions({ id, contextLength, cacheTokens }: OfferedModel, maxBatch: number | undefined): SizeOptions {
-  return {
+): LoadPlan {
+  return planModel(weights, device, {
     name: id,
     ...(maxBatch !== undefined && { maxBatch }),
     ...(contextLength !== undefined && { contextLength }),
     ...(cacheTokens !== undefined && { cacheTokens }),
-  }
+    ...(quantize !== undefined && { quantize }),
+  })
 }
 
 export async function loadModel(
-  model: OfferedModel,
+  { id }: OfferedModel,
   repository: OpenedRepository,
   device: Device,
-  { maxBatch, report, signal }: LoadSettings,
+  { plan, report, signal }: LoadSettings,
 ): Promise<LoadedModel> {
   const text = new ChatText(repository.text)
   const before = device.memory.bytes
-  const bytesTotal = bytesNeeded(model, repository.weights, device, maxBatch)
-  const core: Core = await loadCore(device, repository.weights, {
-    ...sizeOptions(model, maxBatch),
+  const bytesTotal = plan.size.bytes.total
+  const core: Core = await loadPlanned(device, repository.weights, plan, {
     tokens: text.tokenizer.size,
     signal,
     onProgress: (layers, of) =>
@@ -77,7 +71,7 @@ export async function loadModel(
   void text.vocabulary
   const bytes = Math.max(0, device.memory.bytes - before)
   const decoder = new Decoder(core, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
-  return { id: model.id, decoder, device, contextLength, fingerprint, bytes }
+  return { id, decoder, device, contextLength, fingerprint, bytes }
 }
 
 /** The first answer should not wait for its kernels. */

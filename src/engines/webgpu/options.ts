@@ -57,7 +57,8 @@ export interface ModelOptions {
   readonly contextLength?: number
   /**
    * Tokens that the cache holds over all answers that run side by side.
-   * @default as many whole contexts as `maxBatch`, within 512 MiB
+   * @default one whole context and 512 tokens more for each further answer of `maxBatch`, where these take no more than
+   * 512 MiB and half the largest buffer of the device
    */
   readonly cacheTokens?: number
   /**

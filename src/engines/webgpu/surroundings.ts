@@ -21,7 +21,7 @@ export interface Kept {
 /** What the engine takes from outside. */
 export interface Surroundings {
   openDevice(): Promise<Device>
-  /** `check` may refuse the model before its weights are downloaded, and is asked where that is known by then. */
+  /** `check` is asked before weights are downloaded, and may refuse them. */
   openRepository(
     model: OfferedModel,
     report: Report,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ropeFrequencies, ropeTable } from '../model/rope.js'
+import { angleTable, frequencies as frequenciesOf } from '../model/angles.js'
 import { type Device, PAGE, type Span } from './device.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { Chance } from './numbers.test-helper.js'
@@ -150,14 +150,15 @@ async function run(device: Device, test: Case) {
   // Pages in reverse, so that no page is where its position would be.
   let next = total
   const tables = pages.map((count) => Int32Array.from({ length: count }, () => --next))
-  const frequencies = ropeFrequencies(headSize, 10000)
+  const turns = { size: headSize, theta: 10000 }
+  const frequencies = frequenciesOf(turns, 1024)
   const gains = { query: chance.floats(headSize), key: chance.floats(headSize) }
   const resources = {
     table: device.matrix({ format: 'f32', rows: ends.reduce((a, b) => a + b), columns: width, data: bytesOf(texts) }),
     qkv: device.activations(1024, width),
     out: device.activations(1024, heads * headSize),
     cache: device.cache({ layers: 2, pages: total, heads: keyHeads, headSize, type: test.type }),
-    angles: device.vector(ropeTable(1024, frequencies)),
+    angles: device.vector(angleTable(1024, turns)),
     query: device.vector(gains.query),
     key: device.vector(gains.key),
   }

@@ -56,6 +56,8 @@ export interface Device {
    * only so; a device that keeps it in parts must know.
    */
   matrix(data: MatrixData, options?: { readonly gated?: boolean }): Matrix
+  /** Bytes that such a matrix would take. */
+  matrixBytes(shape: MatrixShape): number
   /** Uploads a norm's weights, a bias or a table of angles. */
   vector(values: Float32Array): Vector
   /** Room for `rows` rows between operations. Contents are undefined at first. */
@@ -103,6 +105,15 @@ export interface KeyValueCache extends Resource {
 }
 export interface Sampler extends Resource {
   readonly shape: SamplerShape
+}
+
+/** What decides how many bytes a matrix takes. */
+export interface MatrixShape {
+  readonly format: MatrixData['format']
+  readonly rows: number
+  readonly columns: number
+  /** Of 4-bit weights. */
+  readonly scaleType: 'f16' | 'f32'
 }
 
 export type MatrixData =
@@ -174,7 +185,7 @@ export interface ProjectOptions {
   readonly rows?: number
   /** The product is taken of x / rms(x) * weight, rms(x) = sqrt(mean(x^2) + epsilon), instead of x. */
   readonly norm?: { readonly weight: Vector; readonly epsilon: number }
-  readonly bias?: Vector
+  readonly bias?: Vector | undefined
   /** out += instead of out =. Not with `gated`. */
   readonly add?: boolean
   /**
@@ -189,7 +200,7 @@ export interface AttentionShape {
   /** Heads of queries: a multiple of the cache's. */
   readonly heads: number
   /** Positions that a query sees, its own included; absent: all. */
-  readonly window?: number
+  readonly window?: number | undefined
   /** Scores are multiplied by it. */
   readonly scale: number
 }

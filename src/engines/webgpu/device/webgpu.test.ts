@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { softwareGpu } from '../../../../test/support/swiftshader.js'
-import { readDecoderConfig } from '../model/config.js'
 import { loadCore } from '../model/load.js'
+import { planModel } from '../model/plan-model.js'
 import { PRESETS, randomModel } from '../model/random-model.test-helper.js'
-import { sizeOf } from '../model/size.js'
 import type { GpuDevice } from './gpu/gpu-device.js'
 import { openWebGpuDevice } from './webgpu.js'
 
@@ -51,7 +50,7 @@ describe('the WebGPU device', () => {
     const device = await openWebGpuDevice({ gpu: await softwareGpu() })
     const before = device.memory.bytes
     const options = { contextLength: 128, maxBatch: 2 }
-    const { total } = sizeOf(device, readDecoderConfig(source.chatConfig), source, options).bytes
+    const { total } = planModel(source, device, options).size.bytes
     const core = await loadCore(device, source, options)
     await core.step([{ sequence: core.open(), tokens: [1, 2], sample: GREEDY }])
     // What is not counted: a few buffers of 16 KiB at most, for a batch and its settings.

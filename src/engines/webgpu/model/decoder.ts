@@ -1,6 +1,6 @@
-/** One Llama-family decoder: what a pass does, layer by layer, described by its configuration. */
+/** What a pass does, layer by layer, as the model's plan describes it. */
 import type { Activations, Device, KeyValueCache, Pass, SampleRow, Sampler } from '../device/device.js'
-import type { DecoderConfig } from './config.js'
+import type { ModelPlan } from './model-plan.js'
 import type { DecoderWeights, LayerWeights } from './weights.js'
 
 /** Activations, allocated once for the largest pass. */
@@ -16,7 +16,7 @@ interface Room {
 }
 
 export class Decoder {
-  readonly #config: DecoderConfig
+  readonly #model: ModelPlan
   readonly #weights: DecoderWeights
   readonly #cache: KeyValueCache
   readonly #room: Room
@@ -24,24 +24,25 @@ export class Decoder {
   /** `rows`: tokens of the largest pass. `wanted`: rows of logits of the largest pass. */
   constructor(
     device: Device,
-    config: DecoderConfig,
+    model: ModelPlan,
     weights: DecoderWeights,
     cache: KeyValueCache,
     rows: number,
     wanted: number,
   ) {
-    this.#config = config
+    this.#model = model
     this.#weights = weights
     this.#cache = cache
-    const { hidden, heads, keyHeads, headSize } = config
+    const { hidden, vocabulary } = model
+    const { heads, keyHeads, headSize, intermediate } = model.layers[0]!
     this.#room = {
       hidden: device.activations(rows, hidden),
       qkv: device.activations(rows, (heads + 2 * keyHeads) * headSize),
       attended: device.activations(rows, heads * headSize),
-      inner: device.activations(rows, config.intermediate),
+      inner: device.activations(rows, intermediate),
       last: device.activations(wanted, hidden),
       lastAttended: device.activations(wanted, heads * headSize),
-      logits: device.activations(wanted, config.vocabulary),
+      logits: device.activations(wanted, vocabulary),
     }
   }
 
@@ -57,7 +58,7 @@ export class Decoder {
       this.#layer(pass, i, keeps ? wanted : undefined)
     })
     if (wanted.length === 0) return room.logits
-    const { epsilon } = this.#config
+    const { epsilon } = this.#model
     const last = all ? room.hidden : room.last
     pass.project(head, last, room.logits, { rows: wanted.length, norm: { weight: norm, epsilon } })
     return room.logits
@@ -71,10 +72,8 @@ export class Decoder {
   #layer(pass: Pass, index: number, wanted?: Int32Array): void {
     const layer = this.#weights.layers[index]!
     const { hidden, qkv, attended, last, lastAttended } = this.#room
-    pass.project(layer.qkv, hidden, qkv, {
-      norm: { weight: layer.attentionNorm, epsilon: this.#config.epsilon },
-      ...(layer.qkvBias ? { bias: layer.qkvBias } : {}),
-    })
+    const norm = { weight: layer.attentionNorm, epsilon: this.#model.epsilon }
+    pass.project(layer.qkv.matrix, hidden, qkv, { norm, bias: layer.qkv.bias })
     this.#place(pass, index)
     if (wanted?.length === 0) return
     this.#attend(pass, index)
@@ -88,31 +87,28 @@ export class Decoder {
   }
 
   #place(pass: Pass, index: number): void {
-    const { heads, epsilon } = this.#config
-    const { queryNorm, keyNorm } = this.#weights.layers[index]!
+    const { epsilon, layers } = this.#model
+    const { queryNorm, keyNorm, angles } = this.#weights.layers[index]!
     pass.place(this.#room.qkv, this.#cache, index, {
-      heads,
-      angles: this.#weights.angles,
+      heads: layers[index]!.heads,
+      angles,
       ...(queryNorm && keyNorm ? { headNorm: { query: queryNorm, key: keyNorm, epsilon } } : {}),
     })
   }
 
   #attend(pass: Pass, index: number): void {
-    const { heads, headSize, window, windowFrom } = this.#config
-    pass.attend(this.#room.qkv, this.#cache, index, this.#room.attended, {
-      heads,
-      scale: headSize ** -0.5,
-      ...(window !== undefined && index >= windowFrom ? { window } : {}),
-    })
+    const { heads, scale, window } = this.#model.layers[index]!
+    pass.attend(this.#room.qkv, this.#cache, index, this.#room.attended, { heads, scale, window })
   }
 
   /** What a layer does with each row by itself. */
   #mix(pass: Pass, layer: LayerWeights, attended: Activations, hidden: Activations, rows: number): void {
     const { inner } = this.#room
-    const norm = { weight: layer.mlpNorm, epsilon: this.#config.epsilon }
-    pass.project(layer.output, attended, hidden, { rows, add: true })
-    pass.project(layer.gateUp, hidden, inner, { rows, norm, gated: true })
-    pass.project(layer.down, inner, hidden, { rows, add: true })
+    const { output, gateUp, down } = layer
+    const norm = { weight: layer.mlpNorm, epsilon: this.#model.epsilon }
+    pass.project(output.matrix, attended, hidden, { rows, add: true, bias: output.bias })
+    pass.project(gateUp.matrix, hidden, inner, { rows, norm, gated: true, bias: gateUp.bias })
+    pass.project(down.matrix, inner, hidden, { rows, add: true, bias: down.bias })
   }
 
   destroy(): void {

@@ -2,31 +2,47 @@
 import { Core } from '../core.js'
 import type { Device } from '../device/device.js'
 import type { WeightSource } from '../weights/source.js'
-import { type DecoderConfig, readDecoderConfig } from './config.js'
 import { Decoder } from './decoder.js'
-import { type SizeOptions, sizeOf } from './size.js'
+import { type LoadPlan, type PlanOptions, planModel } from './plan-model.js'
 import { TensorLoader } from './tensors.js'
 import { loadWeights } from './weights.js'
 
-export interface CoreOptions extends SizeOptions {
+export interface LoadOptions {
+  /** Ids that the tokenizer knows; those above are never sampled. @default all logits */
+  readonly tokens?: number
   /** Called as layers reach the device. */
   readonly onProgress?: (layers: number, of: number) => void
   readonly signal?: AbortSignal
 }
 
-/** Fails with a `V1Error` that says what is unknown, malformed or short; nothing stays allocated then. */
-export async function loadCore(device: Device, source: WeightSource, options: CoreOptions = {}): Promise<Core> {
-  const config = readDecoderConfig(source.chatConfig, options.name ?? 'The model')
-  const { contextLength, maxBatch, maxChunk, rows, tokens, cacheType, pages } = sizeOf(device, config, source, options)
+/** Plans and loads. Fails with a `V1Error` that says what is unknown, malformed or short; nothing stays allocated then. */
+export async function loadCore(
+  device: Device,
+  source: WeightSource,
+  options: LoadOptions & PlanOptions = {},
+): Promise<Core> {
+  return loadPlanned(device, source, planModel(source, device, options), options)
+}
+
+/** As `loadCore`, by a plan that `planModel` has made for this device. */
+export async function loadPlanned(
+  device: Device,
+  source: WeightSource,
+  { model, tensors, size }: LoadPlan,
+  options: LoadOptions = {},
+): Promise<Core> {
+  const { contextLength, maxBatch, maxChunk, rows, cacheType, pages } = size
+  const { vocabulary } = model
   const loader = new TensorLoader(device, source, options.signal)
   try {
-    const weights = await loadWeights(loader, config, contextLength, options.onProgress)
-    const { layers, keyHeads: heads, headSize, vocabulary } = config
-    const cache = device.cache({ layers, pages, heads, headSize, type: cacheType })
+    const weights = await loadWeights(loader, model, tensors, contextLength, options.onProgress)
+    const { keyHeads: heads, headSize } = model.layers[0]!
+    const cache = device.cache({ layers: model.layers.length, pages, heads, headSize, type: cacheType })
     loader.made.push(cache)
-    const sampler = device.sampler({ vocabulary, tokens, rows: maxBatch, slots: 4 * maxBatch })
+    const known = Math.min(options.tokens ?? vocabulary, vocabulary)
+    const sampler = device.sampler({ vocabulary, tokens: known, rows: maxBatch, slots: 4 * maxBatch })
     loader.made.push(sampler)
-    const decoder = new Decoder(device, config, weights, cache, rows, maxBatch)
+    const decoder = new Decoder(device, model, weights, cache, rows, maxBatch)
     loader.made.push(decoder)
     // A GPU says late that it had no room; what runs later must not find that out.
     await device.idle()
@@ -40,7 +56,7 @@ export async function loadCore(device: Device, source: WeightSource, options: Co
       maxBatch,
       maxChunk,
       rows,
-      fingerprint: fingerprint(source, device, config, cacheType),
+      fingerprint: fingerprint(source.digest, device, { model, embedding: tensors.embedding, cacheType }),
       release: () => free(loader.made),
     })
   } catch (error) {
@@ -54,8 +70,8 @@ function free(made: readonly { destroy(): void }[]): void {
 }
 
 /** FNV-1a over everything that decides which tokens come out. */
-function fingerprint(source: WeightSource, device: Device, config: DecoderConfig, cacheType: string): string {
-  const text = [source.digest, device.info.kind, device.info.kernels, cacheType, JSON.stringify(config)].join('\n')
+function fingerprint(digest: string, device: Device, rest: object): string {
+  const text = [digest, device.info.kind, device.info.kernels, JSON.stringify(rest)].join('\n')
   let low = 0x811c9dc5
   let high = 0x01000193
   for (let i = 0; i < text.length; i++) {

@@ -13,7 +13,8 @@ export interface Preset {
   readonly name: string
   readonly config: Readonly<Record<string, unknown>>
   readonly model: Readonly<Record<string, unknown>>
-  readonly bias?: boolean
+  /** Matrices that have a bias. */
+  readonly biased?: readonly ('qkv' | 'o_proj' | 'gate_up_proj' | 'down_proj')[]
   readonly headNorm?: boolean
 }
 
@@ -60,7 +61,7 @@ export const PRESETS: readonly Preset[] = [
     name: 'Qwen2',
     config: { model_type: 'qwen2' },
     model: { ...BASE, rope_theta: 1000000, sliding_window: 32, use_sliding_window: false },
-    bias: true,
+    biased: ['qkv'],
   },
   {
     name: 'Qwen3',
@@ -72,6 +73,20 @@ export const PRESETS: readonly Preset[] = [
     name: 'Mistral',
     config: { model_type: 'mistral', sliding_window_size: 21 },
     model: { ...BASE },
+  },
+  {
+    name: 'Llama with biases',
+    config: { model_type: 'llama' },
+    model: { ...BASE, attention_bias: true, mlp_bias: true },
+    biased: ['qkv', 'o_proj', 'gate_up_proj', 'down_proj'],
+  },
+  {
+    name: 'Llama with YaRN',
+    config: { model_type: 'llama' },
+    model: {
+      ...BASE,
+      rope_parameters: { rope_type: 'yarn', rope_theta: 500, factor: 8, original_max_position_embeddings: 64 },
+    },
   },
 ]
 
@@ -116,21 +131,26 @@ export function randomModel(preset: Preset, format: Format, seed: number): Rando
     put({ name, shape: [length], dtype: half ? 'f16' : 'f32', data: new Uint8Array(stored.buffer) })
   }
 
+  const has = (name: NonNullable<Preset['biased']>[number]) => preset.biased?.includes(name)
+
   matrix('model.embed_tokens', number('vocab_size'), hidden, 1)
   for (let i = 0; i < number('num_hidden_layers'); i++) {
     const at = `model.layers.${i}`
     const qkv = `${at}.self_attn.${preset.config.model_type?.toString().startsWith('qwen') ? 'c_attn' : 'qkv_proj'}`
     vector(`${at}.input_layernorm.weight`, hidden, 1)
     matrix(qkv, width, hidden)
-    if (preset.bias) vector(`${qkv}.bias`, width, 0)
+    if (has('qkv')) vector(`${qkv}.bias`, width, 0)
     if (preset.headNorm) {
       vector(`${at}.self_attn.q_norm.weight`, headSize, 1)
       vector(`${at}.self_attn.k_norm.weight`, headSize, 1)
     }
     matrix(`${at}.self_attn.o_proj`, hidden, heads * headSize)
+    if (has('o_proj')) vector(`${at}.self_attn.o_proj.bias`, hidden, 0)
     vector(`${at}.post_attention_layernorm.weight`, hidden, 1)
     matrix(`${at}.mlp.gate_up_proj`, 2 * inner, hidden)
+    if (has('gate_up_proj')) vector(`${at}.mlp.gate_up_proj.bias`, 2 * inner, 0)
     matrix(`${at}.mlp.down_proj`, hidden, inner)
+    if (has('down_proj')) vector(`${at}.mlp.down_proj.bias`, hidden, 0)
   }
   vector('model.norm.weight', hidden, 1)
   if (!preset.model.tie_word_embeddings) matrix('lm_head', number('vocab_size'), hidden)

@@ -76,7 +76,10 @@ export class ReferenceDecoder {
     x.forEach((row, position) => {
       const mixed = new Float64Array(this.#heads * d)
       for (let h = 0; h < this.#heads; h++) mixed.set(this.#attend(rows, position, h), h * d)
-      add(row, this.#multiply(this.#get(`${at}.self_attn.o_proj`), mixed))
+      add(
+        row,
+        this.#multiply(this.#get(`${at}.self_attn.o_proj`), mixed, this.#values.get(`${at}.self_attn.o_proj.bias`)),
+      )
     })
   }
 
@@ -106,25 +109,42 @@ export class ReferenceDecoder {
     const inner = this.#number('intermediate_size')
     for (const row of x) {
       const normed = norm(row, this.#get(`${at}.post_attention_layernorm.weight`), this.#epsilon)
-      const both = this.#multiply(this.#get(`${at}.mlp.gate_up_proj`), normed)
+      const gateUp = `${at}.mlp.gate_up_proj`
+      const both = this.#multiply(this.#get(gateUp), normed, this.#values.get(`${gateUp}.bias`))
       const mixed = Float64Array.from(
         { length: inner },
         (_, i) => (both[i]! / (1 + Math.exp(-both[i]!))) * both[inner + i]!,
       )
-      add(row, this.#multiply(this.#get(`${at}.mlp.down_proj`), mixed))
+      add(row, this.#multiply(this.#get(`${at}.mlp.down_proj`), mixed, this.#values.get(`${at}.mlp.down_proj.bias`)))
     }
   }
 
   /** Rotates value i with value i + d / 2. */
   #turn(head: Float64Array, position: number): Float64Array {
     const half = head.length / 2
+    const yarn = this.#preset.model.rope_parameters as Record<string, number> | undefined
+    const stretch = yarn ? 0.1 * Math.log(yarn.factor!) + 1 : 1
     const out = new Float64Array(head.length)
     for (let i = 0; i < half; i++) {
-      const angle = position * this.#frequency(i)
-      out[i] = head[i]! * Math.cos(angle) - head[i + half]! * Math.sin(angle)
-      out[i + half] = head[i + half]! * Math.cos(angle) + head[i]! * Math.sin(angle)
+      const angle = position * (yarn ? this.#yarn(i, yarn) : this.#frequency(i))
+      const [cosine, sine] = [stretch * Math.cos(angle), stretch * Math.sin(angle)]
+      out[i] = head[i]! * cosine - head[i + half]! * sine
+      out[i + half] = head[i + half]! * cosine + head[i]! * sine
     }
     return out
+  }
+
+  /** As the paper has it: by how often a pair turns within the original length, from 32 times to once. */
+  #yarn(i: number, yarn: Record<string, number>): number {
+    const d = this.#headSize
+    const base = yarn.rope_theta!
+    const dimension = (turns: number) =>
+      (d * Math.log(yarn.original_max_position_embeddings! / (turns * 2 * Math.PI))) / (2 * Math.log(base))
+    const low = Math.max(Math.floor(dimension(32)), 0)
+    const high = Math.min(Math.ceil(dimension(1)), d - 1)
+    const ramp = Math.min(1, Math.max(0, (i - low) / (high - low)))
+    const plain = 1 / base ** ((2 * i) / d)
+    return (plain / yarn.factor!) * ramp + plain * (1 - ramp)
   }
 
   #frequency(i: number): number {

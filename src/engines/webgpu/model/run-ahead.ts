@@ -1,7 +1,7 @@
 /** Decoding without waiting: each pass takes its tokens from the slots into which the pass before it sampled. */
 import type { Sampled, StepInput } from '../../../decode/token-model.js'
 import { slotToken } from '../device/device.js'
-import type { PlannedSpan } from './plan.js'
+import type { PlannedSpan } from './passes.js'
 import { type PassParts, type PassResult, submitSpans } from './run-pass.js'
 import type { PagedSequence } from './sequence.js'
 

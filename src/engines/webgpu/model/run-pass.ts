@@ -2,7 +2,7 @@
 import type { Sampled } from '../../../decode/token-model.js'
 import type { Device, KeyValueCache, SampleRow, Sampler, Span } from '../device/device.js'
 import type { Decoder } from './decoder.js'
-import type { PlannedSpan } from './plan.js'
+import type { PlannedSpan } from './passes.js'
 import { sampleRow } from './settings.js'
 
 export interface PassParts {

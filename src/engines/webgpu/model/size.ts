@@ -1,17 +1,16 @@
-/** What a model will take on a device, and what of it fits, known before anything is uploaded. */
+/** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 import { V1Error } from '../../../errors.js'
 import { type Device, PAGE } from '../device/device.js'
-import type { WeightSource } from '../weights/source.js'
-import type { DecoderConfig } from './config.js'
+import type { WeightOutline } from '../weights/source.js'
+import type { ModelPlan } from './model-plan.js'
+import type { PlannedMatrix, PlannedTensors } from './plan-tensors.js'
 
 export interface SizeOptions {
   /** The model's name, for messages. @default 'The model' */
   readonly name?: string
-  /** Ids that the tokenizer knows; those above are never sampled. @default all logits */
-  readonly tokens?: number
   /** The longest sequence. @default the model's, at most 8192 */
   readonly contextLength?: number
-  /** Tokens that the cache holds over all sequences. @default up to `maxBatch` whole contexts within 512 MiB */
+  /** Tokens that the cache holds over all sequences. @default see `defaultCacheTokens` */
   readonly cacheTokens?: number
   /** Sequences that one step advances. @default 8 */
   readonly maxBatch?: number
@@ -26,8 +25,6 @@ export interface ModelSize {
   readonly maxChunk: number
   /** Tokens of one pass. */
   readonly rows: number
-  /** Ids that can be sampled. */
-  readonly tokens: number
   readonly cacheType: 'f16' | 'f32'
   readonly pages: number
   readonly bytes: {
@@ -40,33 +37,36 @@ export interface ModelSize {
 }
 
 const CONTEXT = 8192
+/** The most that the default cache takes for more than one whole context. */
 const CACHE_BYTES = 512 * 1048576
+/** What each further sequence of a batch gets beside one whole context: most are short. */
+const FURTHER = 512
 /** Positions without which no conversation is possible. */
 const LEAST = 4 * PAGE
-const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
 
 /** Throws an error that says what is short. */
 export function sizeOf(
   device: Device,
-  config: DecoderConfig,
-  source: Pick<WeightSource, 'names' | 'describe'>,
+  model: ModelPlan,
+  tensors: PlannedTensors,
+  outline: Pick<WeightOutline, 'names' | 'describe'>,
   options: SizeOptions = {},
 ): ModelSize {
   const { limits } = device
   const name = options.name ?? 'The model'
-  if (config.headSize > limits.headSize) throw short(name, `heads of ${config.headSize} values`, `${limits.headSize}`)
+  const { keyHeads, headSize } = model.layers[0]!
+  if (headSize > limits.headSize) throw short(name, `heads of ${headSize} values`, `${limits.headSize}`)
   const maxBatch = options.maxBatch ?? 8
   const maxChunk = Math.min(options.maxChunk ?? (device.info.kind === 'cpu' ? 64 : 256), limits.rows - maxBatch)
   const rows = maxChunk + maxBatch
-  const tokens = Math.min(options.tokens ?? config.vocabulary, config.vocabulary)
-  const cacheType = isWide(source) ? 'f32' : 'f16'
-  const perLayer = 2 * config.keyHeads * config.headSize * (cacheType === 'f16' ? 2 : 4)
-  const perToken = perLayer * config.layers
-  const wantedContext = Math.min(options.contextLength ?? CONTEXT, config.contextLength)
-  const roomy = Math.floor(CACHE_BYTES / perToken)
-  const wanted = options.cacheTokens ?? Math.max(wantedContext, Math.min(wantedContext * maxBatch, roomy))
-  const weights = weightBytes(source)
-  const work = workBytes(config, { rows, maxBatch, tokens, context: wantedContext })
+  const cacheType = isWide(outline) ? 'f32' : 'f16'
+  const perLayer = 2 * keyHeads * headSize * (cacheType === 'f16' ? 2 : 4)
+  const perToken = perLayer * model.layers.length
+  const wantedContext = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
+  const roomy = Math.floor(Math.min(CACHE_BYTES, limits.tensorBytes / 2) / perToken)
+  const wanted = options.cacheTokens ?? defaultCacheTokens(wantedContext, maxBatch, roomy)
+  const weights = weightBytes(device, tensors)
+  const work = workBytes(model, device, { rows, maxBatch, context: wantedContext })
   // One page more per sequence: each leaves its last page partly empty.
   const aside = maxBatch * PAGE
   const least = Math.min(wanted, LEAST) + aside
@@ -88,40 +88,50 @@ export function sizeOf(
     maxBatch,
     maxChunk,
     rows,
-    tokens,
     cacheType,
     pages,
     bytes: { weights, cache, work, total: weights + cache + work },
   }
 }
 
-function weightBytes(source: Pick<WeightSource, 'names' | 'describe'>): number {
-  let sum = 0
-  for (const name of source.names) {
-    const { shape, dtype } = source.describe(name)
-    sum += shape.reduce((product, side) => product * side, SIZES[dtype])
+/** One whole context, and a little for each further sequence where there is room for it. */
+export function defaultCacheTokens(context: number, maxBatch: number, roomy: number): number {
+  const further = Math.min(context, FURTHER) * (maxBatch - 1)
+  return Math.max(context, Math.min(context + further, roomy))
+}
+
+function weightBytes(device: Device, { embedding, head, norm, layers }: PlannedTensors): number {
+  const matrix = ({ rows, columns, stored, scaleType, quantize, bias }: PlannedMatrix): number => {
+    const format = quantize ? 'q4' : stored
+    return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)
+  }
+  let sum = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
+  for (const { attentionNorm, mlpNorm, queryNorm, keyNorm, qkv, output, gateUp, down } of layers) {
+    for (const one of [qkv, output, gateUp, down]) sum += matrix(one)
+    for (const one of [attentionNorm, mlpNorm, queryNorm, keyNorm]) sum += 4 * (one?.length ?? 0)
   }
   return sum
 }
 
 /** Weights in full precision deserve a cache in full precision. */
-function isWide(source: Pick<WeightSource, 'names' | 'describe'>): boolean {
+function isWide(source: Pick<WeightOutline, 'names' | 'describe'>): boolean {
   return source.names.some((name) => /norm\.weight$/.test(name) && source.describe(name).dtype === 'f32')
 }
 
 interface Work {
   readonly rows: number
   readonly maxBatch: number
-  readonly tokens: number
   readonly context: number
 }
 
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
-function workBytes(config: DecoderConfig, { rows, maxBatch, tokens, context }: Work): number {
-  const { hidden, heads, keyHeads, headSize, intermediate, vocabulary } = config
+function workBytes({ hidden, vocabulary, layers }: ModelPlan, _device: Device, of: Work): number {
+  const { rows, maxBatch, context } = of
+  const { heads, keyHeads, headSize, intermediate } = layers[0]!
+  const tables = new Set(layers.map(({ angles }) => JSON.stringify(angles))).size
   const perRow = 2 * hidden + (2 * heads + 2 * keyHeads) * headSize + intermediate
-  const perLogits = 2 * hidden + heads * headSize + vocabulary + tokens
-  return 4 * (rows * perRow + maxBatch * perLogits + context * headSize)
+  const perLogits = 2 * hidden + heads * headSize + 2 * vocabulary
+  return 4 * (rows * perRow + maxBatch * perLogits + tables * context * headSize)
 }
 
 function short(name: string, needed: string, has: string): V1Error {

@@ -1,36 +1,12 @@
 /** Tensors of a repository as the decoder's matrices and vectors. */
 import { V1Error } from '../../../errors.js'
 import type { Device, Matrix, MatrixData, Vector } from '../device/device.js'
-import { Q4_BLOCK } from '../device/device.js'
 import type { RawTensor, WeightSource } from '../weights/source.js'
 import { halfToFloat } from './half.js'
+import type { PlannedMatrix, PlannedVector } from './plan-tensors.js'
+import { quantize } from './quantize.js'
 
-/** A matrix by its name without suffix: `name.q_weight` and `name.q_scale`, or `name.weight`. */
-export async function readMatrix(source: WeightSource, name: string, signal?: AbortSignal): Promise<MatrixData> {
-  if (source.has(`${name}.q_weight`)) return readQuantised(source, name, signal)
-  const tensor = await source.read(`${name}.weight`, signal)
-  const [rows, columns] = tensor.shape
-  if (tensor.shape.length !== 2 || tensor.dtype === 'u32') throw malformed(tensor, 'a matrix of f32, f16 or bf16')
-  const size = tensor.dtype === 'f32' ? 4 : 2
-  if (tensor.data.byteLength !== rows! * columns! * size) throw malformed(tensor, `${rows! * columns! * size} bytes`)
-  return { format: tensor.dtype, rows: rows!, columns: columns!, data: tensor.data }
-}
-
-async function readQuantised(source: WeightSource, name: string, signal?: AbortSignal): Promise<MatrixData> {
-  const codes = await source.read(`${name}.q_weight`, signal)
-  const scales = await source.read(`${name}.q_scale`, signal)
-  const [rows, words] = codes.shape
-  const columns = words! * 8
-  if (codes.shape.length !== 2 || codes.dtype !== 'u32' || columns % Q4_BLOCK !== 0) {
-    throw malformed(codes, 'u32 [rows][columns / 8]')
-  }
-  const [scaleRows, blocks] = scales.shape
-  if (scaleRows !== rows || blocks !== columns / Q4_BLOCK) throw malformed(scales, `[${rows}][${columns / Q4_BLOCK}]`)
-  if (scales.dtype !== 'f16' && scales.dtype !== 'f32') throw malformed(scales, 'f16 or f32')
-  return { format: 'q4', rows: rows!, columns, codes: codes.data, scales: scales.data, scaleType: scales.dtype }
-}
-
-/** Brings tensors to a device, checked against what the configuration demands. */
+/** Brings planned tensors to a device. */
 export class TensorLoader {
   readonly source: WeightSource
   readonly #device: Device
@@ -44,17 +20,13 @@ export class TensorLoader {
     this.#signal = signal
   }
 
-  async matrix(name: string, shape: readonly [number, number], gated = false): Promise<Matrix> {
+  async matrix(planned: PlannedMatrix, gated = false): Promise<Matrix> {
     this.#signal?.throwIfAborted()
-    const data = await readMatrix(this.source, name, this.#signal)
-    if (data.rows !== shape[0] || data.columns !== shape[1]) throw mismatch(name, [data.rows, data.columns], shape)
-    return this.#keep(this.#device.matrix(data, { gated }))
+    return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.#signal), { gated }))
   }
 
-  async vector(name: string, length: number): Promise<Vector> {
-    const values = toFloats(await this.source.read(name, this.#signal))
-    if (values.length !== length) throw mismatch(name, [values.length], [length])
-    return this.floats(values)
+  async vector(planned: PlannedVector): Promise<Vector> {
+    return this.floats(await readVector(this.source, planned, this.#signal))
   }
 
   floats(values: Float32Array): Vector {
@@ -67,15 +39,83 @@ export class TensorLoader {
   }
 }
 
+/** The parts of a matrix, one below the other. */
+export async function readMatrix(
+  source: WeightSource,
+  planned: PlannedMatrix,
+  signal?: AbortSignal,
+): Promise<MatrixData> {
+  const { parts, rows, columns, stored, scaleType } = planned
+  const read = (suffix: string, type: RawTensor['dtype'], width: number) =>
+    readParts(
+      source,
+      parts.map((part) => ({ name: `${part.name}.${suffix}`, shape: [part.rows, width] })),
+      type,
+      signal,
+    )
+  if (stored === 'q4') {
+    const codes = await read('q_weight', 'u32', columns / 8)
+    const scales = await read('q_scale', scaleType, columns / 32)
+    return { format: 'q4', rows, columns, codes, scales, scaleType }
+  }
+  const data = await read('weight', stored, columns)
+  if (!planned.quantize) return { format: stored, rows, columns, data }
+  return { format: 'q4', rows, columns, ...quantize(toFloats({ dtype: stored, data })), scaleType: 'f16' }
+}
+
+export async function readVector(
+  source: WeightSource,
+  { parts, length }: PlannedVector,
+  signal?: AbortSignal,
+): Promise<Float32Array> {
+  const values = new Float32Array(length)
+  let at = 0
+  for (const part of parts) {
+    const tensor = await source.read(part.name, signal)
+    values.set(toFloats({ dtype: tensor.dtype, data: bytesOf(tensor, [part.length], tensor.dtype) }), at)
+    at += part.length
+  }
+  return values
+}
+
+async function readParts(
+  source: WeightSource,
+  wanted: readonly { readonly name: string; readonly shape: readonly number[] }[],
+  type: RawTensor['dtype'],
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  const read: Uint8Array[] = []
+  for (const { name, shape } of wanted) read.push(bytesOf(await source.read(name, signal), shape, type))
+  if (read.length === 1) return read[0]!
+  const whole = new Uint8Array(read.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const bytes of read) {
+    whole.set(bytes, at)
+    at += bytes.length
+  }
+  return whole
+}
+
+const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
+
+/** What was read is once more held against what was planned: a source may not keep its word. */
+function bytesOf(tensor: RawTensor, shape: readonly number[], type: RawTensor['dtype']): Uint8Array {
+  const needed = shape.reduce((product, side) => product * side, SIZES[type])
+  const fits = tensor.dtype === type && tensor.shape.join() === shape.join() && tensor.data.byteLength === needed
+  if (!fits) throw mismatch(tensor, shape)
+  return tensor.data
+}
+
 /** The values of an unquantised tensor. */
-export function toFloats(tensor: RawTensor): Float32Array {
-  const { data } = tensor
+export function toFloats({ dtype, data }: Pick<RawTensor, 'dtype' | 'data'>): Float32Array {
+  if (dtype === 'f32' && data.byteOffset % 4 === 0) {
+    return new Float32Array(data.buffer, data.byteOffset, data.byteLength / 4)
+  }
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  if (tensor.dtype === 'u32') throw malformed(tensor, 'f32, f16 or bf16')
-  const size = tensor.dtype === 'f32' ? 4 : 2
+  const size = SIZES[dtype]
   const values = new Float32Array(data.byteLength / size)
   for (let i = 0; i < values.length; i++) {
-    values[i] = size === 4 ? view.getFloat32(i * 4, true) : widen(view.getUint16(i * 2, true), tensor.dtype)
+    values[i] = size === 4 ? view.getFloat32(i * 4, true) : widen(view.getUint16(i * 2, true), dtype)
   }
   return values
 }
@@ -83,19 +123,13 @@ export function toFloats(tensor: RawTensor): Float32Array {
 const word = new Uint32Array(1)
 const float = new Float32Array(word.buffer)
 
-function widen(bits: number, dtype: 'f16' | 'bf16' | 'f32'): number {
+function widen(bits: number, dtype: RawTensor['dtype']): number {
   if (dtype === 'f16') return halfToFloat(bits)
   word[0] = bits << 16
   return float[0]!
 }
 
-function malformed(tensor: Omit<RawTensor, 'data'>, wanted: string): V1Error {
-  return new V1Error(500, `Tensor ${tensor.name} is ${tensor.dtype} [${tensor.shape.join('][')}], not ${wanted}.`, {
-    code: 'malformed_weights',
-  })
-}
-
-function mismatch(name: string, found: readonly number[], wanted: readonly number[]): V1Error {
+function mismatch({ name, shape: found }: RawTensor, wanted: readonly number[]): V1Error {
   const shape = (of: readonly number[]) => `[${of.join('][')}]`
   return new V1Error(500, `Tensor ${name} is ${shape(found)}; the configuration demands ${shape(wanted)}.`, {
     code: 'malformed_weights',

@@ -1,19 +1,26 @@
 /** The decoder's weights on a device. */
 import type { Matrix, Vector } from '../device/device.js'
-import type { DecoderConfig } from './config.js'
-import { ropeFrequencies, ropeTable } from './rope.js'
+import { type Angles, angleTable } from './angles.js'
+import type { ModelPlan } from './model-plan.js'
+import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './plan-tensors.js'
 import type { TensorLoader } from './tensors.js'
+
+/** A matrix, and what is added to what it makes. */
+export interface Projection {
+  readonly matrix: Matrix
+  readonly bias?: Vector
+}
 
 export interface LayerWeights {
   readonly attentionNorm: Vector
-  readonly qkv: Matrix
-  readonly qkvBias?: Vector
+  readonly qkv: Projection
   readonly queryNorm?: Vector
   readonly keyNorm?: Vector
-  readonly output: Matrix
+  readonly output: Projection
   readonly mlpNorm: Vector
-  readonly gateUp: Matrix
-  readonly down: Matrix
+  readonly gateUp: Projection
+  readonly down: Projection
+  readonly angles: Vector
 }
 
 export interface DecoderWeights {
@@ -22,48 +29,50 @@ export interface DecoderWeights {
   readonly norm: Vector
   /** The embedding itself where the two are tied. */
   readonly head: Matrix
-  readonly angles: Vector
 }
 
 /** `positions`: for how many angles are made. */
 export async function loadWeights(
   loader: TensorLoader,
-  config: DecoderConfig,
+  model: ModelPlan,
+  tensors: PlannedTensors,
   positions: number,
   onLayer?: (done: number, of: number) => void,
 ): Promise<DecoderWeights> {
-  const { source } = loader
-  const { hidden, vocabulary } = config
-  const embedding = await loader.matrix('model.embed_tokens', [vocabulary, hidden])
-  const layers: LayerWeights[] = []
-  for (let i = 0; i < config.layers; i++) {
-    layers.push(await loadLayer(loader, config, `model.layers.${i}`))
-    onLayer?.(i + 1, config.layers)
+  const tables = new Map<string, Vector>()
+  /** Layers that turn alike share a table. */
+  const tableOf = (angles: Angles): Vector => {
+    const key = JSON.stringify(angles)
+    const table = tables.get(key) ?? loader.floats(angleTable(positions, angles))
+    tables.set(key, table)
+    return table
   }
-  const norm = await loader.vector('model.norm.weight', hidden)
-  const separate = !config.tied && (source.has('lm_head.weight') || source.has('lm_head.q_weight'))
-  const head = separate ? await loader.matrix('lm_head', [vocabulary, hidden]) : embedding
-  const frequencies = ropeFrequencies(config.headSize, config.ropeTheta, config.ropeScaling)
-  return { embedding, layers, norm, head, angles: loader.floats(ropeTable(positions, frequencies)) }
+  const embedding = await loader.matrix(tensors.embedding)
+  const layers: LayerWeights[] = []
+  for (const [i, planned] of tensors.layers.entries()) {
+    layers.push(await loadLayer(loader, planned, tableOf(model.layers[i]!.angles)))
+    onLayer?.(i + 1, tensors.layers.length)
+  }
+  const norm = await loader.vector(tensors.norm)
+  const head = tensors.head ? await loader.matrix(tensors.head) : embedding
+  return { embedding, layers, norm, head }
 }
 
-async function loadLayer(loader: TensorLoader, config: DecoderConfig, at: string): Promise<LayerWeights> {
-  const { hidden, intermediate, headSize } = config
-  const width = (config.heads + 2 * config.keyHeads) * headSize
-  const qkv = `${at}.self_attn.${config.qkvName}`
+async function loadLayer(loader: TensorLoader, planned: PlannedLayer, angles: Vector): Promise<LayerWeights> {
+  const projection = async (of: PlannedMatrix, gated = false): Promise<Projection> => ({
+    matrix: await loader.matrix(of, gated),
+    ...(of.bias && { bias: await loader.vector(of.bias) }),
+  })
+  const { queryNorm, keyNorm } = planned
   return {
-    attentionNorm: await loader.vector(`${at}.input_layernorm.weight`, hidden),
-    qkv: await loader.matrix(qkv, [width, hidden]),
-    ...(loader.source.has(`${qkv}.bias`) ? { qkvBias: await loader.vector(`${qkv}.bias`, width) } : {}),
-    ...(config.headNorm
-      ? {
-          queryNorm: await loader.vector(`${at}.self_attn.q_norm.weight`, headSize),
-          keyNorm: await loader.vector(`${at}.self_attn.k_norm.weight`, headSize),
-        }
-      : {}),
-    output: await loader.matrix(`${at}.self_attn.o_proj`, [hidden, config.heads * headSize]),
-    mlpNorm: await loader.vector(`${at}.post_attention_layernorm.weight`, hidden),
-    gateUp: await loader.matrix(`${at}.mlp.gate_up_proj`, [2 * intermediate, hidden], true),
-    down: await loader.matrix(`${at}.mlp.down_proj`, [hidden, intermediate]),
+    attentionNorm: await loader.vector(planned.attentionNorm),
+    qkv: await projection(planned.qkv),
+    ...(queryNorm && { queryNorm: await loader.vector(queryNorm) }),
+    ...(keyNorm && { keyNorm: await loader.vector(keyNorm) }),
+    output: await projection(planned.output),
+    mlpNorm: await loader.vector(planned.mlpNorm),
+    gateUp: await projection(planned.gateUp, true),
+    down: await projection(planned.down),
+    angles,
   }
 }

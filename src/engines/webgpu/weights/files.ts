@@ -16,6 +16,8 @@ export interface RepositoryFiles {
   text(name: string, signal: AbortSignal): Promise<string | undefined>
   /** Makes a large file ready for `slice`: fetched, verified, kept. `onBytes` hears of bytes that are ready (or lost). */
   fetch(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void>
+  /** Bytes of a file that need not be ready: what must be known before it is fetched. */
+  head(name: string, from: number, to: number, signal: AbortSignal): Promise<Uint8Array>
   /** Bytes of a file that was fetched. */
   slice(name: string, from: number, to: number): Promise<Uint8Array>
   /** No more bytes of this file will be asked for. */

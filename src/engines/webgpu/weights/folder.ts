@@ -11,6 +11,13 @@ export function folderFiles(path: string): RepositoryFiles {
   const fs = builtin<Fs>('node:fs/promises')
   if (!fs) throw new V1Error(500, `The model at ${path} cannot be loaded: there are no local folders in a browser.`)
   const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${name}`
+  const slice = async (name: string, from: number, to: number) => {
+    const data = await sliceOfFile(fs, at(name), from, to).catch((cause: unknown) => {
+      throw broken(path, `${name} is missing.`, cause)
+    })
+    if (data.length < to - from) throw broken(path, `${name} ends before byte ${to}.`)
+    return data
+  }
   return {
     place: path,
     phase: 'read',
@@ -31,11 +38,8 @@ export function folderFiles(path: string): RepositoryFiles {
       }
       onBytes(stat.size)
     },
-    async slice(name, from, to) {
-      const data = await sliceOfFile(fs, at(name), from, to)
-      if (data.length < to - from) throw broken(path, `${name} ends before byte ${to}.`)
-      return data
-    },
+    head: slice,
+    slice,
     release() {},
   }
 }

@@ -37,9 +37,14 @@ export async function hub(files: ReadonlyMap<string, Uint8Array>): Promise<Hub> 
 
 /** `upTo`: hangs up there, in the middle of what it promised. */
 export function send(bytes: Uint8Array, request: IncomingMessage, response: ServerResponse, upTo = bytes.length): void {
-  const from = Number(request.headers.range?.match(/^bytes=(\d+)-$/)?.[1] ?? 0)
-  const range = from > 0 ? { 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` } : {}
-  response.writeHead(from > 0 ? 206 : 200, { 'content-length': bytes.length - from, ...range })
-  if (upTo >= bytes.length) return void response.end(bytes.subarray(from))
+  const range = request.headers.range?.match(/^bytes=(\d+)-(\d*)$/)
+  const from = Number(range?.[1] ?? 0)
+  const end = range?.[2] ? Math.min(Number(range[2]) + 1, bytes.length) : bytes.length
+  const partial = range && (from > 0 || end < bytes.length)
+  response.writeHead(partial ? 206 : 200, {
+    'content-length': end - from,
+    ...(partial && { 'content-range': `bytes ${from}-${end - 1}/${bytes.length}` }),
+  })
+  if (upTo >= end) return void response.end(bytes.subarray(from, end))
   response.write(bytes.subarray(from, upTo), () => response.destroy())
 }

@@ -18,9 +18,7 @@ export interface OpenOptions {
   readonly signal: AbortSignal
   /** A folder, or `false` to keep nothing. @default the Cache API in browsers, the user's cache directory elsewhere */
   readonly cache?: string | false
-  /** What plain weights become while they are loaded. @default they stay as they are */
-  readonly quantize?: 'q4f16_1'
-  /** Is asked before weights are downloaded, where the repository says beforehand what they are. */
+  /** Is asked before weights are downloaded. */
   readonly check?: WeightCheck
   /** @default the platform's */
   readonly fetch?: Fetch
@@ -39,7 +37,7 @@ export async function openRepository(
   options: OpenOptions,
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
   const files = filesAt(place, options)
-  const { signal, report, quantize, check } = options
+  const { signal, report, check } = options
   const mlc = await files.text('mlc-chat-config.json', signal)
   if (mlc !== undefined) {
     const config = parseJson(files.place, 'mlc-chat-config.json', mlc)
@@ -52,7 +50,7 @@ export async function openRepository(
   }
   const config = parseJson(files.place, 'config.json', plain)
   const text = await readText(files, config, undefined, signal)
-  return { weights: await openSafetensors(files, config, { report, signal, quantize }), text }
+  return { weights: await openSafetensors(files, config, { report, signal, check }), text }
 }
 
 /** Reads what an MLC repository says about text, for an engine that takes its weights elsewhere. */

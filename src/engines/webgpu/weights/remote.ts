@@ -1,6 +1,7 @@
 import { download, type Fetch } from './download.js'
 import { broken, unreachable } from './failure.js'
 import type { RepositoryFiles, WantedFile } from './files.js'
+import { fetchHead } from './head.js'
 import type { FileStore, StoredFile } from './store.js'
 
 /** A repository at an address; its files are downloaded once and kept in the store. */
@@ -34,6 +35,12 @@ export class RemoteFiles implements RepositoryFiles {
     const held = await this.#get(file, onBytes, signal)
     if (!held) throw broken(this.place, `the server has no ${file.name}.`)
     this.#held.set(file.name, held)
+  }
+
+  async head(name: string, from: number, to: number, signal: AbortSignal): Promise<Uint8Array> {
+    const url = new URL(name, this.place).href
+    const stored = await this.#store.read(url)
+    return stored ? stored.slice(from, to) : fetchHead(url, from, to, this.#fetch, signal)
   }
 
   async slice(name: string, from: number, to: number): Promise<Uint8Array> {

@@ -6,41 +6,49 @@ import type { TensorType } from './source.js'
 export interface StoredTensor {
   readonly name: string
   readonly shape: readonly number[]
-  readonly dtype: TensorType
+  /** As the file names its type. */
+  readonly kind: string
+  /** Undefined: a type that cannot be read. */
+  readonly dtype: TensorType | undefined
   readonly file: string
   readonly from: number
   readonly to: number
 }
 
-const TYPES: Readonly<Record<string, TensorType>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' }
+export interface Header {
+  readonly tensors: readonly StoredTensor[]
+  /** Of the whole file. */
+  readonly bytes: number
+}
+
+const TYPES: Readonly<Record<string, TensorType | undefined>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' }
 const SIZES: Readonly<Record<TensorType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 const MOST_HEADER = 100 * 2 ** 20
 
 /** Reads where the tensors of one file stand: eight bytes of length, JSON of that length, the data. */
-export async function readHeader(files: RepositoryFiles, file: string): Promise<StoredTensor[]> {
-  const length = new DataView((await files.slice(file, 0, 8)).buffer).getBigUint64(0, true)
+export async function readHeader(files: RepositoryFiles, file: string, signal: AbortSignal): Promise<Header> {
+  const first = await files.head(file, 0, 8, signal)
+  const length = new DataView(first.buffer, first.byteOffset).getBigUint64(0, true)
   if (length > BigInt(MOST_HEADER)) throw broken(files.place, `${file} is not in the safetensors format.`)
   const start = 8 + Number(length)
-  const text = new TextDecoder().decode(await files.slice(file, 8, start))
-  const tensors: StoredTensor[] = []
-  for (const [name, entry] of Object.entries(parseJson(files.place, file, text))) {
-    if (name === '__metadata__') continue
-    tensors.push(readEntry(files.place, file, start, name, entry))
-  }
-  return tensors
+  const text = new TextDecoder().decode(await files.head(file, 8, start, signal))
+  const entries = Object.entries(parseJson(files.place, file, text)).filter(([name]) => name !== '__metadata__')
+  const tensors = entries.map(([name, entry]) => readEntry(files.place, file, start, name, entry))
+  return { tensors, bytes: tensors.reduce((end, { to }) => Math.max(end, to), start) }
 }
 
 function readEntry(place: string, file: string, start: number, name: string, entry: unknown): StoredTensor {
-  const { dtype, shape, data_offsets: offsets } = isRecord(entry) ? entry : {}
-  const type = TYPES[String(dtype)]
-  if (!type) throw broken(place, `tensor ${name} has the type ${String(dtype)}; F32, F16 and BF16 can be read.`)
+  const { dtype: kind, shape, data_offsets: offsets } = isRecord(entry) ? entry : {}
   if (!isSizes(shape) || !isSizes(offsets) || offsets.length !== 2) {
     throw broken(place, `tensor ${name} in ${file} lacks a shape or a place.`)
   }
   const [from, to] = offsets as [number, number]
-  const needed = shape.reduce((product, side) => product * side, SIZES[type])
-  if (to - from !== needed) throw broken(place, `tensor ${name} needs ${needed} bytes and has ${to - from}.`)
-  return { name, shape, dtype: type, file, from: start + from, to: start + to }
+  const dtype = Object.hasOwn(TYPES, String(kind)) ? TYPES[String(kind)] : undefined
+  const needed = dtype ? shape.reduce((product, side) => product * side, SIZES[dtype]) : to - from
+  if (to - from !== needed || needed < 0) {
+    throw broken(place, `tensor ${name} needs ${needed} bytes and has ${to - from}.`)
+  }
+  return { name, shape, kind: String(kind), dtype, file, from: start + from, to: start + to }
 }
 
 const isSizes = (value: unknown): value is number[] =>

@@ -1,11 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { smallTokenizer } from '../../../decode/testing/small-tokenizer.test-helper.js'
+import { readModel } from '../architectures/index.js'
+import { openCpuDevice } from '../device/cpu/index.js'
+import type { MatrixData } from '../device/device.js'
 import { halfToFloat } from '../model/half.js'
+import { planModel } from '../model/plan-model.js'
+import { planTensors } from '../model/plan-tensors.js'
+import { readMatrix, readVector } from '../model/tensors.js'
+import { hub, send } from './hub.test-helper.js'
 import { openRepository } from './open.js'
-import type { RawTensor } from './source.js'
 
 interface Plain {
   readonly shape: readonly number[]
@@ -33,6 +39,20 @@ put(`${at}.mlp.up_proj.weight`, 96, HIDDEN)
 put(`${at}.mlp.gate_proj.weight`, 96, HIDDEN)
 put(`${at}.mlp.down_proj.weight`, HIDDEN, 96)
 put(`${at}.input_layernorm.weight`, HIDDEN)
+put(`${at}.post_attention_layernorm.weight`, HIDDEN)
+put(`${at}.self_attn.o_proj.weight`, HIDDEN, HIDDEN)
+put('model.norm.weight', HIDDEN)
+
+const CONFIG = {
+  model_type: 'qwen2',
+  hidden_size: HIDDEN,
+  intermediate_size: 96,
+  num_hidden_layers: 1,
+  num_attention_heads: 4,
+  num_key_value_heads: 2,
+  vocab_size: 48,
+  tie_word_embeddings: true,
+}
 
 /** The safetensors format, written by its description: length, JSON, data. */
 function encode(names: readonly string[]): Uint8Array {
@@ -49,39 +69,48 @@ function encode(names: readonly string[]): Uint8Array {
   return Buffer.concat([length, json, ...names.map((name) => new Uint8Array(tensors.get(name)!.values.buffer))])
 }
 
+const without = (end: string) => (names: string[]) => names.filter((name) => !name.endsWith(end))
+
 let folder: string
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'local-v1-safetensors-'))
   const { tokenizer, tokenizerConfig } = smallTokenizer()
-  await writeFile(join(folder, 'config.json'), JSON.stringify({ model_type: 'qwen2', hidden_size: HIDDEN }))
+  await writeFile(join(folder, 'config.json'), JSON.stringify(CONFIG))
   await writeFile(join(folder, 'tokenizer.json'), JSON.stringify(tokenizer))
   await writeFile(join(folder, 'tokenizer_config.json'), JSON.stringify(tokenizerConfig))
   await writeFile(join(folder, 'model.safetensors'), encode([...tensors.keys()]))
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-const open = async (quantize?: 'q4f16_1') => {
-  const options = { report: () => {}, signal: new AbortController().signal, quantize }
+const open = async () => {
+  const options = { report: () => {}, signal: new AbortController().signal }
   return (await openRepository({ kind: 'folder', path: folder }, options)).weights
 }
+const opened = async (quantize = false) => {
+  const weights = await open()
+  const { architecture, model } = readModel(weights.chatConfig)
+  return { weights, layer: planTensors(weights, architecture, model, quantize).layers[0]! }
+}
 
-const floats = ({ data }: RawTensor) => new Float32Array(data.slice().buffer)
+const floats = (data: MatrixData) => {
+  if (data.format === 'q4') throw new Error('These weights were quantised.')
+  return new Float32Array(data.data.slice().buffer)
+}
 const joined = (...names: string[]) => names.flatMap((name) => [...tensors.get(`${at}.${name}`)!.values])
 
 describe('safetensors', () => {
-  it("come under MLC's names, what reads the same input in one matrix", async () => {
-    const weights = await open()
-    const qkv = await weights.read(`${at}.self_attn.c_attn.weight`)
-    expect(qkv.shape).toEqual([128, HIDDEN])
+  it('become the matrices of a decoder, what reads the same input in one', async () => {
+    const { weights, layer } = await opened()
+    const qkv = await readMatrix(weights, layer.qkv)
+    expect([qkv.rows, qkv.columns]).toEqual([128, HIDDEN])
     expect([...floats(qkv)]).toEqual(
       joined('self_attn.q_proj.weight', 'self_attn.k_proj.weight', 'self_attn.v_proj.weight'),
     )
-    const bias = await weights.read(`${at}.self_attn.c_attn.bias`)
-    expect([...floats(bias)]).toEqual(joined('self_attn.q_proj.bias', 'self_attn.k_proj.bias', 'self_attn.v_proj.bias'))
-    const gateUp = await weights.read(`${at}.mlp.gate_up_proj.weight`)
+    const bias = await readVector(weights, layer.qkv.bias!)
+    expect([...bias]).toEqual(joined('self_attn.q_proj.bias', 'self_attn.k_proj.bias', 'self_attn.v_proj.bias'))
+    const gateUp = await readMatrix(weights, layer.gateUp)
     expect([...floats(gateUp)]).toEqual(joined('mlp.gate_proj.weight', 'mlp.up_proj.weight'))
-    expect(weights.has(`${at}.self_attn.q_proj.weight`)).toBe(false)
   })
 
   it('may lie in several files', async () => {
@@ -94,15 +123,18 @@ describe('safetensors', () => {
     }
     await writeFile(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: map }))
     await rm(join(folder, 'model.safetensors'))
-    const gateUp = await (await open()).read(`${at}.mlp.gate_up_proj.weight`)
-    expect([...floats(gateUp)]).toEqual(joined('mlp.gate_proj.weight', 'mlp.up_proj.weight'))
+    const { weights, layer } = await opened()
+    expect([...floats(await readMatrix(weights, layer.gateUp))]).toEqual(
+      joined('mlp.gate_proj.weight', 'mlp.up_proj.weight'),
+    )
   })
 
   it('are quantised on request, each value to within half a step of its block', async () => {
-    const weights = await open('q4f16_1')
-    expect(weights.has(`${at}.mlp.down_proj.weight`)).toBe(false)
-    const codes = new Uint32Array((await weights.read(`${at}.mlp.down_proj.q_weight`)).data.slice().buffer)
-    const scales = new Uint16Array((await weights.read(`${at}.mlp.down_proj.q_scale`)).data.slice().buffer)
+    const { weights, layer } = await opened(true)
+    const down = await readMatrix(weights, layer.down)
+    if (down.format !== 'q4') throw new Error('These weights were not quantised.')
+    const codes = new Uint32Array(down.codes.slice().buffer)
+    const scales = new Uint16Array(down.scales.slice().buffer)
     const { values } = tensors.get(`${at}.mlp.down_proj.weight`)!
     values.forEach((value, i) => {
       const scale = halfToFloat(scales[Math.floor(i / 32)]!)
@@ -111,18 +143,90 @@ describe('safetensors', () => {
       expect(Math.abs(back - value)).toBeLessThanOrEqual(scale * (0.5 + 7 / 1024))
     })
     // Norms are small and matter much: they stay.
-    expect(weights.describe(`${at}.input_layernorm.weight`).dtype).toBe('f32')
+    expect([...(await readVector(weights, layer.attentionNorm))]).toEqual(joined('input_layernorm.weight'))
   })
 
-  it('that lack a part are refused with its name', async () => {
-    const names = [...tensors.keys()].filter((name) => !name.endsWith('k_proj.weight'))
-    await writeFile(join(folder, 'model.safetensors'), encode(names))
-    await expect(open()).rejects.toThrow(/part 2 of model.layers.0.self_attn.c_attn.weight is missing/)
+  it.each<[string, (names: string[]) => string[], object, RegExp]>([
+    ['that lack a part', without('k_proj.weight'), {}, /no tensor .*k_proj.weight/],
+    ['that lack a bias', without('k_proj.bias'), {}, /no tensor .*k_proj.bias/],
+    ['with one that has no use', (names) => names, { model_type: 'llama' }, /_proj.bias and 2 more would not be used/],
+    [
+      'of another shape',
+      (names) => names,
+      { vocab_size: 49 },
+      /embed_tokens.weight is f32 \[48\]\[64\].* \[49\]\[64\]/,
+    ],
+    ['of a model that is not known', (names) => names, { model_type: 'gemma9' }, /"gemma9"/],
+    ['quantised in their own way', (names) => names, { quantization_config: { quant_method: 'awq' } }, /"awq"/],
+  ])('%s are refused by name, before they are fetched', async (_, change, config, message) => {
+    const files = new Map([
+      ['config.json', Buffer.from(JSON.stringify({ ...CONFIG, ...config }))],
+      ['model.safetensors', Buffer.from(encode(change([...tensors.keys()])))],
+      ['tokenizer.json', await readFile(join(folder, 'tokenizer.json'))],
+    ])
+    const server = await hub(files)
+    const device = await openCpuDevice({ threads: 1 })
+    const opening = openRepository(
+      { kind: 'url', url: server.url },
+      {
+        cache: false,
+        report: () => {},
+        signal: new AbortController().signal,
+        check: (outline) => planModel(outline, device),
+      },
+    )
+    await expect(opening).rejects.toThrow(message)
+    const bytes = server.requests.filter(({ file }) => file === 'model.safetensors').map(({ range }) => range)
+    // The length of the head, and the head.
+    expect(bytes).toHaveLength(2)
+    for (const range of bytes) expect(range).toMatch(/^bytes=\d+-\d+$/)
+    await server.close()
+    device.destroy()
   })
 
   it('of a type that is not read are refused with its name', async () => {
     const text = Buffer.from(encode([...tensors.keys()])).toString('latin1')
     await writeFile(join(folder, 'model.safetensors'), text.replace('"F32"', '"I64"'), 'latin1')
-    await expect(open()).rejects.toThrow(/has the type I64/)
+    await expect(opened()).rejects.toThrow(/has the type I64/)
   })
+
+  it('are fetched to their end, from where a server has them', async () => {
+    const whole = Buffer.from(encode([...tensors.keys()]))
+    const config = Buffer.from(JSON.stringify(CONFIG))
+    const tokenizer = await readFile(join(folder, 'tokenizer.json'))
+    const server = await hub(
+      new Map([
+        ['config.json', config],
+        ['model.safetensors', whole],
+        ['tokenizer.json', tokenizer],
+      ]),
+    )
+    for (const ranges of [true, false]) {
+      // A server that does not know ranges sends the whole, and is left once the head is there.
+      server.intercept = (file, _request, response) => {
+        if (ranges || file !== 'model.safetensors') return false
+        response.writeHead(200, { 'content-length': whole.length }).end(whole)
+        return true
+      }
+      const { weights } = await openRepository(
+        { kind: 'url', url: server.url },
+        { cache: false, report: () => {}, signal: new AbortController().signal },
+      )
+      for (const [name, { values }] of tensors) {
+        expect(new Float32Array((await weights.read(name)).data.slice().buffer), name).toEqual(values)
+      }
+    }
+    // Cut short in the middle of its data.
+    server.intercept = (file, request, response) => {
+      if (file === 'model.safetensors') send(whole.subarray(0, whole.length - 100), request, response)
+      return file === 'model.safetensors'
+    }
+    await expect(
+      openRepository(
+        { kind: 'url', url: server.url },
+        { cache: false, report: () => {}, signal: new AbortController().signal },
+      ),
+    ).rejects.toThrow(/ended at byte/)
+    await server.close()
+  }, 30_000)
 })

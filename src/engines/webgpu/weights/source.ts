@@ -1,7 +1,7 @@
-/**
- * What a loaded model repository gives to the decoder. Names are MLC's (`model.layers.0.self_attn.qkv_proj.q_weight`):
- * a reader of another format renames, fuses and quantises until they fit, so that the decoder knows one form only.
- */
+/** What a model repository gives to the decoder: tensors as they are stored, under the names of their format. */
+
+/** Whose names tensors have: each architecture knows them all. */
+export type Naming = 'mlc' | 'huggingface' | 'gguf'
 
 export type TensorType = 'f32' | 'f16' | 'bf16' | 'u32'
 
@@ -15,6 +15,8 @@ export interface RawTensor {
 
 /** What is known of weights without any of them. */
 export interface WeightOutline {
+  /** @default 'mlc' */
+  readonly naming?: Naming
   /** `mlc-chat-config.json`, or one made from `config.json`. */
   readonly chatConfig: Readonly<Record<string, unknown>>
   readonly names: readonly string[]
@@ -27,7 +29,7 @@ export type WeightCheck = (outline: WeightOutline) => unknown
 
 export interface WeightSource extends WeightOutline {
   has(name: string): boolean
-  /** Each tensor is asked for once; its bytes need not be kept. */
+  /** Each tensor that is used is asked for once; its bytes need not be kept. */
   read(name: string, signal?: AbortSignal): Promise<RawTensor>
   /** Identifies the weights: the base of `system_fingerprint`. */
   readonly digest: string

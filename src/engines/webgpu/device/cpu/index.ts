@@ -10,7 +10,7 @@ import { Program } from './program.js'
 import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
-import { CpuActivations, CpuCache, CpuMatrix, CpuVector } from './tensors.js'
+import { CpuActivations, CpuCache, CpuMatrix, CpuVector, storedBytes } from './tensors.js'
 import {
   activationBlockBytes,
   bestVariant,
@@ -137,6 +137,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     },
     lost,
     matrix: (data) => living(() => new CpuMatrix(memory, kernels, data, exact)),
+    matrixBytes: storedBytes,
     vector: (values) => living(() => new CpuVector(memory, values)),
     activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),
     cache: (shape) => living(() => new CpuCache(memory, shape)),

@@ -161,7 +161,7 @@ function kindOf(data: MatrixData, exact: boolean): Kind {
   return data.format === 'f16' ? F16 : data.format === 'bf16' ? BF16 : F32
 }
 
-function storedBytes(data: MatrixData): number {
+export function storedBytes(data: Pick<MatrixData, 'format' | 'rows' | 'columns'>): number {
   const groups = Math.ceil(data.rows / GROUP)
   if (data.format !== 'q4') return groups * GROUP * data.columns * (data.format === 'f32' ? 4 : 2)
   if (data.columns % Q4_BLOCK !== 0) {

@@ -11,12 +11,14 @@ import type {
   KeyValueCache,
   Matrix,
   MatrixData,
+  MatrixShape,
   MemoryUse,
   Pass,
   Sampler,
   SamplerShape,
   Vector,
 } from '../device.js'
+import { Q4_BLOCK } from '../device.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { Gpu } from './gpu.js'
 import { GpuPass, type PassHost } from './pass.js'
@@ -80,6 +82,11 @@ export class GpuDevice implements Device, PassHost {
   matrix(data: MatrixData, { gated = false }: { readonly gated?: boolean } = {}): Matrix {
     this.#assertUsable()
     return new GpuMatrix(this.gpu, data, this.limits.tensorBytes, gated)
+  }
+
+  matrixBytes({ format, rows, columns, scaleType }: MatrixShape): number {
+    if (format !== 'q4') return rows * columns * (format === 'f32' ? 4 : 2)
+    return rows * (columns / 2 + (columns / Q4_BLOCK) * (scaleType === 'f16' ? 2 : 4))
   }
 
   vector(values: Float32Array): Vector {

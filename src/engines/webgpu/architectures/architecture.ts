@@ -1,0 +1,15 @@
+/** What one architecture is: a file each beside this one, and a line in `index.ts`. */
+import type { ModelPlan, Role } from '../model/model-plan.js'
+import type { Naming } from '../weights/source.js'
+import type { Fields } from './fields.js'
+
+export interface Architecture {
+  /** Reads every field of the configuration that says something about the arithmetic. */
+  read(fields: Fields): Omit<ModelPlan, 'architecture'>
+  readonly names: Readonly<Record<Naming, Names>>
+  /** Tensors that files carry along and that nobody needs. */
+  readonly idle?: RegExp
+}
+
+/** Tensors without `.weight`; `#` stands for the layer's number. Several lie one below the other in one matrix. */
+export type Names = Readonly<Partial<Record<Role, string | readonly string[]>>>

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest'
+import { readModel } from './index.js'
+
+const SIZES = {
+  hidden_size: 64,
+  intermediate_size: 128,
+  num_hidden_layers: 2,
+  num_attention_heads: 4,
+  vocab_size: 100,
+  rms_norm_eps: 1e-6,
+}
+const read = (config: object) => readModel({ ...SIZES, ...config }, 'org/model').model
+const readLlama = (config: object) => read({ model_type: 'llama', ...config })
+
+describe('a configuration', () => {
+  it('is read as MLC nests it, and as transformers does not', () => {
+    const { model: mlc } = readModel({
+      model_type: 'llama',
+      context_window_size: 4096,
+      model_config: { ...SIZES, num_key_value_heads: 2, position_embedding_base: 500000, context_window_size: 131072 },
+    })
+    expect(mlc).toMatchObject({ contextLength: 4096 })
+    expect(mlc.layers[0]).toMatchObject({ keyHeads: 2, headSize: 16, angles: { theta: 500000 } })
+    const plain = read({ model_type: 'qwen3', head_dim: 32, max_position_embeddings: 512 })
+    expect(plain).toMatchObject({ contextLength: 512, layers: { length: 2 } })
+    expect(plain.layers[1]).toMatchObject({ keyHeads: 4, headSize: 32, headNorm: true })
+  })
+
+  it('has a sliding window where the model uses one', () => {
+    const windows = (config: object) => read(config).layers.map(({ window }) => window)
+    expect(windows({ model_type: 'mistral', sliding_window: 4096 })).toEqual([4096, 4096])
+    expect(windows({ model_type: 'mistral', sliding_window: null })).toEqual([undefined, undefined])
+    expect(windows({ model_type: 'mistral', sliding_window_size: -1 })).toEqual([undefined, undefined])
+    const qwen = { model_type: 'qwen2', sliding_window: 32 }
+    expect(windows({ ...qwen, use_sliding_window: false })).toEqual([undefined, undefined])
+    expect(windows({ ...qwen, use_sliding_window: true, max_window_layers: 1 })).toEqual([undefined, 32])
+    const types = ['sliding_attention', 'full_attention']
+    expect(windows({ ...qwen, use_sliding_window: true, max_window_layers: 2, layer_types: types })).toEqual([
+      32,
+      undefined,
+    ])
+  })
+
+  it('has its angles in either form of transformers', () => {
+    const llama3 = {
+      rope_type: 'llama3',
+      factor: 8,
+      low_freq_factor: 1,
+      high_freq_factor: 4,
+      original_max_position_embeddings: 8192,
+    }
+    const older = readLlama({ rope_theta: 5000, rope_scaling: llama3 }).layers[0]!.angles
+    expect(older).toMatchObject({ theta: 5000, scaling: { type: 'llama3', factor: 8, originalLength: 8192 } })
+    expect(readLlama({ rope_parameters: { ...llama3, rope_theta: 5000 } }).layers[0]!.angles).toEqual(older)
+    const plain = { rope_type: 'default', rope_theta: 7000 }
+    expect(readLlama({ rope_parameters: plain }).layers[0]!.angles).toEqual({ size: 16, theta: 7000 })
+    expect(readLlama({}).layers[0]!.angles).toEqual({ size: 16, theta: 10000 })
+  })
+
+  it('has the biases that it asks for', () => {
+    const biased = (config: object) => read(config).layers[0]!.biased
+    expect(biased({ model_type: 'llama', attention_bias: true })).toEqual(['qkv', 'output'])
+    expect(biased({ model_type: 'llama', mlp_bias: true })).toEqual(['gateUp', 'down'])
+    expect(biased({ model_type: 'qwen3', attention_bias: true })).toEqual(['qkv', 'output'])
+    expect(biased({ model_type: 'qwen2' })).toEqual(['qkv'])
+  })
+
+  it.each<[string, object, RegExp]>([
+    ['an architecture', { model_type: 'gemma9' }, /org\/model .*"gemma9".*llama/],
+    ['no architecture', { model_type: undefined }, /model_type/],
+    ['a name that every object has', { model_type: 'constructor' }, /"constructor"/],
+    ['an activation', { hidden_act: 'gelu' }, /hidden_act = "gelu"/],
+    ['a missing size', { vocab_size: undefined }, /without vocab_size/],
+    ['a size that is no number', { hidden_size: '64' }, /hidden_size = "64"/],
+    ['four layers and a half', { num_hidden_layers: 4.5 }, /num_hidden_layers = 4\.5/],
+    ['half a head', { num_attention_heads: 3 }, /heads of 21\.3/],
+    ['key heads', { num_key_value_heads: 3 }, /3 key heads/],
+    ['a switch that is none', { attention_bias: 'yes' }, /attention_bias = "yes"/],
+    ['an unknown scaling', { rope_scaling: { type: 'stretchy', factor: 4 } }, /"stretchy"/],
+    ['an unknown scaling in the newer form', { rope_parameters: { rope_type: 'stretchy' } }, /"stretchy"/],
+    ['half a scaling', { rope_parameters: { rope_type: 'linear' } }, /without rope_parameters\.factor/],
+    [
+      'two scalings',
+      { rope_parameters: { rope_type: 'linear', factor: 2 }, rope_scaling: { type: 'linear', factor: 4 } },
+      /rope_scaling beside/,
+    ],
+    ['part of a head turned', { partial_rotary_factor: 0.5 }, /partial_rotary_factor = 0\.5/],
+    ['a field of another model', { attn_logit_softcapping: 50 }, /attn_logit_softcapping = 50/],
+    ['a field within the angles', { rope_parameters: { rope_theta: 1e4, mrope_section: [8, 8] } }, /parameters\.mrope/],
+    ['quantised weights', { quantization_config: { quant_method: 'awq', bits: 4 } }, /quantisation "awq"/],
+    [
+      'a layer of another kind',
+      { model_type: 'qwen3', layer_types: ['linear_attention', 'full_attention'] },
+      /linear_/,
+    ],
+    ['kinds for other layers', { model_type: 'qwen3', layer_types: ['full_attention'] }, /layer_types with 1 entries/],
+  ])('is refused by name for %s', (_, config, message) => {
+    expect(() => readLlama(config)).toThrow(message)
+  })
+
+  it('may say much that changes nothing', () => {
+    const idle = {
+      architectures: ['LlamaForCausalLM'],
+      attention_dropout: 0.1,
+      bos_token_id: 1,
+      initializer_range: 0.02,
+      torch_dtype: 'bfloat16',
+      use_cache: true,
+      head_dim: null,
+      sliding_window: null,
+      transformers_version: '5.0.0',
+      pretraining_tp: 1,
+    }
+    expect(readLlama(idle)).toEqual(readLlama({}))
+  })
+})

@@ -1,0 +1,47 @@
+/** The architectures that can be run, by `model_type`. */
+import type { ModelPlan } from '../model/model-plan.js'
+import { refuse } from '../model/refuse.js'
+import type { Architecture } from './architecture.js'
+import { Fields, type Json, record } from './fields.js'
+import { llama } from './llama.js'
+import { mistral } from './mistral.js'
+import { qwen2 } from './qwen2.js'
+import { qwen3 } from './qwen3.js'
+
+export const ARCHITECTURES: Readonly<Record<string, Architecture>> = { llama, mistral, qwen2, qwen3 }
+
+/** `config` as the repository has it; `name` is the model's, for messages. Refuses by name what it does not know. */
+export function readModel(config: Json, name = 'This model'): { architecture: Architecture; model: ModelPlan } {
+  const type = config.model_type ?? record(config.model_config)?.model_type
+  if (typeof type !== 'string') throw refuse(name, 'a configuration that does not name its model_type')
+  const architecture = Object.hasOwn(ARCHITECTURES, type) ? ARCHITECTURES[type] : undefined
+  if (!architecture) {
+    const known = Object.keys(ARCHITECTURES).join(', ')
+    throw refuse(name, `the architecture "${type}"`, `Known are ${known}.`)
+  }
+  assertPlain(config, name)
+  const fields = fieldsOf(config, name)
+  const model = { architecture: type, ...architecture.read(fields) }
+  fields.assertAllRead()
+  return { architecture, model }
+}
+
+/** MLC puts most of it into an object of its own; of what stands outside, these two have the last word. */
+function fieldsOf(config: Json, name: string): Fields {
+  const inner = record(config.model_config)
+  if (!inner) return new Fields(name, config)
+  const last = ['context_window_size', 'sliding_window_size'].filter((key) => Number(config[key]) > 0)
+  return new Fields(name, { ...inner, ...Object.fromEntries(last.map((key) => [key, config[key]])) }, config)
+}
+
+/** Transformers' ways to store weights in fewer bits have tensors of their own. */
+function assertPlain(config: Json, name: string): void {
+  const quantised = record(config.quantization_config)
+  if (!quantised) return
+  const method = String(quantised.quant_method ?? 'unknown')
+  throw refuse(
+    name,
+    `its quantisation "${method}" (quantization_config)`,
+    'Take the plain weights of the same model, and quantize: "q4f16_1" where they are too large.',
+  )
+}

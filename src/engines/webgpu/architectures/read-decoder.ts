@@ -1,0 +1,78 @@
+/** What the configurations of most decoders have in common. */
+import type { LayerPlan, MatrixRole, ModelPlan } from '../model/model-plan.js'
+import { refuse } from '../model/refuse.js'
+import type { Fields } from './fields.js'
+import { type ReadAngles, readAngles } from './read-angles.js'
+
+/** Roles that have biases where a configuration asks for them. */
+export const ATTENTION_BIAS: readonly MatrixRole[] = ['qkv', 'output']
+export const MLP_BIAS: readonly MatrixRole[] = ['gateUp', 'down']
+
+export interface DecoderTraits {
+  /** @default what the configuration says of `attention_bias` and `mlp_bias` */
+  readonly biased?: readonly MatrixRole[]
+  readonly headNorm?: boolean
+  /** The window of a layer. @default none */
+  readonly window?: (layer: number) => number | undefined
+  /** What else sets a layer apart. */
+  readonly layer?: (layer: number) => Partial<LayerPlan>
+  /** @default those of `rope_theta` and its like, over whole heads */
+  readonly angles?: (headSize: number) => ReadAngles
+}
+
+export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<ModelPlan, 'architecture'> {
+  const heads = fields.count('num_attention_heads')
+  const hidden = fields.count('hidden_size')
+  const keyHeads = fields.count('num_key_value_heads', heads)
+  const headSize = fields.number('head_dim', hidden / heads)
+  fields.word('hidden_act', ['silu', 'swish'], 'silu')
+  if (headSize % 2 !== 0) throw refuse(fields.model, `heads of ${headSize} values`)
+  if (heads % keyHeads !== 0) throw refuse(fields.model, `${heads} attention heads over ${keyHeads} key heads`)
+  const { angles, most } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
+  const shape: LayerPlan = {
+    heads,
+    keyHeads,
+    headSize,
+    scale: headSize ** -0.5,
+    angles,
+    headNorm: traits.headNorm ?? false,
+    intermediate: fields.count('intermediate_size'),
+    biased: traits.biased ?? readBiases(fields),
+  }
+  const context = fields.limit('context_window_size') ?? fields.limit('max_position_embeddings') ?? 4096
+  // MLC's limit may be above or below the model's own.
+  fields.get('max_position_embeddings')
+  return {
+    hidden,
+    vocabulary: fields.count('vocab_size'),
+    contextLength: Math.min(context, most ?? context),
+    epsilon: fields.number('rms_norm_eps', 1e-5),
+    layers: Array.from({ length: fields.count('num_hidden_layers') }, (_, layer) => {
+      const window = traits.window?.(layer)
+      return { ...shape, ...(window !== undefined && { window }), ...traits.layer?.(layer) }
+    }),
+    tied: fields.get('tie_word_embeddings') === undefined ? undefined : fields.flag('tie_word_embeddings'),
+  }
+}
+
+export function readBiases(fields: Fields): readonly MatrixRole[] {
+  return [...(fields.flag('attention_bias') ? ATTENTION_BIAS : []), ...(fields.flag('mlp_bias') ? MLP_BIAS : [])]
+}
+
+/** The size of a sliding window, as MLC or transformers name it. */
+export function readWindow(fields: Fields): number | undefined {
+  const transformers = fields.limit('sliding_window')
+  return fields.limit('sliding_window_size') ?? transformers
+}
+
+/** Whether a layer's attention slides, by transformers' list of kinds; undefined where there is none. */
+export function readLayerTypes(fields: Fields, layers: number): ((layer: number) => boolean) | undefined {
+  const types = fields.list('layer_types', layers)
+  if (!types) return undefined
+  for (const type of types) {
+    if (type !== 'full_attention' && type !== 'sliding_attention') {
+      throw refuse(fields.model, `a layer of the type ${JSON.stringify(type)}`)
+    }
+  }
+  return (layer) => types[layer] === 'sliding_attention'
+}

@@ -1,0 +1,25 @@
+/** Everything about a model on a device that is known from the heads of its files. Made once, and handed on. */
+import { readModel } from '../architectures/index.js'
+import type { Device } from '../device/device.js'
+import type { WeightOutline } from '../weights/source.js'
+import type { ModelPlan } from './model-plan.js'
+import { type PlannedTensors, planTensors } from './plan-tensors.js'
+import { type ModelSize, type SizeOptions, sizeOf } from './size.js'
+
+export interface PlanOptions extends SizeOptions {
+  /** Plain matrices get four bits on their way to the device. @default they stay as they are */
+  readonly quantize?: 'q4f16_1'
+}
+
+export interface LoadPlan {
+  readonly model: ModelPlan
+  readonly tensors: PlannedTensors
+  readonly size: ModelSize
+}
+
+/** Throws what is unknown, missing, malformed or short, by name. */
+export function planModel(outline: WeightOutline, device: Device, options: PlanOptions = {}): LoadPlan {
+  const { architecture, model } = readModel(outline.chatConfig, options.name)
+  const tensors = planTensors(outline, architecture, model, options.quantize !== undefined)
+  return { model, tensors, size: sizeOf(device, model, tensors, outline, options) }
+}

@@ -1,0 +1,197 @@
+/** Which stored tensors make the decoder's matrices and vectors. All is known from their names, shapes and types. */
+import { V1Error } from '../../../errors.js'
+import type { Architecture } from '../architectures/architecture.js'
+import type { TensorType, WeightOutline } from '../weights/source.js'
+import type { LayerPlan, ModelPlan, Role } from './model-plan.js'
+
+export interface PlannedMatrix {
+  /** Without their suffixes; they lie one below the other. */
+  readonly parts: readonly { readonly name: string; readonly rows: number }[]
+  readonly rows: number
+  readonly columns: number
+  readonly stored: 'q4' | Plain
+  /** Of 4-bit weights, and of those that become such on their way. */
+  readonly scaleType: 'f16' | 'f32'
+  /** It is stored plain and gets four bits on its way to the device. */
+  readonly quantize: boolean
+  readonly bias?: PlannedVector
+}
+
+export interface PlannedVector {
+  /** In whole; they follow each other. */
+  readonly parts: readonly { readonly name: string; readonly length: number }[]
+  readonly length: number
+}
+
+export interface PlannedLayer {
+  readonly attentionNorm: PlannedVector
+  readonly qkv: PlannedMatrix
+  readonly queryNorm?: PlannedVector
+  readonly keyNorm?: PlannedVector
+  readonly output: PlannedMatrix
+  readonly mlpNorm: PlannedVector
+  readonly gateUp: PlannedMatrix
+  readonly down: PlannedMatrix
+}
+
+export interface PlannedTensors {
+  readonly embedding: PlannedMatrix
+  readonly layers: readonly PlannedLayer[]
+  readonly norm: PlannedVector
+  /** Absent: the embedding. */
+  readonly head?: PlannedMatrix
+}
+
+type Plain = Exclude<TensorType, 'u32'>
+
+/** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
+export function planTensors(
+  outline: WeightOutline,
+  architecture: Architecture,
+  model: ModelPlan,
+  quantize: boolean,
+): PlannedTensors {
+  const { vocabulary, hidden } = model
+  const finder = new Finder(outline, architecture, quantize)
+  const embedding = finder.matrix('embedding', [vocabulary], hidden)
+  const layers = model.layers.map((layer, i) => planLayer(finder, layer, hidden, i))
+  const norm = finder.vector('norm', hidden)
+  const separate = model.tied === undefined ? finder.has('head') : !model.tied
+  const head = separate ? finder.matrix('head', [vocabulary], hidden) : undefined
+  if (!separate) finder.passOver('head')
+  finder.assertAllUsed()
+  return { embedding, layers, norm, ...(head && { head }) }
+}
+
+function planLayer(finder: Finder, layer: LayerPlan, hidden: number, index: number): PlannedLayer {
+  const { heads, keyHeads, headSize, intermediate } = layer
+  const [queries, keys] = [heads * headSize, keyHeads * headSize]
+  const matrix = (role: 'qkv' | 'output' | 'gateUp' | 'down', rows: readonly number[], columns: number) => {
+    const bias = finder.bias(role, rows, index, layer.biased.includes(role))
+    return { ...finder.matrix(role, rows, columns, index), ...(bias && { bias }) }
+  }
+  return {
+    attentionNorm: finder.vector('attentionNorm', hidden, index),
+    qkv: matrix('qkv', [queries, keys, keys], hidden),
+    ...(layer.headNorm && {
+      queryNorm: finder.vector('queryNorm', headSize, index),
+      keyNorm: finder.vector('keyNorm', headSize, index),
+    }),
+    output: matrix('output', [hidden], queries),
+    mlpNorm: finder.vector('mlpNorm', hidden, index),
+    gateUp: matrix('gateUp', [intermediate, intermediate], hidden),
+    down: matrix('down', [hidden], intermediate),
+  }
+}
+
+/** Finds tensors by their roles, and remembers which it has found. */
+class Finder {
+  readonly #outline: WeightOutline
+  readonly #architecture: Architecture
+  readonly #quantize: boolean
+  readonly #names: ReadonlySet<string>
+  readonly #used = new Set<string>()
+
+  constructor(outline: WeightOutline, architecture: Architecture, quantize: boolean) {
+    this.#outline = outline
+    this.#architecture = architecture
+    this.#quantize = quantize
+    this.#names = new Set(outline.names)
+  }
+
+  has(role: Role): boolean {
+    return this.#partsOf(role).every((name) => this.#names.has(`${name}.weight`) || this.#names.has(`${name}.q_weight`))
+  }
+
+  /** What is there under this role is not needed, and is no fault either. */
+  passOver(role: Role): void {
+    for (const name of this.#partsOf(role)) {
+      for (const suffix of ['weight', 'q_weight', 'q_scale']) this.#used.add(`${name}.${suffix}`)
+    }
+  }
+
+  /** `rows`: of each of its parts, where they are stored apart. */
+  matrix(role: Role, rows: readonly number[], columns: number, layer?: number): PlannedMatrix {
+    const all = rows.reduce((sum, each) => sum + each, 0)
+    const names = this.#partsOf(role, layer)
+    const parts = names.map((name, i) => ({ name, rows: names.length === 1 ? all : rows[i]! }))
+    const forms = parts.map((part) => this.#form(part.name, part.rows, columns))
+    const [first] = forms
+    const other = forms.findIndex((form) => form.stored !== first!.stored || form.scaleType !== first!.scaleType)
+    if (other > 0) throw malformed(`${names[0]} and ${names[other]} differ in type.`)
+    const { stored, scaleType } = first!
+    const quantize = this.#quantize && stored !== 'q4' && columns % 32 === 0
+    return { parts, rows: all, columns, stored, scaleType, quantize }
+  }
+
+  vector(role: Role, length: number, layer?: number): PlannedVector {
+    return this.#vector(this.#partsOf(role, layer).map((name) => ({ name: `${name}.weight`, length })))
+  }
+
+  /** Formats whose configuration does not speak of biases have them where there are such tensors. */
+  bias(role: Role, lengths: readonly number[], layer: number, demanded: boolean): PlannedVector | undefined {
+    const names = this.#partsOf(role, layer).map((name) => `${name}.bias`)
+    const silent = this.#outline.naming !== 'huggingface' && names.some((name) => this.#names.has(name))
+    if (!demanded && !silent) return undefined
+    const all = lengths.reduce((sum, each) => sum + each, 0)
+    return this.#vector(names.map((name, i) => ({ name, length: names.length === 1 ? all : lengths[i]! })))
+  }
+
+  assertAllUsed(): void {
+    const idle = this.#architecture.idle
+    const left = this.#outline.names.filter((name) => !this.#used.has(name) && !idle?.test(name))
+    if (left.length === 0) return
+    const more = left.length > 1 ? ` and ${left.length - 1} more` : ''
+    throw new V1Error(500, `The tensor ${left[0]}${more} would not be used: this model is not what it says it is.`, {
+      code: 'model_not_supported',
+      headers: { 'x-should-retry': 'false' },
+    })
+  }
+
+  #partsOf(role: Role, layer?: number): readonly string[] {
+    const names = this.#architecture.names[this.#outline.naming ?? 'mlc'][role] ?? []
+    return [names].flat().map((name) => name.replace('#', String(layer)))
+  }
+
+  #vector(parts: PlannedVector['parts']): PlannedVector {
+    for (const { name, length } of parts) this.#expect(name, [length])
+    return { parts, length: parts.reduce((sum, part) => sum + part.length, 0) }
+  }
+
+  #form(name: string, rows: number, columns: number): Pick<PlannedMatrix, 'stored' | 'scaleType'> {
+    if (!this.#names.has(`${name}.q_weight`)) {
+      return { stored: this.#expect(`${name}.weight`, [rows, columns]), scaleType: 'f16' }
+    }
+    const codes = this.#take(`${name}.q_weight`)
+    const blocks = Math.ceil(columns / 32)
+    const fits = codes.dtype === 'u32' && columns % 32 === 0 && same(codes.shape, [rows, columns / 8])
+    if (!fits) throw mismatch(codes, `u32 [${rows}][${columns / 8}]`)
+    const scales = this.#take(`${name}.q_scale`)
+    const typed = scales.dtype === 'f16' || scales.dtype === 'f32'
+    if (!typed || !same(scales.shape, [rows, blocks])) throw mismatch(scales, `f16 or f32 [${rows}][${blocks}]`)
+    return { stored: 'q4', scaleType: scales.dtype as 'f16' | 'f32' }
+  }
+
+  #expect(name: string, shape: readonly number[]): Plain {
+    const tensor = this.#take(name)
+    if (tensor.dtype === 'u32' || !same(tensor.shape, shape)) throw mismatch(tensor, `[${shape.join('][')}]`)
+    return tensor.dtype
+  }
+
+  #take(name: string): ReturnType<WeightOutline['describe']> {
+    if (!this.#names.has(name)) throw malformed(`The model has no tensor ${name}.`)
+    this.#used.add(name)
+    return this.#outline.describe(name)
+  }
+}
+
+const same = (a: readonly number[], b: readonly number[]) =>
+  a.length === b.length && a.every((side, i) => side === b[i])
+
+function malformed(message: string): V1Error {
+  return new V1Error(500, message, { code: 'malformed_weights', headers: { 'x-should-retry': 'false' } })
+}
+
+function mismatch({ name, dtype, shape }: ReturnType<WeightOutline['describe']>, wanted: string): V1Error {
+  return malformed(`Tensor ${name} is ${dtype} [${shape.join('][')}]; the configuration demands ${wanted}.`)
+}
