@@ -30,7 +30,8 @@ def encode(tokenizer, example):
                 # Where a value begins is the choice among all spans of the text: the hard part, so it counts most.
                 begins = 1 if text.startswith('"') else 2 if text.startswith('["') else 0
                 weights[len(weights) - len(made) + min(begins, len(made) - 1)] = CHOICE
-    return ids + [END], weights + [FREE if not example["answer"].endswith("}") else FORCED]
+    # Nothing but the model ends plain talk: where it ends is a choice, and one that is asked for in one place only.
+    return ids + [END], weights + [CHOICE if not example["answer"].endswith("}") else FORCED]
 
 
 def load(paths, folder, longest):

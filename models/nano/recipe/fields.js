@@ -71,7 +71,7 @@ export function makeField(slot, filled, present, mode) {
   }
 }
 
-const INSTRUCTIONS = [
+export const INSTRUCTIONS = [
   'Extract the data from the text.',
   'Extract the fields from the message.',
   'You extract structured data from text.',

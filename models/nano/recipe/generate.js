@@ -7,6 +7,8 @@ import { describeSchema } from '../../../src/decode/schema-prompt.ts'
 import { chatExample } from './chat.js'
 import { readDomains } from './domains.js'
 import { answerOf, makeExample } from './fields.js'
+import { naturalExample } from './natural.js'
+import { readNatural } from './natural-format.js'
 import { grouped, listOfRecords } from './nested.js'
 import { hash, rng } from './random.js'
 import { makeText, nonceDomain } from './text.js'
@@ -56,27 +58,37 @@ function evaluationCase(split) {
   }
 }
 
-function trainingPair(length, asked) {
-  if (chance(0.02)) return [chatExample()]
+const NATURAL = readNatural()
+
+/** The share of examples from `natural/`; the rest is made of patterns. */
+let natural = 0.7
+
+function trainingPair(length) {
+  if (chance(0.04)) return [chatExample()]
+  if (chance(natural)) {
+    const made = naturalExample(pick(NATURAL), dense)
+    return made ? [inPrompt(made)] : []
+  }
   if (chance(0.04)) {
     const records = listOfRecords(pick(TRAIN))
     if (records) return [records]
   }
   return example('train', length).map((made) => {
     const described = describeSchema(made.schema)
-    let user = made.text
-    let system = made.instruction
-    if (system && chance(0.12)) {
-      user = chance(0.5) ? `${system}\n\n${user}` : `${user}\n\n${system}`
-      system = ''
-    }
-    const join = asked ?? '\n\n'
-    return {
-      system: system ? (chance(0.9) ? system + join + described : described + join + system) : described,
-      user,
-      answer: answerOf(made.fields),
-    }
+    return inPrompt({ system: made.instruction, described, user: made.text, answer: answerOf(made.fields) })
   })
+}
+
+/** The instruction stands before the schema, or in the user's message. */
+function inPrompt({ system, described, user, answer }) {
+  const join = '\n\n'
+  if (system && chance(0.12))
+    return { system: described, user: chance(0.5) ? `${system}${join}${user}` : `${user}${join}${system}`, answer }
+  return {
+    system: system ? (chance(0.95) ? system + join + described : described + join + system) : described,
+    user,
+    answer,
+  }
 }
 
 const options = Object.fromEntries(
@@ -92,6 +104,7 @@ rng.seed(hash(`${options.split}:${seed}`))
 seedFakers(seed)
 const count = Number(options.count ?? 10)
 dense = options.dense !== undefined
+natural = Number(options.natural ?? natural)
 const lines = []
 const write = (o) => {
   lines.push(JSON.stringify(o))

@@ -25,7 +25,7 @@ function readProse() {
     )
     .filter((s) => s.length > 25 && s.length < 150 && /^[A-Z]/.test(s) && !/["_*[\]{}]/.test(s))
 }
-const PROSE = readProse()
+export const PROSE = readProse()
 
 export const shuffle = (list) => {
   const out = [...list]

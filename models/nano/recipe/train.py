@@ -32,6 +32,7 @@ def options():
     parser.add_argument("--quantised", type=float, default=0.15)
     parser.add_argument("--rate", type=float, default=1.0)
     parser.add_argument("--warm-data", type=float, default=0.0, help="where in the curriculum to begin, 0 to 1")
+    parser.add_argument("--flat", action="store_true", help="no curriculum: all the data at all times")
     parser.add_argument("--resume")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hold", type=float, default=0.4, help="share of the time at the full rate")
@@ -71,12 +72,12 @@ def orthogonal(g):
     return (x.T if tall else x).float()
 
 
-def batches(ids, budget, progress, rng):
+def batches(ids, budget, progress, rng, flat):
     """Examples of like length together, drawn from a window that moves through the curriculum."""
     while True:
-        low = int(len(ids) * 0.75 * progress())
-        high = min(len(ids), low + int(len(ids) * 0.25))
-        cap = 110 + 1500 * progress() if progress() < 0.4 else 10000
+        low = 0 if flat else int(len(ids) * 0.75 * progress())
+        high = len(ids) if flat else min(len(ids), low + int(len(ids) * 0.25))
+        cap = 110 + 1500 * progress() if progress() < 0.4 and not flat else 10000
         window = [i for i in rng.sample(range(low, high), min(1500, high - low)) if len(ids[i]) <= cap]
         chosen = sorted(window[:400], key=lambda i: len(ids[i]))
         groups, group = [], []
@@ -86,7 +87,7 @@ def batches(ids, budget, progress, rng):
                 group = []
             group.append(i)
         rng.shuffle(groups)
-        yield from groups[: max(1, len(groups) // 2)] if progress() < 0.05 else groups
+        yield from groups[: max(1, len(groups) // 2)] if progress() < 0.05 and not flat else groups
 
 
 def pack(group, ids, weights, device):
@@ -129,7 +130,7 @@ def main():
     others = [p for n, p in model.named_parameters() if p.ndim == 1 or "embed" in n]
     muon = Muon(matrices, 0.02 * o.rate)
     adam = torch.optim.AdamW(others, lr=4e-3 * o.rate, betas=(0.9, 0.95), weight_decay=0.0)
-    if state:
+    if state and "muon" in state:
         muon.buffers = state["muon"]
         adam.load_state_dict(state["adam"])
     tokenizer, ids, weights = load(o.data, o.tokenizer, o.longest)
@@ -138,7 +139,7 @@ def main():
     forward = torch.compile(model.hidden, dynamic=True) if o.compile else model.hidden
     begun = time.time()
     progress = lambda: min(1.0, (time.time() - begun) / 60 / o.minutes)
-    source = batches(ids, o.batch_tokens, lambda: o.warm_data + (1 - o.warm_data) * progress(), rng)
+    source = batches(ids, o.batch_tokens, lambda: o.warm_data + (1 - o.warm_data) * progress(), rng, o.flat)
     step = tokens_seen = 0
     window, saved, evaluated = [], begun, begun
 
@@ -154,7 +155,7 @@ def main():
             save("before-quantisation.pt")
             model.quantise(True)
             print("4-bit from here", flush=True)
-        scale = min(1, (step + 1) / 60) * min(1, max(0.02, (1 - done) / (1 - o.hold)))
+        scale = min(1, (step + 1) / 60) * min(1, max(0.02, (1 - done) / max(1e-9, 1 - o.hold)))
         total, free, choice = loss_of(model, forward, tokens, weight, torch.bfloat16)
         for p in model.parameters():
             p.grad = None

@@ -450,6 +450,9 @@ const TYPES = {
   song: title,
   planet: named('planet'),
 }
+/** What `draw` knows beside numbers. */
+export const TYPE_NAMES = Object.keys(TYPES)
+
 function carmake() {
   return chance(0.5) ? allFakers.en.vehicle.manufacturer() : capital(syllables(2, 3))
 }

@@ -1,0 +1,270 @@
+/** Examples from the texts of `natural/`: each time with other values, another schema, other names for its fields. */
+import { describeSchema } from '../../../src/decode/schema-prompt.ts'
+import { INSTRUCTIONS, styled } from './fields.js'
+import { clockOf, exchange, numberIn } from './natural-values.js'
+import { rng } from './random.js'
+import { joinList, PROSE, shuffle } from './text.js'
+import { chance, pick } from './values.js'
+
+/** The text with drawn values, and what each slot says in it. */
+export function render(source) {
+  const said = new Map()
+  const write = (parts) => parts.map(one).join('')
+  const one = (part) => {
+    if (typeof part === 'string') return part
+    if (part.choices) return write(pick(part.choices))
+    if (part.again) {
+      const value = said.get(part.again)
+      if (!value) throw new Error(`{${part.again}} is said where it is not`)
+      return partOf(value.text, part.part)
+    }
+    const { id, type, argument, keyed, options } = part.slot
+    const option = pick(options)
+    const text = write(option.parts)
+    const value = type === undefined ? { text } : exchange(type, argument, text)
+    said.set(id, keyed ? { ...value, key: option.key } : value)
+    return value.text
+  }
+  // What an empty choice leaves behind: two spaces, a space before a stop, an empty line.
+  const text = write(source.text)
+    .replace(/(?<! ) {2}(?! )/g, ' ')
+    .replace(/ +([.,!?]?)$/gm, '$1')
+    .replace(/(?<=\w) ([.,!?])(?=\s)/g, '$1')
+    .replace(/\n{3,}/g, '\n\n')
+  return { text: text.trim(), said }
+}
+
+function partOf(text, part) {
+  if (part === undefined) return text
+  const words = text.split(' ')
+  if (part === 'first') return words[0]
+  if (part === 'last') return words.at(-1)
+  if (part === 'cap') return text[0].toUpperCase() + text.slice(1)
+  if (part === 'low') return text.toLowerCase()
+  throw new Error(`no part .${part}`)
+}
+
+/** The value of a field in this text; undefined where the text has none. */
+function meant({ type, value }, said) {
+  if (value.list) {
+    const list = value.list.map((item) => meant({ type, value: item }, said)).filter((v) => v !== undefined)
+    return list.length > 0 ? [...new Map(list.map((v) => [JSON.stringify(v), v])).values()] : undefined
+  }
+  if (value.literal !== undefined) {
+    if (value.literal === null) return undefined
+    return typeof value.literal === 'number' ? { raw: String(value.literal) } : value.literal
+  }
+  const found = said.get(value.id)
+  if (!found || found.key === null) return undefined
+  if (typeof found.key === 'number') return { raw: String(found.key) }
+  if (found.key !== undefined) return found.key
+  const text = partOf(found.text, value.part)
+  if (type === 'int' || type === 'num') return { raw: numberIn(text) }
+  if (type === 'date') return found.iso
+  if (type === 'time') return clockOf(text)
+  return text
+}
+
+const nullable = (schema) =>
+  schema.enum
+    ? { ...schema, type: undefined, enum: [...schema.enum, null] }
+    : { ...schema, type: [schema.type, 'null'] }
+
+function typed(type, value, notes) {
+  if (type === 'int')
+    return chance(0.06)
+      ? { type: 'integer', minimum: pick([0, 1]) }
+      : chance(0.03)
+        ? { type: 'integer', exclusiveMinimum: 0 }
+        : { type: chance(0.85) ? 'integer' : 'number' }
+  if (type === 'num') return chance(0.05) ? { type: 'number', minimum: 0 } : { type: 'number' }
+  if (type === 'bool') return { type: 'boolean' }
+  if (type === 'date') {
+    if (chance(0.6)) return { type: 'string', format: 'date' }
+    return {
+      type: 'string',
+      description: `${pick(notes.length ? notes : ['the date'])}${pick([' (YYYY-MM-DD)', ', as YYYY-MM-DD', ', ISO format', ' in ISO 8601'])}`,
+    }
+  }
+  if (type === 'time')
+    return {
+      type: 'string',
+      description: `${notes.length ? pick(notes) : pick(['time', 'the time'])}${pick([', 24 h', ' as HH:MM', ' (24-hour clock)'])}`,
+    }
+  if (type.includes('|')) {
+    const all = type.split('|')
+    const kept = all.length > 3 && chance(0.3) ? all.filter((option) => option === value || chance(0.7)) : all
+    const options = kept.length > 1 ? kept : all
+    return { ...(chance(0.6) ? { type: 'string' } : {}), enum: chance(0.5) ? options : shuffle(options) }
+  }
+  return { type: 'string' }
+}
+
+function nameOf(names, style) {
+  const name = chance(0.45) ? names[0] : pick(names)
+  return /[A-Z]/.test(name) ? name : styled(name.replaceAll('_', ' '), style)
+}
+
+function makeField(field, said, style) {
+  const value = meant(field, said)
+  const list = field.value.list !== undefined
+  let schema = typed(field.type, value, field.notes)
+  if (list) schema = { type: 'array', items: schema, ...(chance(0.04) ? { maxItems: rng.int(6, 20) } : {}) }
+  if (!list && schema.type === 'string' && !schema.enum && /@.+\./.test(value ?? '') && chance(0.3))
+    schema.format = 'email'
+  if (field.notes.length > 0 && !schema.description && (field.always || chance(0.4))) {
+    const note = pick(field.notes)
+    schema = {
+      ...schema,
+      description: chance(0.5) ? note : note[0].toUpperCase() + note.slice(1) + (chance(0.3) ? '.' : ''),
+    }
+  }
+  return { name: nameOf(field.names, style), schema, value: list ? (value ?? []) : value, list }
+}
+
+function makeRecords(field, said, style) {
+  const columns = field.fields
+    .map((column, i) => ({ column, i, name: nameOf(column.names, style), schema: typed(column.type, undefined, []) }))
+    .filter(() => field.fields.length < 3 || chance(0.8))
+  const rows = field.records
+    .map((row) => columns.map(({ column, i }) => meant({ type: column.type, value: row[i] }, said)))
+    .filter((row) => row.some((value) => value !== undefined))
+  if (columns.length === 0 || new Set(columns.map((c) => c.name)).size < columns.length) return undefined
+  columns.forEach((column, at) => {
+    if (rows.some((row) => row[at] === undefined)) column.schema = nullable(column.schema)
+  })
+  const items = objectOf(columns.map((c) => ({ ...c, required: true })))
+  const note = field.notes.length > 0 && chance(0.4) ? { description: pick(field.notes) } : {}
+  return {
+    name: nameOf(field.names, style),
+    schema: { type: 'array', items, ...note },
+    value: rows.map((row) => Object.fromEntries(columns.map((c, at) => [c.name, row[at] ?? null]))),
+    list: true,
+  }
+}
+
+function objectOf(fields) {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((f) => [f.name, f.schema])),
+    required: fields.filter((f) => f.required).map((f) => f.name),
+    additionalProperties: false,
+  }
+}
+
+/** The answer's text; \u0001 and \u0002 stand around what the model decides. */
+export function marked(schema, value) {
+  if (Array.isArray(value)) {
+    const items = value.map((item) => marked(schema.items ?? {}, item))
+    return `[${items.join('\u0001,\u0002')}\u0001]\u0002`
+  }
+  if (value !== null && typeof value === 'object' && !('raw' in value)) {
+    const required = new Set(schema.required)
+    const open = Object.keys(schema.properties).some((name) => !required.has(name))
+    const entries = Object.entries(value)
+    if (entries.length === 0) return '{\u0001}\u0002'
+    const body = entries.map(([name, inner], i) => {
+      const end = i === entries.length - 1 ? '}' : ','
+      const text = marked(schema.properties[name], inner)
+      const key = open ? `\u0001${JSON.stringify(name)}\u0002:` : `${JSON.stringify(name)}:`
+      const loose = open || (inner !== null && typeof inner === 'object' && 'raw' in inner)
+      return `${key}${text}${loose ? `\u0001${end}\u0002` : end}`
+    })
+    return `{${body.join('')}`
+  }
+  const raw = value !== null && typeof value === 'object' ? value.raw : JSON.stringify(value)
+  return `\u0001${raw}\u0002`
+}
+
+/** One text asked as one reader would. */
+export function naturalExample(source, dense) {
+  const { text, said } = render(source)
+  const style = pick([0, 0, 0, 0, 1, 1, 1, 2, 3])
+  const mode = pick(['null', 'null', 'optional'])
+  const absent = chance(0.4) ? shuffle(source.absent).slice(0, rng.int(1, 2)) : []
+  const own = chance(0.6) ? shuffle(source.fields) : source.fields
+  const most = dense ? rng.int(2, 9) : rng.int(1, 8)
+  const kept = new Set(shuffle(own).slice(0, most))
+  const chosen = [...own.filter((field) => kept.has(field))]
+  for (const field of absent) chosen.splice(rng.int(0, chosen.length), 0, field)
+  const grouped = chance(0.5)
+  const fields = []
+  for (const field of chosen) {
+    const made = field.records ? makeRecords(field, said, style) : makeField(field, said, style)
+    if (!made) continue
+    if (!made.list) {
+      const missing = made.value === undefined
+      if (missing && mode === 'null') Object.assign(made, { schema: nullable(made.schema), value: null })
+      else if (!missing && mode === 'null' && chance(0.12)) made.schema = nullable(made.schema)
+      made.required = !(mode === 'optional' && (missing || chance(0.15)))
+    } else made.required = true
+    if (field.group && !grouped && !field.names[0].includes(field.group))
+      made.name = styled(`${field.group} ${made.name}`.replaceAll(/[_-]/g, ' '), style)
+    const target = field.group && grouped ? groupIn(fields, field.group) : fields
+    if (!target.some((f) => f.name === made.name)) target.push(made)
+  }
+  const flat = fields.map((f) =>
+    f.inside ? { name: f.name, required: true, schema: objectOf(f.inside), value: filled(f.inside) } : f,
+  )
+  if (flat.length === 0) return undefined
+  const schema = objectOf(flat)
+  if (schema.properties && schema.required.length < flat.length && flat.every((f) => f.value === undefined))
+    return undefined
+  return {
+    system: instruction(source, flat),
+    described: describeSchema(JSON.parse(JSON.stringify(schema))),
+    user: surrounded(text),
+    answer: marked(schema, filled(flat)),
+  }
+}
+
+function groupIn(fields, name) {
+  const found = fields.find((f) => f.name === name && f.inside)
+  if (found) return found.inside
+  const made = { name, inside: [] }
+  fields.push(made)
+  return made.inside
+}
+
+const filled = (fields) => Object.fromEntries(fields.filter((f) => f.value !== undefined).map((f) => [f.name, f.value]))
+
+const ASKED = [
+  'Extract the {kind}.',
+  'Extract structured data from this {kind}.',
+  'You read a {kind} and fill in a form.',
+  'Below is a {kind}. Return JSON.',
+  'Extract the information as JSON. If something is not mentioned, use null.',
+  'Extract the details from the text below.',
+  'You are a data extraction engine.',
+  'What does the text say? Answer in JSON.',
+  'Fill in the form.',
+  'parse this',
+  'Return only JSON.',
+]
+
+function instruction(source, fields) {
+  if (chance(0.4)) return ''
+  const names = joinList(
+    fields.map(
+      (f) =>
+        `the ${f.name
+          .replace(/[_-]/g, ' ')
+          .replace(/([a-z])([A-Z])/g, '$1 $2')
+          .toLowerCase()}`,
+    ),
+  )
+  return pick(chance(0.7) ? ASKED : INSTRUCTIONS)
+    .replace('{kind}', source.kind)
+    .replaceAll('{domain}', source.kind)
+    .replace('{names}', names)
+}
+
+/** Now and then other people's prose stands around the text. */
+function surrounded(text) {
+  if (!chance(0.1)) return text
+  const some = (n) => Array.from({ length: n }, () => pick(PROSE)).join(' ')
+  const most = chance(0.25) ? 7 : 2
+  const before = rng.int(0, most)
+  const after = rng.int(before === 0 ? 1 : 0, most)
+  return [before ? some(before) : '', text, after ? some(after) : ''].filter(Boolean).join(chance(0.5) ? '\n\n' : '\n')
+}
