@@ -6,15 +6,22 @@ const never = new AbortController().signal
 const settled = () => new Promise((resolve) => setTimeout(resolve))
 
 /** Lets callers in and notes the order in which they start. */
-function door(maxInFlight: number, maxQueue: number) {
-  const admission = new Admission({ maxInFlight, maxQueue })
+function door(maxInFlight: number, maxQueue: number, maxWaitingBytes?: number) {
+  const admission = new Admission({ maxInFlight, maxQueue, ...(maxWaitingBytes !== undefined && { maxWaitingBytes }) })
   const started: string[] = []
   const releases: Release[] = []
-  const enter = async (caller: string, name = caller, signal = never) => {
-    releases.push(await admission.enter(caller, signal))
+  const enter = async (caller: string, name = caller, signal = never, bytes = 0) => {
+    releases.push(await admission.enter(caller, signal, bytes))
     started.push(name)
   }
-  return { admission, started, releases, enter }
+  const refused: string[] = []
+  /** Enters and notes whether, and in which order, it was refused. */
+  const tryEnter = (name: string, bytes = 0) =>
+    enter(name[0]!, name, never, bytes).catch((error) => {
+      expect(error).toMatchObject({ status: 429, code: 'queue_full', retryAfter: expect.any(Number) })
+      refused.push(name)
+    })
+  return { admission, started, releases, enter, refused, tryEnter }
 }
 
 describe('admission', () => {
@@ -43,6 +50,69 @@ describe('admission', () => {
       releases[i]!()
     }
     expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+  })
+
+  it('gives the next place to the caller who holds the fewest', async () => {
+    const { started, releases, enter } = door(3, 10)
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2']) void enter(name[0]!, name)
+    await settled()
+    expect(started).toEqual(['a1', 'a2', 'a3'])
+    for (let i = 0; i < 3; i++) {
+      releases[i]!()
+      await settled()
+    }
+    // b holds none when a holds two; then each holds one, and they take turns.
+    expect(started).toEqual(['a1', 'a2', 'a3', 'b1', 'a4', 'b2'])
+  })
+
+  it('lets a newcomer into a full line in place of the last of the longest', async () => {
+    const { admission, started, releases, refused, tryEnter } = door(1, 4)
+    for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'a5', 'c2', 'd1']) {
+      void tryEnter(name)
+      await settled()
+    }
+    // c1 displaces a4; a5 may displace nobody, nor c2, which would make c's line as long as a's; d1 displaces a3.
+    expect(refused).toEqual(['a4', 'a5', 'c2', 'a3'])
+    expect(admission.waiting).toBe(4)
+    for (let i = 0; i < 5; i++) {
+      await settled()
+      releases[i]!()
+    }
+    expect(started).toEqual(['a1', 'a2', 'b1', 'c1', 'd1'])
+  })
+
+  it('serves every request of a newcomer while a flooder keeps the line full', async () => {
+    const { started, releases, refused, tryEnter } = door(8, 100)
+    let flood = 0
+    let released = 0
+    for (; flood < 160; flood++) void tryEnter(`f${flood}`)
+    await settled()
+    expect(refused).toHaveLength(52)
+    for (let i = 0; i < 100; i++) {
+      void tryEnter(`n${i}`)
+      void tryEnter(`f${flood++}`)
+      await settled()
+      // The very next place is the newcomer's, and the flooder has the next after that.
+      for (const next of [`n${i}`, 'f']) {
+        releases[released++]!()
+        await settled()
+        expect(started.at(-1)).toContain(next)
+      }
+    }
+    expect(refused.every((name) => name.startsWith('f'))).toBe(true)
+  })
+
+  it('bounds the bytes that wait, and takes them from who holds the most', async () => {
+    const { admission, refused, tryEnter } = door(1, 10, 100)
+    for (const name of ['a0', 'a1', 'a2', 'a3', 'a4']) void tryEnter(name, 25)
+    for (const [name, bytes] of Object.entries({ b1: 1, c1: 101, b2: 60 })) {
+      await settled()
+      void tryEnter(name, bytes)
+    }
+    await settled()
+    // b1 displaces one of a's. c1 could never wait. b2 would leave b with more than a: nobody goes for nothing.
+    expect(refused).toEqual(['a4', 'c1', 'b2'])
+    expect(admission.waiting).toBe(4)
   })
 
   it('forgets who leaves the line', async () => {

@@ -3,8 +3,13 @@ import { V1Error } from './errors.js'
 export interface AdmissionLimits {
   /** Calls that may run at once. */
   readonly maxInFlight: number
-  /** Calls that may wait; one more is refused. */
+  /** Calls that may wait. */
   readonly maxQueue: number
+  /**
+   * Bytes that waiting calls may hold.
+   * @default no limit
+   */
+  readonly maxWaitingBytes?: number
 }
 
 /** Gives the place back. Calling it again does nothing. */
@@ -12,19 +17,25 @@ export type Release = () => void
 
 interface Waiter {
   readonly caller: string
+  readonly bytes: number
   start(): void
+  refuse(error: V1Error): void
 }
 
 /**
- * The door to an engine: so many at once, so many in line. Callers take turns, so that one who sends a hundred
- * requests does not keep the next one waiting behind all of them; a caller's own requests keep their order.
+ * The door to an engine: so many at once, so many in line. The next place goes to the caller who holds the fewest, and
+ * among equals callers take turns, so that one who sends a hundred requests does not keep the next one waiting behind
+ * all of them; a caller's own requests keep their order. Where the line is full, who has the longest one gives way.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
-  /** In the order of turns: the first caller is next, and goes to the end after that. */
+  /** In the order of turns: who was served goes to the end. */
   readonly #lines = new Map<string, Waiter[]>()
+  /** Places by caller; nobody is in it with none. */
+  readonly #places = new Map<string, number>()
   #running = 0
   #waiting = 0
+  #waitingBytes = 0
   /** A moving average, for telling how long the line will take. */
   #secondsPerCall = 1
   #closed = false
@@ -46,18 +57,26 @@ export class Admission {
     return this.#waiting
   }
 
-  /** Rejects with the signal's reason when it aborts in line, and with 429 when the line is full. */
-  enter(caller: string, signal: AbortSignal): Promise<Release> | Release {
+  /**
+   * Rejects with the signal's reason when it aborts in line, and with 429 when the line is full: at once, or later, when
+   * a newcomer takes the place. `bytes` is what the call holds while it waits.
+   */
+  enter(caller: string, signal: AbortSignal, bytes = 0): Promise<Release> | Release {
     signal.throwIfAborted()
     if (this.#closed) throw new V1Error(503, 'The service is closing and takes no new requests.', { code: 'closing' })
-    if (this.#running < this.#limits.maxInFlight) return this.#start()
-    if (this.#waiting >= this.#limits.maxQueue) throw this.#full()
+    if (this.#running < this.#limits.maxInFlight) return this.#start(caller)
+    this.#makeRoom(caller, bytes)
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         caller,
+        bytes,
         start: () => {
           signal.removeEventListener('abort', leave)
-          resolve(this.#start())
+          resolve(this.#start(caller))
+        },
+        refuse: (error) => {
+          signal.removeEventListener('abort', leave)
+          reject(error)
         },
       }
       const leave = () => {
@@ -65,10 +84,7 @@ export class Admission {
         reject(signal.reason)
       }
       signal.addEventListener('abort', leave, { once: true })
-      const line = this.#lines.get(caller)
-      if (line) line.push(waiter)
-      else this.#lines.set(caller, [waiter])
-      this.#waiting++
+      this.#add(waiter)
     })
   }
 
@@ -81,8 +97,9 @@ export class Admission {
     })
   }
 
-  #start(): Release {
+  #start(caller: string): Release {
     this.#running++
+    this.#places.set(caller, this.#placesOf(caller) + 1)
     const began = performance.now()
     let released = false
     return () => {
@@ -90,20 +107,37 @@ export class Admission {
       released = true
       this.#secondsPerCall += ((performance.now() - began) / 1000 - this.#secondsPerCall) / 8
       this.#running--
+      const left = this.#placesOf(caller) - 1
+      if (left > 0) this.#places.set(caller, left)
+      else this.#places.delete(caller)
       this.#next()
       if (this.#running + this.#waiting === 0) this.#drained?.()
     }
   }
 
+  #placesOf(caller: string): number {
+    return this.#places.get(caller) ?? 0
+  }
+
   #next(): void {
-    const turn = this.#lines.entries().next()
-    if (turn.done) return
-    const [caller, line] = turn.value
-    const waiter = line.shift()!
-    this.#waiting--
-    this.#lines.delete(caller)
-    if (line.length > 0) this.#lines.set(caller, line)
+    let next: string | undefined
+    for (const caller of this.#lines.keys()) {
+      if (next === undefined || this.#placesOf(caller) < this.#placesOf(next)) next = caller
+    }
+    if (next === undefined) return
+    const line = this.#lines.get(next)!
+    const waiter = line[0]!
+    this.#remove(waiter)
+    if (this.#lines.delete(next)) this.#lines.set(next, line)
     waiter.start()
+  }
+
+  #add(waiter: Waiter): void {
+    const line = this.#lines.get(waiter.caller)
+    if (line) line.push(waiter)
+    else this.#lines.set(waiter.caller, [waiter])
+    this.#waiting++
+    this.#waitingBytes += waiter.bytes
   }
 
   #remove(waiter: Waiter): void {
@@ -111,13 +145,41 @@ export class Admission {
     line.splice(line.indexOf(waiter), 1)
     if (line.length === 0) this.#lines.delete(waiter.caller)
     this.#waiting--
+    this.#waitingBytes -= waiter.bytes
+  }
+
+  /** Sends away the last of the longest lines until one more can wait: nobody, where the caller's own is the longest. */
+  #makeRoom(caller: string, bytes: number): void {
+    const { maxQueue, maxWaitingBytes = Number.POSITIVE_INFINITY } = this.#limits
+    const lines = new Map([...this.#lines].map(([name, line]) => [name, [...line]]))
+    const going: Waiter[] = []
+    let count = this.#waiting + 1
+    let held = this.#waitingBytes + bytes
+    while (count > maxQueue || held > maxWaitingBytes) {
+      const size = count > maxQueue ? (line: readonly Waiter[]) => line.length : bytesOf
+      const more = count > maxQueue ? 1 : bytes
+      let longest: Waiter[] = []
+      for (const line of lines.values()) if (size(line) > size(longest)) longest = line
+      // Nobody gives way to a caller who would then have the longer line.
+      if (size(longest) <= size(lines.get(caller) ?? []) + more) throw this.#full()
+      const last = longest.pop()!
+      going.push(last)
+      count--
+      held -= last.bytes
+    }
+    for (const waiter of going) {
+      this.#remove(waiter)
+      waiter.refuse(this.#full())
+    }
   }
 
   #full(): V1Error {
     const { maxInFlight, maxQueue } = this.#limits
     const seconds = (this.#secondsPerCall * (this.#waiting + 1)) / maxInFlight
     const retryAfter = Math.min(60, Math.max(1, Math.ceil(seconds)))
-    const full = `The queue is full: ${maxInFlight} requests are running and ${maxQueue} are waiting.`
+    const full = `The queue is full: ${this.#running} requests are running and ${this.#waiting} of at most ${maxQueue} are waiting.`
     return new V1Error(429, `${full} Try again in ${retryAfter} s.`, { code: 'queue_full', retryAfter })
   }
 }
+
+const bytesOf = (line: readonly Waiter[]) => line.reduce((sum, { bytes }) => sum + bytes, 0)

@@ -36,15 +36,23 @@ export interface V1Options {
    */
   maxInFlight?: number
   /**
-   * How many more may wait. Callers take turns; one request more is answered with 429.
+   * How many more may wait. Callers take turns; one request more is answered with 429, and so is the last of the
+   * longest line when somebody else comes.
    * @default 100
    */
   maxQueue?: number
   /**
-   * The longest that a request may take, from its first byte to the last of its answer, in milliseconds.
-   * @default no limit
+   * The longest that a request may take, from its first byte to the last of its answer, in milliseconds. `Infinity`: no
+   * limit.
+   * @default 600000, as long as OpenAI's clients wait
    */
   timeoutMs?: number
+  /**
+   * How long a client may read nothing of a streamed answer before it is taken to have left, in milliseconds.
+   * `Infinity`: for ever.
+   * @default 30000
+   */
+  stallMs?: number
   /**
    * How long a request waits for its model to be loaded before it is told to come back later, in milliseconds.
    * @default 60000
@@ -156,7 +164,8 @@ export function createV1(options: V1Options): V1 {
     log: options.log ?? logFaults,
     bodyLimit,
     bodies: new Bodies(positive('bodiesLimit', options.bodiesLimit ?? Math.max(2 ** 26, 2 * bodyLimit), bodyLimit)),
-    timeoutMs: options.timeoutMs === undefined ? undefined : positive('timeoutMs', options.timeoutMs),
+    timeoutMs: timeLimit('timeoutMs', options.timeoutMs ?? 600_000),
+    stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,
     fingerprints: new Map(),
   }
@@ -219,4 +228,9 @@ function positive(name: string, value: number, least = 1): number {
   // A number that is none would switch the limit off without a word.
   if (!(value >= least)) throw new V1Error(500, `createV1: '${name}' must be a number of at least ${least}.`)
   return value
+}
+
+/** More than a timer can wait for, three weeks and a half, is no limit. */
+function timeLimit(name: string, value: number): number | undefined {
+  return positive(name, value) > 2 ** 31 - 1 ? undefined : value
 }

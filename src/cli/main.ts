@@ -48,7 +48,10 @@ function program(): Command {
     .option('--allow-host <name>', 'a host name it is reached by, behind a proxy or tunnel here; repeatable', collect)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
     .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
-    .option('--queue <number>', 'how many requests may wait', count(0, 100_000), 100)
+    .option('--max-in-flight <number>', 'how many requests a model works on at once', count(1, 1000), 8)
+    .option('--queue <number>', 'how many more may wait', count(0, 100_000), 100)
+    .option('--timeout <seconds>', 'the longest that a request may take; 0: no limit', count(0, 86_400), 600)
+    .option('--stall <seconds>', 'how long a client may read nothing of a stream; 0: no limit', count(0, 86_400), 30)
     .addHelpText('after', EXAMPLES.serve)
     .action(async (options) => (await import('./serve.js')).serve(options))
 

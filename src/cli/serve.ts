@@ -18,7 +18,11 @@ export interface ServeOptions extends EngineOptions {
   readonly cors?: readonly string[]
   readonly allowHost?: readonly string[]
   readonly usageFile?: string
+  readonly maxInFlight: number
   readonly queue: number
+  /** Seconds; 0 for no limit. */
+  readonly timeout: number
+  readonly stall: number
 }
 
 /** Serves until a signal comes; then running answers end, and new ones are refused. */
@@ -34,7 +38,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   const v1 = createV1({
     engine,
     keys: keys.length > 0 ? keys : 'none',
+    maxInFlight: options.maxInFlight,
     maxQueue: options.queue,
+    timeoutMs: milliseconds(options.timeout),
+    stallMs: milliseconds(options.stall),
     log: serveLog(),
     ...(options.allowHost && { hosts: [...options.allowHost, 'localhost', '127.0.0.1', '[::1]'] }),
     ...(options.cors && { cors: options.cors }),
@@ -68,6 +75,10 @@ async function ledgerIn(file: string | undefined): Promise<UsageLedger | undefin
     throw new Fault(`The usage file ${file} cannot be written: ${(error as Error).message}`, 1)
   }
   return ledger
+}
+
+function milliseconds(seconds: number): number {
+  return seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1000
 }
 
 function isLoopback(host: string): boolean {

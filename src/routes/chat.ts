@@ -1,5 +1,7 @@
 import type { ChatCall, Part } from '../engine.js'
-import { paced } from '../stream/paced.js'
+import { V1Error } from '../errors.js'
+import { inTurns } from '../platform/turns.js'
+import { type Patience, paced } from '../stream/paced.js'
 import { SSE_HEADERS, sseEvent } from '../stream/sse.js'
 import type { AnswerHead } from '../wire/answer.js'
 import { type ChatRequest, readChatRequest } from '../wire/chat-request.js'
@@ -22,10 +24,14 @@ export async function chat(service: Service, exchange: Exchange): Promise<Answer
     await lookedAround(service.engine, run.signal)
     findModel(service.engine, request.model)
     run.model = request.model
-    const constraint = service.constraints.of(request)
-    const loading = service.loader.ready(request.model, run.signal)
-    if (loading) await loading
     await run.enter()
+    const constraint = await inTurns(service.constraints.of(request), run.signal)
+    const loading = service.loader.ready(request.model, run.signal)
+    if (loading) {
+      run.stepAside()
+      await loading
+      await run.enter()
+    }
     const head = headOf(service, request.model)
     const call = callOf(request, head.id, run.signal, constraint, service.describeSchema)
     run.begin(call, (choice) => checkChoice(choice, request, constraint))
@@ -33,11 +39,18 @@ export async function chat(service: Service, exchange: Exchange): Promise<Answer
     const first = await run.next()
     const headers = noticeHeaders(request.ignored, constraint.notEnforced)
     if (!request.stream) return await collected(run, first, head, request, headers)
-    const body = paced(new ChatEvents(run, first, new ChunkWriter(head, run.answer!, request, sseEvent)))
+    const events = new ChatEvents(run, first, new ChunkWriter(head, run.answer!, request, sseEvent))
+    const body = paced(events, patience(service))
     return { status: 200, body, headers: { ...SSE_HEADERS, ...headers }, streams: true }
   } catch (error) {
     throw await run.fail(error)
   }
+}
+
+function patience({ stallMs }: Service): Patience | undefined {
+  if (stallMs === undefined) return undefined
+  const message = `The client read nothing of its answer for ${stallMs} ms.`
+  return { ms: stallMs, gaveUp: () => new V1Error(408, message, { code: 'stalled' }) }
 }
 
 function headOf(service: Service, model: string): AnswerHead {

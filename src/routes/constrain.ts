@@ -1,5 +1,6 @@
 import type { OutputGrammar, ToolSpec } from '../engine.js'
 import { V1Error } from '../errors.js'
+import type { Slices } from '../platform/turns.js'
 import { compile, type Grammar, type LayoutOption, SchemaError, schemaErrorMessage } from '../structured/index.js'
 import type { ChatRequest } from '../wire/chat-request.js'
 import { type DocumentCheck, documentCheck } from './verify.js'
@@ -40,60 +41,67 @@ export class Constraints {
     compile(true, { layout })
   }
 
-  /** Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. */
-  of({ output, tools, toolChoice }: ChatRequest): Constraint {
+  /**
+   * Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. Pauses before
+   * each schema that is not known yet: compiling one may take a while.
+   */
+  *of({ output, tools, toolChoice }: ChatRequest): Slices<Constraint> {
     const notEnforced: string[] = []
     const toolChecks = new Map<string, DocumentCheck>()
-    const toolGrammar = toolChoice === 'none' ? undefined : this.#ofTools(tools, toolChoice, toolChecks, notEnforced)
+    const toolGrammar =
+      toolChoice === 'none' ? undefined : yield* this.#ofTools(tools, toolChoice, toolChecks, notEnforced)
     if (output.type === 'text') return { toolGrammar, toolChecks, notEnforced }
     if (output.type === 'json_object') {
-      const { grammar, check } = this.#compile({ type: 'object' }, true, this.#layout)
+      const { grammar, check } = yield* this.#compile({ type: 'object' }, true, this.#layout)
       return { grammar, check: { ...check, strict: false }, toolGrammar, toolChecks, notEnforced }
     }
     const { schema, name, strict } = output
-    const { grammar, check } = this.#refusing('response_format', name, schema, strict, this.#layout)
+    const { grammar, check } = yield* this.#refusing('response_format', name, schema, strict, this.#layout)
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
     return { grammar, check, toolGrammar, toolChecks, notEnforced }
   }
 
-  #ofTools(
+  *#ofTools(
     tools: readonly ToolSpec[],
     choice: ChatRequest['toolChoice'],
     checks: Map<string, DocumentCheck>,
     notEnforced: string[],
-  ): OutputGrammar {
+  ): Slices<OutputGrammar> {
     const admitted = tools.filter(({ name }) => typeof choice === 'string' || name === choice.name)
-    const calls = admitted.map((tool) => {
+    const calls: unknown[] = []
+    for (const tool of admitted) {
       const param = `tools[${tools.indexOf(tool)}].function.parameters`
-      const { check, grammar } = this.#refusing(param, tool.name, tool.parameters, tool.strict, 'compact', 'function')
+      const { parameters, strict } = tool
+      const { check, grammar } = yield* this.#refusing(param, tool.name, parameters, strict, 'compact', 'function')
       if (tool.strict) checks.set(tool.name, check)
       for (const error of grammar.notEnforced) notEnforced.push(`${tool.name}: ${inWords(error)}`)
-      return callSchema(tool)
-    })
+      calls.push(callSchema(tool))
+    }
     // Each tool has been judged by itself above, strictly where it asked for that.
-    return this.#compile(calls.length === 1 ? calls[0]! : { anyOf: calls }, false).grammar
+    return (yield* this.#compile(calls.length === 1 ? calls[0] : { anyOf: calls }, false)).grammar
   }
 
-  #refusing(
+  *#refusing(
     param: string,
     name: string,
     schema: unknown,
     strict: boolean,
     layout: LayoutOption,
     subject = 'response_format',
-  ): Compiled {
+  ): Slices<Compiled> {
     try {
-      return this.#compile(schema, strict, layout)
+      return yield* this.#compile(schema, strict, layout)
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       const message = schemaErrorMessage(error, name, subject).replace(/\.?$/, '.')
-      throw new V1Error(400, strict && this.#isLenientlyGood(schema, layout) ? message + ADVICE : message, { param })
+      const mayBeLenient = strict && (yield* this.#isLenientlyGood(schema, layout))
+      throw new V1Error(400, mayBeLenient ? message + ADVICE : message, { param })
     }
   }
 
-  #isLenientlyGood(schema: unknown, layout: LayoutOption): boolean {
+  *#isLenientlyGood(schema: unknown, layout: LayoutOption): Slices<boolean> {
     try {
-      this.#compile(schema, false, layout)
+      yield* this.#compile(schema, false, layout)
       return true
     } catch (error) {
       if (error instanceof SchemaError) return false
@@ -101,8 +109,10 @@ export class Constraints {
     }
   }
 
-  #compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact'): Compiled {
+  *#compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact'): Slices<Compiled> {
     const key = JSON.stringify([strict, layout, schema])
+    if (!this.#kept.has(key)) yield
+    // Another request may have brought the same schema meanwhile.
     const kept = this.#kept.get(key) ?? compiled(schema, strict, layout)
     if (key.length <= MAX_KEPT_CHARACTERS) this.#keep(key, kept)
     if (kept instanceof SchemaError) throw kept

@@ -1,5 +1,6 @@
 import type { ChatCall, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { ownTurn } from '../platform/turns.js'
 import type { Release } from '../queue.js'
 import { type LinkedAbort, linkAbort } from '../stream/abort.js'
 import { Leavable } from '../stream/leavable.js'
@@ -40,7 +41,15 @@ export class Run {
     // It may have been left while it was on its way out of the line.
     if (this.#ended) release()
     else this.#release = release
+    // Whoever hung up meanwhile is heard of in the next turn of the event loop: nothing is begun for nobody.
+    await ownTurn()
     this.signal.throwIfAborted()
+  }
+
+  /** Gives its place to others while it waits for something else than the engine. */
+  stepAside(): void {
+    this.#release?.()
+    this.#release = undefined
   }
 
   /** `check` throws for a choice that must not be sent, before anybody hears that it is finished. */

@@ -19,6 +19,7 @@ export interface Service {
   readonly bodyLimit: number
   readonly bodies: Bodies
   readonly timeoutMs: number | undefined
+  readonly stallMs: number | undefined
   readonly describeSchema: boolean
   /** Fingerprints by model, as their last answers named them. */
   readonly fingerprints: Map<string, string>

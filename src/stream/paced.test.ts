@@ -208,3 +208,47 @@ describe('a reader of a paced stream', () => {
     expect(source.waits).toBe(false)
   })
 })
+
+describe('a reader that asks for nothing', () => {
+  const gone = new Error('gone')
+  const PATIENCE = 1000
+  const unread = () => {
+    const source = new Told()
+    const gaveUp = vi.fn(() => gone)
+    return { source, gaveUp, reader: paced(source, { ms: PATIENCE, gaveUp }).getReader() }
+  }
+
+  it('has left after a while, from the start or from what it was given last, and what it comes back to says why', async () => {
+    const { source, reader } = unread()
+    await vi.advanceTimersByTimeAsync(PATIENCE - 1)
+    expect(source.left).toEqual([])
+    const read = reader.read()
+    await settled()
+    await source.says('one')
+    await read
+    await vi.advanceTimersByTimeAsync(PATIENCE - 1)
+    expect(source.left).toEqual([])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(source.left).toEqual([gone])
+    await expect(reader.read()).rejects.toBe(gone)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('is not one that waits for a slow source', async () => {
+    const { source, reader, gaveUp } = unread()
+    const read = reader.read()
+    await vi.advanceTimersByTimeAsync(10 * PATIENCE)
+    await source.says('late', true)
+    expect(new TextDecoder().decode((await read).value)).toBe('late')
+    expect((await reader.read()).done).toBe(true)
+    expect(gaveUp).not.toHaveBeenCalled()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('leaves no timer behind when it cancels', async () => {
+    const { source, reader } = unread()
+    await reader.cancel('bye')
+    expect(source.left).toEqual(['bye'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})

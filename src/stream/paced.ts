@@ -4,8 +4,14 @@ export interface PacedSource {
    * asked. Callbacks, because every promise between a model and its reader is paid for each token.
    */
   ask(hear: (text: string, last: boolean) => void): void
-  /** The reader has left. */
+  /** The reader has left, or is taken to have. */
   cancel(reason: unknown): void
+}
+
+/** How long a reader may leave a stream alone, and what is made of it then. */
+export interface Patience {
+  readonly ms: number
+  readonly gaveUp: () => unknown
 }
 
 /**
@@ -22,10 +28,11 @@ const encoder = new TextEncoder()
 /**
  * Text as a byte stream that is pulled, and paced: the first text is passed on at once, and so is every other that comes
  * `PAUSE_MS` or more after the piece before it; what comes sooner is gathered until then. The source is asked only while
- * a reader waits, so that a slow one holds it back and memory stays flat.
+ * a reader waits, so that a slow one holds it back and memory stays flat. A reader that asks for nothing for longer than
+ * the patience lasts has left.
  */
-export function paced(source: PacedSource): ReadableStream<Uint8Array> {
-  const pacer = new Pacer(source)
+export function paced(source: PacedSource, patience?: Patience): ReadableStream<Uint8Array> {
+  const pacer = new Pacer(source, patience)
   return new ReadableStream<Uint8Array>(
     {
       start: (controller) => pacer.start(controller),
@@ -38,6 +45,7 @@ export function paced(source: PacedSource): ReadableStream<Uint8Array> {
 
 class Pacer {
   readonly #source: PacedSource
+  readonly #patience: Patience | undefined
   readonly #hear = (text: string, last: boolean) => this.#heard(text, last)
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #text = ''
@@ -52,13 +60,16 @@ class Pacer {
   /** The last piece is on its way. */
   #closed = false
   #timer: ReturnType<typeof setTimeout> | undefined
+  #patienceTimer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(source: PacedSource) {
+  constructor(source: PacedSource, patience: Patience | undefined) {
     this.#source = source
+    this.#patience = patience
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller
+    this.#beginPatience()
   }
 
   pull(): void {
@@ -70,7 +81,26 @@ class Pacer {
   cancel(reason: unknown): void {
     this.#left = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#patienceTimer)
     this.#source.cancel(reason)
+  }
+
+  /** One timer that looks now and then: one for each piece would be paid for each token. */
+  #beginPatience(): void {
+    if (this.#patience === undefined) return
+    const { ms, gaveUp } = this.#patience
+    const began = performance.now()
+    const look = () => {
+      const left = Math.max(began, this.#sentAt) + ms - performance.now()
+      if (this.#wanted || left > 0) {
+        this.#patienceTimer = setTimeout(look, this.#wanted ? ms : left)
+        return
+      }
+      const reason = gaveUp()
+      this.cancel(reason)
+      this.#controller!.error(reason)
+    }
+    this.#patienceTimer = setTimeout(look, ms)
   }
 
   #heard(text: string, last: boolean): void {
@@ -111,6 +141,7 @@ class Pacer {
     this.#sentAt = performance.now()
     const last = this.#over
     this.#closed = last
+    if (last) clearTimeout(this.#patienceTimer)
     // Whoever reads ahead pulls again in here: nothing of this pacer may be looked at or set after it.
     if (text !== '') this.#controller!.enqueue(encoder.encode(text))
     if (last) this.#controller!.close()
