@@ -5,11 +5,10 @@ import { chatRequest, errorOf, finish, MODEL, serviceOf, text } from '../v1.test
 
 /** Turns of the event loop so far, while a test looks at them. */
 function countTurns() {
-  const turns = { now: 0, stop: () => void (counting = false) }
-  let counting = true
+  const turns = { now: 0, counting: true }
   const next = () => {
     turns.now++
-    if (counting) setImmediate(next)
+    if (turns.counting) setImmediate(next)
   }
   setImmediate(next)
   return turns
@@ -81,7 +80,7 @@ describe('a request that needs work before it runs', () => {
     }
     const { chat } = serviceOf(engine, { maxInFlight: 20 })
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => chat(asking(`${i}`, own(`p${i}`)))))
-    turns.stop()
+    turns.counting = false
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     expect(new Set(at).size).toBe(20)
   })
