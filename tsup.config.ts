@@ -21,6 +21,9 @@ const library = {
 export default defineConfig({
   entry: {
     ...library,
+    // Files of their own, so that who takes one name of the index does not get the validator with it.
+    service: 'src/v1.ts',
+    usage: 'src/usage/memory.ts',
     cli: 'src/cli/main.ts',
     'cpu-worker': 'src/engines/webgpu/device/cpu/cpu-worker.js',
     'webllm-worker': 'src/engines/webllm/worker/webllm-worker.ts',

@@ -133,6 +133,8 @@ export interface V1 {
    * only `hosts` is looked at, and DNS rebinding is not kept off where `hosts` is not set.
    */
   fetch(request: Request, info?: ConnectionInfo | object): Promise<Response>
+  /** The path under which everything lies, without a slash at its end. */
+  readonly basePath: string
   /** Whether the request's path lies under the base path. */
   match(request: { readonly url: string }): boolean
   /** Loads a model ahead of its first request. */
@@ -189,6 +191,7 @@ export function createV1(options: V1Options): V1 {
   }
   return {
     fetch: (request, info) => respond(service, door, request, info),
+    basePath: base,
     match({ url }) {
       const path = pathOf(url)
       return path !== undefined && pathUnder(base, path) !== undefined

@@ -106,7 +106,7 @@ describe('README', () => {
   it.each(of('ts deno').map((block) => [block.line, block] as const))('line %i runs in Deno', async (_, block) => {
     await asFile(block)
     const deno = await startDeno(`test-output/readme/line-${block.line}.ts`, { env: { PORT: '0' } })
-    await printed(deno, /(Listening)/)
+    await printed(deno, /Listening on http:\/\/(127\.0\.0\.1):/)
     await deno.stop()
   })
 })

@@ -34,12 +34,27 @@ export class HostLink {
     return link
   }
 
+  /** Whether anyone waits for an answer. */
+  get busy(): boolean {
+    return this.#exchanges.size > 0
+  }
+
   get open(): boolean {
     return !this.#open.signal.aborted
   }
 
   /** The answer; undefined when the host was lost before it had begun. */
-  async ask(asked: Asked, signal: AbortSignal): Promise<Response | undefined> {
+  ask(asked: Asked, signal: AbortSignal): Promise<Response | undefined> {
+    return this.#ask((id) => this.#send({ type: 'request', id, ...asked }), signal)
+  }
+
+  /** Hands the host a page's port; false when the host was lost meanwhile. */
+  async introduce(port: MessagePort): Promise<boolean> {
+    const send = (id: number) => this.#port.postMessage({ type: 'guest', id } satisfies ToHost, [port])
+    return (await this.#ask(send, new AbortController().signal)) !== undefined
+  }
+
+  async #ask(send: (id: number) => void, signal: AbortSignal): Promise<Response | undefined> {
     const id = this.#last++
     const exchange = new Exchange({
       pull: () => this.#send({ type: 'pull', id }),
@@ -48,7 +63,7 @@ export class HostLink {
     })
     if (this.#exchanges.size === 0) this.#silence = 0
     this.#exchanges.set(id, exchange)
-    this.#send({ type: 'request', id, ...asked })
+    send(id)
     const leave = () => exchange.leave()
     if (signal.aborted) leave()
     signal.addEventListener('abort', leave, { once: true })

@@ -1,4 +1,4 @@
-import type { V1 } from '../../src/index.js'
+import { type V1, V1Error } from '../../src/index.js'
 import { whenGone } from './locks.js'
 import { type Asked, type FromHost, linkLock, type ToHost } from './messages.js'
 
@@ -10,19 +10,22 @@ interface Answering {
 /** The host's end of a link: answers what a service worker asks, until that service worker is gone. */
 export class HostPort {
   readonly #port: MessagePort
+  readonly #name: string
   readonly #services: readonly V1[]
   readonly #answering = new Map<number, Answering>()
   readonly #open = new AbortController()
 
   constructor(port: MessagePort, name: string, services: readonly V1[]) {
     this.#port = port
+    this.#name = name
     this.#services = services
-    port.onmessage = ({ data }: MessageEvent<ToHost>) => {
+    port.onmessage = ({ data, ports }: MessageEvent<ToHost>) => {
       if (data.type === 'hello') whenGone(linkLock(name, data.link), this.#open.signal, () => this.#close())
       else if (data.type === 'ping') this.#tell({ type: 'pong' })
+      else if (data.type === 'guest' && ports[0]) this.#welcome(data.id, ports[0])
       else if (data.type === 'request') void this.#answer(data.id, data)
       else if (data.type === 'pull') void this.#next(data.id)
-      else this.#leave(data.id)
+      else if (data.type === 'abort') this.#leave(data.id)
     }
     // Where browsers tell; the lock tells everywhere.
     port.addEventListener('close', () => this.#close())
@@ -32,10 +35,9 @@ export class HostPort {
     const answering: Answering = { aborter: new AbortController(), reader: undefined }
     this.#answering.set(id, answering)
     const request = requestOf(asked, answering.aborter.signal)
-    // The same script routes there and answers here: one of the services matches.
-    const v1 = this.#services.find((service) => service.match(request))!
+    const v1 = this.#services.find((service) => service.match(request))
     try {
-      const response = await v1.fetch(request)
+      const response = v1 ? await v1.fetch(request) : notServed(request)
       const { status, headers } = response
       if (isStream(response)) answering.reader = response.body!.getReader()
       // What is not a stream is said in one word: it is either here or can be moved.
@@ -71,6 +73,11 @@ export class HostPort {
     answering?.reader?.cancel().catch(() => {})
   }
 
+  #welcome(id: number, port: MessagePort): void {
+    new HostPort(port, this.#name, this.#services)
+    this.#tell({ type: 'head', id, status: 204, headers: [], first: undefined, done: true })
+  }
+
   #tell(message: FromHost): void {
     this.#port.postMessage(message)
   }
@@ -89,6 +96,12 @@ async function bytesOf(response: Response): Promise<Uint8Array | undefined> {
 
 function isStream({ headers, body }: Response): boolean {
   return body !== null && /^text\/event-stream\b/.test(headers.get('content-type') ?? '')
+}
+
+/** A service worker asks only for what is served here; a page may ask for anything. */
+function notServed({ url }: Request): Response {
+  const message = `'${new URL(url).pathname}' is none of this device's paths.`
+  return Response.json(new V1Error(404, message, { code: 'unknown_url' }), { status: 404 })
 }
 
 export function requestOf({ url, method, headers, body }: Asked, signal: AbortSignal): Request {

@@ -35,8 +35,8 @@ export class HostWorker {
     return this.#host
   }
 
-  /** Settles once the worker stands in line to be the host. */
-  start(): Promise<void> {
+  /** Settles once the worker stands in line to be the host, with the path that clients ask below. */
+  start(): Promise<string> {
     const { address, type } = this.#script
     this.#life = new AbortController()
     const worker = new Worker(address as string, { type, name: this.#name })
@@ -49,7 +49,7 @@ export class HostWorker {
         const message = unwrap<FromWorker>(data)
         if (message?.type === 'ready') {
           clearTimeout(timer)
-          resolve()
+          resolve(message.basePath)
         }
         if (message?.type === 'host') this.#begin(message.host)
         if (message?.type === 'lost') this.restart()
@@ -59,12 +59,19 @@ export class HostWorker {
     })
   }
 
-  /** Gives the service worker a port to the engine. */
-  link(): void {
-    if (!this.#worker || this.#host === undefined) return
+  /** A port to the engine, if this page's worker runs it. */
+  way(): { readonly host: string; readonly port: MessagePort } | undefined {
+    if (!this.#worker || this.#host === undefined) return undefined
     const { port1, port2 } = new MessageChannel()
     this.#worker.postMessage(wrap<ToWorker>({ type: 'link' }), [port1])
-    this.#registration.active?.postMessage(wrap<FromPage>({ type: 'host', host: this.#host }), [port2])
+    return { host: this.#host, port: port2 }
+  }
+
+  /** Gives the service worker such a port. */
+  link(): void {
+    const { active } = this.#registration
+    const way = active && this.way()
+    if (way) active.postMessage(wrap<FromPage>({ type: 'host', host: way.host }), [way.port])
   }
 
   /** The host was silent for too long. If it is here, this page wakes up only now. */

@@ -31,7 +31,7 @@ function start(scope: HostScope) {
   })
   void beHost(name, { signal: line.signal }, tell)
   // Asked behind the request for the lock: from here on the service worker sees it too.
-  void navigator.locks.query().then(() => tell({ type: 'ready' }))
+  void navigator.locks.query().then(() => tell({ type: 'ready', basePath: services[0]!.basePath }))
   return { services, channel: new BroadcastChannel(name) }
 }
 

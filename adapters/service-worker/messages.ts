@@ -35,6 +35,8 @@ export type ToHost =
   /** Nothing is made that nobody asked for: one `pull`, one piece. */
   | { readonly type: 'pull'; readonly id: number }
   | { readonly type: 'abort'; readonly id: number }
+  /** Brings a port: a page asks over a link of its own. Answered by a head without a body. */
+  | { readonly type: 'guest'; readonly id: number }
   | { readonly type: 'ping' }
 
 /** Over a link, from the host. */
@@ -58,23 +60,37 @@ export type FromHost =
 export type ToWorker = { readonly type: 'link' } | { readonly type: 'take-over' }
 
 export type FromWorker =
-  /** It stands in line to be the host, or is it already. */
-  | { readonly type: 'ready' }
+  /** It stands in line to be the host, or is it already; its clients ask below `basePath`. */
+  | { readonly type: 'ready'; readonly basePath: string }
   | { readonly type: 'host'; readonly host: string }
   /** Another one has taken over. */
   | { readonly type: 'lost' }
 
 /** From a page to the service worker; `host` brings a port to its worker. */
 export type FromPage =
+  /** Brings a port: whoever answers there is of this package. */
+  | { readonly type: 'who' }
+  /** Do not wait until the tabs of another service worker are closed. */
+  | { readonly type: 'activate' }
   | { readonly type: 'claim' }
+  /** Brings a port, over which comes an `Introduction`. */
+  | { readonly type: 'guest' }
   | { readonly type: 'host'; readonly host: string }
   | { readonly type: 'pong'; readonly host: string | undefined }
+
+/** From the service worker to a page that looks for the host; with a port to it, where there is one. */
+export interface Introduction {
+  readonly host: string | undefined
+}
 
 /** To everyone. */
 export type Broadcast =
   | { readonly type: 'seek' }
   | { readonly type: 'take-over' }
   | { readonly type: 'ping' }
+  /** A page waits for this host; the page that has it says `alive`. */
+  | { readonly type: 'awaited'; readonly host: string }
+  | { readonly type: 'alive'; readonly host: string }
   | { readonly type: 'progress'; readonly progress: LoadProgress }
 
 /** The application sends messages of its own over the same ways. */

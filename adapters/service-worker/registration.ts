@@ -1,5 +1,5 @@
 import { V1Error } from '../../src/index.js'
-import { type FromPage, wrap } from './messages.js'
+import { isOfOurs } from './identity.js'
 
 /** A text or a `URL`; where a page's policy requires trusted types, a `TrustedScriptURL`. */
 export type Address = string | { toJSON(): string }
@@ -8,15 +8,14 @@ export interface Script {
   readonly address: Address
   readonly type: 'module' | 'classic'
   readonly scope: string | undefined
+  readonly replace: boolean
 }
 
-/** Longer than a busy page takes to be claimed. */
-const CONTROL_MS = 10_000
-
 /** Registers the service worker, and says in words what is wrong where that fails. */
-export async function register({ address, type, scope }: Script): Promise<ServiceWorkerRegistration> {
+export async function register({ address, type, scope, replace }: Script): Promise<ServiceWorkerRegistration> {
   const url = String(address)
-  checkScope(url, scope)
+  const reach = checkScope(url, scope)
+  await refuseOthers(url, reach, replace)
   try {
     return await navigator.serviceWorker.register(address as string, { type, scope })
   } catch (cause) {
@@ -42,17 +41,45 @@ export function checkHost(): void {
 }
 
 /** A page outside the scope would register it, and then wait for ever to be controlled. */
-function checkScope(url: string, scope: string | undefined): void {
+function checkScope(url: string, scope: string | undefined): string {
   const script = new URL(url, document.baseURI)
   if (script.origin !== location.origin) {
     throw scopeError(`The script must come from the page's own origin ${location.origin}; it is at ${script.href}.`)
   }
   const reach = new URL(scope ?? './', scope === undefined ? script : document.baseURI)
-  if (location.href.startsWith(reach.href)) return
+  if (location.href.startsWith(reach.href)) return reach.href
   throw scopeError(
     `This page, ${location.pathname}, lies outside of the scope ${reach.pathname} of ${script.pathname}. ` +
       "Serve the script from the site's root, or with the header 'Service-Worker-Allowed: /' and scope: '/'.",
   )
+}
+
+/** Before anything is registered: that would already be the end of the other one. */
+async function refuseOthers(url: string, reach: string, replace: boolean): Promise<void> {
+  const wanted = new URL(url, document.baseURI).href
+  const near = await navigator.serviceWorker.getRegistration()
+  // The narrowest scope takes the page.
+  if (near && near.scope.length > reach.length) throw narrower(near, reach)
+  if (near?.scope !== reach || replace) return
+  for (const worker of [near.active, near.waiting, near.installing]) {
+    if (worker && worker.scriptURL !== wanted && !(await isOfOurs(worker))) throw foreign(worker, reach)
+  }
+}
+
+function foreign({ scriptURL }: ServiceWorker, reach: string): V1Error {
+  const message =
+    `Another service worker, ${scriptURL}, is registered for ${reach}, and would take the requests to /v1. ` +
+    'If it is a leftover, unregister it, or pass replace: true. If the application needs it, call serviceWorker(v1) in ' +
+    'it too, and name it as the script.'
+  return new V1Error(503, message, { code: 'service_worker_foreign' })
+}
+
+function narrower({ scope, active, waiting, installing }: ServiceWorkerRegistration, reach: string): V1Error {
+  const { scriptURL } = (active ?? waiting ?? installing)!
+  const message =
+    `Another service worker, ${scriptURL}, is registered for ${scope}, which is narrower than ${reach}: this page is ` +
+    `its. Unregister it, or pass scope: '${new URL(scope).pathname}'.`
+  return new V1Error(503, message, { code: 'service_worker_foreign' })
 }
 
 const scopeError = (message: string) => new V1Error(500, message, { code: 'service_worker_scope' })
@@ -82,50 +109,4 @@ async function explain(cause: unknown, url: string, type: string, scope: string 
   const how =
     type === 'module' ? 'Where module service workers are missing, build it as one file' : 'Build it as one file'
   return script(`${said}. ${how} without import or export, and pass type: 'classic'.`)
-}
-
-/** Settles once the registration's worker controls this page. */
-export async function controlled(registration: ServiceWorkerRegistration, signal: AbortSignal): Promise<void> {
-  await active(registration, signal)
-  const { serviceWorker } = navigator
-  const isOurs = () => serviceWorker.controller !== null && serviceWorker.controller === registration.active
-  if (isOurs()) return
-  const timeout = AbortSignal.timeout(CONTROL_MS)
-  const either = AbortSignal.any([signal, timeout])
-  // A page that was loaded past its service worker (shift and reload) is not claimed by itself.
-  registration.active!.postMessage(wrap<FromPage>({ type: 'claim' }))
-  await heard(serviceWorker, 'controllerchange', isOurs, either).catch((error: unknown) => {
-    if (!timeout.aborted) throw error
-    const message = 'The service worker runs but does not control this page: reload it. (Was it given claim: false?)'
-    throw new V1Error(503, message, { code: 'service_worker_uncontrolled' })
-  })
-}
-
-async function active(registration: ServiceWorkerRegistration, signal: AbortSignal): Promise<void> {
-  if (registration.active?.state === 'activated') return
-  const worker = registration.installing ?? registration.waiting ?? registration.active
-  if (!worker) return
-  const settled = () => worker.state === 'activated' || worker.state === 'redundant'
-  await heard(worker, 'statechange', settled, signal)
-  if (worker.state === 'redundant' && registration.active === null) {
-    const message = 'The service worker was given up while it was being installed: its install handler failed.'
-    throw new V1Error(500, message, { code: 'service_worker_script' })
-  }
-}
-
-function heard(target: EventTarget, type: string, isSo: () => boolean, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted()
-    const over = new AbortController()
-    const settle = (then: () => void) => {
-      over.abort()
-      then()
-    }
-    const look = () => {
-      if (isSo()) settle(resolve)
-    }
-    target.addEventListener(type, look, { signal: over.signal })
-    signal.addEventListener('abort', () => settle(() => reject(signal.reason)), { once: true, signal: over.signal })
-    look()
-  })
 }

@@ -1,9 +1,10 @@
 import type { V1 } from '../../src/index.js'
+import { askedOf, askHost } from './asking.js'
 import { atItsEnd } from './at-its-end.js'
-import { lost } from './exchange.js'
 import { HostFinder } from './host-finder.js'
 import { requestOf } from './host-port.js'
-import { type Asked, type FromPage, nameOf, unwrap } from './messages.js'
+import { sayWho } from './identity.js'
+import { type Asked, type FromPage, type Introduction, nameOf, unwrap } from './messages.js'
 import { OwnService } from './own-service.js'
 import { asksForStream, patiently } from './patience.js'
 import { broadcastLoads } from './progress.js'
@@ -11,8 +12,6 @@ import type { FetchEvent, WorkerScope } from './scope.js'
 
 /** How often a client that waits is looked for: browsers do not tell a service worker that a page was closed. */
 const LOOK_MS = 500
-/** A request that has cost three workers their lives does not get a fourth one. */
-const MAX_HOSTS = 3
 
 let finder: { readonly hosts: HostFinder; readonly channel: BroadcastChannel } | undefined
 
@@ -43,8 +42,13 @@ function start(scope: WorkerScope, claim: boolean) {
     const message = unwrap<FromPage>(event.data)
     // A page that was loaded past its service worker asks for it.
     if (message?.type === 'claim' && claim) event.waitUntil(scope.clients.claim())
-    if (message?.type === 'host' && event.ports[0]) event.waitUntil(hosts.take(message.host, event.ports[0]))
+    if (message?.type === 'activate') event.waitUntil(scope.skipWaiting())
     if (message?.type === 'pong') hosts.heard(message.host)
+    const [port] = event.ports
+    if (!port) return
+    if (message?.type === 'who') sayWho(port)
+    if (message?.type === 'host') event.waitUntil(hosts.take(message.host, port))
+    if (message?.type === 'guest') event.waitUntil(introduce(hosts, port))
   })
   return { hosts, channel }
 }
@@ -81,21 +85,27 @@ function watchClient({ clientId }: FetchEvent, { clients }: WorkerScope, left: (
   return () => clearInterval(timer)
 }
 
-async function answerOf(own: OwnService, hosts: HostFinder, asked: Asked, signal: AbortSignal): Promise<Response> {
-  for (let tried = 0; tried < MAX_HOSTS; tried++) {
+function answerOf(own: OwnService, hosts: HostFinder, asked: Asked, signal: AbortSignal): Promise<Response> {
+  const find = async () => {
     const link = await hosts.find()
-    if (!link) return own.fetch(requestOf(asked, signal))
-    own.rest()
-    const response = await link.ask(asked, signal)
-    if (response) return response
+    if (link) own.rest()
+    return link
   }
-  const headers = { 'retry-after': '1', 'x-should-retry': 'false' }
-  return Response.json(lost(), { status: 503, headers })
+  return askHost({ find, without: () => own.fetch(requestOf(asked, signal)) }, asked, signal)
 }
 
-/** Read as a whole: it may have to be sent once more. */
-async function askedOf(request: Request): Promise<Asked> {
-  const { url, method, headers } = request
-  const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer()
-  return { url, method, headers: [...headers], body }
+/** Gives a page a port to the host, over which it asks without this service worker. */
+async function introduce(hosts: HostFinder, page: MessagePort): Promise<void> {
+  const rest = hosts.keepAlive({})
+  try {
+    for (;;) {
+      const link = await hosts.find()
+      const { port1, port2 } = new MessageChannel()
+      if (link && !(await link.introduce(port1))) continue
+      const { host } = link ?? {}
+      return page.postMessage({ host } satisfies Introduction, host === undefined ? [] : [port2])
+    }
+  } finally {
+    rest()
+  }
 }

@@ -2,6 +2,7 @@
 export interface WorkerScope {
   readonly location: { readonly origin: string }
   readonly registration: { readonly scope: string }
+  skipWaiting(): Promise<void>
   readonly clients: { claim(): Promise<void>; get(id: string): Promise<unknown> }
   addEventListener(type: 'activate', listener: (event: ExtendableEvent) => void): void
   addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void

@@ -12,11 +12,14 @@ const device = await install({
     const share = bytesTotal > 0 ? ` ${Math.floor((100 * bytesLoaded) / bytesTotal)} %` : ''
     status.textContent = phase === 'ready' ? device.explanation : `The model is being loaded: ${phase}${share}`
   },
+}).catch((error: Error) => {
+  status.textContent = error.message
+  throw error
 })
 status.textContent = device.explanation
 
 // The official client, unmodified. Nothing leaves the device.
-const client = new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: 'none', dangerouslyAllowBrowser: true })
+const client = new OpenAI(device.client)
 
 form.addEventListener('submit', async (event) => {
   event.preventDefault()

@@ -8,10 +8,13 @@ const button = document.querySelector('button')!
 const answer = document.querySelector('output')!
 
 // Vite serves the source while you develop; the second build in package.json makes one file of it.
-const device = await install({ script: import.meta.env.DEV ? '/v1.ts' : '/v1.js' })
+const device = await install({ script: import.meta.env.DEV ? '/v1.ts' : '/v1.js' }).catch((error: Error) => {
+  status.textContent = error.message
+  throw error
+})
 status.textContent = device.explanation
 
-const client = new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: 'none', dangerouslyAllowBrowser: true })
+const client = new OpenAI(device.client)
 const Order = z.object({ product: z.string(), quantity: z.int(), urgent: z.boolean() })
 
 button.addEventListener('click', async () => {

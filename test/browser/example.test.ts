@@ -102,6 +102,12 @@ describe.skipIf(!canUnpack)('examples in a page (npm has Chromium for Linux on x
     expect(await extract(page, 'Two red chairs.')).toContain("'wasm-unsafe-eval'")
   })
 
+  test('examples/service-worker says why it cannot be installed', async () => {
+    const { '/v1.js': _, ...rest } = files
+    const { page } = await visit({}, undefined, rest)
+    await expect.poll(() => page.locator('#status').textContent()).toContain('/v1.js could not be registered')
+  })
+
   test('examples/vite: what Vite builds does the same', async () => {
     const out = 'test-output/examples/vite'
     const vite = ['node_modules/vite/bin/vite.js', 'build', 'examples/vite', '--outDir', `../../${out}`]
@@ -109,7 +115,10 @@ describe.skipIf(!canUnpack)('examples in a page (npm has Chromium for Linux on x
     const env = { ...process.env, NODE_ENV: 'production' }
     await run(process.execPath, [...vite, '--emptyOutDir'], { cwd: root, env })
     await run(process.execPath, [...vite, '--mode', 'v1'], { cwd: root, env })
-    const { page } = await visit({}, undefined, await filesIn(root + out))
+    const { '/v1.js': worker, ...shown } = await filesIn(root + out)
+    const { page: without } = await visit({}, undefined, shown)
+    await expect.poll(() => without.locator('#status').textContent()).toContain('/v1.js could not be registered')
+    const { page } = await visit({}, undefined, { ...shown, '/v1.js': worker! })
     await expect.poll(() => page.locator('#status').textContent(), { timeout: 10_000 }).toContain('no GPU')
     await page.getByRole('button').click()
     const output = page.locator('output')

@@ -115,8 +115,12 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
     await here.context.close()
   })
 
-  test('says whether the browser keeps the data, and asks for it unless it shall not', async () => {
-    const here = await visit({ script: '/v1.js?device=cpu' })
+  test.each([
+    ['asks for it after the first download, not before', undefined, false, 'asked'],
+    ['asks for it, and is told that it may', undefined, true, 'asked'],
+    ['does not ask where it shall not', false, false, 'tab'],
+  ])('says whether the browser keeps the data: %s', async (_, persist, granted, title) => {
+    const here = await visit({ script: '/v1.js?device=cpu', ...(persist !== undefined && { persist }) })
     await here.context.addInitScript(() => {
       const { persist } = StorageManager.prototype
       StorageManager.prototype.persist = function () {
@@ -124,16 +128,18 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
         return persist.call(this)
       }
     })
-    const denied = await here.open()
-    expect([await denied.page.title(), denied.installed.persisted]).toEqual(['asked', false])
-    const { targetInfo } = await (await here.context.newCDPSession(denied.page)).send('Target.getTargetInfo')
-    const { browserContextId } = targetInfo
-    const permissions = { origin: server.origin, browserContextId, permissions: ['durableStorage' as const] }
-    await (await browser.newBrowserCDPSession()).send('Browser.grantPermissions', permissions)
-    const granted = await here.open()
-    expect([await granted.page.title(), granted.installed.persisted]).toEqual(['asked', true])
-    const silent = await here.open({ script: '/v1.js?device=cpu', persist: false })
-    expect(await silent.page.title()).toBe('tab')
+    const tab = await here.open()
+    expect([await tab.page.title(), tab.installed.persisted]).toEqual(['tab', false])
+    if (granted) {
+      const { targetInfo } = await (await here.context.newCDPSession(tab.page)).send('Target.getTargetInfo')
+      const { browserContextId } = targetInfo
+      const permissions = { origin: server.origin, browserContextId, permissions: ['durableStorage' as const] }
+      await (await browser.newBrowserCDPSession()).send('Browser.grantPermissions', permissions)
+    }
+    await (await tab.chat({ model: 'local-v1/nano', max_tokens: 1 })).done()
+    await expect.poll(() => tab.page.title()).toBe(title)
+    const persisted = () => tab.page.evaluate(() => (window as unknown as { tab: Tab }).tab.persisted())
+    await expect.poll(persisted).toBe(granted)
     await here.context.close()
   })
 
@@ -175,9 +181,10 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
 
   // Who says nothing is given time: `npm run check:browser`.
   test.skipIf(!process.env.CHECK_BROWSER).each<[string, InstallOptions, string, RegExp]>([
-    ['a service worker', { script: '/silent.js' }, 'service_worker_uncontrolled', /claim/],
+    ['a service worker', { script: '/silent.js' }, 'service_worker_script', /serviceWorker\(v1\)/],
+    ['a service worker that claims no page', { script: '/v1.js?claim=no' }, 'service_worker_uncontrolled', /claim/],
     ['a worker', { script: '/v1.js', worker: '/silent.js' }, 'service_worker_script', /serviceWorker\(v1\)/],
-  ])('says what is wrong: %s that never speaks', async (_, options, code, message) => {
+  ])('says what is wrong: %s, in its time', async (_, options, code, message) => {
     expect(await refusal(options)).toEqual({ code, message: expect.stringMatching(message) })
   })
 })

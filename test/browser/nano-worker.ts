@@ -4,6 +4,8 @@ import { webgpu } from '../../src/engines/webgpu/index.js'
 import type { DevicePreference } from '../../src/engines/webgpu/options.js'
 import { createV1, indexedDbUsage } from '../../src/index.js'
 
-const device = new URL(location.href).searchParams.get('device') as DevicePreference
+const { searchParams } = new URL(location.href)
+const device = searchParams.get('device') as DevicePreference
 const models = [{ id: 'local-v1/nano', from: `${location.origin}/nano/` }]
-serviceWorker(createV1({ engine: webgpu({ models, device, log: () => {} }), keys: 'none', usage: indexedDbUsage() }))
+const v1 = createV1({ engine: webgpu({ models, device, log: () => {} }), keys: 'none', usage: indexedDbUsage() })
+serviceWorker(v1, { claim: searchParams.get('claim') !== 'no' })

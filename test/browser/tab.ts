@@ -12,12 +12,20 @@ export interface Said {
 
 export interface Tab {
   readonly progress: LoadProgress[]
-  install(options: InstallOptions): Promise<Omit<Installed, 'registration' | 'close'> & { scope: string }>
+  install(options: InstallOptions): Promise<Pick<Installed, 'persisted' | 'webgpu' | 'explanation'> & { scope: string }>
   close(): void
+  fetch: Installed['fetch']
+  /** Asked now: the browser may have been asked meanwhile. */
+  persisted(): boolean
   /** Installs and gives up at once: what the promise is rejected with. */
   giveUp(options: InstallOptions): Promise<string>
-  /** Begins a chat with the official client and returns its number; what is said so far is in `said`. */
-  chat(body: object): number
+  /**
+   * Begins a chat with the official client and returns its number; what is said so far is in `said`. It asks by
+   * `device.fetch`, or by a plain fetch, which the service worker answers.
+   */
+  chat(body: object, by?: 'device' | 'service worker'): number
+  /** Leaves the chat of that number. */
+  leave(at: number): void
   readonly said: Said[]
 }
 
@@ -31,8 +39,12 @@ const policy = trustedTypes.createPolicy('tab', { createScriptURL: (url: string)
 const trusted = (address: Address) => policy.createScriptURL(String(address))
 
 let installed: Installed | undefined
-const client = () =>
-  new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: 'none', dangerouslyAllowBrowser: true, maxRetries: 0 })
+const leaving: AbortController[] = []
+const clients = {
+  device: () => new OpenAI({ ...installed!.client, maxRetries: 0 }),
+  'service worker': () =>
+    new OpenAI({ baseURL: `${location.origin}/v1`, apiKey: 'none', dangerouslyAllowBrowser: true, maxRetries: 0 }),
+}
 
 const tab: Tab = {
   progress: [],
@@ -49,24 +61,34 @@ const tab: Tab = {
     return { persisted, webgpu, explanation, scope: registration.scope }
   },
   close: () => installed?.close(),
+  fetch: (input, init) => installed!.fetch(input, init),
+  persisted: () => installed!.persisted,
   giveUp(options) {
     const aborter = new AbortController()
     const outcome = install({ ...options, signal: aborter.signal }).then(() => 'installed', String)
     aborter.abort('given up')
     return outcome
   },
-  chat(body) {
+  chat(body, by = 'service worker') {
     const said: Said = { text: '', done: false }
     const at = tab.said.push(said) - 1
+    leaving[at] = new AbortController()
     const messages = [{ role: 'user' as const, content: 'Hello?' }]
-    void talk({ model: 'test/hello', messages, ...body } as OpenAI.ChatCompletionCreateParams, said)
+    const asked = { model: 'test/hello', messages, ...body } as OpenAI.ChatCompletionCreateParams
+    void talk(clients[by](), asked, said, leaving[at].signal)
     return at
   },
+  leave: (at) => leaving[at]!.abort(),
 }
 
-async function talk(body: OpenAI.ChatCompletionCreateParams, said: Said): Promise<void> {
+async function talk(
+  client: OpenAI,
+  body: OpenAI.ChatCompletionCreateParams,
+  said: Said,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    const answer = await client().chat.completions.create(body)
+    const answer = await client.chat.completions.create(body, { signal })
     if ('choices' in answer) said.text = answer.choices[0]!.message.content ?? ''
     else for await (const chunk of answer) said.text += chunk.choices[0]?.delta.content ?? ''
   } catch (error) {

@@ -12,10 +12,9 @@ export async function holdStreams(page: Page): Promise<void> {
     const held = window as unknown as Held
     held.passing = Number.POSITIVE_INFINITY
     held.wake = () => {}
-    const fetchNow = window.fetch
-    window.fetch = async (...request) => {
-      const response = await fetchNow(...request)
-      if (!String(request[0]).endsWith('/chat/completions') || !response.ok) return response
+    // What the page reads streams with.
+    const Decoder = window.TextDecoderStream
+    const gated = () => {
       // Several events may come at once: each passes by itself.
       const gate = new TransformStream<string, string>({
         async transform(text, controller) {
@@ -30,9 +29,16 @@ export async function holdStreams(page: Page): Promise<void> {
           }
         },
       })
-      const body = response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(gate)
-      return new Response(body.pipeThrough(new TextEncoderStream()), response)
+      const { writable, readable } = new Decoder()
+      return { writable, readable: readable.pipeThrough(gate) }
     }
+    Object.assign(window, {
+      TextDecoderStream: class {
+        constructor() {
+          Object.assign(this, gated())
+        }
+      },
+    })
   })
 }
 

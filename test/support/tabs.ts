@@ -17,13 +17,14 @@ export interface OpenTab {
   readonly page: Page
   readonly installed: Awaited<ReturnType<Tab['install']>>
   /** Begins a chat with the official client; `until` follows it. */
-  chat(body: object): Promise<Chat>
+  chat(body: object, by?: 'device' | 'service worker'): Promise<Chat>
   json<T>(path: string): Promise<T>
   close(): Promise<void>
 }
 
 export interface Chat {
   until(fits: (said: Said) => boolean): Promise<Said>
+  leave(): Promise<void>
   done(): Promise<Said>
 }
 
@@ -54,8 +55,11 @@ function openTab(page: Page, installed: OpenTab['installed']): OpenTab {
   return {
     page,
     installed,
-    async chat(body) {
-      const at = await page.evaluate((body) => (window as unknown as InPage).tab.chat(body), body)
+    async chat(body, by) {
+      const at = await page.evaluate(([body, by]) => (window as unknown as InPage).tab.chat(body, by), [
+        body,
+        by,
+      ] as const)
       const said = () => page.evaluate((at) => (window as unknown as InPage).tab.said[at]!, at)
       const until = async (fits: (said: Said) => boolean): Promise<Said> => {
         for (;;) {
@@ -65,7 +69,8 @@ function openTab(page: Page, installed: OpenTab['installed']): OpenTab {
           await new Promise((resolve) => setTimeout(resolve, 10))
         }
       }
-      return { until, done: () => until(({ done }) => done) }
+      const leave = () => page.evaluate((at) => (window as unknown as InPage).tab.leave(at), at)
+      return { until, leave, done: () => until(({ done }) => done) }
     },
     json: (path) => page.evaluate(async (path) => (await fetch(path)).json(), path),
     close: () => page.close(),

@@ -1,6 +1,7 @@
 import type { LoadProgress as Progress } from 'local-v1'
 import { install } from 'local-v1/service-worker'
 import { NANO } from '../worker/catalog.js'
+import { askBy } from './api.js'
 import { ChatView } from './chat-view.js'
 import { connectCodeDialog } from './code-dialog.js'
 import { deviceView } from './device-view.js'
@@ -25,6 +26,7 @@ async function start(): Promise<void> {
     type: 'classic',
     onProgress: (progress) => models.hear(progress.model, wire(progress)),
   })
+  askBy(installed.fetch)
   const machine = await lookAtMachine(installed)
   await models.refresh()
   const wanted = models.list.some(({ id }) => id === settings().model) ? settings().model : NANO

@@ -1,0 +1,32 @@
+import { lost } from './exchange.js'
+import type { HostLink } from './host-link.js'
+import type { Asked } from './messages.js'
+
+/** A request that has cost three workers their lives does not get a fourth one. */
+const MAX_HOSTS = 3
+
+export interface Ways {
+  /** The link to the host; undefined where there is none. */
+  find(): Promise<HostLink | undefined>
+  /** Answers where there is no host. */
+  without(): Response | Promise<Response>
+}
+
+/** Asks the host; another one where it is lost before it has begun. */
+export async function askHost({ find, without }: Ways, asked: Asked, signal: AbortSignal): Promise<Response> {
+  for (let tried = 0; tried < MAX_HOSTS; tried++) {
+    const link = await find()
+    if (!link) return without()
+    const response = await link.ask(asked, signal)
+    if (response) return response
+  }
+  const headers = { 'retry-after': '1', 'x-should-retry': 'false' }
+  return Response.json(lost(), { status: 503, headers })
+}
+
+/** Read as a whole: it may have to be sent once more. */
+export async function askedOf(request: Request): Promise<Asked> {
+  const { url, method, headers } = request
+  const body = method === 'GET' || method === 'HEAD' ? undefined : await request.arrayBuffer()
+  return { url, method, headers: [...headers], body }
+}

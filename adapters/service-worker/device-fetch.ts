@@ -1,0 +1,120 @@
+import { V1Error } from '../../src/index.js'
+import { askedOf, askHost } from './asking.js'
+import { HostLink } from './host-link.js'
+import type { HostWorker } from './host-worker.js'
+import { isOfOurs } from './identity.js'
+import { type FromPage, type Introduction, wrap } from './messages.js'
+
+/** Longer than a service worker looks for a host, and for another one in the place of a frozen one. */
+const INTRODUCTION_MS = 60_000
+const PING_MS = 5000
+
+export interface DeviceFetchParts {
+  readonly name: string
+  /** Ends with the page's part. */
+  readonly open: AbortSignal
+  readonly worker: HostWorker
+  readonly registration: ServiceWorkerRegistration
+  /** Asks the page that has this host whether it is there; it answers by `heard`. */
+  seek(host: string): void
+}
+
+/**
+ * A page's own way to the worker that runs the engine: by messages alone. Whatever becomes of the service worker, there
+ * is no way from here to the network.
+ */
+export class DeviceFetch {
+  readonly #parts: DeviceFetchParts
+  #link: HostLink | undefined
+  #finding: Promise<HostLink | undefined> | undefined
+
+  constructor(parts: DeviceFetchParts) {
+    this.#parts = parts
+    const pings = setInterval(() => this.#ping(), PING_MS)
+    parts.open.addEventListener('abort', () => {
+      clearInterval(pings)
+      this.leave()
+    })
+  }
+
+  async fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    const request = new Request(input, init)
+    const { signal } = request
+    if (new URL(request.url).origin !== location.origin) return failed(elsewhere(request.url))
+    const ways = { find: () => this.#find(), without: () => failed(this.#unreachable()) }
+    const response = await askHost(ways, await askedOf(request), signal)
+    signal.throwIfAborted()
+    const { body, status, headers } = response
+    // As with any other fetch, the signal ends the body too.
+    return body ? new Response(body.pipeThrough(new TransformStream(), { signal }), { status, headers }) : response
+  }
+
+  heard(host: string): void {
+    if (this.#link?.host === host) this.#link.heard()
+  }
+
+  /** Its answers end; the next request looks for the host anew. */
+  leave(): void {
+    this.#link?.lose()
+  }
+
+  async #find(): Promise<HostLink | undefined> {
+    if (this.#parts.open.aborted) return undefined
+    if (this.#link?.open) return this.#link
+    this.#finding ??= this.#open().finally(() => {
+      this.#finding = undefined
+    })
+    return this.#finding
+  }
+
+  async #open(): Promise<HostLink | undefined> {
+    const { name, worker } = this.#parts
+    const way = worker.way() ?? (await this.#introduced())
+    if (way) this.#link = await HostLink.open(name, way.host, way.port)
+    return this.#link?.open ? this.#link : undefined
+  }
+
+  /** The host of another tab, to which the service worker knows the way: no other worker is asked for it. */
+  async #introduced(): Promise<{ host: string; port: MessagePort } | undefined> {
+    const { active } = this.#parts.registration
+    if (!active || !(await isOfOurs(active))) return undefined
+    const { port1, port2 } = new MessageChannel()
+    let timer: ReturnType<typeof setTimeout> | undefined
+    try {
+      return await new Promise((resolve) => {
+        timer = setTimeout(resolve, INTRODUCTION_MS, undefined)
+        port1.onmessage = ({ data, ports: [port] }: MessageEvent<Introduction>) => {
+          resolve(port && data.host !== undefined ? { host: data.host, port } : undefined)
+        }
+        active.postMessage(wrap<FromPage>({ type: 'guest' }), [port2])
+      })
+    } finally {
+      clearTimeout(timer)
+      port1.close()
+    }
+  }
+
+  #ping(): void {
+    const { worker } = this.#parts
+    const link = this.#link
+    // A worker of this page's own cannot be frozen while this page is not.
+    if (!link?.open || link.host === worker.host) return
+    if (link.ping() === 'silent') link.lose()
+    else if (link.busy) this.#parts.seek(link.host)
+  }
+
+  #unreachable(): V1Error {
+    const message = this.#parts.open.aborted
+      ? 'This page has closed its part of local-v1: call install() again.'
+      : "The worker that runs the models cannot be reached: the site's data was cleared, perhaps, or another service worker has taken over. Reload the page. Nothing was sent."
+    return new V1Error(503, message, { code: 'device_unreachable' })
+  }
+}
+
+function elsewhere(url: string): V1Error {
+  const message = `'${url}' is not on this device: this fetch asks ${location.origin} alone, and never the network.`
+  return new V1Error(400, message, { code: 'not_on_device' })
+}
+
+const failed = (error: V1Error): Response =>
+  Response.json(error, { status: error.status, headers: { 'x-should-retry': 'false' } })
