@@ -1,0 +1,51 @@
+/**
+ * Whether the definitions of architectures in `scripts/models` hold: each in float64 against llama.cpp on the same made-up
+ * model, and against itself with one usual mistake in it.
+ */
+import process from 'node:process'
+import { Command } from 'commander'
+import { CASES } from './models/families/index.js'
+import { answerOf, compare, retold, type Verdict } from './models/judge.js'
+import { llamaCpp } from './models/llama-cpp.js'
+import { weightsOf } from './models/weights.js'
+
+/** llama.cpp computes in f32, gelu from a table of f16: so far it may be from float64, in nats. */
+const BOUND = 2e-3
+/** What a mistake must move the log probabilities by, else nothing would find it. */
+const VISIBLE = 10 * BOUND
+
+const tally = { passed: 0, failed: 0 }
+
+function report(name: string, { wrongTokens, rms, worst }: Verdict, good: boolean): void {
+  tally[good ? 'passed' : 'failed']++
+  const figures = `${wrongTokens} other tokens, rms ${rms.toExponential(1)}, worst ${worst.toExponential(1)} nats`
+  console.log(`${good ? 'ok  ' : 'FAIL'} ${name}: ${figures}`)
+}
+
+await new Command('check:models')
+  .argument('[architectures...]', 'only these')
+  .option('--peers <folder>', 'where node-llama-cpp is installed')
+  .option('--tokens <n>', 'how many are generated', '128')
+  .action(async (names: string[], { peers, tokens }: { peers?: string; tokens: string }) => {
+    for (const of of CASES) {
+      if (names.length > 0 && !names.includes(of.name)) continue
+      const weights = weightsOf(of)
+      const count = Number(tokens)
+      const answer = answerOf(of, weights, count)
+      if (peers && of.gguf) {
+        const told = await llamaCpp(peers, of, weights, answer.tokens.slice(0, -1), count)
+        const theirs = told.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0))
+        const verdict = compare(answer.logprobs, theirs)
+        report(`${of.name} in float64 and by llama.cpp`, verdict, verdict.wrongTokens === 0 && verdict.worst < BOUND)
+      }
+      for (const mistake of of.mistakes) {
+        const told = retold(of, weights, answer, mistake).map((logprobs) => (token: number) => logprobs[token]!)
+        const verdict = compare(answer.logprobs, told)
+        report(`${of.name} that ${mistake} is found out`, verdict, verdict.worst > VISIBLE)
+      }
+    }
+  })
+  .parseAsync()
+console.log(`${tally.passed} passed, ${tally.failed} failed`)
+// llama.cpp keeps threads that would keep the process.
+process.exit(tally.failed > 0 ? 1 : 0)

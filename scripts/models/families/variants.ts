@@ -1,0 +1,164 @@
+/** Llama with a trait or two changed. */
+
+import { type Case, type GgufTensor, norm, vector, type Weights } from '../family.js'
+import { Attention, add, frequencies, normHeads, product, rmsNorm, rotate, silu, type Vector } from '../float64.js'
+import {
+  embedding,
+  gatedMlp,
+  headOf,
+  layerName,
+  llamaConfig,
+  llamaGgufTensors,
+  llamaMetadata,
+  llamaReference,
+  llamaTensors,
+  SMALL,
+} from './llama.js'
+
+const SMOLLM = { ...SMALL, layers: 5, tied: true, theta: 5_000_000 }
+
+/** Every fourth layer has no positions. `no_rope_layers` says 1 where there are some. */
+export const smollm3: Case = {
+  name: 'smollm3',
+  config: {
+    ...llamaConfig(SMOLLM, 'smollm3', 'SmolLM3ForCausalLM'),
+    no_rope_layers: [1, 1, 1, 0, 1],
+    no_rope_layer_interval: 4,
+    use_sliding_window: false,
+    sliding_window: null,
+    attention_bias: false,
+    mlp_bias: false,
+  },
+  tensors: llamaTensors(SMOLLM),
+  prompt: 80,
+  mistakes: ['rotates every layer', 'reads the list the other way round'],
+  reference: (weights, mistake) =>
+    llamaReference(SMOLLM, weights, {
+      rotates: (i) => {
+        if (mistake === 'rotates every layer') return true
+        const on = (i + 1) % 4 !== 0
+        return mistake ? !on : on
+      },
+    }),
+  gguf: {
+    architecture: 'smollm3',
+    metadata: (out) => llamaMetadata(out, 'smollm3', SMOLLM),
+    tensors: (weights) => llamaGgufTensors(SMOLLM, weights, true),
+  },
+}
+
+const GRANITE = { embeddingFactor: 3, residualFactor: 0.22, attentionScale: 0.03, logitDivisor: 2.5 }
+const GRANITE_MISTAKES = {
+  'takes the usual scale of attention': { attentionScale: undefined },
+  'forgets the factor of embeddings': { embeddingFactor: 1 },
+  'forgets the factor of residuals': { residualFactor: 1 },
+  'multiplies the logits': { logitDivisor: 1 / 2.5 },
+}
+
+export const granite: Case = {
+  name: 'granite',
+  config: {
+    ...llamaConfig({ ...SMALL, tied: true }, 'granite', 'GraniteForCausalLM'),
+    embedding_multiplier: GRANITE.embeddingFactor,
+    residual_multiplier: GRANITE.residualFactor,
+    attention_multiplier: GRANITE.attentionScale,
+    logits_scaling: GRANITE.logitDivisor,
+    attention_bias: false,
+    mlp_bias: false,
+  },
+  tensors: llamaTensors({ ...SMALL, tied: true }),
+  prompt: 80,
+  mistakes: Object.keys(GRANITE_MISTAKES),
+  reference: (weights, mistake) =>
+    llamaReference({ ...SMALL, tied: true }, weights, {
+      ...GRANITE,
+      ...GRANITE_MISTAKES[mistake as keyof typeof GRANITE_MISTAKES],
+    }),
+  gguf: {
+    architecture: 'granite',
+    metadata: (out) => {
+      llamaMetadata(out, 'granite', SMALL)
+      out.float('granite.embedding_scale', GRANITE.embeddingFactor)
+      out.float('granite.residual_scale', GRANITE.residualFactor)
+      out.float('granite.attention.scale', GRANITE.attentionScale)
+      out.float('granite.logit_scale', GRANITE.logitDivisor)
+    },
+    tensors: (weights) => llamaGgufTensors({ ...SMALL, tied: true }, weights, true),
+  },
+}
+
+const OLMO = { ...SMALL, hidden: 256, keyHeads: 4, theta: 500_000, epsilon: 1e-6 }
+const Q_NORM = 'self_attn.q_norm.weight'
+const K_NORM = 'self_attn.k_norm.weight'
+
+/** Norms stand after attention and after the MLP, and one over all of a projection's heads together. */
+export const olmo2: Case = {
+  name: 'olmo2',
+  config: { ...llamaConfig(OLMO, 'olmo2', 'Olmo2ForCausalLM'), attention_bias: false },
+  tensors: [
+    ...llamaTensors(OLMO).filter(({ name }) => !name.includes('input_layernorm')),
+    ...Array.from({ length: OLMO.layers }, (_, i) => [
+      norm(`${layerName(i)}.post_feedforward_layernorm.weight`, OLMO.hidden),
+      vector(`${layerName(i)}.${Q_NORM}`, OLMO.heads * OLMO.headSize, 1, 0.2),
+      vector(`${layerName(i)}.${K_NORM}`, OLMO.keyHeads * OLMO.headSize, 1, 0.2),
+    ]).flat(),
+  ],
+  prompt: 80,
+  mistakes: ['norms each head', 'norms before attention'],
+  reference: olmoReference,
+  gguf: {
+    architecture: 'olmo2',
+    metadata: (out) => llamaMetadata(out, 'olmo2', OLMO),
+    tensors: olmoGguf,
+  },
+}
+
+function olmoReference(weights: Weights, mistake?: string) {
+  const { hidden, headSize, keyHeads, epsilon, theta } = OLMO
+  const caches = Array.from({ length: OLMO.layers }, () => new Attention())
+  const angles = frequencies(theta, headSize)
+  let position = 0
+  const qkNorm = (x: Vector, weight: Vector) =>
+    mistake === 'norms each head'
+      ? normHeads(x, headSize, weight.slice(0, headSize), epsilon)
+      : rmsNorm(x, weight, epsilon)
+  return {
+    step(token: number): Vector {
+      let x = embedding(weights, token, hidden)
+      for (let i = 0; i < OLMO.layers; i++) {
+        const of = (name: string) => weights(`${layerName(i)}.${name}`)
+        const after = of('post_attention_layernorm.weight')
+        const early = mistake === 'norms before attention'
+        const h = early ? rmsNorm(x, after, epsilon) : x
+        const q = qkNorm(product(of('self_attn.q_proj.weight'), h), of(Q_NORM))
+        const k = qkNorm(product(of('self_attn.k_proj.weight'), h), of(K_NORM))
+        const v = product(of('self_attn.v_proj.weight'), h)
+        const turn = (y: Vector) => rotate(y, headSize, position, angles)
+        const seen = caches[i]!.look(turn(q), turn(k), v, { headSize, keyHeads, scale: headSize ** -0.5 })
+        const out = product(of('self_attn.o_proj.weight'), seen)
+        x = add(x, early ? out : rmsNorm(out, after, epsilon))
+        const m = gatedMlp(x, weights, `${layerName(i)}.mlp`, silu)
+        x = add(x, rmsNorm(m, of('post_feedforward_layernorm.weight'), epsilon))
+      }
+      position++
+      return product(headOf(weights, false), rmsNorm(x, weights('model.norm.weight'), epsilon))
+    },
+  }
+}
+
+function olmoGguf(weights: Weights): GgufTensor[] {
+  // There is no norm before attention, and the one after it has a name of its own.
+  const padded: Weights = (name) => (name.includes('input_layernorm') ? new Float64Array(OLMO.hidden) : weights(name))
+  const list = llamaGgufTensors(OLMO, padded, false).filter(({ name }) => !/attn_norm|ffn_norm/.test(name))
+  for (let i = 0; i < OLMO.layers; i++) {
+    const put = (to: string, from: string) => {
+      const values = weights(`${layerName(i)}.${from}`)
+      list.push({ name: `blk.${i}.${to}.weight`, dims: [values.length], values })
+    }
+    put('post_attention_norm', 'post_attention_layernorm.weight')
+    put('post_ffw_norm', 'post_feedforward_layernorm.weight')
+    put('attn_q_norm', Q_NORM)
+    put('attn_k_norm', K_NORM)
+  }
+  return list
+}

@@ -1,0 +1,119 @@
+/**
+ * What transformers are made of, in float64 and plain loops, from the published definitions. Nothing of the product is
+ * used here: these are the judges of what it computes.
+ */
+
+export type Vector = Float64Array<ArrayBuffer>
+
+/** A matrix of `rows` outputs: `rows x columns`, a row after the other. */
+export function product(matrix: Vector, x: Vector, bias?: Vector): Vector {
+  const rows = matrix.length / x.length
+  const out = new Float64Array(rows)
+  for (let row = 0, at = 0; row < rows; row++) {
+    let sum = bias?.[row] ?? 0
+    for (let i = 0; i < x.length; i++) sum += matrix[at++]! * x[i]!
+    out[row] = sum
+  }
+  return out
+}
+
+export const add = (a: Vector, b: Vector): Vector => a.map((value, i) => value + b[i]!)
+export const times = (a: Vector, factor: number): Vector => a.map((value) => value * factor)
+export const both = (a: Vector, b: Vector): Vector => a.map((value, i) => value * b[i]!)
+
+export function rmsNorm(x: Vector, weight: Vector | undefined, epsilon: number, plus = 0): Vector {
+  let squares = 0
+  for (const value of x) squares += value * value
+  const factor = 1 / Math.sqrt(squares / x.length + epsilon)
+  return x.map((value, i) => value * factor * (weight ? weight[i]! + plus : 1))
+}
+
+/** The same for each head of its own. */
+export function normHeads(x: Vector, size: number, weight: Vector | undefined, epsilon: number, plus = 0): Vector {
+  const out = new Float64Array(x.length)
+  for (let at = 0; at < x.length; at += size) out.set(rmsNorm(x.slice(at, at + size), weight, epsilon, plus), at)
+  return out
+}
+
+export const sigmoid = (x: number): number => 1 / (1 + Math.exp(-x))
+export const silu = (x: number): number => x * sigmoid(x)
+export const softplus = (x: number): number => (x > 30 ? x : Math.log1p(Math.exp(x)))
+export const geluTanh = (x: number): number =>
+  0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))
+export const softCap = (x: number, cap: number): number => cap * Math.tanh(x / cap)
+
+/** Angles per position: a frequency for each pair. */
+export function frequencies(base: number, dimensions: number): Vector {
+  return Float64Array.from({ length: dimensions / 2 }, (_, i) => base ** ((-2 * i) / dimensions))
+}
+
+/** Turns the first `2 * frequencies.length` numbers of each head, its halves paired; `scale` is YaRN's and LongRoPE's. */
+export function rotate(x: Vector, headSize: number, position: number, angles: Vector, scale = 1): Vector {
+  const out = x.slice()
+  const half = angles.length
+  for (let head = 0; head < x.length; head += headSize) {
+    for (let i = 0; i < half; i++) {
+      const cos = Math.cos(position * angles[i]!) * scale
+      const sin = Math.sin(position * angles[i]!) * scale
+      const [a, b] = [x[head + i]!, x[head + half + i]!]
+      out[head + i] = a * cos - b * sin
+      out[head + half + i] = b * cos + a * sin
+    }
+  }
+  return out
+}
+
+export interface AttentionForm {
+  readonly headSize: number
+  readonly keyHeads: number
+  readonly scale: number
+  /** A key is seen when it lies fewer than so many positions back. */
+  readonly window?: number
+  readonly cap?: number
+}
+
+/** One layer's keys and values, and what a query finds among them. */
+export class Attention {
+  readonly #keys: Vector[] = []
+  readonly #values: Vector[] = []
+
+  look(query: Vector, key: Vector, value: Vector, form: AttentionForm): Vector {
+    this.#keys.push(key)
+    this.#values.push(value)
+    return this.seen(query, form)
+  }
+
+  /** Without keys and values of its own. */
+  seen(query: Vector, { headSize, keyHeads, scale, window, cap }: AttentionForm): Vector {
+    const heads = query.length / headSize
+    const out = new Float64Array(query.length)
+    const last = this.#keys.length - 1
+    const first = window === undefined ? 0 : Math.max(0, last - window + 1)
+    for (let head = 0; head < heads; head++) {
+      const of = Math.floor(head / (heads / keyHeads)) * headSize
+      const scores: number[] = []
+      for (let at = first; at <= last; at++) {
+        let score = 0
+        for (let i = 0; i < headSize; i++) score += query[head * headSize + i]! * this.#keys[at]![of + i]!
+        scores.push(cap === undefined ? score * scale : softCap(score * scale, cap))
+      }
+      const top = Math.max(...scores)
+      const shares = scores.map((score) => Math.exp(score - top))
+      const sum = shares.reduce((a, b) => a + b)
+      shares.forEach((share, k) => {
+        for (let i = 0; i < headSize; i++)
+          out[head * headSize + i]! += (share / sum) * this.#values[first + k]![of + i]!
+      })
+    }
+    return out
+  }
+}
+
+export function logSoftmax(logits: Vector): Vector {
+  const top = logits.reduce((a, b) => Math.max(a, b))
+  const sum = logits.reduce((a, b) => a + Math.exp(b - top), 0)
+  return logits.map((logit) => logit - top - Math.log(sum))
+}
+
+export const argmax = (values: Vector): number =>
+  values.reduce((best, value, i) => (value > values[best]! ? i : best), 0)

@@ -1,0 +1,69 @@
+import type { Case, Weights } from './family.js'
+import { argmax, logSoftmax, type Vector } from './float64.js'
+import { FIRST_WORD } from './llama-cpp.js'
+import { Random } from './random.js'
+
+/** What float64 answers: a prompt, the greedy tokens after it, and the log probabilities of each step. */
+export interface Answer {
+  readonly tokens: readonly number[]
+  /** After the prompt, and after each greedy token but the last. */
+  readonly logprobs: readonly Vector[]
+}
+
+export function promptOf({ name, prompt, config }: Case): number[] {
+  const random = new Random(`prompt of ${name}`)
+  return Array.from({ length: prompt }, () => FIRST_WORD + random.below(config.vocab_size - FIRST_WORD))
+}
+
+export function answerOf(of: Case, weights: Weights, count: number): Answer {
+  const reference = of.reference(weights)
+  const tokens = promptOf(of)
+  let logits: Vector | undefined
+  for (const token of tokens) logits = reference.step(token)
+  const logprobs: Vector[] = []
+  for (let i = 0; i < count; i++) {
+    logprobs.push(logSoftmax(logits!))
+    const token = argmax(logits!)
+    tokens.push(token)
+    if (i + 1 < count) logits = reference.step(token)
+  }
+  return { tokens, logprobs }
+}
+
+/** The same tokens through a reference with a mistake in it. */
+export function retold(of: Case, weights: Weights, { tokens, logprobs }: Answer, mistake: string): Vector[] {
+  const reference = of.reference(weights, mistake)
+  const all = tokens.slice(0, -1).map((token) => logSoftmax(reference.step(token)))
+  return all.slice(-logprobs.length)
+}
+
+export interface Verdict {
+  /** Steps at which the two would choose another token although the better one leads by more than a near-tie. */
+  readonly wrongTokens: number
+  /** The root of the mean square, over the 20 likeliest tokens of every step. */
+  readonly rms: number
+  readonly worst: number
+}
+
+/** Nats: of two tokens that are closer than this, either may be the greedy one. */
+const NEAR_TIE = 1e-3
+
+export function compare(truth: readonly Vector[], told: readonly ((token: number) => number)[]): Verdict {
+  let wrongTokens = 0
+  let squares = 0
+  let worst = 0
+  let count = 0
+  truth.forEach((logprobs, i) => {
+    const top = [...logprobs.keys()].sort((a, b) => logprobs[b]! - logprobs[a]!).slice(0, 20)
+    const theirs = top.map((token) => told[i]!(token))
+    const best = theirs.indexOf(Math.max(...theirs))
+    if (logprobs[top[0]!]! - logprobs[top[best]!]! > NEAR_TIE) wrongTokens++
+    top.forEach((token, k) => {
+      const difference = Math.abs(theirs[k]! - logprobs[token]!)
+      squares += difference ** 2
+      worst = Math.max(worst, difference)
+      count++
+    })
+  })
+  return { wrongTokens, rms: Math.sqrt(squares / count), worst }
+}

@@ -1,0 +1,101 @@
+/** llama.cpp (node-llama-cpp, from a folder that the user names) as the judge of greedy tokens and log probabilities. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { F32, Metadata, type Tensor, writeGgufFile } from '../../bench/peers/gguf-file.js'
+import { installed } from '../../bench/peers/installed.js'
+import type { Case, Weights } from './family.js'
+
+interface Output {
+  readonly next: { readonly token?: number; readonly probabilities?: Map<number, number> }
+}
+interface Sequence {
+  controlledEvaluate(input: (number | [number, object])[]): Promise<(Output | undefined)[]>
+}
+interface Llama {
+  loadModel(options: object): Promise<{ createContext(options: object): Promise<{ getSequence(): Sequence }> }>
+  dispose(): Promise<void>
+}
+interface Library {
+  getLlama(options: object): Promise<Llama>
+  readonly LlamaLogLevel: Readonly<Record<string, string>>
+}
+
+/** Probabilities after each of the last `count` tokens. */
+export async function llamaCpp(
+  peers: string,
+  of: Case,
+  weights: Weights,
+  tokens: readonly number[],
+  count: number,
+): Promise<Map<number, number>[]> {
+  const library = (await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)) as Library
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-models-'))
+  const modelPath = join(folder, 'model.gguf')
+  const logLevel = library.LlamaLogLevel.error
+  const llama = await library.getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel })
+  try {
+    await writeGguf(modelPath, of, weights)
+    const model = await llama.loadModel({ modelPath })
+    const context = await model.createContext({
+      contextSize: of.context ?? 1024,
+      batchSize: 512,
+      threads: 1,
+      flashAttention: false,
+      experimentalKvCacheKeyType: 'F32',
+      experimentalKvCacheValueType: 'F32',
+    })
+    const wanted = { generateNext: { probabilities: true, options: { temperature: 1, topK: 0, topP: 1, minP: 0 } } }
+    const from = tokens.length - count
+    const input = tokens.map((token, i): number | [number, object] => (i < from ? token : [token, wanted]))
+    const outputs = await context.getSequence().controlledEvaluate(input)
+    return outputs.slice(from).map((output) => output!.next.probabilities!)
+  } finally {
+    await llama.dispose()
+    await rm(folder, { recursive: true })
+  }
+}
+
+export async function writeGguf(path: string, of: Case, weights: Weights): Promise<void> {
+  const { gguf, config } = of
+  if (!gguf) throw new Error(`${of.name} has no form as GGUF.`)
+  const out = new Metadata()
+  out.text('general.architecture', gguf.architecture)
+  out.u32(`${gguf.architecture}.vocab_size`, config.vocab_size)
+  gguf.metadata(out)
+  addWords(out, config.vocab_size)
+  const tensors = gguf.tensors(weights).map(
+    ({ name, dims, values }): Tensor => ({
+      name,
+      dims,
+      type: F32,
+      bytes: values.length * 4,
+      data: async () => Buffer.from(Float32Array.from(values).buffer),
+    }),
+  )
+  await writeGgufFile(path, out, tensors)
+}
+
+/** The first token that is no mark and no byte. */
+export const FIRST_WORD = 259
+
+/** The words are made up; llama.cpp asks for a vocabulary with a token for each byte. */
+function addWords(out: Metadata, size: number): void {
+  const marks = ['<unk>', '<s>', '</s>']
+  const byte = (i: number) => `<0x${(i - marks.length).toString(16).toUpperCase().padStart(2, '0')}>`
+  const word = (i: number) => marks[i] ?? (i < FIRST_WORD ? byte(i) : `w${i}`)
+  out.text('tokenizer.ggml.model', 'llama')
+  out.texts(
+    'tokenizer.ggml.tokens',
+    Array.from({ length: size }, (_, i) => word(i)),
+  )
+  out.floats('tokenizer.ggml.scores', new Float32Array(size))
+  const kind = (i: number) => (i === 0 ? 2 : i < marks.length ? 3 : i < FIRST_WORD ? 6 : 1)
+  out.integers(
+    'tokenizer.ggml.token_type',
+    Int32Array.from({ length: size }, (_, i) => kind(i)),
+  )
+  out.u32('tokenizer.ggml.bos_token_id', 1)
+  out.u32('tokenizer.ggml.eos_token_id', 2)
+}
