@@ -66,7 +66,8 @@ export class V1Error extends Error {
   readonly headers: Readonly<Record<string, string>>
 
   constructor(status: number, message: string, options: V1ErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    // Much of it quotes the request, and it is logged.
+    super(printable(message), options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'V1Error'
     this.status = status
     this.type = options.type ?? TYPE_OF_STATUS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request_error')
@@ -86,3 +87,18 @@ export class V1Error extends Error {
     return { error: { message: this.message, type: this.type, param: this.param, code: this.code } }
   }
 }
+
+/** Control characters, line ends of every kind, and those that turn the direction of text. */
+const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+const BUT_LINES = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/**
+ * The text on one line, for whoever prints it: clients put into their requests what rewrites a terminal's screen or adds
+ * a line of its own to a log.
+ */
+export const printable = (text: string): string => text.replace(UNPRINTABLE, escaped)
+
+/** As `printable`, for texts of several lines. */
+export const printableLines = (text: string): string => text.replace(BUT_LINES, escaped)

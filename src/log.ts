@@ -1,4 +1,5 @@
 import type { Usage } from './engine.js'
+import { printableLines } from './errors.js'
 
 /** One event per request, when it has ended, and one for each fault that no request shows. */
 export type LogEvent = RequestEvent | FaultEvent
@@ -29,8 +30,16 @@ export type Log = (event: LogEvent) => void
 
 /** Faults only: those of the service, not those of its clients. */
 export const logFaults: Log = (event) => {
-  if (event.type === 'fault') console.error(`local-v1: ${event.message}`, event.error ?? '')
+  if (event.type === 'fault') console.error(`local-v1: ${event.message}`, shown(event.error))
   else if (event.status >= 500 && event.status !== 503) {
-    console.error(`local-v1: ${event.requestId} ${event.method} ${event.path} ${event.status}`, event.error ?? '')
+    console.error(`local-v1: ${event.requestId} ${event.method} ${event.path} ${event.status}`, shown(event.error))
   }
+}
+
+/** As it is, unless it quotes what no terminal should be given. */
+function shown(error: unknown): unknown {
+  if (!(error instanceof Error)) return typeof error === 'string' ? printableLines(error) : (error ?? '')
+  const text = `${error.stack ?? error}${error.cause === undefined ? '' : `\ncaused by ${String(shown(error.cause))}`}`
+  const safe = printableLines(text)
+  return safe === text ? error : safe
 }

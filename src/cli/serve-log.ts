@@ -3,10 +3,10 @@ import { type Log, logFaults } from '../log.js'
 import { note, paint } from './terminal.js'
 
 /** The option that lets in what an error refuses, and its name where a program says it. */
-const OPTIONS: Readonly<Record<string, readonly [said: string, here: string]>> = {
-  origin_not_allowed: ["'cors'", '--cors'],
-  host_not_allowed: ["'hosts'", '--allow-host'],
-}
+const OPTIONS = new Map<string | null, readonly [said: string, here: string]>([
+  ['origin_not_allowed', ["'cors'", '--cors']],
+  ['host_not_allowed', ["'hosts'", '--allow-host']],
+])
 
 /** Anybody may invent names: no more lines than that. */
 const MOST_LINES = 20
@@ -20,7 +20,7 @@ export function serveLog(): Log {
   return (event) => {
     logFaults(event)
     if (!V1Error.is(event.error)) return
-    const option = OPTIONS[event.error.code ?? '']
+    const option = OPTIONS.get(event.error.code)
     if (option === undefined) return
     const line = event.error.message.replace(option[0], option[1])
     if (told.has(line) || told.size >= MOST_LINES) return

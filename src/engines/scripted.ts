@@ -35,7 +35,7 @@ export function scripted({ models, delayMs = 0, seed = 1 }: ScriptedOptions): En
   return {
     models: infos,
     async *generate(call) {
-      const script = models[call.model]
+      const script = Object.hasOwn(models, call.model) ? models[call.model] : undefined
       if (script === undefined) throw new Error(`There is no script for the model '${call.model}'.`)
       for await (const step of stepsOf(script, call, () => delayMs * 2 * random())) {
         call.signal.throwIfAborted()

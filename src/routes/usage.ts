@@ -3,11 +3,11 @@ import { type BucketWidth, type UsageQuery, usagePage } from '../usage/page.js'
 import { refuse } from '../wire/fields.js'
 import { jsonAnswer, type Route } from './service.js'
 
-const WIDTHS: Readonly<Record<string, { seconds: BucketWidth; limit: number; max: number }>> = {
-  '1m': { seconds: 60, limit: 60, max: 1440 },
-  '1h': { seconds: 3600, limit: 24, max: 168 },
-  '1d': { seconds: 86_400, limit: 7, max: 31 },
-}
+const WIDTHS = new Map<string, { seconds: BucketWidth; limit: number; max: number }>([
+  ['1m', { seconds: 60, limit: 60, max: 1440 }],
+  ['1h', { seconds: 3600, limit: 24, max: 168 }],
+  ['1d', { seconds: 86_400, limit: 7, max: 31 }],
+])
 const GROUPS = ['project_id', 'model', 'api_key_id', 'user_id', 'batch', 'service_tier'] as const
 
 /** `GET organization/usage/completions`: everyone sees their own usage, an admin everyone's. */
@@ -27,7 +27,7 @@ function readUsageQuery(params: URLSearchParams): UsageQuery {
   if (end !== undefined && end <= start) {
     throw refuse('end_time', "Invalid 'end_time': expected a time after 'start_time'.", 'invalid_value')
   }
-  const width = WIDTHS[readOne(params, 'bucket_width', Object.keys(WIDTHS)) ?? '1d']!
+  const width = WIDTHS.get(readOne(params, 'bucket_width', [...WIDTHS.keys()]) ?? '1d')!
   const batch = readOne(params, 'batch', ['true', 'false'])
   const floor = (time: number) => time - (time % width.seconds)
   return {

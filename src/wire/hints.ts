@@ -27,18 +27,18 @@ export const HINTS = [
 ] as const
 
 /** Fields that would change the answer and cannot be honoured. */
-const WHY: Readonly<Record<string, string>> = {
-  functions: "It is deprecated: use 'tools' instead.",
-  function_call: "It is deprecated: use 'tool_choice' instead.",
-  audio: 'Audio is not supported: ask for text.',
-  web_search_options: 'There is no web search: no text leaves the device.',
-  moderation: 'There is no moderation here.',
-}
+const WHY = new Map([
+  ['functions', "It is deprecated: use 'tools' instead."],
+  ['function_call', "It is deprecated: use 'tool_choice' instead."],
+  ['audio', 'Audio is not supported: ask for text.'],
+  ['web_search_options', 'There is no web search: no text leaves the device.'],
+  ['moderation', 'There is no moderation here.'],
+])
 
-export const REFUSED = Object.keys(WHY)
+export const REFUSED = [...WHY.keys()]
 
 export function refuseUnsupported(body: JsonObject): void {
-  for (const name of REFUSED) if (body[name] != null) throw unsupported(name, WHY[name]!)
+  for (const [name, why] of WHY) if (body[name] != null) throw unsupported(name, why)
 }
 
 const aTier = oneOf(['auto', 'default', 'flex', 'scale', 'priority', 'fast'])

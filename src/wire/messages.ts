@@ -20,7 +20,11 @@ import {
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'refusal', 'audio', 'function_call'])
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'prompt_cache_breakpoint'])
-const MEDIA: Readonly<Record<string, string>> = { image_url: 'Images', input_audio: 'Audio', file: 'Files' }
+const MEDIA: ReadonlyMap<string, string> = new Map([
+  ['image_url', 'Images'],
+  ['input_audio', 'Audio'],
+  ['file', 'Files'],
+])
 
 const aRole = oneOf(ROLES)
 const someMessages = anArray(1, Number.POSITIVE_INFINITY)
@@ -82,7 +86,7 @@ function readPart(value: unknown, path: string, types: readonly string[], ignore
   if (!isObject(value)) throw wrongType(path, 'an object', value)
   noteUnknownPart(value, path, ignored)
   const type = required(value, 'type', path, aString)
-  const media = MEDIA[type]
+  const media = MEDIA.get(type)
   if (media) {
     const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
     throw refuse(at(path, 'type'), message, 'unsupported_value')
@@ -92,7 +96,7 @@ function readPart(value: unknown, path: string, types: readonly string[], ignore
 }
 
 function noteUnknownPart(part: JsonObject, path: string, ignored: string[]): void {
-  if (!(typeof part.type === 'string' && part.type in MEDIA)) noteUnknown(part, KNOWN_PART, path, ignored)
+  if (!(typeof part.type === 'string' && MEDIA.has(part.type))) noteUnknown(part, KNOWN_PART, path, ignored)
 }
 
 function readToolCalls(value: unknown, param: string): ToolCalls {

@@ -35,11 +35,11 @@ interface WireLogprob {
   readonly top_logprobs?: readonly WireLogprob[]
 }
 
-const REASONS: Readonly<Record<string, 'stop' | 'length' | 'tool_calls'>> = {
-  length: 'length',
-  tool_calls: 'tool_calls',
-  function_call: 'tool_calls',
-}
+const REASONS = new Map<string, 'length' | 'tool_calls'>([
+  ['length', 'length'],
+  ['tool_calls', 'tool_calls'],
+  ['function_call', 'tool_calls'],
+])
 
 /** Chunks to parts. */
 export class PartReader {
@@ -85,7 +85,7 @@ function* readChoice({ index: choice = 0, delta, logprobs, finish_reason: reason
     const { index = 0, id, function: called } = call
     yield { type: 'tool-call-delta', choice, index, id, name: called?.name, arguments: called?.arguments ?? '' }
   }
-  if (reason) yield { type: 'finish', choice, reason: REASONS[reason] ?? 'stop' }
+  if (reason) yield { type: 'finish', choice, reason: REASONS.get(reason) ?? 'stop' }
 }
 
 function readLogprob({ token, logprob, bytes, top_logprobs: top }: WireLogprob): TokenLogprob {

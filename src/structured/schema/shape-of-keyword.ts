@@ -2,7 +2,7 @@ import { isObject } from './json.js'
 
 /** Whether a value is of the kind that a keyword takes, also where it was put into quotes by mistake. */
 export function suits(keyword: string, value: unknown): boolean {
-  return (KINDS[keyword] ?? ANYTHING)(value)
+  return (Object.hasOwn(KINDS, keyword) ? KINDS[keyword]! : ANYTHING)(value)
 }
 
 type Test = (value: unknown) => boolean

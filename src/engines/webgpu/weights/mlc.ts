@@ -19,7 +19,12 @@ interface Shard {
   left: number
 }
 
-const TYPES: Readonly<Record<string, TensorType>> = { float32: 'f32', float16: 'f16', bfloat16: 'bf16', uint32: 'u32' }
+const TYPES = new Map<string, TensorType>([
+  ['float32', 'f32'],
+  ['float16', 'f16'],
+  ['bfloat16', 'bf16'],
+  ['uint32', 'u32'],
+])
 const SIZES: Readonly<Record<TensorType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 
 /** WebLLM's newer versions write the first name, older ones the second. */
@@ -108,7 +113,7 @@ function readShard(place: string, manifest: string, entry: Json): Shard {
 function placeTensor(place: string, record: Json, shard: string, shardBytes: number): Placed {
   const { name, shape, dtype, format, nbytes: bytes, byteOffset: offset } = record
   const packed = format === 'f32-to-bf16' && dtype === 'float32'
-  const type = packed ? 'bf16' : TYPES[String(dtype)]
+  const type = packed ? 'bf16' : TYPES.get(String(dtype))
   if (!packed && format !== 'raw')
     throw broken(place, `tensor ${String(name)} has the unknown format ${String(format)}.`)
   if (!type) throw broken(place, `tensor ${String(name)} has the unknown type ${String(dtype)}.`)
