@@ -95,7 +95,7 @@ export function syntheticSource(shape: Shape, seed = 1): WeightSource {
         head_dim: shape.headSize,
         vocab_size: shape.vocabulary,
         rms_norm_eps: 1e-5,
-        context_window_size: 4096,
+        context_window_size: 8192,
         tie_word_embeddings: true,
         position_embedding_base: 500000,
       },

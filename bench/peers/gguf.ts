@@ -111,7 +111,7 @@ interface Rows {
   readonly rowAt: (row: number) => number
 }
 
-/** MLC's value is (code - 7) * scale, GGUF's (code - 8) * scale: each code moves up by one, and 15 has no place. */
+/** MLC's value is (code - 7) * scale, Q4_0's (code - 8) * scale: 15 - code under the negated scale is the same number. */
 function toQ4_0(codes: Uint8Array, scales: Uint8Array, { rows, columns, rowAt }: Rows): Buffer {
   const out = Buffer.alloc((rows * columns * 18) / 32)
   const blocks = columns / 32
@@ -120,8 +120,8 @@ function toQ4_0(codes: Uint8Array, scales: Uint8Array, { rows, columns, rowAt }:
     const from = rowAt(row) * blocks
     for (let block = from; block < from + blocks; block++) {
       out[at++] = scales[block * 2]!
-      out[at++] = scales[block * 2 + 1]!
-      const code = (i: number) => Math.min(15, ((codes[block * 16 + (i >> 1)]! >> ((i & 1) * 4)) & 15) + 1)
+      out[at++] = scales[block * 2 + 1]! ^ 0x80
+      const code = (i: number) => 15 - ((codes[block * 16 + (i >> 1)]! >> ((i & 1) * 4)) & 15)
       for (let i = 0; i < 16; i++) out[at++] = code(i) | (code(i + 16) << 4)
     }
   }

@@ -45,8 +45,10 @@ export async function profileModel(
 ): Promise<Part[]> {
   const seen: Seen[] = []
   const watched = watch(device, current, timer, (pass) => seen.push(pass))
+  const contextLength = prompt + steps + 16
   const core = await loadCore(watched, weights, {
-    contextLength: prompt + steps + 16,
+    contextLength,
+    cacheTokens: batch * contextLength,
     maxBatch: batch,
     ...(quantize && { quantize }),
   })

@@ -1,0 +1,65 @@
+/** The process of one part: does its job on the GPU, and tells what comes of it as it comes. */
+import process from 'node:process'
+import { isSoftware } from '../../src/engines/webgpu/device/webgpu.js'
+import { coreCandidates } from '../harness/candidates.js'
+import { machine } from '../harness/machine.js'
+import { run } from '../harness/rounds.js'
+import { settingsOf } from '../harness/settings.js'
+import { profiled } from '../profile/carry-out.js'
+import { answers } from './answers.js'
+import { softwareGpu } from './gpu.js'
+import { type Adapter, tell } from './message.js'
+import type { Job } from './plan.js'
+import { runTests } from './tests.js'
+
+declare const __KIT_VERSION__: string
+const version = __KIT_VERSION__
+const progress = (message: string) => console.log(message)
+
+async function adapterHere(): Promise<Adapter | undefined> {
+  const adapter = await (await softwareGpu()).requestAdapter({ powerPreference: 'high-performance' })
+  if (!adapter) return undefined
+  const info = plain<unknown>(adapter.info)
+  return {
+    name: String(info.description || info.device || info.vendor || 'unnamed adapter'),
+    software: isSoftware(adapter),
+    info,
+    features: [...adapter.features].sort(),
+    limits: plain<number>(adapter.limits),
+  }
+}
+
+/** What stands on a host object's prototype, as data. */
+function plain<T>(host: object): Record<string, T> {
+  const values: Record<string, T> = {}
+  for (const name in host) {
+    const value = (host as Record<string, unknown>)[name]
+    if (typeof value !== 'function') values[name] = value as T
+  }
+  return values
+}
+
+async function work(job: Job | { readonly kind: 'adapter' }): Promise<void> {
+  if (job.kind === 'adapter') return tell({ kind: 'adapter', adapter: await adapterHere() })
+  if (job.kind === 'tests') return runTests(job.file, new RegExp(job.names))
+  if (job.kind === 'answers') return answers(job.requests)
+  // The core finds the package by itself; WebGPU's constants are for what profiles it.
+  const gpu = await softwareGpu()
+  if (job.kind === 'bench') {
+    const { model, cacheTokens, settings } = job
+    const candidates = coreCandidates({ models: [{ id: model, cacheTokens }], devices: ['webgpu'] })
+    const named = candidates.map((candidate) => ({ ...candidate, name: model.slice('made-up/'.length) }))
+    const report = await run(named, settingsOf(settings), { version, machine, progress })
+    return tell({ kind: 'report', report })
+  }
+  for (const { prompt, batch } of job.runs) {
+    const { model, steps } = job
+    const profile = await profiled({ version, model, device: 'webgpu', gpu, prompt, batch, steps, progress })
+    tell({ kind: 'profile', profile })
+  }
+}
+
+await work(JSON.parse(process.argv[2]!))
+// Dawn keeps threads; what was told must have left first.
+if (process.connected) process.disconnect()
+process.exit()

@@ -1,0 +1,16 @@
+/** What the tests take for the software GPU is, in the kit, the GPU of the machine. */
+
+/** For ever: Dawn crashes or hangs once what `create()` returned is garbage-collected. */
+let gpu: Promise<GPU> | undefined
+
+/** `main.ts` has chosen the driver by the environment in which this process was started. */
+export async function useSwiftshader(): Promise<void> {}
+
+export function softwareGpu(): Promise<GPU> {
+  gpu ??= import('webgpu').then(({ create, globals }) => {
+    Object.assign(globalThis, globals)
+    // Against pages that spy, Dawn rounds timestamps to 65 us, which is longer than most dispatches take.
+    return create(['disable-dawn-features=timestamp_quantization'])
+  })
+  return gpu
+}

@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { swiftshaderEnv } from '../../test/support/swiftshader.js'
+import { canUnpack } from '../../test/support/unpack.js'
+import { pack } from './pack.js'
+import { limitOf, MINUTES, plan, TEST_FILES } from './plan.js'
+
+const run = promisify(execFile)
+/** What a process may take with it where there is no network; not every machine lets its users do that. */
+const NO_NETWORK = await run('unshare', ['-rn', 'true']).then(
+  () => ['unshare', '-rn'],
+  () => [],
+)
+
+describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
+  let folder: string
+  let archive: { file: string; bytes: number }
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-kit-test-'))
+    archive = await pack(folder)
+    await run('tar', ['-xzf', archive.file, '-C', folder])
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  it('is one archive under 55 MB', async () => {
+    expect(archive.bytes).toBeLessThan(55e6)
+    expect((await readdir(folder)).sort()).toEqual(['local-v1-kit', 'local-v1-kit.tar.gz'])
+  })
+
+  it('tries and measures without a network and without anything of this machine', { timeout: 600_000 }, async () => {
+    const { VK_DRIVER_FILES } = await swiftshaderEnv()
+    const [program, ...args] = [...NO_NETWORK, './local-v1-kit/run.sh', 'results', '--quick']
+    const env = { PATH: '/usr/bin:/bin', VK_DRIVER_FILES: VK_DRIVER_FILES! }
+    const { stdout } = await run(program!, args, { cwd: folder, env })
+    const results = join(folder, 'results')
+    const read = (name: string) => readFile(join(results, name), 'utf8')
+    // So many files as a machine that is lent gives back.
+    expect((await readdir(results)).length).toBeLessThanOrEqual(8)
+    const [, passed, failed] = stdout.match(/^(\d+) passed, (\d+) failed\n$/m)!.map(Number)
+    const { parts } = JSON.parse(await read('tests.json')) as {
+      parts: { name: string; tried: { state: string }[]; fault?: string }[]
+    }
+    const ran = parts.flatMap(({ tried }) => tried).filter(({ state }) => state !== 'skip')
+    expect(stdout).toMatch(/ 0 failed\n$/)
+    expect(passed! + failed!).toBe(ran.length + parts.filter(({ tried }) => tried.length === 0).length)
+    expect(parts.map(({ name }) => name)).toEqual(plan(true).map(({ name }) => name))
+    for (const name of ['tests of attention', 'tests of sample', 'tests of decoder', 'answers through /v1']) {
+      expect(parts.find((part) => part.name === name)!.tried.map(({ state }) => state)).toContain('pass')
+    }
+    expect(await read('bench.svg')).toContain('made-up/nano-like on webgpu')
+    expect(await read('bench.txt')).toMatch(/decode 32, x1 +tok\/s/)
+    expect(await read('profile.txt')).toMatch(/^attention +attend/m)
+    expect(await read('summary.txt')).toBe(stdout.slice(stdout.indexOf('local-v1 kit, ')))
+  })
+
+  it('says what is missing where there is no driver, and ends', async () => {
+    const env = { PATH: '/usr/bin:/bin', VK_DRIVER_FILES: '/nowhere.json' }
+    const ended = run('./local-v1-kit/run.sh', ['none'], { cwd: folder, env })
+    await expect(ended).rejects.toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/WebGPU adapter.*\n\n0 passed, 1 failed\n$/s),
+    })
+  })
+
+  it('goes on after a part that crashes or hangs, and counts it', async () => {
+    const broken = join(folder, 'broken')
+    const whole = join(folder, 'local-v1-kit')
+    await cp(whole, broken, { recursive: true, filter: (path) => !/\/(node|node_modules)$/.test(path) })
+    await symlink(join(whole, 'node'), join(broken, 'node'))
+    const adapter = { name: 'none', software: false, info: {}, features: [], limits: {} }
+    await writeFile(
+      join(broken, 'child.mjs'),
+      `const job = JSON.parse(process.argv[2])
+      if (job.kind === 'adapter') process.send({ kind: 'adapter', adapter: ${JSON.stringify(adapter)} })
+      if (job.file === ${TEST_FILES.findIndex((path) => path.includes('sample'))}) process.abort()
+      if (job.file === ${TEST_FILES.findIndex((path) => path.includes('attention'))}) setInterval(() => {}, 1000)
+      else process.disconnect()`,
+    )
+    // What is kept for the parts after it leaves the one that hangs a few seconds.
+    const kept = plan(true)
+      .slice(1)
+      .reduce((sum, { least }) => sum + least, 0)
+    const minutes = String((kept + 20) / 60)
+    const env = { PATH: '/usr/bin:/bin' }
+    const ended = run('./broken/run.sh', ['broken-results', '--quick', '--minutes', minutes], { cwd: folder, env })
+    const { stdout } = (await ended.catch((error: unknown) => error)) as { stdout: string }
+    expect(stdout).toMatch(/^tests of sample: failed\. It ended with SIGABRT/m)
+    expect(stdout).toMatch(/^tests of attention: failed\. It took longer than \d+ s/m)
+    const done = plan(true).length - 2
+    expect(stdout).toMatch(new RegExp(`\n${done} passed, 2 failed\n$`))
+  })
+})
+
+describe('the plan', () => {
+  it('has every test that asks for a GPU by itself', async () => {
+    const { stdout } = await run('git', ['grep', '-lE', 'devices.test-helper|softwareGpu\\(', '--', 'src/**/*.test.ts'])
+    // What compares runtimes starts browsers; WebLLM brings kernels of its own.
+    const elsewhere = (path: string) => /runtimes\.test|webllm/.test(path)
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .filter((path) => !elsewhere(path))
+        .sort(),
+    ).toEqual([...TEST_FILES].sort())
+  })
+
+  it('leaves time for measuring, however long the tests take', () => {
+    const parts = plan(false)
+    let left = MINUTES * 60 - 10
+    const limits = parts.map((part, i) => {
+      const seconds = limitOf(parts.slice(i), left)
+      left -= seconds
+      return [seconds, part.least] as const
+    })
+    for (const [seconds, least] of limits) expect(seconds).toBeGreaterThanOrEqual(least)
+    expect(left).toBeGreaterThanOrEqual(0)
+  })
+
+  it('measures what was asked for', () => {
+    const parts = plan(false).map(({ job }) => job)
+    for (const model of ['made-up/Llama-3.2-1B-like', 'made-up/SmolLM2-135M-like']) {
+      const bench = parts.find((job) => job.kind === 'bench' && job.model === model)
+      expect(bench).toMatchObject({ settings: { promptLengths: [512, 4096], batches: [1, 8] } })
+      const profile = parts.find((job) => job.kind === 'profile' && job.model === model)
+      expect(profile).toMatchObject({
+        runs: [
+          { prompt: 512, batch: 1 },
+          { prompt: 512, batch: 8 },
+          { prompt: 4096, batch: 1 },
+          { prompt: 4096, batch: 8 },
+        ],
+      })
+    }
+  })
+})

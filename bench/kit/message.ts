@@ -1,0 +1,29 @@
+/** What a part's process tells the one that started it. */
+import type { Report } from '../harness/report.js'
+import type { Profile } from '../profile/profile.js'
+
+export interface Tried {
+  readonly name: string
+  readonly state: 'pass' | 'fail' | 'skip'
+  readonly milliseconds: number
+  readonly error?: string
+}
+
+/** The adapter as it presents itself. */
+export interface Adapter {
+  readonly name: string
+  readonly software: boolean
+  readonly info: Readonly<Record<string, unknown>>
+  readonly features: readonly string[]
+  readonly limits: Readonly<Record<string, number>>
+}
+
+export type Message =
+  | { readonly kind: 'adapter'; readonly adapter: Adapter | undefined }
+  | { readonly kind: 'tried'; readonly tried: Tried }
+  | { readonly kind: 'report'; readonly report: Report }
+  | { readonly kind: 'profile'; readonly profile: Profile }
+
+export function tell(message: Message): void {
+  process.send?.(message)
+}

@@ -1,0 +1,132 @@
+/** What the parts told, as files and as a summary: eight files, so that it can be carried home whole. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { chartOf } from '../harness/chart.js'
+import type { Report } from '../harness/report.js'
+import { tableOf } from '../harness/table.js'
+import type { Profile } from '../profile/profile.js'
+import { printed } from '../profile/table.js'
+import type { Adapter, Message, Tried } from './message.js'
+
+interface PartResult {
+  readonly name: string
+  readonly tried: Tried[]
+  fault?: string
+  ended: boolean
+}
+
+export class Results {
+  readonly #folder: string
+  readonly #parts = new Map<string, PartResult>()
+  readonly #reports: Report[] = []
+  readonly #profiles: Profile[] = []
+  readonly #date = new Date().toISOString()
+  #adapter: Adapter | undefined
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  begin(adapter: Adapter | undefined): void {
+    this.#adapter = adapter
+  }
+
+  take(part: string, message: Message): void {
+    if (message.kind === 'tried') this.#part(part).tried.push(message.tried)
+    if (message.kind === 'report') this.#reports.push(message.report)
+    if (message.kind === 'profile') this.#profiles.push(message.profile)
+  }
+
+  end(part: string, fault: string | undefined): void {
+    const result = this.#part(part)
+    result.ended = true
+    if (fault !== undefined) result.fault = fault
+  }
+
+  fail(part: string, fault: string): void {
+    this.end(part, fault)
+  }
+
+  get failed(): number {
+    return this.#count('fail') + this.#all.filter(({ fault }) => fault !== undefined).length
+  }
+
+  /** Tests that passed, and parts without tests that did what they should. */
+  get passed(): number {
+    const whole = this.#all.filter(({ tried, fault, ended }) => ended && tried.length === 0 && fault === undefined)
+    return this.#count('pass') + whole.length
+  }
+
+  async write(): Promise<void> {
+    const files: Record<string, string> = {
+      'summary.txt': this.summary(),
+      'tests.json': json({ date: this.#date, adapter: this.#adapter, parts: this.#all }),
+    }
+    if (this.#reports.length > 0) {
+      const report = together(this.#reports)
+      files['bench.json'] = json(this.#reports)
+      files['bench.txt'] = tableOf(report)
+      files['bench.svg'] = chartOf(report)
+    }
+    if (this.#profiles.length > 0) {
+      files['profile.json'] = json(this.#profiles)
+      files['profile.txt'] = `${this.#profiles.map(printed).join('\n\n')}\n`
+    }
+    for (const [name, text] of Object.entries(files)) await writeFile(join(this.#folder, name), text)
+  }
+
+  summary(): string {
+    const { name, features = [], info } = this.#adapter ?? { name: 'no GPU' }
+    const about = info ? `: ${JSON.stringify(info)}; ${features.join(', ')}` : ''
+    const lines = [`local-v1 kit, ${this.#date}, on ${name}${about}`, '']
+    for (const { name, tried, fault, ended } of this.#all) {
+      const counts = (['pass', 'fail', 'skip'] as const)
+        .map((state) => [tried.filter((test) => test.state === state).length, state] as const)
+        .filter(([count]) => count > 0)
+        .map(([count, state]) => `${count} ${state}`)
+      lines.push(
+        `${name}: ${counts.join(', ') || (fault ? 'failed' : ended ? 'done' : 'began')}${fault ? `. ${fault}` : ''}`,
+      )
+      for (const test of tried.filter(({ state }) => state === 'fail')) {
+        lines.push(
+          `  FAILED ${test.name}`,
+          ...(test.error ?? '')
+            .split('\n')
+            .slice(0, 3)
+            .map((line) => `    ${line}`),
+        )
+      }
+    }
+    if (this.#reports.length > 0) lines.push('', tableOf(together(this.#reports)).trimEnd())
+    lines.push('', `${this.passed} passed, ${this.failed} failed`)
+    return `${lines.join('\n')}\n`
+  }
+
+  get #all(): PartResult[] {
+    return [...this.#parts.values()]
+  }
+
+  #part(name: string): PartResult {
+    const known = this.#parts.get(name) ?? { name, tried: [], ended: false }
+    this.#parts.set(name, known)
+    return known
+  }
+
+  #count(state: Tried['state']): number {
+    return this.#all.reduce((sum, { tried }) => sum + tried.filter((test) => test.state === state).length, 0)
+  }
+}
+
+/** One table and one picture for models that were measured one after the other. */
+function together(reports: readonly Report[]): Report {
+  return {
+    ...reports[0]!,
+    subjects: reports.flatMap(({ subjects }) => subjects),
+    series: reports.flatMap(({ series }) => series),
+    notes: [...new Set(reports.flatMap(({ notes }) => notes))],
+  }
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 1)}\n`
+}

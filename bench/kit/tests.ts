@@ -1,0 +1,73 @@
+/** Runs one of the bundled test files with vitest's own runner. */
+import { fileURLToPath } from 'node:url'
+import { startTests, type Test, type VitestRunner } from '@vitest/runner'
+import { tell } from './message.js'
+
+const LONGEST = 60_000
+
+export async function runTests(file: number, names: RegExp): Promise<void> {
+  const path = fileURLToPath(new URL(`./test-${file}.mjs`, import.meta.url))
+  let tried = 0
+  const runner: VitestRunner = {
+    config: {
+      root: fileURLToPath(new URL('.', import.meta.url)),
+      setupFiles: [],
+      name: undefined,
+      passWithNoTests: true,
+      testNamePattern: names,
+      allowOnly: false,
+      sequence: { seed: 1, hooks: 'stack', setupFiles: 'list' },
+      chaiConfig: undefined,
+      maxConcurrency: 1,
+      testTimeout: LONGEST,
+      hookTimeout: LONGEST,
+      retry: 0,
+      includeTaskLocation: false,
+      tags: [],
+      tagsFilter: undefined,
+      strictTags: false,
+    },
+    importFile: (file) => import(file),
+    onBeforeRunTask: (test) => {
+      if (test.mode === 'run') console.log(`${fullName(test)} ...`)
+    },
+    onAfterRunTask: (test) => {
+      tried++
+      report(test)
+    },
+  }
+  for (const { result, name } of await startTests([path], runner)) {
+    // Of the file as a whole: what it could not even collect, or what a hook threw.
+    for (const error of result?.errors ?? []) {
+      tell({ kind: 'tried', tried: { name, state: 'fail', milliseconds: 0, error: textOf(error) } })
+    }
+  }
+  if (tried === 0) throw new Error(`No test has a name like ${names}.`)
+}
+
+function report(test: Test): void {
+  const { state, duration, errors } = test.result ?? {}
+  const error = errors?.map(textOf).join('\n')
+  tell({
+    kind: 'tried',
+    tried: {
+      name: fullName(test),
+      state: state === 'pass' || state === 'fail' ? state : 'skip',
+      milliseconds: Math.round(duration ?? 0),
+      ...(error && { error }),
+    },
+  })
+}
+
+function fullName({ name, suite }: Test): string {
+  const names = [name]
+  for (let at = suite; at && at.name !== ''; at = at.suite) names.unshift(at.name)
+  return names.join(' > ')
+}
+
+type TestError = NonNullable<NonNullable<Test['result']>['errors']>[number]
+
+/** A test's time-out says so in its message alone. */
+function textOf({ message, stack = '' }: TestError): string {
+  return stack.includes(message) ? stack : `${message}\n${stack}`
+}
