@@ -201,7 +201,7 @@ describe('local-v1 serve', () => {
   })
 
   it('lets a running stream end before it ends itself', async () => {
-    const { process: server, url } = await served()
+    const { process: server, url } = await served('--grace', '60')
     const client = new OpenAI({ baseURL: url, apiKey: 'none', maxRetries: 0 })
     const [listed] = (await client.models.list()).data
     const stream = await client.chat.completions.create({

@@ -16,6 +16,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error
 })
 
+// Nobody hears any more; what is left to do is done all the same.
+process.stderr.on('error', () => {})
+
 /** The options that choose what answers, the same for every command that runs a model. */
 function withEngine(command: Command): Command {
   return command
@@ -52,6 +55,7 @@ function program(): Command {
     .option('--queue <number>', 'how many more may wait', count(0, 100_000), 100)
     .option('--timeout <seconds>', 'the longest that a request may take; 0: no limit', count(0, 86_400), 600)
     .option('--stall <seconds>', 'how long a client may read nothing of a stream; 0: no limit', count(0, 86_400), 30)
+    .option('--grace <seconds>', 'how long running answers may still take after a signal', decimal(0, 3600), 4)
     .addHelpText('after', EXAMPLES.serve)
     .action(async (options) => (await import('./serve.js')).serve(options))
 

@@ -1,14 +1,14 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
-import process from 'node:process'
 import { express } from '../../adapters/express.js'
 import type { Engine } from '../engine.js'
 import { fileUsage } from '../usage/file.js'
 import type { UsageLedger } from '../usage/ledger.js'
-import { createV1, type V1 } from '../v1.js'
+import { createV1 } from '../v1.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { serveLog } from './serve-log.js'
+import { stopOnSignal } from './stop.js'
 import { note, paint, progressReporter } from './terminal.js'
 
 export interface ServeOptions extends EngineOptions {
@@ -23,9 +23,11 @@ export interface ServeOptions extends EngineOptions {
   /** Seconds; 0 for no limit. */
   readonly timeout: number
   readonly stall: number
+  /** Seconds that running answers may still take after a signal. */
+  readonly grace: number
 }
 
-/** Serves until a signal comes; then running answers end, and new ones are refused. */
+/** Serves until a signal comes, or what started it has ended. */
 export async function serve(options: ServeOptions): Promise<void> {
   const keys = options.key ?? []
   if (keys.length === 0 && !isLoopback(options.host)) {
@@ -50,12 +52,14 @@ export async function serve(options: ServeOptions): Promise<void> {
   const server = createServer(express(v1))
   const url = await listen(server, options)
   note(`local-v1 listens on ${url} and loads ${models[0]}.`)
-  stopOnSignal(server, v1)
+  const ending = stopOnSignal(server, v1, options.grace * 1000)
   // The first request should not be the one that waits; it waits for this same load if it comes sooner.
   const progress = progressReporter()
   try {
     await v1.load(models[0]!, progress.report)
   } catch (error) {
+    // The signal has ended the load too.
+    if (ending.begun) return ending.done
     // Whatever waits for this model has been told the same; a server that can answer nothing does not stay.
     server.close()
     await v1.close()
@@ -123,19 +127,4 @@ function curl(url: string, keys: readonly string[], model: string): string {
   const auth = keys.length > 0 ? ` -H 'authorization: Bearer '"$KEY"` : ''
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] })
   return `curl ${url}/chat/completions${auth} -H 'content-type: application/json' -d '${body}'`
-}
-
-function stopOnSignal(server: Server, v1: V1): void {
-  let stopping = false
-  const stop = (signal: NodeJS.Signals) => {
-    // The second time is meant.
-    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143)
-    stopping = true
-    note(paint('dim', 'Running answers end first; once more stops at once.'))
-    server.close(() => process.exit(0))
-    server.closeIdleConnections()
-    void v1.close().then(() => server.closeIdleConnections())
-  }
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
 }

@@ -14,10 +14,19 @@ export interface Running {
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
-/** Starts a program as a child of this test. Stop it in `afterAll`; it is killed at the latest when this process ends. */
-export function start(program: string, args: readonly string[], env: Record<string, string> = {}): Running {
-  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
-  const killWithUs = () => child.kill('SIGKILL')
+/**
+ * Starts a program as a child of this test. Stop it in `afterAll`; it is killed at the latest when this process ends. As a
+ * `group`, whatever it starts gets its signals too, as from a terminal.
+ */
+export function start(
+  program: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  { group = false } = {},
+): Running {
+  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: 'pipe', detached: group })
+  const kill = (signal: NodeJS.Signals) => (group ? process.kill(-child.pid!, signal) : child.kill(signal))
+  const killWithUs = () => kill('SIGKILL')
   process.once('exit', killWithUs)
 
   let output = ''
@@ -64,7 +73,7 @@ export function start(program: string, args: readonly string[], env: Record<stri
       }),
     write: (line) => void child.stdin.write(`${line}\n`),
     stop: async (signal = 'SIGKILL') => {
-      if (!ended) child.kill(signal)
+      if (!ended) kill(signal)
       await exit
     },
   }

@@ -1,0 +1,122 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import process from 'node:process'
+import type { V1 } from '../v1.js'
+import { watchLauncher } from './launcher.js'
+import { note, paint } from './terminal.js'
+
+/** For answers that were cut off to be counted, and for the ledger and the engine to be closed. */
+const LAST_MS = 900
+
+/** npm passes on the Ctrl-C that the terminal has sent to us already. */
+const SAME_SIGNAL_MS = 500
+
+export interface Ending {
+  /** A signal has come. */
+  readonly begun: boolean
+  /** Answers and connections are at their end, and all is closed; the process may go. */
+  readonly done: Promise<void>
+}
+
+/**
+ * Ends the server at a signal: new requests are refused, running answers may end within `graceMs`, and whoever has sent
+ * nothing or half a request is hung up on. Then the process ends with 0; a second signal ends it at once.
+ */
+export function stopOnSignal(server: Server, v1: V1, graceMs: number): Ending {
+  const connections = new Connections(server)
+  let begun: number | undefined
+  let finish = () => {}
+  const done = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  const stop = () => {
+    begun = performance.now()
+    void end(server, connections, v1, graceMs).then(finish)
+  }
+  const signalled = (signal: NodeJS.Signals) => {
+    if (begun === undefined) {
+      note(paint('dim', `Running answers have ${graceMs / 1000} s to end; once more stops at once.`))
+      stop()
+    } else if (performance.now() - begun > SAME_SIGNAL_MS) process.exit(signal === 'SIGINT' ? 130 : 143)
+  }
+  process.on('SIGINT', signalled)
+  process.on('SIGTERM', signalled)
+  watchLauncher(() => {
+    if (begun !== undefined) return
+    note(paint('dim', 'What started local-v1 has ended, and so does local-v1.'))
+    stop()
+  })
+  void done.then(() => process.exit(0))
+  return {
+    get begun() {
+      return begun !== undefined
+    },
+    done,
+  }
+}
+
+async function end(server: Server, connections: Connections, v1: V1, graceMs: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => void server.close(() => resolve()))
+  connections.leaveSilent()
+  const service = v1.close().then(
+    // Who is still sending would be told that it is closed.
+    () => connections.leaveUnanswered(),
+    (error: unknown) => note(paint('red', `The service could not be closed: ${error}`)),
+  )
+  const all = Promise.all([closed, service])
+  await atMost(graceMs, all)
+  server.closeAllConnections()
+  await atMost(LAST_MS, all)
+}
+
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  await Promise.race([
+    work,
+    new Promise((resolve) => {
+      timer = setTimeout(resolve, ms)
+    }),
+  ])
+  clearTimeout(timer)
+}
+
+/** What each connection waits for. */
+class Connections {
+  readonly #last = new Map<Socket, { request: IncomingMessage; response: ServerResponse } | undefined>()
+  #ending = false
+
+  constructor(server: Server) {
+    server.on('connection', (socket: Socket) => {
+      this.#last.set(socket, undefined)
+      socket.once('close', () => this.#last.delete(socket))
+    })
+    server.on('request', (request, response) => {
+      const { socket } = request
+      const exchange = { request, response }
+      this.#last.set(socket, exchange)
+      if (this.#ending) response.shouldKeepAlive = false
+      response.once('close', () => {
+        if (this.#last.get(socket) !== exchange) return
+        this.#last.set(socket, undefined)
+        if (this.#ending) socket.destroySoon()
+      })
+    })
+  }
+
+  /** Hangs up on those with nothing to answer: between requests, or before the end of a head. */
+  leaveSilent(): void {
+    this.#ending = true
+    for (const [socket, exchange] of this.#last) {
+      if (!exchange) socket.destroy()
+      // It says so to the client where it still can.
+      else exchange.response.shouldKeepAlive = false
+    }
+  }
+
+  /** Hangs up on those whose request is not whole. */
+  leaveUnanswered(): void {
+    for (const [socket, exchange] of this.#last) {
+      if (exchange && !exchange.request.complete && !exchange.response.headersSent) socket.destroy()
+    }
+  }
+}

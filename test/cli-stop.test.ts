@@ -1,0 +1,175 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer as createHttpServer, type Server } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
+import { PROGRAM } from './support/cli.js'
+import { type RawConnection, rawConnection } from './support/raw-http.js'
+import { printed, type Running, start } from './support/spawn.js'
+
+/** Far longer than a test may take: what ends all the same was not waited for. */
+const FOR_EVER = '3600'
+
+let folder: string
+let model: string
+const running: Running[] = []
+const servers: Server[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-stop-'))
+  model = join(folder, 'tiny')
+  await writeRepository(tinyRepository(), model)
+})
+afterAll(async () => {
+  await Promise.all(running.map((process) => process.stop()))
+  for (const server of servers) server.close().closeAllConnections()
+  await rm(folder, { recursive: true })
+})
+
+interface Served {
+  readonly process: Running
+  readonly port: number
+}
+
+const options = () => ['--model', model, '--device', 'cpu', '--port', '0']
+async function listening(process_: Running): Promise<Served> {
+  running.push(process_)
+  const url = await printed(process_, /url\s+(http:\S+)/)
+  return { process: process_, port: Number(new URL(url).port) }
+}
+const served = (...args: string[]) => listening(start(process.execPath, [PROGRAM, 'serve', ...options(), ...args]))
+
+/** It may be listened on again. */
+async function expectFree(port: number): Promise<void> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
+  await new Promise((resolve) => server.close(resolve))
+}
+
+function head(port: number, line: string, ...headers: string[]): string {
+  return [line, `Host: 127.0.0.1:${port}`, ...headers, '', ''].join('\r\n')
+}
+
+/** A `/v1` that begins an answer and never goes on. */
+async function stuckUpstream(): Promise<string> {
+  const server = createHttpServer((request, response) => {
+    if (request.url === '/v1/models') {
+      response.end(JSON.stringify({ data: [{ id: 'stuck/model' }] }))
+      return
+    }
+    request.resume()
+    const delta = { choices: [{ index: 0, delta: { role: 'assistant', content: 'Begun' }, finish_reason: null }] }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(
+      `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', model: 'model', ...delta })}\n\n`,
+    )
+  })
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
+}
+
+/** A stream that has begun and never ends. */
+async function stuckStream(port: number): Promise<RawConnection> {
+  const connection = await rawConnection(port)
+  const body = JSON.stringify({
+    model: 'stuck/model',
+    stream: true,
+    messages: [{ role: 'user', content: 'Go on for ever.' }],
+  })
+  const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+  connection.write(head(port, 'POST /v1/chat/completions HTTP/1.1', ...headers) + body)
+  while (!connection.rest().includes('Begun')) await new Promise((resolve) => connection.socket.once('data', resolve))
+  return connection
+}
+
+describe('local-v1 serve ends at a signal', () => {
+  it('and waits for nobody who has sent nothing, half a head or half a body, or who is between requests', async () => {
+    const { process: server, port } = await served('--grace', FOR_EVER)
+    const [silent, halfHead, halfBody, idle] = [
+      await rawConnection(port),
+      await rawConnection(port),
+      await rawConnection(port),
+      await rawConnection(port),
+    ]
+    halfHead.write('GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1')
+    halfBody.write(
+      `${head(port, 'POST /v1/chat/completions HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 1000')}{"mod`,
+    )
+    idle.write(head(port, 'GET /v1/models HTTP/1.1'))
+    // Answered after the others were accepted.
+    expect((await idle.answer()).status).toBe(200)
+    await server.stop('SIGTERM')
+    expect((await server.exit).code).toBe(0)
+    await Promise.all([silent, halfHead, halfBody, idle].map(({ closed }) => closed))
+    await expectFree(port)
+  })
+
+  it('and cuts off an answer that takes longer than the grace, which is counted', async () => {
+    const ledger = join(folder, 'usage.jsonl')
+    const { process: server, port } = await served(
+      ...['--grace', '0.1', '--upstream', await stuckUpstream(), '--usage-file', ledger],
+    )
+    const stream = await stuckStream(port)
+    await server.stop('SIGTERM')
+    expect((await server.exit).code).toBe(0)
+    await stream.closed
+    await expectFree(port)
+    expect(JSON.parse(await readFile(ledger, 'utf8'))).toMatchObject({ model: 'stuck/model', outcome: 'aborted' })
+  })
+
+  it('and at once at the second one', async () => {
+    const { process: server, port } = await served('--grace', FOR_EVER, '--upstream', await stuckUpstream())
+    const stream = await stuckStream(port)
+    // npm passes on a signal that has come already: one that comes with it is no second one.
+    process.kill(server.pid, 'SIGINT')
+    process.kill(server.pid, 'SIGTERM')
+    await printed(server, /(once more)/)
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    expect(stream.rest()).toContain('Begun')
+    await server.stop('SIGTERM')
+    expect((await server.exit).code).toBe(143)
+    await stream.closed
+  })
+
+  it('while its model is still on its way', async () => {
+    const silent = createHttpServer(() => {})
+    servers.push(silent)
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const address = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/model`
+    const asked = new Promise((resolve) => silent.once('request', resolve))
+    const server = start(process.execPath, [PROGRAM, 'serve', '--model', address, '--device', 'cpu', '--port', '0'])
+    running.push(server)
+    await asked
+    await server.stop('SIGTERM')
+    expect(server.output()).not.toContain('error')
+    expect((await server.exit).code).toBe(0)
+  })
+})
+
+describe.skipIf(process.platform === 'win32')('npm start', () => {
+  const npm = (group: boolean) => {
+    const root = fileURLToPath(new URL('..', import.meta.url))
+    return listening(start('npm', ['--prefix', root, 'start', '--', ...options()], {}, { group }))
+  }
+
+  it.each(['SIGTERM', ...(process.platform === 'linux' ? ['SIGKILL'] : [])] as NodeJS.Signals[])(
+    'leaves no server behind when npm is ended by %s',
+    async (signal) => {
+      const { process: started, port } = await npm(false)
+      // Its output is open until the last of its children has gone.
+      await started.stop(signal)
+      await expectFree(port)
+    },
+  )
+
+  it('ends by Ctrl-C, which everyone in the terminal hears', async () => {
+    const { process: started, port } = await npm(true)
+    await started.stop('SIGINT')
+    expect(started.output()).toContain('Running answers have')
+    await expectFree(port)
+  })
+})
