@@ -2,8 +2,21 @@ import type { Case } from '../family.js'
 import { gemma2, gemma3 } from './gemma.js'
 import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
+import { ministral3 } from './mistral3.js'
 import { phi3, phi4Mini } from './phi3.js'
 import { qwen35 } from './qwen3-5.js'
 import { granite, olmo2, smollm3 } from './variants.js'
 
-export const CASES: readonly Case[] = [llama, qwen35, gemma3, gemma2, lfm2, phi3, phi4Mini, smollm3, granite, olmo2]
+export const CASES: readonly Case[] = [
+  llama,
+  qwen35,
+  gemma3,
+  gemma2,
+  lfm2,
+  phi3,
+  phi4Mini,
+  ministral3,
+  smollm3,
+  granite,
+  olmo2,
+]

@@ -143,13 +143,17 @@ export interface LlamaTraits {
   readonly attentionScale?: number
   readonly logitDivisor?: number
   rotates?(layer: number): boolean
+  /** @default those of theta alone */
+  readonly angles?: Vector
+  /** By which queries grow with their position, once they are turned. */
+  queryFactor?(position: number): number
 }
 
 export function llamaReference(shape: LlamaShape, weights: Weights, traits: LlamaTraits = {}) {
   const { hidden, headSize, keyHeads, epsilon } = shape
   const form = { headSize, keyHeads, scale: traits.attentionScale ?? headSize ** -0.5 }
   const caches = Array.from({ length: shape.layers }, () => new Attention())
-  const angles = frequencies(shape.theta, headSize)
+  const angles = traits.angles ?? frequencies(shape.theta, headSize)
   const residual = traits.residualFactor ?? 1
   let position = 0
   return {
@@ -160,7 +164,8 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
         const h = rmsNorm(x, weights(`${at}.input_layernorm.weight`), epsilon)
         const [q, k, v] = ['q', 'k', 'v'].map((one) => product(weights(`${at}.self_attn.${one}_proj.weight`), h))
         const turn = (y: Vector) => (traits.rotates?.(i) === false ? y : rotate(y, headSize, position, angles))
-        const seen = caches[i]!.look(turn(q!), turn(k!), v!, form)
+        const query = times(turn(q!), traits.queryFactor?.(position) ?? 1)
+        const seen = caches[i]!.look(query, turn(k!), v!, form)
         x = add(x, times(product(weights(`${at}.self_attn.o_proj.weight`), seen), residual))
         const m = rmsNorm(x, weights(`${at}.post_attention_layernorm.weight`), epsilon)
         x = add(x, times(gatedMlp(m, weights, `${at}.mlp`, silu), residual))
