@@ -73,4 +73,18 @@ describe('a key', () => {
     expect((await ask('/models', { headers: { authorization: '' } })).status).toBe(200)
     expect((await serviceOf().ask('/none', bearer('bad'))).status).toBe(404)
   })
+
+  it.each(['two words', 'line\nbreak', 'tab\t', 'clé', 'ключ', ' ', '\u007f'])(
+    'that no header can carry is refused at start: %j',
+    (key) => {
+      for (const keys of [[key], ['good', { key, id: 'me' }]]) {
+        expect(() => serviceOf('Hi', { keys })).toThrow('no header can carry')
+      }
+    },
+  )
+
+  it('may be all that a header can carry', async () => {
+    const key = String.fromCharCode(...Array.from({ length: 0x7e - 0x21 + 1 }, (_, i) => 0x21 + i))
+    expect((await serviceOf('Hi', { keys: [key] }).ask('/models', bearer(key))).status).toBe(200)
+  })
 })

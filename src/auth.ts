@@ -10,6 +10,9 @@ export interface Caller {
   readonly projects?: readonly string[]
 }
 
+/** Whether a header can carry it: visible ASCII, as `Bearer` takes it. */
+export const isKey = (key: unknown): key is string => typeof key === 'string' && /^[\x21-\x7e]+$/.test(key)
+
 export interface Key extends Partial<Caller> {
   readonly key: string
 }
@@ -43,6 +46,9 @@ export function authenticator(keys: Keys): Authenticate {
   }
   const list = keys.map((key) => (typeof key === 'string' ? { key } : key))
   if (list.some(({ key }) => typeof key !== 'string' || key === '')) throw new TypeError('keys: a key is empty.')
+  if (!list.every(({ key }) => isKey(key))) {
+    throw new TypeError('keys: a key holds what no header can carry: only visible ASCII, without spaces.')
+  }
   let callers: Promise<Caller[]> | Caller[] = Promise.all(list.map(callerOf))
   return async (request) => {
     const found = findKey(list, bearerKey(request))

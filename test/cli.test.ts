@@ -61,6 +61,8 @@ describe('local-v1', () => {
     [['serve', '--host', '0.0.0.0'], /Without a key only this machine may ask/],
     [['serve', '--model', 'no model'], /is no model/],
     [['serve', '--key', ''], /is empty: is the variable set/],
+    [['serve', '--key', 'two words'], /--key has a key that no header can carry/],
+    [['serve', '--key-file', '/no/such/file'], /--key-file \/no\/such\/file cannot be read/],
     [['serve', '--cors', 'app.example'], /must be an origin/],
     [['chat', '--temperature', 'hot', 'x'], /a number from 0 to 2/],
     [['chat', '--schema', '/nowhere.json', 'x'], /\/nowhere.json cannot be read/],
@@ -182,6 +184,18 @@ describe('local-v1 serve', () => {
     expect(server.output()).not.toContain('two')
     await server.stop('SIGTERM')
     expect((await server.exit).code).toBe(0)
+  })
+
+  it('takes keys from a file, where no other user of the machine sees them', async () => {
+    const file = join(folder, 'keys.txt')
+    await writeFile(file, '# of this machine\nfrom-file\r\n\nand-another\n')
+    const { process: server, url } = await served('--key-file', file)
+    const status = async (key: string) =>
+      (await fetch(`${url}/models`, { headers: { authorization: `Bearer ${key}` } })).status
+    expect(await Promise.all(['from-file', 'and-another', '# of this machine', 'from-env'].map(status))).toEqual([
+      200, 200, 401, 401,
+    ])
+    await server.stop('SIGTERM')
   })
 
   it('is reached by the names it was given', async () => {

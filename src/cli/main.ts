@@ -46,7 +46,8 @@ function program(): Command {
     .description('serve /v1 over HTTP')
     .option('-p, --port <number>', 'the port; 0 takes a free one', count(0, 65535), 8080)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('-k, --key <key>', 'a key that clients must send; repeatable. Needed beyond loopback', keys)
+    .option('-k, --key <key>', 'a key that clients must send, where other users may see it; repeatable', keys)
+    .option('--key-file <file>', 'keys that clients must send, one a line; or set LOCAL_V1_KEY or LOCAL_V1_KEYS')
     .option('--cors <origin>', 'a web origin that may call; repeatable', origins)
     .option('--allow-host <name>', 'a host name it is reached by, behind a proxy or tunnel here; repeatable', collect)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
@@ -101,7 +102,7 @@ Examples:
   local-v1 serve -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC    another model, downloaded on first use
   local-v1 serve --engine webllm -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC
                                                      the same by WebLLM (npm install @mlc-ai/web-llm webgpu)
-  local-v1 serve --host 0.0.0.0 --key "$SECRET"      for the network, with a key
+  LOCAL_V1_KEY=... local-v1 serve --host 0.0.0.0     for the network, with a key
   local-v1 serve --upstream https://cluster/v1       with a cluster behind it`,
   chat: `
 Examples:

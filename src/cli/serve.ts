@@ -7,14 +7,14 @@ import type { UsageLedger } from '../usage/ledger.js'
 import { createV1 } from '../v1.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
+import { type KeyOptions, serveKeys } from './serve-keys.js'
 import { serveLog } from './serve-log.js'
 import { stopOnSignal } from './stop.js'
 import { note, paint, progressReporter } from './terminal.js'
 
-export interface ServeOptions extends EngineOptions {
+export interface ServeOptions extends EngineOptions, KeyOptions {
   readonly port: number
   readonly host: string
-  readonly key?: readonly string[]
   readonly cors?: readonly string[]
   readonly allowHost?: readonly string[]
   readonly usageFile?: string
@@ -29,10 +29,10 @@ export interface ServeOptions extends EngineOptions {
 
 /** Serves until a signal comes, or what started it has ended. */
 export async function serve(options: ServeOptions): Promise<void> {
-  const keys = options.key ?? []
+  const keys = serveKeys(options)
   if (keys.length === 0 && !isLoopback(options.host)) {
     throw new Fault(
-      `Without a key only this machine may ask: add --key "$SECRET", or take --host ${options.host} away.`,
+      `Without a key only this machine may ask: set LOCAL_V1_KEY or --key-file, or take --host ${options.host} away.`,
     )
   }
   const usage = await ledgerIn(options.usageFile)
@@ -117,7 +117,7 @@ function announce(url: string, keys: readonly string[], models: readonly string[
   const row = (name: string, value: string) => note(`  ${paint('dim', name.padEnd(7))} ${value}`)
   note(paint('bold', 'local-v1 is ready'))
   row('url', paint('cyan', url))
-  row('key', keys.length > 0 ? `one of the ${keys.length} given with --key` : 'none is needed on this machine')
+  row('key', keys.length > 0 ? `one of the ${keys.length} given` : 'none is needed on this machine')
   row('model', models.join(', '))
   row('device', device)
   row('try', curl(url, keys, models[0]!))

@@ -1,0 +1,41 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { Fault } from './fault.js'
+import { serveKeys } from './serve-keys.js'
+
+function fileOf(text: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'keys-')), 'keys')
+  writeFileSync(file, text)
+  return file
+}
+
+describe('the keys of a server', () => {
+  it('come from the command line, a file and the environment, together', () => {
+    const keyFile = fileOf('# comment\nin-file\r\n\n')
+    const env = { LOCAL_V1_KEY: 'one', LOCAL_V1_KEYS: 'two, three\nfour' }
+    expect(serveKeys({ key: ['said'], keyFile }, env)).toEqual(['said', 'in-file', 'one', 'two', 'three', 'four'])
+    expect(serveKeys({}, {})).toEqual([])
+  })
+
+  it.each<[string, () => unknown]>([
+    ['--key', () => serveKeys({ key: ['a b'] }, {})],
+    ['--key-file', () => serveKeys({ keyFile: fileOf('good\nschlüssel\n') }, {})],
+    ['LOCAL_V1_KEY has', () => serveKeys({}, { LOCAL_V1_KEY: 'a b' })],
+    ['LOCAL_V1_KEYS has', () => serveKeys({}, { LOCAL_V1_KEYS: 'good,ключ' })],
+  ])('are refused where no header can carry them, without telling them: %s', (from, read) => {
+    expect(read).toThrow(Fault)
+    expect(read).toThrow(from)
+    expect(read).not.toThrow(/a b|schlüssel|ключ/)
+  })
+
+  it.each<[string, () => unknown]>([
+    ['LOCAL_V1_KEY is empty', () => serveKeys({}, { LOCAL_V1_KEY: '' })],
+    ['LOCAL_V1_KEYS holds no key', () => serveKeys({}, { LOCAL_V1_KEYS: ' ,' })],
+    ['holds no key', () => serveKeys({ keyFile: fileOf('# none\n\n') }, {})],
+    ['cannot be read', () => serveKeys({ keyFile: '/no/such/file' }, {})],
+  ])('that were meant and are not there leave no server open: %s', (message, read) => {
+    expect(read).toThrow(message)
+  })
+})
