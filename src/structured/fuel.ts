@@ -7,12 +7,22 @@ import { SchemaError, type SchemaPath } from './schema-error.js'
 export class Fuel {
   #left: number
   readonly #limit: number
+  /** What is computed once in a process, and in a compilation therefore paid for once. */
+  readonly #paid: Set<string>
   /** Where the compiler stands, so that a refusal names the place that was too costly. */
   place: { readonly path: SchemaPath } = { path: [] }
 
-  constructor(steps = 200_000) {
+  constructor(steps = 200_000, paid = new Set<string>()) {
     this.#left = steps
     this.#limit = steps
+    this.#paid = paid
+  }
+
+  /** A budget of its own for one part, of at most so many steps; whoever asks spends here what was spent there. */
+  portion(most: number): Fuel {
+    const portion = new Fuel(Math.min(this.#left, most), this.#paid)
+    portion.place = this.place
+    return portion
   }
 
   get left(): number {
@@ -32,5 +42,12 @@ export class Fuel {
         `the schema is too complex to enforce: it takes more than ${this.#limit} steps to compile.`,
       )
     }
+  }
+
+  /** Spends steps on a thing by name, unless this compilation already has. */
+  once(name: string, steps: number): void {
+    if (this.#paid.has(name)) return
+    this.spend(steps)
+    this.#paid.add(name)
   }
 }

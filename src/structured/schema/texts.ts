@@ -1,4 +1,3 @@
-import { Fuel } from '../fuel.js'
 import { SchemaError } from '../schema-error.js'
 import { compileRegex, formatAutomaton } from '../text/automaton.js'
 import { UNDECIDED_FORMATS } from '../text/formats.js'
@@ -21,9 +20,9 @@ export function patternAutomaton(
 ): TextAutomaton | undefined {
   const known = context.patterns.get(source)
   if (known !== undefined) return known
-  const fuel = new Fuel(Math.min(context.fuel.left, MOST_STEPS))
+  const fuel = context.fuel.portion(MOST_STEPS)
   const automaton = placed(context, site, keyword, () => compileRegex(source, fuel))
-  context.fuel.spend(fuel.spent)
+  context.fuel.spend(Math.min(fuel.spent, MOST_STEPS))
   if (automaton !== undefined) context.patterns.set(source, automaton)
   return automaton
 }

@@ -1,5 +1,6 @@
 /** A partition of the code points: one table column per class instead of one per character. */
 
+import type { Fuel } from '../fuel.js'
 import type { CharSet } from './charset.js'
 
 const ASCII = 128
@@ -81,7 +82,7 @@ export class Classes {
 }
 
 /** The coarsest partition that no set cuts, and for each set its classes. */
-export function partition(sets: readonly CharSet[]): { classes: Classes; members: Uint8Array[] } {
+export function partition(sets: readonly CharSet[], fuel?: Fuel): { classes: Classes; members: Uint8Array[] } {
   const cuts = new Set<number>([0, 0xd800, 0xe000])
   for (const set of sets) {
     for (let i = 0; i < set.length; i += 2) {
@@ -90,6 +91,7 @@ export function partition(sets: readonly CharSet[]): { classes: Classes; members
     }
   }
   const starts = [...cuts].sort((a, b) => a - b)
+  fuel?.spend((starts.length * (sets.length + 8)) >> 5)
   const cursors = new Uint32Array(sets.length)
   const known = new Map<string, number>()
   const holders: number[][] = [[]]

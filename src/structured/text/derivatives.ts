@@ -5,7 +5,7 @@ import type { Atom } from './atom.js'
 import { type CharSet, EVERY, WORD } from './charset.js'
 import { type Classes, partition } from './classes.js'
 import type { Formulas } from './formulas.js'
-import { collectSets, type Node, repeat } from './regex-syntax.js'
+import { collectSets, type Node } from './regex-syntax.js'
 import type { TextAutomaton } from './types.js'
 
 export class Derivatives {
@@ -21,6 +21,7 @@ export class Derivatives {
   private readonly nodeIds = new Map<Node, number>()
   private readonly counted = new Map<string, Node & { kind: 'repeat' }>()
   private readonly clauseMemo = new Map<number, number>()
+  private readonly nullableMemo = new Map<number, boolean>()
   /** One automaton per lookbehind, run beside the main one; a context is one state of each. */
   private readonly observers: TextAutomaton[] = []
   private readonly contexts: number[][] = []
@@ -33,7 +34,7 @@ export class Derivatives {
     const sets = new Set<CharSet>([EVERY])
     collectSets(root, sets)
     const list = [...sets]
-    const parts = partition(list)
+    const parts = partition(list, fuel)
     this.classes = parts.classes
     list.forEach((set, i) => {
       this.members.set(set, parts.members[i]!)
@@ -44,11 +45,14 @@ export class Derivatives {
   }
 
   /** Repetitions unfold late, and an observer must watch from the first character on. */
-  private observeRepeated(node: Node, repeated: boolean): void {
-    if (node.kind === 'cat') for (const part of node.parts) this.observeRepeated(part, repeated)
-    else if (node.kind === 'alt') for (const option of node.options) this.observeRepeated(option, repeated)
-    else if (node.kind === 'repeat') this.observeRepeated(node.body, true)
-    else if (node.kind === 'look' && !node.behind) this.observeRepeated(node.body, repeated)
+  private observeRepeated(node: Node, repeated: boolean, seen = [new Set<Node>(), new Set<Node>()]): void {
+    const met = seen[repeated ? 1 : 0]!
+    if (met.has(node)) return
+    met.add(node)
+    if (node.kind === 'cat') for (const part of node.parts) this.observeRepeated(part, repeated, seen)
+    else if (node.kind === 'alt') for (const option of node.options) this.observeRepeated(option, repeated, seen)
+    else if (node.kind === 'repeat') this.observeRepeated(node.body, true, seen)
+    else if (node.kind === 'look' && !node.behind) this.observeRepeated(node.body, repeated, seen)
     else if (repeated && node.kind !== 'set') this.follow(node, this.formulas.everything)
   }
 
@@ -97,18 +101,26 @@ export class Derivatives {
   }
 
   nullable(formula: number, context: number): boolean {
-    return this.formulas.clauses(formula).some((clause) =>
-      this.formulas.literals(clause).every((literal) => {
+    const key = context * 2 ** 31 + formula
+    const known = this.nullableMemo.get(key)
+    if (known !== undefined) return known
+    const found = this.formulas.clauses(formula).some((clause) => {
+      const literals = this.formulas.literals(clause)
+      this.fuel.spend(literals.length >> 1)
+      return literals.every((literal) => {
         const atom = this.atoms[literal >> 1]!
         return this.nullableAtom(atom, context) !== ((literal & 1) === 1)
-      }),
-    )
+      })
+    })
+    this.nullableMemo.set(key, found)
+    return found
   }
 
   /** The context after one more character. */
   advance(context: number, cls: number): number {
     if (this.observers.length === 0) return context
     const before = this.states(context)
+    this.fuel.spend(before.length)
     return this.context(this.observers.map((automaton, i) => automaton.next(before[i]!, this.classes.sample(cls))))
   }
 
@@ -173,9 +185,8 @@ export class Derivatives {
     const key = `${this.nodeId(node.body)},${min},${max}`
     let fewer = this.counted.get(key)
     if (fewer === undefined) {
-      const made = repeat(node.body, min, max)
-      if (made.kind !== 'repeat') return made
-      fewer = made
+      if (min === 1 && max === 1) return node.body
+      fewer = { kind: 'repeat', body: node.body, min, max }
       this.counted.set(key, fewer)
     }
     return fewer

@@ -57,8 +57,9 @@ export class Formulas {
     const all: number[] = []
     for (const x of this.formulaLists[a]!) {
       for (const y of this.formulaLists[b]!) {
-        this.fuel.spend(2)
-        const both = this.conjunction(this.clauseLists[x]!, this.clauseLists[y]!)
+        const [left, right] = [this.clauseLists[x]!, this.clauseLists[y]!]
+        this.fuel.spend(2 + ((left.length + right.length) >> 2))
+        const both = this.conjunction(left, right)
         if (both !== -1) all.push(both)
       }
     }

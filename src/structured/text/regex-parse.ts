@@ -1,7 +1,19 @@
 /** ECMAScript's regular expressions, `u` flag, as a tree. Syntax errors are left to the platform's own RegExp. */
 
-import { type CharSet, DIGITS, DOT, negate, normalise, platformClass, SPACE, unite, WORD } from './charset.js'
-import { alt, cat, type Node, repeat } from './regex-syntax.js'
+import type { Fuel } from '../fuel.js'
+import {
+  type CharSet,
+  DIGITS,
+  DOT,
+  negate,
+  normalise,
+  PROPERTY_STEPS,
+  platformClass,
+  SPACE,
+  unite,
+  WORD,
+} from './charset.js'
+import { type Node, Nodes } from './regex-syntax.js'
 import { TextError } from './types.js'
 
 const MAX_DEPTH = 200
@@ -16,8 +28,19 @@ const CLASSES: Readonly<Record<string, CharSet>> = {
   S: negate(SPACE),
 }
 
-export function parseRegex(source: string): Node {
-  return new Parser(source, !isStrict(source)).parse()
+export function parseRegex(source: string, fuel: Fuel): Node {
+  return new Parser(source, !isStrict(source), fuel).parse()
+}
+
+/** Steps that the platform takes to read one mention of a property. */
+const MENTION_STEPS = 200
+
+/** Before anything reads the source, the platform included. */
+export function payForProperties(source: string, fuel: Fuel): void {
+  for (const [mention] of source.matchAll(/\\[pP]\{\w+(?:=\w+)?\}/g)) {
+    fuel.spend(MENTION_STEPS)
+    fuel.once(mention, PROPERTY_STEPS)
+  }
 }
 
 /** Whether the `u` flag takes it. Real schemas hold `\-` and `\_` too, which only the looser Annex B grammar takes. */
@@ -38,13 +61,17 @@ function isStrict(source: string): boolean {
 class Parser {
   private readonly chars: readonly string[]
   private readonly lenient: boolean
+  private readonly nodes: Nodes
+  private readonly fuel: Fuel
   private readonly singles = new Map<number, CharSet>()
   private at = 0
   private depth = 0
 
-  constructor(source: string, lenient: boolean) {
+  constructor(source: string, lenient: boolean, fuel: Fuel) {
     this.chars = Array.from(source)
     this.lenient = lenient
+    this.fuel = fuel
+    this.nodes = new Nodes(fuel)
   }
 
   parse(): Node {
@@ -64,7 +91,7 @@ class Parser {
     const options = [this.sequence()]
     while (this.take('|')) options.push(this.sequence())
     this.depth--
-    return alt(options)
+    return this.nodes.alt(options)
   }
 
   private sequence(): Node {
@@ -72,7 +99,7 @@ class Parser {
     for (let c = this.chars[this.at]; c !== undefined && c !== '|' && c !== ')'; c = this.chars[this.at]) {
       parts.push(this.quantified(this.atom()))
     }
-    return cat(parts)
+    return this.nodes.cat(parts)
   }
 
   private quantified(node: Node): Node {
@@ -80,7 +107,7 @@ class Parser {
     if (counts === undefined) return node
     // Lazy or greedy: the language is the same.
     this.take('?')
-    return repeat(node, counts[0], counts[1])
+    return this.nodes.repeat(node, counts[0], counts[1])
   }
 
   private quantifier(): [number, number] | undefined {
@@ -218,7 +245,9 @@ class Parser {
       // Annex B: a class escape beside a hyphen is no range.
       else for (const end of [low, high, 0x2d]) sets.push(typeof end === 'number' ? this.single(end) : end)
     }
-    const all = unite(...sets)
+    const distinct = [...new Set(sets)]
+    this.fuel.spend(distinct.reduce((sum, set) => sum + set.length, 0) >> 2)
+    const all = unite(...distinct)
     return negated ? negate(all) : all
   }
 

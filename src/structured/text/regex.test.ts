@@ -4,6 +4,11 @@ import { Fuel } from '../fuel.js'
 import { acceptsText, compileRegex, TextError } from './automaton.js'
 import { walk } from './walk.test-helper.js'
 
+/** More scripts than anybody lists. */
+const SCRIPTS = [
+  ...['Adlam', 'Arabic', 'Armenian', 'Balinese', 'Bengali', 'Braille', 'Cherokee', 'Coptic', 'Cyrillic', 'Devanagari'],
+  ...['Ethiopic', 'Georgian', 'Gothic', 'Greek', 'Gujarati', 'Gurmukhi', 'Han', 'Hangul', 'Hebrew', 'Hiragana'],
+]
 const LETTERS = ['a', 'b', '-', ' ', '0', '_', 'é', '😀', '\n', 'Z', '\u2028']
 const atom = fc.constantFrom(
   ...['a', 'b', '0', 'é', '😀', '.', '\\w', '\\W', '\\d', '\\s', '\\S', '[^a]', '[a-b😀]', '[^]', '\\p{L}', '\\P{Lu}'],
@@ -146,6 +151,29 @@ describe('regular expressions', () => {
   })
 
   it.each([
+    ['optional parts in repetitions in each other', `^${'(a?'.repeat(20)}${')*'.repeat(20)}$`, 'aaa'],
+    ['repetitions of repetitions', `^${'('.repeat(190)}a${')*'.repeat(190)}$`, 'aaa'],
+    ['the same, at least once each', `^${'('.repeat(190)}a${')+'.repeat(190)}$`, 'aaa'],
+    ['optional parts of optional parts', `^${'(a?'.repeat(60)}${')?'.repeat(60)}$`, 'aaa'],
+    ['assertions in repetitions in each other', `^${'(?:\\b|a'.repeat(30)}${')*'.repeat(30)}$`, 'aaa'],
+  ])('cost no more than their length says: %s', (_, source, sample) => {
+    const automaton = compileRegex(source, new Fuel(50_000))
+    expect(acceptsText(automaton, sample)).toBe(true)
+    expect(acceptsText(automaton, `${sample}b`)).toBe(false)
+  })
+
+  it('pay for a property once in a compilation, whether this process knows it or not', () => {
+    const fuel = new Fuel(1_000_000)
+    compileRegex('^\\p{Script=Runic}+$', fuel)
+    const first = fuel.spent
+    compileRegex('^\\p{Script=Runic}{2}$', fuel)
+    const again = new Fuel(1_000_000)
+    compileRegex('^\\p{Script=Runic}+$', again)
+    expect(fuel.spent - first).toBeLessThan(first / 2)
+    expect(again.spent).toBe(first)
+  })
+
+  it.each([
     ['exponential subsets', '^(a|b)*a(a|b){40}$'],
     ['nested counts', '^(((a{1,100}b?){1,100}c?){1,100}d?){1,100}$'],
     ['overlapping counts', '(a?){200}(a{1,200}){200}b'],
@@ -153,9 +181,13 @@ describe('regular expressions', () => {
     ['a long list of optional parts', `(${'a?b?'.repeat(5000)})*`],
     ['many lookaheads', `^${'(?=.*a.{5}b)'.repeat(60)}.*$`],
     ['100 KB of letters', 'ab'.repeat(50_000)],
+    ['many properties', `[${SCRIPTS.map((script) => `\\p{Script=${script}}`).join('')}]`],
+    ['one property very often', `[${'\\p{L}'.repeat(2000)}]`],
+    ['choices of repetitions', `^${'(x*|y*)'.repeat(60)}z$`],
     ['100 KB of alternatives', Array.from({ length: 15_000 }, (_, i) => `x${i}`).join('|')],
   ])('end in a clear refusal: %s', (_, source) => {
-    const fuel = new Fuel(400_000)
+    // What one pattern of a schema gets.
+    const fuel = new Fuel(150_000)
     expect(() => compileRegex(source, fuel)).toThrow(/too complex|nested too deeply|more than|too many/)
   })
 })

@@ -9,8 +9,8 @@ import { CountedAutomaton } from './counted.js'
 import { Derivatives } from './derivatives.js'
 import { Formulas } from './formulas.js'
 import { minimise } from './minimise.js'
-import { parseRegex } from './regex-parse.js'
-import { cat, type Node } from './regex-syntax.js'
+import { parseRegex, payForProperties } from './regex-parse.js'
+import { type Node, Nodes } from './regex-syntax.js'
 import type { TableAutomaton } from './table.js'
 import { type TextAutomaton, TextError } from './types.js'
 
@@ -39,13 +39,15 @@ const COUNTED = 16
 export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL)): TextAutomaton {
   const known = cache.get(source)
   if (known !== undefined) {
+    payForProperties(source, fuel)
     fuel.spend(known.cost)
     return known.made
   }
   if (source.length > MAX_LENGTH) throw new TextError(`a regular expression of more than ${MAX_LENGTH} characters`)
+  payForProperties(source, fuel)
   const before = fuel.left
   fuel.spend(source.length)
-  const node = parseRegex(source)
+  const node = parseRegex(source, fuel)
   const made = counted(node, fuel) ?? compileNode(node, fuel)
   if (made instanceof CountedAutomaton || made.states <= CACHED_STATES) {
     if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
@@ -63,30 +65,32 @@ function counted(node: Node, fuel: Fuel): TextAutomaton | undefined {
   const { min, max } = body
   if ((max === Number.POSITIVE_INFINITY ? min : max) < COUNTED) return undefined
   const loop = { ...body, min: 0, max: Number.POSITIVE_INFINITY }
-  return CountedAutomaton.of(compileNode(cat([first, loop, last]), fuel), min, max, fuel)
+  return CountedAutomaton.of(compileNode(new Nodes(fuel).cat([first, loop, last]), fuel), min, max, fuel)
 }
 
 function compileNode(node: Node, fuel: Fuel): TableAutomaton {
   const derivatives = new Derivatives(node, new Formulas(fuel), fuel, (body) => behind(body, fuel))
-  return explore(derivatives, search(node, derivatives), fuel)
+  return explore(derivatives, search(node, derivatives, fuel), fuel)
 }
 
 /** Texts that end with a match: what a lookbehind asks of everything before it. */
 function behind(body: Node, fuel: Fuel): TableAutomaton {
   if (looksAhead(body)) throw new TextError('a lookahead or \\b inside a lookbehind cannot be enforced exactly')
-  return compileNode(cat([body, { kind: 'end' }]), fuel)
+  return compileNode(new Nodes(fuel).cat([body, { kind: 'end' }]), fuel)
 }
 
-function looksAhead(node: Node): boolean {
+function looksAhead(node: Node, seen = new Set<Node>()): boolean {
+  if (seen.has(node)) return false
+  seen.add(node)
   switch (node.kind) {
     case 'cat':
-      return node.parts.some(looksAhead)
+      return node.parts.some((part) => looksAhead(part, seen))
     case 'alt':
-      return node.options.some(looksAhead)
+      return node.options.some((option) => looksAhead(option, seen))
     case 'repeat':
-      return looksAhead(node.body)
+      return looksAhead(node.body, seen)
     case 'look':
-      return !node.behind || looksAhead(node.body)
+      return !node.behind || looksAhead(node.body, seen)
     case 'start':
     case 'set':
       return false
@@ -96,12 +100,12 @@ function looksAhead(node: Node): boolean {
 }
 
 /** A match that may begin anywhere, or, where it is anchored, only at the start; anything may follow it. */
-function search(node: Node, derivatives: Derivatives): number {
+function search(node: Node, derivatives: Derivatives, fuel: Fuel): number {
   const { formulas } = derivatives
-  if (node.kind === 'alt') return formulas.or(node.options.map((option) => search(option, derivatives)))
+  if (node.kind === 'alt') return formulas.or(node.options.map((option) => search(option, derivatives, fuel)))
   if (node.kind === 'start') return formulas.everything
   if (node.kind === 'cat' && node.parts[0]?.kind === 'start') {
-    return derivatives.follow(cat(node.parts.slice(1)), formulas.everything)
+    return derivatives.follow(new Nodes(fuel).cat(node.parts.slice(1)), formulas.everything)
   }
   return derivatives.follow(ANYTHING, derivatives.follow(node, formulas.everything))
 }
