@@ -47,7 +47,10 @@ function schema(random: Random, depth: number): unknown {
       () => ({ type: 'string', format: one(random, FORMATS), maxLength: many(random, 300) }),
       () => ({ type: 'string', minLength: many(random, 500), maxLength: 100 + many(random, 1e5) }),
       () => ({ type: 'number', minimum: random() * 1e3, maximum: 1e3 + random() * 1e6 }),
-      () => ({ type: one(random, ['number', 'integer']), multipleOf: Math.ceil(random() * 9999) / one(random, [1, 100]) }),
+      () => ({
+        type: one(random, ['number', 'integer']),
+        multipleOf: Math.ceil(random() * 9999) / one(random, [1, 100]),
+      }),
       () => ({ enum: list(many(random, 400), (i) => one<unknown>(random, [i, `v${i}`, null, [i], { a: i }])) }),
       () => ({ const: one<unknown>(random, ['x', 1, null, {}]) }),
       () => ({ $ref: one(random, ['#', '#/$defs/a', '#/$defs/b']) }),

@@ -11,6 +11,13 @@ function nested(levels: number, wrap: (inner: unknown) => Json): unknown {
 const many = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
 const members = <T>(n: number, make: (i: number) => T) => Object.fromEntries(many(n, (i) => [`property_${i}`, make(i)]))
 
+const SCRIPTS = (
+  'Adlam Ahom Arabic Armenian Avestan Balinese Bamum Batak Bengali Bhaiksuki Bopomofo Brahmi Braille Buginese Buhid ' +
+  'Carian Chakma Cham Cherokee Coptic Cuneiform Cypriot Cyrillic Deseret Devanagari Dogra Duployan Elbasan Ethiopic ' +
+  'Georgian Glagolitic Gothic Grantha Greek Gujarati Gurmukhi Han Hangul Hanunoo Hatran Hebrew Hiragana Javanese Kaithi ' +
+  'Kannada Katakana Khmer Khojki Khudawadi Lao Latin Lepcha Limbu Lisu Lycian Lydian Makasar Malayalam Mandaic Mongolian'
+).split(' ')
+
 export const HOSTILE: Readonly<Record<string, () => unknown>> = {
   '1,000 levels of objects': () =>
     nested(1000, (inner) => ({ type: 'object', properties: { a: inner }, required: ['a'] })),
@@ -42,6 +49,14 @@ export const HOSTILE: Readonly<Record<string, () => unknown>> = {
   'a pattern cut to a length': () => ({ type: 'string', pattern: '^(ab|c)*d$', minLength: 1000, maxLength: 1_000_000 }),
   'an exponential pattern': () => ({ type: 'string', pattern: '^(a|b)*a(a|b){60}$' }),
   'nested counts': () => ({ type: 'string', pattern: '^(((a{1,100}b?){1,100}c?){1,100}d?){1,100}$' }),
+  'optional parts nested 20 times': () => ({ pattern: `^${'(a?'.repeat(20)}${')*'.repeat(20)}$` }),
+  'optional parts nested 60 times, in twos': () => ({ pattern: `^${'(a?'.repeat(60)}${'){0,2}'.repeat(60)}$` }),
+  'repetitions nested 190 times': () => ({ pattern: `${'('.repeat(190)}a${')*'.repeat(190)}` }),
+  'choices of 60 repetitions': () => ({ pattern: `^${'(x*|y*)'.repeat(60)}z$` }),
+  '60 scripts in one class': () => ({ pattern: `[${SCRIPTS.map((name) => `\\p{Script=${name}}`).join('')}]` }),
+  'a property 2,000 times': () => ({ pattern: `[${'\\p{L}'.repeat(2000)}]` }),
+  '5,000 classes': () => ({ pattern: many(4900, (i) => `[${String.fromCharCode(0x4e00 + 2 * i)}a]`).join('') }),
+  '60 lookbehinds': () => ({ pattern: many(60, (i) => `(?<=a.{${i}})b`).join('|') }),
   '60 lookaheads': () => ({ type: 'string', pattern: `^${'(?=.*a.{5}b)'.repeat(60)}.*$` }),
   'a pattern of 100 KB': () => ({ type: 'string', pattern: `^(${many(12_000, (i) => `word${i}`).join('|')})$` }),
   '200 costly patterns': () => ({

@@ -1,3 +1,4 @@
+import type { Fuel } from '../fuel.js'
 import type { ArrayShape } from './array-shape.js'
 import type { Context } from './context.js'
 import { toBytes, write } from './format.js'
@@ -26,7 +27,7 @@ export function relax(values: readonly Value[], { layout, fuel }: Context): void
       for (const shape of value.arrays) shape.forget()
       for (const shape of value.arrays) best = Math.min(best, arrayLength(shape))
       for (const shape of value.objects) fuel.spend(shape.properties.length)
-      for (const shape of value.objects) best = Math.min(best, objectLength(shape))
+      for (const shape of value.objects) best = Math.min(best, objectLength(shape, fuel))
       if (layout.bounded(best) < value.length) {
         value.length = layout.bounded(best)
         changed = true
@@ -39,8 +40,8 @@ function arrayLength(shape: ArrayShape): number {
   return 1 + shape.rest(0, 0)
 }
 
-export function objectLength(shape: ObjectShape): number {
-  return 1 + planObject(shape, startOf(shape)).length
+export function objectLength(shape: ObjectShape, fuel?: Fuel): number {
+  return 1 + planObject(shape, startOf(shape), shape.min, fuel).length
 }
 
 export function startOf(shape: ObjectShape) {

@@ -1,3 +1,4 @@
+import type { Fuel } from '../fuel.js'
 import { toBytes } from './format.js'
 import type { KeyAutomaton } from './key-automaton.js'
 import type { ObjectShape } from './object-shape.js'
@@ -24,7 +25,7 @@ export interface ObjectPlan {
 const IMPOSSIBLE: ObjectPlan = { length: Infinity, next: undefined }
 
 /** `atLeast`: how many members there must be in the end. */
-export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = shape.min): ObjectPlan {
+export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = shape.min, fuel?: Fuel): ObjectPlan {
   const { properties, layout } = shape
   let members = 0
   let cost = 0
@@ -39,7 +40,7 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
   const owed = shape.pending.filter((_, bit) => place.pending & (1 << bit))
   const fill = Math.max(0, atLeast - place.count - required.length - owed.length)
   if (place.count + required.length + owed.length + fill > shape.max) return IMPOSSIBLE
-  const filling = fill > 0 && fill <= MOST_DEMANDED ? cheapest(shape, place, fill) : NOTHING
+  const filling = fill > 0 && fill <= MOST_DEMANDED ? cheapest(shape, place, fill, fuel) : NOTHING
   if (filling.members.length < fill) return IMPOSSIBLE
   const declared = [...required, ...filling.declared].sort((a, b) => a - b)
   for (const i of declared) add(i, properties[i]!.head + layout.inside(properties[i]!.value.length))
@@ -63,7 +64,7 @@ interface Filling {
 const NOTHING: Filling = { members: [], declared: [] }
 
 /** The cheapest optional members, which `minProperties` asks for. */
-function cheapest(shape: ObjectShape, place: ObjectPlace, count: number): Filling {
+function cheapest(shape: ObjectShape, place: ObjectPlace, count: number, fuel?: Fuel): Filling {
   const members: { member: number | string; cost: number }[] = []
   for (let i = place.index; i < shape.properties.length; i++) {
     const { head, value, required } = shape.properties[i]!
@@ -71,7 +72,7 @@ function cheapest(shape: ObjectShape, place: ObjectPlace, count: number): Fillin
   }
   const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...place.used])
   const keys = shape.keys.now()
-  for (const key of freshKeys(keys, keys.text.start, '', (text) => !taken.has(text), count)) {
+  for (const key of freshKeys(keys, keys.text.start, '', (text) => !taken.has(text), count, fuel)) {
     members.push({ member: key, cost: keyCost(shape, key) + shape.layout.inside(keyValue(keys, key)!.length) })
   }
   members.sort((a, b) => a.cost - b.cost)
@@ -107,10 +108,11 @@ export function freshKeys(
   prefix: string,
   fresh: (key: string) => boolean,
   count: number,
+  fuel?: Fuel,
 ): string[] {
   if (state === 0) return []
-  const found = search(keys, state, prefix, fresh, count, alphabet(keys, 1))
-  return found.length >= count ? found : search(keys, state, prefix, fresh, count, alphabet(keys, BROAD))
+  const found = search(keys, state, prefix, fresh, count, alphabet(keys, 1), fuel)
+  return found.length >= count ? found : search(keys, state, prefix, fresh, count, alphabet(keys, BROAD), fuel)
 }
 
 function search(
@@ -120,6 +122,7 @@ function search(
   fresh: (key: string) => boolean,
   count: number,
   letters: readonly string[],
+  fuel: Fuel | undefined,
 ): string[] {
   const found: string[] = []
   const left = new Map<Value, number>()
@@ -144,6 +147,7 @@ function search(
         if (found.length >= count && [...left.values()].every((n) => n <= 0)) return found
       }
       if (visited++ > MOST_VISITED) return found
+      fuel?.spend(letters.length >> 3)
       for (let i = letters.length - 1; i >= 0; i--) {
         const next = keys.text.next(here, letters[i]!.codePointAt(0)!)
         if (next !== 0) enqueue(next, text + letters[i], length + 1)

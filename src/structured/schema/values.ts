@@ -65,7 +65,8 @@ export class Values {
       }
       for (const shape of objects) {
         if (shape.tooMany) throw shape.tooMany
-        if (shape.obstacle && !(value.possible && objectLength(shape) === Infinity)) throw shape.obstacle
+        if (shape.obstacle && !(value.possible && objectLength(shape, this.context.fuel) === Infinity))
+          throw shape.obstacle
       }
     }
     if (!value.possible) throw impossible(value, (one) => this.#sites.get(one))

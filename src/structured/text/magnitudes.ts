@@ -8,6 +8,7 @@ import {
   isScaled,
   LEADING_ZEROS,
   LEAST_EXPONENT,
+  near,
   order,
   type Place,
   power,
@@ -19,6 +20,9 @@ import {
 } from './place.js'
 import type { Step } from './step.js'
 
+/** Before the first digit. */
+const FIRST = { phase: 'whole', digits: 0, low: 0, high: 0, rest: 0 } as const
+
 export class Magnitudes {
   readonly first: Place = { phase: 'start' }
   private readonly low: Decimal | undefined
@@ -26,7 +30,13 @@ export class Magnitudes {
   private readonly zero: boolean
   private readonly step: Step
   private readonly significant: number
-  private readonly wholeDigits: number
+  /**
+   * With many remainders to tell apart, each digit would need them all anew. Where no bound needs to know how many have
+   * come, they are not counted here: the text as a whole must be cut to `SIGNIFICANT_MULTIPLES` characters instead.
+   */
+  readonly counted: boolean
+  /** From so many digits on before the point they are not told apart. */
+  private readonly told: number
   private readonly lowScales: boolean
   private readonly highScales: boolean
   private readonly exponents: boolean
@@ -38,12 +48,12 @@ export class Magnitudes {
     this.zero = zero
     this.step = step
     this.significant = step.modulus === 1 && step.scale === 0 ? SIGNIFICANT : SIGNIFICANT_MULTIPLES
-    // With many remainders to tell apart, each digit needs them all anew.
-    this.wholeDigits = step.moduli[0]! > FEW_REMAINDERS ? 9 : WHOLE_DIGITS
     this.lowScales = low !== undefined && isScaled(low)
     this.highScales = high !== undefined && isScaled(high)
     const [least, most] = this.powers()
-    this.exponents = least <= most
+    this.counted = step.moduli[0]! > FEW_REMAINDERS && (high === undefined || high.point > WHOLE_DIGITS)
+    this.exponents = least <= most && !this.counted
+    this.told = this.counted ? Math.max(1, (low?.point ?? 0) + 1) : WHOLE_DIGITS
   }
 
   read(at: Place, symbol: string): Place | undefined {
@@ -51,7 +61,7 @@ export class Magnitudes {
     switch (at.phase) {
       case 'start':
         if (digit === -1) return undefined
-        return this.whole({ phase: 'whole', digits: 0, low: 0, high: 0, rest: 0 }, digit)
+        return this.whole(FIRST, digit)
       case 'whole':
         if (digit !== -1) return at.digits === 0 ? undefined : this.whole(at, digit)
         if (symbol === '.')
@@ -68,6 +78,23 @@ export class Magnitudes {
       case 'end':
         return undefined
     }
+  }
+
+  /** Whether a digit may lead elsewhere than the one before it. */
+  tells(at: Place, digit: number): boolean {
+    if (digit <= 1 || this.step.modulus > 1) return true
+    if (at.phase === 'whole') {
+      return near(this.low, at.low, at.digits, digit) || near(this.high, at.high, at.digits, digit)
+    }
+    if (at.phase !== 'fraction') return at.phase !== 'start' || this.tells(FIRST, digit)
+    const { low, high } = this
+    if (low !== undefined && near(low, at.low, low.point + at.digits, digit)) return true
+    if (high !== undefined && near(high, at.high, high.point + at.digits, digit)) return true
+    return (
+      at.single &&
+      ((this.lowScales && near(low, at.lowScaled, at.total, digit)) ||
+        (this.highScales && near(high, at.highScaled, at.total, digit)))
+    )
   }
 
   accepts(at: Place): boolean {
@@ -119,8 +146,8 @@ export class Magnitudes {
   private whole(at: Place & { phase: 'whole' }, digit: number): Place | undefined {
     const { digits } = at
     if (digits === 0 && digit === 0) return { ...at, rest: 0 }
-    const count = digits + 1
-    if (count > this.wholeDigits || (count > this.significant && digit !== 0)) return undefined
+    const count = Math.min(digits + 1, this.told + 1)
+    if (!this.counted && (count > WHOLE_DIGITS || (count > this.significant && digit !== 0))) return undefined
     // A single digit may still be shrunk by an exponent.
     const most = this.exponents ? 1 : 0
     if (this.high === undefined || count > Math.max(most, this.high.point)) return undefined
@@ -130,7 +157,7 @@ export class Magnitudes {
     const far = count > 1 && this.high.point > WHOLE_DIGITS
     return {
       phase: 'whole',
-      digits: count,
+      digits: Math.min(count, this.told),
       low,
       high: far ? -1 : order(this.high, at.high, digits, digit),
       rest: (at.rest * 10 + digit) % this.step.moduli[0]!,
@@ -143,7 +170,7 @@ export class Magnitudes {
     const high = this.high === undefined ? (digits > 0 ? 1 : 0) : settled(this.high, digits, at.high)
     const single = digits === 1 && this.exponents
     if (high > 0 && !single) return undefined
-    if (!single && this.step.scale === 0 && at.rest !== 0) return undefined
+    if (!single && !this.canDivide(at.rest, 0)) return undefined
     return this.shaped({
       phase: 'fraction',
       digits: 0,
@@ -161,7 +188,7 @@ export class Magnitudes {
   }
 
   private digitsAfter(whole: number): number {
-    const left = Math.max(0, this.significant - whole)
+    const left = this.counted ? this.significant : Math.max(0, this.significant - whole)
     return this.step.modulus > 1 ? Math.min(left, Math.max(2, this.step.scale)) : left
   }
 
@@ -174,6 +201,8 @@ export class Magnitudes {
     const after = high === undefined ? (nonZero ? 1 : 0) : order(high, at.high, high.point + at.digits, digit)
     if (after > 0 && !at.single) return undefined
     const tracked = at.digits < step.scale
+    const rest = tracked ? (at.rest * 10 + digit) % step.moduli[at.digits + 1]! : at.rest
+    if (!at.single && !this.canDivide(rest, at.digits + 1)) return undefined
     return this.shaped({
       ...at,
       digits: at.digits + 1,
@@ -184,7 +213,7 @@ export class Magnitudes {
       lowScaled: at.single && this.lowScales ? order(low!, at.lowScaled, at.total, digit) : 1,
       highScaled: at.single && this.highScales ? order(high!, at.highScaled, at.total, digit) : 1,
       total: at.total + 1,
-      rest: tracked ? (at.rest * 10 + digit) % step.moduli[at.digits + 1]! : at.rest,
+      rest,
       fresh: false,
     })
   }
@@ -217,6 +246,16 @@ export class Magnitudes {
     const from = Math.max(small ? LEAST_EXPONENT : WHOLE_DIGITS, low === undefined ? LEAST_EXPONENT : low.point - 1)
     const to = Math.min(shifted ? GREATEST_EXPONENT : -LEADING_ZEROS - 1, high.point - 1)
     return to >= WHOLE_DIGITS || from < -LEADING_ZEROS ? [from, to] : [1, 0]
+  }
+
+  /** Whether some digits after so many may still make a multiple. */
+  private canDivide(rest: number, digits: number): boolean {
+    const { modulus, scale } = this.step
+    const unit = 10 ** Math.max(0, scale - digits)
+    // Beyond that products are not exact, and remainders are few.
+    if (unit > 1e11) return true
+    const read = (rest * unit) % modulus
+    return read === 0 || modulus - read < unit
   }
 
   private divides(rest: number, digits: number): boolean {

@@ -155,4 +155,20 @@ describe('number automata', () => {
     expect(numberAutomaton({ exclusiveMinimum: 1, exclusiveMaximum: neighbour(1, 1n) }).empty).toBe(true)
     expect(numberAutomaton({ integer: true, multipleOf: 7, minimum: 8, maximum: 13 }).empty).toBe(true)
   })
+
+  it.each([{ multipleOf: 40.93 }, { multipleOf: 4093, integer: true }, { multipleOf: 1000 }])(
+    'cost no state for each digit of a large multiple: %j',
+    (spec) => {
+      const automaton = numberAutomaton(spec, new Fuel(50_000))
+      const step = spec.multipleOf
+      for (const n of [0, 1, 7, 24_432, 1e6]) {
+        for (const sign of n === 0 ? [1] : [1, -1]) {
+          const text = String(Math.round(n * step * 100 * sign) / 100)
+          expect([text, acceptsText(automaton, text)]).toEqual([text, true])
+        }
+        const beside = String(Math.round((n * step + 1) * 100) / 100)
+        expect([beside, acceptsText(automaton, beside)]).toEqual([beside, false])
+      }
+    },
+  )
 })

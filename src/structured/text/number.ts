@@ -6,8 +6,10 @@
 import { Fuel } from '../fuel.js'
 import { partition } from './classes.js'
 import { beyond, compareDecimals, type Decimal, decimalOf, negated, rounded, TINY } from './decimal.js'
+import { withLength } from './lengths.js'
 import { Magnitudes } from './magnitudes.js'
 import { minimise } from './minimise.js'
+import { type Place, SIGNIFICANT_MULTIPLES } from './place.js'
 import { NO_TEXT } from './sets.js'
 import { type Step, stepOf } from './step.js'
 import type { TextAutomaton } from './types.js'
@@ -23,7 +25,7 @@ export interface NumberSpec {
 }
 
 /** Steps for all that may follow one place. */
-const PLACE_COST = 8
+const PLACE_COST = 5
 const SYMBOLS = '0123456789-.e+'
 const LARGEST = decimalOf(Number.MAX_VALUE)
 
@@ -70,7 +72,10 @@ function build(spec: NumberSpec, fuel: Fuel): TextAutomaton {
     false,
     step,
   )
-  return explore(positive, below ? negative : undefined, fuel)
+  const mirrored = low === undefined && high === undefined
+  const numbers = explore(positive, below ? negative : undefined, mirrored, fuel)
+  const counted = positive.counted || (below && negative.counted)
+  return counted ? withLength(numbers, 0, SIGNIFICANT_MULTIPLES, fuel) : numbers
 }
 
 /** Nothing smaller is ever written, so it bounds nothing. */
@@ -94,16 +99,18 @@ function upperBound(spec: NumberSpec, step: Step): Decimal | undefined {
   return exact.sort(compareDecimals)[0]
 }
 
-function explore(positive: Magnitudes, negative: Magnitudes | undefined, fuel: Fuel): TextAutomaton {
+/** `mirrored`: all but zero may stand behind a minus as well as without one. */
+function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrored: boolean, fuel: Fuel): TextAutomaton {
   const { classes, members } = partition(Array.from(SYMBOLS, (c) => [c.charCodeAt(0), c.charCodeAt(0)]))
   const width = classes.count
   const columns = members.map((holds) => holds.indexOf(1))
   const ids = [new Map<number, number>(), new Map<number, number>()] as const
   const rows: number[] = new Array(width).fill(0)
   const accepting: number[] = [0]
-  const nodes: { side: Magnitudes; at: ReturnType<Magnitudes['read']> }[] = [{ side: positive, at: undefined }]
-  const stateOf = (side: Magnitudes, at: ReturnType<Magnitudes['read']>) => {
+  const nodes: { side: Magnitudes; at: Place | undefined }[] = [{ side: positive, at: undefined }]
+  const stateOf = (from: Magnitudes, at: Place | undefined) => {
     if (at === undefined) return 0
+    const side = mirrored && isNonZero(at) ? positive : from
     const known = ids[side === positive ? 0 : 1]
     const key = side.key(at)
     let id = known.get(key)
@@ -119,9 +126,17 @@ function explore(positive: Magnitudes, negative: Magnitudes | undefined, fuel: F
     const { side, at } = nodes[s]!
     fuel.spend(PLACE_COST)
     const row = new Array<number>(width).fill(0)
-    for (let i = 0; i < SYMBOLS.length; i++) row[columns[i]!] = stateOf(side, side.read(at!, SYMBOLS[i]!))
+    for (let i = 0; i < SYMBOLS.length; i++) {
+      const alike = i < 10 && !side.tells(at!, i)
+      row[columns[i]!] = alike ? row[columns[i - 1]!]! : stateOf(side, side.read(at!, SYMBOLS[i]!))
+    }
     if (s === start && negative !== undefined) row[columns[SYMBOLS.indexOf('-')]!] = stateOf(negative, negative.first)
     for (const to of row) rows.push(to)
   }
   return minimise(start, classes, Uint32Array.from(rows), Uint8Array.from(accepting))
+}
+
+/** Whether a digit other than zero has come. */
+function isNonZero(at: Place): boolean {
+  return at.phase === 'fraction' ? at.nonZero : at.phase === 'whole' ? at.digits > 0 : at.phase !== 'start'
 }

@@ -13,7 +13,7 @@ export const LEADING_ZEROS = 6
 export const LEAST_EXPONENT = -323
 export const GREATEST_EXPONENT = 308
 
-export const FEW_REMAINDERS = 1024
+export const FEW_REMAINDERS = 32
 
 /** -1, 0 or 1: what has been read so far is below, equal to or above the bound's digits. */
 export type Order = number
@@ -56,8 +56,19 @@ export function isScaled(bound: Decimal): boolean {
 
 export function order(bound: Decimal, before: Order, index: number, digit: number): Order {
   if (before !== 0) return before
-  const other = index < 0 || index >= bound.digits.length ? 0 : bound.digits.charCodeAt(index) - 0x30
+  const other = digitAt(bound, index)
   return digit < other ? -1 : digit > other ? 1 : 0
+}
+
+function digitAt({ digits }: Decimal, index: number): number {
+  return index < 0 || index >= digits.length ? 0 : digits.charCodeAt(index) - 0x30
+}
+
+/** Whether the order after a digit may be another than after the digit before it. */
+export function near(bound: Decimal | undefined, before: Order, index: number, digit: number): boolean {
+  if (bound === undefined || before !== 0) return false
+  const other = digitAt(bound, index)
+  return digit === other || digit === other + 1
 }
 
 /** The order of whole parts of known length; a fraction may still decide where they are equal. */
