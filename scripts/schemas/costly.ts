@@ -63,7 +63,7 @@ function schema(random: Random, depth: number): unknown {
     () => combined('anyOf', 60),
     () => combined('oneOf', 40),
     () => ({ not: sub() }),
-    () => ({ if: sub(), then: sub(), else: sub() }),
+    () => Object.fromEntries(['if', 'then', 'else'].map((keyword) => [keyword, sub()])),
     () => ({ ...(sub() as Json), ...(sub() as Json) }),
     () => ({ type: 'object', properties: map(200, sub), required: list(many(random, 20), name) }),
     () => ({ type: 'object', properties: map(30, sub), additionalProperties: random() < 0.5 ? false : sub() }),

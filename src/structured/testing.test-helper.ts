@@ -122,6 +122,10 @@ export function smallWords(): Words {
     Uint8Array.of(0x98, 0x80, 0x61),
     Uint8Array.of(0x61, 0xc3),
     Uint8Array.of(0xa9, 0x22),
+    // The end of one character and the beginning of the next.
+    Uint8Array.of(0xa4, 0xed),
+    Uint8Array.of(0x80, 0x80, 0xe2, 0x80),
+    Uint8Array.of(0x9e, 0x61, 0xf0),
     undefined,
   ]
   return { tokens, eos: [tokens.length - 1], special: [] }

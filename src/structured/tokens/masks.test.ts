@@ -87,3 +87,24 @@ describe('masks equal every token tried by itself', () => {
     })
   }
 })
+
+describe('a token that begins and ends inside a character', () => {
+  it('is allowed exactly where the budget suffices to complete both', () => {
+    const tokens = [
+      ...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
+      Uint8Array.of(0xa4, 0xed),
+      undefined,
+    ]
+    const vocabulary = vocabularyOf({ tokens, eos: [257], special: [] })
+    for (const budget of [2, 3, 4, 5]) {
+      const constraint = compile({ type: 'string' }).start(vocabulary)
+      for (const byte of [0x22, 0xe2, 0x80]) expect(constraint.accept(byte)).toBe(true)
+      expect(constraint.closing(budget)).toBe(true)
+      const mask = new Uint32Array(vocabulary.words)
+      constraint.mask(mask)
+      expect(allowed(mask, vocabulary.size), `budget ${budget}`).toEqual(tried(constraint, vocabulary.size))
+      // What it begins takes two bytes more, and the quote one.
+      expect(allowed(mask, vocabulary.size).includes(256)).toBe(budget >= 4)
+    }
+  })
+})

@@ -1,7 +1,7 @@
 /** Typed arrays one after the other, each behind its kind and length, all on word boundaries. Little-endian. */
 
 /** To be changed with the meaning of what is packed. */
-const MAGIC = 0x3262_6376 // vcb2
+const MAGIC = 0x3362_6376 // vcb3
 
 export interface Section {
   readonly bytes: Uint8Array

@@ -35,7 +35,7 @@ export class Vocabulary implements TokenVocabulary {
   readonly eos: readonly number[]
   /** The tokens with a quote: what they lead to depends on what stands behind the string. */
   readonly quoted: Trie
-  /** Those without that end inside a character. */
+  /** Those without that may end inside a character. */
   readonly cut: Trie
   /** All others that stand for text. */
   readonly whole: Trie
@@ -128,6 +128,18 @@ export class Vocabulary implements TokenVocabulary {
   }
 }
 
+/** A character of UTF-8 has at most so many bytes behind its first. */
+const MOST_FOLLOWING = 3
+
+/** Whether a token may end inside a character: where it begins between two, or with the end of one. */
+function isCut(bytes: Uint8Array, end: number): boolean {
+  if (end !== MALFORMED) return end !== 0
+  let begins = 0
+  while (begins < MOST_FOLLOWING && (bytes[begins]! & 0xc0) === 0x80) begins++
+  const rest = begins > 0 ? endOf(bytes.subarray(begins)) : MALFORMED
+  return rest !== 0 && rest !== MALFORMED
+}
+
 function build(tokens: readonly (Uint8Array | null | undefined)[], options: VocabularyOptions): Parts {
   const eos = typeof options.eos === 'number' ? [options.eos] : options.eos
   const silent = new Set([...(options.special ?? []), ...eos])
@@ -154,7 +166,7 @@ function build(tokens: readonly (Uint8Array | null | undefined)[], options: Voca
     )
   }
   const quoted = order.map((id) => texts[id]!.includes('"'))
-  const cut = order.map((_, i) => !quoted[i] && ends[i] !== 0 && ends[i] !== MALFORMED)
+  const cut = order.map((id, i) => !quoted[i] && isCut(tokens[id]!, ends[i]!))
   return {
     size: tokens.length,
     longestSpecial,
