@@ -8,7 +8,7 @@ import type { Device } from '../src/engines/webgpu/device/device.js'
 import { openWebGpuDevice } from '../src/engines/webgpu/device/webgpu.js'
 import { loadCore } from '../src/engines/webgpu/model/load.js'
 import { ReferenceDecoder } from '../src/engines/webgpu/model/reference.test-helper.js'
-import type { WeightSource } from '../src/engines/webgpu/weights/source.js'
+import type { WeightSource } from '../src/repository/source.js'
 import { softwareGpu } from '../test/support/swiftshader.js'
 import { convert, MODEL_CONFIG, readStories, type StoryForm } from './stories.js'
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { floatToHalf, halfToFloat } from '../src/engines/webgpu/model/half.js'
 import { quantize } from '../src/engines/webgpu/model/quantize.js'
-import type { RawTensor, WeightSource } from '../src/engines/webgpu/weights/source.js'
+import type { RawTensor, WeightSource } from '../src/repository/source.js'
 
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('../node_modules/.cache/local-v1/stories15M/', import.meta.url))

@@ -11,7 +11,7 @@ import {
   planTensors,
 } from '../../src/engines/webgpu/model/plan-tensors.js'
 import { readMatrix, readVector } from '../../src/engines/webgpu/model/tensors.js'
-import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
+import type { WeightSource } from '../../src/repository/source.js'
 import { F32, Metadata, Q4_0, type Tensor, writeGgufFile } from './gguf-file.js'
 import { FIRST_WORD, wordOf } from './token-ids.js'
 

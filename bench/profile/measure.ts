@@ -3,7 +3,7 @@ import type { SampleSettings, Sequence, StepInput } from '../../src/decode/token
 import type { Core } from '../../src/engines/webgpu/core.js'
 import type { Device } from '../../src/engines/webgpu/device/device.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'
-import type { WeightSource } from '../../src/engines/webgpu/weights/source.js'
+import type { WeightSource } from '../../src/repository/source.js'
 import type { Current, Timed, Timer } from './operation.js'
 import { mean, type Outside, type Part, quickest, rowsOf, sum } from './profile.js'
 import { type Seen, watch } from './watched-device.js'

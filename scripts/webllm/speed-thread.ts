@@ -1,8 +1,8 @@
 /** The speed in Node, in a thread that WebLLM takes for a page. */
 import { parentPort } from 'node:worker_threads'
-import { noStore } from '../../src/engines/webgpu/weights/store.js'
 import { becomePage } from '../../src/engines/webllm/host/become-page.js'
 import { seenStore } from '../../src/engines/webllm/host/seen-store.js'
+import { noStore } from '../../src/repository/store/store.js'
 import { bothPaces } from './speed.js'
 
 parentPort!.once('message', async (origin: string) => {

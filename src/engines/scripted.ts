@@ -1,5 +1,5 @@
 import type { ChatCall, Engine, ModelInfo, Part } from '../engine.js'
-import { wait } from './wait.js'
+import { wait } from '../platform/wait.js'
 
 /** What happens next: a part, an error, a wait of so many milliseconds. */
 export type Step = Part | Error | { readonly type: 'wait'; readonly ms: number }

@@ -1,9 +1,9 @@
 import type { Engine } from '../../engine.js'
+import { forget, keptOf, openRepository } from '../../repository/open.js'
+import { isWhole } from '../../repository/whole.js'
 import { chooseDevice } from './choose-device.js'
 import { WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
-import { forget, keptOf, openRepository } from './weights/open.js'
-import { isWhole } from './weights/whole.js'
 
 export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
 

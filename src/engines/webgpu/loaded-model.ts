@@ -1,12 +1,12 @@
 import { ChatText } from '../../decode/chat-text.js'
 import { Decoder } from '../../decode/decoder.js'
+import type { WeightOutline } from '../../repository/source.js'
 import type { Core } from './core.js'
 import type { Device } from './device/device.js'
 import { loadPlanned } from './model/load.js'
 import { type LoadPlan, planModel } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'
 import type { OpenedRepository, Report } from './surroundings.js'
-import type { WeightOutline } from './weights/source.js'
 
 const STEPS_AHEAD = 4
 

@@ -1,4 +1,4 @@
-import type { ModelLocation } from './location.js'
+import type { ModelLocation } from '../../repository/location.js'
 
 export interface WebGpuOptions {
   /**

@@ -1,8 +1,8 @@
 import type { TextFiles } from '../../decode/chat-text.js'
 import type { LoadProgress } from '../../engine.js'
+import type { WeightCheck, WeightSource } from '../../repository/source.js'
 import type { Device } from './device/device.js'
 import type { OfferedModel } from './options.js'
-import type { WeightCheck, WeightSource } from './weights/source.js'
 
 /** A model repository, opened: weights can be read, the files about text have been. */
 export interface OpenedRepository {

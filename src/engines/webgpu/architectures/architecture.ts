@@ -1,6 +1,7 @@
 /** What one architecture is: a file each beside this one, and a line in `index.ts`. */
+
+import type { Naming } from '../../../repository/source.js'
 import type { ModelPlan, Role } from '../model/model-plan.js'
-import type { Naming } from '../weights/source.js'
 import type { Fields } from './fields.js'
 
 export interface Architecture {

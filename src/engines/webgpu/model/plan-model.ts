@@ -1,7 +1,8 @@
 /** Everything about a model on a device that is known from the heads of its files. Made once, and handed on. */
+
+import type { WeightOutline } from '../../../repository/source.js'
 import { readModel } from '../architectures/index.js'
 import type { Device } from '../device/device.js'
-import type { WeightOutline } from '../weights/source.js'
 import type { ModelPlan } from './model-plan.js'
 import { type PlannedTensors, planTensors } from './plan-tensors.js'
 import { type ModelSize, type SizeOptions, sizeOf } from './size.js'

@@ -1,7 +1,7 @@
 /** Which stored tensors make the decoder's matrices and vectors. All is known from their names, shapes and types. */
 import { V1Error } from '../../../errors.js'
+import type { TensorType, WeightOutline } from '../../../repository/source.js'
 import type { Architecture } from '../architectures/architecture.js'
-import type { TensorType, WeightOutline } from '../weights/source.js'
 import type { LayerPlan, ModelPlan, Role } from './model-plan.js'
 
 export interface PlannedMatrix {

@@ -1,6 +1,7 @@
 /** Small random models of every architecture, as a repository has them and as plain numbers. */
+
+import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import { Chance, type Format, knownMatrix } from '../device/numbers.test-helper.js'
-import type { RawTensor, WeightSource } from '../weights/source.js'
 import { floatToHalf, halfToFloat } from './half.js'
 
 export interface RandomModel {

@@ -1,7 +1,7 @@
 /** Tensors of a repository as the decoder's matrices and vectors. */
 import { V1Error } from '../../../errors.js'
+import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import type { Device, Matrix, MatrixData, Vector } from '../device/device.js'
-import type { RawTensor, WeightSource } from '../weights/source.js'
 import { halfToFloat } from './half.js'
 import type { PlannedMatrix, PlannedVector } from './plan-tensors.js'
 import { quantize } from './quantize.js'

@@ -1,4 +1,4 @@
-import { builtin } from '../../webgpu/builtin.js'
+import { builtin } from '../../../platform/builtin.js'
 import { localFile, responseOf } from './local-files.js'
 import type { SeenStore } from './seen-store.js'
 import { storeCaches } from './store-caches.js'

@@ -1,4 +1,4 @@
-import { type FileStore, noStore } from '../../webgpu/weights/store.js'
+import { type FileStore, noStore } from '../../../repository/store/store.js'
 
 export interface SeenStore extends FileStore {
   /** Addresses of the whole files that were found or written through it. */

@@ -1,7 +1,7 @@
 import type { ModelInfo } from '../../../engine.js'
 import { V1Error } from '../../../errors.js'
+import { builtin } from '../../../platform/builtin.js'
 import { type Far, type MessageTarget, portOf, RemoteEngine } from '../../remote/index.js'
-import { builtin } from '../../webgpu/builtin.js'
 import { Catalog } from '../catalog.js'
 import type { WebLlm } from '../here.js'
 import type { WebLlmOptions } from '../options.js'

@@ -1,5 +1,5 @@
 /** Worker threads that share the kernels' memory and run programs together with the calling thread. */
-import { builtin } from '../../builtin.js'
+import { builtin } from '../../../../platform/builtin.js'
 import type { Kernels } from './wasm.js'
 
 export const MAX_THREADS = 64

@@ -1,9 +1,9 @@
 import { md5 } from '@noble/hashes/legacy.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
-import { wait } from '../../wait.js'
+import { wait } from '../platform/wait.js'
 import { broken, unreachable } from './failure.js'
 import type { WantedFile } from './files.js'
-import type { FileWriter } from './store.js'
+import type { FileWriter } from './store/store.js'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 

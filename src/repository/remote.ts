@@ -2,7 +2,7 @@ import { download, type Fetch } from './download.js'
 import { broken, unreachable } from './failure.js'
 import type { RepositoryFiles, WantedFile } from './files.js'
 import { fetchHead } from './head.js'
-import type { FileStore, StoredFile } from './store.js'
+import type { FileStore, StoredFile } from './store/store.js'
 
 /** A repository at an address; its files are downloaded once and kept in the store. */
 export class RemoteFiles implements RepositoryFiles {

@@ -1,4 +1,4 @@
-import { wait } from '../../wait.js'
+import { wait } from '../platform/wait.js'
 import type { Fetch } from './download.js'
 import { broken, unreachable } from './failure.js'
 

@@ -1,4 +1,4 @@
-import type { LoadProgress } from '../../../engine.js'
+import type { LoadProgress } from '../engine.js'
 
 export type Report = (progress: Omit<LoadProgress, 'model'>) => void
 

@@ -1,7 +1,7 @@
-import { broken } from './failure.js'
-import type { RepositoryFiles } from './files.js'
-import { isRecord, parseJson } from './json.js'
-import type { TensorType } from './source.js'
+import { broken } from '../failure.js'
+import type { RepositoryFiles } from '../files.js'
+import { isRecord, parseJson } from '../json.js'
+import type { TensorType } from '../source.js'
 
 export interface StoredTensor {
   readonly name: string

@@ -1,5 +1,5 @@
-import { builtin } from '../builtin.js'
-import { sliceOfFile } from './slice-of-file.js'
+import { builtin } from '../../platform/builtin.js'
+import { sliceOfFile } from '../slice-of-file.js'
 import type { FileStore, FileWriter, StoredFile } from './store.js'
 
 type Fs = typeof import('node:fs/promises')

@@ -1,10 +1,10 @@
-import { broken } from './failure.js'
-import { fetchAll } from './fetch-all.js'
-import type { RepositoryFiles } from './files.js'
-import { digestOf, isRecord, type Json, parseJson } from './json.js'
-import type { Report } from './progress.js'
+import { broken } from '../failure.js'
+import { fetchAll } from '../fetch-all.js'
+import type { RepositoryFiles } from '../files.js'
+import { digestOf, isRecord, type Json, parseJson } from '../json.js'
+import type { Report } from '../progress.js'
+import type { WeightCheck, WeightSource } from '../source.js'
 import { readHeader } from './safetensors-header.js'
-import type { WeightCheck, WeightSource } from './source.js'
 
 export interface SafetensorsOptions {
   readonly report: Report

@@ -1,17 +1,18 @@
-import type { TextFiles } from '../../../decode/chat-text.js'
-import { defaultFolder, diskStore } from './disk-store.js'
+import type { TextFiles } from '../decode/chat-text.js'
 import type { Fetch } from './download.js'
 import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
+import { openMlc } from './formats/mlc.js'
+import { openSafetensors } from './formats/safetensors.js'
 import { type Json, parseJson } from './json.js'
-import { openMlc } from './mlc.js'
+import type { ModelLocation } from './location.js'
 import type { Report } from './progress.js'
 import { RemoteFiles } from './remote.js'
-import { openSafetensors } from './safetensors.js'
 import type { WeightCheck, WeightSource } from './source.js'
-import { type FileStore, noStore } from './store.js'
-import { webStore } from './web-store.js'
+import { defaultFolder, diskStore } from './store/disk.js'
+import { type FileStore, noStore } from './store/store.js'
+import { webStore } from './store/web.js'
 
 export interface OpenOptions {
   readonly report: Report
@@ -24,16 +25,11 @@ export interface OpenOptions {
   readonly fetch?: Fetch
 }
 
-export type Place =
-  | { readonly kind: 'hub'; readonly repository: string }
-  | { readonly kind: 'url'; readonly url: string }
-  | { readonly kind: 'folder'; readonly path: string }
-
 const HUB = 'https://huggingface.co/'
 
 /** Opens a model repository: downloads what is not here yet, reads what describes it, leaves the weights to be read. */
 export async function openRepository(
-  place: Place,
+  place: ModelLocation,
   options: OpenOptions,
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
   const files = filesAt(place, options)
@@ -62,21 +58,21 @@ export async function openText(files: RepositoryFiles, signal: AbortSignal): Pro
 }
 
 /** What is kept of a repository that was opened before, in bytes; nothing of a folder, which is nobody's copy. */
-export async function keptOf(place: Place, cache: string | false | undefined): Promise<number> {
+export async function keptOf(place: ModelLocation, cache: string | false | undefined): Promise<number> {
   return place.kind === 'folder' ? 0 : storeFor(cache).kept(baseOf(place))
 }
 
 /** Deletes what was downloaded of a repository. */
-export async function forget(place: Place, cache: string | false | undefined): Promise<void> {
+export async function forget(place: ModelLocation, cache: string | false | undefined): Promise<void> {
   if (place.kind !== 'folder') await storeFor(cache).forget(baseOf(place))
 }
 
-function filesAt(place: Place, { cache, fetch }: OpenOptions): RepositoryFiles {
+function filesAt(place: ModelLocation, { cache, fetch }: OpenOptions): RepositoryFiles {
   if (place.kind === 'folder') return folderFiles(place.path)
   return new RemoteFiles(baseOf(place), storeFor(cache), fetch)
 }
 
-const baseOf = (place: Exclude<Place, { kind: 'folder' }>) =>
+const baseOf = (place: Exclude<ModelLocation, { kind: 'folder' }>) =>
   resolveUrl(place.kind === 'hub' ? `${HUB}${place.repository}` : place.url)
 
 /** Where the files of a repository lie: WebLLM's rule, so that both engines find the same files in the cache. */

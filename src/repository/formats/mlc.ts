@@ -1,9 +1,9 @@
-import { broken } from './failure.js'
-import { fetchAll } from './fetch-all.js'
-import type { RepositoryFiles } from './files.js'
-import { digestOf, isRecord, type Json, parseJson } from './json.js'
-import type { Report } from './progress.js'
-import type { RawTensor, TensorType, WeightCheck, WeightSource } from './source.js'
+import { broken } from '../failure.js'
+import { fetchAll } from '../fetch-all.js'
+import type { RepositoryFiles } from '../files.js'
+import { digestOf, isRecord, type Json, parseJson } from '../json.js'
+import type { Report } from '../progress.js'
+import type { RawTensor, TensorType, WeightCheck, WeightSource } from '../source.js'
 
 interface Placed extends Omit<RawTensor, 'data'> {
   readonly shard: string

@@ -1,7 +1,7 @@
-import type { ModelLocation } from '../location.js'
 import { isRecord } from './json.js'
+import type { ModelLocation } from './location.js'
 import { resolveUrl, storeFor } from './open.js'
-import type { FileStore, StoredFile } from './store.js'
+import type { FileStore, StoredFile } from './store/store.js'
 
 /** Whether all the weights of a repository are kept, so that it can be loaded without a network. */
 export async function isWhole(place: ModelLocation, cache: string | false | undefined): Promise<boolean> {
