@@ -149,6 +149,37 @@ describe('tool calls', () => {
     expect(counts.size).toBeGreaterThan(1)
   })
 
+  test('no call is made twice with the same arguments, however often the model says it', async () => {
+    const onlyOne = only(['{"name":"get_time","arguments":{}}'])
+    let most = 0
+    for (let seed = 0; seed < 40; seed++) {
+      const sampling = { ...call().sampling, seed }
+      const { decoder } = setUp()
+      const one = await collect(decoder.generate(call({ ...required, toolGrammar: onlyOne, maxTokens: 200, sampling })))
+      expect(one.calls[0]).toMatchObject([{ name: 'get_time', arguments: '{}' }])
+      const several = await collect(decoder.generate(call({ ...required, maxTokens: 200, sampling })))
+      const said = several.calls[0]!.map(({ name, arguments: args }) => `${name} ${args}`)
+      expect(new Set(said).size).toBe(said.length)
+      for (const { reasons } of [one, several]) expect(reasons).toEqual(['tool_calls'])
+      most = Math.max(most, said.length)
+    }
+    expect(most).toBeGreaterThan(1)
+  })
+
+  test('a call that begins like the one before it is told whole', async () => {
+    const alike = only(['{"name":"get_time","arguments":{"a":1}}', '{"name":"get_time","arguments":{"a":12}}'])
+    const seen = new Set<string>()
+    for (let seed = 0; seed < 40; seed++) {
+      const { decoder } = setUp()
+      const asked = call({ ...required, toolGrammar: alike, maxTokens: 200, sampling: { ...call().sampling, seed } })
+      const { calls } = await collect(decoder.generate(asked))
+      seen.add(calls[0]!.map(({ arguments: args }) => args).join(' '))
+    }
+    // The second begins with all that the first said, and is told from its first character.
+    expect(seen).toContain('{"a":1} {"a":12}')
+    for (const args of seen) expect(args).toMatch(/^\{"a":12?\}( \{"a":12?\})?$/)
+  })
+
   test('auto: text until the model opens a call', async () => {
     const prompt = smallText.prompt(call({ tools, toolGrammar })).length
     const opens = (tokens: readonly number[]) => new Map(tokens.length > prompt + 12 ? [[marker, 100]] : [])

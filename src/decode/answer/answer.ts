@@ -168,6 +168,11 @@ export class Answer implements Lane {
       this.#end('stop')
       return
     }
+    // A model that says the same again would go on with it.
+    if (!this.#out.endCall()) {
+      this.#end('tool_calls')
+      return
+    }
     const { closing, next } = this.#markers
     const mayGoOn = this.#plan.call.parallelToolCalls && next.length > 0 && this.#out.calls < MOST_CALLS
     if (!mayGoOn || closing.length + this.#markers.shortest > this.remaining) {

@@ -18,6 +18,8 @@ export class AnswerOutput {
   #call: ToolCallStream | undefined
   #callText = new TextDecoder('utf-8', { ignoreBOM: true })
   #calls = 0
+  /** The calls that were made, as they were written. */
+  readonly #made: string[] = []
   /** Forced tokens whose text has not been shown yet; undefined where nothing of what is shown next was forced. */
   #forced: number | undefined
 
@@ -41,9 +43,17 @@ export class AnswerOutput {
   }
 
   beginCall(): void {
-    this.#call = new ToolCallStream()
+    this.#call = new ToolCallStream(this.#made)
     this.#callText = new TextDecoder('utf-8', { ignoreBOM: true })
     this.#calls++
+  }
+
+  /** The call is whole. False where it says what an earlier one has said: then nobody has heard of it. */
+  endCall(): boolean {
+    const { repeats, written } = this.#call!
+    if (repeats) this.#calls--
+    else this.#made.push(written)
+    return !repeats
   }
 
   /** Shows bytes of the content; says whether a needle ended it. */

@@ -6,13 +6,34 @@ export interface ToolCallDelta {
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*/
 
-/** Takes a tool call apart while it is written: `{"name":"f","arguments":{...}}`, which the grammar guarantees. */
+/**
+ * Takes a tool call apart while it is written: `{"name":"f","arguments":{...}}`, which the grammar guarantees. As long as
+ * it may become an `earlier` call once more, nothing of it is told.
+ */
 export class ToolCallStream {
+  readonly #earlier: readonly string[]
+  #written = ''
   #text = ''
   #named = false
 
+  constructor(earlier: readonly string[] = []) {
+    this.#earlier = earlier
+  }
+
+  /** All that was written. */
+  get written(): string {
+    return this.#written
+  }
+
+  /** So far it is what an earlier call was. */
+  get repeats(): boolean {
+    return this.#earlier.some((call) => call.startsWith(this.#written))
+  }
+
   push(text: string): ToolCallDelta | undefined {
+    this.#written += text
     this.#text += text
+    if (this.repeats) return undefined
     if (!this.#named) {
       const head = HEAD.exec(this.#text)
       if (head === null) return undefined
