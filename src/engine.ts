@@ -50,6 +50,8 @@ export interface LoadProgress {
   readonly filesTotal: number
   readonly secondsLeft?: number
   readonly message?: string
+  /** Why a download is tried again, and when. */
+  readonly retry?: string
 }
 
 export interface ChatCall {

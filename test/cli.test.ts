@@ -1,5 +1,5 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { get } from 'node:http'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer as createHttpServer, get } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -112,6 +112,29 @@ describe('local-v1', () => {
     expect([...word].length).toBeLessThanOrEqual(8)
     expect(['a', 'b']).toContain(kind)
     expect((await process_.exit).code).toBe(0)
+  })
+})
+
+describe('local-v1 models pull', () => {
+  it('says what it waits for and why it failed, and leaves nothing behind', async () => {
+    const busy = createHttpServer((_request, response) => response.writeHead(503, { 'retry-after': '0.01' }).end())
+    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve))
+    const { port } = busy.address() as { port: number }
+    // The hub is asked at another address: nothing else can make it fail at will.
+    const elsewhere = `const { fetch } = globalThis; globalThis.fetch = (url, init) => fetch(String(url).replace('https://huggingface.co', 'http://127.0.0.1:${port}'), init)`
+    const cache = join(folder, 'pulled')
+    const process_ = start(process.execPath, [PROGRAM, 'models', 'pull', 'a/b', '--cache', cache], {
+      NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(elsewhere)}"`,
+    })
+    running.push(process_)
+    const { code } = await process_.exit
+    busy.close()
+    const output = process_.output()
+    expect(code, output).toBe(1)
+    expect(output.match(/the server answered 503\. Trying again in 0\.0 s\./g)).toHaveLength(4)
+    expect(output).toMatch(/error: .*cannot be fetched now: mlc-chat-config\.json: the server answered 503/)
+    expect((await ended('models', 'list', '--cache', cache)).output).not.toContain('a/b')
+    await expect(readdir(cache)).rejects.toThrow('ENOENT')
   })
 })
 

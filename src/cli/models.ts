@@ -5,7 +5,7 @@ import { openRepository } from '../repository/open.js'
 import { defaultFolder } from '../repository/store/disk.js'
 import { NANO, nanoFolder } from './engine.js'
 import { Fault } from './fault.js'
-import { note, progressReporter } from './terminal.js'
+import { note, paint, progressReporter } from './terminal.js'
 
 export interface CacheOptions {
   readonly cache?: string
@@ -36,6 +36,7 @@ export async function pull(id: string, { cache }: CacheOptions): Promise<void> {
   const interrupt = new AbortController()
   process.once('SIGINT', () => interrupt.abort(new Fault('Stopped; the next pull goes on from here.', 130)))
   const { report, stop } = progressReporter()
+  note(paint('dim', `Looking for ${id} at ${HUB}.`))
   try {
     const { signal } = interrupt
     await openRepository(

@@ -22,7 +22,7 @@ export function note(text: string): void {
 }
 
 const BAR: Options = {
-  format: '{model} {phase} [{bar}] {percentage}% {megabytes} MB{left}',
+  format: '{model} {phase} [{bar}] {percentage}% {megabytes} MB, {left}',
   hideCursor: true,
   clearOnComplete: true,
   stream: process.stderr,
@@ -34,12 +34,18 @@ export function progressReporter(): { report: (progress: LoadProgress) => void; 
   let bar: SingleBar | undefined
   return {
     report(progress) {
+      const { retry } = progress
+      // Of nothing there is no bar yet: its first files say how much there is.
+      if (progress.bytesTotal === 0 && retry !== undefined) {
+        note(paint('dim', retry))
+        return
+      }
       bar ??= new SingleBar(BAR)
       const payload = {
         model: progress.model,
         phase: progress.phase,
         megabytes: (progress.bytesTotal / 1e6).toFixed(1),
-        left: progress.secondsLeft === undefined ? '' : `, ${Math.ceil(progress.secondsLeft)} s left`,
+        left: retry ?? (progress.secondsLeft === undefined ? '' : `${Math.ceil(progress.secondsLeft)} s left`),
       }
       if (!bar.isActive) bar.start(progress.bytesTotal, progress.bytesLoaded, payload)
       bar.setTotal(progress.bytesTotal)
@@ -52,10 +58,12 @@ export function progressReporter(): { report: (progress: LoadProgress) => void; 
 function phaseLines(): ReturnType<typeof progressReporter> {
   let last = ''
   return {
-    report({ model, phase, bytesTotal }) {
-      if (phase === last) return
-      last = phase
-      note(`${model}: ${phase}${bytesTotal > 0 ? ` (${(bytesTotal / 1e6).toFixed(1)} MB)` : ''}`)
+    report({ model, phase, bytesTotal, retry }) {
+      if (retry !== undefined) note(retry)
+      else if (phase !== last) {
+        last = phase
+        note(`${model}: ${phase}${bytesTotal > 0 ? ` (${(bytesTotal / 1e6).toFixed(1)} MB)` : ''}`)
+      }
     },
     stop() {},
   }

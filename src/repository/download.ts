@@ -13,6 +13,8 @@ export interface Download {
   readonly writer: FileWriter
   readonly fetch: Fetch
   readonly onBytes: (bytes: number) => void
+  /** Hears why it is tried again, and when. */
+  readonly onRetry?: (message: string) => void
   readonly signal: AbortSignal
 }
 
@@ -48,7 +50,9 @@ export async function download(job: Download): Promise<boolean> {
       signal.throwIfAborted()
       if (!(error instanceof Retry)) throw error
       if (attempt === ATTEMPTS) throw unreachable(url, `${file.name}: ${error.message}`, error)
-      await wait(error.afterMs ?? 250 * 2 ** attempt, signal)
+      const ms = error.afterMs ?? 250 * 2 ** attempt
+      job.onRetry?.(`${file.name}: ${error.message} Trying again in ${(ms / 1000).toFixed(1)} s.`)
+      await wait(ms, signal)
     }
   }
 }
@@ -61,7 +65,7 @@ async function receive(job: Download): Promise<boolean> {
   const response = await job
     .fetch(url, { signal, headers: from > 0 ? { range: `bytes=${from}-` } : {} })
     .catch((cause: unknown) => {
-      throw new Retry('the network failed.', undefined, cause)
+      throw new Retry(`the network failed${reasonOf(cause)}.`, undefined, cause)
     })
   if (!(await isUsable(job, response))) return false
   if (from > 0 && !continues(response, from, file.bytes)) {
@@ -74,6 +78,12 @@ async function receive(job: Download): Promise<boolean> {
   }
   await pour(job, response)
   return true
+}
+
+/** Node says `fetch failed`, and why in its cause. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
 }
 
 async function pour({ file, writer, onBytes }: Download, response: Response): Promise<void> {

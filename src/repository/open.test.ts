@@ -152,6 +152,45 @@ describe('a repository at an address', () => {
     await expectWhole((await open()).weights)
   })
 
+  it('says why it tries again, and leaves nothing where nothing came', async () => {
+    const empty = join(cache, 'empty')
+    server.intercept = (_file, _request, response) => {
+      response.writeHead(503, { 'retry-after': '0.001' }).end()
+      return true
+    }
+    const said: string[] = []
+    const report: OpenOptions['report'] = ({ retry }) => retry !== undefined && said.push(retry)
+    const error = await refusal(open({ cache: empty, report }))
+    expect(error.message).toContain('the server answered 503')
+    expect(said).toHaveLength(4)
+    for (const line of said) expect(line).toMatch(/^mlc-chat-config\.json: the server answered 503\. Trying again in /)
+    expect(await readdir(cache)).toEqual([])
+    // Nor where bytes came that were of no use.
+    const bad = shard.map((byte, i) => (i === 77 ? byte ^ 1 : byte))
+    server.intercept = (file, request, response) => {
+      if (file === SHARD) send(bad, request, response)
+      return file === SHARD
+    }
+    await refusal(open({ cache: empty }))
+    const names = await readdir(empty, { recursive: true })
+    expect(names.filter((name) => name.includes(SHARD))).toEqual([])
+  })
+
+  it('says which network failed, and how', async () => {
+    const { url } = server
+    await server.close()
+    const said: string[] = []
+    const aborter = new AbortController()
+    const report: OpenOptions['report'] = ({ retry }) => {
+      if (retry === undefined) return
+      said.push(retry)
+      aborter.abort(new Error('heard'))
+    }
+    await expect(open({ report, signal: aborter.signal })).rejects.toThrow('heard')
+    expect(said).toEqual([expect.stringContaining(`the network failed (connect ECONNREFUSED ${new URL(url).host})`)])
+    server = await hub(withHash())
+  })
+
   it('refuses a shard that is not what its hash says, and keeps nothing of it', async () => {
     const bad = shard.map((byte, i) => (i === 77 ? byte ^ 1 : byte))
     server.intercept = (file, request, response) => {

@@ -8,7 +8,7 @@ import { openSafetensors } from './formats/safetensors.js'
 import { type Json, parseJson } from './json.js'
 import type { ModelLocation } from './location.js'
 import type { Report } from './progress.js'
-import { RemoteFiles } from './remote.js'
+import { RemoteFiles, type RemoteOptions } from './remote.js'
 import type { WeightCheck, WeightSource } from './source.js'
 import { defaultFolder, diskStore } from './store/disk.js'
 import { type FileStore, noStore } from './store/store.js'
@@ -30,10 +30,10 @@ const HUB = 'https://huggingface.co/'
 /** Opens a model repository: downloads what is not here yet, reads what describes it, leaves the weights to be read. */
 export async function openRepository(
   place: ModelLocation,
-  options: OpenOptions,
+  { report: told, signal, cache, check, fetch }: OpenOptions,
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
-  const files = filesAt(place, options)
-  const { signal, report, check } = options
+  const { report, onRetry } = withRetries(told)
+  const files = filesAt(place, cache, { fetch, onRetry })
   const mlc = await files.text('mlc-chat-config.json', signal)
   if (mlc !== undefined) {
     const config = parseJson(files.place, 'mlc-chat-config.json', mlc)
@@ -67,9 +67,19 @@ export async function forget(place: ModelLocation, cache: string | false | undef
   if (place.kind !== 'folder') await storeFor(cache).forget(baseOf(place))
 }
 
-function filesAt(place: ModelLocation, { cache, fetch }: OpenOptions): RepositoryFiles {
+/** What a download waits for is told with how far it has come. */
+function withRetries(told: Report): { report: Report; onRetry: (message: string) => void } {
+  let last: Parameters<Report>[0] = { phase: 'download', bytesLoaded: 0, bytesTotal: 0, filesLoaded: 0, filesTotal: 0 }
+  const report: Report = (progress) => {
+    last = progress
+    told(progress)
+  }
+  return { report, onRetry: (retry) => told({ ...last, retry }) }
+}
+
+function filesAt(place: ModelLocation, cache: string | false | undefined, options: RemoteOptions): RepositoryFiles {
   if (place.kind === 'folder') return folderFiles(place.path)
-  return new RemoteFiles(baseOf(place), storeFor(cache), fetch)
+  return new RemoteFiles(baseOf(place), storeFor(cache), options)
 }
 
 const baseOf = (place: Exclude<ModelLocation, { kind: 'folder' }>) =>

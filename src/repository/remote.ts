@@ -4,21 +4,30 @@ import type { RepositoryFiles, WantedFile } from './files.js'
 import { fetchHead } from './head.js'
 import type { FileStore, StoredFile } from './store/store.js'
 
+export interface RemoteOptions {
+  /** @default the platform's */
+  readonly fetch?: Fetch
+  /** Hears why a download is tried again. */
+  readonly onRetry?: (message: string) => void
+}
+
 /** A repository at an address; its files are downloaded once and kept in the store. */
 export class RemoteFiles implements RepositoryFiles {
   readonly place: string
   readonly phase = 'download'
   readonly #store: FileStore
   readonly #fetch: Fetch
+  readonly #onRetry: ((message: string) => void) | undefined
   readonly #held = new Map<string, StoredFile>()
   /** Some file was here from an earlier load: the repository may be in use without a network. */
   #known = false
 
   /** `base` ends with a slash. */
-  constructor(base: string, store: FileStore, fetch: Fetch = (url, init) => globalThis.fetch(url, init)) {
+  constructor(base: string, store: FileStore, { fetch, onRetry }: RemoteOptions = {}) {
     this.place = base
     this.#store = store
-    this.#fetch = fetch
+    this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
+    this.#onRetry = onRetry
   }
 
   async text(name: string, signal: AbortSignal): Promise<string | undefined> {
@@ -63,7 +72,7 @@ export class RemoteFiles implements RepositoryFiles {
     }
     const writer = await this.#store.write(url)
     try {
-      const found = await download({ url, file, writer, fetch: this.#fetch, onBytes, signal })
+      const found = await download({ url, file, writer, fetch: this.#fetch, onBytes, onRetry: this.#onRetry, signal })
       if (found) return await writer.commit()
       await writer.restart()
       return undefined

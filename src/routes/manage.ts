@@ -126,7 +126,7 @@ class News {
 }
 
 function wireProgress(progress: LoadProgress) {
-  const { model, phase, bytesLoaded, bytesTotal, filesLoaded, filesTotal, secondsLeft, message } = progress
+  const { model, phase, bytesLoaded, bytesTotal, filesLoaded, filesTotal, secondsLeft, message, retry } = progress
   return {
     object: 'model.load',
     model,
@@ -136,6 +136,6 @@ function wireProgress(progress: LoadProgress) {
     files_loaded: filesLoaded,
     files_total: filesTotal,
     ...(secondsLeft !== undefined && { seconds_left: secondsLeft }),
-    ...(message !== undefined && { message }),
+    ...((retry ?? message) !== undefined && { message: retry ?? message }),
   }
 }

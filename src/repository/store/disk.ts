@@ -17,7 +17,7 @@ export function diskStore(folder: string): FileStore | undefined {
       const size = await sizeOf(fs, at(url))
       return size === undefined ? undefined : diskFile(fs, at(url), size)
     },
-    write: (url) => openWriter(fs, at(url)),
+    write: (url) => openWriter(fs, at(url), folder),
     kept: (base) => sizeBelow(fs, at(base)),
     forget: (base) => fs.rm(at(base), { recursive: true, force: true }),
   }
@@ -50,43 +50,64 @@ function diskFile(fs: Fs, path: string, bytes: number): StoredFile {
   return { bytes, slice: (from, to) => sliceOfFile(fs, path, from, to) }
 }
 
-async function openWriter(fs: Fs, path: string): Promise<FileWriter> {
+/** Nothing is made before there is something to keep, and what holds nothing in the end is taken away. */
+async function openWriter(fs: Fs, path: string, folder: string): Promise<FileWriter> {
   const part = `${path}.part`
-  await fs.mkdir(path.slice(0, path.lastIndexOf('/')), { recursive: true })
-  const file = await fs.open(part, 'a+')
-  let written = (await file.stat()).size
-  let open = true
+  let written = (await sizeOf(fs, part)) ?? 0
+  let file: FileHandle | undefined = written > 0 ? await fs.open(part, 'a+') : undefined
+  const begin = async () => {
+    await fs.mkdir(parentOf(path), { recursive: true })
+    return fs.open(part, 'a+')
+  }
   const close = async () => {
-    if (open) await file.close()
-    open = false
+    await file?.close()
+    file = undefined
   }
   return {
     get written() {
       return written
     },
     async append(chunk) {
+      file ??= await begin()
       await file.appendFile(chunk)
       written += chunk.length
     },
     contents: () => contentsOf(file, written),
     async restart() {
-      await file.truncate(0)
+      await file?.truncate(0)
       written = 0
     },
     async commit() {
+      file ??= await begin()
       await file.sync()
       await close()
       await fs.rename(part, path)
       return diskFile(fs, path, written)
     },
-    close,
+    async close() {
+      const begun = file !== undefined
+      await close()
+      if (begun && written === 0) await discard(fs, part, folder)
+    },
   }
 }
 
-async function* contentsOf(file: FileHandle, bytes: number): AsyncGenerator<Uint8Array> {
+/** Deletes an empty file, and the folders above it that are empty now. */
+async function discard(fs: Fs, part: string, folder: string): Promise<void> {
+  await fs.rm(part, { force: true })
+  try {
+    for (let above = parentOf(part); above.length > folder.length; above = parentOf(above)) await fs.rmdir(above)
+  } catch {
+    // There is more in it.
+  }
+}
+
+const parentOf = (path: string) => path.slice(0, path.lastIndexOf('/'))
+
+async function* contentsOf(file: FileHandle | undefined, bytes: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes; at += CHUNK) {
     const chunk = new Uint8Array(Math.min(CHUNK, bytes - at))
-    await file.read(chunk, 0, chunk.length, at)
+    await file!.read(chunk, 0, chunk.length, at)
     yield chunk
   }
 }
