@@ -25,7 +25,7 @@ export default defineConfig({
     service: 'src/v1.ts',
     usage: 'src/usage/memory.ts',
     cli: 'src/cli/main.ts',
-    'cpu-worker': 'src/engines/webgpu/device/cpu/cpu-worker.js',
+    'cpu-worker': 'src/engines/webgpu/device/cpu/cpu-worker.ts',
     'webllm-worker': 'src/engines/webllm/worker/webllm-worker.ts',
   },
   format: 'esm',

@@ -96,7 +96,7 @@ describe('the built package', () => {
       format: 'esm',
       write: false,
       logLevel: 'error',
-      external: ['node:*', 'webgpu'],
+      external: ['node:*'],
     })
     expect(gzipSync(outputFiles[0]!.contents).length).toBeLessThan(limit)
   })

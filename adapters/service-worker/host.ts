@@ -9,6 +9,8 @@ let running: { readonly services: V1[]; readonly channel: BroadcastChannel } | u
 
 /** Answers for all tabs, in a worker that `install` started: once this worker is the one that holds the lock. */
 export function host(v1: V1, scope: HostScope): void {
+  // The engine has started this script once more, as one of its threads.
+  if (scope.name.endsWith(' thread')) return
   running ??= start(scope)
   running.services.push(v1)
   broadcastLoads(v1, running.channel)

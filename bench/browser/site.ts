@@ -27,8 +27,6 @@ export async function siteFiles(): Promise<Record<string, Uint8Array>> {
     outputFiles.map(({ path, contents }) => [path, contents]),
   )
   files['/index.html'] = await readFile(here('index.html'))
-  // The threads of the CPU device: it lies beside the code, as in the built package.
-  files['/cpu-worker.js'] = await readFile(here('../../src/engines/webgpu/device/cpu/cpu-worker.js'))
   const nano = nanoFolder()
   for (const name of await readdir(nano)) {
     if (/\.(json|bin)$/.test(name)) files[`/nano/${name}`] = await readFile(join(nano, name))

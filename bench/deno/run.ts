@@ -1,6 +1,6 @@
 /** A run in a real Deno. */
 import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,9 +15,6 @@ export async function benchInDeno(order: Order): Promise<Report> {
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
   try {
     await writeFile(join(folder, 'main.mjs'), await bundle('bench/deno/main.ts'))
-    // It lies beside the code, as in the built package.
-    const worker = new URL('../../src/engines/webgpu/device/cpu/cpu-worker.js', import.meta.url)
-    await copyFile(worker, join(folder, 'cpu-worker.js'))
     const run = promisify(execFile)(denoPath(), ['run', ...FLAGS, join(folder, 'main.mjs'), JSON.stringify(order)], {
       env: { ...process.env, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' },
       maxBuffer: 2 ** 26,

@@ -18,7 +18,7 @@ const application = await context({
   minify: true,
   outdir: out,
   // The engine asks for these in Node only.
-  external: ['node:*', 'webgpu'],
+  external: ['node:*'],
 })
 await application.rebuild()
 

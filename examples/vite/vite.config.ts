@@ -22,8 +22,6 @@ export default defineConfig(({ mode }) => ({
           rolldownOptions: {
             input: 'v1.ts',
             output: { entryFileNames: 'v1.js', codeSplitting: false },
-            // The engine asks for it in Node only.
-            external: ['webgpu'],
           },
         }
       : {},

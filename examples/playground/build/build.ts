@@ -37,7 +37,7 @@ export async function buildPlayground({
     platform: 'browser',
   })
   // The CPU device's threads: a file beside the script that starts them.
-  const team = join(root, 'src/engines/webgpu/device/cpu/cpu-worker.js')
+  const team = join(root, 'src/engines/webgpu/device/cpu/cpu-worker.ts')
   await bundle({ ...common, entryPoints: { 'cpu-worker': team }, outdir: out, format: 'esm', platform: 'browser' })
   const files = await filesOf(out)
   await bundle({
@@ -47,7 +47,7 @@ export async function buildPlayground({
     // Not a module: not every browser takes those as service workers.
     format: 'iife',
     platform: 'browser',
-    external: ['node:*', 'webgpu'],
+    external: ['node:*'],
     define: {
       'import.meta.url': 'self.location.href',
       __HUB__: JSON.stringify(hub.replace(/\/+$/, '')),

@@ -2,6 +2,7 @@ import type { Engine } from '../../engine.js'
 import { forget, keptOf, openRepository } from '../../repository/open.js'
 import { isWhole } from '../../repository/whole.js'
 import { chooseDevice } from './choose-device.js'
+import { becomeThread } from './device/cpu/start-thread.js'
 import { WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
 
@@ -15,6 +16,8 @@ export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js
  * ```
  */
 export function webgpu(options: WebGpuOptions): Engine {
+  // The script of this worker was started once more, for a thread of another's.
+  becomeThread()
   const { device = 'auto', threads, cache } = options
   return new WebGpuEngine(options, {
     openDevice: () => chooseDevice(device, threads),

@@ -1,5 +1,6 @@
 /** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
 import { V1Error } from '../../../errors.js'
+import { importWebgpu } from '../../../platform/import-webgpu.js'
 import type { Device } from './device.js'
 import type { DispatchProfiler } from './gpu/dispatch-profiler.js'
 import { GpuDevice } from './gpu/gpu-device.js'
@@ -74,7 +75,7 @@ async function findGpu(): Promise<GPU | undefined> {
   if (own) return own
   if (typeof process === 'undefined' || !process.versions?.node) return undefined
   // Kept for ever: Dawn crashes once what `create` returned is garbage-collected.
-  nodeGpu ??= import('webgpu').then(
+  nodeGpu ??= importWebgpu().then(
     ({ create }) => create([]),
     () => undefined,
   )

@@ -1,4 +1,5 @@
 import { builtin } from '../../../platform/builtin.js'
+import { importWebgpu } from '../../../platform/import-webgpu.js'
 import { localFile, responseOf } from './local-files.js'
 import type { SeenStore } from './seen-store.js'
 import { storeCaches } from './store-caches.js'
@@ -26,7 +27,7 @@ export async function becomePage(store: SeenStore): Promise<void> {
 /** Deno has WebGPU of its own; Node has it from the package `webgpu`, if that is installed. */
 async function giveGpu(): Promise<void> {
   if ((globalThis.navigator as Partial<Navigator> | undefined)?.gpu) return
-  const dawn = await import('webgpu').catch(() => undefined)
+  const dawn = await importWebgpu().catch(() => undefined)
   if (dawn === undefined) return
   Object.assign(globalThis, dawn.globals)
   // Referenced for ever by the navigator: Dawn crashes once what `create` returned is garbage-collected.

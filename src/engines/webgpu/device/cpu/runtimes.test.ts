@@ -1,7 +1,6 @@
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../../../../../test/support/bundle.js'
 import { launchChromium } from '../../../../../test/support/chromium.js'
@@ -13,7 +12,7 @@ import { layer } from './layer.test-helper.js'
 import type { Outcome } from './runtime-entry.test-helper.js'
 
 const ENTRY = 'src/engines/webgpu/device/cpu/runtime-entry.test-helper.ts'
-const WORKER = fileURLToPath(new URL('./cpu-worker.js', import.meta.url))
+const WORKER = 'src/engines/webgpu/device/cpu/cpu-worker.ts'
 
 /** What Node computes: every runtime, build and number of threads must come to the same. */
 async function expected(): Promise<number[]> {
@@ -33,7 +32,6 @@ describe('the CPU device', () => {
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-cpu-'))
     try {
       await writeFile(join(folder, 'main.mjs'), await bundle(ENTRY))
-      await copyFile(WORKER, join(folder, 'cpu-worker.js'))
       const running = start(denoPath(), [
         'run',
         '--no-lock',
@@ -64,7 +62,7 @@ describe('the CPU device', () => {
     const files: Record<string, string> = {
       '/index.html': '<script type="module" src="/main.js"></script>',
       '/main.js': await bundle(ENTRY),
-      '/cpu-worker.js': await readFile(WORKER, 'utf8'),
+      '/cpu-worker.js': await bundle(WORKER),
     }
     const server = await listen((request, response) => {
       const path = request.url === '/' ? '/index.html' : request.url!

@@ -1,5 +1,6 @@
 /** Worker threads that share the kernels' memory and run programs together with the calling thread. */
 import { builtin } from '../../../../platform/builtin.js'
+import { type Thread, WAYS } from './start-thread.js'
 import type { Kernels } from './wasm.js'
 
 export const MAX_THREADS = 64
@@ -16,17 +17,6 @@ export interface Team {
   readonly reason: string
   close(): void
 }
-
-interface Thread {
-  postMessage(message: unknown): void
-  terminate(): unknown
-  unref?(): void
-  onmessage?: unknown
-  onerror?: unknown
-  on?(event: string, listener: (value: unknown) => void): void
-}
-
-type NodeWorkers = { Worker: new (url: URL) => Thread }
 
 /** About 20 microseconds: longer than a wait within a step, far shorter than what it takes to wake a thread. */
 const LOOKS = 4000
@@ -47,14 +37,6 @@ export function usefulThreads(): number {
   const os = builtin<{ availableParallelism?(): number }>('node:os')
   const cores = os?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1
   return cores <= 4 ? cores : Math.min(8, Math.max(4, cores >> 1))
-}
-
-function startThread(): Thread {
-  const node = builtin<NodeWorkers>('node:worker_threads')
-  // Written out in full, because bundlers look for exactly this expression.
-  return node
-    ? new node.Worker(new URL('./cpu-worker.js', import.meta.url))
-    : (new Worker(new URL('./cpu-worker.js', import.meta.url), { type: 'module' }) as unknown as Thread)
 }
 
 function ready(thread: Thread, message: unknown): Promise<void> {
@@ -87,6 +69,20 @@ function maySleep(memory: WebAssembly.Memory): boolean {
   }
 }
 
+/** The first way to start a thread that does. */
+async function firstThat(start: (way: () => Thread) => Promise<void>): Promise<() => Thread> {
+  let why: unknown
+  for (const way of WAYS) {
+    try {
+      await start(way)
+      return way
+    } catch (error) {
+      why ??= error
+    }
+  }
+  throw why
+}
+
 /** Starts `threads - 1` workers. Where the host forbids them, the caller stays alone, and `reason` says why. */
 export async function gatherTeam(
   kernels: Kernels,
@@ -98,9 +94,19 @@ export async function gatherTeam(
   const alone = (reason: string): Team => ({ threads: 1, reason, close() {} })
   if (threads <= 1) return alone('one thread')
   const workers: Thread[] = []
+  const start = async (way: () => Thread) => {
+    const worker = way()
+    try {
+      await ready(worker, { module, memory, control, thread: workers.push(worker) + 1 })
+    } catch (error) {
+      worker.terminate()
+      workers.splice(workers.indexOf(worker), 1)
+      throw error
+    }
+  }
   try {
-    for (let i = 1; i < threads; i++) workers.push(startThread())
-    await Promise.all(workers.map((worker, i) => ready(worker, { module, memory, control, thread: i + 1 })))
+    const way = await firstThat(start)
+    await Promise.all(Array.from({ length: threads - 2 }, () => start(way)))
   } catch (error) {
     for (const worker of workers) worker.terminate()
     return alone(`one thread, because ${(error as Error).message}`)
