@@ -1,5 +1,6 @@
 import type { ChatCall } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { atOnce, type Slices } from '../platform/turns.js'
 import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'
@@ -8,6 +9,7 @@ import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/templa
 import { type ToolStyle, toolStyleOf } from './prompt/tool-style.js'
 import { Tokenizer } from './tokenizer/tokenizer.js'
 import { vocabularyOf } from './tokenizer/vocabulary.js'
+import { tooLong } from './too-long.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -36,6 +38,9 @@ const TURN_ENDS = [
   '<|end|>',
 ]
 
+/** Tokens beyond its room to which a prompt is counted. */
+const COUNTED = 8192
+
 /** One model's text: its tokenizer, its chat template, where its answers end and how it calls tools. */
 export class ChatText {
   readonly tokenizer: Tokenizer
@@ -60,6 +65,13 @@ export class ChatText {
 
   /** The tokens after which the model answers `call`. */
   prompt(call: ChatCall): number[] {
+    return atOnce(this.promptInSlices(call))
+  }
+
+  /** `prompt` with pauses. One that is far beyond `capacity` is refused as soon as that is certain. */
+  *promptInSlices(call: ChatCall, capacity = Number.POSITIVE_INFINITY): Slices<number[]> {
+    // Who wrote a little too much is told how much it was.
+    const most = capacity + COUNTED
     const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.tokenizer.addedTexts(false))
     const tools = this.toolStyle.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
     const constrained = isConstrained(call)
@@ -67,11 +79,20 @@ export class ChatText {
     let text = this.template.render({ messages: messagesOf(call, guard, this.toolStyle), tools, options })
     // Templates that always open a thought leave no room for a document: it is closed at once.
     if (constrained && /<think>\s*$/.test(text)) text = `${text.trimEnd()}\n\n</think>\n\n`
+    const sections = this.tokenizer.sections(text)
+    for (const section of sections) {
+      if (typeof section === 'string' && this.tokenizer.isBeyond(guard.reveal(section), most))
+        throw tooLong(capacity, most, true)
+    }
     const ids: number[] = []
-    this.tokenizer.sections(text).forEach((section, index) => {
+    for (const [index, section] of sections.entries()) {
       if (typeof section === 'number') ids.push(section)
-      else for (const id of this.tokenizer.encodePlain(guard.reveal(section), index)) ids.push(id)
-    })
+      else {
+        const more = yield* this.tokenizer.encodeInSlices(guard.reveal(section), index, most - ids.length)
+        for (const id of more) ids.push(id)
+      }
+      if (ids.length > most) throw tooLong(capacity, most, true)
+    }
     return ids
   }
 }

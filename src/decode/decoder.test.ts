@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { ChatText } from './chat-text.js'
 import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
+import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
 
 const asks = (text: string) => [{ role: 'user' as const, content: text }]
 
@@ -48,6 +50,40 @@ describe('one answer', () => {
     const long = collect(decoder.generate(call({ messages: asks('word '.repeat(100)) })))
     await expect(long).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded', param: 'messages' })
     await expect(long).rejects.toThrow(/maximum context length is 50 tokens.*resulted in \d+ tokens/)
+  })
+
+  test.each([
+    ['its bytes tell at once', 1_000_000, 0],
+    ['counting tells', 60_000, 30],
+  ])('a prompt far beyond the context is refused as soon as %s', async (_, words, slices) => {
+    const text = new ChatText(smallTokenizer())
+    const work = text.promptInSlices(call({ messages: asks('word '.repeat(words)) }), 50)
+    let pauses = 0
+    const toItsEnd = () => {
+      while (!work.next().done) pauses++
+    }
+    expect(toItsEnd).toThrow(/maximum context length is 50 tokens.*resulted in more than \d+ tokens/)
+    // The whole would have taken a pause for every 2,000 characters of it.
+    expect(pauses).toBeLessThanOrEqual(slices)
+  })
+
+  test('a long prompt is taken apart in turns of the event loop, and left as soon as nobody wants it', async () => {
+    const { decoder, model } = setUp({ contextLength: 100_000, pages: 8192 })
+    const [first, second] = [new AbortController(), new AbortController()]
+    const ask = (text: string, { signal }: AbortController) =>
+      collect(decoder.generate(call({ messages: asks(text.repeat(8000)), maxTokens: 1, signal })))
+    const answers = Promise.allSettled([ask('one two three ', first), ask('four five six ', second)])
+    // Turns of the loop in which nothing was fed yet: the prompts are still being read.
+    let turns = 0
+    for (; model.steps.length === 0 && turns < 1000; turns++) {
+      if (turns === 20) first.abort(new Error('gone'))
+      await nextTurn()
+    }
+    // 112,000 characters in slices of 2,048, and some turns of the other one.
+    expect(turns).toBeGreaterThan(50)
+    expect(turns).toBeLessThan(150)
+    expect(await answers).toMatchObject([{ status: 'rejected', reason: { message: 'gone' } }, { status: 'fulfilled' }])
+    expect(model.openSequences).toBeLessThanOrEqual(1)
   })
 })
 
@@ -218,6 +254,23 @@ describe('readers and failures', () => {
     expect(model.steps.length).toBe(before)
     const rest = await collect(slow)
     expect(rest.reasons[0]).not.toBe('')
+  })
+
+  test('what alone finds no room in the cache is told so, and the next one is served', async () => {
+    const endless = { bias: () => new Map([...smallText.ends].map((id) => [id, -100])) }
+    const { decoder, model } = setUp({ ...endless, pages: 8 })
+    const { freePages } = model
+    // As if another model had taken the memory meanwhile: the answer was promised more than there is now.
+    const long = decoder.generate(call({ maxTokens: 90 }))
+    await long.next()
+    model.freePages = 0
+    await expect(collect(long)).rejects.toMatchObject({ status: 503, code: 'out_of_memory' })
+    model.freePages = freePages
+    const next = await collect(decoder.generate(call({ maxTokens: 10 })))
+    expect(next.usage.completionTokens).toBe(10)
+    expect(decoder.failure).toBeUndefined()
+    await decoder.close()
+    expect(model.openSequences).toBe(0)
   })
 
   test('a step that fails fails all that ran, cleanly', async () => {

@@ -1,5 +1,6 @@
 import type { ChatCall, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { inTurns } from '../platform/turns.js'
 import { Answer } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
 import type { ChatText } from './chat-text.js'
@@ -48,7 +49,9 @@ export class Decoder {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
     if (this.failure !== undefined) throw this.failure
-    const prompt = this.#text.prompt(call)
+    const prompt = await inTurns(this.#text.promptInSlices(call, this.#capacity), call.signal)
+    // The model may have been lost meanwhile.
+    if (this.failure !== undefined) throw this.failure
     const limit = checkCall(call, prompt.length, this.#capacity, this.#text, this.#model.vocabSize)
     const queue = new PartQueue(UNREAD * call.n, () => this.#scheduler.poke())
     const answers = this.#answers(call, prompt, limit, queue)

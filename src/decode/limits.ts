@@ -1,6 +1,7 @@
 import type { ChatCall, OutputGrammar } from '../engine.js'
 import { V1Error } from '../errors.js'
 import type { ChatText } from './chat-text.js'
+import { tooLong } from './too-long.js'
 
 /** Refuses a call that cannot end well, and says how many tokens each answer may have. */
 export function checkCall(
@@ -18,12 +19,12 @@ export function checkCall(
   }
   // The last token of an answer is never fed, so a context may be filled to one more.
   const room = capacity - promptTokens + 1
-  if (room <= 1) throw tooLong(promptTokens, capacity)
+  if (room <= 1) throw tooLong(capacity, promptTokens)
   const limit = Math.min(call.maxTokens ?? room, room)
   const shortest = shortestAnswer(call, text)
   if (shortest > limit) {
     if (limit === call.maxTokens) throw tooShort(limit, shortest)
-    throw tooLong(promptTokens + shortest, capacity)
+    throw tooLong(capacity, promptTokens + shortest)
   }
   return limit
 }
@@ -35,14 +36,6 @@ function shortestAnswer(call: ChatCall, text: ChatText): number {
     return text.tokenizer.encodeMarker(text.toolStyle.open).length + least(call.toolGrammar)
   }
   return call.grammar === undefined ? 0 : least(call.grammar)
-}
-
-function tooLong(tokens: number, capacity: number): V1Error {
-  return new V1Error(
-    400,
-    `This model's maximum context length is ${capacity} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`,
-    { param: 'messages', code: 'context_length_exceeded' },
-  )
 }
 
 function tooShort(limit: number, shortest: number): V1Error {

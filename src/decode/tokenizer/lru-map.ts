@@ -2,9 +2,13 @@
 export class LruMap<K, V> {
   readonly #map = new Map<K, V>()
   readonly #limit: number
+  readonly #weightOf: (key: K) => number
+  #weight = 0
 
-  constructor(limit: number) {
+  /** `limit` is how much all keys may weigh: by default, how many there may be. */
+  constructor(limit: number, weightOf: (key: K) => number = () => 1) {
     this.#limit = limit
+    this.#weightOf = weightOf
   }
 
   get(key: K): V | undefined {
@@ -17,8 +21,13 @@ export class LruMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    this.#map.delete(key)
+    this.#delete(key)
     this.#map.set(key, value)
-    if (this.#map.size > this.#limit) this.#map.delete(this.#map.keys().next().value as K)
+    this.#weight += this.#weightOf(key)
+    while (this.#weight > this.#limit) this.#delete(this.#map.keys().next().value as K)
+  }
+
+  #delete(key: K): void {
+    if (this.#map.delete(key)) this.#weight -= this.#weightOf(key)
   }
 }

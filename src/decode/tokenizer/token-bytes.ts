@@ -53,3 +53,22 @@ const BYTE_OF_CODE: Int16Array = (() => {
   }
   return table
 })()
+
+/** GPT-2's names of the bytes. */
+const CHARACTER_OF_BYTE: readonly string[] = (() => {
+  const names: string[] = []
+  BYTE_OF_CODE.forEach((byte, code) => {
+    if (byte >= 0) names[byte] = String.fromCharCode(code)
+  })
+  return names
+})()
+
+/** A byte as a byte-level vocabulary spells it. */
+export const byteName = (byte: number): string => CHARACTER_OF_BYTE[byte]!
+
+/** A text as a byte-level vocabulary spells it. */
+export function byteLevelName(text: string): string {
+  let name = ''
+  for (const byte of encoder.encode(text)) name += CHARACTER_OF_BYTE[byte]!
+  return name
+}

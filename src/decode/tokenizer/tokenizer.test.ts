@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { Tokenizer as Reference } from '@huggingface/tokenizers'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { atOnce, type Slices } from '../../platform/turns.js'
 import { Tokenizer } from './tokenizer.js'
 
 const require = createRequire(import.meta.url)
@@ -49,6 +50,13 @@ const sentencepiece = {
   },
 }
 
+const filled = { ...sentencepiece, pre_tokenizer: null, post_processor: null }
+
+/** A value for each pause. */
+function* slicesOf<T>(work: Slices<T>): Generator<void> {
+  while (!work.next().done) yield
+}
+
 const textOf = (tokenizer: Tokenizer, ids: readonly number[]) => {
   const bytes = ids.flatMap((id) => [...tokenizer.bytes(id)])
   return new TextDecoder().decode(Uint8Array.from(bytes))
@@ -77,6 +85,59 @@ describe.each(['qwen2_5', 'llama3_2', 'gpt2'])('%s', (name) => {
     )
   })
 
+  const piece = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom(' ', '\n', 'a', 'ab', 'The', '日本', 'é', '🎉', '0', '--', 'abcdefgh', '\r\n', "'s"),
+  )
+
+  test('gives the same ids for words of any length, with as many pauses as it takes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(piece, fc.integer({ min: 1, max: 300 })), { maxLength: 6 }), (parts) => {
+        const text = parts.map(([unit, count]) => unit.repeat(count)).join('')
+        const expected = text === '' ? [] : reference.encode(text, { add_special_tokens: false }).ids
+        expect(atOnce(tokenizer.encodeInSlices(text, 0))).toEqual(expected)
+      }),
+      { numRuns: 10 },
+    )
+    fc.assert(
+      fc.property(fc.array(fc.tuple(piece, fc.integer({ min: 1, max: 500 })), { maxLength: 5 }), (parts) => {
+        // One letter after the other is one word for the tokenizers that divide at other kinds of characters.
+        const word = parts.map(([unit, count]) => unit.replace(/[^a-zA-Z]/g, 'x').repeat(count)).join('')
+        const expected = word === '' ? [] : reference.encode(word, { add_special_tokens: false }).ids
+        expect(tokenizer.encodePlain(word)).toEqual(expected)
+      }),
+      { numRuns: 10 },
+    )
+  })
+
+  test('a long text and a long word are divided into slices, and left where there are enough tokens', () => {
+    for (const text of ['the quick fox. '.repeat(1500), 'ab'.repeat(8000), ' '.repeat(16_000)]) {
+      const slices = [...slicesOf(tokenizer.encodeInSlices(text, 1))]
+      expect(slices.length).toBeGreaterThan(5)
+      expect(tokenizer.encodePlain(text, 1)).toEqual(reference.encode(text, { add_special_tokens: false }).ids)
+    }
+    const long = 'the slow fox. '.repeat(1500)
+    const work = tokenizer.encodeInSlices(long, 2, 100)
+    expect([...slicesOf(work)].length).toBeLessThan(3)
+    const whole = reference.encode(long, { add_special_tokens: false }).ids
+    expect(tokenizer.encodePlain(long, 2)).toEqual(whole)
+  })
+
+  test('tells by its bytes alone that a text is too long, and never of one that is not', () => {
+    let longest = 0
+    for (let id = 0; id < tokenizer.size; id++) longest = Math.max(longest, tokenizer.bytes(id).length)
+    const text = ' '.repeat(longest * 10)
+    expect(tokenizer.isBeyond(text, 10)).toBe(false)
+    expect(tokenizer.isBeyond(text, 9)).toBe(true)
+    expect(tokenizer.isBeyond('日'.repeat(longest * 10), 10)).toBe(true)
+    fc.assert(
+      fc.property(fc.array(piece), fc.nat(50), (parts, count) => {
+        const made = parts.join('')
+        if (tokenizer.isBeyond(made, count)) expect(tokenizer.encodePlain(made).length).toBeGreaterThan(count)
+      }),
+    )
+  })
+
   test('added tokens stand for themselves in encode and never in encodePlain', () => {
     for (const text of tokenizer.addedTexts(true).slice(0, 20)) {
       expect(tokenizer.encode(`a${text}b`)).toContain(tokenizer.idOf(text))
@@ -99,5 +160,35 @@ describe('sentencepiece', () => {
 
   test('a continuation gets no space of its own', () => {
     expect(textOf(tokenizer, tokenizer.encodeContinuation('ab ab'))).toBe('ab ab')
+  })
+
+  test('a whole text is one word, and is merged as the library does it', () => {
+    const reference = new Reference(filled, {})
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('a', 'b', 'ab', ' ', 'é', '日', '🎉'), { minLength: 1, maxLength: 2000 }),
+        (parts) => {
+          const text = parts.join('')
+          const expected = text === '' ? [] : reference.encode(text, { add_special_tokens: false }).ids
+          expect(new Tokenizer(sentencepiece).encodePlain(text)).toEqual(expected)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  test('says nothing of a text’s tokens by its bytes, for something may be left out', () => {
+    expect(tokenizer.isBeyond('a'.repeat(1e6), 1)).toBe(false)
+  })
+
+  test('unknown characters in a row are one token where the model says so', () => {
+    const { vocab, ...model } = sentencepiece.model
+    const known = Object.fromEntries(Object.entries(vocab).filter(([name]) => !name.startsWith('<0x')))
+    const fused = { ...sentencepiece, model: { ...model, vocab: known, byte_fallback: false, fuse_unk: true } }
+    const reference = new Reference({ ...filled, ...fused }, {})
+    for (const text of ['日本a日', '日'.repeat(2000), `${'ab'.repeat(700)}日本${'ab'.repeat(700)}`]) {
+      const { ids } = reference.encode(text, { add_special_tokens: false })
+      expect(new Tokenizer(fused).encodePlain(text)).toEqual(ids)
+    }
   })
 })

@@ -1,11 +1,21 @@
 import { Tokenizer as HfTokenizer } from '@huggingface/tokenizers'
+import { atOnce, type Slices } from '../../platform/turns.js'
+import { LongWords, type MergeModel } from './long-words.js'
 import { LruMap } from './lru-map.js'
-import { bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
+import { Pieces } from './pieces.js'
+import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 
 type Json = Readonly<Record<string, unknown>>
+type TokenizerModel = NonNullable<HfTokenizer['model']>
 
-/** Sections of a prompt whose ids are kept: the earlier messages of a conversation come again with every turn. */
-const SECTIONS_KEPT = 256
+/** Characters of a prompt's sections whose ids are kept: the earlier messages of a conversation come again with every turn. */
+const CHARACTERS_KEPT = 2 ** 20
+/** What an entry weighs beside its characters. */
+const ENTRY = 100
+/** Words that are longer are merged here: the library does not keep them either. */
+const LONG = 256
+/** Characters of short words between two pauses. */
+const SLICE = 2048
 const NONE = new Uint8Array(0)
 
 /** Text to token ids and back to bytes, exactly as the tokenizer.json of a model says. */
@@ -18,7 +28,11 @@ export class Tokenizer {
   readonly #spelling: Spelling
   readonly #added: ReadonlyMap<string, { readonly id: number; readonly special: boolean }>
   readonly #addedPattern: RegExp | undefined
-  readonly #sections = new LruMap<string, readonly number[]>(SECTIONS_KEPT)
+  readonly #sections = new LruMap<string, readonly number[]>(CHARACTERS_KEPT, (text) => text.length + ENTRY)
+  readonly #pieces: Pieces
+  /** Undefined for models that merge otherwise: those do it at once. */
+  readonly #long: LongWords | undefined
+  #longest: number | undefined
   readonly #bytes: (Uint8Array | undefined)[]
   /** SentencePiece puts a space before a text; the continuation of a text must not get one. */
   readonly #prefixesSpace: boolean
@@ -36,6 +50,9 @@ export class Tokenizer {
     this.#spelling = spellingOf(filled)
     this.#prefixesSpace =
       typesIn(filled.normalizer).includes('Prepend') || typesIn(filled.pre_tokenizer).includes('Metaspace')
+    this.#pieces = new Pieces(this.#hf.pre_tokenizer)
+    const model = this.#hf.model!
+    this.#long = isPlainMerging(model) ? new LongWords(model) : undefined
     const added = new Map<string, { id: number; special: boolean }>()
     for (const [id, token] of this.#hf.get_added_tokens_decoder())
       added.set(token.content, { id, special: token.special })
@@ -43,7 +60,7 @@ export class Tokenizer {
     this.#addedPattern = patternOf([...added.keys()])
     this.special = new Set([...added.values()].filter((token) => token.special).map((token) => token.id))
     let size = 0
-    for (const id of this.#hf.model!.tokens_to_ids.values()) size = Math.max(size, id + 1)
+    for (const id of model.tokens_to_ids.values()) size = Math.max(size, id + 1)
     this.size = size
     this.#bytes = new Array(size)
   }
@@ -70,18 +87,34 @@ export class Tokenizer {
 
   /** Ids of a text in which nothing is a control token, whatever it spells. */
   encodePlain(text: string, section = 0): readonly number[] {
+    return atOnce(this.encodeInSlices(text, section))
+  }
+
+  /** `encodePlain` with pauses. Once there are more than `most`, the rest is left out. */
+  *encodeInSlices(text: string, section: number, most = Number.POSITIVE_INFINITY): Slices<readonly number[]> {
     const key = section === 0 ? text : `\u0000${text}`
-    let ids = this.#sections.get(key)
-    if (ids === undefined) {
-      ids = this.#encode(text, section)
-      this.#sections.set(key, ids)
-    }
+    const kept = this.#sections.get(key)
+    if (kept !== undefined) return kept
+    const ids = yield* this.#encode(text, section, most)
+    if (ids.length <= most) this.#sections.set(key, ids)
     return ids
+  }
+
+  /**
+   * Whether a text has more than `count` tokens, told by its bytes alone: no token stands for more than the longest one
+   * does. False where that tells nothing, because a tokenizer may leave something out.
+   */
+  isBeyond(text: string, count: number): boolean {
+    this.#longest ??= this.#longestToken()
+    // A unit of a string is three bytes at most.
+    if (3 * text.length <= count * this.#longest) return false
+    return new TextEncoder().encode(this.#normal(text)).length > count * this.#longest
   }
 
   /** Ids of a text that goes on from an earlier one: no space is put before it. Not kept: hardly any comes twice. */
   encodeContinuation(text: string): readonly number[] {
-    return this.#prefixesSpace ? this.#idsOf([text.replaceAll(' ', '▁')]) : this.#encode(text, 1)
+    if (!this.#prefixesSpace) return atOnce(this.#encode(text, 1))
+    return atOnce(this.#idsOf([text.replaceAll(' ', '▁')], Number.POSITIVE_INFINITY))
   }
 
   /** Ids of a marker that follows a text: its added tokens stand for themselves, and no space is put before it. */
@@ -116,25 +149,92 @@ export class Tokenizer {
     return [...this.#added].filter(([, token]) => token.special || !specialOnly).map(([text]) => text)
   }
 
-  #encode(text: string, section: number): number[] {
-    const normal = this.#hf.normalizer === null ? text : this.#hf.normalizer(text)
-    const words =
-      this.#hf.pre_tokenizer === null ? [normal] : this.#hf.pre_tokenizer(normal, { section_index: section })
-    return this.#idsOf(words)
+  #normal(text: string): string {
+    return this.#hf.normalizer === null ? text : this.#hf.normalizer(text)
   }
 
-  #idsOf(words: string[]): number[] {
+  /** In bytes, where every byte of a text is in one of its tokens. */
+  #longestToken(): number {
+    const { tokens_to_ids: vocabulary } = this.#hf.model!
+    const spelled = Array.from({ length: 256 }, (_, byte) => byteName(byte)).every((name) => vocabulary.has(name))
+    if (this.#spelling !== 'byte-level' || this.#long === undefined || !this.#pieces.keepsAll || !spelled) {
+      return Number.POSITIVE_INFINITY
+    }
+    let longest = 1
+    for (const name of vocabulary.keys()) longest = Math.max(longest, name.length)
+    return longest
+  }
+
+  #encode(text: string, section: number, most = Number.POSITIVE_INFINITY): Slices<number[]> {
+    return this.#idsOf(this.#pieces.of(this.#normal(text), section), most)
+  }
+
+  /** Word by word: what a word becomes hangs on nothing else. */
+  *#idsOf(words: Iterable<string>, most: number): Slices<number[]> {
     const model = this.#hf.model!
     const ids: number[] = []
-    for (const name of model(words)) {
-      const id = model.tokens_to_ids.get(name) ?? model.unk_token_id
-      if (id === undefined) continue
-      // A merge that spells a control token must not become one.
-      if (this.special.has(id) && name.length > 1 && id !== model.unk_token_id) ids.push(...this.#idsOf([...name]))
-      else ids.push(id)
+    if (this.#long === undefined) {
+      this.#add(model([...words]), ids)
+      return ids
     }
+    let batch: string[] = []
+    let characters = 0
+    const flush = () => {
+      this.#add(model.encode(batch), ids)
+      batch = []
+      characters = 0
+    }
+    for (const word of words) {
+      const whole = word.length > LONG && !(isGreedy(model) && model.tokens_to_ids.has(word))
+      if (!whole) {
+        batch.push(word)
+        characters += word.length
+        if (characters < SLICE) continue
+      }
+      flush()
+      if (whole) yield* this.#addLong(yield* this.#long.of(word), ids)
+      if (ids.length > most) return ids
+      yield
+    }
+    flush()
     return ids
   }
+
+  *#addLong(names: readonly string[], ids: number[]): Slices<void> {
+    const model = this.#hf.model!
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i]!
+      // The library knows what stands for a character that is no token.
+      this.#add(model.tokens_to_ids.has(name) ? [name] : model.encode([name]), ids)
+      if (i % SLICE === SLICE - 1) yield
+    }
+  }
+
+  #add(names: readonly string[], ids: number[]): void {
+    const model = this.#hf.model!
+    const unknown = model.unk_token_id
+    for (const name of names) {
+      const id = model.tokens_to_ids.get(name) ?? unknown
+      if (id === undefined) continue
+      // A merge that spells a control token must not become one.
+      if (this.special.has(id) && name.length > 1 && id !== unknown) this.#add(model.encode([...name]), ids)
+      else if (!(model.fuse_unk && id === unknown && ids.at(-1) === unknown)) ids.push(id)
+    }
+  }
+}
+
+/** Byte pairs without marks at the ends of words. */
+function isPlainMerging(model: TokenizerModel): model is TokenizerModel & MergeModel {
+  const { merges, end_of_word_suffix, continuing_subword_suffix } = model as TokenizerModel & {
+    readonly merges?: unknown
+    readonly continuing_subword_suffix?: string | null
+  }
+  return Array.isArray(merges) && !end_of_word_suffix && !continuing_subword_suffix
+}
+
+/** A word that is a token as it stands is not taken apart. */
+function isGreedy(model: TokenizerModel): boolean {
+  return (model as { readonly ignore_merges?: boolean }).ignore_merges === true
 }
 
 function patternOf(texts: readonly string[]): RegExp | undefined {

@@ -1,6 +1,6 @@
 /** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
 import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
-import { V1Error } from '../../errors.js'
+import { tooLong } from '../../decode/too-long.js'
 import { type Device, type KeyValueCache, PAGE, type Sampler } from './device/device.js'
 import type { Decoder } from './model/decoder.js'
 import { cacheFull, PagePool } from './model/pages.js'
@@ -156,7 +156,7 @@ export class Core implements TokenModel {
       seen.add(sequence)
       this.#checkTokens(tokens)
       const length = sequence.length + tokens.length + ahead
-      if (length > this.contextLength) throw tooLong(length, this.contextLength)
+      if (length > this.contextLength) throw tooLong(this.contextLength, length)
       pages += sequence.needs(tokens.length + ahead)
     }
     if (pages > this.#pool.free) {
@@ -174,11 +174,4 @@ export class Core implements TokenModel {
   #assertOpen(): void {
     if (this.#closed) throw new Error('This model is closed.')
   }
-}
-
-function tooLong(length: number, limit: number): V1Error {
-  return new V1Error(400, `This model's context holds ${limit} tokens; ${length} were asked for.`, {
-    code: 'context_length_exceeded',
-    param: 'messages',
-  })
 }

@@ -1,4 +1,5 @@
 import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
+import { tooLong } from '../../decode/too-long.js'
 import { V1Error } from '../../errors.js'
 import type { ForwardEngine } from './library.js'
 import type { LogitPicker } from './logit-picker.js'
@@ -65,7 +66,7 @@ export class ForwardModel implements TokenModel {
     if (sequence !== this.#live || sequence.length !== this.#held) await this.#clear(sequence)
     const length = sequence.length + tokens.length
     // WebLLM does not look: past its window it would corrupt its cache.
-    if (length > this.contextLength) throw tooLong(length, this.contextLength)
+    if (length > this.contextLength) throw tooLong(this.contextLength, length)
     picker.expect(sample)
     // In any case unknown until it has run: after an error nothing in the cache is certain.
     this.#held = Number.NaN
@@ -111,11 +112,4 @@ class SoleSequence implements Sequence {
   forget(): void {
     this.length = 0
   }
-}
-
-function tooLong(length: number, limit: number): V1Error {
-  return new V1Error(400, `This model's context holds ${limit} tokens; ${length} were asked for.`, {
-    code: 'context_length_exceeded',
-    param: 'messages',
-  })
 }

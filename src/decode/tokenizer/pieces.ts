@@ -1,0 +1,75 @@
+import type { PreTokenizer } from '@huggingface/tokenizers'
+import { byteLevelName } from './token-bytes.js'
+
+/**
+ * A pre-tokenizer that gives one word after the other, where the library makes all of a text before it returns any: a
+ * text that is a megabyte long takes it seconds. Each stage works on every piece of the stage before by itself, so the
+ * words are the same, in the same order.
+ */
+export class Pieces {
+  /** No stage leaves anything of the text out. */
+  readonly keepsAll: boolean
+  readonly #stages: readonly Stage[]
+
+  constructor(preTokenizer: PreTokenizer | null) {
+    this.#stages = partsOf(preTokenizer).map(stageOf)
+    this.keepsAll = this.#stages.every(({ keepsAll }) => keepsAll)
+  }
+
+  of(text: string, section: number): Iterable<string> {
+    return this.#through(0, text, section)
+  }
+
+  *#through(index: number, text: string, section: number): Iterable<string> {
+    const stage = this.#stages[index]
+    if (stage === undefined) yield text
+    else for (const piece of stage.cut(text, section)) yield* this.#through(index + 1, piece, section)
+  }
+}
+
+interface Stage {
+  readonly keepsAll: boolean
+  cut(text: string, section: number): Iterable<string>
+}
+
+/** What the library's own classes hold, as far as it is looked at here. */
+interface Part extends PreTokenizer {
+  readonly tokenizers?: readonly (Part | null)[]
+  readonly pattern?: RegExp | null
+  readonly config?: { readonly type?: string; readonly invert?: boolean; readonly behavior?: string }
+  readonly use_regex?: boolean
+  readonly add_prefix_space?: boolean
+}
+
+function partsOf(part: Part | null): Part[] {
+  if (part === null) return []
+  return part.tokenizers === undefined ? [part] : part.tokenizers.flatMap(partsOf)
+}
+
+function stageOf(part: Part): Stage {
+  const { pattern, config, use_regex: usesPattern } = part
+  if (config?.type === 'ByteLevel' && !part.add_prefix_space) {
+    if (!usesPattern) return { keepsAll: true, cut: (text) => [byteLevelName(text)] }
+    // Every character is in a match of it.
+    if (pattern) return { keepsAll: true, cut: (text) => named(text, pattern) }
+  }
+  if (config?.type === 'Split' && pattern && !config.invert && config.behavior?.toLowerCase() !== 'removed') {
+    return { keepsAll: true, cut: (text) => split(text, pattern) }
+  }
+  return { keepsAll: false, cut: (text, section) => part.pre_tokenize_text(text, { section_index: section }) }
+}
+
+function* named(text: string, pattern: RegExp): Iterable<string> {
+  for (const [match] of text.matchAll(pattern)) yield byteLevelName(match)
+}
+
+/** The matches, and what lies between them. */
+function* split(text: string, pattern: RegExp): Iterable<string> {
+  let end = 0
+  for (const match of text.matchAll(pattern)) {
+    if (end < match.index) yield text.slice(end, match.index)
+    if (match[0] !== '') yield match[0]
+    end = match.index + match[0].length
+  }
+  if (end < text.length) yield text.slice(end)
+}
