@@ -13,8 +13,6 @@ export interface Judges {
   response(value: unknown): string[]
   /** The same of one event of a stream. */
   event(value: { readonly type: string }): string[]
-  /** Whether the official description takes it as a request. */
-  request(value: unknown): string[]
 }
 
 export function judges(): Judges {
@@ -36,7 +34,6 @@ export function judges(): Judges {
       ...faults('official', official('ResponseStreamEvent'), value),
       ...(events.has(value.type) ? faults('open', events.get(value.type)!, value) : [`open: no event ${value.type}`]),
     ],
-    request: (value) => faults('official', official('CreateResponse'), value),
   }
 }
 
