@@ -1,10 +1,10 @@
 import { V1Error } from '../errors.js'
 import type { Choice } from '../wire/answer.js'
-import type { ChatRequest } from '../wire/chat-request.js'
+import type { CallSpec } from '../wire/reply.js'
 import type { Constraint } from './constrain.js'
 
 /** Throws a 500 for a choice that is not what the request demands. */
-export function checkChoice(choice: Choice, { sampling }: ChatRequest, constraint: Constraint): void {
+export function checkChoice(choice: Choice, { sampling }: Pick<CallSpec, 'sampling'>, constraint: Constraint): void {
   const fault = faultOf(choice, constraint)
   if (fault === undefined) return
   // Clients repeat a 500 by themselves. That helps where chance may choose better the next time; with a seed, without a

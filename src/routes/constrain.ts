@@ -2,7 +2,7 @@ import type { OutputGrammar, ToolSpec } from '../engine.js'
 import { V1Error } from '../errors.js'
 import type { Slices } from '../platform/turns.js'
 import { compile, type Grammar, type LayoutOption, SchemaError, schemaErrorMessage } from '../structured/index.js'
-import type { ChatRequest } from '../wire/chat-request.js'
+import type { CallSpec, FieldNames } from '../wire/reply.js'
 import { type DocumentCheck, documentCheck } from './verify.js'
 
 /** What a request demands of the generated text, compiled: for the engine to keep to, and for us to check. */
@@ -27,6 +27,9 @@ const ADVICE = " Leave it out, or set 'strict' to false: what cannot be enforced
 /** Schemas that are larger are compiled anew each time rather than kept. */
 const MAX_KEPT_CHARACTERS = 200_000
 
+/** What a request asks of the text of its answer. */
+export type ConstrainedSpec = Pick<CallSpec, 'output' | 'tools' | 'toolChoice' | 'fields'>
+
 /** Compiles what requests ask for, and keeps what was used last: clients send the same schema again and again. */
 export class Constraints {
   readonly #kept = new Map<string, Compiled | SchemaError>()
@@ -45,32 +48,33 @@ export class Constraints {
    * Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. Pauses before
    * each schema that is not known yet: compiling one may take a while.
    */
-  *of({ output, tools, toolChoice }: ChatRequest): Slices<Constraint> {
+  *of({ output, tools, toolChoice, fields }: ConstrainedSpec): Slices<Constraint> {
     const notEnforced: string[] = []
     const toolChecks = new Map<string, DocumentCheck>()
     const toolGrammar =
-      toolChoice === 'none' ? undefined : yield* this.#ofTools(tools, toolChoice, toolChecks, notEnforced)
+      toolChoice === 'none' ? undefined : yield* this.#ofTools(tools, toolChoice, fields, toolChecks, notEnforced)
     if (output.type === 'text') return { toolGrammar, toolChecks, notEnforced }
     if (output.type === 'json_object') {
       const { grammar, check } = yield* this.#compile({ type: 'object' }, true, this.#layout)
       return { grammar, check: { ...check, strict: false }, toolGrammar, toolChecks, notEnforced }
     }
     const { schema, name, strict } = output
-    const { grammar, check } = yield* this.#refusing('response_format', name, schema, strict, this.#layout)
+    const { grammar, check } = yield* this.#refusing(fields.format, name, schema, strict, this.#layout)
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
     return { grammar, check, toolGrammar, toolChecks, notEnforced }
   }
 
   *#ofTools(
     tools: readonly ToolSpec[],
-    choice: ChatRequest['toolChoice'],
+    choice: CallSpec['toolChoice'],
+    fields: FieldNames,
     checks: Map<string, DocumentCheck>,
     notEnforced: string[],
   ): Slices<OutputGrammar> {
     const admitted = tools.filter(({ name }) => typeof choice === 'string' || name === choice.name)
     const calls: unknown[] = []
     for (const tool of admitted) {
-      const param = `tools[${tools.indexOf(tool)}].function.parameters`
+      const param = fields.parameters(tools.indexOf(tool))
       const { parameters, strict } = tool
       const { check, grammar } = yield* this.#refusing(param, tool.name, parameters, strict, 'compact', 'function')
       if (tool.strict) checks.set(tool.name, check)

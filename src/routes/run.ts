@@ -10,7 +10,7 @@ import { requestError } from './failure.js'
 import type { Exchange, Service } from './service.js'
 
 /**
- * One chat request from its arrival to its end: its signal, its place in the queue, its stream of parts, its line in
+ * One request to a model from its arrival to its end: its signal, its place in the queue, its stream of parts, its line in
  * the ledger. Whatever happens, it ends once, and everything it held is given back.
  */
 export class Run {
@@ -20,6 +20,7 @@ export class Run {
   answer: Answer | undefined
   readonly #service: Service
   readonly #exchange: Exchange
+  readonly #client: AbortSignal
   readonly #abort: LinkedAbort
   #release: Release | undefined
   #parts: Leavable<Part> | undefined
@@ -27,12 +28,14 @@ export class Run {
   #ended = false
   #left = false
 
-  constructor(service: Service, exchange: Exchange) {
+  /** `client` is aborted when nobody wants the answer any more. */
+  constructor(service: Service, exchange: Exchange, client = exchange.request.signal) {
     this.#service = service
     this.#exchange = exchange
+    this.#client = client
     const late = () => timedOut(service.timeoutMs!)
     // A client may leave while nobody pulls its stream; the engine must hear of it all the same.
-    this.#abort = linkAbort(exchange.request.signal, service.timeoutMs, late, (reason) => void this.fail(reason))
+    this.#abort = linkAbort(client, service.timeoutMs, late, (reason) => void this.fail(reason))
     this.signal = this.#abort.signal
   }
 
@@ -102,7 +105,7 @@ export class Run {
 
   /** Ends it for an error, a time limit or a client that left; gives back the error to answer with. */
   async fail(error: unknown): Promise<V1Error> {
-    const answer = requestError(error, this.#left || this.#exchange.request.signal.aborted)
+    const answer = requestError(error, this.#left || this.#client.aborted)
     if (this.#ended) return answer
     this.#ended = true
     // Aborted first: the engine is then already stopping when it is asked to return.

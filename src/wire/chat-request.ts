@@ -14,6 +14,7 @@ import {
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
 import { readMessages } from './messages.js'
 import { readOutputFormat } from './output-format.js'
+import type { FieldNames } from './reply.js'
 import { readSampling, readStop, SAMPLING_FIELDS } from './sampling.js'
 import { readTools, type ToolRequest } from './tools.js'
 
@@ -34,6 +35,11 @@ export interface ChatRequest extends ToolRequest {
   readonly templateOptions?: Readonly<Record<string, unknown>>
   /** Fields that were given and that nothing here reads. */
   readonly ignored: readonly string[]
+}
+
+export const CHAT_FIELDS: FieldNames = {
+  format: 'response_format',
+  parameters: (tool) => `tools[${tool}].function.parameters`,
 }
 
 const KNOWN: ReadonlySet<string> = new Set([

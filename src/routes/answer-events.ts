@@ -1,20 +1,22 @@
 import type { Part } from '../engine.js'
 import type { PacedSource } from '../stream/paced.js'
-import { SSE_DONE, sseEvent } from '../stream/sse.js'
-import type { ChunkWriter } from '../wire/chunks.js'
+import type { StreamReply } from '../wire/reply.js'
 import type { Run } from './run.js'
 
-/** The events of a streamed answer, part by part, up to `[DONE]` or an error. */
-export class ChatEvents implements PacedSource {
+/** A streamed answer, part by part, up to its last word or an error. */
+export class AnswerEvents implements PacedSource {
   readonly #run: Run
-  readonly #writer: ChunkWriter
+  readonly #reply: StreamReply
+  /** What is sent before anything else. */
+  #opening: string
   #first: Part | undefined
   #hear: Parameters<PacedSource['ask']>[0] = () => {}
 
-  constructor(run: Run, first: Part | undefined, writer: ChunkWriter) {
+  constructor(run: Run, first: Part | undefined, reply: StreamReply, opening: string) {
     this.#run = run
     this.#first = first
-    this.#writer = writer
+    this.#reply = reply
+    this.#opening = opening
   }
 
   ask(hear: Parameters<PacedSource['ask']>[0]): void {
@@ -33,24 +35,31 @@ export class ChatEvents implements PacedSource {
     let events: string
     try {
       if (part === undefined) {
-        void this.#end(this.#writer.end())
+        void this.#end().catch(this.#failed)
         return
       }
-      events = this.#writer.write(part)
+      events = this.#reply.part(part)
     } catch (error) {
-      // An engine may have put into a part what no chunk can say.
+      // An engine may have put into a part what no event can say.
       void this.#failed(error)
       return
     }
-    this.#hear(events, false)
+    this.#say(events, false)
   }
 
-  async #end(usage: string): Promise<void> {
+  async #end(): Promise<void> {
+    const words = await this.#reply.end()
     await this.#run.succeed()
-    this.#hear(usage + SSE_DONE, true)
+    this.#say(words, true)
   }
 
   readonly #failed = async (error: unknown): Promise<void> => {
-    this.#hear(sseEvent(JSON.stringify(await this.#run.fail(error))), true)
+    this.#say(await this.#reply.failed(await this.#run.fail(error)), true)
+  }
+
+  #say(events: string, last: boolean): void {
+    const opening = this.#opening
+    this.#opening = ''
+    this.#hear(opening + events, last)
   }
 }

@@ -1,0 +1,111 @@
+import type { ChatCall, Part } from '../engine.js'
+import { V1Error } from '../errors.js'
+import { inTurns } from '../platform/turns.js'
+import { type Patience, paced } from '../stream/paced.js'
+import { SSE_HEADERS } from '../stream/sse.js'
+import type { AnswerHead } from '../wire/answer.js'
+import type { Asked, CallSpec, WholeReply } from '../wire/reply.js'
+import { AnswerEvents } from './answer-events.js'
+import { checkChoice } from './check.js'
+import type { Constraint } from './constrain.js'
+import { findModel, lookedAround } from './models.js'
+import { noticeHeaders } from './notice.js'
+import { Run } from './run.js'
+import { type Answered, type Exchange, jsonAnswer, type Service } from './service.js'
+
+/**
+ * One request to a model from its first byte to its last, whichever endpoint it came to: `ask` reads it, under the run's
+ * signal. The run lives as long as `signal`, which is that of the exchange's request where none is given.
+ */
+export async function answering(
+  service: Service,
+  exchange: Exchange,
+  ask: (run: Run) => Promise<Asked>,
+  signal?: AbortSignal,
+): Promise<Answered> {
+  const run = new Run(service, exchange, signal)
+  try {
+    const { spec, reply, id, ignored, headers: own } = await ask(run)
+    await lookedAround(service.engine, run.signal)
+    findModel(service.engine, spec.model)
+    run.model = spec.model
+    await run.enter()
+    const constraint = await inTurns(service.constraints.of(spec), run.signal)
+    const loading = service.loader.ready(spec.model, run.signal)
+    if (loading) {
+      run.stepAside()
+      await loading
+      await run.enter()
+    }
+    const head = headOf(service, spec.model, id)
+    const call = callOf(spec, id, run.signal, constraint, service.describeSchema)
+    // Before the first part an engine may still refuse; only then are status and headers settled.
+    const first = await begun(run, call, spec, constraint)
+    const headers = { ...noticeHeaders(ignored, constraint.notEnforced), ...own }
+    if (!reply.stream) return await collected(run, first, head, reply, headers)
+    const events = new AnswerEvents(run, first, reply, reply.begin(head, run.answer!))
+    return {
+      status: 200,
+      body: paced(events, patience(service)),
+      headers: { ...SSE_HEADERS, ...headers },
+      streams: true,
+    }
+  } catch (error) {
+    throw await run.fail(error)
+  }
+}
+
+/** The first part. Where the conversation is too long and may be shortened, it is asked again with less of it. */
+async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Constraint): Promise<Part | undefined> {
+  for (let messages = call.messages; ; ) {
+    try {
+      run.begin({ ...call, messages }, (choice) => checkChoice(choice, spec, constraint))
+      return await run.next()
+    } catch (error) {
+      const tooLong = V1Error.is(error) && error.code === 'context_length_exceeded'
+      const fewer = tooLong ? spec.shortened?.(messages) : undefined
+      if (!fewer) throw error
+      messages = fewer
+    }
+  }
+}
+
+function patience({ stallMs }: Service): Patience | undefined {
+  if (stallMs === undefined) return undefined
+  const message = `The client read nothing of its answer for ${stallMs} ms.`
+  return { ms: stallMs, gaveUp: () => new V1Error(408, message, { code: 'stalled' }) }
+}
+
+function headOf(service: Service, model: string, id: string): AnswerHead {
+  return {
+    id,
+    created: Math.floor(Date.now() / 1000),
+    model,
+    // Asked for again: an engine may know it only once the model is loaded.
+    fingerprint: findModel(service.engine, model).fingerprint ?? service.fingerprints.get(model),
+  }
+}
+
+function callOf(
+  { fields, shortened, ...asked }: CallSpec,
+  id: string,
+  signal: AbortSignal,
+  { grammar, toolGrammar }: Constraint,
+  describeSchema: boolean,
+): ChatCall {
+  return { ...asked, id, signal, grammar, toolGrammar, describeSchema }
+}
+
+async function collected(
+  run: Run,
+  first: Part | undefined,
+  head: AnswerHead,
+  reply: WholeReply,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answered> {
+  reply.begin(head, run.answer!)
+  for (let part = first; part; part = await run.next()) reply.part(part)
+  const whole = await reply.whole()
+  await run.succeed()
+  return jsonAnswer(whole, headers)
+}
