@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import type { Report } from './harness/report.js'
+import type { Report } from '../src/bench/report.js'
 import { scalingFigures } from './scaling/print.js'
 import { withFigures } from './scaling/write.js'
 

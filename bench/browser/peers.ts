@@ -1,7 +1,7 @@
 /** wllama beside us in the page: what it is made of, served with the page. */
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Order } from '../harness/elsewhere.js'
+import type { Order } from '../../src/bench/elsewhere.js'
 import { installed } from '../peers/installed.js'
 import { sameWeights } from '../peers/same-weights.js'
 import type { WllamaOptions } from '../peers/wllama.js'

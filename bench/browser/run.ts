@@ -1,11 +1,11 @@
 /** A run in a page of a headless Chromium. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Order } from '../../src/bench/elsewhere.js'
+import type { Report } from '../../src/bench/report.js'
 import { offeredModel } from '../../src/engines/webgpu/location.js'
 import { launchChromium } from '../../test/support/chromium.js'
 import { serveFiles } from '../../test/support/serve.js'
-import type { Order } from '../harness/elsewhere.js'
-import type { Report } from '../harness/report.js'
 import { serveWllama } from './peers.js'
 import { siteFiles } from './site.js'
 import type { PageOrder } from './worker.js'

@@ -1,6 +1,6 @@
 /** In a worker of the page, so that the page stays alive: measures, or profiles. */
-import { carryOut, type Order } from '../harness/elsewhere.js'
-import type { Report } from '../harness/report.js'
+import { carryOut, type Order } from '../../src/bench/elsewhere.js'
+import type { Report } from '../../src/bench/report.js'
 import { type WllamaOptions, wllamaCandidate } from '../peers/wllama.js'
 import { type ProfileOrder, profiled } from '../profile/carry-out.js'
 import type { Profile } from '../profile/profile.js'

@@ -1,5 +1,5 @@
 /** Run by Deno: carries out the order in its first argument and prints the report. */
-import { carryOut, type Order } from '../harness/elsewhere.js'
+import { carryOut, type Order } from '../../src/bench/elsewhere.js'
 
 declare const Deno: { readonly args: readonly string[]; exit(code: number): never }
 

@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Order } from '../../src/bench/elsewhere.js'
+import type { Report } from '../../src/bench/report.js'
 import { bundle } from '../../test/support/bundle.js'
 import { denoPath } from '../../test/support/deno.js'
-import type { Order } from '../harness/elsewhere.js'
-import type { Report } from '../harness/report.js'
 
 const FLAGS = ['--no-remote', '--no-lock', '--no-config', '--no-prompt', '--allow-read', '--allow-sys', '--allow-env']
 

@@ -1,9 +1,9 @@
 /** The whole service on this GPU, with weights that mean something: strict JSON by nano, judged by ajv. */
 import { fileURLToPath } from 'node:url'
 import { Ajv } from 'ajv'
+import { TASKS } from '../../src/bench/prompts.js'
 import { webgpu } from '../../src/engines/webgpu/index.js'
 import { createV1 } from '../../src/index.js'
-import { TASKS } from '../harness/prompts.js'
 import { tell } from './message.js'
 
 const MODEL = 'local-v1/nano'

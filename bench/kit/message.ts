@@ -1,5 +1,5 @@
 /** What a part's process tells the one that started it. */
-import type { Report } from '../harness/report.js'
+import type { Report } from '../../src/bench/report.js'
 import type { Profile } from '../profile/profile.js'
 
 export interface Tried {

@@ -1,5 +1,5 @@
 /** What the kit does, part by part; each in a process of its own, with a time limit of its own. */
-import type { Settings } from '../harness/scenarios/scenario.js'
+import type { Settings } from '../../src/bench/scenarios/scenario.js'
 
 /** All of these take their GPU from test/support/swiftshader.ts, which the kit replaces. */
 export const TEST_FILES = [

@@ -1,9 +1,9 @@
 /** What the parts told, as files and as a summary: eight files, so that it can be carried home whole. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { chartOf } from '../harness/chart.js'
-import type { Report } from '../harness/report.js'
-import { tableOf } from '../harness/table.js'
+import { chartOf } from '../../src/bench/chart.js'
+import type { Report } from '../../src/bench/report.js'
+import { tableOf } from '../../src/bench/table.js'
 import type { Profile } from '../profile/profile.js'
 import { printed } from '../profile/table.js'
 import type { Adapter, Message, Tried } from './message.js'

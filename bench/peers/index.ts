@@ -1,7 +1,8 @@
 /** Others to stand beside our own core, by the options of `npm run bench`. */
+
+import type { Order } from '../../src/bench/elsewhere.js'
+import type { Candidate } from '../../src/bench/subject.js'
 import { usefulThreads } from '../../src/engines/webgpu/device/cpu/team.js'
-import type { Order } from '../harness/elsewhere.js'
-import type { Candidate } from '../harness/subject.js'
 import { llamaCandidate } from './llama.js'
 import { sameWeights } from './same-weights.js'
 import { webllmBeside } from './webllm.js'

@@ -3,8 +3,8 @@
  * is taken from a folder that the user names.
  */
 import { pathToFileURL } from 'node:url'
-import type { Answer, Ask, Candidate, Subject } from '../harness/subject.js'
-import { now } from '../harness/time.js'
+import type { Answer, Ask, Candidate, Subject } from '../../src/bench/subject.js'
+import { now } from '../../src/bench/time.js'
 import type { Gguf } from './gguf.js'
 import { installed } from './installed.js'
 import { idsOf } from './token-ids.js'

@@ -1,7 +1,8 @@
 /** The model of a run as a file that llama.cpp reads, and how much room its answers take. */
+
+import type { Order } from '../../src/bench/elsewhere.js'
+import { weightsOf } from '../../src/bench/weights.js'
 import { offeredModel } from '../../src/engines/webgpu/location.js'
-import type { Order } from '../harness/elsewhere.js'
-import { weightsOf } from '../harness/weights.js'
 import { type Gguf, writeGguf } from './gguf.js'
 
 export interface SameWeights {

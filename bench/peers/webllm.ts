@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { madeUpModel } from '../../scripts/made-up-weights.js'
+import { openEngineSubject } from '../../src/bench/engine-subject.js'
+import type { Candidate } from '../../src/bench/subject.js'
 import { ChatText } from '../../src/decode/chat-text.js'
 import type { ModelOptions } from '../../src/engines/webgpu/options.js'
 import type { WebLlmOptions as EngineOptions, WebLlm } from '../../src/engines/webllm/index.js'
-import { openEngineSubject } from '../harness/engine-subject.js'
-import type { Candidate } from '../harness/subject.js'
 
 export interface WebLlmOptions {
   /** The compiled library. */

@@ -2,9 +2,10 @@
  * wllama (llama.cpp as WebAssembly) over the same 4-bit weights as a GGUF, in the page's worker. It is no dependency of
  * this repository: whoever serves the page takes it from a folder that the user names.
  */
+
+import type { Answer, Ask, Candidate, Subject } from '../../src/bench/subject.js'
+import { now } from '../../src/bench/time.js'
 import { usefulThreads } from '../../src/engines/webgpu/device/cpu/team.js'
-import type { Answer, Ask, Candidate, Subject } from '../harness/subject.js'
-import { now } from '../harness/time.js'
 import { idsOf, wordOf } from './token-ids.js'
 
 /** Addresses, and what the file at `gguf` is: plain JSON, for it crosses over to the page. */

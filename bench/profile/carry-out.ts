@@ -1,8 +1,9 @@
 /** One profile, from a model's name to the finished figures; runs in Node and in pages. */
+
+import { machine } from '../../src/bench/machine.js'
+import { weightsOf } from '../../src/bench/weights.js'
 import { offeredModel } from '../../src/engines/webgpu/location.js'
 import type { ModelOptions } from '../../src/engines/webgpu/options.js'
-import { machine } from '../harness/machine.js'
-import { weightsOf } from '../harness/weights.js'
 import { type ProfileOptions, profileModel } from './measure.js'
 import { type DeviceChoice, openProfiled } from './open-device.js'
 import type { Profile } from './profile.js'

@@ -1,5 +1,5 @@
 /** A profile for people. */
-import { figure } from '../harness/table.js'
+import { figure } from '../../src/bench/table.js'
 import { type Part, type Profile, type Row, sum } from './profile.js'
 
 export function printed({ model, device, deviceName, machine, parts, notes }: Profile): string {

@@ -1,5 +1,5 @@
 /** What devices can do at most, by public figures; none of it was measured here. */
-import type { Shape } from '../harness/shapes.js'
+import type { Shape } from '../../src/bench/shapes.js'
 import { cacheBytesPerToken, decodeWork, promptWork, weightBytes } from './work.js'
 
 export interface PublicDevice {

@@ -1,5 +1,5 @@
 /** What each reason costs on a device, from points that were measured there. */
-import { median } from '../harness/stats.js'
+import { median } from '../../src/bench/stats.js'
 import { REASONS, type Reason, type Work } from './work.js'
 
 export interface Point {

@@ -1,7 +1,7 @@
 /** Measured points out of the reports of `npm run bench -- --json`. */
 
-import type { Report, Series } from '../harness/report.js'
-import { SHAPES } from '../harness/shapes.js'
+import type { Report, Series } from '../../src/bench/report.js'
+import { SHAPES } from '../../src/bench/shapes.js'
 import type { Point } from './fit.js'
 import { decodeWork, promptWork } from './work.js'
 

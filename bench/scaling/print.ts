@@ -1,8 +1,8 @@
 /** The figures of SCALING.md, as Markdown. */
 
-import type { Report } from '../harness/report.js'
-import { SHAPES } from '../harness/shapes.js'
-import { figure } from '../harness/table.js'
+import type { Report } from '../../src/bench/report.js'
+import { SHAPES } from '../../src/bench/shapes.js'
+import { figure } from '../../src/bench/table.js'
 import { answersThatFit, COMFORT, capacityOf, DEVICES, promptSeconds, stepSeconds, TURN } from './devices.js'
 import { type Costs, errorsOf, fitCosts, leaveOneOut, type Point, predict } from './fit.js'
 import { type DocumentPoint, documentsOf, pointsOf } from './points.js'

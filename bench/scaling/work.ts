@@ -1,5 +1,5 @@
 /** What a model of some shape has to do for its tokens: counted, not measured. */
-import type { Shape } from '../harness/shapes.js'
+import type { Shape } from '../../src/bench/shapes.js'
 
 /** Bytes of a 4-bit weight with its share of a scale: half a byte, and two for every 32. */
 const BYTES_PER_WEIGHT = 0.5 + 2 / 32

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { PARTS, type Part } from '../../bench/harness/scenarios/scenario.js'
+import { PARTS, type Part } from '../bench/scenarios/scenario.js'
 import { collect, count } from './arguments.js'
 
 /** The options of `local-v1 bench` and of `npm run bench`. */

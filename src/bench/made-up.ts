@@ -2,8 +2,8 @@
  * A model that is nothing but its shape: weights and vocabulary are made up, the work is that of the real one. It needs
  * no download and says how fast a model of this size would be here; what it writes means nothing.
  */
-import type { TextFiles } from '../../src/decode/chat-text.js'
-import type { OpenedRepository } from '../../src/engines/webgpu/surroundings.js'
+import type { TextFiles } from '../decode/chat-text.js'
+import type { OpenedRepository } from '../engines/webgpu/surroundings.js'
 import { SHAPES, syntheticSource } from './shapes.js'
 
 const NAMESPACE = 'made-up/'

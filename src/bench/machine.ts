@@ -1,5 +1,5 @@
 /** What the figures were taken on, in Node, Deno and browsers. */
-import { builtin } from '../../src/platform/builtin.js'
+import { builtin } from '../platform/builtin.js'
 import type { Report } from './report.js'
 
 type Facts = Record<string, string | number | boolean>

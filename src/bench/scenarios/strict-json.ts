@@ -1,7 +1,7 @@
 /** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
 
-import { documentCheck } from '../../../src/routes/verify.js'
-import { compile, type Grammar } from '../../../src/structured/index.js'
+import { documentCheck } from '../../routes/verify.js'
+import { compile, type Grammar } from '../../structured/index.js'
 import { callOf, type TimedAnswer, timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'
 import { GrammarClock } from '../grammar-clock.js'

@@ -1,5 +1,5 @@
 /** Models by their shapes alone: synthetic 4-bit weights of the sizes that people run. */
-import type { RawTensor, TensorType, WeightSource } from '../../src/repository/source.js'
+import type { RawTensor, TensorType, WeightSource } from '../repository/source.js'
 
 export interface Shape {
   readonly hidden: number

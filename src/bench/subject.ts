@@ -1,5 +1,5 @@
 /** What is measured: a loaded model that answers prompts, whatever runs it. */
-import type { Engine } from '../../src/engine.js'
+import type { Engine } from '../engine.js'
 import type { Part } from './scenarios/scenario.js'
 
 export interface Ask {
