@@ -68,6 +68,10 @@ class WatchedPass implements Pass {
     this.#seen = seen
   }
 
+  clearPages(cache: KeyValueCache, pages: readonly number[]): void {
+    this.#pass.clearPages(cache, pages)
+  }
+
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
     this.#pass.copyPages(cache, pairs)
   }

@@ -72,7 +72,11 @@ export interface SampleSettings {
   readonly topLogprobs?: number
 }
 
+/** In place of a token: the model's logits are not numbers, and nothing can be drawn from them. */
+export const UNDRAWN = -1
+
 export interface Sampled {
+  /** Or `UNDRAWN`. */
   readonly token: number
   /** Of the model's own distribution, before temperature and mask. Present when `topLogprobs` was given. */
   readonly logprob?: number

@@ -46,7 +46,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   readonly #loading = new Map<string, Loading<L>>()
   readonly #users = new Map<L, number>()
   /** Loads one after the other: two at once would both find the memory free. */
-  #line: Promise<unknown> = Promise.resolve()
+  #line: Promise<void> = Promise.resolve()
   #freed: (() => void)[] = []
   #closed = false
 
@@ -112,7 +112,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   async close(): Promise<void> {
     this.#closed = true
     await Promise.all([...this.#loaded.keys(), ...this.#loading.keys()].map((id) => this.unload(id)))
-    await this.#line.catch(() => {})
+    await this.#line
   }
 
   /** The model if it is loaded and whole; it is then the one used last. */
@@ -140,11 +140,13 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
       for (const listener of listeners) listener({ model: model.id, ...progress })
     }
     const done = this.#line
-      .catch(() => {})
       .then(() => this.#load(model, tell, aborter.signal))
       .finally(() => this.#loading.delete(model.id))
-    this.#line = done
-    done.catch(() => {})
+    // Not the model itself: it would be held, and its memory with it, until the next one is loaded.
+    this.#line = done.then(
+      () => {},
+      () => {},
+    )
     const loading = { done, aborter, listeners, waiters: 0 }
     this.#loading.set(model.id, loading)
     return loading

@@ -9,6 +9,13 @@ export function quietly(action: () => void): void {
   }
 }
 
+/** What a caller is told whose answer cannot go on because the model computes no numbers. */
+export function notNumbers(): V1Error {
+  const message =
+    "The model's output is not a number: its weights are damaged, or this text drives its values beyond what its format holds. Download the weights again, or take the model in another format."
+  return new V1Error(500, message, { code: 'model_output_invalid', headers: { 'x-should-retry': 'false' } })
+}
+
 /** What callers are told when a step has failed. */
 export function modelFailed(cause: unknown): V1Error {
   if (V1Error.is(cause)) return cause

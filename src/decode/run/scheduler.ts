@@ -1,9 +1,9 @@
 import { V1Error } from '../../errors.js'
 import { breathe } from '../../platform/turns.js'
 import type { Lane } from '../answer/lane.js'
-import type { StepInput, TokenModel } from '../token-model.js'
+import { type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
 import { compose, inputOf, type Row, stepsAhead } from './batch.js'
-import { modelFailed, quietly } from './failure.js'
+import { modelFailed, notNumbers, quietly } from './failure.js'
 import { Memory } from './memory.js'
 import { makeSlot, promptIsIn, type Slot, sync } from './slot.js'
 
@@ -116,7 +116,7 @@ export class Scheduler {
     const { sequence, lane } = slot
     slot.sequence = undefined
     if (sequence !== undefined) {
-      if (slot.cancelled || this.#failure !== undefined) sequence.close()
+      if (slot.cancelled || slot.spoilt || this.#failure !== undefined) sequence.close()
       else {
         const good = Math.min(lane.kept, lane.tokens.length)
         if (sequence.length > good) sequence.truncate(good)
@@ -213,6 +213,10 @@ export class Scheduler {
   #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {
     if (slot.cancelled || slot.lane.finished) return
     try {
+      if (sampled.token === UNDRAWN) {
+        slot.spoilt = true
+        throw notNumbers()
+      }
       slot.lane.take(sampled)
     } catch (error) {
       slot.lane.fail(error)

@@ -8,6 +8,8 @@ export interface Slot {
   readonly first: Slot | undefined
   sequence: Sequence | undefined
   cancelled: boolean
+  /** What the cache holds of it is no number: no other call may go on from there. */
+  spoilt: boolean
   /** It has had a sequence before. */
   started: boolean
   readonly released: Promise<void>
@@ -19,7 +21,7 @@ export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  return { lane, first, sequence: undefined, cancelled: false, started: false, released, release }
+  return { lane, first, sequence: undefined, cancelled: false, spoilt: false, started: false, released, release }
 }
 
 /** Tokens that the cache does not hold yet. */

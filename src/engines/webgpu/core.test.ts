@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Sampled, SampleSettings, Sequence } from '../../decode/token-model.js'
+import { type Sampled, type SampleSettings, type Sequence, UNDRAWN } from '../../decode/token-model.js'
 import type { Core } from './core.js'
-import { type Device, PAGE } from './device/device.js'
+import { type Device, type MatrixData, PAGE } from './device/device.js'
 import { DEVICES } from './device/devices.test-helper.js'
 import { Chance } from './device/numbers.test-helper.js'
 import { loadCore } from './model/load.js'
@@ -124,6 +124,47 @@ describe.each(DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sequences on
     expect(again.drawn).toEqual(first.drawn)
     again.sequence.close()
     expect(core.freeTokens).toBe(core.cacheTokens)
+  })
+
+  it('a sequence that becomes no number ends alone, and leaves nothing behind in its pages', async () => {
+    // A tied embedding: the token is above those that are ever sampled, so that no other logit is touched.
+    const { source: plain } = randomModel(PRESETS[1]!, 'f32', 5)
+    const spoil = (data: MatrixData): MatrixData => {
+      if (data.format === 'q4' || data.rows !== 88) return data
+      const values = data.data.slice()
+      new Float32Array(values.buffer).fill(Number.NaN, 86 * 64, 87 * 64)
+      return { ...data, data: values }
+    }
+    const spoiling = new Proxy(device, {
+      get: (target, key) => {
+        if (key === 'matrix') return (data: MatrixData, options?: object) => target.matrix(spoil(data), options)
+        const value = target[key as keyof Device]
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const other = await loadCore(spoiling, plain, OPTIONS)
+    const prompt = text(8, 50)
+    const draw = async (tokens: readonly number[]) => {
+      const sequence = other.open()
+      const [drawn] = await other.step([{ sequence, tokens, sample: DRAWN }])
+      return { sequence, drawn: drawn! }
+    }
+    const before = await draw(prompt)
+    before.sequence.close()
+    for (let round = 0; round < 2; round++) {
+      const [bad, good] = [other.open(), other.open()]
+      const [one, two] = await other.step([
+        { sequence: bad, tokens: [86, ...text(30, 99)], sample: DRAWN },
+        { sequence: good, tokens: prompt, sample: DRAWN },
+      ])
+      expect(one).toEqual({ token: UNDRAWN })
+      close(two!, before.drawn)
+      for (const each of [bad, good]) each.close()
+    }
+    const after = await draw(prompt)
+    expect(after.drawn).toEqual(before.drawn)
+    after.sequence.close()
+    await other.close()
   })
 
   it('runs ahead with the same tokens as step by step, and forgets what was not taken', async () => {

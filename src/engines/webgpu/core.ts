@@ -124,7 +124,8 @@ export class Core implements TokenModel {
       const results = (await this.step(inputs)) as Sampled[]
       yield results
       inputs = inputs.map(({ sequence, sample }, k) => {
-        const { token } = results[k]!
+        // Whoever asked has seen an `UNDRAWN` and goes no further with that sequence.
+        const token = Math.max(0, results[k]!.token)
         return { sequence, tokens: [token], sample: afterToken(sample!, token) }
       })
     }

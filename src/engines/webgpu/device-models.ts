@@ -13,10 +13,15 @@ export interface DeviceModelsOptions {
   readonly onDevice: (device: Device) => void
 }
 
-/** The models on one device, which is opened for the first of them, and anew after it was lost. */
+/**
+ * The models on a GPU, which is opened for the first of them and anew after it was lost; or on CPU devices, one for each
+ * model: their memory can grow, but only goes back as a whole.
+ */
 export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
   readonly #own: DeviceModelsOptions
-  #device: Promise<Device> | undefined
+  /** The device that models share. */
+  #shared: Device | undefined
+  readonly #devices = new Set<Device>()
 
   constructor(options: DeviceModelsOptions) {
     super({ load: (model, context) => this.#load(model, context) })
@@ -25,46 +30,53 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
 
   override async close(): Promise<void> {
     await super.close()
-    const device = await this.#device?.catch(() => undefined)
-    this.#device = undefined
-    device?.destroy()
+    for (const device of this.#devices) this.#giveUp(device)
   }
 
   async #load(model: OfferedModel, { report, signal, makeRoom }: LoadContext): Promise<LoadedModel> {
     const { surroundings, maxBatch, budget } = this.#own
-    const device = await this.#openDevice()
-    let plan: LoadPlan | undefined
-    const repository = await surroundings.openRepository(model, report, signal, (weights) => {
-      plan = planLoad(model, weights, device, maxBatch)
-    })
-    plan ??= planLoad(model, repository.weights, device, maxBatch)
-    const { total } = plan.size.bytes
-    await makeRoom(() => device.memory.bytes + total <= budget(device))
-    return loadModel(model, repository, device, { plan, report, signal })
-  }
-
-  #openDevice(): Promise<Device> {
-    if (this.#device === undefined) {
-      const opening = this.#own.surroundings.openDevice()
-      this.#device = opening
-      opening.then(
-        (device) => {
-          this.#own.onDevice(device)
-          void device.lost.then((error) => this.#lost(device, opening, error))
-        },
-        () => {
-          // The next request tries again: a GPU may come back.
-          this.#device = undefined
-        },
-      )
+    const device = this.#shared ?? (await this.#openDevice())
+    const alone = device !== this.#shared
+    try {
+      let plan: LoadPlan | undefined
+      const repository = await surroundings.openRepository(model, report, signal, (weights) => {
+        plan = planLoad(model, weights, device, maxBatch)
+      })
+      plan ??= planLoad(model, repository.weights, device, maxBatch)
+      const { total } = plan.size.bytes
+      await makeRoom(() => this.#bytes + total <= budget(device))
+      const onReleased = () => {
+        if (alone) this.#giveUp(device)
+      }
+      return await loadModel(model, repository, device, { plan, report, signal, onReleased })
+    } catch (error) {
+      if (alone) this.#giveUp(device)
+      throw error
     }
-    return this.#device
   }
 
-  /** Everything on a lost device is gone. What runs fails; what comes next finds a new device. */
-  #lost(device: Device, opening: Promise<Device>, error: Error): void {
-    if (this.#device === opening) this.#device = undefined
-    this.abandon((loaded) => loaded.device === device, error)
+  get #bytes(): number {
+    let sum = 0
+    for (const device of this.#devices) sum += device.memory.bytes
+    return sum
+  }
+
+  async #openDevice(): Promise<Device> {
+    const device = await this.#own.surroundings.openDevice()
+    this.#devices.add(device)
+    if (device.info.kind === 'webgpu') this.#shared = device
+    this.#own.onDevice(device)
+    // Everything on a lost device is gone. What runs fails; what comes next finds a new device.
+    void device.lost.then((error) => {
+      this.abandon((loaded) => loaded.device === device, error)
+      this.#giveUp(device)
+    })
+    return device
+  }
+
+  #giveUp(device: Device): void {
+    if (this.#shared === device) this.#shared = undefined
+    this.#devices.delete(device)
     try {
       device.destroy()
     } catch {

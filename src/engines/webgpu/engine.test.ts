@@ -1,21 +1,34 @@
-import { describe, expect, test } from 'vitest'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test, vi } from 'vitest'
+import { ChatText } from '../../decode/chat-text.js'
 import { call, collect } from '../../decode/testing/call.test-helper.js'
 import { smallTokenizer } from '../../decode/testing/small-tokenizer.test-helper.js'
 import type { LoadProgress } from '../../engine.js'
 import { locationOf } from '../../repository/location.js'
 import { compile } from '../../structured/index.js'
 import { openCpuDevice } from './device/cpu/index.js'
-import type { Device } from './device/device.js'
+import type { Device, MatrixData } from './device/device.js'
 import { WebGpuEngine } from './engine.js'
 import { offeredModel } from './location.js'
 import type { WebGpuOptions } from './options.js'
 import type { Surroundings } from './surroundings.js'
 import { tinyRepository } from './tiny-repository.test-helper.js'
 
+/** Collects garbage, now. */
+function gc(): () => void {
+  setFlagsFromString('--expose-gc')
+  return runInNewContext('gc') as () => void
+}
+
 const signal = new AbortController().signal
 
 /** An engine over repositories in memory, and what it did with them. */
-function setUp(options: Partial<WebGpuOptions> = {}, wrap: (device: Device) => Device = (device) => device) {
+function setUp(
+  options: Partial<WebGpuOptions> = {},
+  wrap: (device: Device) => Device = (device) => device,
+  holdDevices = true,
+) {
   const opened: string[] = []
   const devices: Device[] = []
   const logs: string[] = []
@@ -23,7 +36,7 @@ function setUp(options: Partial<WebGpuOptions> = {}, wrap: (device: Device) => D
   const surroundings: Surroundings = {
     async openDevice() {
       const device = wrap(await openCpuDevice({ threads: 1, reason: 'A test.' }))
-      devices.push(device)
+      if (holdDevices) devices.push(device)
       return device
     },
     async openRepository({ location }, report) {
@@ -178,6 +191,67 @@ test('the same seed gives the same answer alone, beside others, from the cache a
     const together = await Promise.all(calls.map((one) => ask(engine, 'test/one', one)))
     expect(together.map((answer) => answer.texts[0])).toEqual(alone)
   }
+  await engine.close()
+})
+
+test('a CPU device goes with its model, and its memory with it', async () => {
+  const collect = gc()
+  const made: WeakRef<object>[] = []
+  const { Memory } = WebAssembly
+  // A mock would keep what it has made.
+  WebAssembly.Memory = new Proxy(Memory, {
+    construct(target, [descriptor]) {
+      const memory = new target(descriptor)
+      made.push(new WeakRef(memory))
+      return memory
+    },
+  })
+  // Without the list of devices that other tests look at: it would hold them.
+  const { engine } = setUp({}, (device) => device, false)
+  await ask(engine, 'test/one')
+  await ask(engine, 'test/three')
+  expect(made).toHaveLength(2)
+  await engine.unload('test/one')
+  await vi.waitFor(() => {
+    collect()
+    expect(made.map((memory) => memory.deref() !== undefined)).toEqual([false, true])
+  }, 10_000)
+  expect((await ask(engine, 'test/three')).reasons).not.toEqual([''])
+  await engine.close()
+  WebAssembly.Memory = Memory
+})
+
+test('a model that computes no numbers says so to who asked, and goes on for others', async () => {
+  const odd = '\u00e9'
+  const { tokenizer } = smallTokenizer()
+  const ids = new ChatText(smallTokenizer()).tokenizer.encode(odd)
+  const { source } = tinyRepository(8)
+  const spoil = (data: MatrixData): MatrixData => {
+    if (data.format === 'q4' || data.columns !== 64) return data
+    const count = Object.keys(tokenizer.model.vocab).length + tokenizer.added_tokens.length
+    if (data.rows !== count || spoilt) return data
+    spoilt = true
+    const values = data.data.slice()
+    for (const id of ids) new Float32Array(values.buffer).fill(Number.NaN, id * 64, (id + 1) * 64)
+    return { ...data, data: values }
+  }
+  let spoilt = false
+  const { engine } = setUp({}, (device) => ({ ...device, matrix: (data) => device.matrix(spoil(data)) }))
+  expect(source.names).toContain('lm_head.weight')
+  const message = (content: string) => ({ messages: [{ role: 'user' as const, content }] })
+  const [bad, good] = await Promise.allSettled([
+    ask(engine, 'test/one', message(`caf${odd}`)),
+    ask(engine, 'test/one', message('fox')),
+  ])
+  expect(bad).toMatchObject({ status: 'rejected', reason: { status: 500, code: 'model_output_invalid' } })
+  expect(good).toMatchObject({ status: 'fulfilled' })
+  // Its prompt is in no cache, from which another answer would go on.
+  await expect(ask(engine, 'test/one', message(`caf${odd} again`))).rejects.toMatchObject({
+    code: 'model_output_invalid',
+  })
+  expect((await ask(engine, 'test/one', message('fox'))).texts).toEqual(
+    good.status === 'fulfilled' ? good.value.texts : [],
+  )
   await engine.close()
 })
 

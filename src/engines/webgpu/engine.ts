@@ -1,6 +1,6 @@
 import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import type { Device } from './device/device.js'
+import type { DeviceInfo } from './device/device.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
@@ -21,7 +21,8 @@ export class WebGpuEngine implements Engine {
   readonly #kept = new Map<string, Kept>()
   /** Why a model did not fit when it was last loaded. */
   readonly #refused = new Map<string, string>()
-  #device: Device | undefined
+  /** Of the device that was opened last. */
+  #device: DeviceInfo | undefined
 
   constructor(options: WebGpuOptions, surroundings: Surroundings) {
     if (!Array.isArray(options?.models)) {
@@ -37,8 +38,8 @@ export class WebGpuEngine implements Engine {
       budget: ({ info }) => options.memoryBudget ?? (info.kind === 'cpu' ? 3 : 8) * GIB,
       onDevice: (device) => {
         const { kind, name, reason } = device.info
-        if (this.#device?.info.name !== name) log(`local-v1 runs on ${kind} (${name}). ${reason}`)
-        this.#device = device
+        if (this.#device?.name !== name) log(`local-v1 runs on ${kind} (${name}). ${reason}`)
+        this.#device = device.info
       },
     })
   }
@@ -59,7 +60,7 @@ export class WebGpuEngine implements Engine {
   }
 
   #metadata({ id, location, downloadBytes, memoryBytes }: OfferedModel, loaded: LoadedModel | undefined): Metadata {
-    const info = (loaded?.device ?? this.#device)?.info
+    const info = loaded?.device.info ?? this.#device
     const memory = loaded?.bytes ?? memoryBytes
     const kept = this.#kept.get(id)
     const refused = this.#refused.get(id)

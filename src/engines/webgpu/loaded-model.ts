@@ -25,6 +25,7 @@ export interface LoadSettings {
   readonly plan: LoadPlan
   readonly report: Report
   readonly signal: AbortSignal
+  readonly onReleased: () => void
 }
 
 /** What is known of the model before its weights are downloaded; throws where it cannot be run here. */
@@ -47,7 +48,7 @@ export async function loadModel(
   { id }: OfferedModel,
   repository: OpenedRepository,
   device: Device,
-  { plan, report, signal }: LoadSettings,
+  { plan, report, signal, onReleased }: LoadSettings,
 ): Promise<LoadedModel> {
   const text = new ChatText(repository.text)
   const before = device.memory.bytes
@@ -55,6 +56,7 @@ export async function loadModel(
   const core: Core = await loadPlanned(device, repository.weights, plan, {
     tokens: text.tokenizer.size,
     signal,
+    onReleased,
     onProgress: (layers, of) =>
       report({
         phase: 'upload',

@@ -6,8 +6,10 @@
  * p = softmax(l' / temperature); the nucleus is the smallest set of most likely tokens that holds at least topP of the
  * mass, tokens as likely as the last of them included; and the token is the argmax of l' / temperature + g(token) over
  * the nucleus, with g Gumbel-distributed, which draws a token with its probability. g depends on seed, index and token
- * alone: not on the order of a sum, the batch or the device. Ties go to the lowest id.
+ * alone: not on the order of a sum, the batch or the device. Ties go to the lowest id. Where some logit is infinite or
+ * not a number nothing is drawn: `UNDRAWN`.
  */
+import { UNDRAWN } from '../../decode/token-model.js'
 import { MAX_TOP, type SampledRow, type SampleRow } from './device/device.js'
 
 /** One 32-bit word of chance from (seed, index): the start of every token's own word. */
@@ -36,6 +38,7 @@ export const GUMBEL_MAX = -Math.log(-Math.log(1 - 1 / 16777216))
 
 /** Samples a row of logits. `tokens` of them are real; `scratch` holds at least as many values and is overwritten. */
 export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, scratch: Float32Array): SampledRow {
+  for (let t = 0; t < tokens; t++) if (!Number.isFinite(logits[t]!)) return { token: UNDRAWN }
   const greatest = adjusted(logits, tokens, row, scratch)
   const token = row.temperature > 0 ? draw(scratch, tokens, row, greatest) : scratch.indexOf(greatest)
   if (row.topLogprobs === undefined) return { token }

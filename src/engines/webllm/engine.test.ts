@@ -200,10 +200,10 @@ test('a device lost between requests is not noticed by the next one', async () =
   await engine.close()
 })
 
-test('logits that are no numbers are a 503, never a token', async () => {
+test('logits that are no numbers are an error that says so, never a token', async () => {
   let spoiled = true
   const { engine } = setUp({ behaviour: { spoil: (logits) => void (spoiled && logits.fill(Number.NaN)) } })
-  await expect(ask(engine)).rejects.toMatchObject({ status: 503 })
+  await expect(ask(engine)).rejects.toMatchObject({ status: 500, code: 'model_output_invalid' })
   spoiled = false
   expect((await ask(engine)).reasons).not.toEqual([''])
   await engine.close()

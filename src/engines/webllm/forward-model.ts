@@ -1,4 +1,4 @@
-import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
+import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN } from '../../decode/token-model.js'
 import { tooLong } from '../../decode/too-long.js'
 import { V1Error } from '../../errors.js'
 import type { ForwardEngine } from './library.js'
@@ -76,8 +76,8 @@ export class ForwardModel implements TokenModel {
     this.#held = length
     sequence.length = length
     const picked = picker.take()
-    if (sample !== undefined && picked === undefined) throw new Error('The forward pass gave no usable logits.')
-    return picked
+    // Among logits that are no numbers none is picked.
+    return sample !== undefined && picked === undefined ? { token: UNDRAWN } : picked
   }
 
   /** Makes the cache an empty one for `sequence`. */

@@ -1,5 +1,5 @@
 import type { LogitProcessor } from '@mlc-ai/web-llm'
-import type { Sampled, SampleSettings } from '../../decode/token-model.js'
+import { type Sampled, type SampleSettings, UNDRAWN } from '../../decode/token-model.js'
 import { sampleRow as rowOf } from '../webgpu/model/settings.js'
 import { sampleRow } from '../webgpu/sampling.js'
 
@@ -41,8 +41,8 @@ export class LogitPicker implements LogitProcessor {
       if (this.#scratch.length < logits.length) this.#scratch = new Float32Array(logits.length)
       const scratch = this.#scratch.subarray(0, logits.length)
       const picked = sampleRow(logits, tokens, rowOf(this.#wanted, 0), scratch)
-      // Among logits that are no numbers no token is right: whoever asked finds nothing picked.
-      if (Number.isFinite(logits[picked.token])) {
+      // Whoever asked finds nothing picked.
+      if (picked.token !== UNDRAWN) {
         this.#picked = picked
         token = picked.token
       }

@@ -231,6 +231,7 @@ export interface SampleRow {
 }
 
 export interface SampledRow {
+  /** Or `UNDRAWN`: some logit is infinite or not a number. */
   readonly token: number
   readonly logprob?: number
   readonly top?: readonly { readonly token: number; readonly logprob: number }[]
@@ -243,7 +244,9 @@ export interface SampledRow {
 export interface Pass {
   /** Tokens in the batch. */
   readonly rows: number
-  /** Copies pages of all layers, before anything else of this pass. */
+  /** Fills pages of all layers with zeros, before anything else of this pass. */
+  clearPages(cache: KeyValueCache, pages: readonly number[]): void
+  /** Copies pages of all layers, before anything else of this pass but what is cleared. */
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void
   /** Rows of the table by the batch's tokens. */
   embed(table: Matrix, out: Activations): void

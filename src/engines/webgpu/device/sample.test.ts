@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { UNDRAWN } from '../../../decode/token-model.js'
 import { sampleRow } from '../sampling.js'
 import type { Device, SampleRow } from './device.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
@@ -82,6 +83,37 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
     expect(none.got[0]!.top).toEqual([])
     expect(Math.abs(none.got[0]!.logprob! - none.expected[0]!.logprob!)).toBeLessThan(1e-5)
   })
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+    'draws nothing where a logit is %d, and draws for the rows beside it',
+    async (odd) => {
+      const count = 8
+      const logits = new Chance(6).floats(VOCABULARY * count, 2)
+      const whole = logits.slice()
+      // At the ends, in the midst, and among padding, where nobody looks.
+      const places = [0, 1023, 1024, 3099, TOKENS]
+      places.forEach((place, i) => {
+        logits[(i + 1) * VOCABULARY + place] = odd
+      })
+      const mask = new Uint32Array(97).fill(0xffffffff)
+      mask[0] = 0xfffffffe
+      const rows = Array.from({ length: count }, (_, i) =>
+        settings({
+          slot: i,
+          temperature: i % 2,
+          topP: i % 3 === 0 ? 0.9 : 1,
+          topLogprobs: 2,
+          ...(i === 1 && { mask }),
+        }),
+      )
+      const { got, expected } = await both(logits, rows, count)
+      const tokens = got.map(({ token }) => token)
+      expect(tokens.slice(1, 5)).toEqual([UNDRAWN, UNDRAWN, UNDRAWN, UNDRAWN])
+      expect(expected.map(({ token }) => token)).toEqual(tokens)
+      const sound = (await both(whole, rows, count)).got.map(({ token }) => token)
+      for (const i of [0, 5, 6, 7]) expect(tokens[i]).toBe(sound[i])
+    },
+  )
 
   it('draws what the definition draws', async () => {
     const logits = new Chance(4).floats(VOCABULARY * 8, 2)

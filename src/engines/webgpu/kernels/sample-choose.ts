@@ -6,8 +6,8 @@
  */
 import type { SamplerShape } from '../device/device.js'
 import { declare, type GpuTraits, type Kernel, memo } from './kernel.js'
-import { CHUNK, LOWEST, MERGED, RACE } from './sample-chunks.js'
-import { JOB, RESULT_WORDS } from './sample-job.js'
+import { CHUNK, LOWEST, MERGED, RACE, UNSOUND } from './sample-chunks.js'
+import { JOB, RESULT_WORDS, UNDRAWN_WORD } from './sample-job.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 const THREADS = 256
@@ -89,11 +89,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   var mine = vec4<f32>(LOW, 0.0, LOW, 0.0);
   for (var i = lane; i < ${chunks}u; i += ${THREADS}u) { mine = merged(mine, parts[row * ${chunks}u + i]); }
   let all = everyone(lane, mine);
+  let to = row * ${RESULT_WORDS}u;
+  if (all.x >= ${UNSOUND}) {
+    if (lane == 0u) {
+      // Passes that are under way already find a token that there is.
+      slots[settings.slot] = 0u;
+      results[to] = ${UNDRAWN_WORD}u;
+    }
+    return;
+  }
   var token = u32(all.y);
   // Not where nothing is allowed.
   if (settings.temperature > 0.0 && all.x > LOW) { token = drawn(lane, row, all.x, settings); }
   token = min(token, ${tokens - 1}u);
-  let to = row * ${RESULT_WORDS}u;
   if (lane == 0u) {
     slots[settings.slot] = token;
     results[to] = token;

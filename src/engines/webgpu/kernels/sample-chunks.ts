@@ -8,6 +8,9 @@ export const THREADS = 64
 /** Lower than any logit; -Infinity has no literal in WGSL. */
 export const LOWEST = '-3.4e38'
 
+/** Above any logit: what a chunk reports as its greatest where some logit is infinite or not a number. */
+export const UNSOUND = '3.4e38'
+
 /** Greatest value with its token, greatest logit with the sum of exponentials below it. Order does not matter. */
 export const MERGED = /* wgsl */ `
 fn merged(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {

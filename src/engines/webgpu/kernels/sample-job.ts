@@ -1,4 +1,5 @@
 /** What is to be sampled, as words of one buffer, and how the answer is read. */
+import { UNDRAWN } from '../../../decode/token-model.js'
 import { MAX_TOP, type SampledRow, type SampleRow } from '../device/device.js'
 import { drawKey } from '../sampling.js'
 
@@ -6,6 +7,9 @@ import { drawKey } from '../sampling.js'
 const ROW_WORDS = 12
 /** Words of an answer: token, log probability, then alternatives in pairs. */
 export const RESULT_WORDS = 2 + 2 * MAX_TOP
+
+/** In place of a token: see `UNDRAWN`. */
+export const UNDRAWN_WORD = 0xffffffff
 
 export const JOB = /* wgsl */ `
 struct Job {
@@ -57,6 +61,7 @@ export function decodeResults(buffer: ArrayBuffer, rows: readonly SampleRow[], t
   return rows.map((row, i) => {
     const at = i * RESULT_WORDS
     const token = words[at]!
+    if (token === UNDRAWN_WORD) return { token: UNDRAWN }
     if (row.topLogprobs === undefined) return { token }
     const count = Math.min(row.topLogprobs, MAX_TOP, tokens)
     const top = Array.from({ length: count }, (_, k) => ({

@@ -1,7 +1,7 @@
 /** The first look at all values: mask and adjustments are applied, and of each chunk the greatest is found. */
 import type { SamplerShape } from '../device/device.js'
 import { declare, type GpuTraits, type Kernel, memo } from './kernel.js'
-import { CHUNK, LOWEST, MERGED, THREADS } from './sample-chunks.js'
+import { CHUNK, LOWEST, MERGED, THREADS, UNSOUND } from './sample-chunks.js'
 import { JOB } from './sample-job.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
@@ -32,8 +32,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   var at = 0u;
   var most = ${LOWEST};
   var sum = 0.0;
+  var sound = true;
   for (var token = start + lane; token < end; token += ${THREADS}u) {
     let logit = logits[row * ${vocabulary}u + token];
+    // By its bits: a compiler may take it for granted that there is nothing but numbers.
+    sound = sound && (bitcast<u32>(logit) & 0x7f800000u) != 0x7f800000u;
     // Only log probabilities need the sum of all, an exponential for each.
     if (settings.wanted != 0u) {
       if (logit > most) { sum = sum * exp(most - logit) + 1.0; most = logit; } else { sum += exp(logit - most); }
@@ -61,7 +64,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       if (value > best) { best = value; at = token; }
     }
   }
-  var all = vec4<f32>(best, f32(at), most, sum);
+  var all = vec4<f32>(select(${UNSOUND}, best, sound), f32(at), most, sum);
 ${exchange('all', near, (a, b) => `merged(${a}, ${b})`)}
   if (lane % ${near}u == 0u) { found[lane / ${near}u] = all; }
   workgroupBarrier();

@@ -14,6 +14,8 @@ export interface LoadOptions {
   /** Called as layers reach the device. */
   readonly onProgress?: (layers: number, of: number) => void
   readonly signal?: AbortSignal
+  /** Called once the model has given back all that it took of the device. */
+  readonly onReleased?: () => void
 }
 
 /** Plans and loads. Fails with a `V1Error` that says what is unknown, malformed or short; nothing stays allocated then. */
@@ -58,7 +60,10 @@ export async function loadPlanned(
       maxChunk,
       rows,
       fingerprint: fingerprint(source.digest, device, { model, embedding: tensors.embedding, cacheType }),
-      release: () => free(loader.made),
+      release: () => {
+        free(loader.made)
+        options.onReleased?.()
+      },
     })
   } catch (error) {
     free(loader.made)

@@ -5,6 +5,8 @@ export class PagePool {
   readonly total: number
   readonly #holders: Uint32Array
   readonly #free: number[]
+  /** Pages that hold what is no number, which even weights of zero do not silence: they must be cleared before use. */
+  readonly #spoilt = new Set<number>()
 
   constructor(total: number) {
     this.total = total
@@ -22,6 +24,15 @@ export class PagePool {
     if (page === undefined) throw cacheFull()
     this.#holders[page] = 1
     return page
+  }
+
+  spoil(pages: Iterable<number>): void {
+    for (const page of pages) this.#spoilt.add(page)
+  }
+
+  /** Whether a page that was just taken must be cleared; asked once. */
+  mustClear(page: number): boolean {
+    return this.#spoilt.delete(page)
   }
 
   share(page: number): void {

@@ -1,5 +1,5 @@
 /** Records and submits one pass over parts of sequences. */
-import type { Sampled } from '../../../decode/token-model.js'
+import { type Sampled, UNDRAWN } from '../../../decode/token-model.js'
 import type { Device, KeyValueCache, SampleRow, Sampler, Span } from '../device/device.js'
 import type { Decoder } from './decoder.js'
 import type { PlannedSpan } from './passes.js'
@@ -25,14 +25,16 @@ export function submitSpans(
 ): Promise<PassResult[]> {
   const spans: Span[] = []
   const copies: { from: number; to: number }[] = []
+  const cleared: number[] = []
   const samples: SampleRow[] = []
   const inputs: number[] = []
   const wanted: number[] = []
   let row = 0
   for (const { sequence, tokens, sample, input } of planned) {
     const position = sequence.length
-    const copy = sequence.append(tokens.length)
+    const { copy, clear } = sequence.append(tokens.length)
     if (copy) copies.push(copy)
+    cleared.push(...clear)
     spans.push({ tokens, position, pages: sequence.pages })
     row += tokens.length
     if (!sample) continue
@@ -42,8 +44,15 @@ export function submitSpans(
   }
   const { device, decoder, sampler, cache } = parts
   const pass = device.begin({ spans, sampler })
+  if (cleared.length > 0) pass.clearPages(cache, cleared)
   if (copies.length > 0) pass.copyPages(cache, copies)
   decoder.forward(pass, Int32Array.from(wanted))
   decoder.sample(pass, sampler, samples)
-  return pass.submit().then((rows) => rows.map((sampled, i) => ({ input: inputs[i]!, sampled })))
+  const sampling = planned.filter(({ sample }) => sample)
+  return pass.submit().then((rows) =>
+    rows.map((sampled, i) => {
+      if (sampled.token === UNDRAWN) sampling[i]!.sequence.spoil()
+      return { input: inputs[i]!, sampled }
+    }),
+  )
 }

@@ -3,6 +3,12 @@ import type { Sequence } from '../../../decode/token-model.js'
 import { PAGE } from '../device/device.js'
 import type { PagePool } from './pages.js'
 
+export interface Appended {
+  readonly copy: { readonly from: number; readonly to: number } | undefined
+  /** Pages that must be cleared. */
+  readonly clear: readonly number[]
+}
+
 export class PagedSequence implements Sequence {
   readonly #pool: PagePool
   #pages: Int32Array
@@ -38,20 +44,32 @@ export class PagedSequence implements Sequence {
   }
 
   /**
-   * Makes room for more tokens and counts them as held. A last page that others hold too is replaced by a copy of it:
-   * the pair is returned, and the caller copies before the new tokens are written.
+   * Makes room for more tokens and counts them as held. A last page that others hold too is replaced by a copy of it.
+   * The caller clears and copies before the new tokens are written.
    */
-  append(tokens: number): { readonly from: number; readonly to: number } | undefined {
+  append(tokens: number): Appended {
     let copy: { from: number; to: number } | undefined
+    const clear: number[] = []
     if (this.#mustCopy()) {
       const from = this.#pages[this.#count - 1]!
       copy = { from, to: this.#pool.take() }
+      // The copy covers all of it.
+      this.#pool.mustClear(copy.to)
       this.#pages[this.#count - 1] = copy.to
       this.#pool.release(from)
     }
     this.#length += tokens
-    while (this.#count * PAGE < this.#length) this.#push(this.#pool.take())
-    return copy
+    while (this.#count * PAGE < this.#length) {
+      const page = this.#pool.take()
+      if (this.#pool.mustClear(page)) clear.push(page)
+      this.#push(page)
+    }
+    return { copy, clear }
+  }
+
+  /** What it holds is no number. */
+  spoil(): void {
+    this.#pool.spoil(this.pages)
   }
 
   clone(): PagedSequence {

@@ -125,13 +125,17 @@ interface Work {
 }
 
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
-function workBytes({ hidden, vocabulary, layers }: ModelPlan, _device: Device, of: Work): number {
+function workBytes({ hidden, vocabulary, layers }: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, context } = of
   const { heads, keyHeads, headSize, intermediate } = layers[0]!
   const tables = new Set(layers.map(({ angles }) => JSON.stringify(angles))).size
   const perRow = 2 * hidden + (2 * heads + 2 * keyHeads) * headSize + intermediate
-  const perLogits = 2 * hidden + heads * headSize + 2 * vocabulary
-  return 4 * (rows * perRow + maxBatch * perLogits + tables * context * headSize)
+  const perLogits = 2 * hidden + heads * headSize + vocabulary
+  // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
+  const cpu = info.kind === 'cpu'
+  const prepared = cpu ? rows * (hidden + heads * headSize + intermediate) + maxBatch * (hidden + heads * headSize) : 0
+  const sampler = (cpu ? 4 : maxBatch) * vocabulary
+  return 4 * (rows * perRow + maxBatch * perLogits + prepared + sampler + tables * context * headSize)
 }
 
 function short(name: string, needed: string, has: string): V1Error {

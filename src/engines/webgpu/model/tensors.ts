@@ -101,6 +101,8 @@ const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
 /** What was read is once more held against what was planned: a source may not keep its word. */
 function bytesOf(tensor: RawTensor, shape: readonly number[], type: RawTensor['dtype']): Uint8Array {
   const needed = shape.reduce((product, side) => product * side, SIZES[type])
+  // Eight codes to a word: all of them are numbers.
+  if (type !== 'u32' && !areNumbers(tensor.data, type)) throw damaged(tensor)
   const fits = tensor.dtype === type && tensor.shape.join() === shape.join() && tensor.data.byteLength === needed
   if (!fits) throw mismatch(tensor, shape)
   return tensor.data
@@ -127,6 +129,27 @@ function widen(bits: number, dtype: RawTensor['dtype']): number {
   if (dtype === 'f16') return halfToFloat(bits)
   word[0] = bits << 16
   return float[0]!
+}
+
+/** Whether no value is infinite or NaN: the exponents of these are all ones. */
+function areNumbers(data: Uint8Array, type: 'f32' | 'f16' | 'bf16'): boolean {
+  const aligned = data.byteOffset % 4 === 0 ? data : data.slice()
+  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2)
+  const high = { f32: 0x7f800000, f16: 0x7c000000, bf16: 0x7f800000 }[type]
+  // Of two values in a word the lower has its exponent sixteen bits below.
+  const low = type === 'f32' ? high : high >>> 16
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i]!
+    if ((word & high) === high || (word & low) === low) return false
+  }
+  const last = aligned.byteLength & 2 ? aligned.at(-2)! | (aligned.at(-1)! << 8) : 0
+  return type === 'f32' || (last & low) !== low
+}
+
+function damaged({ name }: RawTensor): V1Error {
+  return new V1Error(500, `Tensor ${name} holds values that are not numbers: it is damaged. Download it again.`, {
+    code: 'malformed_weights',
+  })
 }
 
 function mismatch({ name, shape: found }: RawTensor, wanted: readonly number[]): V1Error {

@@ -281,6 +281,19 @@ describe('memory', () => {
     expect(on.memory).toEqual({ bytes: 0, buffers: 0 })
   })
 
+  it('of a cache is touched where it is used, and no sooner, also where it lay before', async () => {
+    const device = await openCpuDevice({ threads: 1 })
+    const MIB = 2 ** 20
+    const before = process.memoryUsage().rss
+    for (let round = 0; round < 2; round++) {
+      const cache = device.cache({ layers: 8, pages: 4096, heads: 4, headSize: 128, type: 'f16' })
+      expect(cache.bytes).toBeGreaterThan(512 * MIB)
+      cache.destroy()
+    }
+    expect(process.memoryUsage().rss - before).toBeLessThan(128 * MIB)
+    device.destroy()
+  })
+
   it('runs out with an error that says what was wanted', async () => {
     const on = await device({ threads: 1 })
     const before = on.memory

@@ -93,6 +93,28 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     expect([...read(y, n)]).toEqual([...product(values, x, n, k, 0).exact])
   })
 
+  it.each([Number.NaN, Number.POSITIVE_INFINITY])(
+    'let %d among the activations through, in whatever place',
+    async (odd) => {
+      const { call, room, put, floats: read, activationBlock } = await bench(variant)
+      const [n, k] = [8, 64]
+      const w = room(2 * 160)
+      const { codes, scales } = matrixQ4(n, k, 1)
+      call.packQ4!(put(codes), put(scales), false, w, 0, n, 2)
+      const [prepared, y] = [room(2 * activationBlock), room(n * 4)]
+      for (let place = 0; place < k; place++) {
+        const x = floats(k, 2)
+        x[place] = odd
+        call.quantize!(put(x), k * 4, prepared, 0, 1, 2)
+        call.matmulQ4x1!(w, prepared, y, 0, 1, n, 2, false)
+        for (const value of read(y, n)) expect(Number.isFinite(value)).toBe(false)
+      }
+      const gates = put(Float32Array.of(1, Number.NaN, -2, 3, 1, 1, 1, 1))
+      call.siluMul!(gates, y, 16, 0, 1, 4)
+      expect([...read(y, 4)].map(Number.isFinite)).toEqual([true, false, true, true])
+    },
+  )
+
   it('give the same sums for one token and for several', async () => {
     const { call, room, put, floats: read, activationBlock } = await bench(variant)
     const [n, k, tokens, blocks] = [37, 160, 4, 5]

@@ -32,8 +32,6 @@ export class DeviceMemory {
   #gaps: Gap[] = []
   #sizes = new Map<number, number>()
   #end: number
-  /** The highest end so far: beyond it memory was never written. */
-  #touched = 0
   #u8: Uint8Array<ArrayBufferLike>
   #f32: Float32Array
   #i32: Int32Array
@@ -99,7 +97,6 @@ export class DeviceMemory {
     const missing = at + bytes - this.memory.buffer.byteLength
     if (missing > 0) this.#grow(missing, bytes)
     this.#end = at + bytes
-    this.#touched = Math.max(this.#touched, this.#end)
     return at
   }
 
@@ -116,14 +113,6 @@ export class DeviceMemory {
         { code: 'device_out_of_memory', cause },
       )
     }
-  }
-
-  /** As `allocate`, all zero. What the host has just granted is zero already, and stays unused until it is written. */
-  allocateZeroed(size: number): number {
-    const touched = this.#touched
-    const at = this.allocate(size)
-    if (at < touched) this.u8.fill(0, at, Math.min(at + size, touched))
-    return at
   }
 
   free(at: number): void {

@@ -45,9 +45,13 @@ export class CpuPass implements Pass {
   #copies: (() => void)[] = []
   #sampling: { before: number; run: () => SampledRow[] } | undefined
   readonly #products: Products
+  /** Where keys and values are written. */
+  readonly #caches = new Set<CpuCache>()
+  readonly #spans: Batch['spans']
   #open = true
 
   constructor(host: PassHost, batch: Batch) {
+    this.#spans = batch.spans
     this.#host = host
     this.#program = host.program
     this.#program.clear()
@@ -79,6 +83,13 @@ export class CpuPass implements Pass {
     return this.#program.add(code, items, sharing)
   }
 
+  clearPages(cache: KeyValueCache, pages: readonly number[]): void {
+    const target = own(cache, CpuCache)
+    this.#copies.push(() => {
+      for (const page of pages) target.clearPage(page)
+    })
+  }
+
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
     const target = own(cache, CpuCache)
     this.#copies.push(() => {
@@ -104,6 +115,7 @@ export class CpuPass implements Pass {
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
     const [x, kv] = [own(qkv, CpuActivations), own(cache, CpuCache)]
+    this.#caches.add(kv)
     const { heads, headSize } = kv.shape
     expectFit('Columns of queries, keys and values', x.columns, (options.heads + 2 * heads) * headSize)
     const angles = own(options.angles, CpuVector)
@@ -192,6 +204,7 @@ export class CpuPass implements Pass {
     const { memory, profiler } = this.#host
     let sampled: readonly SampledRow[] = []
     try {
+      for (const cache of this.#caches) for (const span of this.#spans) cache.begin(span)
       for (const copy of this.#copies) copy()
       const { count } = this.#program
       const split = this.#sampling?.before ?? count

@@ -2,6 +2,7 @@
  * Sampling on the CPU device, as `sampling.ts` defines it: SIMD passes over the logits find the few tokens that matter,
  * and among these the choice is made in doubles.
  */
+import { UNDRAWN } from '../../../../decode/token-model.js'
 import { drawKey, gumbel } from '../../sampling.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../device.js'
 import type { DeviceMemory } from './memory.js'
@@ -49,6 +50,11 @@ export class CpuSampler implements Sampler {
   sample(logits: number, row: SampleRow): SampledRow {
     if (!this.#alive) throw new Error('This sampler was destroyed.')
     const { tokens } = this.shape
+    if (!this.#kernels.areFinite(logits, tokens)) {
+      // Passes that are under way already find a token that there is.
+      this.slots[row.slot] = 0
+      return { token: UNDRAWN }
+    }
     const values = this.#adjusted(logits, row)
     const greatest = this.#kernels.greatest(values, tokens)
     const token = row.temperature > 0 ? this.#draw(values, row, greatest) : this.#first(values, greatest)

@@ -7,6 +7,7 @@ import {
   type MatrixData,
   PAGE,
   Q4_BLOCK,
+  type Span,
 } from '../device.js'
 import type { DeviceMemory } from './memory.js'
 import { BF16, F16, F32, GROUP, type Kind, Q4, Q4_BLOCK_BYTES, Q4_EXACT } from './program.js'
@@ -21,10 +22,10 @@ export class Tensor {
   protected readonly device: DeviceMemory
   #alive = true
 
-  constructor(device: DeviceMemory, bytes: number, zeroed = false) {
+  constructor(device: DeviceMemory, bytes: number) {
     this.device = device
     this.bytes = bytes
-    this.at = zeroed ? device.allocateZeroed(bytes) : device.allocate(bytes)
+    this.at = device.allocate(bytes)
   }
 
   /** Where it lies, for an operation that is being recorded. */
@@ -93,14 +94,16 @@ export class CpuCache extends Tensor implements KeyValueCache {
   readonly half: boolean
   readonly keyPageBytes: number
   readonly valuePageBytes: number
+  /** Pages that hold nothing but numbers: slots without a position are multiplied with zero, and must not be NaN. */
+  readonly #begun: Uint8Array
 
   constructor(device: DeviceMemory, shape: CacheShape) {
     const size = shape.type === 'f16' ? 2 : 4
     const keys = shape.heads * shape.headSize * PAGE * size
     const values = shape.heads * Math.ceil(shape.headSize / 16) * 16 * PAGE * size
-    // Zeroed, because slots that hold no position yet are multiplied with zero, and must not be NaN.
-    super(device, shape.layers * shape.pages * (keys + values), true)
+    super(device, shape.layers * shape.pages * (keys + values))
     this.shape = shape
+    this.#begun = new Uint8Array(shape.pages)
     this.half = shape.type === 'f16'
     this.keyPageBytes = keys
     this.valuePageBytes = values
@@ -114,8 +117,27 @@ export class CpuCache extends Tensor implements KeyValueCache {
     return this.keys(layer) + this.shape.pages * this.keyPageBytes
   }
 
+  /** Makes the pages ready to which the span's tokens go. Memory is touched page by page, as it is needed. */
+  begin({ pages, position, tokens }: Span): void {
+    for (let i = Math.floor(position / PAGE); i * PAGE < position + tokens.length; i++) {
+      if (this.#begun[pages[i]!] === 0) this.clearPage(pages[i]!)
+    }
+  }
+
+  clearPage(page: number): void {
+    this.#begun[page] = 1
+    const { u8 } = this.device
+    for (let layer = 0; layer < this.shape.layers; layer++) {
+      const keys = this.keys(layer) + page * this.keyPageBytes
+      const values = this.values(layer) + page * this.valuePageBytes
+      u8.fill(0, keys, keys + this.keyPageBytes)
+      u8.fill(0, values, values + this.valuePageBytes)
+    }
+  }
+
   copyPage(from: number, to: number): void {
     const { u8 } = this.device
+    this.#begun[to] = 1
     for (let layer = 0; layer < this.shape.layers; layer++) {
       const [keys, values] = [this.keys(layer), this.values(layer)]
       u8.copyWithin(

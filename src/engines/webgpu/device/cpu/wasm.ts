@@ -9,6 +9,7 @@ export interface Kernels {
   serve(control: number, thread: number): void
   dismiss(control: number): void
   fail(control: number): void
+  areFinite(values: number, count: number): number
   greatest(values: number, count: number): number
   sumExp(values: number, count: number, greatest: number, inverse: number): number
   collect(values: number, count: number, least: number, ids: number): number

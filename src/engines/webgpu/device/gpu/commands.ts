@@ -33,6 +33,11 @@ export class Commands {
     this.#encoding.copyBufferToBuffer(from, fromByte, to, toByte, bytes)
   }
 
+  clear(buffer: GPUBuffer, at: number, bytes: number): void {
+    this.#endCompute()
+    this.#encoding.clearBuffer(buffer, at, bytes)
+  }
+
   handOver(): void {
     this.#endCompute()
     const { gpu, profiler } = this.#host

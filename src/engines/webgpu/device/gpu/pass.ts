@@ -76,6 +76,11 @@ export class GpuPass implements Pass, Recorder {
     this.#commands.dispatch(kernel, buffers, x, y, z)
   }
 
+  clearPages(cache: KeyValueCache, pages: readonly number[]): void {
+    const { layers, pageBytes } = cache as GpuCache
+    for (const page of pages) for (const layer of layers) this.#commands.clear(layer, page * pageBytes, pageBytes)
+  }
+
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
     const { layers, pageBytes, aside } = cache as GpuCache
     for (const { from, to } of pairs) {

@@ -21,5 +21,6 @@ export function exp4(x: v128): v128 {
   p = f32x4.add(f32x4.mul(p, r), f32x4.splat(5.0000001201e-1))
   p = f32x4.add(f32x4.add(f32x4.mul(p, f32x4.mul(r, r)), r), f32x4.splat(1))
   const power = i32x4.add(i32x4.shl(rounded, 23), i32x4.splat(127 << 23))
-  return v128.and(f32x4.mul(p, power), f32x4.ge(x, least))
+  // What is no number stays none.
+  return v128.andnot(f32x4.mul(p, power), f32x4.lt(x, least))
 }

@@ -82,15 +82,16 @@ export function quantize(x: usize, xStride: usize, out: usize, from: i32, to: i3
 }
 
 function quantizeBlock(p: usize, o: usize): void {
+  // Compared by their bits, among which infinities and NaN are the greatest.
   let most = f32x4.abs(v128.load(p))
   let other = f32x4.abs(v128.load(p, 16))
   for (let i: usize = 32; i < 128; i += 32) {
-    most = f32x4.pmax(most, f32x4.abs(v128.load(p + i)))
-    other = f32x4.pmax(other, f32x4.abs(v128.load(p + i, 16)))
+    most = i32x4.max_s(most, f32x4.abs(v128.load(p + i)))
+    other = i32x4.max_s(other, f32x4.abs(v128.load(p + i, 16)))
   }
-  most = f32x4.pmax(most, other)
-  most = f32x4.pmax(most, v128.shuffle<i32>(most, most, 2, 3, 0, 1))
-  most = f32x4.pmax(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
+  most = i32x4.max_s(most, other)
+  most = i32x4.max_s(most, v128.shuffle<i32>(most, most, 2, 3, 0, 1))
+  most = i32x4.max_s(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
   const peak = f32x4.extract_lane(most, 0)
   store<f32>(o, peak / (127 * <f32>X_FACTOR))
   // Below it 127 / peak overflows, and such a block is as good as zero.

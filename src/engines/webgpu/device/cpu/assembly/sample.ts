@@ -22,6 +22,23 @@ export function greatest(p: usize, n: i32): f32 {
   return most
 }
 
+/** Whether all of `n` values are finite: anything else minus itself is no zero. */
+export function areFinite(p: usize, n: i32): bool {
+  const end = p + ((<usize>n) << 2)
+  const whole = p + ((<usize>(n & ~7)) << 2)
+  let d0 = i32x4.splat(0)
+  let d1 = d0
+  for (; p < whole; p += 32) {
+    const a = v128.load(p)
+    const b = v128.load(p, 16)
+    d0 = v128.or(d0, f32x4.sub(a, a))
+    d1 = v128.or(d1, f32x4.sub(b, b))
+  }
+  let rest: f32 = 0
+  for (; p < end; p += 4) rest += load<f32>(p) - load<f32>(p)
+  return rest === 0 && !v128.any_true(v128.or(d0, d1))
+}
+
 /** Sum of e^((value - most) * inverse). */
 export function sumExp(p: usize, n: i32, most: f32, inverse: f32): f64 {
   const end = p + ((<usize>n) << 2)
