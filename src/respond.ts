@@ -1,43 +1,23 @@
 import type { Authenticate, Caller } from './auth.js'
 import { pathUnder } from './base-path.js'
+import type { Method } from './endpoints.js'
 import { V1Error } from './errors.js'
 import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
 import type { Projects } from './project.js'
 import { pathOf, urlOf } from './request-url.js'
-import { chat } from './routes/chat.js'
 import { errorHeaders, requestError } from './routes/failure.js'
-import { loadModel, removeModel, unloadModel } from './routes/manage.js'
-import { listModels, retrieveModel } from './routes/models.js'
-import type { Answered, Exchange, Route, Service } from './routes/service.js'
-import { completionsUsage } from './routes/usage.js'
+import type { Router } from './routes/router.js'
+import type { Answered, Exchange, Service } from './routes/service.js'
 import { requestId } from './wire/ids.js'
 
 /** What stands before the routes. */
 export interface Door {
   readonly base: string
-  readonly manageModels: boolean
+  readonly router: Router
   readonly authenticate: Authenticate
   readonly projects: Projects
   readonly origins: OriginRules
 }
-
-type Method = 'GET' | 'POST' | 'DELETE'
-
-/** What lies at a path: a route for each method that it takes. */
-interface Endpoint {
-  readonly routes: { readonly [method in Method]?: Route }
-  /** The methods as `Allow` names them. */
-  readonly allow: string
-  readonly rest?: string
-}
-
-const CHAT: Endpoint = { routes: { POST: chat }, allow: 'POST, OPTIONS' }
-const MODELS: Endpoint = { routes: { GET: listModels }, allow: 'GET, HEAD, OPTIONS' }
-const MODEL: Endpoint = { routes: { GET: retrieveModel }, allow: 'GET, HEAD, OPTIONS' }
-const MANAGED: Endpoint = { routes: { GET: retrieveModel, DELETE: removeModel }, allow: 'GET, HEAD, DELETE, OPTIONS' }
-const LOAD: Endpoint = { routes: { POST: loadModel }, allow: 'POST, OPTIONS' }
-const UNLOAD: Endpoint = { routes: { POST: unloadModel }, allow: 'POST, OPTIONS' }
-const USAGE: Endpoint = { routes: { GET: completionsUsage }, allow: 'GET, HEAD, OPTIONS' }
 
 /** From a request to its answer: whatever happens on the way, the answer is one. */
 export async function respond(
@@ -89,56 +69,29 @@ async function answer(
   if (url === undefined) throw invalidHost()
   checkOrigin(request, url, door.origins, info)
   const path = pathUnder(door.base, url.pathname)
-  const endpoint = path === undefined ? undefined : endpointOf(path, door.manageModels)
-  if (!endpoint) throw unknownPath(request.method, url.pathname, door.base)
-  const { allow } = endpoint
+  const found = path === undefined ? undefined : door.router.find(path)
+  if (!found) throw unknownPath(request.method, url.pathname, door)
+  const { allow } = found
   if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
-  const route = routeOf(endpoint, request.method)
-  if (!route) throw wrongMethod(request.method, url.pathname, allow)
+  const endpoint = found.endpoints.get((request.method === 'HEAD' ? 'GET' : request.method) as Method)
+  if (!endpoint) throw wrongMethod(request.method, url.pathname, allow)
   if (service.admission.closed) throw closing()
   const caller = await door.authenticate(request)
   line.caller = caller
   const project = door.projects.of(request, caller)
   line.project = project
+  if (endpoint.admin && !caller.admin) throw adminOnly()
   const exchange: Exchange = {
     request,
     requestId: id,
     path: url.pathname,
     query: url.search,
-    rest: endpoint.rest ?? '',
+    rest: found.rest,
     caller,
     project,
     end: (status, details) => line.write(status, details),
   }
-  return route(service, exchange)
-}
-
-function endpointOf(written: string, manageModels: boolean): Endpoint | undefined {
-  // Some clients write a slash at the end; no id and no path of ours ends in one.
-  const path = written.endsWith('/') ? written.slice(0, -1) : written
-  if (path === '/chat/completions') return CHAT
-  if (path === '/models') return MODELS
-  if (path === '/organization/usage/completions') return USAGE
-  if (!path.startsWith('/models/')) return undefined
-  const rest = decoded(path.slice('/models/'.length))
-  if (!manageModels) return { ...MODEL, rest }
-  // An id has one slash: what comes after another is no part of it.
-  const [, id, action] = /^([^/]+\/[^/]+)\/(load|unload)$/.exec(rest) ?? []
-  return id === undefined ? { ...MANAGED, rest } : { ...(action === 'load' ? LOAD : UNLOAD), rest: id }
-}
-
-function routeOf({ routes }: Endpoint, method: string): Route | undefined {
-  if (method === 'HEAD') return routes.GET
-  return Object.hasOwn(routes, method) ? routes[method as Method] : undefined
-}
-
-/** An id whose slash is escaped is the same id; one that cannot be read is nobody's. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return endpoint.route(service, exchange)
 }
 
 function options(request: Request, allow: string, cors: readonly string[]): Answered {
@@ -151,10 +104,13 @@ function invalidHost(): V1Error {
   return new V1Error(400, "The 'Host' header of your request names no host.", { code: 'invalid_host' })
 }
 
-function unknownPath(method: string, path: string, base: string): V1Error {
-  const there = ['POST /chat/completions', 'GET /models', 'GET /models/{model}', 'GET /organization/usage/completions']
-  const message = `Invalid URL (${method.slice(0, 20)} ${path.slice(0, 200)}). Under '${base || '/'}' there are: ${there.join(', ')}.`
+function unknownPath(method: string, path: string, { base, router }: Door): V1Error {
+  const message = `Invalid URL (${method.slice(0, 20)} ${path.slice(0, 200)}). Under '${base || '/'}' there are: ${router.summary}.`
   return new V1Error(404, message, { code: 'unknown_url' })
+}
+
+function adminOnly(): V1Error {
+  return new V1Error(403, 'Only an admin may load, unload and remove models.', { code: 'admin_only' })
 }
 
 function wrongMethod(method: string, path: string, allow: string): V1Error {

@@ -1,5 +1,6 @@
 import { authenticator, type Keys } from './auth.js'
 import { basePathOf, pathUnder } from './base-path.js'
+import { ENDPOINTS } from './endpoints.js'
 import type { Engine, LoadProgress } from './engine.js'
 import { V1Error } from './errors.js'
 import { type Log, logFaults } from './log.js'
@@ -11,6 +12,7 @@ import { respond } from './respond.js'
 import { Bodies } from './routes/bodies.js'
 import { Constraints } from './routes/constrain.js'
 import { Loader } from './routes/loader.js'
+import { Router } from './routes/router.js'
 import type { Service } from './routes/service.js'
 import type { LayoutOption } from './structured/index.js'
 import type { UsageEvent, UsageLedger } from './usage/ledger.js'
@@ -174,7 +176,7 @@ export function createV1(options: V1Options): V1 {
   const door = {
     base,
     authenticate: authenticator(options.keys),
-    manageModels: options.manageModels ?? false,
+    router: new Router(ENDPOINTS.filter(({ admin }) => !admin || options.manageModels)),
     projects: new Projects(
       (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
       positive('maxProjects', options.maxProjects ?? 1000),

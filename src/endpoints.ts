@@ -1,0 +1,28 @@
+import { chat } from './routes/chat.js'
+import { loadModel, removeModel, unloadModel } from './routes/manage.js'
+import { listModels, retrieveModel } from './routes/models.js'
+import type { Route } from './routes/service.js'
+import { completionsUsage } from './routes/usage.js'
+
+export type Method = 'GET' | 'POST' | 'DELETE'
+
+/** One thing that can be asked for, under the base path. */
+export interface Endpoint {
+  readonly method: Method
+  /** `{model}` stands for the id of a model, which holds a slash; any other name in braces for one segment. */
+  readonly path: string
+  readonly route: Route
+  /** For admins, and there only with `manageModels`. */
+  readonly admin?: true
+}
+
+/** All that there is. `Allow`, the text of a 404, the order of checks and the contract tests come from here. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  { method: 'POST', path: '/chat/completions', route: chat },
+  { method: 'GET', path: '/models', route: listModels },
+  { method: 'GET', path: '/models/{model}', route: retrieveModel },
+  { method: 'DELETE', path: '/models/{model}', route: removeModel, admin: true },
+  { method: 'POST', path: '/models/{model}/load', route: loadModel, admin: true },
+  { method: 'POST', path: '/models/{model}/unload', route: unloadModel, admin: true },
+  { method: 'GET', path: '/organization/usage/completions', route: completionsUsage },
+]

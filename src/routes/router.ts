@@ -1,0 +1,78 @@
+import type { Endpoint, Method } from '../endpoints.js'
+
+/** What lies at one path: an endpoint for each method that it takes. */
+export interface Place {
+  readonly endpoints: ReadonlyMap<Method, Endpoint>
+  /** The methods as `Allow` names them. */
+  readonly allow: string
+}
+
+export interface Found extends Place {
+  /** What stood in the path for the name in braces, decoded. */
+  readonly rest: string
+}
+
+interface Pattern extends Place {
+  /** The path as far as it is fixed. */
+  readonly start: string
+  /** What may follow it, decoded. */
+  readonly rest: RegExp
+  /** How much of it is said: of two that fit, the one that says more is meant. */
+  readonly said: number
+}
+
+/** Finds endpoints by their paths. */
+export class Router {
+  readonly #fixed = new Map<string, Place>()
+  readonly #patterns: Pattern[] = []
+  /** Every endpoint as people write it. */
+  readonly summary: string
+
+  constructor(endpoints: readonly Endpoint[]) {
+    this.summary = endpoints.map(({ method, path }) => `${method} ${path}`).join(', ')
+    for (const path of new Set(endpoints.map((each) => each.path))) {
+      const place = placeOf(endpoints.filter((each) => each.path === path))
+      const [, start, name, after] = /^(.*?)\{(\w+)\}(.*)$/.exec(path) ?? []
+      if (start === undefined) this.#fixed.set(path, place)
+      else this.#patterns.push({ ...place, start, rest: restOf(name!, after!), said: start.length + after!.length })
+    }
+    this.#patterns.sort((a, b) => b.said - a.said)
+  }
+
+  find(written: string): Found | undefined {
+    // Some clients write a slash at the end; no id and no path of ours ends in one.
+    const path = written.endsWith('/') ? written.slice(0, -1) : written
+    const place = this.#fixed.get(path)
+    if (place !== undefined) return { ...place, rest: '' }
+    for (const { start, rest, endpoints, allow } of this.#patterns) {
+      const found = path.startsWith(start) ? rest.exec(decoded(path.slice(start.length))) : null
+      if (found) return { endpoints, allow, rest: found[1]! }
+    }
+    return undefined
+  }
+}
+
+function placeOf(endpoints: readonly Endpoint[]): Place {
+  const byMethod = new Map(endpoints.map((endpoint) => [endpoint.method, endpoint]))
+  const allowed = [
+    ...(byMethod.has('GET') ? ['GET', 'HEAD'] : []),
+    ...(['POST', 'DELETE'] as const).filter((method) => byMethod.has(method)),
+    'OPTIONS',
+  ]
+  return { endpoints: byMethod, allow: allowed.join(', ') }
+}
+
+/** An id has one slash: what comes after another is no part of it where something must follow. */
+function restOf(name: string, after: string): RegExp {
+  if (name !== 'model') return new RegExp(`^([^/]+)${after}$`)
+  return after === '' ? /^(.*)$/s : new RegExp(`^([^/]+/[^/]+)${after}$`)
+}
+
+/** An id whose slash is escaped is the same id; one that cannot be read is nobody's. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
