@@ -55,14 +55,15 @@ function printGroups(judgements: readonly Judgement[]): void {
 
 function printInstances(cases: readonly Case[], judgements: readonly Judgement[]): void {
   judgements.forEach((judgement, i) => {
-    const { id, verdict, accepted, rejected, reason } = judgement
+    const { id, verdict, accepted, rejected, misjudged, reason } = judgement
     if (verdict === 'refused' && flags.verbose) console.log(`  refused ${id}: ${reason.replace('\t', ': ')}`)
     if (verdict === 'crashed') console.log(`  crashed ${id}: ${reason}`)
     if (verdict === 'accepting' || verdict === 'rejecting') {
       console.log(`  ${verdict} ${id}: accepted [${accepted.join()}], rejected [${rejected.join()}]`)
     }
+    if (misjudged.length > 0) console.log(`  misjudged ${id}: [${misjudged.join()}]`)
     if (!flags.verbose) return
-    for (const t of [...accepted, ...rejected]) {
+    for (const t of new Set([...accepted, ...rejected, ...misjudged])) {
       const { valid, data, description } = cases[i]!.tests[t]!
       const opinion = ajvAccepts(cases[i]!.schema, data)
       const text = JSON.stringify(data)
@@ -99,10 +100,11 @@ function run(name: string, cases: readonly Case[]): Judgement[] {
     `  compile: p50 ${quantile(times, 0.5).toFixed(3)} ms, p99 ${quantile(times, 0.99).toFixed(2)} ms, most ${Math.max(...times).toFixed(1)} ms`,
   )
   const instances = cases.flatMap((one) => one.tests)
-  const wrong = (key: 'accepted' | 'rejected') => judgements.reduce((sum, j) => sum + j[key].length, 0)
+  const wrong = (key: 'accepted' | 'rejected' | 'misjudged') => judgements.reduce((sum, j) => sum + j[key].length, 0)
   console.log(
     `  instances: ${wrong('accepted')} of ${instances.filter((t) => !t.valid).length} invalid ones accepted, ` +
-      `${wrong('rejected')} of ${instances.filter((t) => t.valid).length} valid ones rejected`,
+      `${wrong('rejected')} of ${instances.filter((t) => t.valid).length} valid ones rejected; ` +
+      `${wrong('misjudged')} misjudged by their value`,
   )
   const strict = judgements.filter((_, i) => isStrictSubset(cases[i]!.schema))
   if (strict.length > 0) summarise(`  of these, OpenAI's strict keywords with closed objects`, strict)
@@ -129,6 +131,10 @@ function misses(cases: readonly Case[], judgements: readonly Judgement[]): strin
   }
   bar('an invalid instance is accepted', count(judgements, 'accepting') === 0)
   bar('a schema crashes the compiler', count(judgements, 'crashed') === 0)
+  bar(
+    'an instance is misjudged by its value',
+    judgements.every((one) => one.misjudged.length === 0),
+  )
   bar('less than 85 % are fully right', count(judgements, 'right') >= 0.85 * n)
   bar('more than 14 % are refused', count(judgements, 'refused') <= 0.14 * n)
   bar('more than 0.2 % wrongly reject', count(judgements, 'rejecting') <= 0.002 * n)

@@ -57,6 +57,10 @@ export const HOSTILE: Readonly<Record<string, () => unknown>> = {
   'a property 2,000 times': () => ({ pattern: `[${'\\p{L}'.repeat(2000)}]` }),
   '5,000 classes': () => ({ pattern: many(4900, (i) => `[${String.fromCharCode(0x4e00 + 2 * i)}a]`).join('') }),
   '60 lookbehinds': () => ({ pattern: many(60, (i) => `(?<=a.{${i}})b`).join('|') }),
+  'a class that refers back to itself': () => ({
+    $defs: { a: { anyOf: [{ type: 'string' }, { $ref: '#/$defs/a' }] } },
+    $ref: '#/$defs/a',
+  }),
   '60 lookaheads': () => ({ type: 'string', pattern: `^${'(?=.*a.{5}b)'.repeat(60)}.*$` }),
   'a pattern of 100 KB': () => ({ type: 'string', pattern: `^(${many(12_000, (i) => `word${i}`).join('|')})$` }),
   '200 costly patterns': () => ({

@@ -1,6 +1,7 @@
 /** One schema with its labelled instances against the grammar. */
 
 import { compile, SchemaError } from '../../src/structured/index.js'
+import { judge as judgeValue } from '../../src/structured/judge.js'
 import { textsOf } from './serialise.js'
 
 export interface Case {
@@ -21,6 +22,8 @@ export interface Judgement {
   /** Indices of instances on the wrong side of their label. */
   readonly accepted: readonly number[]
   readonly rejected: readonly number[]
+  /** Likewise by the judge of values, which is what looks at a document before it is sent. */
+  readonly misjudged: readonly number[]
 }
 
 /** `skip` holds the indices of disputed instances. */
@@ -41,11 +44,13 @@ export function judge(one: Case, skip: ReadonlySet<number>): Judgement {
       acceptMs: 0,
       accepted: [],
       rejected: [],
+      misjudged: [],
     }
   }
   const compileMs = performance.now() - started
   const accepted: number[] = []
   const rejected: number[] = []
+  const misjudged: number[] = []
   const before = performance.now()
   try {
     one.tests.forEach((test, i) => {
@@ -53,10 +58,29 @@ export function judge(one: Case, skip: ReadonlySet<number>): Judgement {
       const passes = textsOf(one.schema, test.data).some((text) => grammar.accepts(text))
       if (passes && !test.valid) accepted.push(i)
       if (!passes && test.valid) rejected.push(i)
+      if (judgeValue(one.schema, test.data) !== test.valid) misjudged.push(i)
     })
   } catch (error) {
-    return { id: one.id, verdict: 'crashed', reason: String(error), compileMs, acceptMs: 0, accepted: [], rejected: [] }
+    return {
+      id: one.id,
+      verdict: 'crashed',
+      reason: String(error),
+      compileMs,
+      acceptMs: 0,
+      accepted: [],
+      rejected: [],
+      misjudged: [],
+    }
   }
   const verdict = accepted.length > 0 ? 'accepting' : rejected.length > 0 ? 'rejecting' : 'right'
-  return { id: one.id, verdict, reason: '', compileMs, acceptMs: performance.now() - before, accepted, rejected }
+  return {
+    id: one.id,
+    verdict,
+    reason: '',
+    compileMs,
+    acceptMs: performance.now() - before,
+    accepted,
+    rejected,
+    misjudged,
+  }
 }

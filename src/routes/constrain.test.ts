@@ -79,6 +79,11 @@ describe('a strict schema', () => {
     expect(message).not.toContain("'strict'")
   })
 
+  it('that misspells a keyword is refused in one sentence after the other', async () => {
+    const { message } = errorOf(await saying().chat(format(closed({ x: { type: 'string', minLenght: 1 } }))))
+    expect(message).toContain("did you mean 'minLength'? Leave it out")
+  })
+
   it.each(['(', '[b-a]', '(a)\\1'])('names the keyword also of the pattern %s', async (pattern) => {
     const { message } = errorOf(await saying().chat(format(closed({ x: { type: 'string', pattern } }))))
     expect(message).toMatch(/, .*pattern/)
@@ -118,7 +123,32 @@ describe('a strict schema', () => {
     expect((await chat(format(schema))).status).toBe(200)
   })
 
-  it('is judged by the grammar where ajv calculates in floating point', async () => {
+  it.each<[string, object, string, string]>([
+    ['multiples within alternatives', { anyOf: [{ multipleOf: 0.01 }, { type: 'null' }] }, '1.13', '1.135'],
+    ['names of prototypes', { properties: { toString: { type: 'null' } }, required: ['a'] }, '{"a":1}', '{}'],
+    [
+      'references beside siblings',
+      {
+        $schema: 'http://json-schema.org/draft-07/schema#',
+        $ref: '#/properties/x/definitions/n',
+        type: 'null',
+        definitions: { n: { type: 'integer' } },
+      },
+      '1',
+      'null',
+    ],
+    ['circles of alternatives', { anyOf: [{ type: 'null' }, { $ref: '#/properties/x' }] }, 'null', '1'],
+  ])('is judged exactly: %s', async (_, x, right, wrong) => {
+    const schema = closed({ x })
+    for (const [value, status] of [
+      [right, 200],
+      [wrong, 500],
+    ] as const) {
+      expect((await saying(text(`{"x":${value}}`), finish()).chat(format(schema))).status).toBe(status)
+    }
+  })
+
+  it('is judged by decimals, not by doubles', async () => {
     const schema = closed({ x: { type: 'number', multipleOf: 0.01 } })
     expect((await saying(text('{"x":1.13}'), finish()).chat(format(schema))).status).toBe(200)
     expect((await saying(text('{"x":1.135}'), finish()).chat(format(schema))).status).toBe(500)
@@ -194,6 +224,36 @@ describe('tools', () => {
     { type: 'function', function: { name: 'weather', parameters: city, strict: true } },
     { type: 'function', function: { name: 'map', parameters: definitions } },
   ]
+
+  it('with 40 different ranges of numbers are enforced together', async () => {
+    const range = (i: number) => closed({ x: { type: 'number', minimum: i / 7, maximum: 1000 + i / 3 } })
+    const many = Array.from({ length: 40 }, (_, i) => ({
+      type: 'function',
+      function: {
+        name: `f${i}`,
+        parameters: closed({ a: range(i), b: range(i + 0.5), c: range(i + 100) }),
+        strict: true,
+      },
+    }))
+    const { chat, calls } = saying(text('hi'), finish())
+    expect((await chat({ tools: many })).status).toBe(200)
+    const args = '{"a":{"x":6},"b":{"x":7},"c":{"x":21}}'
+    expect(calls[0]!.toolGrammar!.accepts(`{"name":"f39","arguments":${args}}`)).toBe(true)
+    expect(calls[0]!.toolGrammar!.accepts(`{"name":"f39","arguments":${args.replace('6', '5')}}`)).toBe(false)
+  })
+
+  it('that are too much together are refused, and it is said that they are', async () => {
+    const costly = (i: number) => ({ type: 'string', pattern: `^(a|b)*a(a|b){7}${'c'.repeat(i)}$` })
+    const tools = Array.from({ length: 120 }, (_, i) => ({
+      type: 'function',
+      function: { name: `f${i}`, parameters: closed({ a: costly(i) }), strict: true },
+    }))
+    const { chat, calls } = saying(text('hi'), finish())
+    const error = errorOf(await chat({ tools }))
+    expect(error).toMatchObject({ status: 400, param: 'tools' })
+    expect(error.message).toMatch(/together/)
+    expect(calls).toEqual([])
+  })
 
   it('reach the engine as a grammar of calls, for those that may be called', async () => {
     const { chat, calls } = saying(text('Hi'), finish())

@@ -22,6 +22,13 @@ interface Compiled {
   readonly check: DocumentCheck
 }
 
+/** Steps that all tools of a request may take to compile: about half a second. */
+const MOST_STEPS = 500_000
+/** And their calls, one beside the other: they share what is known by then. */
+const MOST_STEPS_TOGETHER = 700_000
+const TOO_MUCH =
+  "The tools together are too complex to enforce. Send fewer of them, make their 'parameters' simpler, or choose one by 'tool_choice'."
+
 const ADVICE = " Leave it out, or set 'strict' to false: what cannot be enforced is then left to the model."
 
 /** Schemas that are larger are compiled anew each time rather than kept. */
@@ -73,16 +80,25 @@ export class Constraints {
   ): Slices<OutputGrammar> {
     const admitted = tools.filter(({ name }) => typeof choice === 'string' || name === choice.name)
     const calls: unknown[] = []
+    let steps = 0
     for (const tool of admitted) {
       const param = fields.parameters(tools.indexOf(tool))
       const { parameters, strict } = tool
       const { check, grammar } = yield* this.#refusing(param, tool.name, parameters, strict, 'compact', 'function')
       if (tool.strict) checks.set(tool.name, check)
+      steps += grammar.steps
+      if (steps > MOST_STEPS) throw new V1Error(400, TOO_MUCH, { param: 'tools' })
       for (const error of grammar.notEnforced) notEnforced.push(`${tool.name}: ${inWords(error)}`)
       calls.push(callSchema(tool))
     }
     // Each tool has been judged by itself above, strictly where it asked for that.
-    return (yield* this.#compile(calls.length === 1 ? calls[0] : { anyOf: calls }, false)).grammar
+    try {
+      const all = calls.length === 1 ? calls[0] : { anyOf: calls }
+      return (yield* this.#compile(all, false, 'compact', MOST_STEPS_TOGETHER)).grammar
+    } catch (error) {
+      if (error instanceof SchemaError) throw new V1Error(400, TOO_MUCH, { param: 'tools' })
+      throw error
+    }
   }
 
   *#refusing(
@@ -97,7 +113,7 @@ export class Constraints {
       return yield* this.#compile(schema, strict, layout)
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
-      const message = schemaErrorMessage(error, name, subject).replace(/\.?$/, '.')
+      const message = schemaErrorMessage(error, name, subject).replace(/[^.?!]$/, '$&.')
       const mayBeLenient = strict && (yield* this.#isLenientlyGood(schema, layout))
       throw new V1Error(400, mayBeLenient ? message + ADVICE : message, { param })
     }
@@ -113,11 +129,11 @@ export class Constraints {
     }
   }
 
-  *#compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact'): Slices<Compiled> {
-    const key = JSON.stringify([strict, layout, schema])
+  *#compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact', fuel?: number): Slices<Compiled> {
+    const key = JSON.stringify([strict, layout, fuel, schema])
     if (!this.#kept.has(key)) yield
     // Another request may have brought the same schema meanwhile.
-    const kept = this.#kept.get(key) ?? compiled(schema, strict, layout)
+    const kept = this.#kept.get(key) ?? compiled(schema, strict, layout, fuel)
     if (key.length <= MAX_KEPT_CHARACTERS) this.#keep(key, kept)
     if (kept instanceof SchemaError) throw kept
     return kept
@@ -131,9 +147,9 @@ export class Constraints {
   }
 }
 
-function compiled(schema: unknown, strict: boolean, layout: LayoutOption): Compiled | SchemaError {
+function compiled(schema: unknown, strict: boolean, layout: LayoutOption, fuel?: number): Compiled | SchemaError {
   try {
-    const grammar = compile(schema, { strict, layout })
+    const grammar = compile(schema, { strict, layout, ...(fuel !== undefined && { fuel }) })
     return { grammar, check: documentCheck(schema, grammar, strict) }
   } catch (error) {
     if (error instanceof SchemaError) return error

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CompileOptions, compile, SchemaError, schemaErrorMessage } from './index.js'
+import { judge } from './judge.js'
 import { refusal } from './refusal.test-helper.js'
 import { isMultiple } from './schema/multiple.js'
 
@@ -246,6 +247,20 @@ describe('refusals name the keyword and its place', () => {
     [{ properties: { x: { type: 'text' } } }, 'type', ['properties', 'x']],
     [{ anyOf: [{ pattern: '(a)\\1' }] }, 'pattern', ['anyOf', 0]],
     [{ items: { format: 'regex' } }, 'format', ['items']],
+    [{ items: { type: 'string', format: 'flag-topic' } }, 'format', ['items']],
+    [{ not: { format: 'flag-topic' } }, 'format', ['not']],
+    [{ const: JSON.parse('1e400') }, 'const', []],
+    [{ items: { enum: [1, [{ a: JSON.parse('-1e400') }]] } }, 'enum', ['items']],
+    [{ enum: Object.assign(new Array(3), { 1: 'b' }) }, 'enum', []],
+    [{ const: undefined, enum: ['a', undefined] }, 'enum', []],
+    [{ const: new Date(0).getTime }, 'const', []],
+    [{ not: { const: JSON.parse('1e400') } }, 'const', ['not']],
+    [{ properties: { x: { $ref: 5 } } }, '$ref', ['properties', 'x']],
+    [{ items: { type: 'array', uniqueItems: 'true' } }, 'uniqueItems', ['items']],
+    [{ type: 'string', format: 5 }, 'format', []],
+    [{ not: { type: 'string', format: 5 } }, 'format', ['not']],
+    [{ if: 5 }, 'if', []],
+    [{ minContains: -1 }, 'minContains', []],
     [
       { anyOf: [{ properties: { a: {} } }, { properties: { b: {} } }], unevaluatedProperties: false },
       'unevaluatedProperties',
@@ -352,6 +367,21 @@ describe('refusals name the keyword and its place', () => {
   })
 })
 
+describe("OpenAPI's formats", () => {
+  it.each<[string, string, string, boolean]>([
+    ['integer', 'int32', '2147483647', true],
+    ['integer', 'int32', '2147483648', false],
+    ['number', 'int32', '1.5', false],
+    ['integer', 'int64', '9007199254740991', true],
+    ['integer', 'int64', '100000000000000000000', false],
+  ])('%s, %s: %s is %s', (type, format, text, right) => {
+    const schema = { type, format }
+    expect(compile(schema).accepts(text)).toBe(right)
+    expect(judge(schema, JSON.parse(text))).toBe(right)
+    expect(compile({ type, not: { format } }).accepts(text)).toBe(!right)
+  })
+})
+
 describe('unknown words', () => {
   it.each([
     'x-format',
@@ -407,6 +437,11 @@ describe('unknown words', () => {
 })
 
 describe('lenient compilation', () => {
+  it('lists a format that nobody knows', () => {
+    const grammar = compile({ properties: { x: { type: 'string', format: 'flag-topic' } } }, { strict: false })
+    expect(grammar.notEnforced.map(({ path, keyword }) => [...path, keyword])).toEqual([['properties', 'x', 'format']])
+  })
+
   it('enforces what it can and lists what it cannot', () => {
     const grammar = compile(
       {

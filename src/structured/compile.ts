@@ -45,7 +45,7 @@ export function compile(schema: unknown, options: CompileOptions = {}): Grammar 
     const start = program.value(root)
     if (start.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
     const source = { schema, strict, layout: chosen, ...(options.fuel !== undefined && { fuel: options.fuel }) }
-    return new Grammar(new Machine(start, () => program.forget()), ignored ?? [], source)
+    return new Grammar(new Machine(start, () => program.forget()), ignored ?? [], source, fuel.spent)
   } catch (error) {
     // The engine's own limit on recursion: the one thing that steps do not count.
     if (error instanceof RangeError) throw new SchemaError(fuel.place.path, '', 'the schema is nested too deeply.')

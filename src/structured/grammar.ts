@@ -15,11 +15,14 @@ export class Grammar implements OutputGrammar {
   /** What a lenient compilation could not enforce; empty after a strict one. */
   readonly notEnforced: readonly SchemaError[]
   readonly source: GrammarSource
+  /** The steps that compiling it took, of those that `CompileOptions.fuel` allows. */
+  readonly steps: number
 
-  constructor(machine: Machine, notEnforced: readonly SchemaError[], source: GrammarSource) {
+  constructor(machine: Machine, notEnforced: readonly SchemaError[], source: GrammarSource, steps: number) {
     this.#machine = machine
     this.notEnforced = notEnforced
     this.source = source
+    this.steps = steps
   }
 
   /** Whether exactly this text could be generated, then stop. */

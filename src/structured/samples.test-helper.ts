@@ -132,6 +132,27 @@ export const SAMPLES: Readonly<Record<string, unknown>> = {
       },
     },
   },
+  'a union told apart at the end': {
+    $ref: '#/$defs/tree',
+    $defs: {
+      tree: {
+        anyOf: [
+          ...['a', 'b'].map((kind) => ({
+            type: 'object',
+            properties: {
+              left: { $ref: '#/$defs/tree' },
+              size: kind === 'a' ? { type: 'integer' } : { type: 'number', minimum: 1 },
+              kind: { const: kind },
+            },
+            required: ['left', 'kind'],
+            additionalProperties: kind === 'a' ? { type: 'string' } : false,
+          })),
+          { type: 'integer', maximum: 9 },
+          { enum: [12, 'x', null] },
+        ],
+      },
+    },
+  },
   'objects that may be empty': {
     $ref: '#/$defs/tree',
     $defs: {

@@ -2,9 +2,13 @@ import type { Frame } from './frame.js'
 
 let made = 0
 
-/** A stack of frames, shared: two equal stacks are one object, so that states can be compared by identity. */
+/**
+ * A stack of frames, shared: two equal stacks are one object, so that states can be compared by identity. Below a frame
+ * there may be several stacks at once, a `Fork`: threads that stand in the same place go on as one, so that their number
+ * does not double with every level of a document.
+ */
 export class Cell {
-  /** Absent at the bottom, where the document is complete. */
+  /** Absent at the bottom, where the document is complete, and in a fork. */
   readonly frame: Frame | undefined
   readonly below: Cell | undefined
   readonly id = ++made
@@ -12,14 +16,22 @@ export class Cell {
   readonly length: number
   /** Whether `length` is a bound, for want of a key's text. */
   readonly guessed: boolean
+  /** Of a fork: the stacks that it stands for, none of them a fork. */
+  readonly fork: readonly Cell[] | undefined
   /** Made when first needed: most cells are the top of a stack that is seen once. */
   #above: Map<Frame, Cell> | undefined
 
-  constructor(frame?: Frame, below?: Cell) {
+  constructor(frame?: Frame, below?: Cell, fork?: readonly Cell[]) {
     this.frame = frame
     this.below = below
-    this.guessed = frame?.guessed === true || below?.guessed === true
-    this.length = (frame?.length ?? 0) + (below?.length ?? 0)
+    this.fork = fork
+    this.guessed = frame?.guessed === true || below?.guessed === true || fork?.some((way) => way.guessed) === true
+    this.length = fork === undefined ? (frame?.length ?? 0) + (below?.length ?? 0) : shortest(fork)
+  }
+
+  /** The stacks that this one stands for: itself, but for a fork. */
+  get ways(): readonly Cell[] {
+    return this.fork ?? [this]
   }
 
   push(frame: Frame): Cell {
@@ -33,7 +45,24 @@ export class Cell {
   }
 
   get accepting(): boolean {
-    return this.frame === undefined || (this.frame.ends && this.below!.frame === undefined)
+    return this.complete || (this.frame?.ends === true && this.below!.complete)
+  }
+
+  /** Whether nothing need come: the bottom. */
+  get complete(): boolean {
+    return this.fork === undefined ? this.frame === undefined : this.fork.some((way) => way.complete)
+  }
+
+  /** Adds where the automaton may stand after one more byte. */
+  step(byte: number, out: Cells): void {
+    if (this.fork === undefined) this.frame?.step(byte, this.below!, out)
+    else for (const way of this.fork) way.step(byte, out)
+  }
+
+  /** Adds every byte that may come next; false if they are too many to be worth a list. */
+  next(into: Set<number>): boolean {
+    if (this.fork !== undefined) return this.fork.every((way) => way.next(into))
+    return this.frame === undefined || this.frame.next(this.below!, into)
   }
 
   /** Forgets what was built upon it; what is still in use elsewhere stays valid. */
@@ -42,11 +71,50 @@ export class Cell {
   }
 }
 
+function shortest(cells: readonly Cell[]): number {
+  return cells.reduce((least, cell) => Math.min(least, cell.length), Infinity)
+}
+
 /** Collects the cells of the next state. */
 export class Cells {
   readonly list: Cell[] = []
 
   add(cell: Cell): void {
-    if (!this.list.includes(cell)) this.list.push(cell)
+    if (cell.fork !== undefined) for (const way of cell.fork) this.add(way)
+    else if (!this.list.includes(cell)) this.list.push(cell)
+  }
+}
+
+/** Makes one cell of those with the same frame on top. */
+export class Forks {
+  #known = new Map<string, Cell>()
+
+  /** `apart` are cells that must stay as they are. */
+  merge(cells: readonly Cell[], apart: (cell: Cell) => boolean): Cell[] {
+    const byFrame = new Map<Frame | Cell, Cell[]>()
+    for (const cell of cells) {
+      const key = cell.frame === undefined || apart(cell) ? cell : cell.frame
+      const same = byFrame.get(key)
+      if (same === undefined) byFrame.set(key, [cell])
+      else same.push(cell)
+    }
+    if (byFrame.size === cells.length) return [...cells]
+    return [...byFrame].map(([frame, same]) => (same.length === 1 ? same[0]! : this.#below(same).push(frame as Frame)))
+  }
+
+  #below(cells: readonly Cell[]): Cell {
+    const ways = [...new Set(cells.flatMap((cell) => cell.below!.ways))].sort((a, b) => a.id - b.id)
+    if (ways.length === 1) return ways[0]!
+    const key = ways.map((way) => way.id).join()
+    let fork = this.#known.get(key)
+    if (fork === undefined) {
+      fork = new Cell(undefined, undefined, ways)
+      this.#known.set(key, fork)
+    }
+    return fork
+  }
+
+  clear(): void {
+    this.#known = new Map()
   }
 }

@@ -30,7 +30,7 @@ export class LiteralFrame extends Frame {
       this.#children.set(byte, child)
     }
     if (child !== null) out.add(child.ends && child.#to - child.#from === 1 ? below : below.push(child))
-    if (this.ends) below.frame?.step(byte, below.below!, out)
+    if (this.ends) below.step(byte, out)
   }
 
   #child(byte: number): LiteralFrame | undefined {
@@ -46,7 +46,7 @@ export class LiteralFrame extends Frame {
     for (let i = this.#from; i < this.#to; i++) {
       if (this.#texts[i]!.length > this.#depth) into.add(this.#texts[i]!.charCodeAt(this.#depth))
     }
-    return this.ends && below.frame !== undefined ? below.frame.next(below.below!, into) : true
+    return this.ends ? below.next(into) : true
   }
 
   override get length(): number {

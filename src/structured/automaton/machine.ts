@@ -1,5 +1,5 @@
 import { Branches } from './branches.js'
-import { Cell, Cells } from './cell.js'
+import { Cell, Cells, Forks } from './cell.js'
 import { FixedFrame } from './fixed.js'
 import type { Frame } from './frame.js'
 import { MemberFrame } from './member.js'
@@ -41,21 +41,29 @@ export class State {
   get next(): Uint8Array | null {
     if (this.#next === undefined) {
       const found = new Set<number>()
-      const few = this.cells.every((cell) => cell.frame === undefined || cell.frame.next(cell.below!, found))
+      const few = this.cells.every((cell) => cell.next(found))
       this.#next = few ? Uint8Array.from(found).sort() : null
     }
     return this.#next
   }
 }
 
-/** The stack that a closed key leaves: the object, the value, the colon. */
-function keyHolder(cell: Cell): Cell | undefined {
-  return cell.frame instanceof FixedFrame ? cell.below?.below : undefined
+/** Whether a key has just been closed: its colon comes, then its value, then the object goes on, which must be told the key. */
+function isUnresolved(cell: Cell): boolean {
+  return cell.frame instanceof FixedFrame && holders(cell).some(isUntold)
 }
 
-function isUnresolved(cell: Cell): boolean {
-  const frame = keyHolder(cell)?.frame
+function holders(cell: Cell): readonly Cell[] {
+  return cell.below?.ways.flatMap((value) => value.below?.ways ?? []) ?? []
+}
+
+function isUntold({ frame }: Cell): boolean {
   return frame instanceof MemberFrame && frame.state.unresolved
+}
+
+function told(holder: Cell, key: string): Cell {
+  if (!isUntold(holder)) return holder
+  return holder.below!.push((holder.frame as MemberFrame).state.resolve(key).after)
 }
 
 /** Rows kept before all are dropped: at most 2 KB each. */
@@ -69,6 +77,7 @@ export class Machine {
   #rows: State[] = []
   #single = new Map<Cell, State>()
   #several = new Map<string, State>()
+  readonly #forks = new Forks()
 
   readonly #forgotten: (() => void) | undefined
 
@@ -111,8 +120,8 @@ export class Machine {
       }
     }
     const out = new Cells()
-    for (const cell of state.cells) cell.frame?.step(byte, cell.below!, out)
-    return out.list.length === 0 ? this.dead : this.#state(out.list)
+    for (const cell of state.cells) cell.step(byte, out)
+    return this.among(out)
   }
 
   /** The state of one thread. */
@@ -125,7 +134,13 @@ export class Machine {
     return state
   }
 
-  #state(cells: Cell[]): State {
+  /** The state of all these threads. */
+  among({ list }: Cells): State {
+    return list.length === 0 ? this.dead : this.#state(list)
+  }
+
+  #state(threads: readonly Cell[]): State {
+    const cells = threads.length === 1 ? [threads[0]!] : this.#forks.merge(threads, isUnresolved)
     if (cells.length === 1) return this.alone(cells[0]!)
     cells.sort((a, b) => a.id - b.id)
     const key = cells.map((cell) => cell.id).join()
@@ -139,13 +154,16 @@ export class Machine {
 
   /** Tells the key that has just been closed. */
   resolve(state: State, key: string): State {
-    const cells = state.cells.map((cell) => {
-      if (!isUnresolved(cell)) return cell
-      const holder = keyHolder(cell)!
-      const { state: object } = holder.frame as MemberFrame
-      return holder.below!.push(object.resolve(key).after).push(cell.below!.frame!).push(cell.frame!)
-    })
-    return this.#state(cells)
+    const out = new Cells()
+    for (const cell of state.cells) {
+      if (!isUnresolved(cell)) out.add(cell)
+      else {
+        for (const value of cell.below!.ways) {
+          for (const holder of value.below!.ways) out.add(told(holder, key).push(value.frame!).push(cell.frame!))
+        }
+      }
+    }
+    return this.among(out)
   }
 
   /** Drops what was only kept to be quick. States in use stay valid. */
@@ -154,6 +172,7 @@ export class Machine {
     this.#rows = []
     this.#single = new Map()
     this.#several = new Map()
+    this.#forks.clear()
     this.#bottom.clear()
     this.#forgotten?.()
   }

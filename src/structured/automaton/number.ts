@@ -21,7 +21,7 @@ export class NumberFrame extends Frame {
   override step(byte: number, below: Cell, out: Cells): void {
     const state = this.#text.next(this.#state, byte)
     if (state !== 0) out.add(below.push(this.#frame(state)))
-    if (this.ends) below.frame?.step(byte, below.below!, out)
+    if (this.ends) below.step(byte, out)
   }
 
   #frame(state: number): NumberFrame {
@@ -35,7 +35,7 @@ export class NumberFrame extends Frame {
 
   override next(below: Cell, into: Set<number>): boolean {
     for (const byte of NUMBER_BYTES) if (this.#text.next(this.#state, byte) !== 0) into.add(byte)
-    return this.ends && below.frame !== undefined ? below.frame.next(below.below!, into) : true
+    return this.ends ? below.next(into) : true
   }
 
   override get length(): number {

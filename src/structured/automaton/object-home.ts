@@ -1,3 +1,4 @@
+import { Kept } from '../kept.js'
 import type { KeyAutomaton } from '../schema/key-automaton.js'
 import { freshKeys, keyValue, planObject } from '../schema/object-plan.js'
 import type { ObjectShape } from '../schema/object-shape.js'
@@ -7,6 +8,9 @@ import { ObjectState } from './object-state.js'
 import type { Program } from './program.js'
 import { UsedKeys } from './used-keys.js'
 
+/** Places kept of one shape where keys have come that are not declared. */
+const CHOSEN = 200
+
 /** All places inside the objects of one shape, at one depth. */
 export class ObjectFrames {
   readonly shape: ObjectShape
@@ -14,6 +18,8 @@ export class ObjectFrames {
   readonly names: ObjectNames
   readonly start: ObjectState
   readonly #states = new Map<string, ObjectState>()
+  /** Those that rest on keys which a document chose: each document brings its own. */
+  readonly #chosen = new Kept<string, ObjectState>(CHOSEN)
 
   constructor(shape: ObjectShape, program: Program) {
     this.shape = shape
@@ -31,10 +37,11 @@ export class ObjectFrames {
     // Whether there is a member at all decides about commas.
     const told = max === Infinity ? Math.min(count, Math.max(min, 1)) : count
     const key = `${index},${told},${used.id},${pending},${unresolved}`
-    let state = this.#states.get(key)
+    const states = used.keys.length > 0 ? this.#chosen : this.#states
+    let state = states.get(key)
     if (state === undefined) {
       state = new ObjectState(this, index, told, used, pending, unresolved)
-      this.#states.set(key, state)
+      states.set(key, state)
     }
     return state
   }

@@ -1,6 +1,10 @@
+import { Kept } from '../kept.js'
 import { keyBytes } from './key-bytes.js'
 
 let made = 0
+
+/** Sets of keys that are kept of one shape: each document brings its own. */
+const KEPT = 500
 
 /** The keys that an object has used beyond its declared ones; grown by one at a time, shared between states. */
 export class UsedKeys {
@@ -8,24 +12,26 @@ export class UsedKeys {
   readonly keys: readonly string[]
   /** The spellings that may not come again, declared ones included, sorted. */
   readonly taken: readonly string[]
-  readonly #grown = new Map<string, UsedKeys>()
+  readonly #known: Kept<string, UsedKeys>
 
-  private constructor(keys: readonly string[], taken: readonly string[]) {
+  private constructor(keys: readonly string[], taken: readonly string[], known: Kept<string, UsedKeys>) {
     this.keys = keys
     this.taken = taken
+    this.#known = known
   }
 
   static none(declared: readonly string[]): UsedKeys {
-    return new UsedKeys([], declared)
+    return new UsedKeys([], declared, new Kept(KEPT))
   }
 
   with(key: string): UsedKeys {
-    let grown = this.#grown.get(key)
+    const name = `${this.id},${key}`
+    let grown = this.#known.get(name)
     if (grown === undefined) {
       const bytes = keyBytes(key)
       const taken = this.taken.includes(bytes) ? this.taken : [...this.taken, bytes].sort()
-      grown = new UsedKeys([...this.keys, key], taken)
-      this.#grown.set(key, grown)
+      grown = new UsedKeys([...this.keys, key], taken, this.#known)
+      this.#known.set(name, grown)
     }
     return grown
   }

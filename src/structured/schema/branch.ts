@@ -10,36 +10,52 @@ export interface Choice {
   readonly choices?: readonly (readonly Choice[])[]
 }
 
+/** What has demanded what of one value, back to what was asked for. */
+interface Demand {
+  readonly atom: Atom
+  readonly by: Demand | undefined
+}
+
+interface OpenChoice {
+  readonly options: readonly Choice[]
+  readonly by: Demand | undefined
+}
+
 /** A conjunction in the making: what is settled, what is to be read, and the choices still to be made. */
 export class Branch {
   part: Part
   forked = false
-  todo: Atom[]
-  choices: (readonly Choice[])[]
-  #applied: Set<number>
+  readonly #todo: Demand[]
+  readonly #choices: OpenChoice[]
+  readonly #applied: Set<number>
+  /** What is being read. */
+  #at: Demand | undefined
   #groupsSeen = -1
 
   constructor(
-    todo: readonly Atom[],
+    atoms: readonly Atom[],
+    by?: Demand,
     part = new Part(),
-    choices: (readonly Choice[])[] = [],
+    choices: OpenChoice[] = [],
     applied = new Set<number>(),
   ) {
     this.part = part
-    this.todo = [...todo]
-    this.choices = choices
+    this.#todo = atoms.map((atom) => ({ atom, by }))
+    this.#choices = choices
     this.#applied = applied
   }
 
   /** The next unread atom; a branch that demands an atom and its negation is dead. */
   take(): Atom | undefined {
-    for (let atom = this.todo.shift(); atom !== undefined; atom = this.todo.shift()) {
-      if (this.#applied.has(atom.id)) continue
-      if (this.#applied.has(atom.id ^ 1)) {
+    for (let next = this.#todo.shift(); next !== undefined; next = this.#todo.shift()) {
+      const { atom } = next
+      if (this.#applied.has(atom.id ^ 1) || (this.#applied.has(atom.id) && isCircular(next))) {
         this.part.kinds = 0
         return undefined
       }
+      if (this.#applied.has(atom.id)) continue
       this.#applied.add(atom.id)
+      this.#at = next
       return atom
     }
     return undefined
@@ -47,12 +63,28 @@ export class Branch {
 
   /** Reads these before anything else, in their order. */
   next(...atoms: Atom[]): void {
-    this.todo.unshift(...atoms)
+    this.#todo.unshift(...atoms.map((atom) => ({ atom, by: this.#at })))
+  }
+
+  /** The choice to be made next; undefined where all is settled. */
+  get choice(): readonly Choice[] | undefined {
+    return this.#choices[0]?.options
+  }
+
+  /** Choices to be made after all others. */
+  later(...choices: (readonly Choice[])[]): void {
+    this.#choices.push(...choices.map((options) => ({ options, by: this.#at })))
+  }
+
+  /** One to be made before all others. */
+  sooner(options: readonly Choice[]): void {
+    this.#choices.unshift({ options, by: this.#at })
   }
 
   fork(choice: Choice): Branch {
-    const choices = [...(choice.choices ?? []), ...this.choices.slice(1)]
-    const fork = new Branch(choice.atoms ?? [], this.part.clone(), choices, new Set(this.#applied))
+    const [{ by } = { by: undefined }, ...others] = this.#choices
+    const choices = [...(choice.choices ?? []).map((options) => ({ options, by })), ...others]
+    const fork = new Branch(choice.atoms ?? [], by, this.part.clone(), choices, new Set(this.#applied))
     fork.forked = true
     choice.edit?.(fork.part)
     return fork
@@ -82,4 +114,14 @@ export class Branch {
     }
     return false
   }
+}
+
+/**
+ * Whether what is demanded is what led to this demand: `anyOf: [A, the whole]` says A, and the second way adds nothing.
+ * Denied it says that A is not, and likewise the whole: nothing that was not said before.
+ */
+function isCircular({ atom, by }: Demand): boolean {
+  if (atom.negated) return false
+  for (let at = by; at !== undefined; at = at.by) if (at.atom.id === atom.id) return true
+  return false
 }

@@ -1,3 +1,4 @@
+import { NUMBER_FORMATS } from '../text/formats.js'
 import type { TextAutomaton } from '../text/types.js'
 import { readContains, readDependencies, readItems, readProperties } from './arrays-objects.js'
 import { type Context, ignoresSiblings } from './context.js'
@@ -14,18 +15,70 @@ type Keywords = Exclude<Schema, boolean>
 
 /** Whether a given value satisfies a subschema: what is left of `enum` under the keywords beside it. */
 export function satisfies(context: Context, atom: Atom, value: unknown): boolean {
-  return holds(context, atom.site, value) !== atom.negated
+  return new Evaluation(context).test(atom, value)
 }
 
-function holds(context: Context, site: Site, value: unknown): boolean {
-  const { schema } = site
-  if (typeof schema === 'boolean') return schema
+/**
+ * One look at one value. What a subschema says of a part is asked once, so that alternatives that share subschemas do
+ * not multiply with the depth of the value. A subschema that refers back to itself without looking into the value holds
+ * only where it does so without that: `anyOf: [A, the whole]` is A.
+ */
+class Evaluation {
+  readonly #context: Context
+  readonly #known = new Map<unknown, Map<Site, boolean>>()
+  /** What is being asked, and how deep. */
+  readonly #open = new Map<unknown, Map<Site, number>>()
+  #depth = 0
+  /** The outermost question, of those still open, that an answer since has rested on. */
+  #restsOn = Infinity
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  test(atom: Atom, value: unknown): boolean {
+    return this.#holds(atom.site, value) !== atom.negated
+  }
+
+  #holds(site: Site, value: unknown): boolean {
+    if (typeof site.schema === 'boolean') return site.schema
+    const known = this.#known.get(value)?.get(site)
+    if (known !== undefined) return known
+    const open = entry(this.#open, value)
+    const asked = open.get(site)
+    if (asked !== undefined) {
+      this.#restsOn = Math.min(this.#restsOn, asked)
+      return false
+    }
+    const depth = this.#depth++
+    open.set(site, depth)
+    const answer = holds(this.#context, site, site.schema, value, (atom, part) => this.test(atom, part))
+    open.delete(site)
+    this.#depth = depth
+    // An answer that rests on a question that is still open may be another one for who asks elsewhere.
+    if (this.#restsOn >= depth) {
+      this.#restsOn = Infinity
+      entry(this.#known, value).set(site, answer)
+    }
+    return answer
+  }
+}
+
+function entry<T>(maps: Map<unknown, Map<Site, T>>, value: unknown): Map<Site, T> {
+  let map = maps.get(value)
+  if (map === undefined) {
+    map = new Map()
+    maps.set(value, map)
+  }
+  return map
+}
+
+function holds(context: Context, site: Site, schema: Keywords, value: unknown, test: Test): boolean {
   context.fuel.spend(5)
-  const test = (atom: Atom, part: unknown) => satisfies(context, atom, part)
   const child = (part: unknown, ...steps: (string | number)[]) => context.child(site, part, ...steps)
   if (typeof schema.$ref === 'string') {
-    const target = context.document.resolve(site, schema.$ref, '$ref')
-    if (!holds(context, target, value)) return false
+    const target = context.atom(context.document.resolve(site, schema.$ref, '$ref'))
+    if (!test(target, value)) return false
     if (ignoresSiblings(site)) return true
   }
   if (schema.type !== undefined) {
@@ -66,6 +119,10 @@ function numberHolds(site: Site, schema: Keywords, value: number): boolean {
   const bounds = readBounds(site, schema)
   if (value < bounds.minimum || value <= bounds.exclusiveMinimum) return false
   if (value > bounds.maximum || value >= bounds.exclusiveMaximum) return false
+  const fitting = typeof schema.format === 'string' ? NUMBER_FORMATS.get(schema.format) : undefined
+  if (fitting !== undefined && !(Number.isInteger(value) && value >= fitting.minimum && value <= fitting.maximum)) {
+    return false
+  }
   return typeof schema.multipleOf !== 'number' || isMultiple(value, schema.multipleOf)
 }
 

@@ -1,3 +1,4 @@
+import { NUMBER_FORMATS } from '../text/formats.js'
 import { readContains, readDependencies, readItems, readProperties } from './arrays-objects.js'
 import { Branch, type Choice } from './branch.js'
 import { type Context, ignoresSiblings, refusal } from './context.js'
@@ -6,6 +7,8 @@ import type { Schema, Site } from './document.js'
 import { canonical, has } from './json.js'
 import {
   readBounds,
+  readConstant,
+  readConstants,
   readCount,
   readList,
   readNumber,
@@ -45,7 +48,7 @@ export class Expander {
       this.context.fuel.spend(branch.forked ? 40 : 5)
       for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
       if (branch.prune(this.shallow, this.context.fuel)) continue
-      const group = branch.choices[0]
+      const group = branch.choice
       if (group === undefined) parts.push(branch.part)
       else for (let i = group.length - 1; i >= 0; i--) open.push(branch.fork(group[i]!))
     }
@@ -88,14 +91,20 @@ export class Expander {
       part.kinds &= kinds
       if (integer) part.number.integer = true
     }
-    if (schema.enum !== undefined) limitTo(part, readList(site, 'enum', schema.enum))
-    if (has(schema, 'const') && site.resource.draft >= 6) limitTo(part, [schema.const])
+    if (schema.enum !== undefined) limitTo(part, readConstants(site, 'enum', schema.enum))
+    if (has(schema, 'const') && site.resource.draft >= 6) limitTo(part, [readConstant(site, 'const', schema.const)])
     const bounds = readBounds(site, schema)
     const n = part.number
     n.minimum = Math.max(n.minimum, bounds.minimum)
     n.exclusiveMinimum = Math.max(n.exclusiveMinimum, bounds.exclusiveMinimum)
     n.maximum = Math.min(n.maximum, bounds.maximum)
     n.exclusiveMaximum = Math.min(n.exclusiveMaximum, bounds.exclusiveMaximum)
+    const fitting = typeof schema.format === 'string' ? NUMBER_FORMATS.get(schema.format) : undefined
+    if (fitting !== undefined) {
+      n.integer = true
+      n.minimum = Math.max(n.minimum, fitting.minimum)
+      n.maximum = Math.min(n.maximum, fitting.maximum)
+    }
     if (schema.multipleOf !== undefined) {
       const step = readNumber(site, 'multipleOf', schema.multipleOf)
       if (step <= 0) throw refusal(site, 'multipleOf', "'multipleOf' must be greater than 0.")
@@ -161,7 +170,7 @@ export class Expander {
     if (schema.maxProperties !== undefined) {
       part.maxProperties = Math.min(part.maxProperties, readCount(site, 'maxProperties', schema.maxProperties))
     }
-    branch.choices.push(...dependencyChoices(this.context, readDependencies(this.context, site, schema)))
+    branch.later(...dependencyChoices(this.context, readDependencies(this.context, site, schema)))
   }
 
   #combined(site: Site, schema: Keywords, branch: Branch): void {
@@ -172,16 +181,13 @@ export class Expander {
     if (schema.allOf !== undefined) first.push(...children('allOf'))
     if (schema.not !== undefined) first.push(this.context.not(this.context.child(site, schema.not, 'not')))
     branch.next(...first)
-    if (schema.anyOf !== undefined) branch.choices.push(children('anyOf').map((atom) => ({ atoms: [atom] })))
-    if (schema.oneOf !== undefined) branch.choices.push(this.exactlyOne(children('oneOf')))
+    if (schema.anyOf !== undefined) branch.later(children('anyOf').map((atom) => ({ atoms: [atom] })))
+    if (schema.oneOf !== undefined) branch.later(this.exactlyOne(children('oneOf')))
     if (schema.if !== undefined && site.resource.draft >= 7 && (schema.then ?? schema.else) !== undefined) {
       const test = this.context.child(site, schema.if, 'if')
       const branchOf = (keyword: string) =>
         schema[keyword] === undefined ? [] : [this.context.child(site, schema[keyword], keyword)]
-      branch.choices.push([
-        { atoms: [test, ...branchOf('then')] },
-        { atoms: [this.context.not(test), ...branchOf('else')] },
-      ])
+      branch.later([{ atoms: [test, ...branchOf('then')] }, { atoms: [this.context.not(test), ...branchOf('else')] }])
     }
   }
 

@@ -29,10 +29,12 @@ export function readType(site: Site, value: unknown): { kinds: number; integer: 
 }
 
 export function readCount(site: Site, keyword: string, value: unknown): number {
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0) {
-    throw refusal(site, keyword, `'${keyword}' must be a non-negative integer.`)
-  }
+  if (!isCount(value)) throw refusal(site, keyword, `'${keyword}' must be a non-negative integer.`)
   return value
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0
 }
 
 export function readNumber(site: Site, keyword: string, value: unknown): number {
@@ -53,6 +55,29 @@ export function readStrings(site: Site, keyword: string, value: unknown): string
   return value
 }
 
+/** What a value must be said to be equal to: JSON, whatever a program has put there. */
+export function readConstant(site: Site, keyword: string, value: unknown): unknown {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return value
+    throw refusal(site, keyword, `'${keyword}' holds a number that is too large to be told from others.`)
+  }
+  if (Array.isArray(value)) {
+    // Not forEach: it passes over what is missing.
+    for (let i = 0; i < value.length; i++) readConstant(site, keyword, value[i])
+    return value
+  }
+  if (!isObject(value)) throw refusal(site, keyword, `'${keyword}' must hold JSON values, not ${typeName(value)}.`)
+  for (const key of Object.keys(value)) readConstant(site, keyword, value[key])
+  return value
+}
+
+export function readConstants(site: Site, keyword: string, value: unknown): unknown[] {
+  const values = readList(site, keyword, value)
+  readConstant(site, keyword, values)
+  return values
+}
+
 export function readList(site: Site, keyword: string, value: unknown): unknown[] {
   if (!Array.isArray(value)) throw refusal(site, keyword, `'${keyword}' must be an array, not ${typeName(value)}.`)
   return value
@@ -61,6 +86,31 @@ export function readList(site: Site, keyword: string, value: unknown): unknown[]
 export function readMap(site: Site, keyword: string, value: unknown): Record<string, unknown> {
   if (!isObject(value)) throw refusal(site, keyword, `'${keyword}' must be an object, not ${typeName(value)}.`)
   return value
+}
+
+const isText = (value: unknown) => typeof value === 'string'
+const isSchema = (value: unknown) => typeof value === 'boolean' || isObject(value)
+
+/** What the value of a keyword must be that is otherwise read only where it can matter. */
+const MALFORMED: Readonly<Record<string, { since: number; right: (value: unknown) => boolean; must: string }>> = {
+  $ref: { since: 0, right: isText, must: 'a string' },
+  format: { since: 0, right: isText, must: 'a string' },
+  uniqueItems: { since: 0, right: (value) => typeof value === 'boolean', must: 'true or false' },
+  if: { since: 7, right: isSchema, must: 'a schema' },
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
+  then: { since: 7, right: isSchema, must: 'a schema' },
+  else: { since: 7, right: isSchema, must: 'a schema' },
+  minContains: { since: 2019, right: isCount, must: 'a non-negative integer' },
+  maxContains: { since: 2019, right: isCount, must: 'a non-negative integer' },
+}
+
+/** Refused, strictly or not: what such a keyword was meant to say cannot be known. */
+export function refuseMalformed(site: Site, schema: Exclude<Schema, boolean>): void {
+  for (const keyword in MALFORMED) {
+    const { since, right, must } = MALFORMED[keyword]!
+    if (schema[keyword] === undefined || site.resource.draft < since || right(schema[keyword])) continue
+    throw refusal(site, keyword, `'${keyword}' must be ${must}, not ${typeName(schema[keyword])}.`)
+  }
 }
 
 /** Keywords that restrict values and that no part of this compiler enforces. */
@@ -76,6 +126,7 @@ export function refuseUnsupported(context: Context, site: Site, schema: Exclude<
 
 /** Words of other dialects and misspelt keywords: see there why other unknown words are let through. */
 export function refuseForeign(context: Context, site: Site, schema: Exclude<Schema, boolean>): void {
+  refuseMalformed(site, schema)
   for (const key of Object.keys(schema)) {
     const why = whyForeign(key, schema[key])
     if (why !== undefined) context.refuse(refusal(site, key, why))

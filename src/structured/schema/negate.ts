@@ -1,4 +1,5 @@
 import { complement } from '../text/automaton.js'
+import { NUMBER_FORMATS } from '../text/formats.js'
 import { readContains, readDependencies, readItems, readProperties } from './arrays-objects.js'
 import type { Branch, Choice } from './branch.js'
 import { type Context, ignoresSiblings, refusal } from './context.js'
@@ -9,6 +10,8 @@ import { forbid } from './forbid.js'
 import { has } from './json.js'
 import {
   readBounds,
+  readConstant,
+  readConstants,
   readCount,
   readList,
   readNumber,
@@ -61,7 +64,7 @@ export function negate(expander: Expander, site: Site, schema: Keywords, branch:
     if (schema[keyword] !== undefined) choices.push(obstacle(ANY, site, keyword))
   }
   // Next, before choices that stand further out: contradictions show early, and do not multiply.
-  branch.choices.unshift(choices)
+  branch.sooner(choices)
 }
 
 /** A way to break the schema that cannot be described exactly. */
@@ -90,8 +93,10 @@ function negateValues(context: Context, site: Site, schema: Keywords, choices: C
     choices.push(only(ANY & ~kinds, () => {}))
     if (integer) choices.push(only(NUMBER, (part) => part.number.denied.push(1)))
   }
-  if (schema.enum !== undefined) choices.push(excluding(context, site, 'enum', readList(site, 'enum', schema.enum)))
-  if (has(schema, 'const') && site.resource.draft >= 6) choices.push(excluding(context, site, 'const', [schema.const]))
+  if (schema.enum !== undefined)
+    choices.push(excluding(context, site, 'enum', readConstants(site, 'enum', schema.enum)))
+  if (has(schema, 'const') && site.resource.draft >= 6)
+    choices.push(excluding(context, site, 'const', [readConstant(site, 'const', schema.const)]))
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = readBounds(site, schema)
   const bound = (value: number, edit: (n: Part['number']) => void) => {
     if (Number.isFinite(value)) choices.push(only(NUMBER, (part) => edit(part.number)))
@@ -100,6 +105,12 @@ function negateValues(context: Context, site: Site, schema: Keywords, choices: C
   bound(exclusiveMinimum, (n) => (n.maximum = Math.min(n.maximum, exclusiveMinimum)))
   bound(maximum, (n) => (n.exclusiveMinimum = Math.max(n.exclusiveMinimum, maximum)))
   bound(exclusiveMaximum, (n) => (n.minimum = Math.max(n.minimum, exclusiveMaximum)))
+  const fitting = typeof schema.format === 'string' ? NUMBER_FORMATS.get(schema.format) : undefined
+  if (fitting !== undefined) {
+    choices.push(only(NUMBER, (part) => part.number.denied.push(1)))
+    bound(fitting.minimum, (n) => (n.exclusiveMaximum = Math.min(n.exclusiveMaximum, fitting.minimum)))
+    bound(fitting.maximum, (n) => (n.exclusiveMinimum = Math.max(n.exclusiveMinimum, fitting.maximum)))
+  }
   if (schema.multipleOf !== undefined) {
     const step = readNumber(site, 'multipleOf', schema.multipleOf)
     const tellable = step > 0 && canDeny(step)

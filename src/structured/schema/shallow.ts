@@ -1,6 +1,6 @@
 import type { Context } from './context.js'
 import { canonical, has, isObject, kindOf } from './json.js'
-import { readType } from './keywords.js'
+import { readConstant, readConstants, readType } from './keywords.js'
 import { ANY, ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from './part.js'
 
 interface Facts {
@@ -74,8 +74,10 @@ export class Shallow {
     this.#context.fuel.spend(1)
     if (typeof schema.$ref === 'string') return NO_FACTS
     let values: Set<string> | undefined
-    if (Array.isArray(schema.enum)) values = new Set(schema.enum.map(canonical))
-    else if ('const' in schema && atom.site.resource.draft >= 6) values = new Set([canonical(schema.const)])
+    if (schema.enum !== undefined) values = new Set(readConstants(atom.site, 'enum', schema.enum).map(canonical))
+    else if ('const' in schema && atom.site.resource.draft >= 6) {
+      values = new Set([canonical(readConstant(atom.site, 'const', schema.const))])
+    }
     const type = schema.type === undefined ? undefined : readType(atom.site, schema.type)
     if (!atom.negated) return { kinds: type?.kinds ?? ANY, allowed: values, denied: undefined }
     const plain = Object.keys(schema).every((key) => PLAIN.has(key))

@@ -1,6 +1,6 @@
 import { SchemaError } from '../schema-error.js'
 import { compileRegex, formatAutomaton } from '../text/automaton.js'
-import { UNDECIDED_FORMATS } from '../text/formats.js'
+import { NUMBER_FORMATS, OPEN_FORMATS } from '../text/formats.js'
 import type { TextAutomaton } from '../text/types.js'
 import { TextError } from '../text/types.js'
 import { type Context, refusal } from './context.js'
@@ -27,12 +27,12 @@ export function patternAutomaton(
   return automaton
 }
 
-/** Undefined: the name is an annotation here, or noted as not enforced. */
+/** Undefined: the format says nothing of texts, or is noted as not enforced. */
 export function formatOf(context: Context, site: Site, name: string): TextAutomaton | undefined {
+  if (OPEN_FORMATS.has(name) || NUMBER_FORMATS.has(name)) return undefined
   return placed(context, site, 'format', () => {
     const automaton = formatAutomaton(name)
-    if (automaton === undefined && UNDECIDED_FORMATS.has(name))
-      throw new TextError(`format '${name}' is not supported.`)
+    if (automaton === undefined) throw new TextError(`format '${name}' is not supported.`)
     return automaton
   })
 }

@@ -72,11 +72,12 @@ export function formatAutomaton(name: string): TextAutomaton | undefined {
   return automaton
 }
 
-/** Formats that the specification defines and no automaton can decide. */
-export const UNDECIDED_FORMATS: ReadonlySet<string> = new Set([
-  'idn-email',
-  'idn-hostname',
-  'iri',
-  'iri-reference',
-  'regex',
+/** OpenAPI's formats of numbers: the integers that fit. */
+export const NUMBER_FORMATS: ReadonlyMap<string, { readonly minimum: number; readonly maximum: number }> = new Map([
+  ['int32', { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }],
+  // No double lies between the largest of 64 bits and the next power of two.
+  ['int64', { minimum: -(2 ** 63), maximum: 2 ** 63 - 1024 }],
 ])
+
+/** Formats that restrict nothing that JSON can tell. */
+export const OPEN_FORMATS: ReadonlySet<string> = new Set(['float', 'double', 'password', 'binary'])

@@ -45,7 +45,8 @@ export class TokenCosts {
       i -= bytes.length
       at = at.below!
     }
-    return i === 0 ? 0 : NEVER
+    if (at.complete) return i === 0 ? 0 : NEVER
+    return spelled(at).reduce((least, way) => Math.min(least, this.#at(way, i)), NEVER)
   }
 
   #costs(cell: Cell): Costs {
@@ -63,25 +64,34 @@ export class TokenCosts {
 
   /** Tries every token that the way from here begins with. */
   #least(cell: Cell, from: number): number {
-    return Math.min(...this.#vocabulary.tries.map((trie) => this.#leastOf(trie, cell, from)))
+    return Math.min(...this.#vocabulary.tries.map((trie) => this.#leastOf(trie, 0, cell, from)))
   }
 
-  #leastOf(trie: Trie, cell: Cell, from: number): number {
+  /** From a node of the trie on, to which the bytes before this place have led. */
+  #leastOf(trie: Trie, reached: number, cell: Cell, from: number): number {
     let best = NEVER
     let at = cell
     let i = from
-    for (let node = 0; ; ) {
+    for (let node = reached; ; ) {
       while (at.frame !== undefined && i >= this.#costs(at).bytes.length) {
         i -= this.#costs(at).bytes.length
         at = at.below!
       }
-      if (at.frame === undefined) return best
+      if (at.frame === undefined) {
+        if (at.complete) return best
+        return spelled(at).reduce((least, way) => Math.min(least, this.#leastOf(trie, node, way, i)), best)
+      }
       node = trie.child(node, this.#costs(at).bytes.charCodeAt(i))
       if (node === 0) return best
       i++
       if (trie.token(node) >= 0) best = Math.min(best, this.#at(at, i) + 1)
     }
   }
+}
+
+/** Of several ways on those that are short enough to be spelled out. */
+function spelled(fork: Cell): readonly Cell[] {
+  return fork.ways.filter((way) => way.length <= SPELLED)
 }
 
 /** Beyond any budget: the vocabulary cannot write it. */

@@ -131,7 +131,7 @@ export class StringWalk {
       const out = new Cells()
       frame.close(below, out)
       spot.closing = this.#walks
-      spot.closed = this.#machine.alone(out.list[0]!)
+      spot.closed = this.#machine.among(out)
     }
     this.#states.enter(trie, node, to, spot.closed, budget)
   }

@@ -1,5 +1,5 @@
 import type { TokenVocabulary } from '../../engine.js'
-import { Kept } from './kept.js'
+import { Kept } from '../kept.js'
 import { pack, unpack } from './pack.js'
 import { fillPlain, roomOf } from './plain.js'
 import { TALL, Trie } from './trie.js'

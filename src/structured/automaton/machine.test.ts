@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { Fuel } from '../fuel.js'
+import { Context } from '../schema/context.js'
+import { Document } from '../schema/document.js'
+import { COMPACT } from '../schema/format.js'
+import { Values } from '../schema/values.js'
+import { advance, startOf } from '../walk.js'
+import { Machine } from './machine.js'
+import { ObjectFrames } from './object-home.js'
+import { Program } from './program.js'
+
+function rootOf(schema: unknown) {
+  return new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined)).root()
+}
+
+describe('threads', () => {
+  const node = (kind: string) => ({
+    type: 'object',
+    properties: { child: { $ref: '#' }, kind: { const: kind } },
+    required: ['child', 'kind'],
+  })
+  const machine = new Machine(
+    new Program(COMPACT).value(rootOf({ anyOf: [...['a', 'b', 'c'].map(node), { type: 'null' }] })),
+  )
+  const read = (text: string) => {
+    let place = startOf(machine)
+    for (const byte of new TextEncoder().encode(text)) place = advance(machine, place, byte)
+    return place.state
+  }
+
+  it('of alternatives told apart at the end do not multiply with the depth', () => {
+    const open = (depth: number) => '{"child":'.repeat(depth)
+    expect(read(open(40)).cells.length).toBe(read(open(1)).cells.length)
+    expect(read(`${open(40)}null${',"kind":"b"}'.repeat(40)}`).accepting).toBe(true)
+    expect(read(`${open(40)}null${',"kind":"b"}'.repeat(39)}`).accepting).toBe(false)
+    expect(read(`${open(40)}null,"kind":"d"}`).dead).toBe(true)
+  })
+
+  it('remember each what stands around them', () => {
+    expect(read('{"child":{"child":null,"kind":"a"},"kind":"c"}').accepting).toBe(true)
+    expect(read('{"child":{"child":null,"other":1,"kind":"a"').dead).toBe(true)
+  })
+})
+
+describe('the states of used keys', () => {
+  it('are shared while they are in use, and dropped in the end', () => {
+    const value = rootOf({ type: 'object', additionalProperties: { type: 'number' } })
+    const { start } = new ObjectFrames(value.objects[0]!, new Program(COMPACT))
+    const after = start.afterExtra(0)
+    const first = after.resolve('first')
+    expect(after.resolve('first')).toBe(first)
+    for (let i = 0; i < 5000; i++) after.resolve(`key ${i}`)
+    expect(after.resolve('key 4999')).toBe(after.resolve('key 4999'))
+    expect(after.resolve('first')).not.toBe(first)
+  })
+})
