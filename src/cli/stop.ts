@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import process from 'node:process'
+import { atMost } from '../platform/wait.js'
 import type { V1 } from '../v1.js'
 import { watchLauncher } from './launcher.js'
 import { note, paint } from './terminal.js'
@@ -67,17 +68,6 @@ async function end(server: Server, connections: Connections, v1: V1, graceMs: nu
   await atMost(graceMs, all)
   server.closeAllConnections()
   await atMost(LAST_MS, all)
-}
-
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  await Promise.race([
-    work,
-    new Promise((resolve) => {
-      timer = setTimeout(resolve, ms)
-    }),
-  ])
-  clearTimeout(timer)
 }
 
 /** What each connection waits for. */

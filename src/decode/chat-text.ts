@@ -1,5 +1,6 @@
 import type { ChatCall } from '../engine.js'
 import { V1Error } from '../errors.js'
+import type { JsonObject } from '../platform/json.js'
 import { atOnce, type Slices } from '../platform/turns.js'
 import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
@@ -11,20 +12,18 @@ import { Tokenizer } from './tokenizer/tokenizer.js'
 import { vocabularyOf } from './tokenizer/vocabulary.js'
 import { tooLong } from './too-long.js'
 
-type Json = Readonly<Record<string, unknown>>
-
 /** What a model repository says about text. */
 export interface TextFiles {
   /** `tokenizer.json` */
-  readonly tokenizer: Json
+  readonly tokenizer: JsonObject
   /** `tokenizer_config.json` */
-  readonly tokenizerConfig?: Json
+  readonly tokenizerConfig?: JsonObject
   /** `chat_template.jinja`; it outranks the template within `tokenizer_config.json`. */
   readonly chatTemplate?: string
   /** `mlc-chat-config.json` or `config.json` */
-  readonly chatConfig?: Json
+  readonly chatConfig?: JsonObject
   /** `generation_config.json` */
-  readonly generationConfig?: Json
+  readonly generationConfig?: JsonObject
 }
 
 /** Ends of a turn in the families we know: some repositories name only the end of a document. */
@@ -136,7 +135,7 @@ function pickTemplate(field: unknown): string | undefined {
   return typeof template === 'string' ? template : undefined
 }
 
-function specialTexts(config: Json | undefined): Record<string, string> {
+function specialTexts(config: JsonObject | undefined): Record<string, string> {
   const texts: Record<string, string> = { bos_token: '', eos_token: '' }
   for (const name of ['bos_token', 'eos_token', 'pad_token', 'unk_token']) {
     const text = contentOf(config?.[name])

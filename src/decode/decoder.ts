@@ -1,11 +1,11 @@
 import type { ChatCall, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { PartQueue } from '../platform/part-queue.js'
 import { inTurns } from '../platform/turns.js'
 import { Answer } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
 import type { ChatText } from './chat-text.js'
 import { checkCall } from './limits.js'
-import { PartQueue } from './run/part-queue.js'
 import { Scheduler } from './run/scheduler.js'
 import type { TokenModel } from './token-model.js'
 
@@ -53,7 +53,7 @@ export class Decoder {
     // The model may have been lost meanwhile.
     if (this.failure !== undefined) throw this.failure
     const limit = checkCall(call, prompt.length, this.#capacity, this.#text, this.#model.vocabSize)
-    const queue = new PartQueue(UNREAD * call.n, () => this.#scheduler.poke())
+    const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
     const answers = this.#answers(call, prompt, limit, queue)
     const slots = this.#scheduler.add(answers)
     const abort = () => queue.fail(call.signal.reason)
@@ -85,7 +85,7 @@ export class Decoder {
     await this.#model.close()
   }
 
-  #answers(call: ChatCall, prompt: readonly number[], limit: number, queue: PartQueue): Answer[] {
+  #answers(call: ChatCall, prompt: readonly number[], limit: number, queue: PartQueue<Part>): Answer[] {
     let unfinished = call.n
     const sink: AnswerSink = {
       get behind() {

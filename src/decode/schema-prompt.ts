@@ -1,3 +1,4 @@
+import { isRecord, type JsonObject } from '../platform/json.js'
 /**
  * A schema in the words of a prompt, for models that have never seen JSON Schema spelled out and for contexts too small
  * to hold it. The grammar enforces the schema in any case: this only tells the model what its fields mean. The embedded
@@ -6,8 +7,6 @@
 
 import { boundsOf, lengthOf, noteOf, patternOf } from './schema-prompt-noise.js'
 
-type Json = Readonly<Record<string, unknown>>
-
 /** What one prompt may spend on its schema; beyond it, parts are left out rather than the prompt being refused. */
 const MAX_CHARS = 8000
 const MAX_DEPTH = 12
@@ -15,13 +14,13 @@ const MAX_ENUM = 64
 const MAX_DESCRIPTION = 200
 
 /** `Answer with JSON: {"title": string - the title of the book, "tags": [string], "note"?: string}` */
-export function describeSchema(schema: Json | boolean): string {
+export function describeSchema(schema: JsonObject | boolean): string {
   const writer: Writer = { root: schema, left: MAX_CHARS, open: ['#'] }
   return `Answer with JSON: ${withNote(schema, describe(schema, writer))}`
 }
 
 interface Writer {
-  readonly root: Json | boolean
+  readonly root: JsonObject | boolean
   /** Characters still to be spent. */
   left: number
   /** References being described: one that is met again recurs, and is named instead. */
@@ -30,7 +29,7 @@ interface Writer {
 
 function describe(schema: unknown, writer: Writer): string {
   if (writer.left <= 0 || writer.open.length > 2 * MAX_DEPTH) return '...'
-  if (!isObject(schema)) return schema === false ? 'nothing' : 'any'
+  if (!isRecord(schema)) return schema === false ? 'nothing' : 'any'
   if (typeof schema.$ref === 'string') return describeRef(schema.$ref, schema, writer)
   if (Array.isArray(schema.enum)) return spend(describeEnum(schema.enum), writer)
   if ('const' in schema) return spend(JSON.stringify(schema.const), writer)
@@ -49,13 +48,13 @@ function describeBranches(branches: readonly unknown[], writer: Writer): string 
   return union(texts)
 }
 
-function describeTypes(schema: Json, writer: Writer): string {
+function describeTypes(schema: JsonObject, writer: Writer): string {
   const types = typesOf(schema)
   if (types.length === 0) return spend('any', writer)
   return union(types.map((type) => describeType(type, schema, writer)))
 }
 
-function typesOf(schema: Json): string[] {
+function typesOf(schema: JsonObject): string[] {
   if (typeof schema.type === 'string') return [schema.type]
   if (Array.isArray(schema.type)) return schema.type.filter((type) => typeof type === 'string')
   if ('properties' in schema || 'additionalProperties' in schema || 'patternProperties' in schema) return ['object']
@@ -65,7 +64,7 @@ function typesOf(schema: Json): string[] {
   return []
 }
 
-function describeType(type: string, schema: Json, writer: Writer): string {
+function describeType(type: string, schema: JsonObject, writer: Writer): string {
   if (writer.open.length > MAX_DEPTH) return spend(type, writer)
   if (type === 'object') return describeObject(schema, writer)
   if (type === 'array') return describeArray(schema, writer)
@@ -74,11 +73,11 @@ function describeType(type: string, schema: Json, writer: Writer): string {
   return spend(limits.length === 0 ? type : `${type} (${limits.join(', ')})`, writer)
 }
 
-function describeObject(schema: Json, writer: Writer): string {
+function describeObject(schema: JsonObject, writer: Writer): string {
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
   const fields: string[] = []
   writer.open.push('')
-  for (const [name, field] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
+  for (const [name, field] of Object.entries(isRecord(schema.properties) ? schema.properties : {})) {
     if (field === false) continue
     if (writer.left <= 0) {
       fields.push('...')
@@ -88,23 +87,23 @@ function describeObject(schema: Json, writer: Writer): string {
     writer.left -= 2
     fields.push(key + withNote(field, describe(field, writer), name))
   }
-  for (const [pattern, field] of Object.entries(isObject(schema.patternProperties) ? schema.patternProperties : {})) {
+  for (const [pattern, field] of Object.entries(isRecord(schema.patternProperties) ? schema.patternProperties : {})) {
     if (field !== false) fields.push(`/${pattern}/: ${describe(field, writer)}`)
   }
   const others = schema.additionalProperties
-  const rest = isObject(others) ? withNote(others, describe(others, writer)) : 'any'
+  const rest = isRecord(others) ? withNote(others, describe(others, writer)) : 'any'
   if (rest !== 'any') fields.push(`...: ${rest}`)
   writer.open.pop()
   // An object of which nothing is known reads better by its name.
   return fields.length === 0 && others !== false ? spend('object', writer) : `{${fields.join(', ')}}`
 }
 
-function describeArray(schema: Json, writer: Writer): string {
+function describeArray(schema: JsonObject, writer: Writer): string {
   writer.open.push('')
   const list = Array.isArray(schema.prefixItems) ? schema.prefixItems : Array.isArray(schema.items) ? schema.items : []
   const parts = list.map((item) => withNote(item, describe(item, writer)))
   const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items
-  if (isObject(rest)) parts.push((parts.length > 0 ? '...' : '') + withNote(rest, describe(rest, writer)))
+  if (isRecord(rest)) parts.push((parts.length > 0 ? '...' : '') + withNote(rest, describe(rest, writer)))
   writer.open.pop()
   const limits = span(schema.minItems || undefined, lengthOf(schema.maxItems), ' items')
   return `[${parts.join(', ') || 'any'}]${limits ? ` (${limits})` : ''}`
@@ -115,7 +114,7 @@ function describeEnum(values: readonly unknown[]): string {
   return union(values.length > MAX_ENUM ? [...shown, '...'] : shown)
 }
 
-function describeAll(schema: Json, parts: readonly unknown[], writer: Writer): string {
+function describeAll(schema: JsonObject, parts: readonly unknown[], writer: Writer): string {
   const { allOf: _, ...own } = schema
   const all = typesOf(own).length > 0 ? [own, ...parts] : parts
   writer.open.push('')
@@ -124,7 +123,7 @@ function describeAll(schema: Json, parts: readonly unknown[], writer: Writer): s
   return [...texts].filter((text) => text !== 'any').join(' & ') || 'any'
 }
 
-function describeRef(ref: string, schema: Json, writer: Writer): string {
+function describeRef(ref: string, schema: JsonObject, writer: Writer): string {
   const name = ref.slice(ref.lastIndexOf('/') + 1)
   if (writer.open.includes(ref)) return spend(name === '#' || name === '' ? 'the same again' : name, writer)
   const target = resolve(ref, writer.root)
@@ -135,14 +134,14 @@ function describeRef(ref: string, schema: Json, writer: Writer): string {
   return text
 }
 
-function resolve(ref: string, root: Json | boolean): unknown {
+function resolve(ref: string, root: JsonObject | boolean): unknown {
   if (ref === '#') return root
   if (!ref.startsWith('#/')) return undefined
   let at: unknown = root
   for (const part of ref.slice(2).split('/')) {
     const key = unescapePointer(part)
     if (Array.isArray(at)) at = at[Number(key)]
-    else if (isObject(at) && Object.hasOwn(at, key)) at = at[key]
+    else if (isRecord(at) && Object.hasOwn(at, key)) at = at[key]
     else return undefined
   }
   return at
@@ -157,7 +156,7 @@ function unescapePointer(part: string): string {
   }
 }
 
-function stringLimits(schema: Json): string[] {
+function stringLimits(schema: JsonObject): string[] {
   const limits: string[] = []
   if (typeof schema.format === 'string') limits.push(schema.format)
   const pattern = patternOf(schema)
@@ -168,7 +167,7 @@ function stringLimits(schema: Json): string[] {
   return limits
 }
 
-function numberLimits(schema: Json): string[] {
+function numberLimits(schema: JsonObject): string[] {
   const limits: string[] = []
   const [least, most, above, below] = boundsOf(schema)
   const range = span(least, most, '')
@@ -194,7 +193,7 @@ function union(texts: readonly string[]): string {
 
 /** `text - what the field means`; the description of a reference's target stands in for a missing one of its own. */
 function withNote(schema: unknown, text: string, name?: string): string {
-  const line = isObject(schema) ? noteOf(schema, name) : ''
+  const line = isRecord(schema) ? noteOf(schema, name) : ''
   if (line === '') return text
   return `${text} - ${line.length > MAX_DESCRIPTION ? `${line.slice(0, MAX_DESCRIPTION).trimEnd()}...` : line}`
 }
@@ -202,8 +201,4 @@ function withNote(schema: unknown, text: string, name?: string): string {
 function spend(text: string, writer: Writer): string {
   writer.left -= text.length
   return text
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

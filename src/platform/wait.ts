@@ -13,3 +13,16 @@ export function wait(ms: number, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', stop, { once: true })
   })
 }
+
+/** Settles once the work has ended well, or after so many milliseconds; says which. */
+export async function atMost(ms: number, work: Promise<unknown>): Promise<'ended' | 'late'> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(resolve, ms, 'late')
+  })
+  try {
+    return await Promise.race([work.then(() => 'ended' as const), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,13 +1,9 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { isRecord, type JsonObject } from '../platform/json.js'
 import { broken } from './failure.js'
 
-export type Json = Readonly<Record<string, unknown>>
-
-export const isRecord = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-export function parseJson(place: string, name: string, text: string): Json {
+export function parseJson(place: string, name: string, text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text)
     if (isRecord(value)) return value

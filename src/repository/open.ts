@@ -1,11 +1,12 @@
 import type { TextFiles } from '../decode/chat-text.js'
+import type { JsonObject } from '../platform/json.js'
 import type { Fetch } from './download.js'
 import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
 import { openMlc } from './formats/mlc.js'
 import { openSafetensors } from './formats/safetensors.js'
-import { type Json, parseJson } from './json.js'
+import { parseJson } from './json.js'
 import type { ModelLocation } from './location.js'
 import type { Report } from './progress.js'
 import { RemoteFiles, type RemoteOptions } from './remote.js'
@@ -101,13 +102,13 @@ export function storeFor(cache: string | false | undefined): FileStore {
 }
 
 /** The files that an MLC repository says it has. */
-function listed(config: Json): ReadonlySet<string> | undefined {
+function listed(config: JsonObject): ReadonlySet<string> | undefined {
   return Array.isArray(config.tokenizer_files) ? new Set(config.tokenizer_files.map(String)) : undefined
 }
 
 async function readText(
   files: RepositoryFiles,
-  chatConfig: Json,
+  chatConfig: JsonObject,
   names: ReadonlySet<string> | undefined,
   signal: AbortSignal,
 ): Promise<TextFiles> {

@@ -1,4 +1,4 @@
-import { isRecord } from './json.js'
+import { isRecord } from '../platform/json.js'
 import type { ModelLocation } from './location.js'
 import { resolveUrl, storeFor } from './open.js'
 import type { FileStore, StoredFile } from './store/store.js'

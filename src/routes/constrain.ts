@@ -1,5 +1,6 @@
 import type { OutputGrammar, ToolSpec } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { LruMap } from '../platform/lru-map.js'
 import type { Slices } from '../platform/turns.js'
 import { compile, type Grammar, type LayoutOption, SchemaError, schemaErrorMessage } from '../structured/index.js'
 import type { CallSpec, FieldNames } from '../wire/reply.js'
@@ -39,14 +40,13 @@ export type ConstrainedSpec = Pick<CallSpec, 'output' | 'tools' | 'toolChoice' |
 
 /** Compiles what requests ask for, and keeps what was used last: clients send the same schema again and again. */
 export class Constraints {
-  readonly #kept = new Map<string, Compiled | SchemaError>()
+  readonly #kept: LruMap<string, Compiled | SchemaError>
   readonly #layout: LayoutOption
-  readonly #maxKept: number
 
   /** `layout` is that of contents; arguments of tools are for programs, and compact. */
   constructor(layout: LayoutOption = 'compact', maxKept = 64) {
     this.#layout = layout
-    this.#maxKept = maxKept
+    this.#kept = new LruMap(maxKept)
     // A layout that there is not is refused now, not with the first request.
     compile(true, { layout })
   }
@@ -131,19 +131,12 @@ export class Constraints {
 
   *#compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact', fuel?: number): Slices<Compiled> {
     const key = JSON.stringify([strict, layout, fuel, schema])
-    if (!this.#kept.has(key)) yield
+    if (this.#kept.get(key) === undefined) yield
     // Another request may have brought the same schema meanwhile.
     const kept = this.#kept.get(key) ?? compiled(schema, strict, layout, fuel)
-    if (key.length <= MAX_KEPT_CHARACTERS) this.#keep(key, kept)
+    if (key.length <= MAX_KEPT_CHARACTERS) this.#kept.set(key, kept)
     if (kept instanceof SchemaError) throw kept
     return kept
-  }
-
-  #keep(key: string, value: Compiled | SchemaError): void {
-    // A Map keeps the order of insertion: the first key is the one unused for longest.
-    this.#kept.delete(key)
-    this.#kept.set(key, value)
-    if (this.#kept.size > this.#maxKept) this.#kept.delete(this.#kept.keys().next().value!)
   }
 }
 

@@ -1,3 +1,5 @@
+import { atMost } from '../platform/wait.js'
+
 /** How long whoever leaves waits for the source to end by itself. */
 const LEAVE_MS = 5000
 
@@ -54,19 +56,8 @@ export class Leavable<T> {
     if (this.#settle()) failed!(reason)
     if (this.#ended) return 'ended'
     this.#ended = true
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const patience = new Promise<'stuck'>((resolve) => {
-      timer = setTimeout(resolve, LEAVE_MS, 'stuck')
-    })
     // Its own last words are of no interest: whoever leaves has an answer already.
-    const ended = Promise.resolve(this.#iterator.return?.()).then(
-      () => 'ended' as const,
-      () => 'ended' as const,
-    )
-    try {
-      return await Promise.race([ended, patience])
-    } finally {
-      clearTimeout(timer)
-    }
+    const ended = Promise.resolve(this.#iterator.return?.()).catch(() => {})
+    return (await atMost(LEAVE_MS, ended)) === 'ended' ? 'ended' : 'stuck'
   }
 }

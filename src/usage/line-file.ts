@@ -1,3 +1,4 @@
+import { joined } from '../platform/bytes.js'
 import type { FileSystem } from './system.js'
 
 /** How much is read at once: a file may be larger than the longest string. */
@@ -35,7 +36,7 @@ export class LineFile {
     for (;;) {
       const length = this.#fs.readSync(this.#file, piece, 0, PIECE, this.#read + begun.length)
       if (length === 0) break
-      const bytes = joined(begun, piece.subarray(0, length))
+      const bytes = joined([begun, piece.subarray(0, length)])
       const end = bytes.lastIndexOf(LINE_END) + 1
       if (end > 0) for (const line of textOf(bytes.subarray(0, end - 1)).split('\n')) take(line, true)
       this.#read += end
@@ -92,10 +93,3 @@ export class LineFile {
 }
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
-
-function joined(first: Uint8Array<ArrayBuffer>, second: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(first.length + second.length)
-  both.set(first)
-  both.set(second, first.length)
-  return both
-}

@@ -1,16 +1,6 @@
 import type { ChatMessage, OutputFormat, Sampling } from '../engine.js'
-import {
-  aBoolean,
-  anInteger,
-  anObject,
-  aString,
-  type JsonObject,
-  noteUnknown,
-  oneOf,
-  optional,
-  refuse,
-  required,
-} from './fields.js'
+import type { JsonObject } from '../platform/json.js'
+import { aBoolean, anInteger, anObject, aString, noteUnknown, oneOf, optional, refuse, required } from './fields.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
 import { readMessages } from './messages.js'
 import { readOutputFormat } from './output-format.js'

@@ -1,10 +1,5 @@
 import { V1Error } from '../errors.js'
-
-/** An object as `JSON.parse` makes it: every field may be anything. */
-export type JsonObject = Readonly<Record<string, unknown>>
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isRecord, type JsonObject } from '../platform/json.js'
 
 /** `messages[0].content`: the place of a field, in the form that OpenAI's errors name it. */
 export const at = (path: string, name: string | number): string =>
@@ -82,7 +77,7 @@ export function aString(value: unknown, param: string): string {
 }
 
 export function anObject(value: unknown, param: string): JsonObject {
-  if (!isObject(value)) throw wrongType(param, 'an object', value)
+  if (!isRecord(value)) throw wrongType(param, 'an object', value)
   return value
 }
 

@@ -1,12 +1,11 @@
 import type { ChatMessage } from '../engine.js'
+import { isRecord, type JsonObject } from '../platform/json.js'
 import {
   aName,
   anArray,
   anObject,
   aString,
   at,
-  isObject,
-  type JsonObject,
   noteUnknown,
   oneOf,
   optional,
@@ -83,7 +82,7 @@ function readContent(value: unknown, param: string, types: readonly string[], ig
 }
 
 function readPart(value: unknown, path: string, types: readonly string[], ignored: string[]): string {
-  if (!isObject(value)) throw wrongType(path, 'an object', value)
+  if (!isRecord(value)) throw wrongType(path, 'an object', value)
   noteUnknownPart(value, path, ignored)
   const type = required(value, 'type', path, aString)
   const media = MEDIA.get(type)

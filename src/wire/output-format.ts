@@ -1,17 +1,6 @@
 import type { OutputFormat } from '../engine.js'
-import {
-  aBoolean,
-  anObject,
-  aString,
-  at,
-  isObject,
-  type JsonObject,
-  noteUnknown,
-  optional,
-  required,
-  wrongType,
-  wrongValue,
-} from './fields.js'
+import { isRecord, type JsonObject } from '../platform/json.js'
+import { aBoolean, anObject, aString, at, noteUnknown, optional, required, wrongType, wrongValue } from './fields.js'
 import { aToolName } from './tools.js'
 
 const TYPES = ['text', 'json_object', 'json_schema']
@@ -47,6 +36,6 @@ function readJsonSchema(format: JsonObject, ignored: string[]): OutputFormat {
 }
 
 export function aSchema(value: unknown, param: string): JsonObject | boolean {
-  if (typeof value === 'boolean' || isObject(value)) return value
+  if (typeof value === 'boolean' || isRecord(value)) return value
   throw wrongType(param, 'an object', value)
 }

@@ -1,16 +1,6 @@
 import type { Sampling } from '../engine.js'
-import {
-  aNumber,
-  anArray,
-  anInteger,
-  anObject,
-  aString,
-  at,
-  type JsonObject,
-  optional,
-  refuse,
-  wrongType,
-} from './fields.js'
+import type { JsonObject } from '../platform/json.js'
+import { aNumber, anArray, anInteger, anObject, aString, at, optional, refuse, wrongType } from './fields.js'
 
 export const SAMPLING_FIELDS = [
   'temperature',

@@ -1,4 +1,5 @@
 import type { ToolChoice, ToolSpec } from '../engine.js'
+import { isRecord, type JsonObject } from '../platform/json.js'
 import {
   aBoolean,
   aName,
@@ -6,8 +7,6 @@ import {
   anObject,
   aString,
   at,
-  isObject,
-  type JsonObject,
   noteUnknown,
   oneOf,
   optional,
@@ -101,7 +100,7 @@ function chooseTools(
 ): { tools: readonly ToolSpec[]; toolChoice: ToolChoice } {
   if (choice === undefined) return { tools, toolChoice: 'auto' }
   if (typeof choice === 'string') return { tools, toolChoice: oneOf(MODES)(choice, 'tool_choice') }
-  if (!isObject(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
+  if (!isRecord(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
   const type = required(choice, 'type', 'tool_choice', aString)
   if (type === 'function') return { tools, toolChoice: { name: namedTool(choice, 'tool_choice', tools) } }
   if (type === 'allowed_tools') return chooseAllowed(choice, tools)

@@ -1,4 +1,5 @@
-import { LruMap } from '../tokenizer/lru-map.js'
+import { joined } from '../../platform/bytes.js'
+import { LruMap } from '../../platform/lru-map.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 /**
@@ -49,7 +50,7 @@ function planAfter(
   ends: boolean,
 ): ForcedRun | undefined {
   const context = bytesOf(tokenizer, tail)
-  const whole = textOf(concat(context, forced))
+  const whole = textOf(joined([context, forced]))
   if (whole === undefined) return undefined
   const { ids, next } = ends ? { ids: tokenizer.encodeContinuation(whole), next: [] } : certainOf(tokenizer, whole)
   const kept = commonLength(tail, ids)
@@ -115,17 +116,7 @@ export function commonLength(a: ArrayLike<number>, b: ArrayLike<number>, limit =
 }
 
 export function bytesOf(tokenizer: Tokenizer, tokens: readonly number[]): Uint8Array {
-  return concat(...tokens.map((token) => tokenizer.bytes(token)))
-}
-
-function concat(...parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
-  let at = 0
-  for (const part of parts) {
-    whole.set(part, at)
-    at += part.length
-  }
-  return whole
+  return joined(tokens.map((token) => tokenizer.bytes(token)))
 }
 
 /** The text of the bytes, less a character that is cut at their end; undefined if they begin within one. */

@@ -1,11 +1,11 @@
 import { Tokenizer as HfTokenizer } from '@huggingface/tokenizers'
+import type { JsonObject } from '../../platform/json.js'
+import { LruMap } from '../../platform/lru-map.js'
 import { atOnce, type Slices } from '../../platform/turns.js'
 import { LongWords, type MergeModel } from './long-words.js'
-import { LruMap } from './lru-map.js'
 import { Pieces } from './pieces.js'
 import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 
-type Json = Readonly<Record<string, unknown>>
 type TokenizerModel = NonNullable<HfTokenizer['model']>
 
 /** Characters of a prompt's sections whose ids are kept: the earlier messages of a conversation come again with every turn. */
@@ -37,7 +37,7 @@ export class Tokenizer {
   /** SentencePiece puts a space before a text; the continuation of a text must not get one. */
   readonly #prefixesSpace: boolean
 
-  constructor(tokenizerJson: Json, tokenizerConfig: Json = {}) {
+  constructor(tokenizerJson: JsonObject, tokenizerConfig: JsonObject = {}) {
     const filled = {
       normalizer: null,
       pre_tokenizer: null,

@@ -1,5 +1,6 @@
 import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { atMost } from '../../platform/wait.js'
 import type { Port } from './port.js'
 import { Session } from './session.js'
 
@@ -86,12 +87,7 @@ export class RemoteEngine implements Engine {
     const running = this.#running
     if (running === undefined) return
     const asked = running.session.question('close', '').catch(() => {})
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_MS)
-    })
-    await Promise.race([asked, patience])
-    clearTimeout(timer)
+    await atMost(CLOSE_MS, asked)
     this.#end(running, closed())
   }
 

@@ -1,6 +1,6 @@
-import { LruMap } from '../../decode/tokenizer/lru-map.js'
 import type { ChatCall, Engine, GrammarSource, OutputGrammar } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { LruMap } from '../../platform/lru-map.js'
 import { compile } from '../../structured/index.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'

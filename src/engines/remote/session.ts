@@ -1,5 +1,5 @@
-import { PartQueue } from '../../decode/run/part-queue.js'
 import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import { PartQueue } from '../../platform/part-queue.js'
 import { failureOf } from './failure.js'
 import type { Port } from './port.js'
 import { type Asked, type Told, WINDOW, wireCall } from './protocol.js'
@@ -42,7 +42,7 @@ export class Session {
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     const wire = wireCall(call)
-    const queue = new PartQueue(Number.POSITIVE_INFINITY, () => {})
+    const queue = new PartQueue<Part>(Number.POSITIVE_INFINITY, () => {})
     const { id, over } = this.#ask(
       (id) => ({ type: 'generate', id, call: wire }),
       (end) => ({

@@ -1,7 +1,8 @@
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import { fetchAll } from '../fetch-all.js'
 import type { RepositoryFiles } from '../files.js'
-import { digestOf, isRecord, type Json, parseJson } from '../json.js'
+import { digestOf, parseJson } from '../json.js'
 import type { Report } from '../progress.js'
 import type { RawTensor, TensorType, WeightCheck, WeightSource } from '../source.js'
 
@@ -33,7 +34,7 @@ const MANIFESTS = ['tensor-cache.json', 'ndarray-cache.json']
 /** The weights of an MLC repository: a manifest of tensors within shards. */
 export async function openMlc(
   files: RepositoryFiles,
-  chatConfig: Json,
+  chatConfig: JsonObject,
   report: Report,
   signal: AbortSignal,
   check?: WeightCheck,
@@ -85,7 +86,7 @@ async function readManifest(files: RepositoryFiles, signal: AbortSignal): Promis
   throw broken(files.place, `it has neither ${MANIFESTS.join(' nor ')}.`)
 }
 
-function parseManifest(place: string, name: string, manifest: Json) {
+function parseManifest(place: string, name: string, manifest: JsonObject) {
   const shards = new Map<string, Shard>()
   const tensors = new Map<string, Placed>()
   for (const entry of recordsOf(manifest)) {
@@ -100,7 +101,7 @@ function parseManifest(place: string, name: string, manifest: Json) {
   return { shards, tensors }
 }
 
-function readShard(place: string, manifest: string, entry: Json): Shard {
+function readShard(place: string, manifest: string, entry: JsonObject): Shard {
   // Exporters write the hash in two spellings.
   const { dataPath, nbytes, md5Sum, md5sum = md5Sum, format = 'raw-shard' } = entry
   if (typeof dataPath !== 'string' || !isSize(nbytes) || format !== 'raw-shard') {
@@ -110,7 +111,7 @@ function readShard(place: string, manifest: string, entry: Json): Shard {
   return { name: dataPath, bytes: nbytes, ...md5, left: recordsOf(entry).length }
 }
 
-function placeTensor(place: string, record: Json, shard: string, shardBytes: number): Placed {
+function placeTensor(place: string, record: JsonObject, shard: string, shardBytes: number): Placed {
   const { name, shape, dtype, format, nbytes: bytes, byteOffset: offset } = record
   const packed = format === 'f32-to-bf16' && dtype === 'float32'
   const type = packed ? 'bf16' : TYPES.get(String(dtype))
@@ -129,6 +130,6 @@ function placeTensor(place: string, record: Json, shard: string, shardBytes: num
 
 const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
-function recordsOf(value: Json): Json[] {
+function recordsOf(value: JsonObject): JsonObject[] {
   return Array.isArray(value.records) ? value.records.filter(isRecord) : []
 }

@@ -1,6 +1,7 @@
+import { isRecord } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
-import { isRecord, parseJson } from '../json.js'
+import { parseJson } from '../json.js'
 import type { TensorType } from '../source.js'
 
 export interface StoredTensor {

@@ -1,7 +1,8 @@
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import { fetchAll } from '../fetch-all.js'
 import type { RepositoryFiles } from '../files.js'
-import { digestOf, isRecord, type Json, parseJson } from '../json.js'
+import { digestOf, parseJson } from '../json.js'
 import type { Report } from '../progress.js'
 import type { WeightCheck, WeightSource } from '../source.js'
 import { readHeader } from './safetensors-header.js'
@@ -18,7 +19,7 @@ const SINGLE = 'model.safetensors'
 /** Plain weights as transformers writes them. Their heads are read, and may be refused, before the rest is fetched. */
 export async function openSafetensors(
   files: RepositoryFiles,
-  config: Json,
+  config: JsonObject,
   { report, signal, check }: SafetensorsOptions,
 ): Promise<WeightSource> {
   const names = await namesOf(files, signal)

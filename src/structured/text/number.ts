@@ -1,3 +1,4 @@
+import { LruMap } from '../../platform/lru-map.js'
 /**
  * JSON numbers as automata over their text: exactly those that satisfy the bounds, written as `JSON.stringify` writes
  * them, but for trailing zeros after the point. Values are compared as decimals of known length, never digit by digit.
@@ -29,9 +30,9 @@ const PLACE_COST = 5
 const SYMBOLS = '0123456789-.e+'
 const LARGEST = decimalOf(Number.MAX_VALUE)
 
-/** With what each cost to make: finding it costs as much, so that fuel does not depend on what came before. */
-const cache = new Map<string, { made: TextAutomaton; cost: number }>()
 const CACHED = 128
+/** With what each cost to make: finding it costs as much, so that fuel does not depend on what came before. */
+const cache = new LruMap<string, { made: TextAutomaton; cost: number }>(CACHED)
 const CACHED_STATES = 512
 
 /** The texts of the numbers that satisfy `spec`. */
@@ -46,7 +47,6 @@ export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutoma
   const before = fuel.left
   const made = build(spec, fuel)
   if (made.states <= CACHED_STATES) {
-    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
     cache.set(key, { made, cost: before - fuel.left })
   }
   return made

@@ -1,3 +1,4 @@
+import { LruMap } from '../../platform/lru-map.js'
 /**
  * Regular expressions to automata by derivatives. A state is a boolean combination of what may still follow, so that
  * lookaheads are plain conjunctions, and repetitions are counted down instead of unrolled.
@@ -28,9 +29,9 @@ const ANYTHING: Node = {
   max: Number.POSITIVE_INFINITY,
 }
 
-/** With what each cost to make: finding it costs as much, so that fuel does not depend on what came before. */
-const cache = new Map<string, { made: TextAutomaton; cost: number }>()
 const CACHED = 256
+/** With what each cost to make: finding it costs as much, so that fuel does not depend on what came before. */
+const cache = new LruMap<string, { made: TextAutomaton; cost: number }>(CACHED)
 const CACHED_STATES = 2048
 /** From so many repetitions of one character class on, a counter takes the place of states. */
 const COUNTED = 16
@@ -50,7 +51,6 @@ export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL)): TextA
   const node = parseRegex(source, fuel)
   const made = counted(node, fuel) ?? compileNode(node, fuel)
   if (made instanceof CountedAutomaton || made.states <= CACHED_STATES) {
-    if (cache.size >= CACHED) cache.delete(cache.keys().next().value!)
     cache.set(source, { made, cost: before - fuel.left })
   }
   return made

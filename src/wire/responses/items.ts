@@ -1,12 +1,11 @@
 import type { ChatMessage } from '../../engine.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import {
   aName,
   anArray,
   anObject,
   aString,
   at,
-  isObject,
-  type JsonObject,
   noteUnknown,
   oneOf,
   optional,
@@ -121,7 +120,7 @@ function readTexts(value: unknown, param: string, role: (typeof ROLES)[number], 
 }
 
 function readText(value: unknown, path: string, types: readonly string[], ignored: string[]): string {
-  if (!isObject(value)) throw wrongType(path, 'an object', value)
+  if (!isRecord(value)) throw wrongType(path, 'an object', value)
   const type = required(value, 'type', path, aString)
   const media = MEDIA.get(type)
   if (media) {

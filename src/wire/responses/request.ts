@@ -1,4 +1,5 @@
 import type { OutputFormat, Sampling } from '../../engine.js'
+import type { JsonObject } from '../../platform/json.js'
 import {
   aBoolean,
   aName,
@@ -7,7 +8,6 @@ import {
   anObject,
   aString,
   at,
-  type JsonObject,
   noteUnknown,
   oneOf,
   optional,

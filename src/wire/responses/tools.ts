@@ -1,4 +1,5 @@
 import type { ToolChoice, ToolSpec } from '../../engine.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import {
   aBoolean,
   aName,
@@ -6,8 +7,6 @@ import {
   anObject,
   aString,
   at,
-  isObject,
-  type JsonObject,
   noteUnknown,
   oneOf,
   optional,
@@ -129,7 +128,7 @@ function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
     if (none && mode === 'required') throw withoutTools()
     return { tools, toolChoice: none ? 'none' : mode, echo: mode }
   }
-  if (!isObject(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
+  if (!isRecord(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
   const type = required(choice, 'type', 'tool_choice', aString)
   if (type === 'function') {
     const name = namedTool(choice, 'tool_choice', tools)

@@ -1,10 +1,9 @@
+import type { JsonObject } from '../../../platform/json.js'
 /**
  * A model's configuration, field by field. What is read is noted, so that a field which says something about the
  * arithmetic, and which nobody has read, is found and refused.
  */
 import { refuse } from '../model/refuse.js'
-
-export type Json = Readonly<Record<string, unknown>>
 
 /** Names that speak of what a model computes. Others (dropout, dates, token ids) change nothing. */
 const MATTERS =
@@ -17,14 +16,14 @@ const OFF: ReadonlySet<unknown> = new Set([undefined, null, false, -1, 0, 1, '']
 export class Fields {
   readonly model: string
   readonly #within: string
-  readonly #values: Json
+  readonly #values: JsonObject
   /** Where else a field may stand: MLC writes some outside. */
-  readonly #outer: Json
+  readonly #outer: JsonObject
   readonly #read = new Set<string>()
   readonly #parts: Fields[] = []
 
   /** `within`: what the fields are part of, for messages: `rope_scaling.`. */
-  constructor(model: string, values: Json, outer: Json = {}, within = '') {
+  constructor(model: string, values: JsonObject, outer: JsonObject = {}, within = '') {
     this.model = model
     this.#values = values
     this.#outer = outer
@@ -112,8 +111,8 @@ export class Fields {
   }
 }
 
-export function record(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
+export function record(value: unknown): JsonObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
 }
 
 function short(value: unknown): string {

@@ -1,8 +1,10 @@
 /** The architectures that can be run, by `model_type`. */
+
+import type { JsonObject } from '../../../platform/json.js'
 import type { ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Architecture } from './architecture.js'
-import { Fields, type Json, record } from './fields.js'
+import { Fields, record } from './fields.js'
 import { llama } from './llama.js'
 import { mistral } from './mistral.js'
 import { qwen2 } from './qwen2.js'
@@ -11,7 +13,7 @@ import { qwen3 } from './qwen3.js'
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = { llama, mistral, qwen2, qwen3 }
 
 /** `config` as the repository has it; `name` is the model's, for messages. Refuses by name what it does not know. */
-export function readModel(config: Json, name = 'This model'): { architecture: Architecture; model: ModelPlan } {
+export function readModel(config: JsonObject, name = 'This model'): { architecture: Architecture; model: ModelPlan } {
   const type = config.model_type ?? record(config.model_config)?.model_type
   if (typeof type !== 'string') throw refuse(name, 'a configuration that does not name its model_type')
   const architecture = Object.hasOwn(ARCHITECTURES, type) ? ARCHITECTURES[type] : undefined
@@ -27,7 +29,7 @@ export function readModel(config: Json, name = 'This model'): { architecture: Ar
 }
 
 /** MLC puts most of it into an object of its own; of what stands outside, these two have the last word. */
-function fieldsOf(config: Json, name: string): Fields {
+function fieldsOf(config: JsonObject, name: string): Fields {
   const inner = record(config.model_config)
   if (!inner) return new Fields(name, config)
   const last = ['context_window_size', 'sliding_window_size'].filter((key) => Number(config[key]) > 0)
@@ -35,7 +37,7 @@ function fieldsOf(config: Json, name: string): Fields {
 }
 
 /** Transformers' ways to store weights in fewer bits have tensors of their own. */
-function assertPlain(config: Json, name: string): void {
+function assertPlain(config: JsonObject, name: string): void {
   const quantised = record(config.quantization_config)
   if (!quantised) return
   const method = String(quantised.quant_method ?? 'unknown')

@@ -1,5 +1,7 @@
 /** Tensors of a repository as the decoder's matrices and vectors. */
+
 import { V1Error } from '../../../errors.js'
+import { joined } from '../../../platform/bytes.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import type { Device, Matrix, MatrixData, Vector } from '../device/device.js'
 import { halfToFloat } from './half.js'
@@ -86,14 +88,7 @@ async function readParts(
 ): Promise<Uint8Array> {
   const read: Uint8Array[] = []
   for (const { name, shape } of wanted) read.push(bytesOf(await source.read(name, signal), shape, type))
-  if (read.length === 1) return read[0]!
-  const whole = new Uint8Array(read.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  for (const bytes of read) {
-    whole.set(bytes, at)
-    at += bytes.length
-  }
-  return whole
+  return read.length === 1 ? read[0]! : joined(read)
 }
 
 const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const

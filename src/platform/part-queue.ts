@@ -1,7 +1,5 @@
-import type { Part } from '../../engine.js'
-
 /** Parts between the loop that makes them and the reader of one call. */
-export class PartQueue {
+export class PartQueue<Part> {
   readonly #limit: number
   readonly #onDrained: () => void
   #parts: Part[] = []
