@@ -148,7 +148,7 @@ async function ask(v1: V1, { system, user, schema }: Case): Promise<unknown> {
     max_tokens: 400,
     response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
   })
-  if (!answer.choices) return { error: answer.error?.message }
+  if (!answer.choices) throw new Error(answer.error?.message ?? 'no answer')
   try {
     return JSON.parse(answer.choices[0].message.content)
   } catch {
