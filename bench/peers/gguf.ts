@@ -53,7 +53,8 @@ function notWritable(model: string): TypeError {
 
 function tensors(of: ModelPlan, planned: PlannedTensors, source: WeightSource): Tensor[] {
   const list: Tensor[] = []
-  const norm = (name: string, vector: PlannedVector) =>
+  const norm = (name: string, vector: PlannedVector | undefined) =>
+    vector &&
     list.push({
       name,
       dims: [of.hidden],

@@ -12,6 +12,7 @@ const KERNELS: Readonly<Record<number, string>> = {
   [op.ATTEND]: 'attend',
   [op.ACTIVATE]: 'activate and round',
   [op.COPY]: 'copy',
+  [op.JOIN]: 'join',
   [op.GATED]: 'product, activate and round',
 }
 

@@ -4,6 +4,7 @@ import type {
   AttentionShape,
   Batch,
   Device,
+  JoinOptions,
   KeyValueCache,
   Matrix,
   Pass,
@@ -92,6 +93,10 @@ class WatchedPass implements Pass {
     if (gated) return 'gate and up'
     if (add) return this.#gated ? 'down' : 'attention out'
     return rows === this.#batch.sampler?.shape.vocabulary ? 'logits' : 'queries, keys, values'
+  }
+
+  join(x: Activations, out: Activations, options: JoinOptions): void {
+    this.#current.during({ name: 'join' }, () => this.#pass.join(x, out, options))
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {

@@ -143,7 +143,7 @@ describe('safetensors', () => {
       expect(Math.abs(back - value)).toBeLessThanOrEqual(scale * (0.5 + 7 / 1024))
     })
     // Norms are small and matter much: they stay.
-    expect([...(await readVector(weights, layer.attentionNorm))]).toEqual(joined('input_layernorm.weight'))
+    expect([...(await readVector(weights, layer.attentionNorm!))]).toEqual(joined('input_layernorm.weight'))
   })
 
   it.each<[string, (names: string[]) => string[], object, RegExp]>([

@@ -7,7 +7,10 @@ import type { Fields } from './fields.js'
 export interface Architecture {
   /** Reads every field of the configuration that says something about the arithmetic. */
   read(fields: Fields): Omit<ModelPlan, 'architecture'>
-  readonly names: Readonly<Record<Naming, Names>>
+  /** Of the formats in which it can be read. */
+  readonly names: Readonly<Partial<Record<Naming, Names>>>
+  /** What may stand in place of `model.` where the decoder is a part of something larger. */
+  readonly prefixes?: readonly string[]
   /** Tensors that files carry along and that nobody needs. */
   readonly idle?: RegExp
 }

@@ -7,7 +7,7 @@ import { refuse } from '../model/refuse.js'
 
 /** Names that speak of what a model computes. Others (dropout, dates, token ids) change nothing. */
 const MATTERS =
-  /rope|rotary|scal|multiplier|softcap|norm|bias|window|sliding|chunk|layer_types|expert|moe|rout|quant|alibi|clip|activation|hidden_act|mixer|conv|ssm|mamba|lora|share|sparse|mscale|residual|qk_|per_layer|_function|factor|pattern|no_rope/
+  /rope|rotary|scal|multiplier|softcap|norm|bias|window|sliding|chunk|layer_types|expert|moe|rout|quant|alibi|clip|activation|hidden_act|mixer|conv|ssm|mamba|lora|share|sparse|mscale|residual|qk_|per_layer|_function|factor|pattern|no_rope|bidirectional/
 /** Of these names some that change nothing after all: limits of serving, hints to a trainer. */
 const IDLE = /initializer|prefill_chunk|logits_to_keep|router_aux|weight_block_size|^max_window_layers$/
 /** What a switch or a list says that is off. */
@@ -19,8 +19,8 @@ export class Fields {
   readonly #values: JsonObject
   /** Where else a field may stand: MLC writes some outside. */
   readonly #outer: JsonObject
-  readonly #read = new Set<string>()
-  readonly #parts: Fields[] = []
+  #read = new Set<string>()
+  #parts: Fields[] = []
 
   /** `within`: what the fields are part of, for messages: `rope_scaling.`. */
   constructor(model: string, values: JsonObject, outer: JsonObject = {}, within = '') {
@@ -43,13 +43,13 @@ export class Fields {
     const value = (given === 0 ? undefined : given) ?? otherwise
     if (value === undefined) throw refuse(this.model, `a configuration without ${this.#within}${key}`)
     if (typeof value === 'number' && value > 0 && Number.isFinite(value)) return value
-    throw this.#odd(key, value)
+    throw this.odd(key, value)
   }
 
   /** A number of things: whole and positive. */
   count(key: string, otherwise?: number): number {
     const value = this.number(key, otherwise)
-    if (!Number.isSafeInteger(value)) throw this.#odd(key, value)
+    if (!Number.isSafeInteger(value)) throw this.odd(key, value)
     return value
   }
 
@@ -61,7 +61,7 @@ export class Fields {
 
   flag(key: string, otherwise = false): boolean {
     const value = this.get(key) ?? otherwise
-    if (typeof value !== 'boolean') throw this.#odd(key, value)
+    if (typeof value !== 'boolean') throw this.odd(key, value)
     return value
   }
 
@@ -84,6 +84,8 @@ export class Fields {
   part(key: string): Fields | undefined {
     const value = record(this.get(key))
     if (!value) return undefined
+    const known = this.#parts.find((part) => part.#values === value)
+    if (known) return known
     const part = new Fields(this.model, value, {}, `${this.#within}${key}.`)
     this.#parts.push(part)
     return part
@@ -93,7 +95,15 @@ export class Fields {
   word<Word extends string>(key: string, known: readonly Word[], otherwise: Word): Word {
     const value = this.get(key) ?? otherwise
     if (known.includes(value as Word)) return value as Word
-    throw this.#odd(key, value)
+    throw this.odd(key, value)
+  }
+
+  /** The same fields, some of which have other values where they are missing. */
+  withDefaults(defaults: Json): Fields {
+    const fields = new Fields(this.model, this.#values, { ...defaults, ...this.#outer }, this.#within)
+    fields.#read = this.#read
+    fields.#parts = this.#parts
+    return fields
   }
 
   /** Throws the name of a field that matters and that nobody has asked for. */
@@ -101,12 +111,13 @@ export class Fields {
     for (const [key, value] of Object.entries(this.#values)) {
       if (this.#read.has(key) || OFF.has(value) || !MATTERS.test(key) || IDLE.test(key)) continue
       if (typeof value === 'object' && Object.keys(value as object).length === 0) continue
-      throw this.#odd(key, value)
+      throw this.odd(key, value)
     }
     for (const part of this.#parts) part.assertAllRead()
   }
 
-  #odd(key: string, value: unknown): Error {
+  /** The refusal of a field's value. */
+  odd(key: string, value: unknown): Error {
     return refuse(this.model, `${this.#within}${key} = ${short(value)}`)
   }
 }

@@ -23,7 +23,7 @@ describe('a configuration', () => {
     expect(mlc.layers[0]).toMatchObject({ keyHeads: 2, headSize: 16, angles: { theta: 500000 } })
     const plain = read({ model_type: 'qwen3', head_dim: 32, max_position_embeddings: 512 })
     expect(plain).toMatchObject({ contextLength: 512, layers: { length: 2 } })
-    expect(plain.layers[1]).toMatchObject({ keyHeads: 4, headSize: 32, headNorm: true })
+    expect(plain.layers[1]).toMatchObject({ keyHeads: 4, headSize: 32, queryKeyNorm: 'head' })
   })
 
   it('has a sliding window where the model uses one', () => {

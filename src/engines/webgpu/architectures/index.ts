@@ -5,12 +5,28 @@ import type { ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Architecture } from './architecture.js'
 import { Fields, record } from './fields.js'
+import { gemma3 } from './gemma3.js'
+import { granite } from './granite.js'
 import { llama } from './llama.js'
 import { mistral } from './mistral.js'
+import { olmo2 } from './olmo2.js'
+import { phi3 } from './phi3.js'
 import { qwen2 } from './qwen2.js'
 import { qwen3 } from './qwen3.js'
+import { smollm3 } from './smollm3.js'
 
-export const ARCHITECTURES: Readonly<Record<string, Architecture>> = { llama, mistral, qwen2, qwen3 }
+export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
+  gemma3,
+  gemma3_text: gemma3,
+  granite,
+  llama,
+  mistral,
+  olmo2,
+  phi3,
+  qwen2,
+  qwen3,
+  smollm3,
+}
 
 /** `config` as the repository has it; `name` is the model's, for messages. Refuses by name what it does not know. */
 export function readModel(config: JsonObject, name = 'This model'): { architecture: Architecture; model: ModelPlan } {
@@ -30,7 +46,7 @@ export function readModel(config: JsonObject, name = 'This model'): { architectu
 
 /** MLC puts most of it into an object of its own; of what stands outside, these two have the last word. */
 function fieldsOf(config: JsonObject, name: string): Fields {
-  const inner = record(config.model_config)
+  const inner = record(config.model_config) ?? record(config.text_config)
   if (!inner) return new Fields(name, config)
   const last = ['context_window_size', 'sliding_window_size'].filter((key) => Number(config[key]) > 0)
   return new Fields(name, { ...inner, ...Object.fromEntries(last.map((key) => [key, config[key]])) }, config)

@@ -24,6 +24,12 @@ export const HUGGINGFACE: Names = {
   gateUp: ['gate', 'up'].map((each) => `${LAYER}.mlp.${each}_proj`),
 }
 
+/** Where norms stand after attention and MLP. */
+export const AFTER: Names = {
+  attentionAfter: `${LAYER}.post_attention_layernorm`,
+  mlpAfter: `${LAYER}.post_feedforward_layernorm`,
+}
+
 export const GGUF: Names = {
   embedding: 'token_embd',
   norm: 'output_norm',

@@ -5,5 +5,5 @@ import { readDecoder } from './read-decoder.js'
 /** Heads of queries and keys are normed. */
 export const qwen3: Architecture = {
   ...qwen2,
-  read: (fields) => readDecoder(fields, { headNorm: true, window: readQwenWindow(fields) }),
+  read: (fields) => readDecoder(fields, { queryKeyNorm: 'head', window: readQwenWindow(fields) }),
 }

@@ -11,11 +11,17 @@ export const MLP_BIAS: readonly MatrixRole[] = ['gateUp', 'down']
 export interface DecoderTraits {
   /** @default what the configuration says of `attention_bias` and `mlp_bias` */
   readonly biased?: readonly MatrixRole[]
-  readonly headNorm?: boolean
+  readonly queryKeyNorm?: LayerPlan['queryKeyNorm']
+  /** @default before attention and MLP, not after them */
+  readonly norms?: 'before' | 'after' | 'both'
+  /** @default 'silu' */
+  readonly gate?: ModelPlan['gate']
+  /** What scores are multiplied by. @default headSize ** -0.5 */
+  readonly scale?: number
   /** The window of a layer. @default none */
   readonly window?: (layer: number) => number | undefined
   /** What else sets a layer apart. */
-  readonly layer?: (layer: number) => Partial<LayerPlan>
+  readonly layer?: (layer: number, shape: LayerPlan) => Partial<LayerPlan>
   /** @default those of `rope_theta` and its like, over whole heads */
   readonly angles?: (headSize: number) => ReadAngles
 }
@@ -25,7 +31,11 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
   const hidden = fields.count('hidden_size')
   const keyHeads = fields.count('num_key_value_heads', heads)
   const headSize = fields.number('head_dim', hidden / heads)
-  fields.word('hidden_act', ['silu', 'swish'], 'silu')
+  const { queryKeyNorm, norms = 'before', gate = 'silu' } = traits
+  for (const key of ['hidden_act', 'hidden_activation']) {
+    const known = gate === 'gelu' ? ['gelu_pytorch_tanh', 'gelu_tanh'] : ['silu', 'swish']
+    fields.word(key, known, known[0]!)
+  }
   if (headSize % 2 !== 0) throw refuse(fields.model, `heads of ${headSize} values`)
   if (heads % keyHeads !== 0) throw refuse(fields.model, `${heads} attention heads over ${keyHeads} key heads`)
   const { angles, most } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
@@ -33,9 +43,11 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     heads,
     keyHeads,
     headSize,
-    scale: headSize ** -0.5,
+    scale: traits.scale ?? headSize ** -0.5,
     angles,
-    headNorm: traits.headNorm ?? false,
+    ...(queryKeyNorm && { queryKeyNorm }),
+    normsBefore: norms !== 'after',
+    normsAfter: norms !== 'before',
     intermediate: fields.count('intermediate_size'),
     biased: traits.biased ?? readBiases(fields),
   }
@@ -47,9 +59,10 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     vocabulary: fields.count('vocab_size'),
     contextLength: Math.min(context, most ?? context),
     epsilon: fields.number('rms_norm_eps', 1e-5),
+    ...(gate !== 'silu' && { gate }),
     layers: Array.from({ length: fields.count('num_hidden_layers') }, (_, layer) => {
       const window = traits.window?.(layer)
-      return { ...shape, ...(window !== undefined && { window }), ...traits.layer?.(layer) }
+      return { ...shape, ...(window !== undefined && { window }), ...traits.layer?.(layer, shape) }
     }),
     tied: fields.get('tie_word_embeddings') === undefined ? undefined : fields.flag('tie_word_embeddings'),
   }

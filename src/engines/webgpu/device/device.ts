@@ -184,7 +184,7 @@ export interface ProjectOptions {
   /** Rows of `x`. @default all rows of the pass */
   readonly rows?: number
   /** The product is taken of x / rms(x) * weight, rms(x) = sqrt(mean(x^2) + epsilon), instead of x. */
-  readonly norm?: { readonly weight: Vector; readonly epsilon: number }
+  readonly norm?: { readonly weight: Vector; readonly epsilon: number } | undefined
   readonly bias?: Vector | undefined
   /** out += instead of out =. Not with `gated`. */
   readonly add?: boolean
@@ -193,6 +193,24 @@ export interface ProjectOptions {
    * @default false
    */
   readonly gated?: boolean
+  /** What a gate goes through. `gelu` is the one that is computed by tanh. @default 'silu' */
+  readonly gate?: Gate | undefined
+}
+
+export type Gate = 'silu' | 'gelu'
+
+export interface JoinOptions {
+  /** @default all rows of the pass */
+  readonly rows?: number
+  /** As in `ProjectOptions`, over the columns that are joined. */
+  readonly norm?: ProjectOptions['norm'] | undefined
+  /** @default 1 */
+  readonly scale?: number
+  /** out += instead of out =. */
+  readonly add?: boolean
+  /** Only so many columns of each row, from the first on; multiples of 4. @default all */
+  readonly from?: number
+  readonly columns?: number
 }
 
 /** Where attention finds things in a row of `qkv`: `heads` queries, then the cache's heads of keys, then of values. */
@@ -252,6 +270,8 @@ export interface Pass {
   embed(table: Matrix, out: Activations): void
   /** out = W x. `out` has as many columns as the matrix has rows (half as many if gated), `x` as it has columns. */
   project(matrix: Matrix, x: Activations, out: Activations, options?: ProjectOptions): void
+  /** out = x * scale, normed first if asked. `out` may be `x`, but is not added to then. */
+  join(x: Activations, out: Activations, options: JoinOptions): void
   /** Turns queries (in place) and keys by their positions; writes keys and values into their pages. */
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
   /** Causal attention of the placed queries over the cache. `out` has `heads * headSize` columns. */

@@ -69,7 +69,7 @@ ${repeat(4, (t) => writeToken(shape, t, (r) => `(a${r}_${t} * step${t})`))}
 
 export function matmulHalf(
   pass: Recorder,
-  shape: Pick<MatmulShape, 'add' | 'gated' | 'bias' | 'head'>,
+  shape: Pick<MatmulShape, 'add' | 'gated' | 'gate' | 'bias' | 'head'>,
   { matrix, bias, out }: Omit<MatmulOperands, 'x'>,
   { halves, steps }: Halved,
   count: number,

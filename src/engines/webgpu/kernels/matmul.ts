@@ -11,6 +11,7 @@ import {
   type StoredMatrix,
   shapeOf,
 } from './formats.js'
+import { type Gate, gateOf } from './gate.js'
 import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { META } from './meta.js'
 
@@ -18,6 +19,8 @@ export interface MatmulShape extends MatrixShape {
   readonly bias: boolean
   readonly add: boolean
   readonly gated: boolean
+  /** What a gate goes through. @default 'silu' */
+  readonly gate?: Gate
   readonly head: boolean
 }
 
@@ -100,7 +103,7 @@ export function writeToken(shape: MatmulShape, t: number, sum: (r: number) => st
   const one = (r: number) => {
     const value = gated
       ? `let gate = ${sum(r)}${bias(`row + ${first}u`)};
-      out[at] = gate / (1.0 + exp(-gate)) * (${sum(r + 2)}${bias(`row + ${first + width}u`)});`
+      out[at] = ${gateOf(shape.gate)} * (${sum(r + 2)}${bias(`row + ${first + width}u`)});`
       : `out[at] ${shape.add ? '+=' : '='} ${sum(r)}${bias(`row + ${first}u`)};`
     return `  {
     let row = group.x * ${gated ? TILE / 2 : TILE}u + tx + ${16 * r}u;
@@ -123,7 +126,7 @@ export interface MatmulOperands {
 
 export function matmul(
   pass: Recorder,
-  shape: Pick<MatmulShape, 'add' | 'gated' | 'bias' | 'head'>,
+  shape: Pick<MatmulShape, 'add' | 'gated' | 'gate' | 'bias' | 'head'>,
   { matrix, x, bias, out }: MatmulOperands,
   count: number,
 ): void {

@@ -1,5 +1,6 @@
 /** How the work of a product with few rows is shared out. */
 import { isQ4, type MatrixShape, type StoredFormat } from './formats.js'
+import type { Gate } from './gate.js'
 import type { GpuTraits } from './kernel.js'
 
 export interface MatvecShape extends MatrixShape {
@@ -10,6 +11,8 @@ export interface MatvecShape extends MatrixShape {
   readonly bias: boolean
   readonly add: boolean
   readonly gated: boolean
+  /** What a gate goes through. @default 'silu' */
+  readonly gate?: Gate
   readonly head: boolean
 }
 

@@ -1,4 +1,5 @@
 /** From the sums that lanes hold to the values of the answer. */
+import { gateOf } from './gate.js'
 import { float, repeat } from './kernel.js'
 import { HELD, type MatvecShape, THREADS } from './matvec-cut.js'
 import { scatter } from './subgroup.js'
@@ -19,7 +20,7 @@ function writeFunction(shape: MatvecShape, sum: (r: string, t: string) => string
   const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
   const value = gated
     ? `let gate = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};
-    let value = gate / (1.0 + exp(-gate)) * (${sum(`${r} + ${HELD / 2}u`, t)}${scale}${bias(`${at} + ${first + width}u`)});`
+    let value = ${gateOf(shape.gate)} * (${sum(`${r} + ${HELD / 2}u`, t)}${scale}${bias(`${at} + ${first + width}u`)});`
     : `let value = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};`
   return `if (${at} < ${own}u && token + ${t} < count) {
     ${value}

@@ -1,7 +1,7 @@
 /** Rotary position embeddings: the angle of every pair of values at every position. */
 
 export interface Angles {
-  /** Values of a head that are turned, in pairs. */
+  /** Values of a head that are turned, in pairs, from the first on; 0: none. */
   readonly size: number
   readonly theta: number
   readonly scaling?: Scaling
@@ -37,6 +37,17 @@ export type Scaling =
       readonly originalLength: number
       readonly attention: number
     }
+
+/**
+ * Where the devices want the values of a head: value i is turned with value i + headSize / 2, so those that stand still
+ * go between the halves of those that turn. Undefined: all turn.
+ */
+export function turnedOrder({ size }: Angles, headSize: number): readonly number[] | undefined {
+  if (size === headSize || size === 0) return undefined
+  const [half, still] = [size / 2, (headSize - size) / 2]
+  const run = (from: number, count: number) => Array.from({ length: count }, (_, i) => from + i)
+  return [...run(0, half), ...run(size, still), ...run(half, half), ...run(size + still, still)]
+}
 
 /** Turns per position, in radians, of each pair of values, for sequences of up to `length`. */
 export function frequencies({ size, theta, scaling }: Angles, length: number): Float64Array {
@@ -77,14 +88,21 @@ function yarn(frequency: number, pair: number, { size, theta }: Angles, scaling:
   return frequency * (1 - stretched) + (frequency / factor) * stretched
 }
 
-/** cos and sin of every pair at positions 0 to `positions` - 1: [positions][size / 2][2]. */
-export function angleTable(positions: number, angles: Angles): Float32Array {
+/**
+ * cos and sin of every pair at positions 0 to `positions` - 1: [positions][headSize / 2][2]. Pairs beyond `size` stand
+ * still.
+ */
+export function angleTable(positions: number, angles: Angles, headSize = angles.size): Float32Array {
   const turns = frequencies(angles, positions)
   const attention = angles.scaling && 'attention' in angles.scaling ? angles.scaling.attention : 1
-  const pairs = turns.length
+  const pairs = headSize / 2
   const table = new Float32Array(positions * pairs * 2)
   for (let p = 0; p < positions; p++) {
     for (let i = 0; i < pairs; i++) {
+      if (i >= turns.length) {
+        table[(p * pairs + i) * 2] = 1
+        continue
+      }
       // In double precision: at position 100,000 an f32 angle is off by a hundredth of a radian.
       const angle = p * turns[i]!
       table[(p * pairs + i) * 2] = attention * Math.cos(angle)

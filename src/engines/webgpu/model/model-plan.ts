@@ -1,4 +1,5 @@
 /** What one decoder computes, whatever format its weights come in: layer by layer, as its architecture reads it. */
+import type { Gate } from '../device/device.js'
 import type { Angles } from './angles.js'
 
 export interface ModelPlan {
@@ -11,6 +12,15 @@ export interface ModelPlan {
   /** Of all norms. */
   readonly epsilon: number
   readonly layers: readonly LayerPlan[]
+  /** Token embeddings are multiplied by it. */
+  readonly embeddingScale?: number
+  /** What a layer adds is multiplied by it. */
+  readonly residualScale?: number
+  readonly logitScale?: number
+  /** What is added to the weights of all norms, as they are stored. */
+  readonly normOffset?: number
+  /** What the gates of the MLP go through. @default 'silu' */
+  readonly gate?: Gate
   /** The token embeddings are the output head too; undefined: where the weights have no head of its own. */
   readonly tied: boolean | undefined
 }
@@ -26,8 +36,12 @@ export interface LayerPlan {
   readonly angles: Angles
   /** Positions that a query sees, its own included; absent: all. */
   readonly window?: number
-  /** Each head of queries and of keys is normed before it is turned. */
-  readonly headNorm: boolean
+  /** Queries and keys are normed before they are turned: each head by itself, or all heads of a row together. */
+  readonly queryKeyNorm?: 'head' | 'row'
+  /** Attention and MLP read normed rows. */
+  readonly normsBefore: boolean
+  /** What attention and MLP give is normed before it is added. */
+  readonly normsAfter: boolean
   readonly intermediate: number
   /** Matrices that have a bias. */
   readonly biased: readonly MatrixRole[]
@@ -36,7 +50,13 @@ export interface LayerPlan {
 /** What a layer multiplies with. */
 export type MatrixRole = 'qkv' | 'output' | 'gateUp' | 'down'
 /** What a layer scales by. */
-export type NormRole = 'attentionNorm' | 'queryNorm' | 'keyNorm' | 'mlpNorm'
+export const NORMS = ['attentionNorm', 'queryNorm', 'keyNorm', 'attentionAfter', 'mlpNorm', 'mlpAfter'] as const
+export type NormRole = (typeof NORMS)[number]
 /** What stands in a model once. */
 export type ModelRole = 'embedding' | 'norm' | 'head'
 export type Role = MatrixRole | NormRole | ModelRole
+
+/** What attention and MLP give is changed before it is added, so that it needs room of its own. */
+export function joinsApart({ layers, residualScale, embeddingScale }: ModelPlan): boolean {
+  return layers.some(({ normsAfter }) => normsAfter) || (residualScale ?? 1) !== (embeddingScale ?? 1)
+}

@@ -1,8 +1,10 @@
 /** Which stored tensors make the decoder's matrices and vectors. All is known from their names, shapes and types. */
 import { V1Error } from '../../../errors.js'
 import type { TensorType, WeightOutline } from '../../../repository/source.js'
-import type { Architecture } from '../architectures/architecture.js'
-import type { LayerPlan, ModelPlan, Role } from './model-plan.js'
+import type { Architecture, Names } from '../architectures/architecture.js'
+import { turnedOrder } from './angles.js'
+import type { LayerPlan, MatrixRole, ModelPlan, NormRole, Role } from './model-plan.js'
+import { refuse } from './refuse.js'
 
 export interface PlannedMatrix {
   /** Without their suffixes; they lie one below the other. */
@@ -15,23 +17,32 @@ export interface PlannedMatrix {
   /** It is stored plain and gets four bits on its way to the device. */
   readonly quantize: boolean
   readonly bias?: PlannedVector
+  /** Which stored row comes where. @default as they are stored */
+  readonly order?: readonly number[]
 }
 
 export interface PlannedVector {
   /** In whole; they follow each other. */
   readonly parts: readonly { readonly name: string; readonly length: number }[]
   readonly length: number
+  /** Which stored value comes where. */
+  readonly order?: readonly number[]
+  /** Each value v becomes (v + offset) * scale. */
+  readonly offset?: number
+  readonly scale?: number
 }
 
 export interface PlannedLayer {
-  readonly attentionNorm: PlannedVector
+  readonly attentionNorm?: PlannedVector
   readonly qkv: PlannedMatrix
   readonly queryNorm?: PlannedVector
   readonly keyNorm?: PlannedVector
   readonly output: PlannedMatrix
-  readonly mlpNorm: PlannedVector
+  readonly attentionAfter?: PlannedVector
+  readonly mlpNorm?: PlannedVector
   readonly gateUp: PlannedMatrix
   readonly down: PlannedMatrix
+  readonly mlpAfter?: PlannedVector
 }
 
 export interface PlannedTensors {
@@ -50,12 +61,15 @@ export function planTensors(
   architecture: Architecture,
   model: ModelPlan,
   quantize: boolean,
+  name = 'This model',
 ): PlannedTensors {
   const { vocabulary, hidden } = model
-  const finder = new Finder(outline, architecture, quantize)
+  const finder = new Finder(outline, architecture, quantize, name)
   const embedding = finder.matrix('embedding', [vocabulary], hidden)
-  const layers = model.layers.map((layer, i) => planLayer(finder, layer, hidden, i))
-  const norm = finder.vector('norm', hidden)
+  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i))
+  const { normOffset: offset, logitScale: scale } = model
+  // Logits grow with what the last norm gives.
+  const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
   const separate = model.tied === undefined ? finder.has('head') : !model.tied
   const head = separate ? finder.matrix('head', [vocabulary], hidden) : undefined
   if (!separate) finder.passOver('head')
@@ -63,25 +77,45 @@ export function planTensors(
   return { embedding, layers, norm, ...(head && { head }) }
 }
 
-function planLayer(finder: Finder, layer: LayerPlan, hidden: number, index: number): PlannedLayer {
-  const { heads, keyHeads, headSize, intermediate } = layer
+function planLayer(finder: Finder, model: ModelPlan, layer: LayerPlan, index: number): PlannedLayer {
+  const { heads, keyHeads, headSize, intermediate, queryKeyNorm, normsBefore, normsAfter } = layer
+  const { hidden, normOffset } = model
   const [queries, keys] = [heads * headSize, keyHeads * headSize]
-  const matrix = (role: 'qkv' | 'output' | 'gateUp' | 'down', rows: readonly number[], columns: number) => {
+  const order = turnedOrder(layer.angles, headSize)
+  const matrix = (role: MatrixRole, rows: readonly number[], columns: number) => {
     const bias = finder.bias(role, rows, index, layer.biased.includes(role))
     return { ...finder.matrix(role, rows, columns, index), ...(bias && { bias }) }
   }
+  const norm = (role: NormRole, length: number) => ({
+    ...finder.vector(role, length, index),
+    ...(normOffset && { offset: normOffset }),
+  })
+  const across = order && headOrder(order, heads + keyHeads, keys)
+  const qkv = matrix('qkv', [queries, keys, keys], hidden)
+  const { bias } = qkv
+  const normOrder = (count: number) => order && { order: headOrder(order, queryKeyNorm === 'row' ? count : 1, 0) }
+  const row = queryKeyNorm === 'row'
   return {
-    attentionNorm: finder.vector('attentionNorm', hidden, index),
-    qkv: matrix('qkv', [queries, keys, keys], hidden),
-    ...(layer.headNorm && {
-      queryNorm: finder.vector('queryNorm', headSize, index),
-      keyNorm: finder.vector('keyNorm', headSize, index),
+    ...(normsBefore && { attentionNorm: norm('attentionNorm', hidden), mlpNorm: norm('mlpNorm', hidden) }),
+    qkv: across ? { ...qkv, order: across, ...(bias && { bias: { ...bias, order: across } }) } : qkv,
+    ...(queryKeyNorm && {
+      queryNorm: { ...norm('queryNorm', row ? queries : headSize), ...normOrder(heads) },
+      keyNorm: { ...norm('keyNorm', row ? keys : headSize), ...normOrder(keyHeads) },
     }),
     output: matrix('output', [hidden], queries),
-    mlpNorm: finder.vector('mlpNorm', hidden, index),
     gateUp: matrix('gateUp', [intermediate, intermediate], hidden),
     down: matrix('down', [hidden], intermediate),
+    ...(normsAfter && { attentionAfter: norm('attentionAfter', hidden), mlpAfter: norm('mlpAfter', hidden) }),
   }
+}
+
+/** The order of a head for each of `heads`, and `rest` values as they are. */
+function headOrder(order: readonly number[], heads: number, rest: number): number[] {
+  const all = Array.from({ length: heads * order.length + rest }, (_, i) => i)
+  return all.map((i) => {
+    const within = i % order.length
+    return i < heads * order.length ? i - within + order[within]! : i
+  })
 }
 
 /** Finds tensors by their roles, and remembers which it has found. */
@@ -89,14 +123,24 @@ class Finder {
   readonly #outline: WeightOutline
   readonly #architecture: Architecture
   readonly #quantize: boolean
+  readonly #roles: Names
+  /** What stands in place of `model.`. */
+  readonly #prefix: string
   readonly #names: ReadonlySet<string>
   readonly #used = new Set<string>()
 
-  constructor(outline: WeightOutline, architecture: Architecture, quantize: boolean) {
+  constructor(outline: WeightOutline, architecture: Architecture, quantize: boolean, name: string) {
     this.#outline = outline
     this.#architecture = architecture
     this.#quantize = quantize
+    const naming = outline.naming ?? 'mlc'
+    const roles = architecture.names[naming]
+    if (!roles) throw refuse(name, `this architecture in the form "${naming}"`, 'Take its safetensors.')
+    this.#roles = roles
     this.#names = new Set(outline.names)
+    const prefixes = ['model.', ...(architecture.prefixes ?? [])]
+    this.#prefix =
+      prefixes.find((prefix) => outline.names.some((name) => name.startsWith(`${prefix}embed`))) ?? 'model.'
   }
 
   has(role: Role): boolean {
@@ -149,8 +193,8 @@ class Finder {
   }
 
   #partsOf(role: Role, layer?: number): readonly string[] {
-    const names = this.#architecture.names[this.#outline.naming ?? 'mlc'][role] ?? []
-    return [names].flat().map((name) => name.replace('#', String(layer)))
+    const names = [this.#roles[role] ?? []].flat()
+    return names.map((name) => name.replace(/^model\./, this.#prefix).replace('#', String(layer)))
   }
 
   #vector(parts: PlannedVector['parts']): PlannedVector {

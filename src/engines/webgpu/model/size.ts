@@ -2,7 +2,7 @@
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
 import { type Device, PAGE } from '../device/device.js'
-import type { ModelPlan } from './model-plan.js'
+import { joinsApart, type ModelPlan, NORMS } from './model-plan.js'
 import type { PlannedMatrix, PlannedTensors } from './plan-tensors.js'
 
 export interface SizeOptions {
@@ -106,9 +106,9 @@ function weightBytes(device: Device, { embedding, head, norm, layers }: PlannedT
     return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)
   }
   let sum = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
-  for (const { attentionNorm, mlpNorm, queryNorm, keyNorm, qkv, output, gateUp, down } of layers) {
-    for (const one of [qkv, output, gateUp, down]) sum += matrix(one)
-    for (const one of [attentionNorm, mlpNorm, queryNorm, keyNorm]) sum += 4 * (one?.length ?? 0)
+  for (const layer of layers) {
+    for (const one of [layer.qkv, layer.output, layer.gateUp, layer.down]) sum += matrix(one)
+    for (const role of NORMS) sum += 4 * (layer[role]?.length ?? 0)
   }
   return sum
 }
@@ -125,11 +125,12 @@ interface Work {
 }
 
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
-function workBytes({ hidden, vocabulary, layers }: ModelPlan, { info }: Device, of: Work): number {
+function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, context } = of
+  const { hidden, vocabulary, layers } = model
   const { heads, keyHeads, headSize, intermediate } = layers[0]!
   const tables = new Set(layers.map(({ angles }) => JSON.stringify(angles))).size
-  const perRow = 2 * hidden + (2 * heads + 2 * keyHeads) * headSize + intermediate
+  const perRow = (joinsApart(model) ? 3 : 2) * hidden + (2 * heads + 2 * keyHeads) * headSize + intermediate
   const perLogits = 2 * hidden + heads * headSize + vocabulary
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
   const cpu = info.kind === 'cpu'

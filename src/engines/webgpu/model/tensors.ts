@@ -47,14 +47,12 @@ export async function readMatrix(
   planned: PlannedMatrix,
   signal?: AbortSignal,
 ): Promise<MatrixData> {
-  const { parts, rows, columns, stored, scaleType } = planned
-  const read = (suffix: string, type: RawTensor['dtype'], width: number) =>
-    readParts(
-      source,
-      parts.map((part) => ({ name: `${part.name}.${suffix}`, shape: [part.rows, width] })),
-      type,
-      signal,
-    )
+  const { parts, rows, columns, stored, scaleType, order } = planned
+  const read = async (suffix: string, type: RawTensor['dtype'], width: number) => {
+    const wanted = parts.map((part) => ({ name: `${part.name}.${suffix}`, shape: [part.rows, width] }))
+    const data = await readParts(source, wanted, type, signal)
+    return order ? ordered(data, order) : data
+  }
   if (stored === 'q4') {
     const codes = await read('q_weight', 'u32', columns / 8)
     const scales = await read('q_scale', scaleType, columns / 32)
@@ -67,7 +65,7 @@ export async function readMatrix(
 
 export async function readVector(
   source: WeightSource,
-  { parts, length }: PlannedVector,
+  { parts, length, order, offset = 0, scale = 1 }: PlannedVector,
   signal?: AbortSignal,
 ): Promise<Float32Array> {
   const values = new Float32Array(length)
@@ -77,7 +75,18 @@ export async function readVector(
     values.set(toFloats({ dtype: tensor.dtype, data: bytesOf(tensor, [part.length], tensor.dtype) }), at)
     at += part.length
   }
-  return values
+  const placed = order ? Float32Array.from(order, (from) => values[from]!) : values
+  return placed.map((value) => (value + offset) * scale)
+}
+
+/** Rows, each where `order` says. */
+function ordered(data: Uint8Array, order: readonly number[]): Uint8Array {
+  const bytes = data.length / order.length
+  const out = new Uint8Array(data.length)
+  order.forEach((from, to) => {
+    out.set(data.subarray(from * bytes, (from + 1) * bytes), to * bytes)
+  })
+  return out
 }
 
 async function readParts(

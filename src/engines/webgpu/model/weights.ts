@@ -1,7 +1,7 @@
 /** The decoder's weights on a device. */
 import type { Matrix, Vector } from '../device/device.js'
-import { type Angles, angleTable } from './angles.js'
-import type { ModelPlan } from './model-plan.js'
+import { angleTable } from './angles.js'
+import { type LayerPlan, type ModelPlan, NORMS, type NormRole } from './model-plan.js'
 import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './plan-tensors.js'
 import type { TensorLoader } from './tensors.js'
 
@@ -12,14 +12,16 @@ export interface Projection {
 }
 
 export interface LayerWeights {
-  readonly attentionNorm: Vector
+  readonly attentionNorm?: Vector
   readonly qkv: Projection
   readonly queryNorm?: Vector
   readonly keyNorm?: Vector
   readonly output: Projection
-  readonly mlpNorm: Vector
+  readonly attentionAfter?: Vector
+  readonly mlpNorm?: Vector
   readonly gateUp: Projection
   readonly down: Projection
+  readonly mlpAfter?: Vector
   readonly angles: Vector
 }
 
@@ -41,16 +43,16 @@ export async function loadWeights(
 ): Promise<DecoderWeights> {
   const tables = new Map<string, Vector>()
   /** Layers that turn alike share a table. */
-  const tableOf = (angles: Angles): Vector => {
-    const key = JSON.stringify(angles)
-    const table = tables.get(key) ?? loader.floats(angleTable(positions, angles))
+  const tableOf = ({ angles, headSize }: LayerPlan): Vector => {
+    const key = JSON.stringify([angles, headSize])
+    const table = tables.get(key) ?? loader.floats(angleTable(positions, angles, headSize))
     tables.set(key, table)
     return table
   }
   const embedding = await loader.matrix(tensors.embedding)
   const layers: LayerWeights[] = []
   for (const [i, planned] of tensors.layers.entries()) {
-    layers.push(await loadLayer(loader, planned, tableOf(model.layers[i]!.angles)))
+    layers.push(await loadLayer(loader, planned, tableOf(model.layers[i]!)))
     onLayer?.(i + 1, tensors.layers.length)
   }
   const norm = await loader.vector(tensors.norm)
@@ -63,14 +65,15 @@ async function loadLayer(loader: TensorLoader, planned: PlannedLayer, angles: Ve
     matrix: await loader.matrix(of, gated),
     ...(of.bias && { bias: await loader.vector(of.bias) }),
   })
-  const { queryNorm, keyNorm } = planned
+  const norms: Partial<Record<NormRole, Vector>> = {}
+  for (const role of NORMS) {
+    const norm = planned[role]
+    if (norm) norms[role] = await loader.vector(norm)
+  }
   return {
-    attentionNorm: await loader.vector(planned.attentionNorm),
+    ...norms,
     qkv: await projection(planned.qkv),
-    ...(queryNorm && { queryNorm: await loader.vector(queryNorm) }),
-    ...(keyNorm && { keyNorm: await loader.vector(keyNorm) }),
     output: await projection(planned.output),
-    mlpNorm: await loader.vector(planned.mlpNorm),
     gateUp: await projection(planned.gateUp, true),
     down: await projection(planned.down),
     angles,

@@ -110,7 +110,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
         for (const value of read(y, n)) expect(Number.isFinite(value)).toBe(false)
       }
       const gates = put(Float32Array.of(1, Number.NaN, -2, 3, 1, 1, 1, 1))
-      call.siluMul!(gates, y, 16, 0, 1, 4)
+      call.gateMul!(0, gates, y, 16, 0, 1, 4)
       expect([...read(y, 4)].map(Number.isFinite)).toEqual([true, false, true, true])
     },
   )

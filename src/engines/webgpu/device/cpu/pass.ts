@@ -3,6 +3,7 @@ import type {
   Activations,
   AttentionShape,
   Batch,
+  JoinOptions,
   KeyValueCache,
   Matrix,
   Pass,
@@ -111,6 +112,22 @@ export class CpuPass implements Pass {
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
     const rows = options.rows ?? this.rows
     this.#products.record(own(matrix, CpuMatrix), own(x, CpuActivations), own(out, CpuActivations), rows, options)
+  }
+
+  join(x: Activations, out: Activations, options: JoinOptions): void {
+    const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
+    const { rows = this.rows, norm, scale = 1, add = false, from = 0, columns = source.columns } = options
+    expectFit('Columns to join', Math.min(source.columns, target.columns), from + columns)
+    expectFit('Rows to join', Math.min(source.rows, target.rows), rows)
+    const operation = this.#add(op.JOIN, rows, op.few(rows * columns))
+    operation.word(source.use() + from * 4).word(source.stride)
+    operation.word(norm ? own(norm.weight, CpuVector).use() : 0)
+    operation.word(target.use() + from * 4).word(target.stride)
+    operation
+      .word(columns)
+      .float(norm?.epsilon ?? 0)
+      .float(scale)
+    operation.word(add ? 1 : 0)
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {

@@ -1,5 +1,5 @@
 /** Records products of matrices, and what goes before and after them: norms, rounding, gates. */
-import { type ProjectOptions, Q4_BLOCK } from '../device.js'
+import { type Gate, type ProjectOptions, Q4_BLOCK } from '../device.js'
 import { expectFit, own } from './guards.js'
 import * as op from './program.js'
 import { type CpuActivations, type CpuMatrix, CpuVector } from './tensors.js'
@@ -62,7 +62,7 @@ export class Products {
     expectFit('Rows to project', Math.min(source.rows, target.rows), rows)
     const input = this.#prepare(source, w, rows, options.norm)
     if (options.gated && !options.bias && columns % Q4_BLOCK === 0) {
-      this.#projectGated(w, input, target, columns, rows)
+      this.#projectGated(w, input, target, columns, rows, options.gate)
       return
     }
     const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
@@ -79,26 +79,35 @@ export class Products {
     const bytes = unpackedBytes(w, rows)
     const unpacked = bytes > 0 ? this.#recorder.perThread(bytes) : NOWHERE
     operation.word(unpacked.at).word(unpacked.stride).word(input.gap)
-    if (options.gated) this.#activate(halves, target, columns, rows)
+    if (options.gated) this.#activate(halves, target, columns, rows, options.gate)
   }
 
   /** Product, activation and rounding in one. */
-  #projectGated(w: CpuMatrix, x: Prepared, target: CpuActivations, columns: number, rows: number): void {
+  #projectGated(
+    w: CpuMatrix,
+    x: Prepared,
+    target: CpuActivations,
+    columns: number,
+    rows: number,
+    gate: Gate | undefined,
+  ): void {
     const operation = this.#recorder.add(op.GATED, columns / Q4_BLOCK)
     operation.word(w.kind).word(w.use()).word(x.at).word(x.stride).word(target.use()).word(target.stride)
     operation.word(columns).word(w.columns).word(rows).word(0).word(0).word(op.F32)
     const unpacked = unpackedBytes(w, rows)
     const room = this.#recorder.perThread(unpacked + Math.max(GATED_ROOM, rows * 2 * Q4_BLOCK * 4))
     operation.word(room.at).word(room.stride).word(unpacked).word(x.gap)
+    operation.word(gate === 'gelu' ? 1 : 0)
     this.#activated = { out: target, prepare: (at, stride, kind) => operation.amend(9, at, stride, kind) }
   }
 
-  #activate(halves: number, target: CpuActivations, columns: number, rows: number): void {
+  #activate(halves: number, target: CpuActivations, columns: number, rows: number, gate: Gate | undefined): void {
     const operation = this.#recorder
       .add(op.ACTIVATE, rows, op.few(rows * columns))
       .word(halves)
       .word(target.use())
     operation.word(target.stride).word(columns).word(0).word(op.F32)
+    operation.word(gate === 'gelu' ? 1 : 0)
     this.#activated = { out: target, prepare: (at, _stride, kind) => operation.amend(4, at, kind) }
   }
 

@@ -10,6 +10,7 @@ export const ATTEND = 5
 export const ACTIVATE = 6
 export const COPY = 7
 export const GATED = 8
+export const JOIN = 9
 
 /** Kinds of matrices, as `assembly/layout.ts` numbers them. */
 export const F32 = 0

@@ -1,6 +1,7 @@
 /** One forward pass, recorded into one command buffer. */
 import { attend } from '../../kernels/attend.js'
 import { embed } from '../../kernels/embed.js'
+import { join } from '../../kernels/join.js'
 import type { Kernel, Recorder } from '../../kernels/kernel.js'
 import { pick } from '../../kernels/pick.js'
 import { type PlaceOperands, type PlaceShape, place } from '../../kernels/place.js'
@@ -10,6 +11,7 @@ import type {
   Activations,
   AttentionShape,
   Batch,
+  JoinOptions,
   KeyValueCache,
   Matrix,
   Pass,
@@ -101,7 +103,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
-    const { norm: normed, bias, add = false, gated = false } = options
+    const { norm: normed, bias, add = false, gated = false, gate = 'silu' } = options
     const count = options.rows ?? this.rows
     const head = count !== this.rows
     if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
@@ -111,6 +113,7 @@ export class GpuPass implements Pass, Recorder {
       head,
       add,
       gated,
+      gate,
       bias: (bias as GpuVector | undefined)?.buffer,
       norm: normed && { gain: (normed.weight as GpuVector).buffer, epsilon: normed.epsilon },
     })
@@ -122,6 +125,18 @@ export class GpuPass implements Pass, Recorder {
       this.#work = 0
     }
     this.#work += rows * columns * count
+  }
+
+  join(x: Activations, out: Activations, options: JoinOptions): void {
+    const { rows = this.rows, norm, scale = 1, add = false, from = 0, columns = x.columns } = options
+    const within = x === out
+    const shape = { strides: [x.columns, out.columns] as const, columns, from, scale, add, within }
+    const buffers = {
+      x: (x as GpuActivations).buffer,
+      out: (out as GpuActivations).buffer,
+      weight: (norm?.weight as GpuVector | undefined)?.buffer,
+    }
+    join(this, norm ? { ...shape, epsilon: norm.epsilon } : shape, buffers, rows)
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {

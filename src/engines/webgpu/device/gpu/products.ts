@@ -1,4 +1,5 @@
 /** Which kernels make a product, by how many rows there are and what the GPU can. */
+
 import { isQ4 } from '../../kernels/formats.js'
 import { halve } from '../../kernels/halve.js'
 import type { Recorder } from '../../kernels/kernel.js'
@@ -6,6 +7,7 @@ import { matmul } from '../../kernels/matmul.js'
 import { matmulHalf } from '../../kernels/matmul-half.js'
 import { matvec } from '../../kernels/matvec.js'
 import { norm } from '../../kernels/norm.js'
+import type { Gate } from '../device.js'
 import type { GpuActivations, GpuMatrix } from './tensors.js'
 
 /** Up to so many rows, the weights are read once for every eight; beyond, the tiled product is quicker. */
@@ -18,6 +20,7 @@ export interface Projection {
   readonly head: boolean
   readonly add: boolean
   readonly gated: boolean
+  readonly gate: Gate
   readonly bias: GPUBuffer | undefined
   readonly norm: { readonly gain: GPUBuffer; readonly epsilon: number } | undefined
 }
@@ -27,12 +30,12 @@ export function project(
   { parts, columns, gated: together }: GpuMatrix,
   from: GpuActivations,
   out: GPUBuffer,
-  { count, head, add, gated, bias, norm: normed }: Projection,
+  { count, head, add, gated, gate, bias, norm: normed }: Projection,
 ): void {
   if (parts.length > 1 && gated !== together) throw new Error('A matrix in parts is gated always, or never.')
   const { serial, half } = pass.traits
   const many = count > FEW && !serial
-  const shape = { add, gated, head, bias: bias !== undefined }
+  const shape = { add, gated, head, bias: bias !== undefined, ...(gated && gate !== 'silu' && { gate }) }
   const rest = { ...(bias ? { bias } : {}), out }
   if (many && half && isQ4(parts[0]!.format)) {
     const rows = { columns, ...(normed ? { epsilon: normed.epsilon } : {}) }

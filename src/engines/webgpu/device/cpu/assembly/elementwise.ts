@@ -39,12 +39,59 @@ export function rmsnorm(
   }
 }
 
+/** out = x * scale, or out += it, for rows of `k` values, a multiple of 4; `weight` 0: no norm goes before. */
+export function joinRows(
+  x: usize,
+  xStride: usize,
+  weight: usize,
+  out: usize,
+  outStride: usize,
+  from: i32,
+  to: i32,
+  k: i32,
+  eps: f32,
+  scale: f32,
+  add: bool,
+): void {
+  const bytes = (<usize>k) << 2
+  for (let row = <usize>from; row < <usize>to; row++) {
+    const p = x + row * xStride
+    const o = out + row * outStride
+    let factor = scale
+    if (weight !== 0) {
+      let sums = f32x4.splat(0)
+      for (let i: usize = 0; i < bytes; i += 16) {
+        const v = v128.load(p + i)
+        sums = f32x4.add(sums, f32x4.mul(v, v))
+      }
+      factor /= sqrt<f32>(sum4(sums) / <f32>k + eps)
+    }
+    const factors = f32x4.splat(factor)
+    for (let i: usize = 0; i < bytes; i += 16) {
+      let v = f32x4.mul(v128.load(p + i), factors)
+      if (weight !== 0) v = f32x4.mul(v, v128.load(weight + i))
+      v128.store(o + i, add ? f32x4.add(v128.load(o + i), v) : v)
+    }
+  }
+}
+
 function silu4(gate: v128): v128 {
   return f32x4.div(gate, f32x4.add(f32x4.splat(1), exp4(f32x4.neg(gate))))
 }
 
-/** out[r][i] = silu(x[r][i]) * x[r][k + i] */
-export function siluMul(x: usize, out: usize, outStride: usize, from: i32, to: i32, k: i32): void {
+/** As tanh computes it, in its sigmoid form. */
+function gelu4(gate: v128): v128 {
+  const square = f32x4.mul(gate, gate)
+  const by = f32x4.add(f32x4.mul(square, f32x4.splat(0.044715 * -1.5957691216)), f32x4.splat(-1.5957691216))
+  return f32x4.div(gate, f32x4.add(f32x4.splat(1), exp4(f32x4.mul(gate, by))))
+}
+
+function gate4(gelu: bool, gate: v128): v128 {
+  return gelu ? gelu4(gate) : silu4(gate)
+}
+
+/** out[r][i] = silu(x[r][i]) * x[r][k + i], or gelu in place of silu. */
+export function gateMul(gelu: bool, x: usize, out: usize, outStride: usize, from: i32, to: i32, k: i32): void {
   const bytes = (<usize>k) << 2
   const whole = bytes & ~15
   for (let row = <usize>from; row < <usize>to; row++) {
@@ -52,9 +99,11 @@ export function siluMul(x: usize, out: usize, outStride: usize, from: i32, to: i
     const up = gate + bytes
     const o = out + row * outStride
     let i: usize = 0
-    for (; i < whole; i += 16) v128.store(o + i, f32x4.mul(silu4(v128.load(gate + i)), v128.load(up + i)))
+    for (; i < whole; i += 16) {
+      v128.store(o + i, f32x4.mul(gate4(gelu, v128.load(gate + i)), v128.load(up + i)))
+    }
     for (; i < bytes; i += 4) {
-      store<f32>(o + i, f32x4.extract_lane(silu4(f32x4.splat(load<f32>(gate + i))), 0) * load<f32>(up + i))
+      store<f32>(o + i, f32x4.extract_lane(gate4(gelu, f32x4.splat(load<f32>(gate + i))), 0) * load<f32>(up + i))
     }
   }
 }

@@ -1,6 +1,6 @@
 /** What the device calls, and the operations for tests. */
 export { race, raceAbove } from './draw'
-export { rmsnorm, ropeHead, siluMul } from './elementwise'
+export { gateMul, rmsnorm, ropeHead } from './elementwise'
 export { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
 export { f16ToF32, f32ToF16 } from './half'
 export { matmul } from './matmul'

@@ -4,7 +4,7 @@
  */
 import { attend } from './attend'
 import { writeKeyValue } from './cache-page'
-import { rmsnorm, ropeHead, siluMul } from './elementwise'
+import { gateMul, joinRows, rmsnorm, ropeHead } from './elementwise'
 import { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
 import { gated } from './gated'
 import { BF16, BLOCK, F16, Q4, Q4_EXACT } from './layout'
@@ -22,6 +22,7 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === 6) activate(args, from, to)
   else if (code === 7) copyRows(args, from, to)
   else if (code === 8) gated(args, from, to, thread)
+  else if (code === 9) join(args, from, to)
 }
 
 /** kind, matrix, tokens, out, its stride, k. Items: tokens. */
@@ -61,11 +62,28 @@ export function norm(args: usize, from: i32, to: i32, thread: i32): void {
   prepare(word(args, 7), out, stride, pointer(args, 6) + own, from, to, k)
 }
 
-/** x (packed), out, its stride, k, prepared, kind. Items: rows. */
+/** x (packed), out, its stride, k, prepared, kind, whether its gate is gelu. Items: rows. */
 export function activate(args: usize, from: i32, to: i32): void {
   const k = word(args, 3)
-  siluMul(pointer(args, 0), pointer(args, 1), pointer(args, 2), from, to, k)
+  gateMul(word(args, 6) !== 0, pointer(args, 0), pointer(args, 1), pointer(args, 2), from, to, k)
   prepare(word(args, 5), pointer(args, 1), pointer(args, 2), pointer(args, 4), from, to, k)
+}
+
+/** x, its stride, weight or 0, out, its stride, k, epsilon, scale, whether to add. Items: rows. */
+export function join(args: usize, from: i32, to: i32): void {
+  joinRows(
+    pointer(args, 0),
+    pointer(args, 1),
+    pointer(args, 2),
+    pointer(args, 3),
+    pointer(args, 4),
+    from,
+    to,
+    word(args, 5),
+    float(args, 6),
+    float(args, 7),
+    word(args, 8) !== 0,
+  )
 }
 
 /** x, its stride, row of x for each item or 0, out, its stride, bytes. Items: rows of out. */

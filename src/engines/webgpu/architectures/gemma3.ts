@@ -1,0 +1,59 @@
+import type { Architecture } from './architecture.js'
+import type { Fields } from './fields.js'
+import { AFTER, NAMES } from './names.js'
+import { readAngles } from './read-angles.js'
+import { readDecoder, readLayerTypes } from './read-decoder.js'
+
+const LOCAL_THETA = 10_000
+const THETA = 1_000_000
+
+/**
+ * Gemma 3, text: norms before and after, each by one plus its weight; five of six layers see a window and have angles of
+ * their own.
+ */
+export const gemma3: Architecture = {
+  names: {
+    huggingface: { ...NAMES.huggingface, ...AFTER, mlpNorm: 'model.layers.#.pre_feedforward_layernorm' },
+  },
+  prefixes: ['language_model.model.', 'model.language_model.'],
+  idle: /^(model\.)?(vision_tower|multi_modal_projector)\./,
+  read(fields) {
+    const layers = fields.count('num_hidden_layers', 26)
+    const older = fields.count('_sliding_window_pattern', 6)
+    const pattern = fields.count('sliding_window_pattern', older)
+    const slides = readLayerTypes(fields, layers) ?? ((layer: number) => (layer + 1) % pattern !== 0)
+    const size = fields.count('sliding_window', 4096)
+    if (fields.flag('use_bidirectional_attention')) throw fields.odd('use_bidirectional_attention', true)
+    const head = fields.count('head_dim', 256)
+    const local = readLocal(fields, head)
+    const plan = readDecoder(
+      fields.withDefaults({
+        num_attention_heads: 8,
+        num_key_value_heads: 4,
+        head_dim: head,
+        vocab_size: 262_208,
+        rms_norm_eps: 1e-6,
+        max_position_embeddings: 131_072,
+        tie_word_embeddings: true,
+      }),
+      {
+        norms: 'both',
+        queryKeyNorm: 'head',
+        gate: 'gelu',
+        scale: fields.number('query_pre_attn_scalar', 256) ** -0.5,
+        angles: (headSize) =>
+          readAngles(fields, headSize, fields.part('rope_parameters')?.part('full_attention'), THETA),
+        layer: (layer) => (slides(layer) ? { window: size, angles: local } : {}),
+      },
+    )
+    return { ...plan, normOffset: 1, embeddingScale: Math.sqrt(plan.hidden) }
+  },
+}
+
+/** Layers with a window have a base of their own, and no scaling. */
+function readLocal(fields: Fields, headSize: number) {
+  const newer = fields.part('rope_parameters')?.part('sliding_attention')
+  newer?.word('rope_type', ['default'], 'default')
+  const theta = fields.number('rope_local_base_freq', LOCAL_THETA)
+  return { size: headSize, theta: newer?.number('rope_theta', theta) ?? theta }
+}

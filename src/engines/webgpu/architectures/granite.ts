@@ -1,0 +1,16 @@
+import type { Architecture } from './architecture.js'
+import { llama } from './llama.js'
+import { NAMES } from './names.js'
+import { readDecoder } from './read-decoder.js'
+
+/** Llama with four factors. */
+export const granite: Architecture = {
+  ...llama,
+  names: { huggingface: NAMES.huggingface },
+  read: (fields) => ({
+    ...readDecoder(fields, { scale: fields.number('attention_multiplier', 1) }),
+    embeddingScale: fields.number('embedding_multiplier', 1),
+    residualScale: fields.number('residual_multiplier', 1),
+    logitScale: 1 / fields.number('logits_scaling', 1),
+  }),
+}

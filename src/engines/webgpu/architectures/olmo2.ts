@@ -1,0 +1,11 @@
+import type { Architecture } from './architecture.js'
+import { llama } from './llama.js'
+import { AFTER, NAMES } from './names.js'
+import { readDecoder } from './read-decoder.js'
+
+/** Norms stand after attention and MLP only; queries and keys are normed over all their heads together. */
+export const olmo2: Architecture = {
+  ...llama,
+  names: { huggingface: { ...NAMES.huggingface, ...AFTER } },
+  read: (fields) => readDecoder(fields, { norms: 'after', queryKeyNorm: 'row' }),
+}

@@ -1,0 +1,71 @@
+/** Rows times a number, normed first if asked, put in place of others or added to them: what stands between products. */
+import type { Binding } from './formats.js'
+import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
+import { enableSubgroups, exchange } from './subgroup.js'
+
+export interface JoinShape {
+  /** Columns of a row of x, and of out. */
+  readonly strides: readonly [x: number, out: number]
+  /** Of both, from `from` on. */
+  readonly columns: number
+  readonly from: number
+  readonly scale: number
+  readonly add: boolean
+  /** Of the norm; absent: none. */
+  readonly epsilon?: number
+  /** x is out. */
+  readonly within: boolean
+}
+
+export const joinKernel = memo(function joinKernel(shape: JoinShape, { serial, lanes }: GpuTraits): Kernel {
+  const { strides, columns, from, scale, add, epsilon, within } = shape
+  const normed = epsilon !== undefined
+  const list: Binding[] = [['out', 'vec4<f32>', 'w']]
+  if (!within) list.push(['x', 'vec4<f32>', 'r'])
+  if (normed) list.push(['weight', 'vec4<f32>', 'r'])
+  const { source, bindings } = declare(list)
+  const x = within ? 'out' : 'x'
+  const quads = columns / 4
+  const threads = serial ? 1 : 64
+  const near = Math.min(lanes, threads)
+  const sum = /* wgsl */ `
+  var sum = 0.0;
+  for (var i = lane; i < ${quads}u; i += ${threads}u) { sum += dot(${x}[base + i], ${x}[base + i]); }
+  ${
+    serial
+      ? ''
+      : `${exchange('sum', near)}
+  if (lane % ${near}u == 0u) { parts[lane / ${near}u] = sum; }
+  workgroupBarrier();
+  sum = 0.0;
+  for (var i = 0u; i < ${threads / near}u; i++) { sum += parts[i]; }`
+  }
+  let factor = inverseSqrt(sum / ${float(columns)} + ${float(epsilon ?? 0)}) * ${float(scale)};`
+  return {
+    name: 'join',
+    bindings,
+    source: /* wgsl */ `
+${enableSubgroups(near)}
+${source}
+${normed && !serial ? `var<workgroup> parts: array<f32, ${threads / near}>;` : ''}
+@compute @workgroup_size(${threads})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let base = group.x * ${strides[0] / 4}u + ${from / 4}u;
+  let to = group.x * ${strides[1] / 4}u + ${from / 4}u;
+${normed ? sum : `  let factor = ${float(scale)};`}
+  for (var i = lane; i < ${quads}u; i += ${threads}u) {
+    out[to + i] ${add ? '+=' : '='} ${x}[base + i] * factor${normed ? ' * weight[i]' : ''};
+  }
+}`,
+  }
+})
+
+export function join(
+  pass: Recorder,
+  shape: JoinShape,
+  { x, out, weight }: { readonly x: GPUBuffer; readonly out: GPUBuffer; readonly weight: GPUBuffer | undefined },
+  rows: number,
+): void {
+  const buffers = [out, ...(shape.within ? [] : [x]), ...(weight ? [weight] : [])]
+  pass.dispatch(joinKernel(shape, pass.traits), buffers, rows)
+}
