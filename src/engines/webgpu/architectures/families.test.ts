@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gemma3 } from '../../../../scripts/models/families/gemma.js'
+import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../../scripts/models/families/phi3.js'
 import { granite, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
 import type { Case } from '../../../../scripts/models/family.js'
@@ -40,6 +41,51 @@ function sourceOf(of: Case, dtype: 'f32' | 'f16'): WeightSource {
     describe: (name) => stored.get(name)!,
     read: async (name) => stored.get(name)!,
     digest: of.name,
+  }
+}
+
+/** The same as MLC has it: under other names, with the gates above their values, and what is added to norms in them. */
+function mlcOf(of: Case): WeightSource {
+  const source = sourceOf(of, 'f32')
+  const { vocab_size, ...config } = of.config
+  const renamed = (name: string) =>
+    of === gemma3
+      ? `language_model.${name}`
+      : name
+          .replace('model.layers', 'transformer.h')
+          .replace('model.embed_tokens', 'transformer.embd')
+          .replace('model.norm', 'transformer.norm')
+          .replace('input_layernorm', 'ln')
+          .replace('self_attn.qkv_proj', 'mixer.qkv_proj')
+          .replace('self_attn.o_proj', 'mixer.out_proj')
+  const stored = new Map<string, () => Promise<RawTensor>>()
+  for (const plain of source.names) {
+    if (plain.includes('up_proj') && !plain.includes('gate_up')) continue
+    const name = renamed(plain).replace('gate_proj', 'gate_up_proj')
+    const read = async () => {
+      const parts = plain.includes('gate_proj') ? [plain, plain.replace('gate_proj', 'up_proj')] : [plain]
+      const read = await Promise.all(parts.map((part) => source.read(part)))
+      const offset = of === gemma3 && plain.includes('norm') ? 1 : 0
+      const values = read.flatMap(({ data }) => [...new Float32Array(data.buffer)].map((value) => value + offset))
+      const { shape } = source.describe(plain)
+      const data = new Uint8Array(Float32Array.from(values).buffer)
+      return { name, shape: [shape[0]! * parts.length, ...shape.slice(1)], dtype: 'f32' as const, data }
+    }
+    stored.set(name, read)
+  }
+  const inner = of === gemma3 ? { vocab_size, text_config: config } : { vocab_size, ...config }
+  const describe = (name: string) => {
+    const of = [...source.names].find((plain) => renamed(plain).replace('gate_proj', 'gate_up_proj') === name)!
+    const { shape, dtype } = source.describe(of)
+    return { name, dtype, shape: [shape[0]! * (of.includes('gate_proj') ? 2 : 1), ...shape.slice(1)] }
+  }
+  return {
+    chatConfig: { model_type: of === gemma3 ? 'gemma3' : 'phi3', vocab_size, model_config: inner },
+    names: [...stored.keys()],
+    has: (name) => stored.has(name),
+    describe,
+    read: (name) => stored.get(name)!(),
+    digest: `${of.name} of MLC`,
   }
 }
 
@@ -88,6 +134,51 @@ describe('architectures on the CPU', () => {
     },
     60_000,
   )
+})
+
+describe('formats and limits', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+  })
+  afterAll(() => device.destroy())
+
+  it.each([gemma3, phi4Mini])('$name of MLC answers as that of transformers', async (of) => {
+    const { tokens } = answerOf(of, weightsOf(of), 1)
+    const options = { contextLength: of.context ?? 128 }
+    const found = []
+    for (const source of [sourceOf(of, 'f32'), mlcOf(of)]) {
+      const core = await loadCore(device, source, options)
+      const [sampled] = await core.step([{ sequence: core.open(), tokens: tokens.slice(0, 60), sample: GREEDY }])
+      found.push(sampled)
+      await core.close()
+    }
+    expect(found[1]).toEqual(found[0])
+  })
+
+  it('ministral3: within the length that queries do not grow in, and no further', async () => {
+    const of = { ...ministral3, prompt: 30 }
+    const { tokens, logprobs } = answerOf(of, weightsOf(of), COUNT)
+    const core = await loadCore(device, sourceOf(of, 'f32'))
+    expect(core.contextLength).toBe(48)
+    const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+    expect(verdict.worst).toBeLessThan(BOUNDS.f32)
+    expect(verdict.wrongTokens).toBe(0)
+    await core.close()
+  })
+
+  it('the decoder of a model that sees is run without what sees', async () => {
+    const plain = sourceOf(gemma3, 'f32')
+    const core = await loadCore(device, {
+      ...plain,
+      chatConfig: { model_type: 'gemma3', text_config: gemma3.config, vision_config: { hidden_size: 8 } },
+      names: [...plain.names.map((name) => `language_model.${name}`), 'vision_tower.encoder.weight'],
+      describe: (name) => plain.describe(name.replace('language_model.', '')),
+      read: (name) => plain.read(name.replace('language_model.', '')),
+    })
+    expect(core.vocabSize).toBe(gemma3.config.vocab_size)
+    await core.close()
+  })
 })
 
 describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architectures on $name', ({ open }) => {

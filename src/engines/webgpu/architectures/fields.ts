@@ -99,7 +99,7 @@ export class Fields {
   }
 
   /** The same fields, some of which have other values where they are missing. */
-  withDefaults(defaults: Json): Fields {
+  withDefaults(defaults: JsonObject): Fields {
     const fields = new Fields(this.model, this.#values, { ...defaults, ...this.#outer }, this.#within)
     fields.#read = this.#read
     fields.#parts = this.#parts

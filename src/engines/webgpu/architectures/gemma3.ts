@@ -1,9 +1,10 @@
-import type { Architecture } from './architecture.js'
+import type { Architecture, Names } from './architecture.js'
 import type { Fields } from './fields.js'
-import { AFTER, NAMES } from './names.js'
+import { AFTER, NAMES, VISION } from './names.js'
 import { readAngles } from './read-angles.js'
 import { readDecoder, readLayerTypes } from './read-decoder.js'
 
+const OWN: Names = { ...AFTER, mlpNorm: 'model.layers.#.pre_feedforward_layernorm' }
 const LOCAL_THETA = 10_000
 const THETA = 1_000_000
 
@@ -13,16 +14,18 @@ const THETA = 1_000_000
  */
 export const gemma3: Architecture = {
   names: {
-    huggingface: { ...NAMES.huggingface, ...AFTER, mlpNorm: 'model.layers.#.pre_feedforward_layernorm' },
+    huggingface: { ...NAMES.huggingface, ...OWN },
+    // Queries, keys and values apart, gates and values together.
+    mlc: { ...NAMES.huggingface, gateUp: NAMES.mlc.gateUp, ...OWN },
   },
   prefixes: ['language_model.model.', 'model.language_model.'],
-  idle: /^(model\.)?(vision_tower|multi_modal_projector)\./,
+  idle: VISION,
   read(fields) {
     const layers = fields.count('num_hidden_layers', 26)
     const older = fields.count('_sliding_window_pattern', 6)
     const pattern = fields.count('sliding_window_pattern', older)
     const slides = readLayerTypes(fields, layers) ?? ((layer: number) => (layer + 1) % pattern !== 0)
-    const size = fields.count('sliding_window', 4096)
+    const size = fields.count('sliding_window', fields.limit('sliding_window_size') ?? 4096)
     if (fields.flag('use_bidirectional_attention')) throw fields.odd('use_bidirectional_attention', true)
     const head = fields.count('head_dim', 256)
     const local = readLocal(fields, head)

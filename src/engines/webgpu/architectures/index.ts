@@ -8,6 +8,7 @@ import { Fields, record } from './fields.js'
 import { gemma3 } from './gemma3.js'
 import { granite } from './granite.js'
 import { llama } from './llama.js'
+import { ministral3 } from './ministral3.js'
 import { mistral } from './mistral.js'
 import { olmo2 } from './olmo2.js'
 import { phi3 } from './phi3.js'
@@ -20,7 +21,9 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   gemma3_text: gemma3,
   granite,
   llama,
+  ministral3,
   mistral,
+  mistral3: ministral3,
   olmo2,
   phi3,
   qwen2,
@@ -44,12 +47,16 @@ export function readModel(config: JsonObject, name = 'This model'): { architectu
   return { architecture, model }
 }
 
-/** MLC puts most of it into an object of its own; of what stands outside, these two have the last word. */
+/**
+ * MLC puts most of it into an object of its own, of which these two outside have the last word; a model that sees has its
+ * decoder in another.
+ */
 function fieldsOf(config: JsonObject, name: string): Fields {
-  const inner = record(config.model_config) ?? record(config.text_config)
+  const outer = { ...config, ...record(config.model_config) }
+  const inner = record(outer.text_config) ?? record(config.model_config)
   if (!inner) return new Fields(name, config)
   const last = ['context_window_size', 'sliding_window_size'].filter((key) => Number(config[key]) > 0)
-  return new Fields(name, { ...inner, ...Object.fromEntries(last.map((key) => [key, config[key]])) }, config)
+  return new Fields(name, { ...inner, ...Object.fromEntries(last.map((key) => [key, config[key]])) }, outer)
 }
 
 /** Transformers' ways to store weights in fewer bits have tensors of their own. */

@@ -46,5 +46,8 @@ export const GGUF: Names = {
 
 export const NAMES = { mlc: MLC, huggingface: HUGGINGFACE, gguf: GGUF } as const
 
+/** What a vision model has beside its decoder. */
+export const VISION = /^(model\.)?(vision_tower|multi_modal_projector)\./
+
 /** MLC's name of the fused projection in Qwen's models. */
 export const QWEN_NAMES = { ...NAMES, mlc: { ...MLC, qkv: `${LAYER}.self_attn.c_attn` } } as const

@@ -9,6 +9,17 @@ export const phi3: Architecture = {
   ...llama,
   names: {
     huggingface: { ...NAMES.huggingface, qkv: NAMES.mlc.qkv, gateUp: NAMES.mlc.gateUp },
+    mlc: {
+      embedding: 'transformer.embd',
+      norm: 'transformer.norm',
+      head: 'lm_head',
+      attentionNorm: 'transformer.h.#.ln',
+      qkv: 'transformer.h.#.mixer.qkv_proj',
+      output: 'transformer.h.#.mixer.out_proj',
+      mlpNorm: 'transformer.h.#.post_attention_layernorm',
+      gateUp: 'transformer.h.#.mlp.gate_up_proj',
+      down: 'transformer.h.#.mlp.down_proj',
+    },
   },
   read(fields) {
     const window = readWindow(fields)

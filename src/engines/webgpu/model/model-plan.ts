@@ -17,7 +17,7 @@ export interface ModelPlan {
   /** What a layer adds is multiplied by it. */
   readonly residualScale?: number
   readonly logitScale?: number
-  /** What is added to the weights of all norms, as they are stored. */
+  /** What is added to the weights of all norms as transformers stores them; elsewhere it is in them. */
   readonly normOffset?: number
   /** What the gates of the MLP go through. @default 'silu' */
   readonly gate?: Gate

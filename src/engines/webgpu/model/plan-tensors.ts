@@ -64,10 +64,11 @@ export function planTensors(
   name = 'This model',
 ): PlannedTensors {
   const { vocabulary, hidden } = model
+  const offset = outline.naming === 'huggingface' ? model.normOffset : undefined
   const finder = new Finder(outline, architecture, quantize, name)
   const embedding = finder.matrix('embedding', [vocabulary], hidden)
-  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i))
-  const { normOffset: offset, logitScale: scale } = model
+  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, offset))
+  const { logitScale: scale } = model
   // Logits grow with what the last norm gives.
   const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
   const separate = model.tied === undefined ? finder.has('head') : !model.tied
@@ -77,9 +78,14 @@ export function planTensors(
   return { embedding, layers, norm, ...(head && { head }) }
 }
 
-function planLayer(finder: Finder, model: ModelPlan, layer: LayerPlan, index: number): PlannedLayer {
+function planLayer(
+  finder: Finder,
+  { hidden }: ModelPlan,
+  layer: LayerPlan,
+  index: number,
+  offset: number | undefined,
+): PlannedLayer {
   const { heads, keyHeads, headSize, intermediate, queryKeyNorm, normsBefore, normsAfter } = layer
-  const { hidden, normOffset } = model
   const [queries, keys] = [heads * headSize, keyHeads * headSize]
   const order = turnedOrder(layer.angles, headSize)
   const matrix = (role: MatrixRole, rows: readonly number[], columns: number) => {
@@ -88,7 +94,7 @@ function planLayer(finder: Finder, model: ModelPlan, layer: LayerPlan, index: nu
   }
   const norm = (role: NormRole, length: number) => ({
     ...finder.vector(role, length, index),
-    ...(normOffset && { offset: normOffset }),
+    ...(offset && { offset }),
   })
   const across = order && headOrder(order, heads + keyHeads, keys)
   const qkv = matrix('qkv', [queries, keys, keys], hidden)
