@@ -1,6 +1,8 @@
 import { chat } from './routes/chat.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { listModels, retrieveModel } from './routes/models.js'
+import { createResponse } from './routes/responses/create.js'
+import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './routes/responses/kept.js'
 import type { Route } from './routes/service.js'
 import { completionsUsage } from './routes/usage.js'
 
@@ -14,11 +16,18 @@ export interface Endpoint {
   readonly route: Route
   /** For admins, and there only with `manageModels`. */
   readonly admin?: true
+  /** A POST that takes no body. */
+  readonly bare?: true
 }
 
 /** All that there is. `Allow`, the text of a 404, the order of checks and the contract tests come from here. */
 export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/chat/completions', route: chat },
+  { method: 'POST', path: '/responses', route: createResponse },
+  { method: 'GET', path: '/responses/{id}', route: retrieveResponse },
+  { method: 'DELETE', path: '/responses/{id}', route: deleteResponse },
+  { method: 'POST', path: '/responses/{id}/cancel', route: cancelResponse, bare: true },
+  { method: 'GET', path: '/responses/{id}/input_items', route: listInputItems },
   { method: 'GET', path: '/models', route: listModels },
   { method: 'GET', path: '/models/{model}', route: retrieveModel },
   { method: 'DELETE', path: '/models/{model}', route: removeModel, admin: true },

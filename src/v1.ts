@@ -9,6 +9,8 @@ import { PROJECT_HEADERS, Projects } from './project.js'
 import { Admission } from './queue.js'
 import { pathOf } from './request-url.js'
 import { respond } from './respond.js'
+import { memoryResponses } from './responses/memory.js'
+import type { ResponseStore } from './responses/store.js'
 import { Bodies } from './routes/bodies.js'
 import { Constraints } from './routes/constrain.js'
 import { Loader } from './routes/loader.js'
@@ -99,6 +101,13 @@ export interface V1Options {
    */
   usage?: UsageLedger
   /**
+   * Where responses are kept: `memoryResponses()`, `folderResponses(path)`, `indexedDbResponses()`, or your own. With it
+   * every response is kept unless its request says `store: false`, as OpenAI does; without it only those whose request
+   * says `store: true`, in memory.
+   * @default memoryResponses(), for those that ask
+   */
+  responses?: ResponseStore
+  /**
    * Hears of every request that was counted, as it ends.
    * @default nobody does
    */
@@ -171,6 +180,11 @@ export function createV1(options: V1Options): V1 {
     timeoutMs: timeLimit('timeoutMs', options.timeoutMs ?? 600_000),
     stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,
+    responses: {
+      store: options.responses ?? memoryResponses(),
+      always: options.responses !== undefined,
+      background: new Map(),
+    },
     fingerprints: new Map(),
   }
   const door = {
@@ -189,6 +203,7 @@ export function createV1(options: V1Options): V1 {
     loader.close()
     await admission.close()
     await usage.close?.()
+    await service.responses.store.close?.()
     await engine.close?.()
   }
   return {

@@ -13,6 +13,14 @@ import { noticeHeaders } from './notice.js'
 import { Run } from './run.js'
 import { type Answered, type Exchange, jsonAnswer, type Service } from './service.js'
 
+/** A request that has been read, and what becomes of one that is answered before its answer is made. */
+export interface Answering extends Asked {
+  /** What the client is told at once, while the run goes on without it. */
+  readonly early?: Answered
+  /** Hears why a run that went on without its client came to nothing. */
+  readonly failed?: (error: V1Error) => Promise<void>
+}
+
 /**
  * One request to a model from its first byte to its last, whichever endpoint it came to: `ask` reads it, under the run's
  * signal. The run lives as long as `signal`, which is that of the exchange's request where none is given.
@@ -20,12 +28,25 @@ import { type Answered, type Exchange, jsonAnswer, type Service } from './servic
 export async function answering(
   service: Service,
   exchange: Exchange,
-  ask: (run: Run) => Promise<Asked>,
+  ask: (run: Run) => Promise<Answering>,
   signal?: AbortSignal,
 ): Promise<Answered> {
   const run = new Run(service, exchange, signal)
+  let asked: Answering
   try {
-    const { spec, reply, id, ignored, headers: own } = await ask(run)
+    asked = await ask(run)
+  } catch (error) {
+    throw await run.fail(error)
+  }
+  const answer = answered(service, run, asked)
+  if (!asked.early) return answer
+  answer.catch((error: V1Error) => asked.failed?.(error)).catch((error: unknown) => notKept(service, asked.id, error))
+  return asked.early
+}
+
+async function answered(service: Service, run: Run, asked: Asked): Promise<Answered> {
+  const { spec, reply, id, ignored, headers: own } = asked
+  try {
     await lookedAround(service.engine, run.signal)
     findModel(service.engine, spec.model)
     run.model = spec.model
@@ -53,6 +74,10 @@ export async function answering(
   } catch (error) {
     throw await run.fail(error)
   }
+}
+
+function notKept({ log }: Service, id: string, error: unknown): void {
+  log({ type: 'fault', message: `What became of ${id} could not be kept.`, error })
 }
 
 /** The first part. Where the conversation is too long and may be shortened, it is asked again with less of it. */

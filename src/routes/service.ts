@@ -2,10 +2,12 @@ import type { Caller } from '../auth.js'
 import type { Engine } from '../engine.js'
 import type { Log } from '../log.js'
 import type { Admission } from '../queue.js'
+import type { ResponseStore } from '../responses/store.js'
 import type { UsageEvent, UsageLedger } from '../usage/ledger.js'
 import type { Bodies } from './bodies.js'
 import type { Constraints } from './constrain.js'
 import type { Loader } from './loader.js'
+import type { BackgroundResponse } from './responses/background.js'
 
 /** What all requests of one service share. */
 export interface Service {
@@ -21,8 +23,18 @@ export interface Service {
   readonly timeoutMs: number | undefined
   readonly stallMs: number | undefined
   readonly describeSchema: boolean
+  readonly responses: Responses
   /** Fingerprints by model, as their last answers named them. */
   readonly fingerprints: Map<string, string>
+}
+
+/** What later requests may refer to. */
+export interface Responses {
+  readonly store: ResponseStore
+  /** Whether a response is kept where its request does not say. */
+  readonly always: boolean
+  /** By id: those that are being made without anybody waiting. */
+  readonly background: Map<string, BackgroundResponse>
 }
 
 /** One request on its way to its answer. */

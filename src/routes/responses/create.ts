@@ -1,0 +1,123 @@
+import { SSE_HEADERS } from '../../stream/sse.js'
+import { responseId } from '../../wire/ids.js'
+import type { CallSpec, FieldNames, Reply } from '../../wire/reply.js'
+import { ResponseProgress, seconds } from '../../wire/responses/progress.js'
+import { type KeepResponse, ResponseEvents, WholeResponse } from '../../wire/responses/reply.js'
+import { type ResponseRequest, readResponseRequest } from '../../wire/responses/request.js'
+import { type Answering, answering } from '../answering.js'
+import { readJson } from '../body.js'
+import { findModel, lookedAround } from '../models.js'
+import { type Answered, type Exchange, jsonAnswer, type Service } from '../service.js'
+import { BackgroundResponse } from './background.js'
+import { type Context, contextOf, shortener } from './context.js'
+
+const FIELDS: FieldNames = { format: 'text.format.schema', parameters: (tool) => `tools[${tool}].parameters` }
+
+export function createResponse(service: Service, exchange: Exchange): Promise<Answered> {
+  const client = new AbortController()
+  const left = () => client.abort(exchange.request.signal.reason)
+  exchange.request.signal.addEventListener('abort', left)
+  const ask = async ({ signal }: { signal: AbortSignal }): Promise<Answering> => {
+    const request = readResponseRequest(await readJson(service, exchange, signal))
+    const context = await contextOf(service.responses.store, exchange.caller.id, request)
+    const making = new Making(service, exchange, request, context)
+    if (!request.background) return making.asked()
+    await lookedAround(service.engine, signal)
+    findModel(service.engine, request.model)
+    // From here on it no longer matters whether anybody waits.
+    exchange.request.signal.removeEventListener('abort', left)
+    return making.askedInBackground(client)
+  }
+  return answering(service, exchange, ask, client.signal)
+}
+
+/** One response from a request that has been read. */
+class Making {
+  readonly #service: Service
+  readonly #exchange: Exchange
+  readonly #request: ResponseRequest
+  readonly #context: Context
+  readonly #id = responseId()
+  readonly #stores: boolean
+
+  constructor(service: Service, exchange: Exchange, request: ResponseRequest, context: Context) {
+    this.#service = service
+    this.#exchange = exchange
+    this.#request = request
+    this.#context = context
+    this.#stores = request.store ?? service.responses.always
+  }
+
+  asked(): Answering {
+    if (!this.#request.stream) return this.#answering(new WholeResponse(this.#progress(), this.#keep))
+    const events = new ResponseEvents(this.#keep)
+    return this.#answering(events.of(this.#progress(events.hear)))
+  }
+
+  askedInBackground(client: AbortController): Answering {
+    const { background } = this.#service.responses
+    const running = new BackgroundResponse(this.#exchange.caller.id, client)
+    const progress = this.#progress(running.hear)
+    const over = async () => {
+      await this.#keep(progress.resource)
+      background.delete(this.#id)
+      running.end()
+    }
+    running.progress = progress
+    background.set(this.#id, running)
+    progress.queued()
+    const early: Answered = this.#request.stream
+      ? { status: 200, body: running.follow(-1), headers: { ...SSE_HEADERS, ...this.#headers() } }
+      : jsonAnswer(progress.resource, this.#headers())
+    return {
+      ...this.#answering(new WholeResponse(progress, over)),
+      early,
+      failed: async (error) => {
+        progress.fail(error, running.cancelled ? 'cancelled' : 'failed')
+        await over()
+      },
+    }
+  }
+
+  readonly #keep: KeepResponse = async (response) => {
+    if (!this.#stores) return
+    const { caller } = this.#exchange
+    await this.#service.responses.store.put({ caller: caller.id, response, input: this.#context.own })
+  }
+
+  #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
+    const { model, echo, sealThoughts } = this.#request
+    const head = { id: this.#id, createdAt: seconds(), model, echo: { ...echo, store: this.#stores }, sealThoughts }
+    return new ResponseProgress(head, hear)
+  }
+
+  #answering(reply: Reply): Answering {
+    return { spec: this.#spec(), reply, id: this.#id, ignored: this.#request.ignored, headers: this.#headers() }
+  }
+
+  #headers(): Record<string, string> {
+    const { skipped } = this.#request
+    return skipped.length > 0 ? { 'x-skipped-tools': skipped.join(', ') } : {}
+  }
+
+  #spec(): CallSpec {
+    const { model, maxTokens, stop, sampling, topLogprobs, output, truncation } = this.#request
+    const { tools, toolChoice, parallelToolCalls, templateOptions } = this.#request
+    return {
+      model,
+      messages: this.#context.messages,
+      n: 1,
+      maxTokens,
+      stop,
+      sampling,
+      topLogprobs,
+      output,
+      tools,
+      toolChoice,
+      parallelToolCalls,
+      templateOptions,
+      fields: FIELDS,
+      ...(truncation === 'auto' && { shortened: shortener() }),
+    }
+  }
+}

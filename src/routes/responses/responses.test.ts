@@ -1,0 +1,346 @@
+import { describe, expect, test } from 'vitest'
+import type { ChatCall, Part } from '../../engine.js'
+import type { Script } from '../../engines/scripted.js'
+import { V1Error } from '../../errors.js'
+import { memoryResponses } from '../../responses/memory.js'
+import { type Answer, errorOf, finish, jsonOf, MODEL, pause, serviceOf, text, until } from '../../v1.test-helper.js'
+import { judges, judgesAreHere } from '../../wire/responses/judges.test-helper.js'
+import type { ResponseEvent } from '../../wire/responses/progress.js'
+
+const judge = judgesAreHere ? judges() : undefined
+const schema = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+}
+const look = { type: 'function', name: 'look', parameters: { type: 'object', properties: { at: { type: 'string' } } } }
+
+function service(script: Script = 'Hello there, you.', options = {}) {
+  const calls: ChatCall[] = []
+  const heard: Script = (call: ChatCall) => {
+    calls.push(call)
+    return typeof script === 'function' ? script(call) : script
+  }
+  const { v1, ask } = serviceOf(heard, options)
+  const post = (body: object, path = '/responses', headers: Record<string, string> = {}) =>
+    ask(path, {
+      method: 'POST',
+      body: JSON.stringify({ model: MODEL, ...body }),
+      headers: { 'content-type': 'application/json', ...headers },
+    })
+  const create = async (body: object) => {
+    const answer = await post({ input: 'Hi', ...body })
+    expect(answer.status, answer.text).toBe(200)
+    const response = jsonOf(answer)
+    expect(judge?.response(response) ?? []).toEqual([])
+    return response
+  }
+  return { v1, ask, post, create, calls }
+}
+
+function eventsOf(body: string): ResponseEvent[] {
+  const frames = body.split('\n\n')
+  expect(frames.splice(-2)).toEqual(['data: [DONE]', ''])
+  return frames.map((frame) => {
+    const [, name, data] = /^event: (\S+)\ndata: (.*)$/.exec(frame)!
+    const event = JSON.parse(data!) as ResponseEvent
+    expect(event.type).toBe(name)
+    expect(judge?.event(event) ?? [], data).toEqual([])
+    return event
+  })
+}
+
+const call = (index: number, args: string, name = 'look', id = `call_${index}`): Part => ({
+  type: 'tool-call-delta',
+  choice: 0,
+  index,
+  id,
+  name,
+  arguments: args,
+})
+
+describe('a response', () => {
+  test('answers a text, under its instructions', async () => {
+    const { create, calls } = service()
+    const response = await create({ instructions: 'Be brief.', temperature: 0, metadata: { a: 'b' } })
+    expect(response).toMatchObject({
+      object: 'response',
+      status: 'completed',
+      model: MODEL,
+      store: false,
+      instructions: 'Be brief.',
+      metadata: { a: 'b' },
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hello there, you.' }] }],
+      usage: { output_tokens: 3 },
+    })
+    expect(calls[0]!.messages).toEqual([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: 'Hi' },
+    ])
+    expect(calls[0]!.sampling.temperature).toBe(0)
+  })
+
+  test('puts a conversation of items together as messages', async () => {
+    const { create, calls } = service()
+    await create({
+      input: [
+        { role: 'developer', content: 'Look things up.' },
+        { role: 'user', content: [{ type: 'input_text', text: 'Where?' }] },
+        { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'Hm.' }] },
+        { type: 'function_call', call_id: 'c1', name: 'look', arguments: '{}' },
+        { type: 'function_call', call_id: 'c2', name: 'look', arguments: '{"at":"b"}' },
+        { type: 'function_call_output', call_id: 'c1', output: 'Here.' },
+        { type: 'function_call_output', call_id: 'c2', output: [{ type: 'input_text', text: 'There.' }] },
+        {
+          type: 'message',
+          id: 'msg_1',
+          role: 'assistant',
+          status: 'completed',
+          content: [{ type: 'output_text', text: 'Both.', annotations: [] }],
+        },
+        { role: 'user', content: 'Thanks' },
+      ],
+    })
+    expect(calls[0]!.messages).toEqual([
+      { role: 'system', content: 'Look things up.' },
+      { role: 'user', content: 'Where?' },
+      {
+        role: 'assistant',
+        content: '',
+        toolCalls: [
+          { id: 'c1', name: 'look', arguments: '{}' },
+          { id: 'c2', name: 'look', arguments: '{"at":"b"}' },
+        ],
+      },
+      { role: 'tool', content: 'Here.', toolCallId: 'c1' },
+      { role: 'tool', content: 'There.', toolCallId: 'c2' },
+      { role: 'assistant', content: 'Both.' },
+      { role: 'user', content: 'Thanks' },
+    ])
+  })
+
+  test('calls functions, each as an item', async () => {
+    const { create } = service([call(0, '{"at":'), call(0, '"x"}'), call(1, '{}'), finish('tool_calls')])
+    const { output, status } = await create({ tools: [look], tool_choice: 'required' })
+    expect(status).toBe('completed')
+    expect(output).toMatchObject([
+      { type: 'function_call', call_id: 'call_0', name: 'look', arguments: '{"at":"x"}', status: 'completed' },
+      { type: 'function_call', call_id: 'call_1', arguments: '{}' },
+    ])
+  })
+
+  test('keeps to a schema, and names its place in its own words where it cannot', async () => {
+    const { create, post, calls } = service('{"city":"Bonn"}')
+    const format = { type: 'json_schema', name: 'place', strict: true, schema }
+    const { output } = await create({ text: { format } })
+    expect(output[0].content[0].text).toBe('{"city":"Bonn"}')
+    expect(calls[0]!.grammar!.accepts('{"city":"Bonn"}')).toBe(true)
+    const broken = await post({ input: 'Hi', text: { format: { ...format, schema: { type: 'text' } } } })
+    expect(errorOf(broken)).toMatchObject({ status: 400, param: 'text.format.schema' })
+    const tool = await post({ input: 'Hi', tools: [{ ...look, strict: true, parameters: { minLength: 'x' } }] })
+    expect(errorOf(tool)).toMatchObject({ status: 400, param: 'tools[0].parameters' })
+  })
+
+  test('that was cut off says so', async () => {
+    const { create } = service('One two three', {})
+    const response = await create({ max_output_tokens: 16 })
+    expect(response.status).toBe('completed')
+    const cut = await service([text('One'), finish('length')]).create({ max_output_tokens: 16 })
+    expect(cut).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
+  })
+
+  test('skips what nobody runs here beside functions, and says so', async () => {
+    const { post } = service()
+    const both = await post({ input: 'Hi', tools: [{ type: 'web_search' }, look] })
+    expect([both.status, both.headers.get('x-skipped-tools')]).toEqual([200, 'web_search'])
+    const alone = await post({ input: 'Hi', tools: [{ type: 'web_search' }] })
+    expect(errorOf(alone)).toMatchObject({ status: 400, param: 'tools[0].type' })
+  })
+
+  test.each([
+    [{ input: 5 }, 'input'],
+    [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type'],
+    [{ input: [{ type: 'computer_call' }] }, 'input[0].type'],
+    [{ input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }, 'input[0]'],
+    [{ input: [{ type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' }] }, 'input[0]'],
+    [{ input: 'Hi', conversation: 'conv_1' }, 'conversation'],
+    [{ input: 'Hi', prompt: { id: 'x' } }, 'prompt'],
+    [{ input: 'Hi', max_output_tokens: 3 }, 'max_output_tokens'],
+    [{ input: 'Hi', text: { verbosity: 'low' } }, 'text.verbosity'],
+    [{ input: 'Hi', include: ['everything'] }, 'include[0]'],
+    [{ input: 'Hi', tool_choice: 'required' }, 'tool_choice'],
+    [{ input: 'Hi', background: true, store: false }, 'background'],
+    [{ input: 'Hi', previous_response_id: 'resp_0' }, 'previous_response_id'],
+    [{ input: [{ type: 'item_reference', id: 'msg_0' }] }, 'input[0].id'],
+    [{ input: [{ type: 'compaction', encrypted_content: 'abc' }] }, 'input[0].encrypted_content'],
+  ])('refuses %j by %s', async (body, param) => {
+    expect(errorOf(await service().post(body))).toMatchObject({ status: 400, param })
+  })
+
+  test('that is too long is refused, or shortened where that was asked for', async () => {
+    const short: Script = ({ messages }: ChatCall) =>
+      messages.length > 4
+        ? [new V1Error(400, 'Too long.', { param: 'messages', code: 'context_length_exceeded' })]
+        : [text(messages.map(({ content }) => content).join()), finish()]
+    const input = Array.from({ length: 9 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: `${i}` }))
+    expect(errorOf(await service(short).post({ input }))).toMatchObject({ code: 'context_length_exceeded' })
+    const { create } = service(short)
+    const { output } = await create({ input, instructions: 'S', truncation: 'auto' })
+    expect(output[0].content[0].text).toMatch(/^S,(\d,)*8$/)
+  })
+})
+
+describe('a stream', () => {
+  test('tells every step, and ends with the response', async () => {
+    const { post } = service([text('Hello'), text(' you'), call(0, '{}'), finish('tool_calls')])
+    const { text: body, headers } = await post({ input: 'Hi', stream: true, tools: [look] })
+    expect(headers.get('content-type')).toMatch('text/event-stream')
+    const events = eventsOf(body)
+    expect(events.map(({ type }) => type.replace('response.', ''))).toEqual([
+      'created',
+      'in_progress',
+      'output_item.added',
+      'content_part.added',
+      'output_text.delta',
+      'output_text.delta',
+      'output_text.done',
+      'content_part.done',
+      'output_item.done',
+      'output_item.added',
+      'function_call_arguments.delta',
+      'function_call_arguments.done',
+      'output_item.done',
+      'completed',
+    ])
+  })
+
+  test('that breaks off ends with an error and a failed response', async () => {
+    const { post } = service([text('Hello'), new V1Error(503, 'The device was lost.')])
+    const events = eventsOf((await post({ input: 'Hi', stream: true })).text)
+    expect(events.slice(-2)).toMatchObject([
+      { type: 'error', message: 'The device was lost.' },
+      { type: 'response.failed', response: { status: 'failed' } },
+    ])
+  })
+})
+
+describe('what is kept', () => {
+  test('nothing, unless the request or the service says so', async () => {
+    const { create, ask } = service()
+    for (const [body, there] of [
+      [{}, 404],
+      [{ store: false }, 404],
+      [{ store: true }, 200],
+    ] as const) {
+      const { id } = await create(body)
+      expect((await ask(`/responses/${id}`)).status).toBe(there)
+    }
+    const always = service('Hi', { responses: memoryResponses() })
+    for (const [body, there] of [
+      [{}, 200],
+      [{ store: false }, 404],
+    ] as const) {
+      const { id } = await always.create(body)
+      expect((await always.ask(`/responses/${id}`)).status).toBe(there)
+    }
+  })
+
+  test('is gone on with, retrieved, listed and deleted, by its caller alone', async () => {
+    const { create, ask, post, calls } = service('Fine.', { keys: ['sk-test', 'sk-other'] })
+    const first = await create({ store: true, instructions: 'Once.' })
+    const second = await create({ store: true, input: 'And you?', previous_response_id: first.id })
+    expect(calls[1]!.messages.map(({ role, content }) => [role, content])).toEqual([
+      ['user', 'Hi'],
+      ['assistant', 'Fine.'],
+      ['user', 'And you?'],
+    ])
+    expect(jsonOf(await ask(`/responses/${second.id}`))).toEqual(second)
+    const list = jsonOf(await ask(`/responses/${second.id}/input_items?order=asc&limit=2`))
+    expect(list).toMatchObject({ object: 'list', has_more: true, data: [{ role: 'user' }, { role: 'assistant' }] })
+    const rest = jsonOf(await ask(`/responses/${second.id}/input_items?order=asc&after=${list.last_id}`))
+    expect(rest).toMatchObject({ has_more: false, data: [{ content: [{ text: 'And you?' }] }] })
+    const reference = { type: 'item_reference', id: first.output[0].id }
+    await create({ input: [reference, { role: 'user', content: 'Sure?' }] })
+    expect(calls[2]!.messages[0]).toEqual({ role: 'assistant', content: 'Fine.' })
+
+    const other = { authorization: 'Bearer sk-other' }
+    expect((await ask(`/responses/${first.id}`, { headers: other })).status).toBe(404)
+    expect((await post({ input: 'Hi', previous_response_id: first.id }, '/responses', other)).status).toBe(400)
+    expect((await ask(`/responses/${first.id}`, { method: 'DELETE', headers: other })).status).toBe(404)
+    expect(jsonOf(await ask(`/responses/${first.id}`, { method: 'DELETE' }))).toMatchObject({ deleted: true })
+    expect((await ask(`/responses/${first.id}`)).status).toBe(404)
+  })
+})
+
+async function settled(ask: (path: string) => Promise<Answer>, id: string) {
+  for (;;) {
+    const now = jsonOf(await ask(`/responses/${id}`))
+    expect(judge?.response(now) ?? []).toEqual([])
+    if (now.status !== 'queued' && now.status !== 'in_progress') return now
+    await pause(5)
+  }
+}
+
+describe('in the background', () => {
+  const slow = [text('One'), { type: 'wait', ms: 60_000 } as const, text(' two'), finish()]
+
+  test('it is made without anybody waiting', async () => {
+    const { create, ask } = service([{ type: 'wait', ms: 5 }, text('Done.'), finish()])
+    const { id, status } = await create({ background: true })
+    expect(status).toBe('queued')
+    expect(await settled(ask, id)).toMatchObject({
+      background: true,
+      store: true,
+      output: [{ content: [{ text: 'Done.' }] }],
+    })
+  })
+
+  test('it is cancelled once, and kept as such', async () => {
+    const { create, ask } = service(slow)
+    const { id } = await create({ background: true })
+    const cancel = () => ask(`/responses/${id}/cancel`, { method: 'POST' })
+    expect(jsonOf(await cancel())).toMatchObject({ id, status: 'cancelled' })
+    expect(jsonOf(await cancel())).toMatchObject({ id, status: 'cancelled' })
+    expect(jsonOf(await ask(`/responses/${id}`))).toMatchObject({ status: 'cancelled' })
+  })
+
+  test('nothing else can be cancelled', async () => {
+    const { create, ask } = service()
+    const { id } = await create({ store: true })
+    expect(errorOf(await ask(`/responses/${id}/cancel`, { method: 'POST' }))).toMatchObject({ status: 400 })
+  })
+
+  test('its events can be followed, and taken up again where they were left', async () => {
+    const { create, ask } = service([{ type: 'wait', ms: 20 }, text('One'), text(' two'), finish()])
+    const { id } = await create({ background: true })
+    const all = eventsOf((await ask(`/responses/${id}?stream=true`)).text)
+    expect(all.map(({ sequence_number }) => sequence_number)).toEqual(all.map((_, i) => i))
+    expect(all.slice(0, 2).map(({ type }) => type)).toEqual(['response.created', 'response.queued'])
+    expect(all.at(-1)).toMatchObject({ type: 'response.completed', response: { status: 'completed' } })
+    const again = eventsOf((await ask(`/responses/${id}?stream=true`)).text)
+    expect(again).toMatchObject([{ type: 'response.completed' }])
+  })
+
+  test('it fails where nobody hears it, and says why when it is asked for', async () => {
+    const { create, ask } = service([new V1Error(503, 'No device.')])
+    const { id } = await create({ background: true })
+    expect(await settled(ask, id)).toMatchObject({ status: 'failed', error: { message: 'No device.' } })
+  })
+
+  test('nothing is begun for a model that there is not', async () => {
+    expect(errorOf(await service().post({ model: 'no/model', input: 'Hi', background: true }))).toMatchObject({
+      status: 404,
+    })
+  })
+})
+
+test('a service that closes waits for what runs in the background, and frees it', async () => {
+  const { create, v1 } = service([{ type: 'wait', ms: 10 }, text('Done.'), finish()])
+  await create({ background: true })
+  let closed = false
+  void v1.close().then(() => {
+    closed = true
+  })
+  await until(() => closed)
+})
