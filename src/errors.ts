@@ -102,3 +102,15 @@ export const printable = (text: string): string => text.replace(UNPRINTABLE, esc
 
 /** As `printable`, for texts of several lines. */
 export const printableLines = (text: string): string => text.replace(BUT_LINES, escaped)
+
+/** How many ids an error names. */
+const MOST_NAMED = 5
+
+/** The one answer to an id that is nobody's: it says what there is. */
+export function modelNotFound(id: string, offered: readonly { readonly id: string }[]): V1Error {
+  const named = offered.slice(0, MOST_NAMED).map((each) => `'${each.id}'`)
+  const more = offered.length > MOST_NAMED ? `, and ${offered.length - MOST_NAMED} more: GET /models lists them` : ''
+  const there = offered.length === 0 ? 'No model is offered here.' : `Offered here: ${named.join(', ')}${more}.`
+  const message = `The model '${id.slice(0, 200)}' does not exist. ${there}`
+  return new V1Error(404, message, { param: 'model', code: 'model_not_found' })
+}

@@ -69,7 +69,7 @@ export interface V1Options {
   bodyLimit?: number
   /**
    * The most bytes that bodies may hold together while they arrive. Beyond it the oldest unfinished body of the caller
-   * who holds the most is answered with 503.
+   * who holds the most is answered with 503. As many may then wait in line; beyond it the line is full.
    * @default 67108864, or twice `bodyLimit` if that is more
    */
   bodiesLimit?: number
@@ -162,11 +162,13 @@ export function createV1(options: V1Options): V1 {
   const { engine, usage = memoryUsage() } = expectEngine(options)
   const base = basePathOf(options.basePath ?? '/v1')
   const loader = new Loader(engine, positive('loadWaitMs', options.loadWaitMs ?? 60_000))
+  const bodyLimit = positive('bodyLimit', options.bodyLimit ?? 2 ** 20)
+  const bodiesLimit = positive('bodiesLimit', options.bodiesLimit ?? Math.max(2 ** 26, 2 * bodyLimit), bodyLimit)
   const admission = new Admission({
     maxInFlight: positive('maxInFlight', options.maxInFlight ?? 8),
     maxQueue: positive('maxQueue', options.maxQueue ?? 100, 0),
+    maxWaitingBytes: bodiesLimit,
   })
-  const bodyLimit = positive('bodyLimit', options.bodyLimit ?? 2 ** 20)
   const service: Service = {
     engine,
     admission,
@@ -176,7 +178,7 @@ export function createV1(options: V1Options): V1 {
     onUsage: options.onUsage,
     log: options.log ?? logFaults,
     bodyLimit,
-    bodies: new Bodies(positive('bodiesLimit', options.bodiesLimit ?? Math.max(2 ** 26, 2 * bodyLimit), bodyLimit)),
+    bodies: new Bodies(bodiesLimit),
     timeoutMs: timeLimit('timeoutMs', options.timeoutMs ?? 600_000),
     stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,

@@ -9,7 +9,8 @@ const MAX_DEPTH = 256
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Reads a JSON body; stops reading once it is over the limit, whatever `Content-Length` has said. */
-export async function readJson(service: Service, { request, caller }: Exchange, signal: AbortSignal): Promise<unknown> {
+export async function readJson(service: Service, exchange: Exchange, signal: AbortSignal): Promise<unknown> {
+  const { request, caller } = exchange
   checkHeaders(request.headers, service.bodyLimit)
   const reading = linkAbort(
     signal,
@@ -20,6 +21,7 @@ export async function readJson(service: Service, { request, caller }: Exchange, 
   const room = service.bodies.begin(caller.id, reading.abort)
   try {
     const bytes = await readBytes(request, service.bodyLimit, reading.signal, room)
+    exchange.bodyBytes = bytes.length
     checkDepth(bytes)
     return parsed(bytes)
   } finally {

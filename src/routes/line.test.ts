@@ -133,6 +133,24 @@ describe('a request that needs work before it runs', () => {
   })
 })
 
+describe('the line', () => {
+  it('is full when the bodies that wait in it are too large together', async () => {
+    const { engine, ends } = held()
+    const { chat } = serviceOf(engine, { maxInFlight: 1, bodyLimit: 1000, bodiesLimit: 2000 })
+    const large = () => chat(asking('x'.repeat(800)))
+    const answers = [large()]
+    await turnsUntil(() => ends.length === 1)
+    answers.push(large(), large())
+    await oneTurn()
+    expect(errorOf(await large())).toMatchObject({ status: 429, code: 'queue_full' })
+    for (let i = 0; i < 3; i++) {
+      await turnsUntil(() => ends.length === i + 1)
+      ends[i]!()
+      expect((await answers[i]!).status).toBe(200)
+    }
+  })
+})
+
 describe('a client that has left', () => {
   it.each([
     ['in line', false, 0],

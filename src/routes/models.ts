@@ -1,5 +1,5 @@
 import type { Engine, ModelInfo } from '../engine.js'
-import { V1Error } from '../errors.js'
+import { modelNotFound } from '../errors.js'
 import { waitFor } from './loader.js'
 import { jsonAnswer, type Route } from './service.js'
 
@@ -22,21 +22,8 @@ export async function lookedAround({ ready }: Engine, signal: AbortSignal): Prom
 
 export function findModel(engine: Engine, id: string): ModelInfo {
   const model = engine.models.find((each) => each.id === id)
-  if (!model) {
-    const message = `The model '${id.slice(0, 200)}' does not exist. ${offered(engine)}`
-    throw new V1Error(404, message, { param: 'model', code: 'model_not_found' })
-  }
+  if (!model) throw modelNotFound(id, engine.models)
   return model
-}
-
-/** How many ids an error names. */
-const MOST_NAMED = 5
-
-function offered({ models }: Engine): string {
-  if (models.length === 0) return 'No model is offered here.'
-  const named = models.slice(0, MOST_NAMED).map(({ id }) => `'${id}'`)
-  const more = models.length > MOST_NAMED ? `, and ${models.length - MOST_NAMED} more: GET /models lists them` : ''
-  return `Offered here: ${named.join(', ')}${more}.`
 }
 
 export function wireModel({ id, ownedBy, contextLength, metadata }: ModelInfo) {

@@ -40,7 +40,8 @@ export class Run {
   }
 
   async enter(): Promise<void> {
-    const release = await this.#service.admission.enter(this.#exchange.caller.id, this.signal)
+    const { caller, bodyBytes } = this.#exchange
+    const release = await this.#service.admission.enter(caller.id, this.signal, bodyBytes)
     // It may have been left while it was on its way out of the line.
     if (this.#ended) release()
     else this.#release = release

@@ -46,6 +46,8 @@ export interface Exchange {
   /** What the route's pattern left open, decoded: the id of a model. */
   readonly rest: string
   readonly caller: Caller
+  /** Known once it has been read. */
+  bodyBytes?: number
   readonly project: string | null
   /** Writes the request's line into the log, once. A stream calls it at its end. */
   end(status: number, details?: { model?: string; usage?: RequestUsage; error?: unknown }): void

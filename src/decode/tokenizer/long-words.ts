@@ -43,8 +43,12 @@ export class LongWords {
       if (symbols.length % SLICE === 0) yield
     }
     const size = symbols.length
-    const next = Int32Array.from({ length: size }, (_, i) => i + 1)
-    const before = Int32Array.from({ length: size }, (_, i) => i - 1)
+    const next = new Int32Array(size)
+    const before = new Int32Array(size)
+    for (let place = 0; place < size; place++) {
+      next[place] = place + 1
+      before[place] = place - 1
+    }
     const waiting = new Heap()
     const look = (place: number) => {
       const other = next[place]!
@@ -74,7 +78,10 @@ export class LongWords {
       look(place)
     }
     const found: string[] = []
-    for (let place = 0; place < size; place = next[place]!) found.push(texts[place]!)
+    for (let place = 0; place < size; place = next[place]!) {
+      found.push(texts[place]!)
+      if (found.length % SLICE === 0) yield
+    }
     return found
   }
 

@@ -66,9 +66,20 @@ const CHARACTER_OF_BYTE: readonly string[] = (() => {
 /** A byte as a byte-level vocabulary spells it. */
 export const byteName = (byte: number): string => CHARACTER_OF_BYTE[byte]!
 
+const CODE_OF_BYTE = Uint16Array.from(CHARACTER_OF_BYTE, (name) => name.charCodeAt(0))
+const utf16 = new TextDecoder('utf-16le')
+/** The least bytes for which it is quicker to decode a whole array. */
+const MANY = 64
+
 /** A text as a byte-level vocabulary spells it. */
 export function byteLevelName(text: string): string {
+  const bytes = encoder.encode(text)
+  if (bytes.length >= MANY) {
+    const codes = new Uint16Array(bytes.length)
+    for (let i = 0; i < bytes.length; i++) codes[i] = CODE_OF_BYTE[bytes[i]!]!
+    return utf16.decode(codes)
+  }
   let name = ''
-  for (const byte of encoder.encode(text)) name += CHARACTER_OF_BYTE[byte]!
+  for (const byte of bytes) name += CHARACTER_OF_BYTE[byte]!
   return name
 }

@@ -5,6 +5,7 @@ import { atOnce, type Slices } from '../../platform/turns.js'
 import { LongWords, type MergeModel } from './long-words.js'
 import { Pieces } from './pieces.js'
 import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
+import { WordCache } from './word-cache.js'
 
 type TokenizerModel = NonNullable<HfTokenizer['model']>
 
@@ -53,6 +54,7 @@ export class Tokenizer {
     this.#pieces = new Pieces(this.#hf.pre_tokenizer)
     const model = this.#hf.model!
     this.#long = isPlainMerging(model) ? new LongWords(model) : undefined
+    if ('cache' in model) model.cache = new WordCache()
     const added = new Map<string, { id: number; special: boolean }>()
     for (const [id, token] of this.#hf.get_added_tokens_decoder())
       added.set(token.content, { id, special: token.special })

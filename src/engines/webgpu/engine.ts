@@ -1,5 +1,5 @@
 import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import { modelNotFound, V1Error } from '../../errors.js'
 import type { DeviceInfo } from './device/device.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
@@ -124,7 +124,6 @@ export class WebGpuEngine implements Engine {
   #model(id: string): OfferedModel {
     const model = this.#offered.get(id)
     if (model !== undefined) return model
-    const message = `The model '${id}' does not exist or you do not have access to it.`
-    throw new V1Error(404, message, { param: 'model', code: 'model_not_found' })
+    throw modelNotFound(id, this.models)
   }
 }

@@ -1,6 +1,6 @@
 import type { TextFiles } from '../../decode/chat-text.js'
 import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import { modelNotFound, V1Error } from '../../errors.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import { Catalog } from './catalog.js'
 import { deviceLost } from './forward-model.js'
@@ -104,8 +104,7 @@ export class WebLlmEngine implements Engine {
   async #found(id: string): Promise<Offered> {
     const model = await this.#catalog.find(id)
     if (model !== undefined) return model
-    const message = `The model '${id.slice(0, 200)}' does not exist or you do not have access to it.`
-    throw new V1Error(404, message, { param: 'model', code: 'model_not_found' })
+    throw modelNotFound(id, this.models)
   }
 
   /** Of those that this device can run. */
