@@ -1,6 +1,6 @@
 import type { ChatCall, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
-import { ownTurn } from '../platform/turns.js'
+import { breathe } from '../platform/turns.js'
 import type { Release } from '../queue.js'
 import { type LinkedAbort, linkAbort } from '../stream/abort.js'
 import { Leavable } from '../stream/leavable.js'
@@ -46,7 +46,7 @@ export class Run {
     if (this.#ended) release()
     else this.#release = release
     // Whoever hung up meanwhile is heard of in the next turn of the event loop: nothing is begun for nobody.
-    await ownTurn()
+    await breathe()
     this.signal.throwIfAborted()
   }
 
