@@ -22,6 +22,9 @@ export function measureOurs(entry: Entry, vocabulary: Vocabulary): Measured {
   }
 }
 
+/** Tokens beyond the shortest document. */
+const BUDGET = 1000
+
 function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: readonly number[]) {
   const mask = new Uint32Array(vocabulary.words)
   const maskUs: number[] = []
@@ -30,8 +33,11 @@ function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: rea
   let forced = 0
   let known = 0
   let followed = true
+  // As the service does: every mask is one of a budget, which is what is left of `max_tokens`.
+  let budget = constraint.shortest + BUDGET
   for (const token of tokens) {
     const started = now()
+    constraint.closing(budget--)
     constraint.mask(mask)
     const masked = now()
     maskUs.push(masked - started)

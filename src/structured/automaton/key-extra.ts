@@ -32,6 +32,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   override readonly settled: boolean
   override readonly uncertain: boolean
   #best: Way | undefined
+  #most: number | undefined
 
   private constructor(state: ObjectState, text: number, similar: SimilarKeys) {
     super()
@@ -158,7 +159,10 @@ export class ExtraKeyFrame extends CharacterFrame {
   }
 
   override get longest(): number {
-    return this.anything && this.#state.home.keys.text.classes.count === 2 ? this.longestWithin + MOST_LEFT : Infinity
+    const { text } = this.#state.home.keys
+    if (this.anything && text.classes.count === 2) return this.longestWithin + MOST_LEFT
+    this.#most ??= this.#state.admitsAnyExtra ? this.#state.longestExtra + MOST_LEFT : Infinity
+    return this.#most
   }
 
   /** Where no taken key begins like this one, it does not matter which members have come. */

@@ -54,3 +54,23 @@ describe('the states of used keys', () => {
     expect(after.resolve('first')).not.toBe(first)
   })
 })
+
+describe('the way out of a string', () => {
+  const at = (schema: unknown, text: string) => {
+    const machine = new Machine(new Program(COMPACT).value(rootOf(schema)))
+    let place = startOf(machine)
+    for (const byte of new TextEncoder().encode(text)) place = advance(machine, place, byte)
+    return place.state.cells[0]!.frame!
+  }
+
+  // Without a bound each mask under a budget would walk the whole vocabulary.
+  it('is bounded without a look at the vocabulary where keys go by a pattern', () => {
+    const keys = { type: 'object', patternProperties: { '^.*$': { type: 'number' } }, additionalProperties: false }
+    for (const text of ['{"', '{"ab', '{"a":1,"', '{"a":1,"a']) expect(at(keys, text).longest).toBeLessThan(100)
+  })
+
+  it('only grows shorter with the characters that must still come', () => {
+    const letters = { type: 'string', pattern: '^[a-z ]+$', minLength: 100 }
+    expect(at(letters, '"ab').longestWithin).toBeLessThanOrEqual(at(letters, '"ab').length)
+  })
+})

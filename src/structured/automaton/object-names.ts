@@ -18,12 +18,17 @@ export class ObjectNames {
   readonly requiredFrom: readonly number[]
   /** By the state of their text the first frames seen of keys that no taken one begins like. */
   readonly alone = new Map<number, Frame>()
+  /** The weight of the heaviest of the values that may follow a key beyond the declared ones. */
+  readonly heaviest: number
   readonly #nearest = new Map<number, readonly string[]>()
   readonly #bits: ReadonlyMap<string, number>
   readonly #extras = new Map<string, boolean>()
+  #extraCount: number | undefined
 
   constructor(shape: ObjectShape) {
     this.keys = shape.keys.now()
+    const possible = shape.keys.values.filter((value) => value.possible)
+    this.heaviest = possible.reduce((most, value) => Math.max(most, value.length), 0)
     this.spelled = shape.properties.map((property) => keyBytes(property.key))
     this.taken = [...this.spelled, ...shape.pending.map(keyBytes)].sort()
     this.#bits = new Map(shape.pending.map((key, i) => [keyBytes(key), 1 << i]))
@@ -51,6 +56,12 @@ export class ObjectNames {
       this.#nearest.set(text, known)
     }
     return known
+  }
+
+  /** How many of the declared and the required keys could be one of the others, were they not taken. */
+  get extras(): number {
+    this.#extraCount ??= this.taken.filter((bytes) => this.isExtra(bytes)).length
+    return this.#extraCount
   }
 
   /** Whether a declared or required key could be one of the others, were it not taken. */

@@ -1,4 +1,5 @@
 import { keyValue, type ObjectPlan, planObject } from '../schema/object-plan.js'
+import { MOST_BYTES } from '../schema/text-length.js'
 import type { Value } from '../schema/value.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, type Frame, loosened } from './frame.js'
@@ -8,6 +9,9 @@ import { ExtraKeyFrame } from './key-extra.js'
 import { MemberFrame } from './member.js'
 import type { ObjectFrames } from './object-home.js'
 import type { UsedKeys } from './used-keys.js'
+
+/** Beyond this many taken keys the search for an unused one may give up: it tries some 40 letters of each kind. */
+const MOST_TAKEN = 30
 
 /** Between two members of an object: what has come, and therefore what may. */
 export class ObjectState {
@@ -120,6 +124,21 @@ export class ObjectState {
     const { home } = this
     if (home.names.requiredFrom[this.index]! > 0 || this.count >= home.shape.max) return false
     return home.canComplete(home.shape.properties.length, this.count + 1, this.used, this.pending & ~bit)
+  }
+
+  /**
+   * No way from inside a key beyond the declared ones is longer; `Infinity` where it takes too long to know. A key of more
+   * characters than the taken ones have states between them could lose a loop, and still be a new one.
+   */
+  get longestExtra(): number {
+    const { home } = this
+    const { layout } = home.program
+    const taken = this.used.keys.length + home.names.extras
+    if (taken > MOST_TAKEN) return Infinity
+    const { after } = this.afterExtra(0)
+    const characters = (taken + 1) * home.keys.text.states
+    const head = characters * MOST_BYTES + 1 + layout.colon.length
+    return home.program.length(head + layout.inside(home.names.heaviest) + after.weight)
   }
 
   /** After the quote that opens a key. */

@@ -14,6 +14,7 @@ export class TextFrames {
   closing: TextFrame | undefined
   opening: TextFrame | undefined
   #longest: number | undefined
+  #widest: number | undefined
 
   constructor(text: TextAutomaton) {
     this.text = text
@@ -22,8 +23,14 @@ export class TextFrames {
 
   /** No way out of any of its places is longer. */
   get longest(): number {
-    this.#longest ??= longestFrom(this.text)
+    this.#longest ??= this.longestFor(this.text.farthest)
     return this.#longest
+  }
+
+  /** No way out of so many characters is longer. */
+  longestFor(characters: number): number {
+    this.#widest ??= widestOf(this.text)
+    return longestText(characters, this.#widest) + 1
   }
 
   at(state: number): TextFrame {
@@ -49,6 +56,8 @@ class TextFrame extends CharacterFrame {
   override readonly settled: boolean
   /** Whatever characters come, what may follow stays the same but for limits on length. */
   readonly #level: boolean
+  /** The kinds that pass lead back here, but for how many have come: what must still come only becomes less. */
+  readonly #shrinking: boolean
 
   constructor(home: TextFrames, state: number) {
     super()
@@ -66,6 +75,7 @@ class TextFrame extends CharacterFrame {
     this.room = row ? all : passes ? text.room(state) : -1
     this.exact = !row || uniform
     this.settled = passes && !row && text.steady(state)
+    this.#shrinking = passes && !row
   }
 
   override twin(bytes: number): TextFrame {
@@ -113,7 +123,8 @@ class TextFrame extends CharacterFrame {
   }
 
   override get longestWithin(): number {
-    return this.settled || this.#level ? this.length : this.#home.longest
+    if (this.settled || this.#level) return this.length
+    return this.#shrinking ? this.#home.longestFor(this.#home.text.distance(this.#state)) : this.#home.longest
   }
 
   override get longest(): number {
@@ -160,9 +171,9 @@ export function listCharacters(text: TextAutomaton, state: number, closes: boole
   return true
 }
 
-function longestFrom(text: TextAutomaton): number {
-  const { classes, farthest } = text
+/** The most bytes that a character on the canonical way takes. */
+function widestOf({ classes }: TextAutomaton): number {
   let widest = 1
   for (let cls = 1; cls < classes.count; cls++) widest = Math.max(widest, encoded(classes.sample(cls)).length)
-  return longestText(farthest, widest) + 1
+  return widest
 }

@@ -4,7 +4,7 @@ import { toBytes } from './format.js'
 /** Texts longer than this are measured by a bound, not spelled out. */
 const SPELLED = 4096
 /** No code point takes more bytes in JSON text than a control character's `\u001f`. */
-const MOST_BYTES = 6
+export const MOST_BYTES = 6
 
 function encode(codePoint: number): string {
   return toBytes(JSON.stringify(String.fromCodePoint(codePoint)).slice(1, -1))
