@@ -21,7 +21,11 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/structured/fuel.ts', 'src/structured/kept.ts', 'src/structured/schema-error.ts'],
   },
   'structured text': { holds: ['src/structured/text'], imports: ['platform', 'structured ground'] },
-  'structured schema': { holds: ['src/structured/schema'], imports: ['structured ground', 'structured text'] },
+  // What each keyword says, and the loops that ask them all.
+  'structured schema': {
+    holds: ['src/structured/schema', 'src/structured/keywords'],
+    imports: ['structured ground', 'structured text'],
+  },
   'structured automaton': {
     holds: ['src/structured/automaton', 'src/structured/walk.ts'],
     imports: ['structured ground', 'structured text', 'structured schema'],

@@ -1,4 +1,6 @@
 import type { Fuel } from '../fuel.js'
+import { ANNOTATIONS } from '../keywords/annotations.js'
+import type { Reading } from '../keywords/keyword.js'
 import { SchemaError } from '../schema-error.js'
 import type { TextAutomaton } from '../text/types.js'
 import type { Document, Schema, Site } from './document.js'
@@ -15,6 +17,8 @@ export class Context {
   readonly layout: Layout
   /** By source: each is paid for once, whatever was compiled before this document. */
   readonly patterns = new Map<string, TextAutomaton>()
+  /** What each place says; see `keywords/reading.ts`. */
+  readonly readings = new Map<Site, readonly Reading[]>()
   readonly #atoms = new Map<number, Atom>()
   readonly #types = new Map<string, Site>()
 
@@ -54,21 +58,30 @@ export class Context {
     while (isObject(at.schema) && typeof at.schema.$ref === 'string' && (ignoresSiblings(at) || isLone(at.schema))) {
       if (seen.has(at)) throw refusal(at, '$ref', 'the reference leads back to itself.')
       seen.add(at)
-      try {
-        at = this.document.resolve(at, at.schema.$ref, '$ref')
-      } catch (error) {
-        this.refuse(error)
-        return this.document.everything
-      }
+      at = this.#resolved(at, at.schema.$ref)
     }
     return this.#typical(at)
+  }
+
+  /** The subschema that a reference names; where it names none, and that is let pass, what admits everything. */
+  follow(site: Site, reference: string): Atom {
+    return this.atom(this.#resolved(site, reference))
+  }
+
+  #resolved(site: Site, reference: string): Site {
+    try {
+      return this.document.resolve(site, reference, '$ref')
+    } catch (error) {
+      this.refuse(error)
+      return this.document.everything
+    }
   }
 
   /** Schemas that say no more than `type`, or nothing, are one: large documents have thousands of `{"type": "string"}`. */
   #typical(site: Site): Site {
     const { schema } = site
     if (typeof schema === 'boolean' || schema.$ref !== undefined) return site
-    for (const key in schema) if (key !== 'type' && !SILENT.has(key)) return site
+    for (const key in schema) if (key !== 'type' && !ANNOTATIONS.has(key)) return site
     if (schema.type === undefined) return this.document.everything
     if (typeof schema.type !== 'string') return site
     const known = this.#types.get(schema.type)
@@ -93,25 +106,8 @@ export function ignoresSiblings(site: Site): boolean {
   return site.resource.draft < 2019
 }
 
-const SILENT = new Set([
-  '$ref',
-  '$schema',
-  '$id',
-  'id',
-  '$comment',
-  '$defs',
-  'definitions',
-  'title',
-  'description',
-  'default',
-  'examples',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-])
-
 function isLone(schema: Schema): boolean {
-  return Object.keys(schema).every((key) => SILENT.has(key))
+  return Object.keys(schema).every((key) => key === '$ref' || ANNOTATIONS.has(key))
 }
 
 export function refusal(site: Site, keyword: string, message: string): SchemaError {

@@ -1,6 +1,5 @@
-import { type Context, refusal } from './context.js'
+import { refusal } from './context.js'
 import { type Schema, type Site, typeName } from './document.js'
-import { whyForeign } from './foreign.js'
 import { isObject } from './json.js'
 import { ARRAY, FALSE, NULL, NUMBER, OBJECT, STRING, TRUE } from './part.js'
 
@@ -86,51 +85,6 @@ export function readList(site: Site, keyword: string, value: unknown): unknown[]
 export function readMap(site: Site, keyword: string, value: unknown): Record<string, unknown> {
   if (!isObject(value)) throw refusal(site, keyword, `'${keyword}' must be an object, not ${typeName(value)}.`)
   return value
-}
-
-const isText = (value: unknown) => typeof value === 'string'
-const isSchema = (value: unknown) => typeof value === 'boolean' || isObject(value)
-
-/** What the value of a keyword must be that is otherwise read only where it can matter. */
-const MALFORMED: Readonly<Record<string, { since: number; right: (value: unknown) => boolean; must: string }>> = {
-  $ref: { since: 0, right: isText, must: 'a string' },
-  format: { since: 0, right: isText, must: 'a string' },
-  uniqueItems: { since: 0, right: (value) => typeof value === 'boolean', must: 'true or false' },
-  if: { since: 7, right: isSchema, must: 'a schema' },
-  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
-  then: { since: 7, right: isSchema, must: 'a schema' },
-  else: { since: 7, right: isSchema, must: 'a schema' },
-  minContains: { since: 2019, right: isCount, must: 'a non-negative integer' },
-  maxContains: { since: 2019, right: isCount, must: 'a non-negative integer' },
-}
-
-/** Refused, strictly or not: what such a keyword was meant to say cannot be known. */
-export function refuseMalformed(site: Site, schema: Exclude<Schema, boolean>): void {
-  for (const keyword in MALFORMED) {
-    const { since, right, must } = MALFORMED[keyword]!
-    if (schema[keyword] === undefined || site.resource.draft < since || right(schema[keyword])) continue
-    throw refusal(site, keyword, `'${keyword}' must be ${must}, not ${typeName(schema[keyword])}.`)
-  }
-}
-
-/** Keywords that restrict values and that no part of this compiler enforces. */
-const UNSUPPORTED = new Set(['$dynamicRef', '$recursiveRef'])
-
-export function refuseUnsupported(context: Context, site: Site, schema: Exclude<Schema, boolean>): void {
-  for (const key of Object.keys(schema)) {
-    if (!UNSUPPORTED.has(key)) continue
-    context.refuse(refusal(site, key, `'${key}' is not supported.`))
-  }
-  refuseForeign(context, site, schema)
-}
-
-/** Words of other dialects and misspelt keywords: see there why other unknown words are let through. */
-export function refuseForeign(context: Context, site: Site, schema: Exclude<Schema, boolean>): void {
-  refuseMalformed(site, schema)
-  for (const key of Object.keys(schema)) {
-    const why = whyForeign(key, schema[key])
-    if (why !== undefined) context.refuse(refusal(site, key, why))
-  }
 }
 
 /** The numeric limits of one schema object, draft 4's boolean `exclusive...` included. */

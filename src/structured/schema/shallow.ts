@@ -1,3 +1,4 @@
+import { ANNOTATIONS } from '../keywords/annotations.js'
 import type { Context } from './context.js'
 import { canonical, has, isObject, kindOf } from './json.js'
 import { readConstant, readConstants, readType } from './keywords.js'
@@ -10,7 +11,7 @@ interface Facts {
 }
 
 const NO_FACTS: Facts = { kinds: ANY, allowed: undefined, denied: undefined }
-const PLAIN = new Set(['type', 'enum', 'const', 'title', 'description', 'default', 'examples', '$comment', '$id', 'id'])
+const PLAIN = new Set([...ANNOTATIONS, 'type', 'enum', 'const'])
 
 /** What can be said of a schema from its own `type`, `enum` and `const`, without looking further. */
 export class Shallow {

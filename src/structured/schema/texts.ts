@@ -37,6 +37,12 @@ export function formatOf(context: Context, site: Site, name: string): TextAutoma
   })
 }
 
+export function matches(automaton: TextAutomaton, text: string): boolean {
+  let state = automaton.start
+  for (const char of text) state = automaton.next(state, char.codePointAt(0)!)
+  return automaton.accepts(state)
+}
+
 /** Runs a lexical computation; its refusal names the place. */
 export function placed<T>(context: Context, site: Site, keyword: string, work: () => T): T | undefined {
   try {

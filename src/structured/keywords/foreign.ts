@@ -1,4 +1,6 @@
-import { suits } from './shape-of-keyword.js'
+import { isObject } from '../schema/json.js'
+import { bound, either, listOf, mapOf, names, number, type Shape, schema, text, truth, type } from './shapes.js'
+import { WORDS } from './table.js'
 
 /**
  * Words that no JSON Schema draft enforces here but that were surely meant to restrict. All other unknown words are
@@ -8,58 +10,52 @@ import { suits } from './shape-of-keyword.js'
  */
 
 /** Keywords of draft 3 and of ajv's extensions. */
-const FOREIGN = new Set([
-  'extends',
-  'disallow',
-  'divisibleBy',
-  'formatMinimum',
-  'formatMaximum',
-  'formatExclusiveMinimum',
-  'formatExclusiveMaximum',
-  'instanceof',
-  'typeof',
-  'regexp',
-  'exclusiveRange',
-  'uniqueItemProperties',
-  'allRequired',
-  'anyRequired',
-  'oneRequired',
-  'patternRequired',
-  'prohibited',
-  'deepProperties',
-  'deepRequired',
-  '$merge',
-  '$patch',
-])
+const FOREIGN: Readonly<Record<string, Shape>> = {
+  extends: either(isObject, listOf(isObject)),
+  disallow: either(type, listOf(type)),
+  divisibleBy: number,
+  ...all(['formatMinimum', 'formatMaximum', 'formatExclusiveMinimum', 'formatExclusiveMaximum'], either(text, bound)),
+  ...all(['instanceof', 'typeof'], either(text, names)),
+  regexp: text,
+  ...all(['exclusiveRange', 'allRequired'], truth),
+  ...all(
+    ['uniqueItemProperties', 'anyRequired', 'oneRequired', 'patternRequired', 'prohibited', 'deepRequired'],
+    names,
+  ),
+  deepProperties: mapOf(schema),
+  ...all(['$merge', '$patch'], isObject),
+}
 
-/** The keywords that restrict, whose misspellings would silently let everything through. */
-const RESTRICTING = [
-  ...['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf', 'format', 'pattern', 'items', 'prefixItems'],
-  ...['minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
-  ...['minItems', 'maxItems', 'uniqueItems', 'additionalItems', 'contains', 'minContains', 'maxContains'],
-  ...['properties', 'required', 'additionalProperties', 'patternProperties', 'propertyNames', 'minProperties'],
-  ...['maxProperties', 'dependencies', 'dependentRequired', 'dependentSchemas'],
-  ...['unevaluatedItems', 'unevaluatedProperties'],
-]
-const PLAIN = new Map(RESTRICTING.map((keyword) => [plain(keyword), keyword]))
-/** Right spellings, which may be near to others: `minItems` and `maxItems`. */
-const KNOWN = new Set([...RESTRICTING, 'not', 'if', 'then', 'else', 'definitions', '$defs', 'contentEncoding'])
+function all(words: readonly string[], shape: Shape): Record<string, Shape> {
+  return Object.fromEntries(words.map((word) => [word, shape]))
+}
+
+/** The words whose misspellings would silently let everything through, by their letters. */
+const PLAIN = new Map(
+  [...WORDS]
+    .filter(([word, { keyword }]) => !keyword.ordinary && !word.startsWith('$'))
+    .map(([word]) => [plain(word), word]),
+)
+PLAIN.set(plain('$ref'), '$ref')
 const LONGEST = 24
 
 const meanings = new Map<string, string | undefined>()
 const REMEMBERED = 2000
 
-/** Why a word with this value cannot be taken for an annotation; undefined if it can. */
+/** Why a word that is no keyword cannot be taken for an annotation with this value; undefined if it can. */
 export function whyForeign(word: string, value: unknown): string | undefined {
-  if (FOREIGN.has(word)) return suits(word, value) ? `'${word}' is not supported.` : undefined
-  if (word.length > LONGEST || KNOWN.has(word)) return undefined
+  const foreign = Object.hasOwn(FOREIGN, word) ? FOREIGN[word] : undefined
+  if (foreign !== undefined) return foreign(value) ? `'${word}' is not supported.` : undefined
+  if (word.length > LONGEST) return undefined
   if (!meanings.has(word)) {
     if (meanings.size >= REMEMBERED) meanings.clear()
     meanings.set(word, misspelt(word))
   }
   // The name alone says little: `ref` may be the number of an invoice.
   const meant = meanings.get(word)
-  return meant !== undefined && suits(meant, value) ? `'${word}' is not a keyword; did you mean '${meant}'?` : undefined
+  return meant !== undefined && WORDS.get(meant)!.shape(value)
+    ? `'${word}' is not a keyword; did you mean '${meant}'?`
+    : undefined
 }
 
 /** A leading `_` or `x-` says that the word is no keyword on purpose. */

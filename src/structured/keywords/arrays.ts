@@ -1,0 +1,129 @@
+import { readContains, readItems } from '../schema/arrays-objects.js'
+import { refusal } from '../schema/context.js'
+import { canonical } from '../schema/json.js'
+import { readCount } from '../schema/keywords.js'
+import { ARRAY, type Contains, type ItemGroup } from '../schema/part.js'
+import { readUnevaluatedItems } from '../schema/unevaluated.js'
+import { obstacle, only } from './choices.js'
+import { type Judging, keyword } from './keyword.js'
+import { atLeast, atMost } from './limits.js'
+import * as shapes from './shapes.js'
+
+const items = keyword<ItemGroup>({
+  name: 'items',
+  shape: shapes.either(shapes.schema, shapes.schemas),
+  with: { prefixItems: shapes.schemas, additionalItems: shapes.schema },
+  kinds: ARRAY,
+  read: ({ context, site, schema }) => readItems(context, site, schema),
+  assert({ part }, group) {
+    part.items.push(group)
+  },
+  deny({ context, site, choices }, { prefix, rest }) {
+    const anything = context.atom(context.document.everything)
+    prefix.forEach((atom, i) => {
+      const broken = [...prefix.slice(0, i).map(() => anything), context.not(atom)]
+      choices.push(
+        only(ARRAY, (part) => {
+          part.minItems = Math.max(part.minItems, i + 1)
+          part.items.push({ prefix: broken, rest: undefined })
+        }),
+      )
+    })
+    if (rest === undefined) return
+    if (rest.site.schema === false) {
+      choices.push(only(ARRAY, (part) => (part.minItems = Math.max(part.minItems, prefix.length + 1))))
+    } else if (prefix.length > 0) choices.push(obstacle(ARRAY, site, 'items'))
+    else {
+      const contains = { atom: context.not(rest), inverse: rest, min: 1, max: Infinity }
+      choices.push(only(ARRAY, (part) => part.contains.push(contains)))
+    }
+  },
+  holds: (at, group, value) => itemsHold(at, group, value as readonly unknown[]),
+})
+
+function itemsHold({ test }: Judging, { prefix, rest }: ItemGroup, values: readonly unknown[]): boolean {
+  return values.every((item, i) => {
+    const atom = prefix[i] ?? rest
+    return atom === undefined || test(atom, item)
+  })
+}
+
+const contains = keyword<Contains>({
+  name: 'contains',
+  shape: shapes.schema,
+  with: { minContains: shapes.number, maxContains: shapes.number },
+  since: 6,
+  kinds: ARRAY,
+  read({ context, site, schema }) {
+    for (const name of ['minContains', 'maxContains']) {
+      if (schema[name] !== undefined && site.resource.draft >= 2019) readCount(site, name, schema[name])
+    }
+    return readContains(context, site, schema)
+  },
+  assert({ part }, wanted) {
+    if (wanted.min > 0 || wanted.max < Infinity) part.contains.push(wanted)
+  },
+  deny({ choices }, wanted) {
+    const { min, max } = wanted
+    const counted = (bounds: { min: number; max: number }) =>
+      choices.push(only(ARRAY, (part) => part.contains.push({ ...wanted, ...bounds })))
+    if (min > 0) counted({ min: 0, max: min - 1 })
+    if (max < Infinity) counted({ min: max + 1, max: Infinity })
+  },
+  holds({ test }, { atom, min, max }, value) {
+    const count = (value as unknown[]).filter((item) => test(atom, item)).length
+    return count >= min && count <= max
+  },
+})
+
+const uniqueItems = keyword<true>({
+  name: 'uniqueItems',
+  shape: shapes.truth,
+  kinds: ARRAY,
+  read({ site, schema }) {
+    const { uniqueItems: said } = schema
+    if (said !== undefined && typeof said !== 'boolean') {
+      throw refusal(site, 'uniqueItems', "'uniqueItems' must be true or false.")
+    }
+    return said === true || undefined
+  },
+  assert({ part, site }) {
+    part.uniqueItems = true
+    part.places.set('uniqueItems', site)
+  },
+  deny({ choices, site }) {
+    choices.push(obstacle(ARRAY, site, 'uniqueItems'))
+  },
+  holds: (_, __, value) => new Set((value as unknown[]).map(canonical)).size === (value as unknown[]).length,
+})
+
+/** What has been looked at is looked up only where it matters: a denied one is an obstacle of its own. */
+const unevaluatedItems = keyword<true>({
+  name: 'unevaluatedItems',
+  shape: shapes.schema,
+  since: 2019,
+  kinds: ARRAY,
+  read: ({ schema }) => schema.unevaluatedItems !== undefined || undefined,
+  assert({ context, site, schema, part }) {
+    const group = readUnevaluatedItems(context, site, schema)
+    if (group !== undefined) part.items.push(group)
+  },
+  deny({ choices, site }) {
+    choices.push(obstacle(ARRAY, site, 'unevaluatedItems'))
+  },
+  holds(at, _, value) {
+    const group = readUnevaluatedItems(at.context, at.site, at.schema)
+    return group === undefined || itemsHold(at, group, value as readonly unknown[])
+  },
+})
+
+const length = (value: readonly unknown[]) => value.length
+
+export const ARRAYS = [
+  items,
+  unevaluatedItems,
+  contains,
+  atLeast('minItems', 'maxItems', ARRAY, length),
+  atMost('maxItems', 'minItems', ARRAY, length),
+  uniqueItems,
+]

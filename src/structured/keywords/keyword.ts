@@ -1,0 +1,75 @@
+import type { Branch, Choice } from '../schema/branch.js'
+import type { Context } from '../schema/context.js'
+import type { Schema, Site } from '../schema/document.js'
+import type { Atom, Part } from '../schema/part.js'
+import type { Shape } from './shapes.js'
+
+export type Keyworded = Exclude<Schema, boolean>
+
+/** Where a keyword stands. */
+export interface Stand {
+  readonly context: Context
+  readonly site: Site
+  readonly schema: Keyworded
+}
+
+/** What of the expansion a keyword may ask. */
+export interface Expanding {
+  /** Whether two subschemas may share a value; errs on the side of yes. */
+  overlap(a: Atom, b: Atom): boolean
+  /** Each alternative with those that it may share a value with shut out. */
+  exactlyOne(atoms: readonly Atom[]): Choice[]
+}
+
+export interface Asserting extends Stand {
+  readonly expander: Expanding
+  readonly branch: Branch
+  readonly part: Part
+}
+
+export interface Denying extends Stand {
+  readonly expander: Expanding
+  /** Ways to break the schema, of which one is enough. */
+  readonly choices: Choice[]
+}
+
+export interface Judging extends Stand {
+  test(atom: Atom, value: unknown): boolean
+}
+
+/** One word of JSON Schema, or several that are read as one, and all that it says: to generate, to deny and to judge. */
+export interface Keyword<Said = unknown> {
+  readonly name: string
+  /** Whether a value is such as the keyword takes, also where it was put into quotes by mistake. */
+  readonly shape: Shape
+  /** Words that are read with this one. */
+  readonly with?: Readonly<Record<string, Shape>>
+  /**
+   * The first draft that knows it.
+   * @default 3
+   */
+  readonly since?: number
+  /** Whether it is also an ordinary word, so that what is spelled like it need not have been meant. */
+  readonly ordinary?: boolean
+  /** The kinds of value that it can rule out. */
+  readonly kinds: number
+  /** What it says here, its value checked; undefined: nothing. */
+  read(at: Stand): Said | undefined
+  /** Makes a branch demand it. */
+  assert(at: Asserting, said: Said): void
+  /** Adds the ways to break it. */
+  deny(at: Denying, said: Said): void
+  /** Whether a value of its kinds keeps it. */
+  holds(at: Judging, said: Said, value: unknown): boolean
+}
+
+/** A keyword as the table has it: what it reads is its own matter. */
+export function keyword<Said>(one: Keyword<Said>): Keyword {
+  return one as Keyword
+}
+
+/** A keyword that has been read. */
+export interface Reading {
+  readonly keyword: Keyword
+  readonly said: unknown
+}

@@ -1,0 +1,111 @@
+import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { describe, expect, it } from 'vitest'
+import { compile, type Grammar, SchemaError } from '../index.js'
+import { judge } from '../judge.js'
+import { KEYWORDS, WORDS } from './table.js'
+
+/** Schemas for every word of the table, but those that this compiler does not enforce or that stand only beside others. */
+const SCHEMAS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
+  type: [{ type: 'integer' }, { type: ['null', 'string'] }, { type: 'boolean' }, { type: ['array', 'number'] }],
+  enum: [{ enum: [1, 'a', null, [], {}] }, { enum: [[1], { a: 1 }, true] }],
+  const: [{ const: 'ab' }, { const: 0 }, { const: [] }, { const: { a: 1 } }],
+  minimum: [{ minimum: 1 }, { minimum: -1.5 }],
+  maximum: [{ maximum: 1 }],
+  exclusiveMinimum: [{ exclusiveMinimum: 0 }],
+  exclusiveMaximum: [{ exclusiveMaximum: 2.5, minimum: 1 }],
+  multipleOf: [{ multipleOf: 0.5 }, { multipleOf: 3 }, { multipleOf: 0.01 }],
+  minLength: [{ minLength: 2 }],
+  maxLength: [{ maxLength: 1 }],
+  pattern: [{ pattern: 'a' }, { pattern: '^[a-c]{2}$' }],
+  format: [{ format: 'date' }, { format: 'ipv4' }],
+  items: [{ items: { type: 'integer' } }, { items: false }, { items: { minLength: 2 } }],
+  prefixItems: [{ prefixItems: [{ type: 'integer' }, { type: 'string' }] }, { prefixItems: [true], items: false }],
+  additionalItems: [],
+  unevaluatedItems: [{ prefixItems: [{ type: 'integer' }], unevaluatedItems: false }],
+  contains: [{ contains: { type: 'integer' } }, { contains: { const: 'a' } }],
+  minContains: [{ contains: { type: 'integer' }, minContains: 2 }],
+  maxContains: [{ contains: { type: 'integer' }, minContains: 0, maxContains: 1 }],
+  minItems: [{ minItems: 1 }],
+  maxItems: [{ maxItems: 1 }],
+  uniqueItems: [{ items: { enum: [1, 'a', null] }, uniqueItems: true }],
+  properties: [
+    { properties: { a: { type: 'integer' }, hasOwnProperty: { type: 'null' } } },
+    { properties: { b: false } },
+  ],
+  patternProperties: [{ patternProperties: { '^[ab]$': { type: 'integer' } } }],
+  additionalProperties: [{ properties: { a: true }, additionalProperties: { type: 'string' } }],
+  unevaluatedProperties: [{ allOf: [{ properties: { a: true } }], unevaluatedProperties: false }],
+  required: [{ required: ['a'] }, { required: ['b', 'hasOwnProperty'] }],
+  propertyNames: [{ propertyNames: { maxLength: 1 } }],
+  minProperties: [{ minProperties: 1 }, { minProperties: 2 }],
+  maxProperties: [{ maxProperties: 1 }],
+  dependencies: [{ dependencies: { a: ['b'] } }, { dependencies: { b: { required: ['a'] } } }],
+  dependentRequired: [{ dependentRequired: { a: ['b'], b: ['a'] } }],
+  dependentSchemas: [{ dependentSchemas: { a: { properties: { b: { type: 'string' } } } } }],
+  not: [{ not: { type: 'string' } }, { not: { minLength: 1, type: 'string' } }],
+  allOf: [{ allOf: [{ minLength: 1 }, { maxItems: 0 }, { maximum: 1 }] }],
+  anyOf: [{ anyOf: [{ type: 'string', minLength: 2 }, { type: 'integer' }, { required: ['a'], type: 'object' }] }],
+  oneOf: [{ oneOf: [{ type: 'integer' }, { type: 'number', minimum: 1 }] }, { oneOf: [{ type: 'null' }, true] }],
+  if: [{ if: { type: 'string' } }],
+  // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
+  then: [{ if: { type: 'string' }, then: { minLength: 2 } }],
+  else: [{ if: { type: 'string' }, else: { type: 'object', required: ['a'] } }],
+  $ref: [{ $id: 'urn:keyword:ref', $ref: '#/$defs/a', maxLength: 1, $defs: { a: { type: ['string', 'null'] } } }],
+  $dynamicRef: [],
+  $recursiveRef: [],
+}
+
+const VALUES: readonly unknown[] = [
+  ...[null, true, false, 0, 1, -1, 3, 9, 0.5, 1.13, 2.5, -1.5, 123456, '', 'a', 'ab', 'abc', 'é', '2024-02-30'],
+  ...['2024-02-29', '127.0.0.1', [], [1], ['a'], [1, 'a'], ['a', 1], [1, 1], [null, 'a', 1], [['a']], [{}]],
+  ...[{}, { a: 1 }, { a: 'x' }, { b: 1 }, { b: 'x' }, { a: 1, b: 1 }, { a: 'x', b: 'x' }, { ab: 1 }, { ab: 'x', a: 1 }],
+  ...[{ hasOwnProperty: null }, { hasOwnProperty: 1 }, { b: 1, hasOwnProperty: null }],
+]
+
+const ajv = new Ajv({ strict: false, ownProperties: true })
+formats.default(ajv)
+
+/** The texts of a value, its keys in any order. */
+function textsOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [JSON.stringify(value)]
+  const members = Object.entries(value)
+  return [members, [...members].reverse()].map((each) => JSON.stringify(Object.fromEntries(each)))
+}
+
+function admits(grammar: Grammar, value: unknown): boolean {
+  return textsOf(value).some((text) => grammar.accepts(text))
+}
+
+function denied(schema: unknown): Grammar | SchemaError {
+  try {
+    return compile({ not: schema })
+  } catch (error) {
+    if (error instanceof SchemaError) return error
+    throw error
+  }
+}
+
+describe('every keyword', () => {
+  it('stands in the table once, with schemas for each of its words', () => {
+    expect(Object.keys(SCHEMAS).sort()).toEqual([...WORDS.keys()].sort())
+    expect(WORDS.size).toBe(KEYWORDS.reduce((sum, one) => sum + 1 + Object.keys(one.with ?? {}).length, 0))
+  })
+
+  const rows = Object.entries(SCHEMAS).flatMap(([word, schemas]) => schemas.map((schema) => [word, schema] as const))
+
+  it.each(rows)('%s holds where its grammar admits, and its denial does not: %j', (_, schema) => {
+    const asserted = compile(schema)
+    const opposite = denied(schema)
+    const validate = ajv.compile(schema)
+    // What a denial cannot describe is refused, never guessed.
+    if (opposite instanceof SchemaError) expect(opposite.message).toMatch(/not supported inside a negation|no value/)
+    for (const value of VALUES) {
+      const holds = judge(schema, value)
+      expect([value, admits(asserted, value)]).toEqual([value, holds])
+      if (!(opposite instanceof SchemaError)) expect([value, admits(opposite, value)]).toEqual([value, !holds])
+      // ajv divides doubles.
+      if (schema.multipleOf !== 0.01) expect([value, validate(value)]).toEqual([value, holds])
+    }
+  })
+})

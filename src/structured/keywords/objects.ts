@@ -1,0 +1,149 @@
+import { type Dependency, readDependencies, readProperties } from '../schema/arrays-objects.js'
+import { dependencyChoices } from '../schema/depend.js'
+import { forbid } from '../schema/forbid.js'
+import { has } from '../schema/json.js'
+import { readStrings } from '../schema/keywords.js'
+import { type Atom, OBJECT, type Part, type PropertyGroup } from '../schema/part.js'
+import { matches } from '../schema/texts.js'
+import { readUnevaluatedProperties } from '../schema/unevaluated.js'
+import { obstacle, only } from './choices.js'
+import { type Judging, keyword } from './keyword.js'
+import { atLeast, atMost } from './limits.js'
+import * as shapes from './shapes.js'
+
+type Members = Record<string, unknown>
+
+const properties = keyword<PropertyGroup>({
+  name: 'properties',
+  shape: shapes.mapOf(shapes.schema),
+  with: { patternProperties: shapes.mapOf(shapes.schema), additionalProperties: shapes.schema },
+  kinds: OBJECT,
+  read: ({ context, site, schema }) => readProperties(context, site, schema),
+  assert({ part }, group) {
+    part.groups.push(group)
+  },
+  deny({ context, site, choices }, group) {
+    for (const [key, atom] of group.properties) {
+      if (atom.site.schema === true) continue
+      const broken = new Map([[key, context.not(atom)]])
+      choices.push(
+        only(OBJECT, (part) => {
+          part.required.add(key)
+          part.groups.push({ properties: broken, patterns: [], additional: undefined })
+        }),
+      )
+    }
+    const trivial = (atom: Atom | undefined) => atom === undefined || atom.site.schema === true
+    if (group.patterns.some(({ atom }) => !trivial(atom))) choices.push(obstacle(OBJECT, site, 'patternProperties'))
+    if (!trivial(group.additional)) choices.push(obstacle(OBJECT, site, 'additionalProperties'))
+  },
+  holds: (at, group, value) => propertiesHold(at, group, value as Members),
+})
+
+function propertiesHold({ test }: Judging, group: PropertyGroup, value: Members): boolean {
+  return Object.keys(value).every((key) => {
+    const atoms = group.patterns.filter(({ automaton }) => matches(automaton, key)).map(({ atom }) => atom)
+    const named = group.properties.get(key)
+    if (named !== undefined) atoms.push(named)
+    if (atoms.length === 0 && group.additional !== undefined) atoms.push(group.additional)
+    return atoms.every((atom) => test(atom, value[key]))
+  })
+}
+
+/** What has been looked at is looked up only where it matters: a denied one is an obstacle of its own. */
+const unevaluatedProperties = keyword<true>({
+  name: 'unevaluatedProperties',
+  shape: shapes.schema,
+  since: 2019,
+  kinds: OBJECT,
+  read: ({ schema }) => schema.unevaluatedProperties !== undefined || undefined,
+  assert({ context, site, schema, part }) {
+    const group = readUnevaluatedProperties(context, site, schema)
+    if (group !== undefined) part.groups.push(group)
+  },
+  deny({ choices, site }) {
+    choices.push(obstacle(OBJECT, site, 'unevaluatedProperties'))
+  },
+  holds(at, _, value) {
+    const group = readUnevaluatedProperties(at.context, at.site, at.schema)
+    return group === undefined || propertiesHold(at, group, value as Members)
+  },
+})
+
+const required = keyword<readonly string[]>({
+  name: 'required',
+  shape: shapes.either(shapes.names, shapes.truth),
+  kinds: OBJECT,
+  read: ({ site, schema }) =>
+    schema.required === undefined ? undefined : readStrings(site, 'required', schema.required),
+  assert({ part }, keys) {
+    for (const key of keys) part.required.add(key)
+  },
+  deny({ context, choices }, keys) {
+    for (const key of keys) choices.push({ edit: (part) => forbid(context, part, key) })
+  },
+  holds: (_, keys, value) => keys.every((key) => has(value as Members, key)),
+})
+
+const propertyNames = keyword<Atom>({
+  name: 'propertyNames',
+  shape: shapes.schema,
+  since: 6,
+  kinds: OBJECT,
+  read({ context, site, schema }) {
+    if (schema.propertyNames === undefined || schema.propertyNames === true) return undefined
+    return context.child(site, schema.propertyNames, 'propertyNames')
+  },
+  assert({ part }, names) {
+    part.names.push(names)
+  },
+  deny({ choices, site }) {
+    choices.push(obstacle(OBJECT, site, 'propertyNames'))
+  },
+  holds: ({ test }, names, value) => Object.keys(value as Members).every((key) => test(names, key)),
+})
+
+const dependencies = keyword<readonly Dependency[]>({
+  name: 'dependencies',
+  shape: shapes.mapOf(shapes.either(shapes.schema, shapes.names, shapes.text)),
+  with: { dependentRequired: shapes.mapOf(shapes.names), dependentSchemas: shapes.mapOf(shapes.schema) },
+  kinds: OBJECT,
+  read: ({ context, site, schema }) => readDependencies(context, site, schema),
+  assert({ context, branch }, demands) {
+    branch.later(...dependencyChoices(context, demands))
+  },
+  deny({ context, choices }, demands) {
+    for (const { key, keys, schema } of demands) {
+      const holding = (part: Part) => {
+        part.required.add(key)
+      }
+      if (schema !== undefined) choices.push({ ...only(OBJECT, holding), atoms: [context.not(schema)] })
+      for (const missing of keys ?? []) {
+        choices.push({
+          edit: (part) => {
+            holding(part)
+            forbid(context, part, missing)
+          },
+        })
+      }
+    }
+  },
+  holds: ({ test }, demands, value) =>
+    demands.every(({ key, keys, schema }) => {
+      const members = value as Members
+      if (!has(members, key)) return true
+      return (keys ?? []).every((other) => has(members, other)) && (schema === undefined || test(schema, value))
+    }),
+})
+
+const count = (value: Members) => Object.keys(value).length
+
+export const OBJECTS = [
+  properties,
+  unevaluatedProperties,
+  required,
+  propertyNames,
+  atLeast('minProperties', 'maxProperties', OBJECT, count),
+  atMost('maxProperties', 'minProperties', OBJECT, count),
+  dependencies,
+]
