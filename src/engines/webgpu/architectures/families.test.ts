@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { gemma3 } from '../../../../scripts/models/families/gemma.js'
+import { gemma2, gemma3 } from '../../../../scripts/models/families/gemma.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../../scripts/models/families/phi3.js'
 import { granite, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
@@ -108,7 +108,7 @@ async function told(core: Core, tokens: readonly number[], count: number, chunk:
 }
 
 const COUNT = 12
-const CASES = [gemma3, granite, olmo2, phi3, phi4Mini, smollm3]
+const CASES = [gemma2, gemma3, granite, olmo2, phi3, phi4Mini, smollm3]
 
 /** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16 add to it. */
 const BOUNDS = { f32: 2e-3, f16: 3e-2 } as const
@@ -188,7 +188,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
   })
   afterAll(() => device.destroy())
 
-  it.each([gemma3, olmo2])(
+  it.each([gemma2, gemma3, olmo2])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)

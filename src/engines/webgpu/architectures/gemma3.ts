@@ -4,7 +4,8 @@ import { AFTER, NAMES, VISION } from './names.js'
 import { readAngles } from './read-angles.js'
 import { readDecoder, readLayerTypes } from './read-decoder.js'
 
-const OWN: Names = { ...AFTER, mlpNorm: 'model.layers.#.pre_feedforward_layernorm' }
+/** Where Gemma 2 and 3 have their norms. */
+export const GEMMA_NORMS: Names = { ...AFTER, mlpNorm: 'model.layers.#.pre_feedforward_layernorm' }
 const LOCAL_THETA = 10_000
 const THETA = 1_000_000
 
@@ -14,9 +15,9 @@ const THETA = 1_000_000
  */
 export const gemma3: Architecture = {
   names: {
-    huggingface: { ...NAMES.huggingface, ...OWN },
+    huggingface: { ...NAMES.huggingface, ...GEMMA_NORMS },
     // Queries, keys and values apart, gates and values together.
-    mlc: { ...NAMES.huggingface, gateUp: NAMES.mlc.gateUp, ...OWN },
+    mlc: { ...NAMES.huggingface, gateUp: NAMES.mlc.gateUp, ...GEMMA_NORMS },
   },
   prefixes: ['language_model.model.', 'model.language_model.'],
   idle: VISION,

@@ -5,6 +5,7 @@ import type { ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Architecture } from './architecture.js'
 import { Fields, record } from './fields.js'
+import { gemma2 } from './gemma2.js'
 import { gemma3 } from './gemma3.js'
 import { granite } from './granite.js'
 import { llama } from './llama.js'
@@ -17,6 +18,7 @@ import { qwen3 } from './qwen3.js'
 import { smollm3 } from './smollm3.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
+  gemma2,
   gemma3,
   gemma3_text: gemma3,
   granite,

@@ -208,6 +208,8 @@ export interface JoinOptions {
   readonly scale?: number
   /** out += instead of out =. */
   readonly add?: boolean
+  /** A value x becomes cap * tanh(x / cap), last. */
+  readonly cap?: number | undefined
   /** Only so many columns of each row, from the first on; multiples of 4. @default all */
   readonly from?: number
   readonly columns?: number
@@ -221,6 +223,8 @@ export interface AttentionShape {
   readonly window?: number | undefined
   /** Scores are multiplied by it. */
   readonly scale: number
+  /** A score s is then capped: cap * tanh(s / cap). @default it is not */
+  readonly cap?: number | undefined
 }
 
 export interface PlaceOptions {

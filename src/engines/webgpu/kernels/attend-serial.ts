@@ -5,13 +5,14 @@
 import { PAGE } from '../device/device.js'
 import type { AttendShape } from './attend.js'
 import { cacheFunctions, wordsPerHead } from './cache.js'
+import { capped } from './cap.js'
 import { declare, float, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
 
 const QUADS = PAGE / 4
 
 export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
-  const { queries, heads, headSize, half, window, scale } = shape
+  const { queries, heads, headSize, half, window, scale, cap } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
@@ -48,7 +49,7 @@ ${half ? scoreHalf() : scoreFloat()}
     var most = greatest;
 ${repeat(
   QUADS,
-  (q) => `    s${q} *= ${float(scale)};
+  (q) => `    s${q} *= ${float(scale)};${cap ? `\n    s${q} = ${capped(`s${q}`, cap)};` : ''}
     s${q} = select(vec4<f32>(-3.0e38), s${q}, ${visible(q)});
     most = max(most, max(max(s${q}.x, s${q}.y), max(s${q}.z, s${q}.w)));`,
 )}

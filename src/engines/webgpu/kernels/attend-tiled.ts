@@ -3,9 +3,11 @@
  * goes over 64 positions at a time: a lane scores a position, then sums a column of the values. Long contexts are split
  * between workgroups, whose parts `mergeKernel` puts together. How a row is computed depends on its own position alone.
  */
+
 import { PAGE } from '../device/device.js'
 import type { AttendShape } from './attend.js'
 import { cacheFunctions, wordsPerHead } from './cache.js'
+import { capped } from './cap.js'
 import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
 import type { PlaceShape } from './place.js'
@@ -126,7 +128,7 @@ function sums(shape: TiledShape): string {
 
 /** A lane scores one position with all queries. */
 function scoring(shape: TiledShape): string {
-  const { queries, heads, headSize, half } = shape
+  const { queries, heads, headSize, half, cap } = shape
   const { count } = cutOf(shape)
   const group = queries / heads
   const words = wordsPerHead(shape)
@@ -143,6 +145,7 @@ ${repeat(count, (m) => `      s${m} = 0.0;`)}
         let key = ${half ? `unpack2x16float(cache[word + i * ${PAGE}u])` : `cache[word + i * ${PAGE}u]`};
 ${repeat(count, (m) => `        ${term(m)}`)}
       }
+${cap ? repeat(count, (m) => `      s${m} = ${capped(`s${m}`, cap)};`) : ''}
 ${repeat(count, (m) => {
   const own = `positionOf(row + min(${Math.floor(m / group)}u, rows - 1u))`
   return `      if (position > ${own} || position < firstOf(${own})) { s${m} = ${LOW}; }`

@@ -12,6 +12,7 @@ export interface AttendShape extends CacheLayout {
   readonly queries: number
   readonly window?: number
   readonly scale: number
+  readonly cap?: number | undefined
 }
 
 export interface AttendBuffers {

@@ -1,4 +1,5 @@
 /** Rows times a number, normed first if asked, put in place of others or added to them: what stands between products. */
+import { capped } from './cap.js'
 import type { Binding } from './formats.js'
 import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
 import { enableSubgroups, exchange } from './subgroup.js'
@@ -13,12 +14,13 @@ export interface JoinShape {
   readonly add: boolean
   /** Of the norm; absent: none. */
   readonly epsilon?: number
+  readonly cap?: number
   /** x is out. */
   readonly within: boolean
 }
 
 export const joinKernel = memo(function joinKernel(shape: JoinShape, { serial, lanes }: GpuTraits): Kernel {
-  const { strides, columns, from, scale, add, epsilon, within } = shape
+  const { strides, columns, from, scale, add, epsilon, cap, within } = shape
   const normed = epsilon !== undefined
   const list: Binding[] = [['out', 'vec4<f32>', 'w']]
   if (!within) list.push(['x', 'vec4<f32>', 'r'])
@@ -54,7 +56,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let to = group.x * ${strides[1] / 4}u + ${from / 4}u;
 ${normed ? sum : `  let factor = ${float(scale)};`}
   for (var i = lane; i < ${quads}u; i += ${threads}u) {
-    out[to + i] ${add ? '+=' : '='} ${x}[base + i] * factor${normed ? ' * weight[i]' : ''};
+    let value = ${x}[base + i] * factor${normed ? ' * weight[i]' : ''};
+    out[to + i] ${add ? '+=' : '='} ${cap ? capped('value', cap) : 'value'};
   }
 }`,
   }

@@ -72,6 +72,8 @@ export class Decoder {
     if (wanted.length === 0) return room.logits
     const last = all ? room.hidden : room.last
     pass.project(head, last, room.logits, { rows: wanted.length, norm: { weight: norm, epsilon: this.#epsilon } })
+    const { logitCap: cap } = this.#model
+    if (cap !== undefined) pass.join(room.logits, room.logits, { rows: wanted.length, cap })
     return room.logits
   }
 
@@ -86,8 +88,8 @@ export class Decoder {
     pass.project(layer.qkv.matrix, hidden, qkv, { norm: this.#before(layer.attentionNorm), bias: layer.qkv.bias })
     this.#place(pass, index)
     if (wanted?.length === 0) return
-    const { heads, scale, window } = this.#model.layers[index]!
-    pass.attend(qkv, this.#cache, index, attended, { heads, scale, window })
+    const { heads, scale, scoreCap: cap, window } = this.#model.layers[index]!
+    pass.attend(qkv, this.#cache, index, attended, { heads, scale, cap, window })
     if (!wanted) {
       this.#mix(pass, layer, attended, hidden, pass.rows)
       return

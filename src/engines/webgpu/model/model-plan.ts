@@ -17,6 +17,8 @@ export interface ModelPlan {
   /** What a layer adds is multiplied by it. */
   readonly residualScale?: number
   readonly logitScale?: number
+  /** A logit x becomes cap * tanh(x / cap). */
+  readonly logitCap?: number
   /** What is added to the weights of all norms as transformers stores them; elsewhere it is in them. */
   readonly normOffset?: number
   /** What the gates of the MLP go through. @default 'silu' */
@@ -33,6 +35,8 @@ export interface LayerPlan {
   readonly headSize: number
   /** Scores are multiplied by it. */
   readonly scale: number
+  /** Scores are capped as logits are. */
+  readonly scoreCap?: number
   readonly angles: Angles
   /** Positions that a query sees, its own included; absent: all. */
   readonly window?: number

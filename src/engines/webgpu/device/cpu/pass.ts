@@ -116,7 +116,7 @@ export class CpuPass implements Pass {
 
   join(x: Activations, out: Activations, options: JoinOptions): void {
     const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
-    const { rows = this.rows, norm, scale = 1, add = false, from = 0, columns = source.columns } = options
+    const { rows = this.rows, norm, scale = 1, add = false, cap = 0, from = 0, columns = source.columns } = options
     expectFit('Columns to join', Math.min(source.columns, target.columns), from + columns)
     expectFit('Rows to join', Math.min(source.rows, target.rows), rows)
     const operation = this.#add(op.JOIN, rows, op.few(rows * columns))
@@ -127,7 +127,7 @@ export class CpuPass implements Pass {
       .word(columns)
       .float(norm?.epsilon ?? 0)
       .float(scale)
-    operation.word(add ? 1 : 0)
+    operation.word(add ? 1 : 0).float(cap)
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
@@ -166,8 +166,8 @@ export class CpuPass implements Pass {
     operation.word(this.#batch.positions).word(this.#batch.lists)
     operation.word(shape.window ?? 0).float(shape.scale)
     operation.word(room.at).word(room.stride)
-    operation.word(kv.half ? 1 : 0).word(this.rows)
-    operation.word(this.#batch.several ? 1 : 0)
+    operation.word((kv.half ? 1 : 0) | (this.#batch.several ? 2 : 0)).word(this.rows)
+    operation.float(shape.cap ?? 0)
   }
 
   /** Pairs of queries that read the same keys and values: `assembly/attend.ts` tells how they are counted. */

@@ -128,9 +128,9 @@ export class GpuPass implements Pass, Recorder {
   }
 
   join(x: Activations, out: Activations, options: JoinOptions): void {
-    const { rows = this.rows, norm, scale = 1, add = false, from = 0, columns = x.columns } = options
+    const { rows = this.rows, norm, scale = 1, add = false, cap, from = 0, columns = x.columns } = options
     const within = x === out
-    const shape = { strides: [x.columns, out.columns] as const, columns, from, scale, add, within }
+    const shape = { strides: [x.columns, out.columns] as const, columns, from, scale, add, within, ...(cap && { cap }) }
     const buffers = {
       x: (x as GpuActivations).buffer,
       out: (out as GpuActivations).buffer,
@@ -164,8 +164,8 @@ export class GpuPass implements Pass, Recorder {
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
     const { heads, headSize, type } = cache.shape
-    const { heads: queries, scale, window } = options
-    const shape = { queries, heads, headSize, half: type === 'f16', scale, window }
+    const { heads: queries, scale, window, cap } = options
+    const shape = { queries, heads, headSize, half: type === 'f16', scale, window, ...(cap && { cap }) }
     const target = out as GpuActivations
     const buffers = {
       qkv: (qkv as GpuActivations).buffer,

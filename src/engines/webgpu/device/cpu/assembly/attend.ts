@@ -4,15 +4,15 @@ import { float, pointer, word } from './words'
 
 /**
  * qkv, its stride, out, its stride, heads, key heads, d, keys, values, bytes of a page of keys and of values,
- * positions, page list of each row, window or 0, scale, room, bytes of it for each thread, whether the cache is in f16,
- * rows, whether tokens are paired or heads. Items: a head of two tokens, or two heads that share their keys; what has no
+ * positions, page list of each row, window or 0, scale, room, bytes of it for each thread, 1 if the cache is in f16
+ * and 2 if tokens are paired, not heads, rows, cap of scores or 0. Items: a head of two tokens, or two heads that share their keys; what has no
  * other half stands alone.
  */
 export function attend(args: usize, from: i32, to: i32, thread: i32): void {
   const room = pointer(args, 15) + <usize>thread * pointer(args, 16)
-  const half = word(args, 17) !== 0
+  const half = (word(args, 17) & 1) !== 0
   for (let item = from; item < to; item++) {
-    if (word(args, 19) !== 0) tokenPair(args, item, room, half)
+    if ((word(args, 17) & 2) !== 0) tokenPair(args, item, room, half)
     else headPair(args, item, room, half)
   }
 }
@@ -58,10 +58,11 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
   const last = load<i32>(positions) + 1
   const first = windowStart(args, last)
   const scale = float(args, 14)
+  const cap = float(args, 19)
   const keyPage = pointer(args, 9)
   const valuePage = pointer(args, 10)
   if (nextRow + nextHead === 0) {
-    attendOne<T>(q, out, keys, keyPage, values, valuePage, pages, first, last, d, scale, room)
+    attendOne<T>(q, out, keys, keyPage, values, valuePage, pages, first, last, d, scale, cap, room)
     return
   }
   const next = load<i32>(positions + ((<usize>nextRow) << 2)) + 1
@@ -81,6 +82,7 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
     next - last,
     d,
     scale,
+    cap,
     room,
     pointer(args, 16) >> 1,
   )

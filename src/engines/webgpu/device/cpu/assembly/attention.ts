@@ -3,6 +3,7 @@
  * loaded and widened once for both. A query's answer does not depend on the one beside it.
  */
 import { LINE, PAGE, PAGE_BITS, quarter, restored } from './cache-page'
+import { cap4 } from './elementwise'
 import { exp4 } from './exp'
 
 /** q times scale, and times what the keys' storage lacks. */
@@ -30,6 +31,7 @@ export function attendOne<T>(
   last: i32,
   d: i32,
   scale: f32,
+  cap: f32,
   room: usize,
 ): void {
   const from = pages + ((<usize>(first >> PAGE_BITS)) << 2)
@@ -41,6 +43,7 @@ export function attendOne<T>(
     scoreOne<T>(room, keys + <usize>load<u32>(page) * keyPageBytes, d, s)
     s += LINE
   }
+  if (cap > 0) capScores(scores, s, cap)
   const inverse = softmax<T>(scores, s, first & (PAGE - 1), last - (first & ~(PAGE - 1)))
   for (let column = 0; column < d; column += 16) {
     weighOne<T>(scores, values, valuePageBytes, from, end, inverse, out, d - column)
@@ -66,6 +69,7 @@ export function attendTwo<T>(
   lastMore: i32,
   d: i32,
   scale: f32,
+  cap: f32,
   room: usize,
   roomGap: usize,
 ): void {
@@ -78,6 +82,10 @@ export function attendTwo<T>(
   for (let page = from; page < end; page += 4) {
     scoreTwo<T>(room, roomGap, keys + <usize>load<u32>(page) * keyPageBytes, d, s)
     s += LINE
+  }
+  if (cap > 0) {
+    capScores(scores, s, cap)
+    capScores(scores + roomGap, s + roomGap, cap)
   }
   const before = first & (PAGE - 1)
   const count = last - (first & ~(PAGE - 1))
@@ -141,6 +149,10 @@ function putLine(out: usize, s0: v128, s1: v128, s2: v128, s3: v128): void {
   v128.store(out, s1, 16)
   v128.store(out, s2, 32)
   v128.store(out, s3, 48)
+}
+
+function capScores(from: usize, end: usize, cap: f32): void {
+  for (let p = from; p < end; p += 16) v128.store(p, cap4(v128.load(p), cap))
 }
 
 /**

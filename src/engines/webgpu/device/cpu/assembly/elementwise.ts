@@ -39,7 +39,9 @@ export function rmsnorm(
   }
 }
 
-/** out = x * scale, or out += it, for rows of `k` values, a multiple of 4; `weight` 0: no norm goes before. */
+/**
+ * out = x * scale, or out += it, for rows of `k` values, a multiple of 4. `weight` 0: no norm goes before; `cap` 0: none.
+ */
 export function joinRows(
   x: usize,
   xStride: usize,
@@ -52,6 +54,7 @@ export function joinRows(
   eps: f32,
   scale: f32,
   add: bool,
+  cap: f32,
 ): void {
   const bytes = (<usize>k) << 2
   for (let row = <usize>from; row < <usize>to; row++) {
@@ -70,9 +73,16 @@ export function joinRows(
     for (let i: usize = 0; i < bytes; i += 16) {
       let v = f32x4.mul(v128.load(p + i), factors)
       if (weight !== 0) v = f32x4.mul(v, v128.load(weight + i))
+      if (cap > 0) v = cap4(v, cap)
       v128.store(o + i, add ? f32x4.add(v128.load(o + i), v) : v)
     }
   }
+}
+
+/** cap * tanh(v / cap). */
+export function cap4(v: v128, cap: f32): v128 {
+  const e = exp4(f32x4.mul(v, f32x4.splat(2 / cap)))
+  return f32x4.sub(f32x4.splat(cap), f32x4.div(f32x4.splat(2 * cap), f32x4.add(e, f32x4.splat(1))))
 }
 
 function silu4(gate: v128): v128 {

@@ -69,7 +69,7 @@ export function activate(args: usize, from: i32, to: i32): void {
   prepare(word(args, 5), pointer(args, 1), pointer(args, 2), pointer(args, 4), from, to, k)
 }
 
-/** x, its stride, weight or 0, out, its stride, k, epsilon, scale, whether to add. Items: rows. */
+/** x, its stride, weight or 0, out, its stride, k, epsilon, scale, whether to add, cap or 0. Items: rows. */
 export function join(args: usize, from: i32, to: i32): void {
   joinRows(
     pointer(args, 0),
@@ -83,6 +83,7 @@ export function join(args: usize, from: i32, to: i32): void {
     float(args, 6),
     float(args, 7),
     word(args, 8) !== 0,
+    float(args, 9),
   )
 }
 
