@@ -1,7 +1,7 @@
 import type { ArrayShape, ArrayStep } from '../schema/array-shape.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
-import type { Program } from './program.js'
+import type { Frames } from './frames.js'
 
 const NEWLINE = 0x0a
 const COMMA = 0x2c
@@ -10,10 +10,10 @@ const CLOSE = 0x5d
 /** The places between the items of one kind of array. */
 export class ArrayFrames {
   readonly shape: ArrayShape
-  readonly program: Program
+  readonly program: Frames
   readonly #frames = new Map<number, ArrayFrame>()
 
-  constructor(shape: ArrayShape, program: Program) {
+  constructor(shape: ArrayShape, program: Frames) {
     this.shape = shape
     this.program = program
   }

@@ -4,12 +4,12 @@ import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../text/kinds.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Bytes, Frame } from './frame.js'
+import type { WeighedFrame } from './frames.js'
 import { codePointAt, keyBytes } from './key-bytes.js'
 import { countTexts } from './key-count.js'
 import type { ObjectState } from './object-state.js'
 import { SimilarKeys } from './similar-keys.js'
 import { listCharacters, samplesOf } from './text.js'
-import type { ValueFrame } from './value.js'
 
 interface Way {
   readonly weight: number
@@ -223,7 +223,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     })
   }
 
-  #wayThrough(bytes: Bytes, value: ValueFrame, bit: number): Way {
+  #wayThrough(bytes: Bytes, value: WeighedFrame, bit: number): Way {
     const { layout } = this.#state.home.program
     const { colon } = layout
     const { after } = this.#state.afterExtra(bit)

@@ -2,10 +2,10 @@ import { Kept } from '../kept.js'
 import type { KeyAutomaton } from '../schema/key-automaton.js'
 import { freshKeys, keyValue, planObject } from '../schema/object-plan.js'
 import type { ObjectShape } from '../schema/object-shape.js'
+import type { Frames } from './frames.js'
 import { keyBytes } from './key-bytes.js'
 import type { ObjectNames } from './object-names.js'
 import { ObjectState } from './object-state.js'
-import type { Program } from './program.js'
 import { UsedKeys } from './used-keys.js'
 
 /** Places kept of one shape where keys have come that are not declared. */
@@ -14,14 +14,14 @@ const CHOSEN = 200
 /** All places inside the objects of one shape, at one depth. */
 export class ObjectFrames {
   readonly shape: ObjectShape
-  readonly program: Program
+  readonly program: Frames
   readonly names: ObjectNames
   readonly start: ObjectState
   readonly #states = new Map<string, ObjectState>()
   /** Those that rest on keys which a document chose: each document brings its own. */
   readonly #chosen = new Kept<string, ObjectState>(CHOSEN)
 
-  constructor(shape: ObjectShape, program: Program) {
+  constructor(shape: ObjectShape, program: Frames) {
     this.shape = shape
     this.program = program
     this.names = program.names(shape)

@@ -4,6 +4,7 @@ import type { ObjectShape } from '../schema/object-shape.js'
 import type { Value } from '../schema/value.js'
 import type { TextAutomaton } from '../text/types.js'
 import { ArrayFrames } from './array.js'
+import type { Frames } from './frames.js'
 import { LineBreaks } from './line-breaks.js'
 import { LiteralFrame } from './literal.js'
 import type { MemberFrame } from './member.js'
@@ -14,7 +15,7 @@ import { TextFrames } from './text.js'
 import { ValueFrame } from './value.js'
 
 /** The frames of one grammar at one depth, each made when the automaton first comes to it. */
-export class Program {
+export class Program implements Frames {
   readonly layout: Layout
   readonly breaks: LineBreaks
   readonly #shared: Shared
@@ -30,7 +31,6 @@ export class Program {
     this.#shared = shared
   }
 
-  /** For what stands inside the objects and arrays of this one; where depth does not show, the same. */
   get inside(): Program {
     if (this.layout.indent === '') return this
     this.#inside ??= new Program(this.layout, this.breaks.inside(), this.#shared)
@@ -42,7 +42,6 @@ export class Program {
     this.#inside = undefined
   }
 
-  /** How long a text of this weight is here. */
   length(weight: number): number {
     return this.layout.length(weight, this.breaks.depth)
   }
@@ -67,13 +66,11 @@ export class Program {
     return made(this.#shared.names, shape, () => new ObjectNames(shape))
   }
 
-  /** After `{`; undefined if no such object can be completed. */
   object(shape: ObjectShape): MemberFrame | undefined {
     const { start } = made(this.#objects, shape, () => new ObjectFrames(shape, this))
     return start.plan.length === Infinity ? undefined : start.open
   }
 
-  /** Undefined where nothing is spelled out. */
   literal(value: Value): LiteralFrame | undefined {
     if (value.literals.length === 0) return undefined
     const flat = value.literals.every((literal) => typeof literal !== 'object' || literal === null)

@@ -1,9 +1,8 @@
 import type { Value } from '../schema/value.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
-import type { LiteralFrame } from './literal.js'
+import type { Frames, WeighedFrame } from './frames.js'
 import { NUMBER_BYTES } from './number.js'
-import type { Program } from './program.js'
 
 const QUOTE = 0x22
 const OPEN_ARRAY = 0x5b
@@ -12,15 +11,15 @@ const OPEN_OBJECT = 0x7b
 /** Before a value. */
 export class ValueFrame extends Frame {
   readonly #value: Value
-  readonly #program: Program
+  readonly #program: Frames
 
-  constructor(value: Value, program: Program) {
+  constructor(value: Value, program: Frames) {
     super()
     this.#value = value
     this.#program = program
   }
 
-  get #literal(): LiteralFrame | undefined {
+  get #literal(): WeighedFrame | undefined {
     return this.#program.literal(this.#value)
   }
 

@@ -3,10 +3,9 @@ import { ArrayShape } from './array-shape.js'
 import { type Context, refusal } from './context.js'
 import { ARRAY, type Atom, type Part } from './part.js'
 import { MOST_UNIQUE, UniqueArrayShape } from './unique-array-shape.js'
-import type { Value } from './value.js'
-import type { Values } from './values.js'
+import type { Value, ValueSource } from './value.js'
 
-export function arrayShape(values: Values, part: Part): ArrayShape {
+export function arrayShape(values: ValueSource, part: Part): ArrayShape {
   const { context } = values
   let obstacle = values.obstacleOf(part, ARRAY)
   const [contains, ...more] = part.contains

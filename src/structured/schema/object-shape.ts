@@ -6,8 +6,7 @@ import { type Layout, toBytes } from './format.js'
 import { KeyProduct, type KeySource, uniformKeys } from './key-automaton.js'
 import { MOST_DEMANDED } from './object-plan.js'
 import { type Atom, OBJECT, type Part, type PropertyGroup } from './part.js'
-import type { Value } from './value.js'
-import type { Values } from './values.js'
+import type { Value, ValueSource } from './value.js'
 
 export interface Property {
   readonly key: string
@@ -58,7 +57,7 @@ export class ObjectShape {
 /** Beyond this many, required keys that are not declared count as declared last: their set is part of every state. */
 const MOST_PENDING = 24
 
-export function objectShape(values: Values, part: Part): ObjectShape {
+export function objectShape(values: ValueSource, part: Part): ObjectShape {
   const { context } = values
   const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
   const declared = new Set(part.groups.flatMap((group) => [...group.properties.keys()]))
@@ -108,7 +107,7 @@ function atomsFor(groups: readonly PropertyGroup[], key: string): Atom[] {
   })
 }
 
-function keySource(values: Values, groups: readonly PropertyGroup[], names: TextAutomaton | undefined): KeySource {
+function keySource(values: ValueSource, groups: readonly PropertyGroup[], names: TextAutomaton | undefined): KeySource {
   const patterns = groups.flatMap((group) => group.patterns.map((pattern) => pattern.automaton))
   if (patterns.length === 0 && names === undefined) {
     const atoms = groups.map((group) => group.additional).filter((atom) => atom !== undefined)

@@ -1,6 +1,9 @@
+import type { SchemaError } from '../schema-error.js'
 import type { TextAutomaton } from '../text/types.js'
 import type { ArrayShape } from './array-shape.js'
+import type { Context } from './context.js'
 import type { ObjectShape } from './object-shape.js'
+import type { Atom, Part } from './part.js'
 
 /** What the automaton runs on: a set of JSON values, as alternatives without conditions. */
 export class Value {
@@ -21,4 +24,17 @@ export class Value {
   get possible(): boolean {
     return this.length !== Infinity
   }
+}
+
+/** Where the values of subschemas come from; what arrays and objects are made of asks it for those of their members. */
+export interface ValueSource {
+  readonly context: Context
+  /** No value at all. */
+  readonly never: Value
+  /** The values that satisfy all of these. */
+  of(atoms: readonly Atom[]): Value
+  /** The texts among these values, which is all that matters for a property's name. */
+  textsOf(atoms: readonly Atom[]): TextAutomaton
+  /** What keeps the part's values of a kind from being described. */
+  obstacleOf(part: Part, kind: number): SchemaError | undefined
 }

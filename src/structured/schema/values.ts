@@ -14,10 +14,10 @@ import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
 import { type ObjectShape, objectShape } from './object-shape.js'
 import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type Part, STRING, TRUE } from './part.js'
 import { unlike } from './unlike.js'
-import { Value } from './value.js'
+import { Value, type ValueSource } from './value.js'
 
 /** All the values of one compilation, one per distinct conjunction of subschemas. */
-export class Values {
+export class Values implements ValueSource {
   readonly context: Context
   readonly expander: Expander
   readonly never = new Value(0)
@@ -198,7 +198,6 @@ export class Values {
     }
   }
 
-  /** The texts among these values, which is all that matters for a property's name. */
   textsOf(atoms: readonly Atom[]): TextAutomaton {
     const texts: TextAutomaton[] = []
     const finite: string[] = []
@@ -212,7 +211,6 @@ export class Values {
     return texts.reduce((a, b) => union(a, b, this.context.fuel), NO_TEXT as TextAutomaton)
   }
 
-  /** What keeps the part's values of a kind from being described. */
   obstacleOf(part: Part, kind: number, now = false): SchemaError | undefined {
     const error = part.obstacles.find((obstacle) => (obstacle.kinds & kind) !== 0)?.error
     if (error === undefined || !now) return error
