@@ -52,7 +52,14 @@ const SCHEMAS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   then: [{ if: { type: 'string' }, then: { minLength: 2 } }],
   else: [{ if: { type: 'string' }, else: { type: 'object', required: ['a'] } }],
   $ref: [{ $id: 'urn:keyword:ref', $ref: '#/$defs/a', maxLength: 1, $defs: { a: { type: ['string', 'null'] } } }],
-  $dynamicRef: [],
+  $dynamicRef: [
+    {
+      $id: 'urn:keyword:dynamic',
+      $dynamicAnchor: 'node',
+      type: ['object', 'integer'],
+      properties: { a: { $dynamicRef: '#node' } },
+    },
+  ],
   $recursiveRef: [],
 }
 
@@ -62,6 +69,9 @@ const VALUES: readonly unknown[] = [
   ...[{}, { a: 1 }, { a: 'x' }, { b: 1 }, { b: 'x' }, { a: 1, b: 1 }, { a: 'x', b: 'x' }, { ab: 1 }, { ab: 'x', a: 1 }],
   ...[{ hasOwnProperty: null }, { hasOwnProperty: 1 }, { b: 1, hasOwnProperty: null }],
 ]
+
+const DRAFT_2019 = 'https://json-schema.org/draft/2019-09/schema'
+const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema'
 
 const ajv = new Ajv({ strict: false, ownProperties: true })
 formats.default(ajv)
@@ -85,6 +95,44 @@ function denied(schema: unknown): Grammar | SchemaError {
     throw error
   }
 }
+
+describe('a dynamic reference', () => {
+  const tree = (anchor: object, reference: object, $schema: string) => ({
+    $schema,
+    $id: 'urn:tree',
+    ...anchor,
+    type: 'array',
+    items: reference,
+  })
+  const extended = {
+    $id: 'urn:short',
+    $dynamicAnchor: 'node',
+    $ref: 'urn:tree',
+    maxItems: 1,
+    $defs: { tree: tree({ $dynamicAnchor: 'node' }, { $dynamicRef: '#node' }, DRAFT_2020) },
+  }
+
+  it.each([
+    tree({ $dynamicAnchor: 'node' }, { $dynamicRef: '#node' }, DRAFT_2020),
+    tree({ $recursiveAnchor: true }, { $recursiveRef: '#' }, DRAFT_2019),
+    tree({}, { $recursiveRef: '#' }, DRAFT_2019),
+  ])('to the only place of its name is a reference: %j', (schema) => {
+    const grammar = compile(schema)
+    for (const [value, right] of [
+      [[[], [[]]], true],
+      [[[1]], false],
+      [[], true],
+      ['', false],
+    ] as const) {
+      expect([value, grammar.accepts(JSON.stringify(value))]).toEqual([value, right])
+      expect([value, judge(schema, value)]).toEqual([value, right])
+    }
+  })
+
+  it('is refused by name where it depends on what led to it', () => {
+    expect(() => compile(extended)).toThrow("'$dynamicRef' is not supported where several places bear that name")
+  })
+})
 
 describe('every keyword', () => {
   it('stands in the table once, with schemas for each of its words', () => {

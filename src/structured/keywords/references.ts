@@ -3,7 +3,7 @@ import { readString } from '../schema/keywords.js'
 import { ANY, type Atom } from '../schema/part.js'
 import { obstacle } from './choices.js'
 import { type Keyword, keyword } from './keyword.js'
-import { reference as address, anything } from './shapes.js'
+import { reference as address } from './shapes.js'
 
 const reference = keyword<Atom>({
   name: '$ref',
@@ -20,19 +20,27 @@ const reference = keyword<Atom>({
   holds: ({ test }, target, value) => test(target, value),
 })
 
-/** Restricts values, and no part of this compiler enforces it. */
-function unsupported(name: string): Keyword {
-  return keyword<true>({
+/** Where only one place can be meant a plain reference; where it depends on the way that led there it is refused. */
+function dynamic(name: string, since: number): Keyword {
+  return keyword<Atom | 'dynamic'>({
     name,
-    shape: anything,
+    shape: address,
+    since,
     kinds: ANY,
-    read: ({ schema }) => schema[name] !== undefined || undefined,
-    assert: ({ context, site }) => context.refuse(refusal(site, name, `'${name}' is not supported.`)),
-    deny({ choices, site }) {
-      choices.push(obstacle(ANY, site, name))
+    read({ context, site, schema }) {
+      if (schema[name] === undefined) return undefined
+      const reference = readString(site, name, schema[name])
+      return context.document.isPlain(reference) ? context.follow(site, reference) : 'dynamic'
     },
-    holds: () => true,
+    assert({ branch, context, site }, target) {
+      if (target !== 'dynamic') branch.next(target)
+      else context.refuse(refusal(site, name, `'${name}' is not supported where several places bear that name.`))
+    },
+    deny({ context, choices, site }, target) {
+      choices.push(target === 'dynamic' ? obstacle(ANY, site, name) : { atoms: [context.not(target)] })
+    },
+    holds: ({ test }, target, value) => target === 'dynamic' || test(target, value),
   })
 }
 
-export const REFERENCES = [reference, unsupported('$dynamicRef'), unsupported('$recursiveRef')]
+export const REFERENCES = [reference, dynamic('$dynamicRef', 2020), dynamic('$recursiveRef', 2019)]

@@ -67,6 +67,8 @@ export class Document {
   readonly nothing: Site
   #next = 0
   readonly #sites = new Map<object, Site>()
+  /** How many places `$dynamicRef` or `$recursiveRef` may lead to, by the name that is asked for. */
+  readonly #dynamic = new Map<string, number>()
   #index: Map<string, { target: unknown; resource: Resource; trail: Trail | undefined }> | undefined
 
   constructor(schema: unknown) {
@@ -106,7 +108,8 @@ export class Document {
       const found = this.#point(from.resource, fragment)
       if (found !== undefined) return found
     } else {
-      const uri = absolute(address, from.resource.base)
+      // An address of its own cannot be joined to every base: not to a `urn:`.
+      const uri = address === '' ? from.resource.base : absolute(address, from.resource.base)
       const anchored = this.#lookup(`${uri}#${fragment}`)
       if (anchored !== undefined) return this.#site(anchored.target, anchored.trail, anchored.resource)
       const holder = this.#lookup(`${uri}#`)
@@ -118,6 +121,15 @@ export class Document {
       keyword,
       `reference can only point to definitions defined at the top level of the schema: '${reference}' names nothing in this document.`,
     )
+  }
+
+  /**
+   * Whether a `$dynamicRef` or a `$recursiveRef` is a plain reference, whatever led to it: where no more than one place
+   * in the document bears the name that is looked for, there is no other to come first.
+   */
+  isPlain(reference: string): boolean {
+    this.#lookup('')
+    return (this.#dynamic.get(reference.slice(reference.indexOf('#') + 1)) ?? 0) <= 1
   }
 
   #point(resource: Resource, pointer: string): Site | undefined {
@@ -165,6 +177,9 @@ export class Document {
     }
     if (resource.root === value) note('')
     for (const key of ['$anchor', '$dynamicAnchor']) if (typeof value[key] === 'string') note(value[key])
+    // `$recursiveRef` is always `#`.
+    const dynamic = value.$recursiveAnchor === true ? '' : value.$dynamicAnchor
+    if (typeof dynamic === 'string') this.#dynamic.set(dynamic, (this.#dynamic.get(dynamic) ?? 0) + 1)
     const id = value.$id ?? value.id
     if (typeof id === 'string' && id.startsWith('#')) note(id.slice(1))
     for (const key of Object.keys(value)) {
