@@ -2,8 +2,8 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Order } from '../src/bench/elsewhere.js'
-import type { Report } from '../src/bench/report.js'
+import type { BenchOrder } from '../src/bench/elsewhere.js'
+import type { BenchReport } from '../src/bench/report.js'
 import { PARTS } from '../src/bench/scenarios/scenario.js'
 import { tableOf } from '../src/bench/table.js'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
@@ -14,7 +14,7 @@ import { siteFiles, writeSite } from './browser/site.js'
 import { benchInDeno } from './deno/run.js'
 
 let folder: string
-let order: Order
+let order: BenchOrder
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
   await writeRepository(tinyRepository(), folder)
@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-function expectWhole(report: Report, threads: string): void {
+function expectWhole(report: BenchReport, threads: string): void {
   expect(report.subjects).toMatchObject([
     { model: 'test/tiny', device: 'cpu', deviceName: expect.stringContaining(threads) },
   ])

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import type { Report } from '../src/bench/report.js'
+import type { BenchReport } from '../src/bench/report.js'
 import { scalingFigures } from './scaling/print.js'
 import { withFigures } from './scaling/write.js'
 
@@ -17,7 +17,7 @@ const files =
     : readdirSync(folder)
         .sort()
         .map((name) => folder + name)
-const figures = scalingFigures(files.map((file) => JSON.parse(readFileSync(file, 'utf8')) as Report))
+const figures = scalingFigures(files.map((file) => JSON.parse(readFileSync(file, 'utf8')) as BenchReport))
 if (values.write) {
   const file = new URL('SCALING.md', import.meta.url)
   writeFileSync(file, withFigures(readFileSync(file, 'utf8'), figures))

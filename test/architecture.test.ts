@@ -48,7 +48,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   scripted: { holds: ['src/engines/scripted.ts'], imports: ['contract', 'platform'] },
   upstream: { holds: ['src/engines/upstream', 'src/engines/upstream.ts'], imports: ['contract'] },
   remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured'] },
-  'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract'] },
+  'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
   device: {
     holds: ['src/engines/webgpu/device/device.ts', 'src/engines/webgpu/sampling.ts'],
     imports: ['token model'],

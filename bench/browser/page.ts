@@ -1,8 +1,8 @@
 /** The page: choose, start, read the table; `measure` is what a program calls instead of a person. */
 import { chartOf } from '../../src/bench/chart.js'
-import type { Order } from '../../src/bench/elsewhere.js'
+import type { BenchOrder } from '../../src/bench/elsewhere.js'
 import { madeUpModels } from '../../src/bench/made-up.js'
-import type { Report } from '../../src/bench/report.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import { settingsOf } from '../../src/bench/settings.js'
 import { tableOf } from '../../src/bench/table.js'
 import type { Profile } from '../profile/profile.js'
@@ -29,16 +29,16 @@ function inWorker<Result>(wanted: Wanted): Promise<Result> {
   }).finally(() => worker.terminate())
 }
 
-const measure = (order: PageOrder) => inWorker<Report>({ measure: order })
+const measure = (order: PageOrder) => inWorker<BenchReport>({ measure: order })
 
 const isChosen = (id: string) => element<HTMLInputElement>(id).checked
 
-function chosenModel(): Order['models'][number] {
+function chosenModel(): BenchOrder['models'][number] {
   const model = element<HTMLSelectElement>('model').value
   return model === NANO.id ? NANO : model
 }
 
-function chosen(): Order {
+function chosen(): BenchOrder {
   const devices = (['cpu', 'webgpu'] as const).filter(isChosen)
   return { version: __VERSION__, models: [chosenModel()], devices, settings: settingsOf({ quick: isChosen('quick') }) }
 }
@@ -56,7 +56,7 @@ async function profileChosen(): Promise<void> {
   show(printed(profile), '', profile)
 }
 
-function show(table: string, chart: string, measured: Report | Profile): void {
+function show(table: string, chart: string, measured: BenchReport | Profile): void {
   element('progress').textContent = ''
   element('table').textContent = table
   element('chart').innerHTML = chart

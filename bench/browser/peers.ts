@@ -1,7 +1,7 @@
 /** wllama beside us in the page: what it is made of, served with the page. */
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Order } from '../../src/bench/elsewhere.js'
+import type { BenchOrder } from '../../src/bench/elsewhere.js'
 import { installed } from '../peers/installed.js'
 import { sameWeights } from '../peers/same-weights.js'
 import type { WllamaOptions } from '../peers/wllama.js'
@@ -16,7 +16,7 @@ export interface ServedPeer {
 const PATHS = { module: '/peers/wllama.js', wasm: '/peers/wllama.wasm', gguf: '/peers/model.gguf' }
 
 /** `folder` is one in whose `node_modules` it is installed. */
-export async function serveWllama(folder: string, order: Order): Promise<ServedPeer> {
+export async function serveWllama(folder: string, order: BenchOrder): Promise<ServedPeer> {
   const manifest = installed(folder, '@wllama/wllama', '@wllama/wllama/package.json')
   const { version } = JSON.parse(await readFile(manifest, 'utf8')) as { version: string }
   const built = (path: string) => readFile(join(dirname(manifest), 'esm', path))

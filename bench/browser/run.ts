@@ -1,8 +1,8 @@
 /** A run in a page of a headless Chromium. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Order } from '../../src/bench/elsewhere.js'
-import type { Report } from '../../src/bench/report.js'
+import type { BenchOrder } from '../../src/bench/elsewhere.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import { offeredModel } from '../../src/engines/webgpu/location.js'
 import { launchChromium } from '../../test/support/chromium.js'
 import { serveFiles } from '../../test/support/serve.js'
@@ -18,10 +18,10 @@ export const ISOLATED = {
 
 /** With `peers`, a folder in whose `node_modules` wllama is installed, that stands beside us in every round. */
 export async function benchInBrowser(
-  order: Order,
+  order: BenchOrder,
   progress: (message: string) => void,
   peers?: string,
-): Promise<Report> {
+): Promise<BenchReport> {
   const { files, models } = await served(order.models)
   const wllama = peers === undefined ? undefined : await serveWllama(peers, order)
   const server = await serveFiles({ ...(await siteFiles()), ...files, ...wllama?.files }, '', ISOLATED)
@@ -41,14 +41,14 @@ export async function benchInBrowser(
     }
     const call = `new MutationObserver(() => onProgress(progress.textContent)).observe(progress, { childList: true });
 measure(${JSON.stringify(inPage)})`
-    return (await page.evaluate(call)) as Report
+    return (await page.evaluate(call)) as BenchReport
   } finally {
     await browser.close()
     await server.close()
   }
 }
 
-type Model = Order['models'][number]
+type Model = BenchOrder['models'][number]
 
 /** Folders of this machine are served with the page: it knows no others. */
 async function served(given: readonly Model[]): Promise<{ models: Model[]; files: Record<string, Uint8Array> }> {

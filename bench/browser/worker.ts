@@ -1,11 +1,11 @@
 /** In a worker of the page, so that the page stays alive: measures, or profiles. */
-import { carryOut, type Order } from '../../src/bench/elsewhere.js'
-import type { Report } from '../../src/bench/report.js'
+import { type BenchOrder, carryOut } from '../../src/bench/elsewhere.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import { type WllamaOptions, wllamaCandidate } from '../peers/wllama.js'
 import { type ProfileOrder, profiled } from '../profile/carry-out.js'
 import type { Profile } from '../profile/profile.js'
 
-export interface PageOrder extends Order {
+export interface PageOrder extends BenchOrder {
   /** @default it does not stand beside us */
   readonly wllama?: WllamaOptions
 }
@@ -13,7 +13,7 @@ export interface PageOrder extends Order {
 export type Wanted = { readonly measure: PageOrder } | { readonly profile: Omit<ProfileOrder, 'progress'> }
 
 /** What the worker says to its page. */
-export type Message<Result = Report | Profile> =
+export type Message<Result = BenchReport | Profile> =
   | { readonly progress: string }
   | { readonly result: Result }
   | { readonly error: string }
@@ -21,7 +21,7 @@ export type Message<Result = Report | Profile> =
 const say = (message: Message) => postMessage(message)
 const progress = (step: string) => say({ progress: step })
 
-function carriedOut(wanted: Wanted): Promise<Report | Profile> {
+function carriedOut(wanted: Wanted): Promise<BenchReport | Profile> {
   if ('profile' in wanted) return profiled({ ...wanted.profile, progress })
   const { wllama, ...order } = wanted.measure
   return carryOut(order, progress, wllama ? [wllamaCandidate(wllama)] : [])

@@ -4,14 +4,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Order } from '../../src/bench/elsewhere.js'
-import type { Report } from '../../src/bench/report.js'
+import type { BenchOrder } from '../../src/bench/elsewhere.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import { bundle } from '../../test/support/bundle.js'
 import { denoPath } from '../../test/support/deno.js'
 
 const FLAGS = ['--no-remote', '--no-lock', '--no-config', '--no-prompt', '--allow-read', '--allow-sys', '--allow-env']
 
-export async function benchInDeno(order: Order): Promise<Report> {
+export async function benchInDeno(order: BenchOrder): Promise<BenchReport> {
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
   try {
     await writeFile(join(folder, 'main.mjs'), await bundle('bench/deno/main.ts'))
@@ -20,7 +20,7 @@ export async function benchInDeno(order: Order): Promise<Report> {
       maxBuffer: 2 ** 26,
     })
     run.child.stderr?.pipe(process.stderr)
-    return JSON.parse((await run).stdout) as Report
+    return JSON.parse((await run).stdout) as BenchReport
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

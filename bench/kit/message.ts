@@ -1,5 +1,5 @@
 /** What a part's process tells the one that started it. */
-import type { Report } from '../../src/bench/report.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import type { Profile } from '../profile/profile.js'
 
 export interface Tried {
@@ -21,7 +21,7 @@ export interface Adapter {
 export type Message =
   | { readonly kind: 'adapter'; readonly adapter: Adapter | undefined }
   | { readonly kind: 'tried'; readonly tried: Tried }
-  | { readonly kind: 'report'; readonly report: Report }
+  | { readonly kind: 'report'; readonly report: BenchReport }
   | { readonly kind: 'profile'; readonly profile: Profile }
 
 export function tell(message: Message): void {

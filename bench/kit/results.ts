@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chartOf } from '../../src/bench/chart.js'
-import type { Report } from '../../src/bench/report.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import { tableOf } from '../../src/bench/table.js'
 import type { Profile } from '../profile/profile.js'
 import { printed } from '../profile/table.js'
@@ -18,7 +18,7 @@ interface PartResult {
 export class Results {
   readonly #folder: string
   readonly #parts = new Map<string, PartResult>()
-  readonly #reports: Report[] = []
+  readonly #reports: BenchReport[] = []
   readonly #profiles: Profile[] = []
   readonly #date = new Date().toISOString()
   #adapter: Adapter | undefined
@@ -118,7 +118,7 @@ export class Results {
 }
 
 /** One table and one picture for models that were measured one after the other. */
-function together(reports: readonly Report[]): Report {
+function together(reports: readonly BenchReport[]): BenchReport {
   return {
     ...reports[0]!,
     subjects: reports.flatMap(({ subjects }) => subjects),

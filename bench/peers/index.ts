@@ -1,6 +1,6 @@
 /** Others to stand beside our own core, by the options of `npm run bench`. */
 
-import type { Order } from '../../src/bench/elsewhere.js'
+import type { BenchOrder } from '../../src/bench/elsewhere.js'
 import type { Candidate } from '../../src/bench/subject.js'
 import { usefulThreads } from '../../src/engines/webgpu/device/cpu/team.js'
 import { llamaCandidate } from './llama.js'
@@ -16,11 +16,11 @@ export interface PeerOptions {
 export interface Peers {
   readonly candidates: readonly Candidate[]
   /** What our own core is asked to run, where a peer decides it. */
-  readonly order: Order
+  readonly order: BenchOrder
   remove(): Promise<void>
 }
 
-export async function besides(order: Order, { peers, webllmLib, webllm }: PeerOptions): Promise<Peers> {
+export async function besides(order: BenchOrder, { peers, webllmLib, webllm }: PeerOptions): Promise<Peers> {
   if (webllmLib !== undefined) {
     const { candidate, model, remove } = await webllmBeside({ lib: webllmLib, library: webllm })
     return { candidates: [candidate], order: { ...order, models: [model] }, remove }

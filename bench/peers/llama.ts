@@ -3,7 +3,7 @@
  * is taken from a folder that the user names.
  */
 import { pathToFileURL } from 'node:url'
-import type { Answer, Ask, Candidate, Subject } from '../../src/bench/subject.js'
+import type { Candidate, Question, Subject, SubjectAnswer } from '../../src/bench/subject.js'
 import { now } from '../../src/bench/time.js'
 import type { Gguf } from './gguf.js'
 import { installed } from './installed.js'
@@ -76,7 +76,11 @@ interface Held {
 
 const GREEDY = { temperature: 0, yieldEogToken: true }
 
-async function answer(held: Held[], { promptTokens, prompt, tokens }: Ask, vocabulary: number): Promise<Answer> {
+async function answer(
+  held: Held[],
+  { promptTokens, prompt, tokens }: Question,
+  vocabulary: number,
+): Promise<SubjectAnswer> {
   const start = now()
   const free = held.filter(({ busy }) => !busy)
   const place = free.find((one) => one.prompt === prompt) ?? free[0]

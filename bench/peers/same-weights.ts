@@ -1,6 +1,6 @@
 /** The model of a run as a file that llama.cpp reads, and how much room its answers take. */
 
-import type { Order } from '../../src/bench/elsewhere.js'
+import type { BenchOrder } from '../../src/bench/elsewhere.js'
 import { weightsOf } from '../../src/bench/weights.js'
 import { offeredModel } from '../../src/engines/webgpu/location.js'
 import { type Gguf, writeGguf } from './gguf.js'
@@ -15,7 +15,7 @@ export interface SameWeights {
 }
 
 /** Written before anything is measured: it is no part of loading. */
-export async function sameWeights(order: Order): Promise<SameWeights> {
+export async function sameWeights(order: BenchOrder): Promise<SameWeights> {
   const { promptLengths, batches, tokens } = order.settings
   // A scenario asks for a little more than it needs: see `fits`.
   const context = Math.ceil((Math.max(...promptLengths) + tokens) * 1.2) + 32

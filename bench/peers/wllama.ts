@@ -3,7 +3,7 @@
  * this repository: whoever serves the page takes it from a folder that the user names.
  */
 
-import type { Answer, Ask, Candidate, Subject } from '../../src/bench/subject.js'
+import type { Candidate, Question, Subject, SubjectAnswer } from '../../src/bench/subject.js'
 import { now } from '../../src/bench/time.js'
 import { usefulThreads } from '../../src/engines/webgpu/device/cpu/team.js'
 import { idsOf, wordOf } from './token-ids.js'
@@ -71,7 +71,11 @@ async function open({ threads = usefulThreads(), sequences, context, ...options 
   }
 }
 
-async function answer(wllama: Wllama, { promptTokens, prompt, tokens }: Ask, vocabulary: number): Promise<Answer> {
+async function answer(
+  wllama: Wllama,
+  { promptTokens, prompt, tokens }: Question,
+  vocabulary: number,
+): Promise<SubjectAnswer> {
   const text = idsOf(prompt, promptTokens, vocabulary).map(wordOf).join('')
   let first: number | undefined
   let timings: Chunk['timings']

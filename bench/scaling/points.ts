@@ -1,6 +1,6 @@
 /** Measured points out of the reports of `npm run bench -- --json`. */
 
-import type { Report, Series } from '../../src/bench/report.js'
+import type { BenchReport, Series } from '../../src/bench/report.js'
 import { SHAPES } from '../../src/bench/shapes.js'
 import type { Point } from './fit.js'
 import { decodeWork, promptWork } from './work.js'
@@ -8,7 +8,7 @@ import { decodeWork, promptWork } from './work.js'
 const CHUNK = { cpu: 64, webgpu: 256 } as const
 
 /** Only what was measured of made-up models on one device counts: their shapes are known. */
-export function pointsOf(reports: readonly Report[], device: 'cpu' | 'webgpu'): Point[] {
+export function pointsOf(reports: readonly BenchReport[], device: 'cpu' | 'webgpu'): Point[] {
   return reports.flatMap((report) =>
     report.subjects
       .filter((subject) => subject.device === device && subject.model.startsWith('made-up/'))
@@ -16,7 +16,7 @@ export function pointsOf(reports: readonly Report[], device: 'cpu' | 'webgpu'): 
   )
 }
 
-function ofSubject({ series, settings }: Report, name: string, shapeName: string, chunk: number): Point[] {
+function ofSubject({ series, settings }: BenchReport, name: string, shapeName: string, chunk: number): Point[] {
   const shape = SHAPES[shapeName]
   if (shape === undefined) throw new Error(`There is no shape ${shapeName}.`)
   const own = series.filter(({ subject }) => subject === name)
@@ -49,7 +49,7 @@ export interface DocumentPoint {
   readonly gain: number
 }
 
-export function documentsOf(reports: readonly Report[], device: 'cpu' | 'webgpu'): DocumentPoint[] {
+export function documentsOf(reports: readonly BenchReport[], device: 'cpu' | 'webgpu'): DocumentPoint[] {
   return reports.flatMap(({ subjects, series }) =>
     subjects
       .filter((subject) => subject.device === device && subject.model.startsWith('made-up/'))

@@ -1,6 +1,6 @@
 /** The figures of SCALING.md, as Markdown. */
 
-import type { Report } from '../../src/bench/report.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import { SHAPES } from '../../src/bench/shapes.js'
 import { figure } from '../../src/bench/table.js'
 import { answersThatFit, COMFORT, capacityOf, DEVICES, promptSeconds, stepSeconds, TURN } from './devices.js'
@@ -16,7 +16,7 @@ const CONTEXT = 1024
 const STREAMS = [1, 8]
 const MODELS = ['Qwen2.5-0.5B-like', 'Llama-3.2-1B-like', 'Llama-3.2-3B-like', 'Llama-3.1-8B-like']
 
-export function scalingFigures(reports: readonly Report[]): string {
+export function scalingFigures(reports: readonly BenchReport[]): string {
   const points = pointsOf(reports, 'cpu')
   const costs = fitCosts(points)
   return [
@@ -49,7 +49,7 @@ export function scalingFigures(reports: readonly Report[]): string {
 }
 
 /** One line; prices of different machines have nothing to do with each other. */
-function measuredOn(reports: readonly Report[]): string[] {
+function measuredOn(reports: readonly BenchReport[]): string[] {
   const lines = reports.map(({ machine, settings, subjects }) => {
     const clock = settings.clock === 'processor' ? "the processor's time of the process" : 'the wall clock'
     return `Measured on ${machine.processor}, ${subjects[0]!.deviceName}, ${machine.runtime}, by ${clock}.`

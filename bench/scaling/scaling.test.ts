@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { Report } from '../../src/bench/report.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import { SHAPES } from '../../src/bench/shapes.js'
 import { capacityOf, DEVICES, promptSeconds, stepSeconds } from './devices.js'
 import { type Costs, errorsOf, fitCosts, leaveOneOut, type Point, predict } from './fit.js'
@@ -12,7 +12,7 @@ import { withFigures } from './write.js'
 const folder = new URL('points/', import.meta.url)
 const reports = readdirSync(folder)
   .sort()
-  .map((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as Report)
+  .map((name) => JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as BenchReport)
 
 const KNOWN: Costs = {
   answers: 2e-4,

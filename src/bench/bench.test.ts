@@ -6,12 +6,12 @@ import { tinyRepository, writeRepository } from '../engines/webgpu/tiny-reposito
 import { coreCandidate } from './candidates.js'
 import { chartOf } from './chart.js'
 import { machine, processBytes } from './machine.js'
-import type { Report } from './report.js'
+import type { BenchReport } from './report.js'
 import { run } from './rounds.js'
 import { PARTS } from './scenarios/scenario.js'
 import { settingsOf } from './settings.js'
 import { spreadOf } from './stats.js'
-import type { Answer, Ask, Candidate } from './subject.js'
+import type { Candidate, Question, SubjectAnswer } from './subject.js'
 import { tableOf } from './table.js'
 
 const settings = {
@@ -25,7 +25,7 @@ const settings = {
 }
 
 /** Answers at once, and writes down what it was asked. */
-function noted(name: string, log: { name: string; ask: Ask; answer: Answer }[]): Candidate {
+function noted(name: string, log: { name: string; ask: Question; answer: SubjectAnswer }[]): Candidate {
   const seen = new Set<number>()
   return {
     name,
@@ -52,7 +52,7 @@ function noted(name: string, log: { name: string; ask: Ask; answer: Answer }[]):
 
 describe('a run', () => {
   let folder: string
-  let report: Report
+  let report: BenchReport
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))

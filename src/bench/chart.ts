@@ -1,5 +1,5 @@
 /** The report as an SVG: bars side by side, a line at each end of what was measured. It reads on light and on dark. */
-import { METRICS, type Metric, type Report, type Series } from './report.js'
+import { type BenchReport, METRICS, type Metric, type Series } from './report.js'
 import { figure, labelOf } from './table.js'
 
 const PANELS: readonly { readonly title: string; readonly metrics: readonly Metric[] }[] = [
@@ -17,7 +17,7 @@ const RIGHT = 120
 const BAR = 13
 const GAP = 5
 
-export function chartOf(report: Report): string {
+export function chartOf(report: BenchReport): string {
   const parts: string[] = []
   let y = 30
   const text = (x: number, at: number, words: string, extra = '') =>
@@ -51,7 +51,7 @@ ${parts.join('\n')}
 `
 }
 
-function panel(series: readonly Series[], report: Report, parts: string[], top: number): number {
+function panel(series: readonly Series[], report: BenchReport, parts: string[], top: number): number {
   const most = Math.max(...series.map((one) => one.most))
   const scale = (value: number) => (value / most) * (WIDTH - LEFT - RIGHT)
   const labels = [...new Set(series.map(labelOf))]
@@ -81,7 +81,7 @@ function drawn({ median, least, most }: Series, fill: string, y: number, scale: 
   ]
 }
 
-function subtitle({ date, machine, settings }: Report): string {
+function subtitle({ date, machine, settings }: BenchReport): string {
   const where = [machine.processor, machine.cores && `${machine.cores} cores`, machine.runtime].filter(Boolean)
   const time = settings.clock === 'processor' ? ", by the processor's time" : ''
   const what = `medians of ${settings.rounds} rounds, lines from the least to the most${time}`

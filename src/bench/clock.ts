@@ -1,10 +1,10 @@
 /** Takes an engine's answer apart by the clock. */
 
 import type { ChatCall, Engine } from '../engine.js'
-import type { Answer } from './subject.js'
+import type { SubjectAnswer } from './subject.js'
 import { now } from './time.js'
 
-export interface TimedAnswer extends Answer {
+export interface TimedAnswer extends SubjectAnswer {
   readonly text: string
   /** Tokens that the grammar decided, without a forward pass of their own. */
   readonly forced: number

@@ -2,13 +2,13 @@
 import type { DevicePreference, ModelOptions } from '../engines/webgpu/options.js'
 import { coreCandidates } from './candidates.js'
 import { machine, processBytes } from './machine.js'
-import type { Report } from './report.js'
+import type { BenchReport } from './report.js'
 import { run } from './rounds.js'
 import type { Settings } from './scenarios/scenario.js'
 import type { Candidate } from './subject.js'
 
 /** What crosses over: plain JSON. */
-export interface Order {
+export interface BenchOrder {
   readonly version: string
   readonly models: readonly (string | ModelOptions)[]
   readonly devices: readonly DevicePreference[]
@@ -18,9 +18,9 @@ export interface Order {
 }
 
 export function carryOut(
-  { version, settings, ...options }: Order,
+  { version, settings, ...options }: BenchOrder,
   progress: (message: string) => void,
   more: readonly Candidate[] = [],
-): Promise<Report> {
+): Promise<BenchReport> {
   return run([...coreCandidates(options), ...more], settings, { version, machine, processBytes, progress })
 }

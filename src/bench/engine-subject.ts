@@ -2,15 +2,15 @@
 import type { ChatCall, Engine } from '../engine.js'
 import { callOf, timed } from './clock.js'
 import { promptText } from './prompts.js'
-import type { Part } from './scenarios/scenario.js'
-import type { About, Answer, Ask, EngineUnderTest, Subject } from './subject.js'
+import type { BenchPart } from './scenarios/scenario.js'
+import type { About, EngineUnderTest, Question, Subject, SubjectAnswer } from './subject.js'
 
 export interface EngineSubjectOptions {
   /** What it calls itself in reports. */
   readonly name: string
   readonly notes?: readonly string[]
   /** @default nothing */
-  readonly skips?: readonly Part[]
+  readonly skips?: readonly BenchPart[]
   /** What it says of its device, where the engine does not. */
   readonly deviceName?: string
   /** Tokens that end an answer, where they can be known; asked once, when they are needed. */
@@ -43,7 +43,7 @@ const MANY_WORDS = 48
 
 class EngineSubject implements Subject {
   readonly engine: EngineUnderTest
-  readonly skips: readonly Part[]
+  readonly skips: readonly BenchPart[]
   readonly #options: EngineSubjectOptions
   #size: Promise<(tokens: number) => number> | undefined
 
@@ -72,7 +72,7 @@ class EngineSubject implements Subject {
     }
   }
 
-  async answer(ask: Ask): Promise<Answer> {
+  async answer(ask: Question): Promise<SubjectAnswer> {
     this.#size ??= this.#learnSize()
     const words = (await this.#size)(ask.promptTokens)
     // Greedy: what is compared is the model's work, not ways of drawing.

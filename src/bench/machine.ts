@@ -1,10 +1,10 @@
 /** What the figures were taken on, in Node, Deno and browsers. */
 import { builtin } from '../platform/builtin.js'
-import type { Report } from './report.js'
+import type { BenchReport } from './report.js'
 
 type Facts = Record<string, string | number | boolean>
 
-export async function machine(): Promise<Report['machine']> {
+export async function machine(): Promise<BenchReport['machine']> {
   const os = builtin<typeof import('node:os')>('node:os')
   if (os === undefined) return browser()
   const cpus = os.cpus()

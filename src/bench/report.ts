@@ -51,7 +51,7 @@ export interface Series extends Spread {
   readonly values: readonly number[]
 }
 
-export interface Report {
+export interface BenchReport {
   readonly kind: 'local-v1 bench'
   readonly format: 1
   readonly version: string

@@ -1,19 +1,19 @@
 /** The whole run: candidates are loaded in turn, then asked in turn, round after round. */
-import { type Reading, Readings, type Report } from './report.js'
+import { type BenchReport, type Reading, Readings } from './report.js'
 import { decode } from './scenarios/decode.js'
 import { firstToken } from './scenarios/first-token.js'
-import { PARTS, type Part, type Scenario, type Settings } from './scenarios/scenario.js'
+import { type BenchPart, PARTS, type Scenario, type Settings } from './scenarios/scenario.js'
 import { strictJson } from './scenarios/strict-json.js'
 import { throughV1 } from './scenarios/through-v1.js'
 import { median } from './stats.js'
 import type { Candidate, Subject } from './subject.js'
 import { now, setClock } from './time.js'
 
-export interface Surroundings {
+export interface BenchSurroundings {
   /** Of local-v1. */
   readonly version: string
   /** What the figures were taken on; asked before the run and after it. */
-  machine(): Promise<Report['machine']> | Report['machine']
+  machine(): Promise<BenchReport['machine']> | BenchReport['machine']
   /** Bytes that the process holds, where that can be known. */
   processBytes?(): number | undefined
   readonly progress?: (message: string) => void
@@ -33,8 +33,8 @@ interface Loaded {
 export async function run(
   candidates: readonly Candidate[],
   settings: Settings,
-  { version, machine, processBytes, progress = () => {} }: Surroundings,
-): Promise<Report> {
+  { version, machine, processBytes, progress = () => {} }: BenchSurroundings,
+): Promise<BenchReport> {
   const date = new Date().toISOString()
   setClock(settings.clock)
   const readings = new Readings()
@@ -80,7 +80,7 @@ function suits(scenario: Scenario, subject: Subject): boolean {
 }
 
 function scenariosFor({ promptLengths, batches, tokens, only }: Settings): Scenario[] {
-  const all: Readonly<Record<Part, () => Scenario[]>> = {
+  const all: Readonly<Record<BenchPart, () => Scenario[]>> = {
     prompt: () => promptLengths.map(firstToken),
     decode: () => promptLengths.map((length) => decode(length, batches, tokens)),
     json: () => [strictJson()],
@@ -157,11 +157,11 @@ const BUSY =
 /** Programs that want a core beside a run of one's own. */
 const IDLE = 0.7
 
-function busy({ load }: Report['machine']): boolean {
+function busy({ load }: BenchReport['machine']): boolean {
   return typeof load === 'number' && load > IDLE
 }
 
 /** What may have changed while it ran, beside what it was. */
-function afterwards(machine: Report['machine']): Report['machine'] {
+function afterwards(machine: BenchReport['machine']): BenchReport['machine'] {
   return 'load' in machine ? { loadAfter: machine.load! } : {}
 }

@@ -1,8 +1,8 @@
 /** What is measured: a loaded model that answers prompts, whatever runs it. */
 import type { Engine } from '../engine.js'
-import type { Part } from './scenarios/scenario.js'
+import type { BenchPart } from './scenarios/scenario.js'
 
-export interface Ask {
+export interface Question {
   /** How long the prompt should be; what it really had is in the answer. */
   readonly promptTokens: number
   /** Prompts of one number are the same text, those of two differ from their first word on. */
@@ -11,7 +11,7 @@ export interface Ask {
   readonly tokens: number
 }
 
-export interface Answer {
+export interface SubjectAnswer {
   /** From the call to the end of the answer. */
   readonly seconds: number
   /** From the call to its first piece. */
@@ -38,11 +38,11 @@ export interface About {
 
 export interface Subject {
   readonly about: About
-  answer(ask: Ask): Promise<Answer>
+  answer(ask: Question): Promise<SubjectAnswer>
   /** Where it is an engine: what the scenarios about `/v1` and strict JSON need. */
   readonly engine?: EngineUnderTest
   /** What cannot be asked of it, or would say nothing. */
-  readonly skips?: readonly Part[]
+  readonly skips?: readonly BenchPart[]
   /** Bytes on the device: weights, caches, scratch. */
   deviceBytes(): number | undefined
   close(): Promise<void>

@@ -1,5 +1,5 @@
 /** The report as one table for people, at most 100 columns wide. */
-import { METRICS, type Report, type Series } from './report.js'
+import { type BenchReport, METRICS, type Series } from './report.js'
 
 const LABEL = 36
 const UNIT = 7
@@ -7,7 +7,7 @@ const COLUMN = 19
 /** Subjects side by side; more come in a second block. */
 const MOST_COLUMNS = 3
 
-export function tableOf(report: Report): string {
+export function tableOf(report: BenchReport): string {
   const blocks: string[] = []
   for (let at = 0; at < report.subjects.length; at += MOST_COLUMNS) {
     blocks.push(block(report, report.subjects.slice(at, at + MOST_COLUMNS)))
@@ -15,7 +15,7 @@ export function tableOf(report: Report): string {
   return [...heading(report), ...blocks, ...report.notes.flatMap((note) => wrap(`note: ${note}`, 100)), ''].join('\n')
 }
 
-function heading({ version, date, machine, settings, subjects }: Report): string[] {
+function heading({ version, date, machine, settings, subjects }: BenchReport): string[] {
   const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`)
   const lines = [...wrap(`local-v1 ${version}, ${date}: ${facts.join(', ')}`, 100)]
   for (const { name, engine, model, device, deviceName, fingerprint, notes } of subjects) {
@@ -28,7 +28,7 @@ function heading({ version, date, machine, settings, subjects }: Report): string
   return lines
 }
 
-function block({ series }: Report, subjects: Report['subjects']): string {
+function block({ series }: BenchReport, subjects: BenchReport['subjects']): string {
   const names = subjects.map(({ name }) => name)
   const compare = names.length === 2
   const head = ['', '', ...names, ...(compare ? ['1st/2nd'] : [])]

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { PARTS, type Part } from '../bench/scenarios/scenario.js'
+import { type BenchPart, PARTS } from '../bench/scenarios/scenario.js'
 import { collect, count } from './arguments.js'
 
 /** The options of `local-v1 bench` and of `npm run bench`. */
@@ -49,7 +49,7 @@ function counts(least: number, most: number): (value: string) => number[] {
   return (value) => value.split(',').map(one)
 }
 
-function parts(value: string): Part[] {
+function parts(value: string): BenchPart[] {
   return value.split(',').map((name) => {
     const part = PARTS.find((known) => known === name)
     if (part === undefined) throw new InvalidArgumentError(`Choose of ${PARTS.join(',')}.`)

@@ -2,10 +2,10 @@ import { open, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { coreCandidates } from '../bench/candidates.js'
 import { chartOf } from '../bench/chart.js'
-import type { Order } from '../bench/elsewhere.js'
+import type { BenchOrder } from '../bench/elsewhere.js'
 import { openEngineSubject } from '../bench/engine-subject.js'
 import { machine, processBytes } from '../bench/machine.js'
-import type { Report } from '../bench/report.js'
+import type { BenchReport } from '../bench/report.js'
 import { run } from '../bench/rounds.js'
 import type { Settings } from '../bench/scenarios/scenario.js'
 import { settingsOf } from '../bench/settings.js'
@@ -30,7 +30,7 @@ export interface BenchOptions extends Partial<Omit<Settings, 'batches'>> {
 }
 
 /** Measures, prints the table, and writes what was asked for. `more` stand beside our own core in every round. */
-export async function bench(options: BenchOptions, order: Order, more: readonly Candidate[] = []): Promise<void> {
+export async function bench(options: BenchOptions, order: BenchOrder, more: readonly Candidate[] = []): Promise<void> {
   await checkFiles(options)
   const others =
     options.upstream === undefined ? [] : [await upstreamCandidate(options.upstream, options.upstreamModel)]
@@ -41,13 +41,13 @@ export async function bench(options: BenchOptions, order: Order, more: readonly 
 }
 
 /** What is to be measured, where and how: all that another process has to know. */
-export function orderOf(options: BenchOptions, version: string): Order {
+export function orderOf(options: BenchOptions, version: string): BenchOrder {
   const { model = [NANO], device = ['auto'], threads, cache, batch } = options
   const settings = settingsOf({ ...options, batches: batch })
   return { version, models: model.map(located), devices: device, threads, cache, settings }
 }
 
-function candidatesOf(order: Order): Candidate[] {
+function candidatesOf(order: BenchOrder): Candidate[] {
   try {
     return coreCandidates(order)
   } catch (error) {
@@ -76,7 +76,7 @@ export async function checkFiles({ json, svg }: BenchOptions): Promise<void> {
   for (const file of [json, svg]) if (file) await writable(file)
 }
 
-export async function publish(report: Report, { json, svg }: BenchOptions): Promise<void> {
+export async function publish(report: BenchReport, { json, svg }: BenchOptions): Promise<void> {
   endProgress()
   process.stdout.write(tableOf(report))
   if (json) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`)

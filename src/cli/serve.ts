@@ -12,7 +12,7 @@ import { serveLog } from './serve-log.js'
 import { stopOnSignal } from './stop.js'
 import { note, paint, progressReporter } from './terminal.js'
 
-export interface ServeOptions extends EngineOptions, KeyOptions {
+export interface ServerOptions extends EngineOptions, KeyOptions {
   readonly port: number
   readonly host: string
   readonly cors?: readonly string[]
@@ -28,7 +28,7 @@ export interface ServeOptions extends EngineOptions, KeyOptions {
 }
 
 /** Serves until a signal comes, or what started it has ended. */
-export async function serve(options: ServeOptions): Promise<void> {
+export async function serve(options: ServerOptions): Promise<void> {
   const keys = serveKeys(options)
   if (keys.length === 0 && !isLoopback(options.host)) {
     throw new Fault(
@@ -89,7 +89,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-function listen(server: Server, { port, host }: ServeOptions): Promise<string> {
+function listen(server: Server, { port, host }: ServerOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, port, host)))
     server.listen(port, host, () => {

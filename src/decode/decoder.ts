@@ -2,7 +2,7 @@ import type { ChatCall, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { PartQueue } from '../platform/part-queue.js'
 import { inTurns } from '../platform/turns.js'
-import { Answer } from './answer/answer.js'
+import { AnswerDecoder } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
 import type { ChatText } from './chat-text.js'
 import { checkCall } from './limits.js'
@@ -85,7 +85,7 @@ export class Decoder {
     await this.#model.close()
   }
 
-  #answers(call: ChatCall, prompt: readonly number[], limit: number, queue: PartQueue<Part>): Answer[] {
+  #answers(call: ChatCall, prompt: readonly number[], limit: number, queue: PartQueue<Part>): AnswerDecoder[] {
     let unfinished = call.n
     const sink: AnswerSink = {
       get behind() {
@@ -98,10 +98,10 @@ export class Decoder {
       failed: (error) => queue.fail(error),
     }
     const plan = { call, text: this.#text, prompt, limit, vocabSize: this.#model.vocabSize }
-    return Array.from({ length: call.n }, (_, choice) => new Answer(plan, choice, sink))
+    return Array.from({ length: call.n }, (_, choice) => new AnswerDecoder(plan, choice, sink))
   }
 
-  #usage(prompt: readonly number[], answers: readonly Answer[]): Part {
+  #usage(prompt: readonly number[], answers: readonly AnswerDecoder[]): Part {
     const completionTokens = answers.reduce((sum, answer) => sum + answer.generated, 0)
     const cachedTokens = answers[0]?.cachedTokens ?? 0
     const usage = { promptTokens: prompt.length, completionTokens, cachedTokens }

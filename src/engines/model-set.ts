@@ -1,7 +1,6 @@
 import type { LoadProgress } from '../engine.js'
 import { V1Error } from '../errors.js'
-
-export type Report = (progress: Omit<LoadProgress, 'model'>) => void
+import type { LoadReport } from '../repository/progress.js'
 
 /** What a set asks of a loaded model. */
 export interface Loaded {
@@ -19,7 +18,7 @@ export interface Loaded {
 }
 
 export interface LoadContext {
-  readonly report: Report
+  readonly report: LoadReport
   readonly signal: AbortSignal
   /** Unloads what has been idle longest until it `fits`, or nothing is loaded; waits for answers where none is idle. */
   makeRoom(fits: () => boolean): Promise<void>
@@ -136,7 +135,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   #start(model: Model): Loading<L> {
     const listeners = new Set<(progress: LoadProgress) => void>()
     const aborter = new AbortController()
-    const tell: Report = (progress) => {
+    const tell: LoadReport = (progress) => {
       for (const listener of listeners) listener({ model: model.id, ...progress })
     }
     const done = this.#line
@@ -152,7 +151,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     return loading
   }
 
-  async #load(model: Model, report: Report, signal: AbortSignal): Promise<L> {
+  async #load(model: Model, report: LoadReport, signal: AbortSignal): Promise<L> {
     signal.throwIfAborted()
     // What has failed still holds memory.
     for (const { id, decoder } of [...this.#loaded.values()]) if (decoder.failure !== undefined) await this.#drop(id)

@@ -1,5 +1,5 @@
 import type { RepositoryFiles, WantedFile } from './files.js'
-import { Meter, type Report } from './progress.js'
+import { type LoadReport, Meter } from './progress.js'
 
 /** Files under way at once: enough to fill a line, few enough that a break costs little. */
 const PARALLEL = 4
@@ -8,7 +8,7 @@ const PARALLEL = 4
 export async function fetchAll(
   files: RepositoryFiles,
   wanted: readonly WantedFile[],
-  report: Report,
+  report: LoadReport,
   signal: AbortSignal,
 ): Promise<void> {
   const total = wanted.reduce((sum, { bytes = 0 }) => sum + bytes, 0)

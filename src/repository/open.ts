@@ -8,15 +8,15 @@ import { openMlc } from './formats/mlc.js'
 import { openSafetensors } from './formats/safetensors.js'
 import { parseJson } from './json.js'
 import type { ModelLocation } from './location.js'
-import type { Report } from './progress.js'
-import { RemoteFiles, type RemoteOptions } from './remote.js'
+import type { LoadReport } from './progress.js'
+import { RemoteFiles, type RemoteFilesOptions } from './remote.js'
 import type { WeightCheck, WeightSource } from './source.js'
 import { defaultFolder, diskStore } from './store/disk.js'
 import { type FileStore, noStore } from './store/store.js'
 import { webStore } from './store/web.js'
 
 export interface OpenOptions {
-  readonly report: Report
+  readonly report: LoadReport
   readonly signal: AbortSignal
   /** A folder, or `false` to keep nothing. @default the Cache API in browsers, the user's cache directory elsewhere */
   readonly cache?: string | false
@@ -69,16 +69,26 @@ export async function forget(place: ModelLocation, cache: string | false | undef
 }
 
 /** What a download waits for is told with how far it has come. */
-function withRetries(told: Report): { report: Report; onRetry: (message: string) => void } {
-  let last: Parameters<Report>[0] = { phase: 'download', bytesLoaded: 0, bytesTotal: 0, filesLoaded: 0, filesTotal: 0 }
-  const report: Report = (progress) => {
+function withRetries(told: LoadReport): { report: LoadReport; onRetry: (message: string) => void } {
+  let last: Parameters<LoadReport>[0] = {
+    phase: 'download',
+    bytesLoaded: 0,
+    bytesTotal: 0,
+    filesLoaded: 0,
+    filesTotal: 0,
+  }
+  const report: LoadReport = (progress) => {
     last = progress
     told(progress)
   }
   return { report, onRetry: (retry) => told({ ...last, retry }) }
 }
 
-function filesAt(place: ModelLocation, cache: string | false | undefined, options: RemoteOptions): RepositoryFiles {
+function filesAt(
+  place: ModelLocation,
+  cache: string | false | undefined,
+  options: RemoteFilesOptions,
+): RepositoryFiles {
   if (place.kind === 'folder') return folderFiles(place.path)
   return new RemoteFiles(baseOf(place), storeFor(cache), options)
 }

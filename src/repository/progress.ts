@@ -1,6 +1,6 @@
 import type { LoadProgress } from '../engine.js'
 
-export type Report = (progress: Omit<LoadProgress, 'model'>) => void
+export type LoadReport = (progress: Omit<LoadProgress, 'model'>) => void
 
 type Amounts = Omit<LoadProgress, 'model' | 'phase'>
 

@@ -4,7 +4,7 @@ import type { RepositoryFiles, WantedFile } from './files.js'
 import { fetchHead } from './head.js'
 import type { FileStore, StoredFile } from './store/store.js'
 
-export interface RemoteOptions {
+export interface RemoteFilesOptions {
   /** @default the platform's */
   readonly fetch?: Fetch
   /** Hears why a download is tried again. */
@@ -23,7 +23,7 @@ export class RemoteFiles implements RepositoryFiles {
   #known = false
 
   /** `base` ends with a slash. */
-  constructor(base: string, store: FileStore, { fetch, onRetry }: RemoteOptions = {}) {
+  constructor(base: string, store: FileStore, { fetch, onRetry }: RemoteFilesOptions = {}) {
     this.place = base
     this.#store = store
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))

@@ -7,7 +7,7 @@ import type { AnswerHead } from '../wire/answer.js'
 import type { Asked, CallSpec, WholeReply } from '../wire/reply.js'
 import { AnswerEvents } from './answer-events.js'
 import { checkChoice } from './check.js'
-import type { Constraint } from './constrain.js'
+import type { OutputConstraint } from './constrain.js'
 import { findModel, lookedAround } from './models.js'
 import { noticeHeaders } from './notice.js'
 import { Run } from './run.js'
@@ -81,7 +81,12 @@ function notKept({ log }: Service, id: string, error: unknown): void {
 }
 
 /** The first part. Where the conversation is too long and may be shortened, it is asked again with less of it. */
-async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Constraint): Promise<Part | undefined> {
+async function begun(
+  run: Run,
+  call: ChatCall,
+  spec: CallSpec,
+  constraint: OutputConstraint,
+): Promise<Part | undefined> {
   for (let messages = call.messages; ; ) {
     try {
       run.begin({ ...call, messages }, (choice) => checkChoice(choice, spec, constraint))
@@ -115,7 +120,7 @@ function callOf(
   { fields, shortened, ...asked }: CallSpec,
   id: string,
   signal: AbortSignal,
-  { grammar, toolGrammar }: Constraint,
+  { grammar, toolGrammar }: OutputConstraint,
   describeSchema: boolean,
 ): ChatCall {
   return { ...asked, id, signal, grammar, toolGrammar, describeSchema }

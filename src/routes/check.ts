@@ -1,10 +1,14 @@
 import { V1Error } from '../errors.js'
 import type { Choice } from '../wire/answer.js'
 import type { CallSpec } from '../wire/reply.js'
-import type { Constraint } from './constrain.js'
+import type { OutputConstraint } from './constrain.js'
 
 /** Throws a 500 for a choice that is not what the request demands. */
-export function checkChoice(choice: Choice, { sampling }: Pick<CallSpec, 'sampling'>, constraint: Constraint): void {
+export function checkChoice(
+  choice: Choice,
+  { sampling }: Pick<CallSpec, 'sampling'>,
+  constraint: OutputConstraint,
+): void {
   const fault = faultOf(choice, constraint)
   if (fault === undefined) return
   // Clients repeat a 500 by themselves. That helps where chance may choose better the next time; with a seed, without a
@@ -17,7 +21,7 @@ export function checkChoice(choice: Choice, { sampling }: Pick<CallSpec, 'sampli
   })
 }
 
-function faultOf({ text, toolCalls, finish }: Choice, { check, toolChecks }: Constraint): string | undefined {
+function faultOf({ text, toolCalls, finish }: Choice, { check, toolChecks }: OutputConstraint): string | undefined {
   const cut = finish === 'length'
   if (check && !(toolCalls.length > 0 && text === '') && !(cut && !check.strict)) {
     const fault = check.faultOf(text)

@@ -7,7 +7,7 @@ import type { CallSpec, FieldNames } from '../wire/reply.js'
 import { type DocumentCheck, documentCheck } from './verify.js'
 
 /** What a request demands of the generated text, compiled: for the engine to keep to, and for us to check. */
-export interface Constraint {
+export interface OutputConstraint {
   readonly grammar?: OutputGrammar
   readonly toolGrammar?: OutputGrammar
   /** What lenient schemas ask for and nothing enforces, in words. */
@@ -55,7 +55,7 @@ export class Constraints {
    * Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. Pauses before
    * each schema that is not known yet: compiling one may take a while.
    */
-  *of({ output, tools, toolChoice, fields }: ConstrainedSpec): Slices<Constraint> {
+  *of({ output, tools, toolChoice, fields }: ConstrainedSpec): Slices<OutputConstraint> {
     const notEnforced: string[] = []
     const toolChecks = new Map<string, DocumentCheck>()
     const toolGrammar =

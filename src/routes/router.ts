@@ -1,18 +1,18 @@
 import type { Endpoint, Method } from '../endpoints.js'
 
 /** What lies at one path: an endpoint for each method that it takes. */
-export interface Place {
+export interface RoutePlace {
   readonly endpoints: ReadonlyMap<Method, Endpoint>
   /** The methods as `Allow` names them. */
   readonly allow: string
 }
 
-export interface Found extends Place {
+export interface FoundRoute extends RoutePlace {
   /** What stood in the path for the name in braces, decoded. */
   readonly rest: string
 }
 
-interface Pattern extends Place {
+interface Pattern extends RoutePlace {
   /** The path as far as it is fixed. */
   readonly start: string
   /** What may follow it, decoded. */
@@ -23,7 +23,7 @@ interface Pattern extends Place {
 
 /** Finds endpoints by their paths. */
 export class Router {
-  readonly #fixed = new Map<string, Place>()
+  readonly #fixed = new Map<string, RoutePlace>()
   readonly #patterns: Pattern[] = []
   /** Every endpoint as people write it. */
   readonly summary: string
@@ -39,7 +39,7 @@ export class Router {
     this.#patterns.sort((a, b) => b.said - a.said)
   }
 
-  find(written: string): Found | undefined {
+  find(written: string): FoundRoute | undefined {
     // Some clients write a slash at the end; no id and no path of ours ends in one.
     const path = written.endsWith('/') ? written.slice(0, -1) : written
     const place = this.#fixed.get(path)
@@ -52,7 +52,7 @@ export class Router {
   }
 }
 
-function placeOf(endpoints: readonly Endpoint[]): Place {
+function placeOf(endpoints: readonly Endpoint[]): RoutePlace {
   const byMethod = new Map(endpoints.map((endpoint) => [endpoint.method, endpoint]))
   const allowed = [
     ...(byMethod.has('GET') ? ['GET', 'HEAD'] : []),

@@ -1,6 +1,6 @@
 import { V1Error } from '../errors.js'
 import type { UsageRow } from './ledger.js'
-import { addRow, type Row } from './table.js'
+import { addRow, type UsageSums } from './table.js'
 
 export type BucketWidth = 60 | 3600 | 86_400
 
@@ -73,7 +73,7 @@ function passes(row: UsageRow, { nothing, projects, models, callers }: UsageQuer
 }
 
 function grouped(rows: readonly UsageRow[], groupBy: ReadonlySet<string>) {
-  const groups = new Map<string, Row>()
+  const groups = new Map<string, UsageSums>()
   for (const row of rows) {
     const key = JSON.stringify([
       groupBy.has('project_id') && row.project,
@@ -88,7 +88,7 @@ function grouped(rows: readonly UsageRow[], groupBy: ReadonlySet<string>) {
 }
 
 /** The official fields, and beside them what they have no name for. */
-function result(row: Row, groupBy: ReadonlySet<string>) {
+function result(row: UsageSums, groupBy: ReadonlySet<string>) {
   return {
     object: 'organization.usage.completions.result',
     input_tokens: row.promptTokens,

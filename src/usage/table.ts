@@ -1,6 +1,6 @@
 import type { UsageEvent, UsageRow } from './ledger.js'
 
-export type Row = { -readonly [Field in keyof UsageRow]: UsageRow[Field] }
+export type UsageSums = { -readonly [Field in keyof UsageRow]: UsageRow[Field] }
 
 const MINUTE = 60
 const HOUR = 3600
@@ -8,7 +8,7 @@ const DAY = 86_400
 
 const minuteOf = (time: number): number => time - (time % MINUTE)
 
-export function rowOf(event: UsageEvent): Row {
+export function rowOf(event: UsageEvent): UsageSums {
   return {
     start: minuteOf(event.time),
     caller: event.caller,
@@ -23,7 +23,7 @@ export function rowOf(event: UsageEvent): Row {
   }
 }
 
-export function addRow(into: Row, row: UsageRow): void {
+export function addRow(into: UsageSums, row: UsageRow): void {
   into.requests += row.requests
   into.errors += row.errors
   into.aborts += row.aborts
@@ -36,7 +36,7 @@ const keyOf = (row: UsageRow): string => JSON.stringify([row.start, row.caller, 
 
 /** Sums by minute, caller, project and model: what every ledger keeps, wherever it keeps it. */
 export class UsageTable {
-  #rows = new Map<string, Row>()
+  #rows = new Map<string, UsageSums>()
   readonly #maxRows: number
   #limit: number
 

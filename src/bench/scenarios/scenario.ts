@@ -3,11 +3,11 @@ import type { Subject } from '../subject.js'
 import type { Clock } from '../time.js'
 
 export const PARTS = ['prompt', 'decode', 'json', 'v1'] as const
-export type Part = (typeof PARTS)[number]
+export type BenchPart = (typeof PARTS)[number]
 
 export interface Settings {
   /** What is measured. */
-  readonly only: readonly Part[]
+  readonly only: readonly BenchPart[]
   /** Tokens of the prompts. */
   readonly promptLengths: readonly number[]
   /** Answers side by side. */
@@ -23,7 +23,7 @@ export interface Settings {
 }
 
 export interface Scenario {
-  readonly part: Part
+  readonly part: BenchPart
   readonly name: string
   /** Whether it can be asked of this subject. */
   suits(subject: Subject): boolean

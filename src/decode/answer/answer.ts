@@ -18,7 +18,7 @@ type Mode = 'text' | 'document' | 'call' | 'between'
 const MOST_CALLS = 32
 
 /** One choice: takes tokens one by one, says how the next is to be drawn, and writes parts. */
-export class Answer implements Lane {
+export class AnswerDecoder implements Lane {
   finished = false
   cachedTokens = 0
   readonly #plan: AnswerPlan

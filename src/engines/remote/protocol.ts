@@ -4,7 +4,7 @@ import { V1Error } from '../../errors.js'
 import type { WireFailure } from './failure.js'
 
 /** From the service to the engine. `id` is the caller's, one for each thing that is asked. */
-export type Asked =
+export type EngineCommand =
   | { readonly type: 'generate'; readonly id: number; readonly call: WireCall }
   | { readonly type: 'load' | 'unload' | 'remove'; readonly id: number; readonly model: string }
   | { readonly type: 'survey' | 'close'; readonly id: number }

@@ -4,7 +4,7 @@ import { LruMap } from '../../platform/lru-map.js'
 import { compile } from '../../structured/index.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
-import { type Asked, type Told, WINDOW, type WireCall } from './protocol.js'
+import { type EngineCommand, type Told, WINDOW, type WireCall } from './protocol.js'
 
 /** Grammars that are kept with what was learned about them: clients send the same schema again and again. */
 const KEPT_GRAMMARS = 64
@@ -13,12 +13,15 @@ const KEPT_GRAMMARS = 64
 export function serveEngine(engine: Engine, port: Port): void {
   const server = new EngineServer(engine, port)
   // A worker may be sent other things too.
-  port.listen((message) => isAsked(message) && server.take(message))
+  port.listen((message) => isCommand(message) && server.take(message))
   port.whenGone(() => server.leave())
 }
 
-function isAsked(message: unknown): message is Asked {
-  return typeof (message as Partial<Asked> | null)?.id === 'number' && typeof (message as Asked).type === 'string'
+function isCommand(message: unknown): message is EngineCommand {
+  return (
+    typeof (message as Partial<EngineCommand> | null)?.id === 'number' &&
+    typeof (message as EngineCommand).type === 'string'
+  )
 }
 
 interface Job {
@@ -48,7 +51,7 @@ class EngineServer {
       })
   }
 
-  take(message: Asked): void {
+  take(message: EngineCommand): void {
     if (message.type === 'abort') this.#jobs.get(message.id)?.aborter.abort(new Error('The call was left.'))
     else if (message.type === 'taken') {
       const job = this.#jobs.get(message.id)
@@ -63,7 +66,7 @@ class EngineServer {
     for (const { aborter } of this.#jobs.values()) aborter.abort(new Error('The other end of the port is closed.'))
   }
 
-  async #run(message: Exclude<Asked, { type: 'abort' | 'taken' }>): Promise<void> {
+  async #run(message: Exclude<EngineCommand, { type: 'abort' | 'taken' }>): Promise<void> {
     const { id } = message
     const job: Job = { aborter: new AbortController(), unread: 0, wake: () => {} }
     this.#jobs.set(id, job)
@@ -79,7 +82,7 @@ class EngineServer {
     }
   }
 
-  async #do(message: Exclude<Asked, { type: 'abort' | 'taken' }>, job: Job): Promise<void> {
+  async #do(message: Exclude<EngineCommand, { type: 'abort' | 'taken' }>, job: Job): Promise<void> {
     const { signal } = job.aborter
     const { id } = message
     switch (message.type) {

@@ -2,7 +2,7 @@ import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { PartQueue } from '../../platform/part-queue.js'
 import { failureOf } from './failure.js'
 import type { Port } from './port.js'
-import { type Asked, type Told, WINDOW, wireCall } from './protocol.js'
+import { type EngineCommand, type Told, WINDOW, wireCall } from './protocol.js'
 
 /** Something asked of the other side that has not ended. */
 interface Job {
@@ -110,7 +110,7 @@ export class Session {
     })
   }
 
-  #ask(message: (id: number) => Asked, job: (end: () => void) => Job): { id: number; over: Promise<void> } {
+  #ask(message: (id: number) => EngineCommand, job: (end: () => void) => Job): { id: number; over: Promise<void> } {
     if (this.#dead !== undefined) throw this.#dead
     const id = ++this.#last
     // Before it counts as under way: what cannot be cloned throws here.
@@ -136,7 +136,7 @@ export class Session {
     job.end(error)
   }
 
-  #post(message: Asked): void {
+  #post(message: EngineCommand): void {
     if (this.#dead === undefined) this.#port.post(message)
   }
 }

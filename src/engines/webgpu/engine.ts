@@ -5,12 +5,12 @@ import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
-import type { Kept, Surroundings } from './surroundings.js'
+import type { KeptWeights, Surroundings } from './surroundings.js'
 
 type Metadata = NonNullable<ModelInfo['metadata']>
 
 const GIB = 2 ** 30
-const NOTHING: Kept = { bytes: 0, whole: false }
+const NOTHING: KeptWeights = { bytes: 0, whole: false }
 
 /** The engine apart from where devices and weights come from. */
 export class WebGpuEngine implements Engine {
@@ -18,7 +18,7 @@ export class WebGpuEngine implements Engine {
   readonly #set: DeviceModels
   readonly #surroundings: Surroundings
   /** What is on disk, by model; undefined until somebody looked. */
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new Map<string, KeptWeights>()
   /** Why a model did not fit when it was last loaded. */
   readonly #refused = new Map<string, string>()
   /** Of the device that was opened last. */

@@ -1,12 +1,13 @@
 import { ChatText } from '../../decode/chat-text.js'
 import { Decoder } from '../../decode/decoder.js'
+import type { LoadReport } from '../../repository/progress.js'
 import type { WeightOutline } from '../../repository/source.js'
 import type { Core } from './core.js'
 import type { Device } from './device/device.js'
 import { loadPlanned } from './model/load.js'
 import { type LoadPlan, planModel } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'
-import type { OpenedRepository, Report } from './surroundings.js'
+import type { OpenedRepository } from './surroundings.js'
 
 const STEPS_AHEAD = 4
 
@@ -23,7 +24,7 @@ export interface LoadedModel {
 
 export interface LoadSettings {
   readonly plan: LoadPlan
-  readonly report: Report
+  readonly report: LoadReport
   readonly signal: AbortSignal
   readonly onReleased: () => void
 }
@@ -77,7 +78,7 @@ export async function loadModel(
 }
 
 /** The first answer should not wait for its kernels. */
-async function compile(core: Core, report: Report, bytes: number): Promise<void> {
+async function compile(core: Core, report: LoadReport, bytes: number): Promise<void> {
   try {
     await core.prepare((done, of) =>
       report({

@@ -1,5 +1,5 @@
 import type { TextFiles } from '../../decode/chat-text.js'
-import type { LoadProgress } from '../../engine.js'
+import type { LoadReport } from '../../repository/progress.js'
 import type { WeightCheck, WeightSource } from '../../repository/source.js'
 import type { Device } from './device/device.js'
 import type { OfferedModel } from './options.js'
@@ -10,9 +10,7 @@ export interface OpenedRepository {
   readonly text: TextFiles
 }
 
-export type Report = (progress: Omit<LoadProgress, 'model'>) => void
-
-export interface Kept {
+export interface KeptWeights {
   readonly bytes: number
   /** All that is needed to load it without a network. */
   readonly whole: boolean
@@ -24,12 +22,12 @@ export interface Surroundings {
   /** `check` is asked before weights are downloaded, and may refuse them. */
   openRepository(
     model: OfferedModel,
-    report: Report,
+    report: LoadReport,
     signal: AbortSignal,
     check: WeightCheck,
   ): Promise<OpenedRepository>
   /** What is kept of it from an earlier download. Absent: nothing is kept. */
-  keptOf?(model: OfferedModel): Promise<Kept>
+  keptOf?(model: OfferedModel): Promise<KeptWeights>
   /** Deletes what was downloaded of it. */
   forget?(model: OfferedModel): Promise<void>
 }

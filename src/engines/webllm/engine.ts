@@ -1,24 +1,24 @@
 import type { TextFiles } from '../../decode/chat-text.js'
 import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
+import type { LoadReport } from '../../repository/progress.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
 import { Catalog } from './catalog.js'
 import { deviceLost } from './forward-model.js'
 import { type GpuFacts, memoryOf, whyNot } from './gpu-probe.js'
 import type { ModelRecord, WebLlmLibrary } from './library.js'
-import { type LoadedModel, loadModel } from './load.js'
+import { type LoadedWebLlm, loadModel } from './load.js'
 import type { WebLlmOptions } from './options.js'
-import type { Report } from './progress.js'
 import { libraryAddress, type Offered, weightsAddress } from './records.js'
 
 const BUDGET = 8 * 2 ** 30
 
 /** What the engine takes from outside. */
-export interface Surroundings {
+export interface WebLlmSurroundings {
   loadLibrary(): Promise<WebLlmLibrary>
   probeGpu(): Promise<GpuFacts | undefined>
   /** `address` ends with a slash. */
-  readText(address: string, report: Report, signal: AbortSignal): Promise<TextFiles>
+  readText(address: string, report: LoadReport, signal: AbortSignal): Promise<TextFiles>
   /** Deletes what was downloaded below `weights`, which ends with a slash, and of `library`. */
   forget?(weights: string, library: string): Promise<void>
 }
@@ -28,14 +28,14 @@ export class WebLlmEngine implements Engine {
   /** Settles once the list of models and the device are known, as far as they can be. Never rejects. */
   readonly ready: Promise<void>
   readonly #options: WebLlmOptions
-  readonly #surroundings: Surroundings
+  readonly #surroundings: WebLlmSurroundings
   readonly #catalog: Catalog
-  readonly #set: ModelSet<Offered, LoadedModel>
+  readonly #set: ModelSet<Offered, LoadedWebLlm>
   readonly #budget: number
   /** Undefined until it is known; null: there is no GPU. */
   #gpu: GpuFacts | null | undefined
 
-  constructor(options: WebLlmOptions, surroundings: Surroundings) {
+  constructor(options: WebLlmOptions, surroundings: WebLlmSurroundings) {
     this.#options = options
     this.#surroundings = surroundings
     this.#budget = options.memoryBudget ?? BUDGET
@@ -133,7 +133,7 @@ export class WebLlmEngine implements Engine {
     this.#gpu = (await this.#surroundings.probeGpu()) ?? null
   }
 
-  async #load(model: Offered, { report, signal, makeRoom }: LoadContext): Promise<LoadedModel> {
+  async #load(model: Offered, { report, signal, makeRoom }: LoadContext): Promise<LoadedWebLlm> {
     const taken = () => [...this.#set.loaded].reduce((sum, { bytes }) => sum + bytes, 0)
     await makeRoom(() => taken() + memoryOf(model.record) <= this.#budget)
     const { library, appConfig } = await this.#catalog.library()

@@ -3,15 +3,16 @@ import { ChatText, type TextFiles } from '../../decode/chat-text.js'
 import { Decoder } from '../../decode/decoder.js'
 import { V1Error } from '../../errors.js'
 import { digestOf } from '../../repository/json.js'
+import type { LoadReport } from '../../repository/progress.js'
 import { ForwardModel } from './forward-model.js'
 import { memoryOf } from './gpu-probe.js'
 import type { ForwardEngine, MLCEngineConfig, WebLlmLibrary } from './library.js'
 import { LogitPicker } from './logit-picker.js'
-import { ProgressReader, type Report } from './progress.js'
+import { ProgressReader } from './progress.js'
 import type { Offered } from './records.js'
 
 /** A model in an MLCEngine of its own, ready to answer. */
-export interface LoadedModel {
+export interface LoadedWebLlm {
   readonly id: string
   readonly decoder: Decoder
   readonly contextLength: number
@@ -21,11 +22,11 @@ export interface LoadedModel {
   alive(): Promise<boolean>
 }
 
-export interface LoadContext {
+export interface WebLlmLoadContext {
   readonly library: WebLlmLibrary
   readonly engineConfig: MLCEngineConfig
   readonly files: TextFiles
-  readonly report: Report
+  readonly report: LoadReport
   readonly signal: AbortSignal
 }
 
@@ -41,7 +42,7 @@ const NEUTRAL: ChatOptions = {
   presence_penalty: 0,
 }
 
-export async function loadModel(model: Offered, context: LoadContext): Promise<LoadedModel> {
+export async function loadModel(model: Offered, context: WebLlmLoadContext): Promise<LoadedWebLlm> {
   const { record, id } = model
   const chatConfig: TextFiles['chatConfig'] = { ...context.files.chatConfig, ...record.overrides }
   const text = new ChatText({ ...context.files, chatConfig })
@@ -71,7 +72,7 @@ export async function loadModel(model: Offered, context: LoadContext): Promise<L
 
 async function startEngine(
   { id, record }: Offered,
-  { library, engineConfig, signal }: LoadContext,
+  { library, engineConfig, signal }: WebLlmLoadContext,
   picker: LogitPicker,
   progress: ProgressReader,
 ): Promise<ForwardEngine> {

@@ -1,7 +1,5 @@
 import type { InitProgressReport } from '@mlc-ai/web-llm'
-import type { LoadProgress } from '../../engine.js'
-
-export type Report = (progress: Omit<LoadProgress, 'model'>) => void
+import type { LoadReport } from '../../repository/progress.js'
 
 const MIB = 2 ** 20
 const PHASES = [
@@ -12,10 +10,10 @@ const PHASES = [
 
 /** Reads WebLLM's reports, which say in a sentence what ours say in fields. */
 export class ProgressReader {
-  readonly #report: Report
+  readonly #report: LoadReport
   #bytesTotal = 0
 
-  constructor(report: Report) {
+  constructor(report: LoadReport) {
     this.#report = report
   }
 

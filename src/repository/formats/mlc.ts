@@ -3,7 +3,7 @@ import { broken } from '../failure.js'
 import { fetchAll } from '../fetch-all.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
-import type { Report } from '../progress.js'
+import type { LoadReport } from '../progress.js'
 import type { RawTensor, TensorType, WeightCheck, WeightSource } from '../source.js'
 
 interface Placed extends Omit<RawTensor, 'data'> {
@@ -35,7 +35,7 @@ const MANIFESTS = ['tensor-cache.json', 'ndarray-cache.json']
 export async function openMlc(
   files: RepositoryFiles,
   chatConfig: JsonObject,
-  report: Report,
+  report: LoadReport,
   signal: AbortSignal,
   check?: WeightCheck,
 ): Promise<WeightSource> {
@@ -69,7 +69,7 @@ export async function openMlc(
 }
 
 /** Makes all shards ready and leaves what is in them to an engine that reads them itself. */
-export async function fetchShards(files: RepositoryFiles, report: Report, signal: AbortSignal): Promise<void> {
+export async function fetchShards(files: RepositoryFiles, report: LoadReport, signal: AbortSignal): Promise<void> {
   const { name, text } = await readManifest(files, signal)
   const entries = recordsOf(parseJson(files.place, name, text))
   const shards = entries.map((entry) => readShard(files.place, name, entry))

@@ -3,12 +3,12 @@ import { broken } from '../failure.js'
 import { fetchAll } from '../fetch-all.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
-import type { Report } from '../progress.js'
+import type { LoadReport } from '../progress.js'
 import type { WeightCheck, WeightSource } from '../source.js'
 import { readHeader } from './safetensors-header.js'
 
 export interface SafetensorsOptions {
-  readonly report: Report
+  readonly report: LoadReport
   readonly signal: AbortSignal
   readonly check?: WeightCheck | undefined
 }
