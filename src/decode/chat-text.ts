@@ -7,10 +7,11 @@ import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'
 import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
 import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
-import { type ToolStyle, toolStyleOf } from './prompt/tool-style.js'
 import { Tokenizer } from './tokenizer/tokenizer.js'
 import { vocabularyOf } from './tokenizer/vocabulary.js'
 import { tooLong } from './too-long.js'
+import type { ToolFormat } from './tools/format.js'
+import { toolFormatOf } from './tools/formats.js'
 
 /** What a model repository says about text. */
 export interface TextFiles {
@@ -44,7 +45,7 @@ const COUNTED = 8192
 export class ChatText {
   readonly tokenizer: Tokenizer
   readonly template: ChatTemplate
-  readonly toolStyle: ToolStyle
+  readonly toolFormat: ToolFormat
   /** Tokens that end an answer. */
   readonly ends: ReadonlySet<number>
   #vocabulary: Vocabulary | undefined
@@ -52,7 +53,7 @@ export class ChatText {
   constructor(files: TextFiles) {
     this.tokenizer = new Tokenizer(files.tokenizer, files.tokenizerConfig)
     this.template = templateOf(files, this.tokenizer)
-    this.toolStyle = toolStyleOf(this.template.source)
+    this.toolFormat = toolFormatOf(this.template.source)
     this.ends = endsOf(files, this.tokenizer)
   }
 
@@ -72,10 +73,10 @@ export class ChatText {
     // Who wrote a little too much is told how much it was.
     const most = capacity + COUNTED
     const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.tokenizer.addedTexts(false))
-    const tools = this.toolStyle.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
+    const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
     const constrained = isConstrained(call)
     const options = { ...guard.protectAll(call.templateOptions ?? {}), ...(constrained && { enable_thinking: false }) }
-    let text = this.template.render({ messages: messagesOf(call, guard, this.toolStyle), tools, options })
+    let text = this.template.render({ messages: messagesOf(call, guard, this.toolFormat), tools, options })
     // Templates that always open a thought leave no room for a document: it is closed at once.
     if (constrained && /<think>\s*$/.test(text)) text = `${text.trimEnd()}\n\n</think>\n\n`
     const sections = this.tokenizer.sections(text)

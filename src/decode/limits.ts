@@ -33,7 +33,7 @@ export function checkCall(
 function shortestAnswer(call: ChatCall, text: ChatText): number {
   const least = (grammar: OutputGrammar) => grammar.start(text.vocabulary).shortest
   if (call.toolGrammar !== undefined && call.toolChoice !== 'auto' && call.toolChoice !== 'none') {
-    return text.tokenizer.encodeMarker(text.toolStyle.open).length + least(call.toolGrammar)
+    return text.tokenizer.encodeMarker(text.toolFormat.open).length + least(text.toolFormat.grammar(call))
   }
   return call.grammar === undefined ? 0 : least(call.grammar)
 }

@@ -8,7 +8,7 @@ import { Mask } from './mask.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
 import type { AnswerPlan } from './plan.js'
 import { logprobOf, seedOfChoice } from './sampling.js'
-import { BARE_CALL, type TextPiece } from './text-out.js'
+import type { TextPiece } from './text-out.js'
 import { TokenLog } from './token-log.js'
 
 /** Free text, a document, a tool call, or the choice between another call and the end. */
@@ -36,7 +36,7 @@ export class AnswerDecoder implements Lane {
 
   constructor(plan: AnswerPlan, choice: number, sink: AnswerSink) {
     this.#plan = plan
-    this.#out = new AnswerOutput(choice, sink)
+    this.#out = new AnswerOutput(choice, sink, plan.text.toolFormat)
     this.#seed = seedOfChoice(plan.call.sampling.seed, choice)
     const { presencePenalty, frequencyPenalty } = plan.call.sampling
     this.#log = new TokenLog(plan.prompt, presencePenalty !== 0 || frequencyPenalty !== 0)
@@ -119,8 +119,10 @@ export class AnswerDecoder implements Lane {
     else if (call.grammar !== undefined) {
       this.#guide('document', call.grammar)
       this.#choosing = mayOpen && trigger !== '' && this.#markers.shortest <= this.remaining
-    } else
-      this.#out.beginText(mayOpen && trigger !== '' ? [...call.stop, trigger] : call.stop, mayOpen && trigger === '')
+    } else {
+      const { bare } = this.#plan.text.toolFormat
+      this.#out.beginText(mayOpen && trigger !== '' ? [...call.stop, trigger] : call.stop, mayOpen ? bare : undefined)
+    }
     this.#advance()
   }
 
@@ -132,7 +134,8 @@ export class AnswerDecoder implements Lane {
   /** Opens a call, of whose marker `written` stands already. */
   #beginCall(written: string): void {
     this.#log.append(this.#markers.opening(written))
-    this.#guide('call', this.#plan.call.toolGrammar!)
+    const { call, text } = this.#plan
+    this.#guide('call', text.toolFormat.grammar(call))
     if (this.#guided!.shortest > this.remaining) this.#end('length')
     else this.#out.beginCall()
   }
@@ -188,7 +191,7 @@ export class AnswerDecoder implements Lane {
     this.#log.append([sampled.token])
     const piece = this.#out.content(tokenizer.bytes(sampled.token), logprobOf(sampled, tokenizer))
     if (piece.found === undefined) return
-    if (piece.found === BARE_CALL && this.#markers.mayOpen) {
+    if (piece.found === this.#plan.text.toolFormat.bare && this.#markers.mayOpen) {
       // The grammar writes the call from its beginning, in its own spacing.
       this.#log.drop(this.generated)
       this.#beginCall('')
@@ -232,7 +235,7 @@ export class AnswerDecoder implements Lane {
   #open(marker: readonly number[]): void {
     this.#choosing = false
     this.#log.append(marker)
-    this.#beginCall(this.#plan.text.toolStyle.open)
+    this.#beginCall(this.#plan.text.toolFormat.open)
   }
 
   #nextMask(): Uint32Array | undefined {

@@ -16,31 +16,31 @@ export class Markers {
     const { toolChoice, toolGrammar } = call
     this.mayOpen = toolGrammar !== undefined && toolChoice === 'auto'
     this.mustOpen = toolGrammar !== undefined && toolChoice !== 'auto' && toolChoice !== 'none'
-    this.trigger = text.toolStyle.open.trimEnd()
+    this.trigger = text.toolFormat.open.trimEnd()
     this.#call = call
     this.#text = text
   }
 
   /** Tokens of the opening marker that are missing after `written`. */
   opening(written: string): number[] {
-    const { open } = this.#text.toolStyle
+    const { open } = this.#text.toolFormat
     return this.#text.tokenizer.encodeMarker(open.startsWith(written) ? open.slice(written.length) : open)
   }
 
   get closing(): number[] {
-    return this.#text.tokenizer.encodeMarker(this.#text.toolStyle.close)
+    return this.#text.tokenizer.encodeMarker(this.#text.toolFormat.close)
   }
 
   /** Tokens that a call takes with its marker, at least. */
   get shortest(): number {
-    const { between = '', open } = this.#text.toolStyle
+    const { between = '', open } = this.#text.toolFormat
     const marker = this.#text.tokenizer.encodeMarker(between + open)
-    return marker.length + this.#call.toolGrammar!.start(this.#text.vocabulary).shortest
+    return marker.length + this.#text.toolFormat.grammar(this.#call).start(this.#text.vocabulary).shortest
   }
 
   /** Tokens that lead from a closed call into the next; empty where a model makes one call only. */
   get next(): number[] {
-    const { between, open } = this.#text.toolStyle
+    const { between, open } = this.#text.toolFormat
     return between === undefined ? [] : this.#text.tokenizer.encodeMarker(between + open)
   }
 }

@@ -1,6 +1,7 @@
 import type { Part, TokenLogprob } from '../../engine.js'
+import { ToolCallStream } from '../tools/call-stream.js'
+import type { ToolFormat } from '../tools/format.js'
 import { TextOut, type TextPiece } from './text-out.js'
-import { ToolCallStream } from './tool-call-stream.js'
 
 export interface AnswerSink {
   /** The reader has not taken what was pushed before. */
@@ -14,6 +15,7 @@ export interface AnswerSink {
 export class AnswerOutput {
   readonly #choice: number
   readonly #sink: AnswerSink
+  readonly #format: ToolFormat
   #text: TextOut
   #call: ToolCallStream | undefined
   #callText = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -23,7 +25,8 @@ export class AnswerOutput {
   /** Forced tokens whose text has not been shown yet; undefined where nothing of what is shown next was forced. */
   #forced: number | undefined
 
-  constructor(choice: number, sink: AnswerSink) {
+  constructor(choice: number, sink: AnswerSink, format: ToolFormat) {
+    this.#format = format
     this.#choice = choice
     this.#sink = sink
     this.#text = new TextOut([])
@@ -38,12 +41,12 @@ export class AnswerOutput {
   }
 
   /** From here on free text: ends at a stop string or where a tool call begins. */
-  beginText(needles: readonly string[], bareCalls: boolean): void {
-    this.#text = new TextOut(needles, bareCalls)
+  beginText(needles: readonly string[], bare?: string): void {
+    this.#text = new TextOut(needles, bare)
   }
 
   beginCall(): void {
-    this.#call = new ToolCallStream(this.#made)
+    this.#call = new ToolCallStream(this.#format.reader(), this.#made)
     this.#callText = new TextDecoder('utf-8', { ignoreBOM: true })
     this.#calls++
   }

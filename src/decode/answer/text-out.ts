@@ -4,19 +4,17 @@ import { Needles } from './needles.js'
 export interface TextPiece {
   readonly text: string
   readonly logprobs: readonly TokenLogprob[]
-  /** The needle that ended the text, if one did; `BARE_CALL` for a tool call without a marker. */
+  /** The needle that ended the text, if one did; the `bare` beginning of a tool call without a marker. */
   readonly found?: string
   /** Characters that came after it. */
   readonly rest: string
 }
 
-/** Found where the answer turns out to begin with `{"name":`, as Llama 3 writes its tool calls. */
-export const BARE_CALL = '{"name":'
-
 /** Bytes of tokens to text that can be shown: whole characters, nothing of a stop string, each with its tokens. */
 export class TextOut {
   readonly #utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
   readonly #needles: Needles
+  readonly #bare: string
   /** The beginning, while it may still be a bare tool call. */
   #beginning: string | undefined
   /** Log probabilities of tokens whose text is still held back, each with where that text begins. */
@@ -25,9 +23,11 @@ export class TextOut {
   #sent = 0
   #ended = false
 
-  constructor(needles: readonly string[], bareCalls = false) {
+  /** `bare` is what an answer begins with that is a tool call without a marker. */
+  constructor(needles: readonly string[], bare = '') {
+    this.#bare = bare
     this.#needles = new Needles(needles)
-    this.#beginning = bareCalls ? '' : undefined
+    this.#beginning = bare === '' ? undefined : ''
   }
 
   push(bytes: Uint8Array, logprob?: TokenLogprob): TextPiece {
@@ -37,11 +37,11 @@ export class TextOut {
     if (this.#beginning !== undefined) {
       this.#beginning += text
       const dense = this.#beginning.replace(/\s+/g, '')
-      if (dense.startsWith(BARE_CALL)) {
+      if (dense.startsWith(this.#bare)) {
         this.#ended = true
-        return { text: '', logprobs: [], found: BARE_CALL, rest: '' }
+        return { text: '', logprobs: [], found: this.#bare, rest: '' }
       }
-      if (BARE_CALL.startsWith(dense)) return { text: '', logprobs: [], rest: '' }
+      if (this.#bare.startsWith(dense)) return { text: '', logprobs: [], rest: '' }
       text = this.#beginning
       this.#beginning = undefined
     }

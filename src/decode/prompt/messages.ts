@@ -1,7 +1,7 @@
 import type { ChatCall, ChatMessage, ToolSpec } from '../../engine.js'
 import { describeSchema } from '../schema-prompt.js'
+import type { ToolFormat } from '../tools/format.js'
 import type { Guard } from './guard.js'
-import type { ToolStyle } from './tool-style.js'
 
 /** A message as chat templates know it. */
 export interface TemplateMessage {
@@ -32,9 +32,9 @@ export function textsOf(call: ChatCall): string[] {
 }
 
 /** The call's messages with the schema's description in the system message, where small models heed it best. */
-export function messagesOf(call: ChatCall, guard: Guard, style: ToolStyle): TemplateMessage[] {
+export function messagesOf(call: ChatCall, guard: Guard, format: ToolFormat): TemplateMessage[] {
   const names = toolNames(call.messages)
-  const plain = style.native ? undefined : style
+  const plain = format.native ? undefined : format
   const messages = call.messages.map((message) => convert(message, guard, names, plain))
   const notes: string[] = []
   if (plain && call.tools.length > 0 && call.toolChoice !== 'none') notes.push(describeTools(call.tools, guard, plain))
@@ -83,7 +83,7 @@ function convert(
   message: ChatMessage,
   guard: Guard,
   names: ReadonlyMap<string, string>,
-  plain: ToolStyle | undefined,
+  plain: ToolFormat | undefined,
 ): TemplateMessage {
   const trusted = message.role === 'assistant' || message.role === 'system'
   const content = guard.protect(message.content, trusted)
@@ -95,7 +95,7 @@ function convert(
   const named = message.name === undefined ? {} : { name: guard.protect(message.name, false) }
   if (message.role !== 'assistant' || !message.toolCalls?.length) return { role: message.role, content, ...named }
   if (plain) {
-    const calls = message.toolCalls.map((call) => plain.open + spell(call.name, call.arguments) + plain.close)
+    const calls = message.toolCalls.map((call) => plain.open + plain.spell(call.name, call.arguments) + plain.close)
     return {
       role: 'assistant',
       content: [content, ...calls.map((call) => guard.protect(call, true))].filter(Boolean).join('\n'),
@@ -119,14 +119,9 @@ function parsed(json: string): unknown {
   }
 }
 
-function spell(name: string, json: string): string {
-  return `{"name":${JSON.stringify(name)},"arguments":${json || '{}'}}`
-}
-
-function describeTools(tools: readonly ToolSpec[], guard: Guard, style: ToolStyle): string {
+function describeTools(tools: readonly ToolSpec[], guard: Guard, format: ToolFormat): string {
   const lines = tools.map((tool) =>
     JSON.stringify({ name: tool.name, description: tool.description, parameters: tool.parameters }),
   )
-  const form = `${style.open}{"name":"...","arguments":{...}}${style.close}`
-  return `You can call these functions:\n${guard.protect(lines.join('\n'), false)}\nTo call one, answer with\n${form}`
+  return `You can call these functions:\n${guard.protect(lines.join('\n'), false)}\nTo call one, answer with\n${format.open}${format.form}${format.close}`
 }

@@ -1,39 +1,21 @@
-export interface ToolCallDelta {
-  /** Given once, with the first piece. */
-  readonly name?: string
-  readonly arguments: string
-}
+import type { CallReader, ToolCallDelta, ToolFormat } from './format.js'
+
+/** `{"name":"f","arguments":{...}}`, which most families put between their markers; the service has its grammar. */
+export const JSON_CALL = {
+  grammar: ({ toolGrammar }) => toolGrammar!,
+  spell: (name, json) => `{"name":${JSON.stringify(name)},"arguments":${json || '{}'}}`,
+  form: '{"name":"...","arguments":{...}}',
+  reader: () => new JsonCallReader(),
+} satisfies Partial<ToolFormat>
 
 const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*/
 
-/**
- * Takes a tool call apart while it is written: `{"name":"f","arguments":{...}}`, which the grammar guarantees. As long as
- * it may become an `earlier` call once more, nothing of it is told.
- */
-export class ToolCallStream {
-  readonly #earlier: readonly string[]
-  #written = ''
+class JsonCallReader implements CallReader {
   #text = ''
   #named = false
 
-  constructor(earlier: readonly string[] = []) {
-    this.#earlier = earlier
-  }
-
-  /** All that was written. */
-  get written(): string {
-    return this.#written
-  }
-
-  /** So far it is what an earlier call was. */
-  get repeats(): boolean {
-    return this.#earlier.some((call) => call.startsWith(this.#written))
-  }
-
   push(text: string): ToolCallDelta | undefined {
-    this.#written += text
     this.#text += text
-    if (this.repeats) return undefined
     if (!this.#named) {
       const head = HEAD.exec(this.#text)
       if (head === null) return undefined

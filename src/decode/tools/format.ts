@@ -1,0 +1,40 @@
+import type { ChatCall, OutputGrammar } from '../../engine.js'
+
+/**
+ * How a family of models calls tools: all there is to know of it. A family is one file with one of these, and its entry
+ * in the table of `formats.ts`.
+ */
+export interface ToolFormat {
+  readonly name: string
+  /** Whether a chat template is this family's: it spells the markers that the model was trained on. */
+  isOf(template: string): boolean
+  /** Text before a call; without the space at its end, what to look for in an answer. */
+  readonly open: string
+  /** Text after it. */
+  readonly close: string
+  /** Between the close of one call and the open of the next; undefined: the model makes one call per answer. */
+  readonly between?: string
+  /** How an answer begins that is a call although no marker says so. Whitespace is overlooked. */
+  readonly bare?: string
+  /** The template itself tells the model of the tools. */
+  readonly native: boolean
+  /** What may stand between `open` and `close`: one call of a tool that is admitted. */
+  grammar(call: ChatCall): OutputGrammar
+  /** A call as it stands between `open` and `close`, for models whose template knows no tools. */
+  spell(name: string, json: string): string
+  /** Such a call with dots for what is to be filled in. */
+  readonly form: string
+  /** Takes one call apart while it is written. */
+  reader(): CallReader
+}
+
+export interface CallReader {
+  /** What more of the call is known now that `text` was written too. */
+  push(text: string): ToolCallDelta | undefined
+}
+
+export interface ToolCallDelta {
+  /** Given once, with the first piece. */
+  readonly name?: string
+  readonly arguments: string
+}
