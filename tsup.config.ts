@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { defineConfig } from 'tsup'
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
@@ -18,7 +18,17 @@ const library = {
   'service-worker': 'adapters/service-worker/index.ts',
 }
 
-export default defineConfig({
+const common = {
+  format: 'esm',
+  target: 'es2022',
+  define: { __VERSION__: JSON.stringify(version) },
+} as const
+
+// Here, since of several builds none may do it beside the others.
+rmSync('dist', { recursive: true, force: true })
+
+const modules = defineConfig({
+  ...common,
   entry: {
     ...library,
     // Files of their own, so that who takes one name of the index does not get the validator with it.
@@ -28,12 +38,21 @@ export default defineConfig({
     'cpu-worker': 'src/engines/webgpu/device/cpu/cpu-worker.ts',
     'webllm-worker': 'src/engines/webllm/worker/webllm-worker.ts',
   },
-  format: 'esm',
-  target: 'es2022',
   platform: 'neutral',
   splitting: true,
-  clean: true,
-  define: { __VERSION__: JSON.stringify(version) },
-  dts: { entry: library },
+  dts: { entry: { ...library, browser: 'adapters/browser.ts' } },
   external: [/^node:/, 'webgpu', '@mlc-ai/web-llm', 'local-v1-nano'],
 })
+
+/** For pages without a bundler: with all that it needs. */
+const browser = defineConfig({
+  ...common,
+  entry: { browser: 'adapters/browser.ts' },
+  platform: 'browser',
+  splitting: false,
+  minify: true,
+  noExternal: [/^(?!node:)/],
+  external: [/^node:/],
+})
+
+export default [modules, browser]

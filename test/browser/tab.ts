@@ -31,12 +31,12 @@ export interface Tab {
 
 /** The page's policy may require trusted types. */
 const { trustedTypes } = window as unknown as {
-  trustedTypes: {
+  trustedTypes?: {
     createPolicy(name: string, rules: object): { createScriptURL(url: string): { toJSON(): string } }
   }
 }
-const policy = trustedTypes.createPolicy('tab', { createScriptURL: (url: string) => url })
-const trusted = (address: Address) => policy.createScriptURL(String(address))
+const policy = trustedTypes?.createPolicy('tab', { createScriptURL: (url: string) => url })
+const trusted = (address: Address) => policy?.createScriptURL(String(address)) ?? String(address)
 
 let installed: Installed | undefined
 const leaving: AbortController[] = []

@@ -1,15 +1,16 @@
 import { V1Error } from '../../errors.js'
+import { openCpuDevice } from './device/cpu/index.js'
 import type { Device } from './device/device.js'
+import { openWebGpuDevice } from './device/webgpu.js'
 import type { DevicePreference } from './options.js'
 
 /**
  * Opens the device that `preference` asks for. `auto` never takes a GPU in software: the CPU device is many times
- * faster.
+ * faster. Both come with the engine: a service worker may load nothing later, and what some bundlers put around an
+ * `import()` asks for a document.
  */
 export async function chooseDevice(preference: DevicePreference, threads?: number): Promise<Device> {
   if (preference === 'cpu') return openCpu('The CPU was asked for.', threads)
-  // Loaded when needed: an application that names one device need not carry the code of both.
-  const { openWebGpuDevice } = await import('./device/webgpu.js')
   if (preference === 'webgpu') return openWebGpuDevice({ reason: 'WebGPU was asked for.' })
   try {
     return await openWebGpuDevice({ hardwareOnly: true, reason: 'There is a GPU.' })
@@ -18,7 +19,5 @@ export async function chooseDevice(preference: DevicePreference, threads?: numbe
   }
 }
 
-async function openCpu(reason: string, threads: number | undefined): Promise<Device> {
-  const { openCpuDevice } = await import('./device/cpu/index.js')
-  return openCpuDevice({ reason, ...(threads !== undefined && { threads }) })
-}
+const openCpu = (reason: string, threads: number | undefined): Promise<Device> =>
+  openCpuDevice({ reason, ...(threads !== undefined && { threads }) })

@@ -25,8 +25,9 @@ const START_MS = 5000
 
 /** Whether memory can be shared with workers here, or why not. */
 export function sharingRefusal(): string | undefined {
-  if (typeof SharedArrayBuffer === 'undefined') return 'the page is not cross-origin isolated'
   const isolated = (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated
+  if (typeof SharedArrayBuffer === 'undefined')
+    return isolated ? 'this browser shares no memory' : 'the page is not cross-origin isolated'
   if (isolated === false && typeof document !== 'undefined') return 'the page is not cross-origin isolated'
   if (typeof Worker === 'undefined' && !builtin('node:worker_threads')) return 'there are no workers here'
   return undefined

@@ -1,0 +1,118 @@
+/**
+ * `npm run check:browsers`: the same scenarios in Chromium (of npm), Firefox and WebKitGTK (of this machine), and the
+ * table of what held, which becomes docs/browsers.md. `-- firefox` asks one of them, and writes nothing.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { bundle } from '../test/support/bundle.js'
+import { launchChromium } from '../test/support/chromium.js'
+import { filesIn } from '../test/support/folder.js'
+import { listen } from '../test/support/serve.js'
+import { type Driven, launchFirefox, launchWebKit } from '../test/support/webdriver.js'
+import { type Scenario, scenarios } from './browsers/scenarios.js'
+
+const root = new URL('../', import.meta.url)
+const HTML = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
+const FOREIGN = `
+  addEventListener('install', (event) => event.waitUntil(skipWaiting()))
+  addEventListener('activate', (event) => event.waitUntil(clients.claim()))
+  addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))`
+
+const browsers: Readonly<Record<string, () => Promise<Driven>>> = {
+  Chromium: drivenChromium,
+  Firefox: launchFirefox,
+  WebKitGTK: launchWebKit,
+}
+
+async function drivenChromium(): Promise<Driven> {
+  const browser = await launchChromium({ webgpu: false })
+  const context = await browser.newContext()
+  return {
+    version: browser.version(),
+    async open(url) {
+      const page = await context.newPage()
+      await page.goto(url)
+      return {
+        goto: async (url) => void (await page.goto(url)),
+        evaluate: (run, ...args) =>
+          page.evaluate(`((__name) => (${String(run)})(...${JSON.stringify(args)}))((it) => it)`),
+        close: () => page.close(),
+      }
+    },
+    close: () => browser.close(),
+  }
+}
+
+async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
+  const files: Record<string, string | Uint8Array> = { '/': HTML, '/foreign.js': FOREIGN }
+  const [tab, scripted, classic, nano, worker] = await Promise.all([
+    bundle('test/browser/tab.ts'),
+    bundle('test/browser/hosts-worker.ts'),
+    bundle('test/browser/hosts-worker.ts', { format: 'iife' }),
+    bundle('test/browser/nano-worker.ts', { format: 'iife' }),
+    bundle('src/engines/webgpu/device/cpu/cpu-worker.ts'),
+  ])
+  Object.assign(files, { '/tab.js': tab, '/scripted.js': scripted, '/scripted-classic.js': classic })
+  Object.assign(files, { '/nano-classic.js': nano, '/cpu-worker.js': worker })
+  for (const [path, bytes] of Object.entries(await filesIn(fileURLToPath(new URL('models/nano/', root)))))
+    if (/^\/[\w-]+\.(json|bin)$/.test(path)) files[`/nano${path}`] = bytes
+  return files
+}
+
+async function attempt(browser: Driven, files: Record<string, string | Uint8Array>, { headers, run }: Scenario) {
+  const leaked: string[] = []
+  const server = await listen((request, response) => {
+    const path = new URL(request.url!, 'http://localhost').pathname
+    if (path.startsWith('/v1/')) leaked.push(path)
+    response.setHeaders(new Map(Object.entries({ 'cache-control': 'no-store', ...headers })))
+    response.setHeader('content-type', path.endsWith('.js') ? 'text/javascript' : path === '/' ? 'text/html' : '')
+    response.writeHead(files[path] === undefined ? 404 : 200).end(files[path] ?? '')
+  })
+  try {
+    await run({ browser, origin: server.origin, leaked })
+    return leaked.length === 0 ? undefined : `the web server was asked for ${leaked.join(', ')}`
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    await server.close()
+  }
+}
+
+const [only] = process.argv.slice(2).map((word) => word.toLowerCase())
+const chosen = Object.entries(browsers).filter(([name]) => !only || name.toLowerCase().startsWith(only))
+const files = await siteFiles()
+const heads: string[] = []
+const cells: string[][] = scenarios.map(() => [])
+const notes: string[] = []
+for (const [name, launch] of chosen) {
+  const browser = await launch()
+  heads.push(`${name} ${browser.version}`)
+  console.log(heads.at(-1))
+  for (const [i, scenario] of scenarios.entries()) {
+    const fault = await attempt(browser, files, scenario)
+    cells[i]!.push(fault === undefined ? 'yes' : 'no')
+    console.log(
+      `  ${fault === undefined ? 'yes' : 'NO '}  ${scenario.name}${fault === undefined ? '' : `\n       ${fault}`}`,
+    )
+    if (fault !== undefined) notes.push(`- ${name}, ${scenario.name}: ${fault.split('\n')[0]}`)
+  }
+  await browser.close()
+}
+
+const row = (words: readonly string[]) => `| ${words.join(' | ')} |`
+const table = [
+  row(['', ...heads]),
+  row(['---', ...heads.map(() => '---')]),
+  ...scenarios.map(({ name }, i) => row([name, ...cells[i]!])),
+]
+console.log(`\n${table.join('\n')}`)
+if (!only) {
+  const file = new URL('docs/browsers.md', root)
+  const text = await readFile(file, 'utf8').catch(() => '')
+  const [before = ''] = text.split('<!-- check:browsers -->')
+  await writeFile(
+    file,
+    `${[`${before}<!-- check:browsers -->`, '', ...table, ...(notes.length ? ['', ...notes] : [])].join('\n')}\n`,
+  )
+}
+process.exit(notes.length === 0 ? 0 : 1)
