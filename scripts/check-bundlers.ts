@@ -138,11 +138,11 @@ async function attempt(fixture: Fixture, browser: Browser): Promise<{ worked: bo
   const here = join(folder, 'fixtures', fixture.name.replace(/\W+/g, '-'))
   await rm(here, { recursive: true, force: true })
   try {
-    for (const [name, text] of Object.entries(fixture.files)) {
+    const files = { 'package.json': '{ "private": true, "type": "module" }', ...fixture.files }
+    for (const [name, text] of Object.entries(files)) {
       await mkdir(dirname(join(here, name)), { recursive: true })
       await writeFile(join(here, name), text)
     }
-    await writeFile(join(here, 'package.json'), '{ "private": true, "type": "module" }')
     await symlink(join(folder, 'node_modules'), join(here, 'node_modules'))
     for (const command of fixture.commands) await say(command, here)
     return { worked: true, said: await outcomeOf(here, fixture, browser) }

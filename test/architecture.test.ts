@@ -103,6 +103,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // What stands around it.
   adapters: { holds: ['adapters'], only: ['src/index.ts'], node: true },
   'service worker': { holds: ['adapters/service-worker'], only: ['src/index.ts'] },
+  'browser file': { holds: ['adapters/browser.ts'], imports: ['webgpu', 'service', 'service worker'] },
   bench: {
     holds: ['src/bench'],
     imports: [

@@ -15,23 +15,31 @@ const LOOK_MS = 500
 
 let finder: { readonly hosts: HostFinder; readonly channel: BroadcastChannel } | undefined
 
+/** An event may be shown to several: the application's own listener, and ours. */
+const taken = new WeakSet<FetchEvent>()
+
 export interface RouterOptions {
   readonly claim: boolean
 }
 
 /** Routes a page's requests to the worker that runs the engine; answers them here where no page has one. */
-export function route(v1: V1, scope: WorkerScope, { claim }: RouterOptions): void {
+export function route(v1: V1, scope: WorkerScope, { claim }: RouterOptions): (event: FetchEvent) => boolean {
   const first = finder === undefined
   finder ??= start(scope, claim)
   const { hosts, channel } = finder
   broadcastLoads(v1, channel)
   const own = new OwnService(v1)
   if (claim && first) scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()))
-  scope.addEventListener('fetch', (event) => {
+  const handle = (event: FetchEvent): boolean => {
     const { request } = event
-    if (new URL(request.url).origin !== scope.location.origin || !v1.match(request)) return
+    if (taken.has(event)) return true
+    if (new URL(request.url).origin !== scope.location.origin || !v1.match(request)) return false
+    taken.add(event)
     event.respondWith(respond(own, hosts, event, scope))
-  })
+    return true
+  }
+  scope.addEventListener('fetch', handle)
+  return handle
 }
 
 function start(scope: WorkerScope, claim: boolean) {

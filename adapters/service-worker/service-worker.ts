@@ -1,7 +1,7 @@
 import type { V1 } from '../../src/index.js'
 import { host } from './host.js'
 import { route } from './router.js'
-import { hostScope, serviceWorkerScope } from './scope.js'
+import { type FetchEvent, hostScope, serviceWorkerScope } from './scope.js'
 
 export interface ServiceWorkerOptions {
   /**
@@ -9,6 +9,14 @@ export interface ServiceWorkerOptions {
    * @default true
    */
   claim?: boolean
+}
+
+export interface ServiceWorkerPart {
+  /**
+   * Answers the event if its request is for `/v1`, and says whether it is: for a service worker whose own listener was
+   * added earlier and answers everything. Otherwise such requests are answered without it.
+   */
+  handle(event: FetchEvent): boolean
 }
 
 /**
@@ -22,10 +30,13 @@ export interface ServiceWorkerOptions {
  * Leaving a stream stops the engine, and so does closing the page. That a page has aborted a request whose answer has
  * not begun, browsers do not tell their service workers: such a request runs until its first word.
  */
-export function serviceWorker(v1: V1, options: ServiceWorkerOptions = {}): void {
+export function serviceWorker(v1: V1, options: ServiceWorkerOptions = {}): ServiceWorkerPart {
   const routing = serviceWorkerScope()
   const hosting = hostScope()
-  if (routing) route(v1, routing, { claim: options.claim ?? true })
-  else if (hosting) host(v1, hosting)
-  else throw new TypeError('serviceWorker: call it in the script of a service worker, and install() in the page.')
+  if (routing) return { handle: route(v1, routing, { claim: options.claim ?? true }) }
+  if (!hosting) {
+    throw new TypeError('serviceWorker: call it in the script of a service worker, and install() in the page.')
+  }
+  host(v1, hosting)
+  return { handle: () => false }
 }

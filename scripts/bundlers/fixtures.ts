@@ -206,7 +206,13 @@ export const fixtures: readonly Fixture[] = [
   {
     name: 'Parcel',
     package: 'parcel',
-    files: { 'page.js': PAGE, 'v1.js': V1, 'index.html': HTML.replace('/page.js', './page.js') },
+    files: {
+      'page.js': PAGE,
+      'v1.js': V1,
+      'index.html': HTML.replace('/page.js', './page.js'),
+      // Parcel reads a package's exports where it is told to.
+      'package.json': JSON.stringify({ private: true, '@parcel/resolver-default': { packageExports: true } }),
+    },
     commands: ['npx parcel build index.html v1.js --no-cache --no-source-maps --no-scope-hoist'],
     outcome: { page: 'dist' },
   },

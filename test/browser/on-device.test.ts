@@ -25,9 +25,17 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
   const files: Record<string, string> = {}
 
   beforeAll(async () => {
-    const [worker, tab] = await Promise.all(['hosts-worker', 'tab'].map((name) => bundle(`test/browser/${name}.ts`)))
+    const names = ['hosts-worker', 'tab', 'own-listeners-worker']
+    const [worker, tab, own] = await Promise.all(names.map((name) => bundle(`test/browser/${name}.ts`)))
     const html = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
-    Object.assign(files, { '/': html, '/app/': html, '/tab.js': tab, '/v1.js': worker, '/foreign.js': FOREIGN })
+    Object.assign(files, {
+      '/': html,
+      '/app/': html,
+      '/tab.js': tab,
+      '/v1.js': worker,
+      '/foreign.js': FOREIGN,
+      '/own.js': own,
+    })
     server = await listen((request, response) => {
       const path = new URL(request.url!, 'http://localhost').pathname
       if (path.startsWith('/v1/')) leaked.push(path)
@@ -216,6 +224,17 @@ describe.skipIf(!canUnpack)('nothing leaves the device (npm has Chromium for Lin
     await first.page.reload()
     expect(await hello(await here.open())).toMatchObject({ text: 'Hello, wörld 🌍' })
   })
+
+  test.each(['before', 'after'])(
+    'an own service worker that answers everything, by a listener added %s ours',
+    async (order) => {
+      const tab = await here.open({ script: `/own.js?order=${order}` })
+      expect(await (await tab.chat({})).done()).toMatchObject({ text: 'Hello.' })
+      const ask = (path: string) => tab.page.evaluate(async (path) => (await fetch(path)).text(), path)
+      expect(await ask('/elsewhere')).toBe('the own answer')
+      expect(JSON.parse(await ask('/v1/models')).object).toBe('list')
+    },
+  )
 
   test('a foreign service worker that takes over later gets nothing of device.fetch', async () => {
     const first = await here.open()
