@@ -20,19 +20,34 @@ const ROOMS: Readonly<Record<string, Room>> = {
   'structured ground': {
     holds: ['src/structured/fuel.ts', 'src/structured/kept.ts', 'src/structured/schema-error.ts'],
   },
-  'structured text': { holds: ['src/structured/text'], imports: ['platform', 'structured ground'] },
+  // Languages of strings, and what comes to one: numbers, regular expressions, formats.
+  'structured automata': { holds: ['src/structured/automata'], imports: ['structured ground'] },
+  'structured numbers': {
+    holds: ['src/structured/numbers'],
+    imports: ['platform', 'structured ground', 'structured automata'],
+  },
+  'structured regex': {
+    holds: ['src/structured/regex'],
+    imports: ['platform', 'structured ground', 'structured automata'],
+  },
+  'structured formats': {
+    holds: ['src/structured/formats'],
+    imports: ['structured ground', 'structured automata', 'structured regex'],
+  },
   // What each keyword says, and the loops that ask them all.
   'structured schema': {
     holds: ['src/structured/schema', 'src/structured/keywords'],
-    imports: ['structured ground', 'structured text'],
+    imports: [
+      ...['structured ground', 'structured automata', 'structured numbers', 'structured regex', 'structured formats'],
+    ],
   },
   'structured automaton': {
     holds: ['src/structured/automaton', 'src/structured/walk.ts'],
-    imports: ['structured ground', 'structured text', 'structured schema'],
+    imports: ['structured ground', 'structured automata', 'structured schema'],
   },
   'structured tokens': {
     holds: ['src/structured/tokens'],
-    imports: ['contract', 'structured ground', 'structured text', 'structured automaton'],
+    imports: ['contract', 'structured ground', 'structured automata', 'structured automaton'],
   },
   structured: {
     holds: ['src/structured'],

@@ -1,4 +1,4 @@
-import { NONE_PASS } from '../text/kinds.js'
+import { NONE_PASS } from '../automata/kinds.js'
 import type { Cell, Cells } from './cell.js'
 
 /** Bytes are held as strings of one character per byte: cheap to slice, compare and use as keys. */
@@ -26,7 +26,7 @@ export abstract class Frame {
   readonly guessed: boolean = false
   /** Inside a string or a key read letter by letter: `move` knows every byte but the closing quote. */
   readonly inString: boolean = false
-  /** The kinds of characters (see `text/kinds.ts`) that change more here than how many of them may still come. */
+  /** The kinds of characters (see `automata/kinds.ts`) that change more here than how many of them may still come. */
   readonly leaving: number = NONE_PASS
   /** How many of the other kinds may come, whichever they are. */
   readonly room: number = -1

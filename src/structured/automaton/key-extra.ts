@@ -1,6 +1,6 @@
+import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
 import { freshKeys, keyValue } from '../schema/object-plan.js'
 import { encoded } from '../schema/text-length.js'
-import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../text/kinds.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Bytes, Frame } from './frame.js'

@@ -1,5 +1,5 @@
+import type { TextAutomaton } from '../automata/types.js'
 import { spell } from '../schema/text-length.js'
-import type { TextAutomaton } from '../text/types.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
 

@@ -1,7 +1,7 @@
+import { acceptsText } from '../automata/words.js'
 import type { KeyAutomaton } from '../schema/key-automaton.js'
 import { freshKeys } from '../schema/object-plan.js'
 import type { ObjectShape } from '../schema/object-shape.js'
-import { acceptsText } from '../text/automaton.js'
 import type { Frame } from './frame.js'
 import { fromKeyBytes, keyBytes } from './key-bytes.js'
 

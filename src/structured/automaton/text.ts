@@ -1,6 +1,6 @@
+import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
+import type { TextAutomaton } from '../automata/types.js'
 import { encoded, longestText, nextOnTheWay, spell, textLength } from '../schema/text-length.js'
-import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../text/kinds.js'
-import type { TextAutomaton } from '../text/types.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Bytes } from './frame.js'

@@ -1,4 +1,5 @@
-import { complement, literalSet } from '../text/automaton.js'
+import { literalSet } from '../automata/literals.js'
+import { complement } from '../automata/sets.js'
 import type { Choice } from './branch.js'
 import { type Context, refusal } from './context.js'
 import type { Site } from './document.js'

@@ -1,8 +1,8 @@
+import { refine } from '../automata/classes.js'
+import { ANY_TEXT, NO_TEXT } from '../automata/sets.js'
+import { TableAutomaton } from '../automata/table.js'
+import { DEAD, type TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
-import { ANY_TEXT, NO_TEXT } from '../text/automaton.js'
-import { refine } from '../text/classes.js'
-import { TableAutomaton } from '../text/table.js'
-import { DEAD, type TextAutomaton } from '../text/types.js'
 import type { Value } from './value.js'
 
 /** The keys beyond the declared ones: which there may be, and which value follows each. */

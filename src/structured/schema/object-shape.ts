@@ -1,6 +1,6 @@
+import type { TextAutomaton } from '../automata/types.js'
+import { acceptsText } from '../automata/words.js'
 import type { SchemaError } from '../schema-error.js'
-import { acceptsText } from '../text/automaton.js'
-import type { TextAutomaton } from '../text/types.js'
 import { refusal } from './context.js'
 import { type Layout, toBytes } from './format.js'
 import { KeyProduct, type KeySource, uniformKeys } from './key-automaton.js'

@@ -1,5 +1,5 @@
+import type { TextAutomaton } from '../automata/types.js'
 import type { SchemaError } from '../schema-error.js'
-import type { TextAutomaton } from '../text/types.js'
 import type { Site } from './document.js'
 
 /** Bits for the kinds of JSON value; the two booleans apart, so that `const` and `not` can tell them. */

@@ -1,4 +1,4 @@
-import type { TextAutomaton } from '../text/types.js'
+import type { TextAutomaton } from '../automata/types.js'
 import { toBytes } from './format.js'
 
 /** Texts longer than this are measured by a bound, not spelled out. */

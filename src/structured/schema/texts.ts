@@ -1,8 +1,8 @@
+import type { TextAutomaton } from '../automata/types.js'
+import { TextError } from '../automata/types.js'
+import { formatAutomaton, NUMBER_FORMATS, OPEN_FORMATS } from '../formats/formats.js'
+import { compileRegex } from '../regex/regex.js'
 import { SchemaError } from '../schema-error.js'
-import { compileRegex, formatAutomaton } from '../text/automaton.js'
-import { NUMBER_FORMATS, OPEN_FORMATS } from '../text/formats.js'
-import type { TextAutomaton } from '../text/types.js'
-import { TextError } from '../text/types.js'
 import { type Context, refusal } from './context.js'
 import type { Site } from './document.js'
 

@@ -1,5 +1,5 @@
+import type { TextAutomaton } from '../automata/types.js'
 import { SchemaError } from '../schema-error.js'
-import type { TextAutomaton } from '../text/types.js'
 import { readItems } from './arrays-objects.js'
 import { type Context, refusal } from './context.js'
 import type { Schema, Site } from './document.js'

@@ -1,8 +1,9 @@
+import { difference, intersect } from '../automata/sets.js'
+import { type TextAutomaton, TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
-import { compileRegex, difference, intersect } from '../text/automaton.js'
-import { numberAutomaton } from '../text/number.js'
-import { stepOf } from '../text/step.js'
-import { type TextAutomaton, TextError } from '../text/types.js'
+import { numberAutomaton } from '../numbers/number.js'
+import { stepOf } from '../numbers/step.js'
+import { compileRegex } from '../regex/regex.js'
 
 /** More remainders are not told apart over all of these numbers. */
 const MOST_REMAINDERS = 1000

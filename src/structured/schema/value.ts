@@ -1,5 +1,5 @@
+import type { TextAutomaton } from '../automata/types.js'
 import type { SchemaError } from '../schema-error.js'
-import type { TextAutomaton } from '../text/types.js'
 import type { ArrayShape } from './array-shape.js'
 import type { Context } from './context.js'
 import type { ObjectShape } from './object-shape.js'

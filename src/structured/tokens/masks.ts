@@ -1,7 +1,7 @@
+import { NONE_PASS } from '../automata/kinds.js'
 import type { Cell } from '../automaton/cell.js'
 import type { Machine, State } from '../automaton/machine.js'
 import { Kept } from '../kept.js'
-import { NONE_PASS } from '../text/kinds.js'
 import { advance, type Place } from '../walk.js'
 import { TokenCosts } from './costs.js'
 import { Found, setTokens, type Tokens } from './found.js'

@@ -1,4 +1,4 @@
-import { KIND } from '../text/kinds.js'
+import { KIND } from '../automata/kinds.js'
 import { TALL, type Trie } from './trie.js'
 import { MALFORMED, UTF8 } from './utf8.js'
 

@@ -1,7 +1,7 @@
+import { NONE_PASS } from '../automata/kinds.js'
 import type { Cell } from '../automaton/cell.js'
 import type { Frame } from '../automaton/frame.js'
 import { Kept } from '../kept.js'
-import { NONE_PASS } from '../text/kinds.js'
 import { type Found, setTokens, setWords, type Tokens } from './found.js'
 import type { StringWalk, StringWalkOptions } from './string-walk.js'
 import type { Vocabulary } from './vocabulary.js'

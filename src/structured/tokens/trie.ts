@@ -1,4 +1,4 @@
-import { KIND, SPECIAL } from '../text/kinds.js'
+import { KIND, SPECIAL } from '../automata/kinds.js'
 import { MALFORMED, UTF8 } from './utf8.js'
 
 /** Heights from here on are not told apart. */

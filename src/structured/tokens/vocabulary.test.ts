@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { KIND, SPECIAL } from '../automata/kinds.js'
 import { compile, Vocabulary } from '../index.js'
 import { allowed, randomness, realWords, smallWords, vocabularyOf, type Words } from '../testing.test-helper.js'
-import { KIND, SPECIAL } from '../text/kinds.js'
 
 describe('a vocabulary', () => {
   it('comes back whole from its serialised form, from any place in a buffer', () => {

@@ -77,7 +77,7 @@ export class Vocabulary implements TokenVocabulary {
   }
 
   /**
-   * The tokens with at most `room` characters, none of the kinds `leaving` (see `text/kinds.ts`); `cut`: also those
+   * The tokens with at most `room` characters, none of the kinds `leaving` (see `automata/kinds.ts`); `cut`: also those
    * that end inside a character.
    */
   plainMask(leaving: number, room: number, cut: boolean): Uint32Array {

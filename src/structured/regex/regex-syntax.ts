@@ -1,8 +1,8 @@
 /** The parts of a regular expression, captures forgotten. */
 
+import { type CharSet, WORD } from '../automata/charset.js'
+import { TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
-import { type CharSet, WORD } from './charset.js'
-import { TextError } from './types.js'
 
 /** More optional parts in a row, or more rounds with assertions, than any real schema has. */
 const MAX_PARTS = 200

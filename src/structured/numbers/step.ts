@@ -1,7 +1,7 @@
 /** What `type: integer` and `multipleOf` ask of a number. */
 
+import { TextError } from '../automata/types.js'
 import { decimalOf } from './decimal.js'
-import { TextError } from './types.js'
 
 export interface Step {
   /** No digits after the point. */

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { walk } from '../automata/walk.test-helper.js'
+import { acceptsText } from '../automata/words.js'
 import { Fuel } from '../fuel.js'
-import { acceptsText } from './automaton.js'
 import { type NumberSpec, numberAutomaton } from './number.js'
-import { walk } from './walk.test-helper.js'
 
 const bound = fc.oneof(
   fc.constantFrom(

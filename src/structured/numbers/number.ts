@@ -1,19 +1,20 @@
 import { LruMap } from '../../platform/lru-map.js'
+
 /**
  * JSON numbers as automata over their text: exactly those that satisfy the bounds, written as `JSON.stringify` writes
  * them, but for trailing zeros after the point. Values are compared as decimals of known length, never digit by digit.
  */
 
+import { partition } from '../automata/classes.js'
+import { withLength } from '../automata/lengths.js'
+import { minimise } from '../automata/minimise.js'
+import { NO_TEXT } from '../automata/sets.js'
+import type { TextAutomaton } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
-import { partition } from './classes.js'
 import { beyond, compareDecimals, type Decimal, decimalOf, negated, rounded, TINY } from './decimal.js'
-import { withLength } from './lengths.js'
 import { Magnitudes } from './magnitudes.js'
-import { minimise } from './minimise.js'
 import { type Place, SIGNIFICANT_MULTIPLES } from './place.js'
-import { NO_TEXT } from './sets.js'
 import { type Step, stepOf } from './step.js'
-import type { TextAutomaton } from './types.js'
 
 export interface NumberSpec {
   /** Only integers, written without a point. */

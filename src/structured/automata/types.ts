@@ -22,11 +22,7 @@ export interface TextAutomaton {
   distance(state: number): number
   /** Whether some code point in `low..high` leads to a live state: what a half-read UTF-8 sequence may still become. */
   alive(state: number, low: number, high: number): boolean
-  /** The one code point that can follow; -1 if there are several or the text may end here. */
-  forced(state: number): number
-  /** How many printable ASCII characters other than `"` and `\` may follow, whichever they are; `Infinity`: any number. */
-  freedom(state: number): number
-  /** As `freedom`, for code points of any kind. */
+  /** How many code points may follow, whichever they are; `Infinity`: any number. */
   freedomAll(state: number): number
   /** Whether code points of this class lead back to the same place, limits on length aside. */
   repeats(state: number, cls: number): boolean

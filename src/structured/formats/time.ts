@@ -4,11 +4,11 @@
  * are accepted under offsets of whole quarters of an hour, as all time zones have them: 96 minutes instead of 1440.
  */
 
-import { partition, refine } from './classes.js'
-import { minimise } from './minimise.js'
-import { compileRegex } from './regex.js'
-import { TableAutomaton } from './table.js'
-import { DEAD, type TextAutomaton } from './types.js'
+import { partition, refine } from '../automata/classes.js'
+import { minimise } from '../automata/minimise.js'
+import { TableAutomaton } from '../automata/table.js'
+import { DEAD, type TextAutomaton } from '../automata/types.js'
+import { compileRegex } from '../regex/regex.js'
 
 const MINUTES = 1440
 const QUARTER = 15

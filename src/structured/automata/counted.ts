@@ -5,7 +5,6 @@
 
 import { Fuel } from '../fuel.js'
 import type { Classes } from './classes.js'
-import { plainClasses } from './table.js'
 import { DEAD, type TextAutomaton, TextError } from './types.js'
 
 /** Cells of the table that a lower bound over a base of several states needs. */
@@ -24,7 +23,6 @@ export class CountedAutomaton implements TextAutomaton {
   private readonly top: number
   /** `[missing][state]`: the fewest characters to acceptance, of which at least `missing`. Absent where one row does. */
   private readonly shortest: Float64Array[] | undefined
-  private plain: readonly number[] | undefined
 
   private constructor(base: TextAutomaton, min: number, max: number, fuel: Fuel) {
     this.base = base
@@ -78,22 +76,6 @@ export class CountedAutomaton implements TextAutomaton {
       if (this.step(state, classes.ids[i]!) !== DEAD) return true
     }
     return false
-  }
-
-  forced(state: number): number {
-    if (state === DEAD || this.accepts(state)) return -1
-    let only = -1
-    for (let cls = 1; cls < this.classes.count; cls++) {
-      if (this.step(state, cls) === DEAD) continue
-      if (only !== -1 || this.classes.size(cls) > 1) return -1
-      only = cls
-    }
-    return only === -1 ? -1 : this.classes.sample(only)
-  }
-
-  freedom(state: number): number {
-    this.plain ??= plainClasses(this.classes)
-    return this.free(state, this.plain, this.base.freedom(this.inner(state)))
   }
 
   freedomAll(state: number): number {

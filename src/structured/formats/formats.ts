@@ -3,10 +3,10 @@
  * differ, only what both accept is accepted.
  */
 
-import { withLength } from './lengths.js'
-import { compileRegex } from './regex.js'
+import { withLength } from '../automata/lengths.js'
+import type { TextAutomaton } from '../automata/types.js'
+import { compileRegex } from '../regex/regex.js'
 import { dateTime, time } from './time.js'
-import type { TextAutomaton } from './types.js'
 import { IPV4, IPV6, URI, URI_REFERENCE } from './uri.js'
 
 const LEAP_YEAR = '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)'

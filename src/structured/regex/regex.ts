@@ -1,19 +1,20 @@
 import { LruMap } from '../../platform/lru-map.js'
+
 /**
  * Regular expressions to automata by derivatives. A state is a boolean combination of what may still follow, so that
  * lookaheads are plain conjunctions, and repetitions are counted down instead of unrolled.
  */
 
+import { EVERY } from '../automata/charset.js'
+import { CountedAutomaton } from '../automata/counted.js'
+import { minimise } from '../automata/minimise.js'
+import type { TableAutomaton } from '../automata/table.js'
+import { type TextAutomaton, TextError } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
-import { EVERY } from './charset.js'
-import { CountedAutomaton } from './counted.js'
 import { Derivatives } from './derivatives.js'
 import { Formulas } from './formulas.js'
-import { minimise } from './minimise.js'
 import { parseRegex, payForProperties } from './regex-parse.js'
 import { type Node, Nodes } from './regex-syntax.js'
-import type { TableAutomaton } from './table.js'
-import { type TextAutomaton, TextError } from './types.js'
 
 /** Steps of one regular expression: about 100 ms. */
 const REGEX_FUEL = 400_000

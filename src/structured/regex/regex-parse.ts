@@ -1,6 +1,5 @@
 /** ECMAScript's regular expressions, `u` flag, as a tree. Syntax errors are left to the platform's own RegExp. */
 
-import type { Fuel } from '../fuel.js'
 import {
   type CharSet,
   DIGITS,
@@ -12,9 +11,10 @@ import {
   SPACE,
   unite,
   WORD,
-} from './charset.js'
+} from '../automata/charset.js'
+import { TextError } from '../automata/types.js'
+import type { Fuel } from '../fuel.js'
 import { type Node, Nodes } from './regex-syntax.js'
-import { TextError } from './types.js'
 
 const MAX_DEPTH = 200
 const MAX_COUNT = 100_000

@@ -54,14 +54,6 @@ export class Complement implements TextAutomaton {
     return this.whole.alive(state, low, high)
   }
 
-  forced(state: number): number {
-    return this.whole.forced(state)
-  }
-
-  freedom(state: number): number {
-    return this.whole.freedom(state)
-  }
-
   freedomAll(state: number): number {
     return this.whole.freedomAll(state)
   }

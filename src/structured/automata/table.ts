@@ -12,7 +12,6 @@ export class TableAutomaton implements TextAutomaton {
   readonly table: Uint32Array
   private readonly accepting: Uint8Array
   private distances: Float64Array | undefined
-  private plain: Float64Array | undefined
   private any: Float64Array | undefined
 
   constructor(start: number, classes: Classes, table: Uint32Array, accepting: Uint8Array) {
@@ -49,22 +48,6 @@ export class TableAutomaton implements TextAutomaton {
     return false
   }
 
-  forced(state: number): number {
-    if (state === DEAD || this.accepts(state)) return -1
-    let only = -1
-    for (let cls = 1; cls < this.classes.count; cls++) {
-      if (this.step(state, cls) === DEAD) continue
-      if (only !== -1 || this.classes.size(cls) > 1) return -1
-      only = cls
-    }
-    return only === -1 ? -1 : this.classes.sample(only)
-  }
-
-  freedom(state: number): number {
-    this.plain ??= freedoms(this.table, this.classes.count, this.states, plainClasses(this.classes))
-    return this.plain[state]!
-  }
-
   freedomAll(state: number): number {
     this.any ??= freedoms(
       this.table,
@@ -92,13 +75,6 @@ export class TableAutomaton implements TextAutomaton {
     for (let s = 1; s < this.states; s++) farthest = Math.max(farthest, this.distance(s))
     return farthest
   }
-}
-
-/** The classes of printable ASCII other than the two characters that a JSON string must escape. */
-export function plainClasses(classes: Classes): number[] {
-  const found = new Set<number>()
-  for (let c = 0x20; c < 0x7f; c++) if (c !== 0x22 && c !== 0x5c) found.add(classes.of(c))
-  return [...found]
 }
 
 /** For each state the fewest steps to acceptance, backwards from the accepting ones. */

@@ -1,8 +1,9 @@
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { acceptsText, formatAutomaton } from './automaton.js'
-import { walk } from './walk.test-helper.js'
+import { walk } from '../automata/walk.test-helper.js'
+import { acceptsText } from '../automata/words.js'
+import { formatAutomaton } from './formats.js'
 
 const FORMATS = [
   ...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'uri', 'uri-reference'],

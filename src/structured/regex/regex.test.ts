@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { TextError } from '../automata/types.js'
+import { walk } from '../automata/walk.test-helper.js'
+import { acceptsText } from '../automata/words.js'
 import { Fuel } from '../fuel.js'
-import { acceptsText, compileRegex, TextError } from './automaton.js'
-import { walk } from './walk.test-helper.js'
+import { compileRegex } from './regex.js'
 
 /** More scripts than anybody lists. */
 const SCRIPTS = [

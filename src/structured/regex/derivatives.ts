@@ -1,12 +1,12 @@
 /** What may follow after one more character. */
 
+import { type CharSet, EVERY, WORD } from '../automata/charset.js'
+import { type Classes, partition } from '../automata/classes.js'
+import type { TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import type { Atom } from './atom.js'
-import { type CharSet, EVERY, WORD } from './charset.js'
-import { type Classes, partition } from './classes.js'
 import type { Formulas } from './formulas.js'
 import { collectSets, type Node } from './regex-syntax.js'
-import type { TextAutomaton } from './types.js'
 
 export class Derivatives {
   readonly formulas: Formulas
