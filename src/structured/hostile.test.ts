@@ -36,6 +36,17 @@ describe('large schemas that are honest compile', () => {
       { oneOf: many(100).map((i) => ({ type: 'object', properties: { kind: { const: i } }, required: ['kind'] })) },
     ],
     [
+      '500 closed alternatives told apart by what they require',
+      {
+        oneOf: many(500).map((i) => ({
+          type: 'object',
+          properties: { n: { type: 'integer' }, kind: { const: `kind ${i}` }, value: { type: 'string' } },
+          required: ['n', 'kind'],
+          additionalProperties: false,
+        })),
+      },
+    ],
+    [
       '16 conditions on one property',
       {
         allOf: many(16).map((i) => ({

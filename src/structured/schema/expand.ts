@@ -25,7 +25,7 @@ export class Expander implements Expanding {
     const open = [new Branch(atoms)]
     for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
       // A fork copies what is settled so far.
-      this.context.fuel.spend(branch.forked ? 40 : 5)
+      this.context.fuel.spend(branch.forked ? 25 : 5)
       for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
       if (branch.prune(this.shallow, this.context.fuel)) continue
       const group = branch.choice
@@ -62,13 +62,10 @@ export class Expander implements Expanding {
   /** Each alternative with those that it may share a value with shut out. */
   exactlyOne(atoms: readonly Atom[]): Choice[] {
     const shared = atoms.map(() => [] as Atom[])
-    for (let i = 0; i < atoms.length; i++) {
-      for (let j = i + 1; j < atoms.length; j++) {
-        this.context.fuel.spend(10)
-        if (this.shallow.apart(atoms[i]!, atoms[j]!) || !this.overlap(atoms[i]!, atoms[j]!)) continue
-        shared[i]!.push(this.context.not(atoms[j]!))
-        shared[j]!.push(this.context.not(atoms[i]!))
-      }
+    for (const [i, j] of this.shallow.pairs(atoms)) {
+      if (!this.overlap(atoms[i]!, atoms[j]!)) continue
+      shared[i]!.push(this.context.not(atoms[j]!))
+      shared[j]!.push(this.context.not(atoms[i]!))
     }
     return atoms.map((atom, i) => ({ atoms: [atom, ...shared[i]!] }))
   }

@@ -13,6 +13,9 @@ interface Facts {
 const NO_FACTS: Facts = { kinds: ANY, allowed: undefined, denied: undefined }
 const PLAIN = new Set([...ANNOTATIONS, 'type', 'enum', 'const'])
 
+/** Properties that are tried as what tells alternatives apart. */
+const MOST_TRIED = 8
+
 /** What can be said of a schema from its own `type`, `enum` and `const`, without looking further. */
 export class Shallow {
   readonly #facts = new Map<number, Facts>()
@@ -58,6 +61,54 @@ export class Shallow {
       if (this.contradict(atoms)) return true
     }
     return false
+  }
+
+  /**
+   * The pairs of alternatives that may share a value. Where all require one property that tells them apart, only those
+   * of one value there are looked at: hundreds of alternatives have tens of thousands of pairs.
+   */
+  *pairs(atoms: readonly Atom[]): Iterable<readonly [number, number]> {
+    const tags = this.#tagsOf(atoms)
+    const { fuel } = this.#context
+    const byTag = new Map<string, number[]>()
+    for (let j = 0; j < atoms.length; j++) {
+      const others = tags === undefined ? Array.from({ length: j }, (_, i) => i) : new Set<number>()
+      for (const tag of tags?.[j] ?? []) {
+        const same = byTag.get(tag) ?? []
+        for (const i of same) (others as Set<number>).add(i)
+        byTag.set(tag, [...same, j])
+      }
+      for (const i of others) {
+        fuel.spend(10)
+        if (!this.apart(atoms[i]!, atoms[j]!)) yield [i, j]
+      }
+    }
+  }
+
+  /** What a property may be that all alternatives require and list the values of; undefined if there is none. */
+  #tagsOf(atoms: readonly Atom[]): readonly ReadonlySet<string>[] | undefined {
+    const schema = atoms[0]?.site.schema
+    if (!isObject(schema) || !Array.isArray(schema.required)) return undefined
+    for (const key of schema.required.slice(0, MOST_TRIED)) {
+      const tags: ReadonlySet<string>[] = []
+      for (const atom of atoms) {
+        const allowed = this.#tagOf(atom, key)
+        if (allowed === undefined) break
+        tags.push(allowed)
+      }
+      if (tags.length === atoms.length) return tags
+    }
+    return undefined
+  }
+
+  #tagOf(atom: Atom, key: unknown): ReadonlySet<string> | undefined {
+    const { schema } = atom.site
+    this.#context.fuel.spend(2)
+    if (atom.negated || !isObject(schema) || schema.$ref !== undefined || typeof key !== 'string') return undefined
+    const { required, properties } = schema
+    if (this.#of(atom).kinds !== OBJECT || !Array.isArray(required) || !required.includes(key)) return undefined
+    if (!isObject(properties) || !has(properties, key)) return undefined
+    return this.#of(this.#context.child(atom.site, properties[key], 'properties', key)).allowed
   }
 
   #of(atom: Atom): Facts {
