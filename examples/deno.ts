@@ -1,12 +1,12 @@
 // A /v1 on Deno.
 //   deno add npm:local-v1
 //   deno run --allow-net --allow-env deno.ts
-import { createV1 } from 'local-v1'
+import { createV1, textOf } from 'local-v1'
 import { deno } from 'local-v1/deno'
 import { scripted } from 'local-v1/testing'
 
 // Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
-const engine = scripted({ models: { 'demo/parrot': ({ messages }) => messages.at(-1)!.content } })
+const engine = scripted({ models: { 'demo/parrot': ({ messages }) => textOf(messages.at(-1)!.content) } })
 
 const v1 = createV1({ engine, keys: [Deno.env.get('V1_KEY') ?? 'sk-local'] })
 

@@ -2,12 +2,12 @@
 //   npm install local-v1 express
 //   npx tsx express.ts
 import app from 'express'
-import { createV1 } from 'local-v1'
+import { createV1, textOf } from 'local-v1'
 import { express } from 'local-v1/express'
 import { scripted } from 'local-v1/testing'
 
 // Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
-const engine = scripted({ models: { 'demo/parrot': ({ messages }) => messages.at(-1)!.content } })
+const engine = scripted({ models: { 'demo/parrot': ({ messages }) => textOf(messages.at(-1)!.content) } })
 
 const v1 = createV1({ engine, keys: [process.env.V1_KEY ?? 'sk-local'] })
 

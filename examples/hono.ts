@@ -3,12 +3,12 @@
 //   npx tsx hono.ts
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import { createV1 } from 'local-v1'
+import { createV1, textOf } from 'local-v1'
 import { hono } from 'local-v1/hono'
 import { scripted } from 'local-v1/testing'
 
 // Any engine stands here: one that runs models on this device, or upstream() for a /v1 elsewhere.
-const engine = scripted({ models: { 'demo/parrot': ({ messages }) => messages.at(-1)!.content } })
+const engine = scripted({ models: { 'demo/parrot': ({ messages }) => textOf(messages.at(-1)!.content) } })
 
 const v1 = createV1({ engine, keys: [process.env.V1_KEY ?? 'sk-local'] })
 

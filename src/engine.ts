@@ -1,6 +1,8 @@
 /**
  * The contract between the service and whatever runs a model. It imports nothing, so that an engine can be written
  * against this file alone. `generate` is the only path to text: a non-streaming answer is the collected stream.
+ *
+ * This is version 2. An engine of version 1 works as it is: it is asked for nothing that it has not said it can.
  */
 
 export interface ModelInfo {
@@ -14,11 +16,37 @@ export interface ModelInfo {
    * `system_fingerprint`, from a model's first stream on; the one in the usage part comes with the last chunk.
    */
   readonly fingerprint?: string
+  /** What it can and cannot do. The service refuses the rest with a 400 that names the field. */
+  readonly capabilities?: Capabilities
   /** Shown in `/v1/models` as it is: the device and why it was chosen, sizes, why a model cannot run here. */
   readonly metadata?: Readonly<Record<string, string | number | boolean | null>>
 }
 
+/** Not said, a model can what every model could before this was asked: all but what reads `false` below. */
+export interface Capabilities {
+  /** Generate text at all: an encoder cannot. */
+  readonly chat?: boolean
+  readonly logprobs?: boolean
+  readonly seed?: boolean
+  readonly tools?: boolean
+  /** Keep to a schema: JSON of any kind. */
+  readonly grammar?: boolean
+  /** Think before it speaks, where it is asked to. */
+  readonly thinking?: boolean
+  /** @default false */
+  readonly images?: boolean
+  /** @default false */
+  readonly audio?: boolean
+  /** @default false */
+  readonly embeddings?: boolean
+}
+
 export interface Engine {
+  /**
+   * Of this contract that it was written for.
+   * @default 1
+   */
+  readonly version?: 1 | 2
   /** What can be asked for now. Read on every request: an engine may add and remove models while it runs. */
   readonly models: readonly ModelInfo[]
   /** Settles once `models` is whole, for an engine that must look around first. The service waits for it. */
@@ -28,6 +56,11 @@ export interface Engine {
    * A refusal (too long a prompt, too small a budget, no device) is a `V1Error` thrown before the first part.
    */
   generate(call: ChatCall): AsyncIterable<Part>
+  /** One vector for each input, for models whose `capabilities` say so. */
+  embed?(call: EmbedCall): Promise<Embeddings>
+  tokenize?(call: TokenizeCall): Promise<Tokens>
+  /** The text of tokens. */
+  detokenize?(call: DetokenizeCall): Promise<string>
   /**
    * Readies a model. For one that is already loaded it settles at once; for one that is being loaded it joins that
    * load. The service calls it before a model's first request; `generate` must cope with a model that was unloaded since.
@@ -59,6 +92,8 @@ export interface ChatCall {
   readonly id: string
   readonly model: string
   readonly messages: readonly ChatMessage[]
+  /** To be gone on from as it stands, as text or tokens, instead of `messages`, which are then none. */
+  readonly prompt?: string | readonly number[]
   readonly signal: AbortSignal
   /** How many independent answers. */
   readonly n: number
@@ -93,11 +128,68 @@ export interface Sampling {
   readonly seed?: number
 }
 
+export interface EmbedCall {
+  /** `embd-...`, for logs. */
+  readonly id: string
+  readonly model: string
+  readonly signal: AbortSignal
+  readonly inputs: readonly (string | readonly number[])[]
+  /** How long vectors shall be; absent: as the model makes them. */
+  readonly dimensions?: number
+}
+
+export interface Embeddings {
+  /** In the order of the inputs. */
+  readonly vectors: readonly ArrayLike<number>[]
+  readonly promptTokens: number
+}
+
+/** A text as it stands, or a conversation as the model's template writes it. */
+export type TokenizeCall = { readonly model: string; readonly signal: AbortSignal } & (
+  | { readonly prompt: string }
+  | {
+      readonly messages: readonly ChatMessage[]
+      readonly tools: readonly ToolSpec[]
+      readonly templateOptions?: Readonly<Record<string, unknown>>
+    }
+)
+
+export interface Tokens {
+  readonly tokens: readonly number[]
+  /** Each token as text, in the same order. */
+  readonly texts: readonly string[]
+}
+
+export interface DetokenizeCall {
+  readonly model: string
+  readonly signal: AbortSignal
+  readonly tokens: readonly number[]
+}
+
+/** A part of a message. What is no text comes only to models whose `capabilities` say that they take it. */
+export type ContentPart =
+  | { readonly type: 'text'; readonly text: string }
+  /** `url` may be a data URL. */
+  | { readonly type: 'image'; readonly url: string; readonly detail?: string }
+  /** In base64. */
+  | { readonly type: 'audio'; readonly data: string; readonly format: string }
+
+/** A text, or a list that holds more than text. */
+export type Content = string | readonly ContentPart[]
+
+/** All that is text in it. Parts are separate things said; without a break their words would run together. */
+export function textOf(content: Content): string {
+  if (typeof content === 'string') return content
+  return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
+}
+
 export type ChatMessage =
-  | { readonly role: 'system' | 'user'; readonly content: string; readonly name?: string }
+  | { readonly role: 'system' | 'user'; readonly content: Content; readonly name?: string }
   | {
       readonly role: 'assistant'
       readonly content: string
+      /** What it thought before it said that. */
+      readonly reasoning?: string
       readonly name?: string
       readonly toolCalls?: readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
     }
@@ -135,6 +227,8 @@ export type Part =
        */
       readonly forced?: number
     }
+  /** A thought, which is no part of the content. */
+  | { readonly type: 'reasoning-delta'; readonly choice: number; readonly text: string }
   | {
       readonly type: 'tool-call-delta'
       readonly choice: number
@@ -163,6 +257,8 @@ export interface Usage {
   readonly completionTokens: number
   /** The part of `promptTokens` that came from an earlier request's cache. */
   readonly cachedTokens: number
+  /** The part of `completionTokens` that went into thoughts; absent: none. */
+  readonly reasoningTokens?: number
 }
 
 /** What a grammar has to know of a tokenizer. `structured`'s Vocabulary is one. */

@@ -1,5 +1,6 @@
 export type { Caller, Key, Keys } from './auth.js'
 export type * from './engine.js'
+export { textOf } from './engine.js'
 export { type ErrorBody, V1Error, type V1ErrorOptions, type V1ErrorType } from './errors.js'
 export type { FaultEvent, Log, LogEvent, RequestEvent } from './log.js'
 export type { ConnectionInfo } from './origin.js'

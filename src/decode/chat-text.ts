@@ -63,6 +63,13 @@ export class ChatText {
     return this.#vocabulary
   }
 
+  /** The name that reports show for a token: control tokens by their own, all others by their text. */
+  nameOf(token: number): string {
+    return this.tokenizer.special.has(token)
+      ? this.tokenizer.name(token)
+      : new TextDecoder().decode(this.tokenizer.bytes(token))
+  }
+
   /** The tokens after which the model answers `call`. */
   prompt(call: ChatCall): number[] {
     return atOnce(this.promptInSlices(call))
@@ -70,8 +77,7 @@ export class ChatText {
 
   /** `prompt` with pauses. One that is far beyond `capacity` is refused as soon as that is certain. */
   *promptInSlices(call: ChatCall, capacity = Number.POSITIVE_INFINITY): Slices<number[]> {
-    // Who wrote a little too much is told how much it was.
-    const most = capacity + COUNTED
+    if (call.prompt !== undefined) return yield* this.#asItStands(call.prompt, capacity)
     const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.tokenizer.addedTexts(false))
     const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
     const constrained = isConstrained(call)
@@ -79,16 +85,30 @@ export class ChatText {
     let text = this.template.render({ messages: messagesOf(call, guard, this.toolFormat), tools, options })
     // Templates that always open a thought leave no room for a document: it is closed at once.
     if (constrained && /<think>\s*$/.test(text)) text = `${text.trimEnd()}\n\n</think>\n\n`
+    return yield* this.#encoded(text, capacity, (section) => guard.reveal(section))
+  }
+
+  /** Control tokens in it stand for themselves: whoever writes all of a prompt writes those too. */
+  *#asItStands(prompt: string | readonly number[], capacity: number): Slices<number[]> {
+    if (typeof prompt !== 'string') return [...prompt]
+    const ids = yield* this.#encoded(prompt, capacity, (section) => section)
+    const { opening } = this.tokenizer
+    return opening === undefined || ids[0] === opening ? ids : [opening, ...ids]
+  }
+
+  *#encoded(text: string, capacity: number, reveal: (section: string) => string): Slices<number[]> {
+    // Who wrote a little too much is told how much it was.
+    const most = capacity + COUNTED
     const sections = this.tokenizer.sections(text)
     for (const section of sections) {
-      if (typeof section === 'string' && this.tokenizer.isBeyond(guard.reveal(section), most))
+      if (typeof section === 'string' && this.tokenizer.isBeyond(reveal(section), most))
         throw tooLong(capacity, most, true)
     }
     const ids: number[] = []
     for (const [index, section] of sections.entries()) {
       if (typeof section === 'number') ids.push(section)
       else {
-        const more = yield* this.tokenizer.encodeInSlices(guard.reveal(section), index, most - ids.length)
+        const more = yield* this.tokenizer.encodeInSlices(reveal(section), index, most - ids.length)
         for (const id of more) ids.push(id)
       }
       if (ids.length > most) throw tooLong(capacity, most, true)

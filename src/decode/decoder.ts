@@ -1,4 +1,4 @@
-import type { ChatCall, Part } from '../engine.js'
+import type { Capabilities, ChatCall, DetokenizeCall, Part, TokenizeCall, Tokens } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { PartQueue } from '../platform/part-queue.js'
 import { inTurns } from '../platform/turns.js'
@@ -17,6 +17,31 @@ export interface DecoderOptions {
    */
   readonly stepsAhead?: number
 }
+
+/** What every model can that is decoded here; whether it thinks is for its template to say. */
+export const DECODES: Capabilities = {
+  chat: true,
+  logprobs: true,
+  seed: true,
+  tools: true,
+  grammar: true,
+  images: false,
+  audio: false,
+  embeddings: false,
+}
+
+/** Nothing but a conversation: what is cut into tokens without being answered. */
+const PLAIN_CALL = {
+  id: '',
+  model: '',
+  n: 1,
+  stop: [],
+  sampling: { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0 },
+  output: { type: 'text' },
+  toolChoice: 'auto',
+  parallelToolCalls: true,
+  describeSchema: false,
+} as const
 
 /** Unread parts per choice above which an answer waits for its reader. */
 const UNREAD = 64
@@ -71,6 +96,33 @@ export class Decoder {
       call.signal.removeEventListener('abort', abort)
       await this.#scheduler.cancel(slots)
     }
+  }
+
+  async tokenize(call: TokenizeCall): Promise<Tokens> {
+    const asked = 'prompt' in call ? { messages: [], tools: [], prompt: call.prompt } : call
+    const tokens = await inTurns(
+      this.#text.promptInSlices({ ...PLAIN_CALL, ...asked, signal: call.signal }),
+      call.signal,
+    )
+    return { tokens, texts: tokens.map((token) => this.#text.nameOf(token)) }
+  }
+
+  detokenize({ tokens }: DetokenizeCall): string {
+    const { tokenizer } = this.#text
+    const unknown = tokens.find((token) => token >= tokenizer.size)
+    if (unknown !== undefined) {
+      throw new V1Error(400, `Invalid 'tokens': ${unknown} is not a token of this model.`, {
+        param: 'tokens',
+        code: 'invalid_value',
+      })
+    }
+    const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+    const pieces = tokens.map((token) =>
+      tokenizer.special.has(token)
+        ? utf8.decode() + tokenizer.name(token)
+        : utf8.decode(tokenizer.bytes(token), { stream: true }),
+    )
+    return pieces.join('') + utf8.decode()
   }
 
   /** Fails what runs, because the device under the model is gone; nothing is left to free. */

@@ -77,6 +77,15 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     }
   }
 
+  /** `use` for what has one result. */
+  async ask<T>(model: Model, signal: AbortSignal, action: (loaded: L) => T | Promise<T>): Promise<T> {
+    const once = async function* (loaded: L) {
+      yield await action(loaded)
+    }
+    for await (const result of this.use(model, signal, once)) return result
+    throw new Error('The action had no result.')
+  }
+
   /** The model, loaded now or before. A load goes on as long as somebody waits for it. */
   async ready(model: Model, signal: AbortSignal, onProgress: (progress: LoadProgress) => void): Promise<L> {
     signal.throwIfAborted()

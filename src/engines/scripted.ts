@@ -1,4 +1,14 @@
-import type { ChatCall, Engine, ModelInfo, Part } from '../engine.js'
+import {
+  type Capabilities,
+  type ChatCall,
+  type DetokenizeCall,
+  type EmbedCall,
+  type Engine,
+  type ModelInfo,
+  type Part,
+  type TokenizeCall,
+  textOf,
+} from '../engine.js'
 import { wait } from '../platform/wait.js'
 
 /** What happens next: a part, an error, a wait of so many milliseconds. */
@@ -10,6 +20,16 @@ export type Script = readonly Step[] | string | ((call: ChatCall) => Script | It
 export interface ScriptedOptions {
   /** What each model says. A text is said word by word, then the answer stops. */
   readonly models: Readonly<Record<string, Script>>
+  /**
+   * What the models can and cannot do.
+   * @default as every model
+   */
+  readonly capabilities?: Capabilities
+  /**
+   * The vector of an input, a text or tokens, for models whose `capabilities` say `embeddings`.
+   * @default no embeddings
+   */
+  readonly embed?: (input: string | readonly number[], dimensions: number | undefined) => ArrayLike<number>
   /**
    * Waits before each word of a text, in milliseconds: the mean; single ones vary by the seed.
    * @default 0
@@ -25,14 +45,16 @@ export interface ScriptedOptions {
 const FINGERPRINT = 'fp_scripted'
 
 /** An engine that replays what it is given: for tests of applications, without a model. */
-export function scripted({ models, delayMs = 0, seed = 1 }: ScriptedOptions): Engine {
+export function scripted({ models, capabilities, embed, delayMs = 0, seed = 1 }: ScriptedOptions): Engine {
   const infos: ModelInfo[] = Object.entries(models).map(([id, script]) => ({
     id,
     ownedBy: 'scripted',
+    ...(capabilities && { capabilities }),
     ...(typeof script === 'string' && { fingerprint: FINGERPRINT }),
   }))
   const random = mulberry32(seed)
   return {
+    version: 2,
     models: infos,
     async *generate(call) {
       const script = Object.hasOwn(models, call.model) ? models[call.model] : undefined
@@ -44,8 +66,24 @@ export function scripted({ models, delayMs = 0, seed = 1 }: ScriptedOptions): En
         else yield step
       }
     },
+    ...(embed && {
+      embed: async ({ inputs, dimensions }: EmbedCall) => ({
+        vectors: inputs.map((input) => embed(input, dimensions)),
+        promptTokens: inputs.reduce((sum, input) => sum + tokensOf(input).length, 0),
+      }),
+    }),
+    tokenize: async (call: TokenizeCall) => {
+      const text = 'prompt' in call ? call.prompt : call.messages.map(({ content }) => textOf(content)).join('\n')
+      const tokens = tokensOf(text)
+      return { tokens, texts: tokens.map((byte) => String.fromCharCode(byte)) }
+    },
+    detokenize: async ({ tokens }: DetokenizeCall) => new TextDecoder().decode(Uint8Array.from(tokens)),
   }
 }
+
+/** A script has no vocabulary: its tokens are bytes. */
+const tokensOf = (input: string | readonly number[]): readonly number[] =>
+  typeof input === 'string' ? [...new TextEncoder().encode(input)] : input
 
 function stepsOf(script: Script, call: ChatCall, delay: () => number): Iterable<Step> | AsyncIterable<Step> {
   if (typeof script === 'string') return said(script, call, delay)
@@ -55,7 +93,7 @@ function stepsOf(script: Script, call: ChatCall, delay: () => number): Iterable<
 }
 
 /** A text as a model would say it: a word at a time, up to the limit, once for each choice. */
-function* said(text: string, { n, maxTokens, messages }: ChatCall, delay: () => number): Generator<Step> {
+function* said(text: string, { n, maxTokens, messages, prompt = '' }: ChatCall, delay: () => number): Generator<Step> {
   const words = text.match(/\s*\S+|\s+$/g) ?? []
   const spoken = words.slice(0, maxTokens)
   for (const word of spoken) {
@@ -65,7 +103,8 @@ function* said(text: string, { n, maxTokens, messages }: ChatCall, delay: () => 
   }
   const reason = spoken.length < words.length ? 'length' : 'stop'
   for (let choice = 0; choice < n; choice++) yield { type: 'finish', choice, reason }
-  const promptTokens = messages.reduce((sum, { content }) => sum + content.split(/\s+/).length, 0)
+  const asked = typeof prompt === 'string' ? prompt.split(/\s+/).filter(Boolean).length : prompt.length
+  const promptTokens = messages.reduce((sum, { content }) => sum + textOf(content).split(/\s+/).length, asked)
   const usage = { promptTokens, completionTokens: spoken.length * n, cachedTokens: 0 }
   yield { type: 'usage', usage, fingerprint: FINGERPRINT }
 }

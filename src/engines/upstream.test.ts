@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { express } from '../../adapters/express.js'
-import type { Engine, Part } from '../engine.js'
+import type { ChatCall, Engine, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { chatRequest, chunksOf, errorOf, finish, jsonOf, serviceOf, text, until } from '../v1.test-helper.js'
 import { type Script, scripted } from './scripted.js'
@@ -50,6 +50,37 @@ describe('upstream', () => {
     })
     const chunks = chunksOf(await chat({ stream: true }))
     expect(chunks.map(({ choices }) => choices[0].delta.content).join('')).toBe('Hello ö 🌍')
+  })
+
+  it('passes on thoughts and images', async () => {
+    const calls: ChatCall[] = []
+    const behind = scripted({
+      models: {
+        'test/hello': (call) => {
+          calls.push(call)
+          return [{ type: 'reasoning-delta', choice: 0, text: 'Hm.' }, text('A cat.'), finish()]
+        },
+      },
+      capabilities: { images: true },
+    })
+    const baseURL = await listen(express(serviceOf(behind, { keys: ['k'] }).v1))
+    const models = { 'cluster/hello': 'test/hello' }
+    const engine = upstream({ baseURL, apiKey: 'k', models, capabilities: { images: true } })
+    const parts = [
+      { type: 'text', text: 'What is this?' },
+      { type: 'image_url', image_url: { url: 'data:,x', detail: 'high' } },
+    ]
+    const messages = [{ role: 'user', content: parts }]
+    const { choices } = jsonOf(await serviceOf(engine).chat({ model: 'cluster/hello', messages }))
+    expect(choices[0].message).toMatchObject({ content: 'A cat.', reasoning: 'Hm.' })
+    expect(calls[0]!.messages).toMatchObject([
+      {
+        content: [
+          { type: 'text', text: 'What is this?' },
+          { type: 'image', url: 'data:,x', detail: 'high' },
+        ],
+      },
+    ])
   })
 
   it('passes on everything that was asked', async () => {

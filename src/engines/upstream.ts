@@ -1,5 +1,6 @@
-import type { Engine, ModelInfo, Part } from '../engine.js'
+import type { Capabilities, EmbedCall, Embeddings, Engine, ModelInfo, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { embeddingsOf } from './upstream/embeddings.js'
 import { eventsOf } from './upstream/events.js'
 import { PartReader } from './upstream/parts.js'
 import { refusalOf } from './upstream/refusal.js'
@@ -36,6 +37,12 @@ export interface UpstreamOptions {
    */
   maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /**
+   * What the models can and cannot do: `{ images: true }` for those that see, `{ embeddings: true, chat: false }` for
+   * those that make vectors.
+   * @default chat with text, and all that goes with it
+   */
+  capabilities?: Capabilities
+  /**
    * @default globalThis.fetch
    */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
@@ -51,28 +58,42 @@ export function upstream(options: UpstreamOptions): Engine {
   const names = new Map(
     Array.isArray(models) ? (models as string[]).map((id) => [id, id]) : Object.entries(models as object),
   )
-  const infos: ModelInfo[] = [...names.keys()].map((id) => ({ id, ownedBy }))
-  const url = `${baseURL.replace(/\/+$/, '')}/chat/completions`
+  const infos: ModelInfo[] = [...names.keys()].map((id) => ({
+    id,
+    ownedBy,
+    ...(options.capabilities && { capabilities: options.capabilities }),
+  }))
+  const at = (path: string) => `${baseURL.replace(/\/+$/, '')}${path}`
   const send = options.fetch ?? ((target, init) => fetch(target, init))
+  const post = async (url: string, body: unknown, signal: AbortSignal): Promise<Response> => {
+    const init = { method: 'POST', headers: await headersOf(options), body: JSON.stringify(body), signal }
+    const response = await send(url, init).catch((error: unknown) => {
+      signal.throwIfAborted()
+      throw new V1Error(503, 'The service behind this one cannot be reached.', {
+        code: 'upstream_down',
+        cause: error,
+      })
+    })
+    if (!response.ok) throw await refusalOf(response)
+    return response
+  }
   return {
+    version: 2,
     models: infos,
     async *generate(call): AsyncGenerator<Part> {
-      const body = JSON.stringify(requestBody(call, names.get(call.model)!, options.maxTokensField ?? 'max_tokens'))
-      const init = { method: 'POST', headers: await headersOf(options), body, signal: call.signal }
-      const response = await send(url, init).catch((error: unknown) => {
-        call.signal.throwIfAborted()
-        throw new V1Error(503, 'The service behind this one cannot be reached.', {
-          code: 'upstream_down',
-          cause: error,
-        })
-      })
-      if (!response.ok) throw await refusalOf(response)
+      const body = requestBody(call, names.get(call.model)!, options.maxTokensField ?? 'max_tokens')
+      const response = await post(at('/chat/completions'), body, call.signal)
       const reader = new PartReader()
       for await (const data of eventsOf(response)) {
         if (data === '[DONE]') break
         yield* reader.read(data)
       }
       yield* reader.end()
+    },
+    async embed(call: EmbedCall): Promise<Embeddings> {
+      const { inputs, dimensions, signal } = call
+      const body = { model: names.get(call.model)!, input: inputs, ...(dimensions !== undefined && { dimensions }) }
+      return embeddingsOf(await (await post(at('/embeddings'), body, signal)).text(), inputs.length)
     },
   }
 }

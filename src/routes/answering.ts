@@ -6,6 +6,7 @@ import { SSE_HEADERS } from '../stream/sse.js'
 import type { AnswerHead } from '../wire/answer.js'
 import type { Asked, CallSpec, WholeReply } from '../wire/reply.js'
 import { AnswerEvents } from './answer-events.js'
+import { checkCapable } from './capable.js'
 import { checkChoice } from './check.js'
 import type { OutputConstraint } from './constrain.js'
 import { findModel, lookedAround } from './models.js'
@@ -48,7 +49,8 @@ async function answered(service: Service, run: Run, asked: Asked): Promise<Answe
   const { spec, reply, id, ignored, headers: own } = asked
   try {
     await lookedAround(service.engine, run.signal)
-    findModel(service.engine, spec.model)
+    const model = findModel(service.engine, spec.model)
+    checkCapable(model, spec)
     run.model = spec.model
     await run.enter()
     const constraint = await inTurns(service.constraints.of(spec), run.signal)

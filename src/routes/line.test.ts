@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import type { Engine } from '../engine.js'
+import { type Engine, textOf } from '../engine.js'
 import type { UsageEvent } from '../usage/ledger.js'
 import { chatRequest, errorOf, finish, MODEL, serviceOf, text } from '../v1.test-helper.js'
 
@@ -30,7 +30,7 @@ function held() {
       { id: 'test/other', ownedBy: 'me' },
     ],
     async *generate(call) {
-      begun.push(call.messages[0]!.content)
+      begun.push(textOf(call.messages[0]!.content))
       yield text('{}')
       await new Promise<void>((resolve) => {
         ends.push(resolve)

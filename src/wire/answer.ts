@@ -22,6 +22,7 @@ export interface ToolCallSoFar {
 export class Choice {
   readonly index: number
   text = ''
+  reasoning = ''
   readonly toolCalls: (ToolCallSoFar | undefined)[] = []
   finish: 'stop' | 'length' | 'tool_calls' | undefined
 
@@ -80,7 +81,8 @@ export class Answer {
     if (part.type === 'text-delta') {
       choice.text += part.text
       this.forcedTokens += part.forced ?? 0
-    } else if (part.type === 'tool-call-delta') {
+    } else if (part.type === 'reasoning-delta') choice.reasoning += part.text
+    else if (part.type === 'tool-call-delta') {
       choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments
     } else {
       choice.finish = part.reason

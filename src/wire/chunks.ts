@@ -53,6 +53,7 @@ export class ChunkWriter {
   #chunkOf(part: Exclude<Part, { type: 'usage' }>): string {
     if (part.type === 'finish') return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`)
     if (part.type === 'tool-call-delta') return this.#toolCall(part)
+    if (part.type === 'reasoning-delta') return part.text === '' ? '' : this.#thought(part)
     return part.text === '' && !part.logprobs?.length ? '' : this.#text(part)
   }
 
@@ -66,6 +67,12 @@ export class ChunkWriter {
     const wire = logprobs ? JSON.stringify({ content: logprobs.map(wireLogprob), refusal: null }) : 'null'
     const more = forced !== undefined && this.#asked.includeForced ? `,"forced_tokens":${forced}` : ''
     return this.#chunk(choice, `{"content":${JSON.stringify(text)}}`, wire, 'null', more)
+  }
+
+  /** Under both names that clients read. */
+  #thought({ choice, text }: Part & { type: 'reasoning-delta' }): string {
+    const said = JSON.stringify(text)
+    return this.#chunk(choice, `{"reasoning_content":${said},"reasoning":${said}}`, 'null', 'null')
   }
 
   /** The first piece of a call carries its id, type and name; those after it, arguments alone. */

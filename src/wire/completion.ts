@@ -19,6 +19,9 @@ export interface CompletionChoice {
     readonly role: 'assistant'
     readonly content: string | null
     readonly refusal: null
+    /** An extension, there only where a model has thought; under both names that clients read. */
+    readonly reasoning_content?: string
+    readonly reasoning?: string
     readonly annotations: readonly []
     readonly tool_calls?: readonly {
       readonly id: string
@@ -70,6 +73,7 @@ function completionChoice(choice: Choice, logprobs: Logprobs | undefined): Compl
       content: choice.text === '' && calls.length > 0 ? null : choice.text,
       refusal: null,
       annotations: [],
+      ...(choice.reasoning !== '' && { reasoning_content: choice.reasoning, reasoning: choice.reasoning }),
       ...(calls.length > 0 && {
         tool_calls: calls.map(({ id, name, arguments: text }) => ({
           id,

@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../engine.js'
+import { type ChatMessage, type Content, type ContentPart, textOf } from '../engine.js'
 import { isRecord, type JsonObject } from '../platform/json.js'
 import {
   aName,
@@ -17,14 +17,13 @@ import {
 } from './fields.js'
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
-const KNOWN = new Set(['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'refusal', 'audio', 'function_call'])
-const KNOWN_PART = new Set(['type', 'text', 'refusal', 'prompt_cache_breakpoint'])
-const MEDIA: ReadonlyMap<string, string> = new Map([
-  ['image_url', 'Images'],
-  ['input_audio', 'Audio'],
-  ['file', 'Files'],
+const KNOWN = new Set([
+  ...['role', 'content', 'name', 'tool_calls', 'tool_call_id', 'refusal', 'audio', 'function_call'],
+  ...['reasoning_content', 'reasoning'],
 ])
-
+const KNOWN_PART = new Set(['type', 'text', 'refusal', 'image_url', 'input_audio', 'prompt_cache_breakpoint'])
+const SAID = ['text']
+const SHOWN = ['text', 'image_url', 'input_audio']
 const aRole = oneOf(ROLES)
 const someMessages = anArray(1, Number.POSITIVE_INFINITY)
 const someParts = anArray(1, Number.POSITIVE_INFINITY)
@@ -46,8 +45,10 @@ function readMessage(message: JsonObject, path: string, ignored: string[]): Chat
   const role = required(message, 'role', path, aRole)
   const name = optional(message, 'name', path, aSpeaker)
   if (role === 'assistant') return readAssistant(message, name, path, ignored)
-  const content = required(message, 'content', path, (value, param) => readContent(value, param, ['text'], ignored))
-  if (role === 'tool') return { role, content, toolCallId: required(message, 'tool_call_id', path, aString) }
+  const types = role === 'user' ? SHOWN : SAID
+  const content = required(message, 'content', path, (value, param) => readContent(value, param, types, ignored))
+  if (role === 'tool')
+    return { role, content: textOf(content), toolCallId: required(message, 'tool_call_id', path, aString) }
   // To a model of today the developer is the system: their templates know no other name for it.
   return { role: role === 'developer' ? 'system' : role, content, ...(name !== undefined && { name }) }
 }
@@ -60,7 +61,9 @@ function readAssistant(message: JsonObject, name: string | undefined, path: stri
   const said = optional(message, 'content', path, (value, param) =>
     readContent(value, param, ['text', 'refusal'], ignored),
   )
-  const content = said ?? optional(message, 'refusal', path, aString)
+  const content = said === undefined ? optional(message, 'refusal', path, aString) : textOf(said)
+  const reasoning =
+    optional(message, 'reasoning_content', path, aString) ?? optional(message, 'reasoning', path, aString)
   if (content === undefined && !toolCalls) {
     const expected = 'expected a string or an array of parts, unless there are tool calls.'
     throw refuse(at(path, 'content'), `Invalid '${at(path, 'content')}': ${expected}`, 'missing_required_parameter')
@@ -68,34 +71,50 @@ function readAssistant(message: JsonObject, name: string | undefined, path: stri
   return {
     role: 'assistant',
     content: content ?? '',
+    ...(reasoning !== undefined && { reasoning }),
     ...(name !== undefined && { name }),
     ...(toolCalls && { toolCalls }),
   }
 }
 
-function readContent(value: unknown, param: string, types: readonly string[], ignored: string[]): string {
+function readContent(value: unknown, param: string, types: readonly string[], ignored: string[]): Content {
   if (typeof value === 'string') return aString(value, param)
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
-  const parts = someParts(value, param)
-  // Parts are separate things said; without a break their words would run together.
-  return parts.map((part, i) => readPart(part, at(param, i), types, ignored)).join('\n')
+  const parts = someParts(value, param).map((part, i) => readPart(part, at(param, i), types, ignored))
+  return parts.every(({ type }) => type === 'text') ? textOf(parts) : parts
 }
 
-function readPart(value: unknown, path: string, types: readonly string[], ignored: string[]): string {
+function readPart(value: unknown, path: string, types: readonly string[], ignored: string[]): ContentPart {
   if (!isRecord(value)) throw wrongType(path, 'an object', value)
-  noteUnknownPart(value, path, ignored)
   const type = required(value, 'type', path, aString)
-  const media = MEDIA.get(type)
-  if (media) {
-    const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
-    throw refuse(at(path, 'type'), message, 'unsupported_value')
-  }
+  if (type === 'file') throw notTaken(at(path, 'type'), type, 'Files')
   if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
-  return required(value, type, path, aString)
+  noteUnknown(value, KNOWN_PART, path, ignored)
+  if (type === 'image_url') {
+    const image = required(value, type, path, anObject)
+    const place = at(path, type)
+    const detail = optional(image, 'detail', place, aString)
+    return { type: 'image', url: required(image, 'url', place, aString), ...(detail !== undefined && { detail }) }
+  }
+  if (type === 'input_audio') {
+    const audio = required(value, type, path, anObject)
+    const place = at(path, type)
+    return {
+      type: 'audio',
+      data: required(audio, 'data', place, aString),
+      format: required(audio, 'format', place, aString),
+    }
+  }
+  return { type: 'text', text: required(value, type, path, aString) }
 }
 
-function noteUnknownPart(part: JsonObject, path: string, ignored: string[]): void {
-  if (!(typeof part.type === 'string' && MEDIA.has(part.type))) noteUnknown(part, KNOWN_PART, path, ignored)
+/** For a part of a message that nothing here, or not this model, can read. */
+export function notTaken(param: string, type: string, kind: string) {
+  return refuse(
+    param,
+    `Invalid value for '${param}': '${type}'. ${kind} are not supported: send text.`,
+    'unsupported_value',
+  )
 }
 
 function readToolCalls(value: unknown, param: string): ToolCalls {

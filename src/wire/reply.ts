@@ -8,6 +8,12 @@ export interface FieldNames {
   readonly format: string
   /** The place of a tool's parameters. */
   parameters(tool: number): string
+  /** @default 'logprobs' */
+  readonly logprobs?: string
+  /** @default 'reasoning_effort' */
+  readonly thinking?: string
+  /** The place of a part's type. @default `messages[0].content[0].type` */
+  part?(message: number, part: number): string
 }
 
 /** What is asked of a model, whichever endpoint it is asked by. The service adds the rest of a call. */

@@ -6,7 +6,7 @@ export interface WireUsage {
   readonly total_tokens: number
   readonly prompt_tokens_details: { readonly cached_tokens: number; readonly audio_tokens: 0 }
   readonly completion_tokens_details: {
-    readonly reasoning_tokens: 0
+    readonly reasoning_tokens: number
     readonly audio_tokens: 0
     readonly accepted_prediction_tokens: 0
     readonly rejected_prediction_tokens: 0
@@ -17,14 +17,15 @@ export interface WireUsage {
 
 export const NO_USAGE: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
 
-export function wireUsage({ promptTokens, completionTokens, cachedTokens }: Usage, forcedTokens?: number): WireUsage {
+export function wireUsage(usage: Usage, forcedTokens?: number): WireUsage {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens = 0 } = usage
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
     prompt_tokens_details: { cached_tokens: cachedTokens, audio_tokens: 0 },
     completion_tokens_details: {
-      reasoning_tokens: 0,
+      reasoning_tokens: reasoningTokens,
       audio_tokens: 0,
       accepted_prediction_tokens: 0,
       rejected_prediction_tokens: 0,

@@ -1,7 +1,7 @@
 /** Run in a page under a strict Content-Security-Policy: services over scripts and over a model. */
 import { scripted } from '../../src/engines/scripted.js'
 import { webgpu } from '../../src/engines/webgpu/index.js'
-import { createV1 } from '../../src/index.js'
+import { createV1, textOf } from '../../src/index.js'
 
 export interface StrictPage {
   /** Whether code could be made of text when the page was loaded. */
@@ -17,7 +17,7 @@ document.addEventListener('securitypolicyviolation', (event) => {
   violations.push(`${event.effectiveDirective} ${event.blockedURI}`)
 })
 
-const echo = scripted({ models: { 'test/echo': ({ messages }) => messages.at(-1)!.content } })
+const echo = scripted({ models: { 'test/echo': ({ messages }) => textOf(messages.at(-1)!.content) } })
 const tiny = webgpu({
   models: [{ id: 'test/tiny', from: `${location.origin}/tiny/` }],
   device: 'cpu',

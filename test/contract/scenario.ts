@@ -1,4 +1,4 @@
-import type { ChatCall, Engine, Part } from '../../src/engine.js'
+import { type ChatCall, type Engine, type Part, textOf } from '../../src/engine.js'
 import { V1Error } from '../../src/errors.js'
 
 /** What each model does when it is asked. JSON, so that it reaches runtimes in other processes. */
@@ -93,7 +93,7 @@ async function* play(script: Script, call: ChatCall, probe: Probe): AsyncGenerat
 
 function spoken(part: Part, call: ChatCall): Part {
   if (part.type !== 'text-delta') return part
-  return { ...part, text: part.text.replace('$last', () => call.messages.at(-1)?.content ?? '') }
+  return { ...part, text: part.text.replace('$last', () => textOf(call.messages.at(-1)?.content ?? '')) }
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

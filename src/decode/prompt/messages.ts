@@ -1,4 +1,4 @@
-import type { ChatCall, ChatMessage, ToolSpec } from '../../engine.js'
+import { type ChatCall, type ChatMessage, type ToolSpec, textOf } from '../../engine.js'
 import { describeSchema } from '../schema-prompt.js'
 import type { ToolFormat } from '../tools/format.js'
 import type { Guard } from './guard.js'
@@ -86,7 +86,7 @@ function convert(
   plain: ToolFormat | undefined,
 ): TemplateMessage {
   const trusted = message.role === 'assistant' || message.role === 'system'
-  const content = guard.protect(message.content, trusted)
+  const content = guard.protect(textOf(message.content), trusted)
   if (message.role === 'tool') {
     if (plain) return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
     const name = guard.protect(names.get(message.toolCallId) ?? '', false)

@@ -58,7 +58,7 @@ export async function collect(parts: AsyncIterable<Part>, n = 1): Promise<Collec
       if (part.id !== undefined) list.push({ id: part.id, name: part.name!, arguments: '' })
       list[part.index]!.arguments += part.arguments
     } else if (part.type === 'finish') reasons[part.choice] = part.reason
-    else usage = part.usage
+    else if (part.type === 'usage') usage = part.usage
   }
   return { texts, reasons, calls, logprobs, forced, usage, parts: all }
 }

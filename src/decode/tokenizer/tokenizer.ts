@@ -77,6 +77,12 @@ export class Tokenizer {
     return ids
   }
 
+  /** The token that a text of its own begins with, where this tokenizer puts one there. */
+  get opening(): number | undefined {
+    const around = this.#hf.encode('').ids
+    return around.length === 1 ? around[0] : undefined
+  }
+
   /** The text cut at its added tokens: their ids, and the text between them. */
   sections(text: string): (number | string)[] {
     if (this.#addedPattern === undefined) return text === '' ? [] : [text]

@@ -1,5 +1,16 @@
 /** What goes over the port. Plain data: whatever cannot be cloned is named here by what it was made from. */
-import type { ChatCall, GrammarSource, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import type {
+  ChatCall,
+  DetokenizeCall,
+  EmbedCall,
+  Embeddings,
+  GrammarSource,
+  LoadProgress,
+  ModelInfo,
+  Part,
+  TokenizeCall,
+  Tokens,
+} from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import type { WireFailure } from './failure.js'
 
@@ -8,6 +19,7 @@ export type EngineCommand =
   | { readonly type: 'generate'; readonly id: number; readonly call: WireCall }
   | { readonly type: 'load' | 'unload' | 'remove'; readonly id: number; readonly model: string }
   | { readonly type: 'survey' | 'close'; readonly id: number }
+  | { readonly type: 'value'; readonly id: number; readonly asked: ValueAsked }
   | { readonly type: 'abort'; readonly id: number }
   /** The reader has taken so many more parts. */
   | { readonly type: 'taken'; readonly id: number; readonly parts: number }
@@ -17,8 +29,20 @@ export type Told =
   | { readonly type: 'models'; readonly models: readonly ModelInfo[]; readonly ready: boolean }
   | { readonly type: 'part'; readonly id: number; readonly part: Part }
   | { readonly type: 'progress'; readonly id: number; readonly progress: LoadProgress }
+  | { readonly type: 'value'; readonly id: number; readonly value: Value }
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly failure: WireFailure }
+
+/** What has one result. */
+export type ValueAsked =
+  | { readonly what: 'embed'; readonly call: Unsigned<EmbedCall> }
+  | { readonly what: 'tokenize'; readonly call: Unsigned<TokenizeCall> }
+  | { readonly what: 'detokenize'; readonly call: Unsigned<DetokenizeCall> }
+
+export type Value = Embeddings | Tokens | string
+
+/** The signal is a message of its own. */
+type Unsigned<T> = T extends unknown ? Omit<T, 'signal'> : never
 
 /** Parts that may be under way and unread, for each call. */
 export const WINDOW = 64

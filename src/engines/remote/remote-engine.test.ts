@@ -7,6 +7,7 @@ import { bundle } from '../../../test/support/bundle.js'
 import { call, collect, setUp } from '../../decode/testing/call.test-helper.js'
 import type { ChatCall, Engine, LoadProgress } from '../../engine.js'
 import { compile } from '../../structured/index.js'
+import { scripted } from '../scripted.js'
 import { portOf, RemoteEngine, serveEngine } from './index.js'
 
 let folder: string
@@ -170,4 +171,21 @@ test('a closed engine ends its thread and refuses', async () => {
   await engine.close()
   await ended
   await expect(ask(engine)).rejects.toMatchObject({ status: 503, code: 'engine_closed' })
+})
+
+test('what has one result comes from the other side, and so does a refusal', async () => {
+  const { port1, port2 } = new MessageChannel()
+  const [near, far] = [port1, port2].map((port) => portOf(port as unknown as Parameters<typeof portOf>[0]))
+  const behind = scripted({ models: { 'a/b': 'x' }, embed: (input) => Float32Array.of(input.length, 0.5) })
+  serveEngine({ ...behind, detokenize: undefined }, far!)
+  const engine = new RemoteEngine({ start: () => ({ port: near!, gone: new Promise(() => {}), end: () => {} }) })
+  onTestFinished(() => [port1, port2].forEach((port) => void port.close()))
+  const asked = { model: 'a/b', signal: new AbortController().signal }
+  expect(await engine.embed({ ...asked, id: 'embd-1', inputs: ['abc', [1, 2]] })).toEqual({
+    vectors: [Float32Array.of(3, 0.5), Float32Array.of(2, 0.5)],
+    promptTokens: 5,
+  })
+  expect((await engine.tokenize({ ...asked, prompt: 'hé' })).tokens).toEqual([104, 195, 169])
+  await expect(engine.detokenize({ ...asked, tokens: [104] })).rejects.toMatchObject({ status: 400, param: 'model' })
+  await expect(engine.tokenize({ ...asked, prompt: 'x', signal: AbortSignal.abort('left') })).rejects.toBe('left')
 })

@@ -1,7 +1,19 @@
-import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import type {
+  ChatCall,
+  DetokenizeCall,
+  EmbedCall,
+  Embeddings,
+  Engine,
+  LoadProgress,
+  ModelInfo,
+  Part,
+  TokenizeCall,
+  Tokens,
+} from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { atMost } from '../../platform/wait.js'
 import type { Port } from './port.js'
+import type { ValueAsked } from './protocol.js'
 import { Session } from './session.js'
 
 /** A worker or whatever else holds the engine, and its line. */
@@ -32,6 +44,7 @@ interface Running {
 
 /** An engine that runs on the other side of a port: in a worker, mostly. */
 export class RemoteEngine implements Engine {
+  readonly version = 2
   readonly ready: Promise<void>
   readonly #start: () => Far
   #models: readonly ModelInfo[]
@@ -60,6 +73,18 @@ export class RemoteEngine implements Engine {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
     yield* this.#session().generate(call)
+  }
+
+  async embed({ signal, ...call }: EmbedCall): Promise<Embeddings> {
+    return (await this.#session().value({ what: 'embed', call }, signal)) as Embeddings
+  }
+
+  async tokenize({ signal, ...call }: TokenizeCall): Promise<Tokens> {
+    return (await this.#session().value({ what: 'tokenize', call } as ValueAsked, signal)) as Tokens
+  }
+
+  async detokenize({ signal, ...call }: DetokenizeCall): Promise<string> {
+    return (await this.#session().value({ what: 'detokenize', call }, signal)) as string
   }
 
   async load(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {

@@ -1,10 +1,10 @@
-import type { ChatCall, Engine, GrammarSource, OutputGrammar } from '../../engine.js'
+import type { ChatCall, Engine, GrammarSource, OutputGrammar, TokenizeCall } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { LruMap } from '../../platform/lru-map.js'
 import { compile } from '../../structured/index.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
-import { type EngineCommand, type Told, WINDOW, type WireCall } from './protocol.js'
+import { type EngineCommand, type Told, type Value, type ValueAsked, WINDOW, type WireCall } from './protocol.js'
 
 /** Grammars that are kept with what was learned about them: clients send the same schema again and again. */
 const KEPT_GRAMMARS = 64
@@ -88,6 +88,8 @@ class EngineServer {
     switch (message.type) {
       case 'generate':
         return this.#generate(id, message.call, job)
+      case 'value':
+        return this.#tell({ type: 'value', id, value: await this.#value(message.asked, signal) })
       case 'load':
         return this.#engine.load?.(message.model, (progress) => this.#tell({ type: 'progress', id, progress }), signal)
       case 'unload':
@@ -100,6 +102,16 @@ class EngineServer {
       case 'close':
         return this.#engine.close?.()
     }
+  }
+
+  #value(asked: ValueAsked, signal: AbortSignal): Promise<Value> {
+    const { embed, tokenize, detokenize } = this.#engine
+    const engine = this.#engine
+    if (asked.what === 'embed' && embed) return embed.call(engine, { ...asked.call, signal })
+    if (asked.what === 'tokenize' && tokenize) return tokenize.call(engine, { ...asked.call, signal } as TokenizeCall)
+    if (asked.what === 'detokenize' && detokenize) return detokenize.call(engine, { ...asked.call, signal })
+    const message = `The model '${asked.call.model}' cannot ${asked.what} here.`
+    throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
   }
 
   async #generate(id: number, call: WireCall, job: Job): Promise<void> {

@@ -2,12 +2,13 @@ import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { PartQueue } from '../../platform/part-queue.js'
 import { failureOf } from './failure.js'
 import type { Port } from './port.js'
-import { type EngineCommand, type Told, WINDOW, wireCall } from './protocol.js'
+import { type EngineCommand, type Told, type Value, type ValueAsked, WINDOW, wireCall } from './protocol.js'
 
 /** Something asked of the other side that has not ended. */
 interface Job {
   readonly part?: (part: Part) => void
   readonly progress?: (progress: LoadProgress) => void
+  readonly value?: (value: Value) => void
   readonly end: (error?: unknown) => void
 }
 
@@ -78,23 +79,40 @@ export class Session {
   }
 
   /** Settles when it is done there, or at once with the signal's reason. */
-  async question(
+  question(
     type: Question,
     model: string,
     signal?: AbortSignal,
     progress?: (progress: LoadProgress) => void,
   ): Promise<void> {
+    const asked = (id: number): EngineCommand =>
+      type === 'survey' || type === 'close' ? { type, id } : { type, id, model }
+    return this.#answered(asked, { ...(progress && { progress }) }, signal)
+  }
+
+  /** What it comes to there. */
+  async value(asked: ValueAsked, signal: AbortSignal): Promise<Value> {
+    let value: Value | undefined
+    const hear = (given: Value) => {
+      value = given
+    }
+    await this.#answered((id) => ({ type: 'value', id, asked }), { value: hear }, signal)
+    return value!
+  }
+
+  async #answered(
+    asked: (id: number) => EngineCommand,
+    hears: Omit<Job, 'end'>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     let failure: unknown
-    const { id, over } = this.#ask(
-      (id) => (type === 'survey' || type === 'close' ? { type, id } : { type, id, model }),
-      (end) => ({
-        ...(progress && { progress }),
-        end: (error) => {
-          failure = error
-          end()
-        },
-      }),
-    )
+    const { id, over } = this.#ask(asked, (end) => ({
+      ...hears,
+      end: (error) => {
+        failure = error
+        end()
+      },
+    }))
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
         this.#post({ type: 'abort', id })
@@ -124,6 +142,7 @@ export class Session {
     if (message.type === 'models') this.#events.models(message.models, message.ready)
     else if (message.type === 'part') this.#jobs.get(message.id)?.part?.(message.part)
     else if (message.type === 'progress') this.#jobs.get(message.id)?.progress?.(message.progress)
+    else if (message.type === 'value') this.#jobs.get(message.id)?.value?.(message.value)
     else if (message.type === 'done') this.#end(message.id)
     else if (message.type === 'failed') this.#end(message.id, failureOf(message.failure))
   }

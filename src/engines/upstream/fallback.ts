@@ -1,4 +1,15 @@
-import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import type {
+  ChatCall,
+  DetokenizeCall,
+  EmbedCall,
+  Embeddings,
+  Engine,
+  LoadProgress,
+  ModelInfo,
+  Part,
+  TokenizeCall,
+  Tokens,
+} from '../../engine.js'
 import { V1Error } from '../../errors.js'
 
 export interface FallbackOptions {
@@ -23,6 +34,7 @@ export function fallback(first: Engine, second: Engine, options: FallbackOptions
 }
 
 class Fallback implements Engine {
+  readonly version = 2
   readonly #first: Engine
   readonly #second: Engine
   readonly #maxInFlight: number
@@ -65,6 +77,25 @@ class Fallback implements Engine {
       this.#inFlight--
     }
     yield* second.generate(call)
+  }
+
+  async embed(call: EmbedCall): Promise<Embeddings> {
+    return this.#for(call.model, 'embed').embed!(call)
+  }
+
+  async tokenize(call: TokenizeCall): Promise<Tokens> {
+    return this.#for(call.model, 'tokenize').tokenize!(call)
+  }
+
+  async detokenize(call: DetokenizeCall): Promise<string> {
+    return this.#for(call.model, 'detokenize').detokenize!(call)
+  }
+
+  /** The first of the two that has the model and can do this. */
+  #for(model: string, what: 'embed' | 'tokenize' | 'detokenize'): Engine {
+    const engine = [this.#first, this.#second].find((each) => has(each, model) && each[what] !== undefined)
+    if (engine !== undefined) return engine
+    throw new V1Error(400, `The model '${model}' cannot ${what} here.`, { param: 'model', code: 'unsupported_model' })
   }
 
   async load(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {

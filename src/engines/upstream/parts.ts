@@ -9,6 +9,7 @@ interface Chunk {
     readonly prompt_tokens?: number
     readonly completion_tokens?: number
     readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null
+    readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null
   } | null
   readonly choices?: readonly ChunkChoice[]
 }
@@ -18,6 +19,9 @@ interface ChunkChoice {
   readonly delta?: {
     readonly content?: string | null
     readonly refusal?: string | null
+    /** A thought, by the two names that servers give it. */
+    readonly reasoning_content?: string | null
+    readonly reasoning?: string | null
     readonly tool_calls?: readonly {
       readonly index?: number
       readonly id?: string
@@ -55,6 +59,7 @@ export class PartReader {
         promptTokens: chunk.usage.prompt_tokens ?? 0,
         completionTokens: chunk.usage.completion_tokens ?? 0,
         cachedTokens: chunk.usage.prompt_tokens_details?.cached_tokens ?? 0,
+        reasoningTokens: chunk.usage.completion_tokens_details?.reasoning_tokens ?? 0,
       }
     }
     for (const choice of chunk.choices ?? []) yield* readChoice(choice)
@@ -80,6 +85,8 @@ const messageOf = (message: unknown): string =>
 function* readChoice({ index: choice = 0, delta, logprobs, finish_reason: reason }: ChunkChoice): Generator<Part> {
   const text = delta?.content ?? delta?.refusal ?? ''
   const known = logprobs?.content?.map(readLogprob)
+  const thought = delta?.reasoning_content ?? delta?.reasoning
+  if (typeof thought === 'string' && thought !== '') yield { type: 'reasoning-delta', choice, text: thought }
   if (text !== '' || known?.length) yield { type: 'text-delta', choice, text, logprobs: known }
   for (const call of delta?.tool_calls ?? []) {
     const { index = 0, id, function: called } = call

@@ -1,4 +1,4 @@
-import type { ChatCall, ChatMessage, OutputFormat, ToolSpec } from '../../engine.js'
+import type { ChatCall, ChatMessage, Content, OutputFormat, ToolSpec } from '../../engine.js'
 
 /** A call in the words of the wire. */
 export function requestBody(call: ChatCall, model: string, maxTokensField: string): Record<string, unknown> {
@@ -30,15 +30,30 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
 
 function wireMessage(message: ChatMessage): Record<string, unknown> {
   if (message.role === 'tool') return { role: 'tool', content: message.content, tool_call_id: message.toolCallId }
-  const { role, content, name } = message
+  const { role, name } = message
   const named = name === undefined ? undefined : { name }
-  if (message.role !== 'assistant' || !message.toolCalls) return { role, content, ...named }
+  if (message.role !== 'assistant') return { role, content: wireContent(message.content), ...named }
+  const { content, reasoning } = message
+  const thought = reasoning === undefined ? undefined : { reasoning_content: reasoning }
+  if (!message.toolCalls) return { role, content, ...thought, ...named }
   const calls = message.toolCalls.map(({ id, name, arguments: text }) => ({
     id,
     type: 'function',
     function: { name, arguments: text },
   }))
-  return { role, content: content === '' ? null : content, tool_calls: calls, ...named }
+  return { role, content: content === '' ? null : content, ...thought, tool_calls: calls, ...named }
+}
+
+function wireContent(content: Content): unknown {
+  if (typeof content === 'string') return content
+  return content.map((part) => {
+    if (part.type === 'text') return part
+    if (part.type === 'audio') return { type: 'input_audio', input_audio: { data: part.data, format: part.format } }
+    return {
+      type: 'image_url',
+      image_url: { url: part.url, ...(part.detail !== undefined && { detail: part.detail }) },
+    }
+  })
 }
 
 function wireFormat(output: OutputFormat): unknown {

@@ -1,4 +1,14 @@
-import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import { DECODES } from '../../decode/decoder.js'
+import type {
+  ChatCall,
+  DetokenizeCall,
+  Engine,
+  LoadProgress,
+  ModelInfo,
+  Part,
+  TokenizeCall,
+  Tokens,
+} from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
 import type { DeviceInfo } from './device/device.js'
 import { DeviceModels } from './device-models.js'
@@ -14,6 +24,7 @@ const NOTHING: KeptWeights = { bytes: 0, whole: false }
 
 /** The engine apart from where devices and weights come from. */
 export class WebGpuEngine implements Engine {
+  readonly version = 2
   readonly #offered: ReadonlyMap<string, OfferedModel>
   readonly #set: DeviceModels
   readonly #surroundings: Surroundings
@@ -52,6 +63,7 @@ export class WebGpuEngine implements Engine {
       return {
         id,
         ownedBy: id.slice(0, id.indexOf('/')),
+        capabilities: DECODES,
         ...(context !== undefined && { contextLength: context }),
         ...(loaded && { fingerprint: loaded.fingerprint }),
         metadata: this.#metadata(model, loaded),
@@ -77,6 +89,14 @@ export class WebGpuEngine implements Engine {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     const model = this.#model(call.model)
     yield* this.#set.use(model, call.signal, ({ decoder }) => decoder.generate(call))
+  }
+
+  async tokenize(call: TokenizeCall): Promise<Tokens> {
+    return this.#set.ask(this.#model(call.model), call.signal, ({ decoder }) => decoder.tokenize(call))
+  }
+
+  async detokenize(call: DetokenizeCall): Promise<string> {
+    return this.#set.ask(this.#model(call.model), call.signal, ({ decoder }) => decoder.detokenize(call))
   }
 
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {

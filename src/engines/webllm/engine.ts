@@ -1,5 +1,15 @@
 import type { TextFiles } from '../../decode/chat-text.js'
-import type { ChatCall, Engine, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import { DECODES } from '../../decode/decoder.js'
+import type {
+  ChatCall,
+  DetokenizeCall,
+  Engine,
+  LoadProgress,
+  ModelInfo,
+  Part,
+  TokenizeCall,
+  Tokens,
+} from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
 import type { LoadReport } from '../../repository/progress.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
@@ -25,6 +35,7 @@ export interface WebLlmSurroundings {
 
 /** The engine apart from where the library, the device and the files come from. */
 export class WebLlmEngine implements Engine {
+  readonly version = 2
   /** Settles once the list of models and the device are known, as far as they can be. Never rejects. */
   readonly ready: Promise<void>
   readonly #options: WebLlmOptions
@@ -53,6 +64,14 @@ export class WebLlmEngine implements Engine {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     const model = await this.#find(call.model)
     yield* this.#set.use(model, call.signal, ({ decoder }) => decoder.generate(call))
+  }
+
+  async tokenize(call: TokenizeCall): Promise<Tokens> {
+    return this.#set.ask(await this.#find(call.model), call.signal, ({ decoder }) => decoder.tokenize(call))
+  }
+
+  async detokenize(call: DetokenizeCall): Promise<string> {
+    return this.#set.ask(await this.#find(call.model), call.signal, ({ decoder }) => decoder.detokenize(call))
   }
 
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
@@ -86,6 +105,7 @@ export class WebLlmEngine implements Engine {
     return {
       id,
       ownedBy: id.slice(0, id.indexOf('/')),
+      capabilities: DECODES,
       ...(context !== undefined && context > 0 && { contextLength: context }),
       metadata: {
         engine: 'webllm',

@@ -91,6 +91,7 @@ export class ResponseProgress {
     if (part.type === 'text-delta') this.#text(part.text, part.logprobs)
     else if (part.type === 'tool-call-delta') this.#call(part)
     else if (part.type === 'usage') this.#usage = part.usage
+    else if (part.type === 'reasoning-delta') this.think(part.text)
     else {
       this.#cut = part.reason === 'length'
       // An answer without a word is an empty message, not none.
@@ -245,12 +246,13 @@ export class ResponseProgress {
 
 export const seconds = (): number => Math.floor(Date.now() / 1000)
 
-export function wireResponseUsage({ promptTokens, completionTokens, cachedTokens }: Usage): ResponseUsage {
+export function wireResponseUsage(usage: Usage): ResponseUsage {
+  const { promptTokens, completionTokens, cachedTokens, reasoningTokens = 0 } = usage
   return {
     input_tokens: promptTokens,
     input_tokens_details: { cached_tokens: cachedTokens, cache_write_tokens: 0 },
     output_tokens: completionTokens,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: promptTokens + completionTokens,
   }
 }

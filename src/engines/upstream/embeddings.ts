@@ -1,0 +1,33 @@
+import type { Embeddings } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+
+/** The vectors of an answer of another service, in the order of the inputs; anything may be missing from it. */
+export function embeddingsOf(text: string, count: number): Embeddings {
+  const { data, usage } = parsed(text) as {
+    data?: readonly { index?: unknown; embedding?: unknown }[]
+    usage?: { prompt_tokens?: unknown } | null
+  }
+  const vectors: (readonly number[] | undefined)[] = Array.from({ length: count })
+  for (const { index, embedding } of Array.isArray(data) ? data : []) {
+    if (typeof index === 'number' && isVector(embedding)) vectors[index] = embedding
+  }
+  if (vectors.length !== count || vectors.some((vector) => vector === undefined)) {
+    throw broken('sent no vector for one of the inputs')
+  }
+  const { prompt_tokens: tokens } = usage ?? {}
+  return { vectors: vectors as (readonly number[])[], promptTokens: typeof tokens === 'number' ? tokens : 0 }
+}
+
+const isVector = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) && value.length > 0 && value.every((number) => typeof number === 'number')
+
+function parsed(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null) return value
+  } catch {}
+  throw broken('sent what is no JSON')
+}
+
+const broken = (why: string): V1Error =>
+  new V1Error(500, `The service behind this one ${why}.`, { code: 'upstream_error' })

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest'
+import type { Capabilities, ChatCall } from '../engine.js'
+import { scripted } from '../engines/scripted.js'
+import { createV1 } from '../v1.js'
+import { chunksOf, errorOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
+
+const tool = { type: 'function', function: { name: 'f' } }
+const format = (type: string) => ({ type, json_schema: { name: 'a', schema: { type: 'object' } } })
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: 'low' } }
+const audio = { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }
+const said = (...content: object[]) => ({ messages: [{ role: 'user', content }] })
+const words = { type: 'text', text: 'What is this?' }
+
+function serviceThat(capabilities: Capabilities | undefined) {
+  const calls: ChatCall[] = []
+  const script = (call: ChatCall) => {
+    calls.push(call)
+    return [text('{}'), finish()]
+  }
+  const models = { [MODEL]: script }
+  return { calls, ...serviceOf(scripted({ models, ...(capabilities && { capabilities }) })) }
+}
+
+/** What asks for each of them, and the field that an error must name. */
+const ASKED: readonly [keyof Capabilities, object, string][] = [
+  ['chat', {}, 'model'],
+  ['logprobs', { logprobs: true }, 'logprobs'],
+  ['seed', { seed: 7 }, 'seed'],
+  ['tools', { tools: [tool] }, 'tools'],
+  ['tools', { tools: [tool], tool_choice: 'required' }, 'tools'],
+  ['grammar', { response_format: format('json_object') }, 'response_format'],
+  ['grammar', { response_format: format('json_schema') }, 'response_format'],
+  ['thinking', { reasoning_effort: 'high' }, 'reasoning_effort'],
+  ['images', said(words, image), 'messages[0].content[1].type'],
+  ['audio', said(audio), 'messages[0].content[0].type'],
+]
+
+describe('what a model says it cannot do', () => {
+  it.each(ASKED)(
+    'is refused by the name of its field, before the engine is asked: %s %j',
+    async (name, body, param) => {
+      const { chat, calls } = serviceThat({ [name]: false })
+      const error = errorOf(await chat(body))
+      expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', param })
+      expect(error.code).toMatch(/^unsupported_/)
+      expect(calls).toEqual([])
+    },
+  )
+
+  it.each(ASKED.filter(([name]) => name !== 'chat'))('is no matter where nothing asks for it: %s', async (name) => {
+    const { chat } = serviceThat({ [name]: false })
+    expect(
+      (
+        await chat({
+          tools: [tool],
+          tool_choice: 'none',
+          ...(name === 'tools' ? {} : { tools: undefined, tool_choice: undefined }),
+        })
+      ).status,
+    ).toBe(200)
+    expect((await chat({ reasoning_effort: 'none', response_format: { type: 'text' } })).status).toBe(200)
+  })
+})
+
+describe('what a model says nothing of', () => {
+  it.each(ASKED.filter(([name]) => name !== 'images' && name !== 'audio'))(
+    'is asked of it: %s %j',
+    async (name, body) => {
+      for (const capabilities of [undefined, {}, { [name]: true }]) {
+        expect((await serviceThat(capabilities).chat(body)).status, name).toBe(200)
+      }
+    },
+  )
+
+  it.each(ASKED.filter(([name]) => name === 'images' || name === 'audio'))(
+    'is refused where engines of version 1 could not have it: %s',
+    async (name, body, param) => {
+      expect(errorOf(await serviceThat(undefined).chat(body))).toMatchObject({ param, code: 'unsupported_value' })
+      const { chat, calls } = serviceThat({ [name]: true })
+      expect((await chat(body)).status).toBe(200)
+      expect(calls[0]!.messages[0]!.content).toEqual(
+        name === 'images'
+          ? [words, { type: 'image', url: 'data:image/png;base64,AA==', detail: 'low' }]
+          : [{ type: 'audio', data: 'AA==', format: 'wav' }],
+      )
+    },
+  )
+})
+
+describe('the contract', () => {
+  it('is version 2; engines of version 1 are taken, newer ones are not', () => {
+    const engine = { models: [], async *generate() {} }
+    for (const version of [undefined, 1, 2] as const)
+      expect(() => createV1({ engine: { ...engine, version }, keys: 'none' })).not.toThrow()
+    expect(() => createV1({ engine: { ...engine, version: 3 as 2 }, keys: 'none' })).toThrow('version 3')
+  })
+
+  it('text in parts comes to engines as text, as before', async () => {
+    const { chat, calls } = serviceThat(undefined)
+    await chat(said(words, words))
+    expect(calls[0]!.messages[0]!.content).toBe('What is this?\nWhat is this?')
+  })
+})
+
+describe('thoughts', () => {
+  const thought = (said: string) => ({ type: 'reasoning-delta', choice: 0, text: said }) as const
+  const usage = { promptTokens: 1, completionTokens: 5, cachedTokens: 0, reasoningTokens: 3 }
+  const script = [thought('Let me '), thought('see.'), text('Four.'), finish(), { type: 'usage', usage } as const]
+
+  it('are told beside the content, never in it', async () => {
+    const { choices, usage } = jsonOf(await serviceOf(script).chat())
+    expect(choices[0].message).toMatchObject({
+      content: 'Four.',
+      reasoning_content: 'Let me see.',
+      reasoning: 'Let me see.',
+    })
+    expect(usage.completion_tokens_details.reasoning_tokens).toBe(3)
+  })
+
+  it('are streamed as they come', async () => {
+    const answer = await serviceOf(script).chat({ stream: true, stream_options: { include_usage: true } })
+    const chunks = chunksOf(answer)
+    const deltas = chunks.flatMap(({ choices }) => choices.map(({ delta }: { delta: Record<string, string> }) => delta))
+    expect(deltas.map(({ reasoning_content: told }) => told ?? '').join('')).toBe('Let me see.')
+    expect(deltas.map(({ reasoning: told }) => told ?? '').join('')).toBe('Let me see.')
+    expect(deltas.map(({ content }) => content ?? '').join('')).toBe('Four.')
+    expect(chunks.at(-1).usage.completion_tokens_details.reasoning_tokens).toBe(3)
+  })
+
+  it('of earlier turns go back to the engine', async () => {
+    const { chat, calls } = serviceThat(undefined)
+    const asked = { role: 'user', content: 'Two and two?' }
+    for (const field of ['reasoning_content', 'reasoning']) {
+      const answer = await chat({ messages: [asked, { role: 'assistant', content: 'Four.', [field]: 'Add.' }, asked] })
+      expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, null])
+    }
+    for (const { messages } of calls) expect(messages[1]).toMatchObject({ content: 'Four.', reasoning: 'Add.' })
+  })
+})
