@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { examples } from '../../examples/playground/page/examples.js'
+import { webgpu } from '../../src/engines/webgpu/index.js'
+import { createV1, type V1 } from '../../src/index.js'
+
+/** What a visitor of the playground sees first is right: each example, greedily, on the CPU device. */
+
+const RIGHT: Record<string, unknown> = {
+  Ticket: {
+    ticket: '#3310',
+    problem: 'the export is empty',
+    priority: 'high',
+    reporter: 'Maya Lindt',
+    version: '2.4.1',
+    os: 'Windows 11',
+  },
+  Review: { author: 'Brenda', product: 'backpack', stars: 4, price: 27, recommends: true },
+  Invoice: {
+    invoice_number: 'DZ-7760',
+    vendor: 'Harbour Supplies',
+    customer: 'The Lantern Company',
+    total: 5041,
+    invoice_date: 'March 10, 2024',
+    due_date: 'April 20, 2024',
+  },
+  Meeting: {
+    topic: 'the budget',
+    date: 'May 14',
+    time: '3:30 pm',
+    duration_minutes: 45,
+    room: 'room 12',
+    attendees: ['Ana', 'Ben', 'Chidi'],
+  },
+  Order: {
+    customer: { name: 'Ines Prado', phone: '234 118 220' },
+    order: { number: '5512', quantity: 3, total: 87.5 },
+  },
+  Job: {
+    company: 'Marlow Optics',
+    job: 'lab technician',
+    city: 'Jena',
+    salary: 41000,
+    experience_years: 3,
+    deadline: 'June 15',
+  },
+}
+
+let v1: V1
+
+beforeAll(() => {
+  const from = new URL('../../models/nano', import.meta.url).pathname
+  v1 = createV1({
+    engine: webgpu({ models: [{ id: 'local-v1/nano', from }], device: 'cpu', log: () => {} }),
+    keys: 'none',
+  })
+})
+afterAll(() => v1.close())
+
+describe("the playground's examples", () => {
+  it.each(examples.map((example) => [example.name, example] as const))('%s', async (name, example) => {
+    const body = {
+      model: 'local-v1/nano',
+      temperature: 0,
+      messages: [
+        { role: 'system', content: example.instructions },
+        { role: 'user', content: example.text },
+      ],
+      response_format: { type: 'json_schema', json_schema: { name: 'it', strict: true, schema: example.schema } },
+    }
+    const response = await v1.fetch(
+      new Request('http://localhost/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    )
+    const { choices } = (await response.json()) as { choices: [{ message: { content: string } }] }
+    expect(JSON.parse(choices[0].message.content)).toEqual(RIGHT[name])
+  })
+})
