@@ -1,4 +1,5 @@
 import { md5 } from '@noble/hashes/legacy.js'
+import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { wait } from '../platform/wait.js'
 import { broken, unreachable } from './failure.js'
@@ -135,14 +136,22 @@ async function faultOf(file: WantedFile, writer: FileWriter): Promise<string | u
   const { name, bytes = writer.written } = file
   if (writer.written < bytes) throw new Retry(`it ended at byte ${writer.written} of ${bytes}.`)
   if (writer.written > bytes) return `${name} has more than the ${bytes} bytes that the repository names.`
-  if (file.md5 === undefined) return undefined
-  const found = await hash(writer)
-  if (found === file.md5.toLowerCase()) return undefined
-  return `${name} has the MD5 hash ${found}, and the repository names ${file.md5}.`
+  for (const [kind, wanted] of Object.entries({ sha256: file.sha256, md5: file.md5 })) {
+    if (wanted === undefined) continue
+    const found = await hash(writer, HASHES[kind as keyof typeof HASHES])
+    if (found !== wanted.toLowerCase()) {
+      return `${name} has the ${kind === 'md5' ? 'MD5' : 'SHA-256'} hash ${found}, and the repository names ${wanted}.`
+    }
+    // The stronger one says enough.
+    return undefined
+  }
+  return undefined
 }
 
-async function hash(writer: FileWriter): Promise<string> {
-  const state = md5.create()
+const HASHES = { sha256, md5 }
+
+async function hash(writer: FileWriter, kind: typeof md5 | typeof sha256): Promise<string> {
+  const state = kind.create()
   for await (const chunk of writer.contents()) state.update(chunk)
   return bytesToHex(state.digest())
 }

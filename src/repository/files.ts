@@ -2,8 +2,9 @@
 export interface WantedFile {
   readonly name: string
   readonly bytes?: number
-  /** In hexadecimal digits. */
+  /** Hashes in hexadecimal digits, as far as the repository names them. */
   readonly md5?: string
+  readonly sha256?: string
 }
 
 /** The files of one model repository, wherever they lie. */

@@ -6,9 +6,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tinyRepository, writeRepository } from '../engines/webgpu/tiny-repository.test-helper.js'
 import { V1Error } from '../errors.js'
 import { type Hub, hub, send } from './hub.test-helper.js'
-import { forget, keptOf, type OpenOptions, openRepository, resolveUrl } from './open.js'
+import { forget, isWhole, keptOf, type OpenOptions, openRepository, resolveUrl } from './open.js'
+import { RemoteFiles } from './remote.js'
 import type { WeightOutline, WeightSource } from './source.js'
-import { isWhole } from './whole.js'
+import { noStore } from './store/memory.js'
 
 const repository = tinyRepository()
 const SHARD = 'params_shard_0.bin'
@@ -303,6 +304,23 @@ it('finds a hub repository where WebLLM does, and leaves other addresses alone',
   expect(resolveUrl('http://localhost:1/models/x')).toBe('http://localhost:1/models/x/')
 })
 
+it.each(['md5', 'sha256'] as const)('a file is held against its %s, where that is named', async (kind) => {
+  const signal = new AbortController().signal
+  const get = (right: boolean) => {
+    const named = {
+      [kind]: createHash(kind)
+        .update(right ? shard : 'another')
+        .digest('hex')
+        .toUpperCase(),
+    }
+    const files = new RemoteFiles(server.url, noStore)
+    return files.fetch({ name: SHARD, ...named }, () => {}, signal)
+  }
+  await get(true)
+  const found = createHash(kind).update(shard).digest('hex')
+  expect((await refusal(get(false))).message).toContain(`has the ${kind === 'md5' ? 'MD5' : 'SHA-256'} hash ${found}`)
+})
+
 describe('what is kept', () => {
   it('is counted and deleted, one repository at a time', async () => {
     const place = { kind: 'url', url: server.url } as const
@@ -319,6 +337,13 @@ describe('what is kept', () => {
     await truncate(join(cache, hostOf(server), SHARD), 5)
     expect(await isWhole(place, cache)).toBe(false)
     await open()
+    // Without its tokenizer nothing can be asked of it.
+    const tokenizer = join(cache, hostOf(server), 'tokenizer.json')
+    const text = await readFile(tokenizer)
+    await rm(tokenizer)
+    expect(await isWhole(place, cache)).toBe(false)
+    await writeFile(tokenizer, text)
+    expect(await isWhole(place, cache)).toBe(true)
     await forget(other, cache)
     expect(await keptOf(place, cache)).toBe(whole)
     await forget(place, cache)

@@ -1,18 +1,17 @@
 import type { TextFiles } from '../decode/chat-text.js'
-import type { JsonObject } from '../platform/json.js'
 import type { Fetch } from './download.js'
-import { broken } from './failure.js'
+import { fetchAll } from './fetch-all.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
-import { openMlc } from './formats/mlc.js'
-import { openSafetensors } from './formats/safetensors.js'
-import { parseJson } from './json.js'
+import { detect } from './formats/index.js'
+import { isKept } from './kept.js'
 import type { ModelLocation } from './location.js'
 import type { LoadReport } from './progress.js'
 import { RemoteFiles, type RemoteFilesOptions } from './remote.js'
 import type { WeightCheck, WeightSource } from './source.js'
 import { defaultFolder, diskStore } from './store/disk.js'
-import { type FileStore, noStore } from './store/store.js'
+import { noStore } from './store/memory.js'
+import type { FileStore } from './store/store.js'
 import { webStore } from './store/web.js'
 
 export interface OpenOptions {
@@ -35,32 +34,22 @@ export async function openRepository(
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
   const { report, onRetry } = withRetries(told)
   const files = filesAt(place, cache, { fetch, onRetry })
-  const mlc = await files.text('mlc-chat-config.json', signal)
-  if (mlc !== undefined) {
-    const config = parseJson(files.place, 'mlc-chat-config.json', mlc)
-    const text = await readText(files, config, listed(config), signal)
-    return { weights: await openMlc(files, config, report, signal, check), text }
-  }
-  const plain = await files.text('config.json', signal)
-  if (plain === undefined) {
-    throw broken(files.place, 'it has neither mlc-chat-config.json (an MLC repository) nor config.json (safetensors).')
-  }
-  const config = parseJson(files.place, 'config.json', plain)
-  const text = await readText(files, config, undefined, signal)
-  return { weights: await openSafetensors(files, config, { report, signal, check }), text }
-}
-
-/** Reads what an MLC repository says about text, for an engine that takes its weights elsewhere. */
-export async function openText(files: RepositoryFiles, signal: AbortSignal): Promise<TextFiles> {
-  const mlc = await files.text('mlc-chat-config.json', signal)
-  if (mlc === undefined) throw broken(files.place, 'it has no mlc-chat-config.json.')
-  const config = parseJson(files.place, 'mlc-chat-config.json', mlc)
-  return readText(files, config, listed(config), signal)
+  const found = await detect(files, signal)
+  // Throws at what can never be read, before it is downloaded.
+  const outline = found.outline()
+  check?.(outline)
+  await fetchAll(files, found.wanted, report, signal)
+  return { weights: found.open(), text: found.text }
 }
 
 /** What is kept of a repository that was opened before, in bytes; nothing of a folder, which is nobody's copy. */
 export async function keptOf(place: ModelLocation, cache: string | false | undefined): Promise<number> {
   return place.kind === 'folder' ? 0 : storeFor(cache).kept(baseOf(place))
+}
+
+/** Whether all of a repository is here, so that it can be loaded without a network. */
+export async function isWhole(place: ModelLocation, cache: string | false | undefined): Promise<boolean> {
+  return place.kind === 'folder' || isKept(baseOf(place), storeFor(cache))
 }
 
 /** Deletes what was downloaded of a repository. */
@@ -109,31 +98,4 @@ export function storeFor(cache: string | false | undefined): FileStore {
   const disk = folder === undefined ? undefined : diskStore(folder)
   if (disk) return disk
   return typeof caches === 'undefined' ? noStore : webStore()
-}
-
-/** The files that an MLC repository says it has. */
-function listed(config: JsonObject): ReadonlySet<string> | undefined {
-  return Array.isArray(config.tokenizer_files) ? new Set(config.tokenizer_files.map(String)) : undefined
-}
-
-async function readText(
-  files: RepositoryFiles,
-  chatConfig: JsonObject,
-  names: ReadonlySet<string> | undefined,
-  signal: AbortSignal,
-): Promise<TextFiles> {
-  const optional = async (name: string) => (names && !names.has(name) ? undefined : files.text(name, signal))
-  const json = async (name: string) => {
-    const text = await optional(name)
-    return text === undefined ? undefined : parseJson(files.place, name, text)
-  }
-  const tokenizer = await files.text('tokenizer.json', signal)
-  if (tokenizer === undefined) throw broken(files.place, 'it has no tokenizer.json.')
-  return {
-    tokenizer: parseJson(files.place, 'tokenizer.json', tokenizer),
-    tokenizerConfig: await json('tokenizer_config.json'),
-    chatTemplate: await optional('chat_template.jinja'),
-    generationConfig: await json('generation_config.json'),
-    chatConfig,
-  }
 }

@@ -1,6 +1,5 @@
 import type { Engine } from '../../engine.js'
-import { forget, keptOf, openRepository } from '../../repository/open.js'
-import { isWhole } from '../../repository/whole.js'
+import { forget, isWhole, keptOf, openRepository } from '../../repository/open.js'
 import { chooseDevice } from './choose-device.js'
 import { becomeThread } from './device/cpu/start-thread.js'
 import { WebGpuEngine } from './engine.js'

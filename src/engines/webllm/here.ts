@@ -1,7 +1,9 @@
 import type { Engine } from '../../engine.js'
+import { broken } from '../../repository/failure.js'
+import { fetchAll } from '../../repository/fetch-all.js'
 import { folderFiles } from '../../repository/folder.js'
-import { fetchShards } from '../../repository/formats/mlc.js'
-import { openText, storeFor } from '../../repository/open.js'
+import { mlc, textOfMlc } from '../../repository/formats/mlc.js'
+import { storeFor } from '../../repository/open.js'
 import { RemoteFiles } from '../../repository/remote.js'
 import type { FileStore } from '../../repository/store/store.js'
 import { WebLlmEngine } from './engine.js'
@@ -31,11 +33,12 @@ export function webllmHere(
     loadLibrary: options.loader ?? (() => importLibrary(options.library)),
     probeGpu,
     async readText(url, report, signal) {
-      if (url.startsWith('file:')) return openText(folderFiles(localPath(url)), signal)
-      const files = new RemoteFiles(url, store)
-      const text = await openText(files, signal)
-      if (holdsWeights) await fetchShards(files, report, signal)
-      return text
+      const local = url.startsWith('file:')
+      const files = local ? folderFiles(localPath(url)) : new RemoteFiles(url, store)
+      if (local || !holdsWeights) return (await textOfMlc(files, signal)) ?? refuse(files.place)
+      const found = (await mlc.detect(files, signal)) ?? refuse(files.place)
+      await fetchAll(files, found.wanted, report, signal)
+      return found.text
     },
     async forget(weights, library) {
       await store.forget(weights)
@@ -43,6 +46,10 @@ export function webllmHere(
       if (!holdsWeights && typeof caches !== 'undefined') await (await caches.open('webllm/wasm')).delete(library)
     },
   })
+}
+
+function refuse(place: string): never {
+  throw broken(place, `it has no ${mlc.mark}.`)
 }
 
 function importLibrary(address: string | undefined): Promise<WebLlmLibrary> {

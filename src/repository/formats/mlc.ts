@@ -1,10 +1,11 @@
+import type { TextFiles } from '../../decode/chat-text.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import { broken } from '../failure.js'
-import { fetchAll } from '../fetch-all.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
-import type { LoadReport } from '../progress.js'
-import type { RawTensor, TensorType, WeightCheck, WeightSource } from '../source.js'
+import type { RawTensor, TensorType } from '../source.js'
+import { readText } from '../text.js'
+import type { RepositoryFormat } from './format.js'
 
 interface Placed extends Omit<RawTensor, 'data'> {
   readonly shard: string
@@ -31,49 +32,67 @@ const SIZES: Readonly<Record<TensorType, number>> = { f32: 4, f16: 2, bf16: 2, u
 /** WebLLM's newer versions write the first name, older ones the second. */
 const MANIFESTS = ['tensor-cache.json', 'ndarray-cache.json']
 
-/** The weights of an MLC repository: a manifest of tensors within shards. */
-export async function openMlc(
-  files: RepositoryFiles,
-  chatConfig: JsonObject,
-  report: LoadReport,
-  signal: AbortSignal,
-  check?: WeightCheck,
-): Promise<WeightSource> {
-  const { name, text } = await readManifest(files, signal)
-  const { shards, tensors } = parseManifest(files.place, name, parseJson(files.place, name, text))
-  const find = (tensor: string): Placed => {
-    const found = tensors.get(tensor)
-    if (!found) throw broken(files.place, `${name} names no tensor ${tensor}.`)
-    return found
-  }
-  const outline = {
-    chatConfig,
-    names: [...tensors.keys()],
-    describe: (tensor: string) => describe(find(tensor)),
-  }
-  check?.(outline)
-  await fetchAll(files, [...shards.values()], report, signal)
-  return {
-    ...outline,
-    has: (tensor) => tensors.has(tensor),
-    digest: digestOf(text, JSON.stringify(chatConfig)),
-    async read(tensor, reading) {
-      reading?.throwIfAborted()
-      const placed = find(tensor)
-      const data = await files.slice(placed.shard, placed.offset, placed.offset + placed.bytes)
-      const shard = shards.get(placed.shard)!
-      if (--shard.left === 0) files.release(shard.name)
-      return { ...describe(placed), data }
-    },
-  }
+const CONFIG = 'mlc-chat-config.json'
+
+/** A manifest of tensors within shards, and a configuration that says what text they were trained on. */
+export const mlc: RepositoryFormat = {
+  name: 'an MLC repository',
+  mark: CONFIG,
+  async detect(files, signal) {
+    const text = await textOfMlc(files, signal)
+    if (!text) return undefined
+    const { chatConfig = {} } = text
+    const { name, text: manifest } = await readManifest(files, signal)
+    const entries = recordsOf(parseJson(files.place, name, manifest))
+    const shards = new Map(entries.map((entry) => [String(entry.dataPath), readShard(files.place, name, entry)]))
+    // Whoever takes the shards alone (WebLLM) may know tensors that cannot be read here.
+    let placed: ReadonlyMap<string, Placed> | undefined
+    const tensors = () => {
+      placed ??= placeTensors(files.place, name, entries)
+      return placed
+    }
+    const find = (tensor: string): Placed => {
+      const found = tensors().get(tensor)
+      if (!found) throw broken(files.place, `${name} names no tensor ${tensor}.`)
+      return found
+    }
+    const outline = () => ({
+      chatConfig,
+      names: [...tensors().keys()],
+      describe: (tensor: string) => describe(find(tensor)),
+    })
+    return {
+      text,
+      wanted: [...shards.values()],
+      outline,
+      open: () => ({
+        ...outline(),
+        has: (tensor) => tensors().has(tensor),
+        digest: digestOf(manifest, JSON.stringify(chatConfig)),
+        async read(tensor, reading) {
+          reading?.throwIfAborted()
+          const { shard: within, offset, bytes, ...known } = find(tensor)
+          const data = await files.slice(within, offset, offset + bytes)
+          const shard = shards.get(within)!
+          if (--shard.left === 0) files.release(shard.name)
+          return { ...known, data }
+        },
+      }),
+    }
+  },
 }
 
-/** Makes all shards ready and leaves what is in them to an engine that reads them itself. */
-export async function fetchShards(files: RepositoryFiles, report: LoadReport, signal: AbortSignal): Promise<void> {
-  const { name, text } = await readManifest(files, signal)
-  const entries = recordsOf(parseJson(files.place, name, text))
-  const shards = entries.map((entry) => readShard(files.place, name, entry))
-  await fetchAll(files, shards, report, signal)
+/** What it says about text, for an engine that takes its weights elsewhere; undefined where it is none. */
+export async function textOfMlc(files: RepositoryFiles, signal: AbortSignal): Promise<TextFiles | undefined> {
+  const given = await files.text(CONFIG, signal)
+  if (given === undefined) return undefined
+  const config = parseJson(files.place, CONFIG, given)
+  return readText(files, config, listed(config), signal)
+}
+
+/** The files about text that the repository says it has. */
+function listed(config: JsonObject): ReadonlySet<string> | undefined {
+  return Array.isArray(config.tokenizer_files) ? new Set(config.tokenizer_files.map(String)) : undefined
 }
 
 const describe = ({ name, shape, dtype }: Placed): Omit<RawTensor, 'data'> => ({ name, shape, dtype })
@@ -86,19 +105,17 @@ async function readManifest(files: RepositoryFiles, signal: AbortSignal): Promis
   throw broken(files.place, `it has neither ${MANIFESTS.join(' nor ')}.`)
 }
 
-function parseManifest(place: string, name: string, manifest: JsonObject) {
-  const shards = new Map<string, Shard>()
+function placeTensors(place: string, manifest: string, entries: readonly JsonObject[]): Map<string, Placed> {
   const tensors = new Map<string, Placed>()
-  for (const entry of recordsOf(manifest)) {
-    const shard = readShard(place, name, entry)
-    shards.set(shard.name, shard)
+  for (const entry of entries) {
+    const shard = readShard(place, manifest, entry)
     for (const record of recordsOf(entry)) {
       const placed = placeTensor(place, record, shard.name, shard.bytes)
       tensors.set(placed.name, placed)
     }
   }
-  if (tensors.size === 0) throw broken(place, `${name} names no tensors.`)
-  return { shards, tensors }
+  if (tensors.size === 0) throw broken(place, `${manifest} names no tensors.`)
+  return tensors
 }
 
 function readShard(place: string, manifest: string, entry: JsonObject): Shard {

@@ -1,59 +1,55 @@
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord } from '../../platform/json.js'
 import { broken } from '../failure.js'
-import { fetchAll } from '../fetch-all.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
-import type { LoadReport } from '../progress.js'
-import type { WeightCheck, WeightSource } from '../source.js'
+import { readText } from '../text.js'
+import type { RepositoryFormat } from './format.js'
 import { readHeader } from './safetensors-header.js'
 
-export interface SafetensorsOptions {
-  readonly report: LoadReport
-  readonly signal: AbortSignal
-  readonly check?: WeightCheck | undefined
-}
-
+const CONFIG = 'config.json'
 const INDEX = 'model.safetensors.index.json'
 const SINGLE = 'model.safetensors'
 
 /** Plain weights as transformers writes them. Their heads are read, and may be refused, before the rest is fetched. */
-export async function openSafetensors(
-  files: RepositoryFiles,
-  config: JsonObject,
-  { report, signal, check }: SafetensorsOptions,
-): Promise<WeightSource> {
-  const names = await namesOf(files, signal)
-  const heads = await Promise.all(names.map((name) => readHeader(files, name, signal)))
-  const stored = heads.flatMap(({ tensors }) => tensors)
-  const tensors = new Map(stored.map((tensor) => [tensor.name, tensor]))
-  const find = (name: string) => {
-    const found = tensors.get(name)
-    if (!found) throw broken(files.place, `it has no tensor ${name}.`)
-    return found
-  }
-  const outline = {
-    naming: 'huggingface',
-    chatConfig: config,
-    names: [...tensors.keys()],
-    describe: (name: string) => {
+export const safetensors: RepositoryFormat = {
+  name: 'safetensors',
+  mark: CONFIG,
+  async detect(files, signal) {
+    const given = await files.text(CONFIG, signal)
+    if (given === undefined) return undefined
+    const chatConfig = parseJson(files.place, CONFIG, given)
+    const text = await readText(files, chatConfig, undefined, signal)
+    const names = await namesOf(files, signal)
+    const heads = await Promise.all(names.map((name) => readHeader(files, name, signal)))
+    const stored = heads.flatMap(({ tensors }) => tensors)
+    const tensors = new Map(stored.map((tensor) => [tensor.name, tensor]))
+    const find = (name: string) => {
+      const found = tensors.get(name)
+      if (!found) throw broken(files.place, `it has no tensor ${name}.`)
+      return found
+    }
+    const describe = (name: string) => {
       const { shape, dtype, kind } = find(name)
       if (dtype) return { name, shape, dtype }
       throw broken(files.place, `tensor ${name} has the type ${kind}; F32, F16 and BF16 can be read.`)
-    },
-  } as const
-  check?.(outline)
-  const wanted = heads.map(({ bytes }, i) => ({ name: names[i]!, bytes }))
-  await fetchAll(files, wanted, report, signal)
-  return {
-    ...outline,
-    has: (name) => tensors.has(name),
-    digest: digestOf(JSON.stringify(config), JSON.stringify(stored)),
-    async read(name, reading) {
-      reading?.throwIfAborted()
-      const { file, from, to } = find(name)
-      return { ...outline.describe(name), data: await files.slice(file, from, to) }
-    },
-  }
+    }
+    const outline = { naming: 'huggingface', chatConfig, names: [...tensors.keys()], describe } as const
+    return {
+      text,
+      wanted: heads.map(({ bytes }, i) => ({ name: names[i]!, bytes })),
+      outline: () => outline,
+      open: () => ({
+        ...outline,
+        has: (name) => tensors.has(name),
+        digest: digestOf(JSON.stringify(chatConfig), JSON.stringify(stored)),
+        async read(name, reading) {
+          reading?.throwIfAborted()
+          const { file, from, to } = find(name)
+          return { ...describe(name), data: await files.slice(file, from, to) }
+        },
+      }),
+    }
+  },
 }
 
 async function namesOf(files: RepositoryFiles, signal: AbortSignal): Promise<string[]> {

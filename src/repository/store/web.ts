@@ -1,4 +1,5 @@
-import { blobFile, type FileStore, memoryWriter } from './store.js'
+import { blobFile, memoryWriter } from './memory.js'
+import type { FileStore } from './store.js'
 
 /**
  * Files in the Cache API under WebLLM's names and addresses, so that a model which one engine has downloaded is there

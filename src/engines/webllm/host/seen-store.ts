@@ -1,4 +1,5 @@
-import { type FileStore, noStore } from '../../../repository/store/store.js'
+import { noStore } from '../../../repository/store/memory.js'
+import type { FileStore } from '../../../repository/store/store.js'
 
 export interface SeenStore extends FileStore {
   /** Addresses of the whole files that were found or written through it. */

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Hub, hub } from '../../../repository/hub.test-helper.js'
 import { diskStore } from '../../../repository/store/disk.js'
-import { noStore } from '../../../repository/store/store.js'
+import { noStore } from '../../../repository/store/memory.js'
 import { seenStore } from './seen-store.js'
 import { storeCaches } from './store-caches.js'
 

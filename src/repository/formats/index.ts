@@ -1,0 +1,17 @@
+/** The formats that can be read, in the order in which they are looked for. */
+import { broken } from '../failure.js'
+import type { RepositoryFiles } from '../files.js'
+import type { Found, RepositoryFormat } from './format.js'
+import { mlc } from './mlc.js'
+import { safetensors } from './safetensors.js'
+
+const FORMATS: readonly RepositoryFormat[] = [mlc, safetensors]
+
+export async function detect(files: RepositoryFiles, signal: AbortSignal): Promise<Found> {
+  for (const format of FORMATS) {
+    const found = await format.detect(files, signal)
+    if (found) return found
+  }
+  const marks = FORMATS.map(({ name, mark }) => `${mark} (${name})`)
+  throw broken(files.place, `it has neither ${marks.join(' nor ')}.`)
+}

@@ -1,0 +1,45 @@
+import { broken, unreachable } from './failure.js'
+import type { RepositoryFiles } from './files.js'
+import { detect } from './formats/index.js'
+import type { FileStore } from './store/store.js'
+
+/** A repository at an address, as far as it is kept: what is not here is not asked for. */
+function keptFiles(base: string, store: FileStore): RepositoryFiles {
+  const read = (name: string) => store.read(new URL(name, base).href)
+  const slice = async (name: string, from: number, to: number) => {
+    const bytes = await (await read(name))?.slice(from, to)
+    if (bytes === undefined || bytes.length < to - from) throw unreachable(base, `${name} is not kept.`)
+    return bytes
+  }
+  return {
+    place: base,
+    phase: 'read',
+    async text(name) {
+      const file = await read(name)
+      // Megabytes that say nothing of the weights: that it is here is enough.
+      if (name === 'tokenizer.json') return file && '{}'
+      return file && new TextDecoder().decode(await file.slice(0, file.bytes))
+    },
+    async fetch({ name, bytes }) {
+      const file = await read(name)
+      if (file === undefined) throw unreachable(base, `${name} is not kept.`)
+      if (bytes !== undefined && file.bytes !== bytes) throw broken(base, `${name} is not whole.`)
+    },
+    head: slice,
+    slice,
+    release() {},
+  }
+}
+
+/** Whether all of a repository is kept, so that it can be loaded without a network. */
+export async function isKept(base: string, store: FileStore): Promise<boolean> {
+  const files = keptFiles(base, store)
+  const { signal } = new AbortController()
+  try {
+    const { wanted } = await detect(files, signal)
+    for (const file of wanted) await files.fetch(file, () => {}, signal)
+    return true
+  } catch {
+    return false
+  }
+}
