@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { smallTokenizer } from '../src/decode/testing/small-tokenizer.test-helper.js'
-import { floatToHalf } from '../src/engines/webgpu/model/half.js'
+import { floatToHalf } from '../src/platform/half.js'
 
 interface Param {
   readonly name: string

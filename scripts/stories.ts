@@ -5,8 +5,8 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { floatToHalf, halfToFloat } from '../src/engines/webgpu/model/half.js'
 import { quantize } from '../src/engines/webgpu/model/quantize.js'
+import { floatToHalf, halfToFloat } from '../src/platform/half.js'
 import type { RawTensor, WeightSource } from '../src/repository/source.js'
 
 const run = promisify(execFile)

@@ -11,7 +11,8 @@ export interface Tensor {
   readonly name: string
   /** The innermost first. */
   readonly dims: readonly number[]
-  readonly type: typeof F32 | typeof Q4_0
+  /** As ggml numbers them. */
+  readonly type: number
   readonly bytes: number
   readonly data: () => Promise<Buffer>
 }
@@ -78,8 +79,13 @@ export class Metadata {
   }
 }
 
-export async function writeGgufFile(path: string, metadata: Metadata, tensors: readonly Tensor[]): Promise<void> {
-  const head = new Bytes().push(Buffer.from('GGUF')).u32(3).u64(tensors.length).u64(metadata.count)
+export async function writeGgufFile(
+  path: string,
+  metadata: Metadata,
+  tensors: readonly Tensor[],
+  version = 3,
+): Promise<void> {
+  const head = new Bytes().push(Buffer.from('GGUF')).u32(version).u64(tensors.length).u64(metadata.count)
   for (const part of metadata.bytes.parts) head.push(part)
   let offset = 0
   for (const { name, dims, type, bytes } of tensors) {

@@ -1,4 +1,4 @@
-import { halfToFloat } from '../../src/engines/webgpu/model/half.js'
+import { halfToFloat } from '../../src/platform/half.js'
 
 /** What a GGUF file holds, read by the format's description alone. */
 export class GgufReader {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { type Shape, syntheticSource } from '../../src/bench/shapes.js'
-import { halfToFloat } from '../../src/engines/webgpu/model/half.js'
+import { halfToFloat } from '../../src/platform/half.js'
 import { writeGguf } from './gguf.js'
 import { GgufReader } from './gguf.test-helper.js'
 import { wordOf } from './token-ids.js'

@@ -7,19 +7,22 @@ import { sliceOfFile } from './slice-of-file.js'
 type Fs = typeof import('node:fs/promises')
 
 /** A repository in a local folder. Sizes are checked; hashes are not, for who can write the files can write those too. */
-export function folderFiles(path: string): RepositoryFiles {
+export function folderFiles(path: string, file?: string): RepositoryFiles {
   const fs = builtin<Fs>('node:fs/promises')
   if (!fs) throw new V1Error(500, `The model at ${path} cannot be loaded: there are no local folders in a browser.`)
   const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${name}`
-  const slice = async (name: string, from: number, to: number) => {
-    const data = await sliceOfFile(fs, at(name), from, to).catch((cause: unknown) => {
+  const head = (name: string, from: number, to: number) =>
+    sliceOfFile(fs, at(name), from, to).catch((cause: unknown) => {
       throw broken(path, `${name} is missing.`, cause)
     })
+  const slice = async (name: string, from: number, to: number) => {
+    const data = await head(name, from, to)
     if (data.length < to - from) throw broken(path, `${name} ends before byte ${to}.`)
     return data
   }
   return {
     place: path,
+    ...(file !== undefined && { file }),
     phase: 'read',
     async text(name) {
       try {
@@ -29,16 +32,17 @@ export function folderFiles(path: string): RepositoryFiles {
         throw broken(path, `${name} cannot be read.`, cause)
       }
     },
-    async fetch({ name, bytes }, onBytes) {
+    async fetch({ name, bytes, least = 0 }, onBytes) {
       const stat = await fs.stat(at(name)).catch((cause: unknown) => {
         throw broken(path, `${name} is missing.`, cause)
       })
       if (bytes !== undefined && stat.size !== bytes) {
         throw broken(path, `${name} has ${stat.size} bytes and should have ${bytes}.`)
       }
+      if (stat.size < least) throw broken(path, `${name} is cut: it has ${stat.size} of at least ${least} bytes.`)
       onBytes(stat.size)
     },
-    head: slice,
+    head,
     slice,
     release() {},
   }

@@ -4,6 +4,13 @@ import { broken, unreachable } from './failure.js'
 
 const ATTEMPTS = 3
 
+export interface FetchedBytes {
+  /** Fewer than asked for where the file ends before. */
+  readonly bytes: Uint8Array<ArrayBuffer>
+  /** Of the whole file, where the server tells. */
+  readonly total: number | undefined
+}
+
 /** Bytes of a file at an address of which nothing is kept. A server that does not know ranges is left once they are here. */
 export async function fetchHead(
   url: string,
@@ -11,7 +18,7 @@ export async function fetchHead(
   to: number,
   fetch: Fetch,
   signal: AbortSignal,
-): Promise<Uint8Array<ArrayBuffer>> {
+): Promise<FetchedBytes> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await attemptHead(url, from, to, fetch, signal)
@@ -23,13 +30,24 @@ export async function fetchHead(
   }
 }
 
-async function attemptHead(url: string, from: number, to: number, fetch: Fetch, signal: AbortSignal) {
+async function attemptHead(
+  url: string,
+  from: number,
+  to: number,
+  fetch: Fetch,
+  signal: AbortSignal,
+): Promise<FetchedBytes> {
   const response = await fetch(url, { signal, headers: { range: `bytes=${from}-${to - 1}` } }).catch(
     (cause: unknown) => {
       throw unreachable(url, 'the network failed.', cause)
     },
   )
   const { status, body } = response
+  if (status === 416) {
+    await body?.cancel()
+    // It ends before `from`.
+    return { bytes: new Uint8Array(0), total: undefined }
+  }
   if (!body || (status !== 200 && status !== 206)) {
     await body?.cancel()
     if (status === 404 || status === 410) throw broken(url, 'the server has no such file.')
@@ -38,8 +56,23 @@ async function attemptHead(url: string, from: number, to: number, fetch: Fetch, 
     }
     throw unreachable(url, `the server answered ${status}.`)
   }
-  const start = status === 206 ? Number(response.headers.get('content-range')?.match(/^bytes (\d+)-/)?.[1] ?? from) : 0
-  return receive(body.getReader(), from - start, to - start, url)
+  const range = status === 206 ? response.headers.get('content-range')?.match(/^bytes (\d+)-\d*\/(\d+|\*)$/) : undefined
+  const start = status === 206 ? Number(range?.[1] ?? from) : 0
+  const named =
+    status === 206
+      ? range?.[2]
+      : response.headers.get('content-encoding')
+        ? null
+        : response.headers.get('content-length')
+  const total = Number.isSafeInteger(Number(named ?? Number.NaN)) ? Number(named) : undefined
+  const bytes = await receive(
+    body.getReader(),
+    from - start,
+    to - start,
+    url,
+    total === undefined ? undefined : total - start,
+  )
+  return { bytes, total }
 }
 
 /** Of the bytes that come, those from `from` to before `to`; the rest is not waited for. */
@@ -48,6 +81,7 @@ async function receive(
   from: number,
   to: number,
   url: string,
+  end: number | undefined,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const wanted = new Uint8Array(to - from)
   let at = 0
@@ -56,7 +90,10 @@ async function receive(
       const { done, value } = await reader.read().catch((cause: unknown) => {
         throw unreachable(url, `the connection broke at byte ${at}.`, cause)
       })
-      if (done) throw broken(url, `it ends at byte ${at}, in its head.`)
+      if (done) {
+        if (end !== undefined && at < end) throw unreachable(url, `the connection broke at byte ${at}.`)
+        return wanted.subarray(0, Math.max(0, at - from))
+      }
       const skip = Math.max(0, from - at)
       if (skip < value.length) wanted.set(value.subarray(skip, to - at), at + skip - from)
       at += value.length

@@ -6,9 +6,14 @@ import type { FileStore } from './store/store.js'
 /** A repository at an address, as far as it is kept: what is not here is not asked for. */
 function keptFiles(base: string, store: FileStore): RepositoryFiles {
   const read = (name: string) => store.read(new URL(name, base).href)
+  const head = async (name: string, from: number, to: number) => {
+    const file = await read(name)
+    if (file === undefined) throw unreachable(base, `${name} is not kept.`)
+    return file.slice(from, to)
+  }
   const slice = async (name: string, from: number, to: number) => {
-    const bytes = await (await read(name))?.slice(from, to)
-    if (bytes === undefined || bytes.length < to - from) throw unreachable(base, `${name} is not kept.`)
+    const bytes = await head(name, from, to)
+    if (bytes.length < to - from) throw unreachable(base, `${name} is not kept.`)
     return bytes
   }
   return {
@@ -20,20 +25,21 @@ function keptFiles(base: string, store: FileStore): RepositoryFiles {
       if (name === 'tokenizer.json') return file && '{}'
       return file && new TextDecoder().decode(await file.slice(0, file.bytes))
     },
-    async fetch({ name, bytes }) {
+    async fetch({ name, bytes, least = 0 }) {
       const file = await read(name)
       if (file === undefined) throw unreachable(base, `${name} is not kept.`)
-      if (bytes !== undefined && file.bytes !== bytes) throw broken(base, `${name} is not whole.`)
+      if (file.bytes < least || (bytes !== undefined && file.bytes !== bytes))
+        throw broken(base, `${name} is not whole.`)
     },
-    head: slice,
+    head,
     slice,
     release() {},
   }
 }
 
 /** Whether all of a repository is kept, so that it can be loaded without a network. */
-export async function isKept(base: string, store: FileStore): Promise<boolean> {
-  const files = keptFiles(base, store)
+export async function isKept(base: string, store: FileStore, file?: string): Promise<boolean> {
+  const files = { ...keptFiles(base, store), ...(file !== undefined && { file }) }
   const { signal } = new AbortController()
   try {
     const { wanted } = await detect(files, signal)

@@ -1,19 +1,33 @@
 /** Where a repository lies. */
 export type ModelLocation =
-  | { readonly kind: 'hub'; readonly repository: string }
+  | {
+      readonly kind: 'hub'
+      readonly repository: string
+      /** The one file that the model is in. */
+      readonly file?: string
+      /** Which of its GGUF files: `Q4_K_M`. */
+      readonly quantisation?: string
+    }
+  /** Of a repository, or of a GGUF file. */
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'folder'; readonly path: string }
 
 export const REPOSITORY_ID = /^[\w.-]+\/[\w.-]+$/
+
+const HUB = /^(?:hf:)?([\w.-]+\/[\w.-]+)(?:\/([\w./-]+\.gguf)|:([\w.-]+))?$/
 
 /** Reads what a user wrote as a model's place. */
 export function locationOf(from: string): ModelLocation {
   if (/^https?:\/\//i.test(from)) return { kind: 'url', url: from }
   if (/^file:\/\//i.test(from)) return { kind: 'folder', path: pathOf(from) }
   if (isPath(from)) return { kind: 'folder', path: from }
-  if (REPOSITORY_ID.test(from)) return { kind: 'hub', repository: from }
+  const hub = from.match(HUB)
+  if (hub) {
+    const [, repository, file, quantisation] = hub
+    return { kind: 'hub', repository: repository!, ...(file && { file }), ...(quantisation && { quantisation }) }
+  }
   throw new TypeError(
-    `"${from}" is no model: give a Hugging Face id, an address, or a folder that begins with "./" or "/".`,
+    `"${from}" is no model: give a Hugging Face id (owner/name, owner/name:Q4_K_M or owner/name/file.gguf), an address, or a folder or GGUF file that begins with "./" or "/".`,
   )
 }
 

@@ -4,6 +4,7 @@ import { fetchAll } from './fetch-all.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
 import { detect } from './formats/index.js'
+import { fileOnHub } from './hub.js'
 import { isKept } from './kept.js'
 import type { ModelLocation } from './location.js'
 import type { LoadReport } from './progress.js'
@@ -33,7 +34,9 @@ export async function openRepository(
   { report: told, signal, cache, check, fetch }: OpenOptions,
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
   const { report, onRetry } = withRetries(told)
-  const files = filesAt(place, cache, { fetch, onRetry })
+  const store = storeFor(cache)
+  const file = await fileAt(place, store, { fetch, signal })
+  const files = filesAt(place, file, store, { ...(fetch && { fetch }), onRetry })
   const found = await detect(files, signal)
   // Throws at what can never be read, before it is downloaded.
   const outline = found.outline()
@@ -49,7 +52,12 @@ export async function keptOf(place: ModelLocation, cache: string | false | undef
 
 /** Whether all of a repository is here, so that it can be loaded without a network. */
 export async function isWhole(place: ModelLocation, cache: string | false | undefined): Promise<boolean> {
-  return place.kind === 'folder' || isKept(baseOf(place), storeFor(cache))
+  if (place.kind === 'folder') return true
+  const store = storeFor(cache)
+  const offline: Fetch = () => Promise.reject(new Error('Nothing is asked for.'))
+  const { signal } = new AbortController()
+  const file = await fileAt(place, store, { fetch: offline, signal }).catch(() => null)
+  return file !== null && isKept(baseOf(place), store, file)
 }
 
 /** Deletes what was downloaded of a repository. */
@@ -75,15 +83,39 @@ function withRetries(told: LoadReport): { report: LoadReport; onRetry: (message:
 
 function filesAt(
   place: ModelLocation,
-  cache: string | false | undefined,
+  file: string | undefined,
+  store: FileStore,
   options: RemoteFilesOptions,
 ): RepositoryFiles {
-  if (place.kind === 'folder') return folderFiles(place.path)
-  return new RemoteFiles(baseOf(place), storeFor(cache), options)
+  if (place.kind === 'folder')
+    return file === undefined ? folderFiles(place.path) : folderFiles(folderOf(place.path), file)
+  return new RemoteFiles(baseOf(place), store, { ...options, ...(file !== undefined && { file }) })
 }
 
-const baseOf = (place: Exclude<ModelLocation, { kind: 'folder' }>) =>
-  resolveUrl(place.kind === 'hub' ? `${HUB}${place.repository}` : place.url)
+const GGUF_FILE = /[^/\\]+\.gguf$/i
+
+/** The one file that a model is in, where it is in one. */
+async function fileAt(
+  place: ModelLocation,
+  store: FileStore,
+  { fetch, signal }: { fetch?: Fetch | undefined; signal: AbortSignal },
+): Promise<string | undefined> {
+  if (place.kind === 'folder') return place.path.match(GGUF_FILE)?.[0]
+  if (place.kind === 'url') return new URL(place.url).pathname.match(GGUF_FILE)?.[0]
+  if (place.file !== undefined || place.quantisation === undefined) return place.file
+  return fileOnHub(place.repository, place.quantisation, store, signal, fetch)
+}
+
+const folderOf = (path: string) => path.replace(GGUF_FILE, '') || '.'
+
+function baseOf(place: Exclude<ModelLocation, { kind: 'folder' }>): string {
+  if (place.kind === 'hub') return resolveUrl(`${HUB}${place.repository}`)
+  const url = new URL(place.url)
+  if (!GGUF_FILE.test(url.pathname)) return resolveUrl(place.url)
+  // Pages of files at the hub show what `resolve` gives.
+  const path = url.pathname.replace(GGUF_FILE, '').replace(/^(\/[^/]+\/[^/]+)\/blob\//, '$1/resolve/')
+  return new URL(path, url).href
+}
 
 /** Where the files of a repository lie: WebLLM's rule, so that both engines find the same files in the cache. */
 export function resolveUrl(url: string): string {

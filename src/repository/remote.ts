@@ -9,22 +9,28 @@ export interface RemoteFilesOptions {
   readonly fetch?: Fetch
   /** Hears why a download is tried again. */
   readonly onRetry?: (message: string) => void
+  /** The one file that the model is in, where it was named. */
+  readonly file?: string
 }
 
 /** A repository at an address; its files are downloaded once and kept in the store. */
 export class RemoteFiles implements RepositoryFiles {
   readonly place: string
   readonly phase = 'download'
+  declare readonly file?: string
   readonly #store: FileStore
   readonly #fetch: Fetch
   readonly #onRetry: ((message: string) => void) | undefined
   readonly #held = new Map<string, StoredFile>()
+  /** Of files of which a server has told it. */
+  readonly #sizes = new Map<string, number>()
   /** Some file was here from an earlier load: the repository may be in use without a network. */
   #known = false
 
   /** `base` ends with a slash. */
-  constructor(base: string, store: FileStore, { fetch, onRetry }: RemoteFilesOptions = {}) {
+  constructor(base: string, store: FileStore, { fetch, onRetry, file }: RemoteFilesOptions = {}) {
     this.place = base
+    if (file !== undefined) this.file = file
     this.#store = store
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
     this.#onRetry = onRetry
@@ -41,7 +47,15 @@ export class RemoteFiles implements RepositoryFiles {
   }
 
   async fetch(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void> {
-    const held = await this.#get(file, onBytes, signal)
+    const bytes = file.bytes ?? this.#sizes.get(file.name)
+    const { name, least = 0 } = file
+    if (bytes !== undefined && bytes < least) {
+      throw broken(this.place, `${name} is cut: the server has ${bytes} of at least ${least} bytes.`)
+    }
+    const held = await this.#get({ ...file, ...(bytes !== undefined && { bytes }) }, onBytes, signal)
+    if (held && held.bytes < least) {
+      throw broken(this.place, `${name} is cut: it has ${held.bytes} of at least ${least} bytes.`)
+    }
     if (!held) throw broken(this.place, `the server has no ${file.name}.`)
     this.#held.set(file.name, held)
   }
@@ -49,7 +63,10 @@ export class RemoteFiles implements RepositoryFiles {
   async head(name: string, from: number, to: number, signal: AbortSignal): Promise<Uint8Array> {
     const url = new URL(name, this.place).href
     const stored = await this.#store.read(url)
-    return stored ? stored.slice(from, to) : fetchHead(url, from, to, this.#fetch, signal)
+    if (stored) return stored.slice(from, to)
+    const { bytes, total } = await fetchHead(url, from, to, this.#fetch, signal)
+    if (total !== undefined) this.#sizes.set(name, total)
+    return bytes
   }
 
   async slice(name: string, from: number, to: number): Promise<Uint8Array> {

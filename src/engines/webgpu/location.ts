@@ -11,13 +11,23 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
 
 /** An id for what was given without one: the last two parts of an address, `local/` and the name of a folder. */
 function idOf(from: string): string {
-  const { kind } = locationOf(from)
-  if (kind === 'hub') return from
+  const place = locationOf(from)
+  const { kind } = place
+  if (kind === 'hub') {
+    const { repository, file, quantisation } = place
+    const owner = repository.split('/')[0]
+    if (file !== undefined)
+      return `${owner}/${file
+        .split('/')
+        .at(-1)!
+        .replace(/\.gguf$/, '')}`
+    return quantisation === undefined ? repository : `${repository}-${quantisation}`
+  }
   const parts = from
     .replace(/[?#].*$/, '')
     .split(/[/\\]/)
     .filter((part) => /\w/.test(part) && !/^(https?:|file:|resolve|main)$/i.test(part))
     .map((part) => part.replace(/[^\w.-]+/g, '-'))
-  const name = parts.at(-1) ?? 'model'
+  const name = (parts.at(-1) ?? 'model').replace(/\.gguf$/, '')
   return kind === 'folder' ? `local/${name}` : `${parts.at(-2) ?? 'web'}/${name}`
 }

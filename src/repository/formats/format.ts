@@ -8,11 +8,11 @@ export interface RepositoryFormat {
   /** What it is known by, for messages. */
   readonly mark: string
   /** Reads what describes the model, and no weights; undefined where the files are of another format. */
-  detect(files: RepositoryFiles, signal: AbortSignal): Promise<Found | undefined>
+  detect(files: RepositoryFiles, signal: AbortSignal): Promise<FoundModel | undefined>
 }
 
 /** A model whose description has been read. */
-export interface Found {
+export interface FoundModel {
   readonly text: TextFiles
   /** Files that must be whole before weights are read: for a download, and to see whether all of it is kept. */
   readonly wanted: readonly WantedFile[]

@@ -1,14 +1,16 @@
 /** The formats that can be read, in the order in which they are looked for. */
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
-import type { Found, RepositoryFormat } from './format.js'
+import type { FoundModel, RepositoryFormat } from './format.js'
+import { gguf } from './gguf/index.js'
 import { mlc } from './mlc.js'
 import { safetensors } from './safetensors.js'
 
-const FORMATS: readonly RepositoryFormat[] = [mlc, safetensors]
+const FORMATS: readonly RepositoryFormat[] = [mlc, safetensors, gguf]
 
-export async function detect(files: RepositoryFiles, signal: AbortSignal): Promise<Found> {
-  for (const format of FORMATS) {
+export async function detect(files: RepositoryFiles, signal: AbortSignal): Promise<FoundModel> {
+  // A model in one file is not looked for in others.
+  for (const format of files.file === undefined ? FORMATS : [gguf]) {
     const found = await format.detect(files, signal)
     if (found) return found
   }

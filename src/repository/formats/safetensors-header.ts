@@ -28,14 +28,20 @@ const MOST_HEADER = 100 * 2 ** 20
 
 /** Reads where the tensors of one file stand: eight bytes of length, JSON of that length, the data. */
 export async function readHeader(files: RepositoryFiles, file: string, signal: AbortSignal): Promise<Header> {
-  const first = await files.head(file, 0, 8, signal)
+  const first = await exactly(files, file, 0, 8, signal)
   const length = new DataView(first.buffer, first.byteOffset).getBigUint64(0, true)
   if (length > BigInt(MOST_HEADER)) throw broken(files.place, `${file} is not in the safetensors format.`)
   const start = 8 + Number(length)
-  const text = new TextDecoder().decode(await files.head(file, 8, start, signal))
+  const text = new TextDecoder().decode(await exactly(files, file, 8, start, signal))
   const entries = Object.entries(parseJson(files.place, file, text)).filter(([name]) => name !== '__metadata__')
   const tensors = entries.map(([name, entry]) => readEntry(files.place, file, start, name, entry))
   return { tensors, bytes: tensors.reduce((end, { to }) => Math.max(end, to), start) }
+}
+
+async function exactly(files: RepositoryFiles, file: string, from: number, to: number, signal: AbortSignal) {
+  const bytes = await files.head(file, from, to, signal)
+  if (bytes.length === to - from) return bytes
+  throw broken(files.place, `${file} ends at byte ${from + bytes.length}, in its head.`)
 }
 
 function readEntry(place: string, file: string, start: number, name: string, entry: unknown): StoredTensor {

@@ -6,10 +6,10 @@ import { smallTokenizer } from '../../decode/testing/small-tokenizer.test-helper
 import { readModel } from '../../engines/webgpu/architectures/index.js'
 import { openCpuDevice } from '../../engines/webgpu/device/cpu/index.js'
 import type { MatrixData } from '../../engines/webgpu/device/device.js'
-import { halfToFloat } from '../../engines/webgpu/model/half.js'
 import { planModel } from '../../engines/webgpu/model/plan-model.js'
 import { planTensors } from '../../engines/webgpu/model/plan-tensors.js'
 import { readMatrix, readVector } from '../../engines/webgpu/model/tensors.js'
+import { halfToFloat } from '../../platform/half.js'
 import { hub, send } from '../hub.test-helper.js'
 import { openRepository } from '../open.js'
 

@@ -6,12 +6,12 @@ import { granite, olmo2, smollm3 } from '../../../../scripts/models/families/var
 import type { Case } from '../../../../scripts/models/family.js'
 import { answerOf, compare } from '../../../../scripts/models/judge.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
+import { floatToHalf } from '../../../platform/half.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import type { Core } from '../core.js'
 import { openCpuDevice } from '../device/cpu/index.js'
 import type { Device } from '../device/device.js'
 import { DEVICES } from '../device/devices.test-helper.js'
-import { floatToHalf } from '../model/half.js'
 import { loadCore } from '../model/load.js'
 
 const GREEDY = {

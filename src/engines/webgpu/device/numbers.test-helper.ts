@@ -1,5 +1,5 @@
 /** Seeded numbers, matrices in every format, and the plain values that they stand for. */
-import { floatToHalf, halfToFloat } from '../model/half.js'
+import { floatToHalf, halfToFloat } from '../../../platform/half.js'
 import { mix } from '../sampling.js'
 import type { MatrixData } from './device.js'
 

@@ -1,8 +1,8 @@
 /** Small random models of every architecture, as a repository has them and as plain numbers. */
 
+import { floatToHalf, halfToFloat } from '../../../platform/half.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import { Chance, type Format, knownMatrix } from '../device/numbers.test-helper.js'
-import { floatToHalf, halfToFloat } from './half.js'
 
 export interface RandomModel {
   readonly source: WeightSource

@@ -49,7 +49,7 @@ export function sizeOf(
   device: Device,
   model: ModelPlan,
   tensors: PlannedTensors,
-  outline: Pick<WeightOutline, 'names' | 'describe'>,
+  outline: Pick<WeightOutline, 'naming' | 'names' | 'describe'>,
   options: SizeOptions = {},
 ): ModelSize {
   const { limits } = device
@@ -114,7 +114,11 @@ function weightBytes(device: Device, { embedding, head, norm, layers }: PlannedT
 }
 
 /** Weights in full precision deserve a cache in full precision. */
-function isWide(source: Pick<WeightOutline, 'names' | 'describe'>): boolean {
+function isWide(source: Pick<WeightOutline, 'naming' | 'names' | 'describe'>): boolean {
+  // There norms are always in full precision.
+  if (source.naming === 'gguf') {
+    return source.names.includes('token_embd.weight') && source.describe('token_embd.weight').dtype === 'f32'
+  }
   return source.names.some((name) => /norm\.weight$/.test(name) && source.describe(name).dtype === 'f32')
 }
 

@@ -1,0 +1,101 @@
+import { halfToFloat } from '../../../platform/half.js'
+import { broken } from '../../failure.js'
+import type { RepositoryFiles } from '../../files.js'
+import { digestOf } from '../../json.js'
+import type { RepositoryFormat } from '../format.js'
+import { readConfig } from './config.js'
+import { type GgufHead, type GgufTensor, readHead } from './head.js'
+import { readTokenizer } from './tokenizer.js'
+import { typeOf } from './types.js'
+import { ggufWeights } from './weights.js'
+
+/**
+ * Architectures that are read from such files, each held against llama.cpp, and whether their rows of queries and keys
+ * are in llama.cpp's order. Of others not all that matters is in the names that are known here.
+ */
+const INTERLEAVED: Readonly<Record<string, boolean>> = { llama: true, qwen2: false, qwen3: false }
+/** Divisors of the angles, which Llama 3.1 and later have as a tensor. */
+const FACTORS = 'rope_freqs.weight'
+
+/** One file, or several that split one model, with everything in it: weights, hyperparameters and vocabulary. */
+export const gguf: RepositoryFormat = {
+  name: 'GGUF',
+  mark: '*.gguf',
+  async detect(files, signal) {
+    const name = files.file
+    if (!name?.endsWith('.gguf')) return undefined
+    const heads = await readHeads(files, name, signal)
+    const [{ metadata }] = heads
+    const stored = heads.flatMap(({ tensors }) => tensors)
+    const factors = stored.find((tensor) => tensor.name === FACTORS)
+    const config = readConfig(files.place, metadata, factors && (await readFloats(files, factors, signal)))
+    const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata)
+    const architecture = String(config.model_type)
+    if (!Object.hasOwn(INTERLEAVED, architecture)) {
+      const known = Object.keys(INTERLEAVED).join(', ')
+      throw broken(files.place, `its architecture "${architecture}" is not read from GGUF files; these are: ${known}.`)
+    }
+    const interleaved = INTERLEAVED[architecture]
+      ? { q: Number(config.num_attention_heads), k: Number(config.num_key_value_heads ?? config.num_attention_heads) }
+      : undefined
+    const used = stored.filter((tensor) => tensor !== factors)
+    const outline = () => {
+      const { names, describe } = ggufWeights(files, used, interleaved)
+      return { naming: 'gguf', chatConfig: config, names, describe } as const
+    }
+    const ends = ['eos', 'eot', 'eom'].map((each) => metadata.get(`tokenizer.ggml.${each}_token_id`))
+    return {
+      text: {
+        tokenizer,
+        tokenizerConfig,
+        chatConfig: config,
+        generationConfig: { eos_token_id: ends.filter((id) => typeof id === 'number') },
+      },
+      wanted: heads.map(({ least }, i) => ({ name: partName(name, i, heads.length), least })),
+      outline,
+      open: () => ({
+        naming: 'gguf',
+        chatConfig: config,
+        ...ggufWeights(files, used, interleaved),
+        digest: digestOf(JSON.stringify(config), JSON.stringify(stored)),
+      }),
+    }
+  },
+}
+
+/** Of all the files of a model that was split, by the name of any. */
+async function readHeads(
+  files: RepositoryFiles,
+  name: string,
+  signal: AbortSignal,
+): Promise<[GgufHead, ...GgufHead[]]> {
+  const count = Number(name.match(SPLIT)?.[2] ?? 1)
+  const read = (i: number) => readHead(files, partName(name, i, count), signal)
+  const first = await read(0)
+  const named = Number(first.metadata.get('split.count') ?? 1) || 1
+  if (named !== count) {
+    throw broken(files.place, `${name} is one of ${named} parts, whose names end in -00001-of-${digits(named)}.gguf.`)
+  }
+  const others = await Promise.all(Array.from({ length: count - 1 }, (_, i) => read(i + 1)))
+  const tensors = [first, ...others].reduce((sum, head) => sum + head.tensors.length, 0)
+  const wanted = first.metadata.get('split.tensors.count') ?? tensors
+  if (tensors !== wanted) throw broken(files.place, `its ${count} parts have ${tensors} tensors instead of ${wanted}.`)
+  return [first, ...others]
+}
+
+const SPLIT = /-(\d{5})-of-(\d{5})\.gguf$/
+const digits = (value: number) => String(value).padStart(5, '0')
+
+const partName = (name: string, i: number, count: number) =>
+  count === 1 ? name : name.replace(SPLIT, `-${digits(i + 1)}-of-${digits(count)}.gguf`)
+
+async function readFloats(files: RepositoryFiles, tensor: GgufTensor, signal: AbortSignal): Promise<number[]> {
+  const { name, file, from, bytes } = tensor
+  const { plain, label } = typeOf(tensor.type)
+  const data = await files.head(file, from, from + bytes, signal)
+  if (data.length < bytes) throw broken(files.place, `${file} is cut: it ends within ${name}.`)
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  if (plain === 'f32') return Array.from({ length: bytes / 4 }, (_, i) => view.getFloat32(4 * i, true))
+  if (plain === 'f16') return Array.from({ length: bytes / 2 }, (_, i) => halfToFloat(view.getUint16(2 * i, true)))
+  throw broken(files.place, `tensor ${name} has the type ${label}; F32 and F16 can be read.`)
+}

@@ -1,0 +1,154 @@
+/** The vocabulary of a GGUF file in the form of transformers' `tokenizer.json`. */
+
+import type { JsonObject } from '../../../platform/json.js'
+import { broken } from '../../failure.js'
+import type { GgufMetadata } from './head.js'
+
+/** What llama.cpp's `tokenizer.ggml.token_type` says of a token. */
+const [UNKNOWN, CONTROL, USER] = [2, 3, 4]
+
+const QWEN =
+  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+const LLAMA3 = QWEN.replace('|\\p{N}|', '|\\p{N}{1,3}|')
+
+const level = (use_regex: boolean) => ({ type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex })
+const split = (Regex: string) => ({
+  type: 'Sequence',
+  pretokenizers: [{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false }, level(false)],
+})
+const digits = { type: 'Sequence', pretokenizers: [{ type: 'Digits', individual_digits: true }, level(true)] }
+
+interface Pre {
+  readonly cut: JsonObject
+  /** Words that are tokens are taken whole. */
+  readonly whole?: boolean
+}
+
+/** How a text is cut into words before they are merged, by `tokenizer.ggml.pre`. */
+const PRES: Readonly<Record<string, Pre>> = {
+  ...named(['llama-bpe', 'llama3', 'llama-v3', 'falcon3', 'pixtral', 'lfm2'], { cut: split(LLAMA3), whole: true }),
+  ...named(['qwen2', 'stablelm2', 'deepseek-r1-qwen', 'megrez'], { cut: split(QWEN) }),
+  ...named(['gpt-2', 'gpt2', 'phi-2', 'mpt', 'olmo', 'jais'], { cut: level(true) }),
+  ...named(['smollm', 'starcoder', 'refact', 'command-r', 'codeshell', 'exaone', 'minerva-7b'], { cut: digits }),
+}
+
+function named(names: readonly string[], pre: Pre): Record<string, Pre> {
+  return Object.fromEntries(names.map((name) => [name, pre]))
+}
+
+export function readTokenizer(
+  place: string,
+  metadata: GgufMetadata,
+): { tokenizer: JsonObject; tokenizerConfig: JsonObject } {
+  const model = metadata.get('tokenizer.ggml.model')
+  const tokens = metadata.get('tokenizer.ggml.tokens')
+  if (!Array.isArray(tokens)) throw broken(place, 'it has no vocabulary (tokenizer.ggml.tokens).')
+  const kinds = (metadata.get('tokenizer.ggml.token_type') ?? []) as readonly number[]
+  const added_tokens = tokens.flatMap((content: string, id) => {
+    const special = kinds[id] === CONTROL || kinds[id] === UNKNOWN
+    if (!special && kinds[id] !== USER) return []
+    return [{ id, content, special, normalized: false, lstrip: false, rstrip: false, single_word: false }]
+  })
+  const rest = { added_tokens, post_processor: null }
+  if (model === 'gpt2') return { tokenizer: { ...rest, ...bpe(place, metadata, tokens) }, ...config(metadata, tokens) }
+  if (model === 'llama') {
+    return { tokenizer: { ...rest, ...sentencePiece(metadata, tokens, kinds) }, ...config(metadata, tokens) }
+  }
+  throw broken(place, `its tokenizer "${String(model)}" is not known; "gpt2" (BPE) and "llama" (SentencePiece) are.`)
+}
+
+function bpe(place: string, metadata: GgufMetadata, tokens: readonly string[]): JsonObject {
+  const pre = String(metadata.get('tokenizer.ggml.pre') ?? 'none')
+  const known = Object.hasOwn(PRES, pre) ? PRES[pre] : undefined
+  if (!known) {
+    const names = Object.keys(PRES).join(', ')
+    throw broken(place, `its way to cut words, tokenizer.ggml.pre "${pre}", is not known; these are: ${names}.`)
+  }
+  const merges = metadata.get('tokenizer.ggml.merges')
+  if (!Array.isArray(merges)) throw broken(place, 'it has no merges (tokenizer.ggml.merges).')
+  return {
+    normalizer: null,
+    pre_tokenizer: known.cut,
+    decoder: level(true),
+    model: {
+      type: 'BPE',
+      unk_token: null,
+      byte_fallback: false,
+      ignore_merges: known.whole ?? false,
+      vocab: vocabularyOf(tokens),
+      merges: merges.map((pair: string) => splitPair(pair)),
+    },
+  }
+}
+
+/** At the first space that is not the first sign: a token may begin with one, never have one within. */
+function splitPair(pair: string): [string, string] {
+  const at = pair.indexOf(' ', 1)
+  return [pair.slice(0, at), pair.slice(at + 1)]
+}
+
+/** Pieces with scores: the pair whose piece scores highest is merged first, which is BPE with merges in that order. */
+function sentencePiece(metadata: GgufMetadata, tokens: readonly string[], kinds: readonly number[]): JsonObject {
+  const scores = (metadata.get('tokenizer.ggml.scores') ?? []) as readonly number[]
+  const ids = new Map(tokens.map((token, id) => [token, id]))
+  const order = tokens
+    .map((token, id) => ({ token, score: scores[id] ?? 0, id }))
+    .filter(({ id }) => (kinds[id] ?? 1) === 1)
+    .sort((a, b) => b.score - a.score || a.id - b.id)
+  const merges: [string, string][] = []
+  for (const { token } of order) {
+    const signs = [...token]
+    for (let i = 1; i < signs.length; i++) {
+      const pair: [string, string] = [signs.slice(0, i).join(''), signs.slice(i).join('')]
+      if (ids.has(pair[0]) && ids.has(pair[1])) merges.push(pair)
+    }
+  }
+  const prefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false
+  const replace = { type: 'Replace', pattern: { String: ' ' }, content: '▁' }
+  const normalizers = [...(prefix ? [{ type: 'Prepend', prepend: '▁' }] : []), replace]
+  const unknown = metadata.get('tokenizer.ggml.unknown_token_id')
+  return {
+    normalizer: { type: 'Sequence', normalizers },
+    pre_tokenizer: null,
+    decoder: {
+      type: 'Sequence',
+      decoders: [
+        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+        { type: 'ByteFallback' },
+        { type: 'Fuse' },
+        ...(prefix ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
+      ],
+    },
+    model: {
+      type: 'BPE',
+      unk_token: tokens[typeof unknown === 'number' ? unknown : kinds.indexOf(UNKNOWN)] ?? null,
+      fuse_unk: true,
+      byte_fallback: true,
+      vocab: vocabularyOf(tokens),
+      merges,
+    },
+  }
+}
+
+/** Of tokens that are written twice the first counts. */
+function vocabularyOf(tokens: readonly string[]): Record<string, number> {
+  const vocab: Record<string, number> = Object.create(null)
+  for (let id = tokens.length - 1; id >= 0; id--) vocab[tokens[id]!] = id
+  return vocab
+}
+
+function config(metadata: GgufMetadata, tokens: readonly string[]): { tokenizerConfig: JsonObject } {
+  const token = (name: string) => {
+    const id = metadata.get(`tokenizer.ggml.${name}_token_id`)
+    return typeof id === 'number' ? tokens[id] : undefined
+  }
+  const template = metadata.get('tokenizer.chat_template')
+  const entries = {
+    bos_token: token('bos'),
+    eos_token: token('eos'),
+    unk_token: token('unknown'),
+    pad_token: token('padding'),
+    chat_template: typeof template === 'string' ? template : undefined,
+  }
+  return { tokenizerConfig: Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) }
+}

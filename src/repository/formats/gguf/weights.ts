@@ -1,0 +1,157 @@
+/**
+ * GGUF's tensors as the decoder takes them. Plain ones stay as they are; Q4_0 becomes our own 4 bits, exactly; every
+ * other type becomes f16, its values rounded by at most 2^-11 of themselves.
+ */
+
+import { floatToHalf, halfToFloat } from '../../../platform/half.js'
+import { broken } from '../../failure.js'
+import type { RepositoryFiles } from '../../files.js'
+import type { RawTensor, TensorType, WeightOutline, WeightSource } from '../../source.js'
+import type { GgufTensor } from './head.js'
+import { canRead, Q4_0, READABLE, typeOf } from './types.js'
+
+/** What lies one below the other in one matrix, and is kept in one form. */
+const TOGETHER = /^(blk\.\d+\.)(?:attn_[qkv]|ffn_(?:gate|up))\.weight$/
+/** llama.cpp turns neighbouring values of a head by their position, where we turn its halves. */
+const TURNED = /^blk\.\d+\.attn_([qk])\.(weight|bias)$/
+
+type Form = 'q4' | Exclude<TensorType, 'u32'>
+
+export interface Heads {
+  readonly q: number
+  readonly k: number
+}
+
+/** `interleaved`: heads whose rows have to be put in our order; absent where the file has them so. */
+export function ggufWeights(
+  files: RepositoryFiles,
+  stored: readonly GgufTensor[],
+  interleaved: Heads | undefined,
+): Omit<WeightOutline, 'chatConfig' | 'naming'> & Pick<WeightSource, 'read' | 'has'> {
+  const forms = formsOf(files.place, stored)
+  const made = new Map<string, { readonly of: GgufTensor; readonly what: 'whole' | 'codes' | 'scales' }>()
+  for (const of of stored) {
+    const base = of.name.replace(/\.weight$/, '')
+    if (forms.get(of.name) !== 'q4') made.set(of.name, { of, what: 'whole' })
+    else made.set(`${base}.q_weight`, { of, what: 'codes' }).set(`${base}.q_scale`, { of, what: 'scales' })
+  }
+  const find = (name: string) => {
+    const found = made.get(name)
+    if (!found) throw broken(files.place, `it has no tensor ${name}.`)
+    return found
+  }
+  const describe = (name: string): Omit<RawTensor, 'data'> => {
+    const { of, what } = find(name)
+    if (what === 'whole') return { name, shape: of.shape, dtype: forms.get(of.name) as Exclude<Form, 'q4'> }
+    const [rows, columns] = of.shape as [number, number]
+    const codes = what === 'codes'
+    return { name, shape: [rows, columns / (codes ? 8 : 32)], dtype: codes ? 'u32' : 'f16' }
+  }
+  return {
+    names: [...made.keys()],
+    has: (name) => made.has(name),
+    describe,
+    async read(name, signal) {
+      signal?.throwIfAborted()
+      const { of, what } = find(name)
+      const bytes = await files.slice(of.file, of.from, of.from + of.bytes)
+      const known = describe(name)
+      const data = what === 'whole' ? plain(bytes, of, known.dtype) : four(bytes, what)
+      return { ...known, data: inOurOrder(data, of, interleaved) }
+    },
+  }
+}
+
+function formsOf(place: string, stored: readonly GgufTensor[]): Map<string, Form> {
+  const own = (tensor: GgufTensor): Form => {
+    const type = typeOf(tensor.type)
+    if (!canRead(type)) {
+      throw broken(
+        place,
+        `tensor ${tensor.name} has the type ${type.label}; these can be read: ${READABLE.join(', ')}.`,
+      )
+    }
+    return type.plain ?? (tensor.type === Q4_0 && tensor.shape.length === 2 ? 'q4' : 'f16')
+  }
+  const groups = new Map<string, GgufTensor[]>()
+  for (const tensor of stored) {
+    const within = tensor.name.match(TOGETHER)
+    const key = within ? `${within[1]}${tensor.name.includes('attn') ? 'attn' : 'ffn'}` : tensor.name
+    groups.set(key, [...(groups.get(key) ?? []), tensor])
+  }
+  const forms = new Map<string, Form>()
+  for (const group of groups.values()) {
+    const [first, ...others] = group.map(own)
+    // f32 holds what f16 and bf16 do; of the quantised ones nothing is worth it.
+    const wide = [first, ...others].some((form) => form === 'f32' || form === 'bf16')
+    const form = others.every((other) => other === first) ? first! : wide ? 'f32' : 'f16'
+    for (const { name } of group) forms.set(name, form)
+  }
+  return forms
+}
+
+/** As it lies, or value by value in another form. */
+function plain(bytes: Uint8Array, { type: number, shape }: GgufTensor, dtype: TensorType): Uint8Array {
+  const type = typeOf(number)
+  if (type.plain === dtype) return bytes
+  const count = shape.reduce((product, side) => product * side, 1)
+  const wide = dtype === 'f32'
+  const floats = wide ? new Float32Array(count) : new Float32Array(type.block)
+  const halves = new Uint16Array(wide ? 0 : count)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const read = type.read ?? readPlain(type.plain!)
+  for (let block = 0; block * type.block < count; block++) {
+    read(view, block * type.bytes, floats, wide ? block * type.block : 0)
+    if (!wide) for (let i = 0; i < type.block; i++) halves[block * type.block + i] = floatToHalf(floats[i]!)
+  }
+  return new Uint8Array(wide ? floats.buffer : halves.buffer)
+}
+
+function readPlain(from: 'f32' | 'f16' | 'bf16'): NonNullable<ReturnType<typeof typeOf>['read']> {
+  const word = new DataView(new ArrayBuffer(4))
+  return (view, at, out, to) => {
+    if (from === 'f32') out[to] = view.getFloat32(at, true)
+    else if (from === 'f16') out[to] = halfToFloat(view.getUint16(at, true))
+    else {
+      word.setUint16(0, view.getUint16(at, true))
+      out[to] = word.getFloat32(0)
+    }
+  }
+}
+
+/** Q4_0 is (code - 8) d, ours (code - 7) scale: the same number for 15 - code under -d. */
+function four(bytes: Uint8Array, what: 'codes' | 'scales'): Uint8Array {
+  const blocks = bytes.length / 18
+  const out = new Uint8Array(blocks * (what === 'codes' ? 16 : 2))
+  for (let block = 0; block < blocks; block++) {
+    const at = block * 18
+    if (what === 'scales') {
+      out[block * 2] = bytes[at]!
+      out[block * 2 + 1] = bytes[at + 1]! ^ 0x80
+      continue
+    }
+    // The low halves of its bytes are the first 16 values; ours alternate.
+    for (let i = 0; i < 8; i++) {
+      const [a, b] = [bytes[at + 2 + 2 * i]! ^ 0xff, bytes[at + 3 + 2 * i]! ^ 0xff]
+      out[block * 16 + i] = (a & 15) | ((b & 15) << 4)
+      out[block * 16 + 8 + i] = (a >> 4) | (b & 0xf0)
+    }
+  }
+  return out
+}
+
+/** Rows of queries and keys: of each head first the even ones, then the odd ones. */
+function inOurOrder(data: Uint8Array, { name, shape }: GgufTensor, interleaved: Heads | undefined): Uint8Array {
+  const which = name.match(TURNED)?.[1] as keyof Heads | undefined
+  if (!interleaved || !which) return data
+  const [rows = 1] = shape
+  const size = rows / interleaved[which]
+  const width = data.length / rows
+  const out = new Uint8Array(data.length)
+  for (let row = 0; row < rows; row++) {
+    const within = row % size
+    const from = row - within + 2 * (within % (size / 2)) + Math.floor(within / (size / 2))
+    out.set(data.subarray(from * width, (from + 1) * width), row * width)
+  }
+  return out
+}
