@@ -1,13 +1,22 @@
-/** What schemas made to cost cost: at most 200 ms of processor time and 50 MiB each, and a refusal that says why. Exit code 1 otherwise. */
+/**
+ * What schemas made to cost cost, named ones and generated ones: at most 200 ms of processor time and 50 MiB each, and a
+ * refusal that says why. `--seeds N` (default 2000) of the generator. Exit code 1 otherwise.
+ */
 
 import { fork } from 'node:child_process'
-import { HOSTILE } from './schemas/hostile.js'
+import { parseArgs } from 'node:util'
+import { HOSTILE, WALKS } from './schemas/hostile.js'
 import type { Cost } from './schemas/hostile-child.js'
 
 const MOST_MS = 200
 const MOST_MEBIBYTES = 50
 /** A process that has not answered by then never will. */
 const HUNG_MS = 20_000
+/** Generated schemas that one process compiles, and what it may take for all of them. */
+const BATCH = 100
+const BATCH_HUNG_MS = 120_000
+
+const { values: flags } = parseArgs({ options: { seeds: { type: 'string', default: '2000' } } })
 /** The best of so many runs. */
 const RUNS = 2
 
@@ -18,7 +27,7 @@ function measure(name: string): Promise<Cost> {
     })
     const failed = (outcome: string) =>
       settle({ name, outcome, refused: false, crashed: true, ms: HUNG_MS, mebibytes: 0 })
-    const timer = setTimeout(() => failed('hung'), HUNG_MS)
+    const timer = setTimeout(() => failed('hung'), name.startsWith('seeds ') ? BATCH_HUNG_MS : HUNG_MS)
     const settle = (cost: Cost) => {
       clearTimeout(timer)
       child.removeAllListeners()
@@ -32,16 +41,21 @@ function measure(name: string): Promise<Cost> {
 }
 
 let missed = 0
-for (const name of Object.keys(HOSTILE)) {
+const seeds = Number(flags.seeds)
+const batches = Array.from({ length: Math.ceil(seeds / BATCH) }, (_, i) => {
+  return `seeds ${i * BATCH} ${Math.min(seeds, (i + 1) * BATCH)}`
+})
+for (const name of [...Object.keys(HOSTILE), ...Object.keys(WALKS), ...batches]) {
   const runs: Cost[] = []
   for (let i = 0; i < RUNS && (i === 0 || runs[0]!.ms < HUNG_MS); i++) runs.push(await measure(name))
   const ms = Math.min(...runs.map((run) => run.ms))
   const mebibytes = Math.min(...runs.map((run) => run.mebibytes))
-  const { outcome, crashed } = runs[0]!
-  const bad = crashed || ms > MOST_MS || mebibytes > MOST_MEBIBYTES
+  const { name: told, outcome, crashed } = runs[0]!
+  const many = name.startsWith('seeds ')
+  const bad = crashed || ms > MOST_MS || (!many && mebibytes > MOST_MEBIBYTES)
   if (bad) missed++
   console.log(
-    `${bad ? 'MISSED' : 'ok    '} ${name}: ${ms.toFixed(0)} ms, ${mebibytes.toFixed(0)} MiB: ${outcome.slice(0, 140)}`,
+    `${bad ? 'MISSED' : 'ok    '} ${told}: ${ms.toFixed(0)} ms, ${mebibytes.toFixed(0)} MiB: ${outcome.slice(0, 140)}`,
   )
 }
 process.exitCode = missed > 0 ? 1 : 0

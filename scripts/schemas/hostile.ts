@@ -142,3 +142,24 @@ export const HOSTILE: Readonly<Record<string, () => unknown>> = {
     propertyNames: { pattern: '^[a-z_0-9]*[05]$' },
   }),
 }
+
+/** Schemas with texts made to cost: what each text takes, and what all of them leave behind. */
+export const WALKS: Readonly<Record<string, { schema: unknown; texts: () => Iterable<string> }>> = {
+  'alternatives told apart at the end, 40 levels deep': {
+    schema: {
+      anyOf: [
+        ...['a', 'b', 'c'].map((kind) => ({
+          type: 'object',
+          properties: { child: { $ref: '#' }, kind: { const: kind } },
+          required: ['child', 'kind'],
+        })),
+        { type: 'null' },
+      ],
+    },
+    texts: () => many(5, () => `${'{"child":'.repeat(40)}null${',"kind":"c"}'.repeat(40)}`),
+  },
+  '3,000 documents, each of ten new keys': {
+    schema: { type: 'object', additionalProperties: { type: 'number' } },
+    texts: () => many(3000, (i) => JSON.stringify(Object.fromEntries(many(10, (k) => [`key ${i * 10 + k}`, k])))),
+  },
+}

@@ -5,7 +5,7 @@ import { Document } from '../schema/document.js'
 import { COMPACT } from '../schema/format.js'
 import { Values } from '../schema/values.js'
 import { advance, startOf } from '../walk.js'
-import { Machine } from './machine.js'
+import { Machine, MOST_STATES } from './machine.js'
 import { ObjectFrames } from './object-home.js'
 import { Program } from './program.js'
 
@@ -52,6 +52,26 @@ describe('the states of used keys', () => {
     for (let i = 0; i < 5000; i++) after.resolve(`key ${i}`)
     expect(after.resolve('key 4999')).toBe(after.resolve('key 4999'))
     expect(after.resolve('first')).not.toBe(first)
+  })
+})
+
+describe('the states of a machine', () => {
+  it('are dropped in the end, also those of documents that bring new keys', () => {
+    const machine = new Machine(
+      new Program(COMPACT).value(rootOf({ type: 'object', additionalProperties: { type: 'number' } })),
+    )
+    let most = 0
+    let read = 0
+    for (let i = 0; i < 400; i++) {
+      let place = startOf(machine)
+      const text = JSON.stringify(Object.fromEntries(Array.from({ length: 10 }, (_, k) => [`key ${10 * i + k}`, k])))
+      for (const byte of new TextEncoder().encode(text)) place = advance(machine, place, byte)
+      expect(place.state.accepting).toBe(true)
+      most = Math.max(most, machine.kept)
+      read += text.length
+    }
+    expect(read).toBeGreaterThan(1.5 * MOST_STATES)
+    expect(most).toBeLessThanOrEqual(MOST_STATES + 1)
   })
 })
 

@@ -68,7 +68,8 @@ function told(holder: Cell, key: string): Cell {
 
 /** Rows kept before all are dropped: at most 2 KB each. */
 const MOST_ROWS = 6000
-const MOST_STATES = 60_000
+/** States kept, of less than a kilobyte each. */
+export const MOST_STATES = 30_000
 
 export class Machine {
   readonly start: State
@@ -91,6 +92,8 @@ export class Machine {
     if (state.firstByte === byte) return state.first!
     const known = state.row?.get(byte)
     if (known !== undefined) return known
+    // Here and not with the rows alone: documents that bring new keys go ways that never meet.
+    if (this.kept > MOST_STATES) this.#forget()
     const next = this.#step(state, byte)
     if (state.first === undefined) {
       state.firstByte = byte
@@ -102,8 +105,13 @@ export class Machine {
     return next
   }
 
+  /** States that are kept to be found again. */
+  get kept(): number {
+    return this.#single.size + this.#several.size
+  }
+
   #newRow(state: State): Branches<State> {
-    if (this.#rows.length >= MOST_ROWS || this.#single.size + this.#several.size > MOST_STATES) this.#forget()
+    if (this.#rows.length >= MOST_ROWS) this.#forget()
     const row = new Branches<State>()
     state.row = row
     this.#rows.push(state)
