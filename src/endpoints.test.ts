@@ -32,7 +32,7 @@ describe('every endpoint of the table', () => {
     }
   })
 
-  it.each(ENDPOINTS)('asks for a key: $method $path', async ({ method, path }) => {
+  it.each(ENDPOINTS.filter(({ open }) => !open))('asks for a key: $method $path', async ({ method, path }) => {
     const { ask } = serviceOf('Hi', { manageModels: true })
     for (const authorization of ['', 'Bearer wrong']) {
       const answer = await ask(written(path), { method, headers: { authorization } })

@@ -1,9 +1,12 @@
 import { chat } from './routes/chat.js'
+import { embeddings } from './routes/embeddings.js'
+import { health } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { listModels, retrieveModel } from './routes/models.js'
 import { createResponse } from './routes/responses/create.js'
 import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './routes/responses/kept.js'
 import type { Route } from './routes/service.js'
+import { detokenize, tokenize } from './routes/tokenize.js'
 import { completionsUsage } from './routes/usage.js'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
@@ -14,6 +17,8 @@ export interface Endpoint {
   /** `{model}` stands for the id of a model, which holds a slash; any other name in braces for one segment. */
   readonly path: string
   readonly route: Route
+  /** Answered without a key, and outside the base path too where no application takes the path. */
+  readonly open?: true
   /** For admins, and there only with `manageModels`. */
   readonly admin?: true
   /** A POST that takes no body. */
@@ -28,10 +33,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'DELETE', path: '/responses/{id}', route: deleteResponse },
   { method: 'POST', path: '/responses/{id}/cancel', route: cancelResponse, bare: true },
   { method: 'GET', path: '/responses/{id}/input_items', route: listInputItems },
+  { method: 'POST', path: '/embeddings', route: embeddings },
+  { method: 'POST', path: '/tokenize', route: tokenize },
+  { method: 'POST', path: '/detokenize', route: detokenize },
   { method: 'GET', path: '/models', route: listModels },
   { method: 'GET', path: '/models/{model}', route: retrieveModel },
   { method: 'DELETE', path: '/models/{model}', route: removeModel, admin: true },
   { method: 'POST', path: '/models/{model}/load', route: loadModel, admin: true },
   { method: 'POST', path: '/models/{model}/unload', route: unloadModel, admin: true },
   { method: 'GET', path: '/organization/usage/completions', route: completionsUsage },
+  { method: 'GET', path: '/health', route: health, open: true },
 ]

@@ -6,7 +6,7 @@ import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, prefli
 import type { Projects } from './project.js'
 import { pathOf, urlOf } from './request-url.js'
 import { errorHeaders, requestError } from './routes/failure.js'
-import type { Router } from './routes/router.js'
+import type { FoundRoute, Router } from './routes/router.js'
 import type { Answered, Exchange, Service } from './routes/service.js'
 import { requestId } from './wire/ids.js'
 
@@ -68,17 +68,16 @@ async function answer(
   const url = urlOf(request.url)
   if (url === undefined) throw invalidHost()
   checkOrigin(request, url, door.origins, info)
-  const path = pathUnder(door.base, url.pathname)
-  const found = path === undefined ? undefined : door.router.find(path)
+  const found = findPlace(door, url.pathname)
   if (!found) throw unknownPath(request.method, url.pathname, door)
   const { allow } = found
   if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
   const endpoint = found.endpoints.get((request.method === 'HEAD' ? 'GET' : request.method) as Method)
   if (!endpoint) throw wrongMethod(request.method, url.pathname, allow)
   if (service.admission.closed) throw closing()
-  const caller = await door.authenticate(request)
+  const caller = endpoint.open ? NOBODY : await door.authenticate(request)
   line.caller = caller
-  const project = door.projects.of(request, caller)
+  const project = endpoint.open ? null : door.projects.of(request, caller)
   line.project = project
   if (endpoint.admin && !caller.admin) throw adminOnly()
   const exchange: Exchange = {
@@ -92,6 +91,16 @@ async function answer(
     end: (status, details) => line.write(status, details),
   }
   return endpoint.route(service, exchange)
+}
+
+/** Who asks for what is open to all. */
+const NOBODY: Caller = { id: 'anonymous' }
+
+function findPlace({ base, router }: Door, pathname: string): FoundRoute | undefined {
+  const path = pathUnder(base, pathname)
+  if (path !== undefined) return router.find(path)
+  const found = router.find(pathname)
+  return [...(found?.endpoints.values() ?? [])].every(({ open }) => open) ? found : undefined
 }
 
 function options(request: Request, allow: string, cors: readonly string[]): Answered {

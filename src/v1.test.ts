@@ -62,7 +62,7 @@ describe('models', () => {
 })
 
 describe('paths and methods', () => {
-  it.each(['', '/', '/chat', '/embeddings', '/chat/completions/x', '/MODELS', '//models'])(
+  it.each(['', '/', '/chat', '/embedding', '/chat/completions/x', '/MODELS', '//models'])(
     '404 for %s',
     async (path) => {
       const error = errorOf(await serviceOf().ask(path))

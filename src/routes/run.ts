@@ -96,7 +96,7 @@ export class Run {
     if (this.#ended) return
     this.#ended = true
     this.#abort.dispose()
-    await this.#parts!.leave()
+    await this.#parts?.leave()
     await this.#record('ok')
     this.#release?.()
     const { fingerprint, usage } = this.answer!

@@ -66,7 +66,7 @@ export function modelsContract(reach: () => Reach): void {
   })
 
   test('what is under it and unknown is a 404 in the form of every error', async () => {
-    for (const path of [BASE, `${BASE}/`, `${BASE}/embeddings`, `${BASE}/chat`, `${BASE}/chat/completions/x`]) {
+    for (const path of [BASE, `${BASE}/`, `${BASE}/embedding`, `${BASE}/chat`, `${BASE}/chat/completions/x`]) {
       expectError(await get(path), { status: 404, type: 'not_found_error' })
     }
   })
@@ -75,7 +75,7 @@ export function modelsContract(reach: () => Reach): void {
     expect((await get(`${base}/models/test/hello`)).status).toBe(200)
     const answer = await reach().fetch(`${base}/chat/completions`, chat('test/hello'))
     expect(JSON.parse(answer.text).choices[0].message.content).toBe('Hello, wörld 🌍')
-    expectError(await get(`${base}/embeddings`), { status: 404, type: 'not_found_error' })
+    expectError(await get(`${base}/embedding`), { status: 404, type: 'not_found_error' })
   })
 
   test.each([

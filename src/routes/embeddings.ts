@@ -1,0 +1,30 @@
+import { V1Error } from '../errors.js'
+import { readEmbeddingsRequest, wireEmbeddings } from '../wire/embeddings.js'
+import { embeddingId } from '../wire/ids.js'
+import { readJson } from './body.js'
+import { once } from './once.js'
+import type { Route } from './service.js'
+
+export const embeddings: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    const request = readEmbeddingsRequest(await readJson(service, exchange, signal))
+    const { model, inputs, dimensions, ignored } = request
+    return {
+      model,
+      ignored,
+      check({ id, capabilities }) {
+        if (service.engine.embed && capabilities?.embeddings) return
+        throw new V1Error(400, `The model '${id}' makes no embeddings.`, { param: 'model', code: 'unsupported_model' })
+      },
+      async act(signal) {
+        const call = { id: embeddingId(), model, signal, inputs, ...(dimensions !== undefined && { dimensions }) }
+        const made = await service.engine.embed!(call)
+        if (made.vectors.length !== inputs.length) throw new Error('The engine sent no vector for each input.')
+        if (dimensions !== undefined && made.vectors.some(({ length }) => length !== dimensions)) {
+          const message = `Unsupported value: 'dimensions' is ${dimensions}, which the model '${model}' does not offer.`
+          throw new V1Error(400, message, { param: 'dimensions', code: 'unsupported_value' })
+        }
+        return { body: wireEmbeddings(made, request), promptTokens: made.promptTokens }
+      },
+    }
+  })

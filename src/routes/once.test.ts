@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest'
+import { scripted } from '../engines/scripted.js'
+import type { UsageEvent } from '../usage/ledger.js'
+import { errorOf, jsonOf, MODEL, serviceOf, valid } from '../v1.test-helper.js'
+
+const json = (body: object) => ({
+  method: 'POST',
+  body: JSON.stringify({ model: MODEL, ...body }),
+  headers: { 'content-type': 'application/json' },
+})
+
+function embedding(capabilities = { embeddings: true }) {
+  const counted: UsageEvent[] = []
+  const embed = (input: string | readonly number[], dimensions = 3) =>
+    Array.from({ length: Math.min(dimensions, 3) }, (_, i) => input.length + i / 4)
+  const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities, embed })
+  return { counted, ...serviceOf(engine, { onUsage: (event) => counted.push(event) }) }
+}
+
+describe('embeddings', () => {
+  it.each<[string, unknown, number[][]]>([
+    ['a text', 'abc', [[3, 3.25, 3.5]]],
+    [
+      'texts',
+      ['a', 'bc'],
+      [
+        [1, 1.25, 1.5],
+        [2, 2.25, 2.5],
+      ],
+    ],
+    ['tokens', [7, 8, 9, 10], [[4, 4.25, 4.5]]],
+    [
+      'tokens of several',
+      [[7], [8, 9]],
+      [
+        [1, 1.25, 1.5],
+        [2, 2.25, 2.5],
+      ],
+    ],
+  ])('of %s, as numbers and in base64', async (_, input, vectors) => {
+    const { ask, counted } = embedding()
+    const page = valid('CreateEmbeddingResponse', jsonOf(await ask('/embeddings', json({ input }))))
+    expect(page.data.map(({ embedding }: { embedding: number[] }) => embedding)).toEqual(vectors)
+    expect(page).toMatchObject({ object: 'list', model: MODEL, data: vectors.map((_, index) => ({ index })) })
+    const packed = jsonOf(await ask('/embeddings', json({ input, encoding_format: 'base64' })))
+    const unpacked = packed.data.map(({ embedding }: { embedding: string }) => [
+      ...new Float32Array(new Uint8Array(Buffer.from(embedding, 'base64')).buffer),
+    ])
+    expect(unpacked).toEqual(vectors)
+    expect(page.usage.prompt_tokens).toBeGreaterThan(0)
+    expect(counted).toMatchObject([{ outcome: 'ok', promptTokens: page.usage.prompt_tokens }, { outcome: 'ok' }])
+  })
+
+  it('may be shorter where the model offers that', async () => {
+    const { ask } = embedding()
+    expect(jsonOf(await ask('/embeddings', json({ input: 'a', dimensions: 2 }))).data[0].embedding).toHaveLength(2)
+    expect(errorOf(await ask('/embeddings', json({ input: 'a', dimensions: 9 })))).toMatchObject({
+      status: 400,
+      param: 'dimensions',
+    })
+  })
+
+  it.each<[string, object]>([
+    ['input', {}],
+    ['input', { input: '' }],
+    ['input', { input: [] }],
+    ['input[1]', { input: ['a', 1] }],
+    ['input[0][0]', { input: [[-1]] }],
+    ['encoding_format', { input: 'a', encoding_format: 'hex' }],
+    ['dimensions', { input: 'a', dimensions: 0 }],
+  ])('are refused by the name of the field: %s %j', async (param, body) => {
+    expect(errorOf(await embedding().ask('/embeddings', json(body)))).toMatchObject({ status: 400, param })
+  })
+
+  it('are refused of a model that makes none', async () => {
+    for (const { ask } of [serviceOf(), embedding({ embeddings: false })]) {
+      expect(errorOf(await ask('/embeddings', json({ input: 'a' })))).toMatchObject({
+        status: 400,
+        param: 'model',
+        code: 'unsupported_model',
+      })
+    }
+  })
+})
+
+describe('tokens', () => {
+  it('of a text and of a conversation, and back', async () => {
+    const { ask } = serviceOf()
+    const made = jsonOf(await ask('/tokenize', json({ prompt: 'hé', return_token_strs: true })))
+    expect(made).toMatchObject({ count: 3, tokens: [104, 195, 169], max_model_len: null })
+    expect(made.token_strs).toHaveLength(3)
+    expect(jsonOf(await ask('/detokenize', json({ tokens: made.tokens })))).toEqual({ prompt: 'hé' })
+    const talk = jsonOf(await ask('/tokenize', json({ messages: [{ role: 'user', content: 'hé' }] })))
+    expect(talk).toMatchObject({ count: 3, token_strs: null })
+  })
+
+  it('are refused where the engine knows none', async () => {
+    const { ask } = serviceOf({ models: [{ id: MODEL, ownedBy: 'me' }], async *generate() {} })
+    for (const [path, body] of [
+      ['/tokenize', { prompt: 'x' }],
+      ['/detokenize', { tokens: [1] }],
+    ] as const) {
+      expect(errorOf(await ask(path, json(body)))).toMatchObject({
+        status: 400,
+        param: 'model',
+        code: 'unsupported_model',
+      })
+    }
+  })
+})
+
+describe('health', () => {
+  it('is told without a key, under the base path and outside it', async () => {
+    const { v1, ask } = serviceOf()
+    expect(jsonOf(await ask('/health', { headers: { authorization: '' } }))).toEqual({ status: 'ok' })
+    const outside = new Request('http://x/health')
+    expect((await v1.fetch(outside)).status).toBe(200)
+    // An application keeps a path of its own.
+    expect(v1.match(outside)).toBe(false)
+    expect((await v1.fetch(new Request('http://x/models'))).status).toBe(404)
+  })
+
+  it('is 503 once the service closes', async () => {
+    const { v1, ask } = serviceOf()
+    await v1.close()
+    expect((await ask('/health')).status).toBe(503)
+  })
+})

@@ -1,0 +1,47 @@
+import type { ModelInfo } from '../engine.js'
+import { Answer } from '../wire/answer.js'
+import { findModel, lookedAround } from './models.js'
+import { noticeHeaders } from './notice.js'
+import { Run } from './run.js'
+import { type Answered, type Exchange, jsonAnswer, type Service } from './service.js'
+
+/** Something asked of a model that has one result. */
+export interface AskedOnce {
+  readonly model: string
+  readonly ignored?: readonly string[]
+  /** Throws for what this model cannot do. */
+  check?(model: ModelInfo): void
+  /** The answer, and the tokens that were read for it; without them nothing is counted. */
+  act(signal: AbortSignal): Promise<{ readonly body: unknown; readonly promptTokens?: number }>
+}
+
+/** One request that has one result: limited, queued, counted and logged as every other. */
+export async function once(
+  service: Service,
+  exchange: Exchange,
+  ask: (run: Run) => Promise<AskedOnce>,
+): Promise<Answered> {
+  const run = new Run(service, exchange)
+  try {
+    const { model, ignored = [], check, act } = await ask(run)
+    await lookedAround(service.engine, run.signal)
+    check?.(findModel(service.engine, model))
+    await run.enter()
+    const loading = service.loader.ready(model, run.signal)
+    if (loading) {
+      run.stepAside()
+      await loading
+      await run.enter()
+    }
+    const { body, promptTokens } = await act(run.signal)
+    run.answer = new Answer(0)
+    if (promptTokens !== undefined) {
+      run.model = model
+      run.answer.usage = { promptTokens, completionTokens: 0, cachedTokens: 0 }
+    }
+    await run.succeed()
+    return jsonAnswer(body, ignored.length > 0 ? noticeHeaders(ignored, []) : undefined)
+  } catch (error) {
+    throw await run.fail(error)
+  }
+}

@@ -1,0 +1,86 @@
+import type { Embeddings } from '../engine.js'
+import type { JsonObject } from '../platform/json.js'
+import {
+  anArray,
+  anInteger,
+  anObject,
+  aString,
+  at,
+  noteUnknown,
+  oneOf,
+  optional,
+  refuse,
+  required,
+  wrongType,
+} from './fields.js'
+
+export interface EmbeddingsRequest {
+  readonly model: string
+  readonly inputs: readonly (string | readonly number[])[]
+  readonly dimensions?: number
+  readonly encoding: 'float' | 'base64'
+  readonly ignored: readonly string[]
+}
+
+const KNOWN = new Set(['model', 'input', 'dimensions', 'encoding_format', 'user'])
+const someInputs = anArray(1, 2048)
+const aSize = anInteger(1, 65_536)
+export const aToken = anInteger(0, 2 ** 31 - 1)
+const anEncoding = oneOf(['float', 'base64'])
+
+export function readEmbeddingsRequest(json: unknown): EmbeddingsRequest {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
+  }
+  const body = anObject(json, 'body') as JsonObject
+  const ignored: string[] = []
+  noteUnknown(body, KNOWN, '', ignored)
+  optional(body, 'user', '', aString)
+  const dimensions = optional(body, 'dimensions', '', aSize)
+  return {
+    model: required(body, 'model', '', aString),
+    inputs: required(body, 'input', '', readInputs),
+    ...(dimensions !== undefined && { dimensions }),
+    encoding: optional(body, 'encoding_format', '', anEncoding) ?? 'float',
+    ignored,
+  }
+}
+
+/** A text, texts, the tokens of one, or the tokens of each. */
+function readInputs(value: unknown, param: string): (string | readonly number[])[] {
+  if (typeof value === 'string') return [aText(value, param)]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array', value)
+  const items = someInputs(value, param)
+  if (typeof items[0] === 'number') return [items.map((item, i) => aToken(item, at(param, i)))]
+  return items.map((item, i) => {
+    const place = at(param, i)
+    if (!Array.isArray(item)) return aText(item, place)
+    return someInputs(item, place).map((token, j) => aToken(token, at(place, j)))
+  })
+}
+
+function aText(value: unknown, param: string): string {
+  const text = aString(value, param)
+  if (text === '') throw refuse(param, `Invalid '${param}': an empty string has no embedding.`, 'empty_string')
+  return text
+}
+
+export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, encoding }: EmbeddingsRequest) {
+  return {
+    object: 'list',
+    data: vectors.map((vector, index) => ({
+      object: 'embedding',
+      index,
+      embedding: encoding === 'base64' ? base64(vector) : Array.from(vector),
+    })),
+    model,
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  }
+}
+
+/** Float32, the low byte first, as the official clients read it. */
+function base64(vector: ArrayLike<number>): string {
+  const view = new DataView(new ArrayBuffer(4 * vector.length))
+  for (let i = 0; i < vector.length; i++) view.setFloat32(4 * i, vector[i]!, true)
+  return btoa(Array.from(new Uint8Array(view.buffer), (byte) => String.fromCharCode(byte)).join(''))
+}
