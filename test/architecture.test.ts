@@ -76,7 +76,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   sampling: { holds: ['src/engines/webgpu/model/settings.ts'], imports: ['token model', 'device'] },
   plan: {
     holds: ['model-plan.ts', 'angles.ts', 'refuse.ts'].map((name) => `src/engines/webgpu/model/${name}`),
-    imports: ['contract'],
+    imports: ['contract', 'device'],
   },
   architectures: { holds: ['src/engines/webgpu/architectures'], imports: ['platform', 'repository', 'plan'] },
   model: {

@@ -40,13 +40,16 @@ export type ConstrainedSpec = Pick<CallSpec, 'output' | 'tools' | 'toolChoice' |
 
 /** Compiles what requests ask for, and keeps what was used last: clients send the same schema again and again. */
 export class Constraints {
-  readonly #kept: LruMap<string, Compiled | SchemaError>
+  readonly #kept: LruMap<string, Compiled>
+  /** Apart, so that many bad schemas push out nobody's good one. */
+  readonly #refused: LruMap<string, SchemaError>
   readonly #layout: LayoutOption
 
   /** `layout` is that of contents; arguments of tools are for programs, and compact. */
   constructor(layout: LayoutOption = 'compact', maxKept = 64) {
     this.#layout = layout
     this.#kept = new LruMap(maxKept)
+    this.#refused = new LruMap(maxKept)
     // A layout that there is not is refused now, not with the first request.
     compile(true, { layout })
   }
@@ -131,12 +134,17 @@ export class Constraints {
 
   *#compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact', fuel?: number): Slices<Compiled> {
     const key = JSON.stringify([strict, layout, fuel, schema])
-    if (this.#kept.get(key) === undefined) yield
+    const known = () => this.#kept.get(key) ?? this.#refused.get(key)
+    if (known() === undefined) yield
     // Another request may have brought the same schema meanwhile.
-    const kept = this.#kept.get(key) ?? compiled(schema, strict, layout, fuel)
-    if (key.length <= MAX_KEPT_CHARACTERS) this.#kept.set(key, kept)
-    if (kept instanceof SchemaError) throw kept
-    return kept
+    const found = known() ?? compiled(schema, strict, layout, fuel)
+    const keeps = key.length <= MAX_KEPT_CHARACTERS
+    if (found instanceof SchemaError) {
+      if (keeps) this.#refused.set(key, found)
+      throw found
+    }
+    if (keeps) this.#kept.set(key, found)
+    return found
   }
 }
 

@@ -107,6 +107,27 @@ describe('a request that needs work before it runs', () => {
     expect([read, grammars.size]).toEqual([4, 1])
   })
 
+  it('stays compiled, however many bad ones come after it', async () => {
+    const { engine, ends } = held()
+    const { chat } = serviceOf(engine)
+    const grammars = new Set<unknown>()
+    const { generate } = engine
+    Object.assign(engine, {
+      generate(call: Parameters<Engine['generate']>[0]) {
+        grammars.add(call.grammar)
+        return generate(call)
+      },
+    })
+    for (let round = 1; round <= 2; round++) {
+      const good = chat(asking('good', own('kept')))
+      await turnsUntil(() => ends.length === round)
+      ends[round - 1]!()
+      await good
+      for (let i = 0; i < 70; i++) await chat(asking(`bad ${i}`, { type: `none ${i}` }))
+    }
+    expect(grammars.size).toBe(1)
+  })
+
   it('gives its place away while its model loads', async () => {
     const { engine, ends, begun } = held()
     let loaded = () => {}
