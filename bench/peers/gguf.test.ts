@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { type Shape, syntheticSource } from '../../src/bench/shapes.js'
+import { type ModelShape, syntheticSource } from '../../src/bench/shapes.js'
 import { halfToFloat } from '../../src/platform/half.js'
 import { writeGguf } from './gguf.js'
 import { GgufReader } from './gguf.test-helper.js'
 import { wordOf } from './token-ids.js'
 
-const SHAPE: Shape = { hidden: 64, inner: 96, layers: 1, heads: 4, keyHeads: 2, headSize: 16, vocabulary: 320 }
+const SHAPE: ModelShape = { hidden: 64, inner: 96, layers: 1, heads: 4, keyHeads: 2, headSize: 16, vocabulary: 320 }
 const { hidden, heads, keyHeads, headSize } = SHAPE
 const THETA = 500_000
 

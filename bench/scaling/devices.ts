@@ -1,5 +1,5 @@
 /** What devices can do at most, by public figures; none of it was measured here. */
-import type { Shape } from '../../src/bench/shapes.js'
+import type { ModelShape } from '../../src/bench/shapes.js'
 import { cacheBytesPerToken, decodeWork, promptWork, weightBytes } from './work.js'
 
 export interface PublicDevice {
@@ -46,21 +46,21 @@ export const DEVICES: readonly PublicDevice[] = [
 ]
 
 /** Seconds of one step of `batch` answers: the weights are read once for all, each answer's cache by itself. */
-export function stepSeconds(device: PublicDevice, shape: Shape, context: number, batch: number): number {
+export function stepSeconds(device: PublicDevice, shape: ModelShape, context: number, batch: number): number {
   const work = decodeWork(shape, context, batch, 1)
   const cache = batch * context * cacheBytesPerToken(shape)
   const reading = (work.weightBytes + cache) / device.bandwidth
   return Math.max(reading, (work.products + work.promptProducts) / device.products) + work.operations * device.dispatch
 }
 
-export function promptSeconds(device: PublicDevice, shape: Shape, tokens: number): number {
+export function promptSeconds(device: PublicDevice, shape: ModelShape, tokens: number): number {
   const work = promptWork(shape, tokens, 256)
   const computing = (work.products + work.promptProducts + work.attention) / device.products
   return Math.max(computing, work.weightBytes / device.bandwidth) + work.operations * device.dispatch
 }
 
 /** Answers of so many tokens that fit beside the weights. */
-export function answersThatFit(device: PublicDevice, shape: Shape, context: number): number {
+export function answersThatFit(device: PublicDevice, shape: ModelShape, context: number): number {
   return Math.max(0, Math.floor((device.memory - weightBytes(shape)) / (context * cacheBytesPerToken(shape))))
 }
 
@@ -78,7 +78,7 @@ export interface Capacity {
   readonly perMinute: number
 }
 
-export function capacityOf(device: PublicDevice, shape: Shape): Capacity {
+export function capacityOf(device: PublicDevice, shape: ModelShape): Capacity {
   const context = TURN.prompt + TURN.answer
   const room = answersThatFit(device, shape, context)
   let streams = 0

@@ -1,5 +1,5 @@
 /** What a model of some shape has to do for its tokens: counted, not measured. */
-import type { Shape } from '../../src/bench/shapes.js'
+import type { ModelShape } from '../../src/bench/shapes.js'
 
 /** Bytes of a 4-bit weight with its share of a scale: half a byte, and two for every 32. */
 const BYTES_PER_WEIGHT = 0.5 + 2 / 32
@@ -28,18 +28,18 @@ export type Reason = keyof typeof REASONS
 export type Work = Readonly<Record<Reason, number>>
 
 /** Weights of the layers, and of the head. */
-export function weightsOf({ hidden, inner, layers, heads, keyHeads, headSize, vocabulary }: Shape) {
+export function weightsOf({ hidden, inner, layers, heads, keyHeads, headSize, vocabulary }: ModelShape) {
   const layer = hidden * ((2 * heads + 2 * keyHeads) * headSize + 3 * inner)
   return { layers: layers * layer, head: vocabulary * hidden }
 }
 
-export function weightBytes(shape: Shape): number {
+export function weightBytes(shape: ModelShape): number {
   const { layers, head } = weightsOf(shape)
   return (layers + head) * BYTES_PER_WEIGHT
 }
 
 /** Keys and values of one token, in f16. */
-export function cacheBytesPerToken({ layers, keyHeads, headSize }: Shape): number {
+export function cacheBytesPerToken({ layers, keyHeads, headSize }: ModelShape): number {
   return 2 * layers * keyHeads * headSize * 2
 }
 
@@ -54,7 +54,7 @@ export interface Pass {
   readonly read: number
 }
 
-function workOfPass(shape: Shape, { rows, drawn, lookedAt, read }: Pass): Work {
+function workOfPass(shape: ModelShape, { rows, drawn, lookedAt, read }: Pass): Work {
   const { layers, head } = weightsOf(shape)
   return {
     answers: 0,
@@ -69,7 +69,7 @@ function workOfPass(shape: Shape, { rows, drawn, lookedAt, read }: Pass): Work {
 }
 
 /** `batch` answers of `tokens` tokens, each behind a prompt of `context` tokens that is in the cache. */
-export function decodeWork(shape: Shape, context: number, batch: number, tokens: number): Work {
+export function decodeWork(shape: ModelShape, context: number, batch: number, tokens: number): Work {
   const passes = Array.from({ length: tokens }, (_, i) => {
     const lookedAt = batch * (context + i)
     return workOfPass(shape, { rows: batch, drawn: batch, lookedAt, read: lookedAt })
@@ -78,7 +78,7 @@ export function decodeWork(shape: Shape, context: number, batch: number, tokens:
 }
 
 /** One prompt of `tokens` tokens, in chunks, and its first token. */
-export function promptWork(shape: Shape, tokens: number, chunk: number): Work {
+export function promptWork(shape: ModelShape, tokens: number, chunk: number): Work {
   const passes: Work[] = []
   for (let from = 0; from < tokens; from += chunk) {
     const rows = Math.min(chunk, tokens - from)
@@ -100,7 +100,7 @@ function sum(works: readonly Work[]): Work {
  * A document of `tokens` tokens of which the grammar decides a share: those ride along in the passes of the others, and
  * none of them is drawn.
  */
-export function documentWork(shape: Shape, context: number, tokens: number, decided: number): Work {
+export function documentWork(shape: ModelShape, context: number, tokens: number, decided: number): Work {
   const drawn = Math.max(1, Math.round(tokens * (1 - decided)))
   const rows = tokens / drawn
   const passes = Array.from({ length: drawn }, (_, i) =>

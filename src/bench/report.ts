@@ -2,7 +2,7 @@
 import { type Spread, spreadOf } from './stats.js'
 import type { About } from './subject.js'
 
-export interface Reading {
+export interface BenchReading {
   /** What was measured, as `METRICS` names it. */
   readonly metric: Metric
   readonly promptTokens?: number
@@ -65,9 +65,9 @@ export interface BenchReport {
 
 /** Collects readings of the same thing over the rounds. */
 export class Readings {
-  readonly #series = new Map<string, { subject: string; reading: Reading; values: number[] }>()
+  readonly #series = new Map<string, { subject: string; reading: BenchReading; values: number[] }>()
 
-  add(subject: string, readings: readonly Reading[]): void {
+  add(subject: string, readings: readonly BenchReading[]): void {
     for (const reading of readings) {
       const key = JSON.stringify([subject, reading.metric, reading.promptTokens, reading.batch])
       const known = this.#series.get(key)

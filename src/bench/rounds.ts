@@ -1,5 +1,5 @@
 /** The whole run: candidates are loaded in turn, then asked in turn, round after round. */
-import { type BenchReport, type Reading, Readings } from './report.js'
+import { type BenchReading, type BenchReport, Readings } from './report.js'
 import { decode } from './scenarios/decode.js'
 import { firstToken } from './scenarios/first-token.js'
 import { type BenchPart, PARTS, type Scenario, type Settings } from './scenarios/scenario.js'
@@ -144,9 +144,9 @@ async function takeRounds(
 }
 
 /** Asks again until the time has gone by; of each figure, the median. */
-async function askFor(seconds: number, ask: () => Promise<readonly Reading[]>): Promise<Reading[]> {
+async function askFor(seconds: number, ask: () => Promise<readonly BenchReading[]>): Promise<BenchReading[]> {
   const until = performance.now() + seconds * 1000
-  const asked: (readonly Reading[])[] = []
+  const asked: (readonly BenchReading[])[] = []
   do asked.push(await ask())
   while (performance.now() < until)
   return asked[0]!.map((reading, i) => ({ ...reading, value: median(asked.map((readings) => readings[i]!.value)) }))

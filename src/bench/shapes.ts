@@ -1,7 +1,7 @@
 /** Models by their shapes alone: synthetic 4-bit weights of the sizes that people run. */
 import type { RawTensor, TensorType, WeightSource } from '../repository/source.js'
 
-export interface Shape {
+export interface ModelShape {
   readonly hidden: number
   readonly inner: number
   readonly layers: number
@@ -11,7 +11,7 @@ export interface Shape {
   readonly vocabulary: number
 }
 
-export const SHAPES: Readonly<Record<string, Shape>> = {
+export const SHAPES: Readonly<Record<string, ModelShape>> = {
   'nano-like': { hidden: 192, inner: 384, layers: 5, heads: 4, keyHeads: 2, headSize: 64, vocabulary: 4096 },
   'stories15M-like': { hidden: 288, inner: 768, layers: 6, heads: 6, keyHeads: 6, headSize: 48, vocabulary: 32000 },
   'SmolLM2-135M-like': {
@@ -76,7 +76,7 @@ interface Description {
 }
 
 /** Random weights in q4f16_1, made when they are read. */
-export function syntheticSource(shape: Shape, seed = 1): WeightSource {
+export function syntheticSource(shape: ModelShape, seed = 1): WeightSource {
   const tensors = describeAll(shape)
   const describe = (name: string) => {
     const found = tensors.get(name)
@@ -126,7 +126,7 @@ export function syntheticSource(shape: Shape, seed = 1): WeightSource {
   }
 }
 
-function describeAll({ hidden, inner, layers, heads, keyHeads, headSize, vocabulary }: Shape) {
+function describeAll({ hidden, inner, layers, heads, keyHeads, headSize, vocabulary }: ModelShape) {
   const tensors = new Map<string, Description>()
   const matrix = (name: string, rows: number, columns: number) => {
     tensors.set(`${name}.q_weight`, { shape: [rows, columns / 8], dtype: 'u32' })

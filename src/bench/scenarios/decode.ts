@@ -1,6 +1,6 @@
 /** Tokens a second over all streams, each behind a prompt of its own that is in the cache already. */
 
-import type { Reading } from '../report.js'
+import type { BenchReading } from '../report.js'
 import type { Subject } from '../subject.js'
 import { now } from '../time.js'
 import type { Scenario } from './scenario.js'
@@ -15,7 +15,7 @@ export function decode(promptTokens: number, batches: readonly number[], tokens:
       const speeds = new Map<number, number>()
       for (const batch of batches) speeds.set(batch, await speedOf(subject, { promptTokens, batch, tokens }))
       const one = speeds.get(1)
-      const readings: Reading[] = []
+      const readings: BenchReading[] = []
       for (const [batch, value] of speeds) {
         readings.push({ metric: 'decode', promptTokens, batch, value })
         if (batch > 1 && one !== undefined)

@@ -1,4 +1,4 @@
-import type { Reading } from '../report.js'
+import type { BenchReading } from '../report.js'
 import type { Subject } from '../subject.js'
 import type { Clock } from '../time.js'
 
@@ -27,7 +27,7 @@ export interface Scenario {
   readonly name: string
   /** Whether it can be asked of this subject. */
   suits(subject: Subject): boolean
-  run(subject: Subject): Promise<readonly Reading[]>
+  run(subject: Subject): Promise<readonly BenchReading[]>
 }
 
 /** Whether an answer fits; a subject that does not say how long its context is takes everything. */
