@@ -8,6 +8,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/device/attention.test.ts',
   'src/engines/webgpu/device/sample.test.ts',
   'src/engines/webgpu/model/decoder.test.ts',
+  'src/engines/webgpu/architectures/families.test.ts',
   'src/engines/webgpu/core.test.ts',
   'src/engines/webgpu/device/webgpu.test.ts',
 ] as const
