@@ -58,7 +58,7 @@ export interface Engine {
   generate(call: ChatCall): AsyncIterable<Part>
   /** One vector for each input, for models whose `capabilities` say so. */
   embed?(call: EmbedCall): Promise<Embeddings>
-  tokenize?(call: TokenizeCall): Promise<Tokens>
+  tokenize?(call: TokenizeCall): Promise<TokenizedText>
   /** The text of tokens. */
   detokenize?(call: DetokenizeCall): Promise<string>
   /**
@@ -154,7 +154,7 @@ export type TokenizeCall = { readonly model: string; readonly signal: AbortSigna
     }
 )
 
-export interface Tokens {
+export interface TokenizedText {
   readonly tokens: readonly number[]
   /** Each token as text, in the same order. */
   readonly texts: readonly string[]

@@ -1,4 +1,4 @@
-import type { Capabilities, ChatCall, DetokenizeCall, Part, TokenizeCall, Tokens } from '../engine.js'
+import type { Capabilities, ChatCall, DetokenizeCall, Part, TokenizeCall, TokenizedText } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { PartQueue } from '../platform/part-queue.js'
 import { inTurns } from '../platform/turns.js'
@@ -98,7 +98,7 @@ export class Decoder {
     }
   }
 
-  async tokenize(call: TokenizeCall): Promise<Tokens> {
+  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     const asked = 'prompt' in call ? { messages: [], tools: [], prompt: call.prompt } : call
     const tokens = await inTurns(
       this.#text.promptInSlices({ ...PLAIN_CALL, ...asked, signal: call.signal }),

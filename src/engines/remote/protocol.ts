@@ -9,7 +9,7 @@ import type {
   ModelInfo,
   Part,
   TokenizeCall,
-  Tokens,
+  TokenizedText,
 } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import type { WireFailure } from './failure.js'
@@ -29,7 +29,7 @@ export type Told =
   | { readonly type: 'models'; readonly models: readonly ModelInfo[]; readonly ready: boolean }
   | { readonly type: 'part'; readonly id: number; readonly part: Part }
   | { readonly type: 'progress'; readonly id: number; readonly progress: LoadProgress }
-  | { readonly type: 'value'; readonly id: number; readonly value: Value }
+  | { readonly type: 'value'; readonly id: number; readonly value: CallValue }
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly failure: WireFailure }
 
@@ -39,7 +39,7 @@ export type ValueAsked =
   | { readonly what: 'tokenize'; readonly call: Unsigned<TokenizeCall> }
   | { readonly what: 'detokenize'; readonly call: Unsigned<DetokenizeCall> }
 
-export type Value = Embeddings | Tokens | string
+export type CallValue = Embeddings | TokenizedText | string
 
 /** The signal is a message of its own. */
 type Unsigned<T> = T extends unknown ? Omit<T, 'signal'> : never

@@ -8,7 +8,7 @@ import type {
   ModelInfo,
   Part,
   TokenizeCall,
-  Tokens,
+  TokenizedText,
 } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { atMost } from '../../platform/wait.js'
@@ -79,8 +79,8 @@ export class RemoteEngine implements Engine {
     return (await this.#session().value({ what: 'embed', call }, signal)) as Embeddings
   }
 
-  async tokenize({ signal, ...call }: TokenizeCall): Promise<Tokens> {
-    return (await this.#session().value({ what: 'tokenize', call } as ValueAsked, signal)) as Tokens
+  async tokenize({ signal, ...call }: TokenizeCall): Promise<TokenizedText> {
+    return (await this.#session().value({ what: 'tokenize', call } as ValueAsked, signal)) as TokenizedText
   }
 
   async detokenize({ signal, ...call }: DetokenizeCall): Promise<string> {

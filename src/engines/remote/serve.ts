@@ -4,7 +4,7 @@ import { LruMap } from '../../platform/lru-map.js'
 import { compile } from '../../structured/index.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
-import { type EngineCommand, type Told, type Value, type ValueAsked, WINDOW, type WireCall } from './protocol.js'
+import { type CallValue, type EngineCommand, type Told, type ValueAsked, WINDOW, type WireCall } from './protocol.js'
 
 /** Grammars that are kept with what was learned about them: clients send the same schema again and again. */
 const KEPT_GRAMMARS = 64
@@ -104,7 +104,7 @@ class EngineServer {
     }
   }
 
-  #value(asked: ValueAsked, signal: AbortSignal): Promise<Value> {
+  #value(asked: ValueAsked, signal: AbortSignal): Promise<CallValue> {
     const { embed, tokenize, detokenize } = this.#engine
     const engine = this.#engine
     if (asked.what === 'embed' && embed) return embed.call(engine, { ...asked.call, signal })

@@ -2,13 +2,13 @@ import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { PartQueue } from '../../platform/part-queue.js'
 import { failureOf } from './failure.js'
 import type { Port } from './port.js'
-import { type EngineCommand, type Told, type Value, type ValueAsked, WINDOW, wireCall } from './protocol.js'
+import { type CallValue, type EngineCommand, type Told, type ValueAsked, WINDOW, wireCall } from './protocol.js'
 
 /** Something asked of the other side that has not ended. */
 interface Job {
   readonly part?: (part: Part) => void
   readonly progress?: (progress: LoadProgress) => void
-  readonly value?: (value: Value) => void
+  readonly value?: (value: CallValue) => void
   readonly end: (error?: unknown) => void
 }
 
@@ -91,9 +91,9 @@ export class Session {
   }
 
   /** What it comes to there. */
-  async value(asked: ValueAsked, signal: AbortSignal): Promise<Value> {
-    let value: Value | undefined
-    const hear = (given: Value) => {
+  async value(asked: ValueAsked, signal: AbortSignal): Promise<CallValue> {
+    let value: CallValue | undefined
+    const hear = (given: CallValue) => {
       value = given
     }
     await this.#answered((id) => ({ type: 'value', id, asked }), { value: hear }, signal)

@@ -8,7 +8,7 @@ import type {
   ModelInfo,
   Part,
   TokenizeCall,
-  Tokens,
+  TokenizedText,
 } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 
@@ -83,7 +83,7 @@ class Fallback implements Engine {
     return this.#for(call.model, 'embed').embed!(call)
   }
 
-  async tokenize(call: TokenizeCall): Promise<Tokens> {
+  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     return this.#for(call.model, 'tokenize').tokenize!(call)
   }
 

@@ -7,7 +7,7 @@ import type {
   ModelInfo,
   Part,
   TokenizeCall,
-  Tokens,
+  TokenizedText,
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
 import type { DeviceInfo } from './device/device.js'
@@ -91,7 +91,7 @@ export class WebGpuEngine implements Engine {
     yield* this.#set.use(model, call.signal, ({ decoder }) => decoder.generate(call))
   }
 
-  async tokenize(call: TokenizeCall): Promise<Tokens> {
+  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     return this.#set.ask(this.#model(call.model), call.signal, ({ decoder }) => decoder.tokenize(call))
   }
 

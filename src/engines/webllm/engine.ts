@@ -8,7 +8,7 @@ import type {
   ModelInfo,
   Part,
   TokenizeCall,
-  Tokens,
+  TokenizedText,
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
 import type { LoadReport } from '../../repository/progress.js'
@@ -66,7 +66,7 @@ export class WebLlmEngine implements Engine {
     yield* this.#set.use(model, call.signal, ({ decoder }) => decoder.generate(call))
   }
 
-  async tokenize(call: TokenizeCall): Promise<Tokens> {
+  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     return this.#set.ask(await this.#find(call.model), call.signal, ({ decoder }) => decoder.tokenize(call))
   }
 
