@@ -1,4 +1,5 @@
 import { chat } from './routes/chat.js'
+import { completions } from './routes/completions.js'
 import { embeddings } from './routes/embeddings.js'
 import { health } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
@@ -33,6 +34,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'DELETE', path: '/responses/{id}', route: deleteResponse },
   { method: 'POST', path: '/responses/{id}/cancel', route: cancelResponse, bare: true },
   { method: 'GET', path: '/responses/{id}/input_items', route: listInputItems },
+  { method: 'POST', path: '/completions', route: completions },
   { method: 'POST', path: '/embeddings', route: embeddings },
   { method: 'POST', path: '/tokenize', route: tokenize },
   { method: 'POST', path: '/detokenize', route: detokenize },

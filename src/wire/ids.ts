@@ -2,6 +2,7 @@
 const random = (): string => crypto.randomUUID().replaceAll('-', '')
 
 export const completionId = (): string => `chatcmpl-${random()}`
+export const textCompletionId = (): string => `cmpl-${random()}`
 export const embeddingId = (): string => `embd-${random()}`
 export const requestId = (): string => `req_${random()}`
 export const toolCallId = (): string => `call_${random().slice(0, 24)}`

@@ -1,0 +1,12 @@
+import { textCompletionId } from '../wire/ids.js'
+import { readTextRequest, textReply } from '../wire/text-completion.js'
+import { answering } from './answering.js'
+import { readJson } from './body.js'
+import type { Route } from './service.js'
+
+/** `POST completions`: the older form, which goes on from a text as it stands. */
+export const completions: Route = (service, exchange) =>
+  answering(service, exchange, async ({ signal }) => {
+    const request = readTextRequest(await readJson(service, exchange, signal))
+    return { spec: request.spec, reply: textReply(request), id: textCompletionId(), ignored: request.ignored }
+  })
