@@ -291,3 +291,16 @@ describe('readers and failures', () => {
     await expect(collect(decoder.generate(call()))).rejects.toThrow('device lost')
   })
 })
+
+test('a prompt as it stands is text with its control tokens, or tokens that the model has', async () => {
+  const { decoder, text } = setUp()
+  const signal = new AbortController().signal
+  const { tokens } = await decoder.tokenize({ model: 'a/b', signal, prompt: 'Hello<|im_end|>' })
+  expect(tokens.at(-1)).toBe(text.tokenizer.idOf('<|im_end|>'))
+  expect(decoder.detokenize({ model: 'a/b', signal, tokens })).toBe('Hello<|im_end|>')
+  const asked = (prompt: string | readonly number[]) =>
+    collect(decoder.generate(call({ messages: [], prompt, maxTokens: 5 })))
+  expect((await asked(tokens)).texts).toEqual((await asked('Hello<|im_end|>')).texts)
+  for (const wrong of [[tokens[0]!, 10 ** 8], []])
+    await expect(asked(wrong)).rejects.toMatchObject({ status: 400, param: 'prompt' })
+})

@@ -17,6 +17,12 @@ export function checkCall(
       param: 'logit_bias',
     })
   }
+  for (const token of typeof call.prompt === 'object' ? call.prompt : []) {
+    if (token >= 0 && token < vocabSize) continue
+    throw new V1Error(400, `Invalid 'prompt': ${token} is not a token of this model.`, { param: 'prompt' })
+  }
+  if (promptTokens === 0)
+    throw new V1Error(400, "Invalid 'prompt': there is nothing to go on from.", { param: 'prompt' })
   // The last token of an answer is never fed, so a context may be filled to one more.
   const room = capacity - promptTokens + 1
   if (room <= 1) throw tooLong(capacity, promptTokens)
