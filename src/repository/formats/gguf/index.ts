@@ -13,7 +13,11 @@ import { ggufWeights } from './weights.js'
  * Architectures that are read from such files, each held against llama.cpp, and whether their rows of queries and keys
  * are in llama.cpp's order. Of others not all that matters is in the names that are known here.
  */
-const INTERLEAVED: Readonly<Record<string, boolean>> = { llama: true, qwen2: false, qwen3: false }
+const INTERLEAVED: ReadonlyMap<string, boolean> = new Map([
+  ['llama', true],
+  ['qwen2', false],
+  ['qwen3', false],
+])
 /** Divisors of the angles, which Llama 3.1 and later have as a tensor. */
 const FACTORS = 'rope_freqs.weight'
 
@@ -31,11 +35,11 @@ export const gguf: RepositoryFormat = {
     const config = readConfig(files.place, metadata, factors && (await readFloats(files, factors, signal)))
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata)
     const architecture = String(config.model_type)
-    if (!Object.hasOwn(INTERLEAVED, architecture)) {
-      const known = Object.keys(INTERLEAVED).join(', ')
+    if (!INTERLEAVED.has(architecture)) {
+      const known = [...INTERLEAVED.keys()].join(', ')
       throw broken(files.place, `its architecture "${architecture}" is not read from GGUF files; these are: ${known}.`)
     }
-    const interleaved = INTERLEAVED[architecture]
+    const interleaved = INTERLEAVED.get(architecture)
       ? { q: Number(config.num_attention_heads), k: Number(config.num_key_value_heads ?? config.num_attention_heads) }
       : undefined
     const used = stored.filter((tensor) => tensor !== factors)
