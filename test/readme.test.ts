@@ -48,7 +48,7 @@ describe('README', () => {
 
   it('opens with the two commands', () => {
     expect(of('sh install').map(({ code }) => code.trim())).toEqual(['npm install && npm start'])
-    expect(of('sh test').map(({ code }) => code.trim())).toEqual(['npm ci && npm test'])
+    expect(of('sh test').map(({ code }) => code.trim())).toEqual(['npm install && npm test'])
   })
 
   it('has only code that the types allow', async () => {
