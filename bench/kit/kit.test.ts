@@ -38,7 +38,7 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     const { stdout } = await run(program!, args, { cwd: folder, env })
     const results = join(folder, 'results')
     const read = (name: string) => readFile(join(results, name), 'utf8')
-    // So many files as a machine that is lent gives back.
+    // Few, so that they are soon carried back.
     expect((await readdir(results)).length).toBeLessThanOrEqual(8)
     const [, passed, failed] = stdout.match(/^(\d+) passed, (\d+) failed\n$/m)!.map(Number)
     const { parts } = JSON.parse(await read('tests.json')) as {
