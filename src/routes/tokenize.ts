@@ -1,7 +1,7 @@
 import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
 import { aToken } from '../wire/embeddings.js'
-import { aBoolean, anArray, anObject, aString, at, optional, refuse, required } from '../wire/fields.js'
+import { aBody, aBoolean, anArray, anObject, aString, at, optional, required } from '../wire/fields.js'
 import { readMessages } from '../wire/messages.js'
 import { readTools } from '../wire/tools.js'
 import { readJson } from './body.js'
@@ -51,11 +51,6 @@ export const detokenize: Route = (service, exchange) =>
   })
 
 const options = (given: JsonObject | undefined) => (given === undefined ? {} : { templateOptions: given })
-
-function aBody(json: unknown): JsonObject {
-  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as JsonObject
-  throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
-}
 
 function checkOffered({ engine }: Service, what: 'tokenize' | 'detokenize', model: string): void {
   if (engine[what]) return

@@ -1,6 +1,7 @@
 import type { ChatMessage, OutputFormat, Sampling } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
-import { aBoolean, anInteger, anObject, aString, noteUnknown, oneOf, optional, refuse, required } from './fields.js'
+import { anEffort, withEffort } from './effort.js'
+import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from './fields.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
 import { readMessages } from './messages.js'
 import { readOutputFormat } from './output-format.js'
@@ -57,13 +58,9 @@ const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation', 'i
 const aTokenLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
 const aChoiceCount = anInteger(1, 128)
 const aTopCount = anInteger(0, 20)
-const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
 export function readChatRequest(json: unknown): ChatRequest {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
-  }
-  const body = json as JsonObject
+  const body = aBody(json)
   const ignored: string[] = []
   refuseUnsupported(body)
   acceptHints(body)
@@ -121,10 +118,7 @@ function readLogprobs(body: JsonObject): number | undefined {
   return undefined
 }
 
-/** What chat templates of reasoning models ask for: Qwen's `enable_thinking`, the effort of others. */
 function readTemplateOptions(body: JsonObject): Readonly<Record<string, unknown>> | undefined {
   const given = optional(body, 'chat_template_kwargs', '', anObject)
-  const effort = optional(body, 'reasoning_effort', '', anEffort)
-  if (effort === undefined) return given
-  return { reasoning_effort: effort, enable_thinking: effort !== 'none' && effort !== 'minimal', ...given }
+  return withEffort(optional(body, 'reasoning_effort', '', anEffort), given)
 }

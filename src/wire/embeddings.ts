@@ -1,9 +1,8 @@
 import type { Embeddings } from '../engine.js'
-import type { JsonObject } from '../platform/json.js'
 import {
+  aBody,
   anArray,
   anInteger,
-  anObject,
   aString,
   at,
   noteUnknown,
@@ -29,10 +28,7 @@ export const aToken = anInteger(0, 2 ** 31 - 1)
 const anEncoding = oneOf(['float', 'base64'])
 
 export function readEmbeddingsRequest(json: unknown): EmbeddingsRequest {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
-  }
-  const body = anObject(json, 'body') as JsonObject
+  const body = aBody(json)
   const ignored: string[] = []
   noteUnknown(body, KNOWN, '', ignored)
   optional(body, 'user', '', aString)

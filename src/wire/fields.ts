@@ -38,6 +38,12 @@ function nameOf(value: unknown): string {
   return value === undefined ? 'nothing' : `a ${typeof value}`
 }
 
+/** The body of a request, before any of its fields is looked at. */
+export function aBody(json: unknown): JsonObject {
+  if (isRecord(json)) return json
+  throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
+}
+
 /** In JSON requests null means the same as absent. */
 export function optional<T>(
   object: JsonObject,

@@ -1,10 +1,10 @@
 import type { Part, TokenLogprob } from '../engine.js'
 import type { V1Error } from '../errors.js'
-import type { JsonObject } from '../platform/json.js'
 import { SSE_DONE, sseEvent } from '../stream/sse.js'
 import type { Answer, AnswerHead } from './answer.js'
 import { aToken } from './embeddings.js'
 import {
+  aBody,
   aBoolean,
   anArray,
   anInteger,
@@ -53,10 +53,7 @@ const aTopCount = anInteger(0, 5)
 const somePrompts = anArray(1, Number.POSITIVE_INFINITY)
 
 export function readTextRequest(json: unknown): TextRequest {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
-  }
-  const body = json as JsonObject
+  const body = aBody(json)
   const ignored: string[] = []
   noteUnknown(body, KNOWN, '', ignored)
   optional(body, 'user', '', aString)

@@ -18,7 +18,7 @@ import {
 
 const KNOWN_TOOL = new Set(['type', 'function'])
 const KNOWN_FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])
-export const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
+const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: false }
 const MODES = ['none', 'auto', 'required'] as const
 
 const someTools = anArray(1, 128)
@@ -68,21 +68,25 @@ function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec {
   const type = required(tool, 'type', path, aString)
   if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
   noteUnknown(tool, KNOWN_TOOL, path, ignored)
-  const inner = at(path, 'function')
   const spec = required(tool, 'function', path, anObject)
-  noteUnknown(spec, KNOWN_FUNCTION, inner, ignored)
-  const description = optional(spec, 'description', inner, aString)
+  noteUnknown(spec, KNOWN_FUNCTION, at(path, 'function'), ignored)
+  return readFunction(spec, at(path, 'function'))
+}
+
+/** What every endpoint says of a function, wherever it stands. */
+export function readFunction(spec: JsonObject, path: string): ToolSpec {
+  const description = optional(spec, 'description', path, aString)
   return {
-    name: required(spec, 'name', inner, aToolName),
+    name: required(spec, 'name', path, aToolName),
     ...(description !== undefined && { description }),
     // Without parameters a tool takes none, says the official description.
-    parameters: optional(spec, 'parameters', inner, aParameters) ?? NO_PARAMETERS,
-    strict: optional(spec, 'strict', inner, aBoolean) ?? false,
+    parameters: optional(spec, 'parameters', path, aParameters) ?? NO_PARAMETERS,
+    strict: optional(spec, 'strict', path, aBoolean) ?? false,
   }
 }
 
 /** Arguments are always an object: a schema may leave that unsaid, and may not say otherwise. */
-export function aParameters(value: unknown, param: string): JsonObject {
+function aParameters(value: unknown, param: string): JsonObject {
   const schema = anObject(value, param)
   const { type = 'object' } = schema
   if (type === 'object' || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' }

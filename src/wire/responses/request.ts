@@ -1,6 +1,8 @@
 import type { OutputFormat, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
+import { anEffort, withEffort } from '../effort.js'
 import {
+  aBody,
   aBoolean,
   aName,
   anArray,
@@ -87,7 +89,6 @@ const aCallLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
 const aTopCount = anInteger(0, 20)
 const aTier = oneOf(['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'])
 const aTruncation = oneOf(['auto', 'disabled'])
-const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 const aSummary = oneOf(['auto', 'concise', 'detailed'])
 const aVerbosity = oneOf(['low', 'medium', 'high'])
 const someIncludes = anArray(0, INCLUDES.length)
@@ -166,11 +167,6 @@ export function readResponseRequest(json: unknown): ResponseRequest {
   }
 }
 
-export function aBody(json: unknown): JsonObject {
-  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as JsonObject
-  throw refuse(null, 'Invalid body: expected a JSON object.', 'invalid_type')
-}
-
 function readAll(body: JsonObject, previousId: string | undefined, ignored: string[]): readonly InputItem[] {
   // A conversation may be gone on with by nothing but other instructions.
   if (body.input == null && previousId !== undefined) return []
@@ -214,8 +210,8 @@ function readReasoning(body: JsonObject, ignored: string[]) {
   const summary =
     optional(reasoning, 'summary', 'reasoning', aSummary) ??
     optional(reasoning, 'generate_summary', 'reasoning', aSummary)
-  const echo = { effort: effort ?? null, summary: summary ?? null }
-  if (effort === undefined) return { templateOptions: given, reasoning: echo }
-  const thinks = effort !== 'none' && effort !== 'minimal'
-  return { templateOptions: { reasoning_effort: effort, enable_thinking: thinks, ...given }, reasoning: echo }
+  return {
+    templateOptions: withEffort(effort, given),
+    reasoning: { effort: effort ?? null, summary: summary ?? null },
+  }
 }

@@ -2,7 +2,6 @@ import type { ToolChoice, ToolSpec } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import {
   aBoolean,
-  aName,
   anArray,
   anObject,
   aString,
@@ -15,7 +14,7 @@ import {
   wrongType,
   wrongValue,
 } from '../fields.js'
-import { aParameters, NO_PARAMETERS } from '../tools.js'
+import { readFunction } from '../tools.js'
 
 /** Tools that a service runs by itself. Clients send some by default beside functions of their own. */
 const HOSTED: ReadonlySet<string> = new Set([
@@ -42,7 +41,6 @@ const MODES = ['none', 'auto', 'required'] as const
 
 const someTools = anArray(0, 128)
 const someAllowed = anArray(1, 128)
-const aFunctionName = aName(/^[a-zA-Z0-9_-]+$/, 64)
 const aMode = oneOf(MODES)
 const anAllowedMode = oneOf(['auto', 'required'])
 
@@ -100,18 +98,10 @@ function readSpecs(value: unknown, param: string, skipped: string[], ignored: st
 
 function readSpec(tool: JsonObject, path: string, others: readonly ToolSpec[], ignored: string[]): ToolSpec {
   noteUnknown(tool, KNOWN, path, ignored)
-  const name = required(tool, 'name', path, aFunctionName)
-  if (others.some((other) => other.name === name)) {
-    const place = at(path, 'name')
-    throw refuse(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
-  }
-  const description = optional(tool, 'description', path, aString)
-  return {
-    name,
-    ...(description !== undefined && { description }),
-    parameters: optional(tool, 'parameters', path, aParameters) ?? NO_PARAMETERS,
-    strict: optional(tool, 'strict', path, aBoolean) ?? false,
-  }
+  const spec = readFunction(tool, path)
+  if (!others.some(({ name }) => name === spec.name)) return spec
+  const place = at(path, 'name')
+  throw refuse(place, `Invalid '${place}': there is more than one tool named '${spec.name}'.`, 'invalid_value')
 }
 
 interface Chosen {
