@@ -1,4 +1,5 @@
 import type { Embeddings } from '../engine.js'
+import { base64 } from '../platform/bytes.js'
 import {
   aBody,
   anArray,
@@ -67,7 +68,7 @@ export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, e
     data: vectors.map((vector, index) => ({
       object: 'embedding',
       index,
-      embedding: encoding === 'base64' ? base64(vector) : Array.from(vector),
+      embedding: encoding === 'base64' ? base64(floatBytes(vector)) : Array.from(vector),
     })),
     model,
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
@@ -75,8 +76,8 @@ export function wireEmbeddings({ vectors, promptTokens }: Embeddings, { model, e
 }
 
 /** Float32, the low byte first, as the official clients read it. */
-function base64(vector: ArrayLike<number>): string {
+function floatBytes(vector: ArrayLike<number>): Uint8Array {
   const view = new DataView(new ArrayBuffer(4 * vector.length))
   for (let i = 0; i < vector.length; i++) view.setFloat32(4 * i, vector[i]!, true)
-  return btoa(Array.from(new Uint8Array(view.buffer), (byte) => String.fromCharCode(byte)).join(''))
+  return new Uint8Array(view.buffer)
 }

@@ -1,3 +1,4 @@
+import { base64 } from '../../platform/bytes.js'
 import { refuse } from '../fields.js'
 
 const MARK = 'local-v1:'
@@ -7,10 +8,7 @@ const MARK = 'local-v1:'
  * here to hide it from, so it is only packed.
  */
 export function sealed(text: string): string {
-  const bytes = new TextEncoder().encode(MARK + text)
-  let binary = ''
-  for (const byte of bytes) binary += String.fromCharCode(byte)
-  return btoa(binary)
+  return base64(new TextEncoder().encode(MARK + text))
 }
 
 export function openSealed(content: string, param: string): string {
