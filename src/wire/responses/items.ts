@@ -19,7 +19,6 @@ import type { FunctionCallItem, FunctionOutputItem, MessageItem, ReasoningItem, 
 import { openSealed } from './sealed.js'
 
 const ROLES = ['user', 'assistant', 'system', 'developer'] as const
-const TYPES = ['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference', 'compaction'] as const
 const MEDIA = new Map([
   ['input_image', 'Images'],
   ['input_file', 'Files'],
@@ -33,13 +32,31 @@ const aRole = oneOf(ROLES)
 const aCallId = aName(/^[\s\S]+$/, 64)
 const aFunctionName = aName(/^[a-zA-Z0-9_-]+$/, 128)
 
-const KNOWN_MESSAGE = new Set(['type', 'id', 'role', 'content', 'status', 'phase'])
-const KNOWN_CALL = new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller'])
-const KNOWN_OUTPUT = new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller'])
-const KNOWN_REASONING = new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status'])
-const KNOWN_REFERENCE = new Set(['type', 'id'])
-const KNOWN_COMPACTION = new Set(['type', 'id', 'encrypted_content', 'created_by'])
 const KNOWN_PART = new Set(['type', 'text', 'refusal', 'annotations', 'logprobs', 'prompt_cache_breakpoint'])
+
+interface ItemReader {
+  readonly known: ReadonlySet<string>
+  read(item: JsonObject, path: string, ignored: string[]): InputItem
+}
+
+/** By `type`. */
+const READERS: ReadonlyMap<string, ItemReader> = new Map([
+  ['message', { known: new Set(['type', 'id', 'role', 'content', 'status', 'phase']), read: readMessage }],
+  [
+    'function_call',
+    { known: new Set(['type', 'id', 'call_id', 'name', 'arguments', 'status', 'caller']), read: readCall },
+  ],
+  [
+    'function_call_output',
+    { known: new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller']), read: readOutput },
+  ],
+  [
+    'reasoning',
+    { known: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status']), read: readReasoning },
+  ],
+  ['item_reference', { known: new Set(['type', 'id']), read: readReference }],
+  ['compaction', { known: new Set(['type', 'id', 'encrypted_content', 'created_by']), read: readCompaction }],
+])
 
 /** An item of a request: whole, or the name of one that an earlier response holds. */
 export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly id: string; readonly param: string }
@@ -64,27 +81,10 @@ export function userMessage(text: string): MessageItem {
 function readItem(item: JsonObject, path: string, ignored: string[]): InputItem {
   // A message may leave out what it is, and so may a reference, which is nothing but an id.
   const type = optional(item, 'type', path, aString) ?? ('role' in item ? 'message' : 'item_reference')
-  switch (type) {
-    case 'message':
-      noteUnknown(item, KNOWN_MESSAGE, path, ignored)
-      return readMessage(item, path, ignored)
-    case 'function_call':
-      noteUnknown(item, KNOWN_CALL, path, ignored)
-      return readCall(item, path)
-    case 'function_call_output':
-      noteUnknown(item, KNOWN_OUTPUT, path, ignored)
-      return readOutput(item, path, ignored)
-    case 'reasoning':
-      noteUnknown(item, KNOWN_REASONING, path, ignored)
-      return readReasoning(item, path)
-    case 'item_reference':
-      noteUnknown(item, KNOWN_REFERENCE, path, ignored)
-      return { type, id: required(item, 'id', path, aString), param: at(path, 'id') }
-    case 'compaction':
-      noteUnknown(item, KNOWN_COMPACTION, path, ignored)
-      return readCompaction(item, path)
-  }
-  throw wrongValue(at(path, 'type'), type, TYPES)
+  const reader = READERS.get(type)
+  if (!reader) throw wrongValue(at(path, 'type'), type, [...READERS.keys()])
+  noteUnknown(item, reader.known, path, ignored)
+  return reader.read(item, path, ignored)
 }
 
 const idOf = (item: JsonObject, path: string, prefix: string): string =>
@@ -169,6 +169,10 @@ function readReasoning(item: JsonObject, path: string): ReasoningItem {
     summary: text === '' ? [] : [{ type: 'summary_text', text }],
     status: 'completed',
   }
+}
+
+function readReference(item: JsonObject, path: string): InputItem {
+  return { type: 'item_reference', id: required(item, 'id', path, aString), param: at(path, 'id') }
 }
 
 /** What `/responses/compact` made of a conversation: its sum, as a message that the system gives. */
