@@ -35,7 +35,7 @@ const modules = defineConfig({
     service: 'src/v1.ts',
     usage: 'src/usage/memory.ts',
     cli: 'src/cli/main.ts',
-    'cpu-worker': 'src/engines/webgpu/device/cpu/cpu-worker.ts',
+    'cpu-worker': 'src/engines/webgpu/cpu/cpu-worker.ts',
     'webllm-worker': 'src/engines/webllm/worker/webllm-worker.ts',
   },
   platform: 'neutral',

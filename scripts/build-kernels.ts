@@ -8,7 +8,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 
-const folder = fileURLToPath(new URL('../src/engines/webgpu/device/cpu/', import.meta.url))
+const folder = fileURLToPath(new URL('../src/engines/webgpu/cpu/', import.meta.url))
 const sources = `${folder}assembly/`
 const output = `${folder}kernels.generated.ts`
 

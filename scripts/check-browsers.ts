@@ -50,7 +50,7 @@ async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
     bundle('test/browser/hosts-worker.ts'),
     bundle('test/browser/hosts-worker.ts', { format: 'iife' }),
     bundle('test/browser/nano-worker.ts', { format: 'iife' }),
-    bundle('src/engines/webgpu/device/cpu/cpu-worker.ts'),
+    bundle('src/engines/webgpu/cpu/cpu-worker.ts'),
   ])
   Object.assign(files, { '/tab.js': tab, '/scripted.js': scripted, '/scripted-classic.js': classic })
   Object.assign(files, { '/nano-classic.js': nano, '/cpu-worker.js': worker })

@@ -3,9 +3,9 @@
  * on from "Once upon a time"; every token must be the one that plain loops over the same weights find most likely.
  */
 import type { SampleSettings } from '../src/decode/token-model.js'
-import { openCpuDevice } from '../src/engines/webgpu/device/cpu/index.js'
-import type { Device } from '../src/engines/webgpu/device/device.js'
-import { openWebGpuDevice } from '../src/engines/webgpu/device/webgpu.js'
+import type { Device } from '../src/engines/webgpu/contract.js'
+import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
+import { openWebGpuDevice } from '../src/engines/webgpu/gpu/index.js'
 import { loadCore } from '../src/engines/webgpu/model/load.js'
 import { ReferenceDecoder } from '../src/engines/webgpu/model/reference.test-helper.js'
 import type { WeightSource } from '../src/repository/source.js'

@@ -64,15 +64,13 @@ const ROOMS: Readonly<Record<string, Room>> = {
   upstream: { holds: ['src/engines/upstream', 'src/engines/upstream.ts'], imports: ['contract'] },
   remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured'] },
   'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
+  // What a device can compute, on the ground; below it side by side the GPU and its twin, the CPU.
   device: {
-    holds: ['src/engines/webgpu/device/device.ts', 'src/engines/webgpu/sampling.ts'],
+    holds: ['src/engines/webgpu/contract.ts', 'src/engines/webgpu/sampling.ts'],
     imports: ['token model'],
   },
-  kernels: { holds: ['src/engines/webgpu/kernels'], imports: ['token model', 'device'] },
-  devices: {
-    holds: ['src/engines/webgpu/device'],
-    imports: ['contract', 'platform', 'token model', 'device', 'kernels'],
-  },
+  gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'device'] },
+  cpu: { holds: ['src/engines/webgpu/cpu'], imports: ['contract', 'platform', 'token model', 'device'] },
   sampling: { holds: ['src/engines/webgpu/model/settings.ts'], imports: ['token model', 'device'] },
   plan: {
     holds: ['model-plan.ts', 'angles.ts', 'refuse.ts'].map((name) => `src/engines/webgpu/model/${name}`),
@@ -88,7 +86,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   },
   webgpu: {
     holds: ['src/engines/webgpu'],
-    imports: [...['contract', 'decode', 'repository', 'model set', 'device', 'devices', 'model']],
+    imports: [...['contract', 'decode', 'repository', 'model set', 'device', 'gpu', 'cpu', 'model']],
   },
   webllm: {
     holds: ['src/engines/webllm'],

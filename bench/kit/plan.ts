@@ -3,14 +3,14 @@ import type { Settings } from '../../src/bench/scenarios/scenario.js'
 
 /** All of these take their GPU from test/support/swiftshader.ts, which the kit replaces. */
 export const TEST_FILES = [
-  'src/engines/webgpu/device/project.test.ts',
-  'src/engines/webgpu/device/half.test.ts',
-  'src/engines/webgpu/device/attention.test.ts',
-  'src/engines/webgpu/device/sample.test.ts',
+  'src/engines/webgpu/operations/project.test.ts',
+  'src/engines/webgpu/gpu/half.test.ts',
+  'src/engines/webgpu/operations/attention.test.ts',
+  'src/engines/webgpu/operations/sample.test.ts',
   'src/engines/webgpu/model/decoder.test.ts',
   'src/engines/webgpu/architectures/families.test.ts',
   'src/engines/webgpu/core.test.ts',
-  'src/engines/webgpu/device/webgpu.test.ts',
+  'src/engines/webgpu/gpu/device.test.ts',
 ] as const
 
 export type Job =

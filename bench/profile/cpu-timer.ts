@@ -1,6 +1,6 @@
 /** Times of the CPU device's operations, which run one by one while it is on. */
-import type { OperationProfiler } from '../../src/engines/webgpu/device/cpu/pass-host.js'
-import * as op from '../../src/engines/webgpu/device/cpu/program.js'
+import type { OperationProfiler } from '../../src/engines/webgpu/cpu/pass-host.js'
+import * as op from '../../src/engines/webgpu/cpu/program.js'
 import type { Current, Operation, Timed, Timer } from './operation.js'
 
 const KERNELS: Readonly<Record<number, string>> = {

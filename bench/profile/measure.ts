@@ -1,7 +1,7 @@
 /** Profiles one model on one device: a prompt and steps of decoding, timed and untimed in turn. */
 import type { SampleSettings, Sequence, StepInput } from '../../src/decode/token-model.js'
+import type { Device } from '../../src/engines/webgpu/contract.js'
 import type { Core } from '../../src/engines/webgpu/core.js'
-import type { Device } from '../../src/engines/webgpu/device/device.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'
 import type { WeightSource } from '../../src/repository/source.js'
 import type { Current, Timed, Timer } from './operation.js'

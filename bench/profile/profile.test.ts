@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import type { GpuDevice } from '../../src/engines/webgpu/device/gpu/gpu-device.js'
-import { openWebGpuDevice } from '../../src/engines/webgpu/device/webgpu.js'
+import type { GpuDevice } from '../../src/engines/webgpu/gpu/gpu-device.js'
+import { openWebGpuDevice } from '../../src/engines/webgpu/gpu/index.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'
 import { PRESETS, randomModel } from '../../src/engines/webgpu/model/random-model.test-helper.js'
 import { softwareGpu } from '../../test/support/swiftshader.js'

@@ -13,7 +13,7 @@ import type {
   SampledRow,
   SampleRow,
   Sampler,
-} from '../../src/engines/webgpu/device/device.js'
+} from '../../src/engines/webgpu/contract.js'
 import type { Current, Timer } from './operation.js'
 
 /** Milliseconds of one pass, as the caller sees it. */

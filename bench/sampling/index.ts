@@ -2,8 +2,9 @@
  * What it takes to sample one token on the CPU device, beside the plain definition in `sampling.ts`, in one run:
  * `npm run bench:sampling`. Flat logits are those of a random model; trained ones are peaked.
  */
-import { openCpuDevice } from '../../src/engines/webgpu/device/cpu/index.js'
-import type { Device, SampleRow } from '../../src/engines/webgpu/device/device.js'
+
+import type { Device, SampleRow } from '../../src/engines/webgpu/contract.js'
+import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { mix, sampleRow } from '../../src/engines/webgpu/sampling.js'
 
 const MILLISECONDS = 300

@@ -1,7 +1,7 @@
 /** What local-v1 itself can be asked to measure: its own core, on any device, over any model. */
 import { ChatText } from '../decode/chat-text.js'
 import { chooseDevice } from '../engines/webgpu/choose-device.js'
-import type { Device } from '../engines/webgpu/device/device.js'
+import type { Device } from '../engines/webgpu/contract.js'
 import { WebGpuEngine } from '../engines/webgpu/engine.js'
 import { offeredModel } from '../engines/webgpu/location.js'
 import type { DevicePreference, ModelOptions } from '../engines/webgpu/options.js'

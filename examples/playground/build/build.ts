@@ -37,7 +37,7 @@ export async function buildPlayground({
     platform: 'browser',
   })
   // The CPU device's threads: a file beside the script that starts them.
-  const team = join(root, 'src/engines/webgpu/device/cpu/cpu-worker.ts')
+  const team = join(root, 'src/engines/webgpu/cpu/cpu-worker.ts')
   await bundle({ ...common, entryPoints: { 'cpu-worker': team }, outdir: out, format: 'esm', platform: 'browser' })
   const files = await filesOf(out)
   await bundle({

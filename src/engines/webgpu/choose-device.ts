@@ -1,7 +1,7 @@
 import { V1Error } from '../../errors.js'
-import { openCpuDevice } from './device/cpu/index.js'
-import type { Device } from './device/device.js'
-import { openWebGpuDevice } from './device/webgpu.js'
+import type { Device } from './contract.js'
+import { openCpuDevice } from './cpu/index.js'
+import { openWebGpuDevice } from './gpu/index.js'
 import type { DevicePreference } from './options.js'
 
 /**

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Sampled, type SampleSettings, type Sequence, UNDRAWN } from '../../decode/token-model.js'
+import { type Device, type MatrixData, PAGE } from './contract.js'
 import type { Core } from './core.js'
-import { type Device, type MatrixData, PAGE } from './device/device.js'
-import { DEVICES } from './device/devices.test-helper.js'
-import { Chance } from './device/numbers.test-helper.js'
 import { loadCore } from './model/load.js'
 import { PRESETS, randomModel } from './model/random-model.test-helper.js'
+import { DEVICES } from './operations/devices.test-helper.js'
+import { Chance } from './operations/numbers.test-helper.js'
 
 const DRAWN: SampleSettings = {
   temperature: 0.9,

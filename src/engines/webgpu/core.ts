@@ -1,7 +1,7 @@
 /** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
 import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
 import { tooLong } from '../../decode/too-long.js'
-import { type Device, type KeyValueCache, PAGE, type Sampler } from './device/device.js'
+import { type Device, type KeyValueCache, PAGE, type Sampler } from './contract.js'
 import type { Decoder } from './model/decoder.js'
 import { cacheFull, PagePool } from './model/pages.js'
 import { planPasses } from './model/passes.js'

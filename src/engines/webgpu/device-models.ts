@@ -1,5 +1,5 @@
 import { type LoadContext, ModelSet } from '../model-set.js'
-import type { Device } from './device/device.js'
+import type { Device } from './contract.js'
 import { type LoadedModel, loadModel, planLoad } from './loaded-model.js'
 import type { LoadPlan } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'

@@ -10,7 +10,7 @@ import type {
   TokenizedText,
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
-import type { DeviceInfo } from './device/device.js'
+import type { DeviceInfo } from './contract.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'

@@ -1,7 +1,7 @@
 import type { Engine } from '../../engine.js'
 import { forget, isWhole, keptOf, openRepository } from '../../repository/open.js'
 import { chooseDevice } from './choose-device.js'
-import { becomeThread } from './device/cpu/start-thread.js'
+import { becomeThread } from './cpu/start-thread.js'
 import { WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
 

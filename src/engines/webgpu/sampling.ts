@@ -10,7 +10,7 @@
  * not a number nothing is drawn: `UNDRAWN`.
  */
 import { UNDRAWN } from '../../decode/token-model.js'
-import { MAX_TOP, type SampledRow, type SampleRow } from './device/device.js'
+import { MAX_TOP, type SampledRow, type SampleRow } from './contract.js'
 
 /** One 32-bit word of chance from (seed, index): the start of every token's own word. */
 export function drawKey(seed: number, index: number): number {

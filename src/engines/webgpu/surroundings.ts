@@ -1,7 +1,7 @@
 import type { TextFiles } from '../../decode/chat-text.js'
 import type { LoadReport } from '../../repository/progress.js'
 import type { WeightCheck, WeightSource } from '../../repository/source.js'
-import type { Device } from './device/device.js'
+import type { Device } from './contract.js'
 import type { OfferedModel } from './options.js'
 
 /** A model repository, opened: weights can be read, the files about text have been. */

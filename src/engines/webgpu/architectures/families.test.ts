@@ -8,11 +8,11 @@ import { answerOf, compare } from '../../../../scripts/models/judge.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import { floatToHalf } from '../../../platform/half.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
+import type { Device } from '../contract.js'
 import type { Core } from '../core.js'
-import { openCpuDevice } from '../device/cpu/index.js'
-import type { Device } from '../device/device.js'
-import { DEVICES } from '../device/devices.test-helper.js'
+import { openCpuDevice } from '../cpu/index.js'
 import { loadCore } from '../model/load.js'
+import { DEVICES } from '../operations/devices.test-helper.js'
 
 const GREEDY = {
   temperature: 0,

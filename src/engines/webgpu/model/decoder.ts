@@ -1,5 +1,5 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
-import type { Activations, Device, KeyValueCache, Pass, SampleRow, Sampler, Vector } from '../device/device.js'
+import type { Activations, Device, KeyValueCache, Pass, SampleRow, Sampler, Vector } from '../contract.js'
 import { joinsApart, type ModelPlan } from './model-plan.js'
 import type { DecoderWeights, LayerWeights, Projection } from './weights.js'
 

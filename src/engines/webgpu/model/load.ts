@@ -1,8 +1,8 @@
 /** A model repository's weights on a device, ready to run. */
 
 import type { WeightSource } from '../../../repository/source.js'
+import type { Device } from '../contract.js'
 import { Core } from '../core.js'
-import type { Device } from '../device/device.js'
 import { Decoder } from './decoder.js'
 import { type LoadPlan, type PlanOptions, planModel } from './plan-model.js'
 import { TensorLoader } from './tensors.js'

@@ -1,5 +1,5 @@
 /** What one decoder computes, whatever format its weights come in: layer by layer, as its architecture reads it. */
-import type { Gate } from '../device/device.js'
+import type { Gate } from '../contract.js'
 import type { Angles } from './angles.js'
 
 export interface ModelPlan {

@@ -2,7 +2,7 @@
 
 import type { WeightOutline } from '../../../repository/source.js'
 import { readModel } from '../architectures/index.js'
-import type { Device } from '../device/device.js'
+import type { Device } from '../contract.js'
 import type { ModelPlan } from './model-plan.js'
 import { type PlannedTensors, planTensors } from './plan-tensors.js'
 import { type ModelSize, type SizeOptions, sizeOf } from './size.js'

@@ -2,7 +2,7 @@
 
 import { floatToHalf, halfToFloat } from '../../../platform/half.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
-import { Chance, type Format, knownMatrix } from '../device/numbers.test-helper.js'
+import { Chance, type Format, knownMatrix } from '../operations/numbers.test-helper.js'
 
 export interface RandomModel {
   readonly source: WeightSource

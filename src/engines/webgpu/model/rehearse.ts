@@ -1,5 +1,5 @@
 /** Passes like those to come, for a device that compiles what they need. */
-import { type Batch, PAGE, type Pass, type SampleRow } from '../device/device.js'
+import { type Batch, PAGE, type Pass, type SampleRow } from '../contract.js'
 import type { PassParts } from './run-pass.js'
 
 type Begin = (batch: Batch) => Pass

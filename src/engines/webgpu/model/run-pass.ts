@@ -1,6 +1,6 @@
 /** Records and submits one pass over parts of sequences. */
 import { type Sampled, UNDRAWN } from '../../../decode/token-model.js'
-import type { Device, KeyValueCache, SampleRow, Sampler, Span } from '../device/device.js'
+import type { Device, KeyValueCache, SampleRow, Sampler, Span } from '../contract.js'
 import type { Decoder } from './decoder.js'
 import type { PlannedSpan } from './passes.js'
 import { sampleRow } from './settings.js'

@@ -1,6 +1,6 @@
 /** One sequence of the paged cache: how long it is, and on which pages it lies. */
 import type { Sequence } from '../../../decode/token-model.js'
-import { PAGE } from '../device/device.js'
+import { PAGE } from '../contract.js'
 import type { PagePool } from './pages.js'
 
 export interface Appended {

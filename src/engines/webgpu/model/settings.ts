@@ -1,6 +1,6 @@
 /** The settings of a request as the device takes them: penalties and bias become one sparse list of additions. */
 import type { SampleSettings } from '../../../decode/token-model.js'
-import type { SampleRow } from '../device/device.js'
+import type { SampleRow } from '../contract.js'
 
 export function sampleRow(settings: SampleSettings, slot: number, index = settings.index): SampleRow {
   const adjust = adjustments(settings)

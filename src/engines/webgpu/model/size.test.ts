@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openCpuDevice } from '../device/cpu/index.js'
-import type { Device } from '../device/device.js'
+import type { Device } from '../contract.js'
+import { openCpuDevice } from '../cpu/index.js'
 import { loadCore } from './load.js'
 import { planModel } from './plan-model.js'
 import { PRESETS, randomModel } from './random-model.test-helper.js'

@@ -1,7 +1,7 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
-import { type Device, PAGE } from '../device/device.js'
+import { type Device, PAGE } from '../contract.js'
 import { joinsApart, type ModelPlan, NORMS } from './model-plan.js'
 import type { PlannedMatrix, PlannedTensors } from './plan-tensors.js'
 

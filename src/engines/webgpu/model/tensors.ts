@@ -4,7 +4,7 @@ import { V1Error } from '../../../errors.js'
 import { joined } from '../../../platform/bytes.js'
 import { halfToFloat } from '../../../platform/half.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
-import type { Device, Matrix, MatrixData, Vector } from '../device/device.js'
+import type { Device, Matrix, MatrixData, Vector } from '../contract.js'
 import type { PlannedMatrix, PlannedVector } from './plan-tensors.js'
 import { quantize } from './quantize.js'
 

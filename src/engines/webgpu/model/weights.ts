@@ -1,5 +1,5 @@
 /** The decoder's weights on a device. */
-import type { Matrix, Vector } from '../device/device.js'
+import type { Matrix, Vector } from '../contract.js'
 import { angleTable } from './angles.js'
 import { type LayerPlan, type ModelPlan, NORMS, type NormRole } from './model-plan.js'
 import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './plan-tensors.js'

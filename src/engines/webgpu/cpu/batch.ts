@@ -1,0 +1,47 @@
+/** What the operations need to know of each row of a pass, where the kernels can read it. */
+import { type Batch, PAGE } from '../contract.js'
+import { expectFit, own } from './guards.js'
+import { CpuSampler } from './sampler.js'
+
+export interface PlacedBatch {
+  /** For each row, its token, its position, the page that it is written to, and where its sequence's page list is. */
+  readonly tokens: number
+  readonly positions: number
+  readonly pages: number
+  readonly lists: number
+  /** Positions of the longest sequence. */
+  readonly longest: number
+  /** Some sequence has several rows. */
+  readonly several: boolean
+}
+
+export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values: Int32Array) => number): PlacedBatch {
+  const slots = sampler && own(sampler, CpuSampler).slots
+  const tokens = new Int32Array(rows)
+  const positions = new Int32Array(rows)
+  const pages = new Int32Array(rows)
+  const lists = new Int32Array(rows)
+  let row = 0
+  let longest = 0
+  for (const span of spans) {
+    const list = put(span.pages)
+    const end = span.position + span.tokens.length
+    expectFit('Pages of a sequence', span.pages.length * PAGE, end)
+    longest = Math.max(longest, end)
+    for (let i = 0; i < span.tokens.length; i++, row++) {
+      const token = span.tokens[i]!
+      tokens[row] = token < 0 ? slots![-1 - token]! : token
+      positions[row] = span.position + i
+      pages[row] = span.pages[Math.floor((span.position + i) / PAGE)]!
+      lists[row] = list
+    }
+  }
+  return {
+    tokens: put(tokens),
+    positions: put(positions),
+    pages: put(pages),
+    lists: put(lists),
+    longest,
+    several: rows > spans.length,
+  }
+}

@@ -1,0 +1,127 @@
+/** Worker threads that share the kernels' memory and run programs together with the calling thread. */
+import { builtin } from '../../../platform/builtin.js'
+import { type Thread, WAYS } from './start-thread.js'
+import type { Kernels } from './wasm.js'
+
+export const MAX_THREADS = 64
+/** The control block, `assembly/control.ts`: a line for each thread comes last. */
+export const CONTROL_BYTES = 768 + MAX_THREADS * 128
+/** Bytes into it: whether thread 0 may sleep, and how often a thread looks before it does. */
+export const MAY_SLEEP = 396
+export const SPINS = 400
+
+export interface Team {
+  /** Threads that run a program, the calling one included. */
+  readonly threads: number
+  /** Why there are so many, in words for the device's description. */
+  readonly reason: string
+  close(): void
+}
+
+/** About 20 microseconds: longer than a wait within a step, far shorter than what it takes to wake a thread. */
+const LOOKS = 4000
+/** Longer than any healthy start; a host whose workers never answer must not hold up the model. */
+const START_MS = 5000
+
+/** Whether memory can be shared with workers here, or why not. */
+export function sharingRefusal(): string | undefined {
+  const isolated = (globalThis as { crossOriginIsolated?: boolean }).crossOriginIsolated
+  if (typeof SharedArrayBuffer === 'undefined')
+    return isolated ? 'this browser shares no memory' : 'the page is not cross-origin isolated'
+  if (isolated === false && typeof document !== 'undefined') return 'the page is not cross-origin isolated'
+  if (typeof Worker === 'undefined' && !builtin('node:worker_threads')) return 'there are no workers here'
+  return undefined
+}
+
+/** Cores that are worth a thread each: beyond four, half of what is reported are usually second threads of a core. */
+export function usefulThreads(): number {
+  const os = builtin<{ availableParallelism?(): number }>('node:os')
+  const cores = os?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1
+  return cores <= 4 ? cores : Math.min(8, Math.max(4, cores >> 1))
+}
+
+function ready(thread: Thread, message: unknown): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('a worker did not start in time')), START_MS)
+    const settle = (then: () => void) => {
+      clearTimeout(timer)
+      then()
+    }
+    const fail = (error: unknown) =>
+      settle(() => reject(new Error((error as Error | undefined)?.message || 'a worker could not be loaded')))
+    if (thread.on) {
+      thread.on('message', () => settle(resolve))
+      thread.on('error', fail)
+    } else {
+      thread.onmessage = () => settle(resolve)
+      thread.onerror = fail
+    }
+    thread.postMessage(message)
+  })
+}
+
+/** A browser's main thread must not sleep: it spins while it waits for the others. */
+function maySleep(memory: WebAssembly.Memory): boolean {
+  try {
+    Atomics.wait(new Int32Array(memory.buffer, 0, 1), 0, -1, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The first way to start a thread that does. */
+async function firstThat(start: (way: () => Thread) => Promise<void>): Promise<() => Thread> {
+  let why: unknown
+  for (const way of WAYS) {
+    try {
+      await start(way)
+      return way
+    } catch (error) {
+      why ??= error
+    }
+  }
+  throw why
+}
+
+/** Starts `threads - 1` workers. Where the host forbids them, the caller stays alone, and `reason` says why. */
+export async function gatherTeam(
+  kernels: Kernels,
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+  control: number,
+  threads: number,
+): Promise<Team> {
+  const alone = (reason: string): Team => ({ threads: 1, reason, close() {} })
+  if (threads <= 1) return alone('one thread')
+  const workers: Thread[] = []
+  const start = async (way: () => Thread) => {
+    const worker = way()
+    try {
+      await ready(worker, { module, memory, control, thread: workers.push(worker) + 1 })
+    } catch (error) {
+      worker.terminate()
+      workers.splice(workers.indexOf(worker), 1)
+      throw error
+    }
+  }
+  try {
+    const way = await firstThat(start)
+    await Promise.all(Array.from({ length: threads - 2 }, () => start(way)))
+  } catch (error) {
+    for (const worker of workers) worker.terminate()
+    return alone(`one thread, because ${(error as Error).message}`)
+  }
+  for (const worker of workers) worker.unref?.()
+  const words = new Int32Array(memory.buffer, control)
+  words[MAY_SLEEP / 4] = maySleep(memory) ? 1 : 0
+  words[SPINS / 4] = LOOKS
+  return {
+    threads,
+    reason: `${threads} threads`,
+    close() {
+      kernels.dismiss(control)
+      for (const worker of workers) worker.terminate()
+    },
+  }
+}

@@ -1,0 +1,69 @@
+/** The words of `kernels/meta.ts` for a batch. */
+
+import type { Batch } from '../contract.js'
+import { META_HEADER, META_LISTS } from './kernels/meta.js'
+
+export class BatchWords {
+  readonly rows: number
+  readonly words: Uint32Array<ArrayBuffer>
+  readonly lastPosition: number
+  readonly #lengths: readonly number[]
+
+  constructor(batch: Batch) {
+    let rows = 0
+    let pages = 0
+    for (const span of batch.spans) {
+      rows += span.tokens.length
+      pages += span.pages.length
+    }
+    this.rows = rows
+    this.#lengths = batch.spans.map(({ tokens }) => tokens.length)
+    this.lastPosition = Math.max(...batch.spans.map(({ tokens, position }) => position + tokens.length - 1))
+    this.words = new Uint32Array(META_HEADER + META_LISTS * rows + pages)
+    this.words[0] = rows
+    this.#fill(batch)
+  }
+
+  #fill({ spans }: Batch): void {
+    const { words, rows } = this
+    let row = 0
+    let page = 0
+    for (const { tokens, position, pages } of spans) {
+      words.set(pages, META_HEADER + META_LISTS * rows + page)
+      for (let i = 0; i < tokens.length; i++, row++) {
+        words[META_HEADER + row] = tokens[i]!
+        words[META_HEADER + rows + row] = position + i
+        words[META_HEADER + 2 * rows + row] = page
+      }
+      page += pages.length
+    }
+  }
+
+  /** Every sequence has one row. */
+  get single(): boolean {
+    return this.#lengths.every((length) => length === 1)
+  }
+
+  /** Tiles of so many rows of one sequence: how many there are. */
+  tile(rows: number, splits: number): number {
+    if (this.words[2] !== 0) return this.words[2]!
+    let tiles = 0
+    let row = 0
+    for (const length of this.#lengths) {
+      for (let i = 0; i < length; i += rows) {
+        const count = Math.min(rows, length - i)
+        this.words[META_HEADER + 4 * this.rows + tiles++] = (row + i) | (count << 16)
+      }
+      row += length
+    }
+    this.words[2] = tiles
+    this.words[3] = splits
+    return tiles
+  }
+
+  /** Rows of which logits are made. */
+  pick(rows: Int32Array): void {
+    this.words[1] = rows.length
+    this.words.set(rows, META_HEADER + 3 * this.rows)
+  }
+}

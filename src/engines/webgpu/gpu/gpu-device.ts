@@ -1,0 +1,169 @@
+/** The WebGPU device behind the decoder's interface. */
+import { V1Error } from '../../../errors.js'
+import type {
+  Activations,
+  Batch,
+  CacheShape,
+  Device,
+  DeviceInfo,
+  DeviceLimits,
+  KeyValueCache,
+  Matrix,
+  MatrixData,
+  MatrixShape,
+  MemoryUse,
+  Pass,
+  Sampler,
+  SamplerShape,
+  Vector,
+} from '../contract.js'
+import { Q4_BLOCK } from '../contract.js'
+import type { DispatchProfiler } from './dispatch-profiler.js'
+import { Gpu } from './gpu.js'
+import type { GpuTraits } from './kernels/kernel.js'
+import { GpuPass, type PassHost } from './pass.js'
+import { FEW } from './products.js'
+import { Rehearsal } from './rehearsal.js'
+import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
+
+/** Changes whenever a kernel's arithmetic does. */
+const KERNELS = 'wgsl-3'
+
+export interface GpuDeviceOptions {
+  readonly name: string
+  readonly reason: string
+  readonly traits: GpuTraits
+  /** Bytes that one binding may have, where a test wants fewer than the adapter allows. */
+  readonly bindingBytes?: number
+  /** @default 2^33: a tenth of a second of a slow GPU */
+  readonly submitWork?: number
+  /** @default none */
+  readonly profiler?: DispatchProfiler
+}
+
+export class GpuDevice implements Device, PassHost {
+  readonly info: DeviceInfo
+  readonly limits: DeviceLimits
+  readonly lost: Promise<Error>
+  readonly gpu: Gpu
+  readonly submitWork: number
+  readonly profiler?: DispatchProfiler
+  #batch: GPUBuffer | undefined
+  #destroyed = false
+  #loss: Error | undefined
+
+  constructor(device: GPUDevice, options: GpuDeviceOptions) {
+    const { name, reason, traits, bindingBytes, submitWork = 2 ** 33, profiler } = options
+    this.submitWork = submitWork
+    if (profiler) this.profiler = profiler
+    this.gpu = new Gpu(device, traits)
+    const cut = traits.serial ? 'serial' : `parallel ${traits.lanes}${traits.half ? ' half' : ''}`
+    this.info = { kind: 'webgpu', name, reason, kernels: `${KERNELS} ${cut} on ${name}` }
+    const { maxBufferSize, maxStorageBufferBindingSize } = device.limits
+    this.limits = {
+      tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize, bindingBytes ?? Number.POSITIVE_INFINITY),
+      rows: 1024,
+      headSize: 256,
+      ...(traits.serial ? {} : { fewRows: FEW }),
+    }
+    this.lost = new Promise((resolve) => {
+      device.lost.then(({ message }) => {
+        if (this.#destroyed) return
+        this.#loss = lostError(message)
+        resolve(this.#loss)
+      })
+    })
+  }
+
+  get memory(): MemoryUse {
+    return this.gpu.memory
+  }
+
+  matrix(data: MatrixData, { gated = false }: { readonly gated?: boolean } = {}): Matrix {
+    this.#assertUsable()
+    return new GpuMatrix(this.gpu, data, this.limits.tensorBytes, gated)
+  }
+
+  matrixBytes({ format, rows, columns, scaleType }: MatrixShape): number {
+    if (format !== 'q4') return rows * columns * (format === 'f32' ? 4 : 2)
+    return rows * (columns / 2 + (columns / Q4_BLOCK) * (scaleType === 'f16' ? 2 : 4))
+  }
+
+  vector(values: Float32Array): Vector {
+    this.#assertUsable()
+    return new GpuVector(this.gpu, values)
+  }
+
+  activations(rows: number, columns: number): Activations {
+    this.#assertUsable()
+    return new GpuActivations(this.gpu, rows, columns)
+  }
+
+  cache(shape: CacheShape): KeyValueCache {
+    this.#assertUsable()
+    return new GpuCache(this.gpu, shape)
+  }
+
+  sampler(shape: SamplerShape): Sampler {
+    this.#assertUsable()
+    return new GpuSampler(this.gpu, shape)
+  }
+
+  begin(batch: Batch): Pass {
+    this.#assertUsable()
+    return new GpuPass(this, batch)
+  }
+
+  async prepare(
+    record: (begin: (batch: Batch) => Pass) => void,
+    onProgress?: (done: number, of: number) => void,
+  ): Promise<void> {
+    this.#assertUsable()
+    const rehearsals: Rehearsal[] = []
+    record((batch) => {
+      const rehearsal = new Rehearsal(this, batch)
+      rehearsals.push(rehearsal)
+      return rehearsal
+    })
+    const kernels = new Map(rehearsals.flatMap((pass) => pass.kernels.map((kernel) => [kernel.source, kernel])))
+    try {
+      await this.gpu.compileAll(kernels.values(), onProgress)
+    } catch (error) {
+      throw this.explain(error)
+    }
+  }
+
+  batchBuffer(words: number): GPUBuffer {
+    if (!this.#batch || this.#batch.size < words * 4) {
+      if (this.#batch) this.gpu.release(this.#batch)
+      this.#batch = this.gpu.storage(Math.max(16384, words * 8), 'batch')
+    }
+    return this.#batch
+  }
+
+  explain(error: unknown): Error {
+    return this.#loss ?? lostError(error instanceof Error ? error.message : String(error))
+  }
+
+  async idle(): Promise<void> {
+    if (this.#destroyed) return
+    if (this.#loss) throw this.#loss
+    await this.gpu.device.queue.onSubmittedWorkDone()
+    this.gpu.check()
+  }
+
+  destroy(): void {
+    if (this.#destroyed) return
+    this.#destroyed = true
+    this.gpu.destroy()
+  }
+
+  #assertUsable(): void {
+    if (this.#destroyed) throw new Error('This device was destroyed.')
+    if (this.#loss) throw this.#loss
+  }
+}
+
+function lostError(message: string): V1Error {
+  return new V1Error(503, `The GPU was lost${message ? `: ${message}` : '.'}`, { code: 'device_lost', retryAfter: 1 })
+}

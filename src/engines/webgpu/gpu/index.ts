@@ -1,0 +1,100 @@
+/** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
+import { V1Error } from '../../../errors.js'
+import { importWebgpu } from '../../../platform/import-webgpu.js'
+import type { Device } from '../contract.js'
+import type { DispatchProfiler } from './dispatch-profiler.js'
+import { GpuDevice } from './gpu-device.js'
+import { computesInHalf, lanesTogether } from './probe.js'
+
+export interface WebGpuOptions {
+  /** @default navigator.gpu, else the npm package `webgpu` */
+  gpu?: GPU
+  /** Refuses an adapter in software. @default false */
+  hardwareOnly?: boolean
+  /** Which way of cutting the work: chosen by the adapter unless a test names one. */
+  serial?: boolean
+  /** `false`: kernels do without subgroups where there are some. @default true */
+  subgroups?: boolean
+  /** `false`: kernels compute in f32 also where shaders may in f16. @default true */
+  half?: boolean
+  /** Bytes that one binding may have, for tests: matrices of more are kept in parts. @default the adapter's limit */
+  bindingBytes?: number
+  /** Multiplications after which a pass hands over what it has recorded. @default 2^33 */
+  submitWork?: number
+  /** Makes what takes the times of dispatches: the adapter must have `timestamp-query`. @default none */
+  profiler?: (device: GPUDevice) => DispatchProfiler
+  /** @default 'WebGPU was asked for.' */
+  reason?: string
+}
+
+/** Fails with a `V1Error` 503 that says what is missing. */
+export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Device> {
+  const gpu = options.gpu ?? (await findGpu())
+  if (!gpu) throw unavailable('this runtime has no WebGPU')
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' })
+  if (!adapter) throw unavailable('there is no WebGPU adapter')
+  const software = isSoftware(adapter)
+  if (software && options.hardwareOnly) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
+  if (options.profiler && !adapter.features.has('timestamp-query')) {
+    throw unavailable(`${nameOf(adapter)} has no timestamp-query, and nothing else tells the times of dispatches`)
+  }
+  const serial = options.serial ?? software
+  const device = await adapter.requestDevice({
+    requiredLimits: wantedLimits(adapter.limits),
+    requiredFeatures: [
+      ...(serial ? [] : wantedFeatures(adapter, options)),
+      ...(options.profiler ? (['timestamp-query'] as const) : []),
+    ],
+  })
+  return new GpuDevice(device, {
+    name: nameOf(adapter),
+    reason: options.reason ?? 'WebGPU was asked for.',
+    traits: { serial, lanes: await lanesTogether(device, adapter.info), half: await computesInHalf(device) },
+    ...(options.bindingBytes === undefined ? {} : { bindingBytes: options.bindingBytes }),
+    ...(options.submitWork === undefined ? {} : { submitWork: options.submitWork }),
+    ...(options.profiler && { profiler: options.profiler(device) }),
+  })
+}
+
+/** Those that kernels cut for hardware make use of. */
+function wantedFeatures({ features }: GPUAdapter, { subgroups = true, half = true }: WebGpuOptions): GPUFeatureName[] {
+  const wanted = [...(subgroups ? ['subgroups'] : []), ...(half ? ['shader-f16'] : [])] as GPUFeatureName[]
+  return wanted.filter((feature) => features.has(feature))
+}
+
+/** Whether an adapter computes on the processor: a CPU device of our own is many times faster. */
+export function isSoftware(adapter: GPUAdapter): boolean {
+  const info = adapter.info as GPUAdapterInfo & { readonly isFallbackAdapter?: boolean }
+  return info.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(nameOf(adapter))
+}
+
+let nodeGpu: Promise<GPU | undefined> | undefined
+
+async function findGpu(): Promise<GPU | undefined> {
+  const own = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu
+  if (own) return own
+  if (typeof process === 'undefined' || !process.versions?.node) return undefined
+  // Kept for ever: Dawn crashes once what `create` returned is garbage-collected.
+  nodeGpu ??= importWebgpu().then(
+    ({ create }) => create([]),
+    () => undefined,
+  )
+  return nodeGpu
+}
+
+function wantedLimits(limits: GPUSupportedLimits): Record<string, number> {
+  return {
+    maxBufferSize: limits.maxBufferSize,
+    maxStorageBufferBindingSize: limits.maxStorageBufferBindingSize,
+    maxComputeWorkgroupStorageSize: limits.maxComputeWorkgroupStorageSize,
+  }
+}
+
+function nameOf(adapter: GPUAdapter): string {
+  const { vendor, architecture, device, description } = adapter.info
+  return description || [vendor, architecture, device].filter(Boolean).join(' ') || 'unnamed adapter'
+}
+
+function unavailable(why: string): V1Error {
+  return new V1Error(503, `WebGPU cannot be used: ${why}.`, { code: 'device_unavailable' })
+}

@@ -1,0 +1,116 @@
+/**
+ * Attention with one invocation for each head of each row: no barrier, so that software adapters are quick with it.
+ * The softmax runs along, page by page.
+ */
+import { PAGE } from '../../contract.js'
+import type { AttendShape } from './attend.js'
+import { cacheFunctions, wordsPerHead } from './cache.js'
+import { capped } from './cap.js'
+import { declare, float, type Kernel, memo, repeat } from './kernel.js'
+import { META } from './meta.js'
+
+const QUADS = PAGE / 4
+
+export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
+  const { queries, heads, headSize, half, window, scale, cap } = shape
+  const { source, bindings } = declare([
+    ['batch', 'u32', 'r'],
+    ['qkv', 'f32', 'r'],
+    ['cache', half ? 'vec4<u32>' : 'vec4<f32>', 'r'],
+    ['out', 'f32', 'w'],
+  ])
+  return {
+    name: 'attend serial',
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+${cacheFunctions(shape)}
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let row = id.x / ${queries}u;
+  if (row >= rowCount()) { return; }
+  let query = id.x % ${queries}u;
+  let head = query / ${queries / heads}u;
+  let begin = (row * ${queries + 2 * heads}u + query) * ${headSize}u;
+  let position = positionOf(row);
+  let first = ${window === undefined ? '0u' : `max(position + 1u, ${window}u) - ${window}u`};
+  var sums: array<vec4<f32>, ${Math.ceil(headSize / 4)}>;
+  var greatest = -3.0e38;
+  var total = 0.0;
+  for (var index = first / ${PAGE}u; index <= position / ${PAGE}u; index++) {
+    let page = pageOf(row, index);
+${repeat(QUADS, (q) => `    var s${q} = vec4<f32>();`)}
+    for (var i = 0u; i < ${wordsPerHead(shape)}u; i++) {
+      let key = keyWord(page, head, i, 0u) / 4u;
+${half ? scoreHalf() : scoreFloat()}
+    }
+    let start = index * ${PAGE}u;
+    var most = greatest;
+${repeat(
+  QUADS,
+  (q) => `    s${q} *= ${float(scale)};${cap ? `\n    s${q} = ${capped(`s${q}`, cap)};` : ''}
+    s${q} = select(vec4<f32>(-3.0e38), s${q}, ${visible(q)});
+    most = max(most, max(max(s${q}.x, s${q}.y), max(s${q}.z, s${q}.w)));`,
+)}
+    let fade = exp(greatest - most);
+    greatest = most;
+${repeat(QUADS, (q) => `    s${q} = select(vec4<f32>(), exp(s${q} - most), ${visible(q)});`)}
+    total = total * fade + ${Array.from({ length: QUADS }, (_, q) => `dot(s${q}, vec4<f32>(1.0))`).join(' + ')};
+    for (var i = 0u; i < ${headSize / 4}u; i++) {
+      var sum = sums[i] * fade;
+${repeat(PAGE, (slot) => `      sum += s${slot >> 2}[${slot & 3}] * ${valueQuad(shape, slot)};`)}
+      sums[i] = sum;
+    }
+  }
+  for (var i = 0u; i < ${headSize / 4}u; i++) {
+    let value = sums[i] / total;
+    let to = id.x * ${headSize}u + i * 4u;
+    out[to] = value.x;
+    out[to + 1u] = value.y;
+    out[to + 2u] = value.z;
+    out[to + 3u] = value.w;
+  }
+}
+${valueFunction(shape)}`,
+  }
+})
+
+function visible(q: number): string {
+  const positions = [0, 1, 2, 3].map((i) => `start + ${q * 4 + i}u`).join(', ')
+  return `(vec4<u32>(${positions}) >= vec4<u32>(first)) & (vec4<u32>(${positions}) <= vec4<u32>(position))`
+}
+
+function scoreHalf(): string {
+  const part = (q: number, component: string) => {
+    const words = ['x', 'y', 'z', 'w'].map((lane) => `unpack2x16float(k${q}.${lane}).${component}`).join(', ')
+    return `vec4<f32>(${words})`
+  }
+  return `      let a = qkv[begin + 2u * i]; let b = qkv[begin + 2u * i + 1u];
+${repeat(
+  QUADS,
+  (q) => `      let k${q} = cache[key + ${q}u];
+      s${q} += a * ${part(q, 'x')} + b * ${part(q, 'y')};`,
+)}`
+}
+
+function scoreFloat(): string {
+  return `      let a = qkv[begin + i];
+${repeat(QUADS, (q) => `      s${q} += a * cache[key + ${q}u];`)}`
+}
+
+function valueQuad({ half }: AttendShape, slot: number): string {
+  return half ? `valueOf(page, head, i, ${slot}u)` : `cache[valueWord(page, head, 4u * i, ${slot}u) / 4u]`
+}
+
+/** Four values of f16 are two words, which may straddle the four of a load. */
+function valueFunction({ half }: AttendShape): string {
+  if (!half) return ''
+  return /* wgsl */ `
+fn valueOf(page: u32, head: u32, i: u32, slot: u32) -> vec4<f32> {
+  let word = valueWord(page, head, 2u * i, slot);
+  let four = cache[word / 4u];
+  let two = select(four.xy, four.zw, (word & 2u) != 0u);
+  return vec4<f32>(unpack2x16float(two.x), unpack2x16float(two.y));
+}`
+}

@@ -1,0 +1,251 @@
+/**
+ * Attention cut for hardware. A workgroup takes the queries of a few neighbouring rows that share a head of keys, and
+ * goes over 64 positions at a time: a lane scores a position, then sums a column of the values. Long contexts are split
+ * between workgroups, whose parts `mergeKernel` puts together. How a row is computed depends on its own position alone.
+ */
+
+import { PAGE } from '../../contract.js'
+import type { AttendShape } from './attend.js'
+import { cacheFunctions, wordsPerHead } from './cache.js'
+import { capped } from './cap.js'
+import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
+import { META } from './meta.js'
+import type { PlaceShape } from './place.js'
+import { placing, placingBindings, placingFunctions } from './place-within.js'
+import { enableSubgroups, exchange } from './subgroup.js'
+
+const LANES = 64
+/** Positions of one part of a context that is split. */
+export const PART = 256
+/** Below every score. */
+export const LOW = '-3.0e38'
+
+export interface TiledShape extends AttendShape {
+  /** Rows of one workgroup. */
+  readonly tileRows: number
+  /** Parts go to scratch instead of the answer. */
+  readonly split: boolean
+  /** Queries and keys are still to be turned, keys and values to be stored: see `place-within.ts`. One row each. */
+  readonly placing?: PlaceShape
+}
+
+/** Rows whose queries fit one workgroup: sixteen queries at most. */
+export function tileRowsOf({ queries, heads }: AttendShape): number {
+  return Math.max(1, Math.floor(16 / (queries / heads)))
+}
+
+interface Cut {
+  /** Queries of a workgroup, padded to a power of two. */
+  readonly count: number
+  /** Words of a value's row that a lane sums, and lanes that share them. */
+  readonly columns: number
+  readonly shares: number
+}
+
+function cutOf(shape: TiledShape): Cut {
+  let count = 1
+  while (count < shape.tileRows * (shape.queries / shape.heads)) count *= 2
+  const words = wordsPerHead(shape)
+  return { count, columns: Math.ceil(words / LANES), shares: Math.max(1, Math.floor(LANES / words)) }
+}
+
+export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: GpuTraits): Kernel {
+  const { headSize, half, window, placing: toPlace } = shape
+  const { source, bindings } = declare([
+    ['batch', 'u32', 'r'],
+    ['qkv', 'f32', 'r'],
+    ['cache', half ? 'u32' : 'f32', toPlace ? 'w' : 'r'],
+    ['out', 'f32', 'w'],
+    ...(toPlace ? placingBindings(toPlace) : []),
+  ])
+  const { count } = cutOf(shape)
+  const near = Math.min(LANES / count, traits.lanes)
+  return {
+    name: toPlace ? 'place and attend' : 'attend tiled',
+    bindings,
+    source: /* wgsl */ `
+${enableSubgroups(near)}
+${source}
+${META}
+${cacheFunctions(shape)}
+${toPlace ? placingFunctions(toPlace) : ''}
+var<workgroup> query: array<f32, ${count * headSize}>;
+// Two rows at least: at the end they hold both halves of the sums that lanes share.
+var<workgroup> scores: array<f32, ${Math.max(2, count) * LANES}>;
+var<workgroup> partial: array<f32, ${LANES / near}>;
+var<workgroup> most: array<f32, ${count}>;
+var<workgroup> fade: array<f32, ${count}>;
+var<workgroup> total: array<f32, ${count}>;
+
+fn firstOf(position: u32) -> u32 { return ${window === undefined ? '0u' : `max(position + 1u, ${window}u) - ${window}u`}; }
+
+@compute @workgroup_size(${LANES})
+fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let tile = tileOf(id.x);
+  let row = tile & 0xffffu;
+  let rows = tile >> 16u;
+  let head = id.y;
+  // Of the query whose scores this lane helps to weigh; all its lanes hold the same.
+  let m = lane / ${LANES / count}u;
+  var greatest = ${LOW};
+  var weight = 0.0;
+  let start = max(firstOf(positionOf(row)), id.z * ${shape.split ? PART : 0}u);
+  var end = positionOf(row + rows - 1u) + 1u;
+  ${shape.split ? `end = min(end, (id.z + 1u) * ${PART}u);` : ''}
+${toPlace ? placing(toPlace, shape.scale, count, LANES) : loadQueries(shape, count)}
+${sums(shape)}
+  workgroupBarrier();
+  for (var base = start / ${LANES}u * ${LANES}u; base < end; base += ${LANES}u) {
+${scoring(shape)}
+    workgroupBarrier();
+${softmax(shape, near)}
+    workgroupBarrier();
+${weighing(shape)}
+    workgroupBarrier();
+  }
+  if (lane % ${LANES / count}u == 0u) { most[m] = greatest; total[m] = weight; }
+  workgroupBarrier();
+${finishing(shape)}
+}`,
+  }
+})
+
+function loadQueries({ queries, heads, headSize, scale }: TiledShape, count: number): string {
+  const group = queries / heads
+  return `  for (var i = lane; i < ${count * headSize}u; i += ${LANES}u) {
+    let m = i / ${headSize}u;
+    let valid = m / ${group}u < rows;
+    let unit = (row + m / ${group}u) * ${queries + 2 * heads}u + head * ${group}u + m % ${group}u;
+    query[i] = select(0.0, qkv[select(0u, unit * ${headSize}u + i % ${headSize}u, valid)] * ${float(scale)}, valid);
+  }`
+}
+
+/** A lane's sums over the values, in registers. */
+function sums(shape: TiledShape): string {
+  const { count, columns } = cutOf(shape)
+  return repeat(count * columns, (i) => `  var o${i} = vec2<f32>();`)
+}
+
+/** A lane scores one position with all queries. */
+function scoring(shape: TiledShape): string {
+  const { queries, heads, headSize, half, cap } = shape
+  const { count } = cutOf(shape)
+  const group = queries / heads
+  const words = wordsPerHead(shape)
+  const term = (m: number) =>
+    half
+      ? `s${m} += query[${m * headSize}u + 2u * i] * key.x + query[${m * headSize}u + 2u * i + 1u] * key.y;`
+      : `s${m} += query[${m * headSize}u + i] * key;`
+  return `    let position = base + lane;
+${repeat(count, (m) => `    var s${m} = ${LOW};`)}
+    if (position >= start && position < end) {
+      let word = keyWord(pageOf(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
+${repeat(count, (m) => `      s${m} = 0.0;`)}
+      for (var i = 0u; i < ${words}u; i++) {
+        let key = ${half ? `unpack2x16float(cache[word + i * ${PAGE}u])` : `cache[word + i * ${PAGE}u]`};
+${repeat(count, (m) => `        ${term(m)}`)}
+      }
+${cap ? repeat(count, (m) => `      s${m} = ${capped(`s${m}`, cap)};`) : ''}
+${repeat(count, (m) => {
+  const own = `positionOf(row + min(${Math.floor(m / group)}u, rows - 1u))`
+  return `      if (position > ${own} || position < firstOf(${own})) { s${m} = ${LOW}; }`
+})}
+    }
+${repeat(count, (m) => `    scores[${m * LANES}u + lane] = s${m};`)}`
+}
+
+/** The lanes share out the queries: each has a stretch of one query's scores. */
+function softmax(shape: TiledShape, near: number): string {
+  const lanes = LANES / cutOf(shape).count
+  return `    let mine = m * ${LANES}u + lane % ${lanes}u;
+    let before = greatest;
+    var peak = ${LOW};
+    for (var i = 0u; i < ${LANES}u; i += ${lanes}u) { peak = max(peak, scores[mine + i]); }
+${gather('peak', lanes, near, (a, b) => `max(${a}, ${b})`)}
+    greatest = max(before, peak);
+    var sum = 0.0;
+    for (var i = 0u; i < ${LANES}u; i += ${lanes}u) {
+      let score = scores[mine + i];
+      let share = select(0.0, exp(score - greatest), score > ${LOW});
+      scores[mine + i] = share;
+      sum += share;
+    }
+${gather('sum', lanes, near, (a, b) => `${a} + ${b}`)}
+    weight = weight * exp(before - greatest) + sum;
+    if (lane % ${lanes}u == 0u) { fade[m] = exp(before - greatest); }`
+}
+
+/** What the lanes of a query have found, put together: in registers as far as these reach, then in shared memory. */
+function gather(name: string, lanes: number, near: number, combine: (a: string, b: string) => string): string {
+  const exchanged = exchange(name, near, combine, '    ')
+  if (near === lanes) return exchanged
+  const others = lanes / near
+  return `${exchanged}
+    if (lane % ${near}u == 0u) { partial[lane / ${near}u] = ${name}; }
+    workgroupBarrier();
+    ${name} = partial[m * ${others}u];
+    for (var i = 1u; i < ${others}u; i++) { ${name} = ${combine(name, `partial[m * ${others}u + i]`)}; }
+    workgroupBarrier();`
+}
+
+/** A lane sums columns of the values. Lanes that share a column take every second position, or third, ... */
+function weighing(shape: TiledShape): string {
+  const { half } = shape
+  const { count, columns, shares } = cutOf(shape)
+  const words = wordsPerHead(shape)
+  const column = (c: number) => (shares > 1 ? `lane % ${words}u` : `lane + ${c * LANES}u`)
+  const value = (c: number) => {
+    const at = `cache[valueWord(page, head, ${column(c)}, at % ${PAGE}u)]`
+    return half ? `unpack2x16float(${at})` : `vec2<f32>(${at}, 0.0)`
+  }
+  return `${repeat(count * columns, (i) => `    o${i} *= fade[${Math.floor(i / columns)}];`)}
+    for (var i = lane / ${words}u; i < ${LANES}u; i += ${shares}u) {
+      let at = base + i;
+      if (${shares > 1 ? `lane >= ${shares * words}u || ` : ''}at < start) { continue; }
+      if (at >= end) { break; }
+      let page = pageOf(row, at / ${PAGE}u);
+${repeat(columns, (c) => {
+  const sum = repeat(count, (m) => `        o${m * columns + c} += scores[${m * LANES}u + i] * v;`)
+  const guard = columns * LANES === words || shares > 1 ? '' : `if (${column(c)} < ${words}u) `
+  return `      ${guard}{
+        let v = ${value(c)};
+${sum}
+      }`
+})}
+    }`.replace(`lane / ${words}u;`, shares > 1 ? `lane / ${words}u;` : '0u;')
+}
+
+/** Lanes that shared a column add up; then the answer, or a part: sums, greatest score, weight. */
+function finishing(shape: TiledShape): string {
+  const { queries, heads, headSize, half, split } = shape
+  const { columns, shares } = cutOf(shape)
+  const words = wordsPerHead(shape)
+  const group = queries / heads
+  const perWord = half ? 2 : 1
+  const width = split ? headSize + 2 : headSize
+  const one = (m: number, c: number) => {
+    const column = shares > 1 ? 'lane' : `(lane + ${c * LANES}u)`
+    const gather =
+      shares > 1
+        ? `scores[lane] = o${m}.x; scores[${LANES}u + lane] = o${m}.y;
+    workgroupBarrier();
+    if (lane < ${words}u) {
+      for (var i = 1u; i < ${shares}u; i++) { o${m} += vec2<f32>(scores[lane + i * ${words}u], scores[${LANES}u + lane + i * ${words}u]); }
+    }
+    workgroupBarrier();`
+        : ''
+    const value = split ? `o${m * columns + c}` : `(o${m * columns + c} / total[${m}])`
+    return `  {
+    ${gather}
+    if (${Math.floor(m / group)}u < rows && ${column} < ${words}u) {
+      let unit = (row + ${Math.floor(m / group)}u) * ${queries}u + head * ${group}u + ${m % group}u;
+      let to = ${split ? 'unit * splits + id.z' : 'unit'};
+      out[to * ${width}u + ${column} * ${perWord}u] = ${value}.x;
+      ${half ? `out[to * ${width}u + ${column} * 2u + 1u] = ${value}.y;` : ''}
+      ${split && c === 0 ? `if (lane == 0u) { out[to * ${width}u + ${headSize}u] = most[${m}]; out[to * ${width}u + ${headSize + 1}u] = total[${m}]; }` : ''}
+    }
+  }`
+  }
+  const all = repeat(group * shape.tileRows, (m) => repeat(columns, (c) => one(m, c)))
+  return split ? `  let splits = batch[3];\n${all}` : all
+}

@@ -1,0 +1,87 @@
+/**
+ * Placing as a part of attention: where every sequence has one row, the workgroup that attends to a head of keys also
+ * turns its queries, and turns and stores its key and value first. A dispatch less for each layer of each step, with the
+ * arithmetic of `place.ts`.
+ */
+import { PAGE } from '../../contract.js'
+import type { Binding } from './formats.js'
+import { float, repeat } from './kernel.js'
+import { type PlaceShape, storeFunctions, turned } from './place.js'
+
+/** Bindings of what placing reads besides what attention has. */
+export function placingBindings({ epsilon }: PlaceShape): Binding[] {
+  const angles: Binding = ['angles', 'vec2<f32>', 'r']
+  return epsilon === undefined ? [angles] : [angles, ['queryGain', 'f32', 'r'], ['keyGain', 'f32', 'r']]
+}
+
+export function placingFunctions(shape: PlaceShape): string {
+  const { queries, heads, epsilon } = shape
+  const scales = epsilon === undefined ? '' : `var<workgroup> headScales: array<f32, ${queries / heads + 1}>;`
+  return `${storeFunctions(shape)}\n${scales}`
+}
+
+/** Fills `query` for `count` queries, and stores key and value if their position is this workgroup's. */
+export function placing(shape: PlaceShape, scale: number, count: number, lanes: number): string {
+  const { queries, heads, headSize, epsilon } = shape
+  const group = queries / heads
+  const half = headSize / 2
+  const normed = epsilon !== undefined
+  return /* wgsl */ `
+  let own = positionOf(row);
+  let units = row * ${queries + 2 * heads}u;
+  ${normed ? headNorms(shape, lanes) : ''}
+  for (var i = lane; i < ${count * half}u; i += ${lanes}u) {
+    let m = i / ${half}u;
+    let j = i % ${half}u;
+    let at = (units + head * ${group}u + min(m, ${group - 1}u)) * ${headSize}u + j;
+    var low = qkv[at];
+    var high = qkv[at + ${half}u];
+    ${normed ? gained('query', 'm', ['j', `j + ${half}u`], 'f32') : ''}
+    let cosine = angles[own * ${half}u + j].x;
+    let sine = angles[own * ${half}u + j].y;
+    query[m * ${headSize}u + j] = select(0.0, ${turned('low')} * ${float(scale)}, m < ${group}u);
+    query[m * ${headSize}u + j + ${half}u] = select(0.0, ${turned('high')} * ${float(scale)}, m < ${group}u);
+  }
+  if (own >= start && own < end) {
+    let page = pageOf(row, own / ${PAGE}u);
+    let slot = own % ${PAGE}u;
+    let key = (units + ${queries}u + head) * ${headSize}u;
+    let value = (units + ${queries + heads}u + head) * ${headSize}u;
+    for (var j = lane; j < ${headSize / 4}u; j += ${lanes}u) {
+      let at = key + 2u * j;
+      var low = vec2<f32>(qkv[at], qkv[at + 1u]);
+      var high = vec2<f32>(qkv[at + ${half}u], qkv[at + ${half + 1}u]);
+      ${normed ? gained('key', `${group}u`, ['2u * j', `2u * j + ${half}u`], 'vec2<f32>') : ''}
+      let first = angles[own * ${half}u + 2u * j];
+      let second = angles[own * ${half}u + 2u * j + 1u];
+      let cosine = vec2<f32>(first.x, second.x);
+      let sine = vec2<f32>(first.y, second.y);
+      storeKey(page, head, j, slot, ${turned('low')});
+      storeKey(page, head, j + ${headSize / 4}u, slot, ${turned('high')});
+${repeat(2, (i) => {
+  const from = `value + 2u * j + ${i * half}u`
+  return `      storeValue(page, head, j + ${(i * headSize) / 4}u, slot, vec2<f32>(qkv[${from}], qkv[${from} + 1u]));`
+})}
+    }
+  }
+  storageBarrier();`
+}
+
+/** The scales of the group's queries, and last of its key. */
+function headNorms({ queries, heads, headSize, epsilon }: PlaceShape, lanes: number): string {
+  const group = queries / heads
+  return `for (var i = lane; i <= ${group}u; i += ${lanes}u) {
+    let begin = (units + select(${queries}u + head, head * ${group}u + i, i < ${group}u)) * ${headSize}u;
+    var sum = 0.0;
+    for (var k = 0u; k < ${headSize}u; k++) { sum = fma(qkv[begin + k], qkv[begin + k], sum); }
+    headScales[i] = inverseSqrt(sum / ${float(headSize)} + ${float(epsilon!)});
+  }
+  workgroupBarrier();`
+}
+
+function gained(what: 'query' | 'key', head: string, places: readonly [string, string], type: string): string {
+  const gain = (place: string) =>
+    type === 'f32' ? `${what}Gain[${place}]` : `${type}(${what}Gain[${place}], ${what}Gain[${place} + 1u])`
+  return `low *= headScales[${head}] * ${gain(places[0])};
+    high *= headScales[${head}] * ${gain(places[1])};`
+}

@@ -1,0 +1,128 @@
+/** Turns queries and keys by their positions, norming their heads first where asked, and stores keys and values. */
+import { PAGE } from '../../contract.js'
+import { type CacheLayout, cacheFunctions } from './cache.js'
+import type { Binding } from './formats.js'
+import { declare, float, type Kernel, memo, type Recorder, WIDE } from './kernel.js'
+import { META } from './meta.js'
+
+export interface PlaceShape extends CacheLayout {
+  /** Heads of queries. */
+  readonly queries: number
+  /** Of the norm of heads; absent: none. */
+  readonly epsilon?: number
+}
+
+/** Spelt out: wherever a value is turned it must come out the same, however a compiler would put sums together. */
+export function turned(which: 'low' | 'high'): string {
+  return which === 'low' ? 'fma(low, cosine, -(high * sine))' : 'fma(high, cosine, low * sine)'
+}
+
+/** An invocation takes values 2 j and 2 j + 1 of a head and those that they are turned with. */
+export const placeKernel = memo(function placeKernel(shape: PlaceShape): Kernel {
+  const { queries, heads, headSize, epsilon } = shape
+  const normed = epsilon !== undefined
+  const list: Binding[] = [
+    ['batch', 'u32', 'r'],
+    ['angles', 'vec4<f32>', 'r'],
+    ['qkv', 'f32', 'w'],
+    ['cache', shape.half ? 'u32' : 'f32', 'w'],
+  ]
+  if (normed) list.push(['queryGain', 'f32', 'r'], ['keyGain', 'f32', 'r'])
+  const { source, bindings } = declare(list)
+  const all = queries + 2 * heads
+  const quarter = headSize / 4
+  return {
+    name: 'place',
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+${cacheFunctions(shape)}
+${storeFunctions(shape)}
+@compute @workgroup_size(${normed ? quarter : 64})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+  let flat = group.x + group.y * ${WIDE}u;
+  ${
+    normed
+      ? `let unit = flat; let j = index;`
+      : `let unit = (flat * 64u + index) / ${quarter}u; let j = (flat * 64u + index) % ${quarter}u;`
+  }
+  let row = unit / ${all}u;
+  if (row >= rowCount()) { return; }
+  let head = unit % ${all}u;
+  let at = (row * ${all}u + head) * ${headSize}u + 2u * j;
+  var low = vec2<f32>(qkv[at], qkv[at + 1u]);
+  var high = vec2<f32>(qkv[at + ${headSize / 2}u], qkv[at + ${headSize / 2 + 1}u]);
+  let position = positionOf(row);
+  let page = pageOf(row, position / ${PAGE}u);
+  let slot = position % ${PAGE}u;
+  if (head >= ${queries + heads}u) {
+    storeValue(page, head - ${queries + heads}u, j, slot, low);
+    storeValue(page, head - ${queries + heads}u, j + ${quarter}u, slot, high);
+    return;
+  }
+  ${normed ? normHead(shape) : ''}
+  let turn = angles[position * ${quarter}u + j];
+  let cosine = turn.xz;
+  let sine = turn.yw;
+  let turnedLow = ${turned('low')};
+  let turnedHigh = ${turned('high')};
+  if (head < ${queries}u) {
+    qkv[at] = turnedLow.x;
+    qkv[at + 1u] = turnedLow.y;
+    qkv[at + ${headSize / 2}u] = turnedHigh.x;
+    qkv[at + ${headSize / 2 + 1}u] = turnedHigh.y;
+  } else {
+    storeKey(page, head - ${queries}u, j, slot, turnedLow);
+    storeKey(page, head - ${queries}u, j + ${quarter}u, slot, turnedHigh);
+  }
+}`,
+  }
+})
+
+/** The whole head is read before any of it is overwritten: its invocations are one workgroup. */
+function normHead({ queries, heads, headSize, epsilon }: PlaceShape): string {
+  return /* wgsl */ `
+  var sum = 0.0;
+  let start = (row * ${queries + 2 * heads}u + head) * ${headSize}u;
+  for (var i = 0u; i < ${headSize}u; i++) { sum = fma(qkv[start + i], qkv[start + i], sum); }
+  workgroupBarrier();
+  let scale = inverseSqrt(sum / ${float(headSize)} + ${float(epsilon!)});
+  let g = 2u * j;
+  if (head < ${queries}u) {
+    low *= scale * vec2<f32>(queryGain[g], queryGain[g + 1u]);
+    high *= scale * vec2<f32>(queryGain[g + ${headSize / 2}u], queryGain[g + ${headSize / 2 + 1}u]);
+  } else {
+    low *= scale * vec2<f32>(keyGain[g], keyGain[g + 1u]);
+    high *= scale * vec2<f32>(keyGain[g + ${headSize / 2}u], keyGain[g + ${headSize / 2 + 1}u]);
+  }`
+}
+
+export function storeFunctions({ half }: CacheLayout): string {
+  const store = (name: string) =>
+    half
+      ? `  cache[${name}(page, head, pair, slot)] = pack2x16float(value);`
+      : `  cache[${name}(page, head, 2u * pair, slot)] = value.x;
+  cache[${name}(page, head, 2u * pair + 1u, slot)] = value.y;`
+  return /* wgsl */ `
+fn storeKey(page: u32, head: u32, pair: u32, slot: u32, value: vec2<f32>) {
+${store('keyWord')}
+}
+fn storeValue(page: u32, head: u32, pair: u32, slot: u32, value: vec2<f32>) {
+${store('valueWord')}
+}`
+}
+
+export interface PlaceOperands {
+  readonly angles: GPUBuffer
+  readonly qkv: GPUBuffer
+  readonly cache: GPUBuffer
+  readonly gains?: readonly [query: GPUBuffer, key: GPUBuffer]
+}
+
+export function place(pass: Recorder, shape: PlaceShape, { angles, qkv, cache, gains }: PlaceOperands): void {
+  const units = pass.rows * (shape.queries + 2 * shape.heads)
+  const groups = gains ? units : Math.ceil((units * (shape.headSize / 4)) / 64)
+  const buffers = [pass.meta, angles, qkv, cache, ...(gains ?? [])]
+  pass.dispatch(placeKernel(shape), buffers, Math.min(groups, WIDE), Math.ceil(groups / WIDE))
+}

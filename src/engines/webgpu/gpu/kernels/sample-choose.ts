@@ -1,0 +1,135 @@
+/**
+ * The choice of one token of a row, by one workgroup, from what the scan and the race have found in each chunk. The
+ * winner of the race is drawn if it stands in the nucleus: if the values above it do not hold the mass that is asked
+ * for. If they do, the nucleus lies among them, and so does its winner: they run again, by themselves. Values above a
+ * winner are few, and most chunks have none.
+ */
+import type { SamplerShape } from '../../contract.js'
+import { declare, type GpuTraits, type Kernel, memo } from './kernel.js'
+import { CHUNK, LOWEST, MERGED, RACE, UNSOUND } from './sample-chunks.js'
+import { JOB, RESULT_WORDS, UNDRAWN_WORD } from './sample-job.js'
+import { enableSubgroups, exchange } from './subgroup.js'
+
+const THREADS = 256
+
+export const chooseKernel = memo(function chooseKernel(shape: SamplerShape, { lanes }: GpuTraits): Kernel {
+  const { tokens } = shape
+  const chunks = Math.ceil(tokens / CHUNK)
+  const { source, bindings } = declare([
+    ['job', 'u32', 'r'],
+    ['logits', 'f32', 'r'],
+    ['values', 'f32', 'r'],
+    ['parts', 'vec4<f32>', 'r'],
+    ['races', 'vec4<f32>', 'r'],
+    ['slots', 'u32', 'w'],
+    ['results', 'u32', 'w'],
+  ])
+  return {
+    name: 'sample choose',
+    bindings,
+    source: /* wgsl */ `
+${enableSubgroups(lanes)}
+${source}
+${JOB}
+${MERGED}
+${RACE}
+const LOW = ${LOWEST};
+var<workgroup> found: array<vec4<f32>, ${THREADS / lanes}>;
+
+/** All lanes' findings merged; uniform. */
+fn everyone(lane: u32, mine: vec4<f32>) -> vec4<f32> {
+  var near = mine;
+${exchange('near', lanes, (a, b) => `merged(${a}, ${b})`)}
+  if (lane % ${lanes}u == 0u) { found[lane / ${lanes}u] = near; }
+  for (var half = ${THREADS / lanes / 2}u; half > 0u; half /= 2u) {
+    workgroupBarrier();
+    if (lane < half) { found[lane] = merged(found[lane], found[lane + half]); }
+  }
+  return workgroupUniformLoad(&found[0]);
+}
+
+/** The race among the values above \`value\`, and their mass. */
+fn above(lane: u32, row: u32, value: f32, greatest: f32, inverse: f32, key: u32) -> vec4<f32> {
+  var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);
+  for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
+    if (parts[row * ${chunks}u + chunk].x <= value) { continue; }
+    for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
+      let token = chunk * ${CHUNK}u + i;
+      if (token >= ${tokens}u) { break; }
+      let own = values[row * ${tokens}u + token];
+      if (own > value) { mine = raced(mine, token, (own - greatest) * inverse, key); }
+    }
+  }
+  return everyone(lane, mine);
+}
+
+fn drawn(lane: u32, row: u32, greatest: f32, settings: Job) -> u32 {
+  let inverse = 1.0 / settings.temperature;
+  var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);
+  for (var i = lane; i < ${chunks}u; i += ${THREADS}u) { mine = merged(mine, races[row * ${chunks}u + i]); }
+  let first = everyone(lane, mine);
+  var token = u32(first.y);
+  if (settings.topP >= 1.0) { return token; }
+  let wanted = settings.topP * first.w;
+  // Each round is won by a greater value than the round before: it ends.
+  loop {
+    let value = values[row * ${tokens}u + token];
+    if (value >= greatest) { break; }
+    let next = above(lane, row, value, greatest, inverse, settings.key);
+    if (next.w < wanted) { break; }
+    token = u32(next.y);
+  }
+  return token;
+}
+
+@compute @workgroup_size(${THREADS})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
+  let row = group.x;
+  let settings = jobOf(row);
+  var mine = vec4<f32>(LOW, 0.0, LOW, 0.0);
+  for (var i = lane; i < ${chunks}u; i += ${THREADS}u) { mine = merged(mine, parts[row * ${chunks}u + i]); }
+  let all = everyone(lane, mine);
+  let to = row * ${RESULT_WORDS}u;
+  if (all.x >= ${UNSOUND}) {
+    if (lane == 0u) {
+      // Passes that are under way already find a token that there is.
+      slots[settings.slot] = 0u;
+      results[to] = ${UNDRAWN_WORD}u;
+    }
+    return;
+  }
+  var token = u32(all.y);
+  // Not where nothing is allowed.
+  if (settings.temperature > 0.0 && all.x > LOW) { token = drawn(lane, row, all.x, settings); }
+  token = min(token, ${tokens - 1}u);
+  if (lane == 0u) {
+    slots[settings.slot] = token;
+    results[to] = token;
+  }
+  if (settings.wanted == 0u) { return; }
+${logprobs(shape)}
+}`,
+  }
+})
+
+/** Of the logits as the model gave them: the token's own, then the greatest in order. */
+function logprobs({ vocabulary, tokens }: SamplerShape): string {
+  return `  let total = all.z + log(all.w);
+  let start = row * ${vocabulary}u;
+  if (lane == 0u) { results[to + 1u] = bitcast<u32>(logits[start + token] - total); }
+  var last = vec2<f32>(3.4e38, 0.0);
+  for (var k = 0u; k < min(settings.top, ${tokens}u); k++) {
+    // The next in order after \`last\`: lower, or equal with a higher id.
+    var next = vec4<f32>(LOW, 16777215.0, LOW, 0.0);
+    for (var t = lane; t < ${tokens}u; t += ${THREADS}u) {
+      let value = logits[start + t];
+      let after = value < last.x || (value == last.x && t > u32(last.y));
+      if (after && value > next.x) { next = vec4<f32>(value, f32(t), LOW, 0.0); }
+    }
+    last = everyone(lane, next).xy;
+    if (lane == 0u) {
+      results[to + 2u + 2u * k] = u32(last.y);
+      results[to + 3u + 2u * k] = bitcast<u32>(last.x - total);
+    }
+  }`
+}

@@ -1,0 +1,73 @@
+/** What is to be sampled, as words of one buffer, and how the answer is read. */
+import { UNDRAWN } from '../../../../decode/token-model.js'
+import { MAX_TOP, type SampledRow, type SampleRow } from '../../contract.js'
+import { drawKey } from '../../sampling.js'
+
+/** Words per row, from word 0: see `JOB`. */
+const ROW_WORDS = 12
+/** Words of an answer: token, log probability, then alternatives in pairs. */
+export const RESULT_WORDS = 2 + 2 * MAX_TOP
+
+/** In place of a token: see `UNDRAWN`. */
+export const UNDRAWN_WORD = 0xffffffff
+
+export const JOB = /* wgsl */ `
+struct Job {
+  temperature: f32, topP: f32, key: u32, slot: u32,
+  mask: u32, maskWords: u32, adjust: u32, adjustCount: u32, wanted: u32, top: u32,
+}
+fn jobOf(row: u32) -> Job {
+  let at = row * ${ROW_WORDS}u;
+  return Job(bitcast<f32>(job[at]), bitcast<f32>(job[at + 1u]), job[at + 2u], job[at + 3u], job[at + 4u], job[at + 5u],
+    job[at + 6u], job[at + 7u], job[at + 8u], job[at + 9u]);
+}
+`
+
+export function encodeJob(rows: readonly SampleRow[]): Uint32Array<ArrayBuffer> {
+  let length = rows.length * ROW_WORDS
+  for (const row of rows) length += (row.mask?.length ?? 0) + 2 * (row.adjust?.tokens.length ?? 0)
+  const words = new Uint32Array(length)
+  const floats = new Float32Array(words.buffer)
+  let end = rows.length * ROW_WORDS
+  rows.forEach((row, i) => {
+    const at = i * ROW_WORDS
+    floats[at] = row.temperature
+    floats[at + 1] = row.topP
+    words[at + 2] = drawKey(row.seed, row.index)
+    words[at + 3] = row.slot
+    if (row.mask) {
+      words.set(row.mask, end)
+      words.set([end, row.mask.length], at + 4)
+      end += row.mask.length
+    }
+    if (row.adjust) {
+      const { tokens, deltas } = row.adjust
+      words.set([end, tokens.length], at + 6)
+      tokens.forEach((token, k) => {
+        words[end + 2 * k] = token
+        floats[end + 2 * k + 1] = deltas[k]!
+      })
+      end += 2 * tokens.length
+    }
+    words[at + 8] = row.topLogprobs === undefined ? 0 : 1
+    words[at + 9] = Math.min(row.topLogprobs ?? 0, MAX_TOP)
+  })
+  return words
+}
+
+export function decodeResults(buffer: ArrayBuffer, rows: readonly SampleRow[], tokens: number): SampledRow[] {
+  const words = new Uint32Array(buffer)
+  const floats = new Float32Array(buffer)
+  return rows.map((row, i) => {
+    const at = i * RESULT_WORDS
+    const token = words[at]!
+    if (token === UNDRAWN_WORD) return { token: UNDRAWN }
+    if (row.topLogprobs === undefined) return { token }
+    const count = Math.min(row.topLogprobs, MAX_TOP, tokens)
+    const top = Array.from({ length: count }, (_, k) => ({
+      token: words[at + 2 + 2 * k]!,
+      logprob: floats[at + 3 + 2 * k]!,
+    }))
+    return { token, logprob: floats[at + 1]!, top }
+  })
+}

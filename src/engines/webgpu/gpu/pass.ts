@@ -1,0 +1,252 @@
+/** One forward pass, recorded into one command buffer. */
+
+import type {
+  Activations,
+  AttentionShape,
+  Batch,
+  JoinOptions,
+  KeyValueCache,
+  Matrix,
+  Pass,
+  PlaceOptions,
+  ProjectOptions,
+  SampledRow,
+  SampleRow,
+  Sampler,
+} from '../contract.js'
+import { BatchWords } from './batch.js'
+import { type CommandHost, Commands } from './commands.js'
+import { attend } from './kernels/attend.js'
+import { embed } from './kernels/embed.js'
+import { join } from './kernels/join.js'
+import type { Kernel, Recorder } from './kernels/kernel.js'
+import { pick } from './kernels/pick.js'
+import { type PlaceOperands, type PlaceShape, place } from './kernels/place.js'
+import { sample } from './kernels/sample.js'
+import { decodeResults, encodeJob } from './kernels/sample-job.js'
+import { FEW, project } from './products.js'
+import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
+
+export interface PassHost extends CommandHost {
+  /** A buffer for the batch, wide enough for so many words. */
+  batchBuffer(words: number): GPUBuffer
+  /** Multiplications after which a pass hands over what it has recorded. */
+  readonly submitWork: number
+}
+
+export class GpuPass implements Pass, Recorder {
+  readonly #host: PassHost
+  readonly #commands: Commands
+  readonly #batch: BatchWords
+  readonly #slots: GPUBuffer | undefined
+  /** Multiplications recorded since work was last handed over. */
+  #work = 0
+  #toPlace: { readonly shape: PlaceShape; readonly operands: PlaceOperands } | undefined
+  #sampled: { sampler: GpuSampler; rows: readonly SampleRow[]; words: Uint32Array<ArrayBuffer> } | undefined
+  readonly #reads: (() => void)[] = []
+  readonly meta: GPUBuffer
+
+  constructor(host: PassHost, batch: Batch) {
+    this.#host = host
+    this.#commands = new Commands(host)
+    this.#batch = new BatchWords(batch)
+    this.#slots = (batch.sampler as GpuSampler | undefined)?.slots
+    this.meta = host.batchBuffer(this.#batch.words.length)
+  }
+
+  get traits() {
+    return this.#host.gpu.traits
+  }
+
+  get rows(): number {
+    return this.#batch.rows
+  }
+
+  get lastPosition(): number {
+    return this.#batch.lastPosition
+  }
+
+  tiles(rows: number, splits: number): number {
+    return this.#batch.tile(rows, splits)
+  }
+
+  dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y = 1, z = 1): void {
+    this.#place()
+    this.run(kernel, buffers, x, y, z)
+  }
+
+  protected run(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y: number, z: number): void {
+    this.#commands.dispatch(kernel, buffers, x, y, z)
+  }
+
+  clearPages(cache: KeyValueCache, pages: readonly number[]): void {
+    const { layers, pageBytes } = cache as GpuCache
+    for (const page of pages) for (const layer of layers) this.#commands.clear(layer, page * pageBytes, pageBytes)
+  }
+
+  copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void {
+    const { layers, pageBytes, aside } = cache as GpuCache
+    for (const { from, to } of pairs) {
+      // By way of another buffer: WebGPU copies nothing within one.
+      layers.forEach((layer, i) => {
+        this.#commands.copy(layer, from * pageBytes, aside, i * pageBytes, pageBytes)
+      })
+      layers.forEach((layer, i) => {
+        this.#commands.copy(aside, i * pageBytes, layer, to * pageBytes, pageBytes)
+      })
+    }
+  }
+
+  embed(table: Matrix, out: Activations): void {
+    const buffer = (out as GpuActivations).buffer
+    // Without a sampler no token stands for a slot; the binding needs some buffer all the same.
+    for (const part of (table as GpuMatrix).parts) embed(this, part, this.#slots ?? this.meta, buffer)
+  }
+
+  project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
+    const { norm: normed, bias, add = false, gated = false, gate = 'silu' } = options
+    const count = options.rows ?? this.rows
+    const head = count !== this.rows
+    if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
+    this.#weigh(matrix, count)
+    project(this, matrix as GpuMatrix, x as GpuActivations, (out as GpuActivations).buffer, {
+      count,
+      head,
+      add,
+      gated,
+      gate,
+      bias: (bias as GpuVector | undefined)?.buffer,
+      norm: normed && { gain: (normed.weight as GpuVector).buffer, epsilon: normed.epsilon },
+    })
+  }
+
+  #weigh({ rows, columns }: Matrix, count: number): void {
+    if (this.#work > this.#host.submitWork) {
+      this.handOver()
+      this.#work = 0
+    }
+    this.#work += rows * columns * count
+  }
+
+  join(x: Activations, out: Activations, options: JoinOptions): void {
+    const { rows = this.rows, norm, scale = 1, add = false, cap, from = 0, columns = x.columns } = options
+    const within = x === out
+    const shape = { strides: [x.columns, out.columns] as const, columns, from, scale, add, within, ...(cap && { cap }) }
+    const buffers = {
+      x: (x as GpuActivations).buffer,
+      out: (out as GpuActivations).buffer,
+      weight: (norm?.weight as GpuVector | undefined)?.buffer,
+    }
+    join(this, norm ? { ...shape, epsilon: norm.epsilon } : shape, buffers, rows)
+  }
+
+  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
+    this.#place()
+    const { heads: queries, angles, headNorm } = options
+    const { heads, headSize, type } = cache.shape
+    const shape = { queries, heads, headSize, half: type === 'f16' }
+    this.#toPlace = {
+      shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
+      operands: {
+        angles: (angles as GpuVector).buffer,
+        qkv: (qkv as GpuActivations).buffer,
+        cache: (cache as GpuCache).layers[layer]!,
+        ...(headNorm ? { gains: [(headNorm.query as GpuVector).buffer, (headNorm.key as GpuVector).buffer] } : {}),
+      },
+    }
+  }
+
+  /** What waits to be placed is, unless attention has done it by the way. */
+  #place(): void {
+    const waiting = this.#toPlace
+    this.#toPlace = undefined
+    if (waiting) place(this, waiting.shape, waiting.operands)
+  }
+
+  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
+    const { heads, headSize, type } = cache.shape
+    const { heads: queries, scale, window, cap } = options
+    const shape = { queries, heads, headSize, half: type === 'f16', scale, window, ...(cap && { cap }) }
+    const target = out as GpuActivations
+    const buffers = {
+      qkv: (qkv as GpuActivations).buffer,
+      cache: (cache as GpuCache).layers[layer]!,
+      out: target.buffer,
+      scratch: (bytes: number) => target.scratch(bytes),
+    }
+    const few = this.rows <= FEW
+    const waiting = this.#toPlace
+    const own = waiting?.operands.qkv === buffers.qkv && waiting.operands.cache === buffers.cache
+    const within = own && few && !this.traits.serial && this.#batch.single ? waiting : undefined
+    if (within) this.#toPlace = undefined
+    attend(this, shape, buffers, few, within)
+  }
+
+  pick(x: Activations, rows: Int32Array, out: Activations): void {
+    this.#batch.pick(rows)
+    pick(this, (x as GpuActivations).buffer, x.columns, rows.length, (out as GpuActivations).buffer)
+  }
+
+  sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
+    if (this.#sampled) throw new Error('A pass samples once.')
+    const gpuSampler = sampler as GpuSampler
+    const words = encodeJob(rows)
+    const job = gpuSampler.job(words.length)
+    const { values, parts, races, slots, results } = gpuSampler
+    const buffers = { job, values, parts, races, slots, results }
+    sample(this, sampler.shape, (logits as GpuActivations).buffer, rows, buffers)
+    this.#sampled = { sampler: gpuSampler, rows, words }
+  }
+
+  read(x: Activations, rows: number): Promise<Float32Array> {
+    this.#place()
+    const { gpu } = this.#host
+    const bytes = rows * x.columns * 4
+    const staging = gpu.staging(bytes)
+    this.#commands.copy((x as GpuActivations).buffer, 0, staging, 0, bytes)
+    return new Promise((resolve, reject) => {
+      this.#reads.push(() => {
+        this.#commands
+          .read(staging)
+          .then((buffer) => resolve(new Float32Array(buffer, 0, rows * x.columns)), reject)
+          .finally(() => gpu.release(staging))
+      })
+    })
+  }
+
+  async submit(): Promise<readonly SampledRow[]> {
+    this.#place()
+    const staging = this.#copyResults()
+    this.handOver()
+    for (const read of this.#reads) read()
+    if (!this.#sampled || !staging) {
+      await this.#commands.done()
+      return []
+    }
+    const { sampler, rows } = this.#sampled
+    const buffer = await this.#commands.read(staging)
+    sampler.giveStaging(staging)
+    this.#host.gpu.check()
+    return decodeResults(buffer, rows, sampler.shape.tokens)
+  }
+
+  #copyResults(): GPUBuffer | undefined {
+    if (!this.#sampled) return undefined
+    const { sampler, words } = this.#sampled
+    const { results } = sampler
+    this.#host.gpu.device.queue.writeBuffer(sampler.job(words.length), 0, words)
+    const staging = sampler.takeStaging()
+    this.#commands.copy(results, 0, staging, 0, results.size)
+    return staging
+  }
+
+  /**
+   * What was recorded so far goes to the GPU, with what is known of the batch by now: a long pass in pieces lets others
+   * (the page's own pictures) have their turn, and no watchdog takes it for hung.
+   */
+  protected handOver(): void {
+    this.#place()
+    this.#host.gpu.device.queue.writeBuffer(this.meta, 0, this.#batch.words)
+    this.#commands.handOver()
+  }
+}

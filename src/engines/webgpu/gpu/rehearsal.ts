@@ -1,0 +1,19 @@
+/** A pass that is never run: it only finds out which kernels its like will need. */
+
+import type { SampledRow } from '../contract.js'
+import type { Kernel } from './kernels/kernel.js'
+import { GpuPass } from './pass.js'
+
+export class Rehearsal extends GpuPass {
+  readonly kernels: Kernel[] = []
+
+  protected override run(kernel: Kernel): void {
+    this.kernels.push(kernel)
+  }
+
+  override async submit(): Promise<readonly SampledRow[]> {
+    return []
+  }
+
+  protected override handOver(): void {}
+}

@@ -1,0 +1,32 @@
+/** Cuts a matrix into parts by its rows, each small enough for one binding. */
+import { V1Error } from '../../../errors.js'
+import type { MatrixData } from '../contract.js'
+
+/** From the first row to before the second. */
+export type RowRange = readonly [from: number, to: number]
+
+/** The ranges of rows that each part has: two of a gated matrix, gates and their values. */
+export function rowParts({ format, rows, columns }: MatrixData, most: number, gated: boolean): RowRange[][] {
+  const halves = gated ? 2 : 1
+  const bytes = columns * { q4: 0.5, f16: 2, bf16: 2, f32: 4 }[format]
+  const fit = Math.floor(most / (bytes * halves))
+  if (fit < 1) throw tooWide(bytes * halves, most)
+  const all = rows / halves
+  const count = Math.ceil(all / fit)
+  // Of equal size, so that they share their kernels as far as they can; whole workgroups, where there is room for these.
+  const equal = Math.ceil(all / count)
+  const step = Math.min(fit, Math.ceil(equal / 64) * 64)
+  const parts: RowRange[][] = []
+  for (let from = 0; from < all; from += step) {
+    const to = Math.min(from + step, all)
+    parts.push(Array.from({ length: halves }, (_, half) => [from + half * all, to + half * all]))
+  }
+  return parts
+}
+
+function tooWide(bytes: number, most: number): V1Error {
+  return new V1Error(503, `A row of weights takes ${bytes} bytes, and the device binds at most ${most}.`, {
+    code: 'device_too_small',
+    headers: { 'x-should-retry': 'false' },
+  })
+}

@@ -1,0 +1,191 @@
+/** Matrices, vectors, activations and caches as buffers. */
+
+import type {
+  Activations,
+  CacheShape,
+  KeyValueCache,
+  Matrix,
+  MatrixData,
+  Sampler,
+  SamplerShape,
+  Vector,
+} from '../contract.js'
+import type { Gpu } from './gpu.js'
+import { pageWords } from './kernels/cache.js'
+import type { StoredFormat, StoredMatrix } from './kernels/formats.js'
+import type { Halved } from './kernels/halve.js'
+import { samplerSizes } from './kernels/sample.js'
+import { type RowRange, rowParts } from './row-parts.js'
+
+abstract class Buffers {
+  protected readonly gpu: Gpu
+  readonly #buffers: GPUBuffer[] = []
+
+  constructor(gpu: Gpu) {
+    this.gpu = gpu
+  }
+
+  get bytes(): number {
+    return this.#buffers.reduce((sum, { size }) => sum + size, 0)
+  }
+
+  protected own(buffer: GPUBuffer): GPUBuffer {
+    this.#buffers.push(buffer)
+    return buffer
+  }
+
+  protected disown(buffer: GPUBuffer): void {
+    this.#buffers.splice(this.#buffers.indexOf(buffer), 1)
+    this.gpu.release(buffer)
+  }
+
+  destroy(): void {
+    for (const buffer of this.#buffers.splice(0)) this.gpu.release(buffer)
+  }
+}
+
+export class GpuMatrix extends Buffers implements Matrix {
+  readonly rows: number
+  readonly columns: number
+  readonly parts: readonly StoredMatrix[]
+  readonly gated: boolean
+
+  /** `most`: bytes that one binding may have; `gated`: gates stay beside their values. */
+  constructor(gpu: Gpu, data: MatrixData, most: number, gated: boolean) {
+    super(gpu)
+    this.rows = data.rows
+    this.columns = data.columns
+    this.gated = gated
+    const upload = (bytes: Uint8Array, ranges: readonly RowRange[], label: string) => {
+      const stride = bytes.byteLength / data.rows
+      const slices = ranges.map(([from, to]) => bytes.subarray(from * stride, to * stride))
+      return this.own(gpu.upload(slices, label))
+    }
+    this.parts = rowParts(data, most, gated).map((ranges) => ({
+      format: storedFormat(data),
+      rows: ranges.reduce((sum, [from, to]) => sum + to - from, 0),
+      columns: data.columns,
+      first: ranges[0]![0],
+      of: data.rows,
+      ...(data.format === 'q4'
+        ? { values: upload(data.codes, ranges, 'codes'), scales: upload(data.scales, ranges, 'scales') }
+        : { values: upload(data.data, ranges, 'weights') }),
+    }))
+  }
+}
+
+function storedFormat(data: MatrixData): StoredFormat {
+  if (data.format !== 'q4') return data.format
+  return data.scaleType === 'f16' ? 'q4f16' : 'q4f32'
+}
+
+export class GpuVector extends Buffers implements Vector {
+  readonly length: number
+  readonly buffer: GPUBuffer
+
+  constructor(gpu: Gpu, values: Float32Array) {
+    super(gpu)
+    this.length = values.length
+    const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+    this.buffer = this.own(gpu.upload([bytes], 'vector'))
+  }
+}
+
+export class GpuActivations extends Buffers implements Activations {
+  readonly rows: number
+  readonly columns: number
+  readonly buffer: GPUBuffer
+  #normed: GPUBuffer | undefined
+  #halved: Halved | undefined
+  #scratch: GPUBuffer | undefined
+
+  constructor(gpu: Gpu, rows: number, columns: number) {
+    super(gpu)
+    this.rows = rows
+    this.columns = columns
+    this.buffer = this.own(gpu.storage(rows * columns * 4, 'activations'))
+  }
+
+  /** Room for the same rows, normed. */
+  get normed(): GPUBuffer {
+    this.#normed ??= this.own(this.gpu.storage(this.rows * this.columns * 4, 'normed'))
+    return this.#normed
+  }
+
+  /** Room for the same rows in f16. */
+  get halved(): Halved {
+    this.#halved ??= {
+      halves: this.own(this.gpu.storage(this.rows * this.columns * 2, 'halves')),
+      steps: this.own(this.gpu.storage(this.rows * 4, 'steps')),
+    }
+    return this.#halved
+  }
+
+  /** Room for intermediate results; its contents last until the next call. */
+  scratch(bytes: number): GPUBuffer {
+    if (!this.#scratch || this.#scratch.size < bytes) {
+      if (this.#scratch) this.disown(this.#scratch)
+      this.#scratch = this.own(this.gpu.storage(2 * bytes, 'scratch'))
+    }
+    return this.#scratch
+  }
+}
+
+export class GpuCache extends Buffers implements KeyValueCache {
+  readonly shape: CacheShape
+  readonly layers: readonly GPUBuffer[]
+  readonly pageBytes: number
+  /** One page of every layer, on its way to another. */
+  readonly aside: GPUBuffer
+
+  constructor(gpu: Gpu, shape: CacheShape) {
+    super(gpu)
+    this.shape = shape
+    const { heads, headSize, type } = shape
+    this.pageBytes = pageWords({ heads, headSize, half: type === 'f16' }) * 4
+    this.layers = Array.from({ length: shape.layers }, (_, i) =>
+      this.own(gpu.storage(shape.pages * this.pageBytes, `cache ${i}`)),
+    )
+    this.aside = this.own(gpu.storage(shape.layers * this.pageBytes, 'page aside'))
+  }
+}
+
+export class GpuSampler extends Buffers implements Sampler {
+  readonly shape: SamplerShape
+  readonly values: GPUBuffer
+  readonly parts: GPUBuffer
+  readonly races: GPUBuffer
+  readonly slots: GPUBuffer
+  readonly results: GPUBuffer
+  #job: GPUBuffer | undefined
+  readonly #idle: GPUBuffer[] = []
+
+  constructor(gpu: Gpu, shape: SamplerShape) {
+    super(gpu)
+    this.shape = shape
+    const sizes = samplerSizes(shape)
+    this.values = this.own(gpu.storage(sizes.values * 4, 'sampler values'))
+    this.parts = this.own(gpu.storage(sizes.parts * 4, 'sampler parts'))
+    this.races = this.own(gpu.storage(sizes.races * 4, 'sampler races'))
+    this.slots = this.own(gpu.storage(sizes.slots * 4, 'slots'))
+    this.results = this.own(gpu.storage(sizes.results * 4, 'results'))
+  }
+
+  /** The buffer of settings, wide enough for so many words. */
+  job(words: number): GPUBuffer {
+    if (!this.#job || this.#job.size < words * 4) {
+      if (this.#job) this.disown(this.#job)
+      this.#job = this.own(this.gpu.storage(Math.max(1024, 2 * words * 4), 'sampler job'))
+    }
+    return this.#job
+  }
+
+  /** A buffer in which results are read; given back with `giveStaging`. */
+  takeStaging(): GPUBuffer {
+    return this.#idle.pop() ?? this.own(this.gpu.staging(this.results.size))
+  }
+
+  giveStaging(buffer: GPUBuffer): void {
+    this.#idle.push(buffer)
+  }
+}

@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Device, PAGE, type Span } from '../contract.js'
+import { angleTable, frequencies as frequenciesOf } from '../model/angles.js'
+import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { Chance } from './numbers.test-helper.js'
+
+interface Case {
+  readonly name: string
+  readonly heads: number
+  readonly keyHeads: number
+  readonly headSize: number
+  readonly type: 'f16' | 'f32'
+  readonly window?: number
+  readonly headNorm?: boolean
+  /** Per sequence: positions held before, and rows of the pass under test. */
+  readonly spans: readonly (readonly [before: number, rows: number])[]
+  readonly few?: boolean
+}
+
+const CASES: readonly Case[] = [
+  { name: 'one row', heads: 4, keyHeads: 4, headSize: 8, type: 'f32', spans: [[0, 1]] },
+  {
+    name: 'one row, a head of keys for each, many positions',
+    heads: 2,
+    keyHeads: 2,
+    headSize: 16,
+    type: 'f16',
+    spans: [[46, 1]],
+  },
+  {
+    name: 'groups of 3',
+    heads: 6,
+    keyHeads: 2,
+    headSize: 64,
+    type: 'f16',
+    spans: [
+      [37, 1],
+      [0, 5],
+      [16, 3],
+    ],
+    few: true,
+  },
+  {
+    name: 'groups of 7, a long context in parts',
+    heads: 7,
+    keyHeads: 1,
+    headSize: 32,
+    type: 'f16',
+    spans: [
+      [700, 1],
+      [12, 2],
+    ],
+  },
+  {
+    name: 'odd heads, many rows',
+    heads: 2,
+    keyHeads: 1,
+    headSize: 48,
+    type: 'f16',
+    spans: [
+      [30, 41],
+      [5, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'heads of 80, a window',
+    heads: 2,
+    keyHeads: 2,
+    headSize: 80,
+    type: 'f32',
+    window: 19,
+    spans: [
+      [70, 1],
+      [3, 30],
+    ],
+  },
+  {
+    name: 'heads of 128, normed',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 128,
+    type: 'f16',
+    headNorm: true,
+    spans: [
+      [300, 4],
+      [0, 2],
+    ],
+  },
+  {
+    name: 'one row each, normed, in parts, a window',
+    heads: 6,
+    keyHeads: 2,
+    headSize: 32,
+    type: 'f16',
+    headNorm: true,
+    window: 270,
+    spans: [
+      [300, 1],
+      [12, 1],
+      [255, 1],
+      [256, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'a window across parts',
+    heads: 2,
+    keyHeads: 1,
+    headSize: 16,
+    type: 'f32',
+    window: 300,
+    spans: [
+      [600, 1],
+      [290, 2],
+    ],
+  },
+]
+
+const EPSILON = 1e-6
+
+describe.each(KERNEL_DEVICES)('attention on $name', ({ open, cases: which }) => {
+  let device: Device
+  beforeAll(async () => {
+    device = await open()
+  })
+  afterAll(() => device.destroy())
+
+  it.each(CASES.filter(({ few }) => which === 'all' || few))('$name', async (test) => {
+    const { got, expected } = await run(device, test)
+    // Values about 1: f16 keys and values are off by 2^-11 each, f32 sums by far less.
+    const bound = test.type === 'f16' ? 3e-3 : 2e-5
+    for (let i = 0; i < expected.length; i++) {
+      if (!(Math.abs(got[i]! - expected[i]!) <= bound)) {
+        const width = test.heads * test.headSize
+        expect.fail(`row ${Math.floor(i / width)}, value ${i % width}: ${got[i]}, expected ${expected[i]}`)
+      }
+    }
+  })
+})
+
+async function run(device: Device, test: Case) {
+  const { heads, keyHeads, headSize, spans, window } = test
+  const width = (heads + 2 * keyHeads) * headSize
+  const chance = new Chance(heads * 100 + headSize)
+  const ends = spans.map(([before, rows]) => before + rows)
+  const texts = ends.map((length) => Array.from({ length }, () => chance.floats(width)))
+  const pages = ends.map((length) => Math.ceil(length / PAGE))
+  const total = pages.reduce((sum, count) => sum + count, 0)
+  // Pages in reverse, so that no page is where its position would be.
+  let next = total
+  const tables = pages.map((count) => Int32Array.from({ length: count }, () => --next))
+  const turns = { size: headSize, theta: 10000 }
+  const frequencies = frequenciesOf(turns, 1024)
+  const gains = { query: chance.floats(headSize), key: chance.floats(headSize) }
+  const resources = {
+    table: device.matrix({ format: 'f32', rows: ends.reduce((a, b) => a + b), columns: width, data: bytesOf(texts) }),
+    qkv: device.activations(1024, width),
+    out: device.activations(1024, heads * headSize),
+    cache: device.cache({ layers: 2, pages: total, heads: keyHeads, headSize, type: test.type }),
+    angles: device.vector(angleTable(1024, turns)),
+    query: device.vector(gains.query),
+    key: device.vector(gains.key),
+  }
+  const { table, qkv, out, cache, angles, query, key } = resources
+  const pass = (ranges: readonly (readonly [number, number])[]) => {
+    let start = 0
+    const batch: Span[] = []
+    ranges.forEach(([from, to], i) => {
+      const tokens = Int32Array.from({ length: to - from }, (_, k) => start + from + k)
+      if (to > from) batch.push({ tokens, position: from, pages: tables[i]! })
+      start += ends[i]!
+    })
+    const begun = device.begin({ spans: batch })
+    begun.embed(table, qkv)
+    const headNorm = test.headNorm ? { headNorm: { query, key, epsilon: EPSILON } } : {}
+    begun.place(qkv, cache, 1, { heads, angles, ...headNorm })
+    return begun
+  }
+  if (spans.some(([before]) => before > 0)) await pass(spans.map(([before]) => [0, before] as const)).submit()
+  const tested = pass(spans.map(([before], i) => [before, ends[i]!] as const))
+  tested.attend(qkv, cache, 1, out, { heads, scale: headSize ** -0.5, ...(window ? { window } : {}) })
+  const reading = tested.read(out, tested.rows)
+  await tested.submit()
+  const got = await reading
+  const placed = texts.map((text) => text.map((row, p) => turned(row, p, test, frequencies, gains)))
+  const expected = placed.flatMap((rows, i) =>
+    rows.slice(spans[i]![0]).flatMap((_, k) => attended(rows, spans[i]![0] + k, test)),
+  )
+  for (const resource of Object.values(resources)) resource.destroy()
+  return { got, expected }
+}
+
+function bytesOf(texts: readonly Float32Array[][]): Uint8Array {
+  return new Uint8Array(Float32Array.from(texts.flatMap((text) => text.flatMap((row) => [...row]))).buffer)
+}
+
+function turned(
+  row: Float32Array,
+  position: number,
+  { heads, keyHeads, headSize, headNorm }: Case,
+  frequencies: Float64Array,
+  gains: { query: Float32Array; key: Float32Array },
+): Float64Array {
+  const out = Float64Array.from(row)
+  const half = headSize / 2
+  for (let h = 0; h < heads + keyHeads; h++) {
+    const head = out.subarray(h * headSize, (h + 1) * headSize)
+    if (headNorm) {
+      const gain = h < heads ? gains.query : gains.key
+      const mean = head.reduce((sum, value) => sum + value * value, 0) / headSize
+      head.forEach((value, i) => {
+        head[i] = (value / Math.sqrt(mean + EPSILON)) * gain[i]!
+      })
+    }
+    for (let i = 0; i < half; i++) {
+      const [a, b] = [head[i]!, head[i + half]!]
+      const angle = position * frequencies[i]!
+      head[i] = a * Math.cos(angle) - b * Math.sin(angle)
+      head[i + half] = b * Math.cos(angle) + a * Math.sin(angle)
+    }
+  }
+  return out
+}
+
+function attended(rows: readonly Float64Array[], position: number, test: Case): number[] {
+  const { heads, keyHeads, headSize, window } = test
+  const first = window ? Math.max(0, position + 1 - window) : 0
+  const out: number[] = []
+  for (let h = 0; h < heads; h++) {
+    const keyHead = Math.floor((h * keyHeads) / heads)
+    const part = (p: number, head: number) => rows[p]!.subarray(head * headSize, (head + 1) * headSize)
+    const query = part(position, h)
+    const scores: number[] = []
+    for (let p = first; p <= position; p++) {
+      const key = part(p, heads + keyHead)
+      scores.push(query.reduce((sum, value, i) => sum + value * key[i]!, 0) / Math.sqrt(headSize))
+    }
+    const most = Math.max(...scores)
+    const weights = scores.map((score) => Math.exp(score - most))
+    const total = weights.reduce((sum, weight) => sum + weight, 0)
+    for (let j = 0; j < headSize; j++) {
+      out.push(weights.reduce((sum, w, i) => sum + (w / total) * part(first + i, heads + keyHeads + keyHead)[j]!, 0))
+    }
+  }
+  return out
+}

@@ -1,0 +1,43 @@
+/** Every device that the compute tests run on. */
+import { softwareGpu } from '../../../../test/support/swiftshader.js'
+import type { Device } from '../contract.js'
+import { openCpuDevice } from '../cpu/index.js'
+import { openWebGpuDevice } from '../gpu/index.js'
+
+export interface DeviceCase {
+  readonly name: string
+  readonly open: () => Promise<Device>
+  /** It rounds the activations that 4-bit matrices are multiplied with to 8 bits per block. */
+  readonly roundsActivations: boolean
+  /** How much of what another case covers too is repeated here: compiling shaders in software takes long. */
+  readonly cases: 'all' | 'few'
+}
+
+/** Both ways of cutting the work on a GPU run on the software one. */
+export const DEVICES: readonly DeviceCase[] = [
+  {
+    name: 'webgpu, cut for hardware',
+    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, half: false }),
+    roundsActivations: false,
+    cases: 'all',
+  },
+  {
+    name: 'webgpu, cut for software',
+    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: true }),
+    roundsActivations: false,
+    cases: 'few',
+  },
+  { name: 'cpu', open: () => openCpuDevice(), roundsActivations: true, cases: 'all' },
+  { name: 'cpu, exact', open: () => openCpuDevice({ exact: true }), roundsActivations: false, cases: 'all' },
+]
+
+/** Those on which every kernel is compared: also what a GPU without subgroups runs. */
+export const KERNEL_DEVICES: readonly DeviceCase[] = [
+  ...DEVICES,
+  {
+    name: 'webgpu, cut for hardware without subgroups',
+    open: async () => openWebGpuDevice({ gpu: await softwareGpu(), serial: false, subgroups: false, half: false }),
+    roundsActivations: false,
+    cases: 'few',
+  },
+]

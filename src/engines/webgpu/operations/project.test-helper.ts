@@ -1,0 +1,120 @@
+/** Products on a device, compared with plain loops. */
+import { expect } from 'vitest'
+import type { Device } from '../contract.js'
+import type { Known } from './numbers.test-helper.js'
+
+const EPSILON = 1e-5
+
+export interface CheckOptions {
+  readonly gain?: Float32Array
+  readonly bias?: Float32Array
+  /** What the product is added to. */
+  readonly start?: Float32Array
+  readonly gated?: boolean
+}
+
+/** A product on the device against plain loops; `bound` is relative to the sum of |w x|. */
+export async function check(
+  device: Device,
+  { data, values }: Known,
+  x: Float32Array,
+  tokens: number,
+  { gain, bias, start, gated = false }: CheckOptions,
+  bound: number,
+): Promise<void> {
+  const { rows, columns } = data
+  const width = gated ? rows / 2 : rows
+  const matrix = device.matrix(data, { gated })
+  const input = await filled(device, x, tokens, columns)
+  const out = start ? await filled(device, start, tokens, width) : device.activations(tokens, width)
+  const weight = gain && device.vector(gain)
+  const bias_ = bias && device.vector(bias)
+  const pass = device.begin({ spans: [span(tokens)] })
+  pass.project(matrix, input, out, {
+    ...(weight ? { norm: { weight, epsilon: EPSILON } } : {}),
+    ...(bias_ ? { bias: bias_ } : {}),
+    add: start !== undefined,
+    gated,
+  })
+  const reading = pass.read(out, tokens)
+  await pass.submit()
+  const got = await reading
+  for (let t = 0; t < tokens; t++) {
+    const row = normed(x.subarray(t * columns, (t + 1) * columns), gain)
+    for (let r = 0; r < width; r++) {
+      const [sum, size] = dot(values, r, row, bias)
+      let expected = sum
+      let slack = size * bound + 1e-6
+      if (gated) {
+        const [value, valueSize] = dot(values, r + width, row, bias)
+        expected = (sum / (1 + Math.exp(-sum))) * value
+        // silu's slope is at most 1.1.
+        slack = 1.1 * size * bound * (Math.abs(value) + valueSize * bound) + Math.abs(sum) * valueSize * bound + 1e-5
+      }
+      if (start) expected += start[t * width + r]!
+      const value = got[t * width + r]!
+      if (!(Math.abs(value - expected) <= slack)) {
+        expect.fail(`row ${t}, column ${r}: ${value}, expected ${expected} within ${slack}`)
+      }
+    }
+  }
+  for (const resource of [matrix, input, out, weight, bias_]) resource?.destroy()
+}
+
+function normed(x: Float32Array, gain: Float32Array | undefined): Float64Array {
+  if (!gain) return Float64Array.from(x)
+  const mean = x.reduce((sum, value) => sum + value * value, 0) / x.length
+  return Float64Array.from(x, (value, i) => (value / Math.sqrt(mean + EPSILON)) * gain[i]!)
+}
+
+/** The product, and the sum of the absolute values of what was added. */
+function dot(values: Float64Array, r: number, x: Float64Array, bias?: Float32Array): [number, number] {
+  let sum = bias?.[r] ?? 0
+  let size = Math.abs(sum)
+  for (let k = 0; k < x.length; k++) {
+    const product = values[r * x.length + k]! * x[k]!
+    sum += product
+    size += Math.abs(product)
+  }
+  return [sum, size]
+}
+
+function span(tokens: number) {
+  return {
+    tokens: new Int32Array(tokens),
+    position: 0,
+    pages: new Int32Array(Math.ceil(tokens / 16)),
+  }
+}
+
+/** Activations that hold these values: the rows of an embedding table. */
+async function filled(device: Device, values: Float32Array, rows: number, columns: number) {
+  const padded = Math.ceil(columns / 8) * 8
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+  if (padded !== columns) return filledByPick(device, values, rows, columns)
+  const table = device.matrix({ format: 'f32', rows, columns, data: bytes })
+  const out = device.activations(rows, columns)
+  const pass = device.begin({ spans: [{ ...span(rows), tokens: Int32Array.from({ length: rows }, (_, i) => i) }] })
+  pass.embed(table, out)
+  await pass.submit()
+  table.destroy()
+  return out
+}
+
+/** The same for widths that no table has: a product of the transposed values with unit vectors. */
+async function filledByPick(device: Device, values: Float32Array, rows: number, columns: number) {
+  const side = Math.ceil(rows / 8) * 8
+  const unit = new Float32Array(rows * side)
+  for (let i = 0; i < rows; i++) unit[i * side + i] = 1
+  const turned = new Float32Array(columns * side)
+  for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) turned[c * side + r] = values[r * columns + c]!
+  const x = await filled(device, unit, rows, side)
+  const matrix = device.matrix({ format: 'f32', rows: columns, columns: side, data: new Uint8Array(turned.buffer) })
+  const out = device.activations(rows, columns)
+  const pass = device.begin({ spans: [span(rows)] })
+  pass.project(matrix, x, out)
+  await pass.submit()
+  matrix.destroy()
+  x.destroy()
+  return out
+}

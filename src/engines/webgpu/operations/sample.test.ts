@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { UNDRAWN } from '../../../decode/token-model.js'
+import type { Device, SampleRow } from '../contract.js'
+import { sampleRow } from '../sampling.js'
+import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { Chance } from './numbers.test-helper.js'
+
+const VOCABULARY = 3112
+const TOKENS = 3100
+
+describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampling on $name', ({ open }) => {
+  let device: Device
+  beforeAll(async () => {
+    device = await open()
+  })
+  afterAll(() => device.destroy())
+
+  /** Samples rows of one set of logits, on the device and by the definition. */
+  async function both(logits: Float32Array, rows: readonly SampleRow[], count: number) {
+    const bytes = new Uint8Array(logits.buffer, logits.byteOffset, logits.byteLength)
+    const table = device.matrix({ format: 'f32', rows: count, columns: VOCABULARY, data: bytes })
+    const values = device.activations(count, VOCABULARY)
+    const sampler = device.sampler({ vocabulary: VOCABULARY, tokens: TOKENS, rows: 8, slots: 16 })
+    const tokens = Int32Array.from({ length: count }, (_, i) => i)
+    const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }], sampler })
+    pass.embed(table, values)
+    pass.sample(sampler, values, rows)
+    const got = await pass.submit()
+    for (const resource of [table, values, sampler]) resource.destroy()
+    const scratch = new Float32Array(VOCABULARY)
+    const expected = rows.map((row, i) =>
+      sampleRow(logits.slice(i * VOCABULARY, (i + 1) * VOCABULARY), TOKENS, row, scratch),
+    )
+    return { got, expected }
+  }
+  const settings = (more: Partial<SampleRow>): SampleRow => ({
+    slot: 3,
+    temperature: 0,
+    topP: 1,
+    seed: 1,
+    index: 0,
+    ...more,
+  })
+
+  it('greedy: the greatest, the lowest id among equals, never padding', async () => {
+    const logits = new Chance(1).floats(VOCABULARY)
+    logits[2999] = logits[17] = logits[1024] = 9
+    logits[TOKENS + 5] = 99
+    const { got } = await both(logits, [settings({})], 1)
+    expect(got).toEqual([{ token: 17 }])
+  })
+
+  it('mask and adjustments come before the choice', async () => {
+    const logits = new Chance(2).floats(VOCABULARY)
+    logits[40] = 50
+    logits[41] = 49
+    const mask = new Uint32Array(Math.ceil(TOKENS / 32)).fill(0xffffffff)
+    mask[1] = ~(1 << 8)
+    const adjust = { tokens: Int32Array.of(41, 1500), deltas: Float32Array.of(-100, 20) }
+    const lone = new Uint32Array(94)
+    lone[93] = 1 << 7
+    const short = Uint32Array.of(0, 1 << 3)
+    const rows = [settings({ mask }), settings({ adjust }), settings({ mask, adjust }), settings({ mask: lone })]
+    const all = new Float32Array(VOCABULARY * 5)
+    for (let i = 0; i < 5; i++) all.set(logits, i * VOCABULARY)
+    const { got } = await both(all, [...rows, settings({ mask: short, temperature: 1 })], 5)
+    expect(got.map(({ token }) => token)).toEqual([41, 40, 1500, 93 * 32 + 7, 35])
+  })
+
+  it('log probabilities are of the logits as they were given', async () => {
+    const logits = new Chance(3).floats(VOCABULARY, 3)
+    logits[5] = logits[2000] = 20
+    const adjust = { tokens: Int32Array.of(5), deltas: Float32Array.of(-30) }
+    const rows = [settings({ adjust, topLogprobs: 20 })]
+    const { got, expected } = await both(logits, rows, 1)
+    expect(got[0]!.token).toBe(2000)
+    expect(got[0]!.top!.map(({ token }) => token)).toEqual(expected[0]!.top!.map(({ token }) => token))
+    expect(got[0]!.top!.slice(0, 2).map(({ token }) => token)).toEqual([5, 2000])
+    for (let i = 0; i < 20; i++) {
+      expect(Math.abs(got[0]!.top![i]!.logprob - expected[0]!.top![i]!.logprob)).toBeLessThan(1e-5)
+    }
+    const none = await both(logits, [settings({ topLogprobs: 0 })], 1)
+    expect(none.got[0]!.top).toEqual([])
+    expect(Math.abs(none.got[0]!.logprob! - none.expected[0]!.logprob!)).toBeLessThan(1e-5)
+  })
+
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+    'draws nothing where a logit is %d, and draws for the rows beside it',
+    async (odd) => {
+      const count = 8
+      const logits = new Chance(6).floats(VOCABULARY * count, 2)
+      const whole = logits.slice()
+      // At the ends, in the midst, and among padding, where nobody looks.
+      const places = [0, 1023, 1024, 3099, TOKENS]
+      places.forEach((place, i) => {
+        logits[(i + 1) * VOCABULARY + place] = odd
+      })
+      const mask = new Uint32Array(97).fill(0xffffffff)
+      mask[0] = 0xfffffffe
+      const rows = Array.from({ length: count }, (_, i) =>
+        settings({
+          slot: i,
+          temperature: i % 2,
+          topP: i % 3 === 0 ? 0.9 : 1,
+          topLogprobs: 2,
+          ...(i === 1 && { mask }),
+        }),
+      )
+      const { got, expected } = await both(logits, rows, count)
+      const tokens = got.map(({ token }) => token)
+      expect(tokens.slice(1, 5)).toEqual([UNDRAWN, UNDRAWN, UNDRAWN, UNDRAWN])
+      expect(expected.map(({ token }) => token)).toEqual(tokens)
+      const sound = (await both(whole, rows, count)).got.map(({ token }) => token)
+      for (const i of [0, 5, 6, 7]) expect(tokens[i]).toBe(sound[i])
+    },
+  )
+
+  it('draws what the definition draws', async () => {
+    const logits = new Chance(4).floats(VOCABULARY * 8, 2)
+    let same = 0
+    let all = 0
+    for (let index = 0; index < 6; index++) {
+      const rows = Array.from({ length: 8 }, (_, i) =>
+        settings({
+          slot: i,
+          temperature: [0.3, 1, 2][i % 3]!,
+          topP: [1, 0.9, 0.3, 0.999][i % 4]!,
+          seed: 2 ** 40 + i,
+          index,
+        }),
+      )
+      const { got, expected } = await both(logits, rows, 8)
+      got.forEach(({ token }, i) => {
+        same += token === expected[i]!.token ? 1 : 0
+        all++
+      })
+    }
+    // Two draws within the rounding of f32 of each other may fall the other way; one in 48 would be a bug.
+    expect(same).toBe(all)
+  })
+})
+
+describe('the definition', () => {
+  it('draws tokens with their probabilities, and none outside the nucleus', () => {
+    const logits = Float32Array.from([Math.log(0.5), Math.log(0.3), Math.log(0.15), Math.log(0.05)])
+    const scratch = new Float32Array(4)
+    const count = (topP: number) => {
+      const counts = [0, 0, 0, 0]
+      for (let index = 0; index < 20000; index++) {
+        counts[sampleRow(logits, 4, { slot: 0, temperature: 1, topP, seed: 9, index }, scratch).token]!++
+      }
+      return counts.map((n) => n / 20000)
+    }
+    // Five standard deviations of 20,000 draws.
+    count(1).forEach((share, i) => {
+      expect(Math.abs(share - [0.5, 0.3, 0.15, 0.05][i]!)).toBeLessThan(0.018)
+    })
+    const nucleus = count(0.7)
+    expect(nucleus.slice(2)).toEqual([0, 0])
+    expect(Math.abs(nucleus[0]! - 0.625)).toBeLessThan(0.018)
+  })
+})
