@@ -1,7 +1,7 @@
 import type { Capabilities, ModelInfo } from '../engine.js'
 import type { V1Error } from '../errors.js'
+import { notTaken } from '../wire/chat/messages.js'
 import { unsupported } from '../wire/fields.js'
-import { notTaken } from '../wire/messages.js'
 import type { CallSpec } from '../wire/reply.js'
 
 /** Refuses what the model has said it cannot do, by the name of the field that asks for it. */

@@ -1,5 +1,5 @@
-import { chatReply } from '../wire/chat-reply.js'
-import { CHAT_FIELDS, readChatRequest } from '../wire/chat-request.js'
+import { chatReply } from '../wire/chat/reply.js'
+import { CHAT_FIELDS, readChatRequest } from '../wire/chat/request.js'
 import { completionId } from '../wire/ids.js'
 import { answering } from './answering.js'
 import { readJson } from './body.js'

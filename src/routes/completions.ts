@@ -1,5 +1,5 @@
+import { readTextRequest, textReply } from '../wire/completions.js'
 import { textCompletionId } from '../wire/ids.js'
-import { readTextRequest, textReply } from '../wire/text-completion.js'
 import { answering } from './answering.js'
 import { readJson } from './body.js'
 import type { Route } from './service.js'

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { examples } from '../../examples/playground/page/examples.js'
+import { examples } from '../../apps/playground/page/examples.js'
 
 /**
  * What judges the embedded model, and what shows it, is nowhere in what it was trained on: no run of N words of the

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { examples } from '../../examples/playground/page/examples.js'
+import { examples } from '../../apps/playground/page/examples.js'
 import { webgpu } from '../../src/engines/webgpu/index.js'
 import { createV1, type V1 } from '../../src/index.js'
 

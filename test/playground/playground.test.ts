@@ -3,8 +3,8 @@ import type { Server } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildPlayground } from '../../examples/playground/build/build.js'
-import { servePlayground } from '../../examples/playground/build/serve.js'
+import { buildPlayground } from '../../apps/playground/build/build.js'
+import { servePlayground } from '../../apps/playground/build/serve.js'
 import { compile } from '../../src/structured/index.js'
 import { launchChromium } from '../support/chromium.js'
 import { startNode } from '../support/node.js'
@@ -285,8 +285,8 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
 test('npm run playground builds, serves and says where', async () => {
   const { scripts } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-  expect(scripts.playground).toBe('tsx examples/playground/build/main.ts')
-  const running = startNode('examples/playground/build/main.ts', { env: { PORT: '0' } })
+  expect(scripts.playground).toBe('tsx apps/playground/build/main.ts')
+  const running = startNode('apps/playground/build/main.ts', { env: { PORT: '0' } })
   try {
     const [, url] = await running.line(/(http:\/\/localhost:\d+\/)/)
     const response = await fetch(url!)

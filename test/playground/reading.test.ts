@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { asCurl, asJavaScript } from '../../examples/playground/page/code.js'
-import { examples } from '../../examples/playground/page/examples.js'
-import { jsonTokens, placeOf } from '../../examples/playground/page/json-tokens.js'
-import { type PartialJson, readPartial } from '../../examples/playground/page/partial-json.js'
-import { readable } from '../../examples/playground/page/readable.js'
-import { faultOf, syntaxFault } from '../../examples/playground/page/schema-fault.js'
+import { asCurl, asJavaScript } from '../../apps/playground/page/code.js'
+import { examples } from '../../apps/playground/page/examples.js'
+import { jsonTokens, placeOf } from '../../apps/playground/page/json-tokens.js'
+import { type PartialJson, readPartial } from '../../apps/playground/page/partial-json.js'
+import { readable } from '../../apps/playground/page/readable.js'
+import { faultOf, syntaxFault } from '../../apps/playground/page/schema-fault.js'
 import { compile, type SchemaError, schemaErrorMessage } from '../../src/structured/index.js'
 
 const objects = fc

@@ -1,5 +1,7 @@
 import type { OutputFormat, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
+import { readMetadata } from '../chat/hints.js'
+import { aSchema } from '../chat/output-format.js'
 import { anEffort, withEffort } from '../effort.js'
 import {
   aBody,
@@ -18,8 +20,6 @@ import {
   unsupported,
   wrongValue,
 } from '../fields.js'
-import { readMetadata } from '../hints.js'
-import { aSchema } from '../output-format.js'
 import { readSampling, readStop, SAMPLING_FIELDS } from '../sampling.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'

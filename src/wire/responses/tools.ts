@@ -1,5 +1,6 @@
 import type { ToolChoice, ToolSpec } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
+import { readFunction } from '../chat/tools.js'
 import {
   aBoolean,
   anArray,
@@ -14,7 +15,6 @@ import {
   wrongType,
   wrongValue,
 } from '../fields.js'
-import { readFunction } from '../tools.js'
 
 /** Tools that a service runs by itself. Clients send some by default beside functions of their own. */
 const HOSTED: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { V1Error } from '../errors.js'
-import { readChatRequest } from './chat-request.js'
+import { V1Error } from '../../errors.js'
+import { readChatRequest } from './request.js'
 
 export const user = { role: 'user', content: 'Hello?' }
 export const minimal = { model: 'test/hello', messages: [user] }

@@ -1,12 +1,12 @@
-import type { ChatMessage, OutputFormat, Sampling } from '../engine.js'
-import type { JsonObject } from '../platform/json.js'
-import { anEffort, withEffort } from './effort.js'
-import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from './fields.js'
+import type { ChatMessage, OutputFormat, Sampling } from '../../engine.js'
+import type { JsonObject } from '../../platform/json.js'
+import { anEffort, withEffort } from '../effort.js'
+import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from '../fields.js'
+import type { FieldNames } from '../reply.js'
+import { readSampling, readStop, SAMPLING_FIELDS } from '../sampling.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
 import { readMessages } from './messages.js'
 import { readOutputFormat } from './output-format.js'
-import type { FieldNames } from './reply.js'
-import { readSampling, readStop, SAMPLING_FIELDS } from './sampling.js'
 import { readTools, type ToolRequest } from './tools.js'
 
 /** A chat request that has been read and found in order; only whether the model exists is not known yet. */

@@ -1,7 +1,7 @@
-import type { Part } from '../engine.js'
-import type { Answer, AnswerHead, Choice } from './answer.js'
-import { type WireLogprob, wireLogprob } from './logprobs.js'
-import { type WireUsage, wireUsage } from './usage.js'
+import type { Part } from '../../engine.js'
+import type { Answer, AnswerHead, Choice } from '../answer.js'
+import { type WireLogprob, wireLogprob } from '../logprobs.js'
+import { type WireUsage, wireUsage } from '../usage.js'
 
 export interface Completion {
   readonly id: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { minimal, read, refusedFor, schema } from './chat-request.test-helper.js'
+import { minimal, read, refusedFor, schema } from './request.test-helper.js'
 
 describe('response_format', () => {
   const format = (json_schema: object) => ({

@@ -1,6 +1,6 @@
-import type { OutputFormat } from '../engine.js'
-import { isRecord, type JsonObject } from '../platform/json.js'
-import { aBoolean, anObject, aString, at, noteUnknown, optional, required, wrongType, wrongValue } from './fields.js'
+import type { OutputFormat } from '../../engine.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
+import { aBoolean, anObject, aString, at, noteUnknown, optional, required, wrongType, wrongValue } from '../fields.js'
 import { aToolName } from './tools.js'
 
 const TYPES = ['text', 'json_object', 'json_schema']

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { minimal, read, refusedFor, user } from './chat-request.test-helper.js'
+import { minimal, read, refusedFor, user } from './request.test-helper.js'
 
 const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
 const asked = { role: 'assistant', content: null, tool_calls: [call] }

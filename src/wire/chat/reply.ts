@@ -1,11 +1,11 @@
-import type { Part } from '../engine.js'
-import type { V1Error } from '../errors.js'
-import { SSE_DONE, sseEvent } from '../stream/sse.js'
-import type { Answer, AnswerHead } from './answer.js'
-import type { ChatRequest } from './chat-request.js'
+import type { Part } from '../../engine.js'
+import type { V1Error } from '../../errors.js'
+import { SSE_DONE, sseEvent } from '../../stream/sse.js'
+import type { Answer, AnswerHead } from '../answer.js'
+import type { Reply, StreamReply, WholeReply } from '../reply.js'
 import { ChunkWriter } from './chunks.js'
 import { type Completion, completionOf, Logprobs } from './completion.js'
-import type { Reply, StreamReply, WholeReply } from './reply.js'
+import type { ChatRequest } from './request.js'
 
 /** A chat completion as the request wants it: whole, or in chunks. */
 export function chatReply(request: ChatRequest): Reply {

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../platform/json.js'
-import { aBoolean, anArray, anObject, aString, at, oneOf, optional, refuse, unsupported } from './fields.js'
+import type { JsonObject } from '../../platform/json.js'
+import { aBoolean, anArray, anObject, aString, at, oneOf, optional, refuse, unsupported } from '../fields.js'
 
 /** Fields that may be there and change nothing in the answer. */
 export const HINTS = [

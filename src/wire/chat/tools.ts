@@ -1,5 +1,5 @@
-import type { ToolChoice, ToolSpec } from '../engine.js'
-import { isRecord, type JsonObject } from '../platform/json.js'
+import type { ToolChoice, ToolSpec } from '../../engine.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import {
   aBoolean,
   aName,
@@ -14,7 +14,7 @@ import {
   required,
   wrongType,
   wrongValue,
-} from './fields.js'
+} from '../fields.js'
 
 const KNOWN_TOOL = new Set(['type', 'function'])
 const KNOWN_FUNCTION = new Set(['name', 'description', 'parameters', 'strict'])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { readChatRequest } from './chat-request.js'
-import { minimal, read, refusedFor, tool, user } from './chat-request.test-helper.js'
+import { readChatRequest } from './request.js'
+import { minimal, read, refusedFor, tool, user } from './request.test-helper.js'
 
 describe('a chat request', () => {
   it('has defaults for all but model and messages', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { minimal, read, refusedFor, schema, tool } from './chat-request.test-helper.js'
+import { minimal, read, refusedFor, schema, tool } from './request.test-helper.js'
 
 describe('tools', () => {
   const tools = [tool, { type: 'function', function: { name: 'clock', strict: true, parameters: schema } }]

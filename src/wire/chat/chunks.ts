@@ -1,7 +1,7 @@
-import type { Part } from '../engine.js'
-import type { Answer, AnswerHead } from './answer.js'
-import { wireLogprob } from './logprobs.js'
-import { wireUsage } from './usage.js'
+import type { Part } from '../../engine.js'
+import type { Answer, AnswerHead } from '../answer.js'
+import { wireLogprob } from '../logprobs.js'
+import { wireUsage } from '../usage.js'
 
 /** What a stream tells beside its text, where that was asked for. */
 export interface ChunkOptions {

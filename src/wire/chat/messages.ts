@@ -1,5 +1,5 @@
-import { type ChatMessage, type Content, type ContentPart, textOf } from '../engine.js'
-import { isRecord, type JsonObject } from '../platform/json.js'
+import { type ChatMessage, type Content, type ContentPart, textOf } from '../../engine.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import {
   aName,
   anArray,
@@ -14,7 +14,7 @@ import {
   unsupported,
   wrongType,
   wrongValue,
-} from './fields.js'
+} from '../fields.js'
 
 const ROLES = ['system', 'developer', 'user', 'assistant', 'tool'] as const
 const KNOWN = new Set([
