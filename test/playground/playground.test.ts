@@ -294,6 +294,9 @@ test('npm run playground builds, serves and says where', async () => {
     expect(response.headers.get('content-security-policy')).toContain('https://huggingface.co')
     expect(await response.text()).toContain('<title>local-v1 playground</title>')
     expect((await fetch(`${url}../package.json`)).status).toBe(404)
+    // What is no address at all does not end the server.
+    expect((await fetch(`${url}/`)).status).toBe(404)
+    expect((await fetch(url!)).status).toBe(200)
   } finally {
     await running.stop()
   }

@@ -37,6 +37,7 @@ export async function servePlayground(
 }
 
 function fileAt(folder: string, url: string): { path: string; bytes: number } | undefined {
+  if (!URL.canParse(url, 'http://localhost')) return
   const { pathname } = new URL(url, 'http://localhost')
   // No file of ours has a name that needs escaping.
   const name = normalize(pathname).replace(/^([/\\]|\.\.)+/, '')
