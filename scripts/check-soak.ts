@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { ChatText } from '../src/decode/chat-text.js'
-import { Decoder } from '../src/decode/decoder.js'
+import { DecodeLoop } from '../src/decode/decode-loop.js'
 import { smallTokenizer } from '../src/decode/testing/small-tokenizer.test-helper.js'
 import type { Device } from '../src/engines/webgpu/contract.js'
 import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
@@ -128,7 +128,7 @@ async function main(): Promise<void> {
     cacheTokens: CACHE,
   })
   const pages = core.freeTokens
-  const decoder = new Decoder(core, text)
+  const decoder = new DecodeLoop(core, text)
   const engine: Engine = {
     models: [{ id: MODEL, ownedBy: 'test' }],
     generate: (call) => decoder.generate(call),

@@ -6,12 +6,6 @@ import { describe, expect, it } from 'vitest'
 
 const SRC = fileURLToPath(new URL('../src', import.meta.url))
 
-/** Names that still have two meanings, in folders that are being cut anew: a name leaves this list and never joins it. */
-const STILL_DOUBLE = [
-  ...['Atom', 'Choice', 'Decoder', 'Kind', 'MatrixShape', 'PassHost', 'Place', 'Program', 'Projection', 'Step'],
-  ...['Context', 'Part', 'WebGpuOptions'],
-]
-
 /** The types that a source exports and declares itself: interfaces, type aliases and classes. */
 function declaredIn(path: string, text: string): string[] {
   const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest)
@@ -39,9 +33,7 @@ function sources(): Map<string, string> {
 
 describe('a noun means one thing', () => {
   it('in all of src', () => {
-    const found = doubles(sources())
-    for (const name of STILL_DOUBLE) delete found[name]
-    expect(found).toEqual({})
+    expect(doubles(sources())).toEqual({})
   })
 
   it('and a second meaning is seen, in whatever form', () => {

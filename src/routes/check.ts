@@ -1,11 +1,11 @@
 import { V1Error } from '../errors.js'
-import type { Choice } from '../wire/answer.js'
+import type { AnswerChoice } from '../wire/answer.js'
 import type { CallSpec } from '../wire/reply.js'
 import type { OutputConstraint } from './constrain.js'
 
 /** Throws a 500 for a choice that is not what the request demands. */
 export function checkChoice(
-  choice: Choice,
+  choice: AnswerChoice,
   { sampling }: Pick<CallSpec, 'sampling'>,
   constraint: OutputConstraint,
 ): void {
@@ -21,7 +21,10 @@ export function checkChoice(
   })
 }
 
-function faultOf({ text, toolCalls, finish }: Choice, { check, toolChecks }: OutputConstraint): string | undefined {
+function faultOf(
+  { text, toolCalls, finish }: AnswerChoice,
+  { check, toolChecks }: OutputConstraint,
+): string | undefined {
   const cut = finish === 'length'
   if (check && !(toolCalls.length > 0 && text === '') && !(cut && !check.strict)) {
     const fault = check.faultOf(text)

@@ -5,7 +5,7 @@ import type { Release } from '../queue.js'
 import { type LinkedAbort, linkAbort } from '../stream/abort.js'
 import { Leavable } from '../stream/leavable.js'
 import type { UsageEvent } from '../usage/ledger.js'
-import { Answer, type Choice } from '../wire/answer.js'
+import { Answer, type AnswerChoice } from '../wire/answer.js'
 import { requestError } from './failure.js'
 import type { Exchange, Service } from './service.js'
 
@@ -24,7 +24,7 @@ export class Run {
   readonly #abort: LinkedAbort
   #release: Release | undefined
   #parts: Leavable<Part> | undefined
-  #check: (choice: Choice) => void = () => {}
+  #check: (choice: AnswerChoice) => void = () => {}
   #ended = false
   #left = false
 
@@ -57,7 +57,7 @@ export class Run {
   }
 
   /** `check` throws for a choice that must not be sent, before anybody hears that it is finished. */
-  begin(call: ChatCall, check: (choice: Choice) => void): void {
+  begin(call: ChatCall, check: (choice: AnswerChoice) => void): void {
     this.answer = new Answer(call.n)
     this.#check = check
     this.#parts = new Leavable(this.#service.engine.generate(call))

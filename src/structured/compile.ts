@@ -1,5 +1,5 @@
+import { FrameTable } from './automaton/frame-table.js'
 import { Machine } from './automaton/machine.js'
-import { Program } from './automaton/program.js'
 import { Fuel } from './fuel.js'
 import { Grammar } from './grammar.js'
 import { Context } from './schema/context.js'
@@ -41,7 +41,7 @@ export function compile(schema: unknown, options: CompileOptions = {}): Grammar 
   const fuel = new Fuel(options.fuel)
   try {
     const root = new Values(new Context(new Document(schema), fuel, layout, ignored)).root()
-    const program = new Program(layout)
+    const program = new FrameTable(layout)
     const start = program.value(root)
     if (start.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
     const source = { schema, strict, layout: chosen, ...(options.fuel !== undefined && { fuel: options.fuel }) }

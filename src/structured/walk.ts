@@ -5,14 +5,14 @@ import type { Machine, State } from './automaton/machine.js'
  * A place in a text: the automaton's state, and the text of the string being read, which the automaton itself does not
  * carry but must be told when that string turns out to be a new key.
  */
-export interface Place {
+export interface TextPlace {
   readonly state: State
   /** The bytes since the last opening quote, while inside a string or just behind one. */
   readonly string: string
   readonly inString: boolean
 }
 
-export function startOf(machine: Machine): Place {
+export function startOf(machine: Machine): TextPlace {
   return { state: machine.start, string: '', inString: false }
 }
 
@@ -20,7 +20,7 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /** One byte further; the state is dead where the text breaks the grammar. */
-export function advance(machine: Machine, place: Place, byte: number): Place {
+export function advance(machine: Machine, place: TextPlace, byte: number): TextPlace {
   let state = machine.step(place.state, byte)
   if (!place.inString) return { state, string: '', inString: byte === QUOTE }
   const string = place.string + String.fromCharCode(byte)

@@ -19,7 +19,7 @@ export interface ToolCallSoFar {
 }
 
 /** One of the `n` answers as far as it has come. */
-export class Choice {
+export class AnswerChoice {
   readonly index: number
   text = ''
   reasoning = ''
@@ -45,7 +45,7 @@ export class Choice {
 
 /** Keeps count of an answer while its parts go by, whichever form they are sent in. */
 export class Answer {
-  readonly choices: readonly Choice[]
+  readonly choices: readonly AnswerChoice[]
   usage: Usage = NO_USAGE
   fingerprint: string | undefined
   /** Tokens of all choices that the grammar decided. */
@@ -54,7 +54,7 @@ export class Answer {
   #deltas = 0
 
   constructor(n: number) {
-    this.choices = Array.from({ length: n }, (_, index) => new Choice(index))
+    this.choices = Array.from({ length: n }, (_, index) => new AnswerChoice(index))
     this.#open = n
   }
 

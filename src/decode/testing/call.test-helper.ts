@@ -1,6 +1,6 @@
 import type { ChatCall, Part, TokenLogprob } from '../../engine.js'
 import { ChatText } from '../chat-text.js'
-import { Decoder } from '../decoder.js'
+import { DecodeLoop } from '../decode-loop.js'
 import { RandomModel, type RandomModelOptions } from './random-model.test-helper.js'
 import { smallTokenizer } from './small-tokenizer.test-helper.js'
 
@@ -8,7 +8,7 @@ export const smallText = new ChatText(smallTokenizer())
 
 export function setUp(options: Partial<RandomModelOptions> = {}, text = smallText) {
   const model = new RandomModel({ vocabSize: text.tokenizer.size, ...options })
-  return { model, text, decoder: new Decoder(model, text, { stepsAhead: 4 }) }
+  return { model, text, decoder: new DecodeLoop(model, text, { stepsAhead: 4 }) }
 }
 
 export function call(part: Partial<ChatCall> = {}): ChatCall {

@@ -1,4 +1,4 @@
-import { DECODES } from '../../decode/decoder.js'
+import { DECODES } from '../../decode/decode-loop.js'
 import type {
   ChatCall,
   DetokenizeCall,

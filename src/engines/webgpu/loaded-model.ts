@@ -1,5 +1,5 @@
 import { ChatText } from '../../decode/chat-text.js'
-import { Decoder } from '../../decode/decoder.js'
+import { DecodeLoop } from '../../decode/decode-loop.js'
 import type { LoadReport } from '../../repository/progress.js'
 import type { WeightOutline } from '../../repository/source.js'
 import type { Device } from './contract.js'
@@ -14,7 +14,7 @@ const STEPS_AHEAD = 4
 /** A model on the device, ready to answer. */
 export interface LoadedModel {
   readonly id: string
-  readonly decoder: Decoder
+  readonly decoder: DecodeLoop
   readonly device: Device
   readonly contextLength: number
   readonly fingerprint: string
@@ -73,7 +73,7 @@ export async function loadModel(
   // Most of a second for a large tokenizer: better now than in the first request for JSON.
   void text.vocabulary
   const bytes = Math.max(0, device.memory.bytes - before)
-  const decoder = new Decoder(core, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
+  const decoder = new DecodeLoop(core, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
   return { id, decoder, device, contextLength, fingerprint, bytes }
 }
 

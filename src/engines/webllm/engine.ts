@@ -1,5 +1,5 @@
 import type { TextFiles } from '../../decode/chat-text.js'
-import { DECODES } from '../../decode/decoder.js'
+import { DECODES } from '../../decode/decode-loop.js'
 import type {
   ChatCall,
   DetokenizeCall,

@@ -1,6 +1,6 @@
 import type { ChatOptions } from '@mlc-ai/web-llm'
 import { ChatText, type TextFiles } from '../../decode/chat-text.js'
-import { Decoder } from '../../decode/decoder.js'
+import { DecodeLoop } from '../../decode/decode-loop.js'
 import { V1Error } from '../../errors.js'
 import { digestOf } from '../../repository/json.js'
 import type { LoadReport } from '../../repository/progress.js'
@@ -14,7 +14,7 @@ import type { Offered } from './records.js'
 /** A model in an MLCEngine of its own, ready to answer. */
 export interface LoadedWebLlm {
   readonly id: string
-  readonly decoder: Decoder
+  readonly decoder: DecodeLoop
   readonly contextLength: number
   /** GPU memory it takes, by WebLLM's own figure. */
   readonly bytes: number
@@ -67,7 +67,7 @@ export async function loadModel(model: Offered, context: WebLlmLoadContext): Pro
   // Most of a second for a large tokenizer: better now than in the first request for JSON.
   void text.vocabulary
   const bytes = Math.max(memoryOf(record), progress.bytesTotal)
-  return { id, decoder: new Decoder(forward, text), contextLength, bytes, alive }
+  return { id, decoder: new DecodeLoop(forward, text), contextLength, bytes, alive }
 }
 
 async function startEngine(

@@ -1,5 +1,5 @@
 import { ChatText } from '../../decode/chat-text.js'
-import { Decoder } from '../../decode/decoder.js'
+import { DecodeLoop } from '../../decode/decode-loop.js'
 import { call, collect } from '../../decode/testing/call.test-helper.js'
 import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
 import type { ChatCall } from '../../engine.js'
@@ -41,4 +41,4 @@ class PlainModel implements TokenModel {
 
 /** What the plainest model says. */
 export const plain = (part: Partial<ChatCall> = {}) =>
-  collect(new Decoder(new PlainModel(), new ChatText(files)).generate(call({ maxTokens: 30, ...part })), part.n)
+  collect(new DecodeLoop(new PlainModel(), new ChatText(files)).generate(call({ maxTokens: 30, ...part })), part.n)

@@ -9,7 +9,7 @@ import { readJson } from '../body.js'
 import { findModel, lookedAround } from '../models.js'
 import { type Answered, type Exchange, jsonAnswer, type Service } from '../service.js'
 import { BackgroundResponse } from './background.js'
-import { type Context, contextOf, shortener } from './context.js'
+import { type Conversation, contextOf, shortener } from './conversation.js'
 
 const FIELDS: FieldNames = { format: 'text.format.schema', parameters: (tool) => `tools[${tool}].parameters` }
 
@@ -36,11 +36,11 @@ class Making {
   readonly #service: Service
   readonly #exchange: Exchange
   readonly #request: ResponseRequest
-  readonly #context: Context
+  readonly #context: Conversation
   readonly #id = responseId()
   readonly #stores: boolean
 
-  constructor(service: Service, exchange: Exchange, request: ResponseRequest, context: Context) {
+  constructor(service: Service, exchange: Exchange, request: ResponseRequest, context: Conversation) {
     this.#service = service
     this.#exchange = exchange
     this.#request = request

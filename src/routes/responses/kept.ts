@@ -4,7 +4,7 @@ import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'
 import { framed } from '../../wire/responses/reply.js'
 import type { ResponseResource, StoredItem } from '../../wire/responses/resource.js'
 import { type Answered, type Exchange, jsonAnswer, type Service } from '../service.js'
-import { conversationOf } from './context.js'
+import { conversationOf } from './conversation.js'
 
 export async function retrieveResponse(service: Service, exchange: Exchange): Promise<Answered> {
   const query = new URLSearchParams(exchange.query)

@@ -5,9 +5,9 @@ import { Document } from '../schema/document.js'
 import { COMPACT } from '../schema/format.js'
 import { Values } from '../schema/values.js'
 import { advance, startOf } from '../walk.js'
+import { FrameTable } from './frame-table.js'
 import { Machine, MOST_STATES } from './machine.js'
 import { ObjectFrames } from './object-home.js'
-import { Program } from './program.js'
 
 function rootOf(schema: unknown) {
   return new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined)).root()
@@ -20,7 +20,7 @@ describe('threads', () => {
     required: ['child', 'kind'],
   })
   const machine = new Machine(
-    new Program(COMPACT).value(rootOf({ anyOf: [...['a', 'b', 'c'].map(node), { type: 'null' }] })),
+    new FrameTable(COMPACT).value(rootOf({ anyOf: [...['a', 'b', 'c'].map(node), { type: 'null' }] })),
   )
   const read = (text: string) => {
     let place = startOf(machine)
@@ -45,7 +45,7 @@ describe('threads', () => {
 describe('the states of used keys', () => {
   it('are shared while they are in use, and dropped in the end', () => {
     const value = rootOf({ type: 'object', additionalProperties: { type: 'number' } })
-    const { start } = new ObjectFrames(value.objects[0]!, new Program(COMPACT))
+    const { start } = new ObjectFrames(value.objects[0]!, new FrameTable(COMPACT))
     const after = start.afterExtra(0)
     const first = after.resolve('first')
     expect(after.resolve('first')).toBe(first)
@@ -58,7 +58,7 @@ describe('the states of used keys', () => {
 describe('the states of a machine', () => {
   it('are dropped in the end, also those of documents that bring new keys', () => {
     const machine = new Machine(
-      new Program(COMPACT).value(rootOf({ type: 'object', additionalProperties: { type: 'number' } })),
+      new FrameTable(COMPACT).value(rootOf({ type: 'object', additionalProperties: { type: 'number' } })),
     )
     let most = 0
     let read = 0
@@ -77,7 +77,7 @@ describe('the states of a machine', () => {
 
 describe('the way out of a string', () => {
   const at = (schema: unknown, text: string) => {
-    const machine = new Machine(new Program(COMPACT).value(rootOf(schema)))
+    const machine = new Machine(new FrameTable(COMPACT).value(rootOf(schema)))
     let place = startOf(machine)
     for (const byte of new TextEncoder().encode(text)) place = advance(machine, place, byte)
     return place.state.cells[0]!.frame!

@@ -1,10 +1,10 @@
 import type { Choice } from '../schema/branch.js'
 import { refusal } from '../schema/context.js'
 import type { Site } from '../schema/document.js'
-import type { Part } from '../schema/part.js'
+import type { SchemaPart } from '../schema/part.js'
 
 /** A way to break a schema that only values of these kinds have. */
-export function only(kinds: number, edit: (part: Part) => void): Choice {
+export function only(kinds: number, edit: (part: SchemaPart) => void): Choice {
   return {
     edit: (part) => {
       part.kinds &= kinds

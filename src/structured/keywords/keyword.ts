@@ -1,7 +1,7 @@
 import type { Branch, Choice } from '../schema/branch.js'
 import type { Context } from '../schema/context.js'
 import type { Schema, Site } from '../schema/document.js'
-import type { Atom, Part } from '../schema/part.js'
+import type { Atom, SchemaPart } from '../schema/part.js'
 import type { Shape } from './shapes.js'
 
 export type Keyworded = Exclude<Schema, boolean>
@@ -24,7 +24,7 @@ export interface Expanding {
 export interface Asserting extends Stand {
   readonly expander: Expanding
   readonly branch: Branch
-  readonly part: Part
+  readonly part: SchemaPart
 }
 
 export interface Denying extends Stand {

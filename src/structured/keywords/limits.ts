@@ -1,5 +1,5 @@
 import { readCount } from '../schema/keywords.js'
-import type { Part } from '../schema/part.js'
+import type { SchemaPart } from '../schema/part.js'
 import { only } from './choices.js'
 import { type Keyword, keyword } from './keyword.js'
 import { number } from './shapes.js'
@@ -19,7 +19,7 @@ export function atLeast(name: Least, opposite: Most, kinds: number, count: (valu
       part[name] = Math.max(part[name], limit)
     },
     deny({ choices }, limit) {
-      choices.push(only(kinds, (part: Part) => (part[opposite] = Math.min(part[opposite], limit - 1))))
+      choices.push(only(kinds, (part: SchemaPart) => (part[opposite] = Math.min(part[opposite], limit - 1))))
     },
     holds: (_, limit, value) => count(value as never) >= limit,
   })
@@ -36,7 +36,7 @@ export function atMost(name: Most, opposite: Least, kinds: number, count: (value
       part[name] = Math.min(part[name], limit)
     },
     deny({ choices }, limit) {
-      choices.push(only(kinds, (part: Part) => (part[opposite] = Math.max(part[opposite], limit + 1))))
+      choices.push(only(kinds, (part: SchemaPart) => (part[opposite] = Math.max(part[opposite], limit + 1))))
     },
     holds: (_, limit, value) => count(value as never) <= limit,
   })

@@ -3,7 +3,7 @@ import { dependencyChoices } from '../schema/depend.js'
 import { forbid } from '../schema/forbid.js'
 import { has } from '../schema/json.js'
 import { readStrings } from '../schema/keywords.js'
-import { type Atom, OBJECT, type Part, type PropertyGroup } from '../schema/part.js'
+import { type Atom, OBJECT, type PropertyGroup, type SchemaPart } from '../schema/part.js'
 import { matches } from '../schema/texts.js'
 import { readUnevaluatedProperties } from '../schema/unevaluated.js'
 import { obstacle, only } from './choices.js'
@@ -114,7 +114,7 @@ const dependencies = keyword<readonly Dependency[]>({
   },
   deny({ context, choices }, demands) {
     for (const { key, keys, schema } of demands) {
-      const holding = (part: Part) => {
+      const holding = (part: SchemaPart) => {
         part.required.add(key)
       }
       if (schema !== undefined) choices.push({ ...only(OBJECT, holding), atoms: [context.not(schema)] })

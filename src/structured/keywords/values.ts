@@ -1,7 +1,7 @@
 import { excluding } from '../schema/exclude.js'
 import { canonical, has } from '../schema/json.js'
 import { readConstant, readConstants, readType } from '../schema/keywords.js'
-import { ANY, NUMBER, type Part } from '../schema/part.js'
+import { ANY, NUMBER, type SchemaPart } from '../schema/part.js'
 import { kindBit } from '../schema/shallow.js'
 import { only } from './choices.js'
 import { keyword } from './keyword.js'
@@ -62,7 +62,7 @@ const constant = keyword<readonly [unknown]>({
   holds: (_, values, value) => includes(values, value),
 })
 
-function limitTo(part: Part, values: readonly unknown[]): void {
+function limitTo(part: SchemaPart, values: readonly unknown[]): void {
   if (part.literals === undefined) {
     part.literals = [...values]
   } else {

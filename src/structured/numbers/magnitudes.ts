@@ -1,6 +1,7 @@
 /** Numbers without their sign, read character by character between two bounds. */
 
 import type { Decimal } from './decimal.js'
+import type { Multiples } from './multiples.js'
 import {
   FEW_REMAINDERS,
   final,
@@ -8,9 +9,9 @@ import {
   isScaled,
   LEADING_ZEROS,
   LEAST_EXPONENT,
+  type NumberPlace,
   near,
   order,
-  type Place,
   power,
   powers,
   SIGNIFICANT,
@@ -18,17 +19,16 @@ import {
   settled,
   WHOLE_DIGITS,
 } from './place.js'
-import type { Step } from './step.js'
 
 /** Before the first digit. */
 const FIRST = { phase: 'whole', digits: 0, low: 0, high: 0, rest: 0 } as const
 
 export class Magnitudes {
-  readonly first: Place = { phase: 'start' }
+  readonly first: NumberPlace = { phase: 'start' }
   private readonly low: Decimal | undefined
   private readonly high: Decimal | undefined
   private readonly zero: boolean
-  private readonly step: Step
+  private readonly step: Multiples
   private readonly significant: number
   /**
    * With many remainders to tell apart, each digit would need them all anew. Where no bound needs to know how many have
@@ -42,7 +42,7 @@ export class Magnitudes {
   private readonly exponents: boolean
 
   /** `high` absent: zero at most. */
-  constructor(low: Decimal | undefined, high: Decimal | undefined, zero: boolean, step: Step) {
+  constructor(low: Decimal | undefined, high: Decimal | undefined, zero: boolean, step: Multiples) {
     this.low = low
     this.high = high
     this.zero = zero
@@ -56,7 +56,7 @@ export class Magnitudes {
     this.told = this.counted ? Math.max(1, (low?.point ?? 0) + 1) : WHOLE_DIGITS
   }
 
-  read(at: Place, symbol: string): Place | undefined {
+  read(at: NumberPlace, symbol: string): NumberPlace | undefined {
     const digit = symbol >= '0' && symbol <= '9' ? symbol.charCodeAt(0) - 0x30 : -1
     switch (at.phase) {
       case 'start':
@@ -81,7 +81,7 @@ export class Magnitudes {
   }
 
   /** Whether a digit may lead elsewhere than the one before it. */
-  tells(at: Place, digit: number): boolean {
+  tells(at: NumberPlace, digit: number): boolean {
     if (digit <= 1 || this.step.modulus > 1) return true
     if (at.phase === 'whole') {
       return near(this.low, at.low, at.digits, digit) || near(this.high, at.high, at.digits, digit)
@@ -97,7 +97,7 @@ export class Magnitudes {
     )
   }
 
-  accepts(at: Place): boolean {
+  accepts(at: NumberPlace): boolean {
     switch (at.phase) {
       case 'whole': {
         const end = this.point(at)
@@ -114,7 +114,7 @@ export class Magnitudes {
     }
   }
 
-  private within(at: Place & { phase: 'fraction' }): boolean {
+  private within(at: NumberPlace & { phase: 'fraction' }): boolean {
     if (!this.divides(at.rest, at.digits)) return false
     if (!at.nonZero) return this.zero
     if (this.low !== undefined && final(this.low, at.low, this.low.point + at.digits) < 0) return false
@@ -122,7 +122,7 @@ export class Magnitudes {
   }
 
   /** A number of its own for each place that is told apart. */
-  key(at: Place): number {
+  key(at: NumberPlace): number {
     switch (at.phase) {
       case 'start':
         return 0
@@ -143,7 +143,7 @@ export class Magnitudes {
     }
   }
 
-  private whole(at: Place & { phase: 'whole' }, digit: number): Place | undefined {
+  private whole(at: NumberPlace & { phase: 'whole' }, digit: number): NumberPlace | undefined {
     const { digits } = at
     if (digits === 0 && digit === 0) return { ...at, rest: 0 }
     const count = Math.min(digits + 1, this.told + 1)
@@ -165,7 +165,7 @@ export class Magnitudes {
   }
 
   /** The place after the whole part, its comparisons settled. */
-  private point(at: Place & { phase: 'whole' }): (Place & { phase: 'fraction' }) | undefined {
+  private point(at: NumberPlace & { phase: 'whole' }): (NumberPlace & { phase: 'fraction' }) | undefined {
     const { digits } = at
     const high = this.high === undefined ? (digits > 0 ? 1 : 0) : settled(this.high, digits, at.high)
     const single = digits === 1 && this.exponents
@@ -192,7 +192,7 @@ export class Magnitudes {
     return this.step.modulus > 1 ? Math.min(left, Math.max(2, this.step.scale)) : left
   }
 
-  private fraction(at: Place & { phase: 'fraction' }, digit: number): Place | undefined {
+  private fraction(at: NumberPlace & { phase: 'fraction' }, digit: number): NumberPlace | undefined {
     const { step, low, high } = this
     if (at.digits >= step.scale && step.modulus * step.scale !== 0 && digit !== 0) return undefined
     if (at.digits >= step.scale && step.scale === 0 && step.modulus !== 1 && digit !== 0) return undefined
@@ -219,14 +219,14 @@ export class Magnitudes {
   }
 
   /** Forgets what can make no difference any more, so that equal futures are one state. */
-  private shaped(at: Place & { phase: 'fraction' }): Place & { phase: 'fraction' } {
+  private shaped(at: NumberPlace & { phase: 'fraction' }): NumberPlace & { phase: 'fraction' } {
     const { step } = this
     const open = at.low === 0 || at.high === 0 || !at.nonZero
     const scaled = at.single && ((this.lowScales && at.lowScaled === 0) || (this.highScales && at.highScaled === 0))
     return { ...at, digits: open ? at.digits : Math.min(at.digits, step.scale), total: scaled ? at.total : 0 }
   }
 
-  private exponent(at: (Place & { phase: 'fraction' }) | undefined): Place | undefined {
+  private exponent(at: (NumberPlace & { phase: 'fraction' }) | undefined): NumberPlace | undefined {
     if (at === undefined || !at.single) return undefined
     let [from, to] = this.powers()
     if (this.low !== undefined && this.lowScales) {

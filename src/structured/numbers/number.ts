@@ -13,8 +13,8 @@ import type { TextAutomaton } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
 import { beyond, compareDecimals, type Decimal, decimalOf, negated, rounded, TINY } from './decimal.js'
 import { Magnitudes } from './magnitudes.js'
-import { type Place, SIGNIFICANT_MULTIPLES } from './place.js'
-import { type Step, stepOf } from './step.js'
+import { type Multiples, multiplesOf } from './multiples.js'
+import { type NumberPlace, SIGNIFICANT_MULTIPLES } from './place.js'
 
 export interface NumberSpec {
   /** Only integers, written without a point. */
@@ -54,7 +54,7 @@ export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutoma
 }
 
 function build(spec: NumberSpec, fuel: Fuel): TextAutomaton {
-  const step = stepOf(spec.integer === true, spec.multipleOf)
+  const step = multiplesOf(spec.integer === true, spec.multipleOf)
   const low = lowerBound(spec, step)
   const high = upperBound(spec, step)
   if (low !== undefined && high !== undefined && compareDecimals(low, high) > 0) return NO_TEXT
@@ -84,7 +84,7 @@ function known(bound: Decimal): Decimal | undefined {
   return compareDecimals(bound, TINY) <= 0 ? undefined : bound
 }
 
-function lowerBound(spec: NumberSpec, step: Step): Decimal | undefined {
+function lowerBound(spec: NumberSpec, step: Multiples): Decimal | undefined {
   const bounds: Decimal[] = []
   if (spec.minimum !== undefined) bounds.push(decimalOf(spec.minimum))
   if (spec.exclusiveMinimum !== undefined) bounds.push(beyond(spec.exclusiveMinimum, true))
@@ -92,7 +92,7 @@ function lowerBound(spec: NumberSpec, step: Step): Decimal | undefined {
   return exact.sort(compareDecimals).at(-1)
 }
 
-function upperBound(spec: NumberSpec, step: Step): Decimal | undefined {
+function upperBound(spec: NumberSpec, step: Multiples): Decimal | undefined {
   const bounds: Decimal[] = []
   if (spec.maximum !== undefined) bounds.push(decimalOf(spec.maximum))
   if (spec.exclusiveMaximum !== undefined) bounds.push(beyond(spec.exclusiveMaximum, false))
@@ -108,8 +108,8 @@ function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrore
   const ids = [new Map<number, number>(), new Map<number, number>()] as const
   const rows: number[] = new Array(width).fill(0)
   const accepting: number[] = [0]
-  const nodes: { side: Magnitudes; at: Place | undefined }[] = [{ side: positive, at: undefined }]
-  const stateOf = (from: Magnitudes, at: Place | undefined) => {
+  const nodes: { side: Magnitudes; at: NumberPlace | undefined }[] = [{ side: positive, at: undefined }]
+  const stateOf = (from: Magnitudes, at: NumberPlace | undefined) => {
     if (at === undefined) return 0
     const side = mirrored && isNonZero(at) ? positive : from
     const known = ids[side === positive ? 0 : 1]
@@ -138,6 +138,6 @@ function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrore
 }
 
 /** Whether a digit other than zero has come. */
-function isNonZero(at: Place): boolean {
+function isNonZero(at: NumberPlace): boolean {
   return at.phase === 'fraction' ? at.nonZero : at.phase === 'whole' ? at.digits > 0 : at.phase !== 'start'
 }

@@ -18,7 +18,7 @@ export const FEW_REMAINDERS = 32
 /** -1, 0 or 1: what has been read so far is below, equal to or above the bound's digits. */
 export type Order = number
 
-export type Place =
+export type NumberPlace =
   | { readonly phase: 'start' }
   | {
       readonly phase: 'whole'
@@ -83,12 +83,12 @@ export function final(bound: Decimal, so: Order, read: number): Order {
   return so === 0 && read < bound.digits.length ? -1 : so
 }
 
-export function powers(from: number, to: number): Place | undefined {
+export function powers(from: number, to: number): NumberPlace | undefined {
   return from <= to ? { phase: 'power', from, to, read: 0 } : undefined
 }
 
 /** One more digit of an exponent, if some exponent within the bounds begins so. */
-export function power(at: Place & { phase: 'power' }, digit: number): Place | undefined {
+export function power(at: NumberPlace & { phase: 'power' }, digit: number): NumberPlace | undefined {
   const read = at.read * 10 + digit
   if (read === 0) return undefined
   for (let least = read, most = read; least <= at.to; least *= 10, most = most * 10 + 9) {

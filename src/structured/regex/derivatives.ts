@@ -4,9 +4,9 @@ import { type CharSet, EVERY, WORD } from '../automata/charset.js'
 import { type Classes, partition } from '../automata/classes.js'
 import type { TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
-import type { Atom } from './atom.js'
 import type { Formulas } from './formulas.js'
 import { collectSets, type Node } from './regex-syntax.js'
+import type { Term } from './term.js'
 
 export class Derivatives {
   readonly formulas: Formulas
@@ -16,7 +16,7 @@ export class Derivatives {
   private readonly compileBehind: (body: Node) => TextAutomaton
   private readonly members = new Map<CharSet, Uint8Array>()
   private readonly setIds = new Map<CharSet, number>()
-  private readonly atoms: Atom[] = []
+  private readonly atoms: Term[] = []
   private readonly atomIds = new Map<string, number>()
   private readonly nodeIds = new Map<Node, number>()
   private readonly counted = new Map<string, Node & { kind: 'repeat' }>()
@@ -154,7 +154,7 @@ export class Derivatives {
     }
   }
 
-  private nullableAtom(atom: Atom, context: number): boolean {
+  private nullableAtom(atom: Term, context: number): boolean {
     switch (atom.kind) {
       case 'set':
         return false
@@ -168,7 +168,7 @@ export class Derivatives {
     }
   }
 
-  private unfold(atom: Atom & { kind: 'repeat' }): number {
+  private unfold(atom: Term & { kind: 'repeat' }): number {
     if (atom.unfolded === -1) {
       const { body, min, max } = atom.node
       const again = max === 1 ? atom.rest : this.follow(this.fewer(atom.node), atom.rest)
@@ -238,7 +238,7 @@ export class Derivatives {
     return id
   }
 
-  private atom(key: string, make: () => Atom): number {
+  private atom(key: string, make: () => Term): number {
     let id = this.atomIds.get(key)
     if (id === undefined) {
       this.fuel.spend(1)

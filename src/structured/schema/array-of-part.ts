@@ -1,11 +1,11 @@
 import type { SchemaError } from '../schema-error.js'
 import { ArrayShape } from './array-shape.js'
 import { type Context, refusal } from './context.js'
-import { ARRAY, type Atom, type Part } from './part.js'
+import { ARRAY, type Atom, type SchemaPart } from './part.js'
 import { MOST_UNIQUE, UniqueArrayShape } from './unique-array-shape.js'
 import type { Value, ValueSource } from './value.js'
 
-export function arrayShape(values: ValueSource, part: Part): ArrayShape {
+export function arrayShape(values: ValueSource, part: SchemaPart): ArrayShape {
   const { context } = values
   let obstacle = values.obstacleOf(part, ARRAY)
   const [contains, ...more] = part.contains
@@ -32,7 +32,7 @@ export function arrayShape(values: ValueSource, part: Part): ArrayShape {
   return new ArrayShape(part, plain, counted, contains, context.layout, obstacle)
 }
 
-function uniqueRefusal(part: Part, context: Context): SchemaError {
+function uniqueRefusal(part: SchemaPart, context: Context): SchemaError {
   const site = part.places.get('uniqueItems') ?? context.document.root
   const message = `'uniqueItems' is not supported, but for items of at most ${MOST_UNIQUE} values that are listed.`
   return refusal(site, 'uniqueItems', message)

@@ -1,6 +1,6 @@
 import type { SchemaError } from '../schema-error.js'
 import type { Layout } from './format.js'
-import type { Contains, Part } from './part.js'
+import type { Contains, SchemaPart } from './part.js'
 import type { Value } from './value.js'
 
 /** How an array goes on: one more item, counted as contained or not, or, where no two may be alike, which one. */
@@ -26,7 +26,7 @@ export class ArrayShape {
   readonly #costs = new Map<number, number>()
 
   constructor(
-    part: Part,
+    part: SchemaPart,
     plain: readonly Value[],
     counted: readonly Value[],
     contains: Contains | undefined,

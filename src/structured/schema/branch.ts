@@ -1,11 +1,11 @@
 import type { Fuel } from '../fuel.js'
-import { type Atom, OBJECT, Part } from './part.js'
+import { type Atom, OBJECT, SchemaPart } from './part.js'
 import type { Shallow } from './shallow.js'
 
 /** One way to satisfy a choice: more to satisfy, and what it changes directly. */
 export interface Choice {
   readonly atoms?: readonly Atom[]
-  readonly edit?: (part: Part) => void
+  readonly edit?: (part: SchemaPart) => void
   /** Choices that only this one leads to. */
   readonly choices?: readonly (readonly Choice[])[]
 }
@@ -23,7 +23,7 @@ interface OpenChoice {
 
 /** A conjunction in the making: what is settled, what is to be read, and the choices still to be made. */
 export class Branch {
-  part: Part
+  part: SchemaPart
   forked = false
   readonly #todo: Demand[]
   readonly #choices: OpenChoice[]
@@ -35,7 +35,7 @@ export class Branch {
   constructor(
     atoms: readonly Atom[],
     by?: Demand,
-    part = new Part(),
+    part = new SchemaPart(),
     choices: OpenChoice[] = [],
     applied = new Set<number>(),
   ) {

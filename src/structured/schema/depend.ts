@@ -2,7 +2,7 @@ import type { Dependency } from './arrays-objects.js'
 import type { Choice } from './branch.js'
 import type { Context } from './context.js'
 import { forbid } from './forbid.js'
-import { OBJECT, type Part } from './part.js'
+import { OBJECT, type SchemaPart } from './part.js'
 
 /** One property that may only stand beside another. */
 export interface Implication {
@@ -59,6 +59,6 @@ function implicationChoices(context: Context, implications: readonly Implication
   return choices
 }
 
-function without(part: Part, kinds: number): void {
+function without(part: SchemaPart, kinds: number): void {
   part.kinds &= ~kinds
 }

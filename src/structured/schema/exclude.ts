@@ -3,7 +3,7 @@ import { complement } from '../automata/sets.js'
 import type { Choice } from './branch.js'
 import { type Context, refusal } from './context.js'
 import type { Site } from './document.js'
-import { FALSE, NULL, type Part, TRUE } from './part.js'
+import { FALSE, NULL, type SchemaPart, TRUE } from './part.js'
 import { kindBit } from './shallow.js'
 import { placed } from './texts.js'
 
@@ -29,7 +29,7 @@ export function excluding(context: Context, site: Site, keyword: string, values:
   }
 }
 
-function excludeContainer(site: Site, keyword: string, value: object, part: Part): void {
+function excludeContainer(site: Site, keyword: string, value: object, part: SchemaPart): void {
   if (Array.isArray(value) && value.length === 0) part.minItems = Math.max(part.minItems, 1)
   else if (!Array.isArray(value) && Object.keys(value).length === 0)
     part.minProperties = Math.max(part.minProperties, 1)

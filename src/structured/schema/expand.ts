@@ -2,7 +2,7 @@ import type { Expanding } from '../keywords/keyword.js'
 import { readingsOf } from '../keywords/reading.js'
 import { Branch, type Choice } from './branch.js'
 import type { Context } from './context.js'
-import type { Atom, Part } from './part.js'
+import type { Atom, SchemaPart } from './part.js'
 import { Shallow } from './shallow.js'
 
 /** Answers whether two subschemas may share a value. */
@@ -20,8 +20,8 @@ export class Expander implements Expanding {
     this.shallow = new Shallow(context)
   }
 
-  expand(atoms: readonly Atom[]): Part[] {
-    const parts: Part[] = []
+  expand(atoms: readonly Atom[]): SchemaPart[] {
+    const parts: SchemaPart[] = []
     const open = [new Branch(atoms)]
     for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
       // A fork copies what is settled so far.

@@ -16,12 +16,12 @@ export function canonical(value: unknown): string {
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`
 }
 
-export type Kind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'
+export type JsonKind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object'
 
-export function kindOf(value: unknown): Kind {
+export function kindOf(value: unknown): JsonKind {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
-  return typeof value as Kind
+  return typeof value as JsonKind
 }
 
 /** The number of Unicode code points, which is how JSON Schema measures a string. */

@@ -5,7 +5,7 @@ import { refusal } from './context.js'
 import { type Layout, toBytes } from './format.js'
 import { KeyProduct, type KeySource, uniformKeys } from './key-automaton.js'
 import { MOST_DEMANDED } from './object-plan.js'
-import { type Atom, OBJECT, type Part, type PropertyGroup } from './part.js'
+import { type Atom, OBJECT, type PropertyGroup, type SchemaPart } from './part.js'
 import type { Value, ValueSource } from './value.js'
 
 export interface Property {
@@ -31,7 +31,7 @@ export class ObjectShape {
   readonly tooMany: SchemaError | undefined
 
   constructor(
-    part: Part,
+    part: SchemaPart,
     properties: readonly Property[],
     pending: readonly string[],
     keys: KeySource,
@@ -57,7 +57,7 @@ export class ObjectShape {
 /** Beyond this many, required keys that are not declared count as declared last: their set is part of every state. */
 const MOST_PENDING = 24
 
-export function objectShape(values: ValueSource, part: Part): ObjectShape {
+export function objectShape(values: ValueSource, part: SchemaPart): ObjectShape {
   const { context } = values
   const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
   const declared = new Set(part.groups.flatMap((group) => [...group.properties.keys()]))

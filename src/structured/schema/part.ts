@@ -53,7 +53,7 @@ export interface Contains {
  * One conjunction of plain constraints, without alternatives. Constraints on a kind bind only values of that kind, so a
  * part may admit several kinds at once.
  */
-export class Part {
+export class SchemaPart {
   kinds = ANY
   /** Values that `enum` and `const` leave; undefined: not limited so. */
   literals: unknown[] | undefined
@@ -87,8 +87,8 @@ export class Part {
   /** Why values of some kinds cannot be described; raised only if the part still admits those kinds in the end. */
   obstacles: { readonly kinds: number; readonly error: SchemaError }[] = []
 
-  clone(): Part {
-    const copy = Object.assign(new Part(), this)
+  clone(): SchemaPart {
+    const copy = Object.assign(new SchemaPart(), this)
     copy.number = { ...this.number, multiples: [...this.number.multiples], denied: [...this.number.denied] }
     copy.gaps = [...this.gaps]
     copy.texts = [...this.texts]

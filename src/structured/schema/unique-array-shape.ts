@@ -1,7 +1,7 @@
 import type { SchemaError } from '../schema-error.js'
 import { ArrayShape, type ArrayStep } from './array-shape.js'
 import { type Layout, toBytes, write } from './format.js'
-import type { Part } from './part.js'
+import type { SchemaPart } from './part.js'
 import { Value } from './value.js'
 
 /** Of which have come, there is a bit each in a place's tally. */
@@ -18,7 +18,13 @@ export class UniqueArrayShape extends ArrayShape {
   #listed: readonly Value[] | undefined
 
   /** `unlisted`: raised where the items are not listed, and any may then come again. */
-  constructor(part: Part, items: Value, layout: Layout, obstacle: SchemaError | undefined, unlisted: SchemaError) {
+  constructor(
+    part: SchemaPart,
+    items: Value,
+    layout: Layout,
+    obstacle: SchemaError | undefined,
+    unlisted: SchemaError,
+  ) {
     super(part, [items], [], undefined, layout, obstacle)
     this.#items = items
     this.#layout = layout

@@ -1,8 +1,8 @@
 import { difference, intersect } from '../automata/sets.js'
 import { type TextAutomaton, TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
+import { multiplesOf } from '../numbers/multiples.js'
 import { numberAutomaton } from '../numbers/number.js'
-import { stepOf } from '../numbers/step.js'
 import { compileRegex } from '../regex/regex.js'
 
 /** More remainders are not told apart over all of these numbers. */
@@ -12,7 +12,7 @@ const MOST_PLACES = 6
 /** Whether the numbers that are no multiples of this can be told. */
 export function canDeny(step: number): boolean {
   try {
-    const { moduli, scale } = stepOf(false, step)
+    const { moduli, scale } = multiplesOf(false, step)
     return moduli[0]! <= MOST_REMAINDERS && scale <= MOST_PLACES
   } catch (error) {
     if (error instanceof TextError) return false

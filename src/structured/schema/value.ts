@@ -3,7 +3,7 @@ import type { SchemaError } from '../schema-error.js'
 import type { ArrayShape } from './array-shape.js'
 import type { Context } from './context.js'
 import type { ObjectShape } from './object-shape.js'
-import type { Atom, Part } from './part.js'
+import type { Atom, SchemaPart } from './part.js'
 
 /** What the automaton runs on: a set of JSON values, as alternatives without conditions. */
 export class Value {
@@ -36,5 +36,5 @@ export interface ValueSource {
   /** The texts among these values, which is all that matters for a property's name. */
   textsOf(atoms: readonly Atom[]): TextAutomaton
   /** What keeps the part's values of a kind from being described. */
-  obstacleOf(part: Part, kind: number): SchemaError | undefined
+  obstacleOf(part: SchemaPart, kind: number): SchemaError | undefined
 }

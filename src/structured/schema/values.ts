@@ -14,7 +14,7 @@ import { impossible } from './impossible.js'
 import { canonical } from './json.js'
 import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
 import { type ObjectShape, objectShape } from './object-shape.js'
-import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type Part, STRING, TRUE } from './part.js'
+import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type SchemaPart, STRING, TRUE } from './part.js'
 import { unlike } from './unlike.js'
 import { Value, type ValueSource } from './value.js'
 
@@ -160,7 +160,7 @@ export class Values implements ValueSource {
     return Object.keys(schema).every((key) => key === 'enum' || key === 'const' || key === 'description')
   }
 
-  #number(part: Part, atom: Atom | undefined): TextAutomaton | undefined {
+  #number(part: SchemaPart, atom: Atom | undefined): TextAutomaton | undefined {
     this.obstacleOf(part, NUMBER, true)
     const { multiples, denied, ...bounds } = part.number
     const key = JSON.stringify([Object.values(bounds).map(String), multiples, denied])
@@ -168,7 +168,7 @@ export class Values implements ValueSource {
     return this.#numbers.get(key)
   }
 
-  #buildNumber(part: Part, atom: Atom | undefined): TextAutomaton | undefined {
+  #buildNumber(part: SchemaPart, atom: Atom | undefined): TextAutomaton | undefined {
     const { multiples, denied, ...limits } = part.number
     const bounds = finite(limits)
     const steps = multiples.length === 0 ? [undefined] : multiples
@@ -184,7 +184,7 @@ export class Values implements ValueSource {
     }
   }
 
-  #string(part: Part): TextAutomaton | undefined {
+  #string(part: SchemaPart): TextAutomaton | undefined {
     this.obstacleOf(part, STRING, true)
     return this.text(part.texts, part.minLength, part.maxLength, part.places.get('pattern'))
   }
@@ -213,7 +213,7 @@ export class Values implements ValueSource {
     return texts.reduce((a, b) => union(a, b, this.context.fuel), NO_TEXT as TextAutomaton)
   }
 
-  obstacleOf(part: Part, kind: number, now = false): SchemaError | undefined {
+  obstacleOf(part: SchemaPart, kind: number, now = false): SchemaError | undefined {
     const error = part.obstacles.find((obstacle) => (obstacle.kinds & kind) !== 0)?.error
     if (error === undefined || !now) return error
     this.context.refuse(error)
@@ -229,7 +229,7 @@ function finite<T extends Record<string, number | boolean>>(bounds: T): Partial<
 }
 
 /** One part per stretch between the numbers that are left out. */
-function betweenGaps(part: Part): Part[] {
+function betweenGaps(part: SchemaPart): SchemaPart[] {
   const { number, gaps } = part
   const inside = gaps.filter((gap) => gap >= number.minimum && gap <= number.maximum)
   const ends = [-Infinity, ...new Set(inside.sort((a, b) => a - b)), Infinity]

@@ -1,11 +1,11 @@
 import type { TokenConstraint } from '../../engine.js'
-import { advance, type Place } from '../walk.js'
+import { advance, type TextPlace } from '../walk.js'
 import type { Masks } from './masks.js'
 
 /** After so many accepted tokens: the place they lead to, and what is left of the budget. */
 interface Step {
   readonly before: Step | undefined
-  readonly place: Place
+  readonly place: TextPlace
   /** An end token has been accepted. */
   readonly ended: boolean
   readonly budget: number
@@ -19,7 +19,7 @@ export class Constraint implements TokenConstraint {
   readonly #masks: Masks
   #at: Step
 
-  constructor(masks: Masks, place: Place, at?: Step) {
+  constructor(masks: Masks, place: TextPlace, at?: Step) {
     this.#masks = masks
     this.#at = at ?? { before: undefined, place, ended: false, budget: Infinity }
   }
@@ -52,7 +52,7 @@ export class Constraint implements TokenConstraint {
     return true
   }
 
-  #affordable({ state }: Place, budget: number): boolean {
+  #affordable({ state }: TextPlace, budget: number): boolean {
     return state.length <= budget || this.#masks.costs.of(state) <= budget
   }
 

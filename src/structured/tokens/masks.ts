@@ -2,7 +2,7 @@ import { NONE_PASS } from '../automata/kinds.js'
 import type { Cell } from '../automaton/cell.js'
 import type { Machine, State } from '../automaton/machine.js'
 import { Kept } from '../kept.js'
-import { advance, type Place } from '../walk.js'
+import { advance, type TextPlace } from '../walk.js'
 import { TokenCosts } from './costs.js'
 import { Found, setTokens, type Tokens } from './found.js'
 import { StateWalk } from './state-walk.js'
@@ -46,7 +46,7 @@ export class Masks {
   }
 
   /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
-  fill(into: Uint32Array, place: Place, budget: number): void {
+  fill(into: Uint32Array, place: TextPlace, budget: number): void {
     const { cells, accepting } = place.state
     let anew = true
     for (const cell of cells) {
@@ -59,7 +59,7 @@ export class Masks {
     if (accepting) for (const token of this.vocabulary.eos) into[token >> 5]! |= 1 << (token & 31)
   }
 
-  #fillMore(into: Uint32Array, cell: Cell, place: Place, budget: number): void {
+  #fillMore(into: Uint32Array, cell: Cell, place: TextPlace, budget: number): void {
     const key = this.#keyOf(cell)
     const memo = this.#memos.get(key) ?? this.#learn(key)
     let { unsure } = memo
@@ -98,7 +98,7 @@ export class Masks {
   }
 
   /** Tries them with the whole text at hand. */
-  #decide(into: Uint32Array, place: Place, tokens: readonly number[], budget: number): void {
+  #decide(into: Uint32Array, place: TextPlace, tokens: readonly number[], budget: number): void {
     for (const token of tokens) {
       const next = this.after(place, token)
       if (next !== undefined && this.#affordable(next.state, budget)) into[token >> 5]! |= 1 << (token & 31)
@@ -110,7 +110,7 @@ export class Masks {
   }
 
   /** The place after a token; undefined if it is not allowed there. */
-  after(place: Place, token: number): Place | undefined {
+  after(place: TextPlace, token: number): TextPlace | undefined {
     const bytes = this.vocabulary.bytes(token)
     if (bytes.length === 0) return undefined
     let at = place

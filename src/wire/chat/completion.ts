@@ -1,5 +1,5 @@
 import type { Part } from '../../engine.js'
-import type { Answer, AnswerHead, Choice } from '../answer.js'
+import type { Answer, AnswerChoice, AnswerHead } from '../answer.js'
 import { type WireLogprob, wireLogprob } from '../logprobs.js'
 import { type WireUsage, wireUsage } from '../usage.js'
 
@@ -64,7 +64,7 @@ export function completionOf(head: AnswerHead, answer: Answer, logprobs: Logprob
   }
 }
 
-function completionChoice(choice: Choice, logprobs: Logprobs | undefined): CompletionChoice {
+function completionChoice(choice: AnswerChoice, logprobs: Logprobs | undefined): CompletionChoice {
   const calls = choice.toolCalls.filter((call) => call !== undefined)
   return {
     index: choice.index,

@@ -5,8 +5,8 @@ import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import { DeviceMemory } from './memory.js'
 import { CpuPass } from './pass.js'
-import type { OperationProfiler, PassHost } from './pass-host.js'
-import { Program } from './program.js'
+import type { CpuPassHost, OperationProfiler } from './pass-host.js'
+import { PassProgram } from './program.js'
 import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
@@ -115,10 +115,10 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     loss = error
     lose(error)
   }
-  const host: PassHost = {
+  const host: CpuPassHost = {
     memory,
     runner: new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost }),
-    program: new Program(team.threads),
+    program: new PassProgram(team.threads),
     threads: team.threads,
     activationBlockBytes: activationBlockBytes(parts.variant),
     done: breathe,

@@ -1,5 +1,5 @@
 import type { DeviceMemory } from './memory.js'
-import type { Program } from './program.js'
+import type { PassProgram } from './program.js'
 import type { Runner } from './runner.js'
 
 /** Takes the times of single operations, which run one by one then: see `bench/profile`. */
@@ -13,10 +13,10 @@ export interface OperationProfiler {
 }
 
 /** What a pass needs of its device. */
-export interface PassHost {
+export interface CpuPassHost {
   readonly memory: DeviceMemory
   readonly runner: Runner
-  readonly program: Program
+  readonly program: PassProgram
   readonly threads: number
   readonly activationBlockBytes: number
   readonly profiler?: OperationProfiler

@@ -16,7 +16,7 @@ import type {
 import { PAGE } from '../contract.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { expectFit, own } from './guards.js'
-import type { PassHost } from './pass-host.js'
+import type { CpuPassHost } from './pass-host.js'
 import { Products } from './products.js'
 import * as op from './program.js'
 import { CpuSampler } from './sampler.js'
@@ -36,8 +36,8 @@ interface Reading {
 
 export class CpuPass implements Pass {
   readonly rows: number
-  readonly #host: PassHost
-  readonly #program: op.Program
+  readonly #host: CpuPassHost
+  readonly #program: op.PassProgram
   /** Allocations that live as long as the pass. */
   readonly #rooms: number[] = []
   readonly #shared = new Map<number, number>()
@@ -51,7 +51,7 @@ export class CpuPass implements Pass {
   readonly #spans: Batch['spans']
   #open = true
 
-  constructor(host: PassHost, batch: Batch) {
+  constructor(host: CpuPassHost, batch: Batch) {
     this.#spans = batch.spans
     this.#host = host
     this.#program = host.program
@@ -77,7 +77,7 @@ export class CpuPass implements Pass {
     return at
   }
 
-  #add(code: number, items: number, sharing?: op.Sharing): op.Program {
+  #add(code: number, items: number, sharing?: op.Sharing): op.PassProgram {
     if (!this.#open) throw new Error('The pass was submitted.')
     this.#products.forget()
     this.#host.profiler?.recorded(code)

@@ -21,7 +21,7 @@ interface Prepared {
 
 interface Activated {
   readonly out: CpuActivations
-  prepare(at: number, stride: number, kind: op.Kind): void
+  prepare(at: number, stride: number, kind: op.WeightKind): void
 }
 
 /** Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens. */
@@ -33,7 +33,7 @@ const NOWHERE = { at: 0, stride: 0 }
 interface Recorder {
   readonly activationBlockBytes: number
   /** Begins an operation. */
-  add(code: number, items: number, sharing?: op.Sharing): op.Program
+  add(code: number, items: number, sharing?: op.Sharing): op.PassProgram
   /** Room of which each thread has its part, `stride` bytes apart, shared by those who name the same `rooms`. */
   perThread(bytes: number, rooms?: Map<number, number>): { at: number; stride: number }
 }

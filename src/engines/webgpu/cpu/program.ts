@@ -18,7 +18,7 @@ export const F16 = 1
 export const Q4 = 2
 export const BF16 = 3
 export const Q4_EXACT = 4
-export type Kind = typeof F32 | typeof F16 | typeof Q4 | typeof BF16 | typeof Q4_EXACT
+export type WeightKind = typeof F32 | typeof F16 | typeof Q4 | typeof BF16 | typeof Q4_EXACT
 
 /** Rows of a matrix that are stored and multiplied together. */
 export const GROUP = 8
@@ -57,7 +57,7 @@ const BY_ONE: Sharing = { by: 'one' }
 const BY_ALL: Sharing = {}
 export const few = (values: number): Sharing => (shareOf(values) === 'one' ? BY_ONE : BY_ALL)
 
-export class Program {
+export class PassProgram {
   count = 0
   #words = new Int32Array(OPERATION_WORDS * 64)
   #floats = new Float32Array(this.#words.buffer)

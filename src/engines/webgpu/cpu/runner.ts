@@ -1,9 +1,9 @@
 /** Runs programs on one thread or on all, whichever was faster for passes of that size. */
 import { V1Error } from '../../../errors.js'
-import { Choice } from './choice.js'
 import type { DeviceMemory } from './memory.js'
 import { OPERATION_BYTES, wholeOperations } from './program.js'
 import type { Team } from './team.js'
+import { TeamTrial } from './team-trial.js'
 import type { Kernels } from './wasm.js'
 
 /** Operations that are followed together at a time: more than the layers of any model but the deepest have. */
@@ -25,7 +25,7 @@ interface RunnerParts {
 export class Runner {
   readonly #parts: RunnerParts
   /** By size of the pass: those within a factor of two are alike. */
-  readonly #choices = new Map<number, Choice>()
+  readonly #choices = new Map<number, TeamTrial>()
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
@@ -39,7 +39,7 @@ export class Runner {
       return
     }
     const key = Math.floor(Math.log2(size))
-    const choice = this.#choices.get(key) ?? new Choice()
+    const choice = this.#choices.get(key) ?? new TeamTrial()
     this.#choices.set(key, choice)
     const start = performance.now()
     if (choice.next()) this.#together(program, operations)

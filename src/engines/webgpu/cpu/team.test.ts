@@ -52,7 +52,7 @@ function shuffler({ memory, kernels }: Gathered, threads: number, seed: number) 
   })
   const place = memory.allocate(512 * op.OPERATION_BYTES)
   return (operations: number): void => {
-    const program = new op.Program(threads)
+    const program = new op.PassProgram(threads)
     let expected = Int32Array.from({ length: ROWS }, () => below(1 << 30))
     for (let row = 0; row < ROWS; row++)
       memory.i32.fill(expected[row]!, (rooms[0] + row * ROW) / 4, (rooms[0] + (row + 1) * ROW) / 4)

@@ -10,7 +10,7 @@ import {
   type Span,
 } from '../contract.js'
 import type { DeviceMemory } from './memory.js'
-import { BF16, F16, F32, GROUP, type Kind, Q4, Q4_BLOCK_BYTES, Q4_EXACT } from './program.js'
+import { BF16, F16, F32, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT, type WeightKind } from './program.js'
 import type { Kernels } from './wasm.js'
 
 /** Staged at a time on the way to the kernels' layout. */
@@ -154,7 +154,7 @@ export class CpuCache extends Tensor implements KeyValueCache {
 export class CpuMatrix extends Tensor implements Matrix {
   readonly rows: number
   readonly columns: number
-  readonly kind: Kind
+  readonly kind: WeightKind
 
   constructor(device: DeviceMemory, kernels: Kernels, data: MatrixData, exact: boolean) {
     super(device, storedBytes(data))
@@ -178,7 +178,7 @@ export class CpuMatrix extends Tensor implements Matrix {
   }
 }
 
-function kindOf(data: MatrixData, exact: boolean): Kind {
+function kindOf(data: MatrixData, exact: boolean): WeightKind {
   if (data.format === 'q4') return exact ? Q4_EXACT : Q4
   return data.format === 'f16' ? F16 : data.format === 'bf16' ? BF16 : F32
 }

@@ -21,7 +21,7 @@ import { Q4_BLOCK } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { Gpu } from './gpu.js'
 import type { GpuTraits } from './kernels/kernel.js'
-import { GpuPass, type PassHost } from './pass.js'
+import { GpuPass, type GpuPassHost } from './pass.js'
 import { FEW } from './products.js'
 import { Rehearsal } from './rehearsal.js'
 import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
@@ -41,7 +41,7 @@ export interface GpuDeviceOptions {
   readonly profiler?: DispatchProfiler
 }
 
-export class GpuDevice implements Device, PassHost {
+export class GpuDevice implements Device, GpuPassHost {
   readonly info: DeviceInfo
   readonly limits: DeviceLimits
   readonly lost: Promise<Error>

@@ -6,7 +6,7 @@ import type { DispatchProfiler } from './dispatch-profiler.js'
 import { GpuDevice } from './gpu-device.js'
 import { computesInHalf, lanesTogether } from './probe.js'
 
-export interface WebGpuOptions {
+export interface OpenGpuOptions {
   /** @default navigator.gpu, else the npm package `webgpu` */
   gpu?: GPU
   /** Refuses an adapter in software. @default false */
@@ -28,7 +28,7 @@ export interface WebGpuOptions {
 }
 
 /** Fails with a `V1Error` 503 that says what is missing. */
-export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Device> {
+export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<Device> {
   const gpu = options.gpu ?? (await findGpu())
   if (!gpu) throw unavailable('this runtime has no WebGPU')
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' })
@@ -57,7 +57,7 @@ export async function openWebGpuDevice(options: WebGpuOptions = {}): Promise<Dev
 }
 
 /** Those that kernels cut for hardware make use of. */
-function wantedFeatures({ features }: GPUAdapter, { subgroups = true, half = true }: WebGpuOptions): GPUFeatureName[] {
+function wantedFeatures({ features }: GPUAdapter, { subgroups = true, half = true }: OpenGpuOptions): GPUFeatureName[] {
   const wanted = [...(subgroups ? ['subgroups'] : []), ...(half ? ['shader-f16'] : [])] as GPUFeatureName[]
   return wanted.filter((feature) => features.has(feature))
 }

@@ -27,7 +27,7 @@ import { decodeResults, encodeJob } from './kernels/sample-job.js'
 import { FEW, project } from './products.js'
 import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
 
-export interface PassHost extends CommandHost {
+export interface GpuPassHost extends CommandHost {
   /** A buffer for the batch, wide enough for so many words. */
   batchBuffer(words: number): GPUBuffer
   /** Multiplications after which a pass hands over what it has recorded. */
@@ -35,7 +35,7 @@ export interface PassHost extends CommandHost {
 }
 
 export class GpuPass implements Pass, Recorder {
-  readonly #host: PassHost
+  readonly #host: GpuPassHost
   readonly #commands: Commands
   readonly #batch: BatchWords
   readonly #slots: GPUBuffer | undefined
@@ -46,7 +46,7 @@ export class GpuPass implements Pass, Recorder {
   readonly #reads: (() => void)[] = []
   readonly meta: GPUBuffer
 
-  constructor(host: PassHost, batch: Batch) {
+  constructor(host: GpuPassHost, batch: Batch) {
     this.#host = host
     this.#commands = new Commands(host)
     this.#batch = new BatchWords(batch)

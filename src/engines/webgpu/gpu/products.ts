@@ -13,7 +13,7 @@ import type { GpuActivations, GpuMatrix } from './tensors.js'
 /** Up to so many rows, the weights are read once for every eight; beyond, the tiled product is quicker. */
 export const FEW = 16
 
-export interface Projection {
+export interface ProductJob {
   /** Rows of activations. */
   readonly count: number
   /** They are those of the head. */
@@ -30,7 +30,7 @@ export function project(
   { parts, columns, gated: together }: GpuMatrix,
   from: GpuActivations,
   out: GPUBuffer,
-  { count, head, add, gated, gate, bias, norm: normed }: Projection,
+  { count, head, add, gated, gate, bias, norm: normed }: ProductJob,
 ): void {
   if (parts.length > 1 && gated !== together) throw new Error('A matrix in parts is gated always, or never.')
   const { serial, half } = pass.traits

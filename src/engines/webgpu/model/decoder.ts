@@ -1,7 +1,7 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
 import type { Activations, Device, KeyValueCache, Pass, SampleRow, Sampler, Vector } from '../contract.js'
 import { joinsApart, type ModelPlan } from './model-plan.js'
-import type { DecoderWeights, LayerWeights, Projection } from './weights.js'
+import type { BiasedMatrix, DecoderWeights, LayerWeights } from './weights.js'
 
 /** Activations, allocated once for the largest pass. */
 interface Room {
@@ -130,7 +130,7 @@ export class Decoder {
   /** Adds a product, normed first where the model says so. */
   #add(
     pass: Pass,
-    { matrix, bias }: Projection,
+    { matrix, bias }: BiasedMatrix,
     x: Activations,
     hidden: Activations,
     rows: number,

@@ -6,21 +6,21 @@ import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './plan-tensors
 import type { TensorLoader } from './tensors.js'
 
 /** A matrix, and what is added to what it makes. */
-export interface Projection {
+export interface BiasedMatrix {
   readonly matrix: Matrix
   readonly bias?: Vector
 }
 
 export interface LayerWeights {
   readonly attentionNorm?: Vector
-  readonly qkv: Projection
+  readonly qkv: BiasedMatrix
   readonly queryNorm?: Vector
   readonly keyNorm?: Vector
-  readonly output: Projection
+  readonly output: BiasedMatrix
   readonly attentionAfter?: Vector
   readonly mlpNorm?: Vector
-  readonly gateUp: Projection
-  readonly down: Projection
+  readonly gateUp: BiasedMatrix
+  readonly down: BiasedMatrix
   readonly mlpAfter?: Vector
   readonly angles: Vector
 }
@@ -61,7 +61,7 @@ export async function loadWeights(
 }
 
 async function loadLayer(loader: TensorLoader, planned: PlannedLayer, angles: Vector): Promise<LayerWeights> {
-  const projection = async (of: PlannedMatrix, gated = false): Promise<Projection> => ({
+  const projection = async (of: PlannedMatrix, gated = false): Promise<BiasedMatrix> => ({
     matrix: await loader.matrix(of, gated),
     ...(of.bias && { bias: await loader.vector(of.bias) }),
   })

@@ -1,16 +1,16 @@
 /** Rows of the embedding table, by the tokens of the batch or the slots that they stand for. */
 import {
   eightFunction,
-  type MatrixShape,
   matrixBindings,
   matrixBuffers,
   type StoredMatrix,
+  type StoredShape,
   shapeOf,
 } from './formats.js'
 import { declare, type Kernel, memo, type Recorder } from './kernel.js'
 import { META } from './meta.js'
 
-export const embedKernel = memo(function embedKernel({ format, rows, columns, first, of }: MatrixShape): Kernel {
+export const embedKernel = memo(function embedKernel({ format, rows, columns, first, of }: StoredShape): Kernel {
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['slots', 'u32', 'r'],

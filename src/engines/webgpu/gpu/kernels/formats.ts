@@ -18,9 +18,9 @@ export interface StoredMatrix {
 }
 
 /** A part as the shape of a kernel. */
-export type MatrixShape = Pick<StoredMatrix, 'format' | 'rows' | 'columns' | 'first' | 'of'>
+export type StoredShape = Pick<StoredMatrix, 'format' | 'rows' | 'columns' | 'first' | 'of'>
 
-export function shapeOf({ format, rows, columns, first, of }: StoredMatrix): MatrixShape {
+export function shapeOf({ format, rows, columns, first, of }: StoredMatrix): StoredShape {
   return { format, rows, columns, first, of }
 }
 

@@ -5,17 +5,17 @@
 import {
   type Binding,
   eightFunction,
-  type MatrixShape,
   matrixBindings,
   matrixBuffers,
   type StoredMatrix,
+  type StoredShape,
   shapeOf,
 } from './formats.js'
 import { type Gate, gateOf } from './gate.js'
 import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { META } from './meta.js'
 
-export interface MatmulShape extends MatrixShape {
+export interface MatmulShape extends StoredShape {
   readonly bias: boolean
   readonly add: boolean
   readonly gated: boolean

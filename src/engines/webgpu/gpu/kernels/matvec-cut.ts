@@ -1,9 +1,9 @@
 /** How the work of a product with few rows is shared out. */
-import { isQ4, type MatrixShape, type StoredFormat } from './formats.js'
+import { isQ4, type StoredFormat, type StoredShape } from './formats.js'
 import type { Gate } from './gate.js'
 import type { GpuTraits } from './kernel.js'
 
-export interface MatvecShape extends MatrixShape {
+export interface MatvecShape extends StoredShape {
   /** Rows of activations that one invocation computes: 1, 2, 4 or 8. */
   readonly tokens: number
   /** Fused norm of the activations. */

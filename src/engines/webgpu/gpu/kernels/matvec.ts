@@ -8,11 +8,11 @@ import {
   codes,
   halves,
   isQ4,
-  type MatrixShape,
   matrixBindings,
   matrixBuffers,
   PLACES,
   type StoredMatrix,
+  type StoredShape,
   scaleAt,
   shapeOf,
 } from './formats.js'
@@ -137,7 +137,7 @@ export interface MatvecOperands {
 
 export function matvec(
   pass: Recorder,
-  shape: Omit<MatvecShape, 'tokens' | keyof MatrixShape>,
+  shape: Omit<MatvecShape, 'tokens' | keyof StoredShape>,
   operands: MatvecOperands,
   count: number,
 ): void {

@@ -3,7 +3,7 @@
 import { TextError } from '../automata/types.js'
 import { decimalOf } from './decimal.js'
 
-export interface Step {
+export interface Multiples {
   /** No digits after the point. */
   readonly integer: boolean
   /** The value times ten to the power of `scale` is a multiple of this. */
@@ -16,7 +16,7 @@ export interface Step {
 /** Remainders are states; beyond this there are too many of them. */
 const MAX_MODULUS = 4096
 
-export function stepOf(integer: boolean, multipleOf: number | undefined): Step {
+export function multiplesOf(integer: boolean, multipleOf: number | undefined): Multiples {
   if (multipleOf === undefined) return plain(integer)
   const { digits, point } = decimalOf(multipleOf)
   let scale = Math.max(0, digits.length - point)
@@ -31,7 +31,7 @@ export function stepOf(integer: boolean, multipleOf: number | undefined): Step {
   return { integer, modulus: Number(modulus), scale, moduli }
 }
 
-function plain(integer: boolean): Step {
+function plain(integer: boolean): Multiples {
   return { integer, modulus: 1, scale: 0, moduli: [1] }
 }
 

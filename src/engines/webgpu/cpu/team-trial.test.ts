@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { Choice } from './choice.js'
+import { TeamTrial } from './team-trial.js'
 
 /** How many of `runs` are done together, where a run takes what `alone` and `together` say. */
-function chosen(choice: Choice, runs: number, alone: () => number, together: () => number): number {
+function chosen(choice: TeamTrial, runs: number, alone: () => number, together: () => number): number {
   let count = 0
   for (let i = 0; i < runs; i++) {
     const shared = choice.next()
@@ -15,13 +15,13 @@ function chosen(choice: Choice, runs: number, alone: () => number, together: () 
 describe('the choice of threads', () => {
   it('is what takes less time, but for a few trials', () => {
     const faster = chosen(
-      new Choice(),
+      new TeamTrial(),
       1000,
       () => 4,
       () => 2,
     )
     const slower = chosen(
-      new Choice(),
+      new TeamTrial(),
       1000,
       () => 4,
       () => 5,
@@ -34,7 +34,7 @@ describe('the choice of threads', () => {
     let trial = 0
     expect(
       chosen(
-        new Choice(),
+        new TeamTrial(),
         60,
         () => 4,
         () => (trial++ === 2 ? 50 : 2),
@@ -45,7 +45,7 @@ describe('the choice of threads', () => {
   it('of long runs tries none alone', () => {
     expect(
       chosen(
-        new Choice(),
+        new TeamTrial(),
         1000,
         () => 1000,
         () => 300,
@@ -57,7 +57,7 @@ describe('the choice of threads', () => {
     let run = 0
     expect(
       chosen(
-        new Choice(),
+        new TeamTrial(),
         1000,
         () => 4,
         () => (run++ % 5 === 4 ? 50 : 2),
@@ -66,7 +66,7 @@ describe('the choice of threads', () => {
   })
 
   it('is made anew when things have changed', () => {
-    const choice = new Choice()
+    const choice = new TeamTrial()
     chosen(
       choice,
       500,

@@ -15,7 +15,7 @@ import { TextFrames } from './text.js'
 import { ValueFrame } from './value.js'
 
 /** The frames of one grammar at one depth, each made when the automaton first comes to it. */
-export class Program implements Frames {
+export class FrameTable implements Frames {
   readonly layout: Layout
   readonly breaks: LineBreaks
   readonly #shared: Shared
@@ -23,7 +23,7 @@ export class Program implements Frames {
   readonly #arrays = new Map<ArrayShape, ArrayFrames>()
   readonly #objects = new Map<ObjectShape, ObjectFrames>()
   readonly #literals = new Map<Value, LiteralFrame>()
-  #inside: Program | undefined
+  #inside: FrameTable | undefined
 
   constructor(layout: Layout, breaks = new LineBreaks(layout), shared = new Shared()) {
     this.layout = layout
@@ -31,9 +31,9 @@ export class Program implements Frames {
     this.#shared = shared
   }
 
-  get inside(): Program {
+  get inside(): FrameTable {
     if (this.layout.indent === '') return this
-    this.#inside ??= new Program(this.layout, this.breaks.inside(), this.#shared)
+    this.#inside ??= new FrameTable(this.layout, this.breaks.inside(), this.#shared)
     return this.#inside
   }
 

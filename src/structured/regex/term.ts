@@ -2,7 +2,7 @@
 
 import type { Node } from './regex-syntax.js'
 
-export type Atom =
+export type Term =
   /** One character of a set, then `rest`. */
   | { readonly kind: 'set'; readonly members: Uint8Array; readonly rest: number }
   /** A repetition, then `rest`. */

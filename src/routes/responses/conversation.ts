@@ -6,7 +6,7 @@ import { messagesOf } from '../../wire/responses/items.js'
 import type { StoredItem } from '../../wire/responses/resource.js'
 
 /** A conversation put together from what a request brings and what it refers to. */
-export interface Context {
+export interface Conversation {
   readonly messages: readonly ChatMessage[]
   /** What the request itself brought, references replaced by what they name. */
   readonly own: readonly StoredItem[]
@@ -18,7 +18,7 @@ interface Asking {
   readonly previousId?: string
 }
 
-export async function contextOf(store: ResponseStore, caller: string, asking: Asking): Promise<Context> {
+export async function contextOf(store: ResponseStore, caller: string, asking: Asking): Promise<Conversation> {
   const { input, instructions, previousId } = asking
   const earlier = previousId === undefined ? [] : await conversationOf(store, caller, previousId)
   const own: StoredItem[] = []

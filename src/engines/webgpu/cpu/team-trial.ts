@@ -18,7 +18,7 @@ const PARDON = 1.25
 /** What a single run counts at most, in runs alone: it may have met the garbage collector, or code being compiled. */
 const OUTLIER = 6
 
-export class Choice {
+export class TeamTrial {
   #term = TERMS.first
   #runs = 0
   #alone: number[] = []

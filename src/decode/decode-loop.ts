@@ -9,7 +9,7 @@ import { checkCall } from './limits.js'
 import { Scheduler } from './run/scheduler.js'
 import type { TokenModel } from './token-model.js'
 
-export interface DecoderOptions {
+export interface DecodeLoopOptions {
   /**
    * Steps that the model may run ahead of what was read back, where nothing depends on it. It hides the way back from a
    * GPU; on a processor there is none to hide. More steps let an abort or a newcomer wait longer.
@@ -47,14 +47,14 @@ const PLAIN_CALL = {
 const UNREAD = 64
 
 /** The one way from a call to its parts: both on-device engines put it around their forward pass. */
-export class Decoder {
+export class DecodeLoop {
   readonly #model: TokenModel
   readonly #text: ChatText
   readonly #scheduler: Scheduler
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
   readonly #capacity: number
 
-  constructor(model: TokenModel, text: ChatText, { stepsAhead = 1 }: DecoderOptions = {}) {
+  constructor(model: TokenModel, text: ChatText, { stepsAhead = 1 }: DecodeLoopOptions = {}) {
     this.#model = model
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
