@@ -34,6 +34,17 @@ def encode(tokenizer, example):
     return ids + [END], weights + [CHOICE if not example["answer"].endswith("}") else FORCED]
 
 
+def read(path, tokenizer, longest):
+    ids, weights = [], []
+    with open(path) as file:
+        for line in file:
+            i, w = encode(tokenizer, json.loads(line))
+            if len(i) <= longest:
+                ids.append(np.array(i, np.int16))
+                weights.append(np.array(w, np.float32))
+    return ids, weights
+
+
 def load(paths, folder, longest):
     """Encoded examples, kept beside the first file for the next run."""
     tokenizer = Tokenizer.from_file(f"{folder}/tokenizer.json")
@@ -44,13 +55,8 @@ def load(paths, folder, longest):
         return tokenizer, np.split(saved["ids"], ends), np.split(saved["weights"].astype(np.float32), ends)
     ids, weights = [], []
     for path in paths:
-        with open(path) as file:
-            for line in file:
-                i, w = encode(tokenizer, json.loads(line))
-                if len(i) > longest:
-                    continue
-                ids.append(np.array(i, np.int16))
-                weights.append(np.array(w, np.float32))
+        for all_of, new in zip((ids, weights), read(path, tokenizer, longest)):
+            all_of += new
     lengths = np.array([len(i) for i in ids])
     np.savez(kept, ids=np.concatenate(ids), weights=np.concatenate(weights).astype(np.float16), lengths=lengths)
     return tokenizer, ids, weights

@@ -2,18 +2,23 @@
 
 The schedule follows the clock, so that any machine ends with a cooled-down model. Every ten minutes a checkpoint is
 written from which `--resume` goes on. The last `--quantised` part of the time is spent with 4-bit weights in the forward
-pass (straight-through), after which the packager loses nothing."""
+pass (straight-through), after which the packager loses nothing.
+
+With `--refill 'COMMAND'` the data never ends: as soon as the newest examples have all been drawn once, the command runs
+beside the training and its output takes the place of the oldest. `{n}` in it counts, as a seed."""
 
 import argparse
 import json
 import os
 import random
+import shlex
+import subprocess
 import time
 
 import torch
 import torch.nn.functional as F
 
-from data import load
+from data import CHOICE, FREE, load, read
 from evaluate import evaluate
 from model import Model
 from wire import wire
@@ -33,6 +38,8 @@ def options():
     parser.add_argument("--rate", type=float, default=1.0)
     parser.add_argument("--warm-data", type=float, default=0.0, help="where in the curriculum to begin, 0 to 1")
     parser.add_argument("--flat", action="store_true", help="no curriculum: all the data at all times")
+    parser.add_argument("--refill", help="a command that prints fresh examples")
+    parser.add_argument("--keep", type=int, default=20000, help="examples held at most where they are refilled")
     parser.add_argument("--resume")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hold", type=float, default=0.4, help="share of the time at the full rate")
@@ -72,9 +79,34 @@ def orthogonal(g):
     return (x.T if tall else x).float()
 
 
-def batches(ids, budget, progress, rng, flat):
+class Refill:
+    """Fresh examples from a command, one run at a time; a run that fails is forgotten and made again."""
+
+    def __init__(self, options, tokenizer, size):
+        self.command, self.keep, self.longest = options.refill, options.keep, options.longest
+        self.path, self.tokenizer = f"{options.out}/refill.jsonl", tokenizer
+        self.left, self.run, self.n = size, None, options.seed * 1000
+
+    def draw(self, count, ids, weights):
+        self.left -= count
+        if self.run is None:
+            if self.left <= 0:
+                self.n += 1
+                with open(self.path, "w") as file:
+                    self.run = subprocess.Popen(shlex.split(self.command.replace("{n}", str(self.n))), stdout=file)
+        elif self.run.poll() is not None:
+            made = read(self.path, self.tokenizer, self.longest) if self.run.returncode == 0 else ([], [])
+            print(f"refill {self.n}: {len(made[0])} examples", flush=True)
+            for all_of, new in zip((ids, weights), made):
+                all_of += new
+                del all_of[: max(0, len(all_of) - self.keep)]
+            self.left, self.run = len(made[0]), None
+
+
+def batches(ids, budget, progress, rng, flat, draw):
     """Examples of like length together, drawn from a window that moves through the curriculum."""
     while True:
+        draw()
         low = 0 if flat else int(len(ids) * 0.75 * progress())
         high = len(ids) if flat else min(len(ids), low + int(len(ids) * 0.25))
         cap = 110 + 1500 * progress() if progress() < 0.4 and not flat else 10000
@@ -91,6 +123,7 @@ def batches(ids, budget, progress, rng, flat):
 
 
 def pack(group, ids, weights, device):
+    """What is read, what is expected, and how much each token of it counts."""
     longest = -(-max(len(ids[i]) for i in group) // 16) * 16
     tokens = torch.zeros(len(group), longest, dtype=torch.long)
     loss = torch.zeros(len(group), longest)
@@ -100,11 +133,17 @@ def pack(group, ids, weights, device):
         # A tenth of the prompt is predicted too, lightly: it teaches the words.
         prompt = (loss[row, : len(ids[i])] == 0) & (torch.rand(len(ids[i])) < 0.1)
         loss[row, : len(ids[i])][prompt] = 0.1
-    return tokens.to(device), loss.to(device)
+    given = tokens.clone()
+    for row, i in enumerate(group):
+        if weights[i][-1] == CHOICE and torch.rand(()) < 0.5:
+            # Talk that has slipped still comes to its end: wrong words are read, the right ones are expected.
+            slips = (loss[row] >= FREE) & (torch.rand(longest) < 0.2)
+            given[row, slips] = torch.randint(4, 4096, (int(slips.sum()),))
+    return given.to(device), tokens.to(device), loss.to(device)
 
 
-def loss_of(model, forward, tokens, weight, dtype):
-    hidden, table = forward(tokens[:, :-1], dtype)
+def loss_of(model, forward, given, tokens, weight, dtype):
+    hidden, table = forward(given[:, :-1], dtype)
     weight = weight[:, 1:]
     chosen = weight > 0
     logits = model.logits(hidden[chosen].to(dtype), table).float()
@@ -139,7 +178,9 @@ def main():
     forward = torch.compile(model.hidden, dynamic=True) if o.compile else model.hidden
     begun = time.time()
     progress = lambda: min(1.0, (time.time() - begun) / 60 / o.minutes)
-    source = batches(ids, o.batch_tokens, lambda: o.warm_data + (1 - o.warm_data) * progress(), rng, o.flat)
+    refill = Refill(o, tokenizer, len(ids)) if o.refill else None
+    draw = (lambda: refill.draw(400, ids, weights)) if refill else (lambda: None)
+    source = batches(ids, o.batch_tokens, lambda: o.warm_data + (1 - o.warm_data) * progress(), rng, o.flat, draw)
     step = tokens_seen = 0
     window, saved, evaluated = [], begun, begun
 
@@ -149,14 +190,14 @@ def main():
         os.replace(path + ".part", path)
 
     while progress() < 1:
-        tokens, weight = pack(next(source), ids, weights, o.device)
+        given, tokens, weight = pack(next(source), ids, weights, o.device)
         done = progress()
         if not model.quantised and done > 1 - o.quantised:
             save("before-quantisation.pt")
             model.quantise(True)
             print("4-bit from here", flush=True)
         scale = min(1, (step + 1) / 60) * min(1, max(0.02, (1 - done) / max(1e-9, 1 - o.hold)))
-        total, free, choice = loss_of(model, forward, tokens, weight, torch.bfloat16)
+        total, free, choice = loss_of(model, forward, given, tokens, weight, torch.bfloat16)
         for p in model.parameters():
             p.grad = None
         total.backward()
