@@ -39,6 +39,16 @@ export interface Capabilities {
   readonly audio?: boolean
   /** @default false */
   readonly embeddings?: boolean
+  /**
+   * Draw as servers of open models do: `topK`, `minP` and `repetitionPenalty`, `minTokens`, `stopTokens`, `ignoreEnds`.
+   * @default false
+   */
+  readonly sampling?: boolean
+  /**
+   * Tell the tokens of prompt and answer, and go on from tokens.
+   * @default false
+   */
+  readonly tokens?: boolean
 }
 
 export interface Engine {
@@ -100,6 +110,14 @@ export interface ChatCall {
   /** Upper bound of generated tokens per choice; absent: as far as the context reaches. */
   readonly maxTokens?: number
   readonly stop: readonly string[]
+  /** Before so many tokens nothing ends an answer. */
+  readonly minTokens?: number
+  /** Tokens that end an answer, as the model's own end tokens do. */
+  readonly stopTokens?: readonly number[]
+  /** The model's own end tokens do not end an answer. */
+  readonly ignoreEnds?: boolean
+  /** The tokens of prompt and answer are to be told. */
+  readonly returnTokens?: boolean
   readonly sampling: Sampling
   /** Absent: none. 0: that of the sampled token only. */
   readonly topLogprobs?: number
@@ -126,6 +144,12 @@ export interface Sampling {
   readonly logitBias?: ReadonlyMap<number, number>
   /** Absent: the engine draws one. */
   readonly seed?: number
+  /** Only so many of the likeliest tokens, and what is as likely as the last of them; absent: all. */
+  readonly topK?: number
+  /** Only tokens at least so likely as this share of the likeliest, after the temperature; absent: all. */
+  readonly minP?: number
+  /** Logits of tokens that prompt or answer hold are divided by it where they are above 0, else multiplied; absent: 1. */
+  readonly repetitionPenalty?: number
 }
 
 export interface EmbedCall {
@@ -237,7 +261,15 @@ export type Part =
       readonly name?: string
       readonly arguments: string
     }
-  | { readonly type: 'finish'; readonly choice: number; readonly reason: 'stop' | 'length' | 'tool_calls' }
+  | {
+      readonly type: 'finish'
+      readonly choice: number
+      readonly reason: 'stop' | 'length' | 'tool_calls'
+      /** All of the answer's tokens, the one that ended it included, where they are to be told. */
+      readonly tokens?: readonly number[]
+    }
+  /** The tokens of the prompt, where they are to be told: before all other parts. */
+  | { readonly type: 'prompt'; readonly tokens: readonly number[] }
   /** May come more than once: the last one counts. `fingerprint` becomes `system_fingerprint`. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly fingerprint?: string }
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Part } from '../engine.js'
 import { ChatText } from './chat-text.js'
 import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
 import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
@@ -84,6 +85,89 @@ describe('one answer', () => {
     expect(turns).toBeLessThan(150)
     expect(await answers).toMatchObject([{ status: 'rejected', reason: { message: 'gone' } }, { status: 'fulfilled' }])
     expect(model.openSequences).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('when an answer ends', () => {
+  const end = [...smallText.ends][0]!
+  const eager = () => setUp({ bias: () => new Map([[end, 100]]) })
+
+  test('not before min_tokens, whatever the model wants', async () => {
+    const { decoder } = eager()
+    for (const minTokens of [1, 5, 17]) {
+      const answer = await collect(decoder.generate(call({ minTokens, maxTokens: 40, returnTokens: true })))
+      expect([answer.usage.completionTokens, answer.reasons]).toEqual([minTokens, ['stop']])
+    }
+  })
+
+  test('nor at a stop string that ends before min_tokens', async () => {
+    const { decoder } = setUp({ bias: () => new Map([[end, -100]]) })
+    const plain = call({ maxTokens: 60, returnTokens: true })
+    const whole = await collect(decoder.generate(plain))
+    const text = whole.texts[0]!
+    const stop = text.slice(2, 5)
+    const minTokens = 12
+    const { tokenizer } = smallText
+    const bytes = tokensOf(whole)
+      .slice(0, minTokens)
+      .reduce((sum, token) => sum + tokenizer.bytes(token).length, 0)
+    const head = new TextDecoder().decode(new TextEncoder().encode(text).slice(0, bytes))
+    const next = text.indexOf(stop, head.length - stop.length + 1)
+    const answer = await collect(decoder.generate({ ...plain, minTokens, stop: [stop] }))
+    expect(answer.texts[0]).toBe(next < 0 ? text : text.slice(0, next))
+    expect(answer.texts[0]!.length).toBeGreaterThan(text.indexOf(stop))
+  })
+
+  test('at a token that the request names, which is told and is no text', async () => {
+    const { decoder } = setUp({ bias: () => new Map([[end, -100]]) })
+    const plain = call({ maxTokens: 30, returnTokens: true })
+    const whole = await collect(decoder.generate(plain))
+    const stopTokens = [tokensOf(whole)[9]!]
+    const at = tokensOf(whole).indexOf(stopTokens[0]!)
+    const answer = await collect(decoder.generate({ ...plain, stopTokens }))
+    expect(tokensOf(answer)).toEqual(tokensOf(whole).slice(0, at + 1))
+    expect([answer.usage.completionTokens, answer.reasons]).toEqual([at, ['stop']])
+    await expect(collect(decoder.generate(call({ stopTokens: [5, 1e6] })))).rejects.toMatchObject({
+      status: 400,
+      param: 'stop_token_ids[1]',
+    })
+  })
+
+  test('not at the end token where that is ignored', async () => {
+    const { decoder } = eager()
+    const answer = await collect(decoder.generate(call({ ignoreEnds: true, maxTokens: 9, returnTokens: true })))
+    expect(tokensOf(answer)).toEqual(new Array(9).fill(end))
+    expect([answer.texts[0], answer.reasons]).toEqual(['', ['length']])
+    const both = call({ ignoreEnds: true, stopTokens: [end], maxTokens: 9 })
+    expect((await collect(decoder.generate(both))).reasons).toEqual(['stop'])
+  })
+
+  test('the prompt’s tokens come first, and what they spell is what was rendered', async () => {
+    const { decoder } = setUp()
+    const { parts } = await collect(decoder.generate(call({ maxTokens: 3, returnTokens: true })))
+    expect(parts[0]).toEqual({ type: 'prompt', tokens: smallText.prompt(call()) })
+    const untold = await collect(decoder.generate(call({ maxTokens: 3 })))
+    expect(untold.parts.some((part) => part.type === 'prompt' || (part.type === 'finish' && part.tokens))).toBe(false)
+  })
+})
+
+/** All tokens of the first choice. */
+function tokensOf({ parts }: { parts: readonly Part[] }): readonly number[] {
+  return parts.flatMap((part) => (part.type === 'finish' && part.choice === 0 ? (part.tokens ?? []) : []))
+}
+
+describe('a repetition penalty', () => {
+  test('holds back what prompt and answer have said, also what was said long ago', async () => {
+    const prompt = [7, 8, 9]
+    const { decoder } = setUp({ bias: () => new Map([7, 8, 9, 20, 21, 22].map((token) => [token, 120 - 3 * token])) })
+    const said = async (repetitionPenalty?: number) => {
+      const sampling = { ...call().sampling, temperature: 0, ...(repetitionPenalty && { repetitionPenalty }) }
+      return tokensOf(
+        await collect(decoder.generate(call({ messages: [], prompt, maxTokens: 3, sampling, returnTokens: true }))),
+      )
+    }
+    expect(await said()).toEqual([7, 7, 7])
+    expect(await said(3)).toEqual([20, 21, 22])
   })
 })
 

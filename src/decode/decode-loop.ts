@@ -28,6 +28,8 @@ export const DECODES: Capabilities = {
   images: false,
   audio: false,
   embeddings: false,
+  sampling: true,
+  tokens: true,
 }
 
 /** Nothing but a conversation: what is cut into tokens without being answered. */
@@ -85,6 +87,7 @@ export class DecodeLoop {
     call.signal.addEventListener('abort', abort)
     try {
       call.signal.throwIfAborted()
+      if (call.returnTokens) yield { type: 'prompt', tokens: prompt }
       for (let parts = await queue.take(); parts !== undefined; parts = await queue.take()) {
         for (const part of parts) {
           yield part

@@ -17,6 +17,12 @@ export function checkCall(
       param: 'logit_bias',
     })
   }
+  for (const [i, token] of (call.stopTokens ?? []).entries()) {
+    if (token < vocabSize) continue
+    throw new V1Error(400, `Invalid 'stop_token_ids[${i}]': ${token} is not a token of this model.`, {
+      param: `stop_token_ids[${i}]`,
+    })
+  }
   for (const token of typeof call.prompt === 'object' ? call.prompt : []) {
     if (token >= 0 && token < vocabSize) continue
     throw new V1Error(400, `Invalid 'prompt': ${token} is not a token of this model.`, { param: 'prompt' })

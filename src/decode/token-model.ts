@@ -63,6 +63,12 @@ export interface SampleSettings {
   readonly index: number
   /** One bit per token, set if allowed; at least one bit is set. */
   readonly mask?: Uint32Array
+  /** Only so many of the likeliest tokens; absent: all. */
+  readonly topK?: number
+  /** Only tokens at least so likely as this share of the likeliest; absent: all. */
+  readonly minP?: number
+  /** The tokens said so far, a bit each, prompt and answer; their logits are divided, or below 0 multiplied, by `by`. */
+  readonly repeats?: { readonly tokens: Uint32Array; readonly by: number }
   readonly presencePenalty: number
   readonly frequencyPenalty: number
   /** How often each token stands in the answer so far: what the penalties count. */

@@ -127,6 +127,36 @@ describe('upstream', () => {
     expect(seen[0]).toEqual(seen[1])
   })
 
+  it('passes on what only servers of open models take, where it is said that this one does', async () => {
+    const calls: ChatCall[] = []
+    const capabilities = { sampling: true, tokens: true }
+    const script = (call: ChatCall): Part[] => {
+      calls.push(call)
+      return [
+        { type: 'prompt', tokens: [1, 2] },
+        text('Hi'),
+        { type: 'finish', choice: 0, reason: 'stop', tokens: [3, 4] },
+      ]
+    }
+    const behind = serviceOf(scripted({ models: { 'test/hello': script }, capabilities }), { keys: ['k'] })
+    const baseURL = await listen(express(behind.v1))
+    const engine = upstream({ baseURL, apiKey: 'k', models: ['test/hello'], capabilities })
+    const body = { top_k: 5, min_p: 0.5, repetition_penalty: 1.5, min_tokens: 2, stop_token_ids: [7], ignore_eos: true }
+    const answer = jsonOf(await serviceOf(engine).chat({ ...body, return_token_ids: true }))
+    expect(answer).toMatchObject({ prompt_token_ids: [1, 2], choices: [{ token_ids: [3, 4] }] })
+    expect(calls).toMatchObject([
+      {
+        sampling: { topK: 5, minP: 0.5, repetitionPenalty: 1.5 },
+        minTokens: 2,
+        stopTokens: [7],
+        ignoreEnds: true,
+        returnTokens: true,
+      },
+    ])
+    const { chat } = serviceOf(upstream({ baseURL, apiKey: 'k', models: ['test/hello'] }))
+    expect(errorOf(await chat({ top_k: 5 }))).toMatchObject({ status: 400, param: 'top_k' })
+  })
+
   it('passes on tool calls, log probabilities and several choices', async () => {
     const logprob = { token: 'a', bytes: [97], logprob: -1, top: [{ token: 'b', bytes: null, logprob: -2 }] }
     const { chat } = await chained([

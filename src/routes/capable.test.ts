@@ -33,7 +33,16 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['thinking', { reasoning_effort: 'high' }, 'reasoning_effort'],
   ['images', said(words, image), 'messages[0].content[1].type'],
   ['audio', said(audio), 'messages[0].content[0].type'],
+  ['sampling', { top_k: 5 }, 'top_k'],
+  ['sampling', { min_p: 0.1 }, 'min_p'],
+  ['sampling', { repetition_penalty: 1.1 }, 'repetition_penalty'],
+  ['sampling', { min_tokens: 5 }, 'min_tokens'],
+  ['sampling', { stop_token_ids: [5] }, 'stop_token_ids'],
+  ['sampling', { ignore_eos: true }, 'ignore_eos'],
+  ['tokens', { return_token_ids: true }, 'return_token_ids'],
 ]
+/** What nobody has who does not say so. */
+const RARE: readonly string[] = ['images', 'audio', 'sampling', 'tokens']
 
 describe('what a model says it cannot do', () => {
   it.each(ASKED)(
@@ -63,14 +72,11 @@ describe('what a model says it cannot do', () => {
 })
 
 describe('what a model says nothing of', () => {
-  it.each(ASKED.filter(([name]) => name !== 'images' && name !== 'audio'))(
-    'is asked of it: %s %j',
-    async (name, body) => {
-      for (const capabilities of [undefined, {}, { [name]: true }]) {
-        expect((await serviceThat(capabilities).chat(body)).status, name).toBe(200)
-      }
-    },
-  )
+  it.each(ASKED.filter(([name]) => !RARE.includes(name)))('is asked of it: %s %j', async (name, body) => {
+    for (const capabilities of [undefined, {}, { [name]: true }]) {
+      expect((await serviceThat(capabilities).chat(body)).status, name).toBe(200)
+    }
+  })
 
   it.each(ASKED.filter(([name]) => name === 'images' || name === 'audio'))(
     'is refused where engines of version 1 could not have it: %s',
@@ -85,6 +91,26 @@ describe('what a model says nothing of', () => {
       )
     },
   )
+})
+
+describe('what engines of version 1 could not have', () => {
+  it.each(ASKED.filter(([name]) => name === 'sampling' || name === 'tokens'))(
+    'is refused unless a model says that it has it: %s %j',
+    async (name, body, param) => {
+      expect(errorOf(await serviceThat(undefined).chat(body))).toMatchObject({ status: 400, param })
+      expect((await serviceThat({ [name]: true }).chat(body)).status).toBe(200)
+    },
+  )
+
+  it.each([{ min_tokens: 5 }, { ignore_eos: true }])('does not go with an answer that has a form: %j', async (body) => {
+    const { chat, calls } = serviceThat({ sampling: true })
+    const [param] = Object.keys(body)
+    for (const form of [{ response_format: format('json_object') }, { tools: [tool], tool_choice: 'required' }]) {
+      expect(errorOf(await chat({ ...body, ...form }))).toMatchObject({ status: 400, param })
+    }
+    expect(calls).toEqual([])
+    expect((await chat({ ...body, tools: [tool] })).status).toBe(200)
+  })
 })
 
 describe('the contract', () => {

@@ -17,8 +17,33 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
   if (cannot('thinking') && spec.templateOptions?.enable_thinking === true) {
     throw lacks(id, fields.thinking ?? 'reasoning_effort', 'does not think')
   }
+  checkLocal(id, capabilities, spec)
   checkMedia(capabilities, spec)
 }
+
+/** What only servers of open models have. */
+function checkLocal(id: string, { sampling = false, tokens = false }: Capabilities, spec: CallSpec): void {
+  const { topK, minP, repetitionPenalty } = spec.sampling
+  const asked = {
+    top_k: topK,
+    min_p: minP,
+    repetition_penalty: repetitionPenalty,
+    stop_token_ids: spec.stopTokens,
+    min_tokens: spec.minTokens,
+    ignore_eos: spec.ignoreEnds,
+  }
+  for (const [field, value] of Object.entries(asked)) {
+    if (value === undefined) continue
+    if (!sampling) throw lacks(id, field, 'does not take it')
+    if ((field === 'min_tokens' || field === 'ignore_eos') && endsByItself(spec)) {
+      throw unsupported(field, 'An answer that must have a form ends where the form does: leave it out.')
+    }
+  }
+  if (spec.returnTokens && !tokens) throw lacks(id, 'return_token_ids', 'does not tell its tokens')
+}
+
+const endsByItself = ({ output, toolChoice }: CallSpec): boolean =>
+  output.type !== 'text' || (toolChoice !== 'none' && toolChoice !== 'auto')
 
 const lacks = (id: string, param: string, why: string): V1Error =>
   unsupported(param, `The model '${id}' ${why}: leave it out.`)

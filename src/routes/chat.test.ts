@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ChatCall, Engine, Part } from '../engine.js'
+import { scripted } from '../engines/scripted.js'
 import { V1Error } from '../errors.js'
 import { chunksOf, errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text, valid } from '../v1.test-helper.js'
 
@@ -213,6 +214,34 @@ function partsThen(next: IteratorResult<Part> | (() => never)): AsyncIterable<Pa
   }
 }
 
+describe('tokens', () => {
+  const script: Part[] = [
+    { type: 'prompt', tokens: [1, 2] },
+    text('Hi', 1),
+    { type: 'finish', choice: 1, reason: 'stop', tokens: [5] },
+    text('Ho'),
+    { type: 'finish', choice: 0, reason: 'length', tokens: [3, 4] },
+  ]
+  const engine = () => scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } })
+
+  it('of prompt and answer are told in the names that vLLM gives them', async () => {
+    const { prompt_token_ids, choices } = jsonOf(await serviceOf(engine()).chat({ return_token_ids: true, n: 2 }))
+    expect(prompt_token_ids).toEqual([1, 2])
+    expect(choices.map(({ token_ids }: { token_ids: number[] }) => token_ids)).toEqual([[3, 4], [5]])
+  })
+
+  it('are streamed: those of the prompt with the first chunk, those of each choice by its last', async () => {
+    const body = { return_token_ids: true, n: 2, stream: true, stream_options: { include_usage: true } }
+    const chunks = chunksOf(await serviceOf(engine()).chat(body))
+    expect(chunks[0].prompt_token_ids).toEqual([1, 2])
+    const told = chunks.flatMap(({ choices }) => choices).filter(({ token_ids }) => token_ids)
+    expect(told.map(({ index, token_ids }) => [index, token_ids])).toEqual([
+      [1, [5]],
+      [0, [3, 4]],
+    ])
+  })
+})
+
 describe('an engine that breaks the contract is a 500:', () => {
   it.each<[string, Part[]]>([
     ['it stops before the end', [text('a')]],
@@ -268,7 +297,7 @@ describe('what the engine is told', () => {
 describe('fields that nobody knows', () => {
   it('are named in a header, whatever they are called', async () => {
     const { chat } = serviceOf()
-    expect((await chat({ top_k: 1, min_p: 2 })).headers.get('x-ignored-fields')).toBe('top_k, min_p')
+    expect((await chat({ mirostat: 1, top_a: 2 })).headers.get('x-ignored-fields')).toBe('mirostat, top_a')
     expect((await chat()).headers.get('x-ignored-fields')).toBe(null)
     const odd = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`ä\r\nset-cookie: ${i}${'x'.repeat(500)}`, 1]))
     const answer = await chat(odd)

@@ -25,6 +25,8 @@ export class AnswerChoice {
   reasoning = ''
   readonly toolCalls: (ToolCallSoFar | undefined)[] = []
   finish: 'stop' | 'length' | 'tool_calls' | undefined
+  /** All of its tokens, where they were asked for. */
+  tokens: readonly number[] | undefined
 
   constructor(index: number) {
     this.index = index
@@ -47,6 +49,8 @@ export class AnswerChoice {
 export class Answer {
   readonly choices: readonly AnswerChoice[]
   usage: Usage = NO_USAGE
+  /** The tokens of the prompt, where they were asked for. */
+  prompt: readonly number[] | undefined
   fingerprint: string | undefined
   /** Tokens of all choices that the grammar decided. */
   forcedTokens = 0
@@ -74,6 +78,10 @@ export class Answer {
       this.fingerprint = part.fingerprint ?? this.fingerprint
       return
     }
+    if (part.type === 'prompt') {
+      this.prompt = part.tokens
+      return
+    }
     const choice = this.choices[part.choice]
     if (!choice || choice.finish)
       throw new Error(`The engine sent a ${part.type} for choice ${part.choice}, out of turn.`)
@@ -86,6 +94,7 @@ export class Answer {
       choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments
     } else {
       choice.finish = part.reason
+      choice.tokens = part.tokens
       this.#open--
     }
   }

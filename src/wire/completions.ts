@@ -2,7 +2,7 @@ import type { Part, TokenLogprob } from '../engine.js'
 import type { V1Error } from '../errors.js'
 import { SSE_DONE, sseEvent } from '../stream/sse.js'
 import type { Answer, AnswerHead } from './answer.js'
-import { aToken } from './embeddings.js'
+import { readReturnTokens } from './chat/request.js'
 import {
   aBody,
   aBoolean,
@@ -19,7 +19,7 @@ import {
   wrongType,
 } from './fields.js'
 import type { CallSpec, Reply, StreamReply, WholeReply } from './reply.js'
-import { readSampling, readStop, SAMPLING_FIELDS } from './sampling.js'
+import { aToken, readEnding, readSampling, SAMPLING_FIELDS } from './sampling.js'
 import { wireUsage } from './usage.js'
 
 export interface TextRequest {
@@ -44,6 +44,7 @@ const KNOWN = new Set([
     'user',
     'best_of',
     'suffix',
+    'return_token_ids',
   ],
   ...SAMPLING_FIELDS,
 ])
@@ -70,6 +71,8 @@ export function readTextRequest(json: unknown): TextRequest {
   if (echo && (typeof prompt !== 'string' || topLogprobs !== undefined)) {
     throw unsupported('echo', "It goes with a prompt that is one text, and without 'logprobs'.")
   }
+  // What the official description says of this endpoint.
+  const maxTokens = optional(body, 'max_tokens', '', aTokenLimit) ?? 16
   const stream = optional(body, 'stream', '', aBoolean) ?? false
   const options = optional(body, 'stream_options', '', anObject)
   return {
@@ -82,9 +85,9 @@ export function readTextRequest(json: unknown): TextRequest {
       messages: [],
       prompt,
       n,
-      // What the official description says of this endpoint.
-      maxTokens: optional(body, 'max_tokens', '', aTokenLimit) ?? 16,
-      stop: readStop(body),
+      maxTokens,
+      ...readEnding(body, maxTokens),
+      ...readReturnTokens(body),
       sampling: readSampling(body),
       topLogprobs,
       output: { type: 'text' },

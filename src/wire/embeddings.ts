@@ -13,6 +13,7 @@ import {
   required,
   wrongType,
 } from './fields.js'
+import { aToken } from './sampling.js'
 
 export interface EmbeddingsRequest {
   readonly model: string
@@ -25,7 +26,6 @@ export interface EmbeddingsRequest {
 const KNOWN = new Set(['model', 'input', 'dimensions', 'encoding_format', 'user'])
 const someInputs = anArray(1, 2048)
 const aSize = anInteger(1, 65_536)
-export const aToken = anInteger(0, 2 ** 31 - 1)
 const anEncoding = oneOf(['float', 'base64'])
 
 export function readEmbeddingsRequest(json: unknown): EmbeddingsRequest {

@@ -1,6 +1,6 @@
-import type { Sampling } from '../engine.js'
+import type { ChatCall, Sampling } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
-import { aNumber, anArray, anInteger, anObject, aString, at, optional, refuse, wrongType } from './fields.js'
+import { aBoolean, aNumber, anArray, anInteger, anObject, aString, at, optional, refuse, wrongType } from './fields.js'
 
 export const SAMPLING_FIELDS = [
   'temperature',
@@ -10,6 +10,13 @@ export const SAMPLING_FIELDS = [
   'logit_bias',
   'seed',
   'stop',
+  // Those of local servers, as vLLM names them.
+  'top_k',
+  'min_p',
+  'repetition_penalty',
+  'min_tokens',
+  'stop_token_ids',
+  'ignore_eos',
 ] as const
 
 const aTemperature = aNumber(0, 2)
@@ -18,9 +25,24 @@ const aPenalty = aNumber(-2, 2)
 const aBias = aNumber(-100, 100)
 const aSeed = anInteger(-(2 ** 63), 2 ** 63)
 const someStops = anArray(1, 4)
+/** Servers write "all of them" as -1 or as 0. */
+const aTopK = anInteger(-1, 2 ** 31 - 1)
+/** Wide enough for any use, and far from where numbers of 32 bits end. */
+const aFactor = aNumber(0.01, 100)
+const aTokenCount = anInteger(0, Number.MAX_SAFE_INTEGER)
+const someTokens = anArray(0, 128)
+/** The id of a token. */
+export const aToken = anInteger(0, 2 ** 31 - 1)
 
 export function readSampling(body: JsonObject): Sampling {
+  const topK = optional(body, 'top_k', '', aTopK) ?? 0
+  const minP = optional(body, 'min_p', '', aShare) ?? 0
+  const repetitionPenalty = optional(body, 'repetition_penalty', '', aFactor) ?? 1
   return {
+    // Each is there only where it changes something: what an engine is not asked for it need not know.
+    ...(topK > 0 && { topK }),
+    ...(minP > 0 && { minP }),
+    ...(repetitionPenalty !== 1 && { repetitionPenalty }),
     temperature: optional(body, 'temperature', '', aTemperature) ?? 1,
     topP: optional(body, 'top_p', '', aShare) ?? 1,
     presencePenalty: optional(body, 'presence_penalty', '', aPenalty) ?? 0,
@@ -42,7 +64,26 @@ function readLogitBias(value: unknown, param: string): ReadonlyMap<number, numbe
   return bias
 }
 
-export function readStop(body: JsonObject): readonly string[] {
+export type EndFields = Pick<ChatCall, 'stop' | 'minTokens' | 'stopTokens' | 'ignoreEnds'>
+
+/** When an answer ends, beside `maxTokens`. */
+export function readEnding(body: JsonObject, maxTokens: number | undefined): EndFields {
+  const minTokens = optional(body, 'min_tokens', '', aTokenCount) ?? 0
+  if (maxTokens !== undefined && minTokens > maxTokens) {
+    const message = `Invalid 'min_tokens': ${minTokens} is more than the ${maxTokens} that the answer may have.`
+    throw refuse('min_tokens', message, 'invalid_value')
+  }
+  const stopTokens = optional(body, 'stop_token_ids', '', someTokens) ?? []
+  const ignoreEnds = optional(body, 'ignore_eos', '', aBoolean) ?? false
+  return {
+    stop: readStop(body),
+    ...(minTokens > 0 && { minTokens }),
+    ...(stopTokens.length > 0 && { stopTokens: stopTokens.map((token, i) => aToken(token, at('stop_token_ids', i))) }),
+    ...(ignoreEnds && { ignoreEnds }),
+  }
+}
+
+function readStop(body: JsonObject): readonly string[] {
   const stop = body.stop
   if (stop === undefined || stop === null) return []
   if (typeof stop !== 'string' && !Array.isArray(stop)) throw wrongType('stop', 'a string or an array of strings', stop)

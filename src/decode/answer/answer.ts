@@ -31,6 +31,8 @@ export class AnswerDecoder implements Lane {
   #mask: Mask | undefined
   /** The next token decides between a document and a tool call. */
   #choosing = false
+  /** Tokens that end free text. */
+  readonly #stops: ReadonlySet<number>
   /** Tokens that are certain but fed one by one, because their probabilities were asked for. */
   #certain: number[] = []
 
@@ -38,8 +40,10 @@ export class AnswerDecoder implements Lane {
     this.#plan = plan
     this.#out = new AnswerOutput(choice, sink, plan.text.toolFormat)
     this.#seed = seedOfChoice(plan.call.sampling.seed, choice)
-    const { presencePenalty, frequencyPenalty } = plan.call.sampling
-    this.#log = new TokenLog(plan.prompt, presencePenalty !== 0 || frequencyPenalty !== 0)
+    const { presencePenalty, frequencyPenalty, repetitionPenalty = 1 } = plan.call.sampling
+    const counting = presencePenalty !== 0 || frequencyPenalty !== 0
+    this.#log = new TokenLog(plan.prompt, counting, repetitionPenalty === 1 ? undefined : plan.vocabSize)
+    this.#stops = new Set([...(plan.call.ignoreEnds ? [] : plan.text.ends), ...(plan.call.stopTokens ?? [])])
     this.#markers = new Markers(plan.call, plan.text)
     this.#begin()
   }
@@ -69,7 +73,8 @@ export class AnswerDecoder implements Lane {
   }
 
   get foreseeable(): boolean {
-    return this.#mode === 'text' && this.#log.counts === undefined
+    const { counts, said } = this.#log
+    return this.#mode === 'text' && counts === undefined && said === undefined && !this.#mustGoOn
   }
 
   settings(): SampleSettings {
@@ -78,6 +83,9 @@ export class AnswerDecoder implements Lane {
     return {
       temperature: sampling.temperature,
       topP: sampling.topP,
+      ...(sampling.topK !== undefined && { topK: sampling.topK }),
+      ...(sampling.minP !== undefined && { minP: sampling.minP }),
+      ...(this.#log.said && { repeats: { tokens: this.#log.said, by: sampling.repetitionPenalty! } }),
       seed: this.#seed,
       index: this.generated,
       presencePenalty: sampling.presencePenalty,
@@ -93,8 +101,8 @@ export class AnswerDecoder implements Lane {
     const { token } = sampled
     if (this.#mode === 'between') this.#decide(token)
     else if (this.#choosing && token === this.#markers.opening('')[0]) this.#open(this.#markers.opening(''))
-    else if (this.#plan.text.ends.has(token)) this.#end('stop')
-    else if (this.#mode === 'text') this.#takeText(sampled)
+    else if (this.#mode === 'text' && !this.#stops.has(token)) this.#takeText(sampled)
+    else if (this.#mode === 'text' || this.#plan.text.ends.has(token)) this.#end('stop', token)
     else this.#takeGuided(sampled)
     if (!this.finished) this.#advance()
   }
@@ -121,9 +129,20 @@ export class AnswerDecoder implements Lane {
       this.#choosing = mayOpen && trigger !== '' && this.#markers.shortest <= this.remaining
     } else {
       const { bare } = this.#plan.text.toolFormat
-      this.#out.beginText(mayOpen && trigger !== '' ? [...call.stop, trigger] : call.stop, mayOpen ? bare : undefined)
+      this.#out.beginText(this.#needles(!this.#mustGoOn), mayOpen ? bare : undefined)
     }
     this.#advance()
+  }
+
+  /** Fewer tokens are there than the request wants. */
+  get #mustGoOn(): boolean {
+    return this.generated < (this.#plan.call.minTokens ?? 0)
+  }
+
+  /** Where free text ends: at a tool call, and at stops once the answer may end. */
+  #needles(mayEnd: boolean): string[] {
+    const { mayOpen, trigger } = this.#markers
+    return [...(mayEnd ? this.#plan.call.stop : []), ...(mayOpen && trigger !== '' ? [trigger] : [])]
   }
 
   #guide(mode: 'document' | 'call', grammar: OutputGrammar): void {
@@ -188,8 +207,10 @@ export class AnswerDecoder implements Lane {
 
   #takeText(sampled: Sampled): void {
     const { tokenizer } = this.#plan.text
+    const short = this.#mustGoOn
     this.#log.append([sampled.token])
     const piece = this.#out.content(tokenizer.bytes(sampled.token), logprobOf(sampled, tokenizer))
+    if (short && !this.#mustGoOn) this.#out.watchFor(this.#needles(true))
     if (piece.found === undefined) return
     if (piece.found === this.#plan.text.toolFormat.bare && this.#markers.mayOpen) {
       // The grammar writes the call from its beginning, in its own spacing.
@@ -239,8 +260,9 @@ export class AnswerDecoder implements Lane {
   }
 
   #nextMask(): Uint32Array | undefined {
-    if (this.#mode === 'text') return undefined
+    if (this.#mode === 'text' && !this.#mustGoOn) return undefined
     this.#mask ??= new Mask(this.#plan.vocabSize)
+    if (this.#mode === 'text') return this.#mask.allBut([...this.#plan.text.ends, ...this.#stops])
     if (this.#mode === 'between') return this.#mask.only([...this.#plan.text.ends, this.#markers.next[0]!])
     if (this.#certain.length > 0) return this.#mask.only([this.#certain[0]!])
     return this.#mask.allowed(
@@ -250,9 +272,11 @@ export class AnswerDecoder implements Lane {
     )
   }
 
-  #end(reason: 'stop' | 'length' | 'tool_calls'): void {
+  /** `last`: the token that said so, which is no part of the text. */
+  #end(reason: 'stop' | 'length' | 'tool_calls', last?: number): void {
     this.finished = true
     const called = this.#out.calls > 0 && reason === 'stop' ? 'tool_calls' : reason
-    this.#out.finish(called, reason !== 'tool_calls')
+    const tokens = [...this.tokens.slice(this.promptLength), ...(last === undefined ? [] : [last])]
+    this.#out.finish(called, reason !== 'tool_calls', this.#plan.call.returnTokens ? tokens : undefined)
   }
 }

@@ -14,6 +14,12 @@ export class Mask {
     return this.#add(tokens)
   }
 
+  allBut(tokens: Iterable<number>): Uint32Array {
+    this.#words.fill(0xffffffff)
+    for (const token of tokens) this.#words[token >>> 5]! &= ~(1 << (token & 31))
+    return this.#words
+  }
+
   /** What a grammar allows, and tokens beside it. */
   allowed(guided: Guided, budget: number, beside: Iterable<number> = []): Uint32Array {
     if (!guided.mask(this.#words, budget)) throw new V1Error(500, 'The grammar allows no token here.')

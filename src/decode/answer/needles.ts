@@ -1,9 +1,11 @@
 /** Finds any of several texts in a stream, whatever pieces it comes in, without letting a piece of one through. */
 export class Needles {
   readonly #needles: readonly string[]
-  #held = ''
+  #held: string
 
-  constructor(needles: readonly string[]) {
+  /** `held`: text that has not been looked through. */
+  constructor(needles: readonly string[], held = '') {
+    this.#held = held
     this.#needles = needles.filter((needle) => needle !== '')
   }
 
@@ -13,7 +15,7 @@ export class Needles {
    * on how the text was divided.
    */
   push(text: string): { readonly text: string; readonly found?: string; readonly rest: string } {
-    if (this.#needles.length === 0) return { text, rest: '' }
+    if (this.#needles.length === 0 && this.#held === '') return { text, rest: '' }
     const all = this.#held + text
     let start = -1
     let end = Number.POSITIVE_INFINITY

@@ -45,6 +45,11 @@ export class AnswerOutput {
     this.#text = new TextOut(needles, bare)
   }
 
+  /** The free text ends at these from here on. */
+  watchFor(needles: readonly string[]): void {
+    this.#text.watchFor(needles)
+  }
+
   beginCall(): void {
     this.#call = new ToolCallStream(this.#format.reader(), this.#made)
     this.#callText = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -79,9 +84,9 @@ export class AnswerOutput {
     this.#forced = (this.#forced ?? 0) + tokens
   }
 
-  finish(reason: 'stop' | 'length' | 'tool_calls', flush: boolean): void {
+  finish(reason: 'stop' | 'length' | 'tool_calls', flush: boolean, tokens?: readonly number[]): void {
     if (flush) this.#emit(this.#text.flush())
-    this.#sink.push({ type: 'finish', choice: this.#choice, reason })
+    this.#sink.push({ type: 'finish', choice: this.#choice, reason, ...(tokens && { tokens }) })
     this.#sink.finished(this.#choice)
   }
 

@@ -13,7 +13,7 @@ export interface TextPiece {
 /** Bytes of tokens to text that can be shown: whole characters, nothing of a stop string, each with its tokens. */
 export class TextOut {
   readonly #utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
-  readonly #needles: Needles
+  #needles: Needles
   readonly #bare: string
   /** The beginning, while it may still be a bare tool call. */
   #beginning: string | undefined
@@ -28,6 +28,12 @@ export class TextOut {
     this.#bare = bare
     this.#needles = new Needles(needles)
     this.#beginning = bare === '' ? undefined : ''
+  }
+
+  /** From here on these end the text; what has been held back is looked through with what follows. */
+  watchFor(needles: readonly string[]): void {
+    const held = this.#needles.flush()
+    this.#needles = new Needles(needles, held)
   }
 
   push(bytes: Uint8Array, logprob?: TokenLogprob): TextPiece {

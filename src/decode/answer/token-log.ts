@@ -6,12 +6,17 @@ export class TokenLog {
   kept: number
   /** How often each token stands in the answer; kept only where penalties ask for it. */
   readonly counts: Map<number, number> | undefined
+  /** Which tokens stand in prompt or answer, a bit each; kept only where a penalty asks for it. */
+  readonly said: Uint32Array | undefined
 
-  constructor(prompt: readonly number[], counting: boolean) {
+  /** `marked`: how many tokens there are, where it has to be known which of them were said. */
+  constructor(prompt: readonly number[], counting: boolean, marked?: number) {
     this.tokens = [...prompt]
     this.promptLength = prompt.length
     this.kept = prompt.length
     this.counts = counting ? new Map() : undefined
+    this.said = marked === undefined ? undefined : new Uint32Array(Math.ceil(marked / 32))
+    for (const token of prompt) this.#mark(token)
   }
 
   get generated(): number {
@@ -22,6 +27,7 @@ export class TokenLog {
     for (const token of tokens) {
       this.tokens.push(token)
       this.counts?.set(token, (this.counts.get(token) ?? 0) + 1)
+      this.#mark(token)
     }
   }
 
@@ -29,11 +35,16 @@ export class TokenLog {
   drop(count: number): void {
     for (const token of this.tokens.splice(this.tokens.length - count, count)) {
       this.counts?.set(token, this.counts.get(token)! - 1)
+      if (this.said && !this.tokens.includes(token)) this.said[token >>> 5]! &= ~(1 << (token & 31))
     }
     this.kept = Math.min(this.kept, this.tokens.length)
   }
 
   settle(): void {
     this.kept = this.tokens.length
+  }
+
+  #mark(token: number): void {
+    if (this.said) this.said[token >>> 5]! |= 1 << (token & 31)
   }
 }

@@ -12,6 +12,7 @@ interface Chunk {
     readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null
   } | null
   readonly choices?: readonly ChunkChoice[]
+  readonly prompt_token_ids?: readonly number[] | null
 }
 
 interface ChunkChoice {
@@ -30,6 +31,8 @@ interface ChunkChoice {
   }
   readonly logprobs?: { readonly content?: readonly WireLogprob[] | null } | null
   readonly finish_reason?: string | null
+  /** All of them with the last chunk, or those of each chunk. */
+  readonly token_ids?: readonly number[] | null
 }
 
 interface WireLogprob {
@@ -48,7 +51,10 @@ const REASONS = new Map<string, 'length' | 'tool_calls'>([
 /** Chunks to parts. */
 export class PartReader {
   #usage: Usage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
-  #fingerprint: string | undefined;
+  #fingerprint: string | undefined
+  #told = false
+  /** Tokens by choice, where they are told. */
+  readonly #tokens: number[][] = [];
 
   *read(data: string): Generator<Part> {
     const chunk = parsed(data)
@@ -62,7 +68,15 @@ export class PartReader {
         reasoningTokens: chunk.usage.completion_tokens_details?.reasoning_tokens ?? 0,
       }
     }
-    for (const choice of chunk.choices ?? []) yield* readChoice(choice)
+    if (chunk.prompt_token_ids && !this.#told) {
+      this.#told = true
+      yield { type: 'prompt', tokens: chunk.prompt_token_ids }
+    }
+    for (const choice of chunk.choices ?? []) {
+      const at = choice.index ?? 0
+      if (choice.token_ids) this.#tokens[at] = [...(this.#tokens[at] ?? []), ...choice.token_ids]
+      yield* readChoice(choice, this.#tokens[at])
+    }
   }
 
   /** The usage comes in the last chunk, or in every one as a running sum: the last is right. */
@@ -82,7 +96,10 @@ function parsed(data: string): Chunk {
 const messageOf = (message: unknown): string =>
   typeof message === 'string' ? message : 'The service behind this one had an error.'
 
-function* readChoice({ index: choice = 0, delta, logprobs, finish_reason: reason }: ChunkChoice): Generator<Part> {
+function* readChoice(
+  { index: choice = 0, delta, logprobs, finish_reason: reason }: ChunkChoice,
+  tokens: readonly number[] | undefined,
+): Generator<Part> {
   const text = delta?.content ?? delta?.refusal ?? ''
   const known = logprobs?.content?.map(readLogprob)
   const thought = delta?.reasoning_content ?? delta?.reasoning
@@ -92,7 +109,7 @@ function* readChoice({ index: choice = 0, delta, logprobs, finish_reason: reason
     const { index = 0, id, function: called } = call
     yield { type: 'tool-call-delta', choice, index, id, name: called?.name, arguments: called?.arguments ?? '' }
   }
-  if (reason) yield { type: 'finish', choice, reason: REASONS.get(reason) ?? 'stop' }
+  if (reason) yield { type: 'finish', choice, reason: REASONS.get(reason) ?? 'stop', ...(tokens && { tokens }) }
 }
 
 function readLogprob({ token, logprob, bytes, top_logprobs: top }: WireLogprob): TokenLogprob {

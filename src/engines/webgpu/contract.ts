@@ -246,6 +246,12 @@ export interface SampleRow {
   readonly index: number
   /** One bit per token, lowest first; tokens beyond it are not allowed. */
   readonly mask?: Uint32Array
+  /** Only so many of the greatest, and whatever equals the last of them. @default all */
+  readonly topK?: number
+  /** Only what is at least so likely as this share of the likeliest. @default 0 */
+  readonly minP?: number
+  /** Logits of tokens whose bit is set are divided by `by` where they are above 0, else multiplied by it: first of all. */
+  readonly repeats?: { readonly tokens: Uint32Array; readonly by: number }
   /** Added to the logits of these tokens before mask and temperature: penalties and bias. Each token at most once. */
   readonly adjust?: { readonly tokens: Int32Array; readonly deltas: Float32Array }
   /** Absent: no log probabilities. They are of the logits as the model gave them. */

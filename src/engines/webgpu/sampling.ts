@@ -2,8 +2,9 @@
  * The definition of sampling, which both devices follow. The CPU device runs it; the GPU kernels repeat it, and the
  * tests compare the two.
  *
- * With l' = logit + adjustment for the tokens that the mask allows: temperature 0 takes the greatest l'. Otherwise
- * p = softmax(l' / temperature); the nucleus is the smallest set of most likely tokens that holds at least topP of the
+ * With l' = logit, made less likely where it repeats, + adjustment, for the tokens that the mask allows: temperature 0
+ * takes the greatest l'. Otherwise only those at or above a floor stay: of the topK greatest, and not further below the
+ * greatest than minP lets them lie. p = softmax(l' / temperature) of these; the nucleus is the smallest set of most likely tokens that holds at least topP of the
  * mass, tokens as likely as the last of them included; and the token is the argmax of l' / temperature + g(token) over
  * the nucleus, with g Gumbel-distributed, which draws a token with its probability. g depends on seed, index and token
  * alone: not on the order of a sum, the batch or the device. Ties go to the lowest id. Where some logit is infinite or
@@ -36,6 +37,16 @@ export function gumbel(key: number, token: number): number {
 /** No g is greater: that of the greatest fraction. */
 export const GUMBEL_MAX = -Math.log(-Math.log(1 - 1 / 16777216))
 
+/** How far below the greatest l' minP lets a token lie. In f32, as both devices subtract it. */
+export function reachOf({ temperature, minP = 0 }: SampleRow): number {
+  return minP > 0 ? Math.fround(-temperature * Math.log(minP)) : Number.POSITIVE_INFINITY
+}
+
+/** What logits of repeated tokens are multiplied by, above 0 and not: a product is the same in f32 everywhere. */
+export function repeatFactors(by: number): readonly [above: number, below: number] {
+  return [Math.fround(1 / by), Math.fround(by)]
+}
+
 /** Samples a row of logits. `tokens` of them are real; `scratch` holds at least as many values and is overwritten. */
 export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, scratch: Float32Array): SampledRow {
   for (let t = 0; t < tokens; t++) if (!Number.isFinite(logits[t]!)) return { token: UNDRAWN }
@@ -55,6 +66,7 @@ export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, 
 function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Float32Array): number {
   out.set(logits.length === tokens ? logits : logits.subarray(0, tokens))
   out.fill(Number.NEGATIVE_INFINITY, tokens)
+  if (row.repeats) repeat(out, 0, tokens, row.repeats)
   const adjust = row.adjust
   if (adjust) {
     for (let i = 0; i < adjust.tokens.length; i++) {
@@ -71,7 +83,46 @@ function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Flo
   return greatest
 }
 
+/** Makes the tokens that `repeats` names less likely, in the row that begins at `base`. */
+export function repeat(
+  values: Float32Array,
+  base: number,
+  count: number,
+  repeats: NonNullable<SampleRow['repeats']>,
+): void {
+  const [above, below] = repeatFactors(repeats.by)
+  const { tokens } = repeats
+  for (let word = 0; word < tokens.length; word++) {
+    for (let bits = tokens[word]!; bits !== 0; bits &= bits - 1) {
+      const token = word * 32 + 31 - Math.clz32(bits & -bits)
+      if (token >= count) return
+      values[base + token]! *= values[base + token]! > 0 ? above : below
+    }
+  }
+}
+
+/** Forbids what lies below the floor. */
+function raiseFloor(values: Float32Array, tokens: number, row: SampleRow, greatest: number): void {
+  const { topK } = row
+  const least = topK === undefined ? Number.NEGATIVE_INFINITY : kthGreatest(values, tokens, topK, greatest)
+  const floor = Math.max(least, Math.fround(greatest - reachOf(row)))
+  if (floor === Number.NEGATIVE_INFINITY) return
+  for (let t = 0; t < tokens; t++) if (values[t]! < floor) values[t] = Number.NEGATIVE_INFINITY
+}
+
+/** -Infinity where there are not so many. Values far below the greatest seldom have to be sorted. */
+function kthGreatest(values: Float32Array, tokens: number, k: number, greatest: number): number {
+  for (let reach = 4; ; reach *= 4) {
+    const all = reach > 1e6
+    const floor = all ? -Number.MAX_VALUE : greatest - reach
+    const near = values.subarray(0, tokens).filter((value) => value >= floor)
+    if (near.length >= k) return near.sort()[near.length - k]!
+    if (all) return Number.NEGATIVE_INFINITY
+  }
+}
+
 function draw(values: Float32Array, tokens: number, row: SampleRow, greatest: number): number {
+  raiseFloor(values, tokens, row, greatest)
   const inverse = 1 / row.temperature
   const least = row.topP < 1 ? nucleus(values, tokens, row, greatest) : Number.NEGATIVE_INFINITY
   const key = drawKey(row.seed, row.index)

@@ -101,14 +101,14 @@ class Making {
   }
 
   #spec(): CallSpec {
-    const { model, maxTokens, stop, sampling, topLogprobs, output, truncation } = this.#request
+    const { model, maxTokens, ending, sampling, topLogprobs, output, truncation } = this.#request
     const { tools, toolChoice, parallelToolCalls, templateOptions } = this.#request
     return {
       model,
       messages: this.#context.messages,
       n: 1,
       maxTokens,
-      stop,
+      ...ending,
       sampling,
       topLogprobs,
       output,

@@ -29,16 +29,20 @@ export class ChunkWriter {
     this.#about = head
     this.#frame = frame
     this.#head = headOf(head, head.fingerprint)
-    this.#tail = asked.includeUsage ? '],"usage":null}' : ']}'
+    this.#tail = asked.includeUsage ? ',"usage":null}' : '}'
   }
 
   /** The chunks for a part that the answer has already taken in; empty where there is nothing to say. */
   write(part: Part): string {
-    if (part.type === 'usage') return ''
+    if (part.type === 'usage' || part.type === 'prompt') return ''
     const chunk = this.#chunkOf(part)
     if (this.#started[part.choice]) return chunk
     this.#started[part.choice] = true
-    return this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null') + chunk
+    const { prompt } = this.#answer
+    const asked = prompt ? `,"prompt_token_ids":${JSON.stringify(prompt)}` : ''
+    return (
+      this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null', '', asked) + chunk
+    )
   }
 
   /** The chunk that comes last and alone, when it is asked for. */
@@ -50,16 +54,20 @@ export class ChunkWriter {
     return this.#frame(`${head}],"usage":${JSON.stringify(wireUsage(this.#answer.usage, forced))}}`)
   }
 
-  #chunkOf(part: Exclude<Part, { type: 'usage' }>): string {
-    if (part.type === 'finish') return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`)
+  #chunkOf(part: Exclude<Part, { type: 'usage' | 'prompt' }>): string {
+    if (part.type === 'finish') {
+      const tokens = part.tokens ? `,"token_ids":${JSON.stringify(part.tokens)}` : ''
+      return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`, tokens)
+    }
     if (part.type === 'tool-call-delta') return this.#toolCall(part)
     if (part.type === 'reasoning-delta') return part.text === '' ? '' : this.#thought(part)
     return part.text === '' && !part.logprobs?.length ? '' : this.#text(part)
   }
 
-  #chunk(choice: number, delta: string, logprobs: string, finish: string, more = ''): string {
+  /** `more` stands in the choice, `beside` beside it. */
+  #chunk(choice: number, delta: string, logprobs: string, finish: string, more = '', beside = ''): string {
     return this.#frame(
-      `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}${more}}${this.#tail}`,
+      `${this.#head}{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finish}${more}}]${beside}${this.#tail}`,
     )
   }
 

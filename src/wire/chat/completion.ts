@@ -11,6 +11,8 @@ export interface Completion {
   readonly system_fingerprint?: string
   readonly choices: readonly CompletionChoice[]
   readonly usage: WireUsage
+  /** An extension, vLLM's: there only where it was asked for. */
+  readonly prompt_token_ids?: readonly number[]
 }
 
 export interface CompletionChoice {
@@ -31,6 +33,8 @@ export interface CompletionChoice {
   }
   readonly logprobs: { readonly content: readonly WireLogprob[]; readonly refusal: null } | null
   readonly finish_reason: 'stop' | 'length' | 'tool_calls'
+  /** As `prompt_token_ids`. */
+  readonly token_ids?: readonly number[]
 }
 
 /** The log probabilities of a whole answer, which only a completion has to hold back until the end. */
@@ -60,6 +64,7 @@ export function completionOf(head: AnswerHead, answer: Answer, logprobs: Logprob
     model: head.model,
     choices: answer.choices.map((choice) => completionChoice(choice, logprobs)),
     usage: wireUsage(answer.usage),
+    ...(answer.prompt && { prompt_token_ids: answer.prompt }),
     ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
   }
 }
@@ -84,5 +89,6 @@ function completionChoice(choice: AnswerChoice, logprobs: Logprobs | undefined):
     },
     logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,
     finish_reason: choice.finish ?? 'stop',
+    ...(choice.tokens && { token_ids: choice.tokens }),
   }
 }

@@ -144,6 +144,17 @@ describe('a chat request', () => {
     ['metadata.a', { metadata: { a: 1 } }],
     ['service_tier', { service_tier: 'gold' }],
     ['user', { user: 5 }],
+    ['top_k', { top_k: -2 }],
+    ['top_k', { top_k: 1.5 }],
+    ['min_p', { min_p: 1.1 }],
+    ['repetition_penalty', { repetition_penalty: 0 }],
+    ['min_tokens', { min_tokens: -1 }],
+    ['min_tokens', { min_tokens: 9, max_tokens: 8 }],
+    ['stop_token_ids', { stop_token_ids: 5 }],
+    ['stop_token_ids[1]', { stop_token_ids: [5, '6'] }],
+    ['stop_token_ids[0]', { stop_token_ids: [-1] }],
+    ['ignore_eos', { ignore_eos: 'yes' }],
+    ['return_token_ids', { return_token_ids: 1 }],
   ])('is refused for %s: %j', (param, body) => {
     expect(refusedFor({ ...minimal, ...body })).toBe(param)
   })
@@ -153,14 +164,29 @@ describe('a chat request', () => {
     expect(read({ ...hints, prediction: { type: 'content', content: 'x' }, verbosity: 'medium' }).ignored).toEqual([])
   })
 
+  it('hands on what servers of open models take, and nothing of it where it changes nothing', () => {
+    const body = { top_k: 20, min_p: 0.05, repetition_penalty: 1.1, min_tokens: 3, stop_token_ids: [5, 0] }
+    expect(read({ ...body, ignore_eos: true, return_token_ids: true })).toMatchObject({
+      sampling: { topK: 20, minP: 0.05, repetitionPenalty: 1.1 },
+      minTokens: 3,
+      stopTokens: [5, 0],
+      ignoreEnds: true,
+      returnTokens: true,
+      ignored: [],
+    })
+    const off = { top_k: -1, min_p: 0, repetition_penalty: 1, min_tokens: 0, stop_token_ids: [], ignore_eos: false }
+    expect(read({ ...off, return_token_ids: false })).toStrictEqual(readChatRequest(minimal))
+    expect(read({ top_k: 0 }).sampling).toStrictEqual(readChatRequest(minimal).sampling)
+  })
+
   it('names what it does not know, wherever it stands', () => {
     const body = {
-      top_k: 5,
+      top_n: 5,
       messages: [{ ...user, mood: 'good' }],
       tools: [{ ...tool, cached: true }],
       response_format: { type: 'text', x: 1 },
     }
-    expect(read(body).ignored).toEqual(['top_k', 'messages[0].mood', 'response_format.x', 'tools[0].cached'])
+    expect(read(body).ignored).toEqual(['top_n', 'messages[0].mood', 'response_format.x', 'tools[0].cached'])
   })
 
   it('hands on what chat templates are told', () => {

@@ -3,14 +3,14 @@ import type { JsonObject } from '../../platform/json.js'
 import { anEffort, withEffort } from '../effort.js'
 import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from '../fields.js'
 import type { FieldNames } from '../reply.js'
-import { readSampling, readStop, SAMPLING_FIELDS } from '../sampling.js'
+import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
 import { readMessages } from './messages.js'
 import { readOutputFormat } from './output-format.js'
 import { readTools, type ToolRequest } from './tools.js'
 
 /** A chat request that has been read and found in order; only whether the model exists is not known yet. */
-export interface ChatRequest extends ToolRequest {
+export interface ChatRequest extends ToolRequest, EndFields {
   readonly model: string
   readonly messages: readonly ChatMessage[]
   readonly stream: boolean
@@ -19,7 +19,8 @@ export interface ChatRequest extends ToolRequest {
   readonly includeForced: boolean
   readonly n: number
   readonly maxTokens?: number
-  readonly stop: readonly string[]
+  /** An extension, vLLM's: the tokens of prompt and answer are told too. */
+  readonly returnTokens?: boolean
   readonly sampling: Sampling
   readonly topLogprobs?: number
   readonly output: OutputFormat
@@ -49,6 +50,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'parallel_tool_calls',
   'reasoning_effort',
   'chat_template_kwargs',
+  'return_token_ids',
   ...SAMPLING_FIELDS,
   ...HINTS,
   ...REFUSED,
@@ -66,13 +68,15 @@ export function readChatRequest(json: unknown): ChatRequest {
   acceptHints(body)
   noteUnknown(body, KNOWN, '', ignored)
   const model = required(body, 'model', '', aString)
+  const maxTokens = readMaxTokens(body)
   return {
     model,
     messages: readMessages(body, ignored),
     ...readStream(body, ignored),
     n: optional(body, 'n', '', aChoiceCount) ?? 1,
-    maxTokens: readMaxTokens(body),
-    stop: readStop(body),
+    maxTokens,
+    ...readEnding(body, maxTokens),
+    ...readReturnTokens(body),
     sampling: readSampling(body),
     topLogprobs: readLogprobs(body),
     output: readOutputFormat(body, ignored),
@@ -81,6 +85,10 @@ export function readChatRequest(json: unknown): ChatRequest {
     ignored,
   }
 }
+
+/** There only where it is wanted. */
+export const readReturnTokens = (body: JsonObject): { readonly returnTokens?: true } =>
+  optional(body, 'return_token_ids', '', aBoolean) ? { returnTokens: true } : {}
 
 type StreamRequest = Pick<ChatRequest, 'stream' | 'includeUsage' | 'includeForced'>
 

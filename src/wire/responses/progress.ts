@@ -92,7 +92,7 @@ export class ResponseProgress {
     else if (part.type === 'tool-call-delta') this.#call(part)
     else if (part.type === 'usage') this.#usage = part.usage
     else if (part.type === 'reasoning-delta') this.think(part.text)
-    else {
+    else if (part.type === 'finish') {
       this.#cut = part.reason === 'length'
       // An answer without a word is an empty message, not none.
       if (this.#output.length === 0) this.#message()

@@ -20,7 +20,7 @@ import {
   unsupported,
   wrongValue,
 } from '../fields.js'
-import { readSampling, readStop, SAMPLING_FIELDS } from '../sampling.js'
+import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'
 import { type ResponseTools, readResponseTools } from './tools.js'
@@ -37,7 +37,7 @@ export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoi
   readonly background: boolean
   readonly truncation: 'auto' | 'disabled'
   readonly maxTokens?: number
-  readonly stop: readonly string[]
+  readonly ending: EndFields
   readonly sampling: Sampling
   /** Absent: the answer tells no log probabilities. */
   readonly topLogprobs?: number
@@ -132,7 +132,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
     background,
     truncation,
     maxTokens,
-    stop: readStop(body),
+    ending: readEnding(body, maxTokens),
     sampling,
     topLogprobs: includes.includes('message.output_text.logprobs') ? (top ?? 0) : undefined,
     output,

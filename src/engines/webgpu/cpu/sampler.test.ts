@@ -57,12 +57,15 @@ describe('the sampler', () => {
     topP: fc.constantFrom(0.05, 0.5, 0.9, 0.99, 1),
     masked: fc.constantFrom(undefined, 0.02, 0.5, 1),
     adjusted: fc.boolean(),
+    topK: fc.constantFrom(undefined, 1, 2, 7, 40, 1000),
+    minP: fc.constantFrom(undefined, 1e-9, 0.05, 0.5, 1),
+    repeated: fc.constantFrom(undefined, 0.5, 1.3),
     topLogprobs: fc.constantFrom(undefined, 0, 1, 5, 20),
   })
 
   it('chooses what the definition chooses', () => {
     fc.assert(
-      fc.property(settings, ({ tokens, padding, seed, index, spread, masked, adjusted, ...rest }) => {
+      fc.property(settings, ({ tokens, padding, seed, index, spread, masked, adjusted, repeated, ...rest }) => {
         const logits = logitsOf(tokens + padding, seed, spread)
         // Padding would win if it were looked at.
         logits.fill(1000, tokens)
@@ -74,8 +77,11 @@ describe('the sampler', () => {
           mask[(seed % tokens) >>> 5]! |= 1 << ((seed % tokens) & 31)
         }
         const ids = Array.from({ length: 5 }, () => Math.floor(next() * tokens))
+        // Of more tokens than there are, as a request may name padding.
+        const said = Uint32Array.from({ length: mask.length + 1 }, () => next() * 2 ** 32)
         check(logits, tokens, {
           ...row,
+          ...(repeated !== undefined && { repeats: { tokens: said, by: repeated } }),
           ...(masked !== undefined && { mask }),
           ...(adjusted && {
             adjust: {
@@ -101,9 +107,9 @@ describe('the sampler', () => {
       [32003, 60],
     ] as const) {
       const logits = logitsOf(tokens, tokens, spread)
-      for (const topP of [0.001, 0.3, 0.95, 1]) {
+      for (const [topP, topK] of [[0.001], [0.3, 20], [0.95], [1, 3], [1]] as const) {
         for (const temperature of [0.8, 1e-6, 1e-42, 50]) {
-          check(logits, tokens, { slot: 0, temperature, topP, seed: 5, index: topP * 1000 })
+          check(logits, tokens, { slot: 0, temperature, topP, ...(topK && { topK }), seed: 5, index: topP * 1000 })
         }
       }
     }

@@ -4,12 +4,14 @@
  */
 import { UNDRAWN } from '../../../decode/token-model.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../contract.js'
-import { drawKey, gumbel } from '../sampling.js'
+import { drawKey, gumbel, reachOf, repeat } from '../sampling.js'
 import type { DeviceMemory } from './memory.js'
 import type { Kernels } from './wasm.js'
 
 /** More than the kernels' rounding: f32 puts e^x off by up to 87 * 2^-22. */
 const SLACK = 1e-4
+/** The least number that f32 has. */
+const LEAST = -3.4028234663852886e38
 /** Times zero it is still zero in f32; anything else that it is multiplied with ends far below e^-87. */
 const GREATEST_INVERSE = 1e30
 
@@ -63,11 +65,12 @@ export class CpuSampler implements Sampler {
   }
 
   /** Where the logits stand after adjustments and mask: the row itself if there are none. */
-  #adjusted(logits: number, { adjust, mask }: SampleRow): number {
-    if (!adjust && !mask) return logits
+  #adjusted(logits: number, { repeats, adjust, mask }: SampleRow): number {
+    if (!repeats && !adjust && !mask) return logits
     const { tokens } = this.shape
     const { u8, f32, i32 } = this.#memory
     u8.copyWithin(this.#values, logits, logits + tokens * 4)
+    if (repeats) repeat(f32, this.#values / 4, tokens, repeats)
     if (adjust) {
       const base = this.#values / 4
       for (let i = 0; i < adjust.tokens.length; i++) {
@@ -95,12 +98,38 @@ export class CpuSampler implements Sampler {
     return this.#collect(values, greatest)[0] ?? 0
   }
 
+  /** Where the values stand of which none lies below the floor: others are forbidden, in a copy. */
+  #floored(values: number, row: SampleRow, greatest: number): number {
+    const least = row.topK === undefined ? Number.NEGATIVE_INFINITY : this.#kthGreatest(values, row.topK, greatest)
+    const floor = Math.max(least, Math.fround(greatest - reachOf(row)))
+    if (floor === Number.NEGATIVE_INFINITY) return values
+    const { f32 } = this.#memory
+    const ids = this.#collect(values, floor)
+    const kept = Float32Array.from(ids, (id) => f32[values / 4 + id]!)
+    const at = this.#values / 4
+    f32.fill(Number.NEGATIVE_INFINITY, at, at + this.shape.tokens)
+    for (let i = 0; i < kept.length; i++) f32[at + ids[i]!] = kept[i]!
+    return this.#values
+  }
+
+  /** -Infinity where there are not so many. */
+  #kthGreatest(values: number, k: number, greatest: number): number {
+    const { f32 } = this.#memory
+    for (let reach = 4; ; reach *= 4) {
+      const all = reach > 1e6
+      const ids = this.#collect(values, all ? LEAST : greatest - reach)
+      if (ids.length >= k) return Float32Array.from(ids, (id) => f32[values / 4 + id]!).sort()[ids.length - k]!
+      if (all) return Number.NEGATIVE_INFINITY
+    }
+  }
+
   /**
    * The winner of the race among all tokens, if it stands in the nucleus. If not, the nucleus lies wholly above it, and
    * so does the winner: the next race is among those above alone. No race needs anything sorted.
    */
-  #draw(values: number, row: SampleRow, greatest: number): number {
+  #draw(all: number, row: SampleRow, greatest: number): number {
     const { tokens } = this.shape
+    const values = this.#floored(all, row, greatest)
     const { f32 } = this.#memory
     const key = drawKey(row.seed, row.index)
     const inverse = Math.min(1 / row.temperature, GREATEST_INVERSE)

@@ -1,4 +1,4 @@
-/** The settings of a request as the device takes them: penalties and bias become one sparse list of additions. */
+/** The settings of a request as the device takes them: counted penalties and bias become one sparse list of additions. */
 import type { SampleSettings } from '../../../decode/token-model.js'
 import type { SampleRow } from '../contract.js'
 
@@ -10,6 +10,9 @@ export function sampleRow(settings: SampleSettings, slot: number, index = settin
     topP: settings.topP,
     seed: settings.seed,
     index,
+    ...(settings.topK ? { topK: settings.topK } : {}),
+    ...(settings.minP ? { minP: settings.minP } : {}),
+    ...(settings.repeats ? { repeats: settings.repeats } : {}),
     ...(settings.mask ? { mask: settings.mask } : {}),
     ...(adjust ? { adjust } : {}),
     ...(settings.topLogprobs === undefined ? {} : { topLogprobs: settings.topLogprobs }),
@@ -18,14 +21,23 @@ export function sampleRow(settings: SampleSettings, slot: number, index = settin
 
 /** Whether a token changes what its successors are drawn from, so that it must be read back first. */
 export function needsToken(settings: SampleSettings): boolean {
-  return settings.mask !== undefined || settings.presencePenalty !== 0 || settings.frequencyPenalty !== 0
+  const { mask, repeats } = settings
+  return (
+    mask !== undefined || repeats !== undefined || settings.presencePenalty !== 0 || settings.frequencyPenalty !== 0
+  )
 }
 
 /** The same settings after one more token of the answer. */
 export function afterToken(settings: SampleSettings, token: number): SampleSettings {
   const counts = new Map(settings.counts)
   counts.set(token, (counts.get(token) ?? 0) + 1)
-  return { ...settings, index: settings.index + 1, counts }
+  return { ...settings, index: settings.index + 1, counts, ...(settings.repeats && repeated(settings.repeats, token)) }
+}
+
+function repeated({ tokens, by }: NonNullable<SampleSettings['repeats']>, token: number) {
+  const more = tokens.slice()
+  more[token >>> 5]! |= 1 << (token & 31)
+  return { repeats: { tokens: more, by } }
 }
 
 function adjustments(settings: SampleSettings): SampleRow['adjust'] {

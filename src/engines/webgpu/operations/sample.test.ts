@@ -115,6 +115,35 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
     },
   )
 
+  it('keeps to a floor, and holds back what repeats, as the definition does', async () => {
+    const rows = Array.from({ length: 8 }, (_, i) => {
+      const chance = new Chance(40 + i)
+      const tokens = Uint32Array.from(chance.floats(97, 2 ** 32), (value) => value)
+      const mask = Uint32Array.from(chance.floats(97, 2 ** 32), (value) => value)
+      return settings({
+        slot: i,
+        temperature: [0.7, 1, 3][i % 3]!,
+        topP: [1, 0.9, 0.5][i % 3]!,
+        seed: i,
+        ...(i % 4 > 0 && { topK: [1, 20, 300, 5000][i % 4]! }),
+        ...(i % 2 === 0 && { minP: [0.02, 0.3, 1][i % 3]! }),
+        ...(i > 3 && { repeats: { tokens, by: 1.7 } }),
+        ...(i > 5 && { mask, adjust: { tokens: Int32Array.of(i, 700), deltas: Float32Array.of(4, -3) } }),
+      })
+    })
+    for (let index = 0; index < 6; index++) {
+      const logits = new Chance(50 + index).floats(VOCABULARY * 8, 2)
+      // Equal ones among the greatest, so that the bound of the greatest k lies within them.
+      if (index === 5) for (let i = 0; i < logits.length; i++) logits[i] = Math.round(2 * logits[i]!) / 2
+      const { got, expected } = await both(
+        logits,
+        rows.map((row) => ({ ...row, index })),
+        8,
+      )
+      expect(got.map(({ token }) => token)).toEqual(expected.map(({ token }) => token))
+    }
+  })
+
   it('draws what the definition draws', async () => {
     const logits = new Chance(4).floats(VOCABULARY * 8, 2)
     let same = 0
@@ -141,6 +170,57 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
 })
 
 describe('the definition', () => {
+  const shares = (row: Partial<SampleRow>, weights: readonly number[]) => {
+    const scratch = new Float32Array(weights.length)
+    const counts = weights.map(() => 0)
+    for (let index = 0; index < 20000; index++) {
+      const all = { slot: 0, temperature: 1, topP: 1, seed: 9, index, ...row }
+      counts[sampleRow(Float32Array.from(weights, Math.log), weights.length, all, scratch).token]!++
+    }
+    return counts.map((n) => n / 20000)
+  }
+
+  /** vLLM's order: temperature, then min_p, then top_k, then top_p of what is left; each renormalised. */
+  it.each<[Partial<SampleRow>, readonly number[]]>([
+    [{ topK: 2 }, [5 / 8, 3 / 8, 0, 0]],
+    [{ topK: 1 }, [1, 0, 0, 0]],
+    [{ topK: 9 }, [0.5, 0.3, 0.15, 0.05]],
+    [{ minP: 0.3 }, [0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95, 0]],
+    [{ minP: 1 }, [1, 0, 0, 0]],
+    // Twice as sharp: 0.25, 0.09, ...; 0.3 of 0.25 leaves two.
+    [{ minP: 0.3, temperature: 0.5 }, [0.25 / 0.34, 0.09 / 0.34, 0, 0]],
+    // The likeliest is less than 0.55 of three, and more of two.
+    [{ topK: 3, topP: 0.55 }, [5 / 8, 3 / 8, 0, 0]],
+    [{ topK: 2, topP: 0.55 }, [1, 0, 0, 0]],
+  ])('keeps to a floor: %j', (row, expected) => {
+    shares(row, [0.5, 0.3, 0.15, 0.05]).forEach((share, i) => {
+      if (expected[i] === 0) expect(share).toBe(0)
+      // Five standard deviations of 20,000 draws.
+      else expect(Math.abs(share - expected[i]!)).toBeLessThan(0.018)
+    })
+  })
+
+  it('keeps what equals the last of the greatest', () => {
+    expect(shares({ topK: 2 }, [0.4, 0.2, 0.2, 0.2]).every((share) => share > 0.15)).toBe(true)
+  })
+
+  it('divides logits above 0 and multiplies those below, of what was said', () => {
+    const row = { slot: 0, temperature: 0, topP: 1, seed: 1, index: 0, topLogprobs: 0 }
+    const most = (logits: number[], said: number, by: number) =>
+      sampleRow(
+        Float32Array.from(logits),
+        logits.length,
+        { ...row, repeats: { tokens: Uint32Array.of(said), by } },
+        new Float32Array(logits.length),
+      ).token
+    expect(most([3, 2, 1], 0b001, 1.4)).toBe(0)
+    expect(most([3, 2, 1], 0b001, 1.6)).toBe(1)
+    expect(most([-2, -3, -4], 0b001, 1.4)).toBe(0)
+    expect(most([-2, -3, -4], 0b001, 1.6)).toBe(1)
+    expect(most([3, 2, 1], 0b111, 5)).toBe(0)
+    expect(most([3, 2.9, 1], 0b010, 0.5)).toBe(1)
+  })
+
   it('draws tokens with their probabilities, and none outside the nucleus', () => {
     const logits = Float32Array.from([Math.log(0.5), Math.log(0.3), Math.log(0.15), Math.log(0.05)])
     const scratch = new Float32Array(4)

@@ -2,11 +2,11 @@
  * The choice of one token of a row, by one workgroup, from what the scan and the race have found in each chunk. The
  * winner of the race is drawn if it stands in the nucleus: if the values above it do not hold the mass that is asked
  * for. If they do, the nucleus lies among them, and so does its winner: they run again, by themselves. Values above a
- * winner are few, and most chunks have none.
+ * winner are few, and most chunks have none. Where a floor is set, whatever lies on or above it runs anew at first.
  */
 import type { SamplerShape } from '../../contract.js'
 import { declare, type GpuTraits, type Kernel, memo } from './kernel.js'
-import { CHUNK, LOWEST, MERGED, RACE, UNSOUND } from './sample-chunks.js'
+import { CHUNK, LEAST, LOWEST, MERGED, RACE, UNSOUND } from './sample-chunks.js'
 import { JOB, RESULT_WORDS, UNDRAWN_WORD } from './sample-job.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
@@ -48,16 +48,52 @@ ${exchange('near', lanes, (a, b) => `merged(${a}, ${b})`)}
   return workgroupUniformLoad(&found[0]);
 }
 
-/** The race among the values above \`value\`, and their mass. */
-fn above(lane: u32, row: u32, value: f32, greatest: f32, inverse: f32, key: u32) -> vec4<f32> {
+/** How many values lie on or above \`bound\`. */
+fn reaching(lane: u32, row: u32, bound: f32) -> u32 {
+  var count = 0u;
+  for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
+    if (parts[row * ${chunks}u + chunk].x < bound) { continue; }
+    for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
+      let token = chunk * ${CHUNK}u + i;
+      if (token >= ${tokens}u) { break; }
+      count += select(0u, 1u, values[row * ${tokens}u + token] >= bound);
+    }
+  }
+  return u32(everyone(lane, vec4<f32>(LOW, 0.0, 0.0, f32(count))).w + 0.5);
+}
+
+/** On or above it lie the \`wanted\` greatest, and what equals the last of them; LOW where there are not so many. */
+fn boundOf(lane: u32, row: u32, wanted: u32, greatest: f32) -> f32 {
+  var high = greatest;
+  if (reaching(lane, row, high) >= wanted) { return high; }
+  var low = high;
+  var reached = 0u;
+  for (var step = 1.0; reached < wanted; step *= 4.0) {
+    if (low == ${LEAST}) { return LOW; }
+    high = low;
+    low = select(greatest - step, ${LEAST}, step > 1e7);
+    reached = reaching(lane, row, low);
+  }
+  while (reached != wanted) {
+    let between = 0.5 * low + 0.5 * high;
+    if (between <= low || between >= high) { break; }
+    let count = reaching(lane, row, between);
+    if (count >= wanted) { low = between; reached = count; } else { high = between; }
+  }
+  return low;
+}
+
+/** The race among the values above \`value\` and not below \`least\`, and their mass. */
+fn above(lane: u32, row: u32, value: f32, least: f32, greatest: f32, inverse: f32, key: u32) -> vec4<f32> {
   var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);
   for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
-    if (parts[row * ${chunks}u + chunk].x <= value) { continue; }
+    let most = parts[row * ${chunks}u + chunk].x;
+    if (most <= value || most < least) { continue; }
     for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
       let token = chunk * ${CHUNK}u + i;
       if (token >= ${tokens}u) { break; }
       let own = values[row * ${tokens}u + token];
-      if (own > value) { mine = raced(mine, token, (own - greatest) * inverse, key); }
+      if (own > value && own >= least) { mine = raced(mine, token, (own - greatest) * inverse, key); }
     }
   }
   return everyone(lane, mine);
@@ -65,9 +101,17 @@ fn above(lane: u32, row: u32, value: f32, greatest: f32, inverse: f32, key: u32)
 
 fn drawn(lane: u32, row: u32, greatest: f32, settings: Job) -> u32 {
   let inverse = 1.0 / settings.temperature;
-  var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);
-  for (var i = lane; i < ${chunks}u; i += ${THREADS}u) { mine = merged(mine, races[row * ${chunks}u + i]); }
-  let first = everyone(lane, mine);
+  var least = LOW;
+  if (settings.reach >= 0.0) { least = greatest - settings.reach; }
+  if (settings.topK > 0u) { least = max(least, boundOf(lane, row, settings.topK, greatest)); }
+  var first: vec4<f32>;
+  if (least > LOW) {
+    first = above(lane, row, LOW, least, greatest, inverse, settings.key);
+  } else {
+    var mine = vec4<f32>(LOW, 0.0, 0.0, 0.0);
+    for (var i = lane; i < ${chunks}u; i += ${THREADS}u) { mine = merged(mine, races[row * ${chunks}u + i]); }
+    first = everyone(lane, mine);
+  }
   var token = u32(first.y);
   if (settings.topP >= 1.0) { return token; }
   let wanted = settings.topP * first.w;
@@ -75,7 +119,7 @@ fn drawn(lane: u32, row: u32, greatest: f32, settings: Job) -> u32 {
   loop {
     let value = values[row * ${tokens}u + token];
     if (value >= greatest) { break; }
-    let next = above(lane, row, value, greatest, inverse, settings.key);
+    let next = above(lane, row, value, least, greatest, inverse, settings.key);
     if (next.w < wanted) { break; }
     token = u32(next.y);
   }

@@ -8,6 +8,9 @@ export const THREADS = 64
 /** Lower than any logit; -Infinity has no literal in WGSL. */
 export const LOWEST = '-3.4e38'
 
+/** As low as a value that is allowed can be, and above `LOWEST`. */
+export const LEAST = '-3.3e38'
+
 /** Above any logit: what a chunk reports as its greatest where some logit is infinite or not a number. */
 export const UNSOUND = '3.4e38'
 

@@ -1,10 +1,10 @@
 /** What is to be sampled, as words of one buffer, and how the answer is read. */
 import { UNDRAWN } from '../../../../decode/token-model.js'
 import { MAX_TOP, type SampledRow, type SampleRow } from '../../contract.js'
-import { drawKey } from '../../sampling.js'
+import { drawKey, reachOf, repeatFactors } from '../../sampling.js'
 
 /** Words per row, from word 0: see `JOB`. */
-const ROW_WORDS = 12
+const ROW_WORDS = 16
 /** Words of an answer: token, log probability, then alternatives in pairs. */
 export const RESULT_WORDS = 2 + 2 * MAX_TOP
 
@@ -15,17 +15,21 @@ export const JOB = /* wgsl */ `
 struct Job {
   temperature: f32, topP: f32, key: u32, slot: u32,
   mask: u32, maskWords: u32, adjust: u32, adjustCount: u32, wanted: u32, top: u32,
+  topK: u32, reach: f32, repeats: u32, repeatWords: u32, above: f32, below: f32,
 }
 fn jobOf(row: u32) -> Job {
   let at = row * ${ROW_WORDS}u;
   return Job(bitcast<f32>(job[at]), bitcast<f32>(job[at + 1u]), job[at + 2u], job[at + 3u], job[at + 4u], job[at + 5u],
-    job[at + 6u], job[at + 7u], job[at + 8u], job[at + 9u]);
+    job[at + 6u], job[at + 7u], job[at + 8u], job[at + 9u], job[at + 10u], bitcast<f32>(job[at + 11u]), job[at + 12u],
+    job[at + 13u], bitcast<f32>(job[at + 14u]), bitcast<f32>(job[at + 15u]));
 }
 `
 
 export function encodeJob(rows: readonly SampleRow[]): Uint32Array<ArrayBuffer> {
   let length = rows.length * ROW_WORDS
-  for (const row of rows) length += (row.mask?.length ?? 0) + 2 * (row.adjust?.tokens.length ?? 0)
+  for (const { mask, adjust, repeats } of rows) {
+    length += (mask?.length ?? 0) + 2 * (adjust?.tokens.length ?? 0) + (repeats?.tokens.length ?? 0)
+  }
   const words = new Uint32Array(length)
   const floats = new Float32Array(words.buffer)
   let end = rows.length * ROW_WORDS
@@ -49,6 +53,16 @@ export function encodeJob(rows: readonly SampleRow[]): Uint32Array<ArrayBuffer> 
       })
       end += 2 * tokens.length
     }
+    if (row.repeats) {
+      const { tokens, by } = row.repeats
+      words.set(tokens, end)
+      words.set([end, tokens.length], at + 12)
+      floats.set(repeatFactors(by), at + 14)
+      end += tokens.length
+    }
+    words[at + 10] = row.topK ?? 0
+    const reach = reachOf(row)
+    floats[at + 11] = Number.isFinite(reach) ? reach : -1
     words[at + 8] = row.topLogprobs === undefined ? 0 : 1
     words[at + 9] = Math.min(row.topLogprobs ?? 0, MAX_TOP)
   })

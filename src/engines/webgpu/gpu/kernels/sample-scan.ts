@@ -42,6 +42,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
       if (logit > most) { sum = sum * exp(most - logit) + 1.0; most = logit; } else { sum += exp(logit - most); }
     }
     var value = logit;
+    if (settings.repeatWords > 0u && token / 32u < settings.repeatWords) {
+      let said = (job[settings.repeats + token / 32u] >> (token % 32u)) & 1u;
+      if (said != 0u) { value *= select(settings.below, settings.above, value > 0.0); }
+    }
     if (settings.maskWords > 0u) {
       let word = token / 32u;
       let bits = select(0u, job[settings.mask + min(word, settings.maskWords - 1u)], word < settings.maskWords);
