@@ -64,7 +64,7 @@ const NATURAL = readNatural()
 let natural = 0.7
 
 function trainingPair(length) {
-  if (chance(0.04)) return [chatExample()]
+  if (chance(0.06)) return [chatExample()]
   if (chance(natural)) {
     const made = naturalExample(pick(NATURAL), dense)
     return made ? [inPrompt(made)] : []
