@@ -13,6 +13,7 @@ const KERNELS: Readonly<Record<number, string>> = {
   [op.ACTIVATE]: 'activate and round',
   [op.COPY]: 'copy',
   [op.JOIN]: 'join',
+  [op.POOL]: 'pool',
   [op.GATED]: 'product, activate and round',
 }
 

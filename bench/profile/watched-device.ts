@@ -77,9 +77,9 @@ class WatchedPass implements Pass {
     this.#pass.copyPages(cache, pairs)
   }
 
-  embed(table: Matrix, out: Activations): void {
+  embed(table: Matrix, out: Activations, by?: 'tokens' | 'places'): void {
     const weights = (table.bytes / table.rows) * this.rows
-    this.#current.during({ name: 'embed', weights }, () => this.#pass.embed(table, out))
+    this.#current.during({ name: 'embed', weights }, () => this.#pass.embed(table, out, by))
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
@@ -118,6 +118,10 @@ class WatchedPass implements Pass {
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {
     this.#current.during({ name: 'pick rows' }, () => this.#pass.pick(x, rows, out))
+  }
+
+  pool(x: Activations, out: Activations): void {
+    this.#current.during({ name: 'pool' }, () => this.#pass.pool(x, out))
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {

@@ -173,6 +173,8 @@ export interface Span {
   readonly position: number
   /** The sequence's pages in order: at least up to its last token's position. */
   readonly pages: Int32Array
+  /** What each token is embedded by beside itself: rows of a second table. @default their positions */
+  readonly places?: Int32Array | undefined
 }
 
 /** Stands in `Span.tokens` for a token that has not been read back. */
@@ -193,21 +195,24 @@ export interface ProjectOptions {
    * @default false
    */
   readonly gated?: boolean
-  /** What a gate goes through. `gelu` is the one that is computed by tanh. @default 'silu' */
+  /** What a gate goes through. @default 'silu' */
   readonly gate?: Gate | undefined
 }
 
-export type Gate = 'silu' | 'gelu'
+/** `gelu` is the one that is computed by tanh, `gelu_erf` the exact one. */
+export type Gate = 'silu' | 'gelu' | 'gelu_erf'
 
 export interface JoinOptions {
   /** @default all rows of the pass */
   readonly rows?: number
-  /** As in `ProjectOptions`, over the columns that are joined. */
-  readonly norm?: ProjectOptions['norm'] | undefined
+  /** As in `ProjectOptions`, over the columns that are joined; or one that takes the mean away first. */
+  readonly norm?: (NonNullable<ProjectOptions['norm']> & Centring) | undefined
   /** @default 1 */
   readonly scale?: number
   /** out += instead of out =. */
   readonly add?: boolean
+  /** Each value goes through it. */
+  readonly gate?: Gate | undefined
   /** A value x becomes cap * tanh(x / cap), last. */
   readonly cap?: number | undefined
   /** Only so many columns of each row, from the first on; multiples of 4. @default all */
@@ -215,10 +220,24 @@ export interface JoinOptions {
   readonly columns?: number
 }
 
+/** What sets a layer's norm apart from that of the root mean square. */
+export interface Centring {
+  /** Of x - mean(x). */
+  readonly centred?: boolean | undefined
+  /** Added last. */
+  readonly bias?: Vector | undefined
+}
+
 /** Where attention finds things in a row of `qkv`: `heads` queries, then the cache's heads of keys, then of values. */
 export interface AttentionShape {
   /** Heads of queries: a multiple of the cache's. */
   readonly heads: number
+  /**
+   * A query sees no position after its own. Otherwise it sees to the end of its sequence, all of which lies in the pass,
+   * as far as its window reaches in that direction too.
+   * @default true
+   */
+  readonly causal?: boolean | undefined
   /** Positions that a query sees, its own included; absent: all. */
   readonly window?: number | undefined
   /** Scores are multiplied by it. */
@@ -276,18 +295,20 @@ export interface Pass {
   clearPages(cache: KeyValueCache, pages: readonly number[]): void
   /** Copies pages of all layers, before anything else of this pass but what is cleared. */
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void
-  /** Rows of the table by the batch's tokens. */
-  embed(table: Matrix, out: Activations): void
+  /** Rows of the table by the batch's tokens, or by their places. */
+  embed(table: Matrix, out: Activations, by?: 'tokens' | 'places'): void
   /** out = W x. `out` has as many columns as the matrix has rows (half as many if gated), `x` as it has columns. */
   project(matrix: Matrix, x: Activations, out: Activations, options?: ProjectOptions): void
   /** out = x * scale, normed first if asked. `out` may be `x`, but is not added to then. */
   join(x: Activations, out: Activations, options: JoinOptions): void
   /** Turns queries (in place) and keys by their positions; writes keys and values into their pages. */
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
-  /** Causal attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
+  /** Attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void
-  /** out[i] = x[rows[i]] */
+  /** out[i] = x[rows[i]]. A pass picks and pools the same way throughout. */
   pick(x: Activations, rows: Int32Array, out: Activations): void
+  /** out[i] = the mean of the rows of span i */
+  pool(x: Activations, out: Activations): void
   /** Samples the first rows of `logits`, one for each of `rows`. At most once per pass; leaves the logits alone. */
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void
   /** A copy of the first `rows` rows at this point of the pass, for tests and diagnosis. */

@@ -9,6 +9,8 @@ export interface PlacedBatch {
   readonly positions: number
   readonly pages: number
   readonly lists: number
+  /** Row of a second table for each row, where some span says which. */
+  readonly places?: number
   /** Positions of the longest sequence. */
   readonly longest: number
   /** Some sequence has several rows. */
@@ -39,9 +41,20 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
   return {
     tokens: put(tokens),
     positions: put(positions),
+    ...(spans.some(({ places }) => places) && { places: put(placesOf(spans, positions)) }),
     pages: put(pages),
     lists: put(lists),
     longest,
     several: rows > spans.length,
   }
+}
+
+function placesOf(spans: Batch['spans'], positions: Int32Array): Int32Array {
+  const places = positions.slice()
+  let row = 0
+  for (const { tokens, places: given } of spans) {
+    if (given) places.set(given, row)
+    row += tokens.length
+  }
+  return places
 }

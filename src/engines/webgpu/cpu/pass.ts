@@ -49,6 +49,7 @@ export class CpuPass implements Pass {
   /** Where keys and values are written. */
   readonly #caches = new Set<CpuCache>()
   readonly #spans: Batch['spans']
+  readonly #sights = new Map<string, { lasts: number; firsts: number }>()
   #open = true
 
   constructor(host: CpuPassHost, batch: Batch) {
@@ -98,14 +99,14 @@ export class CpuPass implements Pass {
     })
   }
 
-  embed(table: Matrix, out: Activations): void {
+  embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
     const [matrix, target] = [own(table, CpuMatrix), own(out, CpuActivations)]
     expectFit('Columns to embed into', target.columns, matrix.columns)
     expectFit('Rows to embed into', target.rows, this.rows)
     const operation = this.#add(op.EMBED, this.rows, op.few(this.rows * matrix.columns))
       .word(matrix.kind)
       .word(matrix.use())
-      .word(this.#batch.tokens)
+      .word(by === 'tokens' ? this.#batch.tokens : (this.#batch.places ?? this.#batch.positions))
     operation.word(target.use()).word(target.stride).word(matrix.columns)
   }
 
@@ -116,7 +117,8 @@ export class CpuPass implements Pass {
 
   join(x: Activations, out: Activations, options: JoinOptions): void {
     const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
-    const { rows = this.rows, norm, scale = 1, add = false, cap = 0, from = 0, columns = source.columns } = options
+    const { rows = this.rows, norm, scale = 1, add = false, gate, cap = 0 } = options
+    const { from = 0, columns = source.columns } = options
     expectFit('Columns to join', Math.min(source.columns, target.columns), from + columns)
     expectFit('Rows to join', Math.min(source.rows, target.rows), rows)
     const operation = this.#add(op.JOIN, rows, op.few(rows * columns))
@@ -128,6 +130,8 @@ export class CpuPass implements Pass {
       .float(norm?.epsilon ?? 0)
       .float(scale)
     operation.word(add ? 1 : 0).float(cap)
+    operation.word(norm?.centred ? 1 : 0).word(norm?.bias ? own(norm.bias, CpuVector).use() : 0)
+    operation.word(gate ? op.gateNumber(gate) + 1 : 0)
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
@@ -163,11 +167,34 @@ export class CpuPass implements Pass {
     const operation = this.#add(op.ATTEND, this.#attendItems(shape.heads, heads), sharing).word(x.use()).word(x.stride)
     operation.word(target.use()).word(target.stride).word(shape.heads).word(heads).word(headSize)
     operation.word(kv.keys(layer)).word(kv.values(layer)).word(kv.keyPageBytes).word(kv.valuePageBytes)
-    operation.word(this.#batch.positions).word(this.#batch.lists)
-    operation.word(shape.window ?? 0).float(shape.scale)
+    const { lasts, firsts } = this.#sight(shape)
+    operation.word(lasts).word(this.#batch.lists)
+    operation.word(firsts).float(shape.scale)
     operation.word(room.at).word(room.stride)
     operation.word((kv.half ? 1 : 0) | (this.#batch.several ? 2 : 0)).word(this.rows)
     operation.float(shape.cap ?? 0)
+  }
+
+  /** The last position that each row sees, and the first; 0: all see from the begin. */
+  #sight({ window, causal = true }: AttentionShape): { lasts: number; firsts: number } {
+    if (causal && window === undefined) return { lasts: this.#batch.positions, firsts: 0 }
+    const key = `${causal} ${window}`
+    const known = this.#sights.get(key)
+    if (known) return known
+    const reach = causal ? 1 : (window ?? Number.POSITIVE_INFINITY)
+    const lasts = new Int32Array(this.rows)
+    const firsts = new Int32Array(this.rows)
+    let row = 0
+    for (const { position, tokens } of this.#spans) {
+      const end = position + tokens.length
+      for (let at = position; at < end; at++, row++) {
+        lasts[row] = Math.min(at + reach, end) - 1
+        firsts[row] = window === undefined ? 0 : Math.max(0, at + 1 - window)
+      }
+    }
+    const sight = { lasts: this.#put(lasts), firsts: window === undefined ? 0 : this.#put(firsts) }
+    this.#sights.set(key, sight)
+    return sight
   }
 
   /** Pairs of queries that read the same keys and values: `assembly/attend.ts` tells how they are counted. */
@@ -193,6 +220,17 @@ export class CpuPass implements Pass {
     const bytes = Math.min(source.stride, target.stride)
     const operation = this.#add(op.COPY, rows.length, op.few((rows.length * bytes) / 4)).word(source.use())
     operation.word(source.stride).word(this.#put(rows)).word(target.use()).word(target.stride).word(bytes)
+  }
+
+  pool(x: Activations, out: Activations): void {
+    const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
+    expectFit('Rows to pool into', target.rows, this.#spans.length)
+    expectFit('Columns to pool', target.columns, source.columns)
+    const firsts = [0]
+    for (const { tokens } of this.#spans) firsts.push(firsts.at(-1)! + tokens.length)
+    const operation = this.#add(op.POOL, this.#spans.length, op.few(this.rows * source.columns)).word(source.use())
+    operation.word(source.stride).word(this.#put(Int32Array.from(firsts)))
+    operation.word(target.use()).word(target.stride).word(source.columns)
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {

@@ -97,7 +97,7 @@ export class Products {
     const unpacked = unpackedBytes(w, rows)
     const room = this.#recorder.perThread(unpacked + Math.max(GATED_ROOM, rows * 2 * Q4_BLOCK * 4))
     operation.word(room.at).word(room.stride).word(unpacked).word(x.gap)
-    operation.word(gate === 'gelu' ? 1 : 0)
+    operation.word(op.gateNumber(gate))
     this.#activated = { out: target, prepare: (at, stride, kind) => operation.amend(9, at, stride, kind) }
   }
 
@@ -107,7 +107,7 @@ export class Products {
       .word(halves)
       .word(target.use())
     operation.word(target.stride).word(columns).word(0).word(op.F32)
-    operation.word(gate === 'gelu' ? 1 : 0)
+    operation.word(op.gateNumber(gate))
     this.#activated = { out: target, prepare: (at, _stride, kind) => operation.amend(4, at, kind) }
   }
 

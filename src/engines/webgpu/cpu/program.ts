@@ -1,5 +1,7 @@
 /** A program for the kernels: operations in order, each a code, how its items are shared out, and its arguments. */
 
+import type { Gate } from '../contract.js'
+
 /** Operations, and the order of their arguments: `assembly/operations.ts`, `matmul.ts` and `gated.ts` read them. */
 export const EMBED = 0
 export const NORM = 1
@@ -11,6 +13,11 @@ export const ACTIVATE = 6
 export const COPY = 7
 export const GATED = 8
 export const JOIN = 9
+export const POOL = 10
+
+/** Gates, as `assembly/elementwise.ts` numbers them. */
+const GATES: readonly Gate[] = ['silu', 'gelu', 'gelu_erf']
+export const gateNumber = (gate: Gate = 'silu'): number => GATES.indexOf(gate)
 
 /** Kinds of matrices, as `assembly/layout.ts` numbers them. */
 export const F32 = 0

@@ -28,15 +28,26 @@ export class BatchWords {
     const { words, rows } = this
     let row = 0
     let page = 0
-    for (const { tokens, position, pages } of spans) {
+    for (const { tokens, position, pages, places } of spans) {
       words.set(pages, META_HEADER + META_LISTS * rows + page)
       for (let i = 0; i < tokens.length; i++, row++) {
         words[META_HEADER + row] = tokens[i]!
         words[META_HEADER + rows + row] = position + i
         words[META_HEADER + 2 * rows + row] = page
+        words[META_HEADER + 5 * rows + row] = places?.[i] ?? position + i
+        words[META_HEADER + 6 * rows + row] = position + tokens.length - 1
       }
       page += pages.length
     }
+  }
+
+  /** The first row of each span. */
+  get firsts(): Int32Array {
+    let row = 0
+    return Int32Array.from(this.#lengths, (length) => {
+      row += length
+      return row - length
+    })
   }
 
   /** Every sequence has one row. */
@@ -61,7 +72,7 @@ export class BatchWords {
     return tiles
   }
 
-  /** Rows of which logits are made. */
+  /** Rows of which logits are made, or with which the spans begin. */
   pick(rows: Int32Array): void {
     this.words[1] = rows.length
     this.words.set(rows, META_HEADER + 3 * this.rows)

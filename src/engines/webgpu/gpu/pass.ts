@@ -22,6 +22,7 @@ import { join } from './kernels/join.js'
 import type { Kernel, Recorder } from './kernels/kernel.js'
 import { pick } from './kernels/pick.js'
 import { type PlaceOperands, type PlaceShape, place } from './kernels/place.js'
+import { pool } from './kernels/pool.js'
 import { sample } from './kernels/sample.js'
 import { decodeResults, encodeJob } from './kernels/sample-job.js'
 import { FEW, project } from './products.js'
@@ -97,10 +98,10 @@ export class GpuPass implements Pass, Recorder {
     }
   }
 
-  embed(table: Matrix, out: Activations): void {
+  embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
     const buffer = (out as GpuActivations).buffer
     // Without a sampler no token stands for a slot; the binding needs some buffer all the same.
-    for (const part of (table as GpuMatrix).parts) embed(this, part, this.#slots ?? this.meta, buffer)
+    for (const part of (table as GpuMatrix).parts) embed(this, part, this.#slots ?? this.meta, buffer, by)
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
@@ -129,15 +130,28 @@ export class GpuPass implements Pass, Recorder {
   }
 
   join(x: Activations, out: Activations, options: JoinOptions): void {
-    const { rows = this.rows, norm, scale = 1, add = false, cap, from = 0, columns = x.columns } = options
+    const { rows = this.rows, norm, scale = 1, add = false, gate, cap, from = 0, columns = x.columns } = options
     const within = x === out
-    const shape = { strides: [x.columns, out.columns] as const, columns, from, scale, add, within, ...(cap && { cap }) }
+    const shape = {
+      strides: [x.columns, out.columns] as const,
+      columns,
+      from,
+      scale,
+      add,
+      within,
+      ...(norm && { epsilon: norm.epsilon }),
+      ...(norm?.centred && { centred: true }),
+      ...(norm?.bias && { bias: true }),
+      ...(gate && { gate }),
+      ...(cap && { cap }),
+    }
     const buffers = {
       x: (x as GpuActivations).buffer,
       out: (out as GpuActivations).buffer,
       weight: (norm?.weight as GpuVector | undefined)?.buffer,
+      bias: (norm?.bias as GpuVector | undefined)?.buffer,
     }
-    join(this, norm ? { ...shape, epsilon: norm.epsilon } : shape, buffers, rows)
+    join(this, shape, buffers, rows)
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
@@ -165,8 +179,9 @@ export class GpuPass implements Pass, Recorder {
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
     const { heads, headSize, type } = cache.shape
-    const { heads: queries, scale, window, cap } = options
-    const shape = { queries, heads, headSize, half: type === 'f16', scale, window, ...(cap && { cap }) }
+    const { heads: queries, scale, window, cap, causal = true } = options
+    const layout = { queries, heads, headSize, half: type === 'f16' }
+    const shape = { ...layout, scale, window, ...(cap && { cap }), ...(!causal && { causal }) }
     const target = out as GpuActivations
     const buffers = {
       qkv: (qkv as GpuActivations).buffer,
@@ -185,6 +200,12 @@ export class GpuPass implements Pass, Recorder {
   pick(x: Activations, rows: Int32Array, out: Activations): void {
     this.#batch.pick(rows)
     pick(this, (x as GpuActivations).buffer, x.columns, rows.length, (out as GpuActivations).buffer)
+  }
+
+  pool(x: Activations, out: Activations): void {
+    const { firsts } = this.#batch
+    this.#batch.pick(firsts)
+    pool(this, (x as GpuActivations).buffer, x.columns, firsts.length, (out as GpuActivations).buffer)
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {

@@ -11,6 +11,8 @@ interface Case {
   readonly headSize: number
   readonly type: 'f16' | 'f32'
   readonly window?: number
+  /** It sees what follows too. */
+  readonly both?: boolean
   readonly headNorm?: boolean
   /** Per sequence: positions held before, and rows of the pass under test. */
   readonly spans: readonly (readonly [before: number, rows: number])[]
@@ -104,6 +106,45 @@ const CASES: readonly Case[] = [
     few: true,
   },
   {
+    name: 'both ways, sequences of several lengths',
+    heads: 3,
+    keyHeads: 3,
+    headSize: 32,
+    type: 'f32',
+    both: true,
+    spans: [
+      [0, 1],
+      [0, 37],
+      [0, 2],
+      [0, 16],
+    ],
+    few: true,
+  },
+  {
+    name: 'both ways as far as a window, groups of 2',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 64,
+    type: 'f16',
+    both: true,
+    window: 7,
+    spans: [
+      [0, 40],
+      [0, 5],
+    ],
+    few: true,
+  },
+  {
+    name: 'both ways, many rows, a wide window',
+    heads: 1,
+    keyHeads: 1,
+    headSize: 32,
+    type: 'f32',
+    both: true,
+    window: 65,
+    spans: [[0, 300]],
+  },
+  {
     name: 'a window across parts',
     heads: 2,
     keyHeads: 1,
@@ -179,7 +220,12 @@ async function run(device: Device, test: Case) {
   }
   if (spans.some(([before]) => before > 0)) await pass(spans.map(([before]) => [0, before] as const)).submit()
   const tested = pass(spans.map(([before], i) => [before, ends[i]!] as const))
-  tested.attend(qkv, cache, 1, out, { heads, scale: headSize ** -0.5, ...(window ? { window } : {}) })
+  tested.attend(qkv, cache, 1, out, {
+    heads,
+    scale: headSize ** -0.5,
+    ...(window ? { window } : {}),
+    ...(test.both && { causal: false }),
+  })
   const reading = tested.read(out, tested.rows)
   await tested.submit()
   const got = await reading
@@ -226,13 +272,15 @@ function turned(
 function attended(rows: readonly Float64Array[], position: number, test: Case): number[] {
   const { heads, keyHeads, headSize, window } = test
   const first = window ? Math.max(0, position + 1 - window) : 0
+  const ahead = test.both ? (window ?? rows.length) - 1 : 0
+  const last = Math.min(rows.length - 1, position + ahead)
   const out: number[] = []
   for (let h = 0; h < heads; h++) {
     const keyHead = Math.floor((h * keyHeads) / heads)
     const part = (p: number, head: number) => rows[p]!.subarray(head * headSize, (head + 1) * headSize)
     const query = part(position, h)
     const scores: number[] = []
-    for (let p = first; p <= position; p++) {
+    for (let p = first; p <= last; p++) {
       const key = part(p, heads + keyHead)
       scores.push(query.reduce((sum, value, i) => sum + value * key[i]!, 0) / Math.sqrt(headSize))
     }

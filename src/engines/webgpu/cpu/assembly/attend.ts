@@ -4,7 +4,7 @@ import { float, pointer, word } from './words'
 
 /**
  * qkv, its stride, out, its stride, heads, key heads, d, keys, values, bytes of a page of keys and of values,
- * positions, page list of each row, window or 0, scale, room, bytes of it for each thread, 1 if the cache is in f16
+ * the last position that each row sees, its page list, the first that it sees or 0, scale, room, bytes of it for each thread, 1 if the cache is in f16
  * and 2 if tokens are paired, not heads, rows, cap of scores or 0. Items: a head of two tokens, or two heads that share their keys; what has no
  * other half stands alone.
  */
@@ -54,9 +54,9 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
   const keys = pointer(args, 7) + keyHead * <usize>d * 16 * sizeof<T>()
   const values = pointer(args, 8) + keyHead * <usize>((d + 15) >> 4) * 256 * sizeof<T>()
   const pages = <usize>load<u32>(pointer(args, 12) + ((<usize>row) << 2))
-  const positions = pointer(args, 11) + ((<usize>row) << 2)
-  const last = load<i32>(positions) + 1
-  const first = windowStart(args, last)
+  const lasts = pointer(args, 11) + ((<usize>row) << 2)
+  const last = load<i32>(lasts) + 1
+  const first = firstOf(args, row)
   const scale = float(args, 14)
   const cap = float(args, 19)
   const keyPage = pointer(args, 9)
@@ -65,7 +65,7 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
     attendOne<T>(q, out, keys, keyPage, values, valuePage, pages, first, last, d, scale, cap, room)
     return
   }
-  const next = load<i32>(positions + ((<usize>nextRow) << 2)) + 1
+  const next = load<i32>(lasts + ((<usize>nextRow) << 2)) + 1
   attendTwo<T>(
     q,
     <usize>nextRow * pointer(args, 1) + <usize>nextHead * headBytes,
@@ -78,7 +78,7 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
     pages,
     first,
     last,
-    windowStart(args, next) - first,
+    firstOf(args, row + nextRow) - first,
     next - last,
     d,
     scale,
@@ -88,8 +88,8 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
   )
 }
 
-/** The first position that a query sees which sees none from `last` on. */
-function windowStart(args: usize, last: i32): i32 {
-  const window = word(args, 13)
-  return window > 0 ? max(0, last - window) : 0
+/** The first position that a row sees. */
+function firstOf(args: usize, row: i32): i32 {
+  const firsts = pointer(args, 13)
+  return firsts === 0 ? 0 : load<i32>(firsts + ((<usize>row) << 2))
 }

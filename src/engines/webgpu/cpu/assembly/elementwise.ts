@@ -40,7 +40,9 @@ export function rmsnorm(
 }
 
 /**
- * out = x * scale, or out += it, for rows of `k` values, a multiple of 4. `weight` 0: no norm goes before; `cap` 0: none.
+ * out = x * scale, or out += it, for rows of `k` values, a multiple of 4. `weight` 0: no norm goes before, else one that
+ * takes the mean away first where it is `centred`, and adds what is at `bias` if that is not 0. `gate` 0: none, else one
+ * more than its number. `cap` 0: none.
  */
 export function joinRows(
   x: usize,
@@ -55,27 +57,49 @@ export function joinRows(
   scale: f32,
   add: bool,
   cap: f32,
+  centred: bool,
+  bias: usize,
+  gate: i32,
 ): void {
   const bytes = (<usize>k) << 2
   for (let row = <usize>from; row < <usize>to; row++) {
     const p = x + row * xStride
     const o = out + row * outStride
     let factor = scale
+    const mean = f32x4.splat(centred ? meanOf(p, bytes) : 0)
     if (weight !== 0) {
       let sums = f32x4.splat(0)
       for (let i: usize = 0; i < bytes; i += 16) {
-        const v = v128.load(p + i)
+        const v = f32x4.sub(v128.load(p + i), mean)
         sums = f32x4.add(sums, f32x4.mul(v, v))
       }
       factor /= sqrt<f32>(sum4(sums) / <f32>k + eps)
     }
     const factors = f32x4.splat(factor)
     for (let i: usize = 0; i < bytes; i += 16) {
-      let v = f32x4.mul(v128.load(p + i), factors)
+      let v = f32x4.mul(f32x4.sub(v128.load(p + i), mean), factors)
       if (weight !== 0) v = f32x4.mul(v, v128.load(weight + i))
+      if (bias !== 0) v = f32x4.add(v, v128.load(bias + i))
+      if (gate > 0) v = gate4(gate - 1, v)
       if (cap > 0) v = cap4(v, cap)
       v128.store(o + i, add ? f32x4.add(v128.load(o + i), v) : v)
     }
+  }
+}
+
+function meanOf(p: usize, bytes: usize): f32 {
+  let sums = f32x4.splat(0)
+  for (let i: usize = 0; i < bytes; i += 16) sums = f32x4.add(sums, v128.load(p + i))
+  return sum4(sums) / <f32>(bytes >> 2)
+}
+
+/** The mean of each of `k` columns, a multiple of 4, over `rows` rows. */
+export function meanRows(x: usize, xStride: usize, rows: i32, out: usize, k: i32): void {
+  const share = f32x4.splat(1 / <f32>rows)
+  for (let i: usize = 0; i < (<usize>k) << 2; i += 16) {
+    let sum = f32x4.splat(0)
+    for (let row: usize = 0; row < <usize>rows; row++) sum = f32x4.add(sum, v128.load(x + row * xStride + i))
+    v128.store(out + i, f32x4.mul(sum, share))
   }
 }
 
@@ -96,12 +120,29 @@ function gelu4(gate: v128): v128 {
   return f32x4.div(gate, f32x4.add(f32x4.splat(1), exp4(f32x4.mul(gate, by))))
 }
 
-function gate4(gelu: bool, gate: v128): v128 {
-  return gelu ? gelu4(gate) : silu4(gate)
+/**
+ * The exact one: erfc(|x| / sqrt 2) is Abramowitz and Stegun's 7.1.26, within 1.5e-7. Half of it is what lies beyond |x|
+ * of the normal distribution, so that x loses no digits far out.
+ */
+function geluErf4(x: v128): v128 {
+  const far = f32x4.mul(f32x4.abs(x), f32x4.splat(0.70710678118))
+  const t = f32x4.div(f32x4.splat(1), f32x4.add(f32x4.splat(1), f32x4.mul(far, f32x4.splat(0.3275911))))
+  let sum = f32x4.splat(1.061405429)
+  sum = f32x4.add(f32x4.mul(sum, t), f32x4.splat(-1.453152027))
+  sum = f32x4.add(f32x4.mul(sum, t), f32x4.splat(1.421413741))
+  sum = f32x4.add(f32x4.mul(sum, t), f32x4.splat(-0.284496736))
+  sum = f32x4.mul(f32x4.add(f32x4.mul(sum, t), f32x4.splat(0.254829592)), t)
+  const beyond = f32x4.mul(f32x4.mul(sum, f32x4.splat(0.5)), exp4(f32x4.neg(f32x4.mul(far, far))))
+  return f32x4.sub(f32x4.pmax(x, f32x4.splat(0)), f32x4.mul(f32x4.abs(x), beyond))
 }
 
-/** out[r][i] = silu(x[r][i]) * x[r][k + i], or gelu in place of silu. */
-export function gateMul(gelu: bool, x: usize, out: usize, outStride: usize, from: i32, to: i32, k: i32): void {
+/** By its number: silu, gelu, the exact gelu. */
+function gate4(gate: i32, value: v128): v128 {
+  return gate === 0 ? silu4(value) : gate === 1 ? gelu4(value) : geluErf4(value)
+}
+
+/** out[r][i] = gate(x[r][i]) * x[r][k + i] */
+export function gateMul(kind: i32, x: usize, out: usize, outStride: usize, from: i32, to: i32, k: i32): void {
   const bytes = (<usize>k) << 2
   const whole = bytes & ~15
   for (let row = <usize>from; row < <usize>to; row++) {
@@ -110,10 +151,10 @@ export function gateMul(gelu: bool, x: usize, out: usize, outStride: usize, from
     const o = out + row * outStride
     let i: usize = 0
     for (; i < whole; i += 16) {
-      v128.store(o + i, f32x4.mul(gate4(gelu, v128.load(gate + i)), v128.load(up + i)))
+      v128.store(o + i, f32x4.mul(gate4(kind, v128.load(gate + i)), v128.load(up + i)))
     }
     for (; i < bytes; i += 4) {
-      store<f32>(o + i, f32x4.extract_lane(gate4(gelu, f32x4.splat(load<f32>(gate + i))), 0) * load<f32>(up + i))
+      store<f32>(o + i, f32x4.extract_lane(gate4(kind, f32x4.splat(load<f32>(gate + i))), 0) * load<f32>(up + i))
     }
   }
 }

@@ -13,8 +13,8 @@ const ROOM: i32 = 16384
 
 /**
  * kind, matrix, x, its stride, out, its stride, columns, k, tokens, prepared, its stride, its kind, room of a thread,
- * its bytes, bytes of it for a group of rows in 16 bits, bytes from one thread's x to the next's, whether its gate is
- * gelu. Items: 32 columns.
+ * its bytes, bytes of it for a group of rows in 16 bits, bytes from one thread's x to the next's, its gate.
+ * Items: 32 columns.
  */
 export function gated(args: usize, from: i32, to: i32, thread: i32): void {
   const x = pointer(args, 2) + <usize>thread * pointer(args, 15)
@@ -38,7 +38,7 @@ export function gated(args: usize, from: i32, to: i32, thread: i32): void {
     multiply(args, x, gates, bytes * 2, g, g + groups, 2 * columns, k, tokens, false, planes)
     multiply(args, x, ups, bytes * 2, u, u + groups, 2 * columns, k, tokens, false, planes)
     const out = pointer(args, 4) + ((<usize>first) << 2)
-    gateMul(word(args, 16) !== 0, planes + pointer(args, 14), out, outStride, 0, tokens, width)
+    gateMul(word(args, 16), planes + pointer(args, 14), out, outStride, 0, tokens, width)
     for (let i = 0; i < width / BLOCK; i++) {
       const block = out + ((<usize>(i * BLOCK)) << 2)
       prepareColumns(word(args, 11), block, outStride, pointer(args, 9), pointer(args, 10), tokens, from + i)

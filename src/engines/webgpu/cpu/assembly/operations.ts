@@ -4,7 +4,7 @@
  */
 import { attend } from './attend'
 import { writeKeyValue } from './cache-page'
-import { gateMul, joinRows, rmsnorm, ropeHead } from './elementwise'
+import { gateMul, joinRows, meanRows, rmsnorm, ropeHead } from './elementwise'
 import { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
 import { gated } from './gated'
 import { BF16, BLOCK, F16, Q4, Q4_EXACT } from './layout'
@@ -23,9 +23,10 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === 7) copyRows(args, from, to)
   else if (code === 8) gated(args, from, to, thread)
   else if (code === 9) join(args, from, to)
+  else if (code === 10) pool(args, from, to)
 }
 
-/** kind, matrix, tokens, out, its stride, k. Items: tokens. */
+/** kind, matrix, its row for each item, out, its stride, k. Items: tokens. */
 export function embed(args: usize, from: i32, to: i32): void {
   const kind = word(args, 0)
   const w = pointer(args, 1)
@@ -62,14 +63,17 @@ export function norm(args: usize, from: i32, to: i32, thread: i32): void {
   prepare(word(args, 7), out, stride, pointer(args, 6) + own, from, to, k)
 }
 
-/** x (packed), out, its stride, k, prepared, kind, whether its gate is gelu. Items: rows. */
+/** x (packed), out, its stride, k, prepared, kind, its gate. Items: rows. */
 export function activate(args: usize, from: i32, to: i32): void {
   const k = word(args, 3)
-  gateMul(word(args, 6) !== 0, pointer(args, 0), pointer(args, 1), pointer(args, 2), from, to, k)
+  gateMul(word(args, 6), pointer(args, 0), pointer(args, 1), pointer(args, 2), from, to, k)
   prepare(word(args, 5), pointer(args, 1), pointer(args, 2), pointer(args, 4), from, to, k)
 }
 
-/** x, its stride, weight or 0, out, its stride, k, epsilon, scale, whether to add, cap or 0. Items: rows. */
+/**
+ * x, its stride, weight or 0, out, its stride, k, epsilon, scale, whether to add, cap or 0, whether the norm is centred,
+ * its bias or 0, gate and 1 or 0. Items: rows.
+ */
 export function join(args: usize, from: i32, to: i32): void {
   joinRows(
     pointer(args, 0),
@@ -84,7 +88,21 @@ export function join(args: usize, from: i32, to: i32): void {
     float(args, 7),
     word(args, 8) !== 0,
     float(args, 9),
+    word(args, 10) !== 0,
+    pointer(args, 11),
+    word(args, 12),
   )
+}
+
+/** x, its stride, first row of each span and the end of the last, out, its stride, k. Items: spans. */
+export function pool(args: usize, from: i32, to: i32): void {
+  for (let i = from; i < to; i++) {
+    const firsts = pointer(args, 2) + ((<usize>i) << 2)
+    const first = load<i32>(firsts)
+    const x = pointer(args, 0) + <usize>first * pointer(args, 1)
+    const out = pointer(args, 3) + <usize>i * pointer(args, 4)
+    meanRows(x, pointer(args, 1), load<i32>(firsts, 4) - first, out, word(args, 5))
+  }
 }
 
 /** x, its stride, row of x for each item or 0, out, its stride, bytes. Items: rows of out. */

@@ -1,9 +1,11 @@
 import { LOW, PART, type TiledShape } from './attend-tiled.js'
 import { declare, type Kernel, memo } from './kernel.js'
 import { META } from './meta.js'
+import { sight } from './sight.js'
 
 /** Puts the parts of split contexts together. */
-export const mergeKernel = memo(function mergeKernel({ queries, headSize }: TiledShape): Kernel {
+export const mergeKernel = memo(function mergeKernel(shape: TiledShape): Kernel {
+  const { queries, headSize } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['parts', 'f32', 'r'],
@@ -15,14 +17,15 @@ export const mergeKernel = memo(function mergeKernel({ queries, headSize }: Tile
     source: /* wgsl */ `
 ${source}
 ${META}
+${sight(shape)}
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let unit = id.x / ${headSize}u;
   if (unit >= rowCount() * ${queries}u) { return; }
   let splits = batch[3];
   let base = unit * splits * ${headSize + 2}u;
-  // Parts beyond a row's own position are empty: its answer must not depend on the longest row of the batch.
-  let own = min(splits, positionOf(unit / ${queries}u) / ${PART}u + 1u);
+  // Parts beyond what a row sees are empty: its answer must not depend on the longest row of the batch.
+  let own = min(splits, lastOf(unit / ${queries}u) / ${PART}u + 1u);
   var most = ${LOW};
   for (var i = 0u; i < own; i++) { most = max(most, parts[base + i * ${headSize + 2}u + ${headSize}u]); }
   var sum = 0.0;

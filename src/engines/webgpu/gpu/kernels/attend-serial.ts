@@ -8,11 +8,12 @@ import { cacheFunctions, wordsPerHead } from './cache.js'
 import { capped } from './cap.js'
 import { declare, float, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
+import { sight } from './sight.js'
 
 const QUADS = PAGE / 4
 
 export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
-  const { queries, heads, headSize, half, window, scale, cap } = shape
+  const { queries, heads, headSize, half, scale, cap } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
@@ -26,6 +27,7 @@ export const attendSerialKernel = memo(function attendSerialKernel(shape: Attend
 ${source}
 ${META}
 ${cacheFunctions(shape)}
+${sight(shape)}
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let row = id.x / ${queries}u;
@@ -33,12 +35,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let query = id.x % ${queries}u;
   let head = query / ${queries / heads}u;
   let begin = (row * ${queries + 2 * heads}u + query) * ${headSize}u;
-  let position = positionOf(row);
-  let first = ${window === undefined ? '0u' : `max(position + 1u, ${window}u) - ${window}u`};
+  let last = lastOf(row);
+  let first = firstOf(row);
   var sums: array<vec4<f32>, ${Math.ceil(headSize / 4)}>;
   var greatest = -3.0e38;
   var total = 0.0;
-  for (var index = first / ${PAGE}u; index <= position / ${PAGE}u; index++) {
+  for (var index = first / ${PAGE}u; index <= last / ${PAGE}u; index++) {
     let page = pageOf(row, index);
 ${repeat(QUADS, (q) => `    var s${q} = vec4<f32>();`)}
     for (var i = 0u; i < ${wordsPerHead(shape)}u; i++) {
@@ -78,7 +80,7 @@ ${valueFunction(shape)}`,
 
 function visible(q: number): string {
   const positions = [0, 1, 2, 3].map((i) => `start + ${q * 4 + i}u`).join(', ')
-  return `(vec4<u32>(${positions}) >= vec4<u32>(first)) & (vec4<u32>(${positions}) <= vec4<u32>(position))`
+  return `(vec4<u32>(${positions}) >= vec4<u32>(first)) & (vec4<u32>(${positions}) <= vec4<u32>(last))`
 }
 
 function scoreHalf(): string {

@@ -12,6 +12,7 @@ import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './ker
 import { META } from './meta.js'
 import type { PlaceShape } from './place.js'
 import { placing, placingBindings, placingFunctions } from './place-within.js'
+import { sight } from './sight.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 const LANES = 64
@@ -50,7 +51,7 @@ function cutOf(shape: TiledShape): Cut {
 }
 
 export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: GpuTraits): Kernel {
-  const { headSize, half, window, placing: toPlace } = shape
+  const { headSize, half, placing: toPlace } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
@@ -77,7 +78,7 @@ var<workgroup> most: array<f32, ${count}>;
 var<workgroup> fade: array<f32, ${count}>;
 var<workgroup> total: array<f32, ${count}>;
 
-fn firstOf(position: u32) -> u32 { return ${window === undefined ? '0u' : `max(position + 1u, ${window}u) - ${window}u`}; }
+${sight(shape)}
 
 @compute @workgroup_size(${LANES})
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -89,8 +90,8 @@ fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) l
   let m = lane / ${LANES / count}u;
   var greatest = ${LOW};
   var weight = 0.0;
-  let start = max(firstOf(positionOf(row)), id.z * ${shape.split ? PART : 0}u);
-  var end = positionOf(row + rows - 1u) + 1u;
+  let start = max(firstOf(row), id.z * ${shape.split ? PART : 0}u);
+  var end = lastOf(row + rows - 1u) + 1u;
   ${shape.split ? `end = min(end, (id.z + 1u) * ${PART}u);` : ''}
 ${toPlace ? placing(toPlace, shape.scale, count, LANES) : loadQueries(shape, count)}
 ${sums(shape)}
@@ -147,8 +148,8 @@ ${repeat(count, (m) => `        ${term(m)}`)}
       }
 ${cap ? repeat(count, (m) => `      s${m} = ${capped(`s${m}`, cap)};`) : ''}
 ${repeat(count, (m) => {
-  const own = `positionOf(row + min(${Math.floor(m / group)}u, rows - 1u))`
-  return `      if (position > ${own} || position < firstOf(${own})) { s${m} = ${LOW}; }`
+  const own = `row + min(${Math.floor(m / group)}u, rows - 1u)`
+  return `      if (position > lastOf(${own}) || position < firstOf(${own})) { s${m} = ${LOW}; }`
 })}
     }
 ${repeat(count, (m) => `    scores[${m * LANES}u + lane] = s${m};`)}`

@@ -1,4 +1,4 @@
-/** Causal attention over the paged cache. */
+/** Attention over the paged cache. */
 
 import { mergeKernel } from './attend-merge.js'
 import { attendSerialKernel } from './attend-serial.js'
@@ -11,6 +11,8 @@ export interface AttendShape extends CacheLayout {
   /** Heads of queries. */
   readonly queries: number
   readonly window?: number
+  /** @default true */
+  readonly causal?: boolean
   readonly scale: number
   readonly cap?: number | undefined
 }

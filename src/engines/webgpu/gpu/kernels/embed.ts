@@ -1,4 +1,4 @@
-/** Rows of the embedding table, by the tokens of the batch or the slots that they stand for. */
+/** Rows of an embedding table, by the tokens of the batch, the slots that they stand for, or their places. */
 import {
   eightFunction,
   matrixBindings,
@@ -10,7 +10,12 @@ import {
 import { declare, type Kernel, memo, type Recorder } from './kernel.js'
 import { META } from './meta.js'
 
-export const embedKernel = memo(function embedKernel({ format, rows, columns, first, of }: StoredShape): Kernel {
+export type EmbedBy = 'tokens' | 'places'
+
+export const embedKernel = memo(function embedKernel(
+  { format, rows, columns, first, of }: StoredShape,
+  by: EmbedBy,
+): Kernel {
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['slots', 'u32', 'r'],
@@ -30,7 +35,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   let row = id.x / ${units}u;
   if (row >= rowCount()) { return; }
   let unit = id.x % ${units}u;
-  var token = tokenOf(row);
+  var token = ${by === 'tokens' ? 'tokenOf' : 'placeOf'}(row);
   if (token < 0) { token = i32(slots[u32(-1 - token)]); }
   let own = min(u32(token), ${of - 1}u) - ${first}u;
   // Of another part.
@@ -42,8 +47,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   }
 })
 
-export function embed(pass: Recorder, table: StoredMatrix, slots: GPUBuffer, out: GPUBuffer): void {
-  const kernel = embedKernel(shapeOf(table))
+export function embed(pass: Recorder, table: StoredMatrix, slots: GPUBuffer, out: GPUBuffer, by: EmbedBy): void {
+  const kernel = embedKernel(shapeOf(table), by)
   const invocations = pass.rows * (table.columns / 8)
   pass.dispatch(kernel, [pass.meta, slots, ...matrixBuffers(table), out], Math.ceil(invocations / 64))
 }

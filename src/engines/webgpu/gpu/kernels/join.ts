@@ -1,6 +1,7 @@
 /** Rows times a number, normed first if asked, put in place of others or added to them: what stands between products. */
 import { capped } from './cap.js'
 import type { Binding } from './formats.js'
+import { type Gate, gateFour, gateFunctions } from './gate.js'
 import { declare, float, type GpuTraits, type Kernel, memo, type Recorder } from './kernel.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
@@ -14,34 +15,49 @@ export interface JoinShape {
   readonly add: boolean
   /** Of the norm; absent: none. */
   readonly epsilon?: number
+  /** The norm takes the mean away first. */
+  readonly centred?: boolean
+  /** Something is added to what is normed. */
+  readonly bias?: boolean
+  readonly gate?: Gate
   readonly cap?: number
   /** x is out. */
   readonly within: boolean
 }
 
 export const joinKernel = memo(function joinKernel(shape: JoinShape, { serial, lanes }: GpuTraits): Kernel {
-  const { strides, columns, from, scale, add, epsilon, cap, within } = shape
+  const { strides, columns, from, scale, add, epsilon, centred, bias, gate, cap, within } = shape
   const normed = epsilon !== undefined
   const list: Binding[] = [['out', 'vec4<f32>', 'w']]
   if (!within) list.push(['x', 'vec4<f32>', 'r'])
   if (normed) list.push(['weight', 'vec4<f32>', 'r'])
+  if (bias) list.push(['bias', 'vec4<f32>', 'r'])
   const { source, bindings } = declare(list)
   const x = within ? 'out' : 'x'
   const quads = columns / 4
   const threads = serial ? 1 : 64
   const near = Math.min(lanes, threads)
-  const sum = /* wgsl */ `
-  var sum = 0.0;
-  for (var i = lane; i < ${quads}u; i += ${threads}u) { sum += dot(${x}[base + i], ${x}[base + i]); }
-  ${
-    serial
-      ? ''
-      : `${exchange('sum', near)}
+  const gathered = serial
+    ? ''
+    : `${exchange('sum', near)}
   if (lane % ${near}u == 0u) { parts[lane / ${near}u] = sum; }
   workgroupBarrier();
   sum = 0.0;
   for (var i = 0u; i < ${threads / near}u; i++) { sum += parts[i]; }`
+  /** The mean is known before the squares are: sums of squares alone lose all digits of a row that lies far from zero. */
+  const mean = `
+  for (var i = lane; i < ${quads}u; i += ${threads}u) { sum += dot(${x}[base + i], vec4<f32>(1.0)); }
+  ${gathered}
+  let mean = sum / ${float(columns)};
+  sum = 0.0;${serial ? '' : '\n  workgroupBarrier();'}`
+  const less = centred ? ' - mean' : ''
+  const sum = /* wgsl */ `
+  var sum = 0.0;${centred ? mean : ''}
+  for (var i = lane; i < ${quads}u; i += ${threads}u) {
+    let value = ${x}[base + i]${less};
+    sum += dot(value, value);
   }
+  ${gathered}
   let factor = inverseSqrt(sum / ${float(columns)} + ${float(epsilon ?? 0)}) * ${float(scale)};`
   return {
     name: 'join',
@@ -49,6 +65,7 @@ export const joinKernel = memo(function joinKernel(shape: JoinShape, { serial, l
     source: /* wgsl */ `
 ${enableSubgroups(near)}
 ${source}
+${gateFunctions(gate)}
 ${normed && !serial ? `var<workgroup> parts: array<f32, ${threads / near}>;` : ''}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
@@ -56,7 +73,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let to = group.x * ${strides[1] / 4}u + ${from / 4}u;
 ${normed ? sum : `  let factor = ${float(scale)};`}
   for (var i = lane; i < ${quads}u; i += ${threads}u) {
-    let value = ${x}[base + i] * factor${normed ? ' * weight[i]' : ''};
+    ${gate ? 'let gate' : 'let value'} = (${x}[base + i]${less}) * factor${normed ? ' * weight[i]' : ''}${bias ? ' + bias[i]' : ''};
+    ${gate ? `let value = ${gateFour(gate)};` : ''}
     out[to + i] ${add ? '+=' : '='} ${cap ? capped('value', cap) : 'value'};
   }
 }`,
@@ -66,9 +84,9 @@ ${normed ? sum : `  let factor = ${float(scale)};`}
 export function join(
   pass: Recorder,
   shape: JoinShape,
-  { x, out, weight }: { readonly x: GPUBuffer; readonly out: GPUBuffer; readonly weight: GPUBuffer | undefined },
+  { x, out, weight, bias }: Readonly<Record<'weight' | 'bias', GPUBuffer | undefined> & Record<'x' | 'out', GPUBuffer>>,
   rows: number,
 ): void {
-  const buffers = [out, ...(shape.within ? [] : [x]), ...(weight ? [weight] : [])]
+  const buffers = [out, ...(shape.within ? [] : [x]), ...(weight ? [weight] : []), ...(bias ? [bias] : [])]
   pass.dispatch(joinKernel(shape, pass.traits), buffers, rows)
 }

@@ -5,6 +5,7 @@
  */
 import type { Binding } from './formats.js'
 import { matrixBindings, matrixBuffers, scaleAt, shapeOf } from './formats.js'
+import { gateFunctions } from './gate.js'
 import type { Halved } from './halve.js'
 import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { type MatmulOperands, type MatmulShape, TILE, tileSetup, writeToken } from './matmul.js'
@@ -31,6 +32,7 @@ export const matmulHalfKernel = memo(function matmulHalfKernel(shape: MatmulShap
 enable f16;
 ${source}
 ${META}
+${gateFunctions(shape.gate)}
 var<workgroup> ws: array<vec4<f16>, ${QUADS * TILE}>;
 var<workgroup> xs: array<vec4<f16>, ${QUADS * TILE}>;
 var<workgroup> blockScales: array<f32, ${TILE}>;

@@ -11,7 +11,7 @@ import {
   type StoredShape,
   shapeOf,
 } from './formats.js'
-import { type Gate, gateOf } from './gate.js'
+import { type Gate, gateFunctions, gateOf } from './gate.js'
 import { declare, type Kernel, memo, type Recorder, repeat } from './kernel.js'
 import { META } from './meta.js'
 
@@ -40,6 +40,7 @@ export const matmulKernel = memo(function matmulKernel(shape: MatmulShape): Kern
     source: /* wgsl */ `
 ${source}
 ${META}
+${gateFunctions(shape.gate)}
 ${eightFunction(format, columns)}
 var<workgroup> ws: array<vec4<f32>, ${QUADS * TILE}>;
 var<workgroup> xs: array<vec4<f32>, ${QUADS * TILE}>;

@@ -16,6 +16,7 @@ import {
   scaleAt,
   shapeOf,
 } from './formats.js'
+import { gateFunctions } from './gate.js'
 import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
 import { cut, HELD, type MatvecShape, THREADS, unitOf } from './matvec-cut.js'
 import { finishAlone, reduce, strideOf, totalFunction } from './matvec-finish.js'
@@ -38,6 +39,7 @@ export const matvecKernel = memo(function matvecKernel(shape: MatvecShape, trait
 ${enableSubgroups(near)}
 ${source}
 ${META}
+${gateFunctions(shape.gate)}
 ${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * strideOf(near)}>;\n${totalFunction(lanes, near)}` : ''}
 @compute @workgroup_size(${THREADS})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {

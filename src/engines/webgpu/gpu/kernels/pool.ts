@@ -1,0 +1,34 @@
+/** The mean over the rows of each span. */
+import { declare, type Kernel, memo, type Recorder } from './kernel.js'
+import { META } from './meta.js'
+
+export const poolKernel = memo(function poolKernel(columns: number): Kernel {
+  const { source, bindings } = declare([
+    ['batch', 'u32', 'r'],
+    ['x', 'vec4<f32>', 'r'],
+    ['out', 'vec4<f32>', 'w'],
+  ])
+  const quads = columns / 4
+  return {
+    name: 'pool',
+    bindings,
+    source: /* wgsl */ `
+${source}
+${META}
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let span = id.x / ${quads}u;
+  if (span >= headRows()) { return; }
+  let first = pickOf(span);
+  // Where the next span begins, or the rows end.
+  let last = select(rowCount(), pickOf(min(span + 1u, headRows() - 1u)), span + 1u < headRows());
+  var sum = vec4<f32>();
+  for (var row = first; row < last; row++) { sum += x[row * ${quads}u + id.x % ${quads}u]; }
+  out[id.x] = sum / f32(last - first);
+}`,
+  }
+})
+
+export function pool(pass: Recorder, x: GPUBuffer, columns: number, count: number, out: GPUBuffer): void {
+  pass.dispatch(poolKernel(columns), [pass.meta, x, out], Math.ceil((count * (columns / 4)) / 64))
+}

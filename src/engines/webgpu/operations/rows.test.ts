@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Device, JoinOptions, Vector } from '../contract.js'
+import { KERNEL_DEVICES } from './devices.test-helper.js'
+import { Chance } from './numbers.test-helper.js'
+
+/** The error function by its series (Abramowitz and Stegun 7.1.6), which converges everywhere. */
+function erf(x: number): number {
+  let term = x
+  let sum = x
+  for (let n = 1; Math.abs(term) > 1e-18 * Math.abs(sum); n++) {
+    term *= (2 * x * x) / (2 * n + 1)
+    sum += term
+  }
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum
+}
+
+const GATES = {
+  silu: (x: number) => x / (1 + Math.exp(-x)),
+  gelu: (x: number) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  gelu_erf: (x: number) => (Math.abs(x) > 8 ? Math.max(0, x) : 0.5 * x * (1 + erf(x / Math.SQRT2))),
+}
+
+describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
+  let device: Device
+  beforeAll(async () => {
+    device = await open()
+  })
+  afterAll(() => device.destroy())
+
+  const COLUMNS = 72
+  const chance = new Chance(5)
+  // Far from zero, so that a mean that is not taken away in time costs all digits.
+  const values = chance.floats(9 * COLUMNS).map((value, i) => 3 * value + (i < 3 * COLUMNS ? 1000 : 0))
+
+  async function joined(options: (vector: (values: Float32Array) => Vector) => JoinOptions): Promise<Float32Array> {
+    const made: { destroy(): void }[] = []
+    const keep = <T extends { destroy(): void }>(one: T): T => {
+      made.push(one)
+      return one
+    }
+    const data = new Uint8Array(values.buffer)
+    const table = keep(device.matrix({ format: 'f32', rows: 9, columns: COLUMNS, data }))
+    const x = keep(device.activations(9, COLUMNS))
+    const pass = device.begin({
+      spans: [{ tokens: Int32Array.from({ length: 9 }, (_, i) => i), position: 0, pages: new Int32Array(1) }],
+    })
+    pass.embed(table, x)
+    pass.join(
+      x,
+      x,
+      options((floats) => keep(device.vector(floats))),
+    )
+    const read = pass.read(x, 9)
+    await pass.submit()
+    for (const one of made) one.destroy()
+    return read
+  }
+
+  it('a norm takes the mean away first, and adds a bias', async () => {
+    const weight = chance.floats(COLUMNS)
+    const bias = chance.floats(COLUMNS)
+    const got = await joined((vector) => ({
+      norm: { weight: vector(weight), bias: vector(bias), epsilon: 1e-12, centred: true },
+    }))
+    for (let row = 0; row < 9; row++) {
+      const own = [...values.subarray(row * COLUMNS, (row + 1) * COLUMNS)]
+      const mean = own.reduce((a, b) => a + b) / COLUMNS
+      const deviation = Math.sqrt(own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / COLUMNS + 1e-12)
+      // A value of 1000 is known to 2^-15 of a deviation.
+      const bound = row < 3 ? 2e-4 : 5e-6
+      own.forEach((value, i) => {
+        expect(Math.abs(got[row * COLUMNS + i]! - (((value - mean) / deviation) * weight[i]! + bias[i]!))).toBeLessThan(
+          bound,
+        )
+      })
+    }
+  })
+
+  it.each(['silu', 'gelu', 'gelu_erf'] as const)('values go through %s', async (gate) => {
+    const got = await joined(() => ({ gate }))
+    values.forEach((value, i) => {
+      const expected = GATES[gate](value)
+      expect(Math.abs(got[i]! - expected)).toBeLessThan(2e-6 * Math.max(1, Math.abs(expected)))
+    })
+  })
+
+  it('rows of a table by places, and the mean of the rows of each span', async () => {
+    const data = new Uint8Array(values.buffer)
+    const table = device.matrix({ format: 'f32', rows: 9, columns: COLUMNS, data })
+    const x = device.activations(8, COLUMNS)
+    const out = device.activations(3, COLUMNS)
+    const pages = new Int32Array(1)
+    const spans = [
+      { tokens: Int32Array.of(1, 2), position: 0, pages },
+      { tokens: Int32Array.of(0, 0, 0, 0), position: 0, pages, places: Int32Array.of(8, 3, 3, 0) },
+      { tokens: Int32Array.of(5), position: 4, pages },
+    ]
+    const pass = device.begin({ spans })
+    pass.embed(table, x, 'places')
+    pass.pool(x, out)
+    const read = pass.read(out, 3)
+    await pass.submit()
+    const got = await read
+    const means = [[0, 1], [8, 3, 3, 0], [4]].map((rows) =>
+      Array.from(
+        { length: COLUMNS },
+        (_, i) => rows.reduce((sum, row) => sum + values[row * COLUMNS + i]!, 0) / rows.length,
+      ),
+    )
+    means.flat().forEach((value, i) => {
+      expect(Math.abs(got[i]! - value)).toBeLessThan(2e-4)
+    })
+    for (const one of [table, x, out]) one.destroy()
+  })
+})
