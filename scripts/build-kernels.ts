@@ -4,7 +4,7 @@
  * `npm run build:kernels`; `prepare` and `pretest` run it too. It takes two seconds, and none when nothing changed.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
 
@@ -47,11 +47,16 @@ export function sharedFlagOffset(binary: Uint8Array): number {
   return at + name.length - 1
 }
 
-function isFresh(): boolean {
-  if (!existsSync(output)) return false
-  const built = statSync(output).mtimeMs
+/** What the output hangs on. Times of files say nothing where a checkout or a copy has set them anew. */
+function hashOfSources(): string {
   const files = [...readdirSync(sources).map((name) => sources + name), fileURLToPath(import.meta.url)]
-  return files.every((file) => statSync(file).mtimeMs < built)
+  const hash = createHash('sha256')
+  for (const file of files.sort()) hash.update(readFileSync(file))
+  return hash.digest('hex').slice(0, 12)
+}
+
+function isFresh(hash: string): boolean {
+  return existsSync(output) && readFileSync(output, 'utf8').includes(`SOURCES_HASH = '${hash}'`)
 }
 
 function literal(name: string, binary: Uint8Array): string {
@@ -59,7 +64,8 @@ function literal(name: string, binary: Uint8Array): string {
 }
 
 async function main(): Promise<void> {
-  if (isFresh()) return
+  const sourcesHash = hashOfSources()
+  if (isFresh(sourcesHash)) return
   const simd = await compileKernels(false)
   const relaxed = await compileKernels(true)
   const text = [
@@ -67,6 +73,7 @@ async function main(): Promise<void> {
     literal('SIMD', simd),
     literal('RELAXED', relaxed),
     `export const KERNELS_HASH = '${createHash('sha256').update(simd).digest('hex').slice(0, 12)}'\n`,
+    `export const SOURCES_HASH = '${sourcesHash}'\n`,
     `export const SHARED_FLAG = { simd: ${sharedFlagOffset(simd)}, relaxed: ${sharedFlagOffset(relaxed)} }\n`,
   ]
   writeFileSync(output, text.join(''))

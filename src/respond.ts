@@ -1,6 +1,7 @@
 import type { Authenticate, Caller } from './auth.js'
 import { pathUnder } from './base-path.js'
 import type { Method } from './endpoints.js'
+import type { Entrance } from './entrance.js'
 import { V1Error } from './errors.js'
 import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
 import type { Projects } from './project.js'
@@ -15,6 +16,7 @@ export interface Door {
   readonly base: string
   readonly router: Router
   readonly authenticate: Authenticate
+  readonly entrance: Entrance
   readonly projects: Projects
   readonly origins: OriginRules
 }
@@ -45,6 +47,8 @@ export async function respond(
     if (!answered.streams) line.write(answered.status)
     return response
   } catch (error) {
+    // Whoever is refused before it is known who asks is no reason to keep others waiting either.
+    if (!line.caller) await door.entrance.enter(NOBODY.id)
     const shown = requestError(error, false)
     line.write(shown.status, { error })
     try {
@@ -77,6 +81,7 @@ async function answer(
   if (service.admission.closed) throw closing()
   const caller = endpoint.open ? NOBODY : await door.authenticate(request)
   line.caller = caller
+  await door.entrance.enter(caller.id)
   const project = endpoint.open ? null : door.projects.of(request, caller)
   line.project = project
   if (endpoint.admin && !caller.admin) throw adminOnly()

@@ -2,6 +2,7 @@ import { authenticator, type Keys } from './auth.js'
 import { basePathOf, pathUnder } from './base-path.js'
 import { ENDPOINTS } from './endpoints.js'
 import type { Engine, LoadProgress } from './engine.js'
+import { Entrance } from './entrance.js'
 import { V1Error } from './errors.js'
 import { type Log, logFaults } from './log.js'
 import { type ConnectionInfo, hostList, originList } from './origin.js'
@@ -192,6 +193,7 @@ export function createV1(options: V1Options): V1 {
   const door = {
     base,
     authenticate: authenticator(options.keys),
+    entrance: new Entrance(),
     router: new Router(ENDPOINTS.filter(({ admin }) => !admin || options.manageModels)),
     projects: new Projects(
       (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),

@@ -1,5 +1,5 @@
 /** The built command line serving nano, as whoever installs it has it. */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,16 @@ import { join } from 'node:path'
 export const MODEL = 'local-v1/nano'
 export const CALLERS = { flooder: 'sk-flooder', newcomer: 'sk-newcomer', probe: 'sk-probe' } as const
 export type CallerName = keyof typeof CALLERS
+
+export interface Memory {
+  readonly resident: number
+  /** Of objects that are in use. */
+  readonly heap: number
+  /** What V8 has taken for objects, in use or not. */
+  readonly heapReserved: number
+  /** Of buffers. */
+  readonly external: number
+}
 
 export class Server {
   readonly origin: string
@@ -31,8 +41,10 @@ export class Server {
     const keys = Object.values(CALLERS)
     writeFileSync(join(folder, 'usage.jsonl'), '')
     const options = ['--port', `${port}`, '--device', 'cpu', '--usage-file', join(folder, 'usage.jsonl'), ...extra]
-    const child = spawn(process.execPath, [program, 'serve', ...options, ...keys.flatMap((key) => ['--key', key])], {
-      stdio: ['ignore', 'ignore', 'pipe'],
+    const preloaded = ['--expose-gc', '--import', new URL('memory.mjs', import.meta.url).href]
+    const withKeys = keys.flatMap((key) => ['--key', key])
+    const child = spawn(process.execPath, [...preloaded, program, 'serve', ...options, ...withKeys], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     let said = ''
     await new Promise<void>((resolve, reject) => {
@@ -46,9 +58,23 @@ export class Server {
     return new Server(`http://127.0.0.1:${port}`, child, folder)
   }
 
-  /** What it has in memory, in MiB. */
-  get memory(): number {
-    return Number(execFileSync('ps', ['-o', 'rss=', '-p', `${this.#process.pid}`])) / 1024
+  /** What it has in memory once its garbage is collected, in MiB: by the system's count and by the runtime's. */
+  memory(): Promise<Memory> {
+    return new Promise((resolve, reject) => {
+      const gone = () => reject(new Error('The server has ended.'))
+      this.#process.once('exit', gone).once('message', (usage) => {
+        this.#process.off('exit', gone)
+        const { rss, heapUsed, heapTotal, external } = usage as NodeJS.MemoryUsage
+        const mebibytes = (bytes: number) => bytes / 2 ** 20
+        resolve({
+          resident: mebibytes(rss),
+          heap: mebibytes(heapUsed),
+          heapReserved: mebibytes(heapTotal),
+          external: mebibytes(external),
+        })
+      })
+      this.#process.send('memory')
+    })
   }
 
   /** Outcomes in the ledger, as the disk has them. */
