@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf, until } from '../v1.test-helper.js'
 
 const json = JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'ä€🌍' }] })
@@ -208,6 +208,21 @@ describe('bodies that are not finished', () => {
     await until(() => bodies.every(({ seen }) => seen.sent >= 900))
     await pause(1)
     expect(bodies.some(({ seen }) => seen.left)).toBe(false)
+  })
+
+  it('leave nothing behind that waits for the garbage collector', async () => {
+    const grown = vi.spyOn(ArrayBuffer.prototype, 'resize')
+    try {
+      const { chat } = serviceOf('Hi', LIMITS)
+      const bodies = Array.from({ length: 7 }, () => unfinished(900))
+      const answers = bodies.map(({ init }) => chat({}, { ...init, ...as('one') }))
+      const whole = chat({}, { ...stream(pieces([json])), ...as('two') })
+      await Promise.all([whole, ...answers.slice(0, 2)])
+      const held = new Set(grown.mock.contexts as ArrayBuffer[])
+      expect([...held].map(({ byteLength }) => byteLength).sort()).toEqual([0, 0, 0, 900, 900, 900, 900, 900])
+    } finally {
+      grown.mockRestore()
+    }
   })
 
   it('must be allowed one at least', () => {

@@ -78,12 +78,12 @@ async function readBytes(request: Request, limit: number, signal: AbortSignal, r
   // Cancelling ends a pending read: a client may stop sending without hanging up.
   const stop = () => void reader.cancel(signal.reason).catch(() => {})
   signal.addEventListener('abort', stop, { once: true })
+  const bytes = new GrowingBytes(limit)
   try {
-    const bytes = new GrowingBytes(limit)
     for (;;) {
       const { done, value } = await reader.read()
       signal.throwIfAborted()
-      if (done) return bytes.all
+      if (done) return bytes.taken()
       if (!bytes.add(value)) {
         void reader.cancel().catch(() => {})
         throw tooLarge(limit)
@@ -92,6 +92,7 @@ async function readBytes(request: Request, limit: number, signal: AbortSignal, r
       signal.throwIfAborted()
     }
   } finally {
+    bytes.free()
     signal.removeEventListener('abort', stop)
   }
 }
@@ -111,36 +112,42 @@ async function readWhole(request: Request, limit: number, signal: AbortSignal, r
   return new Uint8Array(buffer)
 }
 
-/** Bytes that come in pieces, in one place: a body of a million pieces takes no more room than it has bytes. */
+/**
+ * Bytes that come in pieces, in one place that grows where it stands: a body of a million pieces takes no more room than
+ * it has bytes, and gives them back to the system at once. Buffers that are left to be collected stay with the C library,
+ * which may keep them for good.
+ */
 class GrowingBytes {
+  readonly #buffer: ArrayBuffer
   readonly #limit: number
-  #bytes = new Uint8Array()
   #size = 0
 
   constructor(limit: number) {
     this.#limit = limit
-  }
-
-  get all(): Uint8Array {
-    return this.#bytes.subarray(0, this.#size)
+    this.#buffer = new ArrayBuffer(0, { maxByteLength: limit })
   }
 
   get held(): number {
-    return this.#bytes.buffer.byteLength
+    return this.#buffer.byteLength
   }
 
   /** False where there is no room for it. */
   add(piece: Uint8Array): boolean {
     const size = this.#size + piece.byteLength
     if (size > this.#limit) return false
-    if (size > this.#bytes.length) {
-      const larger = new Uint8Array(Math.min(this.#limit, Math.max(size, 2 * this.#bytes.length)))
-      larger.set(this.all)
-      this.#bytes = larger
-    }
-    this.#bytes.set(piece, this.#size)
+    if (size > this.held) this.#buffer.resize(Math.min(this.#limit, Math.max(size, 2 * this.held)))
+    new Uint8Array(this.#buffer).set(piece, this.#size)
     this.#size = size
     return true
+  }
+
+  /** In a buffer of their own, which does not change: browsers decode no other. */
+  taken(): Uint8Array {
+    return new Uint8Array(this.#buffer, 0, this.#size).slice()
+  }
+
+  free(): void {
+    this.#buffer.resize(0)
   }
 }
 
