@@ -15,6 +15,8 @@ const library = {
   hono: 'adapters/hono.ts',
   express: 'adapters/express.ts',
   deno: 'adapters/deno.ts',
+  next: 'adapters/next.ts',
+  vite: 'adapters/vite/index.ts',
   'service-worker': 'adapters/service-worker/index.ts',
 }
 
@@ -41,7 +43,7 @@ const modules = defineConfig({
   platform: 'neutral',
   splitting: true,
   dts: { entry: { ...library, browser: 'adapters/browser.ts' } },
-  external: [/^node:/, 'webgpu', '@mlc-ai/web-llm', 'local-v1-nano'],
+  external: [/^node:/, 'webgpu', '@mlc-ai/web-llm', 'local-v1-nano', 'vite'],
 })
 
 /** For pages without a bundler: with all that it needs. */

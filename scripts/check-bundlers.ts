@@ -33,6 +33,9 @@ const PACKAGES = [
     'next@16',
     'react',
     'react-dom',
+    'typescript@5.9',
+    '@types/react',
+    '@types/node',
     'bun',
   ],
 ]
@@ -107,7 +110,12 @@ async function outcomeOf(here: string, { outcome }: Fixture, browser: Browser): 
   await cp(nano, join(here, 'public/nano'), { recursive: true })
   const port = await freePort()
   const [program, ...args] = outcome.serves.replace('PORT', String(port)).split(' ')
-  const server = start('sh', ['-c', `cd '${here}' && exec ${[program, ...args].join(' ')}`], { NANO: nano })
+  const server = start(
+    'sh',
+    ['-c', `cd '${here}' && exec ${[program, ...args].join(' ')}`],
+    { NANO: nano },
+    { group: true },
+  )
   try {
     await server.line(/Ready/)
     const device = await page(browser, `http://localhost:${port}/`)

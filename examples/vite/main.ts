@@ -7,8 +7,7 @@ const status = document.querySelector('#status')!
 const button = document.querySelector('button')!
 const answer = document.querySelector('output')!
 
-// Vite serves the source while you develop; the second build in package.json makes one file of it.
-const device = await install({ script: import.meta.env.DEV ? '/v1.ts' : '/v1.js' }).catch((error: Error) => {
+const device = await install({ script: '/v1.js' }).catch((error: Error) => {
   status.textContent = error.message
   throw error
 })

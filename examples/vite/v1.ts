@@ -2,8 +2,7 @@
 import { createV1, indexedDbUsage } from 'local-v1'
 import { serviceWorker } from 'local-v1/service-worker'
 import { webgpu } from 'local-v1/webgpu'
-
-const nano = { id: 'local-v1/nano', from: `${location.origin}/models/nano/` }
+import { nano } from 'local-v1-nano'
 
 // Only pages of this origin can ask, so no key is needed.
 serviceWorker(createV1({ engine: webgpu({ models: [nano] }), keys: 'none', usage: indexedDbUsage() }))

@@ -1,28 +1,4 @@
-import { cpSync } from 'node:fs'
-import { dirname } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { localV1 } from 'local-v1/vite'
 import { defineConfig } from 'vite'
 
-// The embedded model is served with the application; models at Hugging Face need no such line.
-const nano = dirname(fileURLToPath(import.meta.resolve('local-v1-nano')))
-cpSync(nano, fileURLToPath(new URL('public/models/nano', import.meta.url)), {
-  recursive: true,
-  filter: (path) => !/[\\/](recipe|eval|node_modules)$/.test(path),
-})
-
-// `vite build` makes the page, `vite build --mode v1` then the worker: one file, since a service worker cannot import()
-// what it needs later.
-export default defineConfig(({ mode }) => ({
-  build:
-    mode === 'v1'
-      ? {
-          emptyOutDir: false,
-          copyPublicDir: false,
-          chunkSizeWarningLimit: 2000,
-          rolldownOptions: {
-            input: 'v1.ts',
-            output: { entryFileNames: 'v1.js', codeSplitting: false },
-          },
-        }
-      : {},
-}))
+export default defineConfig({ plugins: [localV1({ worker: 'v1.ts' })] })

@@ -101,10 +101,15 @@ export default ({ mode }) => mode === 'v1'
   ? { build: { emptyOutDir: false, rolldownOptions: { input: 'v1.js', output: { entryFileNames: 'v1.js', codeSplitting: false } } } }
   : {}
 `
+const vitePlugin = (options: string) => `
+import { localV1 } from 'local-v1/vite'
+export default { plugins: [localV1(${options})] }
+`
 const VITE = { 'page.js': PAGE, 'v1.js': V1, 'index.html': HTML }
 
 const NEXT = {
-  'app/layout.js': 'export default ({ children }) => <html lang="en"><body>{children}</body></html>',
+  'app/layout.tsx': `import type { ReactNode } from 'react'
+export default ({ children }: { children: ReactNode }) => <html lang="en"><body>{children}</body></html>`,
   'app/page.js': "import { Ask } from './ask'\nexport default () => <Ask />",
   'app/ask.js': `'use client'\nimport { useEffect } from 'react'\n${PAGE.replace('import {', 'import {')
     .replace('globalThis.outcome = (async () => {', 'const begin = async () => {')
@@ -116,19 +121,20 @@ export function Ask() {
   }, [])
   return <p>asking</p>
 }`,
-  'app/api/v1/[...path]/route.js': `
+  // In TypeScript, whose types `next build` checks.
+  'app/api/v1/[...path]/route.ts': `
 import { createV1 } from 'local-v1'
+import { next } from 'local-v1/next'
 import { webgpu } from 'local-v1/webgpu'
-const engine = webgpu({ models: [{ id: 'local-v1/nano', from: process.env.NANO }], device: 'cpu', threads: 3, log: () => {} })
-const v1 = createV1({ engine, keys: 'none', basePath: '/api/v1' })
-const handler = (request) => v1.fetch(request)
-export { handler as DELETE, handler as GET, handler as POST }
+import { nano } from 'local-v1-nano'
+const engine = webgpu({ models: [nano], device: 'cpu', threads: 3, log: () => {} })
+export const { GET, POST, DELETE, OPTIONS } = next('/api/v1', (basePath) => createV1({ engine, keys: 'none', basePath }))
 `,
   // Nothing has to be built for it: the package has a file for pages without a bundler.
   'public/v1.js': V1.replaceAll(/'local-v1[^']*'(?=\n)/g, "'./local-v1.js'"),
-  'next.config.mjs': `
-const headers = [{ key: 'cross-origin-opener-policy', value: 'same-origin' }, { key: 'cross-origin-embedder-policy', value: 'require-corp' }]
-export default { headers: async () => [{ source: '/:path*', headers }] }
+  'next.config.ts': `
+import { withLocalV1 } from 'local-v1/next'
+export default withLocalV1({ reactStrictMode: true })
 `,
 }
 const COPY = 'cp node_modules/local-v1/dist/browser.js public/local-v1.js'
@@ -176,6 +182,27 @@ export const fixtures: readonly Fixture[] = [
     outcome: { page: 'dist' },
   },
   {
+    name: 'Vite, by local-v1/vite',
+    package: 'vite',
+    files: {
+      ...VITE,
+      'v1.js': V1.replace(MODEL, 'nano').replace('import {', "import { nano } from 'local-v1-nano'\nimport {"),
+      'vite.config.js': vitePlugin("{ worker: 'v1.js' }"),
+    },
+    commands: ['npx vite build --logLevel warn'],
+    outcome: { page: 'dist' },
+  },
+  {
+    name: 'Vite, by local-v1/vite, without a worker of its own',
+    package: 'vite',
+    files: {
+      ...Object.fromEntries(Object.entries(VITE).filter(([name]) => name !== 'v1.js')),
+      'vite.config.js': vitePlugin(''),
+    },
+    commands: ['npx vite build --logLevel warn'],
+    outcome: { page: 'dist' },
+  },
+  {
     name: 'Rollup',
     package: 'rollup',
     files: { ...PAGE_AND_WORKER, 'rollup.config.mjs': rollupConfig("['page.js', 'v1.js']", '{ browser: true }') },
@@ -210,7 +237,8 @@ export const fixtures: readonly Fixture[] = [
       'page.js': PAGE,
       'v1.js': V1,
       'index.html': HTML.replace('/page.js', './page.js'),
-      // Parcel reads a package's exports where it is told to.
+      // Parcel reads a package's exports where it is told to: at the root of the project, which a lock file marks.
+      'package-lock.json': '{}',
       'package.json': JSON.stringify({ private: true, '@parcel/resolver-default': { packageExports: true } }),
     },
     commands: ['npx parcel build index.html v1.js --no-cache --no-source-maps --no-scope-hoist'],

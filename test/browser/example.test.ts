@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { appendFile, cp, mkdir, rm, symlink } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -6,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { launchChromium } from '../support/chromium.js'
 import { filesIn } from '../support/folder.js'
 import { type Listening, serveFiles } from '../support/serve.js'
+import { printed, start } from '../support/spawn.js'
 import { canUnpack } from '../support/unpack.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -108,21 +110,50 @@ describe.skipIf(!canUnpack)('examples in a page (npm has Chromium for Linux on x
     await expect.poll(() => page.locator('#status').textContent()).toContain('/v1.js could not be registered')
   })
 
-  test('examples/vite: what Vite builds does the same', async () => {
-    const out = 'test-output/examples/vite'
-    const vite = ['node_modules/vite/bin/vite.js', 'build', 'examples/vite', '--outDir', `../../${out}`]
-    // Not the test runner's.
-    const env = { ...process.env, NODE_ENV: 'production' }
-    await run(process.execPath, [...vite, '--emptyOutDir'], { cwd: root, env })
-    await run(process.execPath, [...vite, '--mode', 'v1'], { cwd: root, env })
-    const { '/v1.js': worker, ...shown } = await filesIn(root + out)
-    const { page: without } = await visit({}, undefined, shown)
-    await expect.poll(() => without.locator('#status').textContent()).toContain('/v1.js could not be registered')
-    const { page } = await visit({}, undefined, { ...shown, '/v1.js': worker! })
-    await expect.poll(() => page.locator('#status').textContent(), { timeout: 10_000 }).toContain('no GPU')
-    await page.getByRole('button').click()
-    const output = page.locator('output')
-    await expect.poll(() => output.textContent(), { timeout: 30_000 }).toMatch(/}$/)
-    expectOrder((await output.textContent())!)
+  describe('examples/vite', () => {
+    // As where it was copied to: its own package, in which `local-v1` is what is published.
+    const copy = 'test-output/examples/vite-app'
+    beforeAll(async () => {
+      await rm(root + copy, { recursive: true, force: true })
+      await cp(`${root}examples/vite`, root + copy, { recursive: true })
+      await mkdir(`${root}${copy}/node_modules`)
+      await symlink(root, `${root}${copy}/node_modules/local-v1`)
+    })
+
+    async function extractsAn(page: Page): Promise<void> {
+      await expect.poll(() => page.locator('#status').textContent(), { timeout: 30_000 }).toContain('no GPU')
+      await page.getByRole('button').click()
+      const output = page.locator('output')
+      await expect.poll(() => output.textContent(), { timeout: 30_000 }).toMatch(/}$/)
+      expectOrder((await output.textContent())!)
+    }
+
+    test('what Vite builds does the same', async () => {
+      const vite = [`${root}node_modules/vite/bin/vite.js`, 'build', '--outDir', 'built', '--emptyOutDir']
+      // Not the test runner's.
+      const env = { ...process.env, NODE_ENV: 'production' }
+      await run(process.execPath, vite, { cwd: root + copy, env })
+      const { '/v1.js': worker, ...shown } = await filesIn(`${root}${copy}/built`)
+      const { page: without } = await visit({}, undefined, shown)
+      await expect.poll(() => without.locator('#status').textContent()).toContain('/v1.js could not be registered')
+      const { page } = await visit({}, undefined, { ...shown, '/v1.js': worker! })
+      await extractsAn(page)
+    })
+
+    test("Vite's own server isolates the page, and builds the worker anew when it is changed", async () => {
+      const vite = [`${root}node_modules/vite/bin/vite.js`, root + copy, '--port', '0', '--clearScreen', 'false']
+      const server = start(process.execPath, vite, { NODE_ENV: 'development', NO_COLOR: '1' })
+      closing.push(() => server.stop('SIGTERM'))
+      const port = await printed(server, /Local:\s+http:\/\/localhost:(\d+)/)
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      await page.goto(`http://localhost:${port}/`)
+      await extractsAn(page)
+      expect(await page.evaluate('crossOriginIsolated')).toBe(true)
+      const worker = () => fetch(`http://localhost:${port}/v1.js`).then((response) => response.text())
+      expect(await worker()).not.toContain('of-this-change')
+      await appendFile(`${root}${copy}/v1.ts`, "\nconsole.debug('of-this-change')\n")
+      await expect.poll(worker, { timeout: 20_000 }).toContain('of-this-change')
+    })
   })
 })

@@ -1,0 +1,104 @@
+import type { ConnectionInfo, V1 } from '../src/index.js'
+
+/** A route handler, as `next build` wants its type to be. */
+export type RouteHandler = (request: Request) => Promise<Response>
+
+export interface RouteHandlers {
+  readonly GET: RouteHandler
+  readonly POST: RouteHandler
+  readonly DELETE: RouteHandler
+  readonly OPTIONS: RouteHandler
+}
+
+/**
+ * One service for each base path of the process: development loads a route anew with every change near it, and a model
+ * must not be. What creates it is compared by its source.
+ */
+const OPEN = Symbol.for('local-v1/next')
+type Open = { [OPEN]?: Map<string, { readonly v1: V1; readonly source: string }> }
+
+/**
+ * The route handlers of Next's App Router, for `app/api/v1/[...path]/route.ts`:
+ *
+ * ```ts
+ * export const { GET, POST, DELETE, OPTIONS } = next('/api/v1', (basePath) => createV1({ basePath, engine, keys }))
+ * ```
+ *
+ * `create` is called with the first request, and never by `next build`, which loads every route.
+ *
+ * Next does not tell a route where a connection comes from. In development only local host names are answered, which
+ * keeps off web pages that rebind their name to this machine; in production set `hosts`.
+ */
+export function next(basePath: string, create: (basePath: string) => V1): RouteHandlers {
+  if (typeof create !== 'function') {
+    throw new TypeError("next: give the path and a function, as in next('/api/v1', (basePath) => createV1({ ... })).")
+  }
+  const here = globalThis as Open
+  here[OPEN] ??= new Map()
+  const open = here[OPEN]
+  const source = create.toString()
+  const service = (): V1 => {
+    const there = open.get(basePath)
+    if (there?.source === source) return there.v1
+    const v1 = create(basePath)
+    open.set(basePath, { v1, source })
+    void there?.v1.close()
+    return v1
+  }
+  const handler: RouteHandler = (request) => {
+    return service().fetch(asAddressed(request), process.env.NODE_ENV === 'development' ? HERE : undefined)
+  }
+  return { GET: handler, POST: handler, DELETE: handler, OPTIONS: handler }
+}
+
+const HERE: ConnectionInfo = { localAddress: '127.0.0.1' }
+
+/** Next writes its own host name into the URL; what the client wrote is what must be looked at. */
+function asAddressed(request: Request): Request {
+  const host = request.headers.get('host')
+  const url = request.url.replace(/^([a-z]+:\/\/)[^/?#]*/i, (whole, scheme) => (host === null ? whole : scheme + host))
+  if (url === request.url) return request
+  // A proxy, not a copy: a host that is no host cannot be in a Request, and is for the service to refuse.
+  return new Proxy(request, {
+    get(target, name) {
+      if (name === 'url') return url
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+interface Header {
+  readonly key: string
+  readonly value: string
+}
+
+/** The part of Next's configuration that concerns us. */
+export interface NextConfigPart {
+  serverExternalPackages?: string[]
+  headers?: () => Promise<{ source: string; headers: Header[] }[]>
+}
+
+/**
+ * For `next.config.ts`: `export default withLocalV1({ ... })`. Leaves packages with files of their own (`webgpu`,
+ * `local-v1-nano`) to Node, and isolates pages (COOP and COEP), which gives the CPU device its threads in browsers;
+ * with `isolate: false` it does not.
+ */
+export function withLocalV1<Config extends object>(
+  config: Config & NextConfigPart,
+  { isolate = true }: { isolate?: boolean } = {},
+): Config & NextConfigPart {
+  const { serverExternalPackages = [], headers } = config
+  const isolated = { source: '/:path*', headers: ISOLATION }
+  return {
+    ...config,
+    serverExternalPackages: [...new Set([...serverExternalPackages, ...EXTERNAL])],
+    ...(isolate && { headers: async () => [...((await headers?.()) ?? []), isolated] }),
+  }
+}
+
+const EXTERNAL = ['webgpu', 'local-v1-nano', '@mlc-ai/web-llm']
+const ISOLATION = [
+  { key: 'Cross-Origin-Opener-Policy', value: 'same-origin' },
+  { key: 'Cross-Origin-Embedder-Policy', value: 'require-corp' },
+]
