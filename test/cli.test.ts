@@ -1,4 +1,5 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, get } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
+import { writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
 import { printed, type Running, start } from './support/spawn.js'
 
@@ -112,6 +114,41 @@ describe('local-v1', () => {
     expect([...word].length).toBeLessThanOrEqual(8)
     expect(['a', 'b']).toContain(kind)
     expect((await process_.exit).code).toBe(0)
+  })
+})
+
+describe('local-v1 models of other programs', () => {
+  it('are listed and verified where they lie', async () => {
+    const store = join(folder, 'ollama')
+    const path = join(folder, 'made-up.gguf')
+    await writeMadeUp(path, { types: {} })
+    const bytes = await readFile(path)
+    const hash = createHash('sha256').update(bytes).digest('hex')
+    const layer = { mediaType: 'application/vnd.ollama.image.model', digest: `sha256:${hash}`, size: bytes.length }
+    const manifests = join(store, 'manifests/registry.ollama.ai/library/made-up')
+    await mkdir(manifests, { recursive: true })
+    await mkdir(join(store, 'blobs'))
+    await writeFile(join(manifests, '1b'), JSON.stringify({ layers: [layer] }))
+    await writeFile(join(store, 'blobs', `sha256-${hash}`), bytes)
+    const asked = async (...args: string[]) => {
+      const process_ = start(process.execPath, [PROGRAM, 'models', ...args, '--cache', join(folder, 'none')], {
+        ...{ NO_COLOR: '1', HOME: folder, OLLAMA_MODELS: store, HF_HUB_CACHE: join(folder, 'none') },
+      })
+      running.push(process_)
+      const { code } = await process_.exit
+      return { code, output: process_.output() }
+    }
+    expect((await asked('list')).output).toMatch(/^ollama:made-up:1b +[\d.]+ MB +in Ollama$/m)
+    expect(await asked('verify')).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/ok {2}ollama:made-up:1b .* as its SHA-256 says/),
+    })
+    await truncate(join(store, 'blobs', `sha256-${hash}`), 70_000)
+    expect((await asked('list')).output).toMatch(/ollama:made-up:1b .* is cut: it has 70000 bytes/)
+    expect(await asked('verify', 'ollama:made-up:1b')).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/BAD .* is cut/),
+    })
   })
 })
 

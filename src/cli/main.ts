@@ -22,7 +22,11 @@ process.stderr.on('error', () => {})
 /** The options that choose what answers, the same for every command that runs a model. */
 function withEngine(command: Command): Command {
   return command
-    .option('-m, --model <id>', 'a model to offer: local-v1/nano, a Hugging Face id or a folder; repeatable', collect)
+    .option(
+      '-m, --model <id>',
+      'a model to offer: local-v1/nano, a Hugging Face id, ollama:NAME, a path; repeatable',
+      collect,
+    )
     .addOption(new Option('--engine <name>', 'what runs the models').choices(['webgpu', 'webllm']).default('webgpu'))
     .addOption(
       new Option('--device <name>', 'where they run; auto takes a real GPU, else the CPU')
@@ -82,14 +86,17 @@ function program(): Command {
 }
 
 function withModels(models: Command): void {
-  models.description('list, fetch and remove models').addHelpText('after', EXAMPLES.models)
+  models.description('list, fetch, verify and remove models').addHelpText('after', EXAMPLES.models)
   const kept = (command: Command) => command.option('--cache <folder>', 'where downloaded models are kept')
   kept(models.command('list', { isDefault: true }))
-    .description('the models on this machine')
+    .description('the models on this machine, those of Ollama, LM Studio and Hugging Face too')
     .action(async (options) => (await import('./models.js')).list(options))
   kept(models.command('pull').argument('<id>', 'a Hugging Face id'))
     .description('download a model')
     .action(async (id: string, options) => (await import('./models.js')).pull(id, options))
+  kept(models.command('verify').argument('[names...]', 'models as serve takes them; none: all on this machine'))
+    .description('hold files against the sizes and hashes that their sources name')
+    .action(async (names: string[], options) => (await import('./models.js')).verifyModels(names, options))
   kept(models.command('remove').argument('<id>', 'a Hugging Face id'))
     .description('delete a downloaded model')
     .action(async (id: string, options) => (await import('./models.js')).remove(id, options))
@@ -100,6 +107,7 @@ const EXAMPLES = {
 Examples:
   local-v1 serve                                     local-v1/nano on http://127.0.0.1:8080/v1, no key
   local-v1 serve -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC    another model, downloaded on first use
+  local-v1 serve -m ollama:qwen3:0.6b                a model of Ollama's (lmstudio:...), where it lies
   local-v1 serve --engine webllm -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC
                                                      the same by WebLLM (npm install @mlc-ai/web-llm webgpu)
   LOCAL_V1_KEY=... local-v1 serve --host 0.0.0.0     for the network, with a key
@@ -118,6 +126,7 @@ Examples:
 Examples:
   local-v1 models list
   local-v1 models pull mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC
+  local-v1 models verify ollama:qwen3:0.6b
   local-v1 models remove mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC`,
 }
 

@@ -1,8 +1,12 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
+import { surveyed } from '../repository/here.js'
+import { locationOf, type ModelLocation } from '../repository/location.js'
 import { openRepository } from '../repository/open.js'
 import { defaultFolder } from '../repository/store/disk.js'
+import { listForeign, modelsIn } from '../repository/store/foreign/index.js'
+import { verify } from '../repository/verify.js'
 import { NANO, nanoFolder } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint, progressReporter } from './terminal.js'
@@ -27,8 +31,69 @@ export async function list(options: CacheOptions): Promise<void> {
       rows.push([`${namespace}/${name}`, megabytes(bytes), parts > 0 ? 'incomplete' : 'complete'])
     }
   }
+  rows.push(...(await foreignRows()))
   const width = Math.max(...rows.map(([id]) => id!.length), 0)
   for (const [id, size, state] of rows) process.stdout.write(`${id!.padEnd(width)}  ${size!.padStart(10)}  ${state}\n`)
+}
+
+/** What other programs keep here, with the reason where it cannot be read. */
+async function foreignRows(): Promise<string[][]> {
+  const rows: string[][] = []
+  for (const { name, store, locate } of await listForeign()) {
+    try {
+      const { bytes, lack } = await surveyed(await locate())
+      rows.push([name, megabytes(bytes), lack === undefined ? `in ${store}` : `in ${store}; ${reasonOf(lack)}`])
+    } catch (error) {
+      rows.push([name, '', `in ${store}; ${reasonOf(error)}`])
+    }
+  }
+  return rows
+}
+
+/** Without the model's place, which the line names already. */
+const reasonOf = (error: unknown) =>
+  String(error instanceof Error ? error.message : error).replace(/^The model at .*? cannot be loaded: /, '')
+
+/** Holds files against what their source says of them: sizes always, hashes where there are any. */
+export async function verifyModels(names: readonly string[], { cache }: CacheOptions): Promise<void> {
+  const wanted = names.length > 0 ? names : await everything({ cache })
+  let bad = 0
+  for (const name of wanted) {
+    try {
+      for await (const { name: file, by, fault } of verify(placeOf(name), cache, new AbortController().signal)) {
+        const verdict = fault ?? (by === 'size' ? 'whole by its size; no hash is known' : `as its ${HASH[by]} says`)
+        process.stdout.write(`${fault ? 'BAD ' : 'ok  '}${name}  ${file}  ${verdict}\n`)
+        if (fault) bad++
+      }
+    } catch (error) {
+      bad++
+      process.stdout.write(`BAD ${name}  ${reasonOf(error)}\n`)
+    }
+  }
+  if (bad > 0) throw new Fault(`${bad} of these cannot be relied on.`, 1)
+}
+
+const HASH = { sha256: 'SHA-256', md5: 'MD5' } as const
+
+function placeOf(name: string): ModelLocation {
+  try {
+    return locationOf(name)
+  } catch (error) {
+    throw new Fault(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/** Every model on this machine but the embedded one. */
+async function everything(options: CacheOptions): Promise<string[]> {
+  const root = hubFolder(options)
+  const names: string[] = []
+  for (const owner of await namesIn(root)) {
+    for (const name of await namesIn(join(root, owner))) {
+      for (const file of await modelsIn(join(root, owner, name, 'resolve', 'main')))
+        names.push(file === undefined ? `${owner}/${name}` : `${owner}/${name}/${file}`)
+    }
+  }
+  return [...names, ...(await listForeign()).map(({ name }) => name)]
 }
 
 export async function pull(id: string, { cache }: CacheOptions): Promise<void> {

@@ -1,9 +1,7 @@
-import { md5 } from '@noble/hashes/legacy.js'
-import { sha256 } from '@noble/hashes/sha2.js'
-import { bytesToHex } from '@noble/hashes/utils.js'
 import { wait } from '../platform/wait.js'
 import { broken, unreachable } from './failure.js'
 import type { WantedFile } from './files.js'
+import { hashOf, namedHash } from './hash.js'
 import type { FileWriter } from './store/store.js'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -136,24 +134,11 @@ async function faultOf(file: WantedFile, writer: FileWriter): Promise<string | u
   const { name, bytes = writer.written } = file
   if (writer.written < bytes) throw new Retry(`it ended at byte ${writer.written} of ${bytes}.`)
   if (writer.written > bytes) return `${name} has more than the ${bytes} bytes that the repository names.`
-  for (const [kind, wanted] of Object.entries({ sha256: file.sha256, md5: file.md5 })) {
-    if (wanted === undefined) continue
-    const found = await hash(writer, HASHES[kind as keyof typeof HASHES])
-    if (found !== wanted.toLowerCase()) {
-      return `${name} has the ${kind === 'md5' ? 'MD5' : 'SHA-256'} hash ${found}, and the repository names ${wanted}.`
-    }
-    // The stronger one says enough.
-    return undefined
-  }
-  return undefined
-}
-
-const HASHES = { sha256, md5 }
-
-async function hash(writer: FileWriter, kind: typeof md5 | typeof sha256): Promise<string> {
-  const state = kind.create()
-  for await (const chunk of writer.contents()) state.update(chunk)
-  return bytesToHex(state.digest())
+  const hash = namedHash(file)
+  if (!hash) return undefined
+  const found = await hashOf(hash.kind, writer.contents())
+  if (found === hash.wanted) return undefined
+  return `${name} has the ${hash.kind === 'md5' ? 'MD5' : 'SHA-256'} hash ${found}, and the repository names ${hash.wanted}.`
 }
 
 async function restart({ writer, onBytes }: Download): Promise<void> {

@@ -9,6 +9,9 @@ export interface WantedFile {
   readonly sha256?: string
 }
 
+/** What a store says of a file. */
+export type KnownOfFile = Omit<WantedFile, 'name'>
+
 /** The files of one model repository, wherever they lie. */
 export interface RepositoryFiles {
   /** Where it lies, for messages. */
@@ -25,6 +28,8 @@ export interface RepositoryFiles {
   head(name: string, from: number, to: number, signal: AbortSignal): Promise<Uint8Array>
   /** Bytes of a file that was fetched. */
   slice(name: string, from: number, to: number): Promise<Uint8Array>
+  /** What is said of a file where it lies, beyond what its format says. */
+  known?(name: string): Promise<KnownOfFile | undefined>
   /** No more bytes of this file will be asked for. */
   release(name: string): void
 }

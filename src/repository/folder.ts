@@ -3,11 +3,12 @@ import { builtin } from '../platform/builtin.js'
 import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { sliceOfFile } from './slice-of-file.js'
+import type { ForeignPlace } from './store/foreign/index.js'
 
 type Fs = typeof import('node:fs/promises')
 
 /** A repository in a local folder. Sizes are checked; hashes are not, for who can write the files can write those too. */
-export function folderFiles(path: string, file?: string): RepositoryFiles {
+export function folderFiles({ folder: path, file, known }: ForeignPlace): RepositoryFiles {
   const fs = builtin<Fs>('node:fs/promises')
   if (!fs) throw new V1Error(500, `The model at ${path} cannot be loaded: there are no local folders in a browser.`)
   const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${name}`
@@ -32,12 +33,15 @@ export function folderFiles(path: string, file?: string): RepositoryFiles {
         throw broken(path, `${name} cannot be read.`, cause)
       }
     },
-    async fetch({ name, bytes, least = 0 }, onBytes) {
+    ...(known && { known }),
+    async fetch({ name, bytes: named, least = 0 }, onBytes) {
       const stat = await fs.stat(at(name)).catch((cause: unknown) => {
         throw broken(path, `${name} is missing.`, cause)
       })
+      const bytes = named ?? (await known?.(name))?.bytes
       if (bytes !== undefined && stat.size !== bytes) {
-        throw broken(path, `${name} has ${stat.size} bytes and should have ${bytes}.`)
+        const fault = stat.size < bytes ? 'is cut: it' : 'is not what it was: it'
+        throw broken(path, `${name} ${fault} has ${stat.size} bytes and should have ${bytes}.`)
       }
       if (stat.size < least) throw broken(path, `${name} is cut: it has ${stat.size} of at least ${least} bytes.`)
       onBytes(stat.size)

@@ -1,24 +1,18 @@
 /** Which files a repository at the hub has. */
-import type { Fetch } from './download.js'
 import { broken } from './failure.js'
-import { RemoteFiles } from './remote.js'
-import type { FileStore } from './store/store.js'
+import { pickFile } from './quantisation.js'
+
+/** The text of a small file at an address; undefined where there is none. */
+export type ReadText = (base: string, name: string) => Promise<string | undefined>
 
 /** The GGUF file of that quantisation; of a model in parts the first. The list is kept, for loads without a network. */
-export async function fileOnHub(
-  repository: string,
-  quantisation: string,
-  store: FileStore,
-  signal: AbortSignal,
-  fetch?: Fetch,
-): Promise<string> {
+export async function fileOnHub(repository: string, quantisation: string, read: ReadText): Promise<string> {
   const place = `https://huggingface.co/api/models/${repository}/tree/`
-  const text = await new RemoteFiles(place, store, { ...(fetch && { fetch }) }).text('main', signal)
+  const text = await read(place, 'main')
   const names = text === undefined ? [] : namesIn(place, text).filter((name) => /\.gguf$/i.test(name))
   if (names.length === 0) throw broken(repository, 'it has no GGUF files.')
-  const wanted = new RegExp(`(^|[^a-z0-9])${quantisation.replace(/[.]/g, '\\.')}([^a-z0-9_]|$)`, 'i')
-  const found = names.filter((name) => wanted.test(name) && !/mmproj/i.test(name)).sort()
-  if (found[0] !== undefined) return found[0]
+  const found = pickFile(names, quantisation)
+  if (found !== undefined) return found
   throw broken(repository, `it has no GGUF file of ${quantisation}; there are ${names.join(', ')}.`)
 }
 

@@ -1,3 +1,5 @@
+import { FOREIGN_NAMES, type ForeignName } from './store/foreign/index.js'
+
 /** Where a repository lies. */
 export type ModelLocation =
   | {
@@ -11,15 +13,21 @@ export type ModelLocation =
   /** Of a repository, or of a GGUF file. */
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'folder'; readonly path: string }
+  /** In the store of another program, by the name that it has there. */
+  | { readonly kind: 'foreign'; readonly store: ForeignName; readonly name: string }
 
 export const REPOSITORY_ID = /^[\w.-]+\/[\w.-]+$/
 
 const HUB = /^(?:hf:)?([\w.-]+\/[\w.-]+)(?:\/([\w./-]+\.gguf)|:([\w.-]+))?$/
 
+const FOREIGN = new RegExp(`^(${FOREIGN_NAMES.join('|')}):([\\w./:-]+)$`)
+
 /** Reads what a user wrote as a model's place. */
 export function locationOf(from: string): ModelLocation {
   if (/^https?:\/\//i.test(from)) return { kind: 'url', url: from }
   if (/^file:\/\//i.test(from)) return { kind: 'folder', path: pathOf(from) }
+  const foreign = from.match(FOREIGN)
+  if (foreign) return { kind: 'foreign', store: foreign[1] as ForeignName, name: foreign[2]! }
   if (isPath(from)) return { kind: 'folder', path: from }
   const hub = from.match(HUB)
   if (hub) {
@@ -27,7 +35,7 @@ export function locationOf(from: string): ModelLocation {
     return { kind: 'hub', repository: repository!, ...(file && { file }), ...(quantisation && { quantisation }) }
   }
   throw new TypeError(
-    `"${from}" is no model: give a Hugging Face id (owner/name, owner/name:Q4_K_M or owner/name/file.gguf), an address, or a folder or GGUF file that begins with "./" or "/".`,
+    `"${from}" is no model: give a Hugging Face id (owner/name, owner/name:Q4_K_M or owner/name/file.gguf), ollama:name:tag or lmstudio:owner/name, an address, or a folder or GGUF file that begins with "./" or "/".`,
   )
 }
 

@@ -10,6 +10,7 @@ import type {
   TokenizedText,
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
+import { isRemote } from '../../repository/address.js'
 import type { DeviceInfo } from './contract.js'
 import { DeviceModels } from './device-models.js'
 import type { LoadedModel } from './loaded-model.js'
@@ -80,7 +81,7 @@ export class WebGpuEngine implements Engine {
       loaded: loaded !== undefined,
       ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),
       ...(downloadBytes !== undefined && { download_bytes: downloadBytes }),
-      ...(kept !== undefined && location.kind !== 'folder' && { kept: kept.whole, kept_bytes: kept.bytes }),
+      ...(kept !== undefined && isRemote(location) && { kept: kept.whole, kept_bytes: kept.bytes }),
       ...(memory !== undefined && { memory_bytes: memory }),
       ...(refused !== undefined && { does_not_fit: refused }),
     }
@@ -118,8 +119,9 @@ export class WebGpuEngine implements Engine {
 
   async remove(id: string): Promise<void> {
     const model = this.#model(id)
-    if (model.location.kind === 'folder') {
-      const message = `The model '${id}' lies in a folder of this machine: it was not downloaded and is not deleted.`
+    if (!isRemote(model.location)) {
+      const where = model.location.kind === 'folder' ? 'a folder' : 'the store of another program'
+      const message = `The model '${id}' lies in ${where} on this machine: it was not downloaded and is not deleted.`
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
     await this.#set.unload(id)

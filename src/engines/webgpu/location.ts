@@ -23,6 +23,13 @@ function idOf(from: string): string {
         .replace(/\.gguf$/, '')}`
     return quantisation === undefined ? repository : `${repository}-${quantisation}`
   }
+  if (kind === 'foreign') {
+    const name = place.name
+      .split('/')
+      .at(-1)!
+      .replace(/\.gguf$/, '')
+    return `${place.store}/${name.replaceAll(':', '-')}`
+  }
   const parts = from
     .replace(/[?#].*$/, '')
     .split(/[/\\]/)

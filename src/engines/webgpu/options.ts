@@ -4,7 +4,7 @@ export interface WebGpuOptions {
   /**
    * The models to offer: a Hugging Face id (`mlc-ai/Qwen3-0.6B-q4f16_1-MLC`), the address of a repository, a local
    * folder (`./models/mine`), a GGUF file (`hf:owner/repo:Q4_K_M`, `owner/repo/file.gguf`, an address, `./model.gguf`),
-   * or one of these under an id of your own. Each is loaded on its first request.
+   * a model in the store of Ollama or LM Studio (`ollama:qwen3:0.6b`, `lmstudio:owner/repo`), or one of these under an id of your own. Each is loaded on its first request.
    */
   readonly models: readonly (string | ModelOptions)[]
   /**
@@ -47,7 +47,7 @@ export interface ModelOptions {
   /** `<namespace>/<model_name>`, by which clients ask for it. */
   readonly id: string
   /**
-   * A Hugging Face id, the address of a repository, a local folder, or a GGUF file.
+   * A Hugging Face id, the address of a repository, a local folder, a GGUF file, or a model of another program's.
    * @default the id itself, at Hugging Face
    */
   readonly from?: string

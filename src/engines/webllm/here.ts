@@ -34,7 +34,7 @@ export function webllmHere(
     probeGpu,
     async readText(url, report, signal) {
       const local = url.startsWith('file:')
-      const files = local ? folderFiles(localPath(url)) : new RemoteFiles(url, store)
+      const files = local ? folderFiles({ folder: localPath(url) }) : new RemoteFiles(url, store)
       if (local || !holdsWeights) return (await textOfMlc(files, signal)) ?? refuse(files.place)
       const found = (await mlc.detect(files, signal)) ?? refuse(files.place)
       await fetchAll(files, found.wanted, report, signal)

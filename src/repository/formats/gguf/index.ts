@@ -27,7 +27,7 @@ export const gguf: RepositoryFormat = {
   mark: '*.gguf',
   async detect(files, signal) {
     const name = files.file
-    if (!name?.endsWith('.gguf')) return undefined
+    if (name === undefined) return undefined
     const heads = await readHeads(files, name, signal)
     const [{ metadata }] = heads
     const stored = heads.flatMap(({ tensors }) => tensors)
