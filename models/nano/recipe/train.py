@@ -40,6 +40,7 @@ def options():
     parser.add_argument("--flat", action="store_true", help="no curriculum: all the data at all times")
     parser.add_argument("--refill", help="a command that prints fresh examples")
     parser.add_argument("--keep", type=int, default=20000, help="examples held at most where they are refilled")
+    parser.add_argument("--far", type=float, default=0.15, help="share of the batches with gaps in their positions")
     parser.add_argument("--resume")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--hold", type=float, default=0.4, help="share of the time at the full rate")
@@ -142,8 +143,19 @@ def pack(group, ids, weights, device):
     return given.to(device), tokens.to(device), loss.to(device)
 
 
-def loss_of(model, forward, given, tokens, weight, dtype):
-    hidden, table = forward(given[:, :-1], dtype)
+def far_apart(shape, context, device):
+    """Positions with a gap somewhere: what lies far apart in a long text is learnt from short ones."""
+    rows, length = shape
+    split = torch.randint(1, length, (rows, 1))
+    gap = (torch.rand(rows, 1) * (context - length)).long()
+    steps = torch.arange(length).expand(rows, length)
+    return (steps + gap * (steps >= split)).to(device)
+
+
+def loss_of(model, forward, given, tokens, weight, dtype, far):
+    read = given[:, :-1]
+    positions = far_apart(read.shape, model.config["context_window_size"], read.device) if far else None
+    hidden, table = forward(read, dtype, positions)
     weight = weight[:, 1:]
     chosen = weight > 0
     logits = model.logits(hidden[chosen].to(dtype), table).float()
@@ -197,7 +209,7 @@ def main():
             model.quantise(True)
             print("4-bit from here", flush=True)
         scale = min(1, (step + 1) / 60) * min(1, max(0.02, (1 - done) / max(1e-9, 1 - o.hold)))
-        total, free, choice = loss_of(model, forward, given, tokens, weight, torch.bfloat16)
+        total, free, choice = loss_of(model, forward, given, tokens, weight, torch.bfloat16, rng.random() < o.far)
         for p in model.parameters():
             p.grad = None
         total.backward()
