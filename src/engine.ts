@@ -131,6 +131,8 @@ export interface ChatCall {
   readonly toolGrammar?: OutputGrammar
   /** Passed to the chat template as variables: `enable_thinking`, ... */
   readonly templateOptions?: Readonly<Record<string, unknown>>
+  /** The most tokens that each answer may think, where its model thinks; absent: by the effort in `templateOptions`. */
+  readonly thinkingBudget?: number
   /** Whether the engine may put the schema into the prompt in a form that suits the model. */
   readonly describeSchema: boolean
 }

@@ -7,6 +7,8 @@ import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'
 import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
 import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
+import { endsInThought, type ThoughtMarks, thoughtMarksOf } from './thinking/marks.js'
+import { thoughtWish } from './thinking/plan.js'
 import { Tokenizer } from './tokenizer/tokenizer.js'
 import { vocabularyOf } from './tokenizer/vocabulary.js'
 import { tooLong } from './too-long.js'
@@ -38,6 +40,9 @@ const TURN_ENDS = [
   '<|end|>',
 ]
 
+/** Tokens at the end of a prompt among which the mark of a thought would be. */
+const ENDING = 16
+
 /** Tokens beyond its room to which a prompt is counted. */
 const COUNTED = 8192
 
@@ -46,6 +51,8 @@ export class ChatText {
   readonly tokenizer: Tokenizer
   readonly template: ChatTemplate
   readonly toolFormat: ToolFormat
+  /** Absent: the model does not think. */
+  readonly thoughtMarks: ThoughtMarks | undefined
   /** Tokens that end an answer. */
   readonly ends: ReadonlySet<number>
   #vocabulary: Vocabulary | undefined
@@ -54,6 +61,7 @@ export class ChatText {
     this.tokenizer = new Tokenizer(files.tokenizer, files.tokenizerConfig)
     this.template = templateOf(files, this.tokenizer)
     this.toolFormat = toolFormatOf(this.template.source)
+    this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
     this.ends = endsOf(files, this.tokenizer)
   }
 
@@ -61,6 +69,27 @@ export class ChatText {
   get vocabulary(): Vocabulary {
     this.#vocabulary ??= vocabularyOf(this.tokenizer, this.ends)
     return this.#vocabulary
+  }
+
+  /** What ends a thought in the model's place. */
+  get endOfThought(): readonly number[] {
+    const { close = '', gap = '' } = this.thoughtMarks ?? {}
+    return this.tokenizer.encodeMarker(`\n${close}${gap}`)
+  }
+
+  /** Whether a prompt leaves the model within a thought that its template has opened. */
+  endsInThought(prompt: readonly number[]): boolean {
+    const { thoughtMarks: marks } = this
+    return (
+      marks !== undefined &&
+      endsInThought(
+        prompt
+          .slice(-ENDING)
+          .map((token) => this.nameOf(token))
+          .join(''),
+        marks,
+      )
+    )
   }
 
   /** The name that reports show for a token: control tokens by their own, all others by their text. */
@@ -80,11 +109,13 @@ export class ChatText {
     if (call.prompt !== undefined) return yield* this.#asItStands(call.prompt, capacity)
     const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.tokenizer.addedTexts(false))
     const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
-    const constrained = isConstrained(call)
-    const options = { ...guard.protectAll(call.templateOptions ?? {}), ...(constrained && { enable_thinking: false }) }
+    const options = { ...guard.protectAll(call.templateOptions ?? {}), ...switchOf(call) }
     let text = this.template.render({ messages: messagesOf(call, guard, this.toolFormat), tools, options })
-    // Templates that always open a thought leave no room for a document: it is closed at once.
-    if (constrained && /<think>\s*$/.test(text)) text = `${text.trimEnd()}\n\n</think>\n\n`
+    const marks = this.thoughtMarks
+    // Some templates open a thought whatever they are told: one that nobody wants is closed at once.
+    if (marks && thoughtWish(call) === 'be brief' && endsInThought(text, marks)) {
+      text = `${text.trimEnd()}\n\n${marks.close}${marks.gap}`
+    }
     return yield* this.#encoded(text, capacity, (section) => guard.reveal(section))
   }
 
@@ -117,10 +148,12 @@ export class ChatText {
   }
 }
 
-/** The answer must begin with what a grammar says, not with a thought. */
-function isConstrained(call: ChatCall): boolean {
-  const mustCall = call.toolGrammar !== undefined && call.toolChoice !== 'auto' && call.toolChoice !== 'none'
-  return call.grammar !== undefined || mustCall
+/** Templates have two names for the switch; what a caller has said by name stands. */
+function switchOf(call: ChatCall): Record<string, boolean> {
+  const wish = thoughtWish(call)
+  if (wish === 'as it likes') return {}
+  const enabled = wish === 'think'
+  return { enable_thinking: enabled, thinking: enabled }
 }
 
 function templateOf(files: TextFiles, tokenizer: Tokenizer): ChatTemplate {

@@ -4,6 +4,7 @@ import { PartQueue } from '../platform/part-queue.js'
 import { inTurns } from '../platform/turns.js'
 import { AnswerDecoder } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
+import type { AnswerPlan } from './answer/plan.js'
 import type { ChatText } from './chat-text.js'
 import { checkCall } from './limits.js'
 import { Scheduler } from './run/scheduler.js'
@@ -18,7 +19,7 @@ export interface DecodeLoopOptions {
   readonly stepsAhead?: number
 }
 
-/** What every model can that is decoded here; whether it thinks is for its template to say. */
+/** What every model can that is decoded here; whether it thinks its template says, once it is there. */
 export const DECODES: Capabilities = {
   chat: true,
   logprobs: true,
@@ -63,6 +64,10 @@ export class DecodeLoop {
     this.#scheduler = new Scheduler(model, stepsAhead)
   }
 
+  get capabilities(): Capabilities {
+    return { ...DECODES, thinking: this.#text.thoughtMarks !== undefined }
+  }
+
   /** What made the model unusable, if anything did: it must then be rebuilt. */
   get failure(): unknown {
     return this.#scheduler.failure
@@ -79,9 +84,11 @@ export class DecodeLoop {
     const prompt = await inTurns(this.#text.promptInSlices(call, this.#capacity), call.signal)
     // The model may have been lost meanwhile.
     if (this.failure !== undefined) throw this.failure
-    const limit = checkCall(call, prompt.length, this.#capacity, this.#text, this.#model.vocabSize)
+    const opened = call.prompt === undefined && this.#text.endsInThought(prompt)
+    const { vocabSize } = this.#model
+    const room = checkCall(call, prompt.length, opened, this.#capacity, this.#text, vocabSize)
     const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
-    const answers = this.#answers(call, prompt, limit, queue)
+    const answers = this.#answers({ call, text: this.#text, prompt, opened, vocabSize, ...room }, queue)
     const slots = this.#scheduler.add(answers)
     const abort = () => queue.fail(call.signal.reason)
     call.signal.addEventListener('abort', abort)
@@ -140,8 +147,9 @@ export class DecodeLoop {
     await this.#model.close()
   }
 
-  #answers(call: ChatCall, prompt: readonly number[], limit: number, queue: PartQueue<Part>): AnswerDecoder[] {
-    let unfinished = call.n
+  #answers(plan: AnswerPlan, queue: PartQueue<Part>): AnswerDecoder[] {
+    const { n } = plan.call
+    let unfinished = n
     const sink: AnswerSink = {
       get behind() {
         return queue.behind
@@ -152,14 +160,19 @@ export class DecodeLoop {
       },
       failed: (error) => queue.fail(error),
     }
-    const plan = { call, text: this.#text, prompt, limit, vocabSize: this.#model.vocabSize }
-    return Array.from({ length: call.n }, (_, choice) => new AnswerDecoder(plan, choice, sink))
+    return Array.from({ length: n }, (_, choice) => new AnswerDecoder(plan, choice, sink))
   }
 
   #usage(prompt: readonly number[], answers: readonly AnswerDecoder[]): Part {
     const completionTokens = answers.reduce((sum, answer) => sum + answer.generated, 0)
     const cachedTokens = answers[0]?.cachedTokens ?? 0
-    const usage = { promptTokens: prompt.length, completionTokens, cachedTokens }
+    const reasoningTokens = answers.reduce((sum, answer) => sum + answer.thoughtTokens, 0)
+    const usage = {
+      promptTokens: prompt.length,
+      completionTokens,
+      cachedTokens,
+      ...(reasoningTokens > 0 && { reasoningTokens }),
+    }
     return { type: 'usage', usage, fingerprint: this.#model.fingerprint }
   }
 }

@@ -1,16 +1,25 @@
 import type { ChatCall, OutputGrammar } from '../engine.js'
 import { V1Error } from '../errors.js'
 import type { ChatText } from './chat-text.js'
+import { mustHaveForm } from './thinking/plan.js'
 import { tooLong } from './too-long.js'
 
-/** Refuses a call that cannot end well, and says how many tokens each answer may have. */
+/** How many tokens an answer may have, and how many it needs. */
+export interface AnswerRoom {
+  readonly limit: number
+  /** What is said, without thoughts. */
+  readonly shortest: number
+}
+
+/** Refuses a call that cannot end well, and says what room each answer has. `opened`: its prompt ends within a thought. */
 export function checkCall(
   call: ChatCall,
   promptTokens: number,
+  opened: boolean,
   capacity: number,
   text: ChatText,
   vocabSize: number,
-): number {
+): AnswerRoom {
   for (const token of call.sampling.logitBias?.keys() ?? []) {
     if (Number.isInteger(token) && token >= 0 && token < vocabSize) continue
     throw new V1Error(400, `Invalid key in 'logit_bias': ${token} is not a token of this model.`, {
@@ -34,11 +43,12 @@ export function checkCall(
   if (room <= 1) throw tooLong(capacity, promptTokens)
   const limit = Math.min(call.maxTokens ?? room, room)
   const shortest = shortestAnswer(call, text)
-  if (shortest > limit) {
-    if (limit === call.maxTokens) throw tooShort(limit, shortest)
-    throw tooLong(capacity, promptTokens + shortest)
+  const whole = shortest + (opened && mustHaveForm(call) ? text.endOfThought.length : 0)
+  if (whole > limit) {
+    if (limit === call.maxTokens) throw tooShort(limit, whole)
+    throw tooLong(capacity, promptTokens + whole)
   }
-  return limit
+  return { limit, shortest }
 }
 
 /** The fewest tokens in which the answer can be complete. */

@@ -59,6 +59,8 @@ async function answered(service: Service, run: Run, asked: Asked): Promise<Answe
       run.stepAside()
       await loading
       await run.enter()
+      // Some of what it cannot do a model says only once it is there.
+      checkCapable(findModel(service.engine, spec.model), spec)
     }
     const head = headOf(service, spec.model, id)
     const call = callOf(spec, id, run.signal, constraint, service.describeSchema)

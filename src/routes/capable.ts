@@ -14,12 +14,15 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
   if (cannot('seed') && spec.sampling.seed !== undefined) throw lacks(id, 'seed', 'cannot repeat an answer')
   if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none') throw lacks(id, 'tools', 'calls no tools')
   if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot keep to a format')
-  if (cannot('thinking') && spec.templateOptions?.enable_thinking === true) {
+  if (cannot('thinking') && wantsThoughts(spec)) {
     throw lacks(id, fields.thinking ?? 'reasoning_effort', 'does not think')
   }
   checkLocal(id, capabilities, spec)
   checkMedia(capabilities, spec)
 }
+
+const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boolean =>
+  templateOptions?.enable_thinking === true || thinkingBudget > 0
 
 /** What only servers of open models have. */
 function checkLocal(id: string, { sampling = false, tokens = false }: Capabilities, spec: CallSpec): void {

@@ -1,5 +1,6 @@
 import type { OutputGrammar } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { thoughtBudget } from '../thinking/plan.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { Guided } from './guided.js'
 import type { Lane } from './lane.js'
@@ -8,11 +9,13 @@ import { Mask } from './mask.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
 import type { AnswerPlan } from './plan.js'
 import { logprobOf, seedOfChoice } from './sampling.js'
+import { type Segment, segmentsOf } from './segments.js'
 import type { TextPiece } from './text-out.js'
+import { Thought } from './thought.js'
 import { TokenLog } from './token-log.js'
 
-/** Free text, a document, a tool call, or the choice between another call and the end. */
-type Mode = 'text' | 'document' | 'call' | 'between'
+/** What is being written, see `Segment`; or the choice between another call and the end. */
+type Mode = 'thought' | 'text' | 'document' | 'call' | 'between'
 
 /** A model that cannot stop calling is stopped. */
 const MOST_CALLS = 32
@@ -29,6 +32,15 @@ export class AnswerDecoder implements Lane {
   #mode: Mode = 'text'
   #guided: Guided | undefined
   #mask: Mask | undefined
+  /** Those that have not begun. */
+  readonly #segments: Segment[]
+  #thought: Thought | undefined
+  /** Tokens before the free text. */
+  #textFrom = 0
+  /** Free text has begun, and nothing of it has been shown: a thought may still come first. */
+  #fresh = false
+  /** Tokens that no model was asked for have come since the last step. */
+  #spliced = false
   /** The next token decides between a document and a tool call. */
   #choosing = false
   /** Tokens that end free text. */
@@ -45,7 +57,14 @@ export class AnswerDecoder implements Lane {
     this.#log = new TokenLog(plan.prompt, counting, repetitionPenalty === 1 ? undefined : plan.vocabSize)
     this.#stops = new Set([...(plan.call.ignoreEnds ? [] : plan.text.ends), ...(plan.call.stopTokens ?? [])])
     this.#markers = new Markers(plan.call, plan.text)
+    this.#segments = segmentsOf(plan, this.#markers)
     this.#begin()
+    this.#advance()
+  }
+
+  /** Tokens of its thoughts, their marks not counted. */
+  get thoughtTokens(): number {
+    return this.#thought?.tokens ?? 0
   }
 
   get tokens(): readonly number[] {
@@ -74,7 +93,8 @@ export class AnswerDecoder implements Lane {
 
   get foreseeable(): boolean {
     const { counts, said } = this.#log
-    return this.#mode === 'text' && counts === undefined && said === undefined && !this.#mustGoOn
+    const free = this.#mode === 'text' || this.#mode === 'thought'
+    return free && counts === undefined && said === undefined && !this.#mustGoOn && !this.#spliced
   }
 
   settings(): SampleSettings {
@@ -101,13 +121,16 @@ export class AnswerDecoder implements Lane {
     const { token } = sampled
     if (this.#mode === 'between') this.#decide(token)
     else if (this.#choosing && token === this.#markers.opening('')[0]) this.#open(this.#markers.opening(''))
+    else if (this.#mode === 'thought' && !this.#endsEarly(token)) this.#think(token)
     else if (this.#mode === 'text' && !this.#stops.has(token)) this.#takeText(sampled)
-    else if (this.#mode === 'text' || this.#plan.text.ends.has(token)) this.#end('stop', token)
+    else if (this.#mode === 'thought' || this.#mode === 'text' || this.#plan.text.ends.has(token))
+      this.#end('stop', token)
     else this.#takeGuided(sampled)
     if (!this.finished) this.#advance()
   }
 
   settle(): void {
+    this.#spliced = false
     this.#log.settle()
   }
 
@@ -120,18 +143,88 @@ export class AnswerDecoder implements Lane {
     this.#out.fail(error)
   }
 
+  /** Begins the next segment. */
   #begin(): void {
-    const { call } = this.#plan
-    const { mayOpen, mustOpen, trigger } = this.#markers
-    if (mustOpen) this.#beginCall('')
-    else if (call.grammar !== undefined) {
-      this.#guide('document', call.grammar)
+    const segment = this.#segments.shift()!
+    const { mayOpen, trigger } = this.#markers
+    if (segment.kind === 'literal') {
+      this.#write(this.#plan.text.tokenizer.encodeMarker(segment.text))
+      this.#begin()
+    } else if (segment.kind === 'thought') this.#beginThought(segment.budget)
+    else if (segment.kind === 'call') this.#beginCall('')
+    else if (segment.kind === 'document') {
+      this.#guide('document', segment.grammar)
       this.#choosing = mayOpen && trigger !== '' && this.#markers.shortest <= this.remaining
     } else {
-      const { bare } = this.#plan.text.toolFormat
-      this.#out.beginText(this.#needles(!this.#mustGoOn), mayOpen ? bare : undefined)
+      this.#mode = 'text'
+      this.#fresh = true
+      this.#textFrom = this.generated
+      this.#out.beginText(this.#needles(!this.#mustGoOn), this.#beginnings(), this.#thought !== undefined)
     }
-    this.#advance()
+  }
+
+  /** What free text may begin with that is none. */
+  #beginnings(): string[] {
+    const { toolFormat, thoughtMarks } = this.#plan.text
+    const call = this.#markers.mayOpen && toolFormat.bare ? [toolFormat.bare] : []
+    // One thought an answer: after it the mark would be text.
+    return this.#mayThink ? [...call, thoughtMarks!.open.trimEnd()] : call
+  }
+
+  get #mayThink(): boolean {
+    const { text, call } = this.#plan
+    return text.thoughtMarks !== undefined && call.prompt === undefined && this.#thought === undefined
+  }
+
+  /** Tokens in the model's place. */
+  #write(tokens: readonly number[]): void {
+    this.#spliced = true
+    this.#log.append(tokens)
+  }
+
+  /** `lead`: what of the mark is still to come. */
+  #beginThought(budget: number, lead = ''): void {
+    const { thoughtMarks, tokenizer } = this.#plan.text
+    this.#mode = 'thought'
+    this.#thought = new Thought(thoughtMarks!, tokenizer, budget, lead)
+    if (this.#thought.spent) this.#closeThought()
+  }
+
+  /** An end token in a thought ends the answer, unless something must be said. */
+  #endsEarly(token: number): boolean {
+    if (!this.#stops.has(token)) return false
+    return this.#segments[0]?.kind === 'text'
+  }
+
+  #think(token: number): void {
+    const thought = this.#thought!
+    if (this.#plan.text.ends.has(token)) {
+      this.#closeThought()
+      return
+    }
+    this.#log.append([token])
+    const { text, closed, rest } = thought.push(token)
+    this.#out.thought(text)
+    if (closed) this.#afterThought(rest)
+    else if (thought.spent) this.#closeThought()
+  }
+
+  /** Ends a thought in the model's place. */
+  #closeThought(): void {
+    this.#out.thought(this.#thought!.end())
+    this.#write(this.#plan.text.endOfThought)
+    this.#begin()
+  }
+
+  #afterThought(rest: string): void {
+    if (this.#segments[0]!.kind === 'text') {
+      this.#begin()
+      if (rest !== '') this.#shown(this.#out.content(new TextEncoder().encode(rest)))
+      return
+    }
+    this.#cut(rest)
+    this.#write(this.#plan.text.tokenizer.encodeMarker(this.#plan.text.thoughtMarks!.gap))
+    this.#begin()
   }
 
   /** Fewer tokens are there than the request wants. */
@@ -206,29 +299,59 @@ export class AnswerDecoder implements Lane {
   }
 
   #takeText(sampled: Sampled): void {
-    const { tokenizer } = this.#plan.text
+    const { tokenizer, thoughtMarks } = this.#plan.text
     const short = this.#mustGoOn
     this.#log.append([sampled.token])
+    if (this.#fresh && this.#mayThink && sampled.token === this.#thoughtToken) {
+      this.#segments.unshift({ kind: 'text' })
+      const lead =
+        tokenizer.bytes(sampled.token).length > 0 ? '' : thoughtMarks!.open.slice(tokenizer.name(sampled.token).length)
+      this.#beginThought(this.#budget, lead)
+      return
+    }
     const piece = this.#out.content(tokenizer.bytes(sampled.token), logprobOf(sampled, tokenizer))
     if (short && !this.#mustGoOn) this.#out.watchFor(this.#needles(true))
+    this.#shown(piece)
+  }
+
+  /** The token that a thought's mark begins with, where it is a token of its own. */
+  get #thoughtToken(): number | undefined {
+    const [first, ...rest] = this.#plan.text.tokenizer.encodeMarker(this.#plan.text.thoughtMarks!.open.trimEnd())
+    return rest.length === 0 || this.#plan.text.tokenizer.special.has(first!) ? first : undefined
+  }
+
+  get #budget(): number {
+    const { call, text, shortest } = this.#plan
+    return thoughtBudget(call, this.remaining, text.endOfThought.length + shortest)
+  }
+
+  /** Free text has been shown; it may have come to its end. */
+  #shown(piece: TextPiece): void {
+    const { mayOpen, trigger } = this.#markers
+    const { toolFormat, thoughtMarks } = this.#plan.text
+    this.#fresh &&= piece.text.trim() === ''
     if (piece.found === undefined) return
-    if (piece.found === this.#plan.text.toolFormat.bare && this.#markers.mayOpen) {
+    if (this.#mayThink && piece.found === thoughtMarks!.open.trimEnd()) {
+      this.#segments.unshift({ kind: 'text' })
+      this.#beginThought(this.#budget)
+      this.#out.thought(this.#thought!.say(piece.rest))
+    } else if (mayOpen && piece.found === toolFormat.bare) {
       // The grammar writes the call from its beginning, in its own spacing.
-      this.#log.drop(this.generated)
+      this.#log.drop(this.generated - this.#textFrom)
       this.#beginCall('')
-    } else if (this.#markers.mayOpen && piece.found === this.#markers.trigger) this.#beginFound(piece)
-    else this.#end('stop')
+    } else if (mayOpen && piece.found === trigger) {
+      this.#cut(piece.rest)
+      this.#beginCall(piece.found)
+    } else this.#end('stop')
   }
 
   /** A marker may end within a token: that token is replaced by what of it belongs to the marker. */
-  #beginFound({ found, rest }: TextPiece): void {
+  #cut(rest: string): void {
+    if (rest === '') return
     const { tokenizer } = this.#plan.text
-    if (rest !== '') {
-      const last = new TextDecoder().decode(tokenizer.bytes(this.tokens.at(-1)!))
-      this.#log.drop(1)
-      this.#log.append(tokenizer.encodeContinuation(last.slice(0, Math.max(0, last.length - rest.length))))
-    }
-    this.#beginCall(found!)
+    const last = new TextDecoder().decode(tokenizer.bytes(this.tokens.at(-1)!))
+    this.#log.drop(1)
+    this.#write(tokenizer.encodeContinuation(last.slice(0, Math.max(0, last.length - rest.length))))
   }
 
   #takeGuided(sampled: Sampled): void {
@@ -260,9 +383,10 @@ export class AnswerDecoder implements Lane {
   }
 
   #nextMask(): Uint32Array | undefined {
-    if (this.#mode === 'text' && !this.#mustGoOn) return undefined
+    const free = this.#mode === 'text' || this.#mode === 'thought'
+    if (free && !this.#mustGoOn) return undefined
     this.#mask ??= new Mask(this.#plan.vocabSize)
-    if (this.#mode === 'text') return this.#mask.allBut([...this.#plan.text.ends, ...this.#stops])
+    if (free) return this.#mask.allBut([...this.#plan.text.ends, ...this.#stops])
     if (this.#mode === 'between') return this.#mask.only([...this.#plan.text.ends, this.#markers.next[0]!])
     if (this.#certain.length > 0) return this.#mask.only([this.#certain[0]!])
     return this.#mask.allowed(
@@ -275,6 +399,7 @@ export class AnswerDecoder implements Lane {
   /** `last`: the token that said so, which is no part of the text. */
   #end(reason: 'stop' | 'length' | 'tool_calls', last?: number): void {
     this.finished = true
+    if (this.#mode === 'thought') this.#out.thought(this.#thought!.end())
     const called = this.#out.calls > 0 && reason === 'stop' ? 'tool_calls' : reason
     const tokens = [...this.tokens.slice(this.promptLength), ...(last === undefined ? [] : [last])]
     this.#out.finish(called, reason !== 'tool_calls', this.#plan.call.returnTokens ? tokens : undefined)

@@ -41,8 +41,13 @@ export class AnswerOutput {
   }
 
   /** From here on free text: ends at a stop string or where a tool call begins. */
-  beginText(needles: readonly string[], bare?: string): void {
-    this.#text = new TextOut(needles, bare)
+  beginText(needles: readonly string[], bare: readonly string[] = [], trims = false): void {
+    this.#text = new TextOut(needles, bare, trims)
+  }
+
+  /** Shows a piece of a thought. */
+  thought(text: string): void {
+    if (text !== '') this.#sink.push({ type: 'reasoning-delta', choice: this.#choice, text })
   }
 
   /** The free text ends at these from here on. */

@@ -6,6 +6,10 @@ export interface AnswerPlan {
   readonly call: ChatCall
   readonly text: ChatText
   readonly prompt: readonly number[]
+  /** The prompt ends within a thought. */
+  readonly opened: boolean
+  /** The fewest tokens in which what is said can be complete. */
+  readonly shortest: number
   /** Tokens that the answer may have. */
   readonly limit: number
   /** Logits per position: the length of masks. */

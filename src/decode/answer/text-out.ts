@@ -4,7 +4,7 @@ import { Needles } from './needles.js'
 export interface TextPiece {
   readonly text: string
   readonly logprobs: readonly TokenLogprob[]
-  /** The needle that ended the text, if one did; the `bare` beginning of a tool call without a marker. */
+  /** The needle that ended the text, if one did; or the `bare` beginning that it had. */
   readonly found?: string
   /** Characters that came after it. */
   readonly rest: string
@@ -14,7 +14,9 @@ export interface TextPiece {
 export class TextOut {
   readonly #utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
   #needles: Needles
-  readonly #bare: string
+  readonly #bare: readonly string[]
+  /** White space at the beginning is not shown. */
+  #trims: boolean
   /** The beginning, while it may still be a bare tool call. */
   #beginning: string | undefined
   /** Log probabilities of tokens whose text is still held back, each with where that text begins. */
@@ -23,11 +25,12 @@ export class TextOut {
   #sent = 0
   #ended = false
 
-  /** `bare` is what an answer begins with that is a tool call without a marker. */
-  constructor(needles: readonly string[], bare = '') {
+  /** `bare`: what an answer begins with that is no talk: a tool call without a marker, a thought. */
+  constructor(needles: readonly string[], bare: readonly string[] = [], trims = false) {
     this.#bare = bare
+    this.#trims = trims
     this.#needles = new Needles(needles)
-    this.#beginning = bare === '' ? undefined : ''
+    this.#beginning = bare.length === 0 ? undefined : ''
   }
 
   /** From here on these end the text; what has been held back is looked through with what follows. */
@@ -43,13 +46,21 @@ export class TextOut {
     if (this.#beginning !== undefined) {
       this.#beginning += text
       const dense = this.#beginning.replace(/\s+/g, '')
-      if (dense.startsWith(this.#bare)) {
+      const found = this.#bare.find((bare) => dense.startsWith(bare))
+      if (found !== undefined) {
         this.#ended = true
-        return { text: '', logprobs: [], found: this.#bare, rest: '' }
+        return { text: '', logprobs: [], found, rest: dense.slice(found.length) }
       }
-      if (this.#bare.startsWith(dense)) return { text: '', logprobs: [], rest: '' }
+      if (this.#bare.some((bare) => bare.startsWith(dense))) return { text: '', logprobs: [], rest: '' }
       text = this.#beginning
       this.#beginning = undefined
+    }
+    if (this.#trims) {
+      const shown = text.trimStart()
+      // What is not shown was never fed, as far as anybody counts.
+      this.#fed -= text.length - shown.length
+      this.#trims = shown === ''
+      text = shown
     }
     const { text: safe, found, rest } = this.#needles.push(text)
     this.#sent += safe.length
@@ -60,7 +71,8 @@ export class TextOut {
   /** The end of the answer: what was held back is text after all. Half a character is dropped. */
   flush(): TextPiece {
     if (this.#ended) return { text: '', logprobs: [], rest: '' }
-    const text = (this.#beginning ?? '') + this.#needles.flush()
+    const held = (this.#beginning ?? '') + this.#needles.flush()
+    const text = this.#trims ? held.trimStart() : held
     this.#beginning = undefined
     this.#sent += text.length
     return { text, logprobs: this.#release(true), rest: '' }

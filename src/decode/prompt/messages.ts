@@ -7,6 +7,9 @@ import type { Guard } from './guard.js'
 export interface TemplateMessage {
   readonly role: string
   readonly content: string
+  /** What it thought, under the names that templates look for; they keep it or leave it out. */
+  readonly reasoning_content?: string
+  readonly reasoning?: string
   readonly name?: string
   readonly tool_call_id?: string
   readonly tool_calls?: readonly {
@@ -92,7 +95,10 @@ function convert(
     const name = guard.protect(names.get(message.toolCallId) ?? '', false)
     return { role: 'tool', content, tool_call_id: guard.protect(message.toolCallId, false), ...(name && { name }) }
   }
-  const named = message.name === undefined ? {} : { name: guard.protect(message.name, false) }
+  const named = {
+    ...(message.name !== undefined && { name: guard.protect(message.name, false) }),
+    ...(message.role === 'assistant' && message.reasoning && thoughtOf(guard.protect(message.reasoning, false))),
+  }
   if (message.role !== 'assistant' || !message.toolCalls?.length) return { role: message.role, content, ...named }
   if (plain) {
     const calls = message.toolCalls.map((call) => plain.open + plain.spell(call.name, call.arguments) + plain.close)
@@ -109,6 +115,8 @@ function convert(
   }))
   return { role: 'assistant', content, tool_calls: calls, ...named }
 }
+
+const thoughtOf = (text: string) => ({ reasoning_content: text, reasoning: text })
 
 /** Templates print arguments with `tojson`, which would quote a string once more. */
 function parsed(json: string): unknown {

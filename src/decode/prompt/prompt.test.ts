@@ -52,13 +52,14 @@ test('the template of the repository, with and without a system message', () => 
 })
 
 describe('thinking', () => {
-  test('is the caller’s to turn off, and off for documents', () => {
+  test('is the caller’s to turn on and off, and off for documents unless it is asked for', () => {
     expect(prompt(smallText, [user('Hi')], { templateOptions: { enable_thinking: false } })).toMatch(
       /<think>\n\n<\/think>\n\n$/,
     )
     const grammar = {} as ChatCall['grammar']
+    expect(prompt(smallText, [user('Hi')], { grammar })).toMatch(/<think>\n\n<\/think>\n\n$/)
     expect(prompt(smallText, [user('Hi')], { grammar, templateOptions: { enable_thinking: true } })).toMatch(
-      /<think>\n\n<\/think>\n\n$/,
+      /assistant\n$/,
     )
   })
 

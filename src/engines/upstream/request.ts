@@ -32,6 +32,7 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
       parallel_tool_calls: call.parallelToolCalls,
     }),
     ...(templateOptions && { chat_template_kwargs: templateOptions }),
+    ...(call.thinkingBudget !== undefined && { thinking_token_budget: call.thinkingBudget }),
   }
 }
 

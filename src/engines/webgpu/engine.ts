@@ -64,7 +64,7 @@ export class WebGpuEngine implements Engine {
       return {
         id,
         ownedBy: id.slice(0, id.indexOf('/')),
-        capabilities: DECODES,
+        capabilities: loaded?.decoder.capabilities ?? DECODES,
         ...(context !== undefined && { contextLength: context }),
         ...(loaded && { fingerprint: loaded.fingerprint }),
         metadata: this.#metadata(model, loaded),

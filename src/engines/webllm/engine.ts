@@ -105,7 +105,7 @@ export class WebLlmEngine implements Engine {
     return {
       id,
       ownedBy: id.slice(0, id.indexOf('/')),
-      capabilities: DECODES,
+      capabilities: loaded?.decoder.capabilities ?? DECODES,
       ...(context !== undefined && context > 0 && { contextLength: context }),
       metadata: {
         engine: 'webllm',

@@ -102,7 +102,7 @@ class Making {
 
   #spec(): CallSpec {
     const { model, maxTokens, ending, sampling, topLogprobs, output, truncation } = this.#request
-    const { tools, toolChoice, parallelToolCalls, templateOptions } = this.#request
+    const { tools, toolChoice, parallelToolCalls, templateOptions, thinkingBudget } = this.#request
     return {
       model,
       messages: this.#context.messages,
@@ -116,6 +116,7 @@ class Making {
       toolChoice,
       parallelToolCalls,
       templateOptions,
+      ...(thinkingBudget !== undefined && { thinkingBudget }),
       fields: FIELDS,
       ...(truncation === 'auto' && { shortened: shortener() }),
     }

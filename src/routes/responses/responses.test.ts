@@ -107,6 +107,7 @@ describe('a response', () => {
       { role: 'user', content: 'Where?' },
       {
         role: 'assistant',
+        reasoning: 'Hm.',
         content: '',
         toolCalls: [
           { id: 'c1', name: 'look', arguments: '{}' },

@@ -1,6 +1,6 @@
 import type { ChatMessage, OutputFormat, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
-import { anEffort, withEffort } from '../effort.js'
+import { anEffort, BUDGET_FIELDS, readThinkingBudget, withEffort } from '../effort.js'
 import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from '../fields.js'
 import type { FieldNames } from '../reply.js'
 import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
@@ -25,6 +25,7 @@ export interface ChatRequest extends ToolRequest, EndFields {
   readonly topLogprobs?: number
   readonly output: OutputFormat
   readonly templateOptions?: Readonly<Record<string, unknown>>
+  readonly thinkingBudget?: number
   /** Fields that were given and that nothing here reads. */
   readonly ignored: readonly string[]
 }
@@ -51,6 +52,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'reasoning_effort',
   'chat_template_kwargs',
   'return_token_ids',
+  ...BUDGET_FIELDS,
   ...SAMPLING_FIELDS,
   ...HINTS,
   ...REFUSED,
@@ -82,6 +84,7 @@ export function readChatRequest(json: unknown): ChatRequest {
     output: readOutputFormat(body, ignored),
     ...readTools(body, ignored),
     templateOptions: readTemplateOptions(body),
+    ...readThinkingBudget(body),
     ignored,
   }
 }

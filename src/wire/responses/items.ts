@@ -213,6 +213,7 @@ const textOf = (item: MessageItem): string => item.content.map(({ text }) => tex
 
 /** What the assistant says and calls in one go is one message to a chat template, and several items here. */
 class AssistantTurn {
+  #thoughts: string[] = []
   #texts: string[] = []
   #calls: { id: string; name: string; arguments: string }[] = []
 
@@ -221,15 +222,17 @@ class AssistantTurn {
     if (item.type === 'function_call') {
       this.#calls.push({ id: item.call_id, name: item.name, arguments: item.arguments })
     } else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
-    // Templates drop the thoughts of earlier turns.
-    else return item.type === 'reasoning'
+    else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))
+    else return false
     return true
   }
 
   end(messages: ChatMessage[]): void {
+    const reasoning = this.#thoughts.join('\n')
+    this.#thoughts = []
     if (this.#texts.length === 0 && this.#calls.length === 0) return
     const toolCalls = this.#calls.length > 0 ? { toolCalls: this.#calls } : {}
-    messages.push({ role: 'assistant', content: this.#texts.join('\n'), ...toolCalls })
+    messages.push({ role: 'assistant', content: this.#texts.join('\n'), ...(reasoning && { reasoning }), ...toolCalls })
     this.#texts = []
     this.#calls = []
   }

@@ -2,7 +2,7 @@ import type { OutputFormat, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import { readMetadata } from '../chat/hints.js'
 import { aSchema } from '../chat/output-format.js'
-import { anEffort, withEffort } from '../effort.js'
+import { anEffort, BUDGET_FIELDS, readThinkingBudget, withEffort } from '../effort.js'
 import {
   aBody,
   aBoolean,
@@ -43,6 +43,7 @@ export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoi
   readonly topLogprobs?: number
   readonly output: OutputFormat
   readonly templateOptions?: Readonly<Record<string, unknown>>
+  readonly thinkingBudget?: number
   /** Thoughts are also given in the packed form that clients which keep their own state send back. */
   readonly sealThoughts: boolean
   /** Fields that were given and that nothing here reads. */
@@ -63,6 +64,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['truncation', 'max_output_tokens', 'max_tool_calls', 'include', 'metadata', 'service_tier', 'text', 'reasoning'],
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
   ...SAMPLING_FIELDS,
+  ...BUDGET_FIELDS,
   ...HINTS,
   ...WHY.keys(),
 ])
@@ -140,6 +142,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
     toolChoice,
     parallelToolCalls,
     templateOptions,
+    ...readThinkingBudget(body),
     sealThoughts: includes.includes('reasoning.encrypted_content'),
     skipped,
     ignored,

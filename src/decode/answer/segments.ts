@@ -1,0 +1,32 @@
+import type { OutputGrammar } from '../../engine.js'
+import { mustHaveForm, thoughtBudget, thoughtWish } from '../thinking/plan.js'
+import type { Markers } from './markers.js'
+import type { AnswerPlan } from './plan.js'
+
+/** What an answer is made of, one after the other. A call may be followed by further calls, free text by a call. */
+export type Segment =
+  /** Written in the model's place, and shown to nobody. */
+  | { readonly kind: 'literal'; readonly text: string }
+  /** Free text that is no part of what is said. It ends at its mark, or with its budget of tokens. */
+  | { readonly kind: 'thought'; readonly budget: number }
+  | { readonly kind: 'document'; readonly grammar: OutputGrammar }
+  | { readonly kind: 'call' }
+  | { readonly kind: 'text' }
+
+/** The segments of an answer to `call`, from where its prompt ends. */
+export function segmentsOf({ call, text, limit, opened, shortest }: AnswerPlan, { mustOpen }: Markers): Segment[] {
+  const said: Segment = mustOpen
+    ? { kind: 'call' }
+    : call.grammar !== undefined
+      ? { kind: 'document', grammar: call.grammar }
+      : { kind: 'text' }
+  const marks = text.thoughtMarks
+  if (marks === undefined || call.prompt !== undefined) return [said]
+  const ending = text.tokenizer.encodeMarker(`\n${marks.close}${marks.gap}`).length
+  if (opened) return [{ kind: 'thought', budget: thoughtBudget(call, limit, ending + shortest) }, said]
+  // Free text finds the mark by itself, where the model writes it.
+  if (!mustHaveForm(call) || thoughtWish(call) !== 'think') return [said]
+  const opening = text.tokenizer.encodeMarker(marks.open).length
+  const budget = thoughtBudget(call, limit, opening + ending + shortest)
+  return budget < 1 ? [said] : [{ kind: 'literal', text: marks.open }, { kind: 'thought', budget }, said]
+}

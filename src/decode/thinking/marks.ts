@@ -1,0 +1,31 @@
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+
+/** How a family of models marks its thoughts. */
+export interface ThoughtMarks {
+  readonly open: string
+  readonly close: string
+  /** What stands between the close and what is said. */
+  readonly gap: string
+}
+
+const FAMILIES: readonly ThoughtMarks[] = [
+  // Qwen 3 and 3.5, DeepSeek R1 and what was distilled from it, SmolLM3, OLMo 3, LFM2.5, Phi-4 reasoning.
+  { open: '<think>\n', close: '</think>', gap: '\n\n' },
+  // Magistral and Ministral 3.
+  { open: '[THINK]', close: '[/THINK]', gap: '' },
+  // Gemma 4.
+  { open: '<|channel>thought\n', close: '<channel|>', gap: '' },
+]
+
+/** Those that the chat template or, where it leaves thoughts to the model, the tokenizer knows; undefined: it never thinks. */
+export function thoughtMarksOf(template: string, tokenizer: Tokenizer): ThoughtMarks | undefined {
+  return (
+    FAMILIES.find(({ open, close }) => template.includes(close) || template.includes(open.trimEnd())) ??
+    FAMILIES.find((marks) => /\b(enable_)?thinking\b/.test(template) && tokenizer.idOf(marks.close) !== undefined)
+  )
+}
+
+/** Where a rendered prompt leaves the model: within a thought that the template has opened, or not. */
+export function endsInThought(prompt: string, { open }: ThoughtMarks): boolean {
+  return prompt.trimEnd().endsWith(open.trimEnd())
+}
