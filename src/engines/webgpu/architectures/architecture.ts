@@ -3,12 +3,15 @@
 import type { Naming } from '../../../repository/source.js'
 import type { ModelPlan, Role } from '../model/model-plan.js'
 import type { Fields } from './fields.js'
+import type { GgufForm } from './gguf.js'
 
 export interface Architecture {
   /** Reads every field of the configuration that says something about the arithmetic. */
   read(fields: Fields): Omit<ModelPlan, 'architecture'>
   /** Of the formats in which it can be read. */
   readonly names: Readonly<Partial<Record<Naming, Names>>>
+  /** Absent: it is not read from GGUF files. */
+  readonly gguf?: GgufForm
   /** What may stand in place of `model.` where the decoder is a part of something larger. */
   readonly prefixes?: readonly string[]
   /** Tensors that files carry along and that nobody needs. */

@@ -1,18 +1,27 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Metadata } from '../../../../bench/peers/gguf-file.js'
 import { gemma2, gemma3 } from '../../../../scripts/models/families/gemma.js'
+import { llama } from '../../../../scripts/models/families/llama.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../../scripts/models/families/phi3.js'
 import { granite, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
 import type { Case } from '../../../../scripts/models/family.js'
 import { answerOf, compare } from '../../../../scripts/models/judge.js'
+import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import { floatToHalf } from '../../../platform/half.js'
+import { openRepository } from '../../../repository/open.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import type { Device } from '../contract.js'
 import type { Core } from '../core.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { loadCore } from '../model/load.js'
+import { planModel } from '../model/plan-model.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
+import { readModel } from './index.js'
 
 const GREEDY = {
   temperature: 0,
@@ -134,6 +143,70 @@ describe('architectures on the CPU', () => {
     },
     60_000,
   )
+})
+
+describe('architectures from GGUF files, as llama.cpp takes them', () => {
+  let device: Device
+  let folder: string
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-families-'))
+  })
+  afterAll(async () => {
+    device.destroy()
+    await rm(folder, { recursive: true })
+  })
+
+  const sourceAt = async (path: string) => {
+    const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+    return (await openRepository({ kind: 'folder', path }, options)).weights
+  }
+
+  // What llama.cpp makes of the same files is held against float64 by check:models.
+  it.each([llama, ...CASES, { ...ministral3, prompt: 30 }])(
+    '$name: greedy tokens and log probabilities are those of float64',
+    async (of) => {
+      const path = join(folder, `${of.name}.gguf`)
+      await writeGguf(path, of, weightsOf(of))
+      const { tokens, logprobs } = answerOf(of, weightsOf(of), COUNT)
+      const core = await loadCore(device, await sourceAt(path), { contextLength: Math.min(of.context ?? 128, 512) })
+      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+      expect(verdict.worst).toBeLessThan(BOUNDS.f32)
+      expect(verdict.wrongTokens).toBe(0)
+      await core.close()
+    },
+    60_000,
+  )
+
+  it.each([
+    ['a window of a kind that is not known', olmo2, 'attention.sliding_window', 16, 'sliding_window = 16'],
+    ['experts', llama, 'expert_count', 8, 'expert_count = 8'],
+    ['a scaling of its own', granite, 'rope.scaling.odd', 3, 'rope_scaling_odd = 3'],
+    ['a part of a head that does not turn', granite, 'rope.dimension_count', 32, 'rope.dimension_count = 32'],
+  ])('%s is refused by its key', async (_, of, key, value, message) => {
+    const path = join(folder, 'refused.gguf')
+    const { architecture, metadata } = of.gguf!
+    const more = (out: Metadata) => {
+      metadata(out)
+      out.u32(`${architecture}.${key}`, value)
+    }
+    await writeGguf(path, { ...of, gguf: { ...of.gguf!, metadata: more } }, weightsOf(of))
+    const weights = await sourceAt(path)
+    expect(() => planModel(weights, device)).toThrow(message)
+  })
+
+  it('what the largest Gemma scales its scores by is not in the file', () => {
+    const read = (layers: number) =>
+      readModel(
+        {
+          ...{ model_type: 'gemma2', vocab_size: 64, embedding_length: 4608, block_count: layers, context_length: 64 },
+          ...{ 'attention.head_count': 32, 'attention.key_length': 128, feed_forward_length: 64 },
+        },
+        'gemma',
+        'gguf',
+      ).model.layers[0]!.scale
+    expect([read(42), read(46)]).toEqual([128 ** -0.5, 144 ** -0.5])
+  })
 })
 
 describe('formats and limits', () => {

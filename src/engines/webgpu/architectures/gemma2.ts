@@ -1,6 +1,6 @@
 import type { Architecture } from './architecture.js'
-import { GEMMA_NORMS } from './gemma3.js'
-import { NAMES } from './names.js'
+import { GEMMA_NORMS, gemmaScale } from './gemma3.js'
+import { GGUF_AFTER, NAMES } from './names.js'
 import { readDecoder, readLayerTypes } from './read-decoder.js'
 
 /** Gemma 2: scores and logits are capped, and every second layer, the first among them, sees a window. */
@@ -8,6 +8,14 @@ export const gemma2: Architecture = {
   names: {
     huggingface: { ...NAMES.huggingface, ...GEMMA_NORMS },
     mlc: { ...NAMES.mlc, ...GEMMA_NORMS },
+    gguf: { ...NAMES.gguf, ...GGUF_AFTER },
+  },
+  gguf: {
+    own: (take, config) => ({
+      attn_logit_softcapping: take('attn_logit_softcapping'),
+      final_logit_softcapping: take('final_logit_softcapping'),
+      ...gemmaScale(config, 46),
+    }),
   },
   read(fields) {
     const slides = readLayerTypes(fields, fields.count('num_hidden_layers')) ?? ((layer: number) => layer % 2 === 0)

@@ -1,11 +1,19 @@
+import type { JsonObject } from '../../../platform/json.js'
 import type { Architecture, Names } from './architecture.js'
 import type { Fields } from './fields.js'
-import { AFTER, NAMES, VISION } from './names.js'
+import { AFTER, GGUF_AFTER, NAMES, VISION } from './names.js'
 import { readAngles } from './read-angles.js'
 import { readDecoder, readLayerTypes } from './read-decoder.js'
 
 /** Where Gemma 2 and 3 have their norms. */
 export const GEMMA_NORMS: Names = { ...AFTER, mlpNorm: 'model.layers.#.pre_feedforward_layernorm' }
+/** In the largest one, known by its layers, the scale comes from the model's width; GGUF files do not speak of it. */
+export function gemmaScale(config: JsonObject, largest: number): JsonObject {
+  const { hidden_size: hidden, num_attention_heads: heads, head_dim: head, num_hidden_layers: layers } = config
+  const width = Number(hidden) / Number(heads)
+  return { query_pre_attn_scalar: layers === largest ? width : (head ?? width) }
+}
+
 const LOCAL_THETA = 10_000
 const THETA = 1_000_000
 
@@ -18,6 +26,16 @@ export const gemma3: Architecture = {
     huggingface: { ...NAMES.huggingface, ...GEMMA_NORMS },
     // Queries, keys and values apart, gates and values together.
     mlc: { ...NAMES.huggingface, gateUp: NAMES.mlc.gateUp, ...GEMMA_NORMS },
+    gguf: { ...NAMES.gguf, ...GGUF_AFTER },
+  },
+  gguf: {
+    // The second spelling is that of Ollama's own files.
+    own: (take, config) => ({
+      rope_theta: config.rope_theta ?? take('rope.global.freq_base'),
+      rope_local_base_freq: take('rope.freq_base_swa') ?? take('rope.local.freq_base'),
+      sliding_window_pattern: take('attention.sliding_window_pattern'),
+      ...gemmaScale(config, 62),
+    }),
   },
   prefixes: ['language_model.model.', 'model.language_model.'],
   idle: VISION,

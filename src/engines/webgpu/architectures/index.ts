@@ -1,12 +1,14 @@
 /** The architectures that can be run, by `model_type`. */
 
 import type { JsonObject } from '../../../platform/json.js'
+import type { Naming } from '../../../repository/source.js'
 import type { ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Architecture } from './architecture.js'
 import { Fields, record } from './fields.js'
 import { gemma2 } from './gemma2.js'
 import { gemma3 } from './gemma3.js'
+import { fromGguf, type GgufForm } from './gguf.js'
 import { granite } from './granite.js'
 import { llama } from './llama.js'
 import { ministral3 } from './ministral3.js'
@@ -34,7 +36,11 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
 }
 
 /** `config` as the repository has it; `name` is the model's, for messages. Refuses by name what it does not know. */
-export function readModel(config: JsonObject, name = 'This model'): { architecture: Architecture; model: ModelPlan } {
+export function readModel(
+  config: JsonObject,
+  name = 'This model',
+  naming: Naming = 'mlc',
+): { architecture: Architecture; model: ModelPlan } {
   const type = config.model_type ?? record(config.model_config)?.model_type
   if (typeof type !== 'string') throw refuse(name, 'a configuration that does not name its model_type')
   const architecture = Object.hasOwn(ARCHITECTURES, type) ? ARCHITECTURES[type] : undefined
@@ -43,10 +49,18 @@ export function readModel(config: JsonObject, name = 'This model'): { architectu
     throw refuse(name, `the architecture "${type}"`, `Known are ${known}.`)
   }
   assertPlain(config, name)
-  const fields = fieldsOf(config, name)
+  const fields =
+    naming === 'gguf' ? new Fields(name, fromGguf(config, formOf(type, name), name)) : fieldsOf(config, name)
   const model = { architecture: type, ...architecture.read(fields) }
   fields.assertAllRead()
   return { architecture, model }
+}
+
+function formOf(type: string, name: string): GgufForm {
+  const form = ARCHITECTURES[type]!.gguf
+  if (form) return form
+  const known = Object.keys(ARCHITECTURES).filter((each) => ARCHITECTURES[each]!.gguf)
+  throw refuse(name, `the architecture "${type}" from a GGUF file`, `Known are ${known.join(', ')}.`)
 }
 
 /**

@@ -6,6 +6,7 @@ import { readDecoder } from './read-decoder.js'
 export const llama: Architecture = {
   read: (fields) => readDecoder(fields),
   names: NAMES,
+  gguf: { interleaved: true },
   // Tables of angles, which old exports carry along.
   idle: /\.rotary_emb\.inv_freq$/,
 }

@@ -10,7 +10,11 @@ import { readDecoder, readWindow } from './read-decoder.js'
  */
 export const ministral3: Architecture = {
   ...llama,
-  names: { huggingface: NAMES.huggingface },
+  names: { huggingface: NAMES.huggingface, gguf: NAMES.gguf },
+  gguf: {
+    interleaved: true,
+    own: (take) => ({ rope_parameters: { llama_4_scaling_beta: take('attention.temperature_scale') } }),
+  },
   prefixes: ['language_model.model.', 'model.language_model.'],
   idle: VISION,
   read(fields) {

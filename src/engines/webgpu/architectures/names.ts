@@ -44,10 +44,12 @@ export const GGUF: Names = {
   down: 'blk.#.ffn_down',
 }
 
+export const GGUF_AFTER: Names = { attentionAfter: 'blk.#.post_attention_norm', mlpAfter: 'blk.#.post_ffw_norm' }
+
 export const NAMES = { mlc: MLC, huggingface: HUGGINGFACE, gguf: GGUF } as const
 
 /** What a vision model has beside its decoder. */
-export const VISION = /^(model\.)?(vision_tower|multi_modal_projector)\./
+export const VISION = /^((model\.)?(vision_tower|multi_modal_projector)|v|mm)\./
 
 /** MLC's name of the fused projection in Qwen's models. */
 export const QWEN_NAMES = { ...NAMES, mlc: { ...MLC, qkv: `${LAYER}.self_attn.c_attn` } } as const

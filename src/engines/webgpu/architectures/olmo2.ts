@@ -1,11 +1,12 @@
 import type { Architecture } from './architecture.js'
 import { llama } from './llama.js'
-import { AFTER, NAMES } from './names.js'
+import { AFTER, GGUF_AFTER, NAMES } from './names.js'
 import { readDecoder } from './read-decoder.js'
 
 /** Norms stand after attention and MLP only; queries and keys are normed over all their heads together. */
 export const olmo2: Architecture = {
   ...llama,
-  names: { huggingface: { ...NAMES.huggingface, ...AFTER } },
+  names: { huggingface: { ...NAMES.huggingface, ...AFTER }, gguf: { ...NAMES.gguf, ...GGUF_AFTER } },
+  gguf: {},
   read: (fields) => readDecoder(fields, { norms: 'after', queryKeyNorm: 'row' }),
 }

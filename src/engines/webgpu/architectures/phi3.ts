@@ -7,7 +7,9 @@ import { readDecoder, readWindow } from './read-decoder.js'
 /** Phi 3, 3.5 and 4-mini: fused projections, LongRoPE, and in the last one a part of each head that does not turn. */
 export const phi3: Architecture = {
   ...llama,
+  gguf: { partial: true },
   names: {
+    gguf: { ...NAMES.gguf, qkv: 'blk.#.attn_qkv', gateUp: 'blk.#.ffn_up' },
     huggingface: { ...NAMES.huggingface, qkv: NAMES.mlc.qkv, gateUp: NAMES.mlc.gateUp },
     mlc: {
       embedding: 'transformer.embd',

@@ -8,6 +8,7 @@ import { readDecoder, readLayerTypes, readWindow } from './read-decoder.js'
 export const qwen2: Architecture = {
   ...llama,
   names: QWEN_NAMES,
+  gguf: {},
   read: (fields) => readDecoder(fields, { biased: ['qkv'], window: readQwenWindow(fields) }),
 }
 

@@ -7,7 +7,7 @@ import { readDecoder } from './read-decoder.js'
 /** Llama with some layers that do not turn queries and keys. */
 export const smollm3: Architecture = {
   ...llama,
-  names: { huggingface: NAMES.huggingface },
+  names: { huggingface: NAMES.huggingface, gguf: NAMES.gguf },
   read(fields) {
     const layers = fields.count('num_hidden_layers')
     const interval = fields.count('no_rope_layer_interval', 4)

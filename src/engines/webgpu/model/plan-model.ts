@@ -20,7 +20,7 @@ export interface LoadPlan {
 
 /** Throws what is unknown, missing, malformed or short, by name. */
 export function planModel(outline: WeightOutline, device: Device, options: PlanOptions = {}): LoadPlan {
-  const { architecture, model } = readModel(outline.chatConfig, options.name)
+  const { architecture, model } = readModel(outline.chatConfig, options.name, outline.naming)
   const tensors = planTensors(outline, architecture, model, options.quantize !== undefined, options.name)
   return { model, tensors, size: sizeOf(device, model, tensors, outline, options) }
 }

@@ -67,7 +67,8 @@ export function planTensors(
   const offset = outline.naming === 'huggingface' ? model.normOffset : undefined
   const finder = new Finder(outline, architecture, quantize, name)
   const embedding = finder.matrix('embedding', [vocabulary], hidden)
-  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, offset))
+  const interleaved = outline.naming === 'gguf' && architecture.gguf?.interleaved === true
+  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, { offset, interleaved }))
   const { logitScale: scale } = model
   // Logits grow with what the last norm gives.
   const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
@@ -83,11 +84,12 @@ function planLayer(
   { hidden }: ModelPlan,
   layer: LayerPlan,
   index: number,
-  offset: number | undefined,
+  { offset, interleaved }: { offset: number | undefined; interleaved: boolean },
 ): PlannedLayer {
   const { heads, keyHeads, headSize, intermediate, queryKeyNorm, normsBefore, normsAfter } = layer
   const [queries, keys] = [heads * headSize, keyHeads * headSize]
-  const order = turnedOrder(layer.angles, headSize)
+  const turned = turnedOrder(layer.angles, headSize)
+  const order = interleaved ? apart(headSize, turned) : turned
   const matrix = (role: MatrixRole, rows: readonly number[], columns: number) => {
     const bias = finder.bias(role, rows, index, layer.biased.includes(role))
     return { ...finder.matrix(role, rows, columns, index), ...(bias && { bias }) }
@@ -113,6 +115,14 @@ function planLayer(
     down: matrix('down', [hidden], intermediate),
     ...(normsAfter && { attentionAfter: norm('attentionAfter', hidden), mlpAfter: norm('mlpAfter', hidden) }),
   }
+}
+
+/** Rows that are stored as pairs, which are turned together: the first of all pairs, then the second; or as `order` says. */
+function apart(
+  size: number,
+  order = Array.from({ length: size }, (_, i) => i) as readonly number[],
+): readonly number[] {
+  return order.map((i) => 2 * (i % (size / 2)) + Math.floor(i / (size / 2)))
 }
 
 /** The order of a head for each of `heads`, and `rest` values as they are. */

@@ -3,23 +3,11 @@ import { broken } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { digestOf } from '../../json.js'
 import type { RepositoryFormat } from '../format.js'
-import { readConfig } from './config.js'
+import { POSITIONS, readConfig } from './config.js'
 import { type GgufHead, type GgufTensor, readHead } from './head.js'
 import { readTokenizer } from './tokenizer.js'
 import { typeOf } from './types.js'
 import { ggufWeights } from './weights.js'
-
-/**
- * Architectures that are read from such files, each held against llama.cpp, and whether their rows of queries and keys
- * are in llama.cpp's order. Of others not all that matters is in the names that are known here.
- */
-const INTERLEAVED: ReadonlyMap<string, boolean> = new Map([
-  ['llama', true],
-  ['qwen2', false],
-  ['qwen3', false],
-])
-/** Divisors of the angles, which Llama 3.1 and later have as a tensor. */
-const FACTORS = 'rope_freqs.weight'
 
 /** One file, or several that split one model, with everything in it: weights, hyperparameters and vocabulary. */
 export const gguf: RepositoryFormat = {
@@ -31,20 +19,16 @@ export const gguf: RepositoryFormat = {
     const heads = await readHeads(files, name, signal)
     const [{ metadata }] = heads
     const stored = heads.flatMap(({ tensors }) => tensors)
-    const factors = stored.find((tensor) => tensor.name === FACTORS)
-    const config = readConfig(files.place, metadata, factors && (await readFloats(files, factors, signal)))
+    const positions = stored.filter(({ name }) => POSITIONS.test(name))
+    const read = positions.map(async (tensor) => [
+      tensor.name.replace('.weight', ''),
+      await readFloats(files, tensor, signal),
+    ])
+    const config = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata)
-    const architecture = String(config.model_type)
-    if (!INTERLEAVED.has(architecture)) {
-      const known = [...INTERLEAVED.keys()].join(', ')
-      throw broken(files.place, `its architecture "${architecture}" is not read from GGUF files; these are: ${known}.`)
-    }
-    const interleaved = INTERLEAVED.get(architecture)
-      ? { q: Number(config.num_attention_heads), k: Number(config.num_key_value_heads ?? config.num_attention_heads) }
-      : undefined
-    const used = stored.filter((tensor) => tensor !== factors)
+    const used = stored.filter((tensor) => !positions.includes(tensor))
     const outline = () => {
-      const { names, describe } = ggufWeights(files, used, interleaved)
+      const { names, describe } = ggufWeights(files, used)
       return { naming: 'gguf', chatConfig: config, names, describe } as const
     }
     const ends = ['eos', 'eot', 'eom'].map((each) => metadata.get(`tokenizer.ggml.${each}_token_id`))
@@ -60,7 +44,7 @@ export const gguf: RepositoryFormat = {
       open: () => ({
         naming: 'gguf',
         chatConfig: config,
-        ...ggufWeights(files, used, interleaved),
+        ...ggufWeights(files, used),
         digest: digestOf(JSON.stringify(config), JSON.stringify(stored)),
       }),
     }

@@ -12,21 +12,11 @@ import { canRead, Q4_0, READABLE, typeOf } from './types.js'
 
 /** What lies one below the other in one matrix, and is kept in one form. */
 const TOGETHER = /^(blk\.\d+\.)(?:attn_[qkv]|ffn_(?:gate|up))\.weight$/
-/** llama.cpp turns neighbouring values of a head by their position, where we turn its halves. */
-const TURNED = /^blk\.\d+\.attn_([qk])\.(weight|bias)$/
-
 type Form = 'q4' | Exclude<TensorType, 'u32'>
 
-export interface Heads {
-  readonly q: number
-  readonly k: number
-}
-
-/** `interleaved`: heads whose rows have to be put in our order; absent where the file has them so. */
 export function ggufWeights(
   files: RepositoryFiles,
   stored: readonly GgufTensor[],
-  interleaved: Heads | undefined,
 ): Omit<WeightOutline, 'chatConfig' | 'naming'> & Pick<WeightSource, 'read' | 'has'> {
   const forms = formsOf(files.place, stored)
   const made = new Map<string, { readonly of: GgufTensor; readonly what: 'whole' | 'codes' | 'scales' }>()
@@ -57,7 +47,7 @@ export function ggufWeights(
       const bytes = await files.slice(of.file, of.from, of.from + of.bytes)
       const known = describe(name)
       const data = what === 'whole' ? plain(bytes, of, known.dtype) : four(bytes, what)
-      return { ...known, data: inOurOrder(data, of, interleaved) }
+      return { ...known, data }
     },
   }
 }
@@ -136,22 +126,6 @@ function four(bytes: Uint8Array, what: 'codes' | 'scales'): Uint8Array {
       out[block * 16 + i] = (a & 15) | ((b & 15) << 4)
       out[block * 16 + 8 + i] = (a >> 4) | (b & 0xf0)
     }
-  }
-  return out
-}
-
-/** Rows of queries and keys: of each head first the even ones, then the odd ones. */
-function inOurOrder(data: Uint8Array, { name, shape }: GgufTensor, interleaved: Heads | undefined): Uint8Array {
-  const which = name.match(TURNED)?.[1] as keyof Heads | undefined
-  if (!interleaved || !which) return data
-  const [rows = 1] = shape
-  const size = rows / interleaved[which]
-  const width = data.length / rows
-  const out = new Uint8Array(data.length)
-  for (let row = 0; row < rows; row++) {
-    const within = row % size
-    const from = row - within + 2 * (within % (size / 2)) + Math.floor(within / (size / 2))
-    out.set(data.subarray(from * width, (from + 1) * width), row * width)
   }
   return out
 }
