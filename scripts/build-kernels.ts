@@ -7,9 +7,12 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
+import { assemblyModule, writersModule } from '../src/engines/webgpu/cpu/abi.js'
 
 const folder = fileURLToPath(new URL('../src/engines/webgpu/cpu/', import.meta.url))
 const sources = `${folder}assembly/`
+/** What both sides agree on; as a module of `assembly/` it has no file of its own. */
+const ABI = 'abi.ts'
 const output = `${folder}kernels.generated.ts`
 
 const FLAGS = [
@@ -18,13 +21,18 @@ const FLAGS = [
   ...['--initialMemory', '1', '--maximumMemory', '65536', '--zeroFilledMemory', '--disableWarning', '112'],
 ]
 
-/** One build. `relaxed` may use the relaxed SIMD instructions, which multiply bytes four at a time. */
-export async function compileKernels(relaxed: boolean): Promise<Uint8Array> {
+/**
+ * One build. `relaxed` may use the relaxed SIMD instructions, which multiply bytes four at a time. `index`: what stands
+ * in place of `assembly/index.ts`, for tests.
+ */
+export async function compileKernels(relaxed: boolean, index?: string): Promise<Uint8Array> {
   let binary: Uint8Array | undefined
   const extra = relaxed ? ['--enable', 'relaxed-simd'] : []
   const { error, stderr } = await asc.main(['index.ts', '--outFile', 'kernels.wasm', ...FLAGS, ...extra], {
     readFile: (name, base) => {
       const path = `${base === '.' ? '' : `${base}/`}${name}`
+      if (path === ABI) return assemblyModule()
+      if (path === 'index.ts' && index !== undefined) return index
       return existsSync(sources + path) ? readFileSync(sources + path, 'utf8') : null
     },
     writeFile: (_name, contents) => {
@@ -52,6 +60,7 @@ function hashOfSources(): string {
   const files = [...readdirSync(sources).map((name) => sources + name), fileURLToPath(import.meta.url)]
   const hash = createHash('sha256')
   for (const file of files.sort()) hash.update(readFileSync(file))
+  hash.update(assemblyModule()).update(writersModule())
   return hash.digest('hex').slice(0, 12)
 }
 
@@ -74,6 +83,7 @@ async function main(): Promise<void> {
     literal('RELAXED', relaxed),
     `export const KERNELS_HASH = '${createHash('sha256').update(simd).digest('hex').slice(0, 12)}'\n`,
     `export const SOURCES_HASH = '${sourcesHash}'\n`,
+    writersModule(),
     `export const SHARED_FLAG = { simd: ${sharedFlagOffset(simd)}, relaxed: ${sharedFlagOffset(relaxed)} }\n`,
   ]
   writeFileSync(output, text.join(''))

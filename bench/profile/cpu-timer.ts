@@ -1,26 +1,26 @@
 /** Times of the CPU device's operations, which run one by one while it is on. */
+import type { OperationName } from '../../src/engines/webgpu/cpu/abi.js'
 import type { OperationProfiler } from '../../src/engines/webgpu/cpu/pass-host.js'
-import * as op from '../../src/engines/webgpu/cpu/program.js'
 import type { Current, Operation, Timed, Timer } from './operation.js'
 
-const KERNELS: Readonly<Record<number, string>> = {
-  [op.EMBED]: 'embed',
-  [op.NORM]: 'norm and round',
-  [op.PREPARE]: 'round',
-  [op.MATMUL]: 'product',
-  [op.PLACE]: 'place',
-  [op.ATTEND]: 'attend',
-  [op.ACTIVATE]: 'activate and round',
-  [op.COPY]: 'copy',
-  [op.JOIN]: 'join',
-  [op.POOL]: 'pool',
-  [op.GATED]: 'product, activate and round',
+const KERNELS: Readonly<Record<OperationName, string>> = {
+  embed: 'embed',
+  norm: 'norm and round',
+  prepare: 'round',
+  matmul: 'product',
+  place: 'place',
+  attend: 'attend',
+  activate: 'activate and round',
+  copy: 'copy',
+  join: 'join',
+  pool: 'pool',
+  gated: 'product, activate and round',
 }
 
 export class CpuTimer implements Timer, OperationProfiler {
   on = false
   readonly #current: Current
-  #recorded: { readonly operation: Operation; readonly code: number }[] = []
+  #recorded: { readonly operation: Operation; readonly kernel: OperationName }[] = []
   #timed: Timed[] = []
 
   constructor(current: Current) {
@@ -31,8 +31,8 @@ export class CpuTimer implements Timer, OperationProfiler {
     this.#recorded = []
   }
 
-  recorded(code: number): void {
-    this.#recorded.push({ operation: this.#current.operation, code })
+  recorded(name: OperationName): void {
+    this.#recorded.push({ operation: this.#current.operation, kernel: name })
   }
 
   run<T>(index: number | 'sample', operation: () => T): T {
@@ -48,13 +48,13 @@ export class CpuTimer implements Timer, OperationProfiler {
       const { name, logits } = this.#current.operation
       return { operation: name, kernel: 'sample', bytes: logits, multiplications: 0 }
     }
-    const { operation, code } = this.#recorded[index]!
+    const { operation, kernel } = this.#recorded[index]!
     const { name, weights, cache, multiplications } = operation
-    const works = code === op.MATMUL || code === op.GATED || code === op.ATTEND
+    const works = kernel === 'matmul' || kernel === 'gated' || kernel === 'attend'
     return {
       operation: name,
-      kernel: KERNELS[code] ?? `operation ${code}`,
-      bytes: works || code === op.EMBED ? weights + cache : 0,
+      kernel: KERNELS[kernel],
+      bytes: works || kernel === 'embed' ? weights + cache : 0,
       multiplications: works ? multiplications : 0,
     }
   }

@@ -1,6 +1,7 @@
 /** The CPU device: every machine's fallback. WebAssembly SIMD, on as many threads as help. */
 import { V1Error } from '../../../errors.js'
 import type { Activations, Batch, Device, DeviceInfo, DeviceLimits, Pass, Sampler, SamplerShape } from '../contract.js'
+import { activationBlockBytes } from './abi.js'
 import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import { DeviceMemory } from './memory.js'
@@ -11,15 +12,7 @@ import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
 import { CpuActivations, CpuCache, CpuMatrix, CpuVector, storedBytes } from './tensors.js'
-import {
-  activationBlockBytes,
-  bestVariant,
-  compileKernels,
-  hasSimd,
-  instantiate,
-  type Kernels,
-  type KernelVariant,
-} from './wasm.js'
+import { bestVariant, compileKernels, hasSimd, instantiate, type Kernels, type KernelVariant } from './wasm.js'
 
 export interface CpuDeviceOptions {
   /**

@@ -1,5 +1,7 @@
 /** Memory with the kernels in it, and seeded numbers to fill it with. */
-import { activationBlockBytes, bestVariant, compileKernels, instantiate, type KernelVariant } from './wasm.js'
+import { type Arguments, activationBlockBytes, HEADER_WORDS, type OperationName } from './abi.js'
+import { PassProgram } from './program.js'
+import { bestVariant, compileKernels, instantiate, type KernelVariant } from './wasm.js'
 
 type Kernel = (...args: (number | boolean)[]) => void
 
@@ -10,6 +12,8 @@ export interface Bench {
   /** Room for `bytes`, zeroed. */
   room(bytes: number): number
   put(values: Float32Array | Uint32Array | Uint16Array | Int32Array): number
+  /** Arguments of an operation. */
+  argumentsOf<N extends OperationName>(name: N, args: Arguments<N>): number
   floats(at: number, count: number): Float32Array
 }
 
@@ -35,6 +39,13 @@ export async function bench(variant: KernelVariant, mebibytes = 16): Promise<Ben
       const at = room(values.byteLength)
       new Uint8Array(memory.buffer).set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at)
       return at
+    },
+    argumentsOf(name, args) {
+      const program = new PassProgram(1)
+      program.add(name, 0, args)
+      const at = room(program.bytes)
+      program.write(new Int32Array(memory.buffer), at)
+      return at + HEADER_WORDS * 4
     },
     floats: (at, count) => new Float32Array(memory.buffer, at, count).slice(),
   }

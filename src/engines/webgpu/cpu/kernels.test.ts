@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { BF16, F16, F32, GATES, Q4 } from './abi.js'
 import {
   bench,
   floats,
@@ -11,7 +12,9 @@ import {
   variants,
 } from './kernels.test-helper.js'
 
-const KIND: Record<string, number> = { f32: 0, f16: 1, bf16: 3 }
+const KIND: Record<string, number> = { f32: F32, f16: F16, bf16: BF16 }
+/** A product of one thread that adds nothing. */
+const PLAIN = { add: false, bias: 0, unpacked: 0, unpackedGap: 0, xGap: 0 }
 
 /** Rounding of one f32 operation. */
 const ULP = 2 ** -24
@@ -49,7 +52,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     [21, 32, 2],
     [64, 1536, 4],
   ])('multiply %i x %i with %i tokens within the rounding of activations', async (n, k, tokens) => {
-    const { call, room, put, floats: read, activationBlock } = await bench(variant)
+    const { call, room, put, argumentsOf, floats: read, activationBlock } = await bench(variant)
     const { codes, scales, values } = matrixQ4(n, k, n * k)
     const x = floats(tokens * k, 7, 3)
     const blocks = k / 32
@@ -59,9 +62,11 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     const prepared = room(tokens * blocks * activationBlock)
     call.quantize!(put(x), k * 4, prepared, 0, tokens, blocks)
     const y = room(tokens * n * 4)
-    const args = put(
-      Int32Array.of(2, w, prepared, blocks * activationBlock, y, n * 4, n, k, tokens, 0, 0, room(k * 16), 0),
-    )
+    const args = argumentsOf('matmul', {
+      ...PLAIN,
+      ...{ kind: Q4, matrix: w, x: prepared, xStride: blocks * activationBlock, y, yStride: n * 4 },
+      ...{ rows: n, columns: k, tokens, unpacked: room(k * 16) },
+    })
     call.matmul!(args, 0, groups, 0)
     for (let t = 0; t < tokens; t++) {
       const { exact, magnitude } = product(values, x, n, k, t)
@@ -110,7 +115,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
         for (const value of read(y, n)) expect(Number.isFinite(value)).toBe(false)
       }
       const gates = put(Float32Array.of(1, Number.NaN, -2, 3, 1, 1, 1, 1))
-      call.gateMul!(0, gates, y, 16, 0, 1, 4)
+      call.gateMul!(GATES.silu, gates, y, 16, 0, 1, 4)
       expect([...read(y, 4)].map(Number.isFinite)).toEqual([true, false, true, true])
     },
   )
@@ -162,7 +167,7 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     ['bf16', 5, 7, 1],
     ['bf16', 9, 129, 6],
   ])('multiply %s %i x %i with %i tokens, bias and addition', async (type, n, k, tokens) => {
-    const { call, room, put, floats: read } = await bench(variant)
+    const { call, room, put, argumentsOf, floats: read } = await bench(variant)
     const source = floats(n * k, n + k)
     const bits = type === 'f16' ? Uint16Array.from(source, toHalf) : Uint16Array.from(source, toBrain)
     const values = { f32: source, f16: Float64Array.from(bits, fromHalf), bf16: Float64Array.from(bits, fromBrain) }[
@@ -179,12 +184,12 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     const prepared = type === 'f16' ? room(tokens * k * 4) : xs
     if (type === 'f16') call.scaleUp!(xs, k * 4, prepared, 0, tokens, k)
     const y = put(before)
-    call.matmul!(
-      put(Int32Array.of(KIND[type]!, w, prepared, k * 4, y, n * 4, n, k, tokens, 1, put(bias), 0, 0)),
-      0,
-      groups,
-      0,
-    )
+    const args = argumentsOf('matmul', {
+      ...PLAIN,
+      ...{ kind: KIND[type]!, matrix: w, x: prepared, xStride: k * 4, y, yStride: n * 4 },
+      ...{ rows: n, columns: k, tokens, add: true, bias: put(bias) },
+    })
+    call.matmul!(args, 0, groups, 0)
     for (let t = 0; t < tokens; t++) {
       const { exact, magnitude } = product(values, x, n, k, t)
       const expected = exact.map((value, i) => value + bias[i]! + before[t * n + i]!)

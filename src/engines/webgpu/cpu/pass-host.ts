@@ -1,3 +1,4 @@
+import type { OperationName } from './abi.js'
 import type { DeviceMemory } from './memory.js'
 import type { PassProgram } from './program.js'
 import type { Runner } from './runner.js'
@@ -6,8 +7,8 @@ import type { Runner } from './runner.js'
 export interface OperationProfiler {
   /** Whether the pass that is being submitted is timed. */
   readonly on: boolean
-  /** An operation was recorded: its code in `program.ts`. */
-  recorded(code: number): void
+  /** An operation was recorded. */
+  recorded(name: OperationName): void
   /** Runs operation `index` of the pass, or the sampling of its rows. */
   run<T>(index: number | 'sample', operation: () => T): T
 }

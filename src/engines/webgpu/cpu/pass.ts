@@ -14,11 +14,12 @@ import type {
   Sampler,
 } from '../contract.js'
 import { PAGE } from '../contract.js'
+import { type Arguments, GATES, type OperationName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { expectFit, own } from './guards.js'
 import type { CpuPassHost } from './pass-host.js'
 import { Products } from './products.js'
-import * as op from './program.js'
+import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
 import { CpuSampler } from './sampler.js'
 import { CpuActivations, CpuCache, CpuMatrix, CpuVector } from './tensors.js'
 
@@ -37,7 +38,7 @@ interface Reading {
 export class CpuPass implements Pass {
   readonly rows: number
   readonly #host: CpuPassHost
-  readonly #program: op.PassProgram
+  readonly #program: PassProgram
   /** Allocations that live as long as the pass. */
   readonly #rooms: number[] = []
   readonly #shared = new Map<number, number>()
@@ -60,7 +61,8 @@ export class CpuPass implements Pass {
     this.rows = batch.spans.reduce((sum, span) => sum + span.tokens.length, 0)
     this.#products = new Products({
       activationBlockBytes: host.activationBlockBytes,
-      add: (code, items, sharing) => this.#add(code, items, sharing),
+      add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
+      amend: (name, args) => this.#program.amend(name, args),
       perThread: (bytes, rooms) => this.#perThread(bytes, rooms),
     })
     this.#batch = placeBatch(batch, this.rows, (values) => this.#put(values))
@@ -78,11 +80,11 @@ export class CpuPass implements Pass {
     return at
   }
 
-  #add(code: number, items: number, sharing?: op.Sharing): op.PassProgram {
+  #add<N extends OperationName>(name: N, items: number, args: Arguments<N>, sharing?: Sharing): void {
     if (!this.#open) throw new Error('The pass was submitted.')
     this.#products.forget()
-    this.#host.profiler?.recorded(code)
-    return this.#program.add(code, items, sharing)
+    this.#host.profiler?.recorded(name)
+    this.#program.add(name, items, args, sharing)
   }
 
   clearPages(cache: KeyValueCache, pages: readonly number[]): void {
@@ -103,11 +105,15 @@ export class CpuPass implements Pass {
     const [matrix, target] = [own(table, CpuMatrix), own(out, CpuActivations)]
     expectFit('Columns to embed into', target.columns, matrix.columns)
     expectFit('Rows to embed into', target.rows, this.rows)
-    const operation = this.#add(op.EMBED, this.rows, op.few(this.rows * matrix.columns))
-      .word(matrix.kind)
-      .word(matrix.use())
-      .word(by === 'tokens' ? this.#batch.tokens : (this.#batch.places ?? this.#batch.positions))
-    operation.word(target.use()).word(target.stride).word(matrix.columns)
+    const args = {
+      kind: matrix.kind,
+      matrix: matrix.use(),
+      ids: by === 'tokens' ? this.#batch.tokens : (this.#batch.places ?? this.#batch.positions),
+      out: target.use(),
+      outStride: target.stride,
+      columns: matrix.columns,
+    }
+    this.#add('embed', this.rows, args, few(this.rows * matrix.columns))
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
@@ -121,17 +127,22 @@ export class CpuPass implements Pass {
     const { from = 0, columns = source.columns } = options
     expectFit('Columns to join', Math.min(source.columns, target.columns), from + columns)
     expectFit('Rows to join', Math.min(source.rows, target.rows), rows)
-    const operation = this.#add(op.JOIN, rows, op.few(rows * columns))
-    operation.word(source.use() + from * 4).word(source.stride)
-    operation.word(norm ? own(norm.weight, CpuVector).use() : 0)
-    operation.word(target.use() + from * 4).word(target.stride)
-    operation
-      .word(columns)
-      .float(norm?.epsilon ?? 0)
-      .float(scale)
-    operation.word(add ? 1 : 0).float(cap)
-    operation.word(norm?.centred ? 1 : 0).word(norm?.bias ? own(norm.bias, CpuVector).use() : 0)
-    operation.word(gate ? op.gateNumber(gate) + 1 : 0)
+    const args = {
+      x: source.use() + from * 4,
+      xStride: source.stride,
+      columns,
+      scale,
+      add,
+      cap,
+      out: target.use() + from * 4,
+      outStride: target.stride,
+      weight: norm ? own(norm.weight, CpuVector).use() : 0,
+      epsilon: norm?.epsilon ?? 0,
+      centred: norm?.centred === true,
+      bias: norm?.bias ? own(norm.bias, CpuVector).use() : 0,
+      gate: gate ? GATES[gate] : 0,
+    }
+    this.#add('join', rows, args, few(rows * columns))
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
@@ -142,19 +153,24 @@ export class CpuPass implements Pass {
     const angles = own(options.angles, CpuVector)
     expectFit('Angles', angles.length, this.#batch.longest * headSize)
     const norm = options.headNorm
-    const operation = this.#add(op.PLACE, this.rows * heads)
-      .word(x.use())
-      .word(x.stride)
-    operation
-      .word(options.heads)
-      .word(heads)
-      .word(headSize)
-      .word(angles.use())
-      .word(this.#batch.positions)
-      .word(this.#batch.pages)
-    operation.word(kv.keys(layer)).word(kv.values(layer)).word(kv.keyPageBytes).word(kv.valuePageBytes)
-    operation.word(norm ? own(norm.query, CpuVector).use() : 0).word(norm ? own(norm.key, CpuVector).use() : 0)
-    operation.float(norm?.epsilon ?? 0).word(kv.half ? 1 : 0)
+    this.#add('place', this.rows * heads, {
+      qkv: x.use(),
+      stride: x.stride,
+      heads: options.heads,
+      keyHeads: heads,
+      headSize,
+      angles: angles.use(),
+      positions: this.#batch.positions,
+      pages: this.#batch.pages,
+      keys: kv.keys(layer),
+      values: kv.values(layer),
+      keyPageBytes: kv.keyPageBytes,
+      valuePageBytes: kv.valuePageBytes,
+      half: kv.half,
+      queryNorm: norm ? own(norm.query, CpuVector).use() : 0,
+      keyNorm: norm ? own(norm.key, CpuVector).use() : 0,
+      epsilon: norm?.epsilon ?? 0,
+    })
   }
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
@@ -163,16 +179,32 @@ export class CpuPass implements Pass {
     expectFit('Columns of attention', target.columns, shape.heads * headSize)
     // For each of two queries: itself, scaled, and its scores, in whole pages.
     const room = this.#perThread(2 * (headSize + (Math.ceil(this.#batch.longest / PAGE) + 1) * PAGE) * 4)
-    const sharing = op.few(this.rows * shape.heads * this.#batch.longest * headSize)
-    const operation = this.#add(op.ATTEND, this.#attendItems(shape.heads, heads), sharing).word(x.use()).word(x.stride)
-    operation.word(target.use()).word(target.stride).word(shape.heads).word(heads).word(headSize)
-    operation.word(kv.keys(layer)).word(kv.values(layer)).word(kv.keyPageBytes).word(kv.valuePageBytes)
+    const sharing = few(this.rows * shape.heads * this.#batch.longest * headSize)
     const { lasts, firsts } = this.#sight(shape)
-    operation.word(lasts).word(this.#batch.lists)
-    operation.word(firsts).float(shape.scale)
-    operation.word(room.at).word(room.stride)
-    operation.word((kv.half ? 1 : 0) | (this.#batch.several ? 2 : 0)).word(this.rows)
-    operation.float(shape.cap ?? 0)
+    const args = {
+      qkv: x.use(),
+      stride: x.stride,
+      out: target.use(),
+      outStride: target.stride,
+      heads: shape.heads,
+      keyHeads: heads,
+      headSize,
+      rows: this.rows,
+      pairsTokens: this.#batch.several,
+      keys: kv.keys(layer),
+      values: kv.values(layer),
+      keyPageBytes: kv.keyPageBytes,
+      valuePageBytes: kv.valuePageBytes,
+      half: kv.half,
+      lasts,
+      firsts,
+      lists: this.#batch.lists,
+      room: room.at,
+      roomGap: room.stride,
+      scale: shape.scale,
+      cap: shape.cap ?? 0,
+    }
+    this.#add('attend', this.#attendItems(shape.heads, heads), args, sharing)
   }
 
   /** The last position that each row sees, and the first; 0: all see from the begin. */
@@ -218,8 +250,15 @@ export class CpuPass implements Pass {
     const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
     expectFit('Rows to pick into', target.rows, rows.length)
     const bytes = Math.min(source.stride, target.stride)
-    const operation = this.#add(op.COPY, rows.length, op.few((rows.length * bytes) / 4)).word(source.use())
-    operation.word(source.stride).word(this.#put(rows)).word(target.use()).word(target.stride).word(bytes)
+    const args = {
+      x: source.use(),
+      xStride: source.stride,
+      rows: this.#put(rows),
+      out: target.use(),
+      outStride: target.stride,
+      bytes,
+    }
+    this.#add('copy', rows.length, args, few((rows.length * bytes) / 4))
   }
 
   pool(x: Activations, out: Activations): void {
@@ -228,9 +267,15 @@ export class CpuPass implements Pass {
     expectFit('Columns to pool', target.columns, source.columns)
     const firsts = [0]
     for (const { tokens } of this.#spans) firsts.push(firsts.at(-1)! + tokens.length)
-    const operation = this.#add(op.POOL, this.#spans.length, op.few(this.rows * source.columns)).word(source.use())
-    operation.word(source.stride).word(this.#put(Int32Array.from(firsts)))
-    operation.word(target.use()).word(target.stride).word(source.columns)
+    const args = {
+      x: source.use(),
+      xStride: source.stride,
+      firsts: this.#put(Int32Array.from(firsts)),
+      out: target.use(),
+      outStride: target.stride,
+      columns: source.columns,
+    }
+    this.#add('pool', this.#spans.length, args, few(this.rows * source.columns))
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
@@ -249,8 +294,8 @@ export class CpuPass implements Pass {
     const source = own(x, CpuActivations)
     const count = rows * source.columns
     const at = this.#room(count * 4)
-    const operation = this.#add(op.COPY, rows).word(source.use()).word(source.stride).word(0)
-    operation.word(at).word(source.stride).word(source.stride)
+    const { stride } = source
+    this.#add('copy', rows, { x: source.use(), xStride: stride, rows: 0, out: at, outStride: stride, bytes: stride })
     return new Promise((resolve) => this.#readings.push({ at, count, resolve }))
   }
 
@@ -281,11 +326,11 @@ export class CpuPass implements Pass {
   #run(at: number, from: number, to: number): void {
     const { runner, profiler } = this.#host
     if (!profiler?.on) {
-      if (to > from) runner.run(at + from * op.OPERATION_BYTES, to - from, this.rows)
+      if (to > from) runner.run(at + from * OPERATION_BYTES, to - from, this.rows)
       return
     }
     for (let i = from; i < to; i++) {
-      profiler.run(i, () => runner.run(at + i * op.OPERATION_BYTES, 1, this.rows))
+      profiler.run(i, () => runner.run(at + i * OPERATION_BYTES, 1, this.rows))
     }
   }
 

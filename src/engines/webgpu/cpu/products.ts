@@ -1,13 +1,12 @@
 /** Records products of matrices, and what goes before and after them: norms, rounding, gates. */
 import { type Gate, type ProjectOptions, Q4_BLOCK } from '../contract.js'
+import * as abi from './abi.js'
 import { expectFit, own } from './guards.js'
-import * as op from './program.js'
+import { few, type Sharing, shareOf } from './program.js'
 import { type CpuActivations, type CpuMatrix, CpuVector } from './tensors.js'
 
 /** So many values every thread prepares for itself. */
 const PRIVATE = 8192
-/** Gates and values that a thread computes before it joins them, in bytes: `assembly/gated.ts` fills no more. */
-const GATED_ROOM = 16384
 /** Groups of eight rows whose results make a line of memory. */
 const GROUPS_OF_LINE = 2
 
@@ -21,19 +20,20 @@ interface Prepared {
 
 interface Activated {
   readonly out: CpuActivations
-  prepare(at: number, stride: number, kind: op.WeightKind): void
+  prepare(at: number, stride: number, kind: abi.WeightKind): void
 }
 
 /** Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens. */
-const unpackedBytes = (w: CpuMatrix, rows: number) => (w.kind === op.Q4 && rows >= 4 ? w.columns * op.GROUP * 2 : 0)
+const unpackedBytes = (w: CpuMatrix, rows: number) => (w.kind === abi.Q4 && rows >= 4 ? w.columns * abi.GROUP * 2 : 0)
 
 const NOWHERE = { at: 0, stride: 0 }
 
 /** What of a pass recording takes. */
 interface Recorder {
   readonly activationBlockBytes: number
-  /** Begins an operation. */
-  add(code: number, items: number, sharing?: op.Sharing): op.PassProgram
+  add<N extends abi.OperationName>(name: N, items: number, args: abi.Arguments<N>, sharing?: Sharing): void
+  /** Arguments of the last operation. */
+  amend<N extends abi.OperationName>(name: N, args: abi.Arguments<N>): void
   /** Room of which each thread has its part, `stride` bytes apart, shared by those who name the same `rooms`. */
   perThread(bytes: number, rooms?: Map<number, number>): { at: number; stride: number }
 }
@@ -66,19 +66,26 @@ export class Products {
       return
     }
     const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
-    const sharing = { least: Math.ceil(4096 / w.groupBytes), unit: GROUPS_OF_LINE, by: op.shareOf(rows * w.bytes) }
-    const operation = this.#recorder.add(op.MATMUL, w.groups, sharing)
-    operation.word(w.kind).word(w.use()).word(input.at).word(input.stride)
-    operation.word(options.gated ? halves : target.use()).word(options.gated ? w.rows * 4 : target.stride)
-    operation
-      .word(w.rows)
-      .word(w.columns)
-      .word(rows)
-      .word(options.add ? 1 : 0)
-    operation.word(options.bias ? own(options.bias, CpuVector).use() : 0)
+    const sharing = { least: Math.ceil(4096 / w.groupBytes), unit: GROUPS_OF_LINE, by: shareOf(rows * w.bytes) }
     const bytes = unpackedBytes(w, rows)
     const unpacked = bytes > 0 ? this.#recorder.perThread(bytes) : NOWHERE
-    operation.word(unpacked.at).word(unpacked.stride).word(input.gap)
+    const args = {
+      kind: w.kind,
+      matrix: w.use(),
+      x: input.at,
+      xStride: input.stride,
+      xGap: input.gap,
+      columns: w.columns,
+      tokens: rows,
+      y: options.gated ? halves : target.use(),
+      yStride: options.gated ? w.rows * 4 : target.stride,
+      rows: w.rows,
+      add: options.add === true,
+      bias: options.bias ? own(options.bias, CpuVector).use() : 0,
+      unpacked: unpacked.at,
+      unpackedGap: unpacked.stride,
+    }
+    this.#recorder.add('matmul', w.groups, args, sharing)
     if (options.gated) this.#activate(halves, target, columns, rows, options.gate)
   }
 
@@ -89,34 +96,68 @@ export class Products {
     target: CpuActivations,
     columns: number,
     rows: number,
-    gate: Gate | undefined,
+    gate: Gate = 'silu',
   ): void {
-    const operation = this.#recorder.add(op.GATED, columns / Q4_BLOCK)
-    operation.word(w.kind).word(w.use()).word(x.at).word(x.stride).word(target.use()).word(target.stride)
-    operation.word(columns).word(w.columns).word(rows).word(0).word(0).word(op.F32)
-    const unpacked = unpackedBytes(w, rows)
-    const room = this.#recorder.perThread(unpacked + Math.max(GATED_ROOM, rows * 2 * Q4_BLOCK * 4))
-    operation.word(room.at).word(room.stride).word(unpacked).word(x.gap)
-    operation.word(op.gateNumber(gate))
-    this.#activated = { out: target, prepare: (at, stride, kind) => operation.amend(9, at, stride, kind) }
+    const unpackedBytesOfGroup = unpackedBytes(w, rows)
+    const room = this.#recorder.perThread(unpackedBytesOfGroup + Math.max(abi.GATED_ROOM, rows * 2 * Q4_BLOCK * 4))
+    const args = {
+      kind: w.kind,
+      matrix: w.use(),
+      x: x.at,
+      xStride: x.stride,
+      xGap: x.gap,
+      columns: w.columns,
+      tokens: rows,
+      y: target.use(),
+      yStride: target.stride,
+      rows: columns,
+      gate: abi.GATES[gate],
+      prepared: 0,
+      preparedStride: 0,
+      preparedKind: abi.F32 as abi.WeightKind,
+      room: room.at,
+      roomGap: room.stride,
+      unpackedBytes: unpackedBytesOfGroup,
+    }
+    this.#recorder.add('gated', columns / Q4_BLOCK, args)
+    this.#activated = {
+      out: target,
+      prepare: (at, stride, kind) => {
+        args.prepared = at
+        args.preparedStride = stride
+        args.preparedKind = kind
+        this.#recorder.amend('gated', args)
+      },
+    }
   }
 
-  #activate(halves: number, target: CpuActivations, columns: number, rows: number, gate: Gate | undefined): void {
-    const operation = this.#recorder
-      .add(op.ACTIVATE, rows, op.few(rows * columns))
-      .word(halves)
-      .word(target.use())
-    operation.word(target.stride).word(columns).word(0).word(op.F32)
-    operation.word(op.gateNumber(gate))
-    this.#activated = { out: target, prepare: (at, _stride, kind) => operation.amend(4, at, kind) }
+  #activate(halves: number, target: CpuActivations, columns: number, rows: number, gate: Gate = 'silu'): void {
+    const args = {
+      x: halves,
+      out: target.use(),
+      outStride: target.stride,
+      columns,
+      gate: abi.GATES[gate],
+      prepared: 0,
+      kind: abi.F32 as abi.WeightKind,
+    }
+    this.#recorder.add('activate', rows, args, few(rows * columns))
+    this.#activated = {
+      out: target,
+      prepare: (at, _stride, kind) => {
+        args.prepared = at
+        args.kind = kind
+        this.#recorder.amend('activate', args)
+      },
+    }
   }
 
   /** Records what brings `x` into the form that `w` is multiplied with, normed if asked. */
   #prepare(x: CpuActivations, w: CpuMatrix, rows: number, norm: ProjectOptions['norm']): Prepared {
     const k = w.columns
-    const plain = w.kind !== op.Q4 && w.kind !== op.F16
+    const plain = w.kind !== abi.Q4 && w.kind !== abi.F16
     if (!norm && plain) return { at: x.use(), stride: x.stride, gap: 0 }
-    const stride = w.kind === op.Q4 ? Math.ceil(k / Q4_BLOCK) * this.#recorder.activationBlockBytes : k * 4
+    const stride = w.kind === abi.Q4 ? Math.ceil(k / Q4_BLOCK) * this.#recorder.activationBlockBytes : k * 4
     if (!norm && this.#activated?.out === x && x.columns === k) {
       const at = x.scratch('prepared', stride)
       // What was just activated is prepared by the same operation, while it is at hand.
@@ -125,13 +166,25 @@ export class Products {
     }
     const room = this.#prepareRoom(x, rows, norm ? k * 4 : 0, plain ? 0 : stride)
     const at = plain ? room.normed : room.prepared
+    const from = x.use()
     if (norm) {
-      const operation = this.#recorder.add(op.NORM, rows, room.sharing).word(x.use()).word(x.stride)
-      operation.word(own(norm.weight, CpuVector).use()).word(room.normed).word(k).float(norm.epsilon)
-      operation.word(at).word(w.kind).word(room.gap)
+      const { weight, epsilon } = norm
+      const gain = own(weight, CpuVector).use()
+      const args = {
+        x: from,
+        xStride: x.stride,
+        columns: k,
+        kind: w.kind,
+        gap: room.gap,
+        weight: gain,
+        epsilon,
+        out: room.normed,
+        prepared: at,
+      }
+      this.#recorder.add('norm', rows, args, room.sharing)
     } else {
-      const operation = this.#recorder.add(op.PREPARE, rows, room.sharing).word(x.use()).word(x.stride)
-      operation.word(at).word(k).word(w.kind).word(room.gap)
+      const args = { x: from, xStride: x.stride, columns: k, kind: w.kind, gap: room.gap, out: at }
+      this.#recorder.add('prepare', rows, args, room.sharing)
     }
     return { at, stride, gap: room.gap }
   }

@@ -1,42 +1,7 @@
 /** A program for the kernels: operations in order, each a code, how its items are shared out, and its arguments. */
+import { type Arguments, OPERATION_WORDS, type OperationName, PRIVATE, SMALL } from './abi.js'
+import { WRITERS } from './kernels.generated.js'
 
-import type { Gate } from '../contract.js'
-
-/** Operations, and the order of their arguments: `assembly/operations.ts`, `matmul.ts` and `gated.ts` read them. */
-export const EMBED = 0
-export const NORM = 1
-export const PREPARE = 2
-export const MATMUL = 3
-export const PLACE = 4
-export const ATTEND = 5
-export const ACTIVATE = 6
-export const COPY = 7
-export const GATED = 8
-export const JOIN = 9
-export const POOL = 10
-
-/** Gates, as `assembly/elementwise.ts` numbers them. */
-const GATES: readonly Gate[] = ['silu', 'gelu', 'gelu_erf']
-export const gateNumber = (gate: Gate = 'silu'): number => GATES.indexOf(gate)
-
-/** Kinds of matrices, as `assembly/layout.ts` numbers them. */
-export const F32 = 0
-export const F16 = 1
-export const Q4 = 2
-export const BF16 = 3
-export const Q4_EXACT = 4
-export type WeightKind = typeof F32 | typeof F16 | typeof Q4 | typeof BF16 | typeof Q4_EXACT
-
-/** Rows of a matrix that are stored and multiplied together. */
-export const GROUP = 8
-export const Q4_BLOCK_BYTES = 160
-
-/** In place of a unit, as `assembly/program.ts` reads them. */
-const SMALL = 0
-const PRIVATE = -1
-
-const OPERATION_WORDS = 24
-const HEADER_WORDS = 4
 /** Chunks of a thread's slice: enough that others can help one that is held up. */
 const CHUNKS = 4
 /** Threads have slices of whole units only where that makes them at most so much longer. */
@@ -68,7 +33,6 @@ export class PassProgram {
   count = 0
   #words = new Int32Array(OPERATION_WORDS * 64)
   #floats = new Float32Array(this.#words.buffer)
-  #next = 0
   readonly #threads: number
 
   constructor(threads: number) {
@@ -79,34 +43,25 @@ export class PassProgram {
     return this.count * OPERATION_WORDS * 4
   }
 
-  /** Begins an operation; its arguments follow by `word` and `float`. */
-  add(code: number, items: number, { least = 1, unit = 1, by = 'all' }: Sharing = BY_ALL): this {
+  add<N extends OperationName>(
+    name: N,
+    items: number,
+    args: Arguments<N>,
+    { least = 1, unit = 1, by = 'all' }: Sharing = BY_ALL,
+  ): void {
     const start = this.count * OPERATION_WORDS
     if (start + OPERATION_WORDS > this.#words.length) this.#widen()
     const whole = items >= this.#threads * unit * UNITS_PER_THREAD ? unit : 1
-    this.#words[start] = code
     this.#words[start + 1] = by === 'all' ? whole : by === 'one' ? SMALL : PRIVATE
     this.#words[start + 2] = Math.max(least, Math.ceil(items / (this.#threads * CHUNKS * whole)) * whole)
     this.#words[start + 3] = items
-    this.#next = start + HEADER_WORDS
+    WRITERS[name](this.#words, this.#floats, start, args)
     this.count++
-    return this
   }
 
-  word(value: number): this {
-    this.#words[this.#next++] = value
-    return this
-  }
-
-  float(value: number): this {
-    this.#floats[this.#next++] = value
-    return this
-  }
-
-  /** Sets arguments of the last operation, from the one with this index on. */
-  amend(index: number, ...values: readonly number[]): void {
-    let at = (this.count - 1) * OPERATION_WORDS + HEADER_WORDS + index
-    for (const value of values) this.#words[at++] = value
+  /** Writes the arguments of the last operation anew. */
+  amend<N extends OperationName>(name: N, args: Arguments<N>): void {
+    WRITERS[name](this.#words, this.#floats, (this.count - 1) * OPERATION_WORDS, args)
   }
 
   #widen(): void {

@@ -1,9 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { afterEach, describe, expect, it } from 'vitest'
+import { MAY_SLEEP, SPINS } from './abi.js'
 import { random } from './kernels.test-helper.js'
 import { DeviceMemory } from './memory.js'
-import * as op from './program.js'
-import { CONTROL_BYTES, gatherTeam, MAY_SLEEP, SPINS, type Team } from './team.js'
+import { OPERATION_BYTES, PassProgram } from './program.js'
+import { CONTROL_BYTES, gatherTeam, type Team } from './team.js'
 import { compileKernels, instantiate } from './wasm.js'
 
 const CONTROL = 64
@@ -50,9 +51,9 @@ function shuffler({ memory, kernels }: Gathered, threads: number, seed: number) 
     memory.i32.set(order, at / 4)
     return { order, at }
   })
-  const place = memory.allocate(512 * op.OPERATION_BYTES)
+  const place = memory.allocate(512 * OPERATION_BYTES)
   return (operations: number): void => {
-    const program = new op.PassProgram(threads)
+    const program = new PassProgram(threads)
     let expected = Int32Array.from({ length: ROWS }, () => below(1 << 30))
     for (let row = 0; row < ROWS; row++)
       memory.i32.fill(expected[row]!, (rooms[0] + row * ROW) / 4, (rooms[0] + (row + 1) * ROW) / 4)
@@ -60,12 +61,12 @@ function shuffler({ memory, kernels }: Gathered, threads: number, seed: number) 
     for (let i = 0; i < operations; i++) {
       const kind = below(8)
       // Of no rows at all, now and then, and now and then by one thread.
-      if (kind === 0) program.add(op.COPY, 0).word(0).word(0).word(0).word(0).word(0).word(0)
+      if (kind === 0) program.add('copy', 0, { x: 0, xStride: 0, rows: 0, out: 0, outStride: 0, bytes: 0 })
       else {
         const list = lists[below(lists.length)]!
         const [from, to] = moves++ % 2 === 0 ? rooms : [rooms[1], rooms[0]]
-        program.add(op.COPY, ROWS, { by: kind === 1 ? 'one' : 'all', unit: 1 + below(3), least: 1 + below(40) })
-        program.word(from).word(ROW).word(list.at).word(to).word(ROW).word(ROW)
+        const args = { x: from, xStride: ROW, rows: list.at, out: to, outStride: ROW, bytes: ROW }
+        program.add('copy', ROWS, args, { by: kind === 1 ? 'one' : 'all', unit: 1 + below(3), least: 1 + below(40) })
         expected = list.order.map((row) => expected[row]!)
       }
     }

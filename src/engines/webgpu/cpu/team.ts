@@ -1,14 +1,11 @@
 /** Worker threads that share the kernels' memory and run programs together with the calling thread. */
 import { builtin } from '../../../platform/builtin.js'
+import { controlBytes, MAY_SLEEP, SPINS } from './abi.js'
 import { type Thread, WAYS } from './start-thread.js'
 import type { Kernels } from './wasm.js'
 
 export const MAX_THREADS = 64
-/** The control block, `assembly/control.ts`: a line for each thread comes last. */
-export const CONTROL_BYTES = 768 + MAX_THREADS * 128
-/** Bytes into it: whether thread 0 may sleep, and how often a thread looks before it does. */
-export const MAY_SLEEP = 396
-export const SPINS = 400
+export const CONTROL_BYTES = controlBytes(MAX_THREADS)
 
 export interface Team {
   /** Threads that run a program, the calling one included. */

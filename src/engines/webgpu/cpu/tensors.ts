@@ -9,8 +9,8 @@ import {
   Q4_BLOCK,
   type Span,
 } from '../contract.js'
+import { BF16, F16, F32, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT, type WeightKind } from './abi.js'
 import type { DeviceMemory } from './memory.js'
-import { BF16, F16, F32, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT, type WeightKind } from './program.js'
 import type { Kernels } from './wasm.js'
 
 /** Staged at a time on the way to the kernels' layout. */

@@ -1,7 +1,7 @@
 /** The kernels as a compiled module, in the form that suits this host. */
 import { RELAXED, SHARED_FLAG, SIMD } from './kernels.generated.js'
 
-/** What the module exports. Pointers are byte offsets into its memory; the operations of a program stand in program.ts. */
+/** What the module exports. Pointers are byte offsets into its memory; the operations of a program stand in `abi.ts`. */
 export interface Kernels {
   run(program: number, operations: number): void
   isSettled(control: number): number
@@ -51,11 +51,6 @@ export function bestVariant(): KernelVariant {
   if (!WebAssembly.validate(RELAXED_PROBE)) return 'simd'
   const { p } = new WebAssembly.Instance(new WebAssembly.Module(RELAXED_PROBE)).exports as { p(): number }
   return p() === -1993 ? 'relaxed' : 'simd'
-}
-
-/** Bytes of eight quantised activations and of a block of 32: `assembly/layout.ts` knows why they differ. */
-export function activationBlockBytes(variant: KernelVariant): number {
-  return variant === 'relaxed' ? 48 : 80
 }
 
 /** Compiles without `eval`: a content security policy needs to allow `wasm-unsafe-eval` alone. */

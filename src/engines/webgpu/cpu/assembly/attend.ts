@@ -1,28 +1,22 @@
 /** Attention as an operation: pairs up the queries that read the same keys and values. */
+import { Attend } from './abi'
 import { attendOne, attendTwo } from './attention'
-import { float, pointer, word } from './words'
 
-/**
- * qkv, its stride, out, its stride, heads, key heads, d, keys, values, bytes of a page of keys and of values,
- * the last position that each row sees, its page list, the first that it sees or 0, scale, room, bytes of it for each thread, 1 if the cache is in f16
- * and 2 if tokens are paired, not heads, rows, cap of scores or 0. Items: a head of two tokens, or two heads that share their keys; what has no
- * other half stands alone.
- */
 export function attend(args: usize, from: i32, to: i32, thread: i32): void {
-  const room = pointer(args, 15) + <usize>thread * pointer(args, 16)
-  const half = (word(args, 17) & 1) !== 0
+  const room = Attend.room(args) + <usize>thread * Attend.roomGap(args)
+  const half = Attend.half(args)
   for (let item = from; item < to; item++) {
-    if ((word(args, 17) & 2) !== 0) tokenPair(args, item, room, half)
+    if (Attend.pairsTokens(args)) tokenPair(args, item, room, half)
     else headPair(args, item, room, half)
   }
 }
 
 function tokenPair(args: usize, item: i32, room: usize, half: bool): void {
-  const heads = word(args, 4)
+  const heads = Attend.heads(args)
   const head = item % heads
   const row = (item / heads) << 1
-  const lists = pointer(args, 12) + ((<usize>row) << 2)
-  const another = row + 1 < word(args, 18)
+  const lists = Attend.lists(args) + ((<usize>row) << 2)
+  const another = row + 1 < Attend.rows(args)
   // Rows of one sequence have the same list.
   const together = another && load<u32>(lists) === load<u32>(lists, 4)
   query(args, row, head, together ? 1 : 0, 0, room, half)
@@ -30,8 +24,8 @@ function tokenPair(args: usize, item: i32, room: usize, half: bool): void {
 }
 
 function headPair(args: usize, item: i32, room: usize, half: bool): void {
-  const keyHeads = word(args, 5)
-  const share = word(args, 4) / keyHeads
+  const keyHeads = Attend.keyHeads(args)
+  const share = Attend.heads(args) / keyHeads
   const pairs = (share + 1) >> 1
   const pair = item % (pairs * keyHeads)
   const member = (pair % pairs) << 1
@@ -46,21 +40,21 @@ function query(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i32, ro
 }
 
 function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i32, room: usize): void {
-  const d = word(args, 6)
+  const d = Attend.headSize(args)
   const headBytes = (<usize>d) << 2
-  const keyHead = <usize>(head / (word(args, 4) / word(args, 5)))
-  const q = pointer(args, 0) + <usize>row * pointer(args, 1) + <usize>head * headBytes
-  const out = pointer(args, 2) + <usize>row * pointer(args, 3) + <usize>head * headBytes
-  const keys = pointer(args, 7) + keyHead * <usize>d * 16 * sizeof<T>()
-  const values = pointer(args, 8) + keyHead * <usize>((d + 15) >> 4) * 256 * sizeof<T>()
-  const pages = <usize>load<u32>(pointer(args, 12) + ((<usize>row) << 2))
-  const lasts = pointer(args, 11) + ((<usize>row) << 2)
+  const keyHead = <usize>(head / (Attend.heads(args) / Attend.keyHeads(args)))
+  const q = Attend.qkv(args) + <usize>row * Attend.stride(args) + <usize>head * headBytes
+  const out = Attend.out(args) + <usize>row * Attend.outStride(args) + <usize>head * headBytes
+  const keys = Attend.keys(args) + keyHead * <usize>d * 16 * sizeof<T>()
+  const values = Attend.values(args) + keyHead * <usize>((d + 15) >> 4) * 256 * sizeof<T>()
+  const pages = <usize>load<u32>(Attend.lists(args) + ((<usize>row) << 2))
+  const lasts = Attend.lasts(args) + ((<usize>row) << 2)
   const last = load<i32>(lasts) + 1
   const first = firstOf(args, row)
-  const scale = float(args, 14)
-  const cap = float(args, 19)
-  const keyPage = pointer(args, 9)
-  const valuePage = pointer(args, 10)
+  const scale = Attend.scale(args)
+  const cap = Attend.cap(args)
+  const keyPage = Attend.keyPageBytes(args)
+  const valuePage = Attend.valuePageBytes(args)
   if (nextRow + nextHead === 0) {
     attendOne<T>(q, out, keys, keyPage, values, valuePage, pages, first, last, d, scale, cap, room)
     return
@@ -68,9 +62,9 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
   const next = load<i32>(lasts + ((<usize>nextRow) << 2)) + 1
   attendTwo<T>(
     q,
-    <usize>nextRow * pointer(args, 1) + <usize>nextHead * headBytes,
+    <usize>nextRow * Attend.stride(args) + <usize>nextHead * headBytes,
     out,
-    <usize>nextRow * pointer(args, 3) + <usize>nextHead * headBytes,
+    <usize>nextRow * Attend.outStride(args) + <usize>nextHead * headBytes,
     keys,
     keyPage,
     values,
@@ -84,12 +78,12 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
     scale,
     cap,
     room,
-    pointer(args, 16) >> 1,
+    Attend.roomGap(args) >> 1,
   )
 }
 
 /** The first position that a row sees. */
 function firstOf(args: usize, row: i32): i32 {
-  const firsts = pointer(args, 13)
+  const firsts = Attend.firsts(args)
   return firsts === 0 ? 0 : load<i32>(firsts + ((<usize>row) << 2))
 }

@@ -2,7 +2,8 @@
  * Attention over a paged cache: softmax(q K) V for one query, or for two that read the same keys and values, which are
  * loaded and widened once for both. A query's answer does not depend on the one beside it.
  */
-import { LINE, PAGE, PAGE_BITS, quarter, restored } from './cache-page'
+import { PAGE_BITS } from './abi'
+import { LINE, PAGE, quarter, restored } from './cache-page'
 import { cap4 } from './elementwise'
 import { exp4 } from './exp'
 

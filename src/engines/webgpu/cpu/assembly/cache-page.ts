@@ -4,9 +4,9 @@
  * that 16 columns of the answer stay in registers. T is how they are stored: f32, or u16 for f16, of which each eight
  * stand as 0 4 1 5 2 6 3 7: neighbours are widened into two vectors in the right order.
  */
+import { PAGE_BITS } from './abi'
 import { halves4, widenFirst, widenSecond } from './half'
 
-export const PAGE_BITS: i32 = 4
 export const PAGE: i32 = 1 << PAGE_BITS
 /** Sixteen f32. */
 export const LINE: usize = 64

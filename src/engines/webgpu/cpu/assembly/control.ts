@@ -1,7 +1,8 @@
 /**
- * The block of memory by which threads speak: `team.ts` beside `index.ts` knows its size. What is written at different
+ * The block of memory by which threads speak; `abi.ts` has what the device writes into it, and where the threads' lines begin. What is written at different
  * times stands 128 bytes apart: caches fetch lines of 64 in pairs.
  */
+import { SLICES } from './abi'
 
 /** Whether a program may be joined, how many workers have joined it, and which it is: the bits are named below. */
 export const GATE: usize = 0
@@ -9,21 +10,19 @@ export const GATE: usize = 0
 export const CURRENT: usize = 128
 /** Items of it that are done. */
 export const DONE: usize = 256
-/** What is being followed; whether thread 0 may sleep; looks at a word before a thread sleeps. */
+/** What is being followed. */
 export const PROGRAM: usize = 384
 export const OPERATIONS: usize = 388
 export const THREADS: usize = 392
-export const MAY_SLEEP: usize = 396
-export const SPINS: usize = 400
 /** Threads asleep at the gate, and within a program. */
 export const IDLE: usize = 512
 export const STALLED: usize = 516
 /** 0, or why nobody follows anything any more. */
 export const END: usize = 640
-/** For each thread, how far its slice of the current operation is handed out. */
-export const SLICES: usize = 768
-export const SLICE_BYTES: usize = 128
-/** Beside it, for nobody to read: what the thread fetched ahead. */
+/**
+ * At `SLICES` for each thread, how far its slice of the current operation is handed out; beside it, for nobody to read,
+ * what the thread fetched ahead.
+ */
 export const FETCHED: usize = SLICES + 64
 
 /** `GATE`: workers that are in, whether more may come in, and which program it is. */

@@ -1,4 +1,5 @@
 /** What happens between the matrix products, row by row. */
+import { GELU, SILU } from './abi'
 import { exp4 } from './exp'
 
 function sum4(v: v128): f32 {
@@ -41,8 +42,7 @@ export function rmsnorm(
 
 /**
  * out = x * scale, or out += it, for rows of `k` values, a multiple of 4. `weight` 0: no norm goes before, else one that
- * takes the mean away first where it is `centred`, and adds what is at `bias` if that is not 0. `gate` 0: none, else one
- * more than its number. `cap` 0: none.
+ * takes the mean away first where it is `centred`, and adds what is at `bias` if that is not 0. `gate`, `cap` 0: none.
  */
 export function joinRows(
   x: usize,
@@ -80,7 +80,7 @@ export function joinRows(
       let v = f32x4.mul(f32x4.sub(v128.load(p + i), mean), factors)
       if (weight !== 0) v = f32x4.mul(v, v128.load(weight + i))
       if (bias !== 0) v = f32x4.add(v, v128.load(bias + i))
-      if (gate > 0) v = gate4(gate - 1, v)
+      if (gate > 0) v = gate4(gate, v)
       if (cap > 0) v = cap4(v, cap)
       v128.store(o + i, add ? f32x4.add(v128.load(o + i), v) : v)
     }
@@ -136,9 +136,8 @@ function geluErf4(x: v128): v128 {
   return f32x4.sub(f32x4.pmax(x, f32x4.splat(0)), f32x4.mul(f32x4.abs(x), beyond))
 }
 
-/** By its number: silu, gelu, the exact gelu. */
 function gate4(gate: i32, value: v128): v128 {
-  return gate === 0 ? silu4(value) : gate === 1 ? gelu4(value) : geluErf4(value)
+  return gate === SILU ? silu4(value) : gate === GELU ? gelu4(value) : geluErf4(value)
 }
 
 /** out[r][i] = gate(x[r][i]) * x[r][k + i] */

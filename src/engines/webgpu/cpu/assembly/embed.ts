@@ -1,7 +1,8 @@
 /** Rows of a packed matrix as f32: token embeddings, also where they are the output head at the same time. */
 
+import { GROUP, Q4_BLOCK_BYTES } from './abi'
 import { f16ToF32 } from './half'
-import { GROUP, Q4_BLOCK_BYTES, Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
+import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
 
 export function rowQ4(w: usize, row: i32, out: usize, blocks: i32): void {
   const lane = (<usize>(row % GROUP)) << 2

@@ -3,8 +3,8 @@
  * order of k: the same whatever the number of tokens and threads.
  */
 
+import { GROUP } from './abi'
 import { brainHigh, brainLow, widenHigh, widenLow } from './half'
-import { GROUP } from './layout'
 import { putRows } from './rows'
 
 /** T names the storage: f32, u16 for f16, i16 for bf16. */

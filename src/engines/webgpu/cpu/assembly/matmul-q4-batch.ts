@@ -1,5 +1,6 @@
 /** The product of `matmul-q4.ts` for four tokens at a time. */
-import { GROUP, Q4_BLOCK_BYTES, Q4_SCALES_BYTES, Q4_STEP_BYTES, X_HEADER_BYTES, X_STEP_BYTES } from './layout'
+import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
+import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
 import { dot, scaled } from './q4-dot'
 import { putRows } from './rows'
 

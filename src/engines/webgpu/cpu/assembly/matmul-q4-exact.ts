@@ -1,5 +1,6 @@
 /** The product of `matmul-q4.ts` without rounding activations. */
-import { GROUP, Q4_BLOCK_BYTES, Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
+import { GROUP, Q4_BLOCK_BYTES } from './abi'
+import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
 import { putRows } from './rows'
 
 /**

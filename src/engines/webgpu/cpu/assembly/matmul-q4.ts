@@ -4,7 +4,8 @@
  * Sums within a block are exact integers and blocks are added in order, so a result depends neither on how many tokens
  * are multiplied together nor on how rows are shared among threads.
  */
-import { GROUP, Q4_BLOCK_BYTES, Q4_SCALES_BYTES, Q4_STEP_BYTES, X_HEADER_BYTES, X_STEP_BYTES } from './layout'
+import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
+import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
 import { dot, scaled } from './q4-dot'
 import { putRows } from './rows'
 

@@ -1,11 +1,11 @@
 /** The matrix product as an operation: any kind of matrix, any number of tokens. */
+
+import { BF16, BLOCK, F16, GROUP, Matmul, Product, Q4, Q4_BLOCK_BYTES, Q4_EXACT } from './abi'
 import { addBias } from './elementwise'
-import { BF16, BLOCK, F16, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT } from './layout'
 import { dense1, dense4 } from './matmul-dense'
 import { matmulQ4x1 } from './matmul-q4'
 import { matmulQ4x4 } from './matmul-q4-batch'
 import { matmulQ4Exact } from './matmul-q4-exact'
-import { pointer, word } from './words'
 
 /** So many bytes of a matrix are multiplied with all tokens before the next: half of a small first-level cache. */
 const TILE_BYTES: i32 = 16384
@@ -15,26 +15,22 @@ export function groupBytes(kind: i32, k: i32): i32 {
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
 }
 
-/**
- * kind, matrix, x, its stride, y, its stride, n, k, tokens, whether to add, bias or 0, room for a group of rows in 16
- * bits, its bytes for each thread, bytes from one thread's x to the next's. Items: groups of eight rows.
- */
 export function matmul(args: usize, from: i32, to: i32, thread: i32): void {
-  const x = pointer(args, 2) + <usize>thread * pointer(args, 13)
-  const y = pointer(args, 4)
-  const yStride = pointer(args, 5)
-  const n = word(args, 6)
-  const tokens = word(args, 8)
-  const planes = pointer(args, 11) + <usize>thread * pointer(args, 12)
-  multiply(args, x, y, yStride, from, to, n, word(args, 7), tokens, word(args, 9) !== 0, planes)
-  const bias = pointer(args, 10)
+  const x = Matmul.x(args) + <usize>thread * Matmul.xGap(args)
+  const y = Matmul.y(args)
+  const yStride = Matmul.yStride(args)
+  const n = Matmul.rows(args)
+  const tokens = Matmul.tokens(args)
+  const planes = Matmul.unpacked(args) + <usize>thread * Matmul.unpackedGap(args)
+  multiply(args, x, y, yStride, from, to, n, Matmul.columns(args), tokens, Matmul.add(args), planes)
+  const bias = Matmul.bias(args)
   if (bias === 0) return
   const first = (<usize>(from * GROUP)) << 2
   const rows = min(to * GROUP, n) - from * GROUP
   for (let t: usize = 0; t < <usize>tokens; t++) addBias(y + t * yStride + first, bias + first, rows)
 }
 
-/** Groups `from` to `to` of the matrix that the first arguments name, times rows as far apart as the fourth says. */
+/** Groups `from` to `to` of a product's matrix, times rows of x that lie as it says. */
 export function multiply(
   args: usize,
   x: usize,
@@ -48,9 +44,9 @@ export function multiply(
   add: bool,
   planes: usize,
 ): void {
-  const kind = word(args, 0)
-  const w = pointer(args, 1)
-  const xStride = pointer(args, 3)
+  const kind = Product.kind(args)
+  const w = Product.matrix(args)
+  const xStride = Product.xStride(args)
   if (kind === Q4) multiplyQ4(w, x, xStride, y, yStride, from, to, n, k / BLOCK, tokens, add, planes)
   else {
     const tile = max(1, TILE_BYTES / groupBytes(kind, k))

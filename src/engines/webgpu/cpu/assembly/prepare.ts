@@ -1,21 +1,9 @@
 /** Brings weights and activations into the form that the matrix kernels read. Weights: once, at upload. */
 
+import { BLOCK, F16, GROUP, Q4, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
 import { ROUNDER } from './exp'
 import { f16ToF32 } from './half'
-import {
-  BLOCK,
-  F16,
-  GROUP,
-  Q4,
-  Q4_BLOCK_BYTES,
-  Q4_SCALES_BYTES,
-  Q4_STEP_BYTES,
-  Q4_ZERO,
-  X_BLOCK_BYTES,
-  X_FACTOR,
-  X_HEADER_BYTES,
-  X_STEP_BYTES,
-} from './layout'
+import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO, X_BLOCK_BYTES, X_FACTOR, X_STEP_BYTES } from './layout'
 
 /**
  * The 16-bit kernel takes nibbles 0 and 2, 4 and 6, 1 and 3, 5 and 7 of eight at a time, and moves only the last pair

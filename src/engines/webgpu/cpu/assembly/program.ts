@@ -1,19 +1,7 @@
-/** Operations of a program, as `program.ts` beside `index.ts` writes them: four words, then the arguments. */
-import { BLOCK, GROUP } from './layout'
+/** Operations of a program: four words, then the arguments that `abi.ts` names. */
+import { BLOCK, GATED, GROUP, HEADER_BYTES, MATMUL, OPERATION_BYTES, PRIVATE, Product } from './abi'
 import { groupBytes } from './matmul'
 import { runOperation } from './operations'
-import { pointer, word } from './words'
-
-export const OPERATION_BYTES: usize = 96
-const HEADER_BYTES: usize = 16
-
-/** In place of a unit. One thread does all of the operation: it is so little that telling others would take longer. */
-export const SMALL: i32 = 0
-/** Every thread does all of it for itself, once it takes part in the next operation. */
-const PRIVATE: i32 = -1
-
-const MATMUL: i32 = 3
-const GATED: i32 = 8
 
 /** What slices of its items are multiples of. */
 export function unitOf(operation: usize): i32 {
@@ -57,10 +45,10 @@ export function weightsOfItem(operation: usize): usize {
   const args = operation + HEADER_BYTES
   const code = load<i32>(operation)
   if (code !== MATMUL && code !== GATED) return 0
-  return <usize>groupBytes(word(args, 0), word(args, 7)) * (code === GATED ? BLOCK / GROUP : 1)
+  return <usize>groupBytes(Product.kind(args), Product.columns(args)) * (code === GATED ? BLOCK / GROUP : 1)
 }
 
 /** Where they begin: of a gated product, those of the gates. */
 export function weightsOf(operation: usize): usize {
-  return pointer(operation + HEADER_BYTES, 1)
+  return Product.matrix(operation + HEADER_BYTES)
 }

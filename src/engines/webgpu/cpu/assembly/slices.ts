@@ -1,11 +1,11 @@
 /** Who does which items of an operation, and when it is whole. */
-import { CURRENT, DONE, OPERATIONS, PROGRAM, SLICE_BYTES, SLICES, STALLED, THREADS } from './control'
+import { OPERATION_BYTES, SLICE_BYTES, SLICES } from './abi'
+import { CURRENT, DONE, OPERATIONS, PROGRAM, STALLED, THREADS } from './control'
 import {
   chunkOf,
   isPrivate,
   isShared,
   itemsOf,
-  OPERATION_BYTES,
   runItems,
   runPrivate,
   runWhole,

@@ -7,6 +7,7 @@
  * asleep, or that the system holds up, only misses work. Who does the last of an operation runs the small ones after it
  * and moves everybody on.
  */
+import { MAY_SLEEP, OPERATION_BYTES, SLICE_BYTES, SPINS } from './abi'
 import {
   CLOSED,
   CURRENT,
@@ -17,17 +18,14 @@ import {
   GENERATION,
   GENERATION_BITS,
   IDLE,
-  MAY_SLEEP,
   MEMBERS,
   OPEN,
   OPERATIONS,
   PROGRAM,
-  SLICE_BYTES,
-  SPINS,
   STALLED,
   THREADS,
 } from './control'
-import { OPERATION_BYTES, runWhole } from './program'
+import { runWhole } from './program'
 import { fetchAhead, finish, resetSlices, runOthers, runOwn, runSmall } from './slices'
 
 /** Looks at a word before a thread helps others: they are about as far, and their lines of memory had to come over. */

@@ -1,0 +1,195 @@
+/**
+ * What the device and its kernels agree on, said once. `npm run build:kernels` makes of it what writes an operation's
+ * arguments (`WRITERS`, in TypeScript) and what reads them: the module `./abi` of `assembly/`, with a constant for each
+ * number and each operation's code, and a namespace for each operation (`Norm.epsilon(args)`).
+ */
+import { type Gate, PAGE, Q4_BLOCK } from '../contract.js'
+
+/** Kinds of matrices, by how they are stored and multiplied. */
+export const F32 = 0
+export const F16 = 1
+export const Q4 = 2
+export const BF16 = 3
+/** Stored as Q4, multiplied with activations that are not rounded. */
+export const Q4_EXACT = 4
+export type WeightKind = typeof F32 | typeof F16 | typeof Q4 | typeof BF16 | typeof Q4_EXACT
+
+/** Gates; 0 is none. */
+export const GATES: Readonly<Record<Gate, number>> = { silu: 1, gelu: 2, gelu_erf: 3 }
+
+/** Rows of a matrix that are stored and multiplied together. */
+export const GROUP = 8
+/** 4-bit weights, 8 rows by 32 columns: eight f32 scales, then four steps of 8 columns, two vectors of 4 rows each. */
+export const Q4_BLOCK_BYTES = 160
+/**
+ * Quantised activations, 32 columns: f32 scale, i32 zero point correction, a mask of the lowest nibbles, 4 bytes of
+ * padding, then the values. The mask is there because compilers load what they would make anew in every round of a loop.
+ */
+const X_HEADER_BYTES = 16
+/** Eight activations: as bytes where the machine multiplies bytes, else as 16-bit integers. */
+const X_STEP_BYTES = { relaxed: 8, simd: 16 }
+/** Bytes of a block of 32 quantised activations. */
+export const activationBlockBytes = (variant: 'simd' | 'relaxed'): number => X_HEADER_BYTES + 4 * X_STEP_BYTES[variant]
+
+/** In place of a unit. One thread does all of the operation: it is so little that telling others would take longer. */
+export const SMALL = 0
+/** Every thread does all of it for itself, once it takes part in the next operation. */
+export const PRIVATE = -1
+/** Of an operation, before its arguments: its code, unit, chunk and items. */
+export const HEADER_WORDS = 4
+/** Gates and values of a gated product that a thread computes before it joins them; one item of all tokens may take more. */
+export const GATED_ROOM = 16384
+
+/** The control block of the threads, as `assembly/control.ts` lays it out: a line for each thread comes last. */
+const SLICES = 768
+const SLICE_BYTES = 128
+/** Bytes into it: whether thread 0 may sleep, and how often a thread looks before it does. */
+export const MAY_SLEEP = 396
+export const SPINS = 400
+export const controlBytes = (threads: number): number => SLICES + threads * SLICE_BYTES
+
+/** Pointers are bytes into memory, strides and gaps bytes. */
+type Field = 'i32' | 'f32' | 'bool' | 'pointer'
+type Fields = Readonly<Record<string, Field>>
+
+/** What all products begin with: `rows` is what a row of `y` has of the matrix's. */
+const PRODUCT = {
+  ...{ kind: 'i32', matrix: 'pointer', x: 'pointer', xStride: 'pointer', y: 'pointer', yStride: 'pointer' },
+  ...{ rows: 'i32', columns: 'i32', tokens: 'i32' },
+} as const satisfies Fields
+
+/** The operations and their arguments, in the order in which they lie in memory. */
+export const OPERATIONS = {
+  /** `ids`: the matrix's row for each item. Items: tokens. */
+  embed: {
+    ...{ kind: 'i32', matrix: 'pointer', ids: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
+  },
+  /** `prepared` is for a matrix of `kind`; `gap`: from one thread's outs to the next's. Items: rows. */
+  norm: {
+    ...{ x: 'pointer', xStride: 'pointer', weight: 'pointer', out: 'pointer', columns: 'i32', epsilon: 'f32' },
+    ...{ prepared: 'pointer', kind: 'i32', gap: 'pointer' },
+  },
+  /** Activations in the form that a matrix of this kind is multiplied with. Items: rows. */
+  prepare: {
+    ...{ x: 'pointer', xStride: 'pointer', out: 'pointer', columns: 'i32', kind: 'i32', gap: 'pointer' },
+  },
+  /**
+   * `unpacked`: room for a group of rows in 16 bits, `unpackedGap` for each thread; `xGap`: from one thread's x to the
+   * next's. Items: groups of eight rows.
+   */
+  matmul: {
+    ...PRODUCT,
+    ...{ add: 'bool', bias: 'pointer', unpacked: 'pointer', unpackedGap: 'pointer', xGap: 'pointer' },
+  },
+  /**
+   * Turns queries and keys by their positions and puts keys and values into the cache. `pages`: of each row. Items: a
+   * row's key head, and the heads of queries that read it, so that mostly the same thread will read what it writes here.
+   */
+  place: {
+    ...{ qkv: 'pointer', stride: 'pointer', heads: 'i32', keyHeads: 'i32', headSize: 'i32', angles: 'pointer' },
+    ...{ positions: 'pointer', pages: 'pointer', keys: 'pointer', values: 'pointer' },
+    ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', queryNorm: 'pointer', keyNorm: 'pointer' },
+    ...{ epsilon: 'f32', half: 'bool' },
+  },
+  /**
+   * `lasts`: the last position that each row sees; `firsts`: the first, or 0: all see from the begin; `lists`: of each
+   * row its sequence's pages; `pairsTokens`: tokens are paired, not heads; `cap`: 0 is none. Items: a head of two tokens, or two heads that share their keys; what has no other half stands alone.
+   */
+  attend: {
+    ...{ qkv: 'pointer', stride: 'pointer', out: 'pointer', outStride: 'pointer' },
+    ...{ heads: 'i32', keyHeads: 'i32', headSize: 'i32', keys: 'pointer', values: 'pointer' },
+    ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', lasts: 'pointer', lists: 'pointer' },
+    ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', half: 'bool', pairsTokens: 'bool' },
+    ...{ rows: 'i32', cap: 'f32' },
+  },
+  /** `x` is packed: gates, then values. Items: rows. */
+  activate: {
+    ...{ x: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32', prepared: 'pointer', kind: 'i32' },
+    gate: 'i32',
+  },
+  /** `rows`: row of x for each item, or 0. Items: rows of out. */
+  copy: {
+    ...{ x: 'pointer', xStride: 'pointer', rows: 'pointer', out: 'pointer', outStride: 'pointer', bytes: 'pointer' },
+  },
+  /** `y` has half as many columns as the matrix rows; `room` begins with `unpackedBytes`. Items: 32 columns. */
+  gated: {
+    ...PRODUCT,
+    ...{ prepared: 'pointer', preparedStride: 'pointer', preparedKind: 'i32', room: 'pointer', roomGap: 'pointer' },
+    ...{ unpackedBytes: 'pointer', xGap: 'pointer', gate: 'i32' },
+  },
+  /** `weight`: 0 is no norm; `bias`: of the norm, or 0; `cap`: 0 is none. Items: rows. */
+  join: {
+    ...{ x: 'pointer', xStride: 'pointer', weight: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
+    ...{ epsilon: 'f32', scale: 'f32', add: 'bool', cap: 'f32', centred: 'bool', bias: 'pointer', gate: 'i32' },
+  },
+  /** `firsts`: the first row of each span, and the end of the last. Items: spans. */
+  pool: {
+    ...{ x: 'pointer', xStride: 'pointer', firsts: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
+  },
+} as const satisfies Readonly<Record<string, Fields>>
+
+export type OperationName = keyof typeof OPERATIONS
+/** The arguments of an operation: none may be forgotten. */
+export type Arguments<N extends OperationName> = {
+  readonly [K in keyof (typeof OPERATIONS)[N]]: (typeof OPERATIONS)[N][K] extends 'bool' ? boolean : number
+}
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[]
+const MOST_ARGUMENTS = Math.max(...OPERATION_NAMES.map((name) => Object.keys(OPERATIONS[name]).length))
+/** All are as long as the longest, in whole vectors. */
+export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 8
+
+/** Constants of `./abi`: counts and codes, then bytes. */
+const INTEGERS = {
+  ...{ F32, F16, Q4, BF16, Q4_EXACT, GROUP, SMALL, PRIVATE, GATED_ROOM },
+  ...{ SILU: GATES.silu, GELU: GATES.gelu },
+  BLOCK: Q4_BLOCK,
+  PAGE_BITS: Math.log2(PAGE),
+}
+const SIZES = {
+  ...{ Q4_BLOCK_BYTES, X_HEADER_BYTES, SLICES, SLICE_BYTES, MAY_SLEEP, SPINS },
+  X_STEP_BYTES_RELAXED: X_STEP_BYTES.relaxed,
+  X_STEP_BYTES_SIMD: X_STEP_BYTES.simd,
+  HEADER_BYTES: HEADER_WORDS * 4,
+  OPERATION_BYTES: OPERATION_WORDS * 4,
+}
+
+/** Sets the words of an operation from `at` on: its code, then, behind what says how it is shared out, its arguments. */
+export type Writers = {
+  readonly [N in OperationName]: (words: Int32Array, floats: Float32Array, at: number, args: Arguments<N>) => void
+}
+
+/** `WRITERS`, written out: a loop over names would take as long as a small model's layer. */
+export function writersModule(): string {
+  const writers = OPERATION_NAMES.map((name, code) => {
+    const lines = Object.entries(OPERATIONS[name]).map(([field, type], i) => {
+      const [into, sign] = [type === 'f32' ? 'floats' : 'words', type === 'bool' ? '+' : '']
+      return `    ${into}[at + ${HEADER_WORDS + i}] = ${sign}args.${field}\n`
+    })
+    return `  ${name}(words, floats, at, args) {\n    words[at] = ${code}\n${lines.join('')}  },\n`
+  })
+  return `export const WRITERS: import('./abi.js').Writers = {\n${writers.join('')}}\n`
+}
+
+/** The module that `assembly/` imports. */
+export function assemblyModule(): string {
+  const constants = (type: string, values: Readonly<Record<string, number>>) =>
+    Object.entries(values).map(([name, value]) => `export const ${name}: ${type} = ${value}\n`)
+  const codes = Object.fromEntries(OPERATION_NAMES.map((name, code) => [name.toUpperCase(), code]))
+  const namespaces = Object.entries({ product: PRODUCT, ...OPERATIONS }).map(([name, fields]) => {
+    const readers = Object.entries(fields).map(([field, type], i) => READERS[type](field, i * 4))
+    return `export namespace ${name[0]!.toUpperCase()}${name.slice(1)} {\n${readers.join('')}}\n`
+  })
+  return [...constants('i32', INTEGERS), ...constants('usize', SIZES), ...constants('i32', codes), ...namespaces].join(
+    '',
+  )
+}
+
+const reader = (name: string, type: string, value: string) =>
+  `  // @ts-ignore: decorator\n  @inline export function ${name}(args: usize): ${type} { return ${value} }\n`
+const READERS: Readonly<Record<Field, (name: string, at: number) => string>> = {
+  i32: (name, at) => reader(name, 'i32', `load<i32>(args, ${at})`),
+  f32: (name, at) => reader(name, 'f32', `load<f32>(args, ${at})`),
+  bool: (name, at) => reader(name, 'bool', `load<i32>(args, ${at}) !== 0`),
+  pointer: (name, at) => reader(name, 'usize', `<usize>load<u32>(args, ${at})`),
+}
