@@ -82,14 +82,15 @@ export const OPERATIONS = {
     ...{ add: 'bool', bias: 'pointer', unpacked: 'pointer', unpackedGap: 'pointer', xGap: 'pointer' },
   },
   /**
-   * Turns queries and keys by their positions and puts keys and values into the cache. `pages`: of each row. Items: a
-   * row's key head, and the heads of queries that read it, so that mostly the same thread will read what it writes here.
+   * Turns queries and keys by their positions and puts keys and values into the cache. `pages`: of each row;
+   * `overflows`: of each page, a bit for each slot that holds what f16 cannot. Items: a row's key head, and the heads of
+   * queries that read it, so that mostly the same thread will read what it writes here.
    */
   place: {
     ...{ qkv: 'pointer', stride: 'pointer', heads: 'i32', keyHeads: 'i32', headSize: 'i32', angles: 'pointer' },
     ...{ positions: 'pointer', pages: 'pointer', keys: 'pointer', values: 'pointer' },
     ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', queryNorm: 'pointer', keyNorm: 'pointer' },
-    ...{ epsilon: 'f32', half: 'bool' },
+    ...{ epsilon: 'f32', half: 'bool', overflows: 'pointer' },
   },
   /**
    * `lasts`: the last position that each row sees; `firsts`: the first, or 0: all see from the begin; `lists`: of each
@@ -100,7 +101,7 @@ export const OPERATIONS = {
     ...{ heads: 'i32', keyHeads: 'i32', headSize: 'i32', keys: 'pointer', values: 'pointer' },
     ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', lasts: 'pointer', lists: 'pointer' },
     ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', half: 'bool', pairsTokens: 'bool' },
-    ...{ rows: 'i32', cap: 'f32' },
+    ...{ rows: 'i32', cap: 'f32', overflows: 'pointer' },
   },
   /** `x` is packed: gates, then values. Items: rows. */
   activate: {

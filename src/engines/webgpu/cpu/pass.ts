@@ -167,6 +167,7 @@ export class CpuPass implements Pass {
       keyPageBytes: kv.keyPageBytes,
       valuePageBytes: kv.valuePageBytes,
       half: kv.half,
+      overflows: kv.overflows(),
       queryNorm: norm ? own(norm.query, CpuVector).use() : 0,
       keyNorm: norm ? own(norm.key, CpuVector).use() : 0,
       epsilon: norm?.epsilon ?? 0,
@@ -196,6 +197,7 @@ export class CpuPass implements Pass {
       keyPageBytes: kv.keyPageBytes,
       valuePageBytes: kv.valuePageBytes,
       half: kv.half,
+      overflows: kv.overflows(),
       lasts,
       firsts,
       lists: this.#batch.lists,
@@ -304,8 +306,8 @@ export class CpuPass implements Pass {
     const { memory, profiler } = this.#host
     let sampled: readonly SampledRow[] = []
     try {
-      for (const cache of this.#caches) for (const span of this.#spans) cache.begin(span)
       for (const copy of this.#copies) copy()
+      for (const cache of this.#caches) for (const span of this.#spans) cache.begin(span)
       const { count } = this.#program
       const split = this.#sampling?.before ?? count
       const at = this.#room(this.#program.bytes)

@@ -96,12 +96,16 @@ export class CpuCache extends Tensor implements KeyValueCache {
   readonly valuePageBytes: number
   /** Pages that hold nothing but numbers: slots without a position are multiplied with zero, and must not be NaN. */
   readonly #begun: Uint8Array
+  /** Of each page, a bit for each slot with a key or a value that f16 cannot hold: whoever sees it computes NaN. */
+  readonly #overflows: number
 
   constructor(device: DeviceMemory, shape: CacheShape) {
     const size = shape.type === 'f16' ? 2 : 4
     const keys = shape.heads * shape.headSize * PAGE * size
     const values = shape.heads * Math.ceil(shape.headSize / 16) * 16 * PAGE * size
-    super(device, shape.layers * shape.pages * (keys + values))
+    const bytes = shape.layers * shape.pages * (keys + values)
+    super(device, bytes + shape.pages * 4)
+    this.#overflows = this.at + bytes
     this.shape = shape
     this.#begun = new Uint8Array(shape.pages)
     this.half = shape.type === 'f16'
@@ -113,6 +117,11 @@ export class CpuCache extends Tensor implements KeyValueCache {
     return this.use() + layer * this.shape.pages * (this.keyPageBytes + this.valuePageBytes)
   }
 
+  overflows(): number {
+    this.use()
+    return this.#overflows
+  }
+
   values(layer: number): number {
     return this.keys(layer) + this.shape.pages * this.keyPageBytes
   }
@@ -120,13 +129,17 @@ export class CpuCache extends Tensor implements KeyValueCache {
   /** Makes the pages ready to which the span's tokens go. Memory is touched page by page, as it is needed. */
   begin({ pages, position, tokens }: Span): void {
     for (let i = Math.floor(position / PAGE); i * PAGE < position + tokens.length; i++) {
-      if (this.#begun[pages[i]!] === 0) this.clearPage(pages[i]!)
+      const page = pages[i]!
+      if (this.#begun[page] === 0) this.clearPage(page)
+      // What stood where the span's tokens go is forgotten.
+      this.device.i32[this.#overflows / 4 + page]! &= (1 << Math.max(0, position - i * PAGE)) - 1
     }
   }
 
   clearPage(page: number): void {
     this.#begun[page] = 1
-    const { u8 } = this.device
+    const { u8, i32 } = this.device
+    i32[this.#overflows / 4 + page] = 0
     for (let layer = 0; layer < this.shape.layers; layer++) {
       const keys = this.keys(layer) + page * this.keyPageBytes
       const values = this.values(layer) + page * this.valuePageBytes
@@ -136,8 +149,9 @@ export class CpuCache extends Tensor implements KeyValueCache {
   }
 
   copyPage(from: number, to: number): void {
-    const { u8 } = this.device
+    const { u8, i32 } = this.device
     this.#begun[to] = 1
+    i32.copyWithin(this.#overflows / 4 + to, this.#overflows / 4 + from, this.#overflows / 4 + from + 1)
     for (let layer = 0; layer < this.shape.layers; layer++) {
       const [keys, values] = [this.keys(layer), this.values(layer)]
       u8.copyWithin(

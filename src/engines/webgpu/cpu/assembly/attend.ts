@@ -1,6 +1,7 @@
 /** Attention as an operation: pairs up the queries that read the same keys and values. */
 import { Attend } from './abi'
 import { attendOne, attendTwo } from './attention'
+import { holdOverflow } from './cache-page'
 
 export function attend(args: usize, from: i32, to: i32, thread: i32): void {
   const room = Attend.room(args) + <usize>thread * Attend.roomGap(args)
@@ -53,13 +54,23 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
   const first = firstOf(args, row)
   const scale = Attend.scale(args)
   const cap = Attend.cap(args)
+  const overflows = sizeof<T>() === 2 ? Attend.overflows(args) : 0
   const keyPage = Attend.keyPageBytes(args)
   const valuePage = Attend.valuePageBytes(args)
   if (nextRow + nextHead === 0) {
+    if (overflows !== 0 && holdOverflow(overflows, pages, first, last)) {
+      forgo(out, d)
+      return
+    }
     attendOne<T>(q, out, keys, keyPage, values, valuePage, pages, first, last, d, scale, cap, room)
     return
   }
   const next = load<i32>(lasts + ((<usize>nextRow) << 2)) + 1
+  if (overflows !== 0 && holdOverflow(overflows, pages, min(first, firstOf(args, row + nextRow)), max(last, next))) {
+    queryAs<T>(args, row, head, 0, 0, room)
+    queryAs<T>(args, row + nextRow, head + nextHead, 0, 0, room)
+    return
+  }
   attendTwo<T>(
     q,
     <usize>nextRow * Attend.stride(args) + <usize>nextHead * headBytes,
@@ -80,6 +91,11 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
     room,
     Attend.roomGap(args) >> 1,
   )
+}
+
+/** No answer is better than one from other keys and values: it comes out as logits that are no numbers. */
+function forgo(out: usize, d: i32): void {
+  for (const end = out + ((<usize>d) << 2); out < end; out += 16) v128.store(out, f32x4.splat(NaN))
 }
 
 /** The first position that a row sees. */

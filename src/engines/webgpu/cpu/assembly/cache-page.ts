@@ -5,7 +5,7 @@
  * stand as 0 4 1 5 2 6 3 7: neighbours are widened into two vectors in the right order.
  */
 import { PAGE_BITS } from './abi'
-import { halves4, widenFirst, widenSecond } from './half'
+import { fitHalves, halves4, widenFirst, widenSecond } from './half'
 
 export const PAGE: i32 = 1 << PAGE_BITS
 /** Sixteen f32. */
@@ -29,8 +29,11 @@ export function quarter<T>(line: usize, index: i32): v128 {
   return (index & 1) === 0 ? widenFirst(halves) : widenSecond(halves)
 }
 
-/** Puts one position's key (already turned) and value of one head at `slot` of a page. `d` is a multiple of four. */
-export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): void {
+/**
+ * Puts one position's key (already turned) and value of one head at `slot` of a page. `d` is a multiple of four. Returns
+ * whether they could be stored as what they are.
+ */
+export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): bool {
   const line = 16 * sizeof<T>()
   let to = keyHead + placeOf<T>(slot)
   for (const end = k + ((<usize>d) << 2); k < end; k += 16) {
@@ -42,6 +45,31 @@ export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: 
     putLine<T>(to, v + ((<usize>i) << 2), d - i)
     to += line * 16
   }
+  return sizeof<T>() === 4 || (allFit(k - ((<usize>d) << 2), d) && allFit(v, d))
+}
+
+function allFit(from: usize, d: i32): bool {
+  let fit = i32x4.splat(-1)
+  for (const end = from + ((<usize>d) << 2); from < end; from += 16) fit = v128.and(fit, fitHalves(v128.load(from)))
+  return i32x4.all_true(fit)
+}
+
+/**
+ * Whether any of positions `first` to `last` (not included) holds what a half cannot. `overflows`: of each page, a bit
+ * for each such slot.
+ */
+export function holdOverflow(overflows: usize, pages: usize, first: i32, last: i32): bool {
+  const end = (last + PAGE - 1) >> PAGE_BITS
+  for (let i = first >> PAGE_BITS; i < end; i++) {
+    const page = <usize>load<u32>(pages + ((<usize>i) << 2))
+    let slots = load<u32>(overflows + (page << 2))
+    if (slots === 0) continue
+    const start = i << PAGE_BITS
+    if (first > start) slots &= <u32>(-1 << (first - start))
+    if (last < start + PAGE) slots &= (1 << (last - start)) - 1
+    if (slots !== 0) return true
+  }
+  return false
 }
 
 function putColumn<T>(to: usize, line: usize, values: v128): void {

@@ -37,7 +37,12 @@ export function f16ToF32(half: u16): f32 {
   return reinterpret<f32>(wide) * reinterpret<f32>((127 + 112) << 23)
 }
 
-/** To the nearest halves, ties to even, each in 32 bits; what is too great becomes the greatest. */
+/** Of each lane, whether a half can hold it: neither what is too great nor what is no number. */
+export function fitHalves(values: v128): v128 {
+  return f32x4.le(f32x4.abs(values), f32x4.splat(65504))
+}
+
+/** To the nearest halves, ties to even, each in 32 bits; what does not fit becomes the greatest. */
 export function halves4(values: v128): v128 {
   const sign = v128.and(i32x4.shr_u(values, 16), i32x4.splat(0x8000))
   const size = f32x4.mul(f32x4.pmin(f32x4.splat(65504), f32x4.abs(values)), f32x4.splat(reinterpret<f32>(15 << 23)))

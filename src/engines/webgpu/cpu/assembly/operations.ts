@@ -157,7 +157,9 @@ function placeHead<T>(args: usize, row: i32, head: i32): void {
   const keys = Place.keys(args) + page * Place.keyPageBytes(args) + <usize>head * <usize>d * 16 * sizeof<T>()
   const valueHead = <usize>head * <usize>((d + 15) >> 4) * 256 * sizeof<T>()
   const values = Place.values(args) + page * Place.valuePageBytes(args) + valueHead
-  writeKeyValue<T>(k, k + <usize>keyHeads * headBytes, keys, values, position & 15, d)
+  if (!writeKeyValue<T>(k, k + <usize>keyHeads * headBytes, keys, values, position & 15, d)) {
+    atomic.or<u32>(Place.overflows(args) + (page << 2), 1 << (position & 15))
+  }
 }
 
 function turn(x: usize, heads: i32, weight: usize, angles: usize, d: i32, eps: f32): void {

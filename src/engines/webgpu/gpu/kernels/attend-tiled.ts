@@ -167,7 +167,7 @@ ${gather('peak', lanes, near, (a, b) => `max(${a}, ${b})`)}
     var sum = 0.0;
     for (var i = 0u; i < ${LANES}u; i += ${lanes}u) {
       let score = scores[mine + i];
-      let share = select(0.0, exp(score - greatest), score > ${LOW});
+      let share = select(exp(score - greatest), 0.0, score <= ${LOW});
       scores[mine + i] = share;
       sum += share;
     }

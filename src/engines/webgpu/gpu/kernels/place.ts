@@ -98,13 +98,19 @@ function normHead({ queries, heads, headSize, epsilon }: PlaceShape): string {
   }`
 }
 
+/** What f16 cannot hold becomes NaN, which comes out in the logits; an infinite key may only look like an unwanted one. */
+const HALVES = /* wgsl */ `
+fn halvesOf(value: vec2<f32>) -> u32 {
+  return select(pack2x16float(value), 0x7e007e00u, any(abs(value) > vec2<f32>(65504.0)));
+}`
+
 export function storeFunctions({ half }: CacheLayout): string {
   const store = (name: string) =>
     half
-      ? `  cache[${name}(page, head, pair, slot)] = pack2x16float(value);`
+      ? `  cache[${name}(page, head, pair, slot)] = halvesOf(value);`
       : `  cache[${name}(page, head, 2u * pair, slot)] = value.x;
   cache[${name}(page, head, 2u * pair + 1u, slot)] = value.y;`
-  return /* wgsl */ `
+  return /* wgsl */ `${half ? HALVES : ''}
 fn storeKey(page: u32, head: u32, pair: u32, slot: u32, value: vec2<f32>) {
 ${store('keyWord')}
 }
