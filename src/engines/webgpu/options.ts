@@ -57,7 +57,9 @@ export interface ModelOptions {
    */
   readonly contextLength?: number
   /**
-   * Tokens that the cache holds over all answers that run side by side.
+   * Tokens that the cache holds over all answers that run side by side. On a GPU its memory is taken as the model is
+   * loaded: a buffer cannot grow, and to copy it into a larger one takes both at once, and may fail in mid-answer. The
+   * CPU device touches it page by page, as it is used. Both give it back with the model.
    * @default one whole context and 512 tokens more for each further answer of `maxBatch`, where these take no more than
    * 512 MiB and half the largest buffer of the device
    */
