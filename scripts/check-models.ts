@@ -4,9 +4,12 @@
  */
 import process from 'node:process'
 import { Command } from 'commander'
+import { distance, type EncoderCase, inputsOf } from './models/encoders/encoder-case.js'
+import { ENCODERS } from './models/encoders/index.js'
+import { encoderWeights } from './models/encoders/source.js'
 import { CASES } from './models/families/index.js'
 import { answerOf, compare, retold, type Verdict } from './models/judge.js'
-import { llamaCpp } from './models/llama-cpp.js'
+import { llamaCpp, llamaVectors } from './models/llama-cpp.js'
 import { weightsOf } from './models/weights.js'
 
 /** llama.cpp computes in f32, gelu from a table of f16: so far it may be from float64, in nats. */
@@ -20,6 +23,45 @@ function report(name: string, { wrongTokens, rms, worst }: Verdict, good: boolea
   tally[good ? 'passed' : 'failed']++
   const figures = `${wrongTokens} other tokens, rms ${rms.toExponential(1)}, worst ${worst.toExponential(1)} nats`
   console.log(`${good ? 'ok  ' : 'FAIL'} ${name}: ${figures}`)
+}
+
+/** llama.cpp computes BERT's gelu as tanh does, some of it in f16. */
+const COSINE = 0.9999
+/** What a mistake must move some number of a vector of length one by. Ours are held to a tenth of it. */
+const SEEN = 3e-5
+
+/** Vectors of texts of several lengths. */
+async function checkEncoder(of: EncoderCase, peers: string | undefined): Promise<void> {
+  const weights = encoderWeights(of)
+  const inputs = inputsOf(of)
+  const truth = inputs.map((input) => of.reference(weights, input))
+  const judged = (
+    name: string,
+    told: readonly ArrayLike<number>[],
+    good: (cosine: number, worst: number) => boolean,
+  ) => {
+    const far = truth.map((vector, i) => distance(vector, told[i]!))
+    const cosine = Math.min(...far.map((one) => one.cosine))
+    const worst = Math.max(...far.map((one) => one.worst))
+    const passed = good(cosine, worst)
+    tally[passed ? 'passed' : 'failed']++
+    console.log(
+      `${passed ? 'ok  ' : 'FAIL'} ${of.name} ${name}: cosine ${cosine.toFixed(7)}, worst ${worst.toExponential(1)}`,
+    )
+  }
+  if (peers && of.gguf) {
+    const told = await llamaVectors(
+      peers,
+      of,
+      weights,
+      inputs.map(({ tokens }) => tokens),
+    )
+    judged('in float64 and by llama.cpp', told, (cosine) => cosine > COSINE)
+  }
+  for (const mistake of of.mistakes) {
+    const told = inputs.map((input) => of.reference(weights, input, mistake))
+    judged(`that ${mistake} is found out`, told, (_, worst) => worst > SEEN)
+  }
 }
 
 await new Command('check:models')
@@ -43,6 +85,10 @@ await new Command('check:models')
         const verdict = compare(answer.logprobs, told)
         report(`${of.name} that ${mistake} is found out`, verdict, verdict.worst > VISIBLE)
       }
+    }
+    for (const of of ENCODERS) {
+      if (names.length > 0 && !names.includes(of.name)) continue
+      await checkEncoder(of, peers)
     }
   })
   .parseAsync()

@@ -28,6 +28,14 @@ export function rmsNorm(x: Vector, weight: Vector | undefined, epsilon: number, 
   return x.map((value, i) => value * factor * (weight ? weight[i]! + plus : 1))
 }
 
+/** Ba, Kiros, Hinton: Layer Normalization. */
+export function layerNorm(x: Vector, weight: Vector, bias: Vector | undefined, epsilon: number): Vector {
+  const mean = x.reduce((sum, value) => sum + value, 0) / x.length
+  const variance = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / x.length
+  const factor = 1 / Math.sqrt(variance + epsilon)
+  return x.map((value, i) => (value - mean) * factor * weight[i]! + (bias?.[i] ?? 0))
+}
+
 /** The same for each head of its own. */
 export function normHeads(x: Vector, size: number, weight: Vector | undefined, epsilon: number, plus = 0): Vector {
   const out = new Float64Array(x.length)
@@ -40,6 +48,18 @@ export const silu = (x: number): number => x * sigmoid(x)
 export const softplus = (x: number): number => (x > 30 ? x : Math.log1p(Math.exp(x)))
 export const geluTanh = (x: number): number =>
   0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3)))
+/** The error function by its series (Abramowitz and Stegun 7.1.6), which converges everywhere. */
+export function erf(x: number): number {
+  if (Math.abs(x) > 6) return Math.sign(x)
+  let term = x
+  let sum = x
+  for (let n = 1; Math.abs(term) > 1e-18 * Math.abs(sum); n++) {
+    term *= (2 * x * x) / (2 * n + 1)
+    sum += term
+  }
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum
+}
+export const gelu = (x: number): number => 0.5 * x * (1 + erf(x / Math.SQRT2))
 export const softCap = (x: number, cap: number): number => cap * Math.tanh(x / cap)
 
 /** Angles per position: a frequency for each pair. */
@@ -107,6 +127,13 @@ export class Attention {
     }
     return out
   }
+}
+
+export function softmax(scores: readonly number[]): number[] {
+  const top = Math.max(...scores)
+  const shares = scores.map((score) => Math.exp(score - top))
+  const sum = shares.reduce((a, b) => a + b)
+  return shares.map((share) => share / sum)
 }
 
 export function logSoftmax(logits: Vector): Vector {

@@ -14,7 +14,12 @@ interface Sequence {
   controlledEvaluate(input: (number | [number, object])[]): Promise<(Output | undefined)[]>
 }
 interface Llama {
-  loadModel(options: object): Promise<{ createContext(options: object): Promise<{ getSequence(): Sequence }> }>
+  loadModel(options: object): Promise<{
+    createContext(options: object): Promise<{ getSequence(): Sequence }>
+    createEmbeddingContext(options: object): Promise<{
+      getEmbeddingFor(tokens: number[]): Promise<{ readonly vector: readonly number[] }>
+    }>
+  }>
   dispose(): Promise<void>
 }
 interface Library {
@@ -30,14 +35,7 @@ export async function llamaCpp(
   tokens: readonly number[],
   count: number,
 ): Promise<Map<number, number>[]> {
-  const library = (await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)) as Library
-  const folder = await mkdtemp(join(tmpdir(), 'local-v1-models-'))
-  const modelPath = join(folder, 'model.gguf')
-  const logLevel = library.LlamaLogLevel.error
-  const llama = await library.getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel })
-  try {
-    await writeGguf(modelPath, of, weights)
-    const model = await llama.loadModel({ modelPath })
+  return withModel(peers, of, weights, async (model) => {
     const context = await model.createContext({
       contextSize: of.context ?? 1024,
       batchSize: 512,
@@ -51,20 +49,58 @@ export async function llamaCpp(
     const input = tokens.map((token, i): number | [number, object] => (i < from ? token : [token, wanted]))
     const outputs = await context.getSequence().controlledEvaluate(input)
     return outputs.slice(from).map((output) => output!.next.probabilities!)
+  })
+}
+
+/** The vectors of texts. */
+export function llamaVectors(
+  peers: string,
+  of: Described,
+  weights: Weights,
+  texts: readonly (readonly number[])[],
+): Promise<(readonly number[])[]> {
+  return withModel(peers, of, weights, async (model) => {
+    const context = await model.createEmbeddingContext({ contextSize: 256, batchSize: 256, threads: 1 })
+    const vectors: (readonly number[])[] = []
+    for (const text of texts) vectors.push((await context.getEmbeddingFor([...text])).vector)
+    return vectors
+  })
+}
+
+async function withModel<T>(
+  peers: string,
+  of: Described,
+  weights: Weights,
+  action: (model: Awaited<ReturnType<Llama['loadModel']>>) => Promise<T>,
+): Promise<T> {
+  const library = (await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)) as Library
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-models-'))
+  const modelPath = join(folder, 'model.gguf')
+  const logLevel = library.LlamaLogLevel.error
+  const llama = await library.getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel })
+  try {
+    await writeGguf(modelPath, of, weights)
+    return await action(await llama.loadModel({ modelPath }))
   } finally {
     await llama.dispose()
     await rm(folder, { recursive: true })
   }
 }
 
-export async function writeGguf(path: string, of: Case, weights: Weights): Promise<void> {
+/** What a GGUF is made from. */
+interface Described extends Pick<Case, 'name' | 'config'> {
+  readonly gguf?: (NonNullable<Case['gguf']> & { words?(out: Metadata): void }) | undefined
+}
+
+export async function writeGguf(path: string, of: Described, weights: Weights): Promise<void> {
   const { gguf, config } = of
   if (!gguf) throw new Error(`${of.name} has no form as GGUF.`)
   const out = new Metadata()
   out.text('general.architecture', gguf.architecture)
   out.u32(`${gguf.architecture}.vocab_size`, config.vocab_size)
   gguf.metadata(out)
-  addWords(out, config.vocab_size)
+  if (gguf.words) gguf.words(out)
+  else addWords(out, config.vocab_size)
   const tensors = gguf.tensors(weights).map(
     ({ name, dims, values }): Tensor => ({
       name,

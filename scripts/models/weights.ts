@@ -2,7 +2,7 @@ import type { Case, Weights } from './family.js'
 import { Random } from './random.js'
 
 /** Made-up weights, which every format can hold: each number is one of f16's and of bf16's. */
-export function weightsOf({ name: model, tensors }: Case): Weights {
+export function weightsOf({ name: model, tensors }: Pick<Case, 'name' | 'tensors'>): Weights {
   const made = new Map<string, Float64Array<ArrayBuffer>>()
   for (const { name, shape, mean = 0, deviation } of tensors) {
     const random = new Random(`${model} ${name}`)

@@ -1,4 +1,5 @@
-/** What a model repository gives to the decoder: tensors as they are stored, under the names of their format. */
+/** What a model repository gives: tensors as they are stored, under the names of their format. */
+import type { SentenceFiles } from './sentence.js'
 
 /** Whose names tensors have: each architecture knows them all. */
 export type Naming = 'mlc' | 'huggingface' | 'gguf'
@@ -19,6 +20,8 @@ export interface WeightOutline {
   readonly naming?: Naming
   /** `mlc-chat-config.json`, or one made from `config.json`. */
   readonly chatConfig: Readonly<Record<string, unknown>>
+  /** Of a model that makes vectors. Tensors of its modules are named with their folder: `2_Dense/linear.weight`. */
+  readonly sentence?: SentenceFiles | undefined
   readonly names: readonly string[]
   /** Shape and type, without reading the data. */
   describe(name: string): Omit<RawTensor, 'data'>

@@ -53,6 +53,8 @@ function stageOf(part: Part): Stage {
     // Every character is in a match of it.
     if (pattern) return { keepsAll: true, cut: (text) => named(text, pattern) }
   }
+  // The library takes a byte order mark for a space.
+  if (config?.type === 'BertPreTokenizer') return { keepsAll: false, cut: bertWords }
   if (config?.type === 'Split' && pattern && !config.invert && config.behavior?.toLowerCase() !== 'removed') {
     return { keepsAll: true, cut: (text) => split(text, pattern) }
   }
@@ -61,6 +63,13 @@ function stageOf(part: Part): Stage {
 
 function* named(text: string, pattern: RegExp): Iterable<string> {
   for (const [match] of text.matchAll(pattern)) yield byteLevelName(match)
+}
+
+/** Runs of what is neither space nor punctuation, and each sign of punctuation by itself. */
+const BERT_WORD = /[^\p{White_Space}\p{P}!-/:-@[-`{-~]+|[\p{P}!-/:-@[-`{-~]/gu
+
+function* bertWords(text: string): Iterable<string> {
+  for (const [match] of text.matchAll(BERT_WORD)) yield match
 }
 
 /** The matches, and what lies between them. */

@@ -2,8 +2,10 @@ import { Tokenizer as HfTokenizer } from '@huggingface/tokenizers'
 import type { JsonObject } from '../../platform/json.js'
 import { LruMap } from '../../platform/lru-map.js'
 import { atOnce, type Slices } from '../../platform/turns.js'
+import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { LongWords, type MergeModel } from './long-words.js'
 import { Pieces } from './pieces.js'
+import { type Surround, surroundOf } from './surround.js'
 import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 import { WordCache } from './word-cache.js'
 
@@ -34,6 +36,9 @@ export class Tokenizer {
   /** Undefined for models that merge otherwise: those do it at once. */
   readonly #long: LongWords | undefined
   #longest: number | undefined
+  #surround: Surround | undefined
+  /** Of those that have BERT's: words then never go over a space. */
+  readonly #bert: BertNormalizer | undefined
   readonly #bytes: (Uint8Array | undefined)[]
   /** SentencePiece puts a space before a text; the continuation of a text must not get one. */
   readonly #prefixesSpace: boolean
@@ -51,6 +56,8 @@ export class Tokenizer {
     this.#spelling = spellingOf(filled)
     this.#prefixesSpace =
       typesIn(filled.normalizer).includes('Prepend') || typesIn(filled.pre_tokenizer).includes('Metaspace')
+    const normalizer = filled.normalizer as JsonObject | null
+    this.#bert = normalizer?.type === 'BertNormalizer' ? new BertNormalizer(normalizer) : undefined
     this.#pieces = new Pieces(this.#hf.pre_tokenizer)
     const model = this.#hf.model!
     this.#long = isPlainMerging(model) ? new LongWords(model) : undefined
@@ -81,6 +88,17 @@ export class Tokenizer {
   get opening(): number | undefined {
     const around = this.#hf.encode('').ids
     return around.length === 1 ? around[0] : undefined
+  }
+
+  /** What stands around a text that is read as a whole. */
+  get surround(): Surround {
+    this.#surround ??= surroundOf(this.#hf)
+    return this.#surround
+  }
+
+  /** Ids as a text again, as the tokenizer itself writes it. */
+  decode(ids: readonly number[]): string {
+    return ids.length === 0 ? '' : this.#hf.decode([...ids], { skip_special_tokens: false })
   }
 
   /** The text cut at its added tokens: their ids, and the text between them. */
@@ -158,6 +176,7 @@ export class Tokenizer {
   }
 
   #normal(text: string): string {
+    if (this.#bert) return this.#bert.normal(text)
     return this.#hf.normalizer === null ? text : this.#hf.normalizer(text)
   }
 
@@ -173,8 +192,16 @@ export class Tokenizer {
     return longest
   }
 
-  #encode(text: string, section: number, most = Number.POSITIVE_INFINITY): Slices<number[]> {
-    return this.#idsOf(this.#pieces.of(this.#normal(text), section), most)
+  *#encode(text: string, section: number, most = Number.POSITIVE_INFINITY): Slices<number[]> {
+    if (!this.#bert) return yield* this.#idsOf(this.#pieces.of(this.#normal(text), section), most)
+    const ids: number[] = []
+    for (const piece of atSpaces(text)) {
+      const more = yield* this.#idsOf(this.#pieces.of(this.#bert.normal(piece), section), most - ids.length)
+      for (const id of more) ids.push(id)
+      if (ids.length > most) return ids
+      yield
+    }
+    return ids
   }
 
   /** Word by word: what a word becomes hangs on nothing else. */
@@ -182,7 +209,7 @@ export class Tokenizer {
     const model = this.#hf.model!
     const ids: number[] = []
     if (this.#long === undefined) {
-      this.#add(model([...words]), ids)
+      yield* this.#addWords(words, ids, most)
       return ids
     }
     let batch: string[] = []
@@ -206,6 +233,23 @@ export class Tokenizer {
     }
     flush()
     return ids
+  }
+
+  /** Of models that do not merge pairs alone. */
+  *#addWords(words: Iterable<string>, ids: number[], most: number): Slices<void> {
+    let batch: string[] = []
+    let characters = 0
+    for (const word of words) {
+      batch.push(word)
+      characters += word.length
+      if (characters < SLICE) continue
+      this.#add(this.#hf.model!(batch), ids)
+      batch = []
+      characters = 0
+      if (ids.length > most) return
+      yield
+    }
+    this.#add(this.#hf.model!(batch), ids)
   }
 
   *#addLong(names: readonly string[], ids: number[]): Slices<void> {

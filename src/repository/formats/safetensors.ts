@@ -2,6 +2,7 @@ import { isRecord } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
+import { foldersWithWeights, readSentence } from '../sentence.js'
 import { readText } from '../text.js'
 import type { RepositoryFormat } from './format.js'
 import { readHeader } from './safetensors-header.js'
@@ -19,9 +20,14 @@ export const safetensors: RepositoryFormat = {
     if (given === undefined) return undefined
     const chatConfig = parseJson(files.place, CONFIG, given)
     const text = await readText(files, chatConfig, undefined, signal)
-    const names = await namesOf(files, signal)
+    const sentence = await readSentence(files, signal)
+    const folders = sentence ? foldersWithWeights(sentence) : []
+    const names = [...(await namesOf(files, signal)), ...folders.map((folder) => `${folder}/${SINGLE}`)]
     const heads = await Promise.all(names.map((name) => readHeader(files, name, signal)))
-    const stored = heads.flatMap(({ tensors }) => tensors)
+    const stored = heads.flatMap(({ tensors }, i) => {
+      const folder = names[i]!.includes('/') ? names[i]!.replace(/[^/]+$/, '') : ''
+      return folder === '' ? tensors : tensors.map((tensor) => ({ ...tensor, name: `${folder}${tensor.name}` }))
+    })
     const tensors = new Map(stored.map((tensor) => [tensor.name, tensor]))
     const find = (name: string) => {
       const found = tensors.get(name)
@@ -33,7 +39,7 @@ export const safetensors: RepositoryFormat = {
       if (dtype) return { name, shape, dtype }
       throw broken(files.place, `tensor ${name} has the type ${kind}; F32, F16 and BF16 can be read.`)
     }
-    const outline = { naming: 'huggingface', chatConfig, names: [...tensors.keys()], describe } as const
+    const outline = { naming: 'huggingface', chatConfig, sentence, names: [...tensors.keys()], describe } as const
     return {
       text,
       wanted: heads.map(({ bytes }, i) => ({ name: names[i]!, bytes })),
@@ -41,7 +47,11 @@ export const safetensors: RepositoryFormat = {
       open: () => ({
         ...outline,
         has: (name) => tensors.has(name),
-        digest: digestOf(JSON.stringify(chatConfig), JSON.stringify(stored)),
+        digest: digestOf(
+          JSON.stringify(chatConfig),
+          JSON.stringify(stored),
+          ...(sentence ? [JSON.stringify(sentence)] : []),
+        ),
         async read(name, reading) {
           reading?.throwIfAborted()
           const { file, from, to } = find(name)

@@ -31,6 +31,19 @@ export class TensorLoader {
     return this.floats(await readVector(this.source, planned, this.#signal))
   }
 
+  /** The values of a matrix that is stored plain, row by row: for those that are joined before they are used. */
+  async values(planned: PlannedMatrix): Promise<Float32Array> {
+    const read = await readMatrix(this.source, planned, this.#signal)
+    if (read.format === 'q4') throw new TypeError('Values in four bits are not read back.')
+    return toFloats({ dtype: read.format, data: read.data })
+  }
+
+  /** A matrix of values that are at hand. */
+  table(values: Float32Array, columns: number): Matrix {
+    const data = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+    return this.#keep(this.#device.matrix({ format: 'f32', rows: values.length / columns, columns, data }))
+  }
+
   floats(values: Float32Array): Vector {
     return this.#keep(this.#device.vector(values))
   }

@@ -125,7 +125,7 @@ function gelu4(gate: v128): v128 {
  * of the normal distribution, so that x loses no digits far out.
  */
 function geluErf4(x: v128): v128 {
-  const far = f32x4.mul(f32x4.abs(x), f32x4.splat(0.70710678118))
+  const far = f32x4.mul(f32x4.abs(x), f32x4.splat(<f32>Math.SQRT1_2))
   const t = f32x4.div(f32x4.splat(1), f32x4.add(f32x4.splat(1), f32x4.mul(far, f32x4.splat(0.3275911))))
   let sum = f32x4.splat(1.061405429)
   sum = f32x4.add(f32x4.mul(sum, t), f32x4.splat(-1.453152027))

@@ -1,0 +1,73 @@
+import type { WeightOutline } from '../../../repository/source.js'
+import { Fields } from '../architectures/fields.js'
+import { refuse } from '../model/refuse.js'
+import type { DensePlan, EncoderPlan, VectorPlan } from './vector-plan.js'
+
+/** BERT, and RoBERTa in the form that XLM-R has. */
+export const ENCODERS: Readonly<Record<string, { readonly prefix: string; readonly roberta: boolean }>> = {
+  bert: { prefix: 'bert.', roberta: false },
+  roberta: { prefix: 'roberta.', roberta: true },
+  'xlm-roberta': { prefix: 'roberta.', roberta: true },
+}
+
+/** Tensors that files carry along and that no vector needs: a head that guesses words, a pooler that nobody asks. */
+export const IDLE = /(^|\.)(position_ids|token_type_ids)$|^(cls|lm_head)\./
+export const POOLER = /(^|\.)pooler\.dense\.(weight|bias)$/
+
+const ACTIVATIONS = { gelu: 'gelu_erf', gelu_python: 'gelu_erf', gelu_new: 'gelu', gelu_pytorch_tanh: 'gelu' } as const
+
+export const isEncoder = ({ chatConfig }: Pick<WeightOutline, 'chatConfig'>): boolean =>
+  typeof chatConfig.model_type === 'string' && Object.hasOwn(ENCODERS, chatConfig.model_type)
+
+/** Refuses by name what it does not know. */
+export function readEncoder(config: WeightOutline['chatConfig'], name: string): EncoderPlan {
+  const architecture = String(config.model_type)
+  const { roberta } = ENCODERS[architecture]!
+  const fields = new Fields(name, config)
+  const hidden = fields.count('hidden_size')
+  const heads = fields.count('num_attention_heads')
+  if (hidden % (4 * heads) !== 0 || hidden % 8 !== 0) throw refuse(name, `${heads} heads over ${hidden} values`)
+  fields.word('position_embedding_type', ['absolute'], 'absolute')
+  if (fields.flag('is_decoder')) throw fields.odd('is_decoder', true)
+  const activation = fields.word('hidden_act', Object.keys(ACTIVATIONS) as (keyof typeof ACTIVATIONS)[], 'gelu')
+  // Positions are counted from the one after that of padding.
+  const firstPosition = roberta ? Number(fields.get('pad_token_id') ?? 1) + 1 : 0
+  const plan: EncoderPlan = {
+    architecture,
+    hidden,
+    heads,
+    vocabulary: fields.count('vocab_size'),
+    layers: fields.count('num_hidden_layers'),
+    intermediate: fields.count('intermediate_size'),
+    gate: ACTIVATIONS[activation],
+    epsilon: fields.number('layer_norm_eps', 1e-12),
+    positions: fields.count('max_position_embeddings'),
+    firstPosition,
+    types: fields.count('type_vocab_size', 2),
+  }
+  fields.assertAllRead()
+  return plan
+}
+
+/** The head of a cross-encoder: the first row through one layer more, then one score. */
+export function readScores(config: WeightOutline['chatConfig'], plan: EncoderPlan, name: string): VectorPlan {
+  const { prefix, roberta } = ENCODERS[plan.architecture]!
+  const labels = labelsOf(config)
+  if (labels !== 1) throw refuse(name, `${labels} labels: only a head with one score can rank`)
+  const dense = (tensors: string, rows: number, tanh: boolean): DensePlan => {
+    return { name: tensors, rows, columns: plan.hidden, bias: true, tanh }
+  }
+  return {
+    pool: 'first',
+    dense: roberta
+      ? [dense('classifier.dense', plan.hidden, true), dense('classifier.out_proj', 1, false)]
+      : [dense(`${prefix}pooler.dense`, plan.hidden, true), dense('classifier', 1, false)],
+    size: 1,
+    most: plan.positions - plan.firstPosition,
+  }
+}
+
+function labelsOf({ num_labels: count, id2label }: WeightOutline['chatConfig']): number {
+  if (typeof count === 'number') return count
+  return typeof id2label === 'object' && id2label !== null ? Object.keys(id2label).length : 2
+}

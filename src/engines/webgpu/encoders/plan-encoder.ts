@@ -1,0 +1,139 @@
+/** Which stored tensors make an encoder. All is known from their names, shapes and types. */
+import { V1Error } from '../../../errors.js'
+import type { WeightOutline } from '../../../repository/source.js'
+import type { PlannedMatrix, PlannedVector } from '../model/plan-tensors.js'
+import { refuse } from '../model/refuse.js'
+import { ENCODERS, IDLE, POOLER } from './bert.js'
+import type { EncoderPlan, VectorPlan } from './vector-plan.js'
+
+export interface PlannedNorm {
+  readonly weight: PlannedVector
+  readonly bias: PlannedVector
+}
+
+export interface PlannedEncoderLayer {
+  readonly qkv: PlannedMatrix
+  readonly output: PlannedMatrix
+  readonly outputNorm: PlannedNorm
+  readonly inner: PlannedMatrix
+  readonly down: PlannedMatrix
+  readonly downNorm: PlannedNorm
+}
+
+export interface PlannedEncoder {
+  readonly words: PlannedMatrix
+  readonly positions: PlannedMatrix
+  readonly types: PlannedMatrix
+  readonly norm: PlannedNorm
+  readonly layers: readonly PlannedEncoderLayer[]
+  /** What follows the pool. */
+  readonly dense: readonly PlannedMatrix[]
+}
+
+/** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
+export function planEncoder(
+  outline: WeightOutline,
+  plan: EncoderPlan,
+  vectors: VectorPlan,
+  quantize: boolean,
+  name: string,
+): PlannedEncoder {
+  if (outline.naming !== 'huggingface') throw refuse(name, 'an encoder in this form', 'Take its safetensors.')
+  const { hidden, intermediate, vocabulary, positions, types } = plan
+  const { prefix } = ENCODERS[plan.architecture]!
+  const tensors = new Tensors(outline, outline.names.some((each) => each.startsWith(prefix)) ? prefix : '', quantize)
+  const at = (layer: number, rest: string) => `encoder.layer.${layer}.${rest}`
+  const planned = {
+    words: tensors.matrix(['embeddings.word_embeddings'], vocabulary, hidden, { table: true }),
+    positions: tensors.matrix(['embeddings.position_embeddings'], positions, hidden, { table: true }),
+    types: tensors.matrix(['embeddings.token_type_embeddings'], types, hidden, { table: true }),
+    norm: tensors.norm('embeddings.LayerNorm', hidden),
+    layers: Array.from({ length: plan.layers }, (_, i): PlannedEncoderLayer => {
+      const own = (rest: string) => at(i, rest)
+      const heads = ['query', 'key', 'value'].map((each) => own(`attention.self.${each}`))
+      return {
+        qkv: tensors.matrix(heads, 3 * hidden, hidden),
+        output: tensors.matrix([own('attention.output.dense')], hidden, hidden),
+        outputNorm: tensors.norm(own('attention.output.LayerNorm'), hidden),
+        inner: tensors.matrix([own('intermediate.dense')], intermediate, hidden),
+        down: tensors.matrix([own('output.dense')], hidden, intermediate),
+        downNorm: tensors.norm(own('output.LayerNorm'), hidden),
+      }
+    }),
+    dense: vectors.dense.map(({ name, rows, columns, bias }) =>
+      tensors.matrix([name], rows, columns, { whole: true, plain: !bias }),
+    ),
+  }
+  tensors.assertAllUsed()
+  return planned
+}
+
+interface MatrixTraits {
+  /** It is looked up in, and has no bias. */
+  readonly table?: boolean
+  readonly plain?: boolean
+  /** Its name is whole: no prefix stands before it. */
+  readonly whole?: boolean
+}
+
+class Tensors {
+  readonly #outline: WeightOutline
+  readonly #prefix: string
+  readonly #quantize: boolean
+  readonly #names: ReadonlySet<string>
+  readonly #used = new Set<string>()
+
+  constructor(outline: WeightOutline, prefix: string, quantize: boolean) {
+    this.#outline = outline
+    this.#prefix = prefix
+    this.#quantize = quantize
+    this.#names = new Set(outline.names)
+  }
+
+  /** Of parts of as many rows each. */
+  matrix(names: readonly string[], rows: number, columns: number, traits: MatrixTraits = {}): PlannedMatrix {
+    const { table = false, plain = table, whole = false } = traits
+    const each = rows / names.length
+    const parts = names.map((name) => ({ name: whole ? name : `${this.#prefix}${name}`, rows: each }))
+    const types = parts.map(({ name }) => this.#take(`${name}.weight`, [each, columns]))
+    const [stored] = types
+    if (types.some((type) => type !== stored)) throw malformed(`${parts[0]!.name} and its like differ in type.`)
+    const bias = { parts: parts.map(({ name }) => ({ name: `${name}.bias`, length: each })), length: rows }
+    if (!plain) for (const { name, length } of bias.parts) this.#take(name, [length])
+    const quantize = this.#quantize && !table && columns % 32 === 0
+    return { parts, rows, columns, stored: stored!, scaleType: 'f16', quantize, ...(!plain && { bias }) }
+  }
+
+  norm(name: string, length: number): PlannedNorm {
+    return { weight: this.#vector(`${name}.weight`, length), bias: this.#vector(`${name}.bias`, length) }
+  }
+
+  assertAllUsed(): void {
+    const left = this.#outline.names.filter((name) => !this.#used.has(name) && !IDLE.test(name) && !POOLER.test(name))
+    if (left.length === 0) return
+    const more = left.length > 1 ? ` and ${left.length - 1} more` : ''
+    throw new V1Error(500, `The tensor ${left[0]}${more} would not be used: this model is not what it says it is.`, {
+      code: 'model_not_supported',
+      headers: { 'x-should-retry': 'false' },
+    })
+  }
+
+  #vector(rest: string, length: number): PlannedVector {
+    const name = `${this.#prefix}${rest}`
+    this.#take(name, [length])
+    return { parts: [{ name, length }], length }
+  }
+
+  #take(name: string, wanted: readonly number[]): Exclude<PlannedMatrix['stored'], 'q4'> {
+    if (!this.#names.has(name)) throw malformed(`The model has no tensor ${name}.`)
+    this.#used.add(name)
+    const { dtype, shape } = this.#outline.describe(name)
+    if (dtype !== 'u32' && shape.length === wanted.length && shape.every((side, i) => side === wanted[i])) return dtype
+    const is = `${dtype} [${shape.join('][')}]`
+    throw malformed(`Tensor ${name} is ${is}; the configuration demands [${wanted.join('][')}].`)
+  }
+}
+
+function malformed(message: string): V1Error {
+  return new V1Error(500, message, { code: 'malformed_weights', headers: { 'x-should-retry': 'false' } })
+}

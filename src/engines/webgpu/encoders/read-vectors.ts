@@ -1,0 +1,65 @@
+/** How sentence-transformers' files, or a head for scores, say what becomes of a model's rows. */
+import type { JsonObject } from '../../../platform/json.js'
+import type { SentenceFiles, SentenceModule } from '../../../repository/sentence.js'
+import type { WeightOutline } from '../../../repository/source.js'
+import { refuse } from '../model/refuse.js'
+import type { DensePlan, Task, VectorPlan } from './vector-plan.js'
+
+/** What a model is for: one with modules makes vectors, one with a head for classes scores. */
+export function taskOf({ chatConfig, sentence }: Pick<WeightOutline, 'chatConfig' | 'sentence'>): Task {
+  if (sentence) return 'embed'
+  const { architectures } = chatConfig
+  const named = Array.isArray(architectures) ? architectures.map(String) : []
+  return named.some((name) => name.endsWith('ForSequenceClassification')) ? 'rank' : 'chat'
+}
+
+const POOLS: Readonly<Record<string, VectorPlan['pool']>> = {
+  pooling_mode_mean_tokens: 'mean',
+  pooling_mode_cls_token: 'first',
+  pooling_mode_lasttoken: 'last',
+}
+/** As sentence-transformers 5.4 and later write it. */
+const POOL_WORDS: Readonly<Record<string, VectorPlan['pool']>> = { mean: 'mean', cls: 'first', lasttoken: 'last' }
+
+/** `hidden`: numbers of a row. `positions`: tokens that the model can read. */
+export function readVectors(files: SentenceFiles, name: string, hidden: number, positions: number): VectorPlan {
+  const [transformer, pooling, ...rest] = files.modules
+  if (transformer?.type !== 'Transformer' || pooling?.type !== 'Pooling') {
+    throw refuse(name, `the modules ${files.modules.map(({ type }) => type).join(', ') || 'none'} (modules.json)`)
+  }
+  const dense: DensePlan[] = []
+  for (const module of rest) {
+    if (module.type === 'Dense') dense.push(readDense(module, name))
+    else if (module.type !== 'Normalize') throw refuse(name, `the module ${module.type} (modules.json)`)
+  }
+  const limit = files.transformer.max_seq_length
+  return {
+    pool: readPool(pooling.config, name),
+    dense,
+    size: dense.at(-1)?.rows ?? hidden,
+    most: typeof limit === 'number' && limit > 0 ? Math.min(limit, positions) : positions,
+  }
+}
+
+function readPool(config: JsonObject, name: string): VectorPlan['pool'] {
+  const word = config.pooling_mode
+  if (typeof word === 'string') {
+    if (Object.hasOwn(POOL_WORDS, word)) return POOL_WORDS[word]!
+    throw refuse(name, `pooling_mode = ${JSON.stringify(word)} (1_Pooling/config.json)`)
+  }
+  const on = Object.entries(config).filter(([key, value]) => key.startsWith('pooling_mode_') && value === true)
+  const [first] = on
+  if (on.length === 1 && Object.hasOwn(POOLS, first![0])) return POOLS[first![0]]!
+  throw refuse(name, `${on.map(([key]) => key).join(' and ') || 'no way of pooling'} (1_Pooling/config.json)`)
+}
+
+function readDense({ path, config }: SentenceModule, name: string): DensePlan {
+  const { in_features: columns, out_features: rows, bias = true, activation_function: activation } = config
+  const place = `${path}/config.json`
+  if (!isCount(columns) || !isCount(rows)) throw refuse(name, `${place} without in_features and out_features`)
+  const kind = String(activation).split('.').at(-1)
+  if (kind !== 'Identity' && kind !== 'Tanh') throw refuse(name, `activation_function = ${kind} (${place})`)
+  return { name: `${path}/linear`, rows, columns, bias: bias === true, tanh: kind === 'Tanh' }
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
