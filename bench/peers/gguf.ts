@@ -3,13 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readModel } from '../../src/engines/webgpu/architectures/index.js'
-import type { ModelPlan } from '../../src/engines/webgpu/model/model-plan.js'
-import {
-  type PlannedMatrix,
-  type PlannedTensors,
-  type PlannedVector,
-  planTensors,
-} from '../../src/engines/webgpu/model/plan-tensors.js'
+import type { AttentionLayer, ModelPlan } from '../../src/engines/webgpu/model/model-plan.js'
+import { planTensors } from '../../src/engines/webgpu/model/plan-tensors.js'
+import type { PlannedMatrix, PlannedTensors, PlannedVector } from '../../src/engines/webgpu/model/planned.js'
 import { readMatrix, readVector } from '../../src/engines/webgpu/model/tensors.js'
 import type { WeightSource } from '../../src/repository/source.js'
 import { F32, Metadata, Q4_0, type Tensor, writeGgufFile } from './gguf-file.js'
@@ -41,7 +37,9 @@ export async function writeGguf(model: string, source: WeightSource, context: nu
 
 function assertWritable({ architecture, layers }: ModelPlan, { embedding, head }: PlannedTensors, model: string): void {
   const four = embedding.quantize || (embedding.stored === 'q4' && embedding.scaleType === 'f16')
-  const plain = layers.every(({ angles, biased }) => angles.scaling === undefined && biased.length === 0)
+  const plain = layers.every((layer) => {
+    return layer.kind === 'attention' && layer.angles.scaling === undefined && layer.biased.length === 0
+  })
   if (architecture === 'llama' && !head && plain && four) return
   throw notWritable(model)
 }
@@ -83,8 +81,10 @@ function tensors(of: ModelPlan, planned: PlannedTensors, source: WeightSource): 
     })
   matrix('token_embd.weight', planned.embedding)
   norm('output_norm.weight', planned.norm)
-  planned.layers.forEach(({ attentionNorm, qkv, output, mlpNorm, gateUp, down }, i) => {
-    const { heads, keyHeads, headSize: d, intermediate: inner } = of.layers[i]!
+  planned.layers.forEach(({ matrices, vectors }, i) => {
+    const { heads, keyHeads, headSize: d, intermediate: inner } = of.layers[i] as AttentionLayer
+    const { qkv, output, gateUp, down } = matrices as Required<typeof matrices>
+    const { attentionNorm, mlpNorm } = vectors
     const [queries, keys] = [heads * d, keyHeads * d]
     norm(`blk.${i}.attn_norm.weight`, attentionNorm)
     matrix(`blk.${i}.attn_q.weight`, qkv, queries, of.hidden, (row) => rotated(row, d))
@@ -130,7 +130,7 @@ function toQ4_0(codes: Uint8Array, scales: Uint8Array, { rows, columns, rowAt }:
 }
 
 function metadata(of: ModelPlan, model: string, context: number): Metadata {
-  const { heads, keyHeads, headSize, intermediate, angles } = of.layers[0]!
+  const { heads, keyHeads, headSize, intermediate, angles } = of.layers[0] as AttentionLayer
   const out = new Metadata()
   out.text('general.architecture', 'llama')
   out.text('general.name', model)

@@ -14,6 +14,7 @@ const KERNELS: Readonly<Record<OperationName, string>> = {
   copy: 'copy',
   join: 'join',
   pool: 'pool',
+  convolve: 'convolve',
   gated: 'product, activate and round',
 }
 

@@ -3,6 +3,7 @@ import type {
   Activations,
   AttentionShape,
   Batch,
+  ConvolveOptions,
   Device,
   JoinOptions,
   KeyValueCache,
@@ -13,6 +14,7 @@ import type {
   SampledRow,
   SampleRow,
   Sampler,
+  States,
 } from '../../src/engines/webgpu/contract.js'
 import type { Current, Timer } from './operation.js'
 
@@ -39,6 +41,7 @@ export function watch(device: Device, current: Current, timer: Timer, seen: (pas
     vector: (values) => device.vector(values),
     activations: (rows, columns) => device.activations(rows, columns),
     cache: (shape) => device.cache(shape),
+    states: (shape) => device.states(shape),
     sampler: (shape) => device.sampler(shape),
     begin(batch) {
       timer.begin()
@@ -114,6 +117,10 @@ class WatchedPass implements Pass {
     const multiplications = pairs * 2 * shape.heads * headSize
     const operation = { name: 'attention', cache: bytes, multiplications }
     this.#current.during(operation, () => this.#pass.attend(qkv, cache, layer, out, shape))
+  }
+
+  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
+    this.#current.during({ name: 'convolution' }, () => this.#pass.convolve(x, states, index, out, options))
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

@@ -33,15 +33,20 @@ export interface TokenModel {
 
 export interface Sequence {
   /**
-   * Tokens held, appended ones included. A model whose cache holds one sequence, or cannot be cut, may hold fewer than
-   * it was given: it falls to 0 when another sequence is stepped or `truncate` asks for less. Whoever drives it feeds
-   * the rest again.
+   * Tokens held, appended ones included. A model whose cache holds one sequence, or cannot be cut anywhere, may hold fewer
+   * than it was given: it falls when another sequence is stepped or `truncate` asks for less. Whoever drives it feeds the
+   * rest again.
    */
   readonly length: number
   /** Another sequence with the same tokens; full cache pages are shared, not copied. */
   clone(): Sequence
-  /** Forgets all but the first `length` tokens. */
+  /**
+   * Forgets all but the first `length` tokens, and some of these too where the model can only go back to certain lengths:
+   * `length` says what is left.
+   */
   truncate(length: number): void
+  /** How many tokens `truncate(length)` would leave. Absent: so many, or a model that cannot say. */
+  reach?(length: number): number
   close(): void
 }
 

@@ -1,8 +1,7 @@
-import { commonLength } from '../answer/forced.js'
 import type { Lane } from '../answer/lane.js'
 import type { Sequence, TokenModel } from '../token-model.js'
 import type { Row } from './batch.js'
-import { PrefixCache } from './prefix-cache.js'
+import { PrefixCache, shared } from './prefix-cache.js'
 import type { Slot } from './slot.js'
 
 /** Finished sequences that are kept; room is what really limits them. */
@@ -25,7 +24,7 @@ export class Memory {
   acquire(lane: Lane, running: readonly Slot[]): Sequence {
     const limit = lane.tokens.length - 1
     const live = this.#share ? longestLive(lane.tokens, limit, running) : undefined
-    if (live !== undefined && live.length > this.#cache.longest(lane.tokens)) {
+    if (live !== undefined && live.length > this.#cache.longest(lane.tokens, limit)) {
       const copy = live.sequence.clone()
       copy.truncate(live.length)
       return copy
@@ -65,7 +64,7 @@ function longestLive(tokens: readonly number[], limit: number, running: readonly
   let best: { sequence: Sequence; length: number } | undefined
   for (const { lane, sequence } of running) {
     if (sequence === undefined) continue
-    const length = commonLength(lane.tokens, tokens, Math.min(limit, sequence.length))
+    const length = shared(sequence, lane.tokens, tokens, limit)
     if (length > (best?.length ?? 0)) best = { sequence, length }
   }
   return best

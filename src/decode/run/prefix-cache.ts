@@ -1,6 +1,12 @@
 import { commonLength } from '../answer/forced.js'
 import type { Sequence } from '../token-model.js'
 
+/** What `sequence`, which began as `held`, has in common with `tokens` and can be cut to. It may have lost tokens since. */
+export function shared(sequence: Sequence, held: readonly number[], tokens: readonly number[], limit: number): number {
+  const common = commonLength(held, tokens, Math.min(limit, sequence.length))
+  return sequence.reach?.(common) ?? common
+}
+
 interface Entry {
   readonly tokens: readonly number[]
   readonly sequence: Sequence
@@ -20,9 +26,11 @@ export class PrefixCache {
     return this.#entries.length
   }
 
-  /** How many leading tokens of `tokens` some entry holds. */
-  longest(tokens: readonly number[]): number {
-    return this.#entries.reduce((best, entry) => Math.max(best, commonLength(entry.tokens, tokens)), 0)
+  /** How many leading tokens of `tokens`, of `limit` at most, some entry can be cut to. */
+  longest(tokens: readonly number[], limit: number): number {
+    return this.#entries.reduce((best, { sequence, tokens: held }) => {
+      return Math.max(best, shared(sequence, held, tokens, limit))
+    }, 0)
   }
 
   /**
@@ -33,7 +41,7 @@ export class PrefixCache {
     let best = -1
     let length = 0
     this.#entries.forEach((entry, i) => {
-      const common = commonLength(entry.tokens, tokens, limit)
+      const common = shared(entry.sequence, entry.tokens, tokens, limit)
       if (common > length) {
         best = i
         length = common
@@ -42,7 +50,7 @@ export class PrefixCache {
     if (best < 0) return undefined
     const [entry] = this.#entries.splice(best, 1)
     const { sequence } = entry!
-    if (share && entry!.tokens.length > length) {
+    if (share && sequence.length > length) {
       this.#entries.push(entry!)
       const copy = sequence.clone()
       copy.truncate(length)

@@ -10,6 +10,8 @@
 export const PAGE = 16
 /** Weights per scale of a 4-bit matrix. */
 export const Q4_BLOCK = 32
+/** Tokens that a convolution sees at most, its own included. */
+export const MAX_TAPS = 4
 /** How many alternatives `topLogprobs` may ask for. */
 export const MAX_TOP = 20
 
@@ -63,6 +65,7 @@ export interface Device {
   /** Room for `rows` rows between operations. Contents are undefined at first. */
   activations(rows: number, columns: number): Activations
   cache(shape: CacheShape): KeyValueCache
+  states(shape: StatesShape): States
   sampler(shape: SamplerShape): Sampler
   /** Starts a pass. Passes run in the order in which they are submitted; only one may be open at a time. */
   begin(batch: Batch): Pass
@@ -102,6 +105,9 @@ export interface Activations extends Resource {
 }
 export interface KeyValueCache extends Resource {
   readonly shape: CacheShape
+}
+export interface States extends Resource {
+  readonly shape: StatesShape
 }
 export interface Sampler extends Resource {
   readonly shape: SamplerShape
@@ -148,6 +154,16 @@ export interface CacheShape {
   readonly type: 'f16' | 'f32'
 }
 
+/**
+ * What layers keep of a sequence where that is not all its keys and values: so many values, which every token changes. A
+ * slot has room for those of one sequence at one length.
+ */
+export interface StatesShape {
+  readonly slots: number
+  /** Values of each state. */
+  readonly sizes: readonly number[]
+}
+
 export interface SamplerShape {
   /** Logits per row. */
   readonly vocabulary: number
@@ -175,7 +191,20 @@ export interface Span {
   readonly pages: Int32Array
   /** What each token is embedded by beside itself: rows of a second table. @default their positions */
   readonly places?: Int32Array | undefined
+  /**
+   * The slot that has the sequence's states before its first token, or `NO_STATE`, and the one for those after its last,
+   * which may be the same. Of a pass's spans, no slot that one writes is another's. Absent: no layer has a state.
+   */
+  readonly state?: SpanState
 }
+
+export interface SpanState {
+  readonly from: number
+  readonly to: number
+}
+
+/** In place of a slot: nothing came before, all values are zero. */
+export const NO_STATE = -1
 
 /** Stands in `Span.tokens` for a token that has not been read back. */
 export function slotToken(slot: number): number {
@@ -254,6 +283,16 @@ export interface PlaceOptions {
   readonly headNorm?: { readonly query: Vector; readonly key: Vector; readonly epsilon: number }
 }
 
+export interface ConvolveOptions {
+  /** [MAX_TAPS][channels], the weight of the newest input last. */
+  readonly taps: Vector
+  /**
+   * `gated`: a row of x is b | c | v, and out = c * convolution(b * v). `silu`: out = silu(convolution of the first
+   * columns of x).
+   */
+  readonly form: 'gated' | 'silu'
+}
+
 /** One row to sample. Chance comes from `seed` and `index` alone: see `sampling.ts`, which defines the draw. */
 export interface SampleRow {
   /** The token is kept in this slot until the next sample into it. */
@@ -305,6 +344,11 @@ export interface Pass {
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
   /** Attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void
+  /**
+   * Each channel, a column of `out`, of each row from the last `MAX_TAPS` rows of its sequence; state `index`, of
+   * [MAX_TAPS - 1][channels], has those before the first row, the oldest first.
+   */
+  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void
   /** out[i] = x[rows[i]]. A pass picks and pools the same way throughout. */
   pick(x: Activations, rows: Int32Array, out: Activations): void
   /** out[i] = the mean of the rows of span i */

@@ -1,8 +1,9 @@
 /** The TokenModel over a compute device: sequences in, sampled tokens out, in batches. */
 import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/token-model.js'
 import { tooLong } from '../../decode/too-long.js'
-import { type Device, type KeyValueCache, PAGE, type Sampler } from './contract.js'
+import { type Device, PAGE, type Sampler } from './contract.js'
 import type { Decoder } from './model/decoder.js'
+import type { Kept } from './model/kept.js'
 import { cacheFull, PagePool } from './model/pages.js'
 import { planPasses } from './model/passes.js'
 import { firstAnswer, moreAnswers } from './model/rehearse.js'
@@ -11,13 +12,15 @@ import { submitSpans } from './model/run-pass.js'
 import { PagedSequence } from './model/sequence.js'
 import { afterToken, needsToken } from './model/settings.js'
 import { Slots } from './model/slots.js'
+import { StatePool } from './model/states.js'
 
 /** What `loadCore` puts together. */
 export interface CoreParts {
   readonly device: Device
   readonly decoder: Decoder
   readonly sampler: Sampler
-  readonly cache: KeyValueCache
+  readonly kept: Kept
+  readonly pages: number
   readonly vocabSize: number
   readonly contextLength: number
   readonly maxBatch: number
@@ -38,6 +41,7 @@ export class Core implements TokenModel {
   readonly fingerprint: string
   readonly #parts: CoreParts
   readonly #pool: PagePool
+  readonly #states: StatePool | undefined
   readonly #slots: Slots
   #closed = false
 
@@ -48,7 +52,8 @@ export class Core implements TokenModel {
     this.maxChunk = parts.maxChunk
     this.fingerprint = parts.fingerprint
     this.#parts = parts
-    this.#pool = new PagePool(parts.cache.shape.pages)
+    this.#pool = new PagePool(parts.pages)
+    this.#states = parts.kept.states && new StatePool(parts.kept.states.shape.slots)
     this.#slots = new Slots(parts.sampler.shape.slots)
   }
 
@@ -82,14 +87,15 @@ export class Core implements TokenModel {
 
   open(): Sequence {
     this.#assertOpen()
-    return new PagedSequence(this.#pool)
+    return new PagedSequence(this.#pool, this.#states)
   }
 
   async step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]> {
     this.#check(batch, 0)
     const slots = this.#slots.take(batch.length)
     try {
-      const passes = planPasses(batch, this.#parts.rows, this.device.limits.fewRows)
+      const passes = this.#plan(batch)
+      this.#hold(batch)
       // All are submitted before any is awaited: later steps must find the sequences as long as they will be.
       const submitted = passes.map((spans) => submitSpans(this.#parts, spans, slots))
       const results = new Array<Sampled | undefined>(batch.length).fill(undefined)
@@ -105,14 +111,14 @@ export class Core implements TokenModel {
   async *run(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {
     this.#check(batch, steps - 1)
     if (batch.some(({ sample }) => !sample)) throw new TypeError('`run` samples every sequence of its batch.')
-    const onePass = planPasses(batch, this.#parts.rows, this.device.limits.fewRows).length === 1
+    const onePass = this.#plan(batch).length === 1
     if (batch.some(({ sample }) => needsToken(sample!)) || !onePass) {
       yield* this.#runStepwise(batch, steps)
       return
     }
     const slots = this.#slots.take(batch.length)
     try {
-      yield* runAhead(this.#parts, batch, steps, slots)
+      yield* runAhead(this.#parts, batch, steps, slots, () => this.#hold(batch))
     } finally {
       this.#slots.give(slots)
     }
@@ -139,6 +145,16 @@ export class Core implements TokenModel {
     // Work in flight may still write into the buffers. A lost device has none.
     await device.idle().catch(() => undefined)
     release()
+  }
+
+  #plan(batch: readonly StepInput[]) {
+    const { rows, kept } = this.#parts
+    return planPasses(batch, { rows, few: this.device.limits.fewRows, marks: kept.states !== undefined })
+  }
+
+  /** The states that the next passes begin with stay. */
+  #hold(batch: readonly StepInput[]): void {
+    this.#states?.begin(batch.flatMap(({ sequence }) => (sequence as PagedSequence).history ?? []))
   }
 
   /** Throws before anything has changed: `ahead` more tokens per sequence must fit too. */

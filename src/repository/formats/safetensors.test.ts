@@ -102,14 +102,14 @@ const joined = (...names: string[]) => names.flatMap((name) => [...tensors.get(`
 describe('safetensors', () => {
   it('become the matrices of a decoder, what reads the same input in one', async () => {
     const { weights, layer } = await opened()
-    const qkv = await readMatrix(weights, layer.qkv)
+    const qkv = await readMatrix(weights, layer.matrices.qkv!)
     expect([qkv.rows, qkv.columns]).toEqual([128, HIDDEN])
     expect([...floats(qkv)]).toEqual(
       joined('self_attn.q_proj.weight', 'self_attn.k_proj.weight', 'self_attn.v_proj.weight'),
     )
-    const bias = await readVector(weights, layer.qkv.bias!)
+    const bias = await readVector(weights, layer.matrices.qkv!.bias!)
     expect([...bias]).toEqual(joined('self_attn.q_proj.bias', 'self_attn.k_proj.bias', 'self_attn.v_proj.bias'))
-    const gateUp = await readMatrix(weights, layer.gateUp)
+    const gateUp = await readMatrix(weights, layer.matrices.gateUp!)
     expect([...floats(gateUp)]).toEqual(joined('mlp.gate_proj.weight', 'mlp.up_proj.weight'))
   })
 
@@ -124,14 +124,14 @@ describe('safetensors', () => {
     await writeFile(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: map }))
     await rm(join(folder, 'model.safetensors'))
     const { weights, layer } = await opened()
-    expect([...floats(await readMatrix(weights, layer.gateUp))]).toEqual(
+    expect([...floats(await readMatrix(weights, layer.matrices.gateUp!))]).toEqual(
       joined('mlp.gate_proj.weight', 'mlp.up_proj.weight'),
     )
   })
 
   it('are quantised on request, each value to within half a step of its block', async () => {
     const { weights, layer } = await opened(true)
-    const down = await readMatrix(weights, layer.down)
+    const down = await readMatrix(weights, layer.matrices.down!)
     if (down.format !== 'q4') throw new Error('These weights were not quantised.')
     const codes = new Uint32Array(down.codes.slice().buffer)
     const scales = new Uint16Array(down.scales.slice().buffer)
@@ -143,7 +143,7 @@ describe('safetensors', () => {
       expect(Math.abs(back - value)).toBeLessThanOrEqual(scale * (0.5 + 7 / 1024))
     })
     // Norms are small and matter much: they stay.
-    expect([...(await readVector(weights, layer.attentionNorm!))]).toEqual(joined('input_layernorm.weight'))
+    expect([...(await readVector(weights, layer.vectors.attentionNorm!))]).toEqual(joined('input_layernorm.weight'))
   })
 
   it.each<[string, (names: string[]) => string[], object, RegExp]>([

@@ -106,6 +106,14 @@ export class Fields {
     return fields
   }
 
+  /** The same fields, some of which have other values. */
+  replaced(values: JsonObject): Fields {
+    const fields = new Fields(this.model, { ...this.#values, ...values }, this.#outer, this.#within)
+    fields.#read = this.#read
+    fields.#parts = this.#parts
+    return fields
+  }
+
   /** Throws the name of a field that matters and that nobody has asked for. */
   assertAllRead(): void {
     for (const [key, value] of Object.entries(this.#values)) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { AttentionLayer } from '../model/model-plan.js'
 import { readModel } from './index.js'
 
 const SIZES = {
@@ -9,7 +10,11 @@ const SIZES = {
   vocab_size: 100,
   rms_norm_eps: 1e-6,
 }
-const read = (config: object) => readModel({ ...SIZES, ...config }, 'org/model').model
+/** Of models all of whose layers are attention. */
+const read = (config: object) => {
+  const { model } = readModel({ ...SIZES, ...config }, 'org/model')
+  return { ...model, layers: model.layers as readonly AttentionLayer[] }
+}
 const readLlama = (config: object) => read({ model_type: 'llama', ...config })
 
 describe('a configuration', () => {

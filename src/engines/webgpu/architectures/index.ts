@@ -10,6 +10,7 @@ import { gemma2 } from './gemma2.js'
 import { gemma3 } from './gemma3.js'
 import { fromGguf, type GgufForm } from './gguf.js'
 import { granite } from './granite.js'
+import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
 import { ministral3 } from './ministral3.js'
 import { mistral } from './mistral.js'
@@ -24,6 +25,7 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   gemma3,
   gemma3_text: gemma3,
   granite,
+  lfm2,
   llama,
   ministral3,
   mistral,

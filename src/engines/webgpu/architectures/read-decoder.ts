@@ -1,5 +1,5 @@
 /** What the configurations of most decoders have in common. */
-import type { LayerPlan, MatrixRole, ModelPlan } from '../model/model-plan.js'
+import type { AttentionLayer, LayerPlan, MatrixRole, ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Fields } from './fields.js'
 import { type ReadAngles, readAngles } from './read-angles.js'
@@ -11,7 +11,7 @@ export const MLP_BIAS: readonly MatrixRole[] = ['gateUp', 'down']
 export interface DecoderTraits {
   /** @default what the configuration says of `attention_bias` and `mlp_bias` */
   readonly biased?: readonly MatrixRole[]
-  readonly queryKeyNorm?: LayerPlan['queryKeyNorm']
+  readonly queryKeyNorm?: AttentionLayer['queryKeyNorm']
   /** @default before attention and MLP, not after them */
   readonly norms?: 'before' | 'after' | 'both'
   /** @default 'silu' */
@@ -21,7 +21,7 @@ export interface DecoderTraits {
   /** The window of a layer. @default none */
   readonly window?: (layer: number) => number | undefined
   /** What else sets a layer apart. */
-  readonly layer?: (layer: number, shape: LayerPlan) => Partial<LayerPlan>
+  readonly layer?: (layer: number, shape: AttentionLayer) => Partial<AttentionLayer> | LayerPlan
   /** @default those of `rope_theta` and its like, over whole heads */
   readonly angles?: (headSize: number) => ReadAngles
 }
@@ -39,7 +39,8 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
   if (headSize % 2 !== 0) throw refuse(fields.model, `heads of ${headSize} values`)
   if (heads % keyHeads !== 0) throw refuse(fields.model, `${heads} attention heads over ${keyHeads} key heads`)
   const { angles, most } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
-  const shape: LayerPlan = {
+  const shape: AttentionLayer = {
+    kind: 'attention',
     heads,
     keyHeads,
     headSize,
@@ -62,7 +63,10 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     ...(gate !== 'silu' && { gate }),
     layers: Array.from({ length: fields.count('num_hidden_layers') }, (_, layer) => {
       const window = traits.window?.(layer)
-      return { ...shape, ...(window !== undefined && { window }), ...traits.layer?.(layer, shape) }
+      const own = traits.layer?.(layer, shape)
+      // One that says of what kind it is is a layer as it stands.
+      if (own && 'kind' in own && own.kind !== 'attention') return own as LayerPlan
+      return { ...shape, ...(window !== undefined && { window }), ...(own as Partial<AttentionLayer>) }
     }),
     tied: fields.get('tie_word_embeddings') === undefined ? undefined : fields.flag('tie_word_embeddings'),
   }

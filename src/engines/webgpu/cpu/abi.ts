@@ -40,6 +40,9 @@ export const HEADER_WORDS = 4
 /** Gates and values of a gated product that a thread computes before it joins them; one item of all tokens may take more. */
 export const GATED_ROOM = 16384
 
+/** Values in a line of memory, to which no two threads should write. */
+export const CHANNELS_OF_LINE = 16
+
 /** The control block of the threads, as `assembly/control.ts` lays it out: a line for each thread comes last. */
 const SLICES = 768
 const SLICE_BYTES = 128
@@ -127,6 +130,14 @@ export const OPERATIONS = {
   pool: {
     ...{ x: 'pointer', xStride: 'pointer', firsts: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
   },
+  /**
+   * `taps`: four rows of weights; `state`: in the first slot, three rows; `spans`: four words for each, see
+   * `assembly/spans.ts`. Items: a line of channels of a span.
+   */
+  convolve: {
+    ...{ x: 'pointer', xStride: 'pointer', out: 'pointer', outStride: 'pointer', taps: 'pointer', channels: 'i32' },
+    ...{ gated: 'bool', state: 'pointer', slotBytes: 'pointer', spans: 'pointer' },
+  },
 } as const satisfies Readonly<Record<string, Fields>>
 
 export type OperationName = keyof typeof OPERATIONS
@@ -142,7 +153,7 @@ export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 
 
 /** Constants of `./abi`: counts and codes, then bytes. */
 const INTEGERS = {
-  ...{ F32, F16, Q4, BF16, Q4_EXACT, GROUP, SMALL, PRIVATE, GATED_ROOM },
+  ...{ F32, F16, Q4, BF16, Q4_EXACT, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE },
   ...{ SILU: GATES.silu, GELU: GATES.gelu },
   BLOCK: Q4_BLOCK,
   PAGE_BITS: Math.log2(PAGE),

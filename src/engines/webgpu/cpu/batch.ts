@@ -1,5 +1,5 @@
 /** What the operations need to know of each row of a pass, where the kernels can read it. */
-import { type Batch, PAGE } from '../contract.js'
+import { type Batch, NO_STATE, PAGE } from '../contract.js'
 import { expectFit, own } from './guards.js'
 import { CpuSampler } from './sampler.js'
 
@@ -11,6 +11,8 @@ export interface PlacedBatch {
   readonly lists: number
   /** Row of a second table for each row, where some span says which. */
   readonly places?: number
+  /** For each span its first row, its rows, and the slots of its states before and after them. */
+  readonly spans: number
   /** Positions of the longest sequence. */
   readonly longest: number
   /** Some sequence has several rows. */
@@ -23,6 +25,7 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
   const positions = new Int32Array(rows)
   const pages = new Int32Array(rows)
   const lists = new Int32Array(rows)
+  const parts: number[] = []
   let row = 0
   let longest = 0
   for (const span of spans) {
@@ -30,6 +33,8 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
     const end = span.position + span.tokens.length
     expectFit('Pages of a sequence', span.pages.length * PAGE, end)
     longest = Math.max(longest, end)
+    const { from, to } = span.state ?? { from: NO_STATE, to: NO_STATE }
+    parts.push(row, span.tokens.length, from, to)
     for (let i = 0; i < span.tokens.length; i++, row++) {
       const token = span.tokens[i]!
       tokens[row] = token < 0 ? slots![-1 - token]! : token
@@ -44,6 +49,7 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
     ...(spans.some(({ places }) => places) && { places: put(placesOf(spans, positions)) }),
     pages: put(pages),
     lists: put(lists),
+    spans: put(Int32Array.from(parts)),
     longest,
     several: rows > spans.length,
   }

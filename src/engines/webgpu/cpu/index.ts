@@ -11,7 +11,7 @@ import { PassProgram } from './program.js'
 import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
-import { CpuActivations, CpuCache, CpuMatrix, CpuVector, storedBytes } from './tensors.js'
+import { CpuActivations, CpuCache, CpuMatrix, CpuStates, CpuVector, storedBytes } from './tensors.js'
 import { bestVariant, compileKernels, hasSimd, instantiate, type Kernels, type KernelVariant } from './wasm.js'
 
 export interface CpuDeviceOptions {
@@ -134,6 +134,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     vector: (values) => living(() => new CpuVector(memory, values)),
     activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),
     cache: (shape) => living(() => new CpuCache(memory, shape)),
+    states: (shape) => living(() => new CpuStates(memory, shape)),
     sampler: (shape: SamplerShape): Sampler => living(() => new CpuSampler(memory, kernels, shape)),
     begin: (batch: Batch): Pass =>
       living(() => {

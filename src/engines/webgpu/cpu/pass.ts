@@ -3,6 +3,7 @@ import type {
   Activations,
   AttentionShape,
   Batch,
+  ConvolveOptions,
   JoinOptions,
   KeyValueCache,
   Matrix,
@@ -12,16 +13,17 @@ import type {
   SampledRow,
   SampleRow,
   Sampler,
+  States,
 } from '../contract.js'
-import { PAGE } from '../contract.js'
-import { type Arguments, GATES, type OperationName } from './abi.js'
+import { MAX_TAPS, PAGE } from '../contract.js'
+import { type Arguments, CHANNELS_OF_LINE, GATES, type OperationName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { expectFit, own } from './guards.js'
 import type { CpuPassHost } from './pass-host.js'
 import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
 import { CpuSampler } from './sampler.js'
-import { CpuActivations, CpuCache, CpuMatrix, CpuVector } from './tensors.js'
+import { CpuActivations, CpuCache, CpuMatrix, CpuStates, CpuVector } from './tensors.js'
 
 /**
  * Bytes between what two threads write. A processor fetches ahead, up to the end of a page, and would take from the other
@@ -246,6 +248,35 @@ export class CpuPass implements Pass {
       rooms.set(bytes, at)
     }
     return { at, stride }
+  }
+
+  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
+    const [source, target, kept] = [own(x, CpuActivations), own(out, CpuActivations), own(states, CpuStates)]
+    const taps = own(options.taps, CpuVector)
+    const channels = taps.length / MAX_TAPS
+    const gated = options.form === 'gated'
+    expectFit('Columns to convolve', source.columns, gated ? 3 * channels : channels)
+    expectFit('Columns of a convolution', target.columns, channels)
+    expectFit('Values of a state', kept.shape.sizes[index]!, (MAX_TAPS - 1) * channels)
+    this.#expectSlots(kept)
+    const args = {
+      x: source.use(),
+      xStride: source.stride,
+      out: target.use(),
+      outStride: target.stride,
+      taps: taps.use(),
+      channels,
+      gated,
+      state: kept.state(index),
+      slotBytes: kept.slotBytes,
+      spans: this.#batch.spans,
+    }
+    this.#add('convolve', this.#spans.length * Math.ceil(channels / CHANNELS_OF_LINE), args, few(this.rows * channels))
+  }
+
+  #expectSlots({ shape }: CpuStates): void {
+    for (const { state } of this.#spans)
+      expectFit('Slots', shape.slots, Math.max(state?.from ?? 0, state?.to ?? shape.slots) + 1)
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

@@ -8,6 +8,8 @@ import {
   PAGE,
   Q4_BLOCK,
   type Span,
+  type States,
+  type StatesShape,
 } from '../contract.js'
 import { BF16, F16, F32, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT, type WeightKind } from './abi.js'
 import type { DeviceMemory } from './memory.js'
@@ -162,6 +164,31 @@ export class CpuCache extends Tensor implements KeyValueCache {
       const source = values + from * this.valuePageBytes
       u8.copyWithin(values + to * this.valuePageBytes, source, source + this.valuePageBytes)
     }
+  }
+}
+
+export class CpuStates extends Tensor implements States {
+  readonly shape: StatesShape
+  /** Where each state begins: those of a slot lie together. */
+  readonly #offsets: readonly number[]
+  readonly slotBytes: number
+
+  constructor(device: DeviceMemory, shape: StatesShape) {
+    let bytes = 0
+    const offsets = shape.sizes.map((size) => {
+      const at = bytes
+      bytes += Math.ceil(size / 16) * 64
+      return at
+    })
+    super(device, shape.slots * bytes)
+    this.shape = shape
+    this.#offsets = offsets
+    this.slotBytes = bytes
+  }
+
+  /** Of the first slot. */
+  state(index: number): number {
+    return this.use() + this.#offsets[index]!
   }
 }
 

@@ -26,6 +26,13 @@ export class BatchWords {
 
   #fill({ spans }: Batch): void {
     const { words, rows } = this
+    let first = 0
+    words[4] = spans.length
+    spans.forEach(({ tokens: { length }, state }, i) => {
+      words[META_HEADER + 7 * rows + i] = first | (length << 16)
+      words[META_HEADER + 8 * rows + i] = state ? (state.from + 1) | (state.to << 16) : 0
+      first += length
+    })
     let row = 0
     let page = 0
     for (const { tokens, position, pages, places } of spans) {
@@ -39,6 +46,10 @@ export class BatchWords {
       }
       page += pages.length
     }
+  }
+
+  get spans(): number {
+    return this.#lengths.length
   }
 
   /** The first row of each span. */

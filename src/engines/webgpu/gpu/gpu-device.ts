@@ -15,6 +15,8 @@ import type {
   Pass,
   Sampler,
   SamplerShape,
+  States,
+  StatesShape,
   Vector,
 } from '../contract.js'
 import { Q4_BLOCK } from '../contract.js'
@@ -24,7 +26,7 @@ import type { GpuTraits } from './kernels/kernel.js'
 import { GpuPass, type GpuPassHost } from './pass.js'
 import { FEW } from './products.js'
 import { Rehearsal } from './rehearsal.js'
-import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
+import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
 const KERNELS = 'wgsl-3'
@@ -102,6 +104,11 @@ export class GpuDevice implements Device, GpuPassHost {
   cache(shape: CacheShape): KeyValueCache {
     this.#assertUsable()
     return new GpuCache(this.gpu, shape)
+  }
+
+  states(shape: StatesShape): States {
+    this.#assertUsable()
+    return new GpuStates(this.gpu, shape)
   }
 
   sampler(shape: SamplerShape): Sampler {

@@ -4,6 +4,7 @@ import type {
   Activations,
   AttentionShape,
   Batch,
+  ConvolveOptions,
   JoinOptions,
   KeyValueCache,
   Matrix,
@@ -13,10 +14,13 @@ import type {
   SampledRow,
   SampleRow,
   Sampler,
+  States,
 } from '../contract.js'
+import { MAX_TAPS } from '../contract.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
 import { attend } from './kernels/attend.js'
+import { convolve } from './kernels/convolve.js'
 import { embed } from './kernels/embed.js'
 import { join } from './kernels/join.js'
 import type { Kernel, Recorder } from './kernels/kernel.js'
@@ -26,7 +30,7 @@ import { pool } from './kernels/pool.js'
 import { sample } from './kernels/sample.js'
 import { decodeResults, encodeJob } from './kernels/sample-job.js'
 import { FEW, project } from './products.js'
-import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuVector } from './tensors.js'
+import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 export interface GpuPassHost extends CommandHost {
   /** A buffer for the batch, wide enough for so many words. */
@@ -195,6 +199,15 @@ export class GpuPass implements Pass, Recorder {
     const within = own && few && !this.traits.serial && this.#batch.single ? waiting : undefined
     if (within) this.#toPlace = undefined
     attend(this, shape, buffers, few, within)
+  }
+
+  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
+    const { shape, states: buffers } = states as GpuStates
+    const { buffer: taps, length } = options.taps as GpuVector
+    const channels = length / MAX_TAPS
+    const own = { strides: [x.columns, out.columns] as const, channels, size: shape.sizes[index]!, form: options.form }
+    const operands = { x: (x as GpuActivations).buffer, out: (out as GpuActivations).buffer, taps }
+    convolve(this, own, { ...operands, state: buffers[index]! }, this.#batch.spans)
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

@@ -8,6 +8,8 @@ import type {
   MatrixData,
   Sampler,
   SamplerShape,
+  States,
+  StatesShape,
   Vector,
 } from '../contract.js'
 import type { Gpu } from './gpu.js'
@@ -147,6 +149,18 @@ export class GpuCache extends Buffers implements KeyValueCache {
       this.own(gpu.storage(shape.pages * this.pageBytes, `cache ${i}`)),
     )
     this.aside = this.own(gpu.storage(shape.layers * this.pageBytes, 'page aside'))
+  }
+}
+
+/** A buffer for each state. */
+export class GpuStates extends Buffers implements States {
+  readonly shape: StatesShape
+  readonly states: readonly GPUBuffer[]
+
+  constructor(gpu: Gpu, shape: StatesShape) {
+    super(gpu)
+    this.shape = shape
+    this.states = shape.sizes.map((size, i) => this.own(gpu.storage(shape.slots * size * 4, `state ${i}`)))
   }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readModel } from '../architectures/index.js'
 import { angleTable, frequencies } from './angles.js'
+import type { AttentionLayer } from './model-plan.js'
 
 const CONFIG = {
   model_type: 'llama',
@@ -12,7 +13,7 @@ const CONFIG = {
   rope_theta: 10000,
 }
 const anglesOf = (rope_scaling: object, more = {}) =>
-  readModel({ ...CONFIG, rope_scaling, ...more }).model.layers[0]!.angles
+  (readModel({ ...CONFIG, rope_scaling, ...more }).model.layers[0] as AttentionLayer).angles
 const plain = { size: 64, theta: 10000 }
 
 describe('scaled angles', () => {
@@ -71,6 +72,6 @@ describe('scaled angles', () => {
       rope_scaling: { type: 'dynamic', factor: 4 },
     })
     expect(model.contextLength).toBe(2048)
-    expect(model.layers[0]!.angles).toEqual(plain)
+    expect(model.layers[0]).toMatchObject({ angles: plain })
   })
 })

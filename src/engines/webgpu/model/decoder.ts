@@ -1,27 +1,35 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
-import type { Activations, Device, KeyValueCache, Pass, SampleRow, Sampler, Vector } from '../contract.js'
+import type { Activations, Device, Pass, SampleRow, Sampler, Vector } from '../contract.js'
+import type { Kept } from './kept.js'
+import { mixerOf } from './mixers/index.js'
 import { joinsApart, type ModelPlan } from './model-plan.js'
-import type { BiasedMatrix, DecoderWeights, LayerWeights } from './weights.js'
+import { roomOf } from './size.js'
+import type { BiasedMatrix, DecoderWeights } from './weights.js'
+
+/** By their columns. */
+type Widths = ReadonlyMap<number, Activations>
 
 /** Activations, allocated once for the largest pass. */
 interface Room {
   /** All that has been added up so far, as a multiple of the model's own: see `#scale`. */
   readonly hidden: Activations
-  readonly qkv: Activations
-  readonly attended: Activations
-  readonly inner: Activations
-  /** What attention or the MLP gives, where it is not added as it is. */
+  /** See `Mixer`. */
+  readonly input: Widths
+  readonly between: Widths
+  readonly mixed: Widths
+  readonly inner: Widths
+  /** What the mixer or the MLP gives, where it is not added as it is. */
   readonly apart?: Activations
   /** Rows of which logits are made. */
   readonly last: Activations
-  readonly lastAttended: Activations
+  readonly lastMixed: Widths
   readonly logits: Activations
 }
 
 export class Decoder {
   readonly #model: ModelPlan
   readonly #weights: DecoderWeights
-  readonly #cache: KeyValueCache
+  readonly #kept: Kept
   readonly #room: Room
   /**
    * What is added to `hidden` is multiplied by it. Embeddings come as they are, however the model scales them: as
@@ -31,29 +39,25 @@ export class Decoder {
   readonly #epsilon: number
 
   /** `rows`: tokens of the largest pass. `wanted`: rows of logits of the largest pass. */
-  constructor(
-    device: Device,
-    model: ModelPlan,
-    weights: DecoderWeights,
-    cache: KeyValueCache,
-    rows: number,
-    wanted: number,
-  ) {
+  constructor(device: Device, model: ModelPlan, weights: DecoderWeights, kept: Kept, rows: number, wanted: number) {
     this.#model = model
     this.#weights = weights
-    this.#cache = cache
+    this.#kept = kept
     const { hidden, vocabulary, epsilon, embeddingScale = 1, residualScale = 1 } = model
     this.#scale = residualScale / embeddingScale
     this.#epsilon = epsilon / embeddingScale ** 2
-    const { heads, keyHeads, headSize, intermediate } = model.layers[0]!
+    const columns = roomOf(model)
+    const wide = (widths: Iterable<number>, count: number): Widths =>
+      new Map([...widths].map((width) => [width, device.activations(count, width)]))
     this.#room = {
       hidden: device.activations(rows, hidden),
-      qkv: device.activations(rows, (heads + 2 * keyHeads) * headSize),
-      attended: device.activations(rows, heads * headSize),
-      inner: device.activations(rows, intermediate),
+      input: wide(columns.input, rows),
+      between: wide(columns.between, rows),
+      mixed: wide(columns.mixed, rows),
+      inner: wide(columns.inner, rows),
       ...(joinsApart(model) && { apart: device.activations(rows, hidden) }),
       last: device.activations(wanted, hidden),
-      lastAttended: device.activations(wanted, heads * headSize),
+      lastMixed: wide(columns.mixed, wanted),
       logits: device.activations(wanted, vocabulary),
     }
   }
@@ -81,50 +85,54 @@ export class Decoder {
     if (rows.length > 0) pass.sample(sampler, this.#room.logits, rows)
   }
 
-  /** `wanted`: no other rows are needed after this layer, but that later tokens find their keys and values. */
+  /** `wanted`: no other rows are needed after this layer, but for what it keeps of them. */
   #layer(pass: Pass, index: number, wanted?: Int32Array): void {
-    const layer = this.#weights.layers[index]!
-    const { hidden, qkv, attended, last, lastAttended } = this.#room
-    pass.project(layer.qkv.matrix, hidden, qkv, { norm: this.#before(layer.attentionNorm), bias: layer.qkv.bias })
-    this.#place(pass, index)
-    if (wanted?.length === 0) return
-    const { heads, scale, scoreCap: cap, window } = this.#model.layers[index]!
-    pass.attend(qkv, this.#cache, index, attended, { heads, scale, cap, window })
+    const { hidden: columns, layers, epsilon } = this.#model
+    const layer = layers[index]!
+    const weights = this.#weights.layers[index]!
+    const mixer = mixerOf(layer)
+    const { hidden, last, ...room } = this.#room
+    const widths = mixer.widths(layer, columns)
+    const mixed = room.mixed.get(widths.mixed)!
+    mixer.run({
+      pass,
+      layer,
+      weights,
+      hidden,
+      norm: this.#before(weights.vectors.attentionNorm),
+      needed: wanted?.length !== 0,
+      epsilon,
+      room: { input: room.input.get(widths.input)!, between: room.between.get(widths.between ?? 0), mixed },
+      ...this.#keptOf(index),
+    })
     if (!wanted) {
-      this.#mix(pass, layer, attended, hidden, pass.rows)
-      return
+      this.#finish(pass, index, mixed, hidden, pass.rows)
+    } else if (wanted.length > 0) {
+      const lastMixed = room.lastMixed.get(widths.mixed)!
+      pass.pick(mixed, wanted, lastMixed)
+      pass.pick(hidden, wanted, last)
+      this.#finish(pass, index, lastMixed, last, wanted.length)
     }
-    pass.pick(attended, wanted, lastAttended)
-    pass.pick(hidden, wanted, last)
-    this.#mix(pass, layer, lastAttended, last, wanted.length)
   }
 
-  #place(pass: Pass, index: number): void {
-    const { epsilon, layers } = this.#model
-    const { heads, keyHeads, headSize, queryKeyNorm } = layers[index]!
-    const { queryNorm, keyNorm, angles } = this.#weights.layers[index]!
-    const { qkv } = this.#room
-    if (!queryNorm || !keyNorm) {
-      pass.place(qkv, this.#cache, index, { heads, angles })
-    } else if (queryKeyNorm === 'head') {
-      pass.place(qkv, this.#cache, index, { heads, angles, headNorm: { query: queryNorm, key: keyNorm, epsilon } })
-    } else {
-      const [queries, keys] = [heads * headSize, keyHeads * headSize]
-      pass.join(qkv, qkv, { columns: queries, norm: { weight: queryNorm, epsilon } })
-      pass.join(qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
-      pass.place(qkv, this.#cache, index, { heads, angles })
+  #keptOf(index: number) {
+    const { plan, caches, states } = this.#kept
+    const { cache, state } = plan.layers[index]!
+    return {
+      cache: cache && { of: caches[cache.index]!, layer: cache.layer },
+      state: state === undefined ? undefined : { of: states!, first: state },
     }
   }
 
   /** What a layer does with each row by itself. */
-  #mix(pass: Pass, layer: LayerWeights, attended: Activations, hidden: Activations, rows: number): void {
-    const { inner } = this.#room
-    const { gateUp } = layer
-    const { gate } = this.#model
-    this.#add(pass, layer.output, attended, hidden, rows, layer.attentionAfter)
-    const norm = this.#before(layer.mlpNorm)
-    pass.project(gateUp.matrix, hidden, inner, { rows, norm, gated: true, gate, bias: gateUp.bias })
-    this.#add(pass, layer.down, inner, hidden, rows, layer.mlpAfter)
+  #finish(pass: Pass, index: number, mixed: Activations, hidden: Activations, rows: number): void {
+    const { layers, gate } = this.#model
+    const { matrices, vectors } = this.#weights.layers[index]!
+    const inner = this.#room.inner.get(layers[index]!.intermediate)!
+    this.#add(pass, (matrices.output ?? matrices.mixerOut)!, mixed, hidden, rows, vectors.attentionAfter)
+    const { matrix, bias } = matrices.gateUp!
+    pass.project(matrix, hidden, inner, { rows, norm: this.#before(vectors.mlpNorm), gated: true, gate, bias })
+    this.#add(pass, matrices.down!, inner, hidden, rows, vectors.mlpAfter)
   }
 
   /** Adds a product, normed first where the model says so. */
@@ -151,6 +159,8 @@ export class Decoder {
   }
 
   destroy(): void {
-    for (const activations of Object.values(this.#room)) activations.destroy()
+    for (const one of Object.values(this.#room)) {
+      for (const activations of one instanceof Map ? one.values() : [one]) activations.destroy()
+    }
   }
 }

@@ -4,7 +4,10 @@ import type { WeightSource } from '../../../repository/source.js'
 import type { Device } from '../contract.js'
 import { Core } from '../core.js'
 import { Decoder } from './decoder.js'
+import { type Kept, planKept } from './kept.js'
+import type { ModelPlan } from './model-plan.js'
 import { type LoadPlan, type PlanOptions, planModel } from './plan-model.js'
+import type { ModelSize } from './size.js'
 import { TensorLoader } from './tensors.js'
 import { loadWeights } from './weights.js'
 
@@ -39,13 +42,11 @@ export async function loadPlanned(
   const loader = new TensorLoader(device, source, options.signal)
   try {
     const weights = await loadWeights(loader, model, tensors, contextLength, options.onProgress)
-    const { keyHeads: heads, headSize } = model.layers[0]!
-    const cache = device.cache({ layers: model.layers.length, pages, heads, headSize, type: cacheType })
-    loader.made.push(cache)
+    const kept = keep(device, model, size, loader.made)
     const known = Math.min(options.tokens ?? vocabulary, vocabulary)
     const sampler = device.sampler({ vocabulary, tokens: known, rows: maxBatch, slots: 4 * maxBatch })
     loader.made.push(sampler)
-    const decoder = new Decoder(device, model, weights, cache, rows, maxBatch)
+    const decoder = new Decoder(device, model, weights, kept, rows, maxBatch)
     loader.made.push(decoder)
     // A GPU says late that it had no room; what runs later must not find that out.
     await device.idle()
@@ -53,7 +54,8 @@ export async function loadPlanned(
       device,
       decoder,
       sampler,
-      cache,
+      kept,
+      pages,
       vocabSize: vocabulary,
       contextLength,
       maxBatch,
@@ -69,6 +71,21 @@ export async function loadPlanned(
     free(loader.made)
     throw error
   }
+}
+
+/** Room for what layers keep of sequences. */
+function keep(device: Device, model: ModelPlan, size: ModelSize, made: { destroy(): void }[]): Kept {
+  const { pages, cacheType: type, slots } = size
+  const plan = planKept(model)
+  const caches = plan.caches.map((shape) => {
+    const cache = device.cache({ ...shape, pages, type })
+    made.push(cache)
+    return cache
+  })
+  if (slots === 0) return { plan, caches }
+  const states = device.states({ slots, sizes: plan.states })
+  made.push(states)
+  return { plan, caches, states }
 }
 
 function free(made: readonly { destroy(): void }[]): void {

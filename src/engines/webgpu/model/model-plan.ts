@@ -27,7 +27,20 @@ export interface ModelPlan {
   readonly tied: boolean | undefined
 }
 
-export interface LayerPlan {
+/** What every layer has, whatever it mixes the tokens of a sequence with. */
+export interface LayerShape {
+  /** The mixer and the MLP read normed rows. */
+  readonly normsBefore: boolean
+  /** What the mixer and the MLP give is normed before it is added. */
+  readonly normsAfter: boolean
+  readonly intermediate: number
+  /** Matrices that have a bias. */
+  readonly biased: readonly MatrixRole[]
+}
+
+/** Keeps keys and values of all tokens in the cache. */
+export interface AttentionLayer extends LayerShape {
+  readonly kind: 'attention'
   /** Heads of queries. */
   readonly heads: number
   /** Heads of keys, and of values. */
@@ -42,25 +55,26 @@ export interface LayerPlan {
   readonly window?: number
   /** Queries and keys are normed before they are turned: each head by itself, or all heads of a row together. */
   readonly queryKeyNorm?: 'head' | 'row'
-  /** Attention and MLP read normed rows. */
-  readonly normsBefore: boolean
-  /** What attention and MLP give is normed before it is added. */
-  readonly normsAfter: boolean
-  readonly intermediate: number
-  /** Matrices that have a bias. */
-  readonly biased: readonly MatrixRole[]
 }
 
-/** What a layer multiplies with. */
-export type MatrixRole = 'qkv' | 'output' | 'gateUp' | 'down'
-/** What a layer scales by. */
-export const NORMS = ['attentionNorm', 'queryNorm', 'keyNorm', 'attentionAfter', 'mlpNorm', 'mlpAfter'] as const
-export type NormRole = (typeof NORMS)[number]
+/** LFM2: in -> B | C | x, out = C * convolution(B * x). Keeps the last inputs of the convolution. */
+export interface ConvolutionLayer extends LayerShape {
+  readonly kind: 'convolution'
+  /** Tokens that an output sees, its own included. */
+  readonly taps: number
+}
+
+export type LayerPlan = AttentionLayer | ConvolutionLayer
+
+/** What a layer multiplies with. `mixerIn` and `mixerOut` stand for `qkv` and `output` where the mixer is no attention. */
+export type MatrixRole = 'qkv' | 'output' | 'mixerIn' | 'mixerOut' | 'gateUp' | 'down'
+/** What a layer scales, weighs or adds. */
+export type VectorRole = 'attentionNorm' | 'queryNorm' | 'keyNorm' | 'taps' | 'attentionAfter' | 'mlpNorm' | 'mlpAfter'
 /** What stands in a model once. */
 export type ModelRole = 'embedding' | 'norm' | 'head'
-export type Role = MatrixRole | NormRole | ModelRole
+export type Role = MatrixRole | VectorRole | ModelRole
 
-/** What attention and MLP give is changed before it is added, so that it needs room of its own. */
+/** What the mixer and the MLP give is changed before it is added, so that it needs room of its own. */
 export function joinsApart({ layers, residualScale, embeddingScale }: ModelPlan): boolean {
   return layers.some(({ normsAfter }) => normsAfter) || (residualScale ?? 1) !== (embeddingScale ?? 1)
 }

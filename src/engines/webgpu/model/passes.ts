@@ -1,5 +1,6 @@
 /** Cuts a step into passes: no pass has more rows, or samples more of them, than the device was prepared for. */
 import type { SampleSettings, StepInput } from '../../../decode/token-model.js'
+import { PAGE } from '../contract.js'
 import type { PagedSequence } from './sequence.js'
 
 export interface PlannedSpan {
@@ -11,11 +12,38 @@ export interface PlannedSpan {
   readonly input: number
 }
 
+export interface PassLimits {
+  /** The most of a pass. */
+  readonly rows: number
+  /** See `DeviceLimits.fewRows`. */
+  readonly few?: number | undefined
+  /** A sequence can be cut only to where a pass ended: one ends before the last token of a prompt. */
+  readonly marks?: boolean
+}
+
+/** A prompt's end: more answers to it, and others to its like, begin where all of it but the last token has been fed. */
+const isMarked = ({ tokens, sample }: StepInput) => sample !== undefined && tokens.length > PAGE
+
 /**
- * `rows`: the most of a pass. `few`: see `DeviceLimits.fewRows`. A sequence that appends few tokens is never put beside
+ * A sequence that appends few tokens is never put beside
  * one that appends many, so that its answer does not depend on its company.
  */
-export function planPasses(batch: readonly StepInput[], rows: number, few = rows): PlannedSpan[][] {
+export function planPasses(
+  batch: readonly StepInput[],
+  { rows, few = rows, marks = false }: PassLimits,
+): PlannedSpan[][] {
+  if (marks) {
+    const bodies = batch.flatMap((input, index) => (isMarked(input) ? [index] : []))
+    if (bodies.length > 0) {
+      const body = batch.map((input, i): StepInput => {
+        return bodies.includes(i) ? { sequence: input.sequence, tokens: input.tokens.slice(0, -1) } : input
+      })
+      const last = batch.map((input, i): StepInput => {
+        return bodies.includes(i) ? { ...input, tokens: input.tokens.slice(-1) } : input
+      })
+      return [...planPasses(body, { rows, few }), ...cut(last, bodies, few)]
+    }
+  }
   const short: number[] = []
   const long: number[] = []
   batch.forEach(({ tokens }, index) => {

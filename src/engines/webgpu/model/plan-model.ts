@@ -4,7 +4,8 @@ import type { WeightOutline } from '../../../repository/source.js'
 import { readModel } from '../architectures/index.js'
 import type { Device } from '../contract.js'
 import type { ModelPlan } from './model-plan.js'
-import { type PlannedTensors, planTensors } from './plan-tensors.js'
+import { planTensors } from './plan-tensors.js'
+import type { PlannedTensors } from './planned.js'
 import { type ModelSize, type SizeOptions, sizeOf } from './size.js'
 
 export interface PlanOptions extends SizeOptions {

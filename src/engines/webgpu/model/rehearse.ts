@@ -1,5 +1,5 @@
 /** Passes like those to come, for a device that compiles what they need. */
-import { type Batch, PAGE, type Pass, type SampleRow } from '../contract.js'
+import { type Batch, NO_STATE, PAGE, type Pass, type SampleRow } from '../contract.js'
 import type { PassParts } from './run-pass.js'
 
 type Begin = (batch: Batch) => Pass
@@ -35,16 +35,17 @@ export function moreAnswers(parts: PassParts, begin: Begin, { maxBatch, maxChunk
 
 /** One span for each of `lengths`; the first `sampled` of them are sampled. */
 function rehearse(
-  { decoder, sampler }: PassParts,
+  { decoder, sampler, kept }: PassParts,
   begin: Begin,
   lengths: readonly number[],
   position: number,
   sampled: number,
 ): void {
-  const spans = lengths.map((length) => ({
+  const spans = lengths.map((length, to) => ({
     tokens: new Int32Array(length),
     position,
     pages: new Int32Array(Math.ceil((position + length) / PAGE)),
+    ...(kept.states && { state: { from: NO_STATE, to } }),
   }))
   const pass = begin({ spans, sampler })
   const rows = Array.from({ length: sampled }, (_, slot): SampleRow => {

@@ -13,12 +13,15 @@ export async function* runAhead(
   batch: readonly StepInput[],
   steps: number,
   slots: readonly number[],
+  /** Called before each pass. */
+  onSubmit: () => void,
 ): AsyncGenerator<readonly Sampled[]> {
   const flying: Promise<PassResult[]>[] = []
   const lengths = batch.map(({ sequence, tokens }) => sequence.length + tokens.length)
   let submitted = 0
   let delivered = 0
   const submit = () => {
+    onSubmit()
     const promise = submitSpans(parts, plan(batch, slots, submitted), slots)
     // Awaited below, in order; a failure before that must not count as unhandled.
     promise.catch(() => undefined)

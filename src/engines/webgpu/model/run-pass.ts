@@ -1,7 +1,8 @@
 /** Records and submits one pass over parts of sequences. */
 import { type Sampled, UNDRAWN } from '../../../decode/token-model.js'
-import type { Device, KeyValueCache, SampleRow, Sampler, Span } from '../contract.js'
+import type { Device, SampleRow, Sampler, Span } from '../contract.js'
 import type { Decoder } from './decoder.js'
+import type { Kept } from './kept.js'
 import type { PlannedSpan } from './passes.js'
 import { sampleRow } from './settings.js'
 
@@ -9,7 +10,7 @@ export interface PassParts {
   readonly device: Device
   readonly decoder: Decoder
   readonly sampler: Sampler
-  readonly cache: KeyValueCache
+  readonly kept: Kept
 }
 
 export interface PassResult {
@@ -32,20 +33,22 @@ export function submitSpans(
   let row = 0
   for (const { sequence, tokens, sample, input } of planned) {
     const position = sequence.length
-    const { copy, clear } = sequence.append(tokens.length)
+    const { copy, clear, state } = sequence.append(tokens.length)
     if (copy) copies.push(copy)
     cleared.push(...clear)
-    spans.push({ tokens, position, pages: sequence.pages })
+    spans.push({ tokens, position, pages: sequence.pages, ...(state && { state }) })
     row += tokens.length
     if (!sample) continue
     wanted.push(row - 1)
     inputs.push(input)
     samples.push(sampleRow(sample, slots[input]!))
   }
-  const { device, decoder, sampler, cache } = parts
+  const { device, decoder, sampler, kept } = parts
   const pass = device.begin({ spans, sampler })
-  if (cleared.length > 0) pass.clearPages(cache, cleared)
-  if (copies.length > 0) pass.copyPages(cache, copies)
+  for (const cache of kept.caches) {
+    if (cleared.length > 0) pass.clearPages(cache, cleared)
+    if (copies.length > 0) pass.copyPages(cache, copies)
+  }
   decoder.forward(pass, Int32Array.from(wanted))
   decoder.sample(pass, sampler, samples)
   const sampling = planned.filter(({ sample }) => sample)

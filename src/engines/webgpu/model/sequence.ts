@@ -1,12 +1,14 @@
-/** One sequence of the paged cache: how long it is, and on which pages it lies. */
+/** One sequence: how long it is, on which pages of the cache it lies, and which states it has. */
 import type { Sequence } from '../../../decode/token-model.js'
-import { PAGE } from '../contract.js'
+import { PAGE, type SpanState } from '../contract.js'
 import type { PagePool } from './pages.js'
+import { StateHistory, type StatePool } from './states.js'
 
 export interface Appended {
   readonly copy: { readonly from: number; readonly to: number } | undefined
   /** Pages that must be cleared. */
   readonly clear: readonly number[]
+  readonly state: SpanState | undefined
 }
 
 export class PagedSequence implements Sequence {
@@ -15,10 +17,15 @@ export class PagedSequence implements Sequence {
   #count = 0
   #length = 0
   #closed = false
+  readonly #states: StatePool | undefined
+  /** Absent: no layer has states. */
+  readonly history: StateHistory | undefined
 
-  constructor(pool: PagePool) {
+  constructor(pool: PagePool, states?: StatePool) {
     this.#pool = pool
+    this.#states = states
     this.#pages = new Int32Array(16)
+    this.history = states && new StateHistory(states, (length) => this.#cut(length))
   }
 
   get length(): number {
@@ -58,13 +65,14 @@ export class PagedSequence implements Sequence {
       this.#pages[this.#count - 1] = copy.to
       this.#pool.release(from)
     }
+    const state = this.history?.advance(tokens)
     this.#length += tokens
     while (this.#count * PAGE < this.#length) {
       const page = this.#pool.take()
       if (this.#pool.mustClear(page)) clear.push(page)
       this.#push(page)
     }
-    return { copy, clear }
+    return { copy, clear, state }
   }
 
   /** What it holds is no number. */
@@ -74,12 +82,13 @@ export class PagedSequence implements Sequence {
 
   clone(): PagedSequence {
     this.#assertOpen()
-    const other = new PagedSequence(this.#pool)
+    const other = new PagedSequence(this.#pool, this.#states)
     for (let i = 0; i < this.#count; i++) {
       this.#pool.share(this.#pages[i]!)
       other.#push(this.#pages[i]!)
     }
     other.#length = this.#length
+    if (this.history) other.history?.copyFrom(this.history)
     return other
   }
 
@@ -88,15 +97,24 @@ export class PagedSequence implements Sequence {
     if (!Number.isInteger(length) || length < 0 || length > this.#length) {
       throw new RangeError(`A sequence of ${this.#length} tokens cannot be cut to ${length}.`)
     }
-    this.#length = length
-    this.#drop(Math.ceil(length / PAGE))
+    if (length < this.#length) this.#cut(this.history ? this.history.cut(length) : length)
+  }
+
+  reach(length: number): number {
+    const most = Math.min(length, this.#length)
+    return this.history ? this.history.reach(most) : most
   }
 
   close(): void {
     if (this.#closed) return
-    this.#drop(0)
-    this.#length = 0
+    this.history?.cut(0)
+    this.#cut(0)
     this.#closed = true
+  }
+
+  #cut(length: number): void {
+    this.#length = length
+    this.#drop(Math.ceil(length / PAGE))
   }
 
   #mustCopy(): boolean {

@@ -2,8 +2,10 @@
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
 import { type Device, PAGE } from '../contract.js'
-import { joinsApart, type ModelPlan, NORMS } from './model-plan.js'
-import type { PlannedMatrix, PlannedTensors } from './plan-tensors.js'
+import { type KeptPlan, planKept, tokenBytes } from './kept.js'
+import { mixerOf } from './mixers/index.js'
+import { joinsApart, type ModelPlan } from './model-plan.js'
+import type { PlannedMatrix, PlannedTensors } from './planned.js'
 
 export interface SizeOptions {
   /** The model's name, for messages. @default 'The model' */
@@ -27,9 +29,12 @@ export interface ModelSize {
   readonly rows: number
   readonly cacheType: 'f16' | 'f32'
   readonly pages: number
+  /** Slots for states: one for each sequence of a batch, the others for what is kept to go back to. */
+  readonly slots: number
   readonly bytes: {
     readonly weights: number
     readonly cache: number
+    readonly states: number
     /** Activations, logits, tables. */
     readonly work: number
     readonly total: number
@@ -41,6 +46,9 @@ const CONTEXT = 8192
 const CACHE_BYTES = 512 * 1048576
 /** What each further sequence of a batch gets beside one whole context: most are short. */
 const FURTHER = 512
+/** What the states that are kept to go back to may take, and the most of them. */
+const STATE_BYTES = 128 * 1048576
+const MOST_STATES = 64
 /** Positions without which no conversation is possible. */
 const LEAST = 4 * PAGE
 
@@ -54,18 +62,20 @@ export function sizeOf(
 ): ModelSize {
   const { limits } = device
   const name = options.name ?? 'The model'
-  const { keyHeads, headSize } = model.layers[0]!
+  const kept = planKept(model)
+  const headSize = Math.max(...kept.caches.map((cache) => cache.headSize))
   if (headSize > limits.headSize) throw short(name, `heads of ${headSize} values`, `${limits.headSize}`)
   const maxBatch = options.maxBatch ?? 8
   const maxChunk = Math.min(options.maxChunk ?? (device.info.kind === 'cpu' ? 64 : 256), limits.rows - maxBatch)
   const rows = maxChunk + maxBatch
   const cacheType = isWide(outline) ? 'f32' : 'f16'
-  const perLayer = 2 * keyHeads * headSize * (cacheType === 'f16' ? 2 : 4)
-  const perToken = perLayer * model.layers.length
+  const { all: perToken, most: perLayer } = tokenBytes(kept, cacheType)
   const wantedContext = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
   const roomy = Math.floor(Math.min(CACHE_BYTES, limits.tensorBytes / 2) / perToken)
   const wanted = options.cacheTokens ?? defaultCacheTokens(wantedContext, maxBatch, roomy)
   const weights = weightBytes(device, tensors)
+  const slots = stateSlots(kept, maxBatch)
+  const states = slots * 4 * sum(kept.states)
   const work = workBytes(model, device, { rows, maxBatch, context: wantedContext })
   // One page more per sequence: each leaves its last page partly empty.
   const aside = maxBatch * PAGE
@@ -74,12 +84,14 @@ export function sizeOf(
     throw short(name, `${bytes(least * perLayer)} in one buffer for a layer's cache`, bytes(limits.tensorBytes))
   }
   const total = limits.totalBytes ?? Number.POSITIVE_INFINITY
-  if (total < weights + work + least * perToken) {
-    const parts = `${bytes(weights)} for weights, ${bytes(work)} for work and ${bytes(least * perToken)} for the cache`
+  const fixed = weights + work + states
+  if (total < fixed + least * perToken) {
+    const kept = `${bytes(least * perToken)} for the cache${states > 0 ? ` and ${bytes(states)} for states` : ''}`
+    const parts = `${bytes(weights)} for weights, ${bytes(work)} for work and ${kept}`
     throw short(name, parts, `${bytes(total)} in all`)
   }
   const inOneBuffer = Math.floor(limits.tensorBytes / perLayer)
-  const inAll = Math.floor((total - weights - work) / perToken)
+  const inAll = Math.floor((total - fixed) / perToken)
   const cacheTokens = Math.min(wanted, Math.min(inOneBuffer, inAll) - aside)
   const pages = Math.ceil((cacheTokens + aside) / PAGE)
   const cache = pages * PAGE * perToken
@@ -90,9 +102,20 @@ export function sizeOf(
     rows,
     cacheType,
     pages,
-    bytes: { weights, cache, work, total: weights + cache + work },
+    slots,
+    bytes: { weights, cache, states, work, total: fixed + cache },
   }
 }
+
+/** Those of a batch, half as many because `StatePool` may need them, and others to go back to as their size lets be. */
+function stateSlots({ states }: KeptPlan, maxBatch: number): number {
+  const bytes = 4 * sum(states)
+  if (bytes === 0) return 0
+  const others = Math.min(MOST_STATES, Math.floor(STATE_BYTES / bytes))
+  return maxBatch + Math.max(Math.ceil(maxBatch / 2), others)
+}
+
+const sum = (values: Iterable<number>) => [...values].reduce((all, value) => all + value, 0)
 
 /** One whole context, and a little for each further sequence where there is room for it. */
 export function defaultCacheTokens(context: number, maxBatch: number, roomy: number): number {
@@ -105,12 +128,12 @@ function weightBytes(device: Device, { embedding, head, norm, layers }: PlannedT
     const format = quantize ? 'q4' : stored
     return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)
   }
-  let sum = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
-  for (const layer of layers) {
-    for (const one of [layer.qkv, layer.output, layer.gateUp, layer.down]) sum += matrix(one)
-    for (const role of NORMS) sum += 4 * (layer[role]?.length ?? 0)
+  let all = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
+  for (const { matrices, vectors } of layers) {
+    for (const one of Object.values(matrices)) all += matrix(one)
+    for (const { length, order } of Object.values(vectors)) all += 4 * (order?.length ?? length)
   }
-  return sum
+  return all
 }
 
 /** Weights in full precision deserve a cache in full precision. */
@@ -119,7 +142,9 @@ function isWide(source: Pick<WeightOutline, 'naming' | 'names' | 'describe'>): b
   if (source.naming === 'gguf') {
     return source.names.includes('token_embd.weight') && source.describe('token_embd.weight').dtype === 'f32'
   }
-  return source.names.some((name) => /norm\.weight$/.test(name) && source.describe(name).dtype === 'f32')
+  const norms = source.names.filter((name) => /norm\.weight$/.test(name))
+  // Some models have a few of them in full precision, whatever the others are in.
+  return norms.length > 0 && norms.every((name) => source.describe(name).dtype === 'f32')
 }
 
 interface Work {
@@ -132,15 +157,33 @@ interface Work {
 function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, context } = of
   const { hidden, vocabulary, layers } = model
-  const { heads, keyHeads, headSize, intermediate } = layers[0]!
-  const tables = new Set(layers.map(({ angles }) => JSON.stringify(angles))).size
-  const perRow = (joinsApart(model) ? 3 : 2) * hidden + (2 * heads + 2 * keyHeads) * headSize + intermediate
-  const perLogits = 2 * hidden + heads * headSize + vocabulary
+  const { input, between, mixed, inner } = roomOf(model)
+  const angles = new Map(
+    layers.flatMap((layer) =>
+      layer.kind === 'attention' ? [[JSON.stringify(layer.angles), layer.headSize] as const] : [],
+    ),
+  )
+  const perRow = (joinsApart(model) ? 3 : 2) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
+  const perLogits = 2 * hidden + sum(mixed) + vocabulary
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
   const cpu = info.kind === 'cpu'
-  const prepared = cpu ? rows * (hidden + heads * headSize + intermediate) + maxBatch * (hidden + heads * headSize) : 0
+  const prepared = cpu ? rows * (hidden + sum(mixed) + sum(inner)) + maxBatch * (hidden + sum(mixed)) : 0
   const sampler = (cpu ? 4 : maxBatch) * vocabulary
-  return 4 * (rows * perRow + maxBatch * perLogits + prepared + sampler + tables * context * headSize)
+  return 4 * (rows * perRow + maxBatch * perLogits + prepared + sampler + context * sum(angles.values()))
+}
+
+/** Columns of the rows that a pass writes on its way through a layer; layers of the same width share them. */
+export function roomOf({
+  layers,
+  hidden,
+}: ModelPlan): Readonly<Record<'input' | 'between' | 'mixed' | 'inner', ReadonlySet<number>>> {
+  const widths = layers.map((layer) => mixerOf(layer).widths(layer, hidden))
+  return {
+    input: new Set(widths.map(({ input }) => input)),
+    between: new Set(widths.flatMap(({ between }) => between ?? [])),
+    mixed: new Set(widths.map(({ mixed }) => mixed)),
+    inner: new Set(layers.map(({ intermediate }) => intermediate)),
+  }
 }
 
 function short(name: string, needed: string, has: string): V1Error {

@@ -5,7 +5,7 @@ import { joined } from '../../../platform/bytes.js'
 import { halfToFloat } from '../../../platform/half.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import type { Device, Matrix, MatrixData, Vector } from '../contract.js'
-import type { PlannedMatrix, PlannedVector } from './plan-tensors.js'
+import type { PlannedMatrix, PlannedVector } from './planned.js'
 import { quantize } from './quantize.js'
 
 /** Brings planned tensors to a device. */
@@ -85,10 +85,10 @@ export async function readVector(
   let at = 0
   for (const part of parts) {
     const tensor = await source.read(part.name, signal)
-    values.set(toFloats({ dtype: tensor.dtype, data: bytesOf(tensor, [part.length], tensor.dtype) }), at)
+    values.set(toFloats({ dtype: tensor.dtype, data: bytesOf(tensor, part.shape, tensor.dtype) }), at)
     at += part.length
   }
-  const placed = order ? Float32Array.from(order, (from) => values[from]!) : values
+  const placed = order ? Float32Array.from(order, (from) => values[from] ?? 0) : values
   return placed.map((value) => (value + offset) * scale)
 }
 

@@ -1,8 +1,8 @@
 /** The decoder's weights on a device. */
 import type { Matrix, Vector } from '../contract.js'
 import { angleTable } from './angles.js'
-import { type LayerPlan, type ModelPlan, NORMS, type NormRole } from './model-plan.js'
-import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './plan-tensors.js'
+import type { LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'
+import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 import type { TensorLoader } from './tensors.js'
 
 /** A matrix, and what is added to what it makes. */
@@ -12,17 +12,10 @@ export interface BiasedMatrix {
 }
 
 export interface LayerWeights {
-  readonly attentionNorm?: Vector
-  readonly qkv: BiasedMatrix
-  readonly queryNorm?: Vector
-  readonly keyNorm?: Vector
-  readonly output: BiasedMatrix
-  readonly attentionAfter?: Vector
-  readonly mlpNorm?: Vector
-  readonly gateUp: BiasedMatrix
-  readonly down: BiasedMatrix
-  readonly mlpAfter?: Vector
-  readonly angles: Vector
+  readonly matrices: Readonly<Partial<Record<MatrixRole, BiasedMatrix>>>
+  readonly vectors: Readonly<Partial<Record<VectorRole, Vector>>>
+  /** Of attention. */
+  readonly angles?: Vector
 }
 
 export interface DecoderWeights {
@@ -43,7 +36,9 @@ export async function loadWeights(
 ): Promise<DecoderWeights> {
   const tables = new Map<string, Vector>()
   /** Layers that turn alike share a table. */
-  const tableOf = ({ angles, headSize }: LayerPlan): Vector => {
+  const tableOf = (layer: LayerPlan): Vector | undefined => {
+    if (layer.kind !== 'attention') return undefined
+    const { angles, headSize } = layer
     const key = JSON.stringify([angles, headSize])
     const table = tables.get(key) ?? loader.floats(angleTable(positions, angles, headSize))
     tables.set(key, table)
@@ -60,22 +55,21 @@ export async function loadWeights(
   return { embedding, layers, norm, head }
 }
 
-async function loadLayer(loader: TensorLoader, planned: PlannedLayer, angles: Vector): Promise<LayerWeights> {
-  const projection = async (of: PlannedMatrix, gated = false): Promise<BiasedMatrix> => ({
-    matrix: await loader.matrix(of, gated),
-    ...(of.bias && { bias: await loader.vector(of.bias) }),
-  })
-  const norms: Partial<Record<NormRole, Vector>> = {}
-  for (const role of NORMS) {
-    const norm = planned[role]
-    if (norm) norms[role] = await loader.vector(norm)
+async function loadLayer(
+  loader: TensorLoader,
+  planned: PlannedLayer,
+  angles: Vector | undefined,
+): Promise<LayerWeights> {
+  const matrices: Partial<Record<MatrixRole, BiasedMatrix>> = {}
+  const vectors: Partial<Record<VectorRole, Vector>> = {}
+  for (const [role, of] of Object.entries(planned.vectors)) vectors[role as VectorRole] = await loader.vector(of)
+  for (const [role, of] of Object.entries(planned.matrices)) {
+    matrices[role as MatrixRole] = await loadProjection(loader, of, role === 'gateUp')
   }
-  return {
-    ...norms,
-    qkv: await projection(planned.qkv),
-    output: await projection(planned.output),
-    gateUp: await projection(planned.gateUp, true),
-    down: await projection(planned.down),
-    angles,
-  }
+  return { matrices, vectors, ...(angles && { angles }) }
+}
+
+async function loadProjection(loader: TensorLoader, of: PlannedMatrix, gated: boolean): Promise<BiasedMatrix> {
+  const matrix = await loader.matrix(of, gated)
+  return { matrix, ...(of.bias && { bias: await loader.vector(of.bias) }) }
 }

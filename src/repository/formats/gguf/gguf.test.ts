@@ -7,6 +7,7 @@ import { syntheticSource } from '../../../bench/shapes.js'
 import { openCpuDevice } from '../../../engines/webgpu/cpu/index.js'
 import { webgpu } from '../../../engines/webgpu/index.js'
 import { loadCore } from '../../../engines/webgpu/model/load.js'
+import type { AttentionLayer } from '../../../engines/webgpu/model/model-plan.js'
 import { planModel } from '../../../engines/webgpu/model/plan-model.js'
 import { createV1 } from '../../../index.js'
 import { floatToHalf, halfToFloat } from '../../../platform/half.js'
@@ -125,7 +126,7 @@ describe('a model as GGUF', () => {
     const device = await openCpuDevice({ threads: 1 })
     const angles = async (of: MadeUp) => {
       const { weights } = await open(await written(of))
-      return planModel(weights, device).model.layers[0]!.angles
+      return (planModel(weights, device).model.layers[0] as AttentionLayer).angles
     }
     expect((await angles({ types: {} })).scaling).toBeUndefined()
     expect((await angles({ types: {}, factors })).scaling).toMatchObject({

@@ -109,7 +109,7 @@ export function cap4(v: v128, cap: f32): v128 {
   return f32x4.sub(f32x4.splat(cap), f32x4.div(f32x4.splat(2 * cap), f32x4.add(e, f32x4.splat(1))))
 }
 
-function silu4(gate: v128): v128 {
+export function silu4(gate: v128): v128 {
   return f32x4.div(gate, f32x4.add(f32x4.splat(1), exp4(f32x4.neg(gate))))
 }
 

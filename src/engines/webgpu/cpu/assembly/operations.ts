@@ -8,6 +8,7 @@ import {
   ATTEND,
   BF16,
   BLOCK,
+  CONVOLVE,
   COPY,
   Copy,
   EMBED,
@@ -30,6 +31,7 @@ import {
 } from './abi'
 import { attend } from './attend'
 import { writeKeyValue } from './cache-page'
+import { convolve } from './convolve'
 import { gateMul, joinRows, meanRows, rmsnorm, ropeHead } from './elementwise'
 import { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
 import { gated } from './gated'
@@ -48,6 +50,7 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === GATED) gated(args, from, to, thread)
   else if (code === JOIN) join(args, from, to)
   else if (code === POOL) pool(args, from, to)
+  else if (code === CONVOLVE) convolve(args, from, to)
 }
 
 function embed(args: usize, from: i32, to: i32): void {

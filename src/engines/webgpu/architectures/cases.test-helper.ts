@@ -1,0 +1,54 @@
+/** The cases of `scripts/models` as models that the core runs. */
+import type { Case } from '../../../../scripts/models/family.js'
+import { weightsOf } from '../../../../scripts/models/weights.js'
+import { floatToHalf } from '../../../platform/half.js'
+import type { RawTensor, WeightSource } from '../../../repository/source.js'
+import type { Core } from '../core.js'
+
+export const GREEDY = {
+  temperature: 0,
+  topP: 1,
+  seed: 0,
+  index: 0,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+  topLogprobs: 20,
+}
+
+/** The case as a repository of transformers has it. */
+export function sourceOf(of: Case, dtype: 'f32' | 'f16'): WeightSource {
+  const weights = weightsOf(of)
+  const stored = new Map<string, RawTensor>()
+  for (const { name, shape } of of.tensors) {
+    const values = weights(name)
+    const data = dtype === 'f32' ? Float32Array.from(values) : Uint16Array.from(values, floatToHalf)
+    stored.set(name, { name, shape, dtype, data: new Uint8Array(data.buffer) })
+  }
+  return {
+    naming: 'huggingface',
+    chatConfig: of.config,
+    names: [...stored.keys()],
+    has: (name) => stored.has(name),
+    describe: (name) => stored.get(name)!,
+    read: async (name) => stored.get(name)!,
+    digest: of.name,
+  }
+}
+
+/** Greedy tokens of float64, one after the other, and what the core thinks of each. */
+export async function told(core: Core, tokens: readonly number[], count: number, chunk: number) {
+  const sequence = core.open()
+  const prompt = tokens.slice(0, tokens.length - count)
+  const seen: ((token: number) => number)[] = []
+  for (let at = 0; at < tokens.length - 1; ) {
+    const fed = at < prompt.length ? prompt.slice(at, at + chunk) : [tokens[at]!]
+    at += fed.length
+    const wanted = at >= prompt.length
+    const [sampled] = await core.step([{ sequence, tokens: fed, ...(wanted && { sample: GREEDY }) }])
+    if (!wanted) continue
+    const top = new Map(sampled!.top!.map(({ token, logprob }) => [token, logprob]))
+    seen.push((token) => top.get(token) ?? Math.min(...top.values()))
+  }
+  sequence.close()
+  return seen
+}

@@ -1,0 +1,57 @@
+/** Causal convolutions of four taps, each channel by itself. A state has the last three inputs of every channel. */
+import { CHANNELS_OF_LINE, Convolve } from './abi'
+import { silu4 } from './elementwise'
+import { firstRow, rowsOf, stateAfter, stateBefore } from './spans'
+
+export function convolve(args: usize, from: i32, to: i32): void {
+  const channels = Convolve.channels(args)
+  const lines = (channels + CHANNELS_OF_LINE - 1) / CHANNELS_OF_LINE
+  for (let item = from; item < to; item++) {
+    const first = (item % lines) * CHANNELS_OF_LINE
+    const end = min(first + CHANNELS_OF_LINE, channels)
+    for (let channel = first; channel < end; channel += 4) convolve4(args, item / lines, channel)
+  }
+}
+
+/** Four channels of a span, which may read and write the same slot. */
+function convolve4(args: usize, span: i32, channel: i32): void {
+  const at = (<usize>channel) << 2
+  const width = (<usize>Convolve.channels(args)) << 2
+  const gated = Convolve.gated(args)
+  const spans = Convolve.spans(args)
+  const taps = Convolve.taps(args) + at
+  const w0 = v128.load(taps)
+  const w1 = v128.load(taps + width)
+  const w2 = v128.load(taps + 2 * width)
+  const w3 = v128.load(taps + 3 * width)
+  const before = stateBefore(spans, span, Convolve.state(args), Convolve.slotBytes(args))
+  let a = f32x4.splat(0)
+  let b = f32x4.splat(0)
+  let c = f32x4.splat(0)
+  if (before !== 0) {
+    a = v128.load(before + at)
+    b = v128.load(before + at + width)
+    c = v128.load(before + at + 2 * width)
+  }
+  const stride = Convolve.xStride(args)
+  const outStride = Convolve.outStride(args)
+  const first = firstRow(spans, span)
+  let x = Convolve.x(args) + first * stride + at
+  let out = Convolve.out(args) + first * outStride + at
+  for (let left = rowsOf(spans, span); left > 0; left--) {
+    let input = v128.load(x)
+    if (gated) input = f32x4.mul(input, v128.load(x + 2 * width))
+    let sum = f32x4.add(f32x4.mul(a, w0), f32x4.mul(b, w1))
+    sum = f32x4.add(sum, f32x4.add(f32x4.mul(c, w2), f32x4.mul(input, w3)))
+    v128.store(out, gated ? f32x4.mul(sum, v128.load(x + width)) : silu4(sum))
+    a = b
+    b = c
+    c = input
+    x += stride
+    out += outStride
+  }
+  const after = stateAfter(spans, span, Convolve.state(args), Convolve.slotBytes(args)) + at
+  v128.store(after, a)
+  v128.store(after + width, b)
+  v128.store(after + 2 * width, c)
+}

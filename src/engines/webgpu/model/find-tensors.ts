@@ -1,0 +1,150 @@
+/** Finds a model's tensors by their roles; all is known from names, shapes and types. */
+import { V1Error } from '../../../errors.js'
+import type { TensorType, WeightOutline } from '../../../repository/source.js'
+import type { Architecture, Names } from '../architectures/architecture.js'
+import type { Role } from './model-plan.js'
+import type { PlannedMatrix, PlannedVector } from './planned.js'
+import { refuse } from './refuse.js'
+
+type Plain = Exclude<TensorType, 'u32'>
+
+interface Unfound {
+  readonly name: string
+  readonly length: number
+  readonly shape?: readonly number[]
+}
+
+/** Finds tensors by their roles, and remembers which it has found. */
+export class Finder {
+  readonly #outline: WeightOutline
+  readonly #architecture: Architecture
+  readonly #quantize: boolean
+  readonly #roles: Names
+  /** What stands in place of `model.`. */
+  readonly #prefix: string
+  readonly #names: ReadonlySet<string>
+  readonly #used = new Set<string>()
+
+  constructor(outline: WeightOutline, architecture: Architecture, quantize: boolean, name: string) {
+    this.#outline = outline
+    this.#architecture = architecture
+    this.#quantize = quantize
+    const naming = outline.naming ?? 'mlc'
+    const roles = architecture.names[naming]
+    if (!roles) throw refuse(name, `this architecture in the form "${naming}"`, 'Take its safetensors.')
+    this.#roles = roles
+    this.#names = new Set(outline.names)
+    const prefixes = ['model.', ...(architecture.prefixes ?? [])]
+    this.#prefix =
+      prefixes.find((prefix) => outline.names.some((name) => name.startsWith(`${prefix}embed`))) ?? 'model.'
+  }
+
+  has(role: Role): boolean {
+    return this.#partsOf(role).every((name) => this.#names.has(`${name}.weight`) || this.#names.has(`${name}.q_weight`))
+  }
+
+  /** What is there under this role is not needed, and is no fault either. */
+  passOver(role: Role): void {
+    for (const name of this.#partsOf(role)) {
+      for (const suffix of ['weight', 'q_weight', 'q_scale']) this.#used.add(`${name}.${suffix}`)
+    }
+  }
+
+  /** `rows`: of each of its parts, where they are stored apart. */
+  matrix(role: Role, rows: readonly number[], columns: number, layer?: number): PlannedMatrix {
+    const all = rows.reduce((sum, each) => sum + each, 0)
+    const names = this.#partsOf(role, layer)
+    const parts = names.map((name, i) => ({ name, rows: names.length === 1 ? all : rows[i]! }))
+    const forms = parts.map((part) => this.#form(part.name, part.rows, columns))
+    const [first] = forms
+    const other = forms.findIndex((form) => form.stored !== first!.stored || form.scaleType !== first!.scaleType)
+    if (other > 0) throw malformed(`${names[0]} and ${names[other]} differ in type.`)
+    const { stored, scaleType } = first!
+    const quantize = this.#quantize && stored !== 'q4' && columns % 32 === 0
+    return { parts, rows: all, columns, stored, scaleType, quantize }
+  }
+
+  /** `shape`: as it is stored, where that is no plain list. */
+  vector(role: Role, length: number, layer?: number, shape?: readonly number[]): PlannedVector {
+    const whole = (name: string) => (this.#names.has(name) ? name : `${name}.weight`)
+    return this.#vector(
+      this.#partsOf(role, layer).map((name) => ({ name: whole(name), length, ...(shape && { shape }) })),
+    )
+  }
+
+  /** Formats whose configuration does not speak of biases have them where there are such tensors. */
+  bias(role: Role, lengths: readonly number[], layer: number, demanded: boolean): PlannedVector | undefined {
+    const names = this.#partsOf(role, layer).map((name) => `${name}.bias`)
+    const silent = this.#outline.naming !== 'huggingface' && names.some((name) => this.#names.has(name))
+    if (!demanded && !silent) return undefined
+    const all = lengths.reduce((sum, each) => sum + each, 0)
+    return this.#vector(names.map((name, i) => ({ name, length: names.length === 1 ? all : lengths[i]! })))
+  }
+
+  assertAllUsed(): void {
+    const idle = this.#architecture.idle
+    const left = this.#outline.names.filter((name) => !this.#used.has(name) && !idle?.test(name))
+    if (left.length === 0) return
+    const more = left.length > 1 ? ` and ${left.length - 1} more` : ''
+    throw new V1Error(500, `The tensor ${left[0]}${more} would not be used: this model is not what it says it is.`, {
+      code: 'model_not_supported',
+      headers: { 'x-should-retry': 'false' },
+    })
+  }
+
+  #partsOf(role: Role, layer?: number): readonly string[] {
+    const names = [this.#roles[role] ?? []].flat()
+    return names.map((name) => name.replace(/^model\./, this.#prefix).replace('#', String(layer)))
+  }
+
+  #vector(parts: readonly Unfound[]): PlannedVector {
+    const found = parts.map((part) => {
+      const tensor = this.#take(part.name)
+      const shape = part.shape ?? [part.length]
+      // Formats differ in whether a side of one is written down.
+      if (tensor.dtype === 'u32' || !same(long(tensor.shape), long(shape))) {
+        throw mismatch(tensor, `[${shape.join('][')}]`)
+      }
+      return { ...part, shape: tensor.shape }
+    })
+    return { parts: found, length: parts.reduce((sum, part) => sum + part.length, 0) }
+  }
+
+  #form(name: string, rows: number, columns: number): Pick<PlannedMatrix, 'stored' | 'scaleType'> {
+    if (!this.#names.has(`${name}.q_weight`)) {
+      return { stored: this.#expect(`${name}.weight`, [rows, columns]), scaleType: 'f16' }
+    }
+    const codes = this.#take(`${name}.q_weight`)
+    const blocks = Math.ceil(columns / 32)
+    const fits = codes.dtype === 'u32' && columns % 32 === 0 && same(codes.shape, [rows, columns / 8])
+    if (!fits) throw mismatch(codes, `u32 [${rows}][${columns / 8}]`)
+    const scales = this.#take(`${name}.q_scale`)
+    const typed = scales.dtype === 'f16' || scales.dtype === 'f32'
+    if (!typed || !same(scales.shape, [rows, blocks])) throw mismatch(scales, `f16 or f32 [${rows}][${blocks}]`)
+    return { stored: 'q4', scaleType: scales.dtype as 'f16' | 'f32' }
+  }
+
+  #expect(name: string, shape: readonly number[]): Plain {
+    const tensor = this.#take(name)
+    if (tensor.dtype === 'u32' || !same(tensor.shape, shape)) throw mismatch(tensor, `[${shape.join('][')}]`)
+    return tensor.dtype
+  }
+
+  #take(name: string): ReturnType<WeightOutline['describe']> {
+    if (!this.#names.has(name)) throw malformed(`The model has no tensor ${name}.`)
+    this.#used.add(name)
+    return this.#outline.describe(name)
+  }
+}
+
+const long = (shape: readonly number[]) => shape.filter((side) => side !== 1)
+const same = (a: readonly number[], b: readonly number[]) =>
+  a.length === b.length && a.every((side, i) => side === b[i])
+
+function malformed(message: string): V1Error {
+  return new V1Error(500, message, { code: 'malformed_weights', headers: { 'x-should-retry': 'false' } })
+}
+
+function mismatch({ name, dtype, shape }: ReturnType<WeightOutline['describe']>, wanted: string): V1Error {
+  return malformed(`Tensor ${name} is ${dtype} [${shape.join('][')}]; the configuration demands ${wanted}.`)
+}
