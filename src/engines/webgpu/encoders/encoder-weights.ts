@@ -1,7 +1,7 @@
 /** An encoder's weights on a device. */
 import type { Centring, Matrix, Vector } from '../contract.js'
 import { angleTable } from '../model/angles.js'
-import type { PlannedMatrix } from '../model/plan-tensors.js'
+import type { PlannedMatrix } from '../model/planned.js'
 import type { TensorLoader } from '../model/tensors.js'
 import type { PlannedEncoder, PlannedNorm } from './plan-encoder.js'
 import type { EncoderPlan } from './vector-plan.js'

@@ -1,7 +1,7 @@
 /** Which stored tensors make an encoder. All is known from their names, shapes and types. */
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
-import type { PlannedMatrix, PlannedVector } from '../model/plan-tensors.js'
+import type { PlannedMatrix, PlannedVector } from '../model/planned.js'
 import { refuse } from '../model/refuse.js'
 import { ENCODERS, IDLE, POOLER } from './bert.js'
 import type { EncoderPlan, VectorPlan } from './vector-plan.js'

@@ -19,7 +19,7 @@ export interface PlannedMatrix {
 
 export interface PlannedVector {
   /** In whole; they follow each other. */
-  readonly parts: readonly { readonly name: string; readonly length: number; readonly shape: readonly number[] }[]
+  readonly parts: readonly { readonly name: string; readonly length: number; readonly shape?: readonly number[] }[]
   /** Values that are stored. */
   readonly length: number
   /** Which stored value comes where; -1: a zero. */

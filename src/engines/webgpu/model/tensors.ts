@@ -85,7 +85,7 @@ export async function readVector(
   let at = 0
   for (const part of parts) {
     const tensor = await source.read(part.name, signal)
-    values.set(toFloats({ dtype: tensor.dtype, data: bytesOf(tensor, part.shape, tensor.dtype) }), at)
+    values.set(toFloats({ dtype: tensor.dtype, data: bytesOf(tensor, part.shape ?? [part.length], tensor.dtype) }), at)
     at += part.length
   }
   const placed = order ? Float32Array.from(order, (from) => values[from] ?? 0) : values
