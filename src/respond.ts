@@ -49,7 +49,8 @@ export async function respond(
   } catch (error) {
     // Whoever is refused before it is known who asks is no reason to keep others waiting either.
     if (!line.caller) await door.entrance.enter(NOBODY.id)
-    const shown = requestError(error, false)
+    // What breaks because its reader has gone is no fault of ours; what was refused before stays what it is.
+    const shown = requestError(error, request.signal.aborted && !V1Error.is(error))
     line.write(shown.status, { error })
     try {
       return toResponse({ status: shown.status, body: JSON.stringify(shown), headers: errorHeaders(shown) })

@@ -61,6 +61,7 @@ function program(): Command {
     .option('--timeout <seconds>', 'the longest that a request may take; 0: no limit', count(0, 86_400), 600)
     .option('--stall <seconds>', 'how long a client may read nothing of a stream; 0: no limit', count(0, 86_400), 30)
     .option('--grace <seconds>', 'how long running answers may still take after a signal', decimal(0, 3600), 4)
+    .option('--no-playground', 'do not show the playground at /')
     .addHelpText('after', EXAMPLES.serve)
     .action(async (options) => (await import('./serve.js')).serve(options))
 

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
+import process from 'node:process'
 import { express } from '../../adapters/express.js'
 import type { Engine } from '../engine.js'
 import { fileUsage } from '../usage/file.js'
@@ -7,6 +9,7 @@ import type { UsageLedger } from '../usage/ledger.js'
 import { createV1 } from '../v1.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
+import { withPlayground } from './playground.js'
 import { type KeyOptions, serveKeys } from './serve-keys.js'
 import { serveLog } from './serve-log.js'
 import { stopOnSignal } from './stop.js'
@@ -25,6 +28,8 @@ export interface ServerOptions extends EngineOptions, KeyOptions {
   readonly stall: number
   /** Seconds that running answers may still take after a signal. */
   readonly grace: number
+  /** Whether `/` shows the playground. */
+  readonly playground: boolean
 }
 
 /** Serves until a signal comes, or what started it has ended. */
@@ -35,21 +40,25 @@ export async function serve(options: ServerOptions): Promise<void> {
       `Without a key only this machine may ask: set LOCAL_V1_KEY or --key-file, or take --host ${options.host} away.`,
     )
   }
+  const pageKey = pageKeyFor(options, keys)
+  const hosts = options.allowHost && [...options.allowHost, 'localhost', '127.0.0.1', '[::1]']
   const usage = await ledgerIn(options.usageFile)
   const { engine, models } = await openEngine(options)
   const v1 = createV1({
     engine,
-    keys: keys.length > 0 ? keys : 'none',
+    keys: keys.length > 0 ? [...keys, ...(pageKey ? [pageKey] : [])] : 'none',
     maxInFlight: options.maxInFlight,
     maxQueue: options.queue,
     timeoutMs: milliseconds(options.timeout),
     stallMs: milliseconds(options.stall),
     log: serveLog(),
-    ...(options.allowHost && { hosts: [...options.allowHost, 'localhost', '127.0.0.1', '[::1]'] }),
+    ...(hosts && { hosts }),
     ...(options.cors && { cors: options.cors }),
     ...(usage && { usage }),
   })
-  const server = createServer(express(v1))
+  const service = express(v1)
+  const { upstream } = options
+  const server = createServer(options.playground ? withPlayground(service, { hosts, upstream }) : service)
   const url = await listen(server, options)
   note(`local-v1 listens on ${url} and loads ${models[0]}.`)
   const ending = stopOnSignal(server, v1, options.grace * 1000)
@@ -69,6 +78,16 @@ export async function serve(options: ServerOptions): Promise<void> {
     progress.stop()
   }
   announce(url, keys, models, deviceOf(engine, models[0]!))
+  if (options.playground) announcePage(url, keys, pageKey?.key)
+}
+
+/**
+ * A key for the page of this run alone, where keys are asked for: the printed link carries it in its fragment, which no
+ * browser sends. Only a terminal is shown it, since other output is kept; there the page asks for a key.
+ */
+function pageKeyFor({ playground }: ServerOptions, keys: readonly string[]): { key: string; id: string } | undefined {
+  if (!playground || keys.length === 0 || !process.stderr.isTTY) return undefined
+  return { key: randomBytes(24).toString('base64url'), id: 'playground' }
 }
 
 async function ledgerIn(file: string | undefined): Promise<UsageLedger | undefined> {
@@ -113,8 +132,15 @@ function deviceOf(engine: Engine, model: string): string {
   return `${metadata?.device ?? 'unknown'} (${metadata?.device_name ?? ''})`
 }
 
+function announcePage(url: string, keys: readonly string[], key: string | undefined): void {
+  const page = url.replace(/v1$/, '')
+  const how = key === undefined ? (keys.length > 0 ? ', which asks for a key' : '') : ` ${paint('dim', '(this run)')}`
+  row('page', paint('cyan', key === undefined ? page : `${page}#key=${key}`) + how)
+}
+
+const row = (name: string, value: string) => note(`  ${paint('dim', name.padEnd(7))} ${value}`)
+
 function announce(url: string, keys: readonly string[], models: readonly string[], device: string): void {
-  const row = (name: string, value: string) => note(`  ${paint('dim', name.padEnd(7))} ${value}`)
   note(paint('bold', 'local-v1 is ready'))
   row('url', paint('cyan', url))
   row('key', keys.length > 0 ? `one of the ${keys.length} given` : 'none is needed on this machine')

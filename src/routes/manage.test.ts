@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Engine, LoadProgress } from '../engine.js'
 import { V1Error } from '../errors.js'
+import type { LogEvent } from '../log.js'
 import { errorOf, eventsOf, jsonOf, MODEL, pause, serviceOf, until, valid } from '../v1.test-helper.js'
 
 const progress = (bytesLoaded: number): LoadProgress => ({
@@ -112,6 +113,22 @@ describe('loading a model over HTTP', () => {
     await until(() => seen.loads > 0)
     report(1)
     await (await answer).body!.cancel()
+    expect(seen.stopped).toEqual([])
+  })
+})
+
+describe('a reader who leaves before the first word of a load', () => {
+  it('is no fault', async () => {
+    const { engine, seen } = loading()
+    const events: LogEvent[] = []
+    const { v1 } = serviceOf(engine, { ...admin, keys: 'none', log: (event) => void events.push(event) })
+    const leaving = new AbortController()
+    const asked = new Request(`http://device.test/v1/models/${MODEL}/load`, { ...post, signal: leaving.signal })
+    const answer = v1.fetch(asked)
+    await until(() => seen.loads > 0)
+    leaving.abort()
+    expect((await answer).status).toBe(499)
+    expect(events).toMatchObject([{ type: 'request', status: 499 }])
     expect(seen.stopped).toEqual([])
   })
 })

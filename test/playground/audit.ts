@@ -15,3 +15,15 @@ export async function barriers(page: Page): Promise<string[]> {
     return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
   }, RULES)
 }
+
+/** On a phone: what is pressed is 44 px high at least, and no field's text is so small that iOS zooms into it. */
+export function smallTargets(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const seen = (element: Element) => element.checkVisibility() && !element.closest('.visually-hidden, .skip')
+    const pressed = [...document.querySelectorAll('button, select, summary, input:not([type="radio"]), .segments span')]
+    const low = pressed.filter((each) => seen(each) && each.getBoundingClientRect().height < 43.9)
+    const fields = [...document.querySelectorAll('input:not([type="radio"]), textarea, select')]
+    const small = fields.filter((each) => seen(each) && Number.parseFloat(getComputedStyle(each).fontSize) < 16)
+    return [...low.map((each) => `low: ${each.outerHTML.slice(0, 90)}`), ...small.map((each) => `small: ${each.id}`)]
+  })
+}

@@ -5,11 +5,12 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
+import { unpacked } from '../../apps/playground/page/share.js'
 import { compile } from '../../src/structured/index.js'
 import { launchChromium } from '../support/chromium.js'
 import { startNode } from '../support/node.js'
 import { canUnpack } from '../support/unpack.js'
-import { barriers } from './audit.js'
+import { barriers, smallTargets } from './audit.js'
 import { holdStreams, letThrough } from './held-stream.js'
 import { type SlowHub, slowHub } from './hub.js'
 
@@ -67,6 +68,9 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await chosen('local-v1/nano').isChecked()).toBe(true)
     expect(await page.locator('#device').textContent()).toMatch(/WebGPU.*processor instead/)
     expect(await page.locator('#device-chip').textContent()).toBe('CPU')
+    expect(await page.locator('#what').textContent()).toMatch(/on this device.*nothing you write leaves it\.$/)
+    // Who decided each token is what one sees first.
+    expect(await page.getByRole('radio', { name: 'Tokens' }).isChecked()).toBe(true)
     await picture('1-empty')
   })
 
@@ -76,6 +80,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   })
 
   test('fills a schema while the answer comes', async () => {
+    await page.getByText('Fields', { exact: true }).click()
     await button('Meeting').click()
     await letThrough(page, 14)
     await schema().press('Control+Enter')
@@ -219,7 +224,149 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.locator('#usage-dialog').getByRole('button', { name: 'Close' }).click()
   })
 
+  test('keeps edits and the conversation over a reload', async () => {
+    await page.getByRole('tab', { name: 'Structured' }).click()
+    await page.getByLabel('Text', { exact: true }).fill('An edit of mine.')
+    await page.getByRole('tab', { name: 'Chat' }).click()
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+    expect(await page.locator('.message').count()).toBe(4)
+    await page.getByRole('tab', { name: 'Structured' }).click()
+    expect(await page.getByLabel('Text', { exact: true }).inputValue()).toBe('An edit of mine.')
+  })
+
+  test('puts edits aside for an example, and brings them back', async () => {
+    const text = page.getByLabel('Text', { exact: true })
+    await button('Invoice').click()
+    expect(await text.inputValue()).toMatch(/^Invoice/)
+    await button('Ticket').click()
+    await picture('15-aside')
+    await button('Bring it back').click()
+    expect(await text.inputValue()).toBe('An edit of mine.')
+    expect(await page.locator('#put-aside').isVisible()).toBe(false)
+    await button('Meeting').click()
+  })
+
+  test('makes a schema from an example, and by a form', async () => {
+    await page.getByText('From an example', { exact: true }).click()
+    const document = page.getByLabel('A document as you want them')
+    await document.fill('{ "name": ')
+    await button('Make the schema').click()
+    expect(await page.locator('.example-form .field-error').textContent()).toContain('not JSON')
+    await document.fill('{ "name": "Ada", "born": "1815-12-10", "children": [{ "name": "Byron", "age": 3 }] }')
+    await picture('16-example')
+    expect(await barriers(page)).toEqual([])
+    await button('Make the schema').click()
+    const made = compile(JSON.parse(await schema().inputValue()))
+    expect(made.accepts('{"name":"Lea","born":"2001-02-03","children":[]}')).toBe(true)
+    expect(made.accepts('{"name":"Lea","born":"today","children":[]}')).toBe(false)
+
+    await page.getByText('Form', { exact: true }).click()
+    expect(await page.locator('#schema-place .notice').textContent()).toContain('more than a form')
+    await button('Begin a new one').click()
+    await page.getByLabel('Name of field 1').fill('topic')
+    await button('Add a field').click()
+    await page.getByLabel('Name of field 2').fill('urgency')
+    await page.getByLabel('Kind of field 2').selectOption('choice')
+    await page.getByLabel('Choices of field 2').fill('low, high')
+    await picture('17-form')
+    expect(await barriers(page)).toEqual([])
+    await page.getByText('JSON', { exact: true }).click()
+    const formed = compile(JSON.parse(await schema().inputValue()))
+    expect([
+      formed.accepts('{"topic":"x","urgency":"high"}'),
+      formed.accepts('{"topic":"x","urgency":"none"}'),
+    ]).toEqual([true, false])
+    await button('Meeting').click()
+  })
+
+  test('shares schema, text and settings in the fragment, and nothing else', async () => {
+    await page.getByLabel('Text', { exact: true }).fill('A text to share.')
+    await button('Share').click()
+    await expect.poll(copied).toMatch(/#share=/)
+    const link = await copied()
+    const asked: string[] = []
+    const other = await context.newPage()
+    other.on('request', (request) => asked.push(request.url()))
+    await other.evaluate(() => {})
+    await other.goto(link)
+    await other.locator('body.ready').waitFor()
+    expect(await other.getByLabel('Text', { exact: true }).inputValue()).toBe('A text to share.')
+    expect(new URL(other.url()).hash).toBe('')
+    const packed = new URL(link).hash.slice('#share='.length)
+    expect(asked.filter((url) => url.includes(packed.slice(0, 20)) && !url.includes('#'))).toEqual([])
+    const held = (await unpacked(decodeURIComponent(packed))) as object
+    expect(Object.keys(held).sort()).toEqual(['draft', 'settings'])
+    await other.close()
+    await button('Meeting').click()
+  })
+
+  test('tries any request of /v1, and says what to do about one that fails', async () => {
+    await page.getByRole('tab', { name: 'Requests' }).click()
+    await chosen('local-v1/nano').check()
+    const answer = page.locator('#request-answer')
+    await button('Responses').click()
+    await button('Send').click()
+    await expect.poll(() => answer.textContent(), SLOW).toMatch(/event: response\.(completed|incomplete)/)
+    await picture('18-requests')
+    expect(await barriers(page)).toEqual([])
+    await button('Tools').click()
+    await button('Send').click()
+    await expect.poll(() => answer.textContent(), SLOW).toMatch(/"name": "get_weather"/)
+    await button('Embeddings').click()
+    await button('Send').click()
+    await answer.getByRole('button').waitFor()
+    expect(await answer.getByRole('alert').count()).toBe(1)
+    await page.getByLabel('Body').fill('{ "model": ')
+    await button('Send').click()
+    expect(await page.locator('#request-fault').textContent()).toContain('not JSON')
+    await button('Responses').click()
+  })
+
+  test('measures this device, draws it and shares it', async () => {
+    await page.getByRole('tab', { name: 'My device' }).click()
+    await button('Measure').click()
+    await page.locator('.bench-chart').first().waitFor({ timeout: 60_000 })
+    expect(await page.locator('.bench-chart').count()).toBe(3)
+    await picture('19-device')
+    expect(await barriers(page)).toEqual([])
+    await button('Copy link').click()
+    await expect.poll(copied).toMatch(/#device=/)
+    const other = await context.newPage()
+    await other.goto(await copied())
+    await other.getByText('Shared with you').waitFor()
+    await other.close()
+    const [saved] = await Promise.all([page.waitForEvent('download'), button('Save picture').click()])
+    expect((await readFile(await saved.path())).subarray(1, 4).toString()).toBe('PNG')
+    await page.getByRole('tab', { name: 'Structured' }).click()
+  })
+
+  test('adds any model of the hub, once it was looked up', async () => {
+    await page.getByRole('tab', { name: 'Structured' }).click()
+    const id = page.getByLabel('Another model, by its Hugging Face id')
+    await id.fill('nobody')
+    await button('Look').click()
+    expect(await page.locator('#add-model-found').textContent()).toContain('owner/name')
+    await id.fill('someone/tiny-MLC')
+    await button('Look').click()
+    await page.getByText(/^Fits\./).waitFor()
+    await page.getByRole('button', { name: /^Add, / }).click()
+    await chosen('someone/tiny-MLC').waitFor()
+    expect(await chosen('someone/tiny-MLC').isChecked()).toBe(true)
+    await page.getByRole('button', { name: /^Download .*tiny-MLC/ }).click()
+    await ready()
+    await button('Generate').click()
+    await answered()
+    expect(await page.locator('#answer [role="alert"]').count()).toBe(0)
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+    expect(await chosen('someone/tiny-MLC').isChecked()).toBe(true)
+    await chosen('local-v1/nano').check()
+  })
+
   test('unloads and removes a model', async () => {
+    await chosen(SMALL).check()
+    await page.getByRole('button', { name: 'Load: SmolLM2 135M' }).click()
     await page.getByRole('button', { name: 'Unload: SmolLM2 135M' }).click()
     await page.locator('.model.selected .state.kept').waitFor()
     await page.getByRole('button', { name: 'Remove: SmolLM2 135M' }).click()
@@ -235,6 +382,29 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await answered()
     expect(await barriers(page)).toEqual([])
     await picture('10-dark')
+  })
+
+  test('has every tab without a barrier, light, dark and on the smallest phone, with nothing cut', async () => {
+    for (const [theme, width] of [
+      ['dark', 1360],
+      ['dark', 360],
+      ['light', 360],
+      ['light', 1360],
+    ] as const) {
+      await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
+      const dark = page.getByRole('button', { name: 'Dark theme' })
+      if ((await page.locator('html').getAttribute('data-theme')) !== theme) await dark.click()
+      for (const tab of ['Structured', 'Chat', 'Requests', 'My device']) {
+        await page.getByRole('tab', { name: tab }).click()
+        const name = `${theme} ${width} ${tab}`
+        await picture(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
+        expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), name).toBe(0)
+        expect(await barriers(page), name).toEqual([])
+        if (width === 360) expect(await smallTargets(page), name).toEqual([])
+      }
+    }
+    await page.getByRole('tab', { name: 'Structured' }).click()
+    await page.getByRole('button', { name: 'Dark theme' }).click()
   })
 
   test('fits a phone', async () => {
@@ -271,6 +441,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.reload()
     await page.locator('body.ready').waitFor()
     await ready()
+    await page.getByText('Fields', { exact: true }).click()
     await button('Generate').click()
     await answered()
     expect(await page.locator('#answer .field.done').count()).toBeGreaterThan(0)

@@ -2,11 +2,15 @@ import { execFileSync } from 'node:child_process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { asCurl, asJavaScript } from '../../apps/playground/page/code.js'
+import { asResult } from '../../apps/playground/page/device-bench.js'
 import { examples } from '../../apps/playground/page/examples.js'
 import { jsonTokens, placeOf } from '../../apps/playground/page/json-tokens.js'
 import { type PartialJson, readPartial } from '../../apps/playground/page/partial-json.js'
 import { readable } from '../../apps/playground/page/readable.js'
 import { faultOf, syntaxFault } from '../../apps/playground/page/schema-fault.js'
+import { fieldsOf, schemaOf } from '../../apps/playground/page/schema-form.js'
+import { schemaFromExample } from '../../apps/playground/page/schema-from-example.js'
+import { asShared, packed, unpacked } from '../../apps/playground/page/share.js'
 import { compile, type SchemaError, schemaErrorMessage } from '../../src/structured/index.js'
 
 const objects = fc
@@ -184,5 +188,65 @@ describe('the request as code', () => {
     await new AsyncFunction('OpenAI', 'console', code)(OpenAI, { log() {} })
     expect(sent).toEqual([body])
     expect(made).toMatchObject([{ baseURL: 'https://app.example/v1', project: 'team/project' }])
+  })
+})
+
+describe('a schema from an example', () => {
+  test('accepts the example, whatever it is', () => {
+    fc.assert(
+      fc.property(objects, (document) => {
+        expect(compile(schemaFromExample(document)).accepts(JSON.stringify(document))).toBe(true)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('is closed, and asks for every field that all items have', () => {
+    const schema = schemaFromExample({
+      items: [
+        { name: 'a', size: 1 },
+        { name: 'b', size: 1.5, note: null },
+      ],
+    })
+    const grammar = compile(schema)
+    expect(grammar.accepts('{"items":[{"name":"c","size":2.5}]}')).toBe(true)
+    expect(grammar.accepts('{"items":[{"name":"c"}]}')).toBe(false)
+    expect(grammar.accepts('{"items":[],"more":1}')).toBe(false)
+  })
+})
+
+describe('a schema by a form', () => {
+  test('comes back as the same form', () => {
+    const fields = [
+      { name: 'title', kind: 'text', options: '' },
+      { name: 'size', kind: 'choice', options: 'small, large' },
+      { name: 'tags', kind: 'texts', options: '' },
+    ] as const
+    expect(fieldsOf(schemaOf(fields))).toEqual(fields)
+  })
+
+  test('is no form where the schema says more', () => {
+    for (const { schema } of examples.filter(({ name }) => ['Meeting', 'Order', 'Invoice'].includes(name))) {
+      expect(fieldsOf(schema)).toBeUndefined()
+    }
+  })
+})
+
+describe('what a link holds', () => {
+  const draft = { name: 'a', instructions: 'ä 🌍', text: 'x'.repeat(5000), schema: '{}' }
+
+  test('comes out as it went in, in a few characters that every address may have', async () => {
+    const text = await packed({ draft, settings: { seed: '1' } })
+    expect(text).toMatch(/^[\w-]+$/)
+    expect(text.length).toBeLessThan(300)
+    expect(asShared(await unpacked(text))).toEqual({ draft, settings: { seed: '1' } })
+  })
+
+  test('is refused where it is not what it should be', async () => {
+    for (const value of [null, 7, {}, { draft: { ...draft, text: 7 } }]) expect(asShared(value)).toBeUndefined()
+    expect(asShared({ draft, settings: { seed: 7, key: 'secret' } })?.settings).toEqual({})
+    expect(asResult({ model: 'a', device: 'b', date: 'c', firstMs: '1' })).toBeUndefined()
+    await expect(unpacked(await packed('x'.repeat(300_000)))).rejects.toThrow('too much')
+    await expect(unpacked('%%%')).rejects.toThrow()
   })
 })

@@ -11,6 +11,8 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 const MANIFEST = 'tensor-cache.json'
 const NANO_FILES = ['mlc-chat-config.json', MANIFEST, 'tokenizer.json', 'tokenizer_config.json']
 
+const common = { absWorkingDir: here, bundle: true, minify: true, target: 'es2022', logLevel: 'error' } as const
+
 export interface BuildOptions {
   /** @default dist, beside this folder */
   readonly out?: string
@@ -26,16 +28,7 @@ export async function buildPlayground({
   await rm(out, { recursive: true, force: true })
   await mkdir(out, { recursive: true })
   const nano = await copyNano(out)
-  await writeFile(join(out, 'index.html'), await page(hub))
-  await cp(join(here, 'icon.svg'), join(out, 'icon.svg'))
-  const common = { absWorkingDir: here, bundle: true, minify: true, target: 'es2022', logLevel: 'error' } as const
-  await bundle({
-    ...common,
-    entryPoints: { app: 'page/main.ts', style: 'styles/style.css' },
-    outdir: out,
-    format: 'esm',
-    platform: 'browser',
-  })
+  await writePage(out, 'page', policyFor(hub), hub)
   // The CPU device's threads: a file beside the script that starts them.
   const team = join(root, 'src/engines/webgpu/cpu/cpu-worker.ts')
   await bundle({ ...common, entryPoints: { 'cpu-worker': team }, outdir: out, format: 'esm', platform: 'browser' })
@@ -58,10 +51,33 @@ export async function buildPlayground({
   return out
 }
 
+/** What `local-v1 serve` shows at `/`: the page alone. Its `/v1` is the server's. */
+export async function buildServedPage(out: string): Promise<void> {
+  await rm(out, { recursive: true, force: true })
+  await mkdir(out, { recursive: true })
+  await writePage(out, 'server', undefined, '')
+}
+
 /** The policy stands in the page too, for hosts that cannot send headers. */
-async function page(hub: string): Promise<string> {
-  const html = await readFile(join(here, 'index.html'), 'utf8')
-  return html.replace('__POLICY__', policyFor(hub))
+async function writePage(
+  out: string,
+  place: 'page' | 'server',
+  policy: string | undefined,
+  hub: string,
+): Promise<void> {
+  const html = (await readFile(join(here, 'index.html'), 'utf8')).replace('__PLACE__', place)
+  const meta = / *<meta http-equiv="content-security-policy".*\n/
+  const page = policy === undefined ? html.replace(meta, '') : html.replace('__POLICY__', policy)
+  await writeFile(join(out, 'index.html'), page)
+  await cp(join(here, 'icon.svg'), join(out, 'icon.svg'))
+  await bundle({
+    ...common,
+    entryPoints: { app: 'page/main.ts', style: 'styles/style.css' },
+    outdir: out,
+    format: 'esm',
+    platform: 'browser',
+    define: { __HUB__: JSON.stringify(hub.replace(/\/+$/, '')) },
+  })
 }
 
 /** The embedded model, in a folder named after its contents: browsers keep weights by their address. */

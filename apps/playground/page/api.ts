@@ -5,7 +5,7 @@ export const BASE = '/v1'
 
 let onDevice: typeof fetch | undefined
 
-/** Asks the engine itself from here on: what is written in the page never goes over the network. */
+/** By this from here on: the engine itself, past the network, or the server that the page came from. */
 export function askBy(fetch: typeof onDevice): void {
   onDevice = fetch
 }
@@ -149,7 +149,7 @@ function added(a: UsageResult, b: UsageResult): UsageResult {
   }
 }
 
-async function ask(path: string, init?: RequestInit): Promise<Response> {
+export async function ask(path: string, init?: RequestInit): Promise<Response> {
   if (!onDevice) throw new Error('The engine is not there yet.')
   const response = await onDevice(BASE + path, init)
   if (response.ok) return response

@@ -2,7 +2,10 @@ import type { ChatBody, Message } from './api.js'
 import { ApiError } from './api.js'
 import { showCode } from './code-dialog.js'
 import { announce, byId, el, framed } from './dom.js'
+import { failureView } from './failure-view.js'
 import { Generation } from './generation.js'
+import { keepValue, keptValue } from './kept.js'
+import { markdown } from './markdown.js'
 import { metricsLine } from './metrics-view.js'
 import { actionLabel, chats, nameOf } from './model-names.js'
 import type { Models } from './models.js'
@@ -13,7 +16,7 @@ import { clearSettingErrors, showSettingError } from './settings-view.js'
 /** A conversation: messages, the one that is being written, and where the next is typed. */
 export class ChatView {
   readonly #models: Models
-  readonly #history: Message[] = []
+  readonly #history: Message[]
   readonly #log = byId('messages', HTMLElement)
   readonly #system = byId('system', HTMLTextAreaElement)
   readonly #input = byId('message', HTMLTextAreaElement)
@@ -24,6 +27,10 @@ export class ChatView {
 
   constructor(models: Models) {
     this.#models = models
+    this.#history = keptChat()
+    for (const { role, content } of this.#history) {
+      this.#log.append(role === 'user' ? bubble('user', content) : answered(content))
+    }
     this.#system.value = settings().system
     this.#system.addEventListener('input', () => set({ system: this.#system.value }))
     byId('composer', HTMLFormElement).addEventListener('submit', (event) => {
@@ -55,6 +62,7 @@ export class ChatView {
     void this.#leave()
     this.#generation = undefined
     this.#history.length = 0
+    keepValue(KEPT, undefined)
     this.#log.replaceChildren()
     this.#drawHint()
     this.#input.focus()
@@ -93,17 +101,18 @@ export class ChatView {
       const below = atEnd()
       const load = this.#models.loads.get(this.#models.selected)
       if (load && generation.text === '') said.replaceChildren(progressView(load))
-      else said.textContent = generation.text
+      else said.replaceChildren(markdown(generation.text))
       if (below) toEnd()
     })
     answer.classList.add('writing')
     toEnd()
     try {
       this.#drawAnswer = draw
-      if (!this.#models.current?.metadata?.loaded) await this.#models.load(this.#models.selected)
+      await this.#models.loadForRequest()
       await generation.run(this.#body(this.#history), settings().project, draw)
-      said.textContent = generation.text
+      said.replaceChildren(markdown(generation.text))
       this.#history.push({ role: 'assistant', content: generation.text })
+      keepValue(KEPT, this.#history)
       answer.append(metricsLine(generation))
       announce(generation.stopped ? 'Stopped.' : generation.text)
     } catch (error) {
@@ -125,7 +134,14 @@ export class ChatView {
     if (atField || this.#generation?.stopped) {
       answer.previousElementSibling?.remove()
       answer.remove()
-    } else answer.replaceChildren(el('p', { class: 'answer-error', role: 'alert' }, message))
+    } else {
+      const again = () => {
+        answer.previousElementSibling?.remove()
+        answer.remove()
+        void this.#ask()
+      }
+      answer.replaceChildren(failureView(error, again))
+    }
   }
 
   #setBusy(busy: boolean): void {
@@ -143,6 +159,24 @@ export class ChatView {
     byId('new-chat', HTMLButtonElement).disabled = empty
     this.#send.textContent = actionLabel(this.#models, 'Send')
   }
+}
+
+const KEPT = 'local-v1 playground chat'
+
+/** The conversation as it stood, of what is still what it should be. */
+function keptChat(): Message[] {
+  const kept = keptValue<unknown>(KEPT)
+  const isMessage = (each: Partial<Message> | null): each is Message =>
+    (each?.role === 'user' || each?.role === 'assistant') && typeof each.content === 'string'
+  return Array.isArray(kept) && kept.every(isMessage) ? kept : []
+}
+
+function answered(text: string): HTMLElement {
+  return el(
+    'article',
+    { class: 'message assistant', 'aria-label': 'Answer' },
+    el('div', { class: 'said' }, markdown(text)),
+  )
 }
 
 function bubble(role: 'user', text: string): HTMLElement {

@@ -31,7 +31,9 @@ export function connectCodeDialog(): void {
 
 function code(): string {
   const { project } = settings()
-  return language === 'curl' ? asCurl(body, project) : asJavaScript(body, project, location.origin)
+  const served = document.documentElement.dataset.place === 'server'
+  if (language === 'curl') return asCurl(body, project, served ? location.origin : undefined)
+  return asJavaScript(body, project, location.origin, served)
 }
 
 function draw(): void {

@@ -13,7 +13,7 @@ export function deviceView(models: Models, machine: Machine, chip: HTMLElement, 
     const reason = machine.webgpu && metadata.device === 'cpu' ? metadata.device_reason : undefined
     const facts = [metadata.device_name, reason].filter((fact) => fact !== undefined)
     place.replaceChildren(
-      el('p', { class: machine.webgpu ? 'muted' : 'notice' }, machine.explanation),
+      el('p', { class: machine.webgpu || machine.elsewhere ? 'muted' : 'notice' }, machine.explanation),
       el('p', { class: 'muted device-facts' }, facts.join(' · ')),
     )
   }

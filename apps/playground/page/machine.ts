@@ -12,6 +12,8 @@ export interface Machine {
   readonly memoryGb: number | undefined
   /** Bytes that may still be stored. */
   readonly storage: number | undefined
+  /** Models run on the server that the page came from, which alone knows what fits. */
+  readonly elsewhere?: boolean
 }
 
 export interface Advice {
@@ -42,7 +44,8 @@ export function adviceFor({ metadata = {} }: Model, machine: Machine): Advice {
   if (does_not_fit) return { kind: 'bad', text: does_not_fit }
   const where =
     device === 'webgpu' || (device === undefined && machine.webgpu) ? 'the graphics processor' : 'the processor'
-  if (loaded) return { kind: 'good', text: `Running on ${where}.` }
+  if (loaded) return { kind: 'good', text: `Running on ${where}${machine.elsewhere ? ' of the server' : ''}.` }
+  if (machine.elsewhere) return { kind: 'good', text: 'The server loads it with its first request.' }
   const { storage, memoryGb } = machine
   if (download !== undefined && storage !== undefined && download - kept > storage) {
     return {

@@ -1,17 +1,22 @@
-import type { LoadProgress as Progress } from 'local-v1'
-import { install } from 'local-v1/service-worker'
 import { NANO } from '../worker/catalog.js'
-import { askBy } from './api.js'
+import { connectAddModel } from './add-model.js'
+import { ApiError } from './api.js'
 import { ChatView } from './chat-view.js'
 import { connectCodeDialog } from './code-dialog.js'
+import { type Connection, connect } from './connect.js'
+import { DeviceBenchView } from './device-bench-view.js'
 import { deviceView } from './device-view.js'
 import { byId, el } from './dom.js'
-import { lookAtMachine } from './machine.js'
+import { failureView } from './failure-view.js'
+import { takeFromFragment } from './fragment.js'
+import { connectKeyDialog } from './key-dialog.js'
 import { nameOf } from './model-names.js'
 import { Models } from './models.js'
 import { modelsView } from './models-view.js'
+import { RequestsView } from './requests-view.js'
 import { set, settings } from './settings.js'
 import { connectSettings } from './settings-view.js'
+import { asShared, unpacked } from './share.js'
 import { StructuredView } from './structured-view.js'
 import { connectTabs } from './tabs.js'
 import { connectTheme } from './theme.js'
@@ -19,46 +24,86 @@ import { connectUsage } from './usage-dialog.js'
 
 async function start(): Promise<void> {
   connectTheme(byId('theme', HTMLButtonElement))
+  connectKeyDialog()
+  const shared = asShared(await carried('share'))
+  const result = await carried('device')
+  if (shared) set({ ...shared.settings, mode: 'structured' })
+  else if (result !== undefined) set({ mode: 'device' })
   const models = new Models()
-  // One line, and `/v1` is there.
-  const installed = await install({
-    script: 'v1.js',
-    type: 'classic',
-    onProgress: (progress) => models.hear(progress.model, wire(progress)),
-  })
-  askBy(installed.fetch)
-  const machine = await lookAtMachine(installed)
-  await models.refresh()
-  const wanted = models.list.some(({ id }) => id === settings().model) ? settings().model : NANO
+  const connection = await connect((model, load) => models.hear(model, load))
+  sayWhatThisIs(connection)
+  models.managed = connection.place === 'page'
+  await listed(models)
+  const first = connection.place === 'page' ? NANO : (models.list[0]?.id ?? '')
+  const wanted = models.list.some(({ id }) => id === settings().model) ? settings().model : first
   models.select(wanted)
+  const { machine } = connection
   byId('models', HTMLElement).replaceChildren(modelsView(models, machine))
   deviceView(models, machine, byId('device-chip', HTMLElement), byId('device', HTMLElement))
+  connectAddModel(models, machine)
   connectSettings()
   connectUsage(byId('usage-open', HTMLButtonElement))
   connectCodeDialog()
   connectTabs()
-  new StructuredView(models)
+  new StructuredView(models, shared?.draft)
   new ChatView(models)
+  new RequestsView(models)
+  new DeviceBenchView(models, result)
   models.onChange(() => {
     set({ model: models.selected })
     byId('model-summary', HTMLElement).textContent = nameOf(models.selected)
   })
   byId('model-summary', HTMLElement).textContent = nameOf(models.selected)
   foldOnPhones()
+  followLinks()
   // Another tab may have loaded, unloaded or removed models meanwhile.
   document.addEventListener('visibilitychange', () => void (document.hidden || models.refresh().catch(() => {})))
   document.body.classList.add('ready')
   // The embedded model is here already: it is ready before anybody has read the page.
-  if (wanted === NANO) await models.load(NANO).catch(() => {})
+  if (wanted === NANO && models.managed) await models.load(NANO).catch(() => {})
 }
 
-/** Progress as `/v1` would tell it. */
-const wire = ({ phase, bytesLoaded, bytesTotal, secondsLeft }: Progress) => ({
-  phase,
-  bytes_loaded: bytesLoaded,
-  bytes_total: bytesTotal,
-  seconds_left: secondsLeft,
-})
+/** What a link carries; one that is damaged carries nothing. */
+async function carried(name: string): Promise<unknown> {
+  const text = takeFromFragment(name)
+  return text === undefined ? undefined : unpacked(text).catch(() => undefined)
+}
+
+/** A link that is opened in this tab changes its fragment alone: only a load reads it. */
+function followLinks(): void {
+  addEventListener('hashchange', () => {
+    if (/[#&](share|device|key)=/.test(location.hash)) location.reload()
+  })
+}
+
+/** The list of models; where a key is missing, once somebody has given it. */
+async function listed(models: Models): Promise<void> {
+  for (;;) {
+    try {
+      return await models.refresh()
+    } catch (error) {
+      const missing = error instanceof ApiError && error.status === 401
+      if (!missing && !(error instanceof TypeError)) throw error
+      await new Promise<void>((resolve) => {
+        byId('starting', HTMLElement).replaceChildren(
+          el('h2', {}, missing ? 'This server asks for a key' : 'The server does not answer'),
+          failureView(error, resolve),
+        )
+      })
+    }
+  }
+}
+
+function sayWhatThisIs({ place, upstream }: Connection): void {
+  const where = place === 'page' ? 'in this page, on this device' : `on the machine that serves this page`
+  const leaves =
+    upstream === undefined
+      ? place === 'page'
+        ? 'nothing you write leaves it.'
+        : 'nothing you write goes anywhere else.'
+      : `what it cannot answer goes on to ${upstream}.`
+  byId('what', HTMLElement).textContent = `A language model ${where}, behind OpenAI's API: ${leaves}`
+}
 
 /** On a phone the models and settings stand above the work: closed until they are wanted. */
 function foldOnPhones(): void {
@@ -72,10 +117,9 @@ function foldOnPhones(): void {
 }
 
 start().catch((error: unknown) => {
-  const message = error instanceof Error ? error.message : String(error)
   byId('starting', HTMLElement).replaceChildren(
     el('h2', {}, 'The playground cannot start here'),
-    el('p', { role: 'alert' }, message),
+    failureView(error, () => location.reload()),
   )
   document.body.classList.add('failed')
 })

@@ -80,6 +80,7 @@ export class ModelRow {
 
   #actions({ metadata = {} }: Model, loading: boolean): HTMLElement[] {
     const models = this.#models
+    if (!models.managed) return []
     const id = this.#id
     const name = nameOf(id)
     if (loading) return [this.#action('Stop', () => models.unload(id), `Stopped loading ${name}.`)]

@@ -14,6 +14,8 @@ const GONE_MS = 5000
 /** The list of models, which one is chosen, and loads on their way. */
 export class Models {
   list: readonly Model[] = []
+  /** Whether this page may load and unload models; a server loads them with their first request. */
+  managed = true
   selected = ''
   readonly loads = new Map<string, Load>()
   readonly errors = new Map<string, string>()
@@ -39,11 +41,16 @@ export class Models {
     this.#changed()
   }
 
+  /** The chosen model, loaded, for a request that is about to be sent. Who asks says what fails, and nobody else. */
+  async loadForRequest(): Promise<void> {
+    if (this.managed && !this.current?.metadata?.loaded) await this.load(this.selected, true)
+  }
+
   /** Loads it, or joins the load that is on its way. */
-  load(id: string): Promise<void> {
+  load(id: string, quiet = false): Promise<void> {
     let running = this.#running.get(id)
     if (!running) {
-      running = this.#load(id).finally(() => this.#running.delete(id))
+      running = this.#load(id, quiet).finally(() => this.#running.delete(id))
       this.#running.set(id, running)
     }
     return running
@@ -84,7 +91,7 @@ export class Models {
     }
   }
 
-  async #load(id: string): Promise<void> {
+  async #load(id: string, quiet: boolean): Promise<void> {
     this.errors.delete(id)
     this.#tell(id, { phase: 'download', bytes_loaded: 0, bytes_total: 0 })
     try {
@@ -92,7 +99,7 @@ export class Models {
     } catch (error) {
       // Somebody pressed Stop, in this tab or another.
       const stopped = error instanceof ApiError && error.code === 'model_unloaded'
-      if (!stopped) this.errors.set(id, error instanceof Error ? error.message : String(error))
+      if (!stopped && !quiet) this.errors.set(id, error instanceof Error ? error.message : String(error))
       throw error
     } finally {
       this.loads.delete(id)

@@ -1,4 +1,5 @@
 import type { SamplingFields } from './api.js'
+import { keepValue, keptValue } from './kept.js'
 
 /** What the user set, kept in this browser. */
 export interface Settings {
@@ -9,7 +10,7 @@ export interface Settings {
   readonly seed: string
   readonly system: string
   readonly theme: 'auto' | 'light' | 'dark'
-  readonly mode: 'structured' | 'chat'
+  readonly mode: 'structured' | 'chat' | 'requests' | 'device'
 }
 
 const KEY = 'local-v1 playground'
@@ -24,25 +25,13 @@ const DEFAULTS: Settings = {
   mode: 'structured',
 }
 
-let current: Settings = read()
+let current: Settings = { ...DEFAULTS, ...keptValue<Partial<Settings>>(KEY) }
 
 export const settings = (): Settings => current
 
 export function set(change: Partial<Settings>): void {
   current = { ...current, ...change }
-  try {
-    localStorage.setItem(KEY, JSON.stringify(current))
-  } catch {
-    // A full or forbidden store: the settings last as long as the page.
-  }
-}
-
-function read(): Settings {
-  try {
-    return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>) }
-  } catch {
-    return DEFAULTS
-  }
+  keepValue(KEY, current)
 }
 
 /** The fields of a request that the settings fill. A field that is no number is sent as it is: `/v1` says what is wrong. */

@@ -1,9 +1,12 @@
 import { ApiError, type ChatBody } from './api.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
-import { announce, button, byId, el, framed } from './dom.js'
+import { announce, button, byId, framed } from './dom.js'
+import { type Draft, Drafts } from './drafts.js'
 import { type Example, examples } from './examples.js'
+import { failureView } from './failure-view.js'
 import { fieldsView } from './fields-view.js'
+import { linkWith } from './fragment.js'
 import { Generation } from './generation.js'
 import { metricsView } from './metrics-view.js'
 import { actionLabel } from './model-names.js'
@@ -13,8 +16,10 @@ import { progressView } from './progress-view.js'
 import { readable } from './readable.js'
 import { SchemaEditor } from './schema-editor.js'
 import { faultOf, syntaxFault } from './schema-fault.js'
+import { SchemaMaker } from './schema-maker.js'
 import { samplingFields, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
+import { packed, sharedNow } from './share.js'
 import { tokensView } from './tokens-view.js'
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)')
@@ -24,6 +29,8 @@ const stacked = matchMedia('(max-width: 1180px)')
 export class StructuredView {
   readonly #models: Models
   readonly #editor: SchemaEditor
+  readonly #maker: SchemaMaker
+  readonly #drafts = new Drafts()
   readonly #instructions = byId('instructions', HTMLInputElement)
   readonly #text = byId('text', HTMLTextAreaElement)
   readonly #run = byId('run', HTMLButtonElement)
@@ -32,17 +39,28 @@ export class StructuredView {
   readonly #metrics = byId('metrics', HTMLElement)
   readonly #drawSoon = framed(() => this.#draw())
   #name = 'document'
-  #view: 'fields' | 'tokens' = 'fields'
+  #view: 'fields' | 'tokens' = 'tokens'
   #generation: Generation | undefined
   /** The schema that the answer is being written for; the one in the editor may have changed since. */
   #schema: unknown
   #busy = false
-  #error: string | undefined
+  #error: unknown
 
-  constructor(models: Models) {
+  /** `shared` comes from a link, and stands before what was kept. */
+  constructor(models: Models, shared?: Draft) {
     this.#models = models
-    this.#editor = new SchemaEditor('schema-label', () => this.#forget())
-    byId('schema-place', HTMLElement).append(this.#editor.element)
+    const edited = () => {
+      this.#forget()
+      this.#keep()
+    }
+    this.#editor = new SchemaEditor('schema-label', edited)
+    this.#maker = new SchemaMaker(this.#editor, edited)
+    for (const field of [this.#instructions, this.#text]) field.addEventListener('input', () => this.#keep())
+    byId('bring-back', HTMLButtonElement).addEventListener('click', () => this.#bringBack())
+    const share = byId('share', HTMLButtonElement)
+    share.addEventListener('click', () => {
+      void packed(sharedNow(this.#draft())).then((text) => copy(linkWith('share', text), share))
+    })
     byId('examples', HTMLElement).append(...examples.map((example) => this.#chip(example)))
     this.#run.addEventListener('click', () => void this.#start())
     this.#stop.addEventListener('click', () => void this.#leave())
@@ -59,7 +77,10 @@ export class StructuredView {
     byId('structured', HTMLElement).addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !this.#busy) void this.#start()
     })
-    this.#load(examples[0]!)
+    if (shared) this.#replace(shared)
+    else if (this.#drafts.current) this.#show(this.#drafts.current)
+    else this.#load(examples[0]!)
+    this.#showAside()
   }
 
   #chip(example: Example): HTMLElement {
@@ -67,15 +88,46 @@ export class StructuredView {
   }
 
   #load({ name, instructions, text, schema }: Example): void {
+    this.#replace({ name: name.toLowerCase(), instructions, text, schema: readable(schema) })
+  }
+
+  #replace(draft: Draft): void {
+    this.#drafts.replace(draft)
+    this.#show(draft)
+    this.#showAside()
+  }
+
+  #bringBack(): void {
+    const draft = this.#drafts.bringBack()
+    if (draft) this.#show(draft)
+    this.#showAside()
+    this.#text.focus()
+  }
+
+  #show({ name, instructions, text, schema }: Draft): void {
     this.#generation?.stop()
-    this.#name = name.toLowerCase()
+    this.#name = name
     this.#instructions.value = instructions
     this.#text.value = text
-    this.#editor.text = readable(schema)
+    this.#editor.text = schema
+    this.#maker.show('json')
     for (const chip of byId('examples', HTMLElement).children) {
-      chip.setAttribute('aria-pressed', String(chip.textContent === name))
+      chip.setAttribute('aria-pressed', String(chip.textContent?.toLowerCase() === name))
     }
     this.#forget()
+  }
+
+  #draft(): Draft {
+    const schema = this.#editor.text
+    return { name: this.#name, instructions: this.#instructions.value, text: this.#text.value, schema }
+  }
+
+  #keep(): void {
+    this.#drafts.keep(this.#draft())
+  }
+
+  #showAside(): void {
+    byId('put-aside', HTMLElement).hidden = this.#drafts.aside === undefined
   }
 
   /** What was answered before was for another schema. */
@@ -112,6 +164,7 @@ export class StructuredView {
   }
 
   #refuse(fault: ReturnType<typeof faultOf>): void {
+    this.#maker.show('json')
     this.#editor.show(fault)
     this.#editor.focus()
   }
@@ -131,7 +184,7 @@ export class StructuredView {
     if (stacked.matches)
       this.#answer.closest('.panel')?.scrollIntoView({ block: 'start', behavior: calm.matches ? 'instant' : 'smooth' })
     try {
-      if (!this.#models.current?.metadata?.loaded) await this.#models.load(this.#models.selected)
+      await this.#models.loadForRequest()
       await generation.run(this.#body(this.#schema), settings().project, this.#drawSoon)
       announce(`The answer is complete: ${generation.tokens} tokens.`)
     } catch (error) {
@@ -151,7 +204,7 @@ export class StructuredView {
     const message = error instanceof Error ? error.message : String(error)
     const param = error instanceof ApiError ? error.param : null
     if (param === 'response_format' && this.#editor.text === source) this.#refuse(faultOf(source, message))
-    else if (!showSettingError(param, message)) this.#error = message
+    else if (!showSettingError(param, message)) this.#error = error
   }
 
   #setBusy(busy: boolean): void {
@@ -173,7 +226,7 @@ export class StructuredView {
         ? tokensView(generation.pieces, true)
         : fieldsView(this.#schema, value, this.#busy)
     const load = this.#busy ? this.#models.loads.get(this.#models.selected) : undefined
-    const error = this.#error ? el('p', { class: 'answer-error', role: 'alert' }, this.#error) : undefined
+    const error = this.#error ? failureView(this.#error, () => void this.#start()) : undefined
     this.#answer.replaceChildren(...(error ? [error] : []), ...(load ? [progressView(load)] : []), shown)
     this.#run.textContent = actionLabel(this.#models, 'Generate')
     this.#metrics.replaceChildren(metricsView(generation))

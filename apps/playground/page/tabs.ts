@@ -2,7 +2,7 @@ import { byId } from './dom.js'
 import { type Settings, set, settings } from './settings.js'
 
 type Mode = Settings['mode']
-const MODES: readonly Mode[] = ['structured', 'chat']
+const MODES: readonly Mode[] = ['structured', 'chat', 'requests', 'device']
 
 /** Tabs as keyboards expect them: arrows move between them. */
 export function connectTabs(): void {
@@ -11,7 +11,8 @@ export function connectTabs(): void {
     tab.addEventListener('click', () => show(mode))
     tab.addEventListener('keydown', ({ key }) => {
       if (key !== 'ArrowLeft' && key !== 'ArrowRight') return
-      const other = MODES[(MODES.indexOf(mode) + 1) % MODES.length]!
+      const step = key === 'ArrowRight' ? 1 : MODES.length - 1
+      const other = MODES[(MODES.indexOf(mode) + step) % MODES.length]!
       show(other)
       tabOf(other).focus()
     })
@@ -19,14 +20,15 @@ export function connectTabs(): void {
   show(settings().mode)
 }
 
-function show(mode: Mode): void {
+export function show(mode: Mode): void {
   set({ mode })
   for (const each of MODES) {
     const chosen = each === mode
     tabOf(each).setAttribute('aria-selected', String(chosen))
     tabOf(each).tabIndex = chosen ? 0 : -1
-    byId(each, HTMLElement).hidden = !chosen
+    panelOf(each).hidden = !chosen
   }
 }
 
+const panelOf = (mode: Mode) => byId(mode === 'device' ? 'my-device' : mode, HTMLElement)
 const tabOf = (mode: Mode) => byId(`${mode}-tab`, HTMLButtonElement)

@@ -46,7 +46,7 @@ export const catalog: readonly CatalogModel[] = [
   {
     id: NANO,
     name: 'nano',
-    about: 'Comes with this page. Fills schemas from short English texts; it does not converse.',
+    about: 'Comes with local-v1. Fills schemas from short English texts; it does not converse.',
     parameters: 2_600_000,
     chats: false,
     contextLength: 1024,

@@ -1,0 +1,57 @@
+import type { LoadProgress as Progress } from 'local-v1'
+import { install } from 'local-v1/service-worker'
+import { askBy, type LoadProgress } from './api.js'
+import { lookAtMachine, type Machine } from './machine.js'
+import { keyForServer } from './server-key.js'
+
+/** What answers this page, and what is known of it. */
+export interface Connection {
+  /** In this page by its service worker, or by the server that the page came from. */
+  readonly place: 'page' | 'server'
+  readonly machine: Machine
+  /** Another `/v1` that the server asks where it cannot answer; nobody else hears what is written. */
+  readonly upstream?: string
+}
+
+/** What `local-v1 serve` says of itself beside the page. */
+interface ServerFacts {
+  readonly upstream?: string
+}
+
+/** `/v1` is there once it settles. */
+export function connect(onProgress: (model: string, load: LoadProgress) => void): Promise<Connection> {
+  return document.documentElement.dataset.place === 'server' ? toServer() : toPage(onProgress)
+}
+
+async function toPage(onProgress: (model: string, load: LoadProgress) => void): Promise<Connection> {
+  const installed = await install({
+    script: 'v1.js',
+    type: 'classic',
+    onProgress: (progress) => onProgress(progress.model, wire(progress)),
+  })
+  askBy(installed.fetch)
+  return { place: 'page', machine: await lookAtMachine(installed) }
+}
+
+async function toServer(): Promise<Connection> {
+  const facts = (await (await fetch('playground.json')).json()) as ServerFacts
+  const key = keyForServer()
+  askBy((input, init) => {
+    const headers = new Headers(init?.headers)
+    const value = key()
+    if (value !== '') headers.set('authorization', `Bearer ${value}`)
+    // A cookie would be another way in; there is none, and none is to come.
+    return fetch(input, { ...init, headers, credentials: 'omit' })
+  })
+  const explanation = `Answered by the server at ${location.host}.`
+  const machine = { webgpu: false, explanation, memoryGb: undefined, storage: undefined, elsewhere: true }
+  return { place: 'server', machine, ...facts }
+}
+
+/** Progress as `/v1` would tell it. */
+const wire = ({ phase, bytesLoaded, bytesTotal, secondsLeft }: Progress) => ({
+  phase,
+  bytes_loaded: bytesLoaded,
+  bytes_total: bytesTotal,
+  seconds_left: secondsLeft,
+})

@@ -1,0 +1,91 @@
+import { lexer, type Token, type Tokens } from 'marked'
+import { el } from './dom.js'
+
+/**
+ * Markdown as elements. Nothing of it becomes HTML by way of a string: what a model writes is text, whatever it looks
+ * like, and only addresses of the web become links.
+ */
+export function markdown(text: string): HTMLElement {
+  return el('div', { class: 'markdown' }, ...blocks(lexer(text)))
+}
+
+const blocks = (tokens: readonly Token[]): Node[] => tokens.flatMap((token) => block(token) ?? [])
+
+function block(token: Token): Node | undefined {
+  switch (token.type) {
+    case 'space':
+      return undefined
+    case 'heading':
+      // The page has headings of its own above these.
+      return el(
+        'p',
+        { class: `heading level-${Math.min(3, (token as Tokens.Heading).depth)}` },
+        ...inline(token.tokens),
+      )
+    case 'paragraph':
+      return el('p', {}, ...inline(token.tokens))
+    case 'text':
+      return el('p', {}, ...inline(token.tokens ?? [token]))
+    case 'code':
+      return el('pre', { class: 'code', tabindex: 0 }, el('code', {}, (token as Tokens.Code).text))
+    case 'blockquote':
+      return el('blockquote', {}, ...blocks(token.tokens ?? []))
+    case 'hr':
+      return el('hr')
+    case 'list':
+      return list(token as Tokens.List)
+    case 'table':
+      return table(token as Tokens.Table)
+    default:
+      return el('p', {}, token.raw)
+  }
+}
+
+function list({ ordered, start, items }: Tokens.List): HTMLElement {
+  const made = items.map(({ tokens, loose }) => {
+    // In a tight list an item's text is no paragraph.
+    const inner = tokens.flatMap((each) =>
+      each.type === 'text' && !loose ? inline((each as Tokens.Text).tokens ?? [each]) : (block(each) ?? []),
+    )
+    return el('li', {}, ...inner)
+  })
+  return ordered ? el('ol', { start: start === '' ? 1 : start }, ...made) : el('ul', {}, ...made)
+}
+
+function table({ header, rows }: Tokens.Table): HTMLElement {
+  const head = el('tr', {}, ...header.map(({ tokens }) => el('th', { scope: 'col' }, ...inline(tokens))))
+  const body = rows.map((row) => el('tr', {}, ...row.map(({ tokens }) => el('td', {}, ...inline(tokens)))))
+  const whole = el('table', {}, el('thead', {}, head), el('tbody', {}, ...body))
+  return el('div', { class: 'scrolls', tabindex: 0, role: 'region', 'aria-label': 'Table' }, whole)
+}
+
+function inline(tokens: readonly Token[] | undefined): (Node | string)[] {
+  return (tokens ?? []).map((token) => {
+    switch (token.type) {
+      case 'strong':
+        return el('strong', {}, ...inline(token.tokens))
+      case 'em':
+        return el('em', {}, ...inline(token.tokens))
+      case 'del':
+        return el('del', {}, ...inline(token.tokens))
+      case 'codespan':
+        return el('code', {}, (token as Tokens.Codespan).text)
+      case 'br':
+        return el('br')
+      case 'link':
+        return link(token as Tokens.Link)
+      case 'text':
+        return token.tokens ? el('span', {}, ...inline(token.tokens)) : (token as Tokens.Text).text
+      case 'escape':
+        return (token as Tokens.Escape).text
+      // Images would be fetched, and tell their server that they were; HTML is not ours to run.
+      default:
+        return token.raw
+    }
+  })
+}
+
+function link({ href, tokens, raw }: Tokens.Link): Node | string {
+  if (!/^https?:\/\//i.test(href)) return raw
+  return el('a', { href, target: '_blank', rel: 'noopener noreferrer' }, ...inline(tokens))
+}

@@ -1,0 +1,106 @@
+import { ask } from './api.js'
+import { button, byId, el, framed } from './dom.js'
+import { failureView } from './failure-view.js'
+import { milliseconds } from './format.js'
+import type { Models } from './models.js'
+import { readable } from './readable.js'
+import { type RequestSample, requestSamples } from './request-samples.js'
+import { syntaxFault } from './schema-fault.js'
+
+/** Any request of `/v1`, written by hand, and its answer as it comes. */
+export class RequestsView {
+  readonly #models: Models
+  readonly #path = byId('request-path', HTMLInputElement)
+  readonly #body = byId('request-body', HTMLTextAreaElement)
+  readonly #answer = byId('request-answer', HTMLElement)
+  readonly #fault = byId('request-fault', HTMLElement)
+  readonly #send = byId('request-send', HTMLButtonElement)
+  readonly #stop = byId('request-stop', HTMLButtonElement)
+  #sample = requestSamples[0]!
+  #aborter: AbortController | undefined
+
+  constructor(models: Models) {
+    this.#models = models
+    const chips = requestSamples.map((sample) =>
+      button(sample.name, () => this.#load(sample), { class: 'chip', 'aria-pressed': 'false' }),
+    )
+    byId('request-samples', HTMLElement).append(...chips)
+    this.#send.addEventListener('click', () => void this.#start())
+    this.#stop.addEventListener('click', () => this.#aborter?.abort())
+    byId('requests', HTMLElement).addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !this.#aborter) void this.#start()
+    })
+    let shown = models.selected
+    models.onChange(() => {
+      // Whoever wrote a body of their own keeps it; only its model follows the choice.
+      if (models.selected === shown) return
+      this.#body.value = this.#body.value.replaceAll(JSON.stringify(shown), JSON.stringify(models.selected))
+      shown = models.selected
+    })
+    this.#load(this.#sample)
+  }
+
+  #load(sample: RequestSample): void {
+    this.#aborter?.abort()
+    this.#sample = sample
+    this.#path.value = sample.path
+    this.#body.value = readable(sample.body(this.#models.selected))
+    byId('request-about', HTMLElement).textContent = sample.about
+    for (const chip of byId('request-samples', HTMLElement).children) {
+      chip.setAttribute('aria-pressed', String(chip.textContent === sample.name))
+    }
+    this.#answer.replaceChildren()
+  }
+
+  async #start(): Promise<void> {
+    const wrong = syntaxFault(this.#body.value)
+    this.#fault.hidden = wrong === undefined
+    this.#fault.textContent = wrong ? `${wrong.line === undefined ? '' : `Line ${wrong.line}: `}${wrong.message}` : ''
+    if (wrong) return this.#body.focus()
+    const aborter = new AbortController()
+    this.#aborter = aborter
+    this.#setBusy(true)
+    const head = el('p', { class: 'muted' }, 'Waiting for the answer.')
+    const text = el('pre', { class: 'code', tabindex: 0, 'aria-label': 'Answer' })
+    this.#answer.replaceChildren(head, text)
+    const began = performance.now()
+    try {
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: this.#body.value }
+      const response = await ask(this.#path.value, { ...init, signal: aborter.signal })
+      await this.#read(response, text)
+      head.textContent = `${response.status}, after ${milliseconds(performance.now() - began)}`
+    } catch (error) {
+      if (aborter.signal.aborted) head.textContent = 'Stopped.'
+      else this.#answer.replaceChildren(failureView(error, () => void this.#start()))
+    } finally {
+      if (this.#aborter === aborter) this.#aborter = undefined
+      this.#setBusy(this.#aborter !== undefined)
+    }
+  }
+
+  async #read(response: Response, place: HTMLElement): Promise<void> {
+    if (!response.body) return
+    const isStream = /event-stream/.test(response.headers.get('content-type') ?? '')
+    let whole = ''
+    const draw = framed(() => {
+      place.textContent = whole
+    })
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      whole += value
+      if (isStream) draw()
+    }
+    if (!isStream && !syntaxFault(whole)) whole = readable(JSON.parse(whole))
+    place.textContent = whole
+  }
+
+  #setBusy(busy: boolean): void {
+    const held = document.activeElement === this.#send || document.activeElement === this.#stop
+    this.#send.hidden = busy
+    this.#stop.hidden = !busy
+    if (held) (busy ? this.#stop : this.#send).focus()
+    this.#answer.setAttribute('aria-busy', String(busy))
+  }
+}

@@ -1,0 +1,57 @@
+import type { Draft } from './drafts.js'
+import { type Settings, settings } from './settings.js'
+
+/** What a shared link holds, and nothing else: no chat, no answer, no key. */
+export interface Shared {
+  readonly draft: Draft
+  readonly settings: Partial<Pick<Settings, 'model' | 'temperature' | 'maxTokens' | 'seed'>>
+}
+
+/** More than this nobody writes by hand; a link is not trusted to unpack to whatever it says. */
+const LARGEST = 200_000
+
+export function sharedNow(draft: Draft): Shared {
+  const { model, temperature, maxTokens, seed } = settings()
+  return { draft, settings: { model, temperature, maxTokens, seed } }
+}
+
+/** As text for the fragment of a link. */
+export async function packed(value: unknown): Promise<string> {
+  const stream = new Blob([JSON.stringify(value)]).stream().pipeThrough(new CompressionStream('deflate-raw'))
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer())
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+export async function unpacked(text: string): Promise<unknown> {
+  const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw')).getReader()
+  const parts: Uint8Array<ArrayBuffer>[] = []
+  for (let size = 0; ; ) {
+    const { done, value } = await reader.read()
+    if (done) return JSON.parse(await new Blob(parts).text())
+    size += value.length
+    if (size > LARGEST) throw new Error('The link holds too much.')
+    parts.push(value as Uint8Array<ArrayBuffer>)
+  }
+}
+
+/** What of a link's contents is what it should be. Whoever made the link may have written anything. */
+export function asShared(value: unknown): Shared | undefined {
+  const { draft, settings: given } = (value ?? {}) as { draft?: Record<string, unknown>; settings?: object }
+  const fields = ['name', 'instructions', 'text', 'schema'] as const
+  if (!draft || !fields.every((field) => typeof draft[field] === 'string')) return undefined
+  const [name, instructions, text, schema] = fields.map((field) => draft[field] as string) as [
+    string,
+    string,
+    string,
+    string,
+  ]
+  const known = ['model', 'temperature', 'maxTokens', 'seed'] as const
+  const entries = known.flatMap((key) => {
+    const setting = (given as Record<string, unknown> | undefined)?.[key]
+    return typeof setting === 'string' && setting.length < 200 ? [[key, setting]] : []
+  })
+  return { draft: { name, instructions, text, schema }, settings: Object.fromEntries(entries) }
+}

@@ -1,0 +1,165 @@
+import { readFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { launchChromium } from '../support/chromium.js'
+import { PROGRAM } from '../support/cli.js'
+import { printed, type Running, start } from '../support/spawn.js'
+import { canUnpack } from '../support/unpack.js'
+import { barriers } from './audit.js'
+
+const KEY = 'a-key-for-tests'
+const running: Running[] = []
+afterAll(() => Promise.all(running.map((each) => each.stop())))
+
+/** `--terminal` as if its output were a terminal. */
+async function serve(args: readonly string[] = [], env: Record<string, string> = {}, terminal = false) {
+  const asTerminal = terminal ? ['--import', 'data:text/javascript,process.stderr.isTTY=true'] : []
+  const command = [...asTerminal, PROGRAM, 'serve', '--device', 'cpu', '--port', '0', ...args]
+  const process_ = start(process.execPath, command, { NO_COLOR: '1', ...env })
+  running.push(process_)
+  const origin = await printed(process_, /url\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/)
+  await printed(process_, /(try {5})/)
+  return { origin, process: process_ }
+}
+
+/** As a browser under another name would ask. */
+function askAs(origin: string, headers: Record<string, string>, path = '/'): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get(origin + path, { headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    }).on('error', reject)
+  })
+}
+
+describe('the page of local-v1 serve', () => {
+  let origin: string
+  beforeAll(async () => {
+    origin = (await serve()).origin
+  })
+
+  test('stands at /, under a strict policy, beside the API', async () => {
+    const response = await fetch(`${origin}/`)
+    expect(response.headers.get('content-type')).toContain('text/html')
+    const policy = response.headers.get('content-security-policy')
+    expect(policy).toContain("connect-src 'self'")
+    expect(policy).not.toMatch(/unsafe/)
+    expect(await response.text()).toContain('data-place="server"')
+    expect((await fetch(`${origin}/v1/models`)).status).toBe(200)
+    expect((await fetch(`${origin}/health`)).status).toBe(200)
+    expect((await (await fetch(`${origin}/elsewhere`)).json()).error.code).toBe('unknown_url')
+    expect((await fetch(`${origin}/`, { method: 'POST' })).status).toBe(404)
+  })
+
+  test.each(['/', '/app.js', '/playground.json', '/?x#y'])(
+    'is kept from names that are rebound to it: %s',
+    async (path) => {
+      expect(await askAs(origin, { host: 'rebound.example' }, path)).toBe(403)
+      expect(await askAs(origin, { host: '127.0.0.1:99999' }, path)).toBe(400)
+      expect(await askAs(origin, { origin: 'https://evil.example' }, path)).toBe(403)
+      expect(await askAs(origin, { host: 'localhost' }, path)).toBe(200)
+    },
+  )
+
+  test('is small', () => {
+    const script = readFileSync(new URL('../../dist/playground/app.js', import.meta.url))
+    expect(gzipSync(script).length).toBeLessThan(120_000)
+  })
+
+  test('is not there with --no-playground', async () => {
+    const { origin: other, process: process_ } = await serve(['--no-playground'])
+    expect((await fetch(`${other}/`)).status).toBe(404)
+    expect((await fetch(`${other}/app.js`)).status).toBe(404)
+    expect(process_.output()).not.toMatch(/page\s+http/)
+  })
+
+  test('prints no key where its output may be kept', async () => {
+    const { process: process_ } = await serve([], { LOCAL_V1_KEY: KEY })
+    const line = await printed(process_, /(page\s+http.*)/)
+    expect(line).toMatch(/\/, which asks for a key$/)
+    expect(process_.output()).not.toContain(KEY)
+  })
+
+  test('prints on a terminal a link with a key of this run, never one of those given', async () => {
+    const { origin: other, process: process_ } = await serve([], { LOCAL_V1_KEY: KEY }, true)
+    const key = await printed(process_, /page\s+http:\S+#key=([\w-]{32})/)
+    expect(process_.output()).not.toContain(KEY)
+    const ask = (bearer: string) => fetch(`${other}/v1/models`, { headers: { authorization: `Bearer ${bearer}` } })
+    expect((await ask(key)).status).toBe(200)
+    expect((await ask(KEY)).status).toBe(200)
+    expect((await ask(`${key}x`)).status).toBe(401)
+    const loading = { method: 'POST', headers: { authorization: `Bearer ${key}` } }
+    // It may ask, and may not manage.
+    expect((await fetch(`${other}/v1/models/local-v1/nano/unload`, loading)).ok).toBe(false)
+  })
+})
+
+describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launchChromium({ webgpu: false })
+  })
+  afterAll(() => browser?.close())
+
+  async function visit(url: string): Promise<{ page: Page; asked: string[] }> {
+    const page = await (await browser.newContext({ reducedMotion: 'reduce' })).newPage()
+    page.setDefaultTimeout(15_000)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await page.goto(url)
+    return { page, asked }
+  }
+
+  async function extracts(page: Page): Promise<void> {
+    await page.getByRole('button', { name: 'Generate', exact: true }).click()
+    await page.locator('.tokens .forced').first().waitFor()
+    await page.locator('#answer[aria-busy="false"]').waitFor()
+    const said = await page.locator('.tokens').textContent()
+    expect(Object.keys(JSON.parse(said ?? ''))).toContain('ticket')
+  }
+
+  test('asks the server, and no service worker', async () => {
+    const { origin } = await serve()
+    const { page, asked } = await visit(`${origin}/`)
+    await page.locator('body.ready').waitFor()
+    await extracts(page)
+    expect(await page.evaluate(async () => (await navigator.serviceWorker.getRegistrations()).length)).toBe(0)
+    expect(asked.every((url) => url.startsWith(origin) || url.startsWith('data:'))).toBe(true)
+    expect(await page.locator('#what').textContent()).toMatch(/nothing you write goes anywhere else\.$/)
+    await page.screenshot({ path: 'test-output/playground/served.png' })
+    expect(await barriers(page)).toEqual([])
+  })
+
+  test('takes its key from the fragment, which is sent to nobody and does not stay in the address', async () => {
+    const { process: process_ } = await serve([], { LOCAL_V1_KEY: KEY }, true)
+    const link = await printed(process_, /page\s+(http:\S+#key=[\w-]+)/)
+    const { page, asked } = await visit(link)
+    await page.locator('body.ready').waitFor()
+    expect(new URL(page.url()).hash).toBe('')
+    await extracts(page)
+    const secret = new URL(link).hash.slice(5)
+    expect(asked.filter((url) => url.replace(/#.*$/, '').includes(secret))).toEqual([])
+    expect(process_.output().split(secret)).toHaveLength(2)
+    // It stays for this tab.
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+  })
+
+  test('asks for a key where it has none, and goes on with it', async () => {
+    const { origin } = await serve([], { LOCAL_V1_KEY: KEY })
+    const { page } = await visit(`${origin}/`)
+    const give = page.getByRole('button', { name: 'Give a key' })
+    await give.click()
+    await page.screenshot({ path: 'test-output/playground/served-key.png' })
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('textbox', { name: 'Key' }).fill('wrong')
+    await page.getByRole('button', { name: 'Use it' }).click()
+    await give.click()
+    await page.getByRole('textbox', { name: 'Key' }).fill(KEY)
+    await page.getByRole('button', { name: 'Use it' }).click()
+    await page.locator('body.ready').waitFor()
+    await extracts(page)
+  })
+})
