@@ -36,7 +36,7 @@ const object = (properties: Readonly<Record<string, MadeSchema>>, required: read
 /** What allows both. */
 function either(a: MadeSchema, b: MadeSchema): MadeSchema {
   if (JSON.stringify(a) === JSON.stringify(b)) return a
-  if (a.anyOf) return a.anyOf.some((each) => same(each, b)) ? a : { anyOf: [...a.anyOf, b] }
+  if (a.anyOf || b.anyOf) return anyOf([...(a.anyOf ?? [a]), ...(b.anyOf ?? [b])])
   if (a.type === 'object' && b.type === 'object') return bothObjects(a, b)
   if (a.type === 'array' && b.type === 'array' && a.items && b.items) {
     return { type: 'array', items: either(a.items, b.items) }
@@ -62,4 +62,6 @@ function bothObjects(a: MadeSchema, b: MadeSchema): MadeSchema {
 const own = (from: Readonly<Record<string, MadeSchema>>, name: string): MadeSchema | undefined =>
   Object.hasOwn(from, name) ? from[name] : undefined
 
-const same = (a: MadeSchema, b: MadeSchema) => JSON.stringify(a) === JSON.stringify(b)
+function anyOf(schemas: readonly MadeSchema[]): MadeSchema {
+  return { anyOf: [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()] }
+}
