@@ -3,12 +3,14 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { describe, expect, it } from 'vitest'
+import { publicTypes } from '../scripts/public-types.js'
 
 const run = promisify(execFile)
 const root = new URL('..', import.meta.url)
@@ -54,6 +56,14 @@ describe('the built package', () => {
       names[name] = Object.keys((await import(new URL(file, root).href)) as object).sort()
     }
     expect(names).toMatchSnapshot()
+  })
+
+  // The file for plain pages has all that others have.
+  const inOrder = [...entries].sort((a, b) => Number(a.name === './browser') - Number(b.name === './browser'))
+  const types = publicTypes(inOrder.map(({ name, types }) => [name, fileURLToPath(new URL(types, root))]))
+  it.each([...types])('gives these types, and changes them only where it says so: %s', async (name, text) => {
+    const file = name === '.' ? 'index' : name.slice(2).replaceAll('/', '-')
+    await expect(text).toMatchFileSnapshot(`__snapshots__/types/${file}.d.ts.txt`)
   })
 
   it('is in order for package managers', async () => {
