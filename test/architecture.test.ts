@@ -101,7 +101,9 @@ const ROOMS: Readonly<Record<string, Room>> = {
   wire: { holds: ['src/wire'], imports: ['contract', 'platform', 'stream'] },
   responses: { holds: ['src/responses'], imports: ['wire'] },
   door: {
-    holds: ['auth', 'base-path', 'entrance', 'log', 'origin', 'project', 'queue', 'request-url'].map((name) => `src/${name}.ts`),
+    holds: ['auth', 'base-path', 'entrance', 'log', 'origin', 'project', 'queue', 'request-url'].map(
+      (name) => `src/${name}.ts`,
+    ),
     imports: ['contract', 'platform'],
   },
   routes: {
