@@ -39,6 +39,8 @@ export interface Capabilities {
   readonly audio?: boolean
   /** @default false */
   readonly embeddings?: boolean
+  /** @default false */
+  readonly rerank?: boolean
   /**
    * Draw as servers of open models do: `topK`, `minP` and `repetitionPenalty`, `minTokens`, `stopTokens`, `ignoreEnds`.
    * @default false
@@ -68,9 +70,16 @@ export interface Engine {
   generate(call: ChatCall): AsyncIterable<Part>
   /** One vector for each input, for models whose `capabilities` say so. */
   embed?(call: EmbedCall): Promise<Embeddings>
+  /** How well each document answers a query, for models whose `capabilities` say so. */
+  rank?(call: RankCall): Promise<Ranking>
   tokenize?(call: TokenizeCall): Promise<TokenizedText>
   /** The text of tokens. */
   detokenize?(call: DetokenizeCall): Promise<string>
+  /**
+   * Finds out from a model's description what it can, so that `capabilities` say so before its weights are here; settles
+   * at once where that is known. The service asks before it holds a request against them.
+   */
+  learn?(model: string, signal: AbortSignal): Promise<void>
   /**
    * Readies a model. For one that is already loaded it settles at once; for one that is being loaded it joins that
    * load. The service calls it before a model's first request; `generate` must cope with a model that was unloaded since.
@@ -167,6 +176,21 @@ export interface EmbedCall {
 export interface Embeddings {
   /** In the order of the inputs. */
   readonly vectors: readonly ArrayLike<number>[]
+  readonly promptTokens: number
+}
+
+export interface RankCall {
+  /** `rerank-...`, for logs. */
+  readonly id: string
+  readonly model: string
+  readonly signal: AbortSignal
+  readonly query: string
+  readonly documents: readonly string[]
+}
+
+export interface Ranking {
+  /** Between 0 and 1, in the order of the documents. */
+  readonly scores: readonly number[]
   readonly promptTokens: number
 }
 

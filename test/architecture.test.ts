@@ -57,6 +57,9 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // The decode loop, and the files of models.
   'token model': { holds: ['src/decode/token-model.ts'] },
   decode: { holds: ['src/decode'], imports: ['contract', 'platform', 'structured', 'token model'] },
+  // From texts to vectors and scores: what the decode loop is for text.
+  'vector model': { holds: ['src/encode/vector-model.ts'] },
+  encode: { holds: ['src/encode'], imports: ['contract', 'platform', 'decode', 'vector model'] },
   repository: { holds: ['src/repository'], imports: ['contract', 'platform', 'decode'] },
 
   // Engines. The half of `webgpu` that computes knows tensors, and neither requests nor schemas.
@@ -84,9 +87,15 @@ const ROOMS: Readonly<Record<string, Room>> = {
       'architectures',
     ],
   },
+  encoders: {
+    holds: ['src/engines/webgpu/encoders'],
+    imports: [...['contract', 'platform', 'vector model', 'repository', 'device', 'plan', 'architectures', 'model']],
+  },
   webgpu: {
     holds: ['src/engines/webgpu'],
-    imports: [...['contract', 'decode', 'repository', 'model set', 'device', 'gpu', 'cpu', 'model']],
+    imports: [
+      ...['contract', 'decode', 'encode', 'encoders', 'repository', 'model set', 'device', 'gpu', 'cpu', 'model'],
+    ],
   },
   webllm: {
     holds: ['src/engines/webllm'],

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bge } from '../scripts/models/encoders/bert.js'
+import { writeEncoder } from '../scripts/models/encoders/repository.js'
+import { wordPieces } from '../src/decode/testing/word-pieces.test-helper.js'
 import { startDeno } from './support/deno.js'
 import { printed, type Running, start } from './support/spawn.js'
 
@@ -34,6 +37,19 @@ async function asFile({ line, code }: Block, ending = ''): Promise<string> {
   const file = new URL(`test-output/readme/line-${line}.ts`, root)
   await writeFile(file, code + ending)
   return file.pathname
+}
+
+/** What the README's models are in the tests: made-up weights, where Hugging Face's own libraries would keep them. */
+const hub = new URL('test-output/readme/hub', root).pathname
+
+async function writeHub(folder: string): Promise<void> {
+  const revision = '0'.repeat(40)
+  for (const { id, of } of [{ id: 'BAAI/bge-small-en-v1.5', of: bge }]) {
+    const at = `${folder}/models--${id.replace('/', '--')}`
+    await mkdir(`${at}/refs`, { recursive: true })
+    await writeFile(`${at}/refs/main`, revision)
+    await writeEncoder(of, `${at}/snapshots/${revision}`, wordPieces())
+  }
 }
 
 describe('README', () => {
@@ -68,6 +84,7 @@ describe('README', () => {
     let url: string
 
     beforeAll(async () => {
+      await writeHub(hub)
       const { scripts } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
         scripts: Record<string, string>
       }
@@ -88,7 +105,7 @@ describe('README', () => {
 
     it.each(of('ts node').map((block) => [block.line, block] as const))('line %i runs in Node', async (_, block) => {
       const file = await asFile({ ...block, code: block.code.replaceAll('http://127.0.0.1:8080', url) })
-      const env = { ...process.env, README_TEST: '1', NO_COLOR: '1' }
+      const env = { ...process.env, README_TEST: '1', NO_COLOR: '1', HF_HUB_CACHE: hub }
       const { stdout } = await run('npx', ['tsx', file], { cwd: root, env, timeout: 60_000 })
       const promised = [...block.code.matchAll(/^\/\/ prints (.*)$/gm)].map(([, text]) => text)
       if (promised.length > 0) expect(stdout.trim()).toBe(promised.join('\n'))

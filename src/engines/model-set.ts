@@ -7,7 +7,8 @@ export interface Loaded {
   readonly id: string
   /** Memory it takes. */
   readonly bytes: number
-  readonly decoder: {
+  /** What runs it. */
+  readonly runner: {
     /** What made it unusable, if anything did. */
     readonly failure: unknown
     abandon(error: unknown): void
@@ -65,7 +66,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   async *use<T>(model: Model, signal: AbortSignal, action: (loaded: L) => AsyncIterable<T>): AsyncGenerator<T> {
     let loaded = await this.ready(model, signal, () => {})
     // It may have been unloaded, or lost, on the way here.
-    if (loaded.decoder.failure !== undefined) loaded = await this.ready(model, signal, () => {})
+    if (loaded.runner.failure !== undefined) loaded = await this.ready(model, signal, () => {})
     this.#users.set(loaded, (this.#users.get(loaded) ?? 0) + 1)
     try {
       yield* action(loaded)
@@ -113,7 +114,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     for (const [id, loaded] of this.#loaded) {
       if (!which(loaded)) continue
       this.#loaded.delete(id)
-      loaded.decoder.abandon(error)
+      loaded.runner.abandon(error)
     }
   }
 
@@ -126,13 +127,13 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   /** The model if it is loaded and whole; it is then the one used last. */
   async #usable(id: string): Promise<L | undefined> {
     const loaded = this.#loaded.get(id)
-    if (loaded === undefined || loaded.decoder.failure !== undefined) return undefined
+    if (loaded === undefined || loaded.runner.failure !== undefined) return undefined
     if (loaded.alive !== undefined) {
       const alive = await loaded.alive()
-      if (this.#loaded.get(id) !== loaded || loaded.decoder.failure !== undefined) return undefined
+      if (this.#loaded.get(id) !== loaded || loaded.runner.failure !== undefined) return undefined
       if (!alive) {
         // The failure stays with it: nobody takes it for whole again.
-        loaded.decoder.abandon(this.#options.lost!())
+        loaded.runner.abandon(this.#options.lost!())
         return undefined
       }
     }
@@ -163,7 +164,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   async #load(model: Model, report: LoadReport, signal: AbortSignal): Promise<L> {
     signal.throwIfAborted()
     // What has failed still holds memory.
-    for (const { id, decoder } of [...this.#loaded.values()]) if (decoder.failure !== undefined) await this.#drop(id)
+    for (const { id, runner } of [...this.#loaded.values()]) if (runner.failure !== undefined) await this.#drop(id)
     const makeRoom = (fits: () => boolean) => this.#makeRoom(fits, signal)
     const loaded = await this.#options.load(model, { report, signal, makeRoom })
     this.#loaded.set(model.id, loaded)
@@ -188,7 +189,7 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
   async #drop(id: string): Promise<void> {
     const loaded = this.#loaded.get(id)
     this.#loaded.delete(id)
-    await loaded?.decoder.close().catch(() => {})
+    await loaded?.runner.close().catch(() => {})
   }
 }
 

@@ -6,10 +6,12 @@ import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
 import { detect } from './formats/index.js'
 import { keptFiles, lackOf } from './here.js'
+import { parseJson } from './json.js'
 import type { ModelLocation } from './location.js'
 import type { LoadReport } from './progress.js'
 import { RemoteFiles, type RemoteFilesOptions } from './remote.js'
-import type { WeightCheck, WeightSource } from './source.js'
+import { readSentence } from './sentence.js'
+import type { WeightCheck, WeightOutline, WeightSource } from './source.js'
 import { defaultFolder, diskStore } from './store/disk.js'
 import { findForeign, findOnHub } from './store/foreign/index.js'
 import { noStore } from './store/memory.js'
@@ -40,6 +42,18 @@ export async function openRepository(
   check?.(outline)
   await fetchAll(files, found.wanted, report, signal)
   return { weights: found.open(), text: found.text }
+}
+
+/** What a repository says of its model in its first small files: enough to tell what it is for. */
+export async function describeRepository(
+  place: ModelLocation,
+  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check'>,
+): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence'>> {
+  const files = await filesAt(place, storeFor(cache), signal, fetch ? { fetch } : {})
+  const config = files.file === undefined ? await files.text('config.json', signal) : undefined
+  if (config === undefined) return { chatConfig: {} }
+  const chatConfig = parseJson(files.place, 'config.json', config)
+  return { chatConfig, sentence: await readSentence(files, signal) }
 }
 
 /** Where its files are read from: what is here already, wherever it lies, is not downloaded. */

@@ -9,7 +9,7 @@ import { AnswerEvents } from './answer-events.js'
 import { checkCapable } from './capable.js'
 import { checkChoice } from './check.js'
 import type { OutputConstraint } from './constrain.js'
-import { findModel, lookedAround } from './models.js'
+import { findModel, knownModel } from './models.js'
 import { noticeHeaders } from './notice.js'
 import { Run } from './run.js'
 import { type Answered, type Exchange, jsonAnswer, type Service } from './service.js'
@@ -48,8 +48,7 @@ export async function answering(
 async function answered(service: Service, run: Run, asked: Asked): Promise<Answered> {
   const { spec, reply, id, ignored, headers: own } = asked
   try {
-    await lookedAround(service.engine, run.signal)
-    const model = findModel(service.engine, spec.model)
+    const model = await knownModel(service.engine, spec.model, run.signal)
     checkCapable(model, spec)
     run.model = spec.model
     await run.enter()

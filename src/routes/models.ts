@@ -20,13 +20,21 @@ export async function lookedAround({ ready }: Engine, signal: AbortSignal): Prom
   if (ready !== undefined) await waitFor(ready, signal)
 }
 
+/** A model of which is known what it can. */
+export async function knownModel(engine: Engine, id: string, signal: AbortSignal): Promise<ModelInfo> {
+  await lookedAround(engine, signal)
+  findModel(engine, id)
+  if (engine.learn) await waitFor(engine.learn(id, signal), signal)
+  return findModel(engine, id)
+}
+
 export function findModel(engine: Engine, id: string): ModelInfo {
   const model = engine.models.find((each) => each.id === id)
   if (!model) throw modelNotFound(id, engine.models)
   return model
 }
 
-export function wireModel({ id, ownedBy, contextLength, metadata }: ModelInfo) {
+export function wireModel({ id, ownedBy, contextLength, capabilities, metadata }: ModelInfo) {
   return {
     id,
     object: 'model',
@@ -34,6 +42,7 @@ export function wireModel({ id, ownedBy, contextLength, metadata }: ModelInfo) {
     owned_by: ownedBy,
     root: id,
     ...(contextLength !== undefined && { context_length: contextLength }),
+    ...(capabilities && { capabilities }),
     ...(metadata && { metadata }),
   }
 }

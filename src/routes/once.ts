@@ -1,6 +1,6 @@
 import type { ModelInfo } from '../engine.js'
 import { Answer } from '../wire/answer.js'
-import { findModel, lookedAround } from './models.js'
+import { knownModel } from './models.js'
 import { noticeHeaders } from './notice.js'
 import { Run } from './run.js'
 import { type Answered, type Exchange, jsonAnswer, type Service } from './service.js'
@@ -24,8 +24,7 @@ export async function once(
   const run = new Run(service, exchange)
   try {
     const { model, ignored = [], check, act } = await ask(run)
-    await lookedAround(service.engine, run.signal)
-    check?.(findModel(service.engine, model))
+    check?.(await knownModel(service.engine, model, run.signal))
     await run.enter()
     const loading = service.loader.ready(model, run.signal)
     if (loading) {

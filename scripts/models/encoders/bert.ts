@@ -238,18 +238,20 @@ export function bertGgufTensors(shape: BertShape, weights: Weights, prefix = '')
   return list
 }
 
+/** The first tokens of the vocabulary. */
+export const MARKS = ['[unused0]', '[UNK]', '[MASK]', '[PAD]', '[CLS]', '[SEP]']
+
 /** WordPiece as llama.cpp reads it. */
 export function addPieces(out: Metadata, size: number, types: number): void {
-  const marks = ['[unused0]', '[UNK]', '[MASK]', '[PAD]', '[CLS]', '[SEP]']
   out.text('tokenizer.ggml.model', 'bert')
   out.texts(
     'tokenizer.ggml.tokens',
-    Array.from({ length: size }, (_, i) => marks[i] ?? `▁w${i}`),
+    Array.from({ length: size }, (_, i) => MARKS[i] ?? `▁w${i}`),
   )
   out.floats('tokenizer.ggml.scores', new Float32Array(size))
   out.integers(
     'tokenizer.ggml.token_type',
-    Int32Array.from({ length: size }, (_, i) => (i < marks.length ? 3 : 1)),
+    Int32Array.from({ length: size }, (_, i) => (i < MARKS.length ? 3 : 1)),
   )
   out.u32('tokenizer.ggml.token_type_count', types)
   for (const [name, id] of Object.entries({ unknown: 1, mask: 2, padding: PAD, cls: CLS, bos: CLS, seperator: SEP }))

@@ -1,7 +1,6 @@
 import { type LoadContext, ModelSet } from '../model-set.js'
 import type { Device } from './contract.js'
 import { type LoadedModel, loadModel, planLoad } from './loaded-model.js'
-import type { LoadPlan } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'
 import type { Surroundings } from './surroundings.js'
 
@@ -38,7 +37,7 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
     const device = this.#shared ?? (await this.#openDevice())
     const alone = device !== this.#shared
     try {
-      let plan: LoadPlan | undefined
+      let plan: ReturnType<typeof planLoad> | undefined
       const repository = await surroundings.openRepository(model, report, signal, (weights) => {
         plan = planLoad(model, weights, device, maxBatch)
       })

@@ -1,11 +1,17 @@
-import { DECODES } from '../../decode/decode-loop.js'
+import { DECODES, DecodeLoop } from '../../decode/decode-loop.js'
+import { EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
 import type {
+  Capabilities,
   ChatCall,
   DetokenizeCall,
+  EmbedCall,
+  Embeddings,
   Engine,
   LoadProgress,
   ModelInfo,
   Part,
+  RankCall,
+  Ranking,
   TokenizeCall,
   TokenizedText,
 } from '../../engine.js'
@@ -13,6 +19,8 @@ import { modelNotFound, V1Error } from '../../errors.js'
 import { isRemote } from '../../repository/address.js'
 import type { DeviceInfo } from './contract.js'
 import { DeviceModels } from './device-models.js'
+import { purposeOf } from './encoders/read-vectors.js'
+import type { Purpose } from './encoders/vector-plan.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
 import type { OfferedModel, WebGpuOptions } from './options.js'
@@ -20,6 +28,7 @@ import type { KeptWeights, Surroundings } from './surroundings.js'
 
 type Metadata = NonNullable<ModelInfo['metadata']>
 
+const CAPABILITIES: Readonly<Record<Purpose, Capabilities>> = { chat: DECODES, embed: EMBEDS, rank: RANKS }
 const GIB = 2 ** 30
 const NOTHING: KeptWeights = { bytes: 0, whole: false }
 
@@ -33,6 +42,8 @@ export class WebGpuEngine implements Engine {
   readonly #kept = new Map<string, KeptWeights>()
   /** Why a model did not fit when it was last loaded. */
   readonly #refused = new Map<string, string>()
+  /** What is known of models that are not loaded. */
+  readonly #purposes = new Map<string, Purpose>()
   /** Of the device that was opened last. */
   #device: DeviceInfo | undefined
 
@@ -64,7 +75,7 @@ export class WebGpuEngine implements Engine {
       return {
         id,
         ownedBy: id.slice(0, id.indexOf('/')),
-        capabilities: loaded?.decoder.capabilities ?? DECODES,
+        capabilities: loaded?.runner.capabilities ?? CAPABILITIES[this.#purposes.get(id) ?? 'chat'],
         ...(context !== undefined && { contextLength: context }),
         ...(loaded && { fingerprint: loaded.fingerprint }),
         metadata: this.#metadata(model, loaded),
@@ -89,15 +100,48 @@ export class WebGpuEngine implements Engine {
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     const model = this.#model(call.model)
-    yield* this.#set.use(model, call.signal, ({ decoder }) => decoder.generate(call))
+    yield* this.#set.use(model, call.signal, ({ runner }) => {
+      if (!(runner instanceof DecodeLoop)) throw cannot(call.model, 'generates no text')
+      return runner.generate(call)
+    })
+  }
+
+  async embed(call: EmbedCall): Promise<Embeddings> {
+    return this.#ask(call, 'embeddings', 'makes no embeddings', (encoder) => encoder.embed(call))
+  }
+
+  async rank(call: RankCall): Promise<Ranking> {
+    return this.#ask(call, 'rerank', 'ranks no documents', (encoder) => encoder.rank(call))
+  }
+
+  /** Asks a model that can, whether or not it had said so before it was loaded. */
+  async #ask<T>(
+    { model: id, signal }: EmbedCall | RankCall,
+    capability: 'embeddings' | 'rerank',
+    not: string,
+    action: (encoder: Encoder) => Promise<T>,
+  ): Promise<T> {
+    const model = this.#model(id)
+    await this.learn(id, signal)
+    if (this.#purposes.get(id) === 'chat') throw cannot(id, not)
+    return this.#set.ask(model, signal, ({ runner }) => {
+      if (runner instanceof Encoder && runner.capabilities[capability]) return action(runner)
+      throw cannot(id, not)
+    })
+  }
+
+  async learn(id: string, signal: AbortSignal): Promise<void> {
+    const model = this.#model(id)
+    if (this.#purposes.has(id) || this.#set.find(id) || !this.#surroundings.describe) return
+    this.#purposes.set(id, purposeOf(await this.#surroundings.describe(model, signal)))
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
-    return this.#set.ask(this.#model(call.model), call.signal, ({ decoder }) => decoder.tokenize(call))
+    return this.#set.ask(this.#model(call.model), call.signal, ({ runner }) => runner.tokenize(call))
   }
 
   async detokenize(call: DetokenizeCall): Promise<string> {
-    return this.#set.ask(this.#model(call.model), call.signal, ({ decoder }) => decoder.detokenize(call))
+    return this.#set.ask(this.#model(call.model), call.signal, ({ runner }) => runner.detokenize(call))
   }
 
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
@@ -132,10 +176,17 @@ export class WebGpuEngine implements Engine {
   async survey(): Promise<void> {
     const unknown = [...this.#offered.values()].filter(({ id }) => !this.#kept.has(id))
     await Promise.all(unknown.map((model) => this.#look(model)))
+    await Promise.all([...this.#offered.values()].map((model) => this.#learnHere(model)))
   }
 
   async close(): Promise<void> {
     await this.#set.close()
+  }
+
+  /** Nothing is asked of a network for a list. */
+  async #learnHere({ id, location }: OfferedModel): Promise<void> {
+    if (isRemote(location) && !this.#kept.get(id)?.whole) return
+    await this.learn(id, new AbortController().signal).catch(() => undefined)
   }
 
   /** A disk that cannot be read holds nothing for us; it is no reason to fail. */
@@ -148,4 +199,8 @@ export class WebGpuEngine implements Engine {
     if (model !== undefined) return model
     throw modelNotFound(id, this.models)
   }
+}
+
+function cannot(id: string, what: string): V1Error {
+  return new V1Error(400, `The model '${id}' ${what}.`, { param: 'model', code: 'unsupported_model' })
 }

@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine.js'
-import { forget, isWhole, keptOf, openRepository } from '../../repository/open.js'
+import { describeRepository, forget, isWhole, keptOf, openRepository } from '../../repository/open.js'
 import { chooseDevice } from './choose-device.js'
 import { becomeThread } from './cpu/start-thread.js'
 import { WebGpuEngine } from './engine.js'
@@ -21,6 +21,7 @@ export function webgpu(options: WebGpuOptions): Engine {
   return new WebGpuEngine(options, {
     openDevice: () => chooseDevice(device, threads),
     openRepository: ({ location }, report, signal, check) => openRepository(location, { report, signal, cache, check }),
+    describe: ({ location }, signal) => describeRepository(location, { signal, cache }),
     keptOf: async ({ location }) => ({
       bytes: await keptOf(location, cache),
       whole: await isWhole(location, cache),

@@ -1,10 +1,15 @@
 import { ChatText } from '../../decode/chat-text.js'
 import { DecodeLoop } from '../../decode/decode-loop.js'
+import { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
+import { Encoder } from '../../encode/encoder.js'
 import type { LoadReport } from '../../repository/progress.js'
 import type { WeightOutline } from '../../repository/source.js'
 import type { Device } from './contract.js'
 import type { Core } from './core.js'
-import { loadPlanned } from './model/load.js'
+import { isEncoder } from './encoders/bert.js'
+import { type EncoderLoadPlan, loadEncoderPlanned, planEncoderLoad } from './encoders/load-encoder.js'
+import type { VectorCore } from './encoders/vector-core.js'
+import { type LoadOptions, loadPlanned } from './model/load.js'
 import { type LoadPlan, planModel } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'
 import type { OpenedRepository } from './surroundings.js'
@@ -14,7 +19,7 @@ const STEPS_AHEAD = 4
 /** A model on the device, ready to answer. */
 export interface LoadedModel {
   readonly id: string
-  readonly decoder: DecodeLoop
+  readonly runner: DecodeLoop | Encoder
   readonly device: Device
   readonly contextLength: number
   readonly fingerprint: string
@@ -23,7 +28,7 @@ export interface LoadedModel {
 }
 
 export interface LoadSettings {
-  readonly plan: LoadPlan
+  readonly plan: LoadPlan | EncoderLoadPlan
   readonly report: LoadReport
   readonly signal: AbortSignal
   readonly onReleased: () => void
@@ -35,8 +40,9 @@ export function planLoad(
   weights: WeightOutline,
   device: Device,
   maxBatch: number | undefined,
-): LoadPlan {
-  return planModel(weights, device, {
+): LoadPlan | EncoderLoadPlan {
+  const plan = isEncoder(weights) ? planEncoderLoad : planModel
+  return plan(weights, device, {
     name: id,
     ...(maxBatch !== undefined && { maxBatch }),
     ...(contextLength !== undefined && { contextLength }),
@@ -51,11 +57,9 @@ export async function loadModel(
   device: Device,
   { plan, report, signal, onReleased }: LoadSettings,
 ): Promise<LoadedModel> {
-  const text = new ChatText(repository.text)
   const before = device.memory.bytes
   const bytesTotal = plan.size.bytes.total
-  const core: Core = await loadPlanned(device, repository.weights, plan, {
-    tokens: text.tokenizer.size,
+  const options: LoadOptions = {
     signal,
     onReleased,
     onProgress: (layers, of) =>
@@ -67,18 +71,46 @@ export async function loadModel(
         filesTotal: of,
         message: `layer ${layers} of ${of}`,
       }),
-  })
-  await compile(core, report, bytesTotal)
-  const { contextLength, fingerprint } = core
-  // Most of a second for a large tokenizer: better now than in the first request for JSON.
-  void text.vocabulary
+  }
+  const core =
+    'task' in plan
+      ? await encoderOf(repository, device, plan, options)
+      : await chatOf(repository, device, plan, options)
+  await compile(core.model, report, bytesTotal)
+  const { contextLength, fingerprint } = core.model
   const bytes = Math.max(0, device.memory.bytes - before)
-  const decoder = new DecodeLoop(core, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
-  return { id, decoder, device, contextLength, fingerprint, bytes }
+  return { id, runner: core.runner(), device, contextLength, fingerprint, bytes }
+}
+
+async function chatOf(
+  { text: files, weights }: OpenedRepository,
+  device: Device,
+  plan: LoadPlan,
+  options: LoadOptions,
+) {
+  const text = new ChatText(files)
+  const model = await loadPlanned(device, weights, plan, { tokens: text.tokenizer.size, ...options })
+  const runner = () => {
+    // Most of a second for a large tokenizer: better now than in the first request for JSON.
+    void text.vocabulary
+    return new DecodeLoop(model, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
+  }
+  return { model, runner }
+}
+
+async function encoderOf(
+  { text, weights }: OpenedRepository,
+  device: Device,
+  plan: EncoderLoadPlan,
+  options: LoadOptions,
+) {
+  const tokenizer = new Tokenizer(text.tokenizer, text.tokenizerConfig)
+  const model = await loadEncoderPlanned(device, weights, plan, options)
+  return { model, runner: () => new Encoder(model, tokenizer, plan) }
 }
 
 /** The first answer should not wait for its kernels. */
-async function compile(core: Core, report: LoadReport, bytes: number): Promise<void> {
+async function compile(core: Core | VectorCore, report: LoadReport, bytes: number): Promise<void> {
   try {
     await core.prepare((done, of) =>
       report({

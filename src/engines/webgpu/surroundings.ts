@@ -1,6 +1,6 @@
 import type { TextFiles } from '../../decode/chat-text.js'
 import type { LoadReport } from '../../repository/progress.js'
-import type { WeightCheck, WeightSource } from '../../repository/source.js'
+import type { WeightCheck, WeightOutline, WeightSource } from '../../repository/source.js'
 import type { Device } from './contract.js'
 import type { OfferedModel } from './options.js'
 
@@ -26,6 +26,8 @@ export interface Surroundings {
     signal: AbortSignal,
     check: WeightCheck,
   ): Promise<OpenedRepository>
+  /** What its first small files say of it. Absent: that is known once it is loaded. */
+  describe?(model: OfferedModel, signal: AbortSignal): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence'>>
   /** What is kept of it from an earlier download. Absent: nothing is kept. */
   keptOf?(model: OfferedModel): Promise<KeptWeights>
   /** Deletes what was downloaded of it. */

@@ -63,15 +63,15 @@ export class WebLlmEngine implements Engine {
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     const model = await this.#find(call.model)
-    yield* this.#set.use(model, call.signal, ({ decoder }) => decoder.generate(call))
+    yield* this.#set.use(model, call.signal, ({ runner }) => runner.generate(call))
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
-    return this.#set.ask(await this.#find(call.model), call.signal, ({ decoder }) => decoder.tokenize(call))
+    return this.#set.ask(await this.#find(call.model), call.signal, ({ runner }) => runner.tokenize(call))
   }
 
   async detokenize(call: DetokenizeCall): Promise<string> {
-    return this.#set.ask(await this.#find(call.model), call.signal, ({ decoder }) => decoder.detokenize(call))
+    return this.#set.ask(await this.#find(call.model), call.signal, ({ runner }) => runner.detokenize(call))
   }
 
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
@@ -105,12 +105,12 @@ export class WebLlmEngine implements Engine {
     return {
       id,
       ownedBy: id.slice(0, id.indexOf('/')),
-      capabilities: loaded?.decoder.capabilities ?? DECODES,
+      capabilities: loaded?.runner.capabilities ?? DECODES,
       ...(context !== undefined && context > 0 && { contextLength: context }),
       metadata: {
         engine: 'webllm',
         ...(this.#gpu && { device: 'webgpu', ...(this.#gpu.name && { device_name: this.#gpu.name }) }),
-        loaded: loaded !== undefined && loaded.decoder.failure === undefined,
+        loaded: loaded !== undefined && loaded.runner.failure === undefined,
         ...(memory && { memory_bytes: memory }),
         ...(unavailable !== undefined && { unavailable }),
       },

@@ -14,7 +14,7 @@ import type { Offered } from './records.js'
 /** A model in an MLCEngine of its own, ready to answer. */
 export interface LoadedWebLlm {
   readonly id: string
-  readonly decoder: DecodeLoop
+  readonly runner: DecodeLoop
   readonly contextLength: number
   /** GPU memory it takes, by WebLLM's own figure. */
   readonly bytes: number
@@ -67,7 +67,7 @@ export async function loadModel(model: Offered, context: WebLlmLoadContext): Pro
   // Most of a second for a large tokenizer: better now than in the first request for JSON.
   void text.vocabulary
   const bytes = Math.max(memoryOf(record), progress.bytesTotal)
-  return { id, decoder: new DecodeLoop(forward, text), contextLength, bytes, alive }
+  return { id, runner: new DecodeLoop(forward, text), contextLength, bytes, alive }
 }
 
 async function startEngine(

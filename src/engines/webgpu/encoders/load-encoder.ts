@@ -11,13 +11,15 @@ import { readEncoder, readScores } from './bert.js'
 import { BertEncoder } from './encoder.js'
 import { loadEncoder } from './encoder-weights.js'
 import { type PlannedEncoder, planEncoder } from './plan-encoder.js'
-import { readVectors, taskOf } from './read-vectors.js'
+import { defaultPrompt, purposeOf, readVectors } from './read-vectors.js'
 import { VectorCore } from './vector-core.js'
 import type { EncoderPlan, VectorPlan } from './vector-plan.js'
 
 /** Everything about an encoder on a device that is known from the heads of its files. */
 export interface EncoderLoadPlan {
   readonly task: 'embed' | 'rank'
+  /** Stands before every text. */
+  readonly prompt: string
   readonly encoder: EncoderPlan
   readonly vectors: VectorPlan
   readonly tensors: PlannedEncoder
@@ -39,7 +41,7 @@ const BATCH_TEXTS = 64
 export function planEncoderLoad(outline: WeightOutline, device: Device, options: PlanOptions = {}): EncoderLoadPlan {
   const name = options.name ?? 'This model'
   const encoder = readEncoder(outline.chatConfig, name)
-  const task = taskOf(outline)
+  const task = purposeOf(outline)
   const positions = encoder.positions - encoder.firstPosition
   if (task === 'chat') throw refuse(name, 'an encoder that does not say how its rows become a vector (modules.json)')
   const vectors =
@@ -48,7 +50,8 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
       : readScores(outline.chatConfig, encoder, name)
   const tensors = planEncoder(outline, encoder, vectors, options.quantize !== undefined, name)
   const wanted = Math.min(options.contextLength ?? vectors.most, positions)
-  return { task, encoder, vectors, tensors, size: sizeOf(device, encoder, vectors, tensors, wanted, name) }
+  const prompt = outline.sentence ? defaultPrompt(outline.sentence, name) : ''
+  return { task, prompt, encoder, vectors, tensors, size: sizeOf(device, encoder, vectors, tensors, wanted, name) }
 }
 
 function sizeOf(

@@ -1,12 +1,12 @@
 /** How sentence-transformers' files, or a head for scores, say what becomes of a model's rows. */
-import type { JsonObject } from '../../../platform/json.js'
+import { isRecord, type JsonObject } from '../../../platform/json.js'
 import type { SentenceFiles, SentenceModule } from '../../../repository/sentence.js'
 import type { WeightOutline } from '../../../repository/source.js'
 import { refuse } from '../model/refuse.js'
-import type { DensePlan, Task, VectorPlan } from './vector-plan.js'
+import type { DensePlan, Purpose, VectorPlan } from './vector-plan.js'
 
 /** What a model is for: one with modules makes vectors, one with a head for classes scores. */
-export function taskOf({ chatConfig, sentence }: Pick<WeightOutline, 'chatConfig' | 'sentence'>): Task {
+export function purposeOf({ chatConfig, sentence }: Pick<WeightOutline, 'chatConfig' | 'sentence'>): Purpose {
   if (sentence) return 'embed'
   const { architectures } = chatConfig
   const named = Array.isArray(architectures) ? architectures.map(String) : []
@@ -63,3 +63,13 @@ function readDense({ path, config }: SentenceModule, name: string): DensePlan {
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+/** What sentence-transformers puts before every text unless it is told otherwise. */
+export function defaultPrompt({ settings, modules }: SentenceFiles, name: string): string {
+  const { prompts, default_prompt_name: key } = settings
+  const prompt = typeof key === 'string' && isRecord(prompts) ? prompts[key] : undefined
+  if (typeof prompt !== 'string' || prompt === '') return ''
+  const pooling = modules.find(({ type }) => type === 'Pooling')
+  if (pooling?.config.include_prompt === false) throw refuse(name, 'a prompt that is not pooled (include_prompt)')
+  return prompt
+}

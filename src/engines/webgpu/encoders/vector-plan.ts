@@ -40,4 +40,4 @@ export interface DensePlan {
 }
 
 /** What a model is for, as its files say. */
-export type Task = 'chat' | 'embed' | 'rank'
+export type Purpose = 'chat' | 'embed' | 'rank'

@@ -1,0 +1,75 @@
+/** A case as a folder that the hub might have: configuration, tokenizer, weights, and sentence-transformers' files. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { TensorSpec } from '../family.js'
+import type { EncoderCase } from './encoder-case.js'
+import { encoderWeights } from './source.js'
+
+export async function writeEncoder(of: EncoderCase, folder: string, tokenizer: object): Promise<void> {
+  const put = async (name: string, content: string | Uint8Array) => {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), content)
+  }
+  await put('config.json', JSON.stringify(of.config))
+  await put('tokenizer.json', JSON.stringify(tokenizer))
+  await put('tokenizer_config.json', JSON.stringify({ model_max_length: 512 }))
+  for (const [name, content] of Object.entries(of.files)) await put(name, JSON.stringify(content))
+  await put('model.safetensors', safetensors(of, of.tensors))
+  for (const [path, specs] of Object.entries(of.apart ?? {})) {
+    await put(`${path}/model.safetensors`, safetensors(of, specs, `${path}/`))
+  }
+}
+
+function safetensors(of: EncoderCase, specs: readonly TensorSpec[], within = ''): Uint8Array {
+  const weights = encoderWeights(of)
+  const header: Record<string, object> = {}
+  let at = 0
+  for (const { name, shape } of specs) {
+    const bytes = 4 * shape.reduce((product, side) => product * side)
+    header[name] = { dtype: 'F32', shape, data_offsets: [at, at + bytes] }
+    at += bytes
+  }
+  const text = new TextEncoder().encode(JSON.stringify(header).padEnd(8 * Math.ceil(JSON.stringify(header).length / 8)))
+  const file = new Uint8Array(8 + text.length + at)
+  new DataView(file.buffer).setBigUint64(0, BigInt(text.length), true)
+  file.set(text, 8)
+  let to = 8 + text.length
+  for (const { name } of specs) {
+    const values = new Uint8Array(Float32Array.from(weights(`${within}${name}`)).buffer)
+    file.set(values, to)
+    to += values.length
+  }
+  return file
+}
+
+/** WordPiece over the made-up words of a case: word 300 is `w300`. */
+export function wordsTokenizer({ config }: EncoderCase, marks: readonly string[]): object {
+  const vocab = Object.fromEntries(Array.from({ length: config.vocab_size }, (_, i) => [marks[i] ?? `w${i}`, i]))
+  const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } })
+  return {
+    version: '1.0',
+    added_tokens: marks.map((content, id) => ({ id, content, special: true, normalized: false })),
+    normalizer: { type: 'BertNormalizer', lowercase: true },
+    pre_tokenizer: { type: 'BertPreTokenizer' },
+    post_processor: {
+      type: 'TemplateProcessing',
+      single: [special('[CLS]'), { Sequence: { id: 'A', type_id: 0 } }, special('[SEP]')],
+      pair: [
+        special('[CLS]'),
+        { Sequence: { id: 'A', type_id: 0 } },
+        special('[SEP]'),
+        { Sequence: { id: 'B', type_id: 1 } },
+        { SpecialToken: { id: '[SEP]', type_id: 1 } },
+      ],
+      special_tokens: Object.fromEntries(['[CLS]', '[SEP]'].map((id) => [id, { id, ids: [vocab[id]], tokens: [id] }])),
+    },
+    decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
+    model: {
+      type: 'WordPiece',
+      unk_token: '[UNK]',
+      continuing_subword_prefix: '##',
+      max_input_chars_per_word: 100,
+      vocab,
+    },
+  }
+}

@@ -1,0 +1,172 @@
+import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
+import type {
+  Capabilities,
+  DetokenizeCall,
+  EmbedCall,
+  Embeddings,
+  RankCall,
+  Ranking,
+  TokenizeCall,
+  TokenizedText,
+} from '../engine.js'
+import { V1Error } from '../errors.js'
+import { inTurns, type Slices } from '../platform/turns.js'
+import { VectorLine } from './line.js'
+import type { TextTokens, VectorModel } from './vector-model.js'
+
+const NO_CHAT = { chat: false, logprobs: false, seed: false, tools: false, grammar: false, images: false, audio: false }
+/** What a model can that makes vectors, and one that makes scores. */
+export const EMBEDS: Capabilities = { ...NO_CHAT, embeddings: true, rerank: false }
+export const RANKS: Capabilities = { ...NO_CHAT, embeddings: false, rerank: true }
+
+/** Tokens beyond its room to which a text is counted: who wrote a little too much is told how much it was. */
+const COUNTED = 8192
+
+export interface EncoderForm {
+  readonly task: 'embed' | 'rank'
+  /** Stands before every text. @default nothing */
+  readonly prompt?: string
+}
+
+/** The one way from a call to its vectors or scores. */
+export class Encoder {
+  readonly #model: VectorModel
+  readonly #tokenizer: Tokenizer
+  readonly #line: VectorLine
+  readonly #prompt: string
+  readonly capabilities: Capabilities
+
+  constructor(model: VectorModel, tokenizer: Tokenizer, { task, prompt = '' }: EncoderForm) {
+    this.#model = model
+    this.#tokenizer = tokenizer
+    this.#prompt = prompt
+    this.capabilities = task === 'embed' ? EMBEDS : RANKS
+    this.#line = new VectorLine(model)
+  }
+
+  /** What made the model unusable, if anything did: it must then be rebuilt. */
+  get failure(): unknown {
+    return this.#line.failure
+  }
+
+  async embed({ inputs, dimensions, signal }: EmbedCall): Promise<Embeddings> {
+    const { size } = this.#model
+    if (dimensions !== undefined && dimensions > size) throw tooManyDimensions(dimensions, size)
+    const place = (i: number) => (inputs.length === 1 ? 'input' : `input[${i}]`)
+    const texts = await this.#read(inputs.length, signal, (i) => this.#alone(inputs[i]!, place(i)))
+    const vectors = await this.#line.run(texts, signal)
+    return { vectors: vectors.map((vector) => unit(vector.subarray(0, dimensions))), promptTokens: tokensOf(texts) }
+  }
+
+  async rank({ query, documents, signal }: RankCall): Promise<Ranking> {
+    const asked = await inTurns(this.#plain(query), signal)
+    const texts = await this.#read(documents.length, signal, (i) => this.#pair(asked, documents[i]!, `documents[${i}]`))
+    const scores = await this.#line.run(texts, signal)
+    return { scores: scores.map(([logit]) => 1 / (1 + Math.exp(-logit!))), promptTokens: tokensOf(texts) }
+  }
+
+  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
+    if (!('prompt' in call)) {
+      const message = `The model '${call.model}' holds no conversations: give a prompt in place of messages.`
+      throw new V1Error(400, message, { param: 'messages', code: 'unsupported_parameter' })
+    }
+    const { tokens } = await inTurns(this.#alone(call.prompt, 'prompt', Number.POSITIVE_INFINITY), call.signal)
+    const { special } = this.#tokenizer
+    const decoder = new TextDecoder()
+    const texts = tokens.map((id) =>
+      special.has(id) ? this.#tokenizer.name(id) : decoder.decode(this.#tokenizer.bytes(id)),
+    )
+    return { tokens, texts }
+  }
+
+  detokenize({ tokens }: DetokenizeCall): string {
+    this.#checkTokens(tokens, 'tokens')
+    return this.#tokenizer.decode(tokens)
+  }
+
+  /** Fails what runs, because the device under the model is gone; nothing is left to free. */
+  abandon(error: unknown): void {
+    this.#line.stop(error)
+  }
+
+  /** Fails what runs and frees the model. */
+  async close(): Promise<void> {
+    this.#line.stop(new V1Error(503, 'The model was unloaded.', { code: 'model_unloaded', retryAfter: 1 }))
+    await this.#line.stopped()
+    await this.#model.close()
+  }
+
+  async #read(count: number, signal: AbortSignal, one: (i: number) => Slices<TextTokens>): Promise<TextTokens[]> {
+    const texts: TextTokens[] = []
+    const all = function* (): Slices<void> {
+      for (let i = 0; i < count; i++) {
+        texts.push(yield* one(i))
+        yield
+      }
+    }
+    await inTurns(all(), signal)
+    return texts
+  }
+
+  /** A text with what its tokenizer puts around it, control tokens in it standing for themselves; or tokens as they are. */
+  *#alone(input: string | readonly number[], place: string, most = this.#model.contextLength): Slices<TextTokens> {
+    if (typeof input !== 'string') {
+      this.#checkTokens(input, place)
+      if (input.length > most) throw tooLong(place, most, input.length)
+      return { tokens: input }
+    }
+    const { before, after } = this.#tokenizer.surround
+    const tokens = [...before]
+    for (const [index, section] of this.#tokenizer.sections(this.#prompt + input).entries()) {
+      if (typeof section === 'number') tokens.push(section)
+      else for (const id of yield* this.#tokenizer.encodeInSlices(section, index, most + COUNTED)) tokens.push(id)
+      if (tokens.length > most + COUNTED) throw tooLong(place, most, tokens.length, true)
+    }
+    tokens.push(...after)
+    if (tokens.length > most) throw tooLong(place, most, tokens.length)
+    return { tokens }
+  }
+
+  /** Neither text's words are control tokens, whatever they spell: whoever wrote a document does not decide its score. */
+  *#pair(query: readonly number[], document: string, place: string): Slices<TextTokens> {
+    const { before, between, after, secondType } = this.#tokenizer.surround.pair
+    const most = this.#model.contextLength
+    const second = yield* this.#plain(document)
+    const first = [...before, ...query, ...between]
+    const tokens = [...first, ...second, ...after]
+    if (tokens.length > most)
+      throw tooLong(place, most, tokens.length, second.length > most + COUNTED, ' with the query')
+    const types = tokens.map((_, i) => (i < first.length ? 0 : secondType))
+    return secondType === 0 ? { tokens } : { tokens, types }
+  }
+
+  *#plain(text: string): Slices<readonly number[]> {
+    return yield* this.#tokenizer.encodeInSlices(text, 0, this.#model.contextLength + COUNTED)
+  }
+
+  #checkTokens(tokens: readonly number[], place: string): void {
+    const unknown = tokens.find((token) => token >= this.#tokenizer.size)
+    if (unknown === undefined) return
+    const message = `Invalid '${place}': ${unknown} is not a token of this model.`
+    throw new V1Error(400, message, { param: place, code: 'invalid_value' })
+  }
+}
+
+const tokensOf = (texts: readonly TextTokens[]): number => texts.reduce((sum, { tokens }) => sum + tokens.length, 0)
+
+function unit(vector: Float32Array): Float32Array {
+  let squares = 0
+  for (const value of vector) squares += value * value
+  return squares === 0 ? vector : vector.map((value) => value / Math.sqrt(squares))
+}
+
+function tooLong(place: string, most: number, tokens: number, least = false, more = ''): V1Error {
+  const resulted = `${least ? 'more than ' : ''}${tokens} tokens`
+  const message = `This model's maximum context length is ${most} tokens. However, '${place}'${more} resulted in ${resulted}. Please reduce its length.`
+  return new V1Error(400, message, { param: place, code: 'context_length_exceeded' })
+}
+
+function tooManyDimensions(dimensions: number, size: number): V1Error {
+  const message = `Unsupported value: 'dimensions' is ${dimensions}, and vectors of this model have ${size} numbers.`
+  return new V1Error(400, message, { param: 'dimensions', code: 'unsupported_value' })
+}

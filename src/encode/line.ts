@@ -1,0 +1,114 @@
+import { modelFailed, notNumbers } from '../decode/run/failure.js'
+import { breathe } from '../platform/turns.js'
+import type { TextTokens, VectorModel } from './vector-model.js'
+
+interface Job {
+  readonly texts: readonly TextTokens[]
+  readonly vectors: Float32Array[]
+  /** The text that is next. */
+  next: number
+  over: boolean
+  readonly settle: (error?: unknown) => void
+}
+
+/**
+ * Whose texts a model computes next: of all who wait, one text each in turn, so that nobody waits for another's whole
+ * list. It alone asks the model.
+ */
+export class VectorLine {
+  readonly #model: VectorModel
+  #jobs: Job[] = []
+  #work: Promise<void> | undefined
+  #failure: unknown
+
+  constructor(model: VectorModel) {
+    this.#model = model
+  }
+
+  /** What made the model unusable; every later call fails with it. */
+  get failure(): unknown {
+    return this.#failure
+  }
+
+  /** A vector for each text, none of which is longer than the model's context. Left as soon as the signal aborts. */
+  run(texts: readonly TextTokens[], signal: AbortSignal): Promise<readonly Float32Array[]> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure)
+    return new Promise((resolve, reject) => {
+      const leave = () => job.settle(signal.reason)
+      const job: Job = {
+        texts,
+        vectors: [],
+        next: 0,
+        over: false,
+        settle: (error) => {
+          if (job.over) return
+          job.over = true
+          signal.removeEventListener('abort', leave)
+          if (error === undefined) resolve(job.vectors)
+          else reject(error)
+        },
+      }
+      signal.addEventListener('abort', leave)
+      if (signal.aborted) leave()
+      else if (texts.length === 0) job.settle()
+      else {
+        this.#jobs.push(job)
+        this.#work ??= this.#loop()
+      }
+    })
+  }
+
+  /** Fails whatever runs. The model itself is the caller's. */
+  stop(error: unknown): void {
+    this.#failure ??= error
+    for (const job of this.#jobs) job.settle(error)
+  }
+
+  /** Resolves once no batch is running. */
+  async stopped(): Promise<void> {
+    await this.#work
+  }
+
+  async #loop(): Promise<void> {
+    // The caller that woke the loop goes on first: calls that come together start together.
+    await Promise.resolve()
+    try {
+      for (;;) {
+        this.#jobs = this.#jobs.filter((job) => !job.over)
+        if (this.#jobs.length === 0 || this.#failure !== undefined) return
+        await this.#batch()
+        await breathe()
+      }
+    } catch (cause) {
+      this.stop(modelFailed(cause))
+    } finally {
+      this.#work = undefined
+    }
+  }
+
+  async #batch(): Promise<void> {
+    const { batchTokens, batchTexts } = this.#model
+    const taken: { job: Job; index: number }[] = []
+    let room = batchTokens
+    // Whoever comes first finds room, whatever the length; who that is changes with every batch.
+    for (let waiting = this.#jobs; waiting.length > 0; ) {
+      const more: Job[] = []
+      for (const job of waiting) {
+        const text = job.texts[job.next]
+        if (text === undefined || text.tokens.length > room || taken.length === batchTexts) continue
+        room -= text.tokens.length
+        taken.push({ job, index: job.next++ })
+        more.push(job)
+      }
+      waiting = more
+    }
+    this.#jobs.push(this.#jobs.shift()!)
+    const vectors = await this.#model.vectors(taken.map(({ job, index }) => job.texts[index]!))
+    taken.forEach(({ job, index }, i) => {
+      const vector = vectors[i]!
+      if (!vector.every(Number.isFinite)) job.settle(notNumbers())
+      job.vectors[index] = vector
+    })
+    for (const { job } of taken) if (job.next === job.texts.length) job.settle()
+  }
+}
