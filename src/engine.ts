@@ -332,13 +332,44 @@ export interface OutputGrammar {
   start(vocabulary: TokenVocabulary): TokenConstraint
 }
 
-/** Plain data, which can be sent to another thread. */
-export interface GrammarSource {
+/** What a grammar is compiled from: plain data, which can be sent to another thread. */
+export type GrammarSource = SchemaSource | TextSource
+
+/** JSON documents that satisfy a schema. */
+export interface SchemaSource {
   readonly schema: unknown
-  readonly strict: boolean
-  readonly layout: 'compact' | 'spaced' | { readonly indent: number | '\t' }
+  /** @default true */
+  readonly strict?: boolean
+  /** @default 'compact' */
+  readonly layout?: 'compact' | 'spaced' | { readonly indent: number | '\t' }
   readonly fuel?: number
 }
+
+/** Texts that need not be JSON. */
+export type TextSource =
+  /** A regular expression of ECMAScript (`u`) that the whole text matches; flags `i` and `s`. */
+  | { readonly regex: string; readonly flags?: string }
+  /** One of these. */
+  | { readonly choice: readonly TextPart[] }
+  /** One behind the other. */
+  | { readonly sequence: readonly TextPart[] }
+  /** From `min` (0) to `max` (any number) times. */
+  | { readonly repeat: TextPart; readonly min?: number; readonly max?: number }
+  /** Any text in which none of these occurs. */
+  | { readonly without: readonly string[] }
+  /** Any text that ends where this first occurs. */
+  | { readonly upTo: string }
+  /** A token of the vocabulary that stands for no text, by its name. */
+  | { readonly token: string }
+  /** A grammar as Lark writes it; see docs/grammars.md for what of it is understood. */
+  | { readonly lark: string }
+  /** A grammar as llama.cpp writes it. */
+  | { readonly gbnf: string }
+  /** Free text with parts that a trigger begins, as vLLM and XGrammar write them. */
+  | { readonly structuralTag: unknown }
+
+/** A text as it is, or what stands in its place. */
+export type TextPart = string | GrammarSource
 
 /** Where one choice stands in its grammar. */
 export interface TokenConstraint {

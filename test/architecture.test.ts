@@ -18,7 +18,10 @@ const ROOMS: Readonly<Record<string, Room>> = {
 
   // JSON Schema to token masks.
   'structured ground': {
-    holds: ['src/structured/fuel.ts', 'src/structured/kept.ts', 'src/structured/schema-error.ts'],
+    holds: [
+      ...['src/structured/fuel.ts', 'src/structured/kept.ts', 'src/structured/schema-error.ts'],
+      'src/structured/grammar-error.ts',
+    ],
   },
   // Languages of strings, and what comes to one: numbers, regular expressions, formats.
   'structured automata': { holds: ['src/structured/automata'], imports: ['structured ground'] },
@@ -49,9 +52,19 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/structured/tokens'],
     imports: ['contract', 'structured ground', 'structured automata', 'structured automaton'],
   },
+  'structured rules': {
+    holds: ['src/structured/rules'],
+    imports: [
+      ...['contract', 'structured ground', 'structured automata', 'structured regex', 'structured schema'],
+      'structured automaton',
+    ],
+  },
   structured: {
     holds: ['src/structured'],
-    imports: [...['contract', 'structured ground', 'structured schema', 'structured automaton', 'structured tokens']],
+    imports: [
+      ...['contract', 'structured ground', 'structured schema', 'structured automaton', 'structured tokens'],
+      'structured rules',
+    ],
   },
 
   // The decode loop, and the files of models.

@@ -4,7 +4,7 @@ import { Fuel } from './fuel.js'
 import { Grammar } from './grammar.js'
 import { Context } from './schema/context.js'
 import { Document } from './schema/document.js'
-import { COMPACT, indented, type Layout, SPACED } from './schema/format.js'
+import { type LayoutOption, layoutOf } from './schema/format.js'
 import { Values } from './schema/values.js'
 import { SchemaError } from './schema-error.js'
 
@@ -28,8 +28,6 @@ export interface CompileOptions {
   fuel?: number
 }
 
-export type LayoutOption = 'compact' | 'spaced' | { readonly indent: number | '\t' }
-
 /** Shortest documents beyond this many bytes are refused: no model writes them. */
 const LONGEST = 1_000_000
 
@@ -51,15 +49,4 @@ export function compile(schema: unknown, options: CompileOptions = {}): Grammar 
     if (error instanceof RangeError) throw new SchemaError(fuel.place.path, '', 'the schema is nested too deeply.')
     throw error
   }
-}
-
-function layoutOf(option: LayoutOption): Layout {
-  if (option === 'compact') return COMPACT
-  if (option === 'spaced') return SPACED
-  const indent: unknown = option?.indent
-  if (indent === '\t') return indented(indent)
-  if (Number.isInteger(indent) && (indent as number) >= 1 && (indent as number) <= 10) {
-    return indented(' '.repeat(indent as number))
-  }
-  throw new TypeError("layout must be 'compact', 'spaced', or an indent: 1 to 10 spaces or '\\t'.")
 }

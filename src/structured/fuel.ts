@@ -9,18 +9,21 @@ export class Fuel {
   readonly #limit: number
   /** What is computed once in a process, and in a compilation therefore paid for once. */
   readonly #paid: Set<string>
+  readonly #what: string
   /** Where the compiler stands, so that a refusal names the place that was too costly. */
   place: { readonly path: SchemaPath } = { path: [] }
 
-  constructor(steps = 200_000, paid = new Set<string>()) {
+  /** `what` is too complex where it does not suffice. */
+  constructor(steps = 200_000, paid = new Set<string>(), what = 'the schema') {
     this.#left = steps
     this.#limit = steps
     this.#paid = paid
+    this.#what = what
   }
 
   /** A budget of its own for one part, of at most so many steps; whoever asks spends here what was spent there. */
   portion(most: number): Fuel {
-    const portion = new Fuel(Math.min(this.#left, most), this.#paid)
+    const portion = new Fuel(Math.min(this.#left, most), this.#paid, this.#what)
     portion.place = this.place
     return portion
   }
@@ -39,7 +42,7 @@ export class Fuel {
       throw new SchemaError(
         this.place.path,
         '',
-        `the schema is too complex to enforce: it takes more than ${this.#limit} steps to compile.`,
+        `${this.#what} is too complex to enforce: it takes more than ${this.#limit} steps to compile.`,
       )
     }
   }

@@ -1,5 +1,20 @@
-export { type CompileOptions, compile, type LayoutOption } from './compile.js'
+export { type CompileOptions, compile } from './compile.js'
 export { Fuel } from './fuel.js'
 export { Grammar } from './grammar.js'
+export { GrammarError } from './grammar-error.js'
+export type { LayoutOption } from './schema/format.js'
 export { SchemaError, type SchemaPath, schemaErrorMessage } from './schema-error.js'
+export {
+  choice,
+  fromSource,
+  type GrammarPart,
+  gbnf,
+  lark,
+  regex,
+  repeat,
+  sequence,
+  structuralTag,
+  upTo,
+  without,
+} from './texts.js'
 export { Vocabulary, type VocabularyOptions } from './tokens/vocabulary.js'

@@ -7,7 +7,7 @@ import type { Machine, State } from './automaton/machine.js'
  */
 export interface TextPlace {
   readonly state: State
-  /** The bytes since the last opening quote, while inside a string or just behind one. */
+  /** The bytes since the last opening quote, while some thread is inside a string. */
   readonly string: string
   readonly inString: boolean
 }
@@ -22,11 +22,11 @@ const BACKSLASH = 0x5c
 /** One byte further; the state is dead where the text breaks the grammar. */
 export function advance(machine: Machine, place: TextPlace, byte: number): TextPlace {
   let state = machine.step(place.state, byte)
-  if (!place.inString) return { state, string: '', inString: byte === QUOTE }
+  if (!place.inString) return { state, string: '', inString: state.inString }
   const string = place.string + String.fromCharCode(byte)
-  if (byte !== QUOTE || escaped(place.string)) return { state, string, inString: true }
+  if (byte !== QUOTE || escaped(place.string)) return { state, string, inString: state.inString }
   if (state.unresolved) state = machine.resolve(state, fromKeyBytes(string))
-  return { state, string: '', inString: false }
+  return { state, string: '', inString: state.inString }
 }
 
 /** Whether what comes next stands behind a lone backslash. */

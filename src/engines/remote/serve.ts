@@ -1,7 +1,7 @@
 import type { ChatCall, Engine, GrammarSource, OutputGrammar, TokenizeCall } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { LruMap } from '../../platform/lru-map.js'
-import { compile } from '../../structured/index.js'
+import { fromSource } from '../../structured/index.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
 import { type CallValue, type EngineCommand, type Told, type ValueAsked, WINDOW, type WireCall } from './protocol.js'
@@ -139,8 +139,7 @@ class EngineServer {
     const key = JSON.stringify(source)
     const kept = this.#grammars.get(key)
     if (kept !== undefined) return kept
-    const { schema, ...options } = source
-    const grammar = compile(schema, options)
+    const grammar = fromSource(source)
     this.#grammars.set(key, grammar)
     return grammar
   }

@@ -17,6 +17,21 @@ export const SPACE: CharSet = [
 ]
 const LINE_ENDS: CharSet = [0x0a, 0x0a, 0x0d, 0x0d, 0x2028, 0x2029]
 
+/** With ASCII letters in both cases, and the two signs that ECMAScript takes for `s` and `k`. */
+export function caseless(set: CharSet): CharSet {
+  const more: number[] = []
+  for (let i = 0; i < set.length; i += 2) {
+    for (let c = set[i]!; c <= set[i + 1]! && c < 0x80; c++) {
+      const letter = String.fromCharCode(c).toLowerCase().charCodeAt(0)
+      if (letter < 0x61 || letter > 0x7a) continue
+      more.push(letter, letter, letter - 0x20, letter - 0x20)
+      if (letter === 0x73) more.push(0x17f, 0x17f)
+      if (letter === 0x6b) more.push(0x212a, 0x212a)
+    }
+  }
+  return normalise([...set, ...more])
+}
+
 /** Sorts and merges ranges, and drops surrogates. */
 export function normalise(ranges: readonly number[]): CharSet {
   const pairs: [number, number][] = []

@@ -1,10 +1,21 @@
 /** Finite languages. */
 
 import { Fuel } from '../fuel.js'
+import type { CharSet } from './charset.js'
 import { partition } from './classes.js'
 import { minimise } from './minimise.js'
 import { NO_TEXT } from './sets.js'
+import { TableAutomaton } from './table.js'
 import type { TextAutomaton } from './types.js'
+
+/** The texts of one character of this set. */
+export function oneOf(set: CharSet): TextAutomaton {
+  if (set.length === 0) return NO_TEXT
+  const { classes, members } = partition([set])
+  const table = new Uint32Array(classes.count * 3)
+  for (let cls = 1; cls < classes.count; cls++) if (members[0]![cls] === 1) table[classes.count + cls] = 2
+  return new TableAutomaton(1, classes, table, Uint8Array.of(0, 0, 1))
+}
 
 /** Exactly these texts. Those with lone surrogates cannot be written and are left out. */
 export function literalSet(texts: Iterable<string>, fuel = new Fuel()): TextAutomaton {

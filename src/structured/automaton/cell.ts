@@ -16,6 +16,8 @@ export class Cell {
   readonly length: number
   /** Whether `length` is a bound, for want of a key's text. */
   readonly guessed: boolean
+  /** The document may end here: nothing need come of this frame, nor of any below. */
+  readonly accepting: boolean
   /** Of a fork: the stacks that it stands for, none of them a fork. */
   readonly fork: readonly Cell[] | undefined
   /** Made when first needed: most cells are the top of a stack that is seen once. */
@@ -26,6 +28,8 @@ export class Cell {
     this.below = below
     this.fork = fork
     this.guessed = frame?.guessed === true || below?.guessed === true || fork?.some((way) => way.guessed) === true
+    this.accepting =
+      fork === undefined ? frame === undefined || (frame.ends && below!.accepting) : fork.some((way) => way.accepting)
     this.length = fork === undefined ? (frame?.length ?? 0) + (below?.length ?? 0) : shortest(fork)
   }
 
@@ -44,31 +48,37 @@ export class Cell {
     return cell
   }
 
-  get accepting(): boolean {
-    return this.complete || (this.frame?.ends === true && this.below!.complete)
-  }
-
   /** Whether nothing need come: the bottom. */
   get complete(): boolean {
     return this.fork === undefined ? this.frame === undefined : this.fork.some((way) => way.complete)
-  }
-
-  /** Adds where the automaton may stand after one more byte. */
-  step(byte: number, out: Cells): void {
-    if (this.fork === undefined) this.frame?.step(byte, this.below!, out)
-    else for (const way of this.fork) way.step(byte, out)
-  }
-
-  /** Adds every byte that may come next; false if they are too many to be worth a list. */
-  next(into: Set<number>): boolean {
-    if (this.fork !== undefined) return this.fork.every((way) => way.next(into))
-    return this.frame === undefined || this.frame.next(this.below!, into)
   }
 
   /** Forgets what was built upon it; what is still in use elsewhere stays valid. */
   clear(): void {
     this.#above = undefined
   }
+}
+
+/**
+ * The frames that may take the next byte, each with its stack: those on top, and those below where the ones above may end.
+ * Each once, and without recursion: many threads may share a tall stack.
+ */
+export function open(cells: readonly Cell[]): readonly Cell[] {
+  const [only] = cells
+  if (cells.length === 1 && only!.fork === undefined && only!.frame?.ends !== true) return only!.frame ? cells : []
+  const found = new Set<Cell>()
+  const seen = new Set<Cell>()
+  const rest = [...cells]
+  for (let cell = rest.pop(); cell !== undefined; cell = rest.pop()) {
+    if (seen.has(cell)) continue
+    seen.add(cell)
+    if (cell.fork !== undefined) rest.push(...cell.fork)
+    else if (cell.frame !== undefined) {
+      found.add(cell)
+      if (cell.frame.ends) rest.push(cell.below!)
+    }
+  }
+  return [...found]
 }
 
 function shortest(cells: readonly Cell[]): number {

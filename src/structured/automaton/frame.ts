@@ -18,7 +18,7 @@ export function loosened(bytes: Bytes): Bytes {
 
 /** Where the automaton stands inside one construct: a string, an array, a key. Immutable, one object per place. */
 export abstract class Frame {
-  /** Whether the construct may end here without a byte of its own: a number. */
+  /** Whether the construct may end here without a byte of its own, as a number may: what lies below then goes on. */
   readonly ends: boolean = false
   /** Whether its answer rests on a key that is not known yet; see `ObjectPlaceFrame.resolve`. */
   readonly uncertain: boolean = false
@@ -57,7 +57,10 @@ export abstract class Frame {
     return Infinity
   }
 
-  /** Adds where the automaton may stand after one more byte. `below` is what follows this construct. */
+  /**
+   * Adds where the automaton may stand after one more byte of this construct; where it ends without one, `step` is asked
+   * of what lies below as well. `below` is what follows this construct.
+   */
   abstract step(byte: number, below: Cell, out: Cells): void
 
   /** As `step` where what lies below does not matter: the frame that takes this one's place, null for none; undefined: ask `step`. */
@@ -65,7 +68,7 @@ export abstract class Frame {
     return undefined
   }
 
-  /** Adds every byte that may come next; false if they are too many to be worth a list. */
+  /** Adds every byte of its own that may come next; false if they are too many to be worth a list. */
   abstract next(below: Cell, into: Set<number>): boolean
 
   /** How many bytes the canonical shortest way to the end of the construct takes. */

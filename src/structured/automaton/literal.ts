@@ -30,7 +30,6 @@ export class LiteralFrame extends Frame {
       this.#children.set(byte, child)
     }
     if (child !== null) out.add(child.ends && child.#to - child.#from === 1 ? below : below.push(child))
-    if (this.ends) below.step(byte, out)
   }
 
   #child(byte: number): LiteralFrame | undefined {
@@ -42,11 +41,11 @@ export class LiteralFrame extends Frame {
     return from === to ? undefined : new LiteralFrame(this.#texts, this.#weigh, from, to, this.#depth + 1)
   }
 
-  override next(below: Cell, into: Set<number>): boolean {
+  override next(_below: Cell, into: Set<number>): boolean {
     for (let i = this.#from; i < this.#to; i++) {
       if (this.#texts[i]!.length > this.#depth) into.add(this.#texts[i]!.charCodeAt(this.#depth))
     }
-    return this.ends ? below.next(into) : true
+    return true
   }
 
   override get length(): number {

@@ -1,5 +1,5 @@
 import { Branches } from './branches.js'
-import { Cell, Cells, Forks } from './cell.js'
+import { Cell, Cells, Forks, open } from './cell.js'
 import { FixedFrame } from './fixed.js'
 import type { Frame } from './frame.js'
 import { MemberFrame } from './member.js'
@@ -13,6 +13,8 @@ export class State {
   readonly length: number
   /** A key has just been closed whose text the machine must be told: see `Machine.resolve`. */
   readonly unresolved: boolean
+  /** Some thread is inside a string. */
+  readonly inString: boolean
   /** What follows rests on such a key, untold. */
   readonly uncertain: boolean
   /** `length` is a bound that knowing the key may lower. */
@@ -29,6 +31,7 @@ export class State {
     this.accepting = cells.some((cell) => cell.accepting)
     this.length = cells.reduce((least, cell) => Math.min(least, cell.length), Infinity)
     this.unresolved = cells.some(isUnresolved)
+    this.inString = cells.some((cell) => cell.frame?.inString === true)
     this.guessed = cells.some((cell) => cell.guessed)
     this.uncertain = cells.some((cell) => cell.frame?.uncertain === true)
   }
@@ -41,7 +44,7 @@ export class State {
   get next(): Uint8Array | null {
     if (this.#next === undefined) {
       const found = new Set<number>()
-      const few = this.cells.every((cell) => cell.next(found))
+      const few = open(this.cells).every((cell) => cell.frame!.next(cell.below!, found))
       this.#next = few ? Uint8Array.from(found).sort() : null
     }
     return this.#next
@@ -81,10 +84,13 @@ export class Machine {
   readonly #forks = new Forks()
 
   readonly #forgotten: (() => void) | undefined
+  /** Tokens that stand for no text, by their symbols from `FIRST_TOKEN` on. */
+  readonly tokens: readonly string[]
 
   /** `forgotten` is told when everything is dropped that was only kept to be quick. */
-  constructor(first: Frame, forgotten?: () => void) {
+  constructor(first: Frame, forgotten?: () => void, tokens: readonly string[] = []) {
     this.#forgotten = forgotten
+    this.tokens = tokens
     this.start = this.#state([this.#bottom.push(first)])
   }
 
@@ -120,7 +126,7 @@ export class Machine {
 
   #step(state: State, byte: number): State {
     const [only] = state.cells
-    if (state.cells.length === 1) {
+    if (state.cells.length === 1 && only!.frame?.ends !== true) {
       const moved = only!.frame?.move(byte)
       if (moved !== undefined) {
         if (moved === null) return this.dead
@@ -128,7 +134,7 @@ export class Machine {
       }
     }
     const out = new Cells()
-    for (const cell of state.cells) cell.step(byte, out)
+    for (const cell of open(state.cells)) cell.frame!.step(byte, cell.below!, out)
     return this.among(out)
   }
 

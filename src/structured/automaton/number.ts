@@ -1,5 +1,5 @@
 import type { TextAutomaton } from '../automata/types.js'
-import { spell } from '../schema/text-length.js'
+import { PLAIN } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
 
@@ -21,7 +21,6 @@ export class NumberFrame extends Frame {
   override step(byte: number, below: Cell, out: Cells): void {
     const state = this.#text.next(this.#state, byte)
     if (state !== 0) out.add(below.push(this.#frame(state)))
-    if (this.ends) below.step(byte, out)
   }
 
   #frame(state: number): NumberFrame {
@@ -33,9 +32,9 @@ export class NumberFrame extends Frame {
     return frame
   }
 
-  override next(below: Cell, into: Set<number>): boolean {
+  override next(_below: Cell, into: Set<number>): boolean {
     for (const byte of NUMBER_BYTES) if (this.#text.next(this.#state, byte) !== 0) into.add(byte)
-    return this.ends ? below.next(into) : true
+    return true
   }
 
   override get length(): number {
@@ -43,7 +42,7 @@ export class NumberFrame extends Frame {
   }
 
   override spell(): Bytes {
-    return spell(this.#text, this.#state)
+    return PLAIN.spell(this.#text, this.#state)
   }
 }
 

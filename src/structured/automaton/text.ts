@@ -1,6 +1,6 @@
 import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { encoded, longestText, nextOnTheWay, spell, textLength } from '../schema/text-length.js'
+import { encoded, IN_JSON, longestText, nextOnTheWay } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Bytes } from './frame.js'
@@ -119,7 +119,7 @@ class TextFrame extends CharacterFrame {
   }
 
   override get length(): number {
-    return textLength(this.#home.text, this.#state) + 1
+    return IN_JSON.length(this.#home.text, this.#state) + 1
   }
 
   override get longestWithin(): number {
@@ -132,7 +132,7 @@ class TextFrame extends CharacterFrame {
   }
 
   override spell(): Bytes {
-    return `${spell(this.#home.text, this.#state)}"`
+    return `${IN_JSON.spell(this.#home.text, this.#state)}"`
   }
 
   override get onTheWay(): number {

@@ -2,8 +2,10 @@
 
 import {
   type CharSet,
+  caseless,
   DIGITS,
   DOT,
+  EVERY,
   negate,
   normalise,
   PROPERTY_STEPS,
@@ -28,8 +30,12 @@ const CLASSES: Readonly<Record<string, CharSet>> = {
   S: negate(SPACE),
 }
 
-export function parseRegex(source: string, fuel: Fuel): Node {
-  return new Parser(source, !isStrict(source), fuel).parse()
+const BEYOND = 'letters beyond ASCII under the i flag are not supported'
+
+export function parseRegex(source: string, fuel: Fuel, flags = ''): Node {
+  const unknown = /[^isu]/.exec(flags)
+  if (unknown !== null) throw new TextError(`the flag '${unknown[0]}' is not supported`)
+  return new Parser(source, !isStrict(source), fuel, flags).parse()
 }
 
 /** Steps that the platform takes to read one mention of a property. */
@@ -63,15 +69,19 @@ class Parser {
   private readonly lenient: boolean
   private readonly nodes: Nodes
   private readonly fuel: Fuel
+  private readonly dot: CharSet
+  private readonly caseless: boolean
   private readonly singles = new Map<number, CharSet>()
   private at = 0
   private depth = 0
 
-  constructor(source: string, lenient: boolean, fuel: Fuel) {
+  constructor(source: string, lenient: boolean, fuel: Fuel, flags: string) {
     this.chars = Array.from(source)
     this.lenient = lenient
     this.fuel = fuel
     this.nodes = new Nodes(fuel)
+    this.dot = flags.includes('s') ? EVERY : DOT
+    this.caseless = flags.includes('i')
   }
 
   parse(): Node {
@@ -131,7 +141,7 @@ class Parser {
     const c = this.chars[this.at++]!
     if (c === '^') return { kind: 'start' }
     if (c === '$') return { kind: 'end' }
-    if (c === '.') return { kind: 'set', set: DOT }
+    if (c === '.') return { kind: 'set', set: this.dot }
     if (c === '(') return this.group()
     if (c === '[') return { kind: 'set', set: this.characterClass() }
     if (c === '\\') return this.escape()
@@ -161,6 +171,7 @@ class Parser {
   private escape(): Node {
     const c = this.chars[this.at]
     if (c === 'b' || c === 'B') {
+      if (this.caseless) throw new TextError(`\\${c} under the i flag is not supported`)
       this.at++
       return { kind: 'word', negative: c === 'B' }
     }
@@ -175,13 +186,15 @@ class Parser {
     const known = CLASSES[c]
     if (known !== undefined) {
       this.at++
-      return known
+      if (c === 'W') return this.caseless ? negate(caseless(WORD)) : known
+      return c === 'w' && this.caseless ? caseless(known) : known
     }
     if (c !== 'p' && c !== 'P') return undefined
     if (this.lenient) throw new TextError(`\\${c} in a regular expression that the u flag refuses`)
     const end = this.chars.indexOf('}', this.at)
     const name = this.chars.slice(this.at, end + 1).join('')
     this.at = end + 1
+    if (this.caseless) throw new TextError(`\\${name} under the i flag is not supported`)
     return platformClass(`\\${name}`)
   }
 
@@ -241,7 +254,7 @@ class Parser {
       }
       this.at++
       const high = this.classAtom()
-      if (typeof low === 'number' && typeof high === 'number') sets.push(normalise([low, high]))
+      if (typeof low === 'number' && typeof high === 'number') sets.push(this.range(low, high))
       // Annex B: a class escape beside a hyphen is no range.
       else for (const end of [low, high, 0x2d]) sets.push(typeof end === 'number' ? this.single(end) : end)
     }
@@ -261,11 +274,20 @@ class Parser {
     return this.classEscape() ?? this.characterEscape(true)
   }
 
+  private range(low: number, high: number): CharSet {
+    const set = normalise([low, high])
+    if (!this.caseless) return set
+    if (high >= 0x80) throw new TextError(BEYOND)
+    return caseless(set)
+  }
+
   /** One object per character: equal heads of alternatives are found by identity. */
   private single(codePoint: number): CharSet {
     let set = this.singles.get(codePoint)
     if (set === undefined) {
+      if (this.caseless && codePoint >= 0x80) throw new TextError(BEYOND)
       set = normalise([codePoint, codePoint])
+      if (this.caseless) set = caseless(set)
       this.singles.set(codePoint, set)
     }
     return set

@@ -37,9 +37,24 @@ const CACHED_STATES = 2048
 /** From so many repetitions of one character class on, a counter takes the place of states. */
 const COUNTED = 16
 
+export interface RegexOptions {
+  /**
+   * `i` and `s`; `u` is always set.
+   * @default none
+   */
+  readonly flags?: string
+  /**
+   * The whole text must match, rather than some part of it.
+   * @default false
+   */
+  readonly whole?: boolean
+}
+
 /** The texts in which the regular expression finds a match, as `RegExp.test` with the `u` flag does. */
-export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL)): TextAutomaton {
-  const known = cache.get(source)
+export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), options: RegexOptions = {}): TextAutomaton {
+  const { flags = '', whole = false } = options
+  const key = `${whole ? '=' : ''}/${flags}/${source}`
+  const known = cache.get(key)
   if (known !== undefined) {
     payForProperties(source, fuel)
     fuel.spend(known.cost)
@@ -49,10 +64,11 @@ export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL)): TextA
   payForProperties(source, fuel)
   const before = fuel.left
   fuel.spend(source.length)
-  const node = parseRegex(source, fuel)
+  const parsed = parseRegex(source, fuel, flags)
+  const node = whole ? new Nodes(fuel).cat([{ kind: 'start' }, parsed, { kind: 'end' }]) : parsed
   const made = counted(node, fuel) ?? compileNode(node, fuel)
   if (made instanceof CountedAutomaton || made.states <= CACHED_STATES) {
-    cache.set(source, { made, cost: before - fuel.left })
+    cache.set(key, { made, cost: before - fuel.left })
   }
   return made
 }

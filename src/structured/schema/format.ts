@@ -87,6 +87,19 @@ export function indented(indent: string): Layout {
   return new Layout(': ', ',', indent)
 }
 
+export type LayoutOption = 'compact' | 'spaced' | { readonly indent: number | '\t' }
+
+export function layoutOf(option: LayoutOption): Layout {
+  if (option === 'compact') return COMPACT
+  if (option === 'spaced') return SPACED
+  const indent: unknown = option?.indent
+  if (indent === '\t') return indented(indent)
+  if (Number.isInteger(indent) && (indent as number) >= 1 && (indent as number) <= 10) {
+    return indented(' '.repeat(indent as number))
+  }
+  throw new TypeError("layout must be 'compact', 'spaced', or an indent: 1 to 10 spaces or '\\t'.")
+}
+
 /** A value as this layout writes it so deep. */
 export function write(value: unknown, layout: Layout, depth = 0): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

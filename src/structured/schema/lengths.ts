@@ -4,7 +4,7 @@ import type { Context } from './context.js'
 import { toBytes, write } from './format.js'
 import { planObject } from './object-plan.js'
 import type { ObjectShape } from './object-shape.js'
-import { textLength } from './text-length.js'
+import { IN_JSON } from './text-length.js'
 import type { Value } from './value.js'
 
 /** Finds the weight of the shortest text of every value: the least fixed point, `Infinity` for the impossible. */
@@ -15,7 +15,7 @@ export function relax(values: readonly Value[], { layout, fuel }: Context): void
     }
     for (const number of value.numbers) value.length = Math.min(value.length, number.distance(number.start))
     for (const text of value.strings) {
-      value.length = Math.min(value.length, layout.bounded(2 + textLength(text, text.start)))
+      value.length = Math.min(value.length, layout.bounded(2 + IN_JSON.length(text, text.start)))
     }
   }
   for (let changed = true; changed; ) {

@@ -28,58 +28,69 @@ export function nextOnTheWay(text: TextAutomaton, state: number): number {
   return -1
 }
 
-/** The bytes of the canonical way to the end of a string, without its quote. */
-export function spell(text: TextAutomaton, from: number): string {
-  let bytes = ''
-  for (let state = from; ; ) {
-    const codePoint = nextOnTheWay(text, state)
-    if (codePoint < 0) return bytes
-    bytes += encoded(codePoint)
-    state = text.next(state, codePoint)
-  }
-}
-
 /** No text of so many code points takes more bytes, none of them taking more than `widest`. */
 export function longestText(characters: number, widest: number): number {
   return characters * (characters > SPELLED ? MOST_BYTES : widest)
 }
 
-const lengths = new WeakMap<TextAutomaton, Map<number, number>>()
+/** How the characters of a text are written, and so how long its shortest way to the end is. */
+export class CharacterSpelling {
+  readonly #bytesOf: (codePoint: number) => string
+  readonly #lengths = new WeakMap<TextAutomaton, Map<number, number>>()
 
-/** How many those bytes are; more than that, but never growing on the way, where spelling them would take long. */
-export function textLength(text: TextAutomaton, state: number): number {
-  const characters = text.distance(state)
-  if (characters === Infinity) return Infinity
-  if (characters > SPELLED) return characters * MOST_BYTES
-  let known = lengths.get(text)
-  if (known === undefined) {
-    known = new Map()
-    lengths.set(text, known)
+  constructor(bytesOf: (codePoint: number) => string) {
+    this.#bytesOf = bytesOf
   }
-  const length = known.get(state)
-  if (length !== undefined) return length
-  return measured(text, state, known)
+
+  /** The bytes of the canonical way to the end of a text. */
+  spell(text: TextAutomaton, from: number): string {
+    let bytes = ''
+    for (let state = from; ; ) {
+      const codePoint = nextOnTheWay(text, state)
+      if (codePoint < 0) return bytes
+      bytes += this.#bytesOf(codePoint)
+      state = text.next(state, codePoint)
+    }
+  }
+
+  /** How many those bytes are; more than that, but never growing on the way, where spelling them would take long. */
+  length(text: TextAutomaton, state: number): number {
+    const characters = text.distance(state)
+    if (characters === Infinity) return Infinity
+    if (characters > SPELLED) return characters * MOST_BYTES
+    let known = this.#lengths.get(text)
+    if (known === undefined) {
+      known = new Map()
+      this.#lengths.set(text, known)
+    }
+    return known.get(state) ?? this.#measured(text, state, known)
+  }
+
+  /** The same for every state on the way, so that each is walked once. */
+  #measured(text: TextAutomaton, from: number, known: Map<number, number>): number {
+    const states: number[] = []
+    const sizes: number[] = []
+    let rest = 0
+    for (let state = from; ; ) {
+      const codePoint = nextOnTheWay(text, state)
+      if (codePoint < 0) break
+      states.push(state)
+      sizes.push(this.#bytesOf(codePoint).length)
+      state = text.next(state, codePoint)
+      const length = known.get(state)
+      if (length === undefined) continue
+      rest = length
+      break
+    }
+    for (let i = states.length - 1; i >= 0; i--) {
+      rest += sizes[i]!
+      known.set(states[i]!, rest)
+    }
+    return rest
+  }
 }
 
-/** The same for every state on the way, so that each is walked once. */
-function measured(text: TextAutomaton, from: number, known: Map<number, number>): number {
-  const states: number[] = []
-  const sizes: number[] = []
-  let rest = 0
-  for (let state = from; ; ) {
-    const codePoint = nextOnTheWay(text, state)
-    if (codePoint < 0) break
-    states.push(state)
-    sizes.push(encoded(codePoint).length)
-    state = text.next(state, codePoint)
-    const length = known.get(state)
-    if (length === undefined) continue
-    rest = length
-    break
-  }
-  for (let i = states.length - 1; i >= 0; i--) {
-    rest += sizes[i]!
-    known.set(states[i]!, rest)
-  }
-  return rest
-}
+/** In a JSON string, its closing quote left aside. */
+export const IN_JSON = new CharacterSpelling(encoded)
+/** As they are. */
+export const PLAIN = new CharacterSpelling((codePoint) => toBytes(String.fromCodePoint(codePoint)))

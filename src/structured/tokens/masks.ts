@@ -1,6 +1,8 @@
 import { NONE_PASS } from '../automata/kinds.js'
 import type { Cell } from '../automaton/cell.js'
 import type { Machine, State } from '../automaton/machine.js'
+import { FIRST_TOKEN } from '../automaton/token.js'
+import { GrammarError } from '../grammar-error.js'
 import { Kept } from '../kept.js'
 import { advance, type TextPlace } from '../walk.js'
 import { TokenCosts } from './costs.js'
@@ -35,6 +37,8 @@ export class Masks {
   readonly #scratch: Uint32Array
 
   constructor(machine: Machine, vocabulary: Vocabulary) {
+    const missing = machine.tokens.find((name) => !vocabulary.named.has(name))
+    if (missing !== undefined) throw new GrammarError(`the model has no token '${missing}'.`)
     this.machine = machine
     this.vocabulary = vocabulary
     this.costs = new TokenCosts(vocabulary)
@@ -56,6 +60,7 @@ export class Masks {
       this.#fillMore(into, cell, place, budget)
     }
     if (anew) into.fill(0)
+    this.#fillTokens(into, place.state, budget)
     if (accepting) for (const token of this.vocabulary.eos) into[token >> 5]! |= 1 << (token & 31)
   }
 
@@ -71,6 +76,16 @@ export class Masks {
       unsure = this.#found.unsure
     }
     if (unsure.length > 0) this.#decide(into, place, unsure, budget)
+  }
+
+  /** Those that stand for no text. */
+  #fillTokens(into: Uint32Array, state: State, budget: number): void {
+    this.machine.tokens.forEach((name, i) => {
+      const next = this.machine.step(state, FIRST_TOKEN + i)
+      if (next.dead || !this.#affordable(next, budget)) return
+      const token = this.vocabulary.named.get(name)!
+      into[token >> 5]! |= 1 << (token & 31)
+    })
   }
 
   /** Places in counted strings share what is known while no limit is near. */
@@ -112,12 +127,19 @@ export class Masks {
   /** The place after a token; undefined if it is not allowed there. */
   after(place: TextPlace, token: number): TextPlace | undefined {
     const bytes = this.vocabulary.bytes(token)
-    if (bytes.length === 0) return undefined
+    if (bytes.length === 0) return this.#afterSilent(place, token)
     let at = place
     for (const byte of bytes) {
       at = advance(this.machine, at, byte)
       if (at.state === this.machine.dead) return undefined
     }
     return at
+  }
+
+  #afterSilent(place: TextPlace, token: number): TextPlace | undefined {
+    const i = this.machine.tokens.findIndex((name) => this.vocabulary.named.get(name) === token)
+    if (i < 0) return undefined
+    const state = this.machine.step(place.state, FIRST_TOKEN + i)
+    return state.dead ? undefined : { state, string: '', inString: state.inString }
   }
 }

@@ -1,7 +1,18 @@
+import { KIND, NONE_PASS } from '../automata/kinds.js'
+import type { Cell } from '../automaton/cell.js'
 import type { Machine, State } from '../automaton/machine.js'
 import type { TokenCosts } from './costs.js'
 import type { Found } from './found.js'
+import { roomOf } from './plain.js'
 import type { Trie } from './trie.js'
+
+/** The most bytes that a character cut off still lacks. */
+const MOST_CUT = 3
+
+/** A thread in free text outside of strings, where characters of some kinds change nothing. */
+function loopOf({ cells }: State): Cell | undefined {
+  return cells.find(({ frame }) => frame !== undefined && !frame.inString && frame.leaving !== NONE_PASS)
+}
 
 /** Walks a trie and the automaton together. */
 export class StateWalk {
@@ -32,6 +43,11 @@ export class StateWalk {
     const { first, bytes, from } = trie
     const start = first[node]!
     const last = first[node + 1]!
+    const loop = last - start > 8 ? loopOf(state) : undefined
+    if (loop !== undefined && this.#covers(loop)) {
+      this.#visitLoop(trie, node, to, state, loop)
+      return
+    }
     const next = last - start > 8 ? state.next : null
     if (next !== null && next.length * 4 < last - start) {
       for (const byte of next) {
@@ -41,6 +57,28 @@ export class StateWalk {
     } else {
       for (let child = start; child < last; child++) {
         this.#step(trie, child, child + 1 < last ? from[child + 1]! : to, state, bytes[child]!)
+      }
+    }
+  }
+
+  /** Whether whatever leads back to this place leaves enough of the budget, also where it ends inside a character. */
+  #covers(loop: Cell): boolean {
+    return loop.length + MOST_CUT <= this.#budget || this.#costs.ofCell(loop) + MOST_CUT <= this.#budget
+  }
+
+  /** Where all characters of some kinds lead back, what holds no others is taken without a look. */
+  #visitLoop(trie: Trie, node: number, to: number, state: State, loop: Cell): void {
+    const { first, bytes, from, kinds, heights, tokens } = trie
+    const { leaving } = loop.frame!
+    const room = roomOf(loop.frame!.room)
+    const last = first[node + 1]!
+    for (let child = first[node]!; child < last; child++) {
+      const end = child + 1 < last ? from[child + 1]! : to
+      const all = KIND[bytes[child]!]! | kinds[child]!
+      if ((all & leaving) !== 0 || heights[child]! > room) this.#step(trie, child, end, state, bytes[child]!)
+      else {
+        this.#found.add(tokens, from[child]!, end)
+        this.#found.longest = Math.max(this.#found.longest, loop.length + MOST_CUT)
       }
     }
   }

@@ -13,12 +13,18 @@ export interface VocabularyOptions {
    * @default none
    */
   readonly special?: Iterable<number>
+  /**
+   * Tokens that stand for no text and that a grammar may ask for by name: `<tool_call>`.
+   * @default none
+   */
+  readonly named?: Readonly<Record<string, number>>
 }
 
 interface Parts {
   readonly size: number
   readonly longestSpecial: number
   readonly eos: readonly number[]
+  readonly named: ReadonlyMap<string, number>
   readonly offsets: Uint32Array
   readonly blob: Uint8Array
   readonly whole: Trie
@@ -33,6 +39,8 @@ const PLAIN_MASKS = 96
 export class Vocabulary implements TokenVocabulary {
   readonly size: number
   readonly eos: readonly number[]
+  /** The tokens without text that a grammar may ask for by name. */
+  readonly named: ReadonlyMap<string, number>
   /** The tokens with a quote: what they lead to depends on what stands behind the string. */
   readonly quoted: Trie
   /** Those without that may end inside a character. */
@@ -56,6 +64,7 @@ export class Vocabulary implements TokenVocabulary {
     this.#parts = parts
     this.size = parts.size
     this.eos = parts.eos
+    this.named = parts.named
     this.whole = parts.whole
     this.cut = parts.cut
     this.quoted = parts.quoted
@@ -94,7 +103,7 @@ export class Vocabulary implements TokenVocabulary {
   }
 
   serialize(): Uint8Array {
-    const { size, longestSpecial, eos, offsets, blob } = this.#parts
+    const { size, longestSpecial, eos, named, offsets, blob } = this.#parts
     const tries = this.tries.flatMap(({ bytes, first, from, kinds, heights, tokens }) => [
       bytes,
       first,
@@ -103,13 +112,14 @@ export class Vocabulary implements TokenVocabulary {
       heights,
       tokens,
     ])
-    return pack([Uint32Array.of(size, longestSpecial, ...eos), offsets, blob, ...tries])
+    const names = new TextEncoder().encode(JSON.stringify([...named]))
+    return pack([Uint32Array.of(size, longestSpecial, ...eos), offsets, blob, ...tries, names])
   }
 
   /** What `serialize` wrote. */
   static deserialize(data: Uint8Array): Vocabulary {
     const sections = unpack(data)
-    if (sections.length !== 21) throw new Error('this is not a serialised vocabulary')
+    if (sections.length !== 22) throw new Error('this is not a serialised vocabulary')
     const words = (i: number) => sections[i]!.words
     const trie = (i: number) =>
       new Trie({
@@ -123,7 +133,8 @@ export class Vocabulary implements TokenVocabulary {
     const [size, longestSpecial, ...eos] = words(0)
     const [whole, cut, quoted] = [trie(3), trie(9), trie(15)]
     const blob = sections[2]!.bytes
-    const header = { size: size!, longestSpecial: longestSpecial!, eos }
+    const named = new Map<string, number>(JSON.parse(new TextDecoder().decode(sections[21]!.bytes)))
+    const header = { size: size!, longestSpecial: longestSpecial!, eos, named }
     return new Vocabulary({ ...header, offsets: words(1), blob, whole, cut, quoted })
   }
 }
@@ -142,11 +153,9 @@ function isCut(bytes: Uint8Array, end: number): boolean {
 
 function build(tokens: readonly (Uint8Array | null | undefined)[], options: VocabularyOptions): Parts {
   const eos = typeof options.eos === 'number' ? [options.eos] : options.eos
-  const silent = new Set([...(options.special ?? []), ...eos])
-  // No grammar here has other raw control characters than those that indent, so that such tokens need no look.
-  const usable = (token: Uint8Array, id: number) =>
-    !silent.has(id) && token.every((byte) => byte >= 0x20 || byte === 0x0a || byte === 0x09)
-  const texts = tokens.map((token, id) => (token && usable(token, id) ? String.fromCharCode(...token) : ''))
+  const named = new Map(Object.entries(options.named ?? {}))
+  const silent = new Set([...(options.special ?? []), ...eos, ...named.values()])
+  const texts = tokens.map((token, id) => (token && !silent.has(id) ? String.fromCharCode(...token) : ''))
   const order = texts.map((_, id) => id).filter((id) => texts[id] !== '')
   order.sort((a, b) => (texts[a]! < texts[b]! ? -1 : texts[a]! > texts[b]! ? 1 : a - b))
   const offsets = new Uint32Array(tokens.length + 1)
@@ -171,6 +180,7 @@ function build(tokens: readonly (Uint8Array | null | undefined)[], options: Voca
     size: tokens.length,
     longestSpecial,
     eos,
+    named,
     offsets,
     blob,
     whole: trie((i) => !quoted[i] && !cut[i]),

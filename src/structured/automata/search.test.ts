@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { upTo, without } from './search.js'
+import { acceptsText } from './words.js'
+
+/** All texts of up to so many of these letters. */
+function texts(letters: readonly string[], most: number): string[] {
+  const all = ['']
+  for (let from = 0, length = 0; length < most; length++) {
+    const end = all.length
+    for (; from < end; from++) for (const letter of letters) all.push(all[from]! + letter)
+  }
+  return all
+}
+
+const SETS = [['ab'], ['aa'], ['a', 'ab'], ['aab', 'ab', 'b'], ['aba', 'bb'], ['é🙂', '🙂a'], ['abab', 'ba']]
+
+describe('texts by the words that occur in them', () => {
+  for (const words of SETS) {
+    it(words.join(), () => {
+      const letters = [...new Set(['a', 'b', ...words.join('')])]
+      const none = without(words)
+      const each = upTo(words)
+      for (const text of texts(letters, letters.length > 2 ? 5 : 8)) {
+        expect(acceptsText(none, text), text).toBe(!words.some((word) => text.includes(word)))
+        const shorter = Array.from(text).slice(0, -1).join('')
+        const first = !words.some((word) => shorter.includes(word))
+        words.forEach((word, i) => {
+          expect(acceptsText(each[i]!, text), `${text} to ${word}`).toBe(first && text.endsWith(word))
+        })
+      }
+    })
+  }
+
+  it('any text, where there are no words', () => {
+    expect(acceptsText(without([]), 'a\n"\\')).toBe(true)
+  })
+})

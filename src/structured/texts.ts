@@ -1,0 +1,92 @@
+import type { GrammarSource, TextPart } from '../engine.js'
+import { Machine } from './automaton/machine.js'
+import { frameOf } from './automaton/rule.js'
+import { type CompileOptions, compile } from './compile.js'
+import { Fuel } from './fuel.js'
+import { Grammar } from './grammar.js'
+import { GrammarError } from './grammar-error.js'
+import { Builder } from './rules/builder.js'
+import { withoutLeftRecursion } from './rules/left-recursion.js'
+import { measure } from './rules/measure.js'
+
+/** Steps that a grammar may take to compile. */
+const GRAMMAR_FUEL = 400_000
+/** Shortest texts beyond this many bytes are refused: no model writes them. */
+const LONGEST = 1_000_000
+
+/** Compiles whatever describes a grammar. Throws `GrammarError` or, for a schema in it, `SchemaError`. */
+export function fromSource(source: GrammarSource): Grammar {
+  if ('schema' in source) {
+    const { schema, ...options } = source
+    return compile(schema, options as CompileOptions)
+  }
+  const fuel = new Fuel(GRAMMAR_FUEL, new Set(), 'the grammar')
+  try {
+    const builder = new Builder(fuel)
+    const rule = builder.rule(source)
+    measure(rule, fuel)
+    withoutLeftRecursion(rule, fuel)
+    measure(rule, fuel)
+    if (rule.length === Infinity) throw new GrammarError('no text satisfies the grammar.')
+    if (rule.length > LONGEST) throw new GrammarError(`every text would be longer than ${LONGEST} bytes.`)
+    const machine = new Machine(frameOf(rule), () => builder.forget(), builder.tokens)
+    return new Grammar(machine, builder.notEnforced, source, fuel.spent)
+  } catch (error) {
+    // The engine's own limit on recursion: the one thing that steps do not count.
+    if (error instanceof RangeError) throw new GrammarError('the grammar is nested too deeply.')
+    throw error
+  }
+}
+
+/** A grammar that is part of another stands for what it was compiled from. */
+export type GrammarPart = TextPart | Grammar
+
+function partOf(part: GrammarPart): TextPart {
+  return part instanceof Grammar ? part.source : part
+}
+
+/** The texts that a regular expression of ECMAScript (`u`) matches as a whole; flags `i` and `s`. */
+export function regex(source: string | RegExp, flags?: string): Grammar {
+  if (typeof source !== 'string') return regex(source.source, source.flags)
+  return fromSource({ regex: source, ...(flags !== undefined && { flags }) })
+}
+
+/** One of these. */
+export function choice(options: readonly GrammarPart[]): Grammar {
+  return fromSource({ choice: options.map(partOf) })
+}
+
+/** One behind the other. */
+export function sequence(parts: readonly GrammarPart[]): Grammar {
+  return fromSource({ sequence: parts.map(partOf) })
+}
+
+/** From `min` to `max` times. */
+export function repeat(part: GrammarPart, { min = 0, max = Infinity }: { min?: number; max?: number } = {}): Grammar {
+  return fromSource({ repeat: partOf(part), min, ...(max !== Infinity && { max }) })
+}
+
+/** Any text in which none of these occurs. */
+export function without(...words: readonly string[]): Grammar {
+  return fromSource({ without: words })
+}
+
+/** Any text that ends where this first occurs. */
+export function upTo(word: string): Grammar {
+  return fromSource({ upTo: word })
+}
+
+/** A grammar as Lark writes it, of which docs/grammars.md says what is understood. */
+export function lark(grammar: string): Grammar {
+  return fromSource({ lark: grammar })
+}
+
+/** A grammar as llama.cpp writes it. */
+export function gbnf(grammar: string): Grammar {
+  return fromSource({ gbnf: grammar })
+}
+
+/** Free text with parts that a trigger begins, as vLLM and XGrammar write them. */
+export function structuralTag(description: unknown): Grammar {
+  return fromSource({ structuralTag: description })
+}
