@@ -193,6 +193,7 @@ def main():
     refill = Refill(o, tokenizer, len(ids)) if o.refill else None
     draw = (lambda: refill.draw(400, ids, weights)) if refill else (lambda: None)
     source = batches(ids, o.batch_tokens, lambda: o.warm_data + (1 - o.warm_data) * progress(), rng, o.flat, draw)
+    warm = 10 if state and "muon" in state else 60
     step = tokens_seen = 0
     window, saved, evaluated = [], begun, begun
 
@@ -208,7 +209,7 @@ def main():
             save("before-quantisation.pt")
             model.quantise(True)
             print("4-bit from here", flush=True)
-        scale = min(1, (step + 1) / 60) * min(1, max(0.02, (1 - done) / max(1e-9, 1 - o.hold)))
+        scale = min(1, (step + 1) / warm) * min(1, max(0.02, (1 - done) / max(1e-9, 1 - o.hold)))
         total, free, choice = loss_of(model, forward, given, tokens, weight, torch.bfloat16, rng.random() < o.far)
         for p in model.parameters():
             p.grad = None
