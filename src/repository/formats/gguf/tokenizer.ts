@@ -3,37 +3,19 @@
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
 import type { GgufMetadata } from './head.js'
+import { WORDS } from './words.js'
 
 /** What llama.cpp's `tokenizer.ggml.token_type` says of a token. */
 const [UNKNOWN, CONTROL, USER] = [2, 3, 4]
 
-const QWEN =
-  "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-const LLAMA3 = QWEN.replace('|\\p{N}|', '|\\p{N}{1,3}|')
+const SPACES = { type: 'Replace', pattern: { String: ' ' }, content: '▁' }
+const TO_SPACES = { type: 'Replace', pattern: { String: '▁' }, content: ' ' }
+const BYTES = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false }
 
-const level = (use_regex: boolean) => ({ type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex })
-const split = (Regex: string) => ({
-  type: 'Sequence',
-  pretokenizers: [{ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false }, level(false)],
-})
-const digits = { type: 'Sequence', pretokenizers: [{ type: 'Digits', individual_digits: true }, level(true)] }
-
-interface Pre {
-  readonly cut: JsonObject
-  /** Words that are tokens are taken whole. */
-  readonly whole?: boolean
-}
-
-/** How a text is cut into words before they are merged, by `tokenizer.ggml.pre`. */
-const PRES: Readonly<Record<string, Pre>> = {
-  ...named(['llama-bpe', 'llama3', 'llama-v3', 'falcon3', 'pixtral', 'lfm2'], { cut: split(LLAMA3), whole: true }),
-  ...named(['qwen2', 'stablelm2', 'deepseek-r1-qwen', 'megrez'], { cut: split(QWEN) }),
-  ...named(['gpt-2', 'gpt2', 'phi-2', 'mpt', 'olmo', 'jais'], { cut: level(true) }),
-  ...named(['smollm', 'starcoder', 'refact', 'command-r', 'codeshell', 'exaone', 'minerva-7b'], { cut: digits }),
-}
-
-function named(names: readonly string[], pre: Pre): Record<string, Pre> {
-  return Object.fromEntries(names.map((name) => [name, pre]))
+/** One pattern after the other, and then bytes as GPT-2 spells them. */
+function cut(patterns: readonly string[], bytes: boolean): JsonObject {
+  const splits = patterns.map((Regex) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false }))
+  return { type: 'Sequence', pretokenizers: bytes ? [...splits, BYTES] : splits }
 }
 
 export function readTokenizer(
@@ -54,31 +36,62 @@ export function readTokenizer(
   if (model === 'llama') {
     return { tokenizer: { ...rest, ...sentencePiece(metadata, tokens, kinds) }, ...config(metadata, tokens) }
   }
-  throw broken(place, `its tokenizer "${String(model)}" is not known; "gpt2" (BPE) and "llama" (SentencePiece) are.`)
+  if (model === 'gemma4') {
+    return { tokenizer: { ...rest, ...plainBpe(place, metadata, tokens, kinds) }, ...config(metadata, tokens) }
+  }
+  const known = '"gpt2" and "gemma4" (BPE) and "llama" (SentencePiece)'
+  throw broken(place, `its tokenizer "${String(model)}" is not known; ${known} are.`)
 }
 
 function bpe(place: string, metadata: GgufMetadata, tokens: readonly string[]): JsonObject {
-  const pre = String(metadata.get('tokenizer.ggml.pre') ?? 'none')
-  const known = Object.hasOwn(PRES, pre) ? PRES[pre] : undefined
+  const pre = String(metadata.get('tokenizer.ggml.pre') ?? 'default')
+  const known = WORDS.get(pre)
   if (!known) {
-    const names = Object.keys(PRES).join(', ')
+    const names = [...WORDS.keys()].join(', ')
     throw broken(place, `its way to cut words, tokenizer.ggml.pre "${pre}", is not known; these are: ${names}.`)
   }
-  const merges = metadata.get('tokenizer.ggml.merges')
-  if (!Array.isArray(merges)) throw broken(place, 'it has no merges (tokenizer.ggml.merges).')
   return {
     normalizer: null,
-    pre_tokenizer: known.cut,
-    decoder: level(true),
+    pre_tokenizer: cut(known.patterns, true),
+    decoder: BYTES,
     model: {
       type: 'BPE',
       unk_token: null,
       byte_fallback: false,
       ignore_merges: known.whole ?? false,
       vocab: vocabularyOf(tokens),
-      merges: merges.map((pair: string) => splitPair(pair)),
+      merges: mergesOf(place, metadata),
     },
   }
+}
+
+/** Gemma 4's: merges of plain text, in which a mark stands for a space; what has no token is spelled in bytes. */
+function plainBpe(
+  place: string,
+  metadata: GgufMetadata,
+  tokens: readonly string[],
+  kinds: readonly number[],
+): JsonObject {
+  return {
+    normalizer: SPACES,
+    pre_tokenizer: cut(['[^\\n]+|[\\n]+'], false),
+    decoder: { type: 'Sequence', decoders: [TO_SPACES, { type: 'ByteFallback' }, { type: 'Fuse' }] },
+    model: {
+      type: 'BPE',
+      unk_token: unknownOf(metadata, tokens, kinds),
+      fuse_unk: true,
+      byte_fallback: true,
+      ignore_merges: false,
+      vocab: vocabularyOf(tokens),
+      merges: mergesOf(place, metadata),
+    },
+  }
+}
+
+function mergesOf(place: string, metadata: GgufMetadata): [string, string][] {
+  const merges = metadata.get('tokenizer.ggml.merges')
+  if (!Array.isArray(merges)) throw broken(place, 'it has no merges (tokenizer.ggml.merges).')
+  return merges.map((pair: string) => splitPair(pair))
 }
 
 /** At the first space that is not the first sign: a token may begin with one, never have one within. */
@@ -104,16 +117,14 @@ function sentencePiece(metadata: GgufMetadata, tokens: readonly string[], kinds:
     }
   }
   const prefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false
-  const replace = { type: 'Replace', pattern: { String: ' ' }, content: '▁' }
-  const normalizers = [...(prefix ? [{ type: 'Prepend', prepend: '▁' }] : []), replace]
-  const unknown = metadata.get('tokenizer.ggml.unknown_token_id')
+  const normalizers = [...(prefix ? [{ type: 'Prepend', prepend: '▁' }] : []), SPACES]
   return {
     normalizer: { type: 'Sequence', normalizers },
     pre_tokenizer: null,
     decoder: {
       type: 'Sequence',
       decoders: [
-        { type: 'Replace', pattern: { String: '▁' }, content: ' ' },
+        TO_SPACES,
         { type: 'ByteFallback' },
         { type: 'Fuse' },
         ...(prefix ? [{ type: 'Strip', content: ' ', start: 1, stop: 0 }] : []),
@@ -121,13 +132,18 @@ function sentencePiece(metadata: GgufMetadata, tokens: readonly string[], kinds:
     },
     model: {
       type: 'BPE',
-      unk_token: tokens[typeof unknown === 'number' ? unknown : kinds.indexOf(UNKNOWN)] ?? null,
+      unk_token: unknownOf(metadata, tokens, kinds),
       fuse_unk: true,
       byte_fallback: true,
       vocab: vocabularyOf(tokens),
       merges,
     },
   }
+}
+
+function unknownOf(metadata: GgufMetadata, tokens: readonly string[], kinds: readonly number[]): string | null {
+  const unknown = metadata.get('tokenizer.ggml.unknown_token_id')
+  return tokens[typeof unknown === 'number' ? unknown : kinds.indexOf(UNKNOWN)] ?? null
 }
 
 /** Of tokens that are written twice the first counts. */

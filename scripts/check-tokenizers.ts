@@ -1,0 +1,150 @@
+/**
+ * Whether the vocabularies of GGUF files cut texts as llama.cpp does: every kind of tokenizer, over 20,000 texts in many
+ * scripts, code and emoji. `--peers FOLDER` has node-llama-cpp in its `node_modules`.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { Command } from 'commander'
+import { F32, Metadata, writeGgufFile } from '../bench/peers/gguf-file.js'
+import { installed } from '../bench/peers/installed.js'
+import { Tokenizer } from '../src/decode/tokenizer/tokenizer.js'
+import { folderFiles } from '../src/repository/folder.js'
+import { readHead } from '../src/repository/formats/gguf/head.js'
+import { readTokenizer } from '../src/repository/formats/gguf/tokenizer.js'
+import { KINDS, WORDS } from '../src/repository/formats/gguf/words.js'
+import { corpus } from './tokenizers/corpus.js'
+import { byteLevel, byteLevelOf, gemma4, sentencePiece, write } from './tokenizers/vocabulary.js'
+
+interface Model {
+  tokenize(text: string, special?: boolean): number[]
+  dispose(): Promise<void>
+}
+interface Library {
+  getLlama(options: object): Promise<{ loadModel(options: object): Promise<Model> }>
+  readonly LlamaLogLevel: Readonly<Record<string, string>>
+}
+
+interface Options {
+  readonly peers: string
+  readonly texts: string
+  readonly fixture?: string
+}
+
+/** Texts that the kinds cut in different ways. */
+const TELLING = [
+  "don't DON'T we'll WE'LL it's IT'S",
+  'in 1234567 and 12 345 6789',
+  'a.b,c;d (e) [f] <g> $h +i ^j ~k |l `m',
+  'camelCase HTTPServer parseJSON2 fooBar',
+  'ab  cd\n\nef \t gh\r\n  ij',
+  'किताबें और कि़ताब',
+  '漢字かなカナ 漢字。漢字！',
+  'ÀÉÎ àéî Éclair éCLAIR',
+  '!a !b ?c #d -e _f /g',
+  'end.\n\n\nnext\n x',
+  'a/b/c path//to/ \n/',
+  '٣٤٥٦ ½ Ⅷ ²',
+]
+
+/** Texts that the vocabularies are made from. */
+const LEARNED = 700
+const SHOWN = 3
+
+await new Command('check:tokenizers')
+  .argument('[kinds...]', 'only these')
+  .requiredOption('--peers <folder>', 'where node-llama-cpp is installed')
+  .option('--texts <n>', 'how many', '20000')
+  .option('--fixture <file>', 'write what llama.cpp makes of a few texts instead')
+  .action(async (wanted: string[], { peers, texts: count, fixture }: Options) => {
+    const library = (await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)) as Library
+    const logLevel = library.LlamaLogLevel.disabled
+    const llama = await library.getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel })
+    const folder = await mkdtemp(join(tmpdir(), 'local-v1-tokenizers-'))
+    if (fixture !== undefined) {
+      await writeFile(
+        fixture,
+        JSON.stringify(await fixtureOf(join(folder, 'vocabulary.gguf'), (path) => llama.loadModel(path))),
+      )
+      process.exit(0)
+    }
+    const texts = corpus(Number(count))
+    const sample = texts.filter((_, i) => i % Math.ceil(texts.length / LEARNED) === 0)
+    const bytes = byteLevel(sample)
+    const kinds = new Map<string, (out: Metadata) => void>([
+      ['SentencePiece', sentencePiece(sample, true)],
+      ['SentencePiece without a space in front', sentencePiece(sample, false)],
+      ['gemma4', gemma4(sample)],
+    ])
+    for (const pre of WORDS.keys()) {
+      kinds.set(pre, (out) => {
+        bytes(out)
+        out.text('tokenizer.ggml.pre', pre)
+      })
+    }
+    let failed = 0
+    for (const [kind, vocabulary] of kinds) {
+      if (wanted.length > 0 && !wanted.includes(kind)) continue
+      const path = join(folder, 'vocabulary.gguf')
+      await writeVocabulary(path, vocabulary)
+      const model = await llama.loadModel({ modelPath: path, vocabOnly: true }).catch((error: Error) => error)
+      if (model instanceof Error) {
+        console.log(`--   ${kind}: this llama.cpp does not know it`)
+        continue
+      }
+      const { metadata } = await readHead(folderFiles({ folder }), 'vocabulary.gguf', new AbortController().signal)
+      const { tokenizer: json, tokenizerConfig } = readTokenizer(path, metadata)
+      const tokenizer = new Tokenizer(json, tokenizerConfig)
+      const odd = texts.filter((text) => tokenizer.encode(text).join() !== [...model.tokenize(text, true)].join())
+      await model.dispose()
+      if (odd.length > 0) failed++
+      console.log(
+        `${odd.length === 0 ? 'ok  ' : 'FAIL'} ${kind}: ${texts.length - odd.length} of ${texts.length} texts have the same ids`,
+      )
+      for (const text of odd.sort((a, b) => a.length - b.length).slice(0, SHOWN))
+        console.log(`       ${JSON.stringify(text)}`)
+    }
+    await rm(folder, { recursive: true })
+    console.log(failed === 0 ? 'All hold.' : `${failed} do not hold.`)
+    // llama.cpp keeps threads that would keep the process.
+    process.exit(failed > 0 ? 1 : 0)
+  })
+  .parseAsync()
+
+/** What the unit test of `words.ts` holds against: a vocabulary, texts that the kinds cut in different ways, and their ids. */
+async function fixtureOf(modelPath: string, load: (options: object) => Promise<Model>): Promise<object> {
+  const vocabulary = byteLevelOf([...TELLING, ...TELLING], 400)
+  const ids: Record<string, number[][]> = {}
+  for (const [names] of KINDS) {
+    const [pre] = names.split(' ') as [string]
+    await writeVocabulary(modelPath, (out) => {
+      write(out, 'gpt2', vocabulary)
+      out.text('tokenizer.ggml.pre', pre)
+    })
+    const model = await load({ modelPath, vocabOnly: true })
+    ids[pre] = TELLING.map((text) => [...model.tokenize(text, true)])
+    await model.dispose()
+  }
+  return { texts: TELLING, ...vocabulary, ids }
+}
+
+async function writeVocabulary(path: string, vocabulary: (out: Metadata) => void): Promise<void> {
+  const out = new Metadata()
+  out.text('general.architecture', 'llama')
+  const sizes = {
+    context_length: 64,
+    embedding_length: 32,
+    block_count: 1,
+    feed_forward_length: 32,
+    'attention.head_count': 1,
+  }
+  for (const [name, value] of Object.entries(sizes)) out.u32(`llama.${name}`, value)
+  out.float('llama.attention.layer_norm_rms_epsilon', 1e-5)
+  vocabulary(out)
+  const data = Buffer.alloc(128)
+  await writeGgufFile(path, out, [
+    { name: 'output_norm.weight', dims: [32], type: F32, bytes: 128, data: async () => data },
+  ])
+}
