@@ -71,6 +71,12 @@ export class ChatText {
     return this.#vocabulary
   }
 
+  /** A token as it stands within a tool call: a mark by its name. */
+  bytesInCall(token: number): Uint8Array {
+    const name = this.tokenizer.name(token)
+    return this.toolFormat.marks?.includes(name) ? new TextEncoder().encode(name) : this.tokenizer.bytes(token)
+  }
+
   /** What ends a thought in the model's place. */
   get endOfThought(): readonly number[] {
     const { close = '', gap = '' } = this.thoughtMarks ?? {}

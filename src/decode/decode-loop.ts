@@ -68,6 +68,11 @@ export class DecodeLoop {
     return { ...DECODES, thinking: this.#text.thoughtMarks !== undefined }
   }
 
+  /** What a model's listing says of its text. */
+  get metadata(): Readonly<Record<string, string | boolean>> {
+    return { tool_format: this.#text.toolFormat.name, thinks: this.#text.thoughtMarks !== undefined }
+  }
+
   /** What made the model unusable, if anything did: it must then be rebuilt. */
   get failure(): unknown {
     return this.#scheduler.failure

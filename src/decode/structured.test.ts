@@ -4,6 +4,7 @@ import { compile } from '../structured/index.js'
 import { ChatText } from './chat-text.js'
 import { call, collect, setUp, smallText } from './testing/call.test-helper.js'
 import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
+import { TOOL_FORMATS } from './tools/formats.js'
 
 const DOCUMENTS = ['open', 'closed', 'on hold', 'é', '']
   .flatMap((status) =>
@@ -240,4 +241,119 @@ describe('tool calls', () => {
     const { decoder } = setUp()
     await expect(collect(decoder.generate(call({ ...required, maxTokens: 3 })))).rejects.toMatchObject({ status: 400 })
   })
+})
+
+/** A text that makes a template each family's own, and the control tokens of its calls. */
+const FAMILIES: readonly (readonly [name: string, template: string, control: readonly string[]])[] = [
+  ['mistral-args', '[TOOL_CALLS][ARGS]', ['[TOOL_CALLS]', '[ARGS]']],
+  ['qwen-xml', '<function=<parameter=', []],
+  ['gemma4', '<|tool_call><|"|>', ['<|tool_call>', '<tool_call|>', '<|"|>']],
+  ['functiongemma', '<start_function_call><escape>', ['<start_function_call>', '<end_function_call>', '<escape>']],
+  ['lfm2', '<|tool_call_start|>', ['<|tool_call_start|>', '<|tool_call_end|>']],
+  ['olmo3', '<function_calls>', []],
+  ['llama-pythonic', '[func_name1(', []],
+  ['llama', '"parameters" ipython', []],
+  ['phi4', '<|tool|>', []],
+  ['granite', '<|tool_call|>', ['<|tool_call|>']],
+]
+
+function familyText(template: string, control: readonly string[]): ChatText {
+  const files = smallTokenizer()
+  const { added_tokens: added } = files.tokenizer
+  const last = added.at(-1)!.id
+  const more = control.map((content, i) => ({ ...added[0]!, id: last + 1 + i, content, special: true }))
+  const chat_template = `{#- tools ${template.replaceAll('#}', '')} -#}${files.tokenizerConfig.chat_template}`
+  return new ChatText({
+    tokenizer: { ...files.tokenizer, added_tokens: [...added, ...more] },
+    tokenizerConfig: { ...files.tokenizerConfig, chat_template },
+  })
+}
+
+describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
+  const text = familyText(template, control)
+  const tools = [
+    {
+      name: 'get',
+      strict: true,
+      parameters: {
+        type: 'object',
+        properties: {
+          city: { type: 'string', maxLength: 9 },
+          note: { type: 'string' },
+          unit: { enum: ['celsius', 'kelvin'] },
+          days: { type: 'integer', minimum: 0, maximum: 99 },
+          brief: { type: 'boolean' },
+          tags: { type: 'array', items: { type: 'string', maxLength: 4 } },
+          at: { type: 'object', properties: { x: { enum: [1, 2] } }, required: ['x'], additionalProperties: false },
+        },
+        required: ['city', 'days'],
+        additionalProperties: false,
+      },
+    },
+    { name: 'get_all', strict: true, parameters: { type: 'object', properties: {}, additionalProperties: false } },
+  ]
+  const toolGrammar = compile({
+    anyOf: tools.map(({ name, parameters }) => ({
+      type: 'object',
+      properties: { name: { const: name }, arguments: parameters },
+      required: ['name', 'arguments'],
+      additionalProperties: false,
+    })),
+  })
+  const holds = compile(tools[0]!.parameters)
+  const spelled = (json: string) => {
+    const value = JSON.parse(json)
+    const order = ['city', 'note', 'unit', 'days', 'brief', 'tags', 'at'].filter((key) => key in value)
+    return JSON.stringify(Object.fromEntries(order.map((key) => [key, value[key]])))
+  }
+
+  test('are its own, satisfy their schema and close within any budget', async () => {
+    expect(text.toolFormat.name).toBe(name)
+    const shortest = text.toolFormat
+      .grammar(call({ tools, toolGrammar, toolChoice: 'required' }))
+      .start(text.vocabulary).shortest
+    const { decoder } = setUp({}, text)
+    const called = new Set<string>()
+    for (let seed = 0; seed < 60; seed++) {
+      const toolChoice = seed % 3 === 0 ? ('required' as const) : { name: 'get' }
+      const maxTokens = shortest + 40 + (seed % 30) * 3
+      const sampling = { ...call().sampling, seed }
+      const asked = call({ tools, toolGrammar, toolChoice, maxTokens, sampling, parallelToolCalls: false })
+      const answer = await collect(decoder.generate(asked))
+      expect([answer.texts[0], answer.reasons, answer.calls[0]!.length]).toEqual(['', ['tool_calls'], 1])
+      expect(answer.usage.completionTokens).toBeLessThanOrEqual(maxTokens)
+      const { name: tool, arguments: json } = answer.calls[0]![0]!
+      called.add(tool)
+      if (tool === 'get_all') expect(JSON.parse(json)).toEqual({})
+      else expect(holds.accepts(spelled(json)), json).toBe(true)
+    }
+    expect(called.has('get')).toBe(true)
+  })
+
+  test('are found in what a model says by itself, and taken apart', async () => {
+    const { toolFormat, tokenizer } = text
+    const { open, close } = toolFormat
+    const json = JSON.stringify({ city: 'Pa"ris é', note: 'a "b"\né', days: 3, tags: ['a', 'b'] })
+    const alike = toolFormat.spell('get', json)
+    const said = open === '' || name === 'llama-pythonic' ? open + alike + close : `I look. ${open}${alike}${close}`
+    const tokens = [...tokenizer.encodeMarker(said), [...text.ends][0]!]
+    let from: number | undefined
+    const next = (all: readonly number[]) => {
+      from ??= all.length
+      return tokens[all.length - from]
+    }
+    const { decoder } = setUp({ next }, text)
+    const asked = call({ tools, toolGrammar, toolChoice: 'auto', maxTokens: 200, parallelToolCalls: false })
+    const answer = await collect(decoder.generate(asked))
+    expect(answer.reasons).toEqual(['tool_calls'])
+    expect(answer.texts[0]!.trim()).toBe(said.startsWith('I look.') ? 'I look.' : '')
+    expect(answer.calls[0]!.map((each) => each.name)).toEqual(['get'])
+    expect(holds.accepts(spelled(answer.calls[0]![0]!.arguments))).toBe(true)
+  })
+})
+
+test('every family of calls that is not JSON alone is tried above', () => {
+  const tried = new Set(FAMILIES.map(([name]) => name))
+  const rest = TOOL_FORMATS.map(({ name }) => name).filter((name) => !tried.has(name))
+  expect(rest).toEqual(['plain', 'mistral', 'hermes', 'unknown'])
 })

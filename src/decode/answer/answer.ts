@@ -50,7 +50,7 @@ export class AnswerDecoder implements Lane {
 
   constructor(plan: AnswerPlan, choice: number, sink: AnswerSink) {
     this.#plan = plan
-    this.#out = new AnswerOutput(choice, sink, plan.text.toolFormat)
+    this.#out = new AnswerOutput(choice, sink, plan.text.toolFormat, plan.call.tools)
     this.#seed = seedOfChoice(plan.call.sampling.seed, choice)
     const { presencePenalty, frequencyPenalty, repetitionPenalty = 1 } = plan.call.sampling
     const counting = presencePenalty !== 0 || frequencyPenalty !== 0
@@ -309,6 +309,11 @@ export class AnswerDecoder implements Lane {
       this.#beginThought(this.#budget, lead)
       return
     }
+    if (sampled.token === this.#markers.control) {
+      this.#out.endText()
+      this.#beginCall(tokenizer.name(sampled.token))
+      return
+    }
     const piece = this.#out.content(tokenizer.bytes(sampled.token), logprobOf(sampled, tokenizer))
     if (short && !this.#mustGoOn) this.#out.watchFor(this.#needles(true))
     this.#shown(piece)
@@ -360,7 +365,8 @@ export class AnswerDecoder implements Lane {
     this.#certain.shift()
     if (!this.#guided!.accept(sampled.token)) throw new V1Error(500, 'The model gave a token that the grammar forbids.')
     this.#log.append([sampled.token])
-    this.#show(tokenizer.bytes(sampled.token), sampled)
+    const bytes = this.#mode === 'call' ? this.#plan.text.bytesInCall(sampled.token) : tokenizer.bytes(sampled.token)
+    this.#show(bytes, sampled)
   }
 
   #show(bytes: Uint8Array, sampled?: Sampled): void {

@@ -21,6 +21,12 @@ export class Markers {
     this.#text = text
   }
 
+  /** The control token that a call begins with, where it begins with one: no text tells of it. */
+  get control(): number | undefined {
+    const [first] = this.opening('')
+    return this.mayOpen && first !== undefined && this.#text.tokenizer.bytes(first).length === 0 ? first : undefined
+  }
+
   /** Tokens of the opening marker that are missing after `written`. */
   opening(written: string): number[] {
     const { open } = this.#text.toolFormat

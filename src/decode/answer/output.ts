@@ -1,4 +1,4 @@
-import type { Part, TokenLogprob } from '../../engine.js'
+import type { Part, TokenLogprob, ToolSpec } from '../../engine.js'
 import { ToolCallStream } from '../tools/call-stream.js'
 import type { ToolFormat } from '../tools/format.js'
 import { TextOut, type TextPiece } from './text-out.js'
@@ -25,7 +25,10 @@ export class AnswerOutput {
   /** Forced tokens whose text has not been shown yet; undefined where nothing of what is shown next was forced. */
   #forced: number | undefined
 
-  constructor(choice: number, sink: AnswerSink, format: ToolFormat) {
+  readonly #tools: readonly ToolSpec[]
+
+  constructor(choice: number, sink: AnswerSink, format: ToolFormat, tools: readonly ToolSpec[]) {
+    this.#tools = tools
     this.#format = format
     this.#choice = choice
     this.#sink = sink
@@ -55,8 +58,13 @@ export class AnswerOutput {
     this.#text.watchFor(needles)
   }
 
+  /** Free text is over: what was held back is text after all. */
+  endText(): void {
+    this.#emit(this.#text.flush())
+  }
+
   beginCall(): void {
-    this.#call = new ToolCallStream(this.#format.reader(), this.#made)
+    this.#call = new ToolCallStream(this.#format.reader(this.#tools), this.#made)
     this.#callText = new TextDecoder('utf-8', { ignoreBOM: true })
     this.#calls++
   }
@@ -90,7 +98,7 @@ export class AnswerOutput {
   }
 
   finish(reason: 'stop' | 'length' | 'tool_calls', flush: boolean, tokens?: readonly number[]): void {
-    if (flush) this.#emit(this.#text.flush())
+    if (flush) this.endText()
     this.#sink.push({ type: 'finish', choice: this.#choice, reason, ...(tokens && { tokens }) })
     this.#sink.finished(this.#choice)
   }

@@ -5,5 +5,9 @@ import type { Tokenizer } from './tokenizer.js'
 export function vocabularyOf(tokenizer: Tokenizer, ends: ReadonlySet<number>): Vocabulary {
   const bytes: Uint8Array[] = []
   for (let id = 0; id < tokenizer.size; id++) bytes.push(tokenizer.bytes(id))
-  return new Vocabulary(bytes, { eos: [...ends], special: tokenizer.special })
+  const { special } = tokenizer
+  // By their names a grammar may ask for control tokens, but not for those that end an answer.
+  const others = [...special].filter((id) => !ends.has(id))
+  const named = Object.fromEntries(others.map((id) => [tokenizer.name(id), id]))
+  return new Vocabulary(bytes, { eos: [...ends], special, named })
 }

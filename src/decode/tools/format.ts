@@ -1,4 +1,4 @@
-import type { ChatCall, OutputGrammar } from '../../engine.js'
+import type { ChatCall, OutputGrammar, ToolSpec } from '../../engine.js'
 
 /**
  * How a family of models calls tools: all there is to know of it. A family is one file with one of these, and its entry
@@ -16,6 +16,8 @@ export interface ToolFormat {
   readonly between?: string
   /** How an answer begins that is a call although no marker says so. Whitespace is overlooked. */
   readonly bare?: string
+  /** Control tokens that stand within a call. */
+  readonly marks?: readonly string[]
   /** The template itself tells the model of the tools. */
   readonly native: boolean
   /** What may stand between `open` and `close`: one call of a tool that is admitted. */
@@ -24,8 +26,8 @@ export interface ToolFormat {
   spell(name: string, json: string): string
   /** Such a call with dots for what is to be filled in. */
   readonly form: string
-  /** Takes one call apart while it is written. */
-  reader(): CallReader
+  /** Takes one call apart while it is written; `tools` are those that may be called. */
+  reader(tools: readonly ToolSpec[]): CallReader
 }
 
 export interface CallReader {

@@ -1,48 +1,69 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ToolSpec } from '../../engine.js'
 import { TOOL_FORMATS, toolFormatOf } from './formats.js'
-import { HERMES } from './hermes.js'
+import { PLAIN, UNKNOWN } from './hermes.js'
+
+/** What a schema must say of a value for a reader to know texts from the rest. */
+function toolTaking(name: string, values: Readonly<Record<string, unknown>>): ToolSpec {
+  const properties = Object.fromEntries(
+    Object.entries(values).map(([key, value]) => [key, { type: typeof value === 'string' ? 'string' : 'object' }]),
+  )
+  return { name, strict: false, parameters: { type: 'object', properties } }
+}
 
 describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s', (_, format) => {
   it('takes apart what it spells, wherever that is cut', () => {
     const name = fc.stringMatching(/^[a-zA-Z0-9_-]{1,20}$/)
-    const json = fc.dictionary(fc.string(), fc.oneof(fc.string(), fc.integer(), fc.constant({ a: [{}] })))
+    const key = fc.stringMatching(/^[a-z_]\w{0,8}$/)
+    const nested = fc.constantFrom({ a: [{}] }, [], ['x', 1, null], { b: 'y', c: { d: -1.5e3 } })
+    const json = fc.dictionary(key, fc.oneof(fc.string({ unit: 'binary' }), fc.integer(), fc.boolean(), nested), {
+      noNullPrototype: true,
+    })
     fc.assert(
       fc.property(name, json, fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }), (called, value, cuts) => {
-        const written = JSON.stringify(value)
-        const reader = format.reader()
+        const reader = format.reader([toolTaking(called, value)])
         const names: string[] = []
         let told = ''
-        const spelled = format.spell(called, written)
+        const spelled = [...format.spell(called, JSON.stringify(value))]
         for (let at = 0, i = 0; at < spelled.length; i++) {
           const end = at + cuts[i % cuts.length]!
-          const delta = reader.push(spelled.slice(at, end))
+          const delta = reader.push(spelled.slice(at, end).join(''))
           if (delta?.name !== undefined) names.push(delta.name)
           told += delta?.arguments ?? ''
           at = end
         }
         expect(names).toEqual([called])
-        expect(told).toBe(written)
+        expect(JSON.parse(told)).toEqual(value)
       }),
     )
   })
+})
 
-  it('is asked for in the form in which it is spelled', () => {
-    expect(format.form).toBe(format.spell('...', '{...}'))
-  })
+it('a model whose template knows no tools is asked for calls in the form in which they are spelled', () => {
+  expect(PLAIN.form).toBe(PLAIN.spell('...', '{...}'))
 })
 
 it.each([
   ['{{ messages }}', 'plain'],
   ['{% if tools %}[TOOL_CALLS]{% endif %}', 'mistral'],
+  ["{% if tools %}[TOOL_CALLS]{{ name + '[ARGS]' }}{% endif %}", 'mistral-args'],
   ['{% if tools %}Environment: ipython {"name": "", "parameters": {}}{% endif %}', 'llama'],
+  ['{% if tools %}Environment: ipython [func_name1(params_name1=params_value1)]{% endif %}', 'llama-pythonic'],
   ['{% if tools %}<tool_call>{% endif %}', 'hermes'],
-  ['{% for tool in tools %}{% endfor %}', 'hermes'],
+  ['{% if tools %}<tool_call>\n<function=a>\n<parameter=b>{% endif %}', 'qwen-xml'],
+  ['{% if tools %}<|tool_list_start|>[{% endif %}', 'lfm2'],
+  ['{% if tools %}<function_calls>{% endif %}', 'olmo3'],
+  ['{% if tools %}<|tool|>{% endif %}', 'phi4'],
+  ['{% if tools %}<|tool_call|>{% endif %}', 'granite'],
+  ['{% if tools %}<start_function_call>call:<escape>{% endif %}', 'functiongemma'],
+  ['{% if tools %}<|tool_call>call:<|"|>{% endif %}', 'gemma4'],
+  ['{% for tool in tools %}{% endfor %}', 'unknown'],
 ])('a template %s is of the family %s', (template, name) => {
   expect(toolFormatOf(template).name).toBe(name)
 })
 
 it('every family has a name of its own, and the last takes what no other does', () => {
-  expect(TOOL_FORMATS.at(-1)).toBe(HERMES)
+  expect(TOOL_FORMATS.at(-1)).toBe(UNKNOWN)
   expect(new Set(TOOL_FORMATS.map(({ name }) => name)).size).toBe(TOOL_FORMATS.length)
 })

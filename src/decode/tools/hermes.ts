@@ -5,12 +5,15 @@ import { JSON_CALL } from './json-call.js'
 export const HERMES: ToolFormat = {
   ...JSON_CALL,
   name: 'hermes',
-  isOf: () => true,
+  isOf: (template) => template.includes('<tool_call>'),
   open: '<tool_call>\n',
   close: '\n</tool_call>',
   between: '\n',
   native: true,
 }
+
+/** For templates that tell of tools in a form of their own: the model is held to the commonest one. */
+export const UNKNOWN: ToolFormat = { ...HERMES, name: 'unknown', isOf: () => true }
 
 /** For templates that know no tools: the prompt tells of them. */
 export const PLAIN: ToolFormat = {

@@ -5,10 +5,13 @@ export const JSON_CALL = {
   grammar: ({ toolGrammar }) => toolGrammar!,
   spell: (name, json) => `{"name":${JSON.stringify(name)},"arguments":${json || '{}'}}`,
   form: '{"name":"...","arguments":{...}}',
-  reader: () => new JsonCallReader(),
+  reader: () => jsonCallReader(),
 } satisfies Partial<ToolFormat>
 
-const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"arguments"\s*:\s*/
+const HEAD = /^\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")\s*,\s*"(?:arguments|parameters)"\s*:\s*/
+
+/** Reads such a call, whether its arguments go by that name or by `parameters`. */
+export const jsonCallReader = (): CallReader => new JsonCallReader()
 
 class JsonCallReader implements CallReader {
   #text = ''

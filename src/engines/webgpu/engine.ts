@@ -90,6 +90,7 @@ export class WebGpuEngine implements Engine {
     const refused = this.#refused.get(id)
     return {
       loaded: loaded !== undefined,
+      ...(loaded?.runner instanceof DecodeLoop && loaded.runner.metadata),
       ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),
       ...(downloadBytes !== undefined && { download_bytes: downloadBytes }),
       ...(kept !== undefined && isRemote(location) && { kept: kept.whole, kept_bytes: kept.bytes }),

@@ -111,6 +111,7 @@ export class WebLlmEngine implements Engine {
         engine: 'webllm',
         ...(this.#gpu && { device: 'webgpu', ...(this.#gpu.name && { device_name: this.#gpu.name }) }),
         loaded: loaded !== undefined && loaded.runner.failure === undefined,
+        ...loaded?.runner.metadata,
         ...(memory && { memory_bytes: memory }),
         ...(unavailable !== undefined && { unavailable }),
       },

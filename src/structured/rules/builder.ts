@@ -33,6 +33,8 @@ export class Builder {
   /** What lenient schemas could not enforce. */
   readonly notEnforced: SchemaError[] = []
   readonly #tables = new Map<string, FrameTable>()
+  /** A schema may stand in several places. */
+  readonly #documents = new Map<SchemaSource, Rule>()
   #depth = 0
 
   constructor(fuel: Fuel) {
@@ -113,7 +115,16 @@ export class Builder {
     }
   }
 
-  document({ schema, strict = true, layout: chosen = 'compact' }: SchemaSource): Rule {
+  document(source: SchemaSource): Rule {
+    let rule = this.#documents.get(source)
+    if (rule === undefined) {
+      rule = this.#document(source)
+      this.#documents.set(source, rule)
+    }
+    return rule
+  }
+
+  #document({ schema, strict = true, layout: chosen = 'compact' }: SchemaSource): Rule {
     const layout = layoutOf(chosen)
     const context = new Context(new Document(schema), this.fuel, layout, strict ? undefined : this.notEnforced)
     const key = JSON.stringify(chosen)

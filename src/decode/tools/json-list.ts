@@ -1,0 +1,22 @@
+import type { ToolFormat } from './format.js'
+import { JSON_CALL } from './json-call.js'
+
+/** Phi-4-mini. */
+export const PHI4: ToolFormat = {
+  ...JSON_CALL,
+  name: 'phi4',
+  isOf: (template) => template.includes('<|tool|>') && !template.includes('<|tool_call|>{'),
+  open: 'functools[',
+  close: ']',
+  native: true,
+}
+
+/** Granite 3. */
+export const GRANITE: ToolFormat = {
+  ...JSON_CALL,
+  name: 'granite',
+  isOf: (template) => template.includes('<|tool_call|>') && !template.includes('<|tool|>'),
+  open: '<|tool_call|>[',
+  close: ']',
+  native: true,
+}

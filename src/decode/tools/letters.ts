@@ -1,0 +1,81 @@
+import type { CallReader, ToolCallDelta } from './format.js'
+
+/** What a reader has found: the name of the call, then pieces of its arguments as JSON. */
+export interface Findings {
+  name(name: string): void
+  add(json: string): void
+}
+
+/** A reader as one straight story: it is given the call letter by letter, as it is written. */
+export type Story = (found: Findings) => Generator<undefined, void, string>
+
+export function readerOf(story: Story): CallReader {
+  let name: string | undefined
+  let json = ''
+  const reading = story({
+    name: (told) => {
+      name = told
+    },
+    add: (more) => {
+      json += more
+    },
+  })
+  reading.next()
+  return {
+    push(text): ToolCallDelta | undefined {
+      for (const letter of text) reading.next(letter)
+      const delta = { ...(name !== undefined && { name }), arguments: json }
+      if (name === undefined && json === '') return undefined
+      name = undefined
+      json = ''
+      return delta
+    },
+  }
+}
+
+/** All up to `end`, which is read too; `tell` hears of it as soon as it is certain. */
+export function* upTo(end: string, tell?: (text: string) => void): Generator<undefined, string, string> {
+  let all = ''
+  let told = 0
+  while (!all.endsWith(end)) {
+    all += yield
+    let safe = all.length
+    for (let size = Math.min(end.length, all.length); size > 0; size--) {
+      if (end.startsWith(all.slice(-size))) {
+        safe = all.length - size
+        break
+      }
+    }
+    if (safe > told) tell?.(all.slice(told, safe))
+    told = Math.max(told, safe)
+  }
+  return all.slice(0, -end.length)
+}
+
+/** The inside of a JSON string. */
+export const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
+
+/** One JSON value, whose first letter is given, and the letter after it. `tell` hears of the value. */
+export function* value(first: string, tell: (text: string) => void): Generator<undefined, string, string> {
+  let depth = 0
+  let quoted = false
+  let letter = first
+  for (;;) {
+    const ends =
+      !quoted &&
+      depth === 0 &&
+      (letter === ',' || letter === ')' || letter === '}' || letter === ']' || letter === '\n')
+    if (ends) return letter
+    tell(letter)
+    if (quoted) {
+      if (letter === '"') quoted = false
+      else if (letter === '\\') {
+        letter = yield
+        tell(letter)
+      }
+    } else if (letter === '"') quoted = true
+    else if (letter === '{' || letter === '[') depth++
+    else if (letter === '}' || letter === ']') depth--
+    letter = yield
+  }
+}

@@ -1,0 +1,85 @@
+import type { TextPart } from '../../engine.js'
+import type { JsonObject } from '../../platform/json.js'
+import { callGrammar, type Parameters } from './call-grammar.js'
+import type { CallReader, ToolFormat } from './format.js'
+import { readerOf, upTo, value } from './letters.js'
+
+/** `f(city="Paris", days=3)`. Values are JSON, which is Python too, but for three words. */
+const CALL = {
+  grammar: callGrammar((name, parameters) => ({
+    sequence: [
+      `${name}(`,
+      parameters.inOrder((key, schema) => ({ sequence: [`${key}=`, spelled(schema, parameters)] }), ', '),
+      ')',
+    ],
+  })),
+  reader: (): CallReader =>
+    readerOf(function* (found) {
+      found.name(yield* upTo('('))
+      found.add('{')
+      let letter = yield
+      for (let first = true; letter !== ')'; first = false) {
+        const key = (letter === ',' || letter === ' ' ? '' : letter) + (yield* upTo('='))
+        found.add(`${first ? '' : ','}${JSON.stringify(key.trim())}:`)
+        letter = yield
+        const word = PYTHON.get(letter)
+        if (word === undefined) letter = yield* value(letter, found.add)
+        else {
+          found.add(word)
+          while (letter !== ',' && letter !== ')') letter = yield
+        }
+      }
+      found.add('}')
+      for (;;) yield
+    }),
+  spell: (name: string, json: string) =>
+    `${name}(${Object.entries(JSON.parse(json || '{}'))
+      .map(([key, each]) => `${key}=${python(each)}`)
+      .join(', ')})`,
+  form: 'name(parameter="...")',
+  native: true,
+} satisfies Partial<ToolFormat>
+
+const PYTHON: ReadonlyMap<string, string> = new Map([
+  ['T', 'true'],
+  ['F', 'false'],
+  ['N', 'null'],
+])
+
+const python = (each: unknown): string =>
+  each === true ? 'True' : each === false ? 'False' : each === null ? 'None' : JSON.stringify(each)
+
+function spelled(schema: JsonObject, parameters: Parameters): TextPart {
+  if (schema.type === 'boolean' && schema.enum === undefined && schema.const === undefined) {
+    return { choice: ['True', 'False'] }
+  }
+  return schema.type === 'null' ? 'None' : parameters.value(schema)
+}
+
+/** Llama 3.2 and 4, where the template asks for a list of calls in Python. */
+export const LLAMA_PYTHONIC: ToolFormat = {
+  ...CALL,
+  name: 'llama-pythonic',
+  isOf: (template) => template.includes('[func_name1('),
+  open: '[',
+  close: ']',
+  bare: '[',
+}
+
+/** LFM2 and LFM2.5. */
+export const LFM2: ToolFormat = {
+  ...CALL,
+  name: 'lfm2',
+  isOf: (template) => template.includes('<|tool_call_start|>') || template.includes('<|tool_list_start|>'),
+  open: '<|tool_call_start|>[',
+  close: ']<|tool_call_end|>',
+}
+
+/** OLMo 3: a call a line. */
+export const OLMO3: ToolFormat = {
+  ...CALL,
+  name: 'olmo3',
+  isOf: (template) => template.includes('<function_calls>'),
+  open: '<function_calls>\n',
+  close: '\n</function_calls>',
+}
