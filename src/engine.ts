@@ -264,6 +264,8 @@ export type OutputFormat =
       readonly strict: boolean
       readonly schema: Readonly<Record<string, unknown>> | boolean
     }
+  /** A text of a grammar that need not be JSON. */
+  | { readonly type: 'grammar'; readonly source: TextSource }
 
 export type Part =
   | {

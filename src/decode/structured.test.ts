@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { compile } from '../structured/index.js'
+import { compile, fromSource } from '../structured/index.js'
 import { ChatText } from './chat-text.js'
 import { call, collect, setUp, smallText } from './testing/call.test-helper.js'
 import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
@@ -356,4 +356,26 @@ test('every family of calls that is not JSON alone is tried above', () => {
   const tried = new Set(FAMILIES.map(([name]) => name))
   const rest = TOOL_FORMATS.map(({ name }) => name).filter((name) => !tried.has(name))
   expect(rest).toEqual(['plain', 'mistral', 'hermes', 'unknown'])
+})
+describe('a text that is no JSON', () => {
+  const whole = /^(?:no|yes(?:, very){0,3}|[a-c]{4,9} "[^"]*")$/u
+  const source = { regex: whole.source.slice(1, -1) }
+  const said = fromSource(source)
+  const spoken = (seed: number, part = {}) =>
+    call({ output: { type: 'grammar', source }, grammar: said, sampling: { ...call().sampling, seed }, ...part })
+
+  test('is one of the grammar, within every budget', async () => {
+    const { decoder } = setUp()
+    const { shortest } = said.start(smallText.vocabulary)
+    for (let seed = 0; seed < 12; seed++) {
+      for (const maxTokens of [shortest, shortest + 1, shortest + 4, 40]) {
+        const answer = await collect(decoder.generate(spoken(seed, { maxTokens })))
+        expect(answer.texts[0]).toMatch(whole)
+        expect(answer.usage.completionTokens).toBeLessThanOrEqual(maxTokens)
+      }
+    }
+    await expect(collect(decoder.generate(spoken(1, { maxTokens: shortest - 1 })))).rejects.toMatchObject({
+      status: 400,
+    })
+  })
 })

@@ -8,7 +8,8 @@ import type { Answered, Exchange, Service } from './service.js'
 export function chat(service: Service, exchange: Exchange): Promise<Answered> {
   return answering(service, exchange, async ({ signal }) => {
     const request = readChatRequest(await readJson(service, exchange, signal))
-    const { stream, includeUsage, includeForced, ignored, ...spec } = request
-    return { spec: { ...spec, fields: CHAT_FIELDS }, reply: chatReply(request), id: completionId(), ignored }
+    const { stream, includeUsage, includeForced, outputField, ignored, ...spec } = request
+    const fields = outputField === undefined ? CHAT_FIELDS : { ...CHAT_FIELDS, format: outputField }
+    return { spec: { ...spec, fields }, reply: chatReply(request), id: completionId(), ignored }
   })
 }

@@ -283,3 +283,53 @@ describe('tools', () => {
     expect((await chat({ tools })).status).toBe(200)
   })
 })
+
+describe('a text that is no JSON', () => {
+  const order = { structured_outputs: { regex: '(?:buy|sell) [A-Z]{2,5}' } }
+
+  it('is asked of the engine as a grammar, and judged when it is there', async () => {
+    const good = saying(text('buy ACME'), finish())
+    expect(jsonOf(await good.chat(order)).choices[0].message.content).toBe('buy ACME')
+    expect(good.calls[0]?.grammar?.accepts('sell IT')).toBe(true)
+    expect(good.calls[0]?.grammar?.accepts('sell it')).toBe(false)
+    const bad = saying(text('buy acme'), finish())
+    const answer = await bad.chat(order)
+    expect(answer.status).toBe(500)
+    expect(errorOf(answer).code).toBe('invalid_output')
+  })
+
+  it.each([
+    [
+      'structured_outputs.regex',
+      { structured_outputs: { regex: '(a' } },
+      /Unterminated group|Invalid regular expression/,
+    ],
+    ['structured_outputs.regex', { structured_outputs: { regex: '(a)\\1' } }, /back-reference/],
+    ['grammar', { grammar: 'root ::= "a" b' }, /line 1, column 14: the rule 'b' is not defined/],
+    [
+      'structured_outputs.grammar',
+      { structured_outputs: { grammar: 'start: <think> "a"' } },
+      /<think> stands for no text/,
+    ],
+    ['structured_outputs.grammar', { structured_outputs: { grammar: 'start: start "a"' } }, /no text satisfies/],
+    [
+      'structured_outputs.structural_tag',
+      { structured_outputs: { structural_tag: { triggers: [] } } },
+      /'structures' must be a list/,
+    ],
+    [
+      'response_format',
+      { response_format: { type: 'structural_tag', format: { type: 'nothing' } } },
+      /'format.type' is not known/,
+    ],
+    ['guided_choice', { guided_choice: ['\ud800'] }, /surrogate/],
+  ])('%s that cannot be kept to is refused for itself', async (field, body, message) => {
+    const { chat, calls } = saying(text('a'), finish())
+    const answer = await chat(body)
+    expect(answer.status).toBe(400)
+    const error = errorOf(answer)
+    expect(error.param).toMatch(new RegExp(`^${field.replace('.', '\\.')}`))
+    expect(error.message).toMatch(message)
+    expect(calls).toEqual([])
+  })
+})

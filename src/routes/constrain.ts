@@ -1,10 +1,17 @@
-import type { OutputGrammar, ToolSpec } from '../engine.js'
+import type { OutputGrammar, TextSource, ToolSpec } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { LruMap } from '../platform/lru-map.js'
 import type { Slices } from '../platform/turns.js'
-import { compile, type Grammar, type LayoutOption, SchemaError, schemaErrorMessage } from '../structured/index.js'
+import {
+  compile,
+  fromSource,
+  type Grammar,
+  type LayoutOption,
+  SchemaError,
+  schemaErrorMessage,
+} from '../structured/index.js'
 import type { CallSpec, FieldNames } from '../wire/reply.js'
-import { type DocumentCheck, documentCheck } from './verify.js'
+import { type DocumentCheck, documentCheck, textCheck } from './verify.js'
 
 /** What a request demands of the generated text, compiled: for the engine to keep to, and for us to check. */
 export interface OutputConstraint {
@@ -68,10 +75,27 @@ export class Constraints {
       const { grammar, check } = yield* this.#compile({ type: 'object' }, true, this.#layout)
       return { grammar, check: { ...check, strict: false }, toolGrammar, toolChecks, notEnforced }
     }
+    if (output.type === 'grammar') {
+      const { grammar, check } = yield* this.#ofGrammar(fields.format, output.source)
+      return { grammar, check, toolGrammar, toolChecks, notEnforced }
+    }
     const { schema, name, strict } = output
     const { grammar, check } = yield* this.#refusing(fields.format, name, schema, strict, this.#layout)
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
     return { grammar, check, toolGrammar, toolChecks, notEnforced }
+  }
+
+  *#ofGrammar(param: string, source: TextSource): Slices<Compiled> {
+    const refused = (message: string) => new V1Error(400, `Invalid '${param}': ${message}`, { param })
+    try {
+      const kept = yield* this.#remembered(JSON.stringify(source), () => compiledGrammar(source))
+      const [token] = kept.grammar.silentTokens
+      if (token !== undefined) throw refused(`the token ${token} stands for no text, and an answer is text.`)
+      return kept
+    } catch (error) {
+      if (error instanceof SchemaError) throw refused(error.message)
+      throw error
+    }
   }
 
   *#ofTools(
@@ -134,10 +158,14 @@ export class Constraints {
 
   *#compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact', fuel?: number): Slices<Compiled> {
     const key = JSON.stringify([strict, layout, fuel, schema])
+    return yield* this.#remembered(key, () => compiled(schema, strict, layout, fuel))
+  }
+
+  *#remembered(key: string, make: () => Compiled | SchemaError): Slices<Compiled> {
     const known = () => this.#kept.get(key) ?? this.#refused.get(key)
     if (known() === undefined) yield
-    // Another request may have brought the same schema meanwhile.
-    const found = known() ?? compiled(schema, strict, layout, fuel)
+    // Another request may have brought the same one meanwhile.
+    const found = known() ?? make()
     const keeps = key.length <= MAX_KEPT_CHARACTERS
     if (found instanceof SchemaError) {
       if (keeps) this.#refused.set(key, found)
@@ -145,6 +173,16 @@ export class Constraints {
     }
     if (keeps) this.#kept.set(key, found)
     return found
+  }
+}
+
+function compiledGrammar(source: TextSource): Compiled | SchemaError {
+  try {
+    const grammar = fromSource(source)
+    return { grammar, check: textCheck(grammar) }
+  } catch (error) {
+    if (error instanceof SchemaError) return error
+    throw error
   }
 }
 

@@ -34,3 +34,11 @@ export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean
     },
   }
 }
+
+/** For what is no document: whoever generated it, a text that the grammar does not hold is not sent. */
+export function textCheck(grammar: Grammar): DocumentCheck {
+  return {
+    strict: true,
+    faultOf: (text) => (grammar.accepts(text) ? undefined : 'it is no text of the grammar'),
+  }
+}

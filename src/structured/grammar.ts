@@ -36,6 +36,11 @@ export class Grammar implements OutputGrammar {
     return place.state.accepting
   }
 
+  /** The tokens without text that it asks for: none of its texts shows them. */
+  get silentTokens(): readonly string[] {
+    return this.#machine.tokens
+  }
+
   /** Bytes of the shortest document. */
   get shortest(): number {
     return this.#machine.start.length

@@ -1,4 +1,5 @@
 import type { ChatCall, ChatMessage, Content, OutputFormat, ToolSpec } from '../../engine.js'
+import { V1Error } from '../../errors.js'
 
 /** A call in the words of the wire. */
 export function requestBody(call: ChatCall, model: string, maxTokensField: string): Record<string, unknown> {
@@ -25,7 +26,7 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
     ...(sampling.frequencyPenalty !== 0 && { frequency_penalty: sampling.frequencyPenalty }),
     ...(sampling.logitBias && { logit_bias: Object.fromEntries(sampling.logitBias) }),
     ...(topLogprobs !== undefined && { logprobs: true, ...(topLogprobs > 0 && { top_logprobs: topLogprobs }) }),
-    ...(call.output.type !== 'text' && { response_format: wireFormat(call.output) }),
+    ...wireForm(call.output),
     ...(tools.length > 0 && {
       tools: tools.map(wireTool),
       tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice },
@@ -64,7 +65,20 @@ function wireContent(content: Content): unknown {
   })
 }
 
-function wireFormat(output: OutputFormat): unknown {
+/** What has no name in OpenAI's words has one in vLLM's; whether it was kept to is judged by the answer. */
+function wireForm(output: OutputFormat): Record<string, unknown> {
+  if (output.type === 'text') return {}
+  if (output.type !== 'grammar') return { response_format: wireFormat(output) }
+  const { source } = output
+  if ('regex' in source) return { structured_outputs: { regex: source.regex } }
+  if ('choice' in source) return { structured_outputs: { choice: source.choice } }
+  if ('gbnf' in source) return { structured_outputs: { grammar: source.gbnf } }
+  if ('lark' in source) return { structured_outputs: { grammar: source.lark } }
+  if ('structuralTag' in source) return { structured_outputs: { structural_tag: JSON.stringify(source.structuralTag) } }
+  throw new V1Error(400, 'Another server cannot be asked for this grammar.', { param: 'response_format' })
+}
+
+function wireFormat(output: Exclude<OutputFormat, { readonly type: 'grammar' }>): unknown {
   if (output.type !== 'json_schema') return output
   const { name, description, strict, schema } = output
   return { type: 'json_schema', json_schema: { name, description, strict, schema } }

@@ -3,7 +3,7 @@ import { isRecord, type JsonObject } from '../../platform/json.js'
 import { aBoolean, anObject, aString, at, noteUnknown, optional, required, wrongType, wrongValue } from '../fields.js'
 import { aToolName } from './tools.js'
 
-const TYPES = ['text', 'json_object', 'json_schema']
+const TYPES = ['text', 'json_object', 'json_schema', 'structural_tag']
 const KNOWN = new Set(['type', 'json_schema', 'schema'])
 const KNOWN_SCHEMA = new Set(['name', 'description', 'strict', 'schema'])
 const PATH = 'response_format'
@@ -11,6 +11,8 @@ const PATH = 'response_format'
 export function readOutputFormat(body: JsonObject, ignored: string[]): OutputFormat {
   const format = optional(body, PATH, '', anObject)
   if (!format) return { type: 'text' }
+  // vLLM's: all of its other fields describe the tags.
+  if (format.type === 'structural_tag') return { type: 'grammar', source: { structuralTag: format } }
   noteUnknown(format, KNOWN, PATH, ignored)
   const type = required(format, 'type', PATH, aString)
   if (type === 'text') return { type }

@@ -2,6 +2,7 @@ import type { ChatMessage, OutputFormat, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import { anEffort, BUDGET_FIELDS, readThinkingBudget, withEffort } from '../effort.js'
 import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from '../fields.js'
+import { atOnce, GUIDANCE_FIELDS, readGuidance } from '../guidance.js'
 import type { FieldNames } from '../reply.js'
 import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
@@ -24,6 +25,8 @@ export interface ChatRequest extends ToolRequest, EndFields {
   readonly sampling: Sampling
   readonly topLogprobs?: number
   readonly output: OutputFormat
+  /** Which field asked for that form, if not `response_format`. */
+  readonly outputField?: string
   readonly templateOptions?: Readonly<Record<string, unknown>>
   readonly thinkingBudget?: number
   /** Fields that were given and that nothing here reads. */
@@ -53,6 +56,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'chat_template_kwargs',
   'return_token_ids',
   ...BUDGET_FIELDS,
+  ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
   ...HINTS,
   ...REFUSED,
@@ -81,12 +85,21 @@ export function readChatRequest(json: unknown): ChatRequest {
     ...readReturnTokens(body),
     sampling: readSampling(body),
     topLogprobs: readLogprobs(body),
-    output: readOutputFormat(body, ignored),
+    ...readForm(body, ignored),
     ...readTools(body, ignored),
     templateOptions: readTemplateOptions(body),
     ...readThinkingBudget(body),
     ignored,
   }
+}
+
+/** What the answer must be, in OpenAI's words or in those of local servers. */
+function readForm(body: JsonObject, ignored: string[]): Pick<ChatRequest, 'output' | 'outputField'> {
+  const output = readOutputFormat(body, ignored)
+  const guidance = readGuidance(body, ignored)
+  if (guidance === undefined) return { output }
+  if (output.type !== 'text') throw atOnce(guidance.field, CHAT_FIELDS.format)
+  return { output: guidance.output, outputField: guidance.field }
 }
 
 /** There only where it is wanted. */

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { minimal, read, refusedFor } from './chat/request.test-helper.js'
+
+const grammar = (source: object) => ({ type: 'grammar', source })
+const schema = { type: 'object' }
+const tag = { structures: [], triggers: ['<'] }
+
+describe('what local servers call the form of an answer', () => {
+  it.each([
+    ['structured_outputs.regex', { structured_outputs: { regex: 'a|b' } }, grammar({ regex: 'a|b' })],
+    ['structured_outputs.choice', { structured_outputs: { choice: ['a', 'b'] } }, grammar({ choice: ['a', 'b'] })],
+    ['structured_outputs.grammar', { structured_outputs: { grammar: 'start: "a"' } }, grammar({ lark: 'start: "a"' })],
+    [
+      'structured_outputs.grammar',
+      { structured_outputs: { grammar: 'root ::= "a"' } },
+      grammar({ gbnf: 'root ::= "a"' }),
+    ],
+    [
+      'structured_outputs.structural_tag',
+      { structured_outputs: { structural_tag: JSON.stringify(tag) } },
+      grammar({ structuralTag: tag }),
+    ],
+    ['structured_outputs.json_object', { structured_outputs: { json_object: true } }, { type: 'json_object' }],
+    ['guided_regex', { guided_regex: 'a' }, grammar({ regex: 'a' })],
+    ['guided_choice', { guided_choice: ['a'] }, grammar({ choice: ['a'] })],
+    ['guided_grammar', { guided_grammar: 'root ::= "a"' }, grammar({ gbnf: 'root ::= "a"' })],
+    ['grammar', { grammar: 'root ::= "a"' }, grammar({ gbnf: 'root ::= "a"' })],
+    ...[
+      ['structured_outputs.json', { structured_outputs: { json: schema } }],
+      ['guided_json', { guided_json: JSON.stringify(schema) }],
+      ['json_schema', { json_schema: schema }],
+    ].map(([field, body]) => [field, body, { type: 'json_schema', name: 'schema', strict: true, schema }]),
+  ] as [string, object, object][])('%s', (field, body, output) => {
+    expect(read(body)).toMatchObject({ output, outputField: field, ignored: [] })
+  })
+
+  it('is absent where nothing is asked', () => {
+    expect(read({ guided_json: null })).toEqual(read({}))
+  })
+
+  it.each([
+    [{ structured_outputs: {} }, 'structured_outputs'],
+    [{ structured_outputs: { json: '{' } }, 'structured_outputs.json'],
+    [{ structured_outputs: { regex: 5 } }, 'structured_outputs.regex'],
+    [{ structured_outputs: { choice: [] } }, 'structured_outputs.choice'],
+    [{ structured_outputs: { choice: ['a', 1] } }, 'structured_outputs.choice[1]'],
+    [{ structured_outputs: { structural_tag: '[]' } }, 'structured_outputs.structural_tag'],
+    [{ structured_outputs: { regex: 'a', whitespace_pattern: ' ' } }, 'structured_outputs.whitespace_pattern'],
+    [{ structured_outputs: { regex: 'a', choice: ['a'] } }, 'structured_outputs.choice'],
+    [{ guided_regex: 'a', structured_outputs: { regex: 'a' } }, 'guided_regex'],
+    [{ guided_regex: 'a', response_format: { type: 'json_object' } }, 'guided_regex'],
+  ])('%j is refused for its field', (body, field) => {
+    expect(refusedFor({ ...minimal, ...body })).toBe(field)
+  })
+})

@@ -1,0 +1,109 @@
+import type { OutputFormat, TextSource } from '../engine.js'
+import { isRecord, type JsonObject } from '../platform/json.js'
+import { aSchema } from './chat/output-format.js'
+import { anArray, anObject, aString, at, noteUnknown, optional, refuse, unsupported } from './fields.js'
+
+/** What an answer must be, and the field that says so. */
+export interface Guidance {
+  readonly output: OutputFormat
+  readonly field: string
+}
+
+type Read = (value: unknown, field: string) => OutputFormat
+
+const someChoices = anArray(1, 10_000)
+
+const readJson: Read = (value, field) => {
+  let schema = value
+  // vLLM takes the schema as text, too.
+  if (typeof value === 'string') {
+    try {
+      schema = JSON.parse(value)
+    } catch {
+      throw refuse(field, `Invalid '${field}': the schema is not JSON.`, 'invalid_value')
+    }
+  }
+  return { type: 'json_schema', name: 'schema', strict: true, schema: aSchema(schema, field) }
+}
+
+const readGrammar = (text: string): TextSource => (text.includes('::=') ? { gbnf: text } : { lark: text })
+
+/** By what stands behind `guided_` and in `structured_outputs`. */
+const CONSTRAINTS: ReadonlyMap<string, Read> = new Map<string, Read>([
+  ['json', readJson],
+  [
+    'json_object',
+    (value, field) => {
+      if (value === true) return { type: 'json_object' }
+      throw refuse(field, `Invalid '${field}': it can only be true.`, 'invalid_value')
+    },
+  ],
+  ['regex', (value, field) => ({ type: 'grammar', source: { regex: aString(value, field) } })],
+  [
+    'choice',
+    (value, field) => {
+      const choice = someChoices(value, field).map((one, i) => aString(one, at(field, i)))
+      return { type: 'grammar', source: { choice } }
+    },
+  ],
+  ['grammar', (value, field) => ({ type: 'grammar', source: readGrammar(aString(value, field)) })],
+  [
+    'structural_tag',
+    (value, field) => {
+      const description = typeof value === 'string' ? parsed(value, field) : anObject(value, field)
+      return { type: 'grammar', source: { structuralTag: description } }
+    },
+  ],
+])
+
+function parsed(text: string, field: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {}
+  if (isRecord(value)) return value
+  throw refuse(field, `Invalid '${field}': it is no JSON object.`, 'invalid_value')
+}
+
+/** vLLM's newer form, its older fields, and llama-server's. */
+const ALONE: ReadonlyMap<string, Read> = new Map([
+  ...[...CONSTRAINTS].map(([name, read]) => [`guided_${name}`, read] as const),
+  ['grammar', (value, field) => ({ type: 'grammar', source: { gbnf: aString(value, field) } })],
+  ['json_schema', readJson],
+])
+
+const TOGETHER = 'structured_outputs'
+/** Which blanks JSON may hold is the layout's matter, and what is not enforced is never let pass. */
+const HINTS = new Set(['disable_fallback', 'disable_any_whitespace', 'disable_additional_properties'])
+const KNOWN = new Set([...CONSTRAINTS.keys(), ...HINTS, 'whitespace_pattern'])
+
+export const GUIDANCE_FIELDS: readonly string[] = [TOGETHER, ...ALONE.keys()]
+
+/** What vLLM's and llama-server's own fields ask of the answer; absent where they ask nothing. */
+export function readGuidance(body: JsonObject, ignored: string[]): Guidance | undefined {
+  const together = optional(body, TOGETHER, '', anObject)
+  if (together !== undefined) {
+    noteUnknown(together, KNOWN, TOGETHER, ignored)
+    if (optional(together, 'whitespace_pattern', TOGETHER, aString) !== undefined) {
+      throw unsupported(at(TOGETHER, 'whitespace_pattern'), 'JSON is written in one layout here: leave it out.')
+    }
+  }
+  const asked = [
+    ...[...CONSTRAINTS].map(([name, read]) => [together?.[name], at(TOGETHER, name), read] as const),
+    ...[...ALONE].map(([name, read]) => [body[name], name, read] as const),
+  ].filter(([value]) => value !== undefined && value !== null && value !== false)
+  const [first, second] = asked
+  if (first === undefined) {
+    if (together === undefined) return undefined
+    throw refuse(TOGETHER, `Invalid '${TOGETHER}': it says nothing that is known.`, 'invalid_value')
+  }
+  if (second !== undefined) throw atOnce(second[1], first[1])
+  const [value, field, read] = first
+  return { output: read(value, field), field }
+}
+
+/** An answer can have one form. */
+export function atOnce(field: string, other: string): ReturnType<typeof refuse> {
+  const message = `Setting '${other}' and '${field}' at the same time is not supported.`
+  return refuse(field, message, 'invalid_parameter_combination')
+}
