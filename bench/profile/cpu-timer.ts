@@ -15,6 +15,8 @@ const KERNELS: Readonly<Record<OperationName, string>> = {
   join: 'join',
   pool: 'pool',
   convolve: 'convolve',
+  delta: 'delta rule',
+  gate: 'gate',
   gated: 'product, activate and round',
 }
 

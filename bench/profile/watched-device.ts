@@ -4,7 +4,9 @@ import type {
   AttentionShape,
   Batch,
   ConvolveOptions,
+  DeltaOptions,
   Device,
+  GateOptions,
   JoinOptions,
   KeyValueCache,
   Matrix,
@@ -121,6 +123,14 @@ class WatchedPass implements Pass {
 
   convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
     this.#current.during({ name: 'convolution' }, () => this.#pass.convolve(x, states, index, out, options))
+  }
+
+  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
+    this.#current.during({ name: 'delta rule' }, () => this.#pass.delta(x, states, index, out, options))
+  }
+
+  gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
+    this.#current.during({ name: 'gate' }, () => this.#pass.gate(gates, values, out, options))
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

@@ -229,7 +229,7 @@ export interface ProjectOptions {
 }
 
 /** `gelu` is the one that is computed by tanh, `gelu_erf` the exact one. */
-export type Gate = 'silu' | 'gelu' | 'gelu_erf'
+export type Gate = 'silu' | 'gelu' | 'gelu_erf' | 'sigmoid'
 
 export interface JoinOptions {
   /** @default all rows of the pass */
@@ -257,7 +257,7 @@ export interface Centring {
   readonly bias?: Vector | undefined
 }
 
-/** Where attention finds things in a row of `qkv`: `heads` queries, then the cache's heads of keys, then of values. */
+/** Where attention finds things in a row of `qkv`: `heads` queries, then the cache's heads of keys, then of values; what follows is not looked at. */
 export interface AttentionShape {
   /** Heads of queries: a multiple of the cache's. */
   readonly heads: number
@@ -291,6 +291,37 @@ export interface ConvolveOptions {
    * columns of x).
    */
   readonly form: 'gated' | 'silu'
+}
+
+/** The gated delta rule of Qwen3.5. A row of x has heads of queries, as many of keys, then those of values. */
+export interface DeltaOptions {
+  /** Heads of queries, and of keys. */
+  readonly keyHeads: number
+  /** A multiple of them: value head j goes with key head j / (valueHeads / keyHeads), or j % keyHeads if `tiled`. */
+  readonly valueHeads: number
+  readonly tiled?: boolean | undefined
+  /** Multiples of 16. */
+  readonly keySize: number
+  readonly valueSize: number
+  /** For each value head b, of how much is learned, then a, of how much is forgotten. */
+  readonly rates: Activations
+  /** Of each value head, the factor and the summand of a: e^(speed * softplus(a + delay)) is what stays. */
+  readonly speed: Vector
+  readonly delay: Vector
+  /** Of each head of the result. */
+  readonly norm: { readonly weight: Vector; readonly epsilon: number }
+  /** The result is multiplied with silu of these columns, from `gatesFrom` on. */
+  readonly gates: Activations
+  readonly gatesFrom: number
+}
+
+export interface GateOptions {
+  /** @default all rows of the pass */
+  readonly rows?: number
+  readonly gate: Gate
+  /** Columns at which gates and values begin; multiples of 4. @default 0 */
+  readonly gatesFrom?: number
+  readonly valuesFrom?: number
 }
 
 /** One row to sample. Chance comes from `seed` and `index` alone: see `sampling.ts`, which defines the draw. */
@@ -349,6 +380,14 @@ export interface Pass {
    * [MAX_TAPS - 1][channels], has those before the first row, the oldest first.
    */
   convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void
+  /**
+   * For each value head a matrix S of [keySize][valueSize], state `index`, and for each row q and k, both of length one, q
+   * times keySize ** -0.5: S is multiplied with what stays; u = (v - S' k) * sigmoid(b); S += k u'; out = S' q, normed and
+   * gated.
+   */
+  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void
+  /** out = gate(gates) * values, for the columns of `out`, which may be one of them if it begins with it. */
+  gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void
   /** out[i] = x[rows[i]]. A pass picks and pools the same way throughout. */
   pick(x: Activations, rows: Int32Array, out: Activations): void
   /** out[i] = the mean of the rows of span i */

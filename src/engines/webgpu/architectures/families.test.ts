@@ -8,6 +8,7 @@ import { lfm2 } from '../../../../scripts/models/families/lfm2.js'
 import { llama } from '../../../../scripts/models/families/llama.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../../scripts/models/families/phi3.js'
+import { qwen35 } from '../../../../scripts/models/families/qwen3-5.js'
 import { granite, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
 import type { Case } from '../../../../scripts/models/family.js'
 import { answerOf, compare } from '../../../../scripts/models/judge.js'
@@ -69,7 +70,7 @@ function mlcOf(of: Case): WeightSource {
 }
 
 const COUNT = 12
-const CASES = [gemma2, gemma3, granite, lfm2, olmo2, phi3, phi4Mini, smollm3]
+const CASES = [gemma2, gemma3, granite, lfm2, olmo2, phi3, phi4Mini, qwen35, smollm3]
 
 /** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16 add to it. */
 const BOUNDS = { f32: 2e-3, f16: 3e-2 } as const
@@ -214,7 +215,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
   })
   afterAll(() => device.destroy())
 
-  it.each([gemma2, gemma3, lfm2, olmo2])(
+  it.each([gemma2, gemma3, lfm2, olmo2, qwen35])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)

@@ -18,6 +18,7 @@ import { olmo2 } from './olmo2.js'
 import { phi3 } from './phi3.js'
 import { qwen2 } from './qwen2.js'
 import { qwen3 } from './qwen3.js'
+import { qwen35 } from './qwen3-5.js'
 import { smollm3 } from './smollm3.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
@@ -34,6 +35,9 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   phi3,
   qwen2,
   qwen3,
+  qwen3_5: qwen35,
+  qwen3_5_text: qwen35,
+  qwen35,
   smollm3,
 }
 

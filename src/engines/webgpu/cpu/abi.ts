@@ -15,7 +15,7 @@ export const Q4_EXACT = 4
 export type WeightKind = typeof F32 | typeof F16 | typeof Q4 | typeof BF16 | typeof Q4_EXACT
 
 /** Gates; 0 is none. */
-export const GATES: Readonly<Record<Gate, number>> = { silu: 1, gelu: 2, gelu_erf: 3 }
+export const GATES: Readonly<Record<Gate, number>> = { silu: 1, gelu: 2, gelu_erf: 3, sigmoid: 4 }
 
 /** Rows of a matrix that are stored and multiplied together. */
 export const GROUP = 8
@@ -138,6 +138,25 @@ export const OPERATIONS = {
     ...{ x: 'pointer', xStride: 'pointer', out: 'pointer', outStride: 'pointer', taps: 'pointer', channels: 'i32' },
     ...{ gated: 'bool', state: 'pointer', slotBytes: 'pointer', spans: 'pointer' },
   },
+  /** `room`: for queries, keys and factors of every row of the longest span. Items: a head of values of a span. */
+  delta: {
+    ...{
+      x: 'pointer',
+      xStride: 'pointer',
+      rates: 'pointer',
+      ratesStride: 'pointer',
+      out: 'pointer',
+      outStride: 'pointer',
+    },
+    ...{ gates: 'pointer', gatesStride: 'pointer', keyHeads: 'i32', valueHeads: 'i32', tiled: 'bool' },
+    ...{ keySize: 'i32', valueSize: 'i32', speed: 'pointer', delay: 'pointer', weight: 'pointer', epsilon: 'f32' },
+    ...{ state: 'pointer', slotBytes: 'pointer', spans: 'pointer', room: 'pointer', roomGap: 'pointer' },
+  },
+  /** Items: rows. */
+  gate: {
+    ...{ gates: 'pointer', gatesStride: 'pointer', values: 'pointer', valuesStride: 'pointer' },
+    ...{ out: 'pointer', outStride: 'pointer', columns: 'i32', gate: 'i32' },
+  },
 } as const satisfies Readonly<Record<string, Fields>>
 
 export type OperationName = keyof typeof OPERATIONS
@@ -154,7 +173,7 @@ export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 
 /** Constants of `./abi`: counts and codes, then bytes. */
 const INTEGERS = {
   ...{ F32, F16, Q4, BF16, Q4_EXACT, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE },
-  ...{ SILU: GATES.silu, GELU: GATES.gelu },
+  ...{ SILU: GATES.silu, GELU: GATES.gelu, SIGMOID: GATES.sigmoid },
   BLOCK: Q4_BLOCK,
   PAGE_BITS: Math.log2(PAGE),
 }

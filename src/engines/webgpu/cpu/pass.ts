@@ -4,6 +4,8 @@ import type {
   AttentionShape,
   Batch,
   ConvolveOptions,
+  DeltaOptions,
+  GateOptions,
   JoinOptions,
   KeyValueCache,
   Matrix,
@@ -272,6 +274,64 @@ export class CpuPass implements Pass {
       spans: this.#batch.spans,
     }
     this.#add('convolve', this.#spans.length * Math.ceil(channels / CHANNELS_OF_LINE), args, few(this.rows * channels))
+  }
+
+  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
+    const { keyHeads, valueHeads, keySize, valueSize, norm, gatesFrom, tiled = false } = options
+    const [source, target, kept] = [own(x, CpuActivations), own(out, CpuActivations), own(states, CpuStates)]
+    const [rates, gates] = [own(options.rates, CpuActivations), own(options.gates, CpuActivations)]
+    const columns = valueHeads * valueSize
+    expectFit('Columns of queries, keys and values', source.columns, 2 * keyHeads * keySize + columns)
+    expectFit('Columns of rates', rates.columns, 2 * valueHeads)
+    expectFit('Columns of gates', gates.columns, gatesFrom + columns)
+    expectFit('Columns of a delta rule', target.columns, columns)
+    expectFit('Values of a state', kept.shape.sizes[index]!, keySize * columns)
+    this.#expectSlots(kept)
+    const longest = Math.max(...this.#spans.map(({ tokens }) => tokens.length))
+    const room = this.#perThread(longest * (2 * keySize * 4 + 48))
+    this.#add('delta', this.#spans.length * valueHeads, {
+      x: source.use(),
+      xStride: source.stride,
+      rates: rates.use(),
+      ratesStride: rates.stride,
+      out: target.use(),
+      outStride: target.stride,
+      gates: gates.use() + gatesFrom * 4,
+      gatesStride: gates.stride,
+      keyHeads,
+      valueHeads,
+      tiled,
+      keySize,
+      valueSize,
+      speed: own(options.speed, CpuVector).use(),
+      delay: own(options.delay, CpuVector).use(),
+      weight: own(norm.weight, CpuVector).use(),
+      epsilon: norm.epsilon,
+      state: kept.state(index),
+      slotBytes: kept.slotBytes,
+      spans: this.#batch.spans,
+      room: room.at,
+      roomGap: room.stride,
+    })
+  }
+
+  gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
+    const [by, of, target] = [own(gates, CpuActivations), own(values, CpuActivations), own(out, CpuActivations)]
+    const { rows = this.rows, gatesFrom = 0, valuesFrom = 0 } = options
+    const { columns } = target
+    expectFit('Columns of gates', by.columns, gatesFrom + columns)
+    expectFit('Columns to gate', of.columns, valuesFrom + columns)
+    const args = {
+      gates: by.use() + gatesFrom * 4,
+      gatesStride: by.stride,
+      values: of.use() + valuesFrom * 4,
+      valuesStride: of.stride,
+      out: target.use(),
+      outStride: target.stride,
+      columns,
+      gate: GATES[options.gate],
+    }
+    this.#add('gate', rows, args, few(rows * columns))
   }
 
   #expectSlots({ shape }: CpuStates): void {

@@ -5,6 +5,8 @@ import type {
   AttentionShape,
   Batch,
   ConvolveOptions,
+  DeltaOptions,
+  GateOptions,
   JoinOptions,
   KeyValueCache,
   Matrix,
@@ -15,13 +17,16 @@ import type {
   SampleRow,
   Sampler,
   States,
+  Vector,
 } from '../contract.js'
 import { MAX_TAPS } from '../contract.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
 import { attend } from './kernels/attend.js'
 import { convolve } from './kernels/convolve.js'
+import { delta } from './kernels/delta.js'
 import { embed } from './kernels/embed.js'
+import { gateRows } from './kernels/gate-rows.js'
 import { join } from './kernels/join.js'
 import type { Kernel, Recorder } from './kernels/kernel.js'
 import { pick } from './kernels/pick.js'
@@ -162,7 +167,7 @@ export class GpuPass implements Pass, Recorder {
     this.#place()
     const { heads: queries, angles, headNorm } = options
     const { heads, headSize, type } = cache.shape
-    const shape = { queries, heads, headSize, half: type === 'f16' }
+    const shape = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16' }
     this.#toPlace = {
       shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
       operands: {
@@ -184,7 +189,7 @@ export class GpuPass implements Pass, Recorder {
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
     const { heads, headSize, type } = cache.shape
     const { heads: queries, scale, window, cap, causal = true } = options
-    const layout = { queries, heads, headSize, half: type === 'f16' }
+    const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16' }
     const shape = { ...layout, scale, window, ...(cap && { cap }), ...(!causal && { causal }) }
     const target = out as GpuActivations
     const buffers = {
@@ -208,6 +213,29 @@ export class GpuPass implements Pass, Recorder {
     const own = { strides: [x.columns, out.columns] as const, channels, size: shape.sizes[index]!, form: options.form }
     const operands = { x: (x as GpuActivations).buffer, out: (out as GpuActivations).buffer, taps }
     convolve(this, own, { ...operands, state: buffers[index]! }, this.#batch.spans)
+  }
+
+  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
+    const { keyHeads, valueHeads, keySize, valueSize, tiled = false, norm, gates, gatesFrom, rates } = options
+    const { shape: kept, states: buffers } = states as GpuStates
+    const buffer = (of: Activations) => (of as GpuActivations).buffer
+    const weights = (of: Vector) => (of as GpuVector).buffer
+    const shape = { keyHeads, valueHeads, keySize, valueSize, tiled, size: kept.sizes[index]!, gatesFrom }
+    const strides = { x: x.columns, rates: rates.columns, gates: gates.columns, out: out.columns }
+    const operands = {
+      ...{ x: buffer(x), rates: buffer(rates), gates: buffer(gates), out: buffer(out), state: buffers[index]! },
+      ...{ speed: weights(options.speed), delay: weights(options.delay), weight: weights(norm.weight) },
+    }
+    delta(this, { ...shape, strides, epsilon: norm.epsilon }, operands, this.#batch.spans)
+  }
+
+  gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
+    const { gate, rows = this.rows, gatesFrom = 0, valuesFrom = 0 } = options
+    const strides = { gates: gates.columns, values: values.columns, out: out.columns }
+    const within = out === gates ? 'gates' : out === values ? 'values' : undefined
+    const buffer = (of: Activations) => (of as GpuActivations).buffer
+    const operands = { gates: buffer(gates), values: buffer(values), out: buffer(out) }
+    gateRows(this, { gate, strides, gatesFrom, valuesFrom, within }, operands, rows)
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

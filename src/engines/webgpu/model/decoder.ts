@@ -102,7 +102,11 @@ export class Decoder {
       norm: this.#before(weights.vectors.attentionNorm),
       needed: wanted?.length !== 0,
       epsilon,
-      room: { input: room.input.get(widths.input)!, between: room.between.get(widths.between ?? 0), mixed },
+      room: {
+        input: room.input.get(widths.input)!,
+        between: (widths.between ?? []).map((width) => room.between.get(width)!),
+        mixed,
+      },
       ...this.#keptOf(index),
     })
     if (!wanted) {

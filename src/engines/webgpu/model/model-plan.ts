@@ -55,6 +55,8 @@ export interface AttentionLayer extends LayerShape {
   readonly window?: number
   /** Queries and keys are normed before they are turned: each head by itself, or all heads of a row together. */
   readonly queryKeyNorm?: 'head' | 'row'
+  /** What it gives is multiplied with gates of as many columns, stored behind the query of each head. */
+  readonly outputGate?: boolean
 }
 
 /** LFM2: in -> B | C | x, out = C * convolution(B * x). Keeps the last inputs of the convolution. */
@@ -64,12 +66,34 @@ export interface ConvolutionLayer extends LayerShape {
   readonly taps: number
 }
 
-export type LayerPlan = AttentionLayer | ConvolutionLayer
+/** Qwen3.5: see `Pass.delta`. Keeps the last inputs of a convolution, and a matrix for each head of values. */
+export interface DeltaLayer extends LayerShape {
+  readonly kind: 'delta'
+  readonly keyHeads: number
+  readonly valueHeads: number
+  /** Value head j goes with key head j % keyHeads, not with j / (valueHeads / keyHeads). */
+  readonly tiled?: boolean
+  readonly keySize: number
+  readonly valueSize: number
+  readonly taps: number
+}
+
+export type LayerPlan = AttentionLayer | ConvolutionLayer | DeltaLayer
 
 /** What a layer multiplies with. `mixerIn` and `mixerOut` stand for `qkv` and `output` where the mixer is no attention. */
-export type MatrixRole = 'qkv' | 'output' | 'mixerIn' | 'mixerOut' | 'gateUp' | 'down'
+export type MatrixRole = 'qkv' | 'output' | 'mixerIn' | 'rates' | 'mixerOut' | 'gateUp' | 'down'
 /** What a layer scales, weighs or adds. */
-export type VectorRole = 'attentionNorm' | 'queryNorm' | 'keyNorm' | 'taps' | 'attentionAfter' | 'mlpNorm' | 'mlpAfter'
+export type VectorRole =
+  | 'attentionNorm'
+  | 'queryNorm'
+  | 'keyNorm'
+  | 'taps'
+  | 'speed'
+  | 'delay'
+  | 'headNorm'
+  | 'attentionAfter'
+  | 'mlpNorm'
+  | 'mlpAfter'
 /** What stands in a model once. */
 export type ModelRole = 'embedding' | 'norm' | 'head'
 export type Role = MatrixRole | VectorRole | ModelRole

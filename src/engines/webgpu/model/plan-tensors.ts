@@ -1,5 +1,5 @@
 /** The tensors of a whole model, layer by layer. */
-import type { WeightOutline } from '../../../repository/source.js'
+import type { Naming, WeightOutline } from '../../../repository/source.js'
 import type { Architecture } from '../architectures/architecture.js'
 import { Finder } from './find-tensors.js'
 import { type LayerTensors, mixerOf } from './mixers/index.js'
@@ -15,11 +15,12 @@ export function planTensors(
   name = 'This model',
 ): PlannedTensors {
   const { vocabulary, hidden } = model
-  const offset = outline.naming === 'huggingface' ? model.normOffset : undefined
+  const { naming = 'mlc' } = outline
+  const offset = naming === 'huggingface' ? model.normOffset : undefined
   const finder = new Finder(outline, architecture, quantize, name)
   const embedding = finder.matrix('embedding', [vocabulary], hidden)
-  const interleaved = outline.naming === 'gguf' && architecture.gguf?.interleaved === true
-  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, { offset, interleaved }))
+  const interleaved = naming === 'gguf' && architecture.gguf?.interleaved === true
+  const layers = model.layers.map((layer, i) => planLayer(finder, model, layer, i, { naming, offset, interleaved }))
   const { logitScale: scale } = model
   // Logits grow with what the last norm gives.
   const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
@@ -35,7 +36,7 @@ function planLayer(
   { hidden }: ModelPlan,
   layer: LayerPlan,
   index: number,
-  { offset, interleaved }: { offset: number | undefined; interleaved: boolean },
+  { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
 ): PlannedLayer {
   const { intermediate, normsBefore, normsAfter } = layer
   const find: LayerTensors = {
@@ -44,6 +45,7 @@ function planLayer(
       return { ...finder.matrix(role, rows, columns, index), ...(bias && { bias }) }
     },
     vector: (role, length, shape) => finder.vector(role, length, index, shape),
+    naming,
     interleaved,
     norm: (role, length) => ({ ...finder.vector(role, length, index), ...(offset && { offset }) }),
   }

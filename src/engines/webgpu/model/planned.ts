@@ -13,7 +13,7 @@ export interface PlannedMatrix {
   /** It is stored plain and gets four bits on its way to the device. */
   readonly quantize: boolean
   readonly bias?: PlannedVector
-  /** Which stored row comes where. @default as they are stored */
+  /** Which stored row comes where; `rows` counts them as they are stored. @default as they are stored */
   readonly order?: readonly number[]
 }
 
@@ -24,6 +24,8 @@ export interface PlannedVector {
   readonly length: number
   /** Which stored value comes where; -1: a zero. */
   readonly order?: readonly number[]
+  /** Each value v becomes e^v times it. */
+  readonly exponent?: number
   /** Each value v becomes (v + offset) * scale. */
   readonly offset?: number
   readonly scale?: number

@@ -180,7 +180,7 @@ export function roomOf({
   const widths = layers.map((layer) => mixerOf(layer).widths(layer, hidden))
   return {
     input: new Set(widths.map(({ input }) => input)),
-    between: new Set(widths.flatMap(({ between }) => between ?? [])),
+    between: new Set(widths.flatMap(({ between = [] }) => between)),
     mixed: new Set(widths.map(({ mixed }) => mixed)),
     inner: new Set(layers.map(({ intermediate }) => intermediate)),
   }

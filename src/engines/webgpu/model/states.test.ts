@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { lfm2 } from '../../../../scripts/models/families/lfm2.js'
+import { qwen35 } from '../../../../scripts/models/families/qwen3-5.js'
 import { GREEDY, sourceOf } from '../architectures/cases.test-helper.js'
 import { NO_STATE } from '../contract.js'
 import type { Core } from '../core.js'
@@ -89,11 +90,15 @@ describe('states', () => {
   })
 })
 
-describe.each([6, 40])('a model with %i slots for states', (slots) => {
+describe.each([
+  { name: 'lfm2', of: lfm2, slots: 6 },
+  { name: 'lfm2', of: lfm2, slots: 40 },
+  { name: 'qwen3_5', of: qwen35, slots: 6 },
+])('$name with $slots slots for states', ({ of, slots }) => {
   let core: Core
   const device = openCpuDevice({ threads: 1 })
   beforeAll(async () => {
-    const source = sourceOf(lfm2, 'f32')
+    const source = sourceOf(of, 'f32')
     const options = { contextLength: 160, cacheTokens: 1600, maxBatch: 4, maxChunk: 48 }
     const plan = planModel(source, await device, options)
     core = await loadPlanned(await device, source, { ...plan, size: { ...plan.size, slots } })

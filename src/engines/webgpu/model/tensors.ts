@@ -78,7 +78,7 @@ export async function readMatrix(
 
 export async function readVector(
   source: WeightSource,
-  { parts, length, order, offset = 0, scale = 1 }: PlannedVector,
+  { parts, length, order, exponent, offset = 0, scale = 1 }: PlannedVector,
   signal?: AbortSignal,
 ): Promise<Float32Array> {
   const values = new Float32Array(length)
@@ -89,6 +89,7 @@ export async function readVector(
     at += part.length
   }
   const placed = order ? Float32Array.from(order, (from) => values[from] ?? 0) : values
+  if (exponent !== undefined) return placed.map((value) => exponent * Math.exp(value))
   return placed.map((value) => (value + offset) * scale)
 }
 

@@ -11,7 +11,7 @@ import type { GgufTensor } from './head.js'
 import { canRead, Q4_0, READABLE, typeOf } from './types.js'
 
 /** What lies one below the other in one matrix, and is kept in one form. */
-const TOGETHER = /^(blk\.\d+\.)(?:attn_[qkv]|ffn_(?:gate|up))\.weight$/
+const TOGETHER = /^(blk\.\d+\.)(?:(attn)_(?:[qkv]|qkv|gate)|(ffn)_(?:gate|up)|(ssm)_(?:alpha|beta))\.weight$/
 type Form = 'q4' | Exclude<TensorType, 'u32'>
 
 export function ggufWeights(
@@ -66,7 +66,7 @@ function formsOf(place: string, stored: readonly GgufTensor[]): Map<string, Form
   const groups = new Map<string, GgufTensor[]>()
   for (const tensor of stored) {
     const within = tensor.name.match(TOGETHER)
-    const key = within ? `${within[1]}${tensor.name.includes('attn') ? 'attn' : 'ffn'}` : tensor.name
+    const key = within ? within.slice(1).join('') : tensor.name
     groups.set(key, [...(groups.get(key) ?? []), tensor])
   }
   const forms = new Map<string, Form>()

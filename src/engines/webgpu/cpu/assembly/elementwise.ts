@@ -1,5 +1,5 @@
 /** What happens between the matrix products, row by row. */
-import { GELU, SILU } from './abi'
+import { GELU, SIGMOID, SILU } from './abi'
 import { exp4 } from './exp'
 
 function sum4(v: v128): f32 {
@@ -109,6 +109,10 @@ export function cap4(v: v128, cap: f32): v128 {
   return f32x4.sub(f32x4.splat(cap), f32x4.div(f32x4.splat(2 * cap), f32x4.add(e, f32x4.splat(1))))
 }
 
+export function sigmoid4(gate: v128): v128 {
+  return f32x4.div(f32x4.splat(1), f32x4.add(f32x4.splat(1), exp4(f32x4.neg(gate))))
+}
+
 export function silu4(gate: v128): v128 {
   return f32x4.div(gate, f32x4.add(f32x4.splat(1), exp4(f32x4.neg(gate))))
 }
@@ -137,24 +141,30 @@ function geluErf4(x: v128): v128 {
 }
 
 function gate4(gate: i32, value: v128): v128 {
+  if (gate === SIGMOID) return sigmoid4(value)
   return gate === SILU ? silu4(value) : gate === GELU ? gelu4(value) : geluErf4(value)
 }
 
 /** out[r][i] = gate(x[r][i]) * x[r][k + i] */
 export function gateMul(kind: i32, x: usize, out: usize, outStride: usize, from: i32, to: i32, k: i32): void {
   const bytes = (<usize>k) << 2
-  const whole = bytes & ~15
   for (let row = <usize>from; row < <usize>to; row++) {
-    const gate = x + row * bytes * 2
-    const up = gate + bytes
-    const o = out + row * outStride
-    let i: usize = 0
-    for (; i < whole; i += 16) {
-      v128.store(o + i, f32x4.mul(gate4(kind, v128.load(gate + i)), v128.load(up + i)))
-    }
-    for (; i < bytes; i += 4) {
-      store<f32>(o + i, f32x4.extract_lane(gate4(kind, f32x4.splat(load<f32>(gate + i))), 0) * load<f32>(up + i))
-    }
+    const gates = x + row * bytes * 2
+    gateRow(kind, gates, gates + bytes, out + row * outStride, k)
+  }
+}
+
+/** out = gate(gates) * values, of `k` values. */
+export function gateRow(kind: i32, gates: usize, values: usize, out: usize, k: i32): void {
+  const bytes = (<usize>k) << 2
+  const whole = bytes & ~15
+  let i: usize = 0
+  for (; i < whole; i += 16) {
+    v128.store(out + i, f32x4.mul(gate4(kind, v128.load(gates + i)), v128.load(values + i)))
+  }
+  for (; i < bytes; i += 4) {
+    const gate = f32x4.extract_lane(gate4(kind, f32x4.splat(load<f32>(gates + i))), 0)
+    store<f32>(out + i, gate * load<f32>(values + i))
   }
 }
 

@@ -11,10 +11,13 @@ import {
   CONVOLVE,
   COPY,
   Copy,
+  DELTA,
   EMBED,
   Embed,
   F16,
+  GATE,
   GATED,
+  Gate,
   JOIN,
   Join,
   MATMUL,
@@ -32,7 +35,8 @@ import {
 import { attend } from './attend'
 import { writeKeyValue } from './cache-page'
 import { convolve } from './convolve'
-import { gateMul, joinRows, meanRows, rmsnorm, ropeHead } from './elementwise'
+import { delta } from './delta'
+import { gateMul, gateRow, joinRows, meanRows, rmsnorm, ropeHead } from './elementwise'
 import { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
 import { gated } from './gated'
 import { matmul } from './matmul'
@@ -51,6 +55,8 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === JOIN) join(args, from, to)
   else if (code === POOL) pool(args, from, to)
   else if (code === CONVOLVE) convolve(args, from, to)
+  else if (code === DELTA) delta(args, from, to, thread)
+  else if (code === GATE) gate(args, from, to)
 }
 
 function embed(args: usize, from: i32, to: i32): void {
@@ -93,6 +99,14 @@ function activate(args: usize, from: i32, to: i32): void {
   const stride = Activate.outStride(args)
   gateMul(Activate.gate(args), Activate.x(args), out, stride, from, to, k)
   prepare(Activate.kind(args), out, stride, Activate.prepared(args), from, to, k)
+}
+
+function gate(args: usize, from: i32, to: i32): void {
+  for (let row = <usize>from; row < <usize>to; row++) {
+    const gates = Gate.gates(args) + row * Gate.gatesStride(args)
+    const values = Gate.values(args) + row * Gate.valuesStride(args)
+    gateRow(Gate.gate(args), gates, values, Gate.out(args) + row * Gate.outStride(args), Gate.columns(args))
+  }
 }
 
 function join(args: usize, from: i32, to: i32): void {

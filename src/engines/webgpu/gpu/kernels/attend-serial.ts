@@ -13,7 +13,7 @@ import { sight } from './sight.js'
 const QUADS = PAGE / 4
 
 export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
-  const { queries, heads, headSize, half, scale, cap } = shape
+  const { queries, columns, heads, headSize, half, scale, cap } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
@@ -34,7 +34,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   if (row >= rowCount()) { return; }
   let query = id.x % ${queries}u;
   let head = query / ${queries / heads}u;
-  let begin = (row * ${queries + 2 * heads}u + query) * ${headSize}u;
+  let begin = row * ${columns}u + query * ${headSize}u;
   let last = lastOf(row);
   let first = firstOf(row);
   var sums: array<vec4<f32>, ${Math.ceil(headSize / 4)}>;

@@ -111,13 +111,13 @@ ${finishing(shape)}
   }
 })
 
-function loadQueries({ queries, heads, headSize, scale }: TiledShape, count: number): string {
+function loadQueries({ queries, columns, heads, headSize, scale }: TiledShape, count: number): string {
   const group = queries / heads
   return `  for (var i = lane; i < ${count * headSize}u; i += ${LANES}u) {
     let m = i / ${headSize}u;
     let valid = m / ${group}u < rows;
-    let unit = (row + m / ${group}u) * ${queries + 2 * heads}u + head * ${group}u + m % ${group}u;
-    query[i] = select(0.0, qkv[select(0u, unit * ${headSize}u + i % ${headSize}u, valid)] * ${float(scale)}, valid);
+    let at = (row + m / ${group}u) * ${columns}u + (head * ${group}u + m % ${group}u) * ${headSize}u + i % ${headSize}u;
+    query[i] = select(0.0, qkv[select(0u, at, valid)] * ${float(scale)}, valid);
   }`
 }
 

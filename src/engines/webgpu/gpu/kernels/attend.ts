@@ -10,6 +10,8 @@ import type { PlaceOperands, PlaceShape } from './place.js'
 export interface AttendShape extends CacheLayout {
   /** Heads of queries. */
   readonly queries: number
+  /** Columns of a row of qkv. */
+  readonly columns: number
   readonly window?: number
   /** @default true */
   readonly causal?: boolean

@@ -22,18 +22,18 @@ export function placingFunctions(shape: PlaceShape): string {
 
 /** Fills `query` for `count` queries, and stores key and value if their position is this workgroup's. */
 export function placing(shape: PlaceShape, scale: number, count: number, lanes: number): string {
-  const { queries, heads, headSize, epsilon } = shape
+  const { queries, columns, heads, headSize, epsilon } = shape
   const group = queries / heads
   const half = headSize / 2
   const normed = epsilon !== undefined
   return /* wgsl */ `
   let own = positionOf(row);
-  let units = row * ${queries + 2 * heads}u;
+  let begin = row * ${columns}u;
   ${normed ? headNorms(shape, lanes) : ''}
   for (var i = lane; i < ${count * half}u; i += ${lanes}u) {
     let m = i / ${half}u;
     let j = i % ${half}u;
-    let at = (units + head * ${group}u + min(m, ${group - 1}u)) * ${headSize}u + j;
+    let at = begin + (head * ${group}u + min(m, ${group - 1}u)) * ${headSize}u + j;
     var low = qkv[at];
     var high = qkv[at + ${half}u];
     ${normed ? gained('query', 'm', ['j', `j + ${half}u`], 'f32') : ''}
@@ -45,8 +45,8 @@ export function placing(shape: PlaceShape, scale: number, count: number, lanes: 
   if (own >= start && own < end) {
     let page = pageOf(row, own / ${PAGE}u);
     let slot = own % ${PAGE}u;
-    let key = (units + ${queries}u + head) * ${headSize}u;
-    let value = (units + ${queries + heads}u + head) * ${headSize}u;
+    let key = begin + (${queries}u + head) * ${headSize}u;
+    let value = begin + (${queries + heads}u + head) * ${headSize}u;
     for (var j = lane; j < ${headSize / 4}u; j += ${lanes}u) {
       let at = key + 2u * j;
       var low = vec2<f32>(qkv[at], qkv[at + 1u]);
@@ -71,9 +71,9 @@ ${repeat(2, (i) => {
 function headNorms({ queries, heads, headSize, epsilon }: PlaceShape, lanes: number): string {
   const group = queries / heads
   return `for (var i = lane; i <= ${group}u; i += ${lanes}u) {
-    let begin = (units + select(${queries}u + head, head * ${group}u + i, i < ${group}u)) * ${headSize}u;
+    let own = begin + select(${queries}u + head, head * ${group}u + i, i < ${group}u) * ${headSize}u;
     var sum = 0.0;
-    for (var k = 0u; k < ${headSize}u; k++) { sum = fma(qkv[begin + k], qkv[begin + k], sum); }
+    for (var k = 0u; k < ${headSize}u; k++) { sum = fma(qkv[own + k], qkv[own + k], sum); }
     headScales[i] = inverseSqrt(sum / ${float(headSize)} + ${float(epsilon!)});
   }
   workgroupBarrier();`

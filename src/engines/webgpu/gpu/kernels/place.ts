@@ -8,6 +8,8 @@ import { META } from './meta.js'
 export interface PlaceShape extends CacheLayout {
   /** Heads of queries. */
   readonly queries: number
+  /** Columns of a row of qkv. */
+  readonly columns: number
   /** Of the norm of heads; absent: none. */
   readonly epsilon?: number
 }
@@ -19,7 +21,7 @@ export function turned(which: 'low' | 'high'): string {
 
 /** An invocation takes values 2 j and 2 j + 1 of a head and those that they are turned with. */
 export const placeKernel = memo(function placeKernel(shape: PlaceShape): Kernel {
-  const { queries, heads, headSize, epsilon } = shape
+  const { queries, columns, heads, headSize, epsilon } = shape
   const normed = epsilon !== undefined
   const list: Binding[] = [
     ['batch', 'u32', 'r'],
@@ -50,7 +52,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let row = unit / ${all}u;
   if (row >= rowCount()) { return; }
   let head = unit % ${all}u;
-  let at = (row * ${all}u + head) * ${headSize}u + 2u * j;
+  let at = row * ${columns}u + head * ${headSize}u + 2u * j;
   var low = vec2<f32>(qkv[at], qkv[at + 1u]);
   var high = vec2<f32>(qkv[at + ${headSize / 2}u], qkv[at + ${headSize / 2 + 1}u]);
   let position = positionOf(row);
@@ -81,10 +83,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 })
 
 /** The whole head is read before any of it is overwritten: its invocations are one workgroup. */
-function normHead({ queries, heads, headSize, epsilon }: PlaceShape): string {
+function normHead({ queries, columns, headSize, epsilon }: PlaceShape): string {
   return /* wgsl */ `
   var sum = 0.0;
-  let start = (row * ${queries + 2 * heads}u + head) * ${headSize}u;
+  let start = row * ${columns}u + head * ${headSize}u;
   for (var i = 0u; i < ${headSize}u; i++) { sum = fma(qkv[start + i], qkv[start + i], sum); }
   workgroupBarrier();
   let scale = inverseSqrt(sum / ${float(headSize)} + ${float(epsilon!)});

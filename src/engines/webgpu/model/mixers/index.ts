@@ -2,6 +2,7 @@
 import type { LayerPlan } from '../model-plan.js'
 import { attention } from './attention.js'
 import { convolution } from './convolution.js'
+import { delta } from './delta.js'
 import type { Mixer } from './mixer.js'
 
 export type { LayerTensors, Widths } from './mixer.js'
@@ -9,6 +10,7 @@ export type { LayerTensors, Widths } from './mixer.js'
 const MIXERS: { readonly [Kind in LayerPlan['kind']]: Mixer<Extract<LayerPlan, { kind: Kind }>> } = {
   attention,
   convolution,
+  delta,
 }
 
 export function mixerOf(layer: LayerPlan): Mixer<LayerPlan> {

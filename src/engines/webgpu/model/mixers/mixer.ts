@@ -1,4 +1,6 @@
 /** What a layer does before its last matrix but for the MLP: the part in which the tokens of a sequence meet. */
+
+import type { Naming } from '../../../../repository/source.js'
 import type { Activations, KeyValueCache, Pass, ProjectOptions, States } from '../../contract.js'
 import type { LayerPlan, MatrixRole, VectorRole } from '../model-plan.js'
 import type { PlannedLayer, PlannedMatrix, PlannedVector } from '../planned.js'
@@ -6,6 +8,7 @@ import type { LayerWeights } from '../weights.js'
 
 /** A layer's tensors by their roles. */
 export interface LayerTensors {
+  readonly naming: Naming
   /** Rows of queries and keys are stored in pairs, which are turned together. */
   readonly interleaved: boolean
   /** `rows`: of each of its parts, where they are stored apart. */
@@ -20,7 +23,7 @@ export interface Widths {
   /** What the first product gives. */
   readonly input: number
   /** What it needs beside that. */
-  readonly between?: number
+  readonly between?: readonly number[]
   /** What the last product takes. */
   readonly mixed: number
 }
@@ -36,7 +39,7 @@ export interface MixerRun<Layer extends LayerPlan> {
   readonly needed: boolean
   /** Of other norms. */
   readonly epsilon: number
-  readonly room: { readonly input: Activations; readonly between: Activations | undefined; readonly mixed: Activations }
+  readonly room: { readonly input: Activations; readonly between: readonly Activations[]; readonly mixed: Activations }
   /** Where a layer of attention has its keys and values. */
   readonly cache: { readonly of: KeyValueCache; readonly layer: number } | undefined
   /** Where any other has its states: the first of them. */

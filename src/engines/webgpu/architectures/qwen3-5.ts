@@ -1,0 +1,98 @@
+import { MAX_TAPS } from '../contract.js'
+import type { AttentionLayer, LayerPlan } from '../model/model-plan.js'
+import type { Architecture, Names } from './architecture.js'
+import { NAMES } from './names.js'
+import { readAngles } from './read-angles.js'
+import { readDecoder } from './read-decoder.js'
+
+const LINEAR = 'model.layers.#.linear_attn'
+
+const HUGGINGFACE: Names = {
+  ...NAMES.huggingface,
+  mixerIn: [`${LINEAR}.in_proj_qkv`, `${LINEAR}.in_proj_z`],
+  rates: [`${LINEAR}.in_proj_b`, `${LINEAR}.in_proj_a`],
+  taps: `${LINEAR}.conv1d`,
+  speed: `${LINEAR}.A_log`,
+  delay: `${LINEAR}.dt_bias`,
+  headNorm: `${LINEAR}.norm`,
+  mixerOut: `${LINEAR}.out_proj`,
+}
+
+const GGUF: Names = {
+  ...NAMES.gguf,
+  mlpNorm: 'blk.#.post_attention_norm',
+  mixerIn: ['blk.#.attn_qkv', 'blk.#.attn_gate'],
+  rates: ['blk.#.ssm_beta', 'blk.#.ssm_alpha'],
+  taps: 'blk.#.ssm_conv1d',
+  speed: 'blk.#.ssm_a',
+  delay: 'blk.#.ssm_dt.bias',
+  headNorm: 'blk.#.ssm_norm',
+  mixerOut: 'blk.#.ssm_out',
+}
+
+/** Qwen3.5, dense: three of four layers are linear attention by the gated delta rule, the fourth is attention with gates. */
+export const qwen35: Architecture = {
+  names: { huggingface: HUGGINGFACE, gguf: GGUF },
+  prefixes: ['model.language_model.', 'language_model.model.'],
+  // What sees, and what guesses several tokens ahead.
+  idle: /^(model\.)?visual\.|^mtp\./,
+  gguf: {
+    partial: true,
+    own(take, config) {
+      const interval = Number(take('full_attention_interval') ?? 4)
+      const heads = Number(take('ssm.time_step_rank'))
+      // Of text all sections have the same positions.
+      take('rope.dimension_sections')
+      return {
+        full_attention_interval: interval,
+        linear_conv_kernel_dim: take('ssm.conv_kernel'),
+        linear_key_head_dim: take('ssm.state_size'),
+        linear_num_key_heads: take('ssm.group_count'),
+        linear_num_value_heads: heads,
+        linear_value_head_dim: Number(take('ssm.inner_size')) / heads,
+        linear_heads_tiled: true,
+        head_dim: config.head_dim ?? 256,
+        tie_word_embeddings: undefined,
+      }
+    },
+  },
+  read(fields) {
+    const layers = fields.count('num_hidden_layers')
+    const interval = fields.count('full_attention_interval', 4)
+    const types = fields.list('layer_types', layers)
+    const odd = types?.find((type) => type !== 'full_attention' && type !== 'linear_attention')
+    if (odd !== undefined) throw fields.odd('layer_types', odd)
+    const attends = (layer: number) => (types ? types[layer] === 'full_attention' : (layer + 1) % interval === 0)
+    const parameters = fields.part('rope_parameters')
+    // Of text all sections have the same positions.
+    for (const vision of ['mrope_section', 'mrope_interleaved']) parameters?.get(vision)
+    const part = parameters?.number('partial_rotary_factor', 0.25) ?? fields.number('partial_rotary_factor', 0.25)
+    fields.get('partial_rotary_factor')
+    // In what the state is kept, which is f32 here.
+    fields.word('mamba_ssm_dtype', ['float32'], 'float32')
+    const linear = {
+      keyHeads: fields.count('linear_num_key_heads', 16),
+      valueHeads: fields.count('linear_num_value_heads', 32),
+      keySize: fields.count('linear_key_head_dim', 128),
+      valueSize: fields.count('linear_value_head_dim', 128),
+      taps: fields.count('linear_conv_kernel_dim', 4),
+      ...(fields.flag('linear_heads_tiled') && { tiled: true }),
+    }
+    if (linear.taps > MAX_TAPS) throw fields.odd('linear_conv_kernel_dim', linear.taps)
+    if (linear.valueHeads % linear.keyHeads !== 0) throw fields.odd('linear_num_value_heads', linear.valueHeads)
+    for (const side of ['key', 'value'] as const) {
+      const size = linear[`${side}Size`]
+      if (size % 16 !== 0) throw fields.odd(`linear_${side}_head_dim`, size)
+    }
+    const outputGate = fields.flag('attn_output_gate', true)
+    const plan = readDecoder(fields.withDefaults({ head_dim: 256, rms_norm_eps: 1e-6 }), {
+      queryKeyNorm: 'head',
+      angles: (headSize) => readAngles(fields, headSize * part, parameters, 10_000_000),
+      layer: (layer, { normsBefore, normsAfter, biased, intermediate }): Partial<AttentionLayer> | LayerPlan =>
+        attends(layer)
+          ? { outputGate }
+          : { kind: 'delta', ...linear, normsBefore, normsAfter, biased: [], intermediate },
+    })
+    return { ...plan, normOffset: 1 }
+  },
+}
