@@ -146,20 +146,25 @@ export interface ChatCall {
   readonly describeSchema: boolean
 }
 
+/** What a request says. What it does not is for the engine to choose: as the model's makers recommend, else as usual. */
 export interface Sampling {
-  readonly temperature: number
-  readonly topP: number
-  readonly presencePenalty: number
-  readonly frequencyPenalty: number
+  /** Usual: 1. */
+  readonly temperature?: number
+  /** Usual: 1. */
+  readonly topP?: number
+  /** Usual: 0. */
+  readonly presencePenalty?: number
+  /** Usual: 0. */
+  readonly frequencyPenalty?: number
   /** Token id to bias, -100 to 100. */
   readonly logitBias?: ReadonlyMap<number, number>
   /** Absent: the engine draws one. */
   readonly seed?: number
-  /** Only so many of the likeliest tokens, and what is as likely as the last of them; absent: all. */
+  /** Only so many of the likeliest tokens, and what is as likely as the last of them; 0, and usual: all. */
   readonly topK?: number
-  /** Only tokens at least so likely as this share of the likeliest, after the temperature; absent: all. */
+  /** Only tokens at least so likely as this share of the likeliest, after the temperature; 0, and usual: all. */
   readonly minP?: number
-  /** Logits of tokens that prompt or answer hold are divided by it where they are above 0, else multiplied; absent: 1. */
+  /** Logits of tokens that prompt or answer hold are divided by it where they are above 0, else multiplied; usual: 1. */
   readonly repetitionPenalty?: number
 }
 

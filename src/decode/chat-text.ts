@@ -7,6 +7,7 @@ import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'
 import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
 import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
+import { type Recommended, recommendedOf } from './recommended.js'
 import { endsInThought, type ThoughtMarks, thoughtMarksOf } from './thinking/marks.js'
 import { thoughtWish } from './thinking/plan.js'
 import { Tokenizer } from './tokenizer/tokenizer.js'
@@ -55,6 +56,7 @@ export class ChatText {
   readonly thoughtMarks: ThoughtMarks | undefined
   /** Tokens that end an answer. */
   readonly ends: ReadonlySet<number>
+  readonly recommended: Recommended
   #vocabulary: Vocabulary | undefined
 
   constructor(files: TextFiles) {
@@ -63,6 +65,7 @@ export class ChatText {
     this.toolFormat = toolFormatOf(this.template.source)
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
     this.ends = endsOf(files, this.tokenizer)
+    this.recommended = recommendedOf(files)
   }
 
   /** Built when a grammar first asks for it: most of a second for a large tokenizer. */

@@ -7,6 +7,7 @@ import type { AnswerSink } from './answer/output.js'
 import type { AnswerPlan } from './answer/plan.js'
 import type { ChatText } from './chat-text.js'
 import { checkCall } from './limits.js'
+import { settledSampling } from './recommended.js'
 import { Scheduler } from './run/scheduler.js'
 import type { TokenModel } from './token-model.js'
 
@@ -39,7 +40,7 @@ const PLAIN_CALL = {
   model: '',
   n: 1,
   stop: [],
-  sampling: { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0 },
+  sampling: {},
   output: { type: 'text' },
   toolChoice: 'auto',
   parallelToolCalls: true,
@@ -93,7 +94,8 @@ export class DecodeLoop {
     const { vocabSize } = this.#model
     const room = checkCall(call, prompt.length, opened, this.#capacity, this.#text, vocabSize)
     const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
-    const answers = this.#answers({ call, text: this.#text, prompt, opened, vocabSize, ...room }, queue)
+    const sampling = settledSampling(call, this.#text.recommended)
+    const answers = this.#answers({ call, sampling, text: this.#text, prompt, opened, vocabSize, ...room }, queue)
     const slots = this.#scheduler.add(answers)
     const abort = () => queue.fail(call.signal.reason)
     call.signal.addEventListener('abort', abort)

@@ -1,4 +1,4 @@
-import type { ChatCall, Part } from '../engine.js'
+import type { ChatCall, ModelInfo, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { inTurns } from '../platform/turns.js'
 import { type Patience, paced } from '../stream/paced.js'
@@ -62,7 +62,7 @@ async function answered(service: Service, run: Run, asked: Asked): Promise<Answe
       checkCapable(findModel(service.engine, spec.model), spec)
     }
     const head = headOf(service, spec.model, id)
-    const call = callOf(spec, id, run.signal, constraint, service.describeSchema)
+    const call = callOf(spec, model, id, run.signal, constraint, service.describeSchema)
     // Before the first part an engine may still refuse; only then are status and headers settled.
     const first = await begun(run, call, spec, constraint)
     const headers = { ...noticeHeaders(ignored, constraint.notEnforced), ...own }
@@ -121,12 +121,16 @@ function headOf(service: Service, model: string, id: string): AnswerHead {
 
 function callOf(
   { fields, shortened, ...asked }: CallSpec,
+  { capabilities }: ModelInfo,
   id: string,
   signal: AbortSignal,
   { grammar, toolGrammar }: OutputConstraint,
   describeSchema: boolean,
 ): ChatCall {
-  return { ...asked, id, signal, grammar, toolGrammar, describeSchema }
+  // What only some engines take, and would change nothing, need not be known to the others.
+  const { topK, minP, repetitionPenalty, ...common } = asked.sampling
+  const sampling = capabilities?.sampling ? asked.sampling : common
+  return { ...asked, sampling, id, signal, grammar, toolGrammar, describeSchema }
 }
 
 async function collected(

@@ -71,6 +71,17 @@ describe('what a model says it cannot do', () => {
   })
 })
 
+describe('what changes nothing', () => {
+  it.each([
+    [true, { topK: 0, minP: 0, repetitionPenalty: 1 }],
+    [false, {}],
+  ])('is handed on to who takes it, and no matter to others: %s', async (sampling, handed) => {
+    const { chat, calls } = serviceThat({ sampling })
+    expect((await chat({ top_k: 0, min_p: 0, repetition_penalty: 1, temperature: 0.5 })).status).toBe(200)
+    expect(JSON.parse(JSON.stringify(calls[0]!.sampling))).toEqual({ ...handed, temperature: 0.5 })
+  })
+})
+
 describe('what a model says nothing of', () => {
   it.each(ASKED.filter(([name]) => !RARE.includes(name)))('is asked of it: %s %j', async (name, body) => {
     for (const capabilities of [undefined, {}, { [name]: true }]) {

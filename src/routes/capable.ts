@@ -28,9 +28,10 @@ const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boole
 function checkLocal(id: string, { sampling = false, tokens = false }: Capabilities, spec: CallSpec): void {
   const { topK, minP, repetitionPenalty } = spec.sampling
   const asked = {
-    top_k: topK,
-    min_p: minP,
-    repetition_penalty: repetitionPenalty,
+    // What changes nothing is not asked for.
+    top_k: topK || undefined,
+    min_p: minP || undefined,
+    repetition_penalty: repetitionPenalty === 1 ? undefined : repetitionPenalty,
     stop_token_ids: spec.stopTokens,
     min_tokens: spec.minTokens,
     ignore_eos: spec.ignoreEnds,

@@ -286,7 +286,7 @@ describe('what the engine is told', () => {
       n: 2,
       maxTokens: 9,
       stop: ['x'],
-      sampling: { temperature: 1, seed: 4 },
+      sampling: { temperature: undefined, seed: 4 },
       topLogprobs: 3,
       output: { type: 'text' },
       describeSchema: true,

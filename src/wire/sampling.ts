@@ -35,18 +35,15 @@ const someTokens = anArray(0, 128)
 export const aToken = anInteger(0, 2 ** 31 - 1)
 
 export function readSampling(body: JsonObject): Sampling {
-  const topK = optional(body, 'top_k', '', aTopK) ?? 0
-  const minP = optional(body, 'min_p', '', aShare) ?? 0
-  const repetitionPenalty = optional(body, 'repetition_penalty', '', aFactor) ?? 1
+  const topK = optional(body, 'top_k', '', aTopK)
   return {
-    // Each is there only where it changes something: what an engine is not asked for it need not know.
-    ...(topK > 0 && { topK }),
-    ...(minP > 0 && { minP }),
-    ...(repetitionPenalty !== 1 && { repetitionPenalty }),
-    temperature: optional(body, 'temperature', '', aTemperature) ?? 1,
-    topP: optional(body, 'top_p', '', aShare) ?? 1,
-    presencePenalty: optional(body, 'presence_penalty', '', aPenalty) ?? 0,
-    frequencyPenalty: optional(body, 'frequency_penalty', '', aPenalty) ?? 0,
+    temperature: optional(body, 'temperature', '', aTemperature),
+    topP: optional(body, 'top_p', '', aShare),
+    topK: topK && Math.max(0, topK),
+    minP: optional(body, 'min_p', '', aShare),
+    presencePenalty: optional(body, 'presence_penalty', '', aPenalty),
+    frequencyPenalty: optional(body, 'frequency_penalty', '', aPenalty),
+    repetitionPenalty: optional(body, 'repetition_penalty', '', aFactor),
     logitBias: optional(body, 'logit_bias', '', readLogitBias),
     seed: optional(body, 'seed', '', aSeed),
   }

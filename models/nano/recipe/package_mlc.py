@@ -91,6 +91,8 @@ def main(checkpoint, tokenizer, out, four_bits):
             "prefill_chunk_size": config["context_window_size"],
             "temperature": 0,
             "top_p": 1,
+            # Without it one talk in twelve never ends: it says the same word for ever.
+            "repetition_penalty": 1.2,
             "tokenizer_files": ["tokenizer.json", "tokenizer_config.json"],
             "conv_template": {
                 "name": "nano",

@@ -51,8 +51,8 @@ export class AnswerDecoder implements Lane {
   constructor(plan: AnswerPlan, choice: number, sink: AnswerSink) {
     this.#plan = plan
     this.#out = new AnswerOutput(choice, sink, plan.text.toolFormat, plan.call.tools)
-    this.#seed = seedOfChoice(plan.call.sampling.seed, choice)
-    const { presencePenalty, frequencyPenalty, repetitionPenalty = 1 } = plan.call.sampling
+    this.#seed = seedOfChoice(plan.sampling.seed, choice)
+    const { presencePenalty, frequencyPenalty, repetitionPenalty = 1 } = plan.sampling
     const counting = presencePenalty !== 0 || frequencyPenalty !== 0
     this.#log = new TokenLog(plan.prompt, counting, repetitionPenalty === 1 ? undefined : plan.vocabSize)
     this.#stops = new Set([...(plan.call.ignoreEnds ? [] : plan.text.ends), ...(plan.call.stopTokens ?? [])])
@@ -98,13 +98,14 @@ export class AnswerDecoder implements Lane {
   }
 
   settings(): SampleSettings {
-    const { sampling, topLogprobs } = this.#plan.call
+    const { sampling, call } = this.#plan
+    const { topLogprobs } = call
     const mask = this.#nextMask()
     return {
       temperature: sampling.temperature,
       topP: sampling.topP,
-      ...(sampling.topK !== undefined && { topK: sampling.topK }),
-      ...(sampling.minP !== undefined && { minP: sampling.minP }),
+      ...(sampling.topK && { topK: sampling.topK }),
+      ...(sampling.minP && { minP: sampling.minP }),
       ...(this.#log.said && { repeats: { tokens: this.#log.said, by: sampling.repetitionPenalty! } }),
       seed: this.#seed,
       index: this.generated,

@@ -1,9 +1,12 @@
 import type { ChatCall } from '../../engine.js'
 import type { ChatText } from '../chat-text.js'
+import type { SettledSampling } from '../recommended.js'
 
 /** What an answer is built from; the same for all choices of a call. */
 export interface AnswerPlan {
   readonly call: ChatCall
+  /** In place of the call's. */
+  readonly sampling: SettledSampling
   readonly text: ChatText
   readonly prompt: readonly number[]
   /** The prompt ends within a thought. */

@@ -13,14 +13,7 @@ describe('a chat request', () => {
       n: 1,
       maxTokens: undefined,
       stop: [],
-      sampling: {
-        temperature: 1,
-        topP: 1,
-        presencePenalty: 0,
-        frequencyPenalty: 0,
-        logitBias: undefined,
-        seed: undefined,
-      },
+      sampling: {},
       topLogprobs: undefined,
       output: { type: 'text' },
       tools: [],
@@ -164,7 +157,7 @@ describe('a chat request', () => {
     expect(read({ ...hints, prediction: { type: 'content', content: 'x' }, verbosity: 'medium' }).ignored).toEqual([])
   })
 
-  it('hands on what servers of open models take, and nothing of it where it changes nothing', () => {
+  it('hands on what servers of open models take', () => {
     const body = { top_k: 20, min_p: 0.05, repetition_penalty: 1.1, min_tokens: 3, stop_token_ids: [5, 0] }
     expect(read({ ...body, ignore_eos: true, return_token_ids: true })).toMatchObject({
       sampling: { topK: 20, minP: 0.05, repetitionPenalty: 1.1 },
@@ -174,9 +167,18 @@ describe('a chat request', () => {
       returnTokens: true,
       ignored: [],
     })
-    const off = { top_k: -1, min_p: 0, repetition_penalty: 1, min_tokens: 0, stop_token_ids: [], ignore_eos: false }
-    expect(read({ ...off, return_token_ids: false })).toStrictEqual(readChatRequest(minimal))
-    expect(read({ top_k: 0 }).sampling).toStrictEqual(readChatRequest(minimal).sampling)
+    const off = { min_tokens: 0, stop_token_ids: [], ignore_eos: false, return_token_ids: false }
+    expect(read(off)).toStrictEqual(readChatRequest(minimal))
+  })
+
+  it('tells what was said from what was not, for the latter is as the model recommends', () => {
+    expect(JSON.parse(JSON.stringify(readChatRequest(minimal).sampling))).toEqual({})
+    const usual = { temperature: 1, top_p: 1, presence_penalty: 0, frequency_penalty: 0 }
+    expect(read({ ...usual, top_k: -1, min_p: 0, repetition_penalty: 1 }).sampling).toEqual({
+      ...{ temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0 },
+      ...{ topK: 0, minP: 0, repetitionPenalty: 1 },
+    })
+    expect(read({ top_k: 0, temperature: null }).sampling).toEqual({ topK: 0 })
   })
 
   it('names what it does not know, wherever it stands', () => {

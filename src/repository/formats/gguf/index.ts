@@ -1,4 +1,5 @@
 import { halfToFloat } from '../../../platform/half.js'
+import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { digestOf } from '../../json.js'
@@ -37,7 +38,7 @@ export const gguf: RepositoryFormat = {
         tokenizer,
         tokenizerConfig,
         chatConfig: config,
-        generationConfig: { eos_token_id: ends.filter((id) => typeof id === 'number') },
+        generationConfig: { eos_token_id: ends.filter((id) => typeof id === 'number'), ...recommended(metadata) },
       },
       wanted: heads.map(({ least }, i) => ({ name: partName(name, i, heads.length), least })),
       outline,
@@ -49,6 +50,16 @@ export const gguf: RepositoryFormat = {
       }),
     }
   },
+}
+
+/** How the model's makers would have it asked, in the words of transformers. */
+function recommended(metadata: GgufHead['metadata']): JsonObject {
+  const of = (name: string) => metadata.get(`general.sampling.${name}`)
+  return {
+    temperature: of('temp'),
+    ...{ top_k: of('top_k'), top_p: of('top_p'), min_p: of('min_p') },
+    repetition_penalty: of('penalty_repeat'),
+  }
 }
 
 /** Of all the files of a model that was split, by the name of any. */
