@@ -82,7 +82,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
   // What a device can compute, on the ground; below it side by side the GPU and its twin, the CPU.
   device: {
-    holds: ['src/engines/webgpu/contract.ts', 'src/engines/webgpu/sampling.ts'],
+    holds: ['contract.ts', 'operations', 'sampling.ts'].map((name) => `src/engines/webgpu/${name}`),
     imports: ['token model'],
   },
   gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'device'] },
@@ -92,7 +92,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['model-plan.ts', 'angles.ts', 'refuse.ts'].map((name) => `src/engines/webgpu/model/${name}`),
     imports: ['contract', 'device'],
   },
-  architectures: { holds: ['src/engines/webgpu/architectures'], imports: ['platform', 'repository', 'plan'] },
+  architectures: { holds: ['src/engines/webgpu/architectures'], imports: ['device', 'platform', 'repository', 'plan'] },
   model: {
     holds: ['src/engines/webgpu/model', 'src/engines/webgpu/core.ts'],
     imports: [

@@ -18,9 +18,10 @@ import type {
   States,
 } from '../contract.js'
 import { MAX_TAPS, PAGE } from '../contract.js'
+import { type BatchShape, OPERATIONS, shapeOf } from '../operations/index.js'
 import { type Arguments, CHANNELS_OF_LINE, GATES, type OperationName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
-import { expectFit, own } from './guards.js'
+import { own } from './guards.js'
 import type { CpuPassHost } from './pass-host.js'
 import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
@@ -53,16 +54,16 @@ export class CpuPass implements Pass {
   readonly #products: Products
   /** Where keys and values are written. */
   readonly #caches = new Set<CpuCache>()
-  readonly #spans: Batch['spans']
+  readonly #shape: BatchShape
   readonly #sights = new Map<string, { lasts: number; firsts: number }>()
   #open = true
 
   constructor(host: CpuPassHost, batch: Batch) {
-    this.#spans = batch.spans
+    this.#shape = shapeOf(batch)
     this.#host = host
     this.#program = host.program
     this.#program.clear()
-    this.rows = batch.spans.reduce((sum, span) => sum + span.tokens.length, 0)
+    this.rows = this.#shape.rows
     this.#products = new Products({
       activationBlockBytes: host.activationBlockBytes,
       add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
@@ -106,9 +107,8 @@ export class CpuPass implements Pass {
   }
 
   embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
+    OPERATIONS.embed.fit(this.#shape, table, out, by)
     const [matrix, target] = [own(table, CpuMatrix), own(out, CpuActivations)]
-    expectFit('Columns to embed into', target.columns, matrix.columns)
-    expectFit('Rows to embed into', target.rows, this.rows)
     const args = {
       kind: matrix.kind,
       matrix: matrix.use(),
@@ -121,16 +121,16 @@ export class CpuPass implements Pass {
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
+    OPERATIONS.project.fit(this.#shape, matrix, x, out, options)
     const rows = options.rows ?? this.rows
     this.#products.record(own(matrix, CpuMatrix), own(x, CpuActivations), own(out, CpuActivations), rows, options)
   }
 
   join(x: Activations, out: Activations, options: JoinOptions): void {
+    OPERATIONS.join.fit(this.#shape, x, out, options)
     const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
     const { rows = this.rows, norm, scale = 1, add = false, gate, cap = 0 } = options
     const { from = 0, columns = source.columns } = options
-    expectFit('Columns to join', Math.min(source.columns, target.columns), from + columns)
-    expectFit('Rows to join', Math.min(source.rows, target.rows), rows)
     const args = {
       x: source.use() + from * 4,
       xStride: source.stride,
@@ -150,12 +150,11 @@ export class CpuPass implements Pass {
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
+    OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
     const [x, kv] = [own(qkv, CpuActivations), own(cache, CpuCache)]
     this.#caches.add(kv)
     const { heads, headSize } = kv.shape
-    expectFit('Columns of queries, keys and values', x.columns, (options.heads + 2 * heads) * headSize)
     const angles = own(options.angles, CpuVector)
-    expectFit('Angles', angles.length, this.#batch.longest * headSize)
     const norm = options.headNorm
     this.#add('place', this.rows * heads, {
       qkv: x.use(),
@@ -179,9 +178,9 @@ export class CpuPass implements Pass {
   }
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
+    OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, shape)
     const [x, kv, target] = [own(qkv, CpuActivations), own(cache, CpuCache), own(out, CpuActivations)]
     const { heads, headSize } = kv.shape
-    expectFit('Columns of attention', target.columns, shape.heads * headSize)
     // For each of two queries: itself, scaled, and its scores, in whole pages.
     const room = this.#perThread(2 * (headSize + (Math.ceil(this.#batch.longest / PAGE) + 1) * PAGE) * 4)
     const sharing = few(this.rows * shape.heads * this.#batch.longest * headSize)
@@ -223,7 +222,7 @@ export class CpuPass implements Pass {
     const lasts = new Int32Array(this.rows)
     const firsts = new Int32Array(this.rows)
     let row = 0
-    for (const { position, tokens } of this.#spans) {
+    for (const { position, tokens } of this.#shape.spans) {
       const end = position + tokens.length
       for (let at = position; at < end; at++, row++) {
         lasts[row] = Math.min(at + reach, end) - 1
@@ -253,14 +252,11 @@ export class CpuPass implements Pass {
   }
 
   convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
+    OPERATIONS.convolve.fit(this.#shape, x, states, index, out, options)
     const [source, target, kept] = [own(x, CpuActivations), own(out, CpuActivations), own(states, CpuStates)]
     const taps = own(options.taps, CpuVector)
     const channels = taps.length / MAX_TAPS
     const gated = options.form === 'gated'
-    expectFit('Columns to convolve', source.columns, gated ? 3 * channels : channels)
-    expectFit('Columns of a convolution', target.columns, channels)
-    expectFit('Values of a state', kept.shape.sizes[index]!, (MAX_TAPS - 1) * channels)
-    this.#expectSlots(kept)
     const args = {
       x: source.use(),
       xStride: source.stride,
@@ -273,23 +269,23 @@ export class CpuPass implements Pass {
       slotBytes: kept.slotBytes,
       spans: this.#batch.spans,
     }
-    this.#add('convolve', this.#spans.length * Math.ceil(channels / CHANNELS_OF_LINE), args, few(this.rows * channels))
+    this.#add(
+      'convolve',
+      this.#shape.spans.length * Math.ceil(channels / CHANNELS_OF_LINE),
+      args,
+      few(this.rows * channels),
+    )
   }
 
   delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
+    OPERATIONS.delta.fit(this.#shape, x, states, index, out, options)
     const { keyHeads, valueHeads, keySize, valueSize, norm, gatesFrom, tiled = false } = options
     const [source, target, kept] = [own(x, CpuActivations), own(out, CpuActivations), own(states, CpuStates)]
     const [rates, gates] = [own(options.rates, CpuActivations), own(options.gates, CpuActivations)]
     const columns = valueHeads * valueSize
-    expectFit('Columns of queries, keys and values', source.columns, 2 * keyHeads * keySize + columns)
-    expectFit('Columns of rates', rates.columns, 2 * valueHeads)
-    expectFit('Columns of gates', gates.columns, gatesFrom + columns)
-    expectFit('Columns of a delta rule', target.columns, columns)
-    expectFit('Values of a state', kept.shape.sizes[index]!, keySize * columns)
-    this.#expectSlots(kept)
-    const longest = Math.max(...this.#spans.map(({ tokens }) => tokens.length))
+    const longest = Math.max(...this.#shape.spans.map(({ tokens }) => tokens.length))
     const room = this.#perThread(longest * (2 * keySize * 4 + 48))
-    this.#add('delta', this.#spans.length * valueHeads, {
+    this.#add('delta', this.#shape.spans.length * valueHeads, {
       x: source.use(),
       xStride: source.stride,
       rates: rates.use(),
@@ -316,11 +312,10 @@ export class CpuPass implements Pass {
   }
 
   gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
+    OPERATIONS.gate.fit(this.#shape, gates, values, out, options)
     const [by, of, target] = [own(gates, CpuActivations), own(values, CpuActivations), own(out, CpuActivations)]
     const { rows = this.rows, gatesFrom = 0, valuesFrom = 0 } = options
     const { columns } = target
-    expectFit('Columns of gates', by.columns, gatesFrom + columns)
-    expectFit('Columns to gate', of.columns, valuesFrom + columns)
     const args = {
       gates: by.use() + gatesFrom * 4,
       gatesStride: by.stride,
@@ -334,14 +329,9 @@ export class CpuPass implements Pass {
     this.#add('gate', rows, args, few(rows * columns))
   }
 
-  #expectSlots({ shape }: CpuStates): void {
-    for (const { state } of this.#spans)
-      expectFit('Slots', shape.slots, Math.max(state?.from ?? 0, state?.to ?? shape.slots) + 1)
-  }
-
   pick(x: Activations, rows: Int32Array, out: Activations): void {
+    OPERATIONS.pick.fit(this.#shape, x, rows, out)
     const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
-    expectFit('Rows to pick into', target.rows, rows.length)
     const bytes = Math.min(source.stride, target.stride)
     const args = {
       x: source.use(),
@@ -355,11 +345,10 @@ export class CpuPass implements Pass {
   }
 
   pool(x: Activations, out: Activations): void {
+    OPERATIONS.pool.fit(this.#shape, x, out)
     const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
-    expectFit('Rows to pool into', target.rows, this.#spans.length)
-    expectFit('Columns to pool', target.columns, source.columns)
     const firsts = [0]
-    for (const { tokens } of this.#spans) firsts.push(firsts.at(-1)! + tokens.length)
+    for (const { tokens } of this.#shape.spans) firsts.push(firsts.at(-1)! + tokens.length)
     const args = {
       x: source.use(),
       xStride: source.stride,
@@ -368,14 +357,14 @@ export class CpuPass implements Pass {
       outStride: target.stride,
       columns: source.columns,
     }
-    this.#add('pool', this.#spans.length, args, few(this.rows * source.columns))
+    this.#add('pool', this.#shape.spans.length, args, few(this.rows * source.columns))
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
     if (this.#sampling) throw new Error('A pass samples at most once.')
+    OPERATIONS.sample.fit(this.#shape, sampler, logits, rows)
     const source = own(logits, CpuActivations)
     const target = own(sampler, CpuSampler)
-    expectFit('Rows of logits', source.rows, rows.length)
     this.#products.forget()
     this.#sampling = {
       before: this.#program.count,
@@ -398,7 +387,7 @@ export class CpuPass implements Pass {
     let sampled: readonly SampledRow[] = []
     try {
       for (const copy of this.#copies) copy()
-      for (const cache of this.#caches) for (const span of this.#spans) cache.begin(span)
+      for (const cache of this.#caches) for (const span of this.#shape.spans) cache.begin(span)
       const { count } = this.#program
       const split = this.#sampling?.before ?? count
       const at = this.#room(this.#program.bytes)

@@ -1,7 +1,7 @@
 /** Records products of matrices, and what goes before and after them: norms, rounding, gates. */
 import { type Gate, type ProjectOptions, Q4_BLOCK } from '../contract.js'
 import * as abi from './abi.js'
-import { expectFit, own } from './guards.js'
+import { own } from './guards.js'
 import { few, type Sharing, shareOf } from './program.js'
 import { type CpuActivations, type CpuMatrix, CpuVector } from './tensors.js'
 
@@ -55,11 +55,7 @@ export class Products {
   }
 
   record(w: CpuMatrix, source: CpuActivations, target: CpuActivations, rows: number, options: ProjectOptions): void {
-    if (options.gated && options.add) throw new RangeError('A gated projection cannot be added.')
     const columns = options.gated ? w.rows / 2 : w.rows
-    expectFit('Columns to project from', source.columns, w.columns)
-    expectFit('Columns to project into', target.columns, columns)
-    expectFit('Rows to project', Math.min(source.rows, target.rows), rows)
     const input = this.#prepare(source, w, rows, options.norm)
     if (options.gated && !options.bias && columns % Q4_BLOCK === 0) {
       this.#projectGated(w, input, target, columns, rows, options.gate)

@@ -20,6 +20,7 @@ import type {
   Vector,
 } from '../contract.js'
 import { MAX_TAPS } from '../contract.js'
+import { type BatchShape, OPERATIONS, shapeOf } from '../operations/index.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
 import { attend } from './kernels/attend.js'
@@ -47,6 +48,7 @@ export interface GpuPassHost extends CommandHost {
 export class GpuPass implements Pass, Recorder {
   readonly #host: GpuPassHost
   readonly #commands: Commands
+  readonly #shape: BatchShape
   readonly #batch: BatchWords
   readonly #slots: GPUBuffer | undefined
   /** Multiplications recorded since work was last handed over. */
@@ -59,6 +61,7 @@ export class GpuPass implements Pass, Recorder {
   constructor(host: GpuPassHost, batch: Batch) {
     this.#host = host
     this.#commands = new Commands(host)
+    this.#shape = shapeOf(batch)
     this.#batch = new BatchWords(batch)
     this.#slots = (batch.sampler as GpuSampler | undefined)?.slots
     this.meta = host.batchBuffer(this.#batch.words.length)
@@ -108,12 +111,14 @@ export class GpuPass implements Pass, Recorder {
   }
 
   embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
+    OPERATIONS.embed.fit(this.#shape, table, out, by)
     const buffer = (out as GpuActivations).buffer
     // Without a sampler no token stands for a slot; the binding needs some buffer all the same.
     for (const part of (table as GpuMatrix).parts) embed(this, part, this.#slots ?? this.meta, buffer, by)
   }
 
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
+    OPERATIONS.project.fit(this.#shape, matrix, x, out, options)
     const { norm: normed, bias, add = false, gated = false, gate = 'silu' } = options
     const count = options.rows ?? this.rows
     const head = count !== this.rows
@@ -139,6 +144,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   join(x: Activations, out: Activations, options: JoinOptions): void {
+    OPERATIONS.join.fit(this.#shape, x, out, options)
     const { rows = this.rows, norm, scale = 1, add = false, gate, cap, from = 0, columns = x.columns } = options
     const within = x === out
     const shape = {
@@ -164,6 +170,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
+    OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
     this.#place()
     const { heads: queries, angles, headNorm } = options
     const { heads, headSize, type } = cache.shape
@@ -187,6 +194,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
+    OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, options)
     const { heads, headSize, type } = cache.shape
     const { heads: queries, scale, window, cap, causal = true } = options
     const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16' }
@@ -207,6 +215,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
+    OPERATIONS.convolve.fit(this.#shape, x, states, index, out, options)
     const { shape, states: buffers } = states as GpuStates
     const { buffer: taps, length } = options.taps as GpuVector
     const channels = length / MAX_TAPS
@@ -216,6 +225,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
+    OPERATIONS.delta.fit(this.#shape, x, states, index, out, options)
     const { keyHeads, valueHeads, keySize, valueSize, tiled = false, norm, gates, gatesFrom, rates } = options
     const { shape: kept, states: buffers } = states as GpuStates
     const buffer = (of: Activations) => (of as GpuActivations).buffer
@@ -230,6 +240,7 @@ export class GpuPass implements Pass, Recorder {
   }
 
   gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
+    OPERATIONS.gate.fit(this.#shape, gates, values, out, options)
     const { gate, rows = this.rows, gatesFrom = 0, valuesFrom = 0 } = options
     const strides = { gates: gates.columns, values: values.columns, out: out.columns }
     const within = out === gates ? 'gates' : out === values ? 'values' : undefined
@@ -239,17 +250,20 @@ export class GpuPass implements Pass, Recorder {
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {
+    OPERATIONS.pick.fit(this.#shape, x, rows, out)
     this.#batch.pick(rows)
     pick(this, (x as GpuActivations).buffer, x.columns, rows.length, (out as GpuActivations).buffer)
   }
 
   pool(x: Activations, out: Activations): void {
+    OPERATIONS.pool.fit(this.#shape, x, out)
     const { firsts } = this.#batch
     this.#batch.pick(firsts)
     pool(this, (x as GpuActivations).buffer, x.columns, firsts.length, (out as GpuActivations).buffer)
   }
 
   sample(sampler: Sampler, logits: Activations, rows: readonly SampleRow[]): void {
+    OPERATIONS.sample.fit(this.#shape, sampler, logits, rows)
     if (this.#sampled) throw new Error('A pass samples once.')
     const gpuSampler = sampler as GpuSampler
     const words = encodeJob(rows)

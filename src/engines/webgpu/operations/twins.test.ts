@@ -1,0 +1,268 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { softwareGpu } from '../../../../test/support/swiftshader.js'
+import { type Activations, type Batch, type Device, MAX_TAPS, NO_STATE, type Pass, type Vector } from '../contract.js'
+import { OPERATION_NAMES } from '../cpu/abi.js'
+import { openCpuDevice } from '../cpu/index.js'
+import { Commands } from '../gpu/commands.js'
+import { openWebGpuDevice } from '../gpu/index.js'
+import { angleTable } from '../model/angles.js'
+import { OPERATIONS, type PassOperation } from './index.js'
+import { Chance } from './numbers.test-helper.js'
+
+/** Two sequences: one begins, one goes on; row i is token i. */
+const SPANS: Batch['spans'] = [
+  { tokens: Int32Array.of(0, 1, 2), position: 0, pages: Int32Array.of(2), state: { from: NO_STATE, to: 1 } },
+  { tokens: Int32Array.of(3, 4), position: 15, pages: Int32Array.of(0, 1), state: { from: NO_STATE, to: 0 } },
+]
+const ROWS = 5
+
+/** Tensors of a device with the same numbers in them on each. */
+class Desk {
+  readonly device: Device
+  readonly #chance = new Chance(11)
+  #filling: ((pass: Pass) => void)[] = []
+
+  constructor(device: Device) {
+    this.device = device
+  }
+
+  matrix(rows: number, columns: number) {
+    const data = new Uint8Array(this.#chance.floats(rows * columns).buffer)
+    return this.device.matrix({ format: 'f32', rows, columns, data })
+  }
+
+  vector(length: number): Vector {
+    return this.device.vector(this.#chance.floats(length))
+  }
+
+  filled(columns: number): Activations {
+    const [table, out] = [this.matrix(ROWS, columns), this.empty(columns)]
+    this.#filling.push((pass) => pass.embed(table, out))
+    return out
+  }
+
+  empty(columns: number, rows = ROWS): Activations {
+    return this.device.activations(rows, columns)
+  }
+
+  begin(batch: Batch = { spans: SPANS }): Pass {
+    const pass = this.device.begin(batch)
+    for (const fill of this.#filling) fill(pass)
+    return pass
+  }
+
+  async outcome(record: (pass: Pass) => void, out: Activations, rows = ROWS): Promise<number[]> {
+    const pass = this.begin()
+    record(pass)
+    const read = pass.read(out, rows)
+    await pass.submit()
+    return [...(await read)]
+  }
+}
+
+/** Attention's operands: 4 heads of queries that share 2 of keys, of 16 values each. */
+function attention(desk: Desk) {
+  const [heads, keyHeads, headSize] = [4, 2, 16]
+  const cache = desk.device.cache({ layers: 1, pages: 3, heads: keyHeads, headSize, type: 'f32' })
+  const angles = desk.device.vector(angleTable(32, { size: headSize, theta: 10_000 }))
+  const qkv = desk.filled((heads + 2 * keyHeads) * headSize)
+  const place = (pass: Pass, by: Vector = angles) => {
+    pass.clearPages(cache, [0, 1, 2])
+    pass.place(qkv, cache, 0, { heads, angles: by })
+  }
+  return { heads, headSize, cache, qkv, place, short: desk.vector(headSize) }
+}
+
+/** Two heads of queries and keys, four of values; `stateRows`: of 16 that each state needs. */
+function deltaRule(desk: Desk, stateRows: number) {
+  const [keyHeads, valueHeads, keySize, valueSize] = [2, 4, 16, 16]
+  const columns = valueHeads * valueSize
+  const states = desk.device.states({ slots: 2, sizes: [stateRows * columns] })
+  const options = {
+    ...{ keyHeads, valueHeads, keySize, valueSize, gatesFrom: 16 },
+    ...{ rates: desk.filled(2 * valueHeads), gates: desk.filled(columns + 16) },
+    ...{ speed: desk.vector(valueHeads), delay: desk.vector(valueHeads) },
+    norm: { weight: desk.vector(valueSize), epsilon: 1e-5 },
+  }
+  return { states, x: desk.filled(2 * keyHeads * keySize + columns), out: desk.empty(columns), options }
+}
+
+interface Case {
+  /** What it computes. */
+  run(desk: Desk): Promise<number[]>
+  /** The same with an operand that is too small. */
+  misfit(desk: Desk): void
+}
+
+const CASES: { readonly [N in PassOperation]: Case } = {
+  embed: {
+    run: (desk) => desk.outcome(() => {}, desk.filled(32)),
+    misfit: (desk) => desk.begin().embed(desk.matrix(ROWS, 32), desk.empty(28)),
+  },
+  project: {
+    async run(desk) {
+      const [matrix, x, out] = [desk.matrix(48, 32), desk.filled(32), desk.empty(24)]
+      const norm = { weight: desk.vector(32), epsilon: 1e-5 }
+      return desk.outcome((pass) => pass.project(matrix, x, out, { norm, gated: true }), out)
+    },
+    misfit: (desk) => desk.begin().project(desk.matrix(24, 32), desk.empty(32), desk.empty(16)),
+  },
+  join: {
+    run(desk) {
+      const [x, out, weight] = [desk.filled(32), desk.filled(32), desk.vector(32)]
+      return desk.outcome((pass) => pass.join(x, out, { norm: { weight, epsilon: 1e-5 }, scale: 3, add: true }), out)
+    },
+    misfit: (desk) => desk.begin().join(desk.empty(32), desk.empty(16), {}),
+  },
+  place: {
+    async run(desk) {
+      const { heads, headSize, qkv, place } = attention(desk)
+      // Queries are turned where they stand; keys, and values, are told by what attention makes of them.
+      const rows = await desk.outcome(place, qkv)
+      return rows.filter((_, i) => i % qkv.columns < heads * headSize)
+    },
+    misfit(desk) {
+      const { place, short } = attention(desk)
+      place(desk.begin(), short)
+    },
+  },
+  attend: {
+    run(desk) {
+      const { heads, headSize, qkv, cache, place } = attention(desk)
+      const out = desk.empty(heads * headSize)
+      return desk.outcome((pass) => {
+        place(pass)
+        pass.attend(qkv, cache, 0, out, { heads, scale: 0.25, window: 9, cap: 5 })
+      }, out)
+    },
+    misfit(desk) {
+      const { heads, qkv, cache } = attention(desk)
+      desk.begin().attend(qkv, cache, 0, desk.empty(32), { heads, scale: 1 })
+    },
+  },
+  convolve: {
+    run(desk) {
+      const states = desk.device.states({ slots: 2, sizes: [(MAX_TAPS - 1) * 16] })
+      const [x, out, taps] = [desk.filled(48), desk.empty(16), desk.vector(MAX_TAPS * 16)]
+      return desk.outcome((pass) => pass.convolve(x, states, 0, out, { taps, form: 'gated' }), out)
+    },
+    misfit(desk) {
+      const states = desk.device.states({ slots: 2, sizes: [16] })
+      desk
+        .begin()
+        .convolve(desk.empty(48), states, 0, desk.empty(16), { taps: desk.vector(MAX_TAPS * 16), form: 'gated' })
+    },
+  },
+  delta: {
+    run(desk) {
+      const { states, x, out, options } = deltaRule(desk, 16)
+      return desk.outcome((pass) => pass.delta(x, states, 0, out, options), out)
+    },
+    misfit(desk) {
+      const { states, x, out, options } = deltaRule(desk, 8)
+      desk.begin().delta(x, states, 0, out, options)
+    },
+  },
+  gate: {
+    run(desk) {
+      const [gates, values, out] = [desk.filled(48), desk.filled(32), desk.empty(32)]
+      return desk.outcome((pass) => pass.gate(gates, values, out, { gate: 'sigmoid', gatesFrom: 16 }), out)
+    },
+    misfit: (desk) => desk.begin().gate(desk.empty(32), desk.empty(32), desk.empty(32), { gate: 'silu', gatesFrom: 4 }),
+  },
+  pick: {
+    run(desk) {
+      const [x, out] = [desk.filled(32), desk.empty(32, 3)]
+      return desk.outcome((pass) => pass.pick(x, Int32Array.of(4, 0, 4), out), out, 3)
+    },
+    misfit: (desk) => desk.begin().pick(desk.empty(32), Int32Array.of(1, 2), desk.empty(32, 1)),
+  },
+  pool: {
+    run(desk) {
+      const [x, out] = [desk.filled(32), desk.empty(32, 2)]
+      return desk.outcome((pass) => pass.pool(x, out), out, 2)
+    },
+    misfit: (desk) => desk.begin().pool(desk.empty(32), desk.empty(32, 1)),
+  },
+  sample: {
+    async run(desk) {
+      const sampler = desk.device.sampler({ vocabulary: 160, tokens: 150, rows: ROWS, slots: ROWS })
+      const logits = desk.filled(160)
+      const pass = desk.begin({ spans: SPANS, sampler })
+      const row = { topP: 0.9, seed: 7, index: 3 }
+      pass.sample(
+        sampler,
+        logits,
+        [0, 0.5, 1, 2].map((temperature, slot) => ({ ...row, slot, temperature })),
+      )
+      return (await pass.submit()).map(({ token }) => token)
+    },
+    misfit(desk) {
+      const sampler = desk.device.sampler({ vocabulary: 160, tokens: 150, rows: ROWS, slots: ROWS })
+      desk
+        .begin({ spans: SPANS, sampler })
+        .sample(sampler, desk.empty(80), [{ slot: 0, temperature: 0, topP: 1, seed: 0, index: 0 }])
+    },
+  },
+}
+const NAMES = Object.keys(OPERATIONS) as PassOperation[]
+
+describe('an operation', () => {
+  const recorded = new Set<string>()
+  const profiler = {
+    on: false,
+    recorded: (name: string) => void recorded.add(name),
+    run: <T>(_: unknown, f: () => T) => f(),
+  }
+  const dispatched = vi.spyOn(Commands.prototype, 'dispatch')
+  let devices: { readonly cpu: Device; readonly hardware: Device; readonly serial: Device }
+  beforeAll(async () => {
+    const gpu = await softwareGpu()
+    devices = {
+      cpu: await openCpuDevice({ exact: true, threads: 1, profiler }),
+      hardware: await openWebGpuDevice({ gpu, serial: false, half: false }),
+      serial: await openWebGpuDevice({ gpu, serial: true }),
+    }
+  })
+  afterAll(() => {
+    for (const device of Object.values(devices)) device.destroy()
+    dispatched.mockRestore()
+  })
+
+  it.each(NAMES)('%s has twins, which the table names, and which agree', async (name) => {
+    recorded.clear()
+    const expected = await CASES[name].run(new Desk(devices.cpu))
+    expect([...recorded].filter((one) => OPERATIONS[name].cpu.includes(one)).length > 0).toBe(name !== 'sample')
+    const size = Math.max(...expected.map(Math.abs))
+    expect(size).toBeGreaterThan(0)
+    for (const device of [devices.hardware, devices.serial]) {
+      dispatched.mockClear()
+      const got = await CASES[name].run(new Desk(device))
+      const kernels = dispatched.mock.calls.map(([kernel]) => kernel.name)
+      expect(kernels.filter((one) => OPERATIONS[name].gpu.some((start) => one.startsWith(start)))).not.toEqual([])
+      expect(got.length).toBe(expected.length)
+      // Both sum up in f32, in an order of their own.
+      for (const [i, value] of got.entries()) expect(Math.abs(value - expected[i]!)).toBeLessThanOrEqual(1e-5 * size)
+    }
+  })
+
+  it.each(NAMES)('%s refuses operands that do not fit, on each device in the same words', (name) => {
+    const said = Object.values(devices).map((device) => {
+      try {
+        CASES[name].misfit(new Desk(device))
+        return 'nothing'
+      } catch (error) {
+        expect(error).toBeInstanceOf(RangeError)
+        return (error as Error).message
+      }
+    })
+    expect(said).toEqual([said[0], said[0], said[0]])
+    expect(said[0]).toMatch(/where at least \d+ are needed/)
+  })
+
+  it('of the CPU or kernel of a GPU belongs to one of the table', () => {
+    const named = new Set(NAMES.flatMap((name) => OPERATIONS[name].cpu))
+    expect(OPERATION_NAMES.filter((name) => !named.has(name))).toEqual([])
+    expect([...named].filter((name) => !(OPERATION_NAMES as readonly string[]).includes(name))).toEqual([])
+  })
+})
