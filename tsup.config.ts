@@ -15,6 +15,10 @@ const library = {
   hono: 'adapters/hono.ts',
   express: 'adapters/express.ts',
   deno: 'adapters/deno.ts',
+  extract: 'adapters/extract.ts',
+  'ai-sdk': 'adapters/ai-sdk.ts',
+  react: 'adapters/react/index.ts',
+  'prompt-api': 'src/engines/prompt-api/index.ts',
   next: 'adapters/next.ts',
   vite: 'adapters/vite/index.ts',
   'service-worker': 'adapters/service-worker/index.ts',
@@ -43,7 +47,7 @@ const modules = defineConfig({
   platform: 'neutral',
   splitting: true,
   dts: { entry: { ...library, browser: 'adapters/browser.ts' } },
-  external: [/^node:/, 'webgpu', '@mlc-ai/web-llm', 'local-v1-nano', 'vite'],
+  external: [/^node:/, 'webgpu', '@mlc-ai/web-llm', 'local-v1-nano', 'vite', 'react', '@ai-sdk/openai-compatible'],
 })
 
 /** For pages without a bundler: with all that it needs. */

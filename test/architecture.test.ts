@@ -78,6 +78,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // Engines. The half of `webgpu` that computes knows tensors, and neither requests nor schemas.
   scripted: { holds: ['src/engines/scripted.ts'], imports: ['contract', 'platform'] },
   upstream: { holds: ['src/engines/upstream', 'src/engines/upstream.ts'], imports: ['contract'] },
+  'prompt api': { holds: ['src/engines/prompt-api'], imports: ['contract', 'decode'] },
   remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured'] },
   'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
   // What a device can compute, on the ground; below it side by side the GPU and its twin, the CPU.

@@ -33,7 +33,7 @@ function bundled(entry: string, external: string[] = []) {
     metafile: true,
     logLevel: 'error',
     // The optional peers are asked for only where they are installed.
-    external: ['node:*', 'webgpu', ...external],
+    external: ['node:*', 'webgpu', 'react', '@ai-sdk/openai-compatible', ...external],
   })
 }
 
@@ -99,6 +99,10 @@ describe('the built package', () => {
     ["export { install } from './dist/service-worker.js'", 7000],
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
+    ["export { extract } from './dist/extract.js'", 4000],
+    ["export { useChat, useModel, useObject } from './dist/react.js'", 6000],
+    ["export { localV1 } from './dist/ai-sdk.js'", 2000],
+    ["export { promptApi } from './dist/prompt-api.js'", 5000],
   ])('costs who takes a part of it that part: %s', async (contents, limit) => {
     const { outputFiles } = await build({
       stdin: { contents, resolveDir: root.pathname },
@@ -107,9 +111,24 @@ describe('the built package', () => {
       format: 'esm',
       write: false,
       logLevel: 'error',
-      external: ['node:*'],
+      external: ['node:*', 'react', '@ai-sdk/openai-compatible'],
     })
     expect(gzipSync(outputFiles[0]!.contents).length).toBeLessThan(limit)
+  })
+
+  it('is small to install, whatever is added to it', async () => {
+    const pack = ['pack', '--ignore-scripts', '--dry-run', '--json']
+    const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
+      { size: number; files: { path: string }[] },
+    ]
+    expect(packed.size).toBeLessThan(1_600_000)
+    // The playground's page, and nothing that only we need.
+    expect(packed.files.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
+    )
+    expect(packed.files.filter(({ path }) => !/^(dist\/|package\.json$|README|LICENSE|CHANGELOG)/.test(path))).toEqual(
+      [],
+    )
   })
 
   // The grammar engine is two thirds of it; all endpoints together are the rest.

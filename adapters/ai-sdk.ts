@@ -1,0 +1,29 @@
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { endpointOf, type Target } from './client/endpoint.js'
+
+export type { Endpoint, Target } from './client/endpoint.js'
+
+/**
+ * A provider for the AI SDK over a service in this process, or on this device: without HTTP, and with strict JSON.
+ *
+ * ```ts
+ * const local = localV1(v1)
+ * const { object } = await generateObject({ model: local('local-v1/nano'), schema, prompt })
+ * ```
+ *
+ * `local(id)` is a language model, `local.embeddingModel(id)` one for embeddings.
+ */
+export function localV1(target: Target): LocalV1Provider {
+  const { baseURL, apiKey, fetch } = endpointOf(target)
+  return createOpenAICompatible({
+    name: 'local-v1',
+    baseURL,
+    ...(apiKey !== undefined && { apiKey }),
+    // The SDK hands over addresses as texts, and its requests whole.
+    fetch: (input, init) => fetch(String(input instanceof Request ? input.url : input), init),
+    includeUsage: true,
+    supportsStructuredOutputs: true,
+  })
+}
+
+export type LocalV1Provider = ReturnType<typeof createOpenAICompatible>

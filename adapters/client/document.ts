@@ -1,0 +1,30 @@
+import { type AnySchema, jsonSchemaOf } from './schema.js'
+
+export interface DocumentOptions {
+  /** What to do with the text, for the model. */
+  readonly instructions?: string
+  /** @default 0: the most likely document */
+  readonly temperature?: number
+  /** @default as far as the context reaches */
+  readonly maxTokens?: number
+  readonly seed?: number
+}
+
+/** The request for one document from one text. */
+export function documentRequest(model: string, schema: AnySchema, text: string, options: DocumentOptions): object {
+  const { instructions, temperature = 0, maxTokens, seed } = options
+  return {
+    model,
+    messages: [
+      ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
+      { role: 'user', content: text },
+    ],
+    temperature,
+    ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+    ...(seed !== undefined && { seed }),
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'document', strict: true, schema: jsonSchemaOf(schema) },
+    },
+  }
+}

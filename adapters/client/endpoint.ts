@@ -1,0 +1,105 @@
+import { V1Error, type V1ErrorType } from '../../src/index.js'
+
+/** Any `/v1`: its address, and how it is reached where that is not over the network. */
+export interface Endpoint {
+  readonly baseURL: string
+  /** @default none is sent */
+  readonly apiKey?: string
+  /** @default the global one */
+  readonly fetch?: (input: string, init?: RequestInit) => Promise<Response>
+}
+
+/**
+ * What is asked: a service of `createV1` in this process, what `install` of `local-v1/service-worker` gives, or any
+ * `/v1` by its address.
+ */
+export type Target = ServiceTarget | DeviceTarget | Endpoint
+
+/** The part of a service that is used here. */
+export interface ServiceTarget {
+  readonly basePath: string
+  fetch(request: Request): Promise<Response>
+}
+
+/** The part of what `install` gives that is used here. */
+export interface DeviceTarget {
+  readonly client: { readonly baseURL: string }
+  readonly fetch: (input: string, init?: RequestInit) => Promise<Response>
+}
+
+export type OpenEndpoint = Endpoint & Required<Pick<Endpoint, 'fetch'>>
+
+export function endpointOf(target: Target): OpenEndpoint {
+  if ('basePath' in target) {
+    // The name is that of this machine: nobody listens there, and the service takes it for itself.
+    const baseURL = `http://localhost${target.basePath}`
+    return { baseURL, fetch: (input, init) => target.fetch(new Request(input, init)) }
+  }
+  if ('client' in target) return { baseURL: target.client.baseURL, fetch: target.fetch }
+  const given = target.fetch ?? ((input: string, init?: RequestInit) => fetch(input, init))
+  return { ...target, baseURL: target.baseURL.replace(/\/+$/, ''), fetch: given }
+}
+
+export interface Asking {
+  readonly method?: 'GET' | 'POST' | 'DELETE'
+  readonly body?: object
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The answer, if it is a good one; else the error that it tells of. */
+export async function ask(endpoint: OpenEndpoint, path: string, asking: Asking = {}): Promise<Response> {
+  const { body, signal, method = body === undefined ? 'GET' : 'POST' } = asking
+  const headers = {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(endpoint.apiKey !== undefined && { authorization: `Bearer ${endpoint.apiKey}` }),
+  }
+  const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }), ...(signal && { signal }) }
+  const response = await endpoint.fetch(endpoint.baseURL + path, init)
+  if (response.ok) return response
+  throw errorOf(response.status, await response.json().catch(() => undefined))
+}
+
+/** The events of a stream, as JSON, to its end. */
+export async function* events<T>(response: Response): AsyncGenerator<T> {
+  if (!response.body) return
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  let ended = false
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      const lines = (rest + value).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) {
+        if (!line.startsWith('data: ')) continue
+        const data = line.slice(6).trimEnd()
+        ended ||= data === '[DONE]'
+        if (!ended) yield eventOf<T>(data)
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+  if (!ended) throw new V1Error(502, 'The answer ended before it was whole.', { code: 'cut_off' })
+}
+
+function eventOf<T>(data: string): T {
+  const event = JSON.parse(data) as T
+  if (typeof event === 'object' && event !== null && 'error' in event && event.error) throw errorOf(500, event)
+  return event
+}
+
+function errorOf(status: number, body: unknown): V1Error {
+  const { error } = (body ?? {}) as { error?: { message?: string; type?: V1ErrorType; code?: string; param?: string } }
+  const { message = `The answer was ${status}, and not from a /v1.`, type, code, param } = error ?? {}
+  return new V1Error(status, message, { ...(type && { type }), ...(code && { code }), ...(param && { param }) })
+}
+
+/** The model that is meant where none is named: the first. */
+export async function firstModel(endpoint: OpenEndpoint, signal?: AbortSignal): Promise<string> {
+  const { data } = (await (await ask(endpoint, '/models', { signal })).json()) as { data: { id: string }[] }
+  const [first] = data
+  if (first) return first.id
+  throw new V1Error(404, 'This /v1 offers no model.', { code: 'model_not_found', param: 'model' })
+}

@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import { nano } from 'local-v1-nano'
+import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import { webgpu } from '../src/engines/webgpu/index.js'
+import { createV1 } from '../src/index.js'
+import { readPartialJson } from './client/partial-json.js'
+import { jsonSchemaOf } from './client/schema.js'
+import { extract } from './extract.js'
+
+const v1 = createV1({ engine: webgpu({ models: [nano], device: 'cpu', log: () => {} }), keys: 'none', log: () => {} })
+afterAll(() => v1.close())
+const TEXT = 'Please send 12 desk lamps, it is urgent.'
+
+describe('extract', () => {
+  test('gives what a zod schema describes, with its type', async () => {
+    const Order = z.object({ product: z.string(), quantity: z.int(), urgent: z.boolean() })
+    const order = await extract(Order, TEXT, { from: v1, instructions: 'Extract the order.' })
+    expectTypeOf(order).toEqualTypeOf<{ product: string; quantity: number; urgent: boolean }>()
+    expect(order).toEqual({ product: 'desk lamps', quantity: 12, urgent: true })
+  })
+
+  test('gives what a transformed schema gives out', async () => {
+    const Quantity = z.object({ quantity: z.int().transform((count) => `${count} pieces`) })
+    const { quantity } = await extract(Quantity, TEXT, { from: v1, model: 'local-v1/nano' })
+    expectTypeOf(quantity).toEqualTypeOf<string>()
+    expect(quantity).toMatch(/^-?\d+ pieces$/)
+  })
+
+  test('gives what a JSON Schema describes, with its type', async () => {
+    const order = await extract(
+      {
+        type: 'object',
+        properties: {
+          quantity: { type: 'integer' },
+          urgency: { enum: ['low', 'high'] },
+          tags: { type: 'array', items: { type: 'string' }, maxItems: 2 },
+        },
+        required: ['quantity', 'urgency'],
+        additionalProperties: false,
+      },
+      TEXT,
+      { from: v1, maxTokens: 200 },
+    )
+    expectTypeOf(order).toEqualTypeOf<{ quantity: number; urgency: 'low' | 'high'; tags?: string[] }>()
+    expect(order.quantity).toBe(12)
+  })
+
+  test('says what a refinement found, and what /v1 refuses', async () => {
+    const Never = z.object({ quantity: z.int().refine(() => false, 'too many') })
+    await expect(extract(Never, TEXT, { from: v1 })).rejects.toMatchObject({
+      code: 'invalid_output',
+      message: expect.stringContaining('at quantity: too many'),
+    })
+    const wrong = extract({ type: 'object', divisibleBy: 3 }, TEXT, { from: v1 })
+    await expect(wrong).rejects.toMatchObject({ status: 400, param: 'response_format' })
+    await expect(extract({}, TEXT, { from: v1, model: 'no/model' })).rejects.toMatchObject({ code: 'model_not_found' })
+    const gone = AbortSignal.abort()
+    await expect(extract({}, TEXT, { from: v1, signal: gone })).rejects.toThrow()
+  })
+
+  test('asks any /v1 by its address, with its key', async () => {
+    const keyed = createV1({ engine: webgpu({ models: [nano], device: 'cpu', log: () => {} }), keys: ['k'] })
+    const from = {
+      baseURL: 'http://localhost/v1/',
+      fetch: (url: string, init?: RequestInit) => keyed.fetch(new Request(url, init)),
+    }
+    const Quantity = z.object({ quantity: z.int() })
+    await expect(extract(Quantity, TEXT, { from })).rejects.toMatchObject({ status: 401 })
+    expect(await extract(Quantity, TEXT, { from: { ...from, apiKey: 'k' } })).toEqual({ quantity: 12 })
+    await keyed.close()
+  })
+})
+
+test('a Standard Schema means documents without further properties, also inside', () => {
+  const schema = jsonSchemaOf(z.object({ a: z.array(z.object({ b: z.string() })), c: z.literal('properties') }))
+  expect(schema).toMatchObject({
+    additionalProperties: false,
+    properties: { a: { items: { additionalProperties: false } } },
+  })
+  const silent = { '~standard': { version: 1, vendor: 'other', validate: (value: unknown) => ({ value }) } } as const
+  expect(() => jsonSchemaOf(silent)).toThrow('other schema does not say')
+})
+
+describe('the beginning of a JSON text', () => {
+  const values = fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 })
+
+  test('is read at every character, and whole in the end', () => {
+    fc.assert(
+      fc.property(values, fc.constantFrom(undefined, 2), (value, indent) => {
+        const text = `${JSON.stringify(value, null, indent)} `
+        for (let i = 0; i <= text.length; i++) readPartialJson(text.slice(0, i))
+        expect(readPartialJson(text)).toEqual(JSON.parse(text))
+      }),
+      { numRuns: 150, examples: [[JSON.parse('{"__proto__":{"a":"\\ud83c\\udf0d"}}'), undefined]] },
+    )
+  })
+
+  test('never takes back what it has told of an object', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), values), (value) => {
+        const text = JSON.stringify(value)
+        let names: string[] = []
+        for (let i = 1; i <= text.length; i++) {
+          const now = Object.keys((readPartialJson(text.slice(0, i)) ?? {}) as object)
+          expect(now).toEqual(expect.arrayContaining(names))
+          names = now
+        }
+      }),
+      { numRuns: 60 },
+    )
+  })
+})

@@ -1,0 +1,37 @@
+import { useEffect, useRef } from 'react'
+
+/** The newest value, for what is called later than it was made. */
+export function useLatest<T>(value: T): { readonly current: T } {
+  const latest = useRef(value)
+  latest.current = value
+  return latest
+}
+
+export interface Turns {
+  /** Ends the one before. */
+  begin(): AbortController
+  /** `whenLast` is called unless another has begun since, or the component is gone. */
+  end(turn: AbortController, whenLast: () => void): void
+  stop(): void
+}
+
+/** One request at a time: the next one ends the one before, and so does leaving the page. */
+export function useOneAtATime(): Turns {
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+  const turns = useRef<Turns>(undefined)
+  turns.current ??= {
+    begin() {
+      running.current?.abort()
+      running.current = new AbortController()
+      return running.current
+    },
+    end(turn, whenLast) {
+      if (running.current !== turn) return
+      running.current = undefined
+      whenLast()
+    },
+    stop: () => running.current?.abort(),
+  }
+  return turns.current
+}

@@ -1,0 +1,87 @@
+import { useCallback, useState } from 'react'
+import { ask, endpointOf, events, firstModel, type Target } from '../client/endpoint.js'
+import { useLatest, useOneAtATime } from './latest.js'
+
+export interface ChatMessage {
+  readonly role: 'user' | 'assistant'
+  readonly content: string
+}
+
+export interface ChatOptions {
+  /** @default the first that is offered */
+  readonly model?: string
+  readonly system?: string
+  readonly temperature?: number
+  readonly maxTokens?: number
+  /** What was said before. */
+  readonly initial?: readonly ChatMessage[]
+}
+
+export interface Chat {
+  /** The last one grows while it is written. */
+  readonly messages: readonly ChatMessage[]
+  readonly busy: boolean
+  /** Why the last message has no answer, until the next is sent. */
+  readonly error: Error | undefined
+  /** Settles once the answer is whole, was stopped or has failed; what failed is told by `error`. */
+  send(text: string): Promise<void>
+  /** Keeps what is written so far. */
+  stop(): void
+  /** Forgets the conversation. */
+  clear(): void
+}
+
+interface Delta {
+  readonly choices: readonly { readonly delta?: { readonly content?: string | null } }[]
+}
+
+/** A conversation with a model on this device. `target` is a service, what `install` gives, or `{ baseURL }`. */
+export function useChat(target: Target | undefined, options: ChatOptions = {}): Chat {
+  const [messages, setMessages] = useState<readonly ChatMessage[]>(options.initial ?? [])
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<Error>()
+  const latest = useLatest({ target, options, messages })
+  const turns = useOneAtATime()
+
+  const send = useCallback(
+    async (text: string) => {
+      const { target, options, messages } = latest.current
+      const turn = turns.begin()
+      const { signal } = turn
+      const asked: readonly ChatMessage[] = [...messages, { role: 'user', content: text }]
+      setMessages(asked)
+      setError(undefined)
+      setBusy(true)
+      let content = ''
+      try {
+        if (!target) throw new Error('useChat: the target is not there yet.')
+        const endpoint = endpointOf(target)
+        const { system, temperature, maxTokens } = options
+        const body = {
+          model: options.model ?? (await firstModel(endpoint, signal)),
+          messages: [...(system === undefined ? [] : [{ role: 'system', content: system }]), ...asked],
+          stream: true,
+          ...(temperature !== undefined && { temperature }),
+          ...(maxTokens !== undefined && { max_tokens: maxTokens }),
+        }
+        for await (const { choices } of events<Delta>(await ask(endpoint, '/chat/completions', { body, signal }))) {
+          const piece = choices[0]?.delta?.content
+          if (!piece) continue
+          content += piece
+          if (!signal.aborted) setMessages([...asked, { role: 'assistant', content }])
+        }
+      } catch (fault) {
+        if (!signal.aborted) setError(fault instanceof Error ? fault : new Error(String(fault)))
+      } finally {
+        turns.end(turn, () => setBusy(false))
+      }
+    },
+    [latest, turns],
+  )
+  const clear = useCallback(() => {
+    turns.stop()
+    setMessages([])
+    setError(undefined)
+  }, [turns])
+  return { messages, busy, error, send, stop: turns.stop, clear }
+}

@@ -1,0 +1,231 @@
+import { Needles } from '../../decode/answer/needles.js'
+import type { ChatCall, Engine, GrammarSource, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+import {
+  type Availability,
+  type LanguageModelApi,
+  type LanguageModelSession,
+  type SessionOptions,
+  tokensOf,
+  usedBy,
+} from './language-model.js'
+import { failureOf, isForm, requestFor } from './request.js'
+
+export type { LanguageModelApi, LanguageModelSession } from './language-model.js'
+
+export interface PromptApiOptions {
+  /**
+   * The name that clients ask for.
+   * @default 'browser/built-in'
+   */
+  readonly id?: string
+  /**
+   * The browser's own, or another that behaves alike.
+   * @default LanguageModel
+   */
+  readonly languageModel?: LanguageModelApi
+  /**
+   * Languages that answers are expected in, which browsers want to know beforehand.
+   * @default not said
+   */
+  readonly languages?: readonly string[]
+}
+
+/** How often a document that the browser got wrong is asked for again. */
+const TRIES = 3
+
+/**
+ * The model that comes with the browser (Chrome's `LanguageModel`), in a page: `fallback(promptApi(), webgpu(...))` with
+ * the same id takes it where it is there. What it cannot do is refused. Documents are looked at by the grammar before
+ * any of them is sent, and asked for again: `strict` stays strict.
+ */
+export function promptApi(options: PromptApiOptions = {}): Engine {
+  return new PromptApi(options)
+}
+
+class PromptApi implements Engine {
+  readonly version = 2
+  readonly ready: Promise<void>
+  readonly #id: string
+  readonly #api: LanguageModelApi | undefined
+  readonly #languages: readonly string[] | undefined
+  #availability: Availability = 'unavailable'
+  #window: number | undefined
+
+  constructor({ id = 'browser/built-in', languageModel, languages }: PromptApiOptions) {
+    this.#id = id
+    this.#languages = languages
+    this.#api = languageModel ?? (globalThis as { LanguageModel?: LanguageModelApi }).LanguageModel
+    this.ready = this.survey()
+  }
+
+  get models(): readonly ModelInfo[] {
+    const there = this.#availability
+    const model: ModelInfo = {
+      id: this.#id,
+      ownedBy: 'browser',
+      capabilities: { logprobs: false, seed: false, tools: false, thinking: false },
+      metadata: {
+        loaded: there === 'available',
+        device: 'browser',
+        ...(there === 'unavailable' && { does_not_fit: MISSING }),
+      },
+      ...(this.#window !== undefined && { contextLength: this.#window }),
+    }
+    return [model]
+  }
+
+  async survey(): Promise<void> {
+    this.#availability = (await this.#api?.availability(this.#expected()).catch(() => undefined)) ?? 'unavailable'
+  }
+
+  async load(_: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
+    await this.survey()
+    if (this.#availability !== 'available') await this.#download(onProgress, signal)
+    onProgress({ ...PROGRESS, model: this.#id, phase: 'ready', bytesLoaded: 1, bytesTotal: 1 })
+  }
+
+  /** The browser begins it with the first session. */
+  async #download(onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
+    const session = await this.#session({
+      signal,
+      monitor: (monitor) =>
+        monitor.addEventListener('downloadprogress', (event) => {
+          const { loaded, total } = event as ProgressEvent
+          onProgress({ ...PROGRESS, model: this.#id, phase: 'download', bytesLoaded: loaded, bytesTotal: total || 1 })
+        }),
+    })
+    session.destroy()
+    await this.survey()
+  }
+
+  async *generate(call: ChatCall): AsyncGenerator<Part> {
+    const { signal } = call
+    signal.throwIfAborted()
+    const params = await this.#api?.params?.().catch(() => null)
+    const { initialPrompts, text } = requestFor(call, params != null)
+    const { temperature } = call.sampling
+    const warm = params != null && temperature !== 1 ? { temperature, topK: params.defaultTopK } : {}
+    const session = await this.#session({ initialPrompts, signal, ...warm })
+    try {
+      yield* isForm(call) ? this.#document(call, session, text) : this.#text(call, session, text)
+    } catch (error) {
+      throw failureOf(error, signal)
+    } finally {
+      session.destroy()
+    }
+  }
+
+  /** As it comes, up to a stop or the limit of tokens. */
+  async *#text(call: ChatCall, session: LanguageModelSession, text: string): AsyncGenerator<Part> {
+    const { signal, maxTokens = Number.POSITIVE_INFINITY } = call
+    const promptTokens = usedBy(session) + (await tokensOf(session, text))
+    const needles = new Needles(call.stop)
+    let sent = ''
+    let reason: 'stop' | 'length' = 'stop'
+    const delta = (piece: string): Part => ({ type: 'text-delta', choice: 0, text: piece })
+    for await (const chunk of chunksOf(session.promptStreaming(text, { signal }))) {
+      const { text: piece, found } = needles.push(chunk)
+      if (maxTokens < Number.POSITIVE_INFINITY && (await tokensOf(session, sent + piece)) > maxTokens) {
+        reason = 'length'
+        break
+      }
+      sent += piece
+      if (piece !== '') yield delta(piece)
+      if (found !== undefined) break
+      signal.throwIfAborted()
+    }
+    const rest = reason === 'stop' ? needles.flush() : ''
+    if (rest !== '') yield delta(rest)
+    yield { type: 'finish', choice: 0, reason }
+    const completionTokens = await tokensOf(session, sent + rest)
+    yield { type: 'usage', usage: { promptTokens, completionTokens, cachedTokens: 0 } }
+  }
+
+  /** Whole, and only as the grammar has it. */
+  async *#document(call: ChatCall, session: LanguageModelSession, text: string): AsyncGenerator<Part> {
+    const { signal, output, grammar } = call
+    const responseConstraint = output.type === 'json_schema' ? output.schema : { type: 'object' }
+    const promptTokens = usedBy(session) + (await tokensOf(session, text))
+    for (let i = 0; i < TRIES; i++) {
+      let whole = ''
+      const stream = session.promptStreaming(text, {
+        signal,
+        responseConstraint,
+        omitResponseConstraintInput: !call.describeSchema,
+      })
+      for await (const chunk of chunksOf(stream)) whole += chunk
+      signal.throwIfAborted()
+      const document = [whole.trim(), laidOut(whole, grammar?.source?.layout)].find(
+        (text) => text !== undefined && isJson(text) && (!grammar || grammar.accepts(text)),
+      )
+      if (document === undefined) continue
+      yield { type: 'text-delta', choice: 0, text: document }
+      yield { type: 'finish', choice: 0, reason: 'stop' }
+      const completionTokens = await tokensOf(session, document)
+      yield { type: 'usage', usage: { promptTokens, completionTokens, cachedTokens: 0 } }
+      return
+    }
+    throw new V1Error(500, 'The model did not produce a document that satisfies the schema.', {
+      code: 'invalid_output',
+    })
+  }
+
+  #expected(): SessionOptions {
+    return this.#languages ? { expectedOutputs: [{ type: 'text', languages: this.#languages }] } : {}
+  }
+
+  async #session(options: SessionOptions & { readonly signal: AbortSignal }): Promise<LanguageModelSession> {
+    if (!this.#api) throw new V1Error(503, MISSING, { code: 'no_device' })
+    try {
+      if ((await this.#api.availability(this.#expected())) === 'unavailable') {
+        throw new V1Error(503, MISSING, { code: 'no_device' })
+      }
+      const session = await this.#api.create({ ...this.#expected(), ...options })
+      this.#window = session.contextWindow ?? session.inputQuota
+      return session
+    } catch (error) {
+      throw failureOf(error, options.signal)
+    }
+  }
+}
+
+const MISSING = 'This browser has no built-in language model, or this device cannot run it.'
+const PROGRESS = { filesLoaded: 0, filesTotal: 1 } as const
+
+/** As the grammar writes it: the browser lays documents out as it likes. */
+function laidOut(text: string, layout: GrammarSource['layout'] = 'compact'): string | undefined {
+  if (!isJson(text)) return undefined
+  const value: unknown = JSON.parse(text)
+  if (typeof layout === 'object') return JSON.stringify(value, null, layout.indent)
+  if (layout === 'compact') return JSON.stringify(value)
+  // No string holds a line break as it is: those that stand there are of the layout.
+  const lines = JSON.stringify(value, null, 1)
+  return lines
+    .replace(/([{[])\n */g, '$1')
+    .replace(/\n *([}\]])/g, '$1')
+    .replace(/\n */g, ' ')
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Not by `for await` over the stream: not every browser has that, and leaving must end the model's work. */
+async function* chunksOf(stream: ReadableStream<string>): AsyncGenerator<string> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel().catch(() => {})
+  }
+}

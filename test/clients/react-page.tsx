@@ -1,0 +1,113 @@
+import { StrictMode, useState } from 'react'
+import { createRoot } from 'react-dom/client'
+import { useChat, useModel, useObject } from '../../adapters/react/index.js'
+import { scripted } from '../../src/engines/scripted.js'
+import { createV1, type Engine } from '../../src/index.js'
+
+const schema = {
+  type: 'object',
+  properties: { title: { type: 'string' }, stars: { type: 'integer' }, tags: { type: 'array', items: { type: 'string' } } },
+  required: ['title', 'stars', 'tags'],
+  additionalProperties: false,
+} as const
+
+/** What the page lets through, one part at a time: streams are seen as they come. */
+const gate = { open: false, wake: () => {} }
+Object.assign(globalThis, { gate })
+const passing = async () => {
+  while (!gate.open) {
+    await new Promise<void>((resolve) => {
+      gate.wake = resolve
+    })
+  }
+}
+
+const said = scripted({
+  models: {
+    'test/chat': async function* (call) {
+      yield { type: 'text-delta', choice: 0, text: `You said ${call.messages.length}: ` }
+      await passing()
+      call.signal.throwIfAborted()
+      yield { type: 'text-delta', choice: 0, text: String(call.messages.at(-1)?.content) }
+      yield { type: 'finish', choice: 0, reason: 'stop' }
+    },
+    'test/object': async function* () {
+      yield { type: 'text-delta', choice: 0, text: '{"title":"A ket' }
+      await passing()
+      yield { type: 'text-delta', choice: 0, text: 'tle","stars":4,"tags":["good","red"]}' }
+      yield { type: 'finish', choice: 0, reason: 'stop' }
+    },
+  },
+})
+let loaded = false
+const engine: Engine = {
+  ...said,
+  get models() {
+    return said.models.map((model) => ({ ...model, metadata: { loaded } }))
+  },
+  generate: (call) => said.generate(call),
+  async load(model, onProgress) {
+    if (model !== 'test/chat') return
+    onProgress({ model, phase: 'download', bytesLoaded: 5, bytesTotal: 10, filesLoaded: 0, filesTotal: 1 })
+    await passing()
+    loaded = true
+  },
+  async unload() {
+    loaded = false
+  },
+}
+const v1 = createV1({ engine, keys: 'none', manageModels: true, log: () => {} })
+
+function Model() {
+  const { state, progress, load, unload } = useModel(v1, 'test/chat')
+  return (
+    <section>
+      <output id="model">{`${state} ${progress?.bytesLoaded ?? ''}`.trim()}</output>
+      <button type="button" onClick={() => void load()}>load</button>
+      <button type="button" onClick={() => void unload()}>unload</button>
+    </section>
+  )
+}
+
+function Chat({ model }: { model: string }) {
+  const chat = useChat(v1, { model, system: 'Be kind.' })
+  return (
+    <section>
+      <output id="chat">{JSON.stringify(chat.messages.map(({ content }) => content))}</output>
+      <output id="chat-state">{chat.error ? `failed: ${chat.error.message}` : chat.busy ? 'busy' : 'idle'}</output>
+      <button type="button" onClick={() => void chat.send('hello')}>send</button>
+      <button type="button" onClick={() => chat.stop()}>stop</button>
+      <button type="button" onClick={() => chat.clear()}>clear</button>
+    </section>
+  )
+}
+
+function Extraction() {
+  const { partial, object, busy, submit } = useObject(v1, { model: 'test/object', schema })
+  // What the types say: fields may not have come yet, and then are all there.
+  const stars: number | undefined = object?.stars
+  const title: string | undefined = partial?.title
+  return (
+    <section>
+      <output id="partial">{JSON.stringify(partial ?? null)}</output>
+      <output id="object">{`${title} ${stars ?? 'not yet'} ${busy ? 'busy' : 'idle'}`}</output>
+      <button type="button" onClick={() => void submit('A kettle, 4 stars.')}>submit</button>
+    </section>
+  )
+}
+
+function App() {
+  const [model, setModel] = useState('test/chat')
+  const [shown, setShown] = useState(true)
+  return (
+    <StrictMode>
+      <Model />
+      {shown && <Chat model={model} />}
+      <Extraction />
+      <button type="button" onClick={() => setModel('no/model')}>other model</button>
+      <button type="button" onClick={() => setShown(false)}>hide</button>
+    </StrictMode>
+  )
+}
+
+createRoot(document.querySelector('main')!).render(<App />)

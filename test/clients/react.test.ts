@@ -1,0 +1,104 @@
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { launchChromium } from '../support/chromium.js'
+import { type Listening, serveFiles } from '../support/serve.js'
+import { canUnpack } from '../support/unpack.js'
+
+const entry = fileURLToPath(new URL('react-page.tsx', import.meta.url))
+
+describe.skipIf(!canUnpack)('local-v1/react (npm has Chromium for Linux on x64)', () => {
+  let browser: Browser
+  let server: Listening
+  let page: Page
+  const faults: string[] = []
+
+  beforeAll(async () => {
+    const { outputFiles } = await build({
+      entryPoints: [entry],
+      bundle: true,
+      format: 'esm',
+      jsx: 'automatic',
+      write: false,
+      external: ['node:*'],
+      // React warns of what is wrong in its development build alone.
+      define: { 'process.env.NODE_ENV': '"development"' },
+    })
+    const html = '<!doctype html><title>react</title><main></main><script type="module" src="/page.js"></script>'
+    server = await serveFiles({ '/index.html': html, '/page.js': outputFiles[0]!.contents })
+    browser = await launchChromium({ webgpu: false })
+    page = await browser.newPage()
+    page.on('pageerror', (error) => faults.push(error.message))
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+    await page.goto(server.origin)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+
+  const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+  const shows = (id: string) => expect.poll(() => page.locator(`#${id}`).textContent())
+  const open = (isOpen: boolean) =>
+    page.evaluate((isOpen) => {
+      const { gate } = globalThis as unknown as { gate: { open: boolean; wake: () => void } }
+      gate.open = isOpen
+      if (isOpen) gate.wake()
+    }, isOpen)
+
+  test('useModel tells how far a load is', async () => {
+    await shows('model').toBe('absent')
+    await press('load')
+    await shows('model').toBe('loading 5')
+    await open(true)
+    await shows('model').toBe('ready')
+    await press('unload')
+    await shows('model').toBe('absent')
+    await press('load')
+    await shows('model').toBe('ready')
+  })
+
+  test('useChat streams, and goes on with what was said', async () => {
+    await open(false)
+    await press('send')
+    await shows('chat').toBe('["hello","You said 2: "]')
+    await shows('chat-state').toBe('busy')
+    await open(true)
+    await shows('chat').toBe('["hello","You said 2: hello"]')
+    await shows('chat-state').toBe('idle')
+    await press('send')
+    await shows('chat').toBe('["hello","You said 2: hello","hello","You said 4: hello"]')
+  })
+
+  test('useChat keeps what was written when it is stopped, and tells what fails', async () => {
+    await press('clear')
+    await shows('chat').toBe('[]')
+    await open(false)
+    await press('send')
+    await shows('chat').toBe('["hello","You said 2: "]')
+    await press('stop')
+    await shows('chat-state').toBe('idle')
+    await shows('chat').toBe('["hello","You said 2: "]')
+    await open(true)
+    await press('other model')
+    await press('send')
+    await shows('chat-state').toMatch(/^failed: .*no\/model/)
+  })
+
+  test('useObject gives the document while it is written', async () => {
+    await open(false)
+    await press('submit')
+    await shows('partial').toBe('{"title":"A ket"}')
+    await shows('object').toBe('A ket not yet busy')
+    await open(true)
+    await shows('object').toBe('A kettle 4 idle')
+    await shows('partial').toBe('{"title":"A kettle","stars":4,"tags":["good","red"]}')
+  })
+
+  test('leaves nothing running behind a component that is gone', async () => {
+    await press('hide')
+    expect(await page.locator('#chat').count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+})
