@@ -1,5 +1,5 @@
 import { Needles } from '../../decode/answer/needles.js'
-import type { ChatCall, Engine, GrammarSource, LoadProgress, ModelInfo, Part } from '../../engine.js'
+import type { ChatCall, Engine, LoadProgress, ModelInfo, OutputGrammar, Part, SchemaSource } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import {
   type Availability,
@@ -156,7 +156,7 @@ class PromptApi implements Engine {
       })
       for await (const chunk of chunksOf(stream)) whole += chunk
       signal.throwIfAborted()
-      const document = [whole.trim(), laidOut(whole, grammar?.source?.layout)].find(
+      const document = [whole.trim(), laidOut(whole, layoutOf(grammar))].find(
         (text) => text !== undefined && isJson(text) && (!grammar || grammar.accepts(text)),
       )
       if (document === undefined) continue
@@ -194,7 +194,7 @@ const MISSING = 'This browser has no built-in language model, or this device can
 const PROGRESS = { filesLoaded: 0, filesTotal: 1 } as const
 
 /** As the grammar writes it: the browser lays documents out as it likes. */
-function laidOut(text: string, layout: GrammarSource['layout'] = 'compact'): string | undefined {
+function laidOut(text: string, layout: SchemaSource['layout']): string | undefined {
   if (!isJson(text)) return undefined
   const value: unknown = JSON.parse(text)
   if (typeof layout === 'object') return JSON.stringify(value, null, layout.indent)
@@ -206,6 +206,9 @@ function laidOut(text: string, layout: GrammarSource['layout'] = 'compact'): str
     .replace(/\n *([}\]])/g, '$1')
     .replace(/\n */g, ' ')
 }
+
+const layoutOf = (grammar: OutputGrammar | undefined): SchemaSource['layout'] =>
+  grammar?.source && 'layout' in grammar.source ? grammar.source.layout : 'compact'
 
 function isJson(text: string): boolean {
   try {

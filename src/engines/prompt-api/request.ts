@@ -19,6 +19,7 @@ export function requestFor(call: ChatCall, mayBeWarm: boolean): BuiltInRequest {
   cannot('presence_penalty', sampling.presencePenalty !== 0, 'has no penalties: leave it out')
   cannot('frequency_penalty', sampling.frequencyPenalty !== 0, 'has no penalties: leave it out')
   cannot('logit_bias', (sampling.logitBias?.size ?? 0) > 0, 'has no logit_bias: leave it out')
+  cannot('response_format', call.output.type === 'grammar', 'keeps to JSON alone')
   cannot('temperature', sampling.temperature !== 1 && !mayBeWarm, 'has no temperature in pages: leave it out')
   cannot('max_tokens', call.maxTokens !== undefined && isForm(call), 'cannot end a document early: leave it out')
   cannot('stop', call.stop.length > 0 && isForm(call), 'cannot end a document early: leave it out')
