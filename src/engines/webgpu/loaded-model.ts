@@ -6,8 +6,7 @@ import type { LoadReport } from '../../repository/progress.js'
 import type { WeightOutline } from '../../repository/source.js'
 import type { Device } from './contract.js'
 import type { Core } from './core.js'
-import { isEncoder } from './encoders/bert.js'
-import { type EncoderLoadPlan, loadEncoderPlanned, planEncoderLoad } from './encoders/load-encoder.js'
+import { type EncoderLoadPlan, loadEncoderPlanned, makesVectors, planEncoderLoad } from './encoders/load-encoder.js'
 import type { VectorCore } from './encoders/vector-core.js'
 import { type LoadOptions, loadPlanned } from './model/load.js'
 import { type LoadPlan, planModel } from './model/plan-model.js'
@@ -41,7 +40,7 @@ export function planLoad(
   device: Device,
   maxBatch: number | undefined,
 ): LoadPlan | EncoderLoadPlan {
-  const plan = isEncoder(weights) ? planEncoderLoad : planModel
+  const plan = makesVectors(weights) ? planEncoderLoad : planModel
   return plan(weights, device, {
     name: id,
     ...(maxBatch !== undefined && { maxBatch }),

@@ -45,7 +45,9 @@ export const gemma3: Architecture = {
     const pattern = fields.count('sliding_window_pattern', older)
     const slides = readLayerTypes(fields, layers) ?? ((layer: number) => (layer + 1) % pattern !== 0)
     const size = fields.count('sliding_window', fields.limit('sliding_window_size') ?? 4096)
-    if (fields.flag('use_bidirectional_attention')) throw fields.odd('use_bidirectional_attention', true)
+    const both = fields.flag('use_bidirectional_attention')
+    // Half of the window lies in each direction.
+    const reach = both ? Math.floor(size / 2) + 1 : size
     const head = fields.count('head_dim', 256)
     const local = readLocal(fields, head)
     const plan = readDecoder(
@@ -65,7 +67,10 @@ export const gemma3: Architecture = {
         scale: fields.number('query_pre_attn_scalar', 256) ** -0.5,
         angles: (headSize) =>
           readAngles(fields, headSize, fields.part('rope_parameters')?.part('full_attention'), THETA),
-        layer: (layer) => (slides(layer) ? { window: size, angles: local } : {}),
+        layer: (layer) => ({
+          ...(both && { causal: false }),
+          ...(slides(layer) && { window: reach, angles: local }),
+        }),
       },
     )
     return { ...plan, normOffset: 1, embeddingScale: Math.sqrt(plan.hidden) }

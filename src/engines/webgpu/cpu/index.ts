@@ -41,7 +41,7 @@ export interface CpuDeviceOptions {
 /** Where the control block of the threads lies; the first bytes stay unused, so that 0 is no valid place. */
 const CONTROL = 64
 const TOGETHER = CONTROL + CONTROL_BYTES
-const MAX_ROWS = 1024
+const MAX_ROWS = 8192
 const MAX_HEAD_SIZE = 512
 
 /** @throws V1Error 503 where there is no WebAssembly SIMD, or the page forbids WebAssembly */

@@ -1,6 +1,7 @@
 import type { WeightOutline } from '../../../repository/source.js'
 import { Fields } from '../architectures/fields.js'
 import { refuse } from '../model/refuse.js'
+import { assertOneLabel } from './read-vectors.js'
 import type { DensePlan, EncoderPlan, VectorPlan } from './vector-plan.js'
 
 /** BERT, and RoBERTa in the form that XLM-R has. */
@@ -16,7 +17,7 @@ export const POOLER = /(^|\.)pooler\.dense\.(weight|bias)$/
 
 const ACTIVATIONS = { gelu: 'gelu_erf', gelu_python: 'gelu_erf', gelu_new: 'gelu', gelu_pytorch_tanh: 'gelu' } as const
 
-export const isEncoder = ({ chatConfig }: Pick<WeightOutline, 'chatConfig'>): boolean =>
+export const isBert = ({ chatConfig }: Pick<WeightOutline, 'chatConfig'>): boolean =>
   typeof chatConfig.model_type === 'string' && Object.hasOwn(ENCODERS, chatConfig.model_type)
 
 /** Refuses by name what it does not know. */
@@ -52,8 +53,7 @@ export function readEncoder(config: WeightOutline['chatConfig'], name: string): 
 /** The head of a cross-encoder: the first row through one layer more, then one score. */
 export function readScores(config: WeightOutline['chatConfig'], plan: EncoderPlan, name: string): VectorPlan {
   const { prefix, roberta } = ENCODERS[plan.architecture]!
-  const labels = labelsOf(config)
-  if (labels !== 1) throw refuse(name, `${labels} labels: only a head with one score can rank`)
+  assertOneLabel(config, name)
   const dense = (tensors: string, rows: number, tanh: boolean): DensePlan => {
     return { name: tensors, rows, columns: plan.hidden, bias: true, tanh }
   }
@@ -65,9 +65,4 @@ export function readScores(config: WeightOutline['chatConfig'], plan: EncoderPla
     size: 1,
     most: plan.positions - plan.firstPosition,
   }
-}
-
-function labelsOf({ num_labels: count, id2label }: WeightOutline['chatConfig']): number {
-  if (typeof count === 'number') return count
-  return typeof id2label === 'object' && id2label !== null ? Object.keys(id2label).length : 2
 }

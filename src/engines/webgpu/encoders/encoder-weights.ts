@@ -34,7 +34,6 @@ export interface EncoderWeights {
   readonly layers: readonly EncoderLayerWeights[]
   /** Angles that turn nothing. */
   readonly still: Vector
-  readonly dense: readonly Dense[]
 }
 
 /** `length`: tokens of the longest text. */
@@ -45,10 +44,7 @@ export async function loadEncoder(
   length: number,
   onLayer?: (done: number, of: number) => void,
 ): Promise<EncoderWeights> {
-  const dense = async (of: PlannedMatrix): Promise<Dense> => ({
-    matrix: await loader.matrix(of),
-    ...(of.bias && { bias: await loader.vector(of.bias) }),
-  })
+  const dense = (of: PlannedMatrix) => loadOne(loader, of)
   const norm = async ({ weight, bias }: PlannedNorm): Promise<Norm> => ({
     weight: await loader.vector(weight),
     bias: await loader.vector(bias),
@@ -78,14 +74,22 @@ export async function loadEncoder(
     })
     onLayer?.(i + 1, planned.layers.length)
   }
-  const after: Dense[] = []
-  for (const one of planned.dense) after.push(await dense(one))
   return {
     words,
     places: loader.table(places, hidden),
     norm: embeddingNorm,
     layers,
     still: loader.floats(angleTable(length, { size: 0, theta: 1 }, hidden / heads)),
-    dense: after,
   }
+}
+
+async function loadOne(loader: TensorLoader, of: PlannedMatrix): Promise<Dense> {
+  return { matrix: await loader.matrix(of), ...(of.bias && { bias: await loader.vector(of.bias) }) }
+}
+
+/** What follows the pool. */
+export async function loadDense(loader: TensorLoader, planned: readonly PlannedMatrix[]): Promise<Dense[]> {
+  const loaded: Dense[] = []
+  for (const one of planned) loaded.push(await loadOne(loader, one))
+  return loaded
 }

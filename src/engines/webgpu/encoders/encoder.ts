@@ -1,7 +1,9 @@
 /** What the passes of an encoder do, layer by layer. */
 import type { Activations, Device, KeyValueCache, Pass } from '../contract.js'
 import type { Dense, EncoderWeights, Norm } from './encoder-weights.js'
-import type { EncoderPlan, VectorPlan } from './vector-plan.js'
+import type { RowEncoder } from './vector-core.js'
+import type { VectorHead } from './vector-head.js'
+import type { EncoderPlan } from './vector-plan.js'
 
 /** Activations, allocated once for the largest batch. */
 interface Room {
@@ -9,24 +11,22 @@ interface Room {
   readonly qkv: Activations
   readonly seen: Activations
   readonly inner: Activations
-  /** A row for each text: what was pooled, and what each product makes of it. */
-  readonly pooled: readonly Activations[]
 }
 
 export interface EncoderParts {
   readonly plan: EncoderPlan
-  readonly vectors: VectorPlan
+  readonly head: VectorHead
   readonly weights: EncoderWeights
   /** Of one layer: no layer needs keys and values of another. */
   readonly cache: KeyValueCache
 }
 
-export class BertEncoder {
+export class BertEncoder implements RowEncoder {
   readonly #parts: EncoderParts
   readonly #room: Room
 
-  /** `rows`: tokens of the largest batch. `texts`: how many it may have. */
-  constructor(device: Device, parts: EncoderParts, rows: number, texts: number) {
+  /** `rows`: tokens of the largest batch. */
+  constructor(device: Device, parts: EncoderParts, rows: number) {
     const { hidden, intermediate } = parts.plan
     this.#parts = parts
     this.#room = {
@@ -34,7 +34,6 @@ export class BertEncoder {
       qkv: device.activations(rows, 3 * hidden),
       seen: device.activations(rows, hidden),
       inner: device.activations(rows, intermediate),
-      pooled: [hidden, ...parts.vectors.dense.map(({ rows }) => rows)].map((width) => device.activations(texts, width)),
     }
   }
 
@@ -78,26 +77,12 @@ export class BertEncoder {
     pass.join(hidden, hidden, { norm })
   }
 
-  /** The vectors of the texts, whose last rows are `lasts`: a row each. */
   end(pass: Pass, lasts: Int32Array): Promise<Float32Array> {
-    const { vectors, weights } = this.#parts
-    const { hidden, pooled } = this.#room
-    const [first] = pooled
-    const firsts = () => Int32Array.from(lasts, (_, i) => (i === 0 ? 0 : lasts[i - 1]! + 1))
-    if (vectors.pool === 'mean') pass.pool(hidden, first!)
-    else pass.pick(hidden, vectors.pool === 'first' ? firsts() : lasts, first!)
-    const rows = lasts.length
-    vectors.dense.forEach(({ tanh }, i) => {
-      const { matrix, bias } = weights.dense[i]!
-      const out = pooled[i + 1]!
-      pass.project(matrix, pooled[i]!, out, { rows, bias })
-      if (tanh) pass.join(out, out, { rows, cap: 1 })
-    })
-    return pass.read(pooled.at(-1)!, rows)
+    return this.#parts.head.read(pass, this.#room.hidden, lasts)
   }
 
   destroy(): void {
-    const { pooled, ...rest } = this.#room
-    for (const activations of [...Object.values(rest), ...pooled]) activations.destroy()
+    for (const activations of Object.values(this.#room)) activations.destroy()
+    this.#parts.head.destroy()
   }
 }

@@ -1,28 +1,28 @@
-/** An encoder's repository on a device, ready to make vectors. */
+/** A repository of a model that makes vectors, on a device and ready to make them. */
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline, WeightSource } from '../../../repository/source.js'
-import { type Device, PAGE } from '../contract.js'
+import { type Device, type KeyValueCache, PAGE } from '../contract.js'
 import type { LoadOptions } from '../model/load.js'
 import type { PlanOptions } from '../model/plan-model.js'
-import type { PlannedMatrix } from '../model/planned.js'
 import { refuse } from '../model/refuse.js'
 import { TensorLoader } from '../model/tensors.js'
-import { readEncoder, readScores } from './bert.js'
+import { loadWeights } from '../model/weights.js'
+import { isBert } from './bert.js'
+import { decoderBody } from './decoder-body.js'
 import { BertEncoder } from './encoder.js'
-import { loadEncoder } from './encoder-weights.js'
-import { type PlannedEncoder, planEncoder } from './plan-encoder.js'
-import { defaultPrompt, purposeOf, readVectors } from './read-vectors.js'
-import { VectorCore } from './vector-core.js'
-import type { EncoderPlan, VectorPlan } from './vector-plan.js'
+import { bertBody, type EncoderBody } from './encoder-body.js'
+import { loadDense, loadEncoder } from './encoder-weights.js'
+import { PooledDecoder } from './pooled-decoder.js'
+import { defaultPrompt, purposeOf } from './read-vectors.js'
+import { type RowEncoder, VectorCore } from './vector-core.js'
+import { VectorHead } from './vector-head.js'
 
-/** Everything about an encoder on a device that is known from the heads of its files. */
+/** Everything about such a model on a device that is known from the heads of its files. */
 export interface EncoderLoadPlan {
   readonly task: 'embed' | 'rank'
   /** Stands before every text. */
   readonly prompt: string
-  readonly encoder: EncoderPlan
-  readonly vectors: VectorPlan
-  readonly tensors: PlannedEncoder
+  readonly body: EncoderBody
   readonly size: EncoderSize
 }
 
@@ -36,51 +36,33 @@ export interface EncoderSize {
 /** Tokens of one batch, where no text alone has more; and texts. */
 const BATCH_TOKENS = 512
 const BATCH_TEXTS = 64
+/** Tokens of a text, unless more are asked for: all of them are computed at once. */
+const CONTEXT = 2048
+
+/** Whether vectors or scores are made with it, and no text. */
+export const makesVectors = (outline: WeightOutline): boolean => isBert(outline) || purposeOf(outline) !== 'chat'
 
 /** Throws what is unknown, missing, malformed or short, by name. */
 export function planEncoderLoad(outline: WeightOutline, device: Device, options: PlanOptions = {}): EncoderLoadPlan {
   const name = options.name ?? 'This model'
-  const encoder = readEncoder(outline.chatConfig, name)
   const task = purposeOf(outline)
-  const positions = encoder.positions - encoder.firstPosition
   if (task === 'chat') throw refuse(name, 'an encoder that does not say how its rows become a vector (modules.json)')
-  const vectors =
-    task === 'embed'
-      ? readVectors(outline.sentence!, name, encoder.hidden, positions)
-      : readScores(outline.chatConfig, encoder, name)
-  const tensors = planEncoder(outline, encoder, vectors, options.quantize !== undefined, name)
-  const wanted = Math.min(options.contextLength ?? vectors.most, positions)
+  const body = (isBert(outline) ? bertBody : decoderBody)(outline, options.quantize !== undefined, name)
   const prompt = outline.sentence ? defaultPrompt(outline.sentence, name) : ''
-  return { task, prompt, encoder, vectors, tensors, size: sizeOf(device, encoder, vectors, tensors, wanted, name) }
+  const { most, positions } = body
+  const wanted = Math.min(options.contextLength ?? Math.min(most, CONTEXT), positions, device.limits.rows)
+  return { task, prompt, body, size: sizeOf(device, body, wanted, name) }
 }
 
-function sizeOf(
-  device: Device,
-  { hidden, intermediate, layers, heads, types }: EncoderPlan,
-  { dense }: VectorPlan,
-  tensors: PlannedEncoder,
-  wanted: number,
-  name: string,
-): EncoderSize {
-  const { limits, info } = device
-  if (hidden / heads > limits.headSize) throw refuse(name, `heads of ${hidden / heads} values on this device`)
-  const contextLength = Math.min(wanted, limits.rows)
+function sizeOf(device: Device, body: EncoderBody, contextLength: number, name: string): EncoderSize {
+  const { limits } = device
+  const wide = body.caches.find(({ headSize }) => headSize > limits.headSize)
+  if (wide) throw refuse(name, `heads of ${wide.headSize} values on this device`)
   const batchTokens = Math.max(contextLength, BATCH_TOKENS)
-  const matrix = ({ rows, columns, stored, scaleType, quantize, bias }: PlannedMatrix) => {
-    const format = quantize ? 'q4' : stored
-    return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)
-  }
-  const places = { format: 'f32', rows: types * contextLength, columns: hidden, scaleType: 'f16' } as const
-  const all = [tensors.words, ...tensors.dense]
-  for (const { qkv, output, inner, down } of tensors.layers) all.push(qkv, output, inner, down)
-  const weights =
-    all.reduce((sum, one) => sum + matrix(one), 0) + device.matrixBytes(places) + 4 * hidden * (2 + 4 * layers)
-  const pages = Math.ceil(batchTokens / PAGE) + BATCH_TEXTS
-  const pooled = dense.reduce((sum, { rows }) => sum + rows, hidden)
-  // A processor keeps rows beside them in the form in which they are multiplied.
-  const prepared = info.kind === 'cpu' ? batchTokens * (2 * hidden + intermediate) : 0
-  const work =
-    4 * (batchTokens * (5 * hidden + intermediate) + 2 * pages * PAGE * hidden + BATCH_TEXTS * pooled + prepared)
+  const { weights, perRow, perText, perPosition } = body.need(device)
+  const cached = body.caches.reduce((sum, { heads, headSize }) => sum + 2 * heads * headSize, 0)
+  const rows = batchTokens * perRow + contextLength * perPosition + BATCH_TEXTS * perText
+  const work = 4 * (rows + pagesOf(batchTokens) * PAGE * cached)
   const total = weights + work
   if (total > (limits.totalBytes ?? Number.POSITIVE_INFINITY)) {
     const mebibytes = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`
@@ -90,11 +72,14 @@ function sizeOf(
   return { contextLength, batchTokens, batchTexts: BATCH_TEXTS, bytes: { weights, work, total } }
 }
 
+/** Each text leaves its last page partly empty. */
+const pagesOf = (tokens: number) => Math.ceil(tokens / PAGE) + BATCH_TEXTS
+
 /** By a plan that `planEncoderLoad` has made for this device. Nothing stays allocated where it fails. */
 export async function loadEncoderPlanned(
   device: Device,
   source: WeightSource,
-  { encoder: plan, vectors, tensors, size }: EncoderLoadPlan,
+  { body, size }: EncoderLoadPlan,
   options: LoadOptions = {},
 ): Promise<VectorCore> {
   const { contextLength, batchTokens, batchTexts } = size
@@ -103,19 +88,19 @@ export async function loadEncoderPlanned(
     for (const resource of loader.made) resource.destroy()
   }
   try {
-    const weights = await loadEncoder(loader, plan, tensors, contextLength, options.onProgress)
-    const { heads, hidden } = plan
-    const pages = Math.ceil(batchTokens / PAGE) + batchTexts
-    const cache = device.cache({ layers: 1, pages, heads, headSize: hidden / heads, type: 'f32' })
-    loader.made.push(cache)
-    const encoder = new BertEncoder(device, { plan, vectors, weights, cache }, batchTokens, batchTexts)
+    const caches = body.caches.map(({ heads, headSize }) => {
+      const cache = device.cache({ layers: 1, pages: pagesOf(batchTokens), heads, headSize, type: 'f32' })
+      loader.made.push(cache)
+      return cache
+    })
+    const encoder = await rowEncoder(device, loader, { body, size }, caches, options)
     loader.made.push(encoder)
     // A GPU says late that it had no room; what runs later must not find that out.
     await device.idle()
     return new VectorCore({
       device,
       encoder,
-      ...{ contextLength, batchTokens, batchTexts, size: vectors.size, placesOfText: contextLength },
+      ...{ contextLength, batchTokens, batchTexts, size: body.vectors.size, placesOfText: contextLength },
       fingerprint: `fp_${source.digest.slice(0, 12)}`,
       release: () => {
         free()
@@ -126,4 +111,26 @@ export async function loadEncoderPlanned(
     free()
     throw error
   }
+}
+
+async function rowEncoder(
+  device: Device,
+  loader: TensorLoader,
+  { body, size }: Pick<EncoderLoadPlan, 'body' | 'size'>,
+  caches: readonly KeyValueCache[],
+  { onProgress }: LoadOptions,
+): Promise<RowEncoder & { destroy(): void }> {
+  const { vectors } = body
+  const head = async (width: number) =>
+    new VectorHead(device, vectors, await loadDense(loader, body.dense), width, size.batchTexts)
+  if (body.kind === 'bert') {
+    const { plan } = body
+    const weights = await loadEncoder(loader, plan, body.tensors, size.contextLength, onProgress)
+    const [cache] = caches
+    return new BertEncoder(device, { plan, weights, cache: cache!, head: await head(plan.hidden) }, size.batchTokens)
+  }
+  const { model } = body
+  const weights = await loadWeights(loader, model, body.tensors, size.contextLength, onProgress)
+  const kept = { plan: body.kept, caches }
+  return new PooledDecoder(device, { model, weights, kept, head: await head(model.hidden) }, size.batchTokens)
 }

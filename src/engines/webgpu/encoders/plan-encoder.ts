@@ -60,12 +60,15 @@ export function planEncoder(
         downNorm: tensors.norm(own('output.LayerNorm'), hidden),
       }
     }),
-    dense: vectors.dense.map(({ name, rows, columns, bias }) =>
-      tensors.matrix([name], rows, columns, { whole: true, plain: !bias }),
-    ),
+    dense: tensors.dense(vectors),
   }
   tensors.assertAllUsed()
   return planned
+}
+
+/** What follows the pool, of a model whose other tensors are found elsewhere. */
+export function planDense(outline: WeightOutline, vectors: VectorPlan): PlannedMatrix[] {
+  return new Tensors(outline, '', false).dense(vectors)
 }
 
 interface MatrixTraits {
@@ -102,6 +105,12 @@ class Tensors {
     if (!plain) for (const { name, length } of bias.parts) this.#take(name, [length])
     const quantize = this.#quantize && !table && columns % 32 === 0
     return { parts, rows, columns, stored: stored!, scaleType: 'f16', quantize, ...(!plain && { bias }) }
+  }
+
+  dense(vectors: VectorPlan): PlannedMatrix[] {
+    return vectors.dense.map(({ name, rows, columns, bias }) =>
+      this.matrix([name], rows, columns, { whole: true, plain: !bias }),
+    )
   }
 
   norm(name: string, length: number): PlannedNorm {

@@ -73,3 +73,15 @@ export function defaultPrompt({ settings, modules }: SentenceFiles, name: string
   if (pooling?.config.include_prompt === false) throw refuse(name, 'a prompt that is not pooled (include_prompt)')
   return prompt
 }
+
+/** The head of a decoder that scores: its last row, one product. */
+export function scoreOf({ chatConfig }: WeightOutline, hidden: number, positions: number, name: string): VectorPlan {
+  assertOneLabel(chatConfig, name)
+  const dense = { name: 'score', rows: 1, columns: hidden, bias: false, tanh: false }
+  return { pool: 'last', dense: [dense], size: 1, most: positions }
+}
+
+export function assertOneLabel({ num_labels: count, id2label }: JsonObject, name: string): void {
+  const labels = typeof count === 'number' ? count : isRecord(id2label) ? Object.keys(id2label).length : 2
+  if (labels !== 1) throw refuse(name, `${labels} labels: only a head with one score can rank`)
+}

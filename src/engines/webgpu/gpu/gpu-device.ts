@@ -64,7 +64,7 @@ export class GpuDevice implements Device, GpuPassHost {
     const { maxBufferSize, maxStorageBufferBindingSize } = device.limits
     this.limits = {
       tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize, bindingBytes ?? Number.POSITIVE_INFINITY),
-      rows: 1024,
+      rows: 8192,
       headSize: 256,
       ...(traits.serial ? {} : { fewRows: FEW }),
     }

@@ -64,14 +64,14 @@ export class Decoder {
 
   /** Runs the batch through all layers; `wanted` are the rows of which logits are made, in this order. */
   forward(pass: Pass, wanted: Int32Array): Activations {
-    const { embedding, layers, norm, head } = this.#weights
+    const { layers, norm, head } = this.#weights
     const room = this.#room
-    pass.embed(embedding, room.hidden)
+    this.embed(pass)
     // In a step of decoding all rows are wanted, as they lie.
     const all = wanted.length === pass.rows
     layers.forEach((_, i) => {
       const keeps = i === layers.length - 1 && !all
-      this.#layer(pass, i, keeps ? wanted : undefined)
+      this.layer(pass, i, keeps ? wanted : undefined)
     })
     if (wanted.length === 0) return room.logits
     const last = all ? room.hidden : room.last
@@ -85,8 +85,19 @@ export class Decoder {
     if (rows.length > 0) pass.sample(sampler, this.#room.logits, rows)
   }
 
+  embed(pass: Pass): void {
+    pass.embed(this.#weights.embedding, this.#room.hidden)
+  }
+
+  /** All rows as the last norm leaves them, in place. */
+  normed(pass: Pass): Activations {
+    const { hidden } = this.#room
+    pass.join(hidden, hidden, { norm: { weight: this.#weights.norm, epsilon: this.#epsilon } })
+    return hidden
+  }
+
   /** `wanted`: no other rows are needed after this layer, but for what it keeps of them. */
-  #layer(pass: Pass, index: number, wanted?: Int32Array): void {
+  layer(pass: Pass, index: number, wanted?: Int32Array): void {
     const { hidden: columns, layers, epsilon } = this.#model
     const layer = layers[index]!
     const weights = this.#weights.layers[index]!

@@ -34,7 +34,8 @@ export class Finder {
     if (!roles) throw refuse(name, `this architecture in the form "${naming}"`, 'Take its safetensors.')
     this.#roles = roles
     this.#names = new Set(outline.names)
-    const prefixes = ['model.', ...(architecture.prefixes ?? [])]
+    // A model that was saved without its head has none.
+    const prefixes = ['model.', ...(architecture.prefixes ?? []), '']
     this.#prefix =
       prefixes.find((prefix) => outline.names.some((name) => name.startsWith(`${prefix}embed`))) ?? 'model.'
   }

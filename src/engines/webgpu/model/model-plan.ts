@@ -51,7 +51,9 @@ export interface AttentionLayer extends LayerShape {
   /** Scores are capped as logits are. */
   readonly scoreCap?: number
   readonly angles: Angles
-  /** Positions that a query sees, its own included; absent: all. */
+  /** A query sees nothing after its own position. @default true */
+  readonly causal?: boolean
+  /** Positions that a query sees, its own included; absent: all. Where it is not causal, as many in the other direction. */
   readonly window?: number
   /** Queries and keys are normed before they are turned: each head by itself, or all heads of a row together. */
   readonly queryKeyNorm?: 'head' | 'row'

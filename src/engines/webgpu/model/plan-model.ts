@@ -6,6 +6,7 @@ import type { Device } from '../contract.js'
 import type { ModelPlan } from './model-plan.js'
 import { planTensors } from './plan-tensors.js'
 import type { PlannedTensors } from './planned.js'
+import { refuse } from './refuse.js'
 import { type ModelSize, type SizeOptions, sizeOf } from './size.js'
 
 export interface PlanOptions extends SizeOptions {
@@ -22,6 +23,9 @@ export interface LoadPlan {
 /** Throws what is unknown, missing, malformed or short, by name. */
 export function planModel(outline: WeightOutline, device: Device, options: PlanOptions = {}): LoadPlan {
   const { architecture, model } = readModel(outline.chatConfig, options.name, outline.naming)
+  if (model.layers.some((layer) => layer.kind === 'attention' && layer.causal === false)) {
+    throw refuse(options.name ?? 'This model', 'text from a model that sees what follows (use_bidirectional_attention)')
+  }
   const tensors = planTensors(outline, architecture, model, options.quantize !== undefined, options.name)
   return { model, tensors, size: sizeOf(device, model, tensors, outline, options) }
 }

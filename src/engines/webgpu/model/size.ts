@@ -123,7 +123,7 @@ export function defaultCacheTokens(context: number, maxBatch: number, roomy: num
   return Math.max(context, Math.min(context + further, roomy))
 }
 
-function weightBytes(device: Device, { embedding, head, norm, layers }: PlannedTensors): number {
+export function weightBytes(device: Device, { embedding, head, norm, layers }: PlannedTensors): number {
   const matrix = ({ rows, columns, stored, scaleType, quantize, bias }: PlannedMatrix): number => {
     const format = quantize ? 'q4' : stored
     return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)

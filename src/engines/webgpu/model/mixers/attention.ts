@@ -36,7 +36,7 @@ export const attention: Mixer<AttentionLayer> = {
   states: () => [],
 
   run({ pass, layer, weights, hidden, norm, epsilon, room: { input: qkv, mixed }, cache, needed }) {
-    const { heads, keyHeads, headSize, queryKeyNorm, scale, scoreCap: cap, window, outputGate } = layer
+    const { heads, keyHeads, headSize, queryKeyNorm, scale, scoreCap: cap, window, causal, outputGate } = layer
     const { matrix, bias } = weights.matrices.qkv!
     const { queryNorm, keyNorm } = weights.vectors
     const { of, layer: index } = cache!
@@ -53,7 +53,7 @@ export const attention: Mixer<AttentionLayer> = {
       pass.place(qkv, of, index, { heads, angles })
     }
     if (!needed) return
-    pass.attend(qkv, of, index, mixed, { heads, scale, cap, window })
+    pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal })
     if (outputGate) pass.gate(qkv, mixed, mixed, { gate: 'sigmoid', gatesFrom: queries + 2 * keys })
   },
 }

@@ -1,0 +1,56 @@
+/** A decoder as a model that makes vectors: Qwen3-Embedding, EmbeddingGemma and their like. */
+import type { WeightOutline } from '../../../repository/source.js'
+import { readModel } from '../architectures/index.js'
+import type { AttentionLayer, ModelPlan } from '../model/model-plan.js'
+import { joinsApart } from '../model/model-plan.js'
+import { planTensors } from '../model/plan-tensors.js'
+import { refuse } from '../model/refuse.js'
+import { roomOf, weightBytes } from '../model/size.js'
+import { bytesOf, type EncoderBody, numbersOf } from './encoder-body.js'
+import { planDense } from './plan-encoder.js'
+import { sharedKept } from './pooled-decoder.js'
+import { readVectors, scoreOf } from './read-vectors.js'
+
+export function decoderBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {
+  const { architecture, model: read } = readModel(outline.chatConfig, name, outline.naming)
+  // Nothing asks its head for a word.
+  const model: ModelPlan = { ...read, tied: true }
+  if (model.layers.some(({ kind }) => kind !== 'attention')) throw refuse(name, 'vectors of a model with states')
+  const { hidden, contextLength: positions } = model
+  const vectors = outline.sentence
+    ? readVectors(outline.sentence, name, hidden, positions)
+    : scoreOf(outline, hidden, positions, name)
+  const causal = (model.layers as readonly AttentionLayer[]).every((layer) => layer.causal !== false)
+  if (causal && vectors.pool === 'first') throw refuse(name, 'the first token of a model that sees nothing after it')
+  const dense = planDense(outline, vectors)
+  // Those have their own names, which no architecture knows.
+  const own = new Set(vectors.dense.flatMap((one) => [`${one.name}.weight`, `${one.name}.bias`]))
+  const body = { ...outline, names: outline.names.filter((each) => !own.has(each)) }
+  const tensors = planTensors(body, architecture, model, quantize, name)
+  const kept = sharedKept(model)
+  return {
+    kind: 'decoder',
+    model,
+    vectors,
+    tensors,
+    dense,
+    kept,
+    most: vectors.most,
+    positions,
+    caches: kept.caches,
+    need(device) {
+      const { input, mixed, inner } = roomOf(model)
+      const [wide, seen, within] = [input, mixed, inner].map((widths) => [...widths].reduce((sum, one) => sum + one, 0))
+      // A processor keeps rows beside them in the form in which they are multiplied.
+      const prepared = device.info.kind === 'cpu' ? hidden + seen! + within! : 0
+      const head = Math.max(...kept.caches.map(({ headSize }) => headSize))
+      return {
+        weights: weightBytes(device, tensors) + dense.reduce((sum, one) => sum + bytesOf(device, one), 0),
+        perRow: (joinsApart(model) ? 3 : 2) * hidden + wide! + 2 * seen! + within! + prepared,
+        perText: numbersOf(vectors, hidden) + hidden + model.vocabulary / 64,
+        // Angles: at most two kinds.
+        perPosition: 2 * head,
+      }
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/** What is known of a model that makes vectors before its weights are read: BERT's kind, or a decoder. */
+import type { WeightOutline } from '../../../repository/source.js'
+import type { CacheShape, Device } from '../contract.js'
+import type { KeptPlan } from '../model/kept.js'
+import type { ModelPlan } from '../model/model-plan.js'
+import type { PlannedMatrix, PlannedTensors } from '../model/planned.js'
+import { readEncoder, readScores } from './bert.js'
+import { type PlannedEncoder, planEncoder } from './plan-encoder.js'
+import { readVectors } from './read-vectors.js'
+import type { EncoderPlan, VectorPlan } from './vector-plan.js'
+
+interface Body {
+  readonly vectors: VectorPlan
+  /** What follows the pool. */
+  readonly dense: readonly PlannedMatrix[]
+  /** Tokens of a text that it was made for, and that it can read at all. */
+  readonly most: number
+  readonly positions: number
+  /** Layers whose heads have the same form share one. */
+  readonly caches: readonly Pick<CacheShape, 'heads' | 'headSize'>[]
+  need(device: Device): Need
+}
+
+/** What it takes: bytes of weights; numbers for each token and each text of a batch, and for each position. */
+export interface Need {
+  readonly weights: number
+  readonly perRow: number
+  readonly perText: number
+  readonly perPosition: number
+}
+
+export type EncoderBody =
+  | (Body & { readonly kind: 'bert'; readonly plan: EncoderPlan; readonly tensors: PlannedEncoder })
+  | (Body & {
+      readonly kind: 'decoder'
+      readonly model: ModelPlan
+      readonly tensors: PlannedTensors
+      readonly kept: KeptPlan
+    })
+
+export function bertBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {
+  const plan = readEncoder(outline.chatConfig, name)
+  const { hidden, heads, intermediate, layers, types } = plan
+  const positions = plan.positions - plan.firstPosition
+  const vectors = outline.sentence
+    ? readVectors(outline.sentence, name, hidden, positions)
+    : readScores(outline.chatConfig, plan, name)
+  const tensors = planEncoder(outline, plan, vectors, quantize, name)
+  return {
+    kind: 'bert',
+    plan,
+    vectors,
+    tensors,
+    dense: tensors.dense,
+    most: vectors.most,
+    positions,
+    caches: [{ heads, headSize: hidden / heads }],
+    need(device) {
+      const all = [tensors.words, ...tensors.dense]
+      for (const { qkv, output, inner, down } of tensors.layers) all.push(qkv, output, inner, down)
+      const weights = all.reduce((sum, one) => sum + bytesOf(device, one), 0)
+      // A processor keeps rows beside them in the form in which they are multiplied.
+      const prepared = device.info.kind === 'cpu' ? 2 * hidden + intermediate : 0
+      return {
+        weights: weights + 4 * hidden * (2 + 4 * layers),
+        perRow: 5 * hidden + intermediate + prepared,
+        perText: numbersOf(vectors, hidden),
+        perPosition: (types + 1) * hidden,
+      }
+    },
+  }
+}
+
+export function bytesOf(device: Device, { rows, columns, stored, scaleType, quantize, bias }: PlannedMatrix): number {
+  const format = quantize ? 'q4' : stored
+  return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)
+}
+
+/** Of a text, from what was pooled on. */
+export const numbersOf = ({ dense }: VectorPlan, hidden: number): number =>
+  dense.reduce((sum, { rows }) => sum + rows, hidden)

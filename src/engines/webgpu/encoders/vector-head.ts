@@ -1,0 +1,39 @@
+/** From the rows of a batch to a vector for each text: pooled, then multiplied. */
+import type { Activations, Device, Pass } from '../contract.js'
+import type { Dense } from './encoder-weights.js'
+import type { VectorPlan } from './vector-plan.js'
+
+export class VectorHead {
+  readonly #plan: VectorPlan
+  readonly #dense: readonly Dense[]
+  /** A row for each text: what was pooled, and what each product makes of it. */
+  readonly #room: readonly Activations[]
+
+  /** `width`: numbers of a row. `texts`: how many a batch may have. */
+  constructor(device: Device, plan: VectorPlan, dense: readonly Dense[], width: number, texts: number) {
+    this.#plan = plan
+    this.#dense = dense
+    this.#room = [width, ...plan.dense.map(({ rows }) => rows)].map((columns) => device.activations(texts, columns))
+  }
+
+  /** The vectors of texts whose last rows are `lasts`, one after the other. */
+  read(pass: Pass, rows: Activations, lasts: Int32Array): Promise<Float32Array> {
+    const { pool, dense } = this.#plan
+    const [first] = this.#room
+    const firsts = () => Int32Array.from(lasts, (_, i) => (i === 0 ? 0 : lasts[i - 1]! + 1))
+    if (pool === 'mean') pass.pool(rows, first!)
+    else pass.pick(rows, pool === 'first' ? firsts() : lasts, first!)
+    const count = lasts.length
+    dense.forEach(({ tanh }, i) => {
+      const { matrix, bias } = this.#dense[i]!
+      const out = this.#room[i + 1]!
+      pass.project(matrix, this.#room[i]!, out, { rows: count, bias })
+      if (tanh) pass.join(out, out, { rows: count, cap: 1 })
+    })
+    return pass.read(this.#room.at(-1)!, count)
+  }
+
+  destroy(): void {
+    for (const activations of this.#room) activations.destroy()
+  }
+}
