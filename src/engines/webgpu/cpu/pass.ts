@@ -282,7 +282,6 @@ export class CpuPass implements Pass {
     const { keyHeads, valueHeads, keySize, valueSize, norm, gatesFrom, tiled = false } = options
     const [source, target, kept] = [own(x, CpuActivations), own(out, CpuActivations), own(states, CpuStates)]
     const [rates, gates] = [own(options.rates, CpuActivations), own(options.gates, CpuActivations)]
-    const columns = valueHeads * valueSize
     const longest = Math.max(...this.#shape.spans.map(({ tokens }) => tokens.length))
     const room = this.#perThread(longest * (2 * keySize * 4 + 48))
     this.#add('delta', this.#shape.spans.length * valueHeads, {
