@@ -12,6 +12,8 @@ export interface TokenModel {
   readonly maxBatch: number
   /** The most tokens that one step should append to one sequence: longer prompts come in several steps. */
   readonly maxChunk: number
+  /** Positions that one step may sample, over all its sequences. Absent: the last of each, and no `drafts`. */
+  readonly maxSamples?: number
   /** Names weights, kernels and device: the base of `system_fingerprint`. */
   readonly fingerprint: string
   /** An empty sequence. */
@@ -56,6 +58,12 @@ export interface StepInput {
   readonly tokens: readonly number[]
   /** Absent: the logits are not wanted (a prompt's chunk that is not its last). */
   readonly sample?: SampleSettings
+  /**
+   * With `sample`: how to sample at the positions before the last, too, in their order. What follows each is a guess that
+   * is right if it is drawn: as chance hangs on seed, index and token alone, an answer of guesses that were right is the
+   * same as one without. Fewer than `tokens`.
+   */
+  readonly drafts?: readonly SampleSettings[]
 }
 
 export interface SampleSettings {
@@ -92,4 +100,6 @@ export interface Sampled {
   /** Of the model's own distribution, before temperature and mask. Present when `topLogprobs` was given. */
   readonly logprob?: number
   readonly top?: readonly { readonly token: number; readonly logprob: number }[]
+  /** What was drawn for `StepInput.drafts`. */
+  readonly drafts?: readonly Sampled[]
 }

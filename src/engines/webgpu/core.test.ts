@@ -69,6 +69,40 @@ describe.each(DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sequences on
     for (const sequence of [...sequences, company]) sequence.close()
   })
 
+  it('draws in one step what it draws one by one, and so knows which guesses were right', async () => {
+    const prompt = text(6, 21)
+    const { sequence, drawn } = await fresh(prompt)
+    const alone = [drawn]
+    while (alone.length < 4) {
+      alone.push(await sampleAfter(sequence, [alone.at(-1)!.token], { ...DRAWN, index: alone.length }))
+    }
+    sequence.close()
+    // Beside another; the last guess is wrong, so that nothing behind it counts.
+    const [one, two] = [await fresh(prompt), await fresh(text(8, 5))]
+    const guesses = alone.slice(0, 3).map(({ token }) => token)
+    const tokens = [...guesses.slice(0, 2), (guesses[2]! + 1) % 85]
+    const settings = (index: number) => ({ ...DRAWN, index })
+    const [drafted, beside] = await core.step([
+      { sequence: one.sequence, tokens, drafts: [settings(1), settings(2)], sample: settings(3) },
+      { sequence: two.sequence, tokens: [two.drawn.token], sample: settings(1) },
+    ])
+    expect(drafted!.drafts).toEqual(alone.slice(1, 3))
+    expect(drafted!.drafts![1]!.token).not.toBe(tokens[2])
+    expect(beside!.drafts).toBeUndefined()
+    // Two guesses were right; from there on it goes as it went.
+    one.sequence.truncate(prompt.length + 2)
+    expect(await sampleAfter(one.sequence, [guesses[2]!], settings(3))).toEqual(alone[3])
+    const most = Array.from({ length: core.maxSamples }, (_, i) => settings(i))
+    await expect(
+      core.step([{ sequence: one.sequence, tokens: [1, ...most.keys()], drafts: most, sample: DRAWN }]),
+    ).rejects.toThrow(/at most 8 positions/)
+    await expect(core.step([{ sequence: one.sequence, tokens: [1], drafts: [DRAWN], sample: DRAWN }])).rejects.toThrow(
+      /drafts go with more tokens/,
+    )
+    one.sequence.close()
+    two.sequence.close()
+  })
+
   it('takes a prompt in chunks of any length', async () => {
     const prompt = text(5, 90)
     const whole = await fresh(prompt)

@@ -57,6 +57,11 @@ export class Core implements TokenModel {
     this.#slots = new Slots(parts.sampler.shape.slots)
   }
 
+  /** No more than the largest batch has: that much room for logits there is. */
+  get maxSamples(): number {
+    return this.maxBatch
+  }
+
   get device(): Device {
     return this.#parts.device
   }
@@ -92,12 +97,14 @@ export class Core implements TokenModel {
 
   async step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]> {
     this.#check(batch, 0)
-    const slots = this.#slots.take(batch.length)
+    const drafts = draftsOf(batch)
+    const slots = this.#slots.take(batch.length + drafts)
     try {
       const passes = this.#plan(batch)
       this.#hold(batch)
       // All are submitted before any is awaited: later steps must find the sequences as long as they will be.
-      const submitted = passes.map((spans) => submitSpans(this.#parts, spans, slots))
+      const spare = slots.slice(batch.length)
+      const submitted = passes.map((spans) => submitSpans(this.#parts, spans, slots, spare))
       const results = new Array<Sampled | undefined>(batch.length).fill(undefined)
       for (const result of await Promise.all(submitted)) {
         for (const { input, sampled } of result) results[input] = sampled
@@ -110,7 +117,9 @@ export class Core implements TokenModel {
 
   async *run(batch: readonly StepInput[], steps: number): AsyncGenerator<readonly Sampled[]> {
     this.#check(batch, steps - 1)
-    if (batch.some(({ sample }) => !sample)) throw new TypeError('`run` samples every sequence of its batch.')
+    if (batch.some(({ sample, drafts }) => !sample || drafts)) {
+      throw new TypeError('`run` samples the last token of every sequence of its batch, and no others.')
+    }
     const onePass = this.#plan(batch).length === 1
     if (batch.some(({ sample }) => needsToken(sample!)) || !onePass) {
       yield* this.#runStepwise(batch, steps)
@@ -163,15 +172,22 @@ export class Core implements TokenModel {
     if (batch.length > this.maxBatch) {
       throw new RangeError(`A step advances at most ${this.maxBatch} sequences, not ${batch.length}.`)
     }
+    const samples = batch.filter(({ sample }) => sample).length + draftsOf(batch)
+    if (samples > this.maxSamples) {
+      throw new RangeError(`A step samples at most ${this.maxSamples} positions.`)
+    }
     const seen = new Set<Sequence>()
     let pages = 0
-    for (const { sequence, tokens } of batch) {
+    for (const { sequence, tokens, sample, drafts } of batch) {
       if (!(sequence instanceof PagedSequence) || sequence.closed || !sequence.belongsTo(this.#pool)) {
         throw new TypeError('A step was given a sequence that is closed, or of another model.')
       }
       if (seen.has(sequence)) throw new TypeError('A step was given the same sequence twice.')
       seen.add(sequence)
       this.#checkTokens(tokens)
+      if (drafts && (!sample || tokens.length > PAGE || drafts.length >= tokens.length)) {
+        throw new RangeError(`${drafts.length} drafts go with more tokens than that, at most ${PAGE}, and a sample.`)
+      }
       const length = sequence.length + tokens.length + ahead
       if (length > this.contextLength) throw tooLong(this.contextLength, length)
       pages += sequence.needs(tokens.length + ahead)
@@ -192,3 +208,6 @@ export class Core implements TokenModel {
     if (this.#closed) throw new Error('This model is closed.')
   }
 }
+
+const draftsOf = (batch: readonly StepInput[]): number =>
+  batch.reduce((sum, { drafts }) => sum + (drafts?.length ?? 0), 0)

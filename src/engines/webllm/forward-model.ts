@@ -59,8 +59,9 @@ export class ForwardModel implements TokenModel {
     await this.#parts.engine.unload()
   }
 
-  async #advance({ sequence, tokens, sample }: StepInput): Promise<Sampled | undefined> {
+  async #advance({ sequence, tokens, sample, drafts }: StepInput): Promise<Sampled | undefined> {
     if (this.#closed) throw new Error('This model is closed.')
+    if (drafts) throw new TypeError('WebLLM samples the last position alone.')
     if (!(sequence instanceof SoleSequence)) throw new TypeError('A step was given a sequence of another model.')
     const { engine, picker } = this.#parts
     if (sequence !== this.#live || sequence.length !== this.#held) await this.#clear(sequence)

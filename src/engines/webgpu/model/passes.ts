@@ -8,6 +8,8 @@ export interface PlannedSpan {
   readonly tokens: Int32Array
   /** Of the input whose last tokens these are. */
   readonly sample?: SampleSettings
+  /** Of the tokens before the last. */
+  readonly drafts?: readonly SampleSettings[]
   /** Place of the input in the step. */
   readonly input: number
 }
@@ -58,7 +60,7 @@ function cut(batch: readonly StepInput[], inputs: readonly number[], rows: numbe
   const passes: PlannedSpan[][] = []
   let left = 0
   for (const input of inputs) {
-    const { sequence, tokens, sample } = batch[input]!
+    const { sequence, tokens, sample, drafts } = batch[input]!
     for (let from = 0; from < tokens.length; from += rows) {
       const to = Math.min(from + rows, tokens.length)
       if (to - from > left) {
@@ -69,7 +71,7 @@ function cut(batch: readonly StepInput[], inputs: readonly number[], rows: numbe
         sequence: sequence as PagedSequence,
         tokens: Int32Array.from(tokens.slice(from, to)),
         input,
-        ...(to === tokens.length && sample ? { sample } : {}),
+        ...(to === tokens.length && sample ? { sample, ...(drafts && { drafts }) } : {}),
       })
       left -= to - from
     }

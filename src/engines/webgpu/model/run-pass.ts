@@ -23,15 +23,17 @@ export function submitSpans(
   parts: PassParts,
   planned: readonly PlannedSpan[],
   slots: readonly number[],
+  /** For what drafts draw: a slot for each, none of which a later pass begins with. */
+  spare: readonly number[] = [],
 ): Promise<PassResult[]> {
   const spans: Span[] = []
   const copies: { from: number; to: number }[] = []
   const cleared: number[] = []
   const samples: SampleRow[] = []
-  const inputs: number[] = []
   const wanted: number[] = []
   let row = 0
-  for (const { sequence, tokens, sample, input } of planned) {
+  let drafted = 0
+  for (const { sequence, tokens, sample, drafts = [], input } of planned) {
     const position = sequence.length
     const { copy, clear, state } = sequence.append(tokens.length)
     if (copy) copies.push(copy)
@@ -39,8 +41,11 @@ export function submitSpans(
     spans.push({ tokens, position, pages: sequence.pages, ...(state && { state }) })
     row += tokens.length
     if (!sample) continue
+    for (const [i, draft] of drafts.entries()) {
+      wanted.push(row - 1 - drafts.length + i)
+      samples.push(sampleRow(draft, spare[drafted++]!))
+    }
     wanted.push(row - 1)
-    inputs.push(input)
     samples.push(sampleRow(sample, slots[input]!))
   }
   const { device, decoder, sampler, kept } = parts
@@ -52,10 +57,14 @@ export function submitSpans(
   decoder.forward(pass, Int32Array.from(wanted))
   decoder.sample(pass, sampler, samples)
   const sampling = planned.filter(({ sample }) => sample)
-  return pass.submit().then((rows) =>
-    rows.map((sampled, i) => {
-      if (sampled.token === UNDRAWN) sampling[i]!.sequence.spoil()
-      return { input: inputs[i]!, sampled }
-    }),
-  )
+  return pass.submit().then((rows) => {
+    let next = 0
+    return sampling.map(({ sequence, input, drafts }) => {
+      const before = drafts && rows.slice(next, next + drafts.length)
+      next += before?.length ?? 0
+      const last = rows[next++]!
+      if ([...(before ?? []), last].some(({ token }) => token === UNDRAWN)) sequence.spoil()
+      return { input, sampled: before ? { ...last, drafts: before } : last }
+    })
+  })
 }
