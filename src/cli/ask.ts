@@ -15,7 +15,15 @@ export interface Ask {
   readonly signal?: AbortSignal
 }
 
+/** What an answer took. */
+export interface Took {
+  readonly tokens: number
+  readonly firstMs: number
+  readonly wholeMs: number
+}
+
 interface Chunk {
+  readonly usage?: { readonly completion_tokens: number } | null
   readonly choices?: readonly { readonly delta: { readonly content?: string | null } }[]
   readonly error?: { readonly message: string }
 }
@@ -24,7 +32,10 @@ interface Chunk {
 export async function* ask(
   v1: V1,
   { model, messages, maxTokens, temperature, schema, signal }: Ask,
-): AsyncGenerator<string> {
+): AsyncGenerator<string, Took> {
+  const began = performance.now()
+  let firstMs = 0
+  let tokens = 0
   const response = await v1.fetch(
     new Request('http://localhost/v1/chat/completions', {
       method: 'POST',
@@ -33,6 +44,7 @@ export async function* ask(
         model,
         messages,
         stream: true,
+        stream_options: { include_usage: true },
         max_tokens: maxTokens,
         temperature,
         response_format: schema && { type: 'json_schema', json_schema: { ...schema, strict: true } },
@@ -42,12 +54,16 @@ export async function* ask(
   )
   if (!response.ok) throw new Fault(((await response.json()) as Required<Chunk>).error.message, 1)
   for await (const data of events(response)) {
-    if (data === '[DONE]') return
+    if (data === '[DONE]') break
     const chunk = JSON.parse(data) as Chunk
     if (chunk.error) throw new Fault(chunk.error.message, 1)
+    tokens = chunk.usage?.completion_tokens ?? tokens
     const text = chunk.choices?.[0]?.delta.content
-    if (text) yield text
+    if (!text) continue
+    firstMs ||= performance.now() - began
+    yield text
   }
+  return { tokens, firstMs, wholeMs: performance.now() - began }
 }
 
 async function* events(response: Response): AsyncGenerator<string> {

@@ -3,7 +3,8 @@ import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { createV1, type V1 } from '../v1.js'
-import { ask, type Turn } from './ask.js'
+import { ask, type Took, type Turn } from './ask.js'
+import { type Conversation, obey } from './chat-commands.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint, progressReporter } from './terminal.js'
@@ -22,13 +23,19 @@ export async function chat(words: string, options: ChatOptions): Promise<void> {
   const v1 = createV1({ engine, keys: 'none' })
   const model = models[0]!
   const system: Turn[] = options.system === undefined ? [] : [{ role: 'system', content: options.system }]
-  const say = (messages: readonly Turn[], signal?: AbortSignal) =>
-    print(ask(v1, { ...options, model, messages, schema, signal }))
+  const { temperature, maxTokens } = options
+  const conversation: Conversation = { history: system, temperature, maxTokens, schema, readSchema }
+  const say = (signal?: AbortSignal) => {
+    const { history: messages, temperature, maxTokens, schema } = conversation
+    return print(ask(v1, { model, messages, temperature, maxTokens, schema, signal }))
+  }
   try {
     await load(v1, model)
     const once = words || (process.stdin.isTTY ? '' : await readAll(process.stdin))
-    if (once) await say([...system, { role: 'user', content: once }])
-    else await converse(system, say)
+    if (once) {
+      conversation.history.push({ role: 'user', content: once })
+      await say()
+    } else await converse(conversation, say)
   } finally {
     await v1.close()
   }
@@ -47,33 +54,47 @@ async function load(v1: V1, model: string): Promise<void> {
   }
 }
 
-async function print(deltas: AsyncIterable<string>): Promise<string> {
+async function print(deltas: AsyncGenerator<string, Took>): Promise<string> {
   let answer = ''
-  for await (const delta of deltas) {
-    answer += delta
-    process.stdout.write(delta)
+  for (;;) {
+    const { done, value } = await deltas.next()
+    if (done) {
+      process.stdout.write('\n')
+      // For who watches; what is piped on is told apart from the answer anyway.
+      if (process.stderr.isTTY) note(paint('dim', tookLine(value)))
+      return answer
+    }
+    answer += value
+    process.stdout.write(value)
   }
-  process.stdout.write('\n')
-  return answer
+}
+
+/** The pace is that of the writing: what came before the first token was reading. */
+function tookLine({ tokens, firstMs, wholeMs }: Took): string {
+  const writing = wholeMs - firstMs
+  const pace = tokens > 1 && writing > 20 ? `, ${(((tokens - 1) * 1000) / writing).toFixed(1)} a second` : ''
+  return `${tokens} tokens${pace}, the first after ${Math.round(firstMs)} ms`
 }
 
 /** Ctrl-C stops the answer; at the prompt, it ends the conversation. */
-async function converse(
-  history: Turn[],
-  say: (messages: readonly Turn[], signal: AbortSignal) => Promise<string>,
-): Promise<void> {
-  note(paint('dim', 'Ctrl-C stops an answer, Ctrl-D ends.'))
+async function converse(conversation: Conversation, say: (signal: AbortSignal) => Promise<string>): Promise<void> {
+  note(paint('dim', 'Ctrl-C stops an answer, Ctrl-D ends, /help tells more.'))
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   let answering: AbortController | undefined
   terminal.on('SIGINT', () => (answering ? answering.abort() : terminal.close()))
   terminal.setPrompt('> ')
   terminal.prompt()
   for await (const line of terminal) {
-    if (line.trim()) {
+    if (line.startsWith('/')) {
+      const said = await obey(line, conversation).catch((error: Error) => error.message)
+      if (said === undefined) break
+      note(paint('dim', said))
+    } else if (line.trim()) {
+      const { history } = conversation
       history.push({ role: 'user', content: line })
       answering = new AbortController()
       try {
-        history.push({ role: 'assistant', content: await say(history, answering.signal) })
+        history.push({ role: 'assistant', content: await say(answering.signal) })
       } catch (error) {
         history.pop()
         if (!answering.signal.aborted) note(paint('red', `error: ${error instanceof Error ? error.message : error}`))
@@ -83,6 +104,7 @@ async function converse(
     }
     terminal.prompt()
   }
+  terminal.close()
 }
 
 async function readSchema(file: string): Promise<{ name: string; schema: unknown }> {

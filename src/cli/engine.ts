@@ -17,6 +17,11 @@ export interface EngineOptions {
   readonly device: DevicePreference
   readonly cache?: string
   readonly upstream?: string
+  /**
+   * Hears which device was taken and why.
+   * @default a note on stderr
+   */
+  readonly log?: (message: string) => void
 }
 
 export const NANO = 'local-v1/nano'
@@ -28,14 +33,15 @@ export async function openEngine(options: EngineOptions): Promise<{ engine: Engi
   return { engine, models: engine.models.map(({ id }) => id) }
 }
 
-async function localEngine({ model = [NANO], device, cache, lib, webllm }: EngineOptions): Promise<Engine> {
+async function localEngine(options: EngineOptions): Promise<Engine> {
+  const { model = [NANO], device, cache, lib, webllm } = options
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
   try {
     return webgpu({
       models: model.map((name) => (name === NANO ? { id: NANO, from: nanoFolder() } : name)),
       device,
       cache,
-      log: (message) => note(paint('dim', message)),
+      log: options.log ?? ((message) => note(paint('dim', message))),
     })
   } catch (error) {
     // A name that is no id, address or folder.

@@ -1,9 +1,11 @@
 #!/usr/bin/env node
 import process from 'node:process'
-import { Command, CommanderError, Option } from 'commander'
+import { Argument, Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../errors.js'
 import { collect, count, decimal, keys, origins } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
+import { completion, SHELLS, type Shell } from './completion.js'
+import { withConfiguration } from './configuration.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
@@ -83,6 +85,22 @@ function program(): Command {
     })
 
   withModels(root.command('models'))
+
+  root
+    .command('doctor')
+    .description('look at what decides whether models run here, and how')
+    .option('--cache <folder>', 'where downloaded models are kept')
+    .option('--url <page>', 'a page of yours, whose headers are looked at too')
+    .option('--json', 'as JSON')
+    .action(async (options) => (await import('./doctor.js')).doctor(options, __VERSION__))
+
+  root
+    .command('completion')
+    .description('a script that completes what you type: eval "$(local-v1 completion bash)"')
+    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
+    .action((shell: Shell) => void process.stdout.write(completion(root, shell)))
+
+  withConfiguration(root)
   return root
 }
 
@@ -91,6 +109,7 @@ function withModels(models: Command): void {
   const kept = (command: Command) => command.option('--cache <folder>', 'where downloaded models are kept')
   kept(models.command('list', { isDefault: true }))
     .description('the models on this machine, those of Ollama, LM Studio and Hugging Face too')
+    .option('--json', 'as JSON')
     .action(async (options) => (await import('./models.js')).list(options))
   kept(models.command('pull').argument('<id>', 'a Hugging Face id'))
     .description('download a model')

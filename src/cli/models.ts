@@ -19,32 +19,47 @@ const HUB = 'huggingface.co'
 
 const hubFolder = ({ cache }: CacheOptions) => join(cache ?? defaultFolder()!, HUB)
 
+/** What is told of a model on this machine. */
+interface Row {
+  readonly id: string
+  readonly bytes?: number
+  readonly state: string
+}
+
 /** One line per model: its id, its size, and whether all of it is here. */
-export async function list(options: CacheOptions): Promise<void> {
-  const rows: string[][] = []
+export async function list(options: CacheOptions & { readonly json?: boolean }): Promise<void> {
+  const rows = await rowsOf(options)
+  if (options.json) return void process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`)
+  const width = Math.max(...rows.map(({ id }) => id.length), 0)
+  for (const { id, bytes, state } of rows) {
+    const size = bytes === undefined ? '' : megabytes(bytes)
+    process.stdout.write(`${id.padEnd(width)}  ${size.padStart(10)}  ${state}\n`)
+  }
+}
+
+async function rowsOf(options: CacheOptions): Promise<Row[]> {
+  const rows: Row[] = []
   const nano = await sizeOf(nanoFolder(), false).catch(() => undefined)
-  if (nano) rows.push([NANO, megabytes(nano.bytes), 'embedded'])
+  if (nano) rows.push({ id: NANO, bytes: nano.bytes, state: 'embedded' })
   const root = hubFolder(options)
   for (const namespace of await namesIn(root)) {
     for (const name of await namesIn(join(root, namespace))) {
       const { bytes, parts } = await sizeOf(join(root, namespace, name))
-      rows.push([`${namespace}/${name}`, megabytes(bytes), parts > 0 ? 'incomplete' : 'complete'])
+      rows.push({ id: `${namespace}/${name}`, bytes, state: parts > 0 ? 'incomplete' : 'complete' })
     }
   }
-  rows.push(...(await foreignRows()))
-  const width = Math.max(...rows.map(([id]) => id!.length), 0)
-  for (const [id, size, state] of rows) process.stdout.write(`${id!.padEnd(width)}  ${size!.padStart(10)}  ${state}\n`)
+  return [...rows, ...(await foreignRows())]
 }
 
 /** What other programs keep here, with the reason where it cannot be read. */
-async function foreignRows(): Promise<string[][]> {
-  const rows: string[][] = []
+async function foreignRows(): Promise<Row[]> {
+  const rows: Row[] = []
   for (const { name, store, locate } of await listForeign()) {
     try {
       const { bytes, lack } = await surveyed(await locate())
-      rows.push([name, megabytes(bytes), lack === undefined ? `in ${store}` : `in ${store}; ${reasonOf(lack)}`])
+      rows.push({ id: name, bytes, state: lack === undefined ? `in ${store}` : `in ${store}; ${reasonOf(lack)}` })
     } catch (error) {
-      rows.push([name, '', `in ${store}; ${reasonOf(error)}`])
+      rows.push({ id: name, state: `in ${store}; ${reasonOf(error)}` })
     }
   }
   return rows

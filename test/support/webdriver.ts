@@ -104,13 +104,16 @@ export async function launchFirefox(): Promise<Driven> {
 export async function launchWebKit(): Promise<Driven> {
   const port = await freePort()
   const home = await mkdtemp(join(tmpdir(), 'local-v1-webkit-'))
-  const running = start('xvfb-run', ['-a', 'WebKitWebDriver', `--port=${port}`, '--host=127.0.0.1'], {
+  const env = {
     HOME: home,
     WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: '1',
     LIBGL_ALWAYS_SOFTWARE: '1',
     // Safari has it in isolated pages; WebKitGTK only where it is asked for.
     JSC_useSharedArrayBuffer: '1',
-  })
+  }
+  // A group: xvfb-run ends by a signal and leaves the display and the driver behind.
+  const command = ['-a', 'WebKitWebDriver', `--port=${port}`, '--host=127.0.0.1']
+  const running = start('xvfb-run', command, env, { group: true })
   ;(await connected(port, running)).destroy()
   const binary = process.env.LOCAL_V1_WEBKIT ?? '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser'
   const options = { 'webkitgtk:browserOptions': { binary, args: ['--automation'] } }

@@ -1,0 +1,108 @@
+import { writeFile } from 'node:fs/promises'
+import type { Turn } from './ask.js'
+
+/** What a conversation goes on with. */
+export interface Conversation {
+  history: Turn[]
+  temperature?: number
+  maxTokens?: number
+  schema?: { readonly name: string; readonly schema: unknown }
+  readonly readSchema: (file: string) => Promise<{ readonly name: string; readonly schema: unknown }>
+}
+
+interface ChatCommand {
+  readonly takes: string
+  readonly about: string
+  /** What to say of it; `undefined` ends the conversation. */
+  readonly run: (conversation: Conversation, argument: string) => Promise<string | undefined> | string | undefined
+}
+
+const COMMANDS = new Map<string, ChatCommand>([
+  ['help', { takes: '', about: 'these lines', run: () => help() }],
+  [
+    'clear',
+    {
+      takes: '',
+      about: 'forget what was said',
+      run(conversation) {
+        conversation.history = conversation.history.filter(({ role }) => role === 'system')
+        return 'Forgotten.'
+      },
+    },
+  ],
+  [
+    'system',
+    {
+      takes: '[text]',
+      about: 'instructions for the model; without a text, none',
+      run(conversation, text) {
+        const rest = conversation.history.filter(({ role }) => role !== 'system')
+        conversation.history = text === '' ? rest : [{ role: 'system', content: text }, ...rest]
+        return text === '' ? 'No instructions.' : 'Understood.'
+      },
+    },
+  ],
+  [
+    'schema',
+    {
+      takes: '[file]',
+      about: 'a JSON Schema that answers must satisfy; without a file, none',
+      async run(conversation, file) {
+        conversation.schema = file === '' ? undefined : await conversation.readSchema(file)
+        return file === '' ? 'Answers are text.' : `Answers are JSON by ${file}.`
+      },
+    },
+  ],
+  ['temperature', { takes: '<number>', about: 'from 0 to 2', run: (to, text) => number(to, 'temperature', text, 2) }],
+  [
+    'max-tokens',
+    { takes: '<number>', about: 'the most of an answer', run: (to, text) => number(to, 'maxTokens', text, 1e6) },
+  ],
+  [
+    'undo',
+    {
+      takes: '',
+      about: 'take back the last question and its answer',
+      run(conversation) {
+        const last = conversation.history.findLastIndex(({ role }) => role === 'user')
+        if (last < 0) return 'Nothing was said.'
+        conversation.history = conversation.history.slice(0, last)
+        return 'Taken back.'
+      },
+    },
+  ],
+  [
+    'save',
+    {
+      takes: '<file>',
+      about: 'write the conversation as JSON',
+      async run({ history }, file) {
+        if (file === '') return 'Name a file: /save talk.json'
+        await writeFile(file, `${JSON.stringify(history, null, 2)}\n`)
+        return `Saved to ${file}.`
+      },
+    },
+  ],
+  ['exit', { takes: '', about: 'end', run: () => undefined }],
+])
+
+/** Obeys a line that begins with `/`: what to say of it, or `undefined` where it ends the conversation. */
+export async function obey(line: string, conversation: Conversation): Promise<string | undefined> {
+  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? []
+  const command = COMMANDS.get(name === 'bye' || name === 'quit' ? 'exit' : name)
+  if (!command) return `There is no /${name}. ${help()}`
+  return command.run(conversation, argument.trim())
+}
+
+function help(): string {
+  const lines = [...COMMANDS].map(([name, { takes, about }]) => `  ${`/${name} ${takes}`.padEnd(22)} ${about}`)
+  return `Begin a line with:\n${lines.join('\n')}`
+}
+
+function number(to: Conversation, key: 'temperature' | 'maxTokens', text: string, most: number): string {
+  const value = Number(text)
+  const isGood = text !== '' && value >= 0 && value <= most && (key === 'temperature' || Number.isInteger(value))
+  if (!isGood) return `It must be a number from 0 to ${most}.`
+  to[key] = value
+  return `${key === 'temperature' ? 'Temperature' : 'At most'} ${value}${key === 'maxTokens' ? ' tokens' : ''}.`
+}

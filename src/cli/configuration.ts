@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Command, InvalidArgumentError, type Option } from 'commander'
+import { Fault } from './fault.js'
+
+const NAME = 'local-v1.json'
+
+/**
+ * Options from a file: `{ "serve": { "port": 9000, "model": ["..."] } }`, by command and by the long names of the command
+ * line, which goes before. It is read as the command line is: by the same rules, and refused by name.
+ */
+export function withConfiguration(root: Command): void {
+  root.option('--config <file>', `options by command, as JSON (without it, ${NAME} of this folder if it is there)`)
+  root.hook('preAction', (_, command) => {
+    const given = root.opts<{ config?: string }>().config
+    const file = given ?? (existsSync(NAME) ? NAME : undefined)
+    if (file !== undefined) apply(resolve(file), read(file), root, command)
+  })
+}
+
+function read(file: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (isObject(value)) return value
+  } catch (error) {
+    throw new Fault(`${file} cannot be read: ${(error as Error).message}`)
+  }
+  throw new Fault(`${file} must hold an object, like { "serve": { "port": 9000 } }.`)
+}
+
+function apply(file: string, all: Record<string, unknown>, root: Command, command: Command): void {
+  const known = root.commands.map((each) => each.name())
+  const unknown = Object.keys(all).find((name) => !known.includes(name))
+  if (unknown !== undefined) throw new Fault(`${file}: '${unknown}' is no command; there are ${known.join(', ')}.`)
+  for (const each of pathTo(command, root)) {
+    const values = Object.hasOwn(all, each.name()) ? all[each.name()] : {}
+    if (!isObject(values)) throw new Fault(`${file}: '${each.name()}' must be an object of options.`)
+    for (const [name, value] of Object.entries(values)) set(file, command, name, value)
+  }
+}
+
+/** `models` and `list`, for `models list`. */
+function pathTo(command: Command, root: Command): Command[] {
+  return command === root || !command.parent ? [] : [...pathTo(command.parent, root), command]
+}
+
+function set(file: string, command: Command, name: string, value: unknown): void {
+  const option = command.options.find(({ long }) => long === `--${name}` || long === `--no-${name}`)
+  const place = `${file}: ${command.name()}.${name}`
+  if (!option) throw new Fault(`${place} is no option; local-v1 ${command.name()} --help lists them.`)
+  const key = option.attributeName()
+  // What the command line says goes before.
+  if (command.getOptionValueSource(key) === 'cli') return
+  command.setOptionValueWithSource(key, parsed(place, option, value), 'config')
+}
+
+function parsed(place: string, option: Option, value: unknown): unknown {
+  if (option.isBoolean() || option.negate) {
+    if (typeof value === 'boolean') return value
+    throw new Fault(`${place} must be true or false.`)
+  }
+  const texts = Array.isArray(value) ? value : [value]
+  if (!texts.every((text) => typeof text === 'string' || typeof text === 'number')) {
+    throw new Fault(`${place} must be a text, a number or a list of them.`)
+  }
+  const isList = REPEATABLE.test(option.description)
+  if (!isList && texts.length !== 1) throw new Fault(`${place} takes one value.`)
+  try {
+    let result: unknown
+    for (const text of texts.map(String)) {
+      if (option.argChoices && !option.argChoices.includes(text)) {
+        throw new InvalidArgumentError(`It must be one of ${option.argChoices.join(', ')}.`)
+      }
+      result = option.argChoices || !option.parseArg ? text : option.parseArg(text, result)
+    }
+    return result
+  } catch (error) {
+    throw new Fault(`${place}: ${(error as Error).message}`)
+  }
+}
+
+const REPEATABLE = /repeatable/
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

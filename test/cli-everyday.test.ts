@@ -1,0 +1,173 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PROGRAM, SCHEMA } from './support/cli.js'
+import { printed, type Running, start } from './support/spawn.js'
+
+let folder: string
+const running: Running[] = []
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-everyday-'))
+})
+afterAll(async () => {
+  await Promise.all(running.map((each) => each.stop()))
+  await rm(folder, { recursive: true })
+})
+
+function cli(...args: string[]): Running {
+  const each = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
+  running.push(each)
+  return each
+}
+
+async function ended(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const each = cli(...args)
+  return { code: (await each.exit).code, output: each.output() }
+}
+
+async function file(name: string, value: unknown): Promise<string> {
+  const path = join(folder, name)
+  await writeFile(path, typeof value === 'string' ? value : JSON.stringify(value))
+  return path
+}
+
+describe('local-v1 doctor', () => {
+  it('says what would run, having run it', async () => {
+    const { code, output } = await ended('doctor', '--json', '--cache', join(folder, 'models'))
+    const findings = JSON.parse(output.slice(output.indexOf('['), output.lastIndexOf(']') + 1)) as {
+      what: string
+      state: string
+      says: string
+    }[]
+    const said = Object.fromEntries(findings.map(({ what, says }) => [what, says]))
+    expect(said.program).toContain(`Node ${process.versions.node}`)
+    expect(said.device).toMatch(/^(cpu|webgpu) \(.+\)/)
+    expect(said.answer).toBe('local-v1/nano answers')
+    expect(code).toBe(findings.some(({ state }) => state === 'bad') ? 1 : 0)
+  })
+
+  it('says what the headers of a page allow', async () => {
+    const isolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' }
+    const server = createServer((request, response) => {
+      const strict = { 'content-security-policy': "default-src 'self'" }
+      response.writeHead(200, request.url === '/strict' ? strict : isolated).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const good = await ended('doctor', '--url', `${origin}/`)
+    expect(good.output).toMatch(/ok {2}page +is isolated/)
+    const strict = await ended('doctor', '--url', `${origin}/strict`)
+    expect(strict.output).toMatch(/page +is not isolated: one thread/)
+    expect(strict.output).toMatch(/BAD page +may compile no WebAssembly: add 'wasm-unsafe-eval'/)
+    expect(strict.code).toBe(1)
+    server.close()
+    expect((await ended('doctor', '--url', `${origin}/`)).output).toMatch(/cannot be reached: .*ECONNREFUSED/)
+  })
+})
+
+describe('the configuration file', () => {
+  it('sets options, which the command line goes before', async () => {
+    const config = await file('good.json', { serve: { port: 0, device: 'cpu', playground: false, 'max-in-flight': 2 } })
+    const process_ = cli('--config', config, 'serve')
+    const url = await printed(process_, /url\s+(http:\S+)\/v1/)
+    await printed(process_, /(try {5})/)
+    expect((await fetch(`${url}/`)).status).toBe(404)
+    const other = await ended('--config', config, 'serve', '--port', '70000')
+    expect(other.output).toMatch(/whole number from 0 to 65535/)
+  })
+
+  it.each([
+    [{ serve: { prot: 1 } }, /serve\.prot is no option/],
+    [{ serve: { port: 70000 } }, /serve\.port: It must be a whole number/],
+    [{ serve: { port: [1, 2] } }, /serve\.port takes one value/],
+    [{ serve: { device: 'tpu' } }, /serve\.device: It must be one of auto, webgpu, cpu/],
+    [{ serve: { playground: 'no' } }, /serve\.playground must be true or false/],
+    [{ serve: { cors: ['https://app.example/'] } }, /serve\.cors: It must be an origin/],
+    [{ sevre: {} }, /'sevre' is no command/],
+    [{ serve: [] }, /'serve' must be an object/],
+    ['{', /cannot be read/],
+    ['[]', /must hold an object/],
+  ])('is refused by name: %j', async (value, message) => {
+    const { code, output } = await ended('--config', await file('bad.json', value), 'serve')
+    expect(output).toMatch(message)
+    expect(code).toBe(2)
+  })
+})
+
+describe('local-v1 completion', () => {
+  /** What bash itself makes of the words so far. */
+  function completed(...words: string[]): string[] {
+    const script = [
+      `eval "$(${process.execPath} ${PROGRAM} completion bash)"`,
+      `COMP_WORDS=(local-v1 ${words.map((word) => `'${word}'`).join(' ')})`,
+      `COMP_CWORD=${words.length}`,
+      '_local_v1',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: it is bash's
+      'printf "%s\\n" "${COMPREPLY[@]}"',
+    ]
+    return execFileSync('bash', ['-c', script.join('\n')], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+  }
+
+  it('completes commands, options and choices in bash', () => {
+    expect(completed('ser')).toEqual(['serve'])
+    expect(completed('models', 'p')).toEqual(['pull'])
+    expect(completed('serve', '--max')).toEqual(['--max-in-flight'])
+    expect(completed('serve', '--device', '')).toEqual(['auto', 'webgpu', 'cpu'])
+    expect(completed('models', 'list', '--j')).toEqual(['--json'])
+  })
+
+  it('knows zsh and fish, and no other', async () => {
+    expect((await ended('completion', 'zsh')).output).toContain('bashcompinit')
+    expect((await ended('completion', 'fish')).output).toMatch(/^complete -c local-v1 .*-l max-in-flight/m)
+    expect((await ended('completion', 'tcsh')).code).toBe(2)
+  })
+})
+
+describe('local-v1 models list --json', () => {
+  it('tells ids and bytes to programs', async () => {
+    const each = cli('models', 'list', '--json', '--cache', join(folder, 'none'))
+    await each.exit
+    const rows = JSON.parse(each.output()) as { id: string; bytes: number; state: string }[]
+    expect(rows[0]).toMatchObject({ id: 'local-v1/nano', state: 'embedded' })
+    expect(rows[0]?.bytes).toBeGreaterThan(1e6)
+  })
+})
+
+describe('a conversation in the terminal', () => {
+  it('obeys lines that begin with a slash, and tells the pace', async () => {
+    const terminal = 'data:text/javascript,process.stdin.isTTY=process.stderr.isTTY=true'
+    const each = start(process.execPath, ['--import', terminal, PROGRAM, 'chat', '--device', 'cpu'], {
+      NO_COLOR: '1',
+      TERM: 'dumb',
+    })
+    running.push(each)
+    const says = async (line: string, pattern: RegExp) => {
+      each.write(line)
+      return printed(each, pattern)
+    }
+    await printed(each, /(\/help tells more)/)
+    await says('/help', /(\/temperature <number>)/)
+    await says('/nothing', /(There is no \/nothing)/)
+    await says('/temperature 9', /(must be a number from 0 to 2)/)
+    await says('/temperature 0', /(Temperature 0\.)/)
+    await says('/system Be brief.', /(Understood\.)/)
+    await says('Hello', /(\d+ tokens.*the first after \d+ ms)/)
+    await says(`/schema ${await file('schema.json', SCHEMA)}`, /(Answers are JSON by)/)
+    await says('Say something.', /(\{"word":".*"\})/)
+    await says(`/schema ${join(folder, 'none.json')}`, /(cannot be read)/)
+    const talk = join(folder, 'talk.json')
+    await says(`/save ${talk}`, /(Saved to)/)
+    const roles = (JSON.parse(await readFile(talk, 'utf8')) as { role: string }[]).map(({ role }) => role)
+    expect(roles).toEqual(['system', 'user', 'assistant', 'user', 'assistant'])
+    await says('/undo', /(Taken back)/)
+    await says('/clear', /(Forgotten)/)
+    each.write('/exit')
+    expect((await each.exit).code).toBe(0)
+  })
+})
