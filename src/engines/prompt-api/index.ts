@@ -105,7 +105,8 @@ class PromptApi implements Engine {
     const params = await this.#api?.params?.().catch(() => null)
     const { initialPrompts, text } = requestFor(call, params != null)
     const { temperature } = call.sampling
-    const warm = params != null && temperature !== undefined && temperature !== 1 ? { temperature, topK: params.defaultTopK } : {}
+    const warm =
+      params != null && temperature !== undefined && temperature !== 1 ? { temperature, topK: params.defaultTopK } : {}
     const session = await this.#session({ initialPrompts, signal, ...warm })
     try {
       yield* isForm(call) ? this.#document(call, session, text) : this.#text(call, session, text)
