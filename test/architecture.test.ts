@@ -50,7 +50,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   },
   'structured tokens': {
     holds: ['src/structured/tokens'],
-    imports: ['contract', 'structured ground', 'structured automata', 'structured automaton'],
+    imports: ['contract', 'platform', 'structured ground', 'structured automata', 'structured automaton'],
   },
   'structured rules': {
     holds: ['src/structured/rules'],

@@ -1,3 +1,4 @@
+export type { GrammarSource, TextPart, TextSource, TokenConstraint } from '../engine.js'
 export { type CompileOptions, compile } from './compile.js'
 export { Fuel } from './fuel.js'
 export { Grammar } from './grammar.js'
@@ -17,4 +18,5 @@ export {
   upTo,
   without,
 } from './texts.js'
+export { maskLogits } from './tokens/logits.js'
 export { Vocabulary, type VocabularyOptions } from './tokens/vocabulary.js'

@@ -1,5 +1,5 @@
 import type { PreTokenizer } from '@huggingface/tokenizers'
-import { byteLevelName } from './token-bytes.js'
+import { byteLevelName } from '../../platform/token-bytes.js'
 
 /**
  * A pre-tokenizer that gives one word after the other, where the library makes all of a text before it returns any: a

