@@ -80,7 +80,7 @@ def main(checkpoint, tokenizer, out, four_bits):
                 "hidden_act": "silu",
                 "position_embedding_base": config["rope_theta"],
                 "context_window_size": config["context_window_size"],
-                "prefill_chunk_size": config["context_window_size"],
+                "prefill_chunk_size": min(1024, config["context_window_size"]),
                 "tie_word_embeddings": True,
                 "tensor_parallel_shards": 1,
                 "max_batch_size": 8,
@@ -88,7 +88,7 @@ def main(checkpoint, tokenizer, out, four_bits):
             "vocab_size": config["vocab_size"],
             "context_window_size": config["context_window_size"],
             "sliding_window_size": -1,
-            "prefill_chunk_size": config["context_window_size"],
+            "prefill_chunk_size": min(1024, config["context_window_size"]),
             "temperature": 0,
             "top_p": 1,
             # Without it one talk in twelve never ends: it says the same word for ever.
