@@ -1,13 +1,17 @@
 /**
  * Whether the definitions of architectures in `scripts/models` hold: each in float64 against llama.cpp on the same made-up
- * model, and against itself with one usual mistake in it.
+ * model, and against itself with one usual mistake in it; and whether our core, on the processor, is where they are.
  */
 import process from 'node:process'
 import { Command } from 'commander'
+import { sourceOf, told } from '../src/engines/webgpu/architectures/cases.test-helper.js'
+import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
+import { loadCore } from '../src/engines/webgpu/model/load.js'
 import { distance, type EncoderCase, inputsOf } from './models/encoders/encoder-case.js'
 import { ENCODERS } from './models/encoders/index.js'
 import { encoderWeights } from './models/encoders/source.js'
 import { CASES } from './models/families/index.js'
+import type { Case } from './models/family.js'
 import { answerOf, compare, retold, type Verdict } from './models/judge.js'
 import { llamaCpp, llamaVectors } from './models/llama-cpp.js'
 import { weightsOf } from './models/weights.js'
@@ -64,6 +68,19 @@ async function checkEncoder(of: EncoderCase, peers: string | undefined): Promise
   }
 }
 
+/** In f32, its prompt in chunks. */
+async function ourCore(of: Case, tokens: readonly number[], count: number) {
+  const device = await openCpuDevice({ threads: 1 })
+  try {
+    const core = await loadCore(device, sourceOf(of, 'f32'), {
+      contextLength: Math.max(of.context ?? 0, tokens.length),
+    })
+    return await told(core, tokens, count, 24)
+  } finally {
+    device.destroy()
+  }
+}
+
 await new Command('check:models')
   .argument('[architectures...]', 'only these')
   .option('--peers <folder>', 'where node-llama-cpp is installed')
@@ -74,6 +91,9 @@ await new Command('check:models')
       const weights = weightsOf(of)
       const count = Number(tokens)
       const answer = answerOf(of, weights, count)
+      const ours = await ourCore(of, answer.tokens, count)
+      const own = compare(answer.logprobs, ours)
+      report(`${of.name} in float64 and by our core`, own, own.wrongTokens === 0 && own.worst < BOUND)
       if (peers && of.gguf) {
         const told = await llamaCpp(peers, of, weights, answer.tokens.slice(0, -1), count)
         const theirs = told.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0))

@@ -10,16 +10,18 @@ import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../../scripts/models/families/phi3.js'
 import { qwen35 } from '../../../../scripts/models/families/qwen3-5.js'
 import { granite, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
-import type { Case } from '../../../../scripts/models/family.js'
+import type { Case, Weights } from '../../../../scripts/models/family.js'
 import { answerOf, compare } from '../../../../scripts/models/judge.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
+import { halfToFloat } from '../../../platform/half.js'
 import { openRepository } from '../../../repository/open.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { loadCore } from '../model/load.js'
 import { planModel } from '../model/plan-model.js'
+import { quantize } from '../model/quantize.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
 import { GREEDY, sourceOf, told } from './cases.test-helper.js'
 import { readModel } from './index.js'
@@ -97,6 +99,55 @@ describe('architectures on the CPU', () => {
     60_000,
   )
 })
+
+describe('architectures in 4 bits', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1, exact: true })
+  })
+  afterAll(() => device.destroy())
+
+  it.each(CASES)(
+    '$name: greedy tokens and log probabilities are those of float64 with the same weights',
+    async (of) => {
+      const source = sourceOf(of, 'f32')
+      const { model, tensors } = planModel(source, device, { quantize: 'q4f16_1' })
+      expect(model.layers.length).toBe(of.config.num_hidden_layers)
+      const four = new Set(
+        [
+          tensors.embedding,
+          tensors.head ?? tensors.embedding,
+          ...tensors.layers.flatMap(({ matrices }) => Object.values(matrices)),
+        ]
+          .filter(({ quantize }) => quantize)
+          .flatMap(({ parts }) => parts.map(({ name }) => `${name}.weight`)),
+      )
+      expect(four.size).toBeGreaterThan(of.tensors.length / 3)
+      const plain = weightsOf(of)
+      const weights: Weights = (name) => (four.has(name) ? rounded(plain(name)) : plain(name))
+      const known = new Map<string, ReturnType<Weights>>()
+      const once: Weights = (name) => {
+        const values = known.get(name) ?? weights(name)
+        known.set(name, values)
+        return values
+      }
+      const { tokens, logprobs } = answerOf(of, once, COUNT)
+      const core = await loadCore(device, source, { contextLength: of.context ?? 128, quantize: 'q4f16_1' })
+      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+      expect(verdict.worst).toBeLessThan(BOUNDS.f32)
+      expect(verdict.wrongTokens).toBe(0)
+      await core.close()
+    },
+    60_000,
+  )
+})
+
+/** To four bits and back. */
+function rounded(values: ReturnType<Weights>): ReturnType<Weights> {
+  const { codes, scales } = quantize(Float32Array.from(values))
+  const [words, halves] = [new Uint32Array(codes.buffer), new Uint16Array(scales.buffer)]
+  return values.map((_, i) => (((words[i >> 3]! >>> (4 * (i & 7))) & 15) - 7) * halfToFloat(halves[i >> 5]!))
+}
 
 describe('architectures from GGUF files, as llama.cpp takes them', () => {
   let device: Device
