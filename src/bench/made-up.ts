@@ -4,7 +4,9 @@
  */
 import type { TextFiles } from '../decode/chat-text.js'
 import type { OpenedRepository } from '../engines/webgpu/surroundings.js'
+import { FAMILIES } from './families.js'
 import { SHAPES, syntheticSource } from './shapes.js'
+import { syntheticWeights } from './synthetic.js'
 
 const NAMESPACE = 'made-up/'
 const CONTROL = ['<|im_start|>', '<|im_end|>']
@@ -16,7 +18,7 @@ export function isMadeUp(model: string): boolean {
 
 /** `made-up/SmolLM2-135M-like`, ... */
 export function madeUpModels(): string[] {
-  return Object.keys(SHAPES).map((name) => NAMESPACE + name)
+  return Object.keys({ ...SHAPES, ...FAMILIES }).map((name) => NAMESPACE + name)
 }
 
 export function assertMadeUp(model: string): void {
@@ -27,7 +29,10 @@ export function assertMadeUp(model: string): void {
 
 export function openMadeUp(model: string): OpenedRepository {
   assertMadeUp(model)
-  const shape = SHAPES[model.slice(NAMESPACE.length)]!
+  const name = model.slice(NAMESPACE.length)
+  const family = FAMILIES[name]?.()
+  if (family) return { weights: syntheticWeights(family), text: madeUpText(Number(family.config.vocab_size)) }
+  const shape = SHAPES[name]!
   return { weights: syntheticSource(shape), text: madeUpText(shape.vocabulary) }
 }
 

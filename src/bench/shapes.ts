@@ -1,5 +1,6 @@
 /** Models by their shapes alone: synthetic 4-bit weights of the sizes that people run. */
-import type { RawTensor, TensorType, WeightSource } from '../repository/source.js'
+import type { WeightSource } from '../repository/source.js'
+import { type SyntheticTensor, syntheticWeights } from './synthetic.js'
 
 export interface ModelShape {
   readonly hidden: number
@@ -70,79 +71,37 @@ export const SHAPES: Readonly<Record<string, ModelShape>> = {
   },
 }
 
-interface Description {
-  readonly shape: readonly number[]
-  readonly dtype: TensorType
-}
-
 /** Random weights in q4f16_1, made when they are read. */
 export function syntheticSource(shape: ModelShape, seed = 1): WeightSource {
-  const tensors = describeAll(shape)
-  const describe = (name: string) => {
-    const found = tensors.get(name)
-    if (!found) throw new Error(`There is no tensor ${name}.`)
-    return { name, ...found }
+  const { hidden, inner, layers, heads, keyHeads, headSize, vocabulary } = shape
+  const at = (i: number) => `model.layers.${i}`
+  const model_config = {
+    hidden_size: hidden,
+    intermediate_size: inner,
+    num_hidden_layers: layers,
+    num_attention_heads: heads,
+    num_key_value_heads: keyHeads,
+    head_dim: headSize,
+    vocab_size: vocabulary,
+    rms_norm_eps: 1e-5,
+    context_window_size: 8192,
+    tie_word_embeddings: true,
+    position_embedding_base: 500000,
   }
-  return {
-    chatConfig: {
-      model_type: 'llama',
-      model_config: {
-        hidden_size: shape.hidden,
-        intermediate_size: shape.inner,
-        num_hidden_layers: shape.layers,
-        num_attention_heads: shape.heads,
-        num_key_value_heads: shape.keyHeads,
-        head_dim: shape.headSize,
-        vocab_size: shape.vocabulary,
-        rms_norm_eps: 1e-5,
-        context_window_size: 8192,
-        tie_word_embeddings: true,
-        position_embedding_base: 500000,
-      },
+  const tensors = Array.from({ length: layers }, (_, i): SyntheticTensor[] => [
+    [`${at(i)}.input_layernorm.weight`, hidden],
+    [`${at(i)}.post_attention_layernorm.weight`, hidden],
+    [`${at(i)}.self_attn.qkv_proj`, (heads + 2 * keyHeads) * headSize, hidden],
+    [`${at(i)}.self_attn.o_proj`, hidden, heads * headSize],
+    [`${at(i)}.mlp.gate_up_proj`, 2 * inner, hidden],
+    [`${at(i)}.mlp.down_proj`, hidden, inner],
+  ])
+  return syntheticWeights(
+    {
+      naming: 'mlc',
+      config: { model_type: 'llama', model_config },
+      tensors: [['model.embed_tokens', vocabulary, hidden], ...tensors.flat(), ['model.norm.weight', hidden]],
     },
-    names: [...tensors.keys()],
-    has: (name) => tensors.has(name),
-    describe,
-    async read(name): Promise<RawTensor> {
-      const { shape: sides, dtype } = describe(name)
-      const count = sides.reduce((a, b) => a * b)
-      if (dtype === 'u32') {
-        // By its name, not by when it is read: engines that read in different orders get the same weights.
-        let state = [...name].reduce((hash, sign) => (Math.imul(hash, 31) + sign.charCodeAt(0)) >>> 0, seed)
-        const next = () => {
-          state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-          return state
-        }
-        const words = new Uint32Array(count)
-        for (let i = 0; i < count; i++) words[i] = next() ^ (next() >>> 13)
-        return { name, shape: sides, dtype, data: new Uint8Array(words.buffer) }
-      }
-      // 2^-7 for scales and 1 for norms are of a usual size; with 2^-5 the logits are as peaked as a real model's.
-      const scale = name.startsWith('model.embed_tokens') ? 0x2800 : 0x2000
-      const halves = new Uint16Array(count).fill(name.endsWith('q_scale') ? scale : 0x3c00)
-      return { name, shape: sides, dtype, data: new Uint8Array(halves.buffer) }
-    },
-    digest: 'synthetic',
-  }
-}
-
-function describeAll({ hidden, inner, layers, heads, keyHeads, headSize, vocabulary }: ModelShape) {
-  const tensors = new Map<string, Description>()
-  const matrix = (name: string, rows: number, columns: number) => {
-    tensors.set(`${name}.q_weight`, { shape: [rows, columns / 8], dtype: 'u32' })
-    tensors.set(`${name}.q_scale`, { shape: [rows, columns / 32], dtype: 'f16' })
-  }
-  const vector = (name: string) => tensors.set(name, { shape: [hidden], dtype: 'f16' })
-  matrix('model.embed_tokens', vocabulary, hidden)
-  for (let i = 0; i < layers; i++) {
-    const at = `model.layers.${i}`
-    vector(`${at}.input_layernorm.weight`)
-    vector(`${at}.post_attention_layernorm.weight`)
-    matrix(`${at}.self_attn.qkv_proj`, (heads + 2 * keyHeads) * headSize, hidden)
-    matrix(`${at}.self_attn.o_proj`, hidden, heads * headSize)
-    matrix(`${at}.mlp.gate_up_proj`, 2 * inner, hidden)
-    matrix(`${at}.mlp.down_proj`, hidden, inner)
-  }
-  vector('model.norm.weight')
-  return tensors
+    seed,
+  )
 }

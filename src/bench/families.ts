@@ -1,0 +1,161 @@
+/** Models of other families than Llama by their shapes alone, under the names that transformers gives their tensors. */
+import type { JsonObject } from '../platform/json.js'
+import type { SyntheticModel, SyntheticTensor } from './synthetic.js'
+
+interface Sizes {
+  readonly hidden: number
+  readonly inner: number
+  readonly layers: number
+  readonly heads: number
+  readonly keyHeads: number
+  readonly headSize: number
+  readonly vocabulary: number
+}
+
+const sizes = (
+  [hidden, inner, layers]: readonly [hidden: number, inner: number, layers: number],
+  [heads, keyHeads, headSize]: readonly [heads: number, keyHeads: number, headSize: number],
+  vocabulary: number,
+): Sizes => ({ hidden, inner, layers, heads, keyHeads, headSize, vocabulary })
+
+const LAYER = (i: number) => `model.layers.${i}`
+
+function model(of: Sizes, config: JsonObject, layer: (at: string, i: number) => SyntheticTensor[]): SyntheticModel {
+  return {
+    naming: 'huggingface',
+    config: {
+      hidden_size: of.hidden,
+      intermediate_size: of.inner,
+      num_hidden_layers: of.layers,
+      num_attention_heads: of.heads,
+      num_key_value_heads: of.keyHeads,
+      head_dim: of.headSize,
+      vocab_size: of.vocabulary,
+      max_position_embeddings: 32768,
+      tie_word_embeddings: true,
+      ...config,
+    },
+    tensors: [
+      ['model.embed_tokens', of.vocabulary, of.hidden],
+      ...Array.from({ length: of.layers }, (_, i) => layer(LAYER(i), i)).flat(),
+      ['model.norm.weight', of.hidden],
+    ],
+  }
+}
+
+const norms = (at: string, size: number, ...names: string[]) =>
+  names.map((name): SyntheticTensor => [`${at}.${name}.weight`, size])
+
+/** `gates`: as many rows for each query again. */
+function attention(at: string, of: Sizes, { out = 'o_proj', gates = false } = {}): SyntheticTensor[] {
+  const { hidden, heads, keyHeads, headSize } = of
+  const self = `${at}.self_attn`
+  return [
+    [`${self}.q_proj`, heads * headSize * (gates ? 2 : 1), hidden],
+    [`${self}.k_proj`, keyHeads * headSize, hidden],
+    [`${self}.v_proj`, keyHeads * headSize, hidden],
+    [`${self}.${out}`, hidden, heads * headSize],
+  ]
+}
+
+function mlp(at: string, { hidden, inner }: Sizes, [gate, up, down] = ['gate_proj', 'up_proj', 'down_proj']) {
+  return [
+    [`${at}.${gate}`, inner, hidden],
+    [`${at}.${up}`, inner, hidden],
+    [`${at}.${down}`, hidden, inner],
+  ] as SyntheticTensor[]
+}
+
+const BEFORE = ['input_layernorm', 'post_attention_layernorm']
+
+function qwen3(of: Sizes): SyntheticModel {
+  return model(of, { model_type: 'qwen3', rope_theta: 1_000_000 }, (at) => [
+    ...norms(at, of.hidden, ...BEFORE),
+    ...norms(at, of.headSize, 'self_attn.q_norm', 'self_attn.k_norm'),
+    ...attention(at, of),
+    ...mlp(`${at}.mlp`, of),
+  ])
+}
+
+function smollm3(of: Sizes): SyntheticModel {
+  return model(of, { model_type: 'smollm3', rope_theta: 5_000_000 }, (at) => [
+    ...norms(at, of.hidden, ...BEFORE),
+    ...attention(at, of),
+    ...mlp(`${at}.mlp`, of),
+  ])
+}
+
+function gemma3(of: Sizes): SyntheticModel {
+  const config = { model_type: 'gemma3_text', sliding_window: 512, hidden_activation: 'gelu_pytorch_tanh' }
+  return model(of, config, (at) => [
+    ...norms(at, of.hidden, ...BEFORE, 'pre_feedforward_layernorm', 'post_feedforward_layernorm'),
+    ...norms(at, of.headSize, 'self_attn.q_norm', 'self_attn.k_norm'),
+    ...attention(at, of),
+    ...mlp(`${at}.mlp`, of),
+  ])
+}
+
+/** `attends`: the layers of attention. */
+function lfm2(of: Sizes, attends: readonly number[]): SyntheticModel {
+  const layer_types = Array.from({ length: of.layers }, (_, i) => (attends.includes(i) ? 'full_attention' : 'conv'))
+  const config = { model_type: 'lfm2', layer_types, conv_L_cache: 3, block_auto_adjust_ff_dim: false }
+  const plain = model(of, config, (at, i) => [
+    ...norms(at, of.hidden, 'operator_norm', 'ffn_norm'),
+    ...mlp(`${at}.feed_forward`, of, ['w1', 'w3', 'w2']),
+    ...(attends.includes(i)
+      ? [
+          ...norms(at, of.headSize, 'self_attn.q_layernorm', 'self_attn.k_layernorm'),
+          ...attention(at, of, { out: 'out_proj' }),
+        ]
+      : ([
+          [`${at}.conv.in_proj`, 3 * of.hidden, of.hidden],
+          [`${at}.conv.conv.weight`, of.hidden, 1, 3],
+          [`${at}.conv.out_proj`, of.hidden, of.hidden],
+        ] as SyntheticTensor[])),
+  ])
+  const named = plain.tensors.map(([name, ...shape]): SyntheticTensor => {
+    return [name === 'model.norm.weight' ? 'model.embedding_norm.weight' : name, ...shape]
+  })
+  return { ...plain, tensors: named }
+}
+
+/** Linear attention with so many heads of keys and of values, of 128 values each. */
+function qwen35(of: Sizes, keyHeads: number, valueHeads: number): SyntheticModel {
+  const [keys, values] = [keyHeads * 128, valueHeads * 128]
+  const linear = {
+    linear_num_key_heads: keyHeads,
+    linear_num_value_heads: valueHeads,
+    linear_key_head_dim: 128,
+    linear_value_head_dim: 128,
+    linear_conv_kernel_dim: 4,
+  }
+  return model(of, { model_type: 'qwen3_5_text', full_attention_interval: 4, ...linear }, (at, i) => [
+    ...norms(at, of.hidden, ...BEFORE),
+    ...mlp(`${at}.mlp`, of),
+    ...((i + 1) % 4 === 0
+      ? [...norms(at, of.headSize, 'self_attn.q_norm', 'self_attn.k_norm'), ...attention(at, of, { gates: true })]
+      : ([
+          [`${at}.linear_attn.in_proj_qkv`, 2 * keys + values, of.hidden],
+          [`${at}.linear_attn.in_proj_z`, values, of.hidden],
+          [`${at}.linear_attn.in_proj_b`, valueHeads, of.hidden],
+          [`${at}.linear_attn.in_proj_a`, valueHeads, of.hidden],
+          [`${at}.linear_attn.conv1d.weight`, 2 * keys + values, 1, 4],
+          [`${at}.linear_attn.A_log`, valueHeads],
+          [`${at}.linear_attn.dt_bias`, valueHeads],
+          [`${at}.linear_attn.norm.weight`, 128],
+          [`${at}.linear_attn.out_proj`, of.hidden, values],
+        ] as SyntheticTensor[])),
+  ])
+}
+
+export const FAMILIES: Readonly<Record<string, () => SyntheticModel>> = {
+  'Qwen3-0.6B-like': () => qwen3(sizes([1024, 3072, 28], [16, 8, 128], 151_936)),
+  'Qwen3.5-0.8B-like': () => qwen35(sizes([1024, 3584, 24], [8, 2, 256], 248_320), 16, 16),
+  'Qwen3.5-2B-like': () => qwen35(sizes([2048, 6144, 24], [8, 2, 256], 248_320), 16, 16),
+  'Qwen3.5-4B-like': () => qwen35(sizes([2560, 9216, 32], [16, 4, 256], 248_320), 16, 32),
+  'Gemma-3-270M-like': () => gemma3(sizes([640, 2048, 18], [4, 1, 256], 262_144)),
+  'Gemma-3-1B-like': () => gemma3(sizes([1152, 6912, 26], [4, 1, 256], 262_144)),
+  'LFM2-350M-like': () => lfm2(sizes([1024, 4608, 16], [16, 8, 64], 65_536), [2, 5, 8, 10, 12, 14]),
+  'LFM2-1.2B-like': () => lfm2(sizes([2048, 8192, 16], [32, 8, 64], 65_536), [2, 5, 8, 10, 12, 14]),
+  'SmolLM3-3B-like': () => smollm3(sizes([2048, 11_008, 36], [16, 4, 128], 128_256)),
+}
