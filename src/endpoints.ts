@@ -4,6 +4,7 @@ import { embeddings } from './routes/embeddings.js'
 import { health } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { listModels, retrieveModel } from './routes/models.js'
+import { rerank } from './routes/rerank.js'
 import { createResponse } from './routes/responses/create.js'
 import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './routes/responses/kept.js'
 import type { Route } from './routes/service.js'
@@ -36,6 +37,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'GET', path: '/responses/{id}/input_items', route: listInputItems },
   { method: 'POST', path: '/completions', route: completions },
   { method: 'POST', path: '/embeddings', route: embeddings },
+  { method: 'POST', path: '/rerank', route: rerank },
   { method: 'POST', path: '/tokenize', route: tokenize },
   { method: 'POST', path: '/detokenize', route: detokenize },
   { method: 'GET', path: '/models', route: listModels },

@@ -1,8 +1,9 @@
-import type { Capabilities, EmbedCall, Embeddings, Engine, ModelInfo, Part } from '../engine.js'
+import type { Capabilities, EmbedCall, Embeddings, Engine, ModelInfo, Part, RankCall, Ranking } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { embeddingsOf } from './upstream/embeddings.js'
 import { eventsOf } from './upstream/events.js'
 import { PartReader } from './upstream/parts.js'
+import { rankingOf } from './upstream/ranking.js'
 import { refusalOf } from './upstream/refusal.js'
 import { requestBody } from './upstream/request.js'
 
@@ -38,7 +39,7 @@ export interface UpstreamOptions {
   maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /**
    * What the models can and cannot do: `{ images: true }` for those that see, `{ embeddings: true, chat: false }` for
-   * those that make vectors.
+   * those that make vectors, `{ rerank: true, chat: false }` for those that rank.
    * @default chat with text, and all that goes with it
    */
   capabilities?: Capabilities
@@ -94,6 +95,10 @@ export function upstream(options: UpstreamOptions): Engine {
       const { inputs, dimensions, signal } = call
       const body = { model: names.get(call.model)!, input: inputs, ...(dimensions !== undefined && { dimensions }) }
       return embeddingsOf(await (await post(at('/embeddings'), body, signal)).text(), inputs.length)
+    },
+    async rank({ model, query, documents, signal }: RankCall): Promise<Ranking> {
+      const body = { model: names.get(model)!, query, documents, top_n: documents.length }
+      return rankingOf(await (await post(at('/rerank'), body, signal)).text(), documents.length)
     },
   }
 }

@@ -8,6 +8,8 @@ import type {
   LoadProgress,
   ModelInfo,
   Part,
+  RankCall,
+  Ranking,
   TokenizeCall,
   TokenizedText,
 } from '../../engine.js'
@@ -17,7 +19,7 @@ import type { WireFailure } from './failure.js'
 /** From the service to the engine. `id` is the caller's, one for each thing that is asked. */
 export type EngineCommand =
   | { readonly type: 'generate'; readonly id: number; readonly call: WireCall }
-  | { readonly type: 'load' | 'unload' | 'remove'; readonly id: number; readonly model: string }
+  | { readonly type: 'load' | 'unload' | 'remove' | 'learn'; readonly id: number; readonly model: string }
   | { readonly type: 'survey' | 'close'; readonly id: number }
   | { readonly type: 'value'; readonly id: number; readonly asked: ValueAsked }
   | { readonly type: 'abort'; readonly id: number }
@@ -36,10 +38,11 @@ export type Told =
 /** What has one result. */
 export type ValueAsked =
   | { readonly what: 'embed'; readonly call: Unsigned<EmbedCall> }
+  | { readonly what: 'rank'; readonly call: Unsigned<RankCall> }
   | { readonly what: 'tokenize'; readonly call: Unsigned<TokenizeCall> }
   | { readonly what: 'detokenize'; readonly call: Unsigned<DetokenizeCall> }
 
-export type CallValue = Embeddings | TokenizedText | string
+export type CallValue = Embeddings | Ranking | TokenizedText | string
 
 /** The signal is a message of its own. */
 type Unsigned<T> = T extends unknown ? Omit<T, 'signal'> : never

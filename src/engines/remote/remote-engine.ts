@@ -7,6 +7,8 @@ import type {
   LoadProgress,
   ModelInfo,
   Part,
+  RankCall,
+  Ranking,
   TokenizeCall,
   TokenizedText,
 } from '../../engine.js'
@@ -49,6 +51,8 @@ export class RemoteEngine implements Engine {
   readonly #start: () => Far
   #models: readonly ModelInfo[]
   #running: Running | undefined
+  /** Models that the other side has looked at. */
+  readonly #learned = new Set<string>()
   #markReady = () => {}
   #closed = false
 
@@ -77,6 +81,18 @@ export class RemoteEngine implements Engine {
 
   async embed({ signal, ...call }: EmbedCall): Promise<Embeddings> {
     return (await this.#session().value({ what: 'embed', call }, signal)) as Embeddings
+  }
+
+  async rank({ signal, ...call }: RankCall): Promise<Ranking> {
+    return (await this.#session().value({ what: 'rank', call }, signal)) as Ranking
+  }
+
+  async learn(model: string, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted()
+    const session = this.#session()
+    if (this.#learned.has(model)) return
+    await session.question('learn', model, signal)
+    this.#learned.add(model)
   }
 
   async tokenize({ signal, ...call }: TokenizeCall): Promise<TokenizedText> {
@@ -141,6 +157,7 @@ export class RemoteEngine implements Engine {
       busy: (busy) => hold({ busy }),
     })
     const running = { far, session }
+    this.#learned.clear()
     this.#running = running
     hold({})
     void far.gone.then((cause) => this.#end(running, lost(cause)))

@@ -97,6 +97,8 @@ class EngineServer {
       case 'remove':
         if (this.#engine.remove) return this.#engine.remove(message.model)
         throw new V1Error(409, `The model '${message.model}' cannot be removed.`, { code: 'not_downloaded' })
+      case 'learn':
+        return this.#engine.learn?.(message.model, signal)
       case 'survey':
         return this.#engine.survey?.()
       case 'close':
@@ -105,9 +107,10 @@ class EngineServer {
   }
 
   #value(asked: ValueAsked, signal: AbortSignal): Promise<CallValue> {
-    const { embed, tokenize, detokenize } = this.#engine
+    const { embed, rank, tokenize, detokenize } = this.#engine
     const engine = this.#engine
     if (asked.what === 'embed' && embed) return embed.call(engine, { ...asked.call, signal })
+    if (asked.what === 'rank' && rank) return rank.call(engine, { ...asked.call, signal })
     if (asked.what === 'tokenize' && tokenize) return tokenize.call(engine, { ...asked.call, signal } as TokenizeCall)
     if (asked.what === 'detokenize' && detokenize) return detokenize.call(engine, { ...asked.call, signal })
     const message = `The model '${asked.call.model}' cannot ${asked.what} here.`

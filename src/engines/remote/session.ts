@@ -18,7 +18,7 @@ export interface SessionEvents {
   busy(busy: boolean): void
 }
 
-type Question = 'load' | 'unload' | 'remove' | 'survey' | 'close'
+type Question = 'load' | 'unload' | 'remove' | 'learn' | 'survey' | 'close'
 
 /** The line to one living engine on the other side, and what is under way on it. */
 export class Session {

@@ -7,6 +7,8 @@ import type {
   LoadProgress,
   ModelInfo,
   Part,
+  RankCall,
+  Ranking,
   TokenizeCall,
   TokenizedText,
 } from '../../engine.js'
@@ -83,6 +85,10 @@ class Fallback implements Engine {
     return this.#for(call.model, 'embed').embed!(call)
   }
 
+  async rank(call: RankCall): Promise<Ranking> {
+    return this.#for(call.model, 'rank').rank!(call)
+  }
+
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     return this.#for(call.model, 'tokenize').tokenize!(call)
   }
@@ -92,10 +98,15 @@ class Fallback implements Engine {
   }
 
   /** The first of the two that has the model and can do this. */
-  #for(model: string, what: 'embed' | 'tokenize' | 'detokenize'): Engine {
+  #for(model: string, what: 'embed' | 'rank' | 'tokenize' | 'detokenize'): Engine {
     const engine = [this.#first, this.#second].find((each) => has(each, model) && each[what] !== undefined)
     if (engine !== undefined) return engine
     throw new V1Error(400, `The model '${model}' cannot ${what} here.`, { param: 'model', code: 'unsupported_model' })
+  }
+
+  /** Of whichever engine has the model: the first may leave it to the second. */
+  async learn(model: string, signal: AbortSignal): Promise<void> {
+    for (const engine of [this.#first, this.#second]) if (has(engine, model)) await engine.learn?.(model, signal)
   }
 
   async load(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minilm } from '../../../../scripts/models/encoders/bert.js'
+import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
 import { embeddingGemma } from '../../../../scripts/models/encoders/decoders.js'
 import { distance, type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
 import { ENCODERS } from '../../../../scripts/models/encoders/index.js'
@@ -52,6 +53,28 @@ describe.each(DEVICES)('encoders on $name', ({ name, open, cases: which }) => {
         // The CPU computes each row by itself; a GPU takes few rows in another way than many.
         if (device.limits.fewRows === undefined) expect(together[i]).toEqual(alone)
       }
+      await model.close()
+    },
+    120_000,
+  )
+})
+
+describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('cross-encoders on $name', ({ name, open }) => {
+  let device: Device
+  beforeAll(async () => {
+    device = await open()
+  })
+  afterAll(() => device.destroy())
+
+  it.each(name.startsWith('webgpu') ? CROSS_ENCODERS.slice(0, 1) : CROSS_ENCODERS)(
+    '$name: scores are those of float64',
+    async (of) => {
+      const { sentence: _, ...source } = encoderSource(of, 'f32')
+      const model = await load(device, source)
+      const scores = await model.vectors(of.pairs)
+      of.pairs.forEach((pair, i) => {
+        expect(Math.abs(scores[i]![0]! - of.reference(encoderWeights(of), pair)[0]!)).toBeLessThan(3e-5)
+      })
       await model.close()
     },
     120_000,

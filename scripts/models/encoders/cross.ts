@@ -1,0 +1,94 @@
+/** Cross-encoders: query and document in one input, the first row through one layer more, one score. */
+import { matrix, type TensorSpec, vector, type Weights } from '../family.js'
+import { product, type Vector } from '../float64.js'
+import { type BertShape, bertConfig, bertRows, bertTensors, CLS, mean, SEP } from './bert.js'
+import { type EncoderCase, type Input, inputsOf } from './encoder-case.js'
+
+const SHAPE: BertShape = {
+  vocab: 640,
+  hidden: 192,
+  inner: 416,
+  layers: 2,
+  heads: 6,
+  positions: 96,
+  types: 2,
+  epsilon: 1e-12,
+}
+/** RoBERTa counts its positions from the one after that of padding. */
+const FIRST_POSITION = 4
+const ROBERTA = { ...SHAPE, positions: SHAPE.positions + FIRST_POSITION, types: 1, epsilon: 1e-5 }
+
+/** A model that scores pairs. */
+export interface CrossCase extends EncoderCase {
+  readonly pairs: readonly Input[]
+}
+
+const dense = (name: string, rows: number, columns: number, gain = 1): TensorSpec[] => [
+  matrix(`${name}.weight`, rows, columns, gain),
+  vector(`${name}.bias`, rows, 0, 0.3),
+]
+const through = (weights: Weights, name: string, x: Vector) =>
+  product(weights(`${name}.weight`), x, weights(`${name}.bias`))
+
+/** Two texts of each other's lengths. */
+function pairsOf(of: EncoderCase, between: readonly number[], secondType: number): Input[] {
+  const texts = inputsOf({ ...of, around: { begin: [], end: [] } }).map(({ tokens }) => tokens)
+  return texts.map((first, i) => {
+    const second = texts.at(-1 - i)!
+    const begin = [CLS, ...first, ...between]
+    const end = [...second, SEP]
+    return { tokens: [...begin, ...end], types: [...begin.map(() => 0), ...end.map(() => secondType)] }
+  })
+}
+
+const bertCross: EncoderCase = {
+  name: 'bert that scores',
+  config: {
+    ...bertConfig(SHAPE),
+    architectures: ['BertForSequenceClassification'],
+    id2label: { 0: 'LABEL_0' },
+    label2id: { LABEL_0: 0 },
+  },
+  files: {},
+  tensors: [...bertTensors(SHAPE, 'bert.'), ...dense('classifier', 1, SHAPE.hidden, 2)],
+  around: { begin: [CLS], end: [SEP] },
+  lengths: [1, 5, 19, 40],
+  reference(weights, input, mistake) {
+    const { types: _, ...single } = input
+    const asked = mistake === 'takes both texts for the first' ? single : input
+    const rows = bertRows(SHAPE, weights, asked, { prefix: 'bert.' })
+    const pooled = mistake === 'takes the mean' ? mean(rows) : rows[0]!
+    const inner = through(weights, 'bert.pooler.dense', pooled)
+    return through(weights, 'classifier', mistake === 'forgets tanh' ? inner : inner.map(Math.tanh))
+  },
+  mistakes: ['takes both texts for the first', 'takes the mean', 'forgets tanh'],
+}
+
+const robertaCross: EncoderCase = {
+  name: 'xlm-roberta that scores',
+  config: {
+    ...bertConfig(ROBERTA),
+    model_type: 'xlm-roberta',
+    architectures: ['XLMRobertaForSequenceClassification'],
+    id2label: { 0: 'LABEL_0' },
+  },
+  files: {},
+  tensors: [
+    ...bertTensors(ROBERTA, 'roberta.').filter(({ name }) => !name.includes('pooler')),
+    ...dense('classifier.dense', ROBERTA.hidden, ROBERTA.hidden),
+    ...dense('classifier.out_proj', 1, ROBERTA.hidden, 2),
+  ],
+  around: { begin: [CLS], end: [SEP] },
+  lengths: [1, 5, 19, 40],
+  reference(weights, input, mistake) {
+    const firstPosition = mistake === 'counts positions from zero' ? 0 : FIRST_POSITION
+    const rows = bertRows(ROBERTA, weights, input, { prefix: 'roberta.', firstPosition })
+    const inner = through(weights, 'classifier.dense', rows[0]!)
+    return through(weights, 'classifier.out_proj', mistake === 'forgets tanh' ? inner : inner.map(Math.tanh))
+  },
+  mistakes: ['counts positions from zero', 'forgets tanh'],
+}
+
+export const bertScores: CrossCase = { ...bertCross, pairs: pairsOf(bertCross, [SEP], 1) }
+export const robertaScores: CrossCase = { ...robertaCross, pairs: pairsOf(robertaCross, [SEP, SEP], 0) }
+export const CROSS_ENCODERS: readonly CrossCase[] = [bertScores, robertaScores]

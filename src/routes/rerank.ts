@@ -1,0 +1,26 @@
+import { V1Error } from '../errors.js'
+import { rerankId } from '../wire/ids.js'
+import { readRerankRequest, wireRanking } from '../wire/rerank.js'
+import { readJson } from './body.js'
+import { once } from './once.js'
+import type { Route } from './service.js'
+
+export const rerank: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    const request = readRerankRequest(await readJson(service, exchange, signal))
+    const { model, query, documents, ignored } = request
+    return {
+      model,
+      ignored,
+      check({ id, capabilities }) {
+        if (service.engine.rank && capabilities?.rerank) return
+        throw new V1Error(400, `The model '${id}' ranks no documents.`, { param: 'model', code: 'unsupported_model' })
+      },
+      async act(signal) {
+        const id = rerankId()
+        const ranking = await service.engine.rank!({ id, model, signal, query, documents })
+        if (ranking.scores.length !== documents.length) throw new Error('The engine sent no score for each document.')
+        return { body: wireRanking(ranking, request, id), promptTokens: ranking.promptTokens }
+      },
+    }
+  })
