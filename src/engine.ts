@@ -51,6 +51,11 @@ export interface Capabilities {
    * @default false
    */
   readonly tokens?: boolean
+  /**
+   * Fill a gap between two texts: `suffix`.
+   * @default false
+   */
+  readonly infill?: boolean
 }
 
 export interface Engine {
@@ -116,6 +121,8 @@ export interface ChatCall {
   readonly signal: AbortSignal
   /** How many independent answers. */
   readonly n: number
+  /** What stands behind the gap that the answer fills; `prompt`, a text, stands before it. */
+  readonly suffix?: string
   /** Upper bound of generated tokens per choice; absent: as far as the context reaches. */
   readonly maxTokens?: number
   readonly stop: readonly string[]
@@ -301,8 +308,14 @@ export type Part =
       /** All of the answer's tokens, the one that ended it included, where they are to be told. */
       readonly tokens?: readonly number[]
     }
-  /** The tokens of the prompt, where they are to be told: before all other parts. */
-  | { readonly type: 'prompt'; readonly tokens: readonly number[] }
+  /** The prompt in tokens and as text, where they are to be told: before all other parts of its choices. */
+  | {
+      readonly type: 'prompt'
+      /** The first of the choices that answer it; absent: 0. */
+      readonly choice?: number
+      readonly tokens: readonly number[]
+      readonly text?: string
+    }
   /** May come more than once: the last one counts. `fingerprint` becomes `system_fingerprint`. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly fingerprint?: string }
 

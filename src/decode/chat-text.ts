@@ -5,6 +5,7 @@ import { atOnce, type Slices } from '../platform/turns.js'
 import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'
+import { infillOf } from './prompt/infill.js'
 import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
 import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
 import { type Recommended, recommendedOf } from './recommended.js'
@@ -54,6 +55,8 @@ export class ChatText {
   readonly toolFormat: ToolFormat
   /** Absent: the model does not think. */
   readonly thoughtMarks: ThoughtMarks | undefined
+  /** How it is told of a gap; absent: it fills none. */
+  readonly infill: ReturnType<typeof infillOf>
   /** Tokens that end an answer. */
   readonly ends: ReadonlySet<number>
   readonly recommended: Recommended
@@ -64,6 +67,7 @@ export class ChatText {
     this.template = templateOf(files, this.tokenizer)
     this.toolFormat = toolFormatOf(this.template.source)
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
+    this.infill = infillOf(this.tokenizer)
     this.ends = endsOf(files, this.tokenizer)
     this.recommended = recommendedOf(files)
   }
@@ -115,7 +119,7 @@ export class ChatText {
 
   /** `prompt` with pauses. One that is far beyond `capacity` is refused as soon as that is certain. */
   *promptInSlices(call: ChatCall, capacity = Number.POSITIVE_INFINITY): Slices<number[]> {
-    if (call.prompt !== undefined) return yield* this.#asItStands(call.prompt, capacity)
+    if (call.prompt !== undefined) return yield* this.#asItStands(this.#filled(call.prompt, call.suffix), capacity)
     const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.tokenizer.addedTexts(false))
     const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
     const options = { ...guard.protectAll(call.templateOptions ?? {}), ...switchOf(call) }
@@ -126,6 +130,11 @@ export class ChatText {
       text = `${text.trimEnd()}\n\n${marks.close}${marks.gap}`
     }
     return yield* this.#encoded(text, capacity, (section) => guard.reveal(section))
+  }
+
+  #filled(prompt: string | readonly number[], suffix: string | undefined): string | readonly number[] {
+    if (suffix === undefined || this.infill === undefined || typeof prompt !== 'string') return prompt
+    return this.infill(prompt, suffix)
   }
 
   /** Control tokens in it stand for themselves: whoever writes all of a prompt writes those too. */

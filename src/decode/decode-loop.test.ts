@@ -145,7 +145,8 @@ describe('when an answer ends', () => {
   test('the prompt’s tokens come first, and what they spell is what was rendered', async () => {
     const { decoder } = setUp()
     const { parts } = await collect(decoder.generate(call({ maxTokens: 3, returnTokens: true })))
-    expect(parts[0]).toEqual({ type: 'prompt', tokens: smallText.prompt(call()) })
+    const rendered = '<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n'
+    expect(parts[0]).toEqual({ type: 'prompt', tokens: smallText.prompt(call()), text: rendered })
     const untold = await collect(decoder.generate(call({ maxTokens: 3 })))
     expect(untold.parts.some((part) => part.type === 'prompt' || (part.type === 'finish' && part.tokens))).toBe(false)
   })
@@ -155,6 +156,28 @@ describe('when an answer ends', () => {
 function tokensOf({ parts }: { parts: readonly Part[] }): readonly number[] {
   return parts.flatMap((part) => (part.type === 'finish' && part.choice === 0 ? (part.tokens ?? []) : []))
 }
+
+describe('a gap', () => {
+  const files = smallTokenizer()
+  const fim = ['<|fim_prefix|>', '<|fim_suffix|>', '<|fim_middle|>']
+  const last = files.tokenizer.added_tokens.at(-1)!
+  const added = [
+    ...files.tokenizer.added_tokens,
+    ...fim.map((content, i) => ({ ...last, content, id: last.id + 1 + i })),
+  ]
+  const text = new ChatText({ ...files, tokenizer: { ...files.tokenizer, added_tokens: added } })
+
+  test('is filled by models that were taught it, told in their own tokens', async () => {
+    const asked = call({ messages: [], prompt: 'The quick', suffix: ' the dog', maxTokens: 3, returnTokens: true })
+    const { decoder } = setUp({}, text)
+    expect(decoder.capabilities.infill).toBe(true)
+    const { parts } = await collect(decoder.generate(asked))
+    expect(parts[0]).toMatchObject({
+      tokens: text.tokenizer.encodeMarker('<|fim_prefix|>The quick<|fim_suffix|> the dog<|fim_middle|>'),
+    })
+    expect(setUp().decoder.capabilities.infill).toBe(false)
+  })
+})
 
 describe('a repetition penalty', () => {
   test('holds back what prompt and answer have said, also what was said long ago', async () => {

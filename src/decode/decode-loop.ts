@@ -32,6 +32,7 @@ export const DECODES: Capabilities = {
   embeddings: false,
   sampling: true,
   tokens: true,
+  infill: true,
 }
 
 /** Nothing but a conversation: what is cut into tokens without being answered. */
@@ -66,7 +67,8 @@ export class DecodeLoop {
   }
 
   get capabilities(): Capabilities {
-    return { ...DECODES, thinking: this.#text.thoughtMarks !== undefined }
+    const { thoughtMarks, infill } = this.#text
+    return { ...DECODES, thinking: thoughtMarks !== undefined, infill: infill !== undefined }
   }
 
   /** What a model's listing says of its text. */
@@ -101,7 +103,7 @@ export class DecodeLoop {
     call.signal.addEventListener('abort', abort)
     try {
       call.signal.throwIfAborted()
-      if (call.returnTokens) yield { type: 'prompt', tokens: prompt }
+      if (call.returnTokens) yield { type: 'prompt', tokens: prompt, text: this.detokenize({ tokens: prompt }) }
       for (let parts = await queue.take(); parts !== undefined; parts = await queue.take()) {
         for (const part of parts) {
           yield part
@@ -124,7 +126,7 @@ export class DecodeLoop {
     return { tokens, texts: tokens.map((token) => this.#text.nameOf(token)) }
   }
 
-  detokenize({ tokens }: DetokenizeCall): string {
+  detokenize({ tokens }: Partial<DetokenizeCall> & Pick<DetokenizeCall, 'tokens'>): string {
     const { tokenizer } = this.#text
     const unknown = tokens.find((token) => token >= tokenizer.size)
     if (unknown !== undefined) {

@@ -83,7 +83,8 @@ export function upstream(options: UpstreamOptions): Engine {
     models: infos,
     async *generate(call): AsyncGenerator<Part> {
       const body = requestBody(call, names.get(call.model)!, options.maxTokensField ?? 'max_tokens')
-      const response = await post(at('/chat/completions'), body, call.signal)
+      const path = call.prompt === undefined ? '/chat/completions' : '/completions'
+      const response = await post(at(path), body, call.signal)
       const reader = new PartReader()
       for await (const data of eventsOf(response)) {
         if (data === '[DONE]') break

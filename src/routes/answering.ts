@@ -92,7 +92,7 @@ async function begun(
 ): Promise<Part | undefined> {
   for (let messages = call.messages; ; ) {
     try {
-      run.begin({ ...call, messages }, (choice) => checkChoice(choice, spec, constraint))
+      run.begin({ ...call, messages }, (choice) => checkChoice(choice, spec, constraint), spec.prompts)
       return await run.next()
     } catch (error) {
       const tooLong = V1Error.is(error) && error.code === 'context_length_exceeded'
@@ -120,7 +120,7 @@ function headOf(service: Service, model: string, id: string): AnswerHead {
 }
 
 function callOf(
-  { fields, shortened, ...asked }: CallSpec,
+  { fields, shortened, prompts, ...asked }: CallSpec,
   { capabilities }: ModelInfo,
   id: string,
   signal: AbortSignal,

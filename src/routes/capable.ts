@@ -25,7 +25,11 @@ const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boole
   templateOptions?.enable_thinking === true || thinkingBudget > 0
 
 /** What only servers of open models have. */
-function checkLocal(id: string, { sampling = false, tokens = false }: Capabilities, spec: CallSpec): void {
+function checkLocal(
+  id: string,
+  { sampling = false, tokens = false, infill = false }: Capabilities,
+  spec: CallSpec,
+): void {
   const { topK, minP, repetitionPenalty } = spec.sampling
   const asked = {
     // What changes nothing is not asked for.
@@ -43,7 +47,10 @@ function checkLocal(id: string, { sampling = false, tokens = false }: Capabiliti
       throw unsupported(field, 'An answer that must have a form ends where the form does: leave it out.')
     }
   }
-  if (spec.returnTokens && !tokens) throw lacks(id, 'return_token_ids', 'does not tell its tokens')
+  if (spec.suffix !== undefined && !infill) throw lacks(id, 'suffix', 'fills no gaps')
+  if (spec.returnTokens && !tokens) {
+    throw lacks(id, spec.fields.tokens ?? 'return_token_ids', 'does not tell its tokens')
+  }
 }
 
 const endsByItself = ({ output, toolChoice }: CallSpec): boolean =>

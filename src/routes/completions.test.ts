@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { ChatCall } from '../engine.js'
+import type { ChatCall, Part } from '../engine.js'
+import { scripted } from '../engines/scripted.js'
+import { V1Error } from '../errors.js'
 import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
 
 function texts() {
@@ -56,13 +58,100 @@ describe('completions', () => {
     })
   })
 
+  it('answer several prompts, each with its own choices', async () => {
+    const calls: ChatCall[] = []
+    const script = (call: ChatCall) => {
+      calls.push(call)
+      const usage = { promptTokens: 2, completionTokens: 1, cachedTokens: 0 }
+      const choices = Array.from({ length: call.n }, (_, i) => [text(` ${call.prompt}${i}`, i), finish('stop', i)])
+      return [...choices.flat(), { type: 'usage', usage } as const]
+    }
+    const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } }))
+    const post = async (body: object) =>
+      ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, prompt: ['a', 'b', [7, 8]], n: 2, ...body }),
+        headers: { 'content-type': 'application/json' },
+      })
+    const whole = jsonOf(await post({ echo: true }))
+    expect(whole.choices.map(({ index, text }: { index: number; text: string }) => [index, text])).toEqual([
+      [0, 'a a0'],
+      [1, 'a a1'],
+      [2, 'b b0'],
+      [3, 'b b1'],
+      [4, ' 7,80'],
+      [5, ' 7,81'],
+    ])
+    expect(whole.usage).toMatchObject({ prompt_tokens: 6, completion_tokens: 3 })
+    expect(calls.map(({ prompt, n }) => [prompt, n])).toEqual([
+      ['a', 2],
+      ['b', 2],
+      [[7, 8], 2],
+    ])
+    const events = eventsOf((await post({ stream: true })).text).slice(0, -1)
+    const said: string[] = []
+    for (const [choice] of events.map((event) => JSON.parse(event).choices)) {
+      said[choice.index] = (said[choice.index] ?? '') + choice.text
+    }
+    expect(said).toEqual([' a0', ' a1', ' b0', ' b1', ' 7,80', ' 7,81'])
+  })
+
+  it('of which one fails are an error, and the others are stopped', async () => {
+    const ended: unknown[] = []
+    const script = async function* (call: ChatCall) {
+      try {
+        if (call.prompt === 'bad') throw new V1Error(400, 'No.', { param: 'prompt' })
+        for (;;) {
+          yield { type: 'wait', ms: 1 } as const
+          yield text('x')
+        }
+      } finally {
+        ended.push(call.prompt)
+      }
+    }
+    const { ask } = serviceOf(script)
+    const body = JSON.stringify({ model: MODEL, prompt: ['a', 'bad', 'b'] })
+    const answer = await ask('/completions', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    expect(errorOf(answer)).toMatchObject({ status: 400, param: 'prompt' })
+    expect(ended.sort()).toEqual(['a', 'b', 'bad'])
+  })
+
+  it('tell tokens in the names that vLLM gives them, and echo what tokens spell', async () => {
+    const script = (call: ChatCall): Part[] => [
+      { type: 'prompt', tokens: [7, 8], text: 'Go' },
+      text(' on'),
+      { type: 'finish', choice: 0, reason: 'stop', tokens: call.returnTokens ? [9] : [] },
+    ]
+    const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true, infill: true } }))
+    const post = (body: object) =>
+      ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, prompt: [7, 8], echo: true, ...body }),
+        headers: { 'content-type': 'application/json' },
+      })
+    expect(jsonOf(await post({})).choices).toEqual([{ index: 0, text: 'Go on', logprobs: null, finish_reason: 'stop' }])
+    const told = { prompt_token_ids: [7, 8], token_ids: [9] }
+    expect(jsonOf(await post({ return_token_ids: true })).choices).toMatchObject([told])
+    const events = eventsOf((await post({ return_token_ids: true, stream: true })).text).slice(0, -1)
+    const chunks = events.map((event) => JSON.parse(event).choices[0])
+    expect(chunks[0]).toMatchObject({ text: 'Go', prompt_token_ids: [7, 8] })
+    expect(chunks.at(-1)).toMatchObject({ token_ids: [9], finish_reason: 'stop' })
+    expect((await post({ prompt: 'a', echo: false, suffix: 'b' })).status).toBe(200)
+  })
+
   it.each<[string, object]>([
     ['prompt', {}],
     ['prompt', { prompt: '' }],
-    ['prompt', { prompt: ['a', 'b'] }],
+    ['prompt[1]', { prompt: ['a', ''] }],
+    ['prompt', { prompt: [] }],
+    ['prompt[0]', { prompt: [[]] }],
+    ['prompt', { prompt: new Array(257).fill('a') }],
     ['prompt[1]', { prompt: [1, 'b'] }],
     ['best_of', { prompt: 'a', best_of: 2 }],
     ['suffix', { prompt: 'a', suffix: 'b' }],
+    ['suffix', { prompt: [1], suffix: 'b' }],
+    ['echo', { prompt: 'a', echo: true, logprobs: 1 }],
+    ['return_token_ids', { prompt: 'a', return_token_ids: true }],
     ['echo', { prompt: [1], echo: true }],
     ['logprobs', { prompt: 'a', logprobs: 6 }],
   ])('refuse by the name of the field: %s %j', async (param, body) => {

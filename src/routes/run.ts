@@ -6,8 +6,10 @@ import { type LinkedAbort, linkAbort } from '../stream/abort.js'
 import { Leavable } from '../stream/leavable.js'
 import type { UsageEvent } from '../usage/ledger.js'
 import { Answer, type AnswerChoice } from '../wire/answer.js'
+import type { CallSpec } from '../wire/reply.js'
 import { requestError } from './failure.js'
 import type { Exchange, Service } from './service.js'
+import { generateEach } from './several.js'
 
 /**
  * One request to a model from its arrival to its end: its signal, its place in the queue, its stream of parts, its line in
@@ -57,10 +59,11 @@ export class Run {
   }
 
   /** `check` throws for a choice that must not be sent, before anybody hears that it is finished. */
-  begin(call: ChatCall, check: (choice: AnswerChoice) => void): void {
+  begin(call: ChatCall, check: (choice: AnswerChoice) => void, prompts?: CallSpec['prompts']): void {
+    const { engine } = this.#service
     this.answer = new Answer(call.n)
     this.#check = check
-    this.#parts = new Leavable(this.#service.engine.generate(call))
+    this.#parts = new Leavable(prompts ? generateEach(engine, call, prompts) : engine.generate(call))
   }
 
   /** The next part, taken into the answer; undefined once the answer is whole. */

@@ -49,8 +49,8 @@ export class AnswerChoice {
 export class Answer {
   readonly choices: readonly AnswerChoice[]
   usage: Usage = NO_USAGE
-  /** The tokens of the prompt, where they were asked for. */
-  prompt: readonly number[] | undefined
+  /** The tokens of prompts, each by the first choice that answers it, where they were asked for. */
+  readonly prompts: (readonly number[] | undefined)[] = []
   fingerprint: string | undefined
   /** Tokens of all choices that the grammar decided. */
   forcedTokens = 0
@@ -79,7 +79,7 @@ export class Answer {
       return
     }
     if (part.type === 'prompt') {
-      this.prompt = part.tokens
+      this.prompts[part.choice ?? 0] = part.tokens
       return
     }
     const choice = this.choices[part.choice]

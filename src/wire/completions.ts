@@ -26,8 +26,10 @@ export interface TextRequest {
   readonly spec: CallSpec
   readonly stream: boolean
   readonly includeUsage: boolean
-  /** Sent before what the model says. */
-  readonly echo: string
+  /** The tokens of prompts and answers are told. */
+  readonly tellsTokens: boolean
+  /** The prompt is sent before what the model says. */
+  readonly echo: boolean
   readonly ignored: readonly string[]
 }
 
@@ -51,6 +53,8 @@ const KNOWN = new Set([
 const aTokenLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
 const aChoiceCount = anInteger(1, 128)
 const aTopCount = anInteger(0, 5)
+/** Of one request. */
+const MOST_PROMPTS = 256
 const somePrompts = anArray(1, Number.POSITIVE_INFINITY)
 
 export function readTextRequest(json: unknown): TextRequest {
@@ -62,14 +66,19 @@ export function readTextRequest(json: unknown): TextRequest {
   if ((optional(body, 'best_of', '', aChoiceCount) ?? n) !== n) {
     throw unsupported('best_of', "All answers are sent: use 'n' instead.")
   }
-  if (optional(body, 'suffix', '', aString))
-    throw unsupported('suffix', 'Nothing is filled into the middle of a text here.')
   const model = required(body, 'model', '', aString)
-  const prompt = required(body, 'prompt', '', readPrompt)
+  const prompts = required(body, 'prompt', '', readPrompts)
+  const suffix = optional(body, 'suffix', '', aString)
+  if (suffix && prompts.some((prompt) => typeof prompt !== 'string')) {
+    throw unsupported('suffix', 'It goes with a prompt that is a text.')
+  }
   const topLogprobs = optional(body, 'logprobs', '', aTopCount)
   const echo = optional(body, 'echo', '', aBoolean) ?? false
-  if (echo && (typeof prompt !== 'string' || topLogprobs !== undefined)) {
-    throw unsupported('echo', "It goes with a prompt that is one text, and without 'logprobs'.")
+  if (echo && topLogprobs !== undefined) {
+    throw unsupported(
+      'echo',
+      "The log probabilities of a prompt are not known here: leave one of it and 'logprobs' out.",
+    )
   }
   // What the official description says of this endpoint.
   const maxTokens = optional(body, 'max_tokens', '', aTokenLimit) ?? 16
@@ -77,37 +86,54 @@ export function readTextRequest(json: unknown): TextRequest {
   const options = optional(body, 'stream_options', '', anObject)
   return {
     stream,
+    tellsTokens: readReturnTokens(body).returnTokens === true,
     includeUsage: (options && optional(options, 'include_usage', 'stream_options', aBoolean)) ?? false,
-    echo: echo ? (prompt as string) : '',
+    echo,
     ignored,
     spec: {
       model,
       messages: [],
-      prompt,
-      n,
+      prompt: prompts[0]!,
+      ...(prompts.length > 1 && { prompts }),
+      ...(suffix && { suffix }),
+      n: n * prompts.length,
       maxTokens,
       ...readEnding(body, maxTokens),
       ...readReturnTokens(body),
+      // What tokens spell comes with them.
+      ...(echo && prompts.some((prompt) => typeof prompt !== 'string') && { returnTokens: true }),
       sampling: readSampling(body),
       topLogprobs,
       output: { type: 'text' },
       tools: [],
       toolChoice: 'none',
       parallelToolCalls: true,
-      fields: { format: 'prompt', parameters: () => 'prompt' },
+      fields: {
+        format: 'prompt',
+        parameters: () => 'prompt',
+        ...(body.return_token_ids !== true && { tokens: 'echo' }),
+      },
     },
   }
 }
 
-/** A text, or tokens; alone in a list too. Several in one request would be several calls. */
-function readPrompt(value: unknown, param: string): string | readonly number[] {
-  if (typeof value === 'string') return aText(value, param)
-  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array', value)
+/** A text, the tokens of one, or a list of either. */
+function readPrompts(value: unknown, param: string): (string | readonly number[])[] {
+  if (!Array.isArray(value)) {
+    if (typeof value === 'string') return [aText(value, param)]
+    throw wrongType(param, 'a string or an array', value)
+  }
   const items = somePrompts(value, param)
-  if (typeof items[0] === 'number') return items.map((item, i) => aToken(item, at(param, i)))
-  if (items.length > 1) throw unsupported(param, 'One prompt at a time: send a request for each.')
-  return readPrompt(items[0], at(param, 0))
+  if (typeof items[0] === 'number') return [someTokens(items, param)]
+  if (items.length > MOST_PROMPTS) anArray(1, MOST_PROMPTS)(items, param)
+  return items.map((item, i) => {
+    const place = at(param, i)
+    if (Array.isArray(item)) return someTokens(somePrompts(item, place), place)
+    return aText(item, place)
+  })
 }
+
+const someTokens = (items: readonly unknown[], param: string) => items.map((item, i) => aToken(item, at(param, i)))
 
 function aText(value: unknown, param: string): string {
   const text = aString(value, param)
@@ -147,29 +173,80 @@ function wireLogprobs(told: readonly TokenLogprob[], offset: number) {
   }
 }
 
-class TextChunks implements StreamReply {
-  readonly stream = true
+/** What stands before each choice where that was asked for: its prompt as text. */
+class Echo {
   readonly #request: TextRequest
-  readonly #said: number[] = []
-  #head: AnswerHead | undefined
-  #answer: Answer | undefined
+  readonly #texts: (string | undefined)[] = []
 
   constructor(request: TextRequest) {
     this.#request = request
   }
 
+  /** A prompt of tokens is told as text. */
+  hear(part: Part & { type: 'prompt' }): void {
+    this.#texts[part.choice ?? 0] = part.text
+  }
+
+  before(choice: number): string {
+    const { echo, spec } = this.#request
+    if (!echo) return ''
+    const prompts = spec.prompts ?? [spec.prompt!]
+    const each = spec.n / prompts.length
+    const prompt = prompts[Math.floor(choice / each)]!
+    return typeof prompt === 'string' ? prompt : (this.#texts[choice - (choice % each)] ?? '')
+  }
+}
+
+/** The tokens that a choice answers. */
+function promptOf({ prompts }: Answer, { spec, tellsTokens }: TextRequest, choice: number) {
+  const each = spec.n / (spec.prompts?.length ?? 1)
+  const tokens = prompts[choice - (choice % each)]
+  return tellsTokens && tokens ? { prompt_token_ids: tokens } : {}
+}
+
+class TextChunks implements StreamReply {
+  readonly stream = true
+  readonly #request: TextRequest
+  readonly #echo: Echo
+  readonly #said: (number | undefined)[] = []
+  #head: AnswerHead | undefined
+  #answer: Answer | undefined
+
+  constructor(request: TextRequest) {
+    this.#request = request
+    this.#echo = new Echo(request)
+  }
+
   begin(head: AnswerHead, answer: Answer): string {
     this.#head = head
     this.#answer = answer
-    const { echo, spec } = this.#request
-    return Array.from({ length: spec.n }, (_, i) =>
-      echo === '' ? '' : this.#chunk(choiceOf(i, echo, null, null)),
-    ).join('')
+    return ''
   }
 
   part(part: Part): string {
-    if (part.type === 'finish')
-      return this.#chunk(choiceOf(part.choice, '', null, part.reason === 'length' ? 'length' : 'stop'))
+    if (part.type === 'prompt') this.#echo.hear(part)
+    if (part.type === 'prompt' || part.type === 'usage') return ''
+    return this.#first(part.choice) + this.#chunkOf(part)
+  }
+
+  /** What comes before the first word of a choice. */
+  #first(choice: number): string {
+    if (this.#said[choice] !== undefined) return ''
+    this.#said[choice] = 0
+    const echo = this.#echo.before(choice)
+    const tokens = promptOf(this.#answer!, this.#request, choice)
+    if (echo === '' && !('prompt_token_ids' in tokens)) return ''
+    return this.#chunk({ ...choiceOf(choice, echo, null, null), ...tokens })
+  }
+
+  #chunkOf(part: Exclude<Part, { type: 'prompt' | 'usage' }>): string {
+    if (part.type === 'finish') {
+      const tokens = this.#request.tellsTokens && part.tokens ? { token_ids: part.tokens } : {}
+      return this.#chunk({
+        ...choiceOf(part.choice, '', null, part.reason === 'length' ? 'length' : 'stop'),
+        ...tokens,
+      })
+    }
     if (part.type !== 'text-delta' || (part.text === '' && !part.logprobs?.length)) return ''
     const before = this.#said[part.choice] ?? 0
     this.#said[part.choice] = before + part.text.length
@@ -196,12 +273,14 @@ class TextChunks implements StreamReply {
 class TextWhole implements WholeReply {
   readonly stream = false
   readonly #request: TextRequest
+  readonly #echo: Echo
   readonly #told: TokenLogprob[][] = []
   #head: AnswerHead | undefined
   #answer: Answer | undefined
 
   constructor(request: TextRequest) {
     this.#request = request
+    this.#echo = new Echo(request)
   }
 
   begin(head: AnswerHead, answer: Answer): void {
@@ -210,6 +289,7 @@ class TextWhole implements WholeReply {
   }
 
   part(part: Part): void {
+    if (part.type === 'prompt') this.#echo.hear(part)
     if (part.type !== 'text-delta') return
     this.#told[part.choice] ??= []
     this.#told[part.choice]!.push(...(part.logprobs ?? []))
@@ -217,12 +297,16 @@ class TextWhole implements WholeReply {
 
   whole(): object {
     const { choices, usage, fingerprint = this.#head!.fingerprint } = this.#answer!
-    const { echo, spec } = this.#request
+    const { spec, tellsTokens } = this.#request
     return {
       ...headOf({ ...this.#head!, fingerprint }),
-      choices: choices.map(({ index, text, finish }) => {
+      choices: choices.map(({ index, text, finish, tokens }) => {
         const told = spec.topLogprobs === undefined ? null : wireLogprobs(this.#told[index] ?? [], 0)
-        return choiceOf(index, echo + text, told, finish === 'length' ? 'length' : 'stop')
+        return {
+          ...choiceOf(index, this.#echo.before(index) + text, told, finish === 'length' ? 'length' : 'stop'),
+          ...(tellsTokens && tokens && { token_ids: tokens }),
+          ...promptOf(this.#answer!, this.#request, index),
+        }
       }),
       usage: wireUsage(usage),
     }

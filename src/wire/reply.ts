@@ -10,6 +10,8 @@ export interface FieldNames {
   parameters(tool: number): string
   /** @default 'logprobs' */
   readonly logprobs?: string
+  /** @default 'return_token_ids' */
+  readonly tokens?: string
   /** @default 'reasoning_effort' */
   readonly thinking?: string
   /** The place of a part's type. @default `messages[0].content[0].type` */
@@ -19,6 +21,8 @@ export interface FieldNames {
 /** What is asked of a model, whichever endpoint it is asked by. The service adds the rest of a call. */
 export interface CallSpec extends Omit<ChatCall, 'id' | 'signal' | 'grammar' | 'toolGrammar' | 'describeSchema'> {
   readonly fields: FieldNames
+  /** Several prompts, each answered by its share of the `n` choices. */
+  readonly prompts?: readonly NonNullable<ChatCall['prompt']>[]
   /**
    * For a conversation that is longer than the model's context: the same with its oldest part left out, or undefined
    * where nothing more can go. Absent: too long a conversation is refused.

@@ -17,6 +17,8 @@ interface Chunk {
 
 interface ChunkChoice {
   readonly index?: number
+  /** Of a completion in the older form. */
+  readonly text?: string
   readonly delta?: {
     readonly content?: string | null
     readonly refusal?: string | null
@@ -97,10 +99,10 @@ const messageOf = (message: unknown): string =>
   typeof message === 'string' ? message : 'The service behind this one had an error.'
 
 function* readChoice(
-  { index: choice = 0, delta, logprobs, finish_reason: reason }: ChunkChoice,
+  { index: choice = 0, text: said, delta, logprobs, finish_reason: reason }: ChunkChoice,
   tokens: readonly number[] | undefined,
 ): Generator<Part> {
-  const text = delta?.content ?? delta?.refusal ?? ''
+  const text = delta?.content ?? delta?.refusal ?? said ?? ''
   const known = logprobs?.content?.map(readLogprob)
   const thought = delta?.reasoning_content ?? delta?.reasoning
   if (typeof thought === 'string' && thought !== '') yield { type: 'reasoning-delta', choice, text: thought }

@@ -6,7 +6,9 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
   const { sampling, tools, toolChoice, n, stop, maxTokens, topLogprobs, templateOptions } = call
   return {
     model,
-    messages: call.messages.map(wireMessage),
+    ...(call.prompt === undefined
+      ? { messages: call.messages.map(wireMessage) }
+      : { prompt: call.prompt, ...(call.suffix !== undefined && { suffix: call.suffix }) }),
     stream: true,
     stream_options: { include_usage: true },
     ...(sampling.temperature !== undefined && { temperature: sampling.temperature }),
@@ -25,7 +27,7 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
     ...(sampling.presencePenalty !== undefined && { presence_penalty: sampling.presencePenalty }),
     ...(sampling.frequencyPenalty !== undefined && { frequency_penalty: sampling.frequencyPenalty }),
     ...(sampling.logitBias && { logit_bias: Object.fromEntries(sampling.logitBias) }),
-    ...(topLogprobs !== undefined && { logprobs: true, ...(topLogprobs > 0 && { top_logprobs: topLogprobs }) }),
+    ...(topLogprobs !== undefined && wireLogprobs(call.prompt, topLogprobs)),
     ...wireForm(call.output),
     ...(tools.length > 0 && {
       tools: tools.map(wireTool),
@@ -36,6 +38,10 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
     ...(call.thinkingBudget !== undefined && { thinking_token_budget: call.thinkingBudget }),
   }
 }
+
+/** The older form has one number for both. */
+const wireLogprobs = (prompt: ChatCall['prompt'], top: number) =>
+  prompt === undefined ? { logprobs: true, ...(top > 0 && { top_logprobs: top }) } : { logprobs: top }
 
 function wireMessage(message: ChatMessage): Record<string, unknown> {
   if (message.role === 'tool') return { role: 'tool', content: message.content, tool_call_id: message.toolCallId }

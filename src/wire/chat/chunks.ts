@@ -38,7 +38,7 @@ export class ChunkWriter {
     const chunk = this.#chunkOf(part)
     if (this.#started[part.choice]) return chunk
     this.#started[part.choice] = true
-    const { prompt } = this.#answer
+    const [prompt] = this.#answer.prompts
     const asked = prompt ? `,"prompt_token_ids":${JSON.stringify(prompt)}` : ''
     return (
       this.#chunk(part.choice, '{"role":"assistant","content":"","refusal":null}', 'null', 'null', '', asked) + chunk

@@ -64,7 +64,7 @@ export function completionOf(head: AnswerHead, answer: Answer, logprobs: Logprob
     model: head.model,
     choices: answer.choices.map((choice) => completionChoice(choice, logprobs)),
     usage: wireUsage(answer.usage),
-    ...(answer.prompt && { prompt_token_ids: answer.prompt }),
+    ...(answer.prompts[0] && { prompt_token_ids: answer.prompts[0] }),
     ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
   }
 }
