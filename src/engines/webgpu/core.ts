@@ -3,7 +3,7 @@ import type { Sampled, Sequence, StepInput, TokenModel } from '../../decode/toke
 import { tooLong } from '../../decode/too-long.js'
 import { type Device, PAGE, type Sampler } from './contract.js'
 import type { Decoder } from './model/decoder.js'
-import type { Kept } from './model/kept.js'
+import type { SequenceMemory } from './model/kept.js'
 import { cacheFull, PagePool } from './model/pages.js'
 import { planPasses } from './model/passes.js'
 import { firstAnswer, moreAnswers } from './model/rehearse.js'
@@ -19,7 +19,7 @@ export interface CoreParts {
   readonly device: Device
   readonly decoder: Decoder
   readonly sampler: Sampler
-  readonly kept: Kept
+  readonly kept: SequenceMemory
   readonly pages: number
   readonly vocabSize: number
   readonly contextLength: number

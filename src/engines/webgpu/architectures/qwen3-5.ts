@@ -1,5 +1,5 @@
-import { MAX_TAPS } from '../contract.js'
 import type { AttentionLayer, LayerPlan } from '../model/model-plan.js'
+import { MAX_TAPS } from '../model/model-plan.js'
 import type { Architecture, Names } from './architecture.js'
 import { NAMES } from './names.js'
 import { readAngles } from './read-angles.js'

@@ -1,6 +1,6 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
 import type { Activations, Device, Pass, SampleRow, Sampler, Vector } from '../contract.js'
-import type { Kept } from './kept.js'
+import type { SequenceMemory } from './kept.js'
 import { mixerOf } from './mixers/index.js'
 import { joinsApart, type ModelPlan } from './model-plan.js'
 import { roomOf } from './size.js'
@@ -29,7 +29,7 @@ interface Room {
 export class Decoder {
   readonly #model: ModelPlan
   readonly #weights: DecoderWeights
-  readonly #kept: Kept
+  readonly #kept: SequenceMemory
   readonly #room: Room
   /**
    * What is added to `hidden` is multiplied by it. Embeddings come as they are, however the model scales them: as
@@ -39,7 +39,14 @@ export class Decoder {
   readonly #epsilon: number
 
   /** `rows`: tokens of the largest pass. `wanted`: rows of logits of the largest pass. */
-  constructor(device: Device, model: ModelPlan, weights: DecoderWeights, kept: Kept, rows: number, wanted: number) {
+  constructor(
+    device: Device,
+    model: ModelPlan,
+    weights: DecoderWeights,
+    kept: SequenceMemory,
+    rows: number,
+    wanted: number,
+  ) {
     this.#model = model
     this.#weights = weights
     this.#kept = kept

@@ -19,7 +19,7 @@ export interface KeptOfLayer {
 }
 
 /** The same on a device. */
-export interface Kept {
+export interface SequenceMemory {
   readonly plan: KeptPlan
   readonly caches: readonly KeyValueCache[]
   /** Absent: no layer has any. */

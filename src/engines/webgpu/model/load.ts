@@ -4,7 +4,7 @@ import type { WeightSource } from '../../../repository/source.js'
 import type { Device } from '../contract.js'
 import { Core } from '../core.js'
 import { Decoder } from './decoder.js'
-import { type Kept, planKept } from './kept.js'
+import { planKept, type SequenceMemory } from './kept.js'
 import type { ModelPlan } from './model-plan.js'
 import { type LoadPlan, type PlanOptions, planModel } from './plan-model.js'
 import type { ModelSize } from './size.js'
@@ -74,7 +74,7 @@ export async function loadPlanned(
 }
 
 /** Room for what layers keep of sequences. */
-function keep(device: Device, model: ModelPlan, size: ModelSize, made: { destroy(): void }[]): Kept {
+function keep(device: Device, model: ModelPlan, size: ModelSize, made: { destroy(): void }[]): SequenceMemory {
   const { pages, cacheType: type, slots } = size
   const plan = planKept(model)
   const caches = plan.caches.map((shape) => {

@@ -2,6 +2,9 @@
 import type { Gate } from '../contract.js'
 import type { Angles } from './angles.js'
 
+/** What a configuration may ask of a convolution at most. */
+export { MAX_TAPS } from '../contract.js'
+
 export interface ModelPlan {
   readonly architecture: string
   readonly hidden: number

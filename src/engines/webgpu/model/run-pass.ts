@@ -2,7 +2,7 @@
 import { type Sampled, UNDRAWN } from '../../../decode/token-model.js'
 import type { Device, SampleRow, Sampler, Span } from '../contract.js'
 import type { Decoder } from './decoder.js'
-import type { Kept } from './kept.js'
+import type { SequenceMemory } from './kept.js'
 import type { PlannedSpan } from './passes.js'
 import { sampleRow } from './settings.js'
 
@@ -10,7 +10,7 @@ export interface PassParts {
   readonly device: Device
   readonly decoder: Decoder
   readonly sampler: Sampler
-  readonly kept: Kept
+  readonly kept: SequenceMemory
 }
 
 export interface PassResult {
