@@ -1,7 +1,7 @@
 /** A decoder of which vectors are made in place of text: its layers over whole texts, then the last norm. */
 import type { Device, Pass } from '../contract.js'
 import { Decoder } from '../model/decoder.js'
-import type { SequenceMemory, KeptPlan } from '../model/kept.js'
+import type { KeptPlan, SequenceMemory } from '../model/kept.js'
 import type { AttentionLayer, ModelPlan } from '../model/model-plan.js'
 import type { DecoderWeights } from '../model/weights.js'
 import type { RowEncoder } from './vector-core.js'
