@@ -1,9 +1,14 @@
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { isSubset } from '../automata/sets.js'
 import { walk } from '../automata/walk.test-helper.js'
 import { acceptsText } from '../automata/words.js'
-import { formatAutomaton } from './formats.js'
+import { compile } from '../compile.js'
+import { Fuel } from '../fuel.js'
+import { compileRegex } from '../regex/regex.js'
+import { formatAutomaton, IMPLIED } from './formats.js'
 
 const FORMATS = [
   ...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'uri', 'uri-reference'],
@@ -257,5 +262,20 @@ describe('other names', () => {
   it('have no automaton', () => {
     for (const name of ['color', '', 'constructor', 'int32', 'regex', 'idn-email'])
       expect(formatAutomaton(name)).toBeUndefined()
+  })
+})
+
+describe('a pattern beside a format', () => {
+  it.each([...IMPLIED])('says no more than the format: %s', (name, pattern) => {
+    const much = () => new Fuel(1e9)
+    expect(isSubset(formatAutomaton(name)!, compileRegex(pattern, much()), much())).toBe(true)
+  })
+
+  it('is no obstacle where zod writes it, and still is one of its own where another wrote it', () => {
+    expect(() => compile(z.toJSONSchema(z.object({ host: z.hostname() })))).not.toThrow()
+    const accepts = (pattern: string, text: string) =>
+      compile({ type: 'string', format: 'hostname', pattern }).accepts(JSON.stringify(text))
+    expect(accepts('^a', 'b.example')).toBe(false)
+    expect(accepts('^a', 'a.example')).toBe(true)
   })
 })

@@ -1,6 +1,6 @@
 import { complement } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { NUMBER_FORMATS } from '../formats/formats.js'
+import { IMPLIED, NUMBER_FORMATS } from '../formats/formats.js'
 import { codePoints } from '../schema/json.js'
 import { readString } from '../schema/keywords.js'
 import { NUMBER, STRING } from '../schema/part.js'
@@ -24,6 +24,7 @@ const pattern = keyword<{ automaton: TextAutomaton | undefined }>({
   kinds: STRING,
   read({ context, site, schema }) {
     if (schema.pattern === undefined) return undefined
+    if (typeof schema.format === 'string' && IMPLIED.get(schema.format) === schema.pattern) return undefined
     return { automaton: patternAutomaton(context, site, 'pattern', readString(site, 'pattern', schema.pattern)) }
   },
   assert({ part, site }, { automaton }) {
