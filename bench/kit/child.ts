@@ -2,14 +2,15 @@
 import process from 'node:process'
 import { coreCandidates } from '../../src/bench/candidates.js'
 import { machine } from '../../src/bench/machine.js'
+import type { BenchReport } from '../../src/bench/report.js'
 import { run } from '../../src/bench/rounds.js'
 import { settingsOf } from '../../src/bench/settings.js'
 import { isSoftware } from '../../src/engines/webgpu/gpu/index.js'
 import { profiled } from '../profile/carry-out.js'
 import { answers } from './answers.js'
 import { softwareGpu } from './gpu.js'
-import { type Adapter, tell } from './message.js'
-import type { Job } from './plan.js'
+import { type Adapter, NO_TIME, tell } from './message.js'
+import { ENDING, type Job } from './plan.js'
 import { runTests } from './tests.js'
 
 declare const __KIT_VERSION__: string
@@ -39,27 +40,33 @@ function plain<T>(host: object): Record<string, T> {
   return values
 }
 
-async function work(job: Job | { readonly kind: 'adapter' }): Promise<void> {
+async function work(job: Job | { readonly kind: 'adapter' }, until: number): Promise<void> {
   if (job.kind === 'adapter') return tell({ kind: 'adapter', adapter: await adapterHere() })
-  if (job.kind === 'tests') return runTests(job.file, new RegExp(job.names))
-  if (job.kind === 'answers') return answers(job.requests)
+  if (job.kind === 'tests') return runTests(job.file, new RegExp(job.names), until)
+  if (job.kind === 'answers') return answers(job.requests, until)
   // The core finds the package by itself; WebGPU's constants are for what profiles it.
   const gpu = await softwareGpu()
   if (job.kind === 'bench') {
     const { model, cacheTokens, settings } = job
     const candidates = coreCandidates({ models: [{ id: model, cacheTokens }], devices: ['webgpu'] })
     const named = candidates.map((candidate) => ({ ...candidate, name: model.slice('made-up/'.length) }))
-    const report = await run(named, settingsOf(settings), { version, machine, progress })
-    return tell({ kind: 'report', report })
+    const soFar = (report: BenchReport) => tell({ kind: 'report', report })
+    return soFar(await run(named, settingsOf(settings), { version, machine, progress, until, soFar }))
   }
   for (const { prompt, batch } of job.runs) {
     const { model, steps } = job
+    const name = `profile of ${prompt} tokens, x${batch}`
+    if (performance.now() > until) {
+      tell({ kind: 'tried', tried: { name, state: 'skip', milliseconds: 0, error: NO_TIME } })
+      continue
+    }
     const profile = await profiled({ version, model, device: 'webgpu', gpu, prompt, batch, steps, progress })
     tell({ kind: 'profile', profile })
   }
 }
 
-await work(JSON.parse(process.argv[2]!))
+const [job, seconds] = process.argv.slice(2) as [string, string]
+await work(JSON.parse(job), (Number(seconds) - ENDING) * 1000)
 // Dawn keeps threads; what was told must have left first.
 if (process.connected) process.disconnect()
 process.exit()

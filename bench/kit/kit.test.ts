@@ -23,7 +23,7 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     folder = await mkdtemp(join(tmpdir(), 'local-v1-kit-test-'))
     archive = await pack(folder)
     await run('tar', ['-xzf', archive.file, '-C', folder])
-  })
+  }, 600_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   it('is one archive under 55 MB', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     })
   })
 
-  it('goes on after a part that crashes or hangs, and counts it', async () => {
+  it('goes on after a part that crashes or hangs, and counts it', { timeout: 600_000 }, async () => {
     const broken = join(folder, 'broken')
     const whole = join(folder, 'local-v1-kit')
     await cp(whole, broken, { recursive: true, filter: (path) => !/\/(node|node_modules)$/.test(path) })
@@ -86,12 +86,28 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
       .reduce((sum, { least }) => sum + least, 0)
     const minutes = String((kept + 20) / 60)
     const env = { PATH: '/usr/bin:/bin' }
-    const ended = run('./broken/run.sh', ['broken-results', '--quick', '--minutes', minutes], { cwd: folder, env })
-    const { stdout } = (await ended.catch((error: unknown) => error)) as { stdout: string }
+    const began = performance.now()
+    const { stdout } = await run('./broken/run.sh', ['broken-results', '--quick', '--minutes', minutes], {
+      cwd: folder,
+      env,
+    }).catch((error: unknown) => error as { stdout: string })
+    expect((performance.now() - began) / 60_000).toBeLessThan(Number(minutes))
     expect(stdout).toMatch(/^tests of sample: failed\. It ended with SIGABRT/m)
-    expect(stdout).toMatch(/^tests of attention: failed\. It took longer than \d+ s/m)
+    // It had less time than such a part may take on a GPU: that is no fault of it.
+    expect(stdout).toMatch(/^tests of attention: left\n {2}NO TIME: It took longer than \d+ s/m)
     const done = plan(true).length - 2
-    expect(stdout).toMatch(new RegExp(`\n${done} passed, 2 failed\n$`))
+    expect(stdout).toMatch(new RegExp(`\n${done} passed, 1 failed\n$`))
+  })
+
+  it('names what there is no time for, and is no failure for it', { timeout: 600_000 }, async () => {
+    const { VK_DRIVER_FILES } = await swiftshaderEnv()
+    const env = { PATH: '/usr/bin:/bin', VK_DRIVER_FILES: VK_DRIVER_FILES! }
+    const args = ['hurried', '--quick', '--minutes', '1']
+    const { stdout } = await run('./local-v1-kit/run.sh', args, { cwd: folder, env })
+    expect(stdout).toMatch(/NO TIME/)
+    expect(stdout).toMatch(/ 0 failed\n$/)
+    const named = plan(true).map(({ name }) => name)
+    for (const name of named) expect(stdout.slice(stdout.indexOf('local-v1 kit, '))).toContain(`\n${name}: `)
   })
 })
 

@@ -2,6 +2,9 @@
 import type { BenchReport } from '../../src/bench/report.js'
 import type { Profile } from '../profile/profile.js'
 
+/** In place of an error, where nothing is wrong but that time was short. */
+export const NO_TIME = 'There was no time left.'
+
 export interface Tried {
   readonly name: string
   readonly state: 'pass' | 'fail' | 'skip'

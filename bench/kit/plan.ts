@@ -7,8 +7,11 @@ export const TEST_FILES = [
   'src/engines/webgpu/gpu/half.test.ts',
   'src/engines/webgpu/operations/attention.test.ts',
   'src/engines/webgpu/operations/sample.test.ts',
+  'src/engines/webgpu/operations/overflow.test.ts',
+  'src/engines/webgpu/operations/rows.test.ts',
   'src/engines/webgpu/model/decoder.test.ts',
   'src/engines/webgpu/architectures/families.test.ts',
+  'src/engines/webgpu/encoders/encoders.test.ts',
   'src/engines/webgpu/core.test.ts',
   'src/engines/webgpu/gpu/device.test.ts',
 ] as const
@@ -40,8 +43,11 @@ export interface Part {
 /** All of it, tables and files included. */
 export const MINUTES = 8
 
+/** Of a part's seconds, so many are for what is under way when it should end, and for telling of it. */
+export const ENDING = 15
+
 /** The seconds of the first of `parts` when so many are left for all of them. */
-export function limitOf([part, ...later]: readonly Part[], left: number): number {
+export function limitOf([part, ...later]: readonly Pick<Part, 'seconds' | 'least'>[], left: number): number {
   return Math.min(part!.seconds, left - later.reduce((sum, { least }) => sum + least, 0))
 }
 

@@ -6,19 +6,22 @@ import type { BenchReport } from '../../src/bench/report.js'
 import { tableOf } from '../../src/bench/table.js'
 import type { Profile } from '../profile/profile.js'
 import { printed } from '../profile/table.js'
-import type { Adapter, Message, Tried } from './message.js'
+import { type Adapter, type Message, NO_TIME, type Tried } from './message.js'
 
 interface PartResult {
   readonly name: string
   readonly tried: Tried[]
   fault?: string
+  /** What time was short for. */
+  left?: string
   ended: boolean
 }
 
 export class Results {
   readonly #folder: string
   readonly #parts = new Map<string, PartResult>()
-  readonly #reports: BenchReport[] = []
+  /** By part: each tells of it again when more is known. */
+  readonly #told = new Map<string, BenchReport>()
   readonly #profiles: Profile[] = []
   readonly #date = new Date().toISOString()
   #adapter: Adapter | undefined
@@ -33,7 +36,7 @@ export class Results {
 
   take(part: string, message: Message): void {
     if (message.kind === 'tried') this.#part(part).tried.push(message.tried)
-    if (message.kind === 'report') this.#reports.push(message.report)
+    if (message.kind === 'report') this.#told.set(part, message.report)
     if (message.kind === 'profile') this.#profiles.push(message.profile)
   }
 
@@ -41,6 +44,11 @@ export class Results {
     const result = this.#part(part)
     result.ended = true
     if (fault !== undefined) result.fault = fault
+  }
+
+  /** Nothing is wrong with it but that time was short. */
+  leave(part: string, left: string): void {
+    this.#part(part).left = left
   }
 
   fail(part: string, fault: string): void {
@@ -53,7 +61,9 @@ export class Results {
 
   /** Tests that passed, and parts without tests that did what they should. */
   get passed(): number {
-    const whole = this.#all.filter(({ tried, fault, ended }) => ended && tried.length === 0 && fault === undefined)
+    const whole = this.#all.filter(
+      ({ tried, fault, left, ended }) => ended && tried.length === 0 && fault === undefined && left === undefined,
+    )
     return this.#count('pass') + whole.length
   }
 
@@ -79,14 +89,16 @@ export class Results {
     const { name, features = [], info } = this.#adapter ?? { name: 'no GPU' }
     const about = info ? `: ${JSON.stringify(info)}; ${features.join(', ')}` : ''
     const lines = [`local-v1 kit, ${this.#date}, on ${name}${about}`, '']
-    for (const { name, tried, fault, ended } of this.#all) {
+    for (const { name, tried, fault, left, ended } of this.#all) {
       const counts = (['pass', 'fail', 'skip'] as const)
         .map((state) => [tried.filter((test) => test.state === state).length, state] as const)
         .filter(([count]) => count > 0)
         .map(([count, state]) => `${count} ${state}`)
       lines.push(
-        `${name}: ${counts.join(', ') || (fault ? 'failed' : ended ? 'done' : 'began')}${fault ? `. ${fault}` : ''}`,
+        `${name}: ${counts.join(', ') || (fault ? 'failed' : left ? 'left' : ended ? 'done' : 'began')}${fault ? `. ${fault}` : ''}`,
       )
+      if (left !== undefined) lines.push(`  NO TIME: ${left}`)
+      for (const test of tried.filter(({ error }) => error === NO_TIME)) lines.push(`  NO TIME for ${test.name}`)
       for (const test of tried.filter(({ state }) => state === 'fail')) {
         lines.push(
           `  FAILED ${test.name}`,
@@ -100,6 +112,10 @@ export class Results {
     if (this.#reports.length > 0) lines.push('', tableOf(together(this.#reports)).trimEnd())
     lines.push('', `${this.passed} passed, ${this.failed} failed`)
     return `${lines.join('\n')}\n`
+  }
+
+  get #reports(): BenchReport[] {
+    return [...this.#told.values()]
   }
 
   get #all(): PartResult[] {

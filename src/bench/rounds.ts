@@ -17,6 +17,10 @@ export interface BenchSurroundings {
   /** Bytes that the process holds, where that can be known. */
   processBytes?(): number | undefined
   readonly progress?: (message: string) => void
+  /** On the clock of `performance`: what would not be done by then is left out, and named in the notes. */
+  readonly until?: number
+  /** Hears of what is known so far, whenever it is more. */
+  readonly soFar?: (report: BenchReport) => void
 }
 
 /** Loads that take longer are not repeated: they speak for themselves. */
@@ -33,7 +37,7 @@ interface Loaded {
 export async function run(
   candidates: readonly Candidate[],
   settings: Settings,
-  { version, machine, processBytes, progress = () => {} }: BenchSurroundings,
+  { version, machine, processBytes, progress = () => {}, until = Number.POSITIVE_INFINITY, soFar }: BenchSurroundings,
 ): Promise<BenchReport> {
   const date = new Date().toISOString()
   setClock(settings.clock)
@@ -42,6 +46,17 @@ export async function run(
   const loaded: Loaded[] = []
   const before = await machine()
   if (busy(before)) notes.push(BUSY)
+  const report = (): BenchReport => ({
+    kind: 'local-v1 bench',
+    format: 1,
+    version,
+    date,
+    machine: before,
+    settings: { ...settings },
+    subjects: loaded.map(({ name, subject }) => ({ name, ...subject.about })),
+    series: readings.series(),
+    notes: [...notes],
+  })
   try {
     const opened = await loadInTurn(candidates, settings.rounds, readings, progress)
     for (const { name } of candidates) {
@@ -52,24 +67,21 @@ export async function run(
       }
       loaded.push({ name, subject, scenarios })
     }
-    await takeRounds(loaded, settings, readings, progress)
+    const left = await takeRounds(loaded, settings, until, (message, name, ask) => {
+      progress(message)
+      return ask().then((found) => {
+        readings.add(name, found)
+        if (found.length > 0) soFar?.(report())
+      })
+    })
+    for (const each of left) notes.push(`There was no time for ${each}.`)
     for (const { name, subject } of loaded) {
       const bytes = subject.deviceBytes()
       if (bytes !== undefined) readings.add(name, [{ metric: 'device-memory', value: bytes / MIB }])
       const held = loaded.length === 1 ? processBytes?.() : undefined
       if (held !== undefined) readings.add(name, [{ metric: 'process-memory', value: held / MIB }])
     }
-    return {
-      kind: 'local-v1 bench',
-      format: 1,
-      version,
-      date,
-      machine: { ...before, ...afterwards(await machine()) },
-      settings: { ...settings },
-      subjects: loaded.map(({ name, subject }) => ({ name, ...subject.about })),
-      series: readings.series(),
-      notes,
-    }
+    return { ...report(), machine: { ...before, ...afterwards(await machine()) } }
   } finally {
     for (const { subject } of loaded) await subject.close()
   }
@@ -121,13 +133,20 @@ async function loadInTurn(
   }
 }
 
-/** Every scenario of every subject once per round, subjects in turn and each round the other way about. */
+type Take = (message: string, name: string, ask: () => Promise<readonly BenchReading[]>) => Promise<void>
+
+/**
+ * Every scenario of every subject once per round, subjects in turn and each round the other way about. Returns what was
+ * left out, because it would not have been done in time.
+ */
 async function takeRounds(
   loaded: readonly Loaded[],
   { rounds, leastSeconds }: Settings,
-  readings: Readings,
-  progress: (message: string) => void,
-): Promise<void> {
+  until: number,
+  take: Take,
+): Promise<Set<string>> {
+  const left = new Set<string>()
+  const lengths = new Map<Scenario, number>()
   const count = Math.max(0, ...loaded.map(({ scenarios }) => scenarios.length))
   for (let round = 0; round <= rounds; round++) {
     const turn = round % 2 === 0 ? loaded : [...loaded].reverse()
@@ -135,12 +154,21 @@ async function takeRounds(
       for (const { name, subject, scenarios } of turn) {
         const scenario = scenarios[i]!
         if (!suits(scenario, subject)) continue
-        progress(`${round === 0 ? 'warm-up' : `round ${round} of ${rounds}`}: ${name}, ${scenario.name}`)
-        const found = await askFor(leastSeconds, () => scenario.run(subject))
-        if (round > 0) readings.add(name, found)
+        const when = round === 0 ? 'warm-up' : `round ${round} of ${rounds}`
+        const start = performance.now()
+        if (start + (lengths.get(scenario) ?? 0) > until) {
+          left.add(`${when} of ${name}, ${scenario.name}`)
+          continue
+        }
+        await take(`${when}: ${name}, ${scenario.name}`, name, async () => {
+          const found = await askFor(leastSeconds, () => scenario.run(subject))
+          return round > 0 ? found : []
+        })
+        lengths.set(scenario, performance.now() - start)
       }
     }
   }
+  return left
 }
 
 /** Asks again until the time has gone by; of each figure, the median. */
