@@ -6,7 +6,7 @@ const SLOW = {
   gpu: ['src/engines/webgpu/**', 'bench/**'],
   runtimes: [
     ...['src/engines/{remote,webllm}/**', 'src/usage/shared-file.test.ts', 'src/cli/**', 'models/**', 'scripts/**'],
-    ...['test/{contract,clients,support,nano}/**', 'test/{cli*,package,readme}.test.ts'],
+    ...['test/{contract,clients,support,nano}/**', 'test/{cli*,package,readme,docs-code}.test.ts'],
   ],
   browser: ['test/{browser,playground}/**'],
 }

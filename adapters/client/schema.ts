@@ -16,7 +16,7 @@ type Result<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly { readonly message: string; readonly path?: readonly unknown[] | undefined }[] }
 
-/** A JSON Schema, written where its type is seen: `as const` is not needed. */
+/** A JSON Schema. Written in the call its type is seen; one in a variable is `as const`. */
 export type JsonSchema = Readonly<Record<string, unknown>>
 
 export type AnySchema = StandardSchema | JsonSchema

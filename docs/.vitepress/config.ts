@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitepress'
+
+const docs = fileURLToPath(new URL('..', import.meta.url))
+
+/** The pages of a folder by their own titles; `order` of a page's front matter says where it stands. */
+function pagesOf(folder: string): { text: string; link: string }[] {
+  const pages = readdirSync(docs + folder).filter((name) => name.endsWith('.md'))
+  return pages
+    .map((name) => {
+      const text = readFileSync(`${docs}${folder}/${name}`, 'utf8')
+      const title = /^# (.*)$/m.exec(text)?.[1] ?? name
+      return {
+        order: Number(/^order: (\d+)$/m.exec(text)?.[1] ?? 99),
+        text: title,
+        link: `/${folder}/${name.slice(0, -3)}`,
+      }
+    })
+    .sort((a, b) => a.order - b.order)
+    .map(({ text, link }) => ({ text, link }))
+}
+
+export default defineConfig({
+  title: 'local-v1',
+  description: "An OpenAI-compatible /v1 on the user's own device",
+  lang: 'en',
+  cleanUrls: true,
+  // What is written for those who change local-v1 stands in the repository, and links into it.
+  srcExclude: ['adding.md', 'node_modules/**'],
+  ignoreDeadLinks: [/^(\.\/)?\.\.\//],
+  themeConfig: {
+    search: { provider: 'local' },
+    nav: [
+      { text: 'Start', link: '/start/node' },
+      { text: 'Guides', link: '/guides/strict-json' },
+      { text: 'Recipes', link: '/recipes/openai' },
+    ],
+    sidebar: [
+      { text: 'Start', items: pagesOf('start') },
+      { text: 'Guides', items: pagesOf('guides') },
+      { text: 'Recipes', items: pagesOf('recipes') },
+      {
+        text: 'Reference',
+        items: [
+          { text: 'The interface', link: '/interface' },
+          { text: 'Browsers', link: '/browsers' },
+          { text: 'Bundlers', link: '/bundlers' },
+          { text: 'How it works', link: '/how-it-works' },
+        ],
+      },
+    ],
+  },
+})

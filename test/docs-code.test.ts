@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { type CodeBlock, codeBlocks, pagesIn } from './support/code-blocks.js'
+
+/**
+ * The code of the documentation site. After its language a block says what holds it: `node` (it runs, and prints what it
+ * says), `check` (the types allow it), `step` (`npm run check:newcomer` follows it).
+ */
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('..', import.meta.url))
+const out = join(root, 'test-output/docs')
+const pages = ['start', 'guides', 'recipes'].flatMap((folder) => pagesIn(root, `docs/${folder}`))
+const blocks = pages.flatMap((page) =>
+  codeBlocks(readFileSync(join(root, page), 'utf8')).map((block) => ({ page, ...block })),
+)
+const held = (how: string) => blocks.filter(({ words }) => words[0] === how)
+const fileOf = ({ page, line, language }: CodeBlock & { page: string }) =>
+  join(out, `${page.replaceAll('/', '-')}-${line}.${language}`)
+
+describe('the documentation', () => {
+  beforeAll(async () => {
+    await rm(out, { recursive: true, force: true })
+    await mkdir(out, { recursive: true })
+    for (const block of [...held('node'), ...held('check')]) {
+      await writeFile(fileOf(block), `${block.code}${block.words[0] === 'check' ? '\nexport {}\n' : ''}`)
+    }
+  })
+
+  it('has pages, and no code that nothing holds', () => {
+    expect(pages.length).toBeGreaterThan(15)
+    const loose = blocks.filter(
+      ({ language, words }) => language !== 'txt' && !/^(node|check|step)$/.test(words[0] ?? ''),
+    )
+    expect(loose.map(({ page, line }) => `${page}:${line}`)).toEqual([])
+  })
+
+  it('has only code that the types allow', async () => {
+    const files = [...held('node'), ...held('check')].map(fileOf)
+    const flags = '--noEmit --strict --skipLibCheck --jsx react-jsx --target es2022 --module nodenext'
+    const lib = '--types node,@webgpu/types --lib es2023,dom,dom.iterable,dom.asynciterable'
+    await run('npx', ['tsc', ...flags.split(' '), ...lib.split(' '), ...files], { cwd: root }).catch(
+      ({ stdout }: { stdout: string }) => expect.fail(stdout),
+    )
+  })
+
+  it.each(held('node').map((block) => [`${block.page}:${block.line}`, block] as const))('%s runs', async (_, block) => {
+    const { stdout } = await run('npx', ['tsx', fileOf(block)], { cwd: root, timeout: 60_000 })
+    const promised = [...block.code.matchAll(/^\/\/ prints (.*)$/gm)].map(([, text]) => text)
+    expect(promised.length).toBeGreaterThan(0)
+    expect(stdout.trim()).toBe(promised.join('\n'))
+  })
+
+  it('has a cure for every code of an error', () => {
+    const sources = ['src', 'adapters'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => `${folder}/${name}`),
+    )
+    const codes = sources
+      .filter((path) => !/\.test(-helper)?\.ts$/.test(path))
+      .flatMap((path) => [...readFileSync(join(root, path), 'utf8').matchAll(/\bcode: '([a-z_]+)'/g)])
+      .map(([, code]) => code!)
+    const page = readFileSync(join(root, 'docs/guides/errors.md'), 'utf8')
+    expect([...new Set(codes)].filter((code) => !page.includes(`\`${code}\``))).toEqual([])
+  })
+
+  it('has links that lead somewhere', () => {
+    const broken = pages.flatMap((page) =>
+      [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((\.{1,2}\/[^)#]+)\)/g)]
+        .map(([, link]) => join(dirname(page), link!))
+        .filter((path) => !existsSync(join(root, path)) && !existsSync(join(root, `${path}.md`))),
+    )
+    expect(broken).toEqual([])
+  })
+})

@@ -1,0 +1,24 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A block of code in a page, with what its first line says after the language. */
+export interface CodeBlock {
+  readonly line: number
+  readonly language: string
+  /** `node`, `check`, `step server.js`, ... */
+  readonly words: readonly string[]
+  readonly code: string
+}
+
+export function codeBlocks(page: string): CodeBlock[] {
+  return [...page.matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)].map((match) => {
+    const [language = '', ...words] = match[1]!.trim().split(/\s+/)
+    return { line: page.slice(0, match.index).split('\n').length, language, words, code: match[2]! }
+  })
+}
+
+/** The pages of a folder, by their paths from `root`. */
+export function pagesIn(root: string, folder: string): string[] {
+  const names = readdirSync(join(root, folder)).filter((name) => name.endsWith('.md'))
+  return names.map((name) => `${folder}/${name}`).sort()
+}
