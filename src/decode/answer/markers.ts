@@ -9,6 +9,8 @@ export class Markers {
   readonly mustOpen: boolean
   /** What to look for in the text; empty for models that write calls without a marker. */
   readonly trigger: string
+  /** The control token that a call begins with, where it begins with one: no text tells of it. Asked for at each token. */
+  readonly control: number | undefined
   readonly #call: ChatCall
   readonly #text: ChatText
 
@@ -19,12 +21,8 @@ export class Markers {
     this.trigger = text.toolFormat.open.trimEnd()
     this.#call = call
     this.#text = text
-  }
-
-  /** The control token that a call begins with, where it begins with one: no text tells of it. */
-  get control(): number | undefined {
-    const [first] = this.opening('')
-    return this.mayOpen && first !== undefined && this.#text.tokenizer.bytes(first).length === 0 ? first : undefined
+    const first = this.mayOpen ? this.opening('')[0] : undefined
+    this.control = first !== undefined && text.tokenizer.bytes(first).length === 0 ? first : undefined
   }
 
   /** Tokens of the opening marker that are missing after `written`. */
