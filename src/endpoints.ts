@@ -5,7 +5,9 @@ import { health } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { listModels, retrieveModel } from './routes/models.js'
 import { rerank } from './routes/rerank.js'
+import { compactResponse } from './routes/responses/compact.js'
 import { createResponse } from './routes/responses/create.js'
+import { countInputTokens } from './routes/responses/input-tokens.js'
 import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './routes/responses/kept.js'
 import type { Route } from './routes/service.js'
 import { detokenize, tokenize } from './routes/tokenize.js'
@@ -31,6 +33,8 @@ export interface Endpoint {
 export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/chat/completions', route: chat },
   { method: 'POST', path: '/responses', route: createResponse },
+  { method: 'POST', path: '/responses/compact', route: compactResponse },
+  { method: 'POST', path: '/responses/input_tokens', route: countInputTokens },
   { method: 'GET', path: '/responses/{id}', route: retrieveResponse },
   { method: 'DELETE', path: '/responses/{id}', route: deleteResponse },
   { method: 'POST', path: '/responses/{id}/cancel', route: cancelResponse, bare: true },

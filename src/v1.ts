@@ -25,6 +25,12 @@ export interface V1Options {
   /** What runs the models. */
   engine: Engine
   /**
+   * Other names under which models may be asked for, each with the id of its model: `{ 'gpt-4o-mini': 'local-v1/nano' }`.
+   * A model's name without the namespace needs none where no other model has it.
+   * @default none
+   */
+  aliases?: Readonly<Record<string, string>>
+  /**
    * Who may ask: a list of keys, a function that knows them, or `'none'` to let everyone in. In a page or a service
    * worker that is the right choice: only the page's own origin can ask, and could read a key as well. It has no default,
    * so that no server is open by oversight.
@@ -172,6 +178,7 @@ export function createV1(options: V1Options): V1 {
   })
   const service: Service = {
     engine,
+    aliases: aliasesOf(options.aliases),
     admission,
     loader,
     ledger: usage,
@@ -249,6 +256,14 @@ function expectEngine(options: V1Options): V1Options {
   throw new TypeError(
     "createV1: 'engine' must be an engine, as in createV1({ engine: webgpu({ models: ['local-v1/nano'] }) }).",
   )
+}
+
+function aliasesOf(given: V1Options['aliases'] = {}): ReadonlyMap<string, string> {
+  for (const [alias, id] of Object.entries(given)) {
+    if (typeof id === 'string' && alias !== '') continue
+    throw new TypeError(`createV1: 'aliases' must give the id of a model for each name: '${alias}' has none.`)
+  }
+  return new Map(Object.entries(given))
 }
 
 function positive(name: string, value: number, least = 1): number {

@@ -1,3 +1,4 @@
+import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
 import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf, until } from '../v1.test-helper.js'
 
@@ -77,9 +78,28 @@ describe('a body', () => {
     if (status === 415) expect(errorOf(answer)).toMatchObject({ code: 'unsupported_media_type', param: null })
   })
 
-  it('that is compressed is refused', async () => {
-    const answer = await serviceOf().chat({}, { headers: { 'content-encoding': 'gzip' } })
-    expect(errorOf(answer)).toMatchObject({ status: 415 })
+  it.each(['gzip', 'x-gzip', 'GZIP', 'deflate'])('that is packed as %s is read', async (encoding) => {
+    const packed = encoding === 'deflate' ? deflateSync(json) : gzipSync(json)
+    const init = { body: packed, headers: { 'content-encoding': encoding } }
+    expect((await serviceOf().chat({}, init)).status).toBe(200)
+  })
+
+  it('that is packed is no larger than others may be, however small it comes', async () => {
+    const { chat } = serviceOf('Hi', { bodyLimit: 10_000 })
+    const bomb = gzipSync(json + ' '.repeat(5_000_000))
+    expect(bomb.length).toBeLessThan(10_000)
+    const answer = await chat({}, { body: bomb, headers: { 'content-encoding': 'gzip' } })
+    expect(errorOf(answer)).toMatchObject({ status: 413, code: 'request_too_large' })
+  })
+
+  it('that is not packed as it says, or in a way that is not known, is refused', async () => {
+    const { chat } = serviceOf()
+    for (const body of [json, gzipSync(json).subarray(0, -9)]) {
+      const answer = await chat({}, { body, headers: { 'content-encoding': 'gzip' } })
+      expect(errorOf(answer)).toMatchObject({ status: 400, code: 'invalid_encoding' })
+    }
+    const answer = await chat({}, { headers: { 'content-encoding': 'br' } })
+    expect(errorOf(answer)).toMatchObject({ status: 415, code: 'unsupported_content_encoding' })
   })
 
   it('over the limit is refused while it is read, and not read to its end', async () => {

@@ -1,6 +1,9 @@
 import { V1Error } from '../errors.js'
+import { isRecord } from '../platform/json.js'
 import { linkAbort } from '../stream/abort.js'
 import type { BodyRoom } from './bodies.js'
+import { ENCODINGS, inflated, isReadable } from './inflate.js'
+import { lookedAround, modelIdOf } from './models.js'
 import type { Exchange, Service } from './service.js'
 
 /** Levels of nesting beyond which a body is refused: whatever walks through it later may recurse. */
@@ -20,14 +23,46 @@ export async function readJson(service: Service, exchange: Exchange, signal: Abo
   )
   const room = service.bodies.begin(caller.id, reading.abort)
   try {
-    const bytes = await readBytes(request, service.bodyLimit, reading.signal, room)
+    const sent = await readBytes(request, service.bodyLimit, reading.signal, room)
+    const bytes = await unpacked(sent, encodingOf(request.headers), service.bodyLimit, reading.signal, room)
     exchange.bodyBytes = bytes.length
     checkDepth(bytes)
-    return parsed(bytes)
+    return await withModel(service, parsed(bytes), signal)
   } finally {
     room.done()
     reading.dispose()
   }
+}
+
+const encodingOf = (headers: Headers): string => (headers.get('content-encoding') ?? 'identity').toLowerCase()
+
+/** The limit is that of what was packed: a small body may be a large one. */
+async function unpacked(
+  sent: Uint8Array,
+  encoding: string,
+  limit: number,
+  signal: AbortSignal,
+  room: BodyRoom,
+): Promise<Uint8Array> {
+  if (encoding === 'identity') return sent
+  const bytes = new GrowingBytes(limit)
+  try {
+    for await (const piece of inflated(sent, encoding)) {
+      signal.throwIfAborted()
+      if (!bytes.add(piece)) throw tooLarge(limit)
+      room.hold(sent.length + bytes.held)
+    }
+    return bytes.taken()
+  } finally {
+    bytes.free()
+  }
+}
+
+/** A model may be asked for by another name than its id; from here on it goes by its id. */
+async function withModel(service: Service, body: unknown, signal: AbortSignal): Promise<unknown> {
+  if (!isRecord(body) || typeof body.model !== 'string') return body
+  await lookedAround(service.engine, signal)
+  return { ...body, model: modelIdOf(service, body.model) }
 }
 
 function parsed(bytes: Uint8Array): unknown {
@@ -45,9 +80,9 @@ function checkHeaders(headers: Headers, limit: number): void {
     const message = `Unsupported Content-Type '${type.slice(0, 100)}': send 'application/json'.`
     throw new V1Error(415, message, { code: 'unsupported_media_type' })
   }
-  const encoding = headers.get('content-encoding') ?? 'identity'
-  if (encoding !== 'identity') {
-    const message = `Unsupported Content-Encoding '${encoding.slice(0, 100)}': send the body as it is.`
+  const encoding = encodingOf(headers)
+  if (!isReadable(encoding)) {
+    const message = `Unsupported Content-Encoding '${encoding.slice(0, 100)}': send the body as it is, or one of ${ENCODINGS.join(', ')}.`
     throw new V1Error(415, message, { code: 'unsupported_content_encoding' })
   }
   if (Number(headers.get('content-length')) > limit) throw tooLarge(limit)

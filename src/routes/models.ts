@@ -1,7 +1,7 @@
 import type { Engine, ModelInfo } from '../engine.js'
 import { modelNotFound } from '../errors.js'
 import { waitFor } from './loader.js'
-import { jsonAnswer, type Route } from './service.js'
+import { jsonAnswer, type Route, type Service } from './service.js'
 
 export const listModels: Route = async ({ engine }, { request }) => {
   await lookedAround(engine, request.signal)
@@ -9,10 +9,11 @@ export const listModels: Route = async ({ engine }, { request }) => {
   return jsonAnswer({ object: 'list', data: engine.models.map(wireModel) })
 }
 
-export const retrieveModel: Route = async ({ engine }, { rest, request }) => {
+export const retrieveModel: Route = async (service, { rest, request }) => {
+  const { engine } = service
   await lookedAround(engine, request.signal)
   await engine.survey?.()
-  return jsonAnswer(wireModel(findModel(engine, rest)))
+  return jsonAnswer(wireModel(findModel(engine, modelIdOf(service, rest))))
 }
 
 /** Waits until the engine knows which models it has; whoever leaves waits no longer. */
@@ -32,6 +33,19 @@ export function findModel(engine: Engine, id: string): ModelInfo {
   const model = engine.models.find((each) => each.id === id)
   if (!model) throw modelNotFound(id, engine.models)
   return model
+}
+
+/**
+ * The id of the model that is meant: by an alias, or by its name without the namespace where one model alone has it.
+ * What is meant by nobody stays as it is, and is found by nobody.
+ */
+export function modelIdOf({ engine, aliases }: Pick<Service, 'engine' | 'aliases'>, asked: string): string {
+  const { models } = engine
+  if (models.some(({ id }) => id === asked)) return asked
+  const alias = aliases.get(asked)
+  if (alias !== undefined) return alias
+  const named = asked.includes('/') ? [] : models.filter(({ id }) => id.slice(id.indexOf('/') + 1) === asked)
+  return named.length === 1 ? named[0]!.id : asked
 }
 
 export function wireModel({ id, ownedBy, contextLength, capabilities, metadata }: ModelInfo) {

@@ -12,6 +12,8 @@ import type { BackgroundResponse } from './responses/background.js'
 /** What all requests of one service share. */
 export interface Service {
   readonly engine: Engine
+  /** Other names of models, each with the id that it stands for. */
+  readonly aliases: ReadonlyMap<string, string>
   readonly admission: Admission
   readonly loader: Loader
   readonly constraints: Constraints

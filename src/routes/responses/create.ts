@@ -11,7 +11,10 @@ import { type Answered, type Exchange, jsonAnswer, type Service } from '../servi
 import { BackgroundResponse } from './background.js'
 import { type Conversation, contextOf, shortener } from './conversation.js'
 
-const FIELDS: FieldNames = { format: 'text.format.schema', parameters: (tool) => `tools[${tool}].parameters` }
+export const RESPONSE_FIELDS: FieldNames = {
+  format: 'text.format.schema',
+  parameters: (tool) => `tools[${tool}].parameters`,
+}
 
 export function createResponse(service: Service, exchange: Exchange): Promise<Answered> {
   const client = new AbortController()
@@ -117,7 +120,7 @@ class Making {
       parallelToolCalls,
       templateOptions,
       ...(thinkingBudget !== undefined && { thinkingBudget }),
-      fields: FIELDS,
+      fields: RESPONSE_FIELDS,
       ...(truncation === 'auto' && { shortened: shortener() }),
     }
   }

@@ -345,3 +345,43 @@ test('a service that closes waits for what runs in the background, and frees it'
   })
   await until(() => closed)
 })
+
+describe('a conversation that grows', () => {
+  const input = [
+    { role: 'user', content: 'I am Ada.' },
+    { role: 'assistant', content: 'Hello Ada.' },
+    { role: 'user', content: 'And I like the sea.' },
+  ]
+  const post = (ask: ReturnType<typeof serviceOf>['ask'], path: string, body: object) =>
+    ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
+
+  test('is counted as the model would read it', async () => {
+    const { ask } = serviceOf('Hi')
+    const counted = jsonOf(
+      await post(ask, '/responses/input_tokens', { model: MODEL, input, instructions: 'Be kind.' }),
+    )
+    // The tokens of a script are bytes.
+    const read = ['Be kind.', ...input.map(({ content }) => content)].join('\n')
+    expect(counted).toEqual({ object: 'response.input_tokens', input_tokens: read.length })
+  })
+
+  test('is summed up, and gone on from by its sum', async () => {
+    const calls: ChatCall[] = []
+    const { ask } = serviceOf((call: ChatCall) => {
+      calls.push(call)
+      return [text(' Ada likes the sea. '), finish()]
+    })
+    const { id, object, output, usage } = jsonOf(await post(ask, '/responses/compact', { model: MODEL, input }))
+    expect([object, id.startsWith('resp_'), usage.total_tokens]).toEqual(['response.compaction', true, 0])
+    expect(output.map(({ type }: { type: string }) => type)).toEqual(['message', 'message', 'compaction'])
+    expect(calls[0]!.messages.at(-1)).toMatchObject({ role: 'user', content: expect.stringContaining('Sum up') })
+    const next = [...output, { role: 'user', content: 'Who am I?' }]
+    await post(ask, '/responses', { model: MODEL, input: next })
+    expect(calls[1]!.messages).toEqual([
+      { role: 'user', content: 'I am Ada.' },
+      { role: 'user', content: 'And I like the sea.' },
+      { role: 'system', content: 'Ada likes the sea.' },
+      { role: 'user', content: 'Who am I?' },
+    ])
+  })
+})

@@ -46,8 +46,14 @@ describe('tools', () => {
     expect(refused(listed)).toBe('tools[0].function.parameters')
   })
 
+  it('are none where the list is empty, whatever else is said of them', () => {
+    for (const more of [{}, { tool_choice: 'auto' }, { parallel_tool_calls: false }]) {
+      expect(read({ tools: [], ...more })).toMatchObject({ tools: [], toolChoice: 'none' })
+    }
+  })
+
   it.each<[string, object]>([
-    ['tools', { tools: [] }],
+    ['tool_choice', { tools: [], tool_choice: 'required' }],
     ['tools', { tools: Array.from({ length: 129 }, () => tool) }],
     ['tools[0]', { tools: ['weather'] }],
     ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],

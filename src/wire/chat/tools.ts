@@ -22,6 +22,8 @@ const NO_PARAMETERS = { type: 'object', properties: {}, additionalProperties: fa
 const MODES = ['none', 'auto', 'required'] as const
 
 const someTools = anArray(1, 128)
+/** None is said by an empty list as well. */
+const anyTools = anArray(0, 128)
 export const aToolName = aName(/^[a-zA-Z0-9_-]+$/, 64)
 const anAllowedMode = oneOf(['auto', 'required'])
 
@@ -36,6 +38,10 @@ export function readTools(body: JsonObject, ignored: string[]): ToolRequest {
   const tools = optional(body, 'tools', '', (value, param) => readSpecs(value, param, ignored)) ?? []
   const choice = body.tool_choice ?? undefined
   if (tools.length === 0) {
+    // Clients that were given no tools send what they say of tools all the same.
+    if (Array.isArray(body.tools) && (choice === undefined || choice === 'auto' || choice === 'none')) {
+      return { tools, toolChoice: 'none', parallelToolCalls: true }
+    }
     if (choice !== undefined && choice !== 'none') throw onlyWithTools('tool_choice')
     if (body.parallel_tool_calls != null) throw onlyWithTools('parallel_tool_calls')
     return { tools, toolChoice: 'none', parallelToolCalls: true }
@@ -52,7 +58,7 @@ function onlyWithTools(param: string) {
 
 function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[] {
   const names = new Set<string>()
-  return someTools(value, param).map((item, i) => {
+  return anyTools(value, param).map((item, i) => {
     const tool = readSpec(item, at(param, i), ignored)
     if (names.has(tool.name)) {
       const place = `${at(param, i)}.function.name`

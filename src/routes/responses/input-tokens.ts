@@ -1,0 +1,30 @@
+import { V1Error } from '../../errors.js'
+import { readResponseRequest } from '../../wire/responses/request.js'
+import { readJson } from '../body.js'
+import { once } from '../once.js'
+import type { Route } from '../service.js'
+import { contextOf } from './conversation.js'
+
+/** `POST responses/input_tokens`: what a request would have a model read, as its template writes it. */
+export const countInputTokens: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    const request = readResponseRequest(await readJson(service, exchange, signal))
+    const { model, tools, toolChoice, templateOptions, ignored } = request
+    const { messages } = await contextOf(service.responses.store, exchange.caller.id, request)
+    return {
+      model,
+      ignored,
+      check() {
+        if (service.engine.tokenize) return
+        throw new V1Error(400, `The model '${model}' cannot count tokens here.`, {
+          param: 'model',
+          code: 'unsupported_model',
+        })
+      },
+      async act(signal) {
+        const asked = { model, signal, messages, tools: toolChoice === 'none' ? [] : tools }
+        const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })
+        return { body: { object: 'response.input_tokens', input_tokens: tokens.length } }
+      },
+    }
+  })
