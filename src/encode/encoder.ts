@@ -11,6 +11,7 @@ import type {
 } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { inTurns, type Slices } from '../platform/turns.js'
+import { JUDGE } from './judge.js'
 import { VectorLine } from './line.js'
 import type { TextTokens, VectorModel } from './vector-model.js'
 
@@ -26,6 +27,8 @@ export interface EncoderForm {
   readonly task: 'embed' | 'rank'
   /** Stands before every text. @default nothing */
   readonly prompt?: string
+  /** Pairs are put to it as a question: see `judge.ts`. */
+  readonly judges?: boolean
 }
 
 /** The one way from a call to its vectors or scores. */
@@ -34,12 +37,14 @@ export class Encoder {
   readonly #tokenizer: Tokenizer
   readonly #line: VectorLine
   readonly #prompt: string
+  readonly #judges: boolean
   readonly capabilities: Capabilities
 
-  constructor(model: VectorModel, tokenizer: Tokenizer, { task, prompt = '' }: EncoderForm) {
+  constructor(model: VectorModel, tokenizer: Tokenizer, { task, prompt = '', judges = false }: EncoderForm) {
     this.#model = model
     this.#tokenizer = tokenizer
     this.#prompt = prompt
+    this.#judges = judges
     this.capabilities = task === 'embed' ? EMBEDS : RANKS
     this.#line = new VectorLine(model)
   }
@@ -59,8 +64,12 @@ export class Encoder {
   }
 
   async rank({ query, documents, signal }: RankCall): Promise<Ranking> {
-    const asked = await inTurns(this.#plain(query), signal)
-    const texts = await this.#read(documents.length, signal, (i) => this.#pair(asked, documents[i]!, `documents[${i}]`))
+    const asked = this.#judges ? [] : await inTurns(this.#plain(query), signal)
+    const texts = await this.#read(documents.length, signal, (i) =>
+      this.#judges
+        ? this.#question(query, documents[i]!, `documents[${i}]`)
+        : this.#pair(asked, documents[i]!, `documents[${i}]`),
+    )
     const scores = await this.#line.run(texts, signal)
     return { scores: scores.map(([logit]) => 1 / (1 + Math.exp(-logit!))), promptTokens: tokensOf(texts) }
   }
@@ -138,6 +147,16 @@ export class Encoder {
       throw tooLong(place, most, tokens.length, second.length > most + COUNTED, ' with the query')
     const types = tokens.map((_, i) => (i < first.length ? 0 : secondType))
     return secondType === 0 ? { tokens } : { tokens, types }
+  }
+
+  *#question(query: string, document: string, place: string): Slices<TextTokens> {
+    const [before, after] = [JUDGE.before, JUDGE.after].map((text) => this.#tokenizer.encode(text))
+    const asked = yield* this.#plain(JUDGE.asked(query, document))
+    const tokens = [...before!, ...asked, ...after!]
+    const most = this.#model.contextLength
+    if (tokens.length > most)
+      throw tooLong(place, most, tokens.length, asked.length > most + COUNTED, ' with the query')
+    return { tokens }
   }
 
   *#plain(text: string): Slices<readonly number[]> {

@@ -196,6 +196,16 @@ const QWEN: Shape = {
   epsilon: 1e-6,
 }
 const QWEN_THETA = 1_000_000
+const QWEN_FORM: Form = {
+  last: (position) => position,
+  first: () => 0,
+  theta: () => QWEN_THETA,
+  scale: QWEN.headSize ** -0.5,
+  plus: 0,
+  after: false,
+  act: silu,
+  embeddingScale: 1,
+}
 /** `<|endoftext|>`, which its tokenizer appends. */
 export const END = 2
 
@@ -218,16 +228,8 @@ export const qwen3Embedding: EncoderCase = {
   lengths: [1, 5, 19, 40, 120],
   reference(weights, input, mistake) {
     const asked = mistake === 'forgets the end token' ? { tokens: input.tokens.slice(0, -1) } : input
-    const rows = rowsOf(QWEN, weights, asked, {
-      last: (position, count) => (mistake === 'sees what follows' ? count - 1 : position),
-      first: () => 0,
-      theta: () => QWEN_THETA,
-      scale: QWEN.headSize ** -0.5,
-      plus: 0,
-      after: false,
-      act: silu,
-      embeddingScale: 1,
-    })
+    const both: Form = { ...QWEN_FORM, last: (_, count) => count - 1 }
+    const rows = rowsOf(QWEN, weights, asked, mistake === 'sees what follows' ? both : QWEN_FORM)
     return unit(mistake === 'takes the mean' ? mean(rows) : rows.at(-1)!)
   },
   mistakes: ['forgets the end token', 'takes the mean', 'sees what follows'],
@@ -239,6 +241,25 @@ export const qwen3Embedding: EncoderCase = {
     },
     tensors: (weights) => ggufTensors(QWEN, weights, false),
   },
+}
+
+/** Tokens of the words between which the reranker decides. */
+export const [YES, NO] = [400, 401]
+
+/** Its score is how much likelier it says yes than no: it is a decoder as its makers trained it, under its own name. */
+export const qwen3Reranker: EncoderCase = {
+  ...qwen3Embedding,
+  name: 'qwen3 reranker',
+  files: {},
+  reference(weights, input, mistake) {
+    const [row] = [rowsOf(QWEN, weights, input, QWEN_FORM).at(mistake === 'reads the token before the last' ? -2 : -1)!]
+    const logit = (token: number) =>
+      row.reduce((sum, value, i) => sum + value * weights('embed_tokens.weight')[token * QWEN.hidden + i]!, 0)
+    return Float64Array.of(
+      logit(mistake === 'takes no for yes' ? NO : YES) - logit(mistake === 'takes no for yes' ? YES : NO),
+    )
+  },
+  mistakes: ['reads the token before the last', 'takes no for yes'],
 }
 
 const GEMMA: Shape = {

@@ -134,7 +134,7 @@ export class WebGpuEngine implements Engine {
   async learn(id: string, signal: AbortSignal): Promise<void> {
     const model = this.#model(id)
     if (this.#purposes.has(id) || this.#set.find(id) || !this.#surroundings.describe) return
-    this.#purposes.set(id, purposeOf(await this.#surroundings.describe(model, signal)))
+    this.#purposes.set(id, purposeOf(await this.#surroundings.describe(model, signal), id))
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {

@@ -2,6 +2,8 @@ import { ChatText } from '../../decode/chat-text.js'
 import { DecodeLoop } from '../../decode/decode-loop.js'
 import { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
 import { Encoder } from '../../encode/encoder.js'
+import { VERDICTS } from '../../encode/judge.js'
+import { V1Error } from '../../errors.js'
 import type { LoadReport } from '../../repository/progress.js'
 import type { WeightOutline } from '../../repository/source.js'
 import type { Device } from './contract.js'
@@ -40,7 +42,7 @@ export function planLoad(
   device: Device,
   maxBatch: number | undefined,
 ): LoadPlan | EncoderLoadPlan {
-  const plan = makesVectors(weights) ? planEncoderLoad : planModel
+  const plan = makesVectors(weights, id) ? planEncoderLoad : planModel
   return plan(weights, device, {
     name: id,
     ...(maxBatch !== undefined && { maxBatch }),
@@ -104,7 +106,10 @@ async function encoderOf(
   options: LoadOptions,
 ) {
   const tokenizer = new Tokenizer(text.tokenizer, text.tokenizerConfig)
-  const model = await loadEncoderPlanned(device, weights, plan, options)
+  const [yes, no] = VERDICTS.map((word) => tokenizer.idOf(word))
+  const words = yes !== undefined && no !== undefined ? ([yes, no] as const) : undefined
+  if (plan.judges && !words) throw new V1Error(500, 'The model has no tokens for yes and no.', { code: 'model_files' })
+  const model = await loadEncoderPlanned(device, weights, plan, { ...options, ...(words && { words }) })
   return { model, runner: () => new Encoder(model, tokenizer, plan) }
 }
 

@@ -9,12 +9,13 @@ import { roomOf, weightBytes } from '../model/size.js'
 import { bytesOf, type EncoderBody, numbersOf } from './encoder-body.js'
 import { planDense } from './plan-encoder.js'
 import { sharedKept } from './pooled-decoder.js'
-import { readVectors, scoreOf } from './read-vectors.js'
+import { judges, readVectors, scoreOf } from './read-vectors.js'
 
 export function decoderBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {
   const { architecture, model: read } = readModel(outline.chatConfig, name, outline.naming)
-  // Nothing asks its head for a word.
-  const model: ModelPlan = { ...read, tied: true }
+  const asksWords = !outline.sentence && judges(outline.chatConfig, name)
+  // Else nothing asks its head for a word.
+  const model: ModelPlan = asksWords ? read : { ...read, tied: true }
   if (model.layers.some(({ kind }) => kind !== 'attention')) throw refuse(name, 'vectors of a model with states')
   const { hidden, contextLength: positions } = model
   const vectors = outline.sentence
@@ -22,7 +23,7 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
     : scoreOf(outline, hidden, positions, name)
   const causal = (model.layers as readonly AttentionLayer[]).every((layer) => layer.causal !== false)
   if (causal && vectors.pool === 'first') throw refuse(name, 'the first token of a model that sees nothing after it')
-  const dense = planDense(outline, vectors)
+  const dense = asksWords ? [] : planDense(outline, vectors)
   // Those have their own names, which no architecture knows.
   const own = new Set(vectors.dense.flatMap((one) => [`${one.name}.weight`, `${one.name}.bias`]))
   const body = { ...outline, names: outline.names.filter((each) => !own.has(each)) }
@@ -30,6 +31,7 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
   const kept = sharedKept(model)
   return {
     kind: 'decoder',
+    judges: asksWords,
     model,
     vectors,
     tensors,

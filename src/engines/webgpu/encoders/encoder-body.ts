@@ -33,6 +33,8 @@ export type EncoderBody =
   | (Body & { readonly kind: 'bert'; readonly plan: EncoderPlan; readonly tensors: PlannedEncoder })
   | (Body & {
       readonly kind: 'decoder'
+      /** It scores by the words that it would say. */
+      readonly judges: boolean
       readonly model: ModelPlan
       readonly tensors: PlannedTensors
       readonly kept: KeptPlan

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { minilm } from '../../../../scripts/models/encoders/bert.js'
 import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
-import { embeddingGemma } from '../../../../scripts/models/encoders/decoders.js'
+import { embeddingGemma, NO, qwen3Reranker, YES } from '../../../../scripts/models/encoders/decoders.js'
 import { distance, type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
 import { ENCODERS } from '../../../../scripts/models/encoders/index.js'
 import { encoderSource, encoderWeights } from '../../../../scripts/models/encoders/source.js'
@@ -79,6 +79,30 @@ describe.each(DEVICES.filter(({ cases }) => cases === 'all'))('cross-encoders on
     },
     120_000,
   )
+})
+
+describe('Qwen3-Reranker on the CPU', () => {
+  it('scores by how much likelier it says yes than no', async () => {
+    const of = qwen3Reranker
+    const device = await openCpuDevice({ threads: 1 })
+    const { sentence: _, ...source } = encoderSource(of, 'f32', (name) => `model.${name}`)
+    const plan = planEncoderLoad(source, device, { name: 'Qwen/Qwen3-Reranker-0.6B' })
+    expect(plan).toMatchObject({ task: 'rank', judges: true })
+    // Under another name it is a model for chat.
+    expect(() => planEncoderLoad(source, device, { name: 'Qwen/Qwen3-0.6B' })).toThrow(/does not say how/)
+    const model = await loadEncoderPlanned(device, source, plan, { words: [YES, NO] })
+    const inputs = inputsOf(of)
+    const scores = await model.vectors(inputs)
+    const weights = encoderWeights(of)
+    inputs.forEach((input, i) => {
+      const [truth] = of.reference(weights, input)
+      expect(Math.abs(scores[i]![0]! - truth!)).toBeLessThan(1e-4)
+      for (const mistake of of.mistakes)
+        expect(Math.abs(of.reference(weights, input, mistake)[0]! - truth!)).toBeGreaterThan(1e-2)
+    })
+    await model.close()
+    device.destroy()
+  })
 })
 
 describe('encoders on the CPU', () => {

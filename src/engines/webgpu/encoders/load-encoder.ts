@@ -1,7 +1,7 @@
 /** A repository of a model that makes vectors, on a device and ready to make them. */
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline, WeightSource } from '../../../repository/source.js'
-import { type Device, type KeyValueCache, PAGE } from '../contract.js'
+import { type Device, type KeyValueCache, type Matrix, PAGE } from '../contract.js'
 import type { LoadOptions } from '../model/load.js'
 import type { PlanOptions } from '../model/plan-model.js'
 import { refuse } from '../model/refuse.js'
@@ -22,6 +22,8 @@ export interface EncoderLoadPlan {
   readonly task: 'embed' | 'rank'
   /** Stands before every text. */
   readonly prompt: string
+  /** Pairs are put to it as a question, and `words` of `EncoderOptions` are its answers. */
+  readonly judges: boolean
   readonly body: EncoderBody
   readonly size: EncoderSize
 }
@@ -40,18 +42,25 @@ const BATCH_TEXTS = 64
 const CONTEXT = 2048
 
 /** Whether vectors or scores are made with it, and no text. */
-export const makesVectors = (outline: WeightOutline): boolean => isBert(outline) || purposeOf(outline) !== 'chat'
+export const makesVectors = (outline: WeightOutline, name: string): boolean =>
+  isBert(outline) || purposeOf(outline, name) !== 'chat'
+
+export interface EncoderOptions extends LoadOptions {
+  /** Tokens of the words yes and no, for a model that judges. */
+  readonly words?: readonly [number, number]
+}
 
 /** Throws what is unknown, missing, malformed or short, by name. */
 export function planEncoderLoad(outline: WeightOutline, device: Device, options: PlanOptions = {}): EncoderLoadPlan {
   const name = options.name ?? 'This model'
-  const task = purposeOf(outline)
+  const task = purposeOf(outline, name)
   if (task === 'chat') throw refuse(name, 'an encoder that does not say how its rows become a vector (modules.json)')
   const body = (isBert(outline) ? bertBody : decoderBody)(outline, options.quantize !== undefined, name)
   const prompt = outline.sentence ? defaultPrompt(outline.sentence, name) : ''
   const { most, positions } = body
   const wanted = Math.min(options.contextLength ?? Math.min(most, CONTEXT), positions, device.limits.rows)
-  return { task, prompt, body, size: sizeOf(device, body, wanted, name) }
+  const asks = body.kind === 'decoder' && body.judges
+  return { task, prompt, judges: asks, body, size: sizeOf(device, body, wanted, name) }
 }
 
 function sizeOf(device: Device, body: EncoderBody, contextLength: number, name: string): EncoderSize {
@@ -80,7 +89,7 @@ export async function loadEncoderPlanned(
   device: Device,
   source: WeightSource,
   { body, size }: EncoderLoadPlan,
-  options: LoadOptions = {},
+  options: EncoderOptions = {},
 ): Promise<VectorCore> {
   const { contextLength, batchTokens, batchTexts } = size
   const loader = new TensorLoader(device, source, options.signal)
@@ -118,7 +127,7 @@ async function rowEncoder(
   loader: TensorLoader,
   { body, size }: Pick<EncoderLoadPlan, 'body' | 'size'>,
   caches: readonly KeyValueCache[],
-  { onProgress }: LoadOptions,
+  { onProgress, words }: EncoderOptions,
 ): Promise<RowEncoder & { destroy(): void }> {
   const { vectors } = body
   const head = async (width: number) =>
@@ -132,5 +141,22 @@ async function rowEncoder(
   const { model } = body
   const weights = await loadWeights(loader, model, body.tensors, size.contextLength, onProgress)
   const kept = { plan: body.kept, caches }
-  return new PooledDecoder(device, { model, weights, kept, head: await head(model.hidden) }, size.batchTokens)
+  if (!body.judges) {
+    return new PooledDecoder(device, { model, weights, kept, head: await head(model.hidden) }, size.batchTokens)
+  }
+  const verdict = [{ matrix: loader.table(await difference(device, weights.head, words!), model.hidden) }]
+  const scores = new VectorHead(device, vectors, verdict, model.hidden, size.batchTexts)
+  return new PooledDecoder(device, { model, weights, kept, head: scores }, size.batchTokens)
+}
+
+/** Of two rows of a matrix on the device, in whatever form it is kept there. */
+async function difference(device: Device, matrix: Matrix, [one, other]: readonly number[]): Promise<Float32Array> {
+  const rows = device.activations(2, matrix.columns)
+  const pass = device.begin({ spans: [{ tokens: Int32Array.of(one!, other!), position: 0, pages: new Int32Array(1) }] })
+  pass.embed(matrix, rows)
+  const read = pass.read(rows, 2)
+  await pass.submit()
+  const values = await read
+  rows.destroy()
+  return values.subarray(0, matrix.columns).map((value, i) => value - values[matrix.columns + i]!)
 }

@@ -5,13 +5,24 @@ import type { WeightOutline } from '../../../repository/source.js'
 import { refuse } from '../model/refuse.js'
 import type { DensePlan, Purpose, VectorPlan } from './vector-plan.js'
 
-/** What a model is for: one with modules makes vectors, one with a head for classes scores. */
-export function purposeOf({ chatConfig, sentence }: Pick<WeightOutline, 'chatConfig' | 'sentence'>): Purpose {
+/**
+ * What a model is for: one with modules makes vectors, one with a head for classes scores. `name`: Qwen3-Reranker's files
+ * are those of a model for chat.
+ */
+export function purposeOf(
+  { chatConfig, sentence }: Pick<WeightOutline, 'chatConfig' | 'sentence'>,
+  name: string,
+): Purpose {
   if (sentence) return 'embed'
+  if (judges(chatConfig, name)) return 'rank'
   const { architectures } = chatConfig
   const named = Array.isArray(architectures) ? architectures.map(String) : []
   return named.some((name) => name.endsWith('ForSequenceClassification')) ? 'rank' : 'chat'
 }
+
+/** Whether pairs are put to it as a question. */
+export const judges = ({ model_type: type, architectures }: JsonObject, name: string): boolean =>
+  type === 'qwen3' && /reranker/i.test(name) && String(architectures) === 'Qwen3ForCausalLM'
 
 const POOLS: Readonly<Record<string, VectorPlan['pool']>> = {
   pooling_mode_mean_tokens: 'mean',
@@ -76,6 +87,9 @@ export function defaultPrompt({ settings, modules }: SentenceFiles, name: string
 
 /** The head of a decoder that scores: its last row, one product. */
 export function scoreOf({ chatConfig }: WeightOutline, hidden: number, positions: number, name: string): VectorPlan {
+  // By how much the one word is likelier than the other.
+  const verdict = { name: '', rows: 1, columns: hidden, bias: false, tanh: false }
+  if (judges(chatConfig, name)) return { pool: 'last', dense: [verdict], size: 1, most: positions }
   assertOneLabel(chatConfig, name)
   const dense = { name: 'score', rows: 1, columns: hidden, bias: false, tanh: false }
   return { pool: 'last', dense: [dense], size: 1, most: positions }
