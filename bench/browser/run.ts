@@ -69,6 +69,6 @@ async function served(given: readonly Model[]): Promise<{ models: Model[]; files
 }
 
 function at(origin: string, model: Model): Model {
-  if (typeof model === 'string' || !model.from?.startsWith('/models/')) return model
+  if (typeof model === 'string' || typeof model.from !== 'string' || !model.from.startsWith('/models/')) return model
   return { ...model, from: origin + model.from }
 }

@@ -13,6 +13,9 @@ export function isRemote(place: ModelLocation): place is RemoteLocation {
   return place.kind === 'hub' || place.kind === 'url'
 }
 
+/** Whether what lies here of it is our own copy, which may be deleted. */
+export const isCopy = (place: ModelLocation): boolean => isRemote(place) || place.kind === 'kept'
+
 /** A folder, and the one file in it that was meant. */
 export function splitPath(path: string): { folder: string; file?: string } {
   const [file] = path.match(GGUF_FILE) ?? []

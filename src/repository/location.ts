@@ -1,3 +1,4 @@
+import type { NamedBlob } from './blobs.js'
 import { FOREIGN_NAMES, type ForeignName } from './store/foreign/index.js'
 
 /** Where a repository lies. */
@@ -13,6 +14,10 @@ export type ModelLocation =
   /** Of a repository, or of a GGUF file. */
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'folder'; readonly path: string }
+  /** Files that a page was given. */
+  | { readonly kind: 'files'; readonly files: readonly NamedBlob[] }
+  /** In the origin's private file system. */
+  | { readonly kind: 'kept'; readonly name: string }
   /** In the store of another program, by the name that it has there. */
   | { readonly kind: 'foreign'; readonly store: ForeignName; readonly name: string }
 
@@ -26,6 +31,7 @@ const FOREIGN = new RegExp(`^(${FOREIGN_NAMES.join('|')}):([\\w./:-]+)$`)
 export function locationOf(from: string): ModelLocation {
   if (/^https?:\/\//i.test(from)) return { kind: 'url', url: from }
   if (/^file:\/\//i.test(from)) return { kind: 'folder', path: pathOf(from) }
+  if (/^kept:[^/\\]+$/.test(from)) return { kind: 'kept', name: from.slice('kept:'.length) }
   const foreign = from.match(FOREIGN)
   if (foreign) return { kind: 'foreign', store: foreign[1] as ForeignName, name: foreign[2]! }
   if (isPath(from)) return { kind: 'folder', path: from }

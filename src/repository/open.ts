@@ -1,5 +1,6 @@
 import type { TextFiles } from '../decode/chat-text.js'
 import { baseOf, fileAt, isRemote, type RemoteLocation, splitPath } from './address.js'
+import { chosenFiles } from './blobs.js'
 import type { Fetch } from './download.js'
 import { fetchAll } from './fetch-all.js'
 import type { RepositoryFiles } from './files.js'
@@ -15,6 +16,7 @@ import type { WeightCheck, WeightOutline, WeightSource } from './source.js'
 import { defaultFolder, diskStore } from './store/disk.js'
 import { findForeign, findOnHub } from './store/foreign/index.js'
 import { noStore } from './store/memory.js'
+import { originFiles, partsOf, removeFile } from './store/origin.js'
 import type { FileStore } from './store/store.js'
 import { webStore } from './store/web.js'
 
@@ -44,6 +46,24 @@ export async function openRepository(
   return { weights: found.open(), text: found.text }
 }
 
+/** What the heads of its files say, and how much of them is to be downloaded: no weights are. */
+export async function surveyRepository(
+  place: ModelLocation,
+  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check'>,
+): Promise<{ outline: WeightOutline; bytes: number; left: number }> {
+  const store = storeFor(cache)
+  const files = await filesAt(place, store, signal, fetch ? { fetch } : {})
+  const { wanted, outline } = await detect(files, signal)
+  let [bytes, left] = [0, 0]
+  for (const file of wanted) {
+    const size = file.bytes ?? file.least ?? 0
+    const here = files instanceof RemoteFiles ? await store.read(new URL(file.name, files.place).href) : { bytes: size }
+    bytes += size
+    left += Math.max(0, size - (here?.bytes ?? 0))
+  }
+  return { outline: outline(), bytes, left }
+}
+
 /** What a repository says of its model in its first small files: enough to tell what it is for. */
 export async function describeRepository(
   place: ModelLocation,
@@ -71,6 +91,8 @@ async function filesAt(
 }
 
 export async function filesOnDisk(place: Exclude<ModelLocation, RemoteLocation>): Promise<RepositoryFiles> {
+  if (place.kind === 'files') return chosenFiles(place.files)
+  if (place.kind === 'kept') return originFiles(place.name)
   return folderFiles(place.kind === 'folder' ? splitPath(place.path) : await findForeign(place.store, place.name))
 }
 
@@ -84,11 +106,13 @@ export async function filesInHubCache(place: RemoteLocation, store: FileStore): 
 
 /** What is kept of a repository that was opened before, in bytes; nothing of what is nobody's copy. */
 export async function keptOf(place: ModelLocation, cache: string | false | undefined): Promise<number> {
+  if (place.kind === 'kept') return (await partsOf(place.name)).reduce((sum, { bytes }) => sum + bytes, 0)
   return isRemote(place) ? storeFor(cache).kept(baseOf(place)) : 0
 }
 
 /** Whether all of a repository is here, so that it can be loaded without a network. */
 export async function isWhole(place: ModelLocation, cache: string | false | undefined): Promise<boolean> {
+  if (place.kind === 'kept') return (await lackOf(originFiles(place.name))) === undefined
   if (!isRemote(place)) return true
   const store = storeFor(cache)
   return (await isKept(place, store)) || (await filesInHubCache(place, store)) !== undefined
@@ -108,6 +132,7 @@ export async function filesKept(place: RemoteLocation, store: FileStore): Promis
 
 /** Deletes what was downloaded of a repository. */
 export async function forget(place: ModelLocation, cache: string | false | undefined): Promise<void> {
+  if (place.kind === 'kept') await removeFile(place.name)
   if (isRemote(place)) await storeFor(cache).forget(baseOf(place))
 }
 

@@ -16,7 +16,7 @@ import type {
   TokenizedText,
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
-import { isRemote } from '../../repository/address.js'
+import { isCopy, isRemote } from '../../repository/address.js'
 import type { DeviceInfo } from './contract.js'
 import { DeviceModels } from './device-models.js'
 import { purposeOf } from './encoders/read-vectors.js'
@@ -31,6 +31,13 @@ type Metadata = NonNullable<ModelInfo['metadata']>
 const CAPABILITIES: Readonly<Record<Purpose, Capabilities>> = { chat: DECODES, embed: EMBEDS, rank: RANKS }
 const GIB = 2 ** 30
 const NOTHING: KeptWeights = { bytes: 0, whole: false }
+
+/** What nobody downloaded for us. */
+const WHERE: Readonly<Record<string, string>> = {
+  folder: 'in a folder of this machine',
+  foreign: 'in the store of another program',
+  files: 'in a file that was chosen',
+}
 
 /** The engine apart from where devices and weights come from. */
 export class WebGpuEngine implements Engine {
@@ -93,7 +100,7 @@ export class WebGpuEngine implements Engine {
       ...(loaded?.runner instanceof DecodeLoop && loaded.runner.metadata),
       ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),
       ...(downloadBytes !== undefined && { download_bytes: downloadBytes }),
-      ...(kept !== undefined && isRemote(location) && { kept: kept.whole, kept_bytes: kept.bytes }),
+      ...(kept !== undefined && isCopy(location) && { kept: kept.whole, kept_bytes: kept.bytes }),
       ...(memory !== undefined && { memory_bytes: memory }),
       ...(refused !== undefined && { does_not_fit: refused }),
     }
@@ -164,9 +171,8 @@ export class WebGpuEngine implements Engine {
 
   async remove(id: string): Promise<void> {
     const model = this.#model(id)
-    if (!isRemote(model.location)) {
-      const where = model.location.kind === 'folder' ? 'a folder' : 'the store of another program'
-      const message = `The model '${id}' lies in ${where} on this machine: it was not downloaded and is not deleted.`
+    if (!isCopy(model.location)) {
+      const message = `The model '${id}' is ${WHERE[model.location.kind]}: it was not downloaded and is not deleted.`
       throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
     }
     await this.#set.unload(id)

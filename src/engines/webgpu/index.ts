@@ -5,6 +5,9 @@ import { becomeThread } from './cpu/start-thread.js'
 import { WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
 
+export type { NamedBlob } from '../../repository/blobs.js'
+export type { KeepOptions, KeptFile } from '../../repository/store/origin.js'
+export { keepFile, keptFiles, removeFile } from '../../repository/store/origin.js'
 export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
 
 /**

@@ -6,7 +6,8 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
   const options = typeof model === 'string' ? { id: idOf(model), from: model } : model
   if (!REPOSITORY_ID.test(options.id))
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
-  return { ...options, location: locationOf(options.from ?? options.id) }
+  const { from = options.id } = options
+  return { ...options, location: typeof from === 'string' ? locationOf(from) : { kind: 'files', files: [from].flat() } }
 }
 
 /** An id for what was given without one: the last two parts of an address, `local/` and the name of a folder. */
@@ -30,6 +31,7 @@ function idOf(from: string): string {
       .replace(/\.gguf$/, '')
     return `${place.store}/${name.replaceAll(':', '-')}`
   }
+  if (kind === 'kept') return `local/${place.name.replace(/\.gguf$/, '').replace(/[^\w.-]+/g, '-')}`
   const parts = from
     .replace(/[?#].*$/, '')
     .split(/[/\\]/)

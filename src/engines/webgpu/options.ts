@@ -1,3 +1,4 @@
+import type { NamedBlob } from '../../repository/blobs.js'
 import type { ModelLocation } from '../../repository/location.js'
 
 export interface WebGpuOptions {
@@ -47,10 +48,11 @@ export interface ModelOptions {
   /** `<namespace>/<model_name>`, by which clients ask for it. */
   readonly id: string
   /**
-   * A Hugging Face id, the address of a repository, a local folder, a GGUF file, or a model of another program's.
+   * A Hugging Face id, the address of a repository, a local folder, a GGUF file, a model of another program's, a
+   * file that `keepFile` keeps, or a `File` itself (all parts of a GGUF that is split).
    * @default the id itself, at Hugging Face
    */
-  readonly from?: string
+  readonly from?: string | NamedBlob | readonly NamedBlob[]
   /**
    * The longest sequence, prompt and answer together, in tokens.
    * @default the model's own, at most 8192
