@@ -3,6 +3,7 @@ import { broken, unreachable } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
 import { detect } from './formats/index.js'
+import { notedHash } from './named-hash.js'
 import type { ForeignPlace } from './store/foreign/index.js'
 import type { FileStore } from './store/store.js'
 
@@ -35,6 +36,7 @@ export function keptFiles(base: string, store: FileStore, file?: string): Reposi
     },
     head,
     slice,
+    known: (name) => notedHash(store, new URL(name, base).href),
     release() {},
   }
 }

@@ -2,6 +2,7 @@ import { download, type Fetch } from './download.js'
 import { broken, unreachable } from './failure.js'
 import type { RepositoryFiles, WantedFile } from './files.js'
 import { fetchHead } from './head.js'
+import { hashNamedBySource, noteHash } from './named-hash.js'
 import type { FileStore, StoredFile } from './store/store.js'
 
 export interface RemoteFilesOptions {
@@ -47,15 +48,20 @@ export class RemoteFiles implements RepositoryFiles {
   }
 
   async fetch(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void> {
-    const bytes = file.bytes ?? this.#sizes.get(file.name)
     const { name, least = 0 } = file
+    const url = new URL(name, this.place).href
+    const here = await this.#store.read(url)
+    const unnamed = file.md5 === undefined && file.sha256 === undefined && !here
+    const known = unnamed ? await hashNamedBySource(url, this.#fetch, signal) : undefined
+    const bytes = file.bytes ?? known?.bytes ?? this.#sizes.get(name)
     if (bytes !== undefined && bytes < least) {
       throw broken(this.place, `${name} is cut: the server has ${bytes} of at least ${least} bytes.`)
     }
-    const held = await this.#get({ ...file, ...(bytes !== undefined && { bytes }) }, onBytes, signal)
+    const held = await this.#get({ ...known, ...file, ...(bytes !== undefined && { bytes }) }, onBytes, signal)
     if (held && held.bytes < least) {
       throw broken(this.place, `${name} is cut: it has ${held.bytes} of at least ${least} bytes.`)
     }
+    if (known?.sha256 !== undefined) await noteHash(this.#store, url, known.sha256)
     if (!held) throw broken(this.place, `the server has no ${file.name}.`)
     this.#held.set(file.name, held)
   }
