@@ -114,6 +114,11 @@ function withModels(models: Command): void {
   kept(models.command('pull').argument('<id>', 'a Hugging Face id'))
     .description('download a model')
     .action(async (id: string, options) => (await import('./models.js')).pull(id, options))
+  kept(models.command('fits').argument('[names...]', 'models as serve takes them; none: all on this machine'))
+    .description('whether they would run here and how fast, by the heads of their files, without a download')
+    .addOption(new Option('--device <name>', 'where').choices(['auto', 'webgpu', 'cpu']).default('auto'))
+    .option('--context <tokens>', 'the longest sequence', count(1, 10_000_000))
+    .action(async (names: string[], options) => (await import('./models.js')).fits(names, options))
   kept(models.command('verify').argument('[names...]', 'models as serve takes them; none: all on this machine'))
     .description('hold files against the sizes and hashes that their sources name')
     .action(async (names: string[], options) => (await import('./models.js')).verifyModels(names, options))
@@ -146,6 +151,7 @@ Examples:
 Examples:
   local-v1 models list
   local-v1 models pull mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC
+  local-v1 models fits hf:owner/repo:Q4_K_M --context 4096
   local-v1 models verify ollama:qwen3:0.6b
   local-v1 models remove mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC`,
 }

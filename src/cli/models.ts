@@ -1,6 +1,9 @@
 import { readdir, rm, stat } from 'node:fs/promises'
+import { freemem } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { type Fit, openFitter } from '../engines/webgpu/fit.js'
+import type { DevicePreference } from '../engines/webgpu/index.js'
 import { surveyed } from '../repository/here.js'
 import { locationOf, type ModelLocation } from '../repository/location.js'
 import { openRepository } from '../repository/open.js'
@@ -68,6 +71,46 @@ async function foreignRows(): Promise<Row[]> {
 /** Without the model's place, which the line names already. */
 const reasonOf = (error: unknown) =>
   String(error instanceof Error ? error.message : error).replace(/^The model at .*? cannot be loaded: /, '')
+
+export interface FitsOptions extends CacheOptions {
+  readonly device: DevicePreference
+  readonly context?: number
+}
+
+/** Whether models would run here, by the heads of their files alone; without names, all that are on this machine. */
+export async function fits(names: readonly string[], { cache, device, context }: FitsOptions): Promise<void> {
+  const wanted = names.length > 0 ? names : await everything({ cache })
+  for (const name of wanted) placeOf(name)
+  // What the system would have to take from others is not counted.
+  const fitter = await openFitter(device, freemem())
+  note(paint('dim', `On ${fitter.device}, with ${megabytes(freemem())} of memory free.`))
+  let bad = 0
+  try {
+    for (const name of wanted) {
+      const told = await fitter
+        .fit(name, { ...(context !== undefined && { contextLength: context }), cache })
+        .then(lineOf, (error: unknown) => `no   ${reasonOf(error)}`)
+      if (told.startsWith('no')) bad++
+      process.stdout.write(`${told.slice(0, 5)}${name}  ${told.slice(5)}\n`)
+    }
+  } finally {
+    fitter.close()
+  }
+  if (bad > 0) throw new Fault(`${bad} of these would not run here.`, 1)
+}
+
+function lineOf({ leftBytes, memoryBytes, contextLength, tokensPerSecond, lacks, instead }: Fit): string {
+  const left = leftBytes > 0 ? `${megabytes(leftBytes)} to download` : 'nothing to download'
+  if (memoryBytes === undefined) {
+    const [other] = instead
+    const advice = other
+      ? `${other.how} would take ${megabytes(other.memoryBytes)}`
+      : 'only a smaller model or quantisation would'
+    return `no   ${left}; ${lacks}; ${advice}`
+  }
+  const speed = tokensPerSecond === undefined ? '' : `, about ${tokensPerSecond.toPrecision(2)} tokens/s`
+  return `yes  ${left}, ${megabytes(memoryBytes)} of memory at a context of ${contextLength}${speed}`
+}
 
 /** Holds files against what their source says of them: sizes always, hashes where there are any. */
 export async function verifyModels(names: readonly string[], { cache }: CacheOptions): Promise<void> {

@@ -1,0 +1,81 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeMadeUp } from '../../repository/formats/gguf/made-up.test-helper.js'
+import { type Hub, hub } from '../../repository/hub.test-helper.js'
+import { openRepository } from '../../repository/open.js'
+import { openCpuDevice } from './cpu/index.js'
+import { type Fitter, openFitter } from './fit.js'
+import { loadCore } from './model/load.js'
+
+let folder: string
+let path: string
+let bytes: Buffer
+let fitter: Fitter
+let server: Hub
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-fit-'))
+  path = join(folder, 'model.gguf')
+  await writeMadeUp(path, { types: { '*': 'Q8_0' } })
+  bytes = await readFile(path)
+  server = await hub(new Map([['model.gguf', bytes]]))
+  fitter = await openFitter('cpu')
+})
+afterAll(async () => {
+  fitter.close()
+  await server.close()
+  await rm(folder, { recursive: true })
+})
+
+describe('whether a model fits', () => {
+  it('is told by its head, without a download', async () => {
+    const found = await fitter.fit(`${server.url}model.gguf`, { cache: join(folder, 'cache') })
+    expect(found).toMatchObject({
+      downloadBytes: bytes.length,
+      leftBytes: bytes.length,
+      contextLength: 512,
+      instead: [],
+    })
+    expect(found.tokensPerSecond).toBeGreaterThan(0)
+    expect(server.requests.map(({ range }) => range)).toEqual([`bytes=0-${2 ** 20 - 1}`])
+  })
+
+  it('with the memory that it takes once it is loaded', async () => {
+    const { memoryBytes, leftBytes } = await fitter.fit(path, { contextLength: 256 })
+    expect(leftBytes).toBe(0)
+    const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+    const { weights } = await openRepository({ kind: 'folder', path }, options)
+    const device = await openCpuDevice({ threads: 1 })
+    const core = await loadCore(device, weights, { contextLength: 256, maxBatch: 1 })
+    expect(core.contextLength).toBe(256)
+    const taken = device.memory.bytes
+    await core.close()
+    device.destroy()
+    // What is only made once it is needed is counted too.
+    expect(memoryBytes).toBeGreaterThanOrEqual(taken)
+    expect(memoryBytes).toBeLessThan(1.25 * taken)
+  })
+
+  it('and of one that does not, what it lacks and what would', async () => {
+    const { memoryBytes: whole = 0 } = await fitter.fit(path)
+    const small = await openFitter('cpu', whole - 1)
+    const found = await small.fit(path, { contextLength: 4096 })
+    expect(found.memoryBytes).toBeUndefined()
+    expect(found.lacks).toMatch(/needs \d+ MiB of memory, and \d+ MiB are free/)
+    expect(found.instead).toEqual([{ how: "quantize: 'q4f16_1'", memoryBytes: expect.any(Number) }])
+    expect(found.instead[0]!.memoryBytes).toBeLessThan(whole)
+    expect((await small.fit(path, { contextLength: 128 })).memoryBytes).toBeLessThan(whole)
+    small.close()
+    const none = await openFitter('cpu', 1000)
+    expect((await none.fit(path)).instead).toEqual([])
+    none.close()
+  })
+
+  it('is not asked of what can never be read', async () => {
+    const odd = join(folder, 'odd.gguf')
+    await writeMadeUp(odd, { types: {}, metadata: (out) => out.text('general.architecture', 'mamba') })
+    await expect(fitter.fit(odd)).rejects.toThrow('"mamba"')
+  })
+})

@@ -1,0 +1,192 @@
+/** Whether a model would run here and how fast, told by the heads of its files, before anything is downloaded. */
+import { V1Error } from '../../errors.js'
+import { surveyRepository } from '../../repository/open.js'
+import type { RawTensor, WeightOutline, WeightSource } from '../../repository/source.js'
+import { chooseDevice } from './choose-device.js'
+import type { Device } from './contract.js'
+import { planLoad } from './loaded-model.js'
+import { offeredModel } from './location.js'
+import { loadCore } from './model/load.js'
+import type { DevicePreference, OfferedModel } from './options.js'
+
+export interface Fit {
+  readonly id: string
+  /** Of all files that it needs, and of those that are not here. */
+  readonly downloadBytes: number
+  readonly leftBytes: number
+  /** What it would take, and the context that it would have. Absent: it does not fit. */
+  readonly memoryBytes?: number
+  readonly contextLength?: number
+  /** One answer at a time, after a short prompt. */
+  readonly tokensPerSecond?: number
+  /** Why it does not fit. */
+  readonly lacks?: string
+  /** What would, each with the memory that it takes. */
+  readonly instead: readonly { readonly how: string; readonly memoryBytes: number }[]
+}
+
+export interface FitOptions {
+  readonly contextLength?: number
+  readonly cache?: string | false
+  readonly signal?: AbortSignal
+}
+
+/** A device, and what it was seen to do. */
+export interface Fitter {
+  readonly device: string
+  /** Throws at what can never be read. */
+  fit(model: string, options?: FitOptions): Promise<Fit>
+  close(): void
+}
+
+/** Opens the device and tries it, for under two seconds. `free`: bytes that models may take here, beside its own limits. */
+export async function openFitter(preference: DevicePreference, free = Number.POSITIVE_INFINITY): Promise<Fitter> {
+  const device = await chooseDevice(preference)
+  const seconds = await probe(device)
+  return {
+    device: device.info.name,
+    async fit(name, { contextLength, cache, signal = new AbortController().signal } = {}) {
+      const model: OfferedModel = { ...offeredModel(name), ...(contextLength !== undefined && { contextLength }) }
+      const { outline, bytes, left } = await surveyRepository(model.location, { cache, signal })
+      const sized = sizeWithin(device, outline, free)
+      const found = sized(model)
+      const known = { id: model.id, downloadBytes: bytes, leftBytes: left }
+      if (typeof found === 'string') return { ...known, lacks: found, instead: instead(model, outline, sized) }
+      return {
+        ...known,
+        memoryBytes: found.memoryBytes,
+        contextLength: found.contextLength,
+        ...(found.layers !== undefined && { tokensPerSecond: 1 / seconds(found.layers, found.weightBytes) }),
+        instead: [],
+      }
+    },
+    close: () => device.destroy(),
+  }
+}
+
+interface Sized {
+  readonly memoryBytes: number
+  readonly contextLength: number
+  readonly weightBytes: number
+  /** Absent: it generates nothing. */
+  readonly layers?: number
+}
+
+/** What a model takes with its options, or what it lacks. */
+function sizeWithin(device: Device, outline: WeightOutline, free: number) {
+  return (model: OfferedModel): Sized | string => {
+    try {
+      const plan = planLoad(model, outline, device, 1)
+      const { total, weights } = plan.size.bytes
+      if (total > free) return `it needs ${mib(total)} of memory, and ${mib(free)} are free`
+      const layers = 'model' in plan && 'layers' in plan.model ? plan.model.layers.length : undefined
+      const { contextLength } = plan.size
+      return { memoryBytes: total, weightBytes: weights, contextLength, ...(layers !== undefined && { layers }) }
+    } catch (error) {
+      if (V1Error.is(error) && error.code === 'device_too_small') return error.message
+      throw error
+    }
+  }
+}
+
+const mib = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`
+
+/** A shorter context, four bits, both; nothing where not even these would do: then only a smaller model will. */
+function instead(model: OfferedModel, outline: WeightOutline, sized: ReturnType<typeof sizeWithin>): Fit['instead'] {
+  const plain = !outline.names.every((name) => !name.endsWith('.weight') || /norm|bias/.test(name))
+  const contexts = [4096, 2048, 1024, 512].filter((length) => length < (model.contextLength ?? 8192))
+  const options = [
+    ...contexts.map((contextLength) => ({ how: `a context of ${contextLength}`, contextLength })),
+    ...(plain ? [{ how: "quantize: 'q4f16_1'", quantize: 'q4f16_1' as const }] : []),
+    ...(plain
+      ? contexts.map((contextLength) => ({
+          how: `quantize: 'q4f16_1' and a context of ${contextLength}`,
+          contextLength,
+          quantize: 'q4f16_1' as const,
+        }))
+      : []),
+  ]
+  for (const { how, ...option } of options) {
+    const found = sized({ ...model, ...option })
+    if (typeof found !== 'string') return [{ how, memoryBytes: found.memoryBytes }]
+  }
+  return []
+}
+
+const SHAPES = [
+  { hidden: 256, inner: 512, layers: 8, vocabulary: 512 },
+  { hidden: 1024, inner: 4096, layers: 2, vocabulary: 512 },
+] as const
+type Shape = (typeof SHAPES)[number]
+const PROBE_MS = 600
+
+/** Seconds for a token, by layers and bytes of weights: from two models, one of many layers, one of large ones. */
+async function probe(device: Device): Promise<(layers: number, bytes: number) => number> {
+  const points: { layers: number; bytes: number; seconds: number }[] = []
+  for (const shape of SHAPES) {
+    const core = await loadCore(device, zeros(shape), { contextLength: 256, maxBatch: 1 })
+    const sample = { temperature: 0, topP: 1, seed: 0, index: 0, presencePenalty: 0, frequencyPenalty: 0 }
+    const sequence = core.open()
+    const step = () => core.step([{ sequence, tokens: [1], sample }])
+    for (let i = 0; i < 3; i++) await step()
+    const start = performance.now()
+    let steps = 0
+    while (performance.now() - start < PROBE_MS && steps < 200) {
+      await step()
+      steps++
+    }
+    const seconds = (performance.now() - start) / 1000 / steps
+    points.push({ layers: shape.layers, bytes: bytesOf(shape), seconds })
+    sequence.close()
+    await core.close()
+  }
+  const [many, large] = points as [(typeof points)[0], (typeof points)[0]]
+  // seconds = layers * each + bytes * pace, for both.
+  const pace = Math.max(
+    1e-12,
+    (large.seconds * many.layers - many.seconds * large.layers) /
+      (large.bytes * many.layers - many.bytes * large.layers),
+  )
+  const each = Math.max(0, (many.seconds - many.bytes * pace) / many.layers)
+  return (layers, bytes) => layers * each + bytes * pace
+}
+
+/** Speed does not hang on the values. */
+function zeros({ hidden, inner, layers, vocabulary }: Shape): WeightSource {
+  const shapes = new Map<string, Omit<RawTensor, 'name' | 'data'>>()
+  const matrix = (name: string, rows: number, columns: number) => {
+    shapes.set(`${name}.q_weight`, { shape: [rows, columns / 8], dtype: 'u32' })
+    shapes.set(`${name}.q_scale`, { shape: [rows, columns / 32], dtype: 'f16' })
+  }
+  const norm = (name: string) => shapes.set(`${name}.weight`, { shape: [hidden], dtype: 'f16' })
+  matrix('model.embed_tokens', vocabulary, hidden)
+  norm('model.norm')
+  for (let i = 0; i < layers; i++) {
+    const at = `model.layers.${i}`
+    norm(`${at}.input_layernorm`)
+    norm(`${at}.post_attention_layernorm`)
+    matrix(`${at}.self_attn.qkv_proj`, 3 * hidden, hidden)
+    matrix(`${at}.self_attn.o_proj`, hidden, hidden)
+    matrix(`${at}.mlp.gate_up_proj`, 2 * inner, hidden)
+    matrix(`${at}.mlp.down_proj`, hidden, inner)
+  }
+  const describe = (name: string) => ({ name, ...shapes.get(name)! })
+  return {
+    chatConfig: {
+      ...{ model_type: 'llama', hidden_size: hidden, intermediate_size: inner, num_hidden_layers: layers },
+      ...{ num_attention_heads: hidden / 64, vocab_size: vocabulary, tie_word_embeddings: true },
+    },
+    names: [...shapes.keys()],
+    describe,
+    has: (name) => shapes.has(name),
+    digest: 'probe',
+    async read(name) {
+      const { shape, dtype } = describe(name)
+      return { ...describe(name), data: new Uint8Array(shape.reduce((a, b) => a * b, dtype === 'u32' ? 4 : 2)) }
+    },
+  }
+}
+
+/** Of four bits and a scale for every 32. */
+const bytesOf = ({ hidden, inner, layers, vocabulary }: Shape) =>
+  (layers * (4 * hidden * hidden + 3 * hidden * inner) + vocabulary * hidden) * (18 / 32)
