@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import type { Turn } from './ask.js'
 
-/** What a conversation goes on with. */
-export interface Conversation {
+/** What a talk goes on with. */
+export interface Talk {
   history: Turn[]
   temperature?: number
   maxTokens?: number
@@ -13,8 +13,8 @@ export interface Conversation {
 interface ChatCommand {
   readonly takes: string
   readonly about: string
-  /** What to say of it; `undefined` ends the conversation. */
-  readonly run: (conversation: Conversation, argument: string) => Promise<string | undefined> | string | undefined
+  /** What to say of it; `undefined` ends the talk. */
+  readonly run: (talk: Talk, argument: string) => Promise<string | undefined> | string | undefined
 }
 
 const COMMANDS = new Map<string, ChatCommand>([
@@ -24,8 +24,8 @@ const COMMANDS = new Map<string, ChatCommand>([
     {
       takes: '',
       about: 'forget what was said',
-      run(conversation) {
-        conversation.history = conversation.history.filter(({ role }) => role === 'system')
+      run(talk) {
+        talk.history = talk.history.filter(({ role }) => role === 'system')
         return 'Forgotten.'
       },
     },
@@ -35,9 +35,9 @@ const COMMANDS = new Map<string, ChatCommand>([
     {
       takes: '[text]',
       about: 'instructions for the model; without a text, none',
-      run(conversation, text) {
-        const rest = conversation.history.filter(({ role }) => role !== 'system')
-        conversation.history = text === '' ? rest : [{ role: 'system', content: text }, ...rest]
+      run(talk, text) {
+        const rest = talk.history.filter(({ role }) => role !== 'system')
+        talk.history = text === '' ? rest : [{ role: 'system', content: text }, ...rest]
         return text === '' ? 'No instructions.' : 'Understood.'
       },
     },
@@ -47,8 +47,8 @@ const COMMANDS = new Map<string, ChatCommand>([
     {
       takes: '[file]',
       about: 'a JSON Schema that answers must satisfy; without a file, none',
-      async run(conversation, file) {
-        conversation.schema = file === '' ? undefined : await conversation.readSchema(file)
+      async run(talk, file) {
+        talk.schema = file === '' ? undefined : await talk.readSchema(file)
         return file === '' ? 'Answers are text.' : `Answers are JSON by ${file}.`
       },
     },
@@ -63,10 +63,10 @@ const COMMANDS = new Map<string, ChatCommand>([
     {
       takes: '',
       about: 'take back the last question and its answer',
-      run(conversation) {
-        const last = conversation.history.findLastIndex(({ role }) => role === 'user')
+      run(talk) {
+        const last = talk.history.findLastIndex(({ role }) => role === 'user')
         if (last < 0) return 'Nothing was said.'
-        conversation.history = conversation.history.slice(0, last)
+        talk.history = talk.history.slice(0, last)
         return 'Taken back.'
       },
     },
@@ -75,7 +75,7 @@ const COMMANDS = new Map<string, ChatCommand>([
     'save',
     {
       takes: '<file>',
-      about: 'write the conversation as JSON',
+      about: 'write the talk as JSON',
       async run({ history }, file) {
         if (file === '') return 'Name a file: /save talk.json'
         await writeFile(file, `${JSON.stringify(history, null, 2)}\n`)
@@ -86,12 +86,12 @@ const COMMANDS = new Map<string, ChatCommand>([
   ['exit', { takes: '', about: 'end', run: () => undefined }],
 ])
 
-/** Obeys a line that begins with `/`: what to say of it, or `undefined` where it ends the conversation. */
-export async function obey(line: string, conversation: Conversation): Promise<string | undefined> {
+/** Obeys a line that begins with `/`: what to say of it, or `undefined` where it ends the talk. */
+export async function obey(line: string, talk: Talk): Promise<string | undefined> {
   const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? []
   const command = COMMANDS.get(name === 'bye' || name === 'quit' ? 'exit' : name)
   if (!command) return `There is no /${name}. ${help()}`
-  return command.run(conversation, argument.trim())
+  return command.run(talk, argument.trim())
 }
 
 function help(): string {
@@ -99,7 +99,7 @@ function help(): string {
   return `Begin a line with:\n${lines.join('\n')}`
 }
 
-function number(to: Conversation, key: 'temperature' | 'maxTokens', text: string, most: number): string {
+function number(to: Talk, key: 'temperature' | 'maxTokens', text: string, most: number): string {
   const value = Number(text)
   const isGood = text !== '' && value >= 0 && value <= most && (key === 'temperature' || Number.isInteger(value))
   if (!isGood) return `It must be a number from 0 to ${most}.`

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
 import { createV1, type V1 } from '../v1.js'
 import { ask, type Took, type Turn } from './ask.js'
-import { type Conversation, obey } from './chat-commands.js'
+import { obey, type Talk } from './chat-commands.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { note, paint, progressReporter } from './terminal.js'
@@ -16,7 +16,7 @@ export interface ChatOptions extends EngineOptions {
   readonly temperature?: number
 }
 
-/** One answer for `words` or what is piped in; a conversation on a terminal. */
+/** One answer for `words` or what is piped in; a talk on a terminal. */
 export async function chat(words: string, options: ChatOptions): Promise<void> {
   const schema = options.schema === undefined ? undefined : await readSchema(options.schema)
   const { engine, models } = await openEngine(options)
@@ -24,18 +24,18 @@ export async function chat(words: string, options: ChatOptions): Promise<void> {
   const model = models[0]!
   const system: Turn[] = options.system === undefined ? [] : [{ role: 'system', content: options.system }]
   const { temperature, maxTokens } = options
-  const conversation: Conversation = { history: system, temperature, maxTokens, schema, readSchema }
+  const talk: Talk = { history: system, temperature, maxTokens, schema, readSchema }
   const say = (signal?: AbortSignal) => {
-    const { history: messages, temperature, maxTokens, schema } = conversation
+    const { history: messages, temperature, maxTokens, schema } = talk
     return print(ask(v1, { model, messages, temperature, maxTokens, schema, signal }))
   }
   try {
     await load(v1, model)
     const once = words || (process.stdin.isTTY ? '' : await readAll(process.stdin))
     if (once) {
-      conversation.history.push({ role: 'user', content: once })
+      talk.history.push({ role: 'user', content: once })
       await say()
-    } else await converse(conversation, say)
+    } else await converse(talk, say)
   } finally {
     await v1.close()
   }
@@ -76,8 +76,8 @@ function tookLine({ tokens, firstMs, wholeMs }: Took): string {
   return `${tokens} tokens${pace}, the first after ${Math.round(firstMs)} ms`
 }
 
-/** Ctrl-C stops the answer; at the prompt, it ends the conversation. */
-async function converse(conversation: Conversation, say: (signal: AbortSignal) => Promise<string>): Promise<void> {
+/** Ctrl-C stops the answer; at the prompt, it ends the talk. */
+async function converse(talk: Talk, say: (signal: AbortSignal) => Promise<string>): Promise<void> {
   note(paint('dim', 'Ctrl-C stops an answer, Ctrl-D ends, /help tells more.'))
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   let answering: AbortController | undefined
@@ -86,11 +86,11 @@ async function converse(conversation: Conversation, say: (signal: AbortSignal) =
   terminal.prompt()
   for await (const line of terminal) {
     if (line.startsWith('/')) {
-      const said = await obey(line, conversation).catch((error: Error) => error.message)
+      const said = await obey(line, talk).catch((error: Error) => error.message)
       if (said === undefined) break
       note(paint('dim', said))
     } else if (line.trim()) {
-      const { history } = conversation
+      const { history } = talk
       history.push({ role: 'user', content: line })
       answering = new AbortController()
       try {

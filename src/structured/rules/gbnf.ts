@@ -18,7 +18,11 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '[': '[',
   ']': ']',
 }
-const HEX: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 }
+const HEX = new Map([
+  ['x', 2],
+  ['u', 4],
+  ['U', 8],
+])
 const MOST_DEPTH = 100
 
 class Gbnf {
@@ -155,7 +159,7 @@ class Gbnf {
     this.#at += codePoint > 0xffff ? 2 : 1
     if (codePoint !== 0x5c) return codePoint
     const c = this.#text[this.#at] ?? ''
-    const digits = HEX[c]
+    const digits = HEX.get(c)
     if (digits !== undefined) {
       const hex = this.#text.slice(this.#at + 1, this.#at + 1 + digits)
       const value = hex.length === digits && /^[0-9a-fA-F]+$/.test(hex) ? Number.parseInt(hex, 16) : Infinity

@@ -56,16 +56,17 @@ export function readModel(
   }
   assertPlain(config, name)
   const fields =
-    naming === 'gguf' ? new Fields(name, fromGguf(config, formOf(type, name), name)) : fieldsOf(config, name)
+    naming === 'gguf'
+      ? new Fields(name, fromGguf(config, formOf(architecture, type, name), name))
+      : fieldsOf(config, name)
   const model = { architecture: type, ...architecture.read(fields) }
   fields.assertAllRead()
   return { architecture, model }
 }
 
-function formOf(type: string, name: string): GgufForm {
-  const form = ARCHITECTURES[type]!.gguf
-  if (form) return form
-  const known = Object.keys(ARCHITECTURES).filter((each) => ARCHITECTURES[each]!.gguf)
+function formOf({ gguf }: Architecture, type: string, name: string): GgufForm {
+  if (gguf) return gguf
+  const known = Object.entries(ARCHITECTURES).flatMap(([each, { gguf }]) => (gguf ? [each] : []))
   throw refuse(name, `the architecture "${type}" from a GGUF file`, `Known are ${known.join(', ')}.`)
 }
 

@@ -5,11 +5,11 @@ import { assertOneLabel } from './read-vectors.js'
 import type { DensePlan, EncoderPlan, VectorPlan } from './vector-plan.js'
 
 /** BERT, and RoBERTa in the form that XLM-R has. */
-export const ENCODERS: Readonly<Record<string, { readonly prefix: string; readonly roberta: boolean }>> = {
-  bert: { prefix: 'bert.', roberta: false },
-  roberta: { prefix: 'roberta.', roberta: true },
-  'xlm-roberta': { prefix: 'roberta.', roberta: true },
-}
+export const ENCODERS: ReadonlyMap<unknown, { readonly prefix: string; readonly roberta: boolean }> = new Map([
+  ['bert', { prefix: 'bert.', roberta: false }],
+  ['roberta', { prefix: 'roberta.', roberta: true }],
+  ['xlm-roberta', { prefix: 'roberta.', roberta: true }],
+])
 
 /** Tensors that files carry along and that no vector needs: a head that guesses words, a pooler that nobody asks. */
 export const IDLE = /(^|\.)(position_ids|token_type_ids)$|^(cls|lm_head)\./
@@ -18,12 +18,12 @@ export const POOLER = /(^|\.)pooler\.dense\.(weight|bias)$/
 const ACTIVATIONS = { gelu: 'gelu_erf', gelu_python: 'gelu_erf', gelu_new: 'gelu', gelu_pytorch_tanh: 'gelu' } as const
 
 export const isBert = ({ chatConfig }: Pick<WeightOutline, 'chatConfig'>): boolean =>
-  typeof chatConfig.model_type === 'string' && Object.hasOwn(ENCODERS, chatConfig.model_type)
+  ENCODERS.has(chatConfig.model_type)
 
 /** Refuses by name what it does not know. */
 export function readEncoder(config: WeightOutline['chatConfig'], name: string): EncoderPlan {
   const architecture = String(config.model_type)
-  const { roberta } = ENCODERS[architecture]!
+  const { roberta } = ENCODERS.get(architecture)!
   const fields = new Fields(name, config)
   const hidden = fields.count('hidden_size')
   const heads = fields.count('num_attention_heads')
@@ -52,7 +52,7 @@ export function readEncoder(config: WeightOutline['chatConfig'], name: string): 
 
 /** The head of a cross-encoder: the first row through one layer more, then one score. */
 export function readScores(config: WeightOutline['chatConfig'], plan: EncoderPlan, name: string): VectorPlan {
-  const { prefix, roberta } = ENCODERS[plan.architecture]!
+  const { prefix, roberta } = ENCODERS.get(plan.architecture)!
   assertOneLabel(config, name)
   const dense = (tensors: string, rows: number, tanh: boolean): DensePlan => {
     return { name: tensors, rows, columns: plan.hidden, bias: true, tanh }

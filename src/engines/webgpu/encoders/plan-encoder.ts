@@ -40,7 +40,7 @@ export function planEncoder(
 ): PlannedEncoder {
   if (outline.naming !== 'huggingface') throw refuse(name, 'an encoder in this form', 'Take its safetensors.')
   const { hidden, intermediate, vocabulary, positions, types } = plan
-  const { prefix } = ENCODERS[plan.architecture]!
+  const { prefix } = ENCODERS.get(plan.architecture)!
   const tensors = new Tensors(outline, outline.names.some((each) => each.startsWith(prefix)) ? prefix : '', quantize)
   const at = (layer: number, rest: string) => `encoder.layer.${layer}.${rest}`
   const planned = {
