@@ -2,7 +2,8 @@
 import type { Activations, Device, Pass, SampleRow, Sampler, Vector } from '../contract.js'
 import type { SequenceMemory } from './kept.js'
 import { mixerOf } from './mixers/index.js'
-import { joinsApart, type ModelPlan } from './model-plan.js'
+import type { Mixer, MixerRun } from './mixers/mixer.js'
+import { joinsApart, type LayerPlan, type ModelPlan } from './model-plan.js'
 import { roomOf } from './size.js'
 import type { BiasedMatrix, DecoderWeights } from './weights.js'
 
@@ -26,11 +27,19 @@ interface Room {
   readonly logits: Activations
 }
 
+interface Mixing {
+  readonly mixer: Mixer<LayerPlan>
+  readonly lastMixed: Activations
+  readonly still: Omit<MixerRun<LayerPlan>, 'pass' | 'needed'>
+}
+
 export class Decoder {
   readonly #model: ModelPlan
   readonly #weights: DecoderWeights
   readonly #kept: SequenceMemory
   readonly #room: Room
+  /** By layer. */
+  readonly #mixing: readonly Mixing[]
   /**
    * What is added to `hidden` is multiplied by it. Embeddings come as they are, however the model scales them: as
    * everything else reads `hidden` through a norm, it may as well be smaller by that factor throughout.
@@ -67,6 +76,7 @@ export class Decoder {
       lastMixed: wide(columns.mixed, wanted),
       logits: device.activations(wanted, vocabulary),
     }
+    this.#mixing = model.layers.map((_, i) => this.#mixingOf(i))
   }
 
   /** Runs the batch through all layers; `wanted` are the rows of which logits are made, in this order. */
@@ -105,44 +115,58 @@ export class Decoder {
 
   /** `wanted`: no other rows are needed after this layer, but for what it keeps of them. */
   layer(pass: Pass, index: number, wanted?: Int32Array): void {
-    const { hidden: columns, layers, epsilon } = this.#model
-    const layer = layers[index]!
-    const weights = this.#weights.layers[index]!
-    const mixer = mixerOf(layer)
-    const { hidden, last, ...room } = this.#room
-    const widths = mixer.widths(layer, columns)
-    const mixed = room.mixed.get(widths.mixed)!
+    const { last } = this.#room
+    const { mixer, lastMixed, still } = this.#mixing[index]!
+    const { hidden } = still
     mixer.run({
       pass,
-      layer,
-      weights,
-      hidden,
-      norm: this.#before(weights.vectors.attentionNorm),
       needed: wanted?.length !== 0,
-      epsilon,
-      room: {
-        input: room.input.get(widths.input)!,
-        between: (widths.between ?? []).map((width) => room.between.get(width)!),
-        mixed,
-      },
-      ...this.#keptOf(index),
+      layer: still.layer,
+      weights: still.weights,
+      hidden,
+      norm: still.norm,
+      epsilon: still.epsilon,
+      room: still.room,
+      cache: still.cache,
+      state: still.state,
     })
+    const { mixed } = still.room
     if (!wanted) {
       this.#finish(pass, index, mixed, hidden, pass.rows)
     } else if (wanted.length > 0) {
-      const lastMixed = room.lastMixed.get(widths.mixed)!
       pass.pick(mixed, wanted, lastMixed)
       pass.pick(hidden, wanted, last)
       this.#finish(pass, index, lastMixed, last, wanted.length)
     }
   }
 
-  #keptOf(index: number) {
+  /** What a layer's mixer is given in every pass alike: steps of small models are short. */
+  #mixingOf(index: number): Mixing {
+    const { hidden: columns, layers, epsilon } = this.#model
     const { plan, caches, states } = this.#kept
+    const { hidden, input, between, mixed, lastMixed } = this.#room
+    const layer = layers[index]!
+    const weights = this.#weights.layers[index]!
+    const mixer = mixerOf(layer)
+    const widths = mixer.widths(layer, columns)
     const { cache, state } = plan.layers[index]!
     return {
-      cache: cache && { of: caches[cache.index]!, layer: cache.layer },
-      state: state === undefined ? undefined : { of: states!, first: state },
+      mixer,
+      lastMixed: lastMixed.get(widths.mixed)!,
+      still: {
+        layer,
+        weights,
+        hidden,
+        norm: this.#before(weights.vectors.attentionNorm),
+        epsilon,
+        room: {
+          input: input.get(widths.input)!,
+          between: (widths.between ?? []).map((width) => between.get(width)!),
+          mixed: mixed.get(widths.mixed)!,
+        },
+        cache: cache && { of: caches[cache.index]!, layer: cache.layer },
+        state: state === undefined ? undefined : { of: states!, first: state },
+      },
     }
   }
 
