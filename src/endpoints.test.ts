@@ -11,7 +11,9 @@ function methodsAt(path: string, endpoints = ENDPOINTS): string[] {
 }
 
 const paths = [...new Set(ENDPOINTS.map(({ path }) => path))]
-const free = ENDPOINTS.filter(({ admin }) => !admin)
+const free = ENDPOINTS.filter(({ admin, option }) => !admin && option === undefined)
+/** With all options that bring endpoints. */
+const EVERYTHING = { manageModels: true, metrics: true }
 
 describe('every endpoint of the table', () => {
   it('stands there once', () => {
@@ -20,7 +22,7 @@ describe('every endpoint of the table', () => {
   })
 
   it.each(paths)('is named by Allow, and by nothing else: %s', async (path) => {
-    const { ask } = serviceOf('Hi', { manageModels: true })
+    const { ask } = serviceOf('Hi', EVERYTHING)
     const methods = methodsAt(path)
     const expected = new Set([...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'])
     const options = await ask(written(path), { method: 'OPTIONS', headers: { authorization: '' } })
@@ -33,7 +35,7 @@ describe('every endpoint of the table', () => {
   })
 
   it.each(ENDPOINTS.filter(({ open }) => !open))('asks for a key: $method $path', async ({ method, path }) => {
-    const { ask } = serviceOf('Hi', { manageModels: true })
+    const { ask } = serviceOf('Hi', EVERYTHING)
     for (const authorization of ['', 'Bearer wrong']) {
       const answer = await ask(written(path), { method, headers: { authorization } })
       expect(errorOf(answer)).toMatchObject({ status: 401, type: 'authentication_error' })
@@ -57,7 +59,7 @@ describe('every endpoint of the table', () => {
   it('is named by a 404, those of admins only where they are', async () => {
     for (const [options, there] of [
       [{}, free],
-      [{ manageModels: true }, ENDPOINTS],
+      [EVERYTHING, ENDPOINTS],
     ] as const) {
       const { message } = errorOf(await serviceOf('Hi', options).ask('/nowhere'))
       expect(message).toContain(`there are: ${there.map(({ method, path }) => `${method} ${path}`).join(', ')}.`)
@@ -65,7 +67,7 @@ describe('every endpoint of the table', () => {
   })
 
   it('is for admins where it says so', async () => {
-    const { ask } = serviceOf('Hi', { manageModels: true, keys: ['one', { key: 'boss', admin: true }] })
+    const { ask } = serviceOf('Hi', { ...EVERYTHING, keys: ['one', { key: 'boss', admin: true }] })
     for (const { method, path, admin } of ENDPOINTS) {
       const { status, text } = await ask(written(path), { method, headers: { authorization: 'Bearer one' } })
       expect([path, status === 403 && JSON.parse(text).error.code === 'admin_only']).toEqual([path, admin === true])

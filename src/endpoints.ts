@@ -3,6 +3,7 @@ import { completions } from './routes/completions.js'
 import { embeddings } from './routes/embeddings.js'
 import { health } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
+import { tellMetrics } from './routes/metrics.js'
 import { listModels, retrieveModel } from './routes/models.js'
 import { rerank } from './routes/rerank.js'
 import { compactResponse } from './routes/responses/compact.js'
@@ -25,6 +26,8 @@ export interface Endpoint {
   readonly open?: true
   /** For admins, and there only with `manageModels`. */
   readonly admin?: true
+  /** There only with the option of this name. */
+  readonly option?: 'metrics'
   /** A POST that takes no body. */
   readonly bare?: true
 }
@@ -50,5 +53,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/models/{model}/load', route: loadModel, admin: true },
   { method: 'POST', path: '/models/{model}/unload', route: unloadModel, admin: true },
   { method: 'GET', path: '/organization/usage/completions', route: completionsUsage },
+  { method: 'GET', path: '/metrics', route: tellMetrics, option: 'metrics' },
   { method: 'GET', path: '/health', route: health, open: true },
 ]

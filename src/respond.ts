@@ -79,6 +79,7 @@ async function answer(
   if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
   const endpoint = found.endpoints.get((request.method === 'HEAD' ? 'GET' : request.method) as Method)
   if (!endpoint) throw wrongMethod(request.method, url.pathname, allow)
+  line.endpoint = endpoint.path
   if (service.admission.closed) throw closing()
   const caller = endpoint.open ? NOBODY : await door.authenticate(request)
   line.caller = caller
@@ -145,6 +146,8 @@ type EndDetails = Parameters<Exchange['end']>[1]
 class LogLine {
   caller: Caller | undefined
   project: string | null | undefined
+  /** As the table has it; what is not there is counted as none. */
+  endpoint = 'none'
   readonly #service: Service
   readonly #about: { requestId: string; method: string; path: string }
   readonly #began: number
@@ -160,7 +163,8 @@ class LogLine {
     if (this.#written) return
     this.#written = true
     const durationMs = performance.now() - this.#began
-    const { caller, project } = this
+    const { caller, project, endpoint } = this
+    this.#service.metrics?.ended({ endpoint, status, seconds: durationMs / 1000, usage: details?.usage })
     try {
       this.#service.log({
         type: 'request',

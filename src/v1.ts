@@ -15,6 +15,7 @@ import type { ResponseStore } from './responses/store.js'
 import { Bodies } from './routes/bodies.js'
 import { Constraints } from './routes/constrain.js'
 import { Loader } from './routes/loader.js'
+import { Metrics } from './routes/metrics.js'
 import { Router } from './routes/router.js'
 import type { Service } from './routes/service.js'
 import type { LayoutOption } from './structured/index.js'
@@ -142,6 +143,11 @@ export interface V1Options {
    * @default false
    */
   manageModels?: boolean
+  /**
+   * Count requests, tokens and times, and tell them to Prometheus at `GET {basePath}/metrics`, with a key.
+   * @default false
+   */
+  metrics?: boolean
 }
 
 export interface V1 {
@@ -183,6 +189,7 @@ export function createV1(options: V1Options): V1 {
     loader,
     ledger: usage,
     constraints: new Constraints(options.layout),
+    metrics: options.metrics ? new Metrics() : undefined,
     onUsage: options.onUsage,
     log: options.log ?? logFaults,
     bodyLimit,
@@ -201,7 +208,11 @@ export function createV1(options: V1Options): V1 {
     base,
     authenticate: authenticator(options.keys),
     entrance: new Entrance(),
-    router: new Router(ENDPOINTS.filter(({ admin }) => !admin || options.manageModels)),
+    router: new Router(
+      ENDPOINTS.filter(
+        ({ admin, option }) => (!admin || options.manageModels) && (option === undefined || options[option]),
+      ),
+    ),
     projects: new Projects(
       (options.projectHeaders ?? PROJECT_HEADERS).map((name) => name.toLowerCase()),
       positive('maxProjects', options.maxProjects ?? 1000),

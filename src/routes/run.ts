@@ -28,6 +28,8 @@ export class Run {
   #parts: Leavable<Part> | undefined
   #check: (choice: AnswerChoice) => void = () => {}
   #ended = false
+  #begun = false
+  readonly #arrived = performance.now()
   #left = false
 
   /** `client` is aborted when nobody wants the answer any more. */
@@ -89,6 +91,8 @@ export class Run {
   #take(part: Part | undefined): void {
     const answer = this.answer!
     if (part) {
+      if (!this.#begun) this.#service.metrics?.began((performance.now() - this.#arrived) / 1000)
+      this.#begun = true
       answer.take(part)
       if (part.type === 'finish') this.#check(answer.choices[part.choice]!)
     } else if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')

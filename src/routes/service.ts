@@ -7,6 +7,7 @@ import type { UsageEvent, UsageLedger } from '../usage/ledger.js'
 import type { Bodies } from './bodies.js'
 import type { Constraints } from './constrain.js'
 import type { Loader } from './loader.js'
+import type { Metrics } from './metrics.js'
 import type { BackgroundResponse } from './responses/background.js'
 
 /** What all requests of one service share. */
@@ -18,6 +19,8 @@ export interface Service {
   readonly loader: Loader
   readonly constraints: Constraints
   readonly ledger: UsageLedger
+  /** Kept only where somebody asks for them. */
+  readonly metrics: Metrics | undefined
   readonly onUsage: ((event: UsageEvent) => void) | undefined
   readonly log: Log
   readonly bodyLimit: number
