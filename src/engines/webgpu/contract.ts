@@ -275,8 +275,15 @@ export interface AttentionShape {
   readonly cap?: number | undefined
 }
 
+export interface Growth {
+  readonly by: number
+  readonly every: number
+}
+
 export interface PlaceOptions {
   readonly heads: number
+  /** Queries at position p are multiplied with 1 + by * ln(1 + floor(p / every)). */
+  readonly growth?: Growth | undefined
   /** cos and sin, [positions][headSize / 2][2]: value i of a head is turned with value i + headSize / 2. */
   readonly angles: Vector
   /** Qwen3: each head of queries and of keys is normed before it is turned. */

@@ -4,10 +4,7 @@ import { NAMES, VISION } from './names.js'
 import { readAngles } from './read-angles.js'
 import { readDecoder, readWindow } from './read-decoder.js'
 
-/**
- * Ministral 3: YaRN. Queries grow beyond the length that the model was first trained on, by steps of it; within it, which
- * is how long a context may be here, they do not.
- */
+/** Ministral 3: YaRN. Queries grow with their positions, by steps of the length that the model was first trained on. */
 export const ministral3: Architecture = {
   ...llama,
   names: { huggingface: NAMES.huggingface, gguf: NAMES.gguf },
@@ -20,12 +17,13 @@ export const ministral3: Architecture = {
   read(fields) {
     const window = readWindow(fields)
     const parameters = fields.part('rope_parameters')
-    const grows = parameters?.get('llama_4_scaling_beta') !== undefined
-    const plan = readDecoder(fields, {
+    const given = parameters?.get('llama_4_scaling_beta')
+    const by = given === undefined || given === 0 ? undefined : parameters!.number('llama_4_scaling_beta')
+    const growth = by && { by, every: parameters!.count('original_max_position_embeddings') }
+    return readDecoder(fields, {
       window: () => window,
       angles: (headSize) => readAngles(fields, headSize, parameters, 1_000_000),
+      layer: () => (growth ? { growth } : {}),
     })
-    const first = grows ? parameters?.count('original_max_position_embeddings') : undefined
-    return { ...plan, contextLength: Math.min(plan.contextLength, first ?? plan.contextLength) }
   },
 }

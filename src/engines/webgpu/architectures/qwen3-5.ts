@@ -88,7 +88,7 @@ export const qwen35: Architecture = {
     const plan = readDecoder(fields.withDefaults({ head_dim: 256, rms_norm_eps: 1e-6 }), {
       queryKeyNorm: 'head',
       angles: (headSize) => readAngles(fields, headSize * part, parameters, 10_000_000),
-      layer: (layer, { normsBefore, normsAfter, biased, intermediate }): Partial<AttentionLayer> | LayerPlan =>
+      layer: (layer, { normsBefore, normsAfter, intermediate }): Partial<AttentionLayer> | LayerPlan =>
         attends(layer)
           ? { outputGate }
           : { kind: 'delta', ...linear, normsBefore, normsAfter, biased: [], intermediate },

@@ -93,7 +93,7 @@ export const OPERATIONS = {
     ...{ qkv: 'pointer', stride: 'pointer', heads: 'i32', keyHeads: 'i32', headSize: 'i32', angles: 'pointer' },
     ...{ positions: 'pointer', pages: 'pointer', keys: 'pointer', values: 'pointer' },
     ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', queryNorm: 'pointer', keyNorm: 'pointer' },
-    ...{ epsilon: 'f32', half: 'bool', overflows: 'pointer' },
+    ...{ epsilon: 'f32', half: 'bool', growBy: 'f32', growEvery: 'i32', overflows: 'pointer' },
   },
   /**
    * `lasts`: the last position that each row sees; `firsts`: the first, or 0: all see from the begin; `lists`: of each

@@ -174,6 +174,8 @@ export class CpuPass implements Pass {
       queryNorm: norm ? own(norm.query, CpuVector).use() : 0,
       keyNorm: norm ? own(norm.key, CpuVector).use() : 0,
       epsilon: norm?.epsilon ?? 0,
+      growBy: options.growth?.by ?? 0,
+      growEvery: options.growth?.every ?? 1,
     })
   }
 

@@ -172,9 +172,9 @@ export class GpuPass implements Pass, Recorder {
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
     OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
     this.#place()
-    const { heads: queries, angles, headNorm } = options
+    const { heads: queries, angles, headNorm, growth } = options
     const { heads, headSize, type } = cache.shape
-    const shape = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16' }
+    const shape = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16', growth }
     this.#toPlace = {
       shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
       operands: {

@@ -1,5 +1,5 @@
 /** What one decoder computes, whatever format its weights come in: layer by layer, as its architecture reads it. */
-import type { Gate } from '../contract.js'
+import type { Gate, Growth } from '../contract.js'
 import type { Angles } from './angles.js'
 
 /** What a configuration may ask of a convolution at most. */
@@ -54,6 +54,8 @@ export interface AttentionLayer extends LayerShape {
   /** Scores are capped as logits are. */
   readonly scoreCap?: number
   readonly angles: Angles
+  /** Queries grow with their positions: see `PlaceOptions`. */
+  readonly growth?: Growth
   /** A query sees nothing after its own position. @default true */
   readonly causal?: boolean
   /** Positions that a query sees, its own included; absent: all. Where it is not causal, as many in the other direction. */

@@ -169,7 +169,15 @@ function placeHead<T>(args: usize, row: i32, head: i32): void {
   const position = load<i32>(Place.positions(args) + at)
   const page = <usize>load<i32>(Place.pages(args) + at)
   const angles = Place.angles(args) + <usize>position * headBytes
-  turn(qkv + <usize>(head * share) * headBytes, share, Place.queryNorm(args), angles, d, eps)
+  const queries = qkv + <usize>(head * share) * headBytes
+  turn(queries, share, Place.queryNorm(args), angles, d, eps)
+  const growBy = Place.growBy(args)
+  if (growBy !== 0) {
+    const steps: i32 = position / Place.growEvery(args) + 1
+    const growth = f32x4.splat(1 + growBy * Mathf.log(<f32>steps))
+    const end = queries + <usize>share * headBytes
+    for (let p = queries; p < end; p += 16) v128.store(p, f32x4.mul(v128.load(p), growth))
+  }
   turn(k, 1, Place.keyNorm(args), angles, d, eps)
   const keys = Place.keys(args) + page * Place.keyPageBytes(args) + <usize>head * <usize>d * 16 * sizeof<T>()
   const valueHead = <usize>head * <usize>((d + 15) >> 4) * 256 * sizeof<T>()

@@ -6,7 +6,7 @@
 import { PAGE } from '../../contract.js'
 import type { Binding } from './formats.js'
 import { float, repeat } from './kernel.js'
-import { type PlaceShape, storeFunctions, turned } from './place.js'
+import { grown, type PlaceShape, storeFunctions, turned } from './place.js'
 
 /** Bindings of what placing reads besides what attention has. */
 export function placingBindings({ epsilon }: PlaceShape): Binding[] {
@@ -39,8 +39,8 @@ export function placing(shape: PlaceShape, scale: number, count: number, lanes: 
     ${normed ? gained('query', 'm', ['j', `j + ${half}u`], 'f32') : ''}
     let cosine = angles[own * ${half}u + j].x;
     let sine = angles[own * ${half}u + j].y;
-    query[m * ${headSize}u + j] = select(0.0, ${turned('low')} * ${float(scale)}, m < ${group}u);
-    query[m * ${headSize}u + j + ${half}u] = select(0.0, ${turned('high')} * ${float(scale)}, m < ${group}u);
+    query[m * ${headSize}u + j] = select(0.0, ${turned('low')} * ${float(scale)}${grown(shape, 'own')}, m < ${group}u);
+    query[m * ${headSize}u + j + ${half}u] = select(0.0, ${turned('high')} * ${float(scale)}${grown(shape, 'own')}, m < ${group}u);
   }
   if (own >= start && own < end) {
     let page = pageOf(row, own / ${PAGE}u);

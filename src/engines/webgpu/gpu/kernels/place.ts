@@ -1,5 +1,5 @@
 /** Turns queries and keys by their positions, norming their heads first where asked, and stores keys and values. */
-import { PAGE } from '../../contract.js'
+import { type Growth, PAGE } from '../../contract.js'
 import { type CacheLayout, cacheFunctions } from './cache.js'
 import type { Binding } from './formats.js'
 import { declare, float, type Kernel, memo, type Recorder, WIDE } from './kernel.js'
@@ -10,6 +10,7 @@ export interface PlaceShape extends CacheLayout {
   readonly queries: number
   /** Columns of a row of qkv. */
   readonly columns: number
+  readonly growth?: Growth | undefined
   /** Of the norm of heads; absent: none. */
   readonly epsilon?: number
 }
@@ -17,6 +18,11 @@ export interface PlaceShape extends CacheLayout {
 /** Spelt out: wherever a value is turned it must come out the same, however a compiler would put sums together. */
 export function turned(which: 'low' | 'high'): string {
   return which === 'low' ? 'fma(low, cosine, -(high * sine))' : 'fma(high, cosine, low * sine)'
+}
+
+/** What queries are multiplied with at a position. */
+export function grown({ growth }: PlaceShape, position: string): string {
+  return growth ? ` * (1.0 + ${float(growth.by)} * log(f32(1u + ${position} / ${growth.every}u)))` : ''
 }
 
 /** An invocation takes values 2 j and 2 j + 1 of a head and those that they are turned with. */
@@ -70,10 +76,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let turnedLow = ${turned('low')};
   let turnedHigh = ${turned('high')};
   if (head < ${queries}u) {
-    qkv[at] = turnedLow.x;
-    qkv[at + 1u] = turnedLow.y;
-    qkv[at + ${headSize / 2}u] = turnedHigh.x;
-    qkv[at + ${headSize / 2 + 1}u] = turnedHigh.y;
+    let grownLow = turnedLow${grown(shape, 'position')};
+    let grownHigh = turnedHigh${grown(shape, 'position')};
+    qkv[at] = grownLow.x;
+    qkv[at + 1u] = grownLow.y;
+    qkv[at + ${headSize / 2}u] = grownHigh.x;
+    qkv[at + ${headSize / 2 + 1}u] = grownHigh.y;
   } else {
     storeKey(page, head - ${queries}u, j, slot, turnedLow);
     storeKey(page, head - ${queries}u, j + ${quarter}u, slot, turnedHigh);

@@ -36,7 +36,7 @@ export const attention: Mixer<AttentionLayer> = {
   states: () => [],
 
   run({ pass, layer, weights, hidden, norm, epsilon, room: { input: qkv, mixed }, cache, needed }) {
-    const { heads, keyHeads, headSize, queryKeyNorm, scale, scoreCap: cap, window, causal, outputGate } = layer
+    const { heads, keyHeads, headSize, queryKeyNorm, scale, scoreCap: cap, window, causal, outputGate, growth } = layer
     const { matrix, bias } = weights.matrices.qkv!
     const { queryNorm, keyNorm } = weights.vectors
     const { of, layer: index } = cache!
@@ -44,13 +44,13 @@ export const attention: Mixer<AttentionLayer> = {
     const [queries, keys] = [heads * headSize, keyHeads * headSize]
     pass.project(matrix, hidden, qkv, { norm, bias })
     if (!queryNorm || !keyNorm) {
-      pass.place(qkv, of, index, { heads, angles })
+      pass.place(qkv, of, index, { heads, angles, growth })
     } else if (queryKeyNorm === 'head') {
-      pass.place(qkv, of, index, { heads, angles, headNorm: { query: queryNorm, key: keyNorm, epsilon } })
+      pass.place(qkv, of, index, { heads, angles, growth, headNorm: { query: queryNorm, key: keyNorm, epsilon } })
     } else {
       pass.join(qkv, qkv, { columns: queries, norm: { weight: queryNorm, epsilon } })
       pass.join(qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
-      pass.place(qkv, of, index, { heads, angles })
+      pass.place(qkv, of, index, { heads, angles, growth })
     }
     if (!needed) return
     pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal })
