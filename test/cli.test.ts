@@ -1,11 +1,15 @@
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer, get } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bge, MARKS } from '../scripts/models/encoders/bert.js'
+import { wordsTokenizer, writeEncoder } from '../scripts/models/encoders/repository.js'
 import { tinyRepository, writeRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
 import { writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
@@ -186,6 +190,17 @@ describe('local-v1 bench', () => {
     expect(report.kind).toBe('local-v1 bench')
     expect(report.series.flatMap(({ values }) => values).every(Number.isFinite)).toBe(true)
     expect(await readFile(svg, 'utf8')).toMatch(/^<svg[\s\S]+<\/svg>\n$/)
+  })
+
+  it('serves an encoder, and says how to ask it', async () => {
+    const encoder = join(folder, 'encoder')
+    await writeEncoder(bge, encoder, wordsTokenizer(bge, MARKS))
+    const process_ = cli('serve', '--model', encoder, '--device', 'cpu', '--port', '0')
+    const command = await printed(process_, /try\s+(curl .*)/)
+    expect(command).toContain('/embeddings ')
+    const { stdout } = await promisify(execFile)('bash', ['-c', `${command} -s`])
+    expect(JSON.parse(stdout)).toMatchObject({ object: 'list', data: [{ embedding: expect.any(Array) }] })
+    await process_.stop('SIGTERM')
   })
 
   it('measures another /v1 beside it, over HTTP', async () => {

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import process from 'node:process'
 import { express } from '../../adapters/express.js'
-import type { Engine } from '../engine.js'
+import type { ModelInfo } from '../engine.js'
 import { fileUsage } from '../usage/file.js'
 import type { UsageLedger } from '../usage/ledger.js'
 import { createV1 } from '../v1.js'
@@ -77,7 +77,7 @@ export async function serve(options: ServerOptions): Promise<void> {
   } finally {
     progress.stop()
   }
-  announce(url, keys, models, deviceOf(engine, models[0]!))
+  announce(url, keys, models, engine.models.find(({ id }) => id === models[0])!)
   if (options.playground) announcePage(url, keys, pageKey?.key)
 }
 
@@ -127,8 +127,7 @@ function listenFault(error: NodeJS.ErrnoException, port: number, host: string): 
   return error
 }
 
-function deviceOf(engine: Engine, model: string): string {
-  const metadata = engine.models.find(({ id }) => id === model)?.metadata
+function deviceOf({ metadata }: ModelInfo): string {
   return `${metadata?.device ?? 'unknown'} (${metadata?.device_name ?? ''})`
 }
 
@@ -140,17 +139,22 @@ function announcePage(url: string, keys: readonly string[], key: string | undefi
 
 const row = (name: string, value: string) => note(`  ${paint('dim', name.padEnd(7))} ${value}`)
 
-function announce(url: string, keys: readonly string[], models: readonly string[], device: string): void {
+function announce(url: string, keys: readonly string[], models: readonly string[], first: ModelInfo): void {
   note(paint('bold', 'local-v1 is ready'))
   row('url', paint('cyan', url))
   row('key', keys.length > 0 ? `one of the ${keys.length} given` : 'none is needed on this machine')
   row('model', models.join(', '))
-  row('device', device)
-  row('try', curl(url, keys, models[0]!))
+  row('device', deviceOf(first))
+  row('try', curl(url, keys, first))
 }
 
-function curl(url: string, keys: readonly string[], model: string): string {
+function curl(url: string, keys: readonly string[], { id: model, capabilities }: ModelInfo): string {
   const auth = keys.length > 0 ? ` -H 'authorization: Bearer '"$KEY"` : ''
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello!' }] })
-  return `curl ${url}/chat/completions${auth} -H 'content-type: application/json' -d '${body}'`
+  const [path, asked] = capabilities?.embeddings
+    ? ['embeddings', { input: 'Hello!' }]
+    : capabilities?.rerank
+      ? ['rerank', { query: 'Hello?', documents: ['Hello!', 'Goodbye.'] }]
+      : ['chat/completions', { messages: [{ role: 'user', content: 'Hello!' }] }]
+  const body = JSON.stringify({ model, ...asked })
+  return `curl ${url}/${path}${auth} -H 'content-type: application/json' -d '${body}'`
 }
