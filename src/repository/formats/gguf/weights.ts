@@ -25,6 +25,8 @@ export function ggufWeights(
     if (forms.get(of.name) !== 'q4') made.set(of.name, { of, what: 'whole' })
     else made.set(`${base}.q_weight`, { of, what: 'codes' }).set(`${base}.q_scale`, { of, what: 'scales' })
   }
+  /** Read with their codes, and not asked for yet. */
+  const scales = new Map<GgufTensor, Uint8Array>()
   const find = (name: string) => {
     const found = made.get(name)
     if (!found) throw broken(files.place, `it has no tensor ${name}.`)
@@ -44,10 +46,17 @@ export function ggufWeights(
     async read(name, signal) {
       signal?.throwIfAborted()
       const { of, what } = find(name)
-      const bytes = await files.slice(of.file, of.from, of.from + of.bytes)
       const known = describe(name)
-      const data = what === 'whole' ? plain(bytes, of, known.dtype) : four(bytes, what)
-      return { ...known, data }
+      const early = what === 'scales' ? scales.get(of) : undefined
+      if (early) {
+        scales.delete(of)
+        return { ...known, data: early }
+      }
+      const bytes = await files.slice(of.file, of.from, of.from + of.bytes)
+      if (what === 'whole') return { ...known, data: plain(bytes, of, known.dtype) }
+      const both = four(bytes)
+      if (what === 'codes') scales.set(of, both.scales)
+      return { ...known, data: both[what] }
     },
   }
 }
@@ -109,23 +118,29 @@ function readPlain(from: 'f32' | 'f16' | 'bf16'): NonNullable<ReturnType<typeof 
   }
 }
 
+/** The first halves of the bytes of a word, one after the other in the lower half of one. */
+function firstHalves(word: number): number {
+  const pairs = word & 0x0f0f0f0f
+  const fours = (pairs | (pairs >>> 4)) & 0x00ff00ff
+  return (fours | (fours >>> 8)) & 0xffff
+}
+
 /** Q4_0 is (code - 8) d, ours (code - 7) scale: the same number for 15 - code under -d. */
-function four(bytes: Uint8Array, what: 'codes' | 'scales'): Uint8Array {
+function four(bytes: Uint8Array): { codes: Uint8Array; scales: Uint8Array } {
   const blocks = bytes.length / 18
-  const out = new Uint8Array(blocks * (what === 'codes' ? 16 : 2))
+  const codes = new Uint32Array(blocks * 4)
+  const scales = new Uint16Array(blocks)
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let block = 0; block < blocks; block++) {
     const at = block * 18
-    if (what === 'scales') {
-      out[block * 2] = bytes[at]!
-      out[block * 2 + 1] = bytes[at + 1]! ^ 0x80
-      continue
-    }
+    scales[block] = view.getUint16(at, true) ^ 0x8000
     // The low halves of its bytes are the first 16 values; ours alternate.
-    for (let i = 0; i < 8; i++) {
-      const [a, b] = [bytes[at + 2 + 2 * i]! ^ 0xff, bytes[at + 3 + 2 * i]! ^ 0xff]
-      out[block * 16 + i] = (a & 15) | ((b & 15) << 4)
-      out[block * 16 + 8 + i] = (a >> 4) | (b & 0xf0)
+    for (let i = 0; i < 2; i++) {
+      const a = ~view.getUint32(at + 2 + 8 * i, true)
+      const b = ~view.getUint32(at + 6 + 8 * i, true)
+      codes[block * 4 + i] = firstHalves(a) | (firstHalves(b) << 16)
+      codes[block * 4 + 2 + i] = firstHalves(a >>> 4) | (firstHalves(b >>> 4) << 16)
     }
   }
-  return out
+  return { codes: new Uint8Array(codes.buffer), scales: new Uint8Array(scales.buffer) }
 }
