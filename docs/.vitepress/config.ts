@@ -26,8 +26,8 @@ export default defineConfig({
   description: "An OpenAI-compatible /v1 on the user's own device",
   lang: 'en',
   cleanUrls: true,
-  // What is written for those who change local-v1 stands in the repository, and links into it.
-  srcExclude: ['adding.md', 'node_modules/**'],
+  // Pages for those who change local-v1 link into the repository, of which this is a part.
+  srcExclude: ['node_modules/**'],
   ignoreDeadLinks: [/^(\.\/)?\.\.\//],
   themeConfig: {
     search: { provider: 'local' },
@@ -47,6 +47,7 @@ export default defineConfig({
           { text: 'Browsers', link: '/browsers' },
           { text: 'Bundlers', link: '/bundlers' },
           { text: 'How it works', link: '/how-it-works' },
+          { text: 'Adding to it', link: '/adding' },
         ],
       },
     ],

@@ -245,6 +245,29 @@ export const fixtures: readonly Fixture[] = [
     outcome: { page: 'dist' },
   },
   {
+    name: 'Workbox, with a service worker that precaches too',
+    package: 'workbox-build',
+    files: {
+      'page.js': ask("'/sw.js', worker: '/v1.js'"),
+      'v1.js': V1,
+      'sw.js': `import { precacheAndRoute } from 'workbox-precaching'\n${V1}\nprecacheAndRoute(self.__WB_MANIFEST)\n`,
+      'public/index.html': HTML,
+      'inject.mjs': `
+import { injectManifest } from 'workbox-build'
+const { count, warnings } = await injectManifest({
+  swSrc: 'build/sw.js', swDest: 'public/sw.js', globDirectory: 'public', globPatterns: ['index.html', 'page.js'],
+})
+if (count !== 2 || warnings.length > 0) throw new Error([count, ...warnings].join(' '))
+`,
+    },
+    commands: [
+      'npx esbuild v1.js page.js --bundle --format=esm --outdir=public --log-level=warning',
+      'npx esbuild sw.js --bundle --format=esm --outdir=build --log-level=warning',
+      'node inject.mjs',
+    ],
+    outcome: { page: 'public' },
+  },
+  {
     name: 'Bun',
     package: 'bun',
     files: PAGE_AND_WORKER,

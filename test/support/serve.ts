@@ -27,6 +27,7 @@ export async function listen(listener: RequestListener): Promise<Listening> {
 const TYPES: Record<string, string> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
   json: 'application/json',
   wasm: 'application/wasm',
 }

@@ -1,0 +1,43 @@
+/**
+ * `npm run check:docs`: builds the documentation site and looks at each of its pages with axe, light, dark and on a phone;
+ * nothing may be wider than the screen. `npm run docs` once before it, which installs VitePress.
+ */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { barriers } from '../test/playground/audit.js'
+import { launchChromium } from '../test/support/chromium.js'
+import { filesIn } from '../test/support/folder.js'
+import { serveFiles } from '../test/support/serve.js'
+
+const docs = fileURLToPath(new URL('../docs', import.meta.url))
+await promisify(execFile)('npx', ['vitepress', 'build'], { cwd: docs })
+const files = await filesIn(`${docs}/.vitepress/dist`)
+const pages = Object.keys(files).filter((path) => path.endsWith('.html') && path !== '/404.html')
+const server = await serveFiles(files)
+const browser = await launchChromium({ webgpu: false })
+let faults = 0
+for (const [look, width] of [
+  ['light', 1360],
+  ['dark', 1360],
+  ['light', 360],
+] as const) {
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: look,
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  for (const path of pages) {
+    await page.goto(server.origin + path)
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    const found = [...(await barriers(page)), ...(wide > 0 ? [`${wide} px wider than the screen`] : [])]
+    faults += found.length
+    for (const each of found) console.log(`NO   ${path}, ${look}, ${width} px: ${each}`)
+  }
+  await context.close()
+}
+await browser.close()
+await server.close()
+console.log(`${pages.length} pages, ${faults} findings`)
+process.exit(faults === 0 ? 0 : 1)
