@@ -229,7 +229,8 @@ export interface ProjectOptions {
 }
 
 /** `gelu` is the one that is computed by tanh, `gelu_erf` the exact one. */
-export type Gate = 'silu' | 'gelu' | 'gelu_erf' | 'sigmoid'
+export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid'] as const
+export type Gate = (typeof GATES)[number]
 
 export interface JoinOptions {
   /** @default all rows of the pass */

@@ -3,7 +3,7 @@
  * arguments (`WRITERS`, in TypeScript) and what reads them: the module `./abi` of `assembly/`, with a constant for each
  * number and each operation's code, and a namespace for each operation (`Norm.epsilon(args)`).
  */
-import { type Gate, PAGE, Q4_BLOCK } from '../contract.js'
+import { GATES, type Gate, PAGE, Q4_BLOCK } from '../contract.js'
 
 /** Kinds of matrices, by how they are stored and multiplied. */
 export const F32 = 0
@@ -14,8 +14,8 @@ export const BF16 = 3
 export const Q4_EXACT = 4
 export type WeightKind = typeof F32 | typeof F16 | typeof Q4 | typeof BF16 | typeof Q4_EXACT
 
-/** Gates; 0 is none. */
-export const GATES: Readonly<Record<Gate, number>> = { silu: 1, gelu: 2, gelu_erf: 3, sigmoid: 4 }
+/** 0 is none. */
+export const gateCode = (gate: Gate): number => GATES.indexOf(gate) + 1
 
 /** Rows of a matrix that are stored and multiplied together. */
 export const GROUP = 8
@@ -173,7 +173,7 @@ export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 
 /** Constants of `./abi`: counts and codes, then bytes. */
 const INTEGERS = {
   ...{ F32, F16, Q4, BF16, Q4_EXACT, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE },
-  ...{ SILU: GATES.silu, GELU: GATES.gelu, SIGMOID: GATES.sigmoid },
+  ...Object.fromEntries(GATES.map((gate) => [gate.toUpperCase(), gateCode(gate)])),
   BLOCK: Q4_BLOCK,
   PAGE_BITS: Math.log2(PAGE),
 }

@@ -19,7 +19,7 @@ import type {
 } from '../contract.js'
 import { MAX_TAPS, PAGE } from '../contract.js'
 import { type BatchShape, OPERATIONS, shapeOf } from '../operations/index.js'
-import { type Arguments, CHANNELS_OF_LINE, GATES, type OperationName } from './abi.js'
+import { type Arguments, CHANNELS_OF_LINE, gateCode, type OperationName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { own } from './guards.js'
 import type { CpuPassHost } from './pass-host.js'
@@ -144,7 +144,7 @@ export class CpuPass implements Pass {
       epsilon: norm?.epsilon ?? 0,
       centred: norm?.centred === true,
       bias: norm?.bias ? own(norm.bias, CpuVector).use() : 0,
-      gate: gate ? GATES[gate] : 0,
+      gate: gate ? gateCode(gate) : 0,
     }
     this.#add('join', rows, args, few(rows * columns))
   }
@@ -325,7 +325,7 @@ export class CpuPass implements Pass {
       out: target.use(),
       outStride: target.stride,
       columns,
-      gate: GATES[options.gate],
+      gate: gateCode(options.gate),
     }
     this.#add('gate', rows, args, few(rows * columns))
   }

@@ -107,7 +107,7 @@ export class Products {
       y: target.use(),
       yStride: target.stride,
       rows: columns,
-      gate: abi.GATES[gate],
+      gate: abi.gateCode(gate),
       prepared: 0,
       preparedStride: 0,
       preparedKind: abi.F32 as abi.WeightKind,
@@ -133,7 +133,7 @@ export class Products {
       out: target.use(),
       outStride: target.stride,
       columns,
-      gate: abi.GATES[gate],
+      gate: abi.gateCode(gate),
       prepared: 0,
       kind: abi.F32 as abi.WeightKind,
     }
