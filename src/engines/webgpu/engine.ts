@@ -17,6 +17,7 @@ import type {
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
 import { isCopy, isRemote } from '../../repository/address.js'
+import type { ModelLocation } from '../../repository/location.js'
 import type { DeviceInfo } from './contract.js'
 import { DeviceModels } from './device-models.js'
 import { purposeOf } from './encoders/read-vectors.js'
@@ -33,7 +34,7 @@ const GIB = 2 ** 30
 const NOTHING: KeptWeights = { bytes: 0, whole: false }
 
 /** What nobody downloaded for us. */
-const WHERE: Readonly<Record<string, string>> = {
+const WHERE: Readonly<Partial<Record<ModelLocation['kind'], string>>> = {
   folder: 'in a folder of this machine',
   foreign: 'in the store of another program',
   files: 'in a file that was chosen',
