@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { ENDPOINTS } from '../src/endpoints.js'
 
 export const MODEL = 'test/hello'
 export const KEY = 'sk-fuzz'
@@ -65,6 +66,11 @@ const FIELDS = [
   'include_usage',
   'include_forced',
   'allowed_tools',
+  ...['input', 'instructions', 'previous_response_id', 'background', 'truncation', 'include', 'reasoning', 'format'],
+  ...['call_id', 'output', 'summary', 'encrypted_content', 'status', 'max_output_tokens', 'conversation'],
+  ...['prompt', 'suffix', 'echo', 'best_of', 'return_token_ids', 'tokens', 'dimensions', 'encoding_format'],
+  ...['query', 'documents', 'top_n', 'return_documents', 'truncate'],
+  ...['top_k', 'min_p', 'repetition_penalty', 'min_tokens', 'stop_token_ids', 'ignore_eos', 'thinking_budget'],
   'mode',
   '__proto__',
   'constructor',
@@ -91,6 +97,8 @@ const WORDS = [
   'object',
   'string',
   'call_1',
+  ...['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference', 'compaction'],
+  ...['input_text', 'output_text', 'summary_text', 'base64', 'float', 'high', 'resp_x'],
   'Hi',
   '\ud800',
   '__proto__',
@@ -148,6 +156,12 @@ const plausible = fc
       fc.array(fc.oneof(fc.constant({ role: 'user', content: 'Hi' }), message), { maxLength: 4 }),
     ),
     stream: fc.constantFrom<unknown>(true, false, undefined),
+    // What other endpoints than chat are asked by.
+    input: fc.oneof(fc.constantFrom<unknown>('Hi', ['Hi', 'Ho'], [1, 2], [{ role: 'user', content: 'Hi' }]), json),
+    prompt: fc.oneof(fc.constantFrom<unknown>('Hi', ['Hi', [1, 2]], [3, 4]), json),
+    tokens: fc.constantFrom<unknown>([72, 105], [], [-1], undefined),
+    query: fc.constantFrom<unknown>('Hi', undefined, 5),
+    documents: fc.constantFrom<unknown>(['a', 'b'], [], undefined),
   })
   .chain((base) =>
     fc.dictionary(fc.constantFrom(...FIELDS), json, { maxKeys: 2 }).map((more) => ({ ...base, ...more })),
@@ -168,7 +182,13 @@ const body: fc.Arbitrary<Uint8Array | string | undefined> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(undefined) },
   { weight: 1, arbitrary: fc.constant(`"${'x'.repeat(20_000)}"`) },
 )
+/** Every endpoint there is, asked as the table has it or for what nobody has. */
+const endpoints = ENDPOINTS.map(({ path }) => path.replace('{model}', MODEL))
+const anyEndpoint = fc
+  .tuple(fc.constantFrom(...endpoints), fc.oneof(fc.constantFrom('resp_x', '%', '..'), fc.string({ maxLength: 9 })))
+  .map(([each, id]) => each.replace(/\{\w+\}/, encodeURIComponent(id.replace(/\p{Surrogate}/gu, ''))))
 const path = fc.oneof(
+  { weight: 8, arbitrary: anyEndpoint },
   { weight: 8, arbitrary: fc.constant('/chat/completions') },
   {
     weight: 1,

@@ -29,12 +29,17 @@ function managed(engine: Engine): Engine {
   }
 }
 
+const CAPABLE = { embeddings: true, sampling: true, tokens: true, infill: true }
+const vectorOf = (_: unknown, dimensions = 3) => new Float32Array(dimensions)
+
 const TIME_LIMIT = 5000
 
 export function fuzzTarget(): { try: (each: Hostile) => Promise<string | undefined> } {
   const faults: unknown[] = []
   const v1 = createV1({
-    engine: managed(scripted({ models: { [MODEL]: obedient } })),
+    engine: managed(scripted({ models: { [MODEL]: obedient }, capabilities: CAPABLE, embed: vectorOf })),
+    metrics: true,
+    aliases: { hello: MODEL },
     keys: [{ key: KEY, admin: true }],
     manageModels: true,
     cors: ['https://app.example'],
