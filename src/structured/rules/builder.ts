@@ -24,6 +24,7 @@ import { structuralTag } from './structural-tag.js'
 /** More rounds than any text has. */
 const MOST_ROUNDS = 100_000
 const MOST_DEPTH = 100
+const REGEX_COST = 200
 
 /** Makes the rules of one grammar from what it is described by. */
 export class Builder {
@@ -107,6 +108,8 @@ export class Builder {
 
   /** `at`: what to say where it is wrong. */
   regex(source: string, flags = '', place?: { readonly text: string; readonly at: number }): Rule {
+    // Also where it is known already: reading it again takes its time.
+    this.fuel.spend(REGEX_COST)
     try {
       return this.text(compileRegex(worded(source, 'regex'), this.fuel, { flags, whole: true }))
     } catch (error) {

@@ -108,20 +108,23 @@ function circles(names: readonly Name[], fuel: Fuel): Name[][] {
   const order = new Map<Name, number>()
   const low = new Map<Name, number>()
   const stack: Name[] = []
+  const stacked = new Set<Name>()
   const visit = (name: Name) => {
     const own = order.size
     order.set(name, own)
     low.set(name, own)
     stack.push(name)
+    stacked.add(name)
     const next = new Set<Name>()
     beginnings(name.rule, next)
     fuel.spend(1 + next.size)
     for (const other of next) {
       if (!order.has(other)) visit(other)
-      if (stack.includes(other)) low.set(name, Math.min(low.get(name)!, low.get(other)!))
+      if (stacked.has(other)) low.set(name, Math.min(low.get(name)!, low.get(other)!))
     }
     if (low.get(name) !== own) return
-    const circle = stack.splice(stack.indexOf(name))
+    const circle = stack.splice(stack.lastIndexOf(name))
+    for (const one of circle) stacked.delete(one)
     if (circle.length > 1 || next.has(name)) found.push(circle)
   }
   for (const name of names) if (!order.has(name)) visit(name)

@@ -22,7 +22,8 @@ export function namesIn(root: Rule): Name[] {
 
 /** Finds for each rule whether it may be empty and how short it can be: from below, as what stands in itself needs it. */
 export function measure(root: Rule, fuel: Fuel): void {
-  const names = namesIn(root)
+  // What a rule leads to is found after it, and is best measured before.
+  const names = namesIn(root).reverse()
   for (let changed = true; changed; ) {
     changed = false
     // A part that stands in several places is measured once a round.
