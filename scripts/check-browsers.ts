@@ -101,7 +101,7 @@ for (const [name, launch] of chosen) {
 
 const row = (words: readonly string[]) => `| ${words.join(' | ')} |`
 const table = [
-  row(['', ...heads]),
+  row(['What holds', ...heads]),
   row(['---', ...heads.map(() => '---')]),
   ...scenarios.map(({ name }, i) => row([name, ...cells[i]!])),
 ]

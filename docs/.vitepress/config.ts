@@ -29,6 +29,7 @@ export default defineConfig({
   // Pages for those who change local-v1 link into the repository, of which this is a part.
   srcExclude: ['node_modules/**'],
   ignoreDeadLinks: [/^(\.\/)?\.\.\//],
+  markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
   themeConfig: {
     search: { provider: 'local' },
     nav: [
