@@ -125,6 +125,15 @@ describe('a file whose hash its source names', () => {
 })
 
 describe('a server that is not to be relied on', () => {
+  it('that never says what a file should be holds up no download', async () => {
+    const fetch: OpenOptions['fetch'] = (url, init) =>
+      init.method === 'HEAD'
+        ? new Promise((_, reject) => init.signal?.addEventListener('abort', () => reject(new Error('left'))))
+        : globalThis.fetch(url, init)
+    await open({ fetch })
+    expect(bytes.equals(await readFile(stored()))).toBe(true)
+  })
+
   it('that knows no ranges is read from the beginning', async () => {
     server.intercept = (_file, request, response) => {
       if (request.method === 'HEAD') return !!response.writeHead(405).end()

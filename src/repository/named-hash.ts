@@ -8,6 +8,9 @@ const SHA256 = /^[0-9a-f]{64}$/i
 /** As the hub and its mirrors lay out their addresses. */
 const RESOLVED = /^(\/[^/]+\/[^/]+)\/resolve\/([^/]+)\/(.+)$/
 
+/** A source that does not say it by then holds up no download. */
+const LONGEST_MS = 5000
+
 /** Undefined where the source names none, or cannot be asked: the size must do then. */
 export async function hashNamedBySource(
   url: string,
@@ -16,11 +19,13 @@ export async function hashNamedBySource(
 ): Promise<KnownOfFile | undefined> {
   const parts = new URL(url).pathname.match(RESOLVED)
   if (!parts) return undefined
+  const late = AbortSignal.timeout(LONGEST_MS)
+  const either = AbortSignal.any([signal, late])
   try {
-    const response = await fetch(url, { method: 'HEAD', redirect: 'manual', signal })
+    const response = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: either })
     await response.body?.cancel()
     // The answer that sends on to a storage names the file; a page sees nothing of it.
-    if (response.type === 'opaqueredirect') return await fromList(new URL(url).origin, parts, fetch, signal)
+    if (response.type === 'opaqueredirect') return await fromList(new URL(url).origin, parts, fetch, either)
     return knownOf(response.headers.get('x-linked-etag'), response.headers.get('x-linked-size'))
   } catch {
     signal.throwIfAborted()

@@ -17,7 +17,7 @@ export async function slowHub(): Promise<SlowHub> {
     response.setHeader('access-control-allow-origin', '*')
     if (!bytes) return void response.writeHead(404).end()
     response.setHeader('content-length', bytes.length)
-    if (open || !name.endsWith('.bin')) return void response.end(bytes)
+    if (open || request.method === 'HEAD' || !name.endsWith('.bin')) return void response.end(bytes)
     let at = 0
     // Slowly, and from the half on so slowly that it never ends: there is always news, however late somebody looks.
     const timer = setInterval(() => {
