@@ -7,6 +7,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/gpu/half.test.ts',
   'src/engines/webgpu/operations/attention.test.ts',
   'src/engines/webgpu/operations/sample.test.ts',
+  'src/engines/webgpu/operations/twins.test.ts',
   'src/engines/webgpu/operations/overflow.test.ts',
   'src/engines/webgpu/operations/rows.test.ts',
   'src/engines/webgpu/model/decoder.test.ts',
