@@ -6,6 +6,7 @@ import { fetchAll } from './fetch-all.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
 import { detect } from './formats/index.js'
+import { MLC_CONFIG } from './formats/mlc.js'
 import { keptFiles, lackOf } from './here.js'
 import { parseJson } from './json.js'
 import type { ModelLocation } from './location.js'
@@ -69,8 +70,13 @@ export async function describeRepository(
   place: ModelLocation,
   { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check'>,
 ): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence'>> {
-  const files = await filesAt(place, storeFor(cache), signal, fetch ? { fetch } : {})
-  const config = files.file === undefined ? await files.text('config.json', signal) : undefined
+  const store = storeFor(cache)
+  // What is here is not asked for again: without a network that would take long and tell nothing.
+  const here = isRemote(place) && (await isKept(place, store))
+  const files = here ? await filesKept(place, store) : await filesAt(place, store, signal, fetch ? { fetch } : {})
+  // A model in one file, and one of MLC's, says all of itself when it is opened; a page may have no other file to give.
+  if (files.file !== undefined || (await files.text(MLC_CONFIG, signal)) !== undefined) return { chatConfig: {} }
+  const config = await files.text('config.json', signal)
   if (config === undefined) return { chatConfig: {} }
   const chatConfig = parseJson(files.place, 'config.json', config)
   return { chatConfig, sentence: await readSentence(files, signal) }

@@ -32,12 +32,12 @@ const SIZES: Readonly<Record<TensorType, number>> = { f32: 4, f16: 2, bf16: 2, u
 /** WebLLM's newer versions write the first name, older ones the second. */
 const MANIFESTS = ['tensor-cache.json', 'ndarray-cache.json']
 
-const CONFIG = 'mlc-chat-config.json'
+export const MLC_CONFIG = 'mlc-chat-config.json'
 
 /** A manifest of tensors within shards, and a configuration that says what text they were trained on. */
 export const mlc: RepositoryFormat = {
   name: 'an MLC repository',
-  mark: CONFIG,
+  mark: MLC_CONFIG,
   async detect(files, signal) {
     const text = await textOfMlc(files, signal)
     if (!text) return undefined
@@ -84,9 +84,9 @@ export const mlc: RepositoryFormat = {
 
 /** What it says about text, for an engine that takes its weights elsewhere; undefined where it is none. */
 export async function textOfMlc(files: RepositoryFiles, signal: AbortSignal): Promise<TextFiles | undefined> {
-  const given = await files.text(CONFIG, signal)
+  const given = await files.text(MLC_CONFIG, signal)
   if (given === undefined) return undefined
-  const config = parseJson(files.place, CONFIG, given)
+  const config = parseJson(files.place, MLC_CONFIG, given)
   return readText(files, config, listed(config), signal)
 }
 
