@@ -196,6 +196,8 @@ describe('a schema from an example', () => {
   test('accepts the example, whatever it is', () => {
     fc.assert(
       fc.property(objects, (document) => {
+        // Ajv passes over properties of this name, and cannot judge them.
+        fc.pre(!JSON.stringify(document).includes('"__proto__"'))
         const schema = schemaFromExample(document)
         // Of two items that have the same keys in another order, the grammar writes one order.
         expect(new Ajv2020({ strict: false, validateFormats: false }).validate(schema, document)).toBe(true)

@@ -16,8 +16,9 @@ export interface Extent {
 /** What a first answer needs: a prompt in chunks, whose last may be short, then steps near and far. */
 export function firstAnswer(parts: PassParts, begin: Begin, { maxChunk, contextLength }: Extent): void {
   const far = Math.min(FAR, contextLength - 1)
-  rehearse(parts, begin, [maxChunk], 0, 1)
-  rehearse(parts, begin, [Math.min(8, maxChunk)], 0, 1)
+  const chunk = Math.min(maxChunk, contextLength)
+  rehearse(parts, begin, [chunk], 0, 1)
+  rehearse(parts, begin, [Math.min(8, chunk)], 0, 1)
   rehearse(parts, begin, [1], 0, 1)
   rehearse(parts, begin, [1], far, 1)
 }
@@ -29,7 +30,7 @@ export function moreAnswers(parts: PassParts, begin: Begin, { maxBatch, maxChunk
     if (count > maxBatch) break
     const ones = new Array<number>(count).fill(1)
     rehearse(parts, begin, ones, far, count)
-    rehearse(parts, begin, [...ones, maxChunk], 0, count)
+    rehearse(parts, begin, [...ones, Math.min(maxChunk, contextLength)], 0, count)
   }
 }
 
