@@ -14,7 +14,7 @@ export async function answers(requests: number, until: number): Promise<void> {
   const engine = webgpu({ models: [{ id: MODEL, from }], device: 'webgpu' })
   const v1 = createV1({ engine, keys: 'none' })
   const ajv = new Ajv({ strict: false })
-  const signal = AbortSignal.timeout(Math.max(0, until - performance.now()))
+  const signal = AbortSignal.timeout(Math.max(0, Math.ceil(until - performance.now())))
   try {
     await Promise.all(
       Array.from({ length: requests }, async (_, seed) => {
