@@ -1,5 +1,5 @@
 import type { OutputFormat, TextSource } from '../engine.js'
-import { isRecord, type JsonObject } from '../platform/json.js'
+import type { JsonObject } from '../platform/json.js'
 import { aSchema } from './chat/output-format.js'
 import { anArray, anObject, aString, at, noteUnknown, optional, refuse, unsupported } from './fields.js'
 
@@ -14,15 +14,8 @@ type Read = (value: unknown, field: string) => OutputFormat
 const someChoices = anArray(1, 10_000)
 
 const readJson: Read = (value, field) => {
-  let schema = value
   // vLLM takes the schema as text, too.
-  if (typeof value === 'string') {
-    try {
-      schema = JSON.parse(value)
-    } catch {
-      throw refuse(field, `Invalid '${field}': the schema is not JSON.`, 'invalid_value')
-    }
-  }
+  const schema = typeof value === 'string' ? parsed(value, field, 'the schema is not JSON') : value
   return { type: 'json_schema', name: 'schema', strict: true, schema: aSchema(schema, field) }
 }
 
@@ -50,19 +43,18 @@ const CONSTRAINTS: ReadonlyMap<string, Read> = new Map<string, Read>([
   [
     'structural_tag',
     (value, field) => {
-      const description = typeof value === 'string' ? parsed(value, field) : anObject(value, field)
+      const description = anObject(typeof value === 'string' ? parsed(value, field, 'it is not JSON') : value, field)
       return { type: 'grammar', source: { structuralTag: description } }
     },
   ],
 ])
 
-function parsed(text: string, field: string): JsonObject {
-  let value: unknown
+function parsed(text: string, field: string, fault: string): unknown {
   try {
-    value = JSON.parse(text)
-  } catch {}
-  if (isRecord(value)) return value
-  throw refuse(field, `Invalid '${field}': it is no JSON object.`, 'invalid_value')
+    return JSON.parse(text)
+  } catch {
+    throw refuse(field, `Invalid '${field}': ${fault}.`, 'invalid_value')
+  }
 }
 
 /** vLLM's newer form, its older fields, and llama-server's. */

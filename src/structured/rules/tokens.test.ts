@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import type { TokenConstraint } from '../../engine.js'
 import {
   choice,
   compile,
@@ -13,7 +12,7 @@ import {
   structuralTag,
   without,
 } from '../index.js'
-import { allowed, pick, randomness, realWords, smallWords, vocabularyOf } from '../testing.test-helper.js'
+import { allowed, pick, randomness, realWords, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
 import { Vocabulary } from '../tokens/vocabulary.js'
 
 const TAGS = structuralTag({
@@ -49,17 +48,6 @@ const vocabularies: [string, () => Vocabulary, number, number][] = [
   ['Qwen 2.5', () => vocabularyOf(realWords('qwen2_5')), 1, 0.15],
 ]
 
-/** All tokens, each tried by itself. */
-function tried(constraint: TokenConstraint, size: number): number[] {
-  const found: number[] = []
-  for (let token = 0; token < size; token++) {
-    if (!constraint.accept(token)) continue
-    found.push(token)
-    constraint.rollback(1)
-  }
-  return found
-}
-
 describe('masks of texts beyond JSON equal every token tried by itself', () => {
   for (const [vocabularyName, load, walks, share] of vocabularies) {
     it(`with ${vocabularyName}`, { timeout: 120_000 }, () => {
@@ -75,7 +63,7 @@ describe('masks of texts beyond JSON equal every token tried by itself', () => {
             if (left < Infinity) expect(constraint.closing(left), `${name}, ${i}`).toBe(true)
             constraint.mask(mask)
             if (random() < share)
-              expect(allowed(mask, vocabulary.size), `${name}, ${i}`).toEqual(tried(constraint, vocabulary.size))
+              expect(allowed(mask, vocabulary.size), `${name}, ${i}`).toEqual(tried(constraint, vocabulary))
             const token = pick(mask, vocabulary.size, random)
             expect(constraint.accept(token), `${name}, ${i}`).toBe(true)
             if (vocabulary.eos.includes(token)) break

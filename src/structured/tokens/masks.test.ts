@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { TokenConstraint } from '../../engine.js'
 import { compile, type Vocabulary } from '../index.js'
-import { allowed, pick, randomness, realWords, smallWords, vocabularyOf } from '../testing.test-helper.js'
+import { allowed, pick, randomness, realWords, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
 
 const object = (rest: object) => ({ type: 'object', ...rest })
 const pattern = (source: string, rest: object = {}) => ({ type: 'string', pattern: source, ...rest })
@@ -59,17 +58,6 @@ const vocabularies: [string, () => Vocabulary, number, number][] = [
   ['Qwen 2.5', () => vocabularyOf(realWords('qwen2_5')), 1, 0.06],
 ]
 
-/** All tokens, each tried by itself. */
-function tried(constraint: TokenConstraint, size: number): number[] {
-  const found: number[] = []
-  for (let token = 0; token < size; token++) {
-    if (!constraint.accept(token)) continue
-    found.push(token)
-    constraint.rollback(1)
-  }
-  return found
-}
-
 describe('masks equal every token tried by itself', () => {
   for (const [vocabularyName, load, walks, share] of vocabularies) {
     it(`with ${vocabularyName}`, { timeout: 120_000 }, () => {
@@ -86,7 +74,7 @@ describe('masks equal every token tried by itself', () => {
             if (left < Infinity) expect(constraint.closing(left)).toBe(true)
             constraint.mask(mask)
             if (random() < share)
-              expect(allowed(mask, vocabulary.size), `${name}, ${i}`).toEqual(tried(constraint, vocabulary.size))
+              expect(allowed(mask, vocabulary.size), `${name}, ${i}`).toEqual(tried(constraint, vocabulary))
             const token = pick(mask, vocabulary.size, random)
             expect(constraint.accept(token), `${name}, ${i}`).toBe(true)
           }
@@ -110,7 +98,7 @@ describe('a token that begins and ends inside a character', () => {
       expect(constraint.closing(budget)).toBe(true)
       const mask = new Uint32Array(vocabulary.words)
       constraint.mask(mask)
-      expect(allowed(mask, vocabulary.size), `budget ${budget}`).toEqual(tried(constraint, vocabulary.size))
+      expect(allowed(mask, vocabulary.size), `budget ${budget}`).toEqual(tried(constraint, vocabulary))
       // What it begins takes two bytes more, and the quote one.
       expect(allowed(mask, vocabulary.size).includes(256)).toBe(budget >= 4)
     }
