@@ -1,3 +1,5 @@
+import { isIP } from 'node:net'
+import { domainToASCII, domainToUnicode } from 'node:url'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -9,10 +11,12 @@ import { compile } from '../compile.js'
 import { Fuel } from '../fuel.js'
 import { compileRegex } from '../regex/regex.js'
 import { formatAutomaton, IMPLIED } from './formats.js'
+import { IDN_LETTERS, IDN_MOST } from './hosts.js'
 
 const FORMATS = [
   ...['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'uri', 'uri-reference'],
-  ...['uri-template', 'json-pointer', 'relative-json-pointer'],
+  ...['uri-template', 'json-pointer', 'relative-json-pointer', 'json-pointer-uri-fragment', 'url', 'regex'],
+  ...['iso-time', 'iso-date-time'],
 ] as const
 
 function ajvFormat(name: (typeof FORMATS)[number], text: string): boolean {
@@ -65,6 +69,19 @@ const VALID: Partial<Record<(typeof FORMATS)[number], readonly string[]>> = {
   'uri-template': ['http://example.com/dictionary/{term:1}/{term}', '{/id*}', 'dictionary', ''],
   'json-pointer': ['', '/foo/bar~0/baz~1/%a', '/', '//', '/😀'],
   'relative-json-pointer': ['1', '0/foo/bar', '2/0/baz/1/zip', '0#'],
+  'json-pointer-uri-fragment': ['#', '#/foo/b%20r', '#/~0~1'],
+  url: ['https://example.com', 'http://a-b.example.co:8080/p/q?x=1#y', 'ftp://foo.bar/'],
+  regex: [
+    '^[a-z0-9_-]+$'.replace('_-', '_\\-'),
+    '(?:a|b)*c{2,3}?',
+    '\\d+\\.\\u{1F600}\\p{L}',
+    '',
+    '(?=a)b',
+    '[^]|[]',
+    'a(b)?',
+  ],
+  'iso-time': ['08:30:06', '08:30:06.5Z', '08:30:06+01:00'],
+  'iso-date-time': ['2024-02-29 08:30:06', '2024-02-29T08:30:06Z'],
 }
 const INVALID: typeof VALID = {
   date: [
@@ -193,6 +210,11 @@ const INVALID: typeof VALID = {
   'uri-template': ['http://example.com/dictionary/{term:1}/{term', '{', 'a b', '{a.b}'],
   'json-pointer': ['/foo/bar~', '/~2', 'a', '#', '0'],
   'relative-json-pointer': ['/foo/bar', '-1/foo', '0##', '01/a', '', '+1'],
+  'json-pointer-uri-fragment': ['', '/a', '#a', '#/~2', '#/ '],
+  url: ['example.com', 'http://localhost', 'mailto:a@b.cd', 'http://exa mple.com', 'http://a.b?x', 'http://-a.com'],
+  regex: ['(', '[a', 'a**', 'a{2,1}', '\\', '\\a', '[z-a]', '(?=a)*', '\\1', '{', '(?<n>a)(?<n>b)', '\\u{110000}'],
+  'iso-time': ['24:00:00', '8:30:06', '08:30'],
+  'iso-date-time': ['2023-02-29 08:30:06', '2024-02-29'],
 }
 
 describe.each(FORMATS)('format %s', (name) => {
@@ -258,10 +280,94 @@ describe('times', () => {
   })
 })
 
+/** A text as RFC 3987 maps it to a URI: what is not ASCII, percent-encoded. */
+const toUri = (iri: string) => iri.replace(/\P{ASCII}/gu, encodeURIComponent)
+// With a label more, since a name that ends in digits is read as an address.
+function isHost(host: string): boolean {
+  const ascii = domainToASCII(`${host}.x`)
+  const labels = ascii.split('.')
+  const right = labels.every(
+    (label) => label !== '' && label.length <= 63 && !label.startsWith('-') && !label.endsWith('-'),
+  )
+  return right && domainToUnicode(ascii) === `${host.toLowerCase()}.x` && ascii.length <= 255
+}
+
+/** Formats that ajv-formats does not have, and who else judges them. */
+const OTHERS: Readonly<Record<string, (text: string) => boolean>> = {
+  iri: (text) => ajvFormat('uri', toUri(text)),
+  'iri-reference': (text) => ajvFormat('uri-reference', toUri(text)),
+  'idn-hostname': isHost,
+  'idn-email': (text) => {
+    const [local, host, ...more] = text.split('@')
+    return more.length === 0 && isHost(host!) && ajvFormat('email', `${local!.replace(/\P{ASCII}/gu, 'x')}@a.b`)
+  },
+  uuid4: (text) => z.uuidv4().safeParse(text).success,
+  uuid7: (text) => z.uuidv7().safeParse(text).success,
+  ipvanyaddress: (text) => isIP(text) !== 0,
+}
+
+describe.each(Object.entries(OTHERS))('format %s', (name, accepts) => {
+  it('produces only what others accept', () => {
+    const automaton = formatAutomaton(name)!
+    fc.assert(
+      fc.property(fc.array(fc.nat(60), { maxLength: 70 }), (choices) => {
+        const text = walk(automaton, choices)
+        expect([text, accepts(text)]).toEqual([text, true])
+      }),
+      { numRuns: 1500 },
+    )
+  })
+})
+
+describe('host names of other scripts', () => {
+  it('have letters that are taken as they are, at most 63 bytes of punycode long', () => {
+    for (const [letter] of String.fromCodePoint(...Array(0xd7a4).keys()).matchAll(
+      new RegExp(`[${IDN_LETTERS}]`, 'gu'),
+    )) {
+      expect([letter, domainToUnicode(domainToASCII(`a${letter}`))]).toEqual([letter, `a${letter}`])
+    }
+    const letters = fc.constantFrom('à', 'ÿ', 'ά', 'ώ', 'а', 'џ', 'ぁ', 'ヺ', '一', '龥', '가', '힣', 'a', '9')
+    fc.assert(
+      fc.property(fc.array(letters, { minLength: IDN_MOST, maxLength: IDN_MOST }), (label) => {
+        expect(domainToASCII(label.join('')).length).toBeLessThanOrEqual(63)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  it('are taken beside ASCII, and not where punycode or length cannot be told', () => {
+    const automaton = formatAutomaton('idn-hostname')!
+    for (const host of ['bücher.example', '例え.jp', 'пример.example', 'a-b.c', '한국'])
+      expect([host, acceptsText(automaton, host)]).toEqual([host, true])
+    for (const host of ['xn--X', '-ü.de', 'ü-', 'Ü.de', '〮', 'ü'.repeat(13), 'a..b', 'a_b'])
+      expect([host, acceptsText(automaton, host)]).toEqual([host, false])
+  })
+})
+
 describe('other names', () => {
   it('have no automaton', () => {
-    for (const name of ['color', '', 'constructor', 'int32', 'regex', 'idn-email'])
-      expect(formatAutomaton(name)).toBeUndefined()
+    for (const name of ['color', '', 'constructor', 'int32']) expect(formatAutomaton(name)).toBeUndefined()
+  })
+
+  it('are annotations, as the specification says and ajv takes them', () => {
+    for (const format of ['color', 'path', '', 'constructor', 'cuid2', 'data', 'topic']) {
+      expect(compile({ type: 'string', format }).accepts('"any"')).toBe(true)
+    }
+  })
+
+  it.each([
+    ['datetime', 'date-time'],
+    ['hostnme', 'hostname'],
+    ['host-name', 'hostname'],
+    ['UUID', 'uuid'],
+  ])('that are misspelt are refused with the likely one named: %s', (format, meant) => {
+    expect(() => compile({ type: 'string', format })).toThrow(
+      `format '${format}' is not known; did you mean '${meant}'?`,
+    )
+  })
+
+  it('that libraries check and do not write as a pattern are refused', () => {
+    expect(() => compile(z.toJSONSchema(z.jwt()))).toThrow("format 'jwt' is not supported")
   })
 })
 

@@ -6,8 +6,11 @@
 import { withLength } from '../automata/lengths.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { compileRegex } from '../regex/regex.js'
+import { editDistance } from '../spelling.js'
+import { REGEX } from './expressions.js'
+import { EMAIL, HOSTNAME, IDN_EMAIL, IDN_HOSTNAME, IDN_HOSTNAME_LENGTH } from './hosts.js'
 import { dateTime, time } from './time.js'
-import { IPV4, IPV6, URI, URI_REFERENCE } from './uri.js'
+import { IPV4, IPV6, IRI, IRI_REFERENCE, PRIVATE, UCS, URI, URI_REFERENCE } from './uri.js'
 
 const LEAP_YEAR = '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)'
 const MONTH_DAY =
@@ -19,28 +22,28 @@ const DURATION_TIME = 'T(?:\\d+H(?:\\d+M(?:\\d+S)?)?|\\d+M(?:\\d+S)?|\\d+S)'
 const DURATION_DATE = '(?:\\d+Y(?:\\d+M(?:\\d+D)?)?|\\d+M(?:\\d+D)?|\\d+D)'
 const DURATION = `^P(?:${DURATION_DATE}(?:${DURATION_TIME})?|${DURATION_TIME}|\\d+W)$`
 
-// Two hyphens at the third place announce punycode, whose validity no automaton can decide.
-const LABEL = '(?!..--)[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?'
-const HOSTNAME = `^${LABEL}(?:\\.${LABEL})*$`
-const HOSTNAME_LENGTH = 253
+// ajv-formats alone has these: a zone may be missing, and is never shorter than in a time.
+const CLOCK = '(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.\\d+)?'
+const ISO_TIME = `${CLOCK}(?:[zZ]|[+-](?:[01]\\d|2[0-3]):[0-5]\\d)?`
 
-const ATEXT = "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~\\-]+"
-const EMAIL = `^(?=[^@]{1,64}@)${ATEXT}(?:\\.${ATEXT})*@${LABEL}(?:\\.${LABEL})+$`
+const HOSTNAME_LENGTH = 253
 const EMAIL_LENGTH = 254
 
 const HEX = '[0-9a-fA-F]'
 const UUID = `^${HEX}{8}-(?:${HEX}{4}-){3}${HEX}{12}$`
+const uuid = (version: number) => `^${HEX}{8}-${HEX}{4}-${version}${HEX}{3}-[89abAB]${HEX}{3}-${HEX}{12}$`
 
 const POINTER = '(?:\\/(?:[^~/]|~[01])*)*'
 
 // RFC 6570 without dots in names, which ajv-formats refuses.
-const UCS =
-  '\\u{a0}-\\u{d7ff}\\u{e000}-\\u{fdcf}\\u{fdf0}-\\u{ffef}\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}\\u{30000}-\\u{3fffd}' +
-  '\\u{40000}-\\u{4fffd}\\u{50000}-\\u{5fffd}\\u{60000}-\\u{6fffd}\\u{70000}-\\u{7fffd}\\u{80000}-\\u{8fffd}' +
-  '\\u{90000}-\\u{9fffd}\\u{a0000}-\\u{afffd}\\u{b0000}-\\u{bfffd}\\u{c0000}-\\u{cfffd}\\u{d0000}-\\u{dfffd}' +
-  '\\u{e1000}-\\u{efffd}\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}'
 const VARIABLE = `(?:[a-zA-Z0-9_]|%${HEX}{2})+(?::[1-9]\\d{0,3}|\\*)?`
-const TEMPLATE = `^(?:[!#$&(-;=?-\\[\\]_a-z~${UCS}]|%${HEX}{2}|\\{[+#.\\/;?&=,!@|]?${VARIABLE}(?:,${VARIABLE})*\\})*$`
+const TEMPLATE = `^(?:[!#$&(-;=?-\\[\\]_a-z~${UCS}${PRIVATE}]|%${HEX}{2}|\\{[+#.\\/;?&=,!@|]?${VARIABLE}(?:,${VARIABLE})*\\})*$`
+
+// ajv-formats asks for a name with a dot, and for a path before a query or a fragment.
+const NAME = '[a-z0-9](?:[a-z0-9\\-]*[a-z0-9])?'
+const CHARACTER = `(?:[a-zA-Z0-9\\-._~!$&'()*+,;=:@]|%${HEX}{2})`
+const URL_TAIL = `(?:\\/(?:${CHARACTER}|\\/)*(?:\\?(?:${CHARACTER}|[/?])*)?(?:#(?:${CHARACTER}|[/?])*)?)?`
+const URL = `^(?:https?|ftp):\\/\\/(?!.*--.*\\.)(?:${NAME}\\.)+[a-z]{2,}(?::\\d{2,5})?${URL_TAIL}$`
 
 const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   date: () => compileRegex(DATE),
@@ -52,6 +55,17 @@ const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   ipv4: () => compileRegex(`^${IPV4}$`),
   ipv6: () => compileRegex(`^${IPV6}$`),
   uuid: () => compileRegex(UUID),
+  ...Object.fromEntries([1, 3, 4, 5, 6, 7, 8].map((version) => [`uuid${version}`, () => compileRegex(uuid(version))])),
+  ipvanyaddress: () => compileRegex(`^(?:${IPV4}|${IPV6})$`),
+  'iso-time': () => compileRegex(`^${ISO_TIME}$`),
+  'iso-date-time': () => compileRegex(`${DATE.slice(0, -1)}[tT ]${ISO_TIME}$`),
+  url: () => compileRegex(URL),
+  regex: () => compileRegex(REGEX),
+  iri: () => compileRegex(`^${IRI}$`),
+  'iri-reference': () => compileRegex(`^${IRI_REFERENCE}$`),
+  'idn-hostname': () => withLength(compileRegex(IDN_HOSTNAME), 1, IDN_HOSTNAME_LENGTH),
+  'idn-email': () => compileRegex(IDN_EMAIL),
+  'json-pointer-uri-fragment': () => compileRegex(`^#(?:\\/(?:[a-zA-Z0-9_\\-.!$&'()*+,;:=@]|%${HEX}{2}|~[01])*)*$`),
   uri: () => compileRegex(`^${URI}$`),
   'uri-reference': () => compileRegex(`^${URI_REFERENCE}$`),
   'uri-template': () => compileRegex(TEMPLATE),
@@ -90,5 +104,36 @@ export const NUMBER_FORMATS: ReadonlyMap<string, { readonly minimum: number; rea
   ['int64', { minimum: -(2 ** 63), maximum: 2 ** 63 - 1024 }],
 ])
 
-/** Formats that restrict nothing that JSON can tell. */
-export const OPEN_FORMATS: ReadonlySet<string> = new Set(['float', 'double', 'password', 'binary'])
+/** Formats that restrict nothing: of `byte` OpenAPI says base64, and ajv-formats and real instances take any text. */
+const OPEN_FORMATS: ReadonlySet<string> = new Set(['float', 'double', 'password', 'binary', 'byte'])
+
+/** What zod and Pydantic check of a text and do not write as a pattern, and no automaton here tells. */
+const UNDECIDED: ReadonlySet<string> = new Set([
+  ...['jwt', 'json-string', 'multi-host-uri', 'name-email', 'ipv4network', 'ipv6network', 'ipvanynetwork'],
+  ...['ipv4interface', 'ipv6interface', 'ipvanyinterface'],
+])
+
+const KNOWN = [...Object.keys(BUILDERS), ...NUMBER_FORMATS.keys(), ...OPEN_FORMATS]
+const PLAIN = new Map(KNOWN.map((name) => [plain(name), name]))
+
+/**
+ * Why a format cannot be enforced; undefined where it can, or where it is an annotation: that is what the specification
+ * says of names that it does not have, and people put their own there (`color`, `path`, `topic`).
+ */
+export function whyNotFormat(name: string): string | undefined {
+  if (UNDECIDED.has(name)) return `format '${name}' is not supported.`
+  const meant =
+    PLAIN.get(plain(name)) ?? (KNOWN.includes(name) ? undefined : KNOWN.find((known) => isNear(name, known)))
+  return meant === undefined || KNOWN.includes(name)
+    ? undefined
+    : `format '${name}' is not known; did you mean '${meant}'?`
+}
+
+function plain(name: string): string {
+  return name.replace(/[^a-z0-9]/gi, '').toLowerCase()
+}
+
+/** Short names have neighbours that mean something else: `data`, `file`. */
+function isNear(name: string, known: string): boolean {
+  return known.length > 5 && Math.abs(name.length - known.length) <= 1 && editDistance(name.toLowerCase(), known) <= 1
+}

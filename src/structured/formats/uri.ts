@@ -22,19 +22,34 @@ export const IPV6 = `(?:${[
 const ESCAPED = `%${HEX}{2}`
 const UNRESERVED = 'a-zA-Z0-9\\-._~'
 const SUB_DELIMS = "!$&'()*+,;="
-const PCHAR = `(?:[${UNRESERVED}${SUB_DELIMS}:@]|${ESCAPED})`
-const PCHAR_NO_COLON = `(?:[${UNRESERVED}${SUB_DELIMS}@]|${ESCAPED})`
 const SCHEME = '[a-zA-Z][a-zA-Z0-9+\\-.]*'
-const USER_INFO = `(?:[${UNRESERVED}${SUB_DELIMS}:]|${ESCAPED})*`
-const IP_LITERAL = `\\[(?:${IPV6}|[vV]${HEX}+\\.[${UNRESERVED}${SUB_DELIMS}:]+)\\]`
-const REG_NAME = `(?:[${UNRESERVED}${SUB_DELIMS}]|${ESCAPED})*`
-const AUTHORITY = `(?:${USER_INFO}@)?(?:${IP_LITERAL}|${REG_NAME})(?::\\d*)?`
-const SEGMENTS = `(?:\\/${PCHAR}*)*`
-const ROOTED = `\\/\\/${AUTHORITY}${SEGMENTS}|\\/(?:${PCHAR}+${SEGMENTS})?`
-const TAIL = `(?:\\?(?:${PCHAR}|[/?])*)?(?:#(?:${PCHAR}|[/?])*)?`
+
+/** `more`: characters beyond ASCII that may stand as they are; `inQuery`: those that only a query may hold. */
+function grammar(more: string, inQuery: string): { readonly absolute: string; readonly reference: string } {
+  const plain = `${UNRESERVED}${more}${SUB_DELIMS}`
+  const pchar = `(?:[${plain}:@]|${ESCAPED})`
+  const pcharNoColon = `(?:[${plain}@]|${ESCAPED})`
+  const userInfo = `(?:[${plain}:]|${ESCAPED})*`
+  const ipLiteral = `\\[(?:${IPV6}|[vV]${HEX}+\\.[${UNRESERVED}${SUB_DELIMS}:]+)\\]`
+  const authority = `(?:${userInfo}@)?(?:${ipLiteral}|(?:[${plain}]|${ESCAPED})*)(?::\\d*)?`
+  const segments = `(?:\\/${pchar}*)*`
+  const rooted = `\\/\\/${authority}${segments}|\\/(?:${pchar}+${segments})?`
+  const tail = `(?:\\?(?:[${plain}:@/?${inQuery}]|${ESCAPED})*)?(?:#(?:${pchar}|[/?])*)?`
+  return {
+    absolute: `${SCHEME}:(?:${rooted}|${pchar}+${segments})${tail}`,
+    reference: `(?:${SCHEME}:(?:${rooted}|${pchar}+${segments})?|(?:${rooted}|${pcharNoColon}+${segments})?)${tail}`,
+  }
+}
 
 /** With a scheme. RFC 3986 lets nothing follow it (`about:`); ajv-formats does not. */
-export const URI = `${SCHEME}:(?:${ROOTED}|${PCHAR}+${SEGMENTS})${TAIL}`
+export const { absolute: URI, reference: URI_REFERENCE } = grammar('', '')
 
-/** With or without a scheme. */
-export const URI_REFERENCE = `(?:${SCHEME}:(?:${ROOTED}|${PCHAR}+${SEGMENTS})?|(?:${ROOTED}|${PCHAR_NO_COLON}+${SEGMENTS})?)${TAIL}`
+/** What RFC 3987 and RFC 6570 call `ucschar`. */
+export const UCS =
+  '\\u{a0}-\\u{d7ff}\\u{f900}-\\u{fdcf}\\u{fdf0}-\\u{ffef}\\u{10000}-\\u{1fffd}\\u{20000}-\\u{2fffd}\\u{30000}-\\u{3fffd}' +
+  '\\u{40000}-\\u{4fffd}\\u{50000}-\\u{5fffd}\\u{60000}-\\u{6fffd}\\u{70000}-\\u{7fffd}\\u{80000}-\\u{8fffd}' +
+  '\\u{90000}-\\u{9fffd}\\u{a0000}-\\u{afffd}\\u{b0000}-\\u{bfffd}\\u{c0000}-\\u{cfffd}\\u{d0000}-\\u{dfffd}' +
+  '\\u{e1000}-\\u{efffd}'
+export const PRIVATE = '\\u{e000}-\\u{f8ff}\\u{f0000}-\\u{ffffd}\\u{100000}-\\u{10fffd}'
+/** RFC 3987. */
+export const { absolute: IRI, reference: IRI_REFERENCE } = grammar(UCS, PRIVATE)

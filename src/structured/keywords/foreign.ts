@@ -1,4 +1,5 @@
 import { isObject } from '../schema/json.js'
+import { editDistance } from '../spelling.js'
 import { bound, either, listOf, mapOf, names, number, type Shape, schema, text, truth, type } from './shapes.js'
 import { WORDS } from './table.js'
 
@@ -67,29 +68,12 @@ function misspelt(word: string): string | undefined {
   for (const [other, keyword] of PLAIN) {
     // Short words have neighbours that mean something else: `cost`, `form`, `content`.
     const most = other.length < 6 ? 0 : other.length < 9 ? 1 : 2
-    if (most > 0 && Math.abs(other.length - letters.length) <= most && distance(letters, other) <= most) return keyword
+    if (most > 0 && Math.abs(other.length - letters.length) <= most && editDistance(letters, other) <= most)
+      return keyword
   }
   return undefined
 }
 
 function plain(word: string): string {
   return word.replace(/[^a-z]/gi, '').toLowerCase()
-}
-
-/** Letters to insert, delete, replace, or swap with their neighbour. */
-function distance(a: string, b: string): number {
-  let older: number[] = []
-  let before = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = before[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row[j] = Math.min(replaced, before[j]! + 1, row[j - 1]! + 1)
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      if (swapped) row[j] = Math.min(row[j]!, older[j - 2]! + 1)
-    }
-    older = before
-    before = row
-  }
-  return before[b.length]!
 }

@@ -1,6 +1,6 @@
 import type { TextAutomaton } from '../automata/types.js'
 import { TextError } from '../automata/types.js'
-import { formatAutomaton, NUMBER_FORMATS, OPEN_FORMATS } from '../formats/formats.js'
+import { formatAutomaton, whyNotFormat } from '../formats/formats.js'
 import { compileRegex } from '../regex/regex.js'
 import { SchemaError } from '../schema-error.js'
 import { type Context, refusal } from './context.js'
@@ -27,13 +27,12 @@ export function patternAutomaton(
   return automaton
 }
 
-/** Undefined: the format says nothing of texts, or is noted as not enforced. */
+/** Undefined: the format says nothing of texts, is an annotation, or is noted as not enforced. */
 export function formatOf(context: Context, site: Site, name: string): TextAutomaton | undefined {
-  if (OPEN_FORMATS.has(name) || NUMBER_FORMATS.has(name)) return undefined
   return placed(context, site, 'format', () => {
-    const automaton = formatAutomaton(name)
-    if (automaton === undefined) throw new TextError(`format '${name}' is not supported.`)
-    return automaton
+    const why = whyNotFormat(name)
+    if (why !== undefined) throw new TextError(why)
+    return formatAutomaton(name)
   })
 }
 
