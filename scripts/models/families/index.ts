@@ -1,5 +1,6 @@
 import type { Case } from '../family.js'
 import { gemma2, gemma3 } from './gemma.js'
+import { gemma1 } from './gemma1.js'
 import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
 import { ministral3 } from './mistral3.js'
@@ -12,6 +13,7 @@ export const CASES: readonly Case[] = [
   qwen35,
   gemma3,
   gemma2,
+  gemma1,
   lfm2,
   phi3,
   phi4Mini,

@@ -147,6 +147,10 @@ export interface LlamaTraits {
   readonly angles?: Vector
   /** By which queries grow with their position, once they are turned. */
   queryFactor?(position: number): number
+  /** What is added to the weights of norms. */
+  readonly normOffset?: number
+  /** What gates go through. @default silu */
+  readonly gate?: (x: number) => number
 }
 
 export function llamaReference(shape: LlamaShape, weights: Weights, traits: LlamaTraits = {}) {
@@ -155,23 +159,24 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
   const caches = Array.from({ length: shape.layers }, () => new Attention())
   const angles = traits.angles ?? frequencies(shape.theta, headSize)
   const residual = traits.residualFactor ?? 1
+  const { normOffset: offset = 0, gate = silu } = traits
   let position = 0
   return {
     step(token: number): Vector {
       let x = times(embedding(weights, token, hidden), traits.embeddingFactor ?? 1)
       for (let i = 0; i < shape.layers; i++) {
         const at = layerName(i)
-        const h = rmsNorm(x, weights(`${at}.input_layernorm.weight`), epsilon)
+        const h = rmsNorm(x, weights(`${at}.input_layernorm.weight`), epsilon, offset)
         const [q, k, v] = ['q', 'k', 'v'].map((one) => product(weights(`${at}.self_attn.${one}_proj.weight`), h))
         const turn = (y: Vector) => (traits.rotates?.(i) === false ? y : rotate(y, headSize, position, angles))
         const query = times(turn(q!), traits.queryFactor?.(position) ?? 1)
         const seen = caches[i]!.look(query, turn(k!), v!, form)
         x = add(x, times(product(weights(`${at}.self_attn.o_proj.weight`), seen), residual))
-        const m = rmsNorm(x, weights(`${at}.post_attention_layernorm.weight`), epsilon)
-        x = add(x, times(gatedMlp(m, weights, `${at}.mlp`, silu), residual))
+        const m = rmsNorm(x, weights(`${at}.post_attention_layernorm.weight`), epsilon, offset)
+        x = add(x, times(gatedMlp(m, weights, `${at}.mlp`, gate), residual))
       }
       position++
-      const last = rmsNorm(x, weights('model.norm.weight'), epsilon)
+      const last = rmsNorm(x, weights('model.norm.weight'), epsilon, offset)
       return times(product(headOf(weights, shape.tied), last), 1 / (traits.logitDivisor ?? 1))
     },
   }

@@ -6,6 +6,7 @@ import type { ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Architecture } from './architecture.js'
 import { Fields, record } from './fields.js'
+import { gemma } from './gemma.js'
 import { gemma2 } from './gemma2.js'
 import { gemma3 } from './gemma3.js'
 import { fromGguf, type GgufForm } from './gguf.js'
@@ -22,6 +23,7 @@ import { qwen35 } from './qwen3-5.js'
 import { smollm3 } from './smollm3.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
+  gemma,
   gemma2,
   gemma3,
   gemma3_text: gemma3,

@@ -7,7 +7,7 @@ import { readDecoder, readWindow } from './read-decoder.js'
 /** Ministral 3: YaRN. Queries grow with their positions, by steps of the length that the model was first trained on. */
 export const ministral3: Architecture = {
   ...llama,
-  names: { huggingface: NAMES.huggingface, gguf: NAMES.gguf },
+  names: NAMES,
   gguf: {
     interleaved: true,
     own: (take) => ({ rope_parameters: { llama_4_scaling_beta: take('attention.temperature_scale') } }),

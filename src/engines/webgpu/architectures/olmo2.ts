@@ -6,7 +6,11 @@ import { readDecoder } from './read-decoder.js'
 /** Norms stand after attention and MLP only; queries and keys are normed over all their heads together. */
 export const olmo2: Architecture = {
   ...llama,
-  names: { huggingface: { ...NAMES.huggingface, ...AFTER }, gguf: { ...NAMES.gguf, ...GGUF_AFTER } },
+  names: {
+    huggingface: { ...NAMES.huggingface, ...AFTER },
+    mlc: { ...NAMES.mlc, ...AFTER },
+    gguf: { ...NAMES.gguf, ...GGUF_AFTER },
+  },
   gguf: {},
   read: (fields) => readDecoder(fields, { norms: 'after', queryKeyNorm: 'row' }),
 }

@@ -1,7 +1,7 @@
 import type { AttentionLayer, LayerPlan } from '../model/model-plan.js'
 import { MAX_TAPS } from '../model/model-plan.js'
 import type { Architecture, Names } from './architecture.js'
-import { NAMES } from './names.js'
+import { NAMES, QWEN_NAMES } from './names.js'
 import { readAngles } from './read-angles.js'
 import { readDecoder } from './read-decoder.js'
 
@@ -18,6 +18,13 @@ const HUGGINGFACE: Names = {
   mixerOut: `${LINEAR}.out_proj`,
 }
 
+const MLC: Names = {
+  ...HUGGINGFACE,
+  qkv: QWEN_NAMES.mlc.qkv!,
+  gateUp: NAMES.mlc.gateUp!,
+  taps: `${LINEAR}.conv1d_weight`,
+}
+
 const GGUF: Names = {
   ...NAMES.gguf,
   mlpNorm: 'blk.#.post_attention_norm',
@@ -32,7 +39,7 @@ const GGUF: Names = {
 
 /** Qwen3.5, dense: three of four layers are linear attention by the gated delta rule, the fourth is attention with gates. */
 export const qwen35: Architecture = {
-  names: { huggingface: HUGGINGFACE, gguf: GGUF },
+  names: { huggingface: HUGGINGFACE, mlc: MLC, gguf: GGUF },
   prefixes: ['model.language_model.', 'language_model.model.'],
   // What sees, and what guesses several tokens ahead.
   idle: /^(model\.)?visual\.|^mtp\./,

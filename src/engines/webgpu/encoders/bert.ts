@@ -1,3 +1,4 @@
+import { isRecord, type JsonObject } from '../../../platform/json.js'
 import type { WeightOutline } from '../../../repository/source.js'
 import { Fields } from '../architectures/fields.js'
 import { refuse } from '../model/refuse.js'
@@ -24,7 +25,7 @@ export const isBert = ({ chatConfig }: Pick<WeightOutline, 'chatConfig'>): boole
 export function readEncoder(config: WeightOutline['chatConfig'], name: string): EncoderPlan {
   const architecture = String(config.model_type)
   const { roberta } = ENCODERS.get(architecture)!
-  const fields = new Fields(name, config)
+  const fields = new Fields(name, plainOf(config))
   const hidden = fields.count('hidden_size')
   const heads = fields.count('num_attention_heads')
   if (hidden % (4 * heads) !== 0 || hidden % 8 !== 0) throw refuse(name, `${heads} heads over ${hidden} values`)
@@ -32,7 +33,8 @@ export function readEncoder(config: WeightOutline['chatConfig'], name: string): 
   if (fields.flag('is_decoder')) throw fields.odd('is_decoder', true)
   const activation = fields.word('hidden_act', Object.keys(ACTIVATIONS) as (keyof typeof ACTIVATIONS)[], 'gelu')
   // Positions are counted from the one after that of padding.
-  const firstPosition = roberta ? Number(fields.get('pad_token_id') ?? 1) + 1 : 0
+  const offset = fields.limit('position_offset') ?? 0
+  const firstPosition = roberta ? Number(fields.get('pad_token_id') ?? 1) + 1 : offset
   const plan: EncoderPlan = {
     architecture,
     hidden,
@@ -48,6 +50,13 @@ export function readEncoder(config: WeightOutline['chatConfig'], name: string): 
   }
   fields.assertAllRead()
   return plan
+}
+
+/** As transformers would write it. */
+function plainOf(config: JsonObject): JsonObject {
+  if (!isRecord(config.model_config)) return config
+  const { context_window_size: max_position_embeddings, ...own } = config.model_config
+  return { max_position_embeddings, ...own }
 }
 
 /** The head of a cross-encoder: the first row through one layer more, then one score. */

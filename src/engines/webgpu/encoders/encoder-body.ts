@@ -6,7 +6,7 @@ import type { ModelPlan } from '../model/model-plan.js'
 import type { PlannedMatrix, PlannedTensors } from '../model/planned.js'
 import { readEncoder, readScores } from './bert.js'
 import { type PlannedEncoder, planEncoder } from './plan-encoder.js'
-import { readVectors } from './read-vectors.js'
+import { isMlcEncoder, readMlcVectors, readVectors } from './read-vectors.js'
 import type { EncoderPlan, VectorPlan } from './vector-plan.js'
 
 interface Body {
@@ -46,7 +46,9 @@ export function bertBody(outline: WeightOutline, quantize: boolean, name: string
   const positions = plan.positions - plan.firstPosition
   const vectors = outline.sentence
     ? readVectors(outline.sentence, name, hidden, positions)
-    : readScores(outline.chatConfig, plan, name)
+    : isMlcEncoder(outline.chatConfig)
+      ? readMlcVectors(outline.chatConfig, name, hidden, positions)
+      : readScores(outline.chatConfig, plan, name)
   const tensors = planEncoder(outline, plan, vectors, quantize, name)
   return {
     kind: 'bert',

@@ -38,7 +38,7 @@ export function planEncoder(
   quantize: boolean,
   name: string,
 ): PlannedEncoder {
-  if (outline.naming !== 'huggingface') throw refuse(name, 'an encoder in this form', 'Take its safetensors.')
+  if (outline.naming === 'gguf') throw refuse(name, 'an encoder in this form', 'Take its safetensors.')
   const { hidden, intermediate, vocabulary, positions, types } = plan
   const { prefix } = ENCODERS.get(plan.architecture)!
   const tensors = new Tensors(outline, outline.names.some((each) => each.startsWith(prefix)) ? prefix : '', quantize)
@@ -50,7 +50,9 @@ export function planEncoder(
     norm: tensors.norm('embeddings.LayerNorm', hidden),
     layers: Array.from({ length: plan.layers }, (_, i): PlannedEncoderLayer => {
       const own = (rest: string) => at(i, rest)
-      const heads = ['query', 'key', 'value'].map((each) => own(`attention.self.${each}`))
+      const heads = (outline.naming === 'huggingface' ? ['query', 'key', 'value'] : ['qkv']).map((each) =>
+        own(`attention.self.${each}`),
+      )
       return {
         qkv: tensors.matrix(heads, 3 * hidden, hidden),
         output: tensors.matrix([own('attention.output.dense')], hidden, hidden),

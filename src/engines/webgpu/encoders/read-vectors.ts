@@ -13,12 +13,16 @@ export function purposeOf(
   { chatConfig, sentence }: Pick<WeightOutline, 'chatConfig' | 'sentence'>,
   name: string,
 ): Purpose {
-  if (sentence) return 'embed'
+  if (sentence || isMlcEncoder(chatConfig)) return 'embed'
   if (judges(chatConfig, name)) return 'rank'
   const { architectures } = chatConfig
   const named = Array.isArray(architectures) ? architectures.map(String) : []
   return named.some((name) => name.endsWith('ForSequenceClassification')) ? 'rank' : 'chat'
 }
+
+/** MLC has encoders for vectors alone, and keeps what transformers says of them in an object of its own. */
+export const isMlcEncoder = ({ model_type: type, model_config: config }: JsonObject): boolean =>
+  type === 'bert' && isRecord(config)
 
 /** Whether pairs are put to it as a question. */
 export const judges = ({ model_type: type, architectures }: JsonObject, name: string): boolean =>
@@ -31,6 +35,8 @@ const POOLS: Readonly<Record<string, VectorPlan['pool']>> = {
 }
 /** As sentence-transformers 5.4 and later write it. */
 const POOL_WORDS: Readonly<Record<string, VectorPlan['pool']>> = { mean: 'mean', cls: 'first', lasttoken: 'last' }
+
+const MLC_POOLS: Readonly<Record<string, VectorPlan['pool']>> = { cls: 'first', mean: 'mean', last: 'last' }
 
 /** `hidden`: numbers of a row. `positions`: tokens that the model can read. */
 export function readVectors(files: SentenceFiles, name: string, hidden: number, positions: number): VectorPlan {
@@ -50,6 +56,16 @@ export function readVectors(files: SentenceFiles, name: string, hidden: number, 
     size: dense.at(-1)?.rows ?? hidden,
     most: typeof limit === 'number' && limit > 0 ? Math.min(limit, positions) : positions,
   }
+}
+
+/** Its older files do not say how rows are pooled: MLC takes the first. */
+export function readMlcVectors(config: JsonObject, name: string, hidden: number, positions: number): VectorPlan {
+  const said = isRecord(config.embedding_metadata) ? config.embedding_metadata : {}
+  const { pooling_strategy: word = 'cls', normalize = true } = said
+  const pool = MLC_POOLS[String(word)]
+  if (!pool) throw refuse(name, `embedding_metadata.pooling_strategy = ${JSON.stringify(word)}`)
+  if (normalize !== true) throw refuse(name, `embedding_metadata.normalize = ${JSON.stringify(normalize)}`)
+  return { pool, dense: [], size: hidden, most: positions }
 }
 
 function readPool(config: JsonObject, name: string): VectorPlan['pool'] {

@@ -28,8 +28,8 @@ export const delta: Mixer<DeltaLayer> = {
       },
       vectors: {
         taps: { ...find.vector('taps', channels * taps, [channels, 1, taps]), order: tapOrder(channels, taps) },
-        // GGUF has it as it is used, transformers its logarithm.
-        speed: { ...find.vector('speed', valueHeads), ...(find.naming === 'huggingface' && { exponent: -1 }) },
+        // GGUF has it as it is used, all others its logarithm.
+        speed: { ...find.vector('speed', valueHeads), ...(find.naming !== 'gguf' && { exponent: -1 }) },
         delay: find.vector('delay', valueHeads),
         // Nothing is added to it, whatever is to the others.
         headNorm: find.vector('headNorm', valueSize),
