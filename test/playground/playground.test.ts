@@ -1,11 +1,14 @@
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import type { Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildPlayground } from '../../apps/playground/build/build.js'
 import { servePlayground } from '../../apps/playground/build/serve.js'
 import { unpacked } from '../../apps/playground/page/share.js'
+import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-helper.js'
 import { compile } from '../../src/structured/index.js'
 import { launchChromium } from '../support/chromium.js'
 import { startNode } from '../support/node.js'
@@ -19,6 +22,15 @@ const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.u
 /** Machines that run tests are busy. */
 const SLOW = { timeout: 15_000 }
 const SMALL = 'mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC'
+
+/** In the page: what stands in the origin's own file system. */
+async function keptNames(): Promise<string[]> {
+  const root = await navigator.storage.getDirectory()
+  const folder = await root.getDirectoryHandle('local-v1-models')
+  const names: string[] = []
+  for await (const name of (folder as unknown as { keys(): AsyncIterable<string> }).keys()) names.push(name)
+  return names
+}
 
 describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)', () => {
   let hub: SlowHub
@@ -343,13 +355,17 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
   test('adds any model of the hub, once it was looked up', async () => {
     await page.getByRole('tab', { name: 'Structured' }).click()
-    const id = page.getByLabel('Another model, by its Hugging Face id')
+    const id = page.getByLabel('Another model')
     await id.fill('nobody')
     await button('Look').click()
     expect(await page.locator('#add-model-found').textContent()).toContain('owner/name')
     await id.fill('someone/tiny-MLC')
     await button('Look').click()
     await page.getByText(/^Fits\./).waitFor()
+    const told = page.locator('.found-facts')
+    expect(await told.textContent()).toMatch(/KB to download.*of memory.*a context of.*tokens a second on WebAssembly/)
+    await picture('20-look')
+    expect(await barriers(page)).toEqual([])
     await page.getByRole('button', { name: /^Add, / }).click()
     await chosen('someone/tiny-MLC').waitFor()
     expect(await chosen('someone/tiny-MLC').isChecked()).toBe(true)
@@ -362,6 +378,39 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.locator('body.ready').waitFor()
     expect(await chosen('someone/tiny-MLC').isChecked()).toBe(true)
     await chosen('local-v1/nano').check()
+  })
+
+  test('takes a GGUF file of this computer, keeps it, and forgets it when told to', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'local-v1-playground-'))
+    const path = join(folder, 'small.gguf')
+    const text = join(folder, 'notes.gguf')
+    const chatTemplate = '{% for message in messages %}<s>{{ message.content }}</s>{% endfor %}'
+    await writeMadeUp(path, { types: { '*': 'Q8_0' }, chatTemplate })
+    await writeFile(text, 'No model, whatever its name.')
+    const chooser = page.locator('#add-model-file')
+    await chooser.setInputFiles(text)
+    const found = page.locator('#add-model-found')
+    await found.getByRole('alert').waitFor()
+    expect(await found.textContent()).toContain('notes.gguf')
+    await chooser.setInputFiles(path)
+    await page.getByText(/^Fits/).waitFor()
+    expect(await found.textContent()).toMatch(/local\/small.*on this computer/)
+    await picture('21-file')
+    await button('Keep and add').click()
+    await chosen('local/small').waitFor()
+    expect(await chosen('local/small').isChecked()).toBe(true)
+    await page.getByRole('button', { name: 'Load: small' }).click()
+    await ready()
+    await button('Generate').click()
+    await answered()
+    expect(await page.locator('#answer [role="alert"]').count()).toBe(0)
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+    await page.getByRole('button', { name: 'Remove: small' }).click()
+    await expect.poll(() => chosen('local/small').count(), SLOW).toBe(0)
+    expect(await page.evaluate(keptNames)).toEqual([])
+    expect(await chosen('local-v1/nano').isChecked()).toBe(true)
+    await rm(folder, { recursive: true })
   })
 
   test('unloads and removes a model', async () => {

@@ -1,84 +1,175 @@
-import { addedModels, announceAdded, keepAdded, placeOf } from '../worker/added-models.js'
+import type { Found, How, Wanted } from '../worker/look-messages.js'
 import { announce, button, byId, el } from './dom.js'
-import { bytes } from './format.js'
-import { adviceFor, type Machine } from './machine.js'
+import type { Finder } from './finder.js'
+import { bytes, rate, whole } from './format.js'
+import type { Machine } from './machine.js'
 import type { Models } from './models.js'
 
-/** Set by the build: where models are downloaded from. */
-declare const __HUB__: string
+/** Slower than one reads. */
+const SLOW = 5
 
-/** Any model of the hub: what it takes is looked up before it is added, and nothing is downloaded by that. */
-export function connectAddModel(models: Models, machine: Machine): void {
+/** Any model: what it takes is looked up before it is added, and nothing is downloaded by that. */
+export function connectAddModel(models: Models, machine: Machine, finder: Finder | undefined): void {
   const form = byId('add-model', HTMLFormElement)
   const input = byId('add-model-id', HTMLInputElement)
   const place = byId('add-model-found', HTMLElement)
-  form.hidden = machine.elsewhere === true
+  if (!finder) return
+  form.hidden = false
+  byId('add-model-names', HTMLElement).textContent = finder.names
+  let newest = 0
   form.addEventListener('submit', (event) => {
     event.preventDefault()
-    void look()
+    if (input.value.trim() !== '') void look(input.value)
   })
-  const say = (text: string, kind = 'advice') => place.replaceChildren(el('p', { class: kind, role: 'status' }, text))
+  byId('add-model-here', HTMLElement).append(...hereView(finder, (name) => void look(name)))
+  if (finder.takesFiles) takeFiles(form, (files) => void look(files))
 
-  async function look(): Promise<void> {
-    const id = input.value
-      .trim()
-      .replace(/^https:\/\/huggingface\.co\//, '')
-      .replace(/\/$/, '')
-    const at = placeOf(id, __HUB__)
-    if (!at) return say('Write it as owner/name, or owner/name/file.gguf.', 'advice bad')
-    if (models.list.some((model) => model.id === id)) {
-      models.select(id)
-      return say('It is in the list.')
+  async function look(wanted: Wanted, how: How = {}): Promise<void> {
+    const asked = ++newest
+    const mine = (draw: () => void) => {
+      if (asked === newest) draw()
     }
-    say('Looking it up.')
-    const size = await sizeOf(at).catch(() => undefined)
-    if (size === undefined) {
-      return say('No model that can run here was found there: it needs MLC, safetensors or GGUF files.', 'advice bad')
-    }
-    // A cache of keys and values, and what is computed on the way.
-    const memory = Math.round(size * 1.2)
-    const advice = adviceFor({ id, metadata: { download_bytes: size, memory_bytes: memory } }, machine)
-    const verdict = { good: 'Fits.', slow: 'Fits, but is slow here.', bad: 'Does not fit.' }[advice.kind]
-    const add = button(`Add, ${bytes(size)}`, () => void addIt(id, size, memory), { class: 'small' })
+    const name = typeof wanted === 'string' ? wanted.trim() : wanted.map((file) => file.name).join(', ')
     place.replaceChildren(
-      el('p', { class: `advice ${advice.kind}`, role: 'status' }, `${verdict} ${advice.text}`),
-      el('div', { class: 'actions' }, add),
+      el('p', { class: 'advice', role: 'status' }, el('span', { class: 'spinner' }), ` Looking at ${name}`),
     )
+    try {
+      const found = await finder!.look(wanted, how)
+      mine(() => show(found, wanted, how))
+    } catch (error) {
+      mine(() => fail(error, () => void look(wanted, how)))
+    }
   }
 
-  async function addIt(id: string, downloadBytes: number, memoryBytes: number): Promise<void> {
-    await keepAdded([...(await addedModels()), { id, downloadBytes, memoryBytes }])
-    announceAdded()
-    // The worker hears of it in its own time.
+  function fail(error: unknown, again: () => void): void {
+    const said = error instanceof Error ? error.message : String(error)
+    const actions = el('div', { class: 'actions' }, button('Look again', again, { class: 'small' }), closing())
+    place.replaceChildren(el('p', { class: 'advice bad', role: 'alert' }, said), actions)
+  }
+
+  const closing = () => button('Close', () => place.replaceChildren(), { class: 'quiet small' })
+
+  function show(found: Found, wanted: Wanted, how: How): void {
+    if (models.list.some(({ id }) => id === found.id)) {
+      models.select(found.id)
+      place.replaceChildren(el('p', { class: 'advice', role: 'status' }, 'It is in the list.'))
+      return
+    }
+    const { kind, text } = verdictOn(found, machine)
+    const isFile = typeof wanted !== 'string'
+    const size = isFile || found.leftBytes === 0 ? '' : `, ${bytes(found.leftBytes)}`
+    const adding = button(`${isFile ? 'Keep and add' : 'Add'}${size}`, () => void add(found, wanted, how), {
+      class: 'small',
+    })
+    const [other] = found.instead
+    const otherwise = other && button(`Look with ${other.how}`, () => void look(wanted, other), { class: 'small' })
+    place.replaceChildren(
+      el('p', { class: 'found-name' }, found.id),
+      el('p', { class: `advice verdict ${kind}`, role: 'status' }, text),
+      el('ul', { class: 'found-facts' }, ...factsOf(found, isFile).map((fact) => el('li', {}, fact))),
+      el('div', { class: 'actions' }, kind === 'bad' ? otherwise : adding, closing()),
+    )
+    place.scrollIntoView({ block: 'nearest' })
+  }
+
+  async function add(found: Found, wanted: Wanted, how: How): Promise<void> {
+    const bar = el('progress', { max: 1, 'aria-label': `Adding ${found.id}` })
+    const told = el('p', { class: 'progress-facts' })
+    place.replaceChildren(bar, told)
+    try {
+      const id = await finder!.add(found, wanted, how, (done, of) => {
+        if (of > 0) bar.value = done / of
+        told.textContent = of > 0 ? `${bytes(done)} of ${bytes(of)}` : ''
+      })
+      await listed(id)
+      models.select(id)
+      input.value = ''
+      place.replaceChildren()
+      announce(`${id} was added.`)
+    } catch (error) {
+      fail(error, () => void add(found, wanted, how))
+    }
+  }
+
+  /** The worker hears of it in its own time. */
+  async function listed(id: string): Promise<void> {
     for (let i = 0; i < 20 && !models.list.some((model) => model.id === id); i++) {
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      if (i > 0) await new Promise((resolve) => setTimeout(resolve, 100))
       await models.refresh().catch(() => {})
     }
-    models.select(id)
-    input.value = ''
-    place.replaceChildren()
-    announce(`${id} was added.`)
   }
 }
 
-/** What a download would take, from what repositories say of themselves. */
-async function sizeOf(address: string): Promise<number | undefined> {
-  if (address.endsWith('.gguf')) return lengthOf(address)
-  for (const name of ['tensor-cache.json', 'ndarray-cache.json']) {
-    const manifest = await json<{ records?: { nbytes?: number }[] }>(address + name)
-    if (manifest?.records) return manifest.records.reduce((sum, { nbytes = 0 }) => sum + nbytes, 0)
+/** Whether it runs here, in one sentence. */
+function verdictOn({ lacks, leftBytes, tokensPerSecond }: Found, { storage }: Machine) {
+  if (lacks !== undefined) return { kind: 'bad', text: `Does not fit: ${lacks.replace(/\.$/, '')}.` }
+  if (storage !== undefined && leftBytes > storage)
+    return { kind: 'bad', text: `Does not fit: this browser may store ${bytes(storage)} more.` }
+  if (tokensPerSecond !== undefined && tokensPerSecond < SLOW) return { kind: 'slow', text: 'Fits, but is slow here.' }
+  return { kind: 'good', text: 'Fits.' }
+}
+
+function factsOf({ leftBytes, memoryBytes, contextLength, tokensPerSecond, device }: Found, isFile: boolean): string[] {
+  const facts = [
+    isFile ? 'on this computer' : leftBytes > 0 ? `${bytes(leftBytes)} to download` : 'nothing to download',
+  ]
+  if (memoryBytes !== undefined) facts.push(`${bytes(memoryBytes)} of memory`)
+  if (contextLength !== undefined) facts.push(`a context of ${whole(contextLength)} tokens`)
+  if (tokensPerSecond !== undefined) facts.push(`about ${rate(tokensPerSecond)} tokens a second on ${device}`)
+  return facts
+}
+
+/** What lies on the machine of the server, to be chosen with one press. */
+function hereView({ here }: Finder, choose: (name: string) => void): HTMLElement[] {
+  if (here.length === 0) return []
+  const rows = here.map(({ name, bytes: size }) =>
+    el(
+      'li',
+      {},
+      button(name, () => choose(name), { class: 'quiet small' }),
+      size !== undefined && bytes(size),
+    ),
+  )
+  return [el('details', {}, el('summary', {}, `On this machine already: ${here.length}`), el('ul', {}, ...rows))]
+}
+
+/** Chosen with the button, or dropped anywhere on the page. */
+function takeFiles(form: HTMLElement, take: (files: readonly File[]) => void): void {
+  const chooser = byId('add-model-file', HTMLInputElement)
+  const given = (list: FileList | undefined) => {
+    const files = [...(list ?? [])]
+    if (files.length === 0) return
+    const panel = form.closest('details')
+    if (panel) panel.open = true
+    form.scrollIntoView({ block: 'nearest' })
+    take(files)
   }
-  const index = await json<{ metadata?: { total_size?: number } }>(`${address}model.safetensors.index.json`)
-  return index?.metadata?.total_size ?? lengthOf(`${address}model.safetensors`)
-}
-
-async function json<T>(address: string): Promise<T | undefined> {
-  const response = await fetch(address)
-  return response.ok ? ((await response.json()) as T) : undefined
-}
-
-async function lengthOf(address: string): Promise<number | undefined> {
-  const response = await fetch(address, { method: 'HEAD' })
-  const length = response.headers.get('content-length')
-  return response.ok && length !== null ? Number(length) : undefined
+  const choose = button('GGUF file from disk', () => chooser.click(), { class: 'small' })
+  form.querySelector('.add-model-ways')?.append(choose)
+  chooser.addEventListener('change', () => {
+    given(chooser.files ?? undefined)
+    // The same file may be chosen again.
+    chooser.value = ''
+  })
+  const carries = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') === true
+  let inside = 0
+  const mark = (by: number) => {
+    inside = Math.max(0, inside + by)
+    document.body.classList.toggle('dropping', inside > 0)
+  }
+  addEventListener('dragenter', (event) => {
+    if (carries(event)) mark(1)
+  })
+  addEventListener('dragleave', (event) => {
+    if (carries(event)) mark(-1)
+  })
+  addEventListener('dragover', (event) => {
+    if (carries(event)) event.preventDefault()
+  })
+  addEventListener('drop', (event) => {
+    if (!carries(event)) return
+    event.preventDefault()
+    mark(-Number.MAX_SAFE_INTEGER)
+    given(event.dataTransfer?.files)
+  })
 }

@@ -1,5 +1,5 @@
 /** `/v1`, as any client speaks it. Nothing in the page reaches past this file. */
-import { events } from './sse.js'
+import { events as eventsIn } from './sse.js'
 
 export const BASE = '/v1'
 
@@ -106,7 +106,7 @@ export async function listModels(): Promise<readonly Model[]> {
 }
 
 export async function* loadModel(id: string): AsyncGenerator<LoadProgress> {
-  yield* read<LoadProgress>(await ask(`/models/${id}/load`, { method: 'POST' }))
+  yield* events<LoadProgress>(await ask(`/models/${id}/load`, { method: 'POST' }))
 }
 
 export const unloadModel = (id: string) => ask(`/models/${id}/unload`, { method: 'POST' })
@@ -121,7 +121,7 @@ export async function* chat(body: ChatBody, project: string, signal: AbortSignal
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true, include_forced: true } }),
     signal,
   })
-  yield* read<Chunk>(response)
+  yield* events<Chunk>(response)
 }
 
 /** The last 31 days, one result per project and model. */
@@ -149,19 +149,27 @@ function added(a: UsageResult, b: UsageResult): UsageResult {
   }
 }
 
-export async function ask(path: string, init?: RequestInit): Promise<Response> {
+export const ask = (path: string, init?: RequestInit): Promise<Response> => send(BASE + path, init)
+
+/** Beside `/v1`, where a server has more for its page; `body` is posted. */
+export function askAt(path: string, body?: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json' }
+  return send(path, body && { method: 'POST', headers, body: JSON.stringify(body) })
+}
+
+async function send(path: string, init?: RequestInit): Promise<Response> {
   if (!onDevice) throw new Error('The engine is not there yet.')
-  const response = await onDevice(BASE + path, init)
+  const response = await onDevice(path, init)
   if (response.ok) return response
   const body = (await response.json().catch(() => undefined)) as { error?: ErrorBody } | undefined
   const unknown = { message: `The answer was ${response.status}, and not from /v1.`, code: null, param: null }
   throw new ApiError(response.status, body?.error ?? unknown)
 }
 
-async function* read<T>(response: Response): AsyncGenerator<T> {
+export async function* events<T>(response: Response): AsyncGenerator<T> {
   let done = false
   // Read to its very end: leaving earlier would look like a reader who left.
-  for await (const data of events(response)) {
+  for await (const data of eventsIn(response)) {
     if (data === '[DONE]') done = true
     if (done) continue
     const event = JSON.parse(data) as T | { error: ErrorBody }

@@ -51,6 +51,10 @@ export class Drafts {
     return aside
   }
 
+  letGo(): void {
+    keepValue(ASIDE, undefined)
+  }
+
   #write(): void {
     keepValue(CURRENT, { draft: this.current, edited: this.#edited })
   }

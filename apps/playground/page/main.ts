@@ -8,12 +8,14 @@ import { DeviceBenchView } from './device-bench-view.js'
 import { deviceView } from './device-view.js'
 import { byId, el } from './dom.js'
 import { failureView } from './failure-view.js'
+import { PageFinder } from './finder.js'
 import { takeFromFragment } from './fragment.js'
 import { connectKeyDialog } from './key-dialog.js'
 import { nameOf } from './model-names.js'
 import { Models } from './models.js'
 import { modelsView } from './models-view.js'
 import { RequestsView } from './requests-view.js'
+import { ServerFinder } from './server-finder.js'
 import { set, settings } from './settings.js'
 import { connectSettings } from './settings-view.js'
 import { asShared, unpacked } from './share.js'
@@ -40,7 +42,8 @@ async function start(): Promise<void> {
   const { machine } = connection
   byId('models', HTMLElement).replaceChildren(modelsView(models, machine))
   deviceView(models, machine, byId('device-chip', HTMLElement), byId('device', HTMLElement))
-  connectAddModel(models, machine)
+  const finder = models.managed ? new PageFinder(machine) : await ServerFinder.open()
+  connectAddModel(models, machine, finder)
   connectSettings()
   connectUsage(byId('usage-open', HTMLButtonElement))
   connectCodeDialog()

@@ -85,7 +85,7 @@ export class ModelRow {
     const name = nameOf(id)
     if (loading) return [this.#action('Stop', () => models.unload(id), `Stopped loading ${name}.`)]
     // The embedded model is part of the page, and there again with the next load.
-    const removable = (metadata.kept_bytes ?? 0) > 0 && id !== NANO
+    const removable = ((metadata.kept_bytes ?? 0) > 0 || models.added.has(id)) && id !== NANO
     const removal = removable
       ? [this.#action('Remove', () => models.remove(id), `${name} was removed from this device.`)]
       : []

@@ -1,3 +1,4 @@
+import { addedModels, keepAdded } from '../worker/added-models.js'
 import { ApiError, type LoadProgress, listModels, loadModel, type Model, removeModel, unloadModel } from './api.js'
 
 export interface Load extends LoadProgress {
@@ -17,6 +18,8 @@ export class Models {
   /** Whether this page may load and unload models; a server loads them with their first request. */
   managed = true
   selected = ''
+  /** Those that the user added, which can be taken off the list. */
+  added: ReadonlySet<string> = new Set()
   readonly loads = new Map<string, Load>()
   readonly errors = new Map<string, string>()
   readonly #running = new Map<string, Promise<void>>()
@@ -33,6 +36,8 @@ export class Models {
 
   async refresh(): Promise<void> {
     this.list = await listModels()
+    if (this.managed) this.added = new Set((await addedModels()).map(({ id }) => id))
+    if (this.selected !== '' && !this.current) this.selected = this.list[0]?.id ?? ''
     this.#changed()
   }
 
@@ -75,8 +80,17 @@ export class Models {
     return this.#change(id, unloadModel)
   }
 
+  /** Deletes what was downloaded; what the user added is off the list too. */
   remove(id: string): Promise<void> {
-    return this.#change(id, removeModel)
+    return this.#change(id, async () => {
+      await removeModel(id)
+      if (!this.added.has(id)) return
+      await keepAdded((await addedModels()).filter((model) => model.id !== id))
+      // The worker hears of it in its own time.
+      for (let i = 0; i < 20 && (await listModels()).some((model) => model.id === id); i++) {
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    })
   }
 
   async #change(id: string, change: (id: string) => Promise<unknown>): Promise<void> {

@@ -57,6 +57,11 @@ export class StructuredView {
     this.#maker = new SchemaMaker(this.#editor, edited)
     for (const field of [this.#instructions, this.#text]) field.addEventListener('input', () => this.#keep())
     byId('bring-back', HTMLButtonElement).addEventListener('click', () => this.#bringBack())
+    byId('let-go', HTMLButtonElement).addEventListener('click', () => {
+      this.#drafts.letGo()
+      this.#showAside()
+      this.#text.focus()
+    })
     const share = byId('share', HTMLButtonElement)
     share.addEventListener('click', () => {
       void packed(sharedNow(this.#draft())).then((text) => copy(linkWith('share', text), share))

@@ -2,6 +2,10 @@
 
 export interface AddedModel {
   readonly id: string
+  /** Where it is: as `webgpu({ models })` takes it. */
+  readonly from: string
+  readonly contextLength: number
+  readonly quantize?: 'q4f16_1'
   readonly downloadBytes: number
   readonly memoryBytes: number
 }
@@ -21,22 +25,11 @@ export async function addedModels(): Promise<readonly AddedModel[]> {
 
 export async function keepAdded(models: readonly AddedModel[]): Promise<void> {
   await (await caches.open(CACHE)).put(ADDRESS, Response.json(models))
-}
-
-export function announceAdded(): void {
   const channel = new BroadcastChannel(CHANNEL)
-  channel.postMessage('added')
+  channel.postMessage('changed')
   channel.close()
 }
 
 export function onAdded(listener: () => void): void {
   new BroadcastChannel(CHANNEL).addEventListener('message', listener)
-}
-
-/** Where the files of `owner/name` or `owner/name/file.gguf` lie on a hub; undefined for what is neither. */
-export function placeOf(id: string, hub: string): string | undefined {
-  const found = /^([\w.-]+\/[\w.-]+)(?:\/([\w./-]+\.gguf))?$/.exec(id)
-  if (!found || id.includes('..')) return undefined
-  const [, repository, file = ''] = found
-  return `${hub}/${repository}/resolve/main/${file}`
 }

@@ -1,10 +1,12 @@
-// The whole of `/v1`: this one script is the service worker, and the worker of a page that runs the models.
+// The whole of `/v1`: this one script is the service worker, the worker of a page that runs the models, and the one that
+// looks at models which are not there yet.
 import { createV1, indexedDbUsage } from 'local-v1'
 import { serviceWorker } from 'local-v1/service-worker'
 import { webgpu } from 'local-v1/webgpu'
-import { addedModels, onAdded, placeOf } from './added-models.js'
+import { addedModels, onAdded } from './added-models.js'
 import { catalog, NANO } from './catalog.js'
-import { growing } from './growing-engine.js'
+import { answerLooks } from './look.js'
+import { LOOK } from './look-messages.js'
 import { servePagesOffline } from './offline.js'
 
 /** Put in by the build: where the other models are downloaded from. */
@@ -21,26 +23,28 @@ const models = catalog.map(({ id, contextLength, downloadBytes, memoryBytes }) =
   memoryBytes,
 }))
 
-const sizes = new Map<string, { downloadBytes: number; memoryBytes: number }>()
-const engine = growing(webgpu({ models }), (id) => {
-  const from = placeOf(id, __HUB__)
-  return from === undefined ? undefined : webgpu({ models: [{ id, from, contextLength: 4096, ...sizes.get(id) }] })
-})
-async function readAdded(): Promise<void> {
-  const added = await addedModels()
-  for (const { id, ...size } of added) sizes.set(id, size)
-  engine.add(added.map(({ id }) => id))
-}
-const ready = readAdded()
-onAdded(() => void readAdded())
+if ((globalThis as { name?: string }).name === LOOK) answerLooks()
+else serve()
 
-serviceWorker(
-  createV1({
-    engine: Object.assign(engine, { ready }),
-    keys: 'none',
-    usage: indexedDbUsage(),
-    manageModels: true,
-    loadWaitMs: 600_000,
-  }),
-)
-servePagesOffline()
+function serve(): void {
+  const engine = webgpu({ models })
+  let offered: readonly string[] = []
+  const readAdded = async () => {
+    const added = await addedModels()
+    const ids = added.map((model) => engine.offer(model).id)
+    for (const id of offered) if (!ids.includes(id)) await engine.withdraw(id)
+    offered = ids
+  }
+  const ready = readAdded()
+  onAdded(() => void readAdded())
+  serviceWorker(
+    createV1({
+      engine: Object.assign(engine, { ready }),
+      keys: 'none',
+      usage: indexedDbUsage(),
+      manageModels: true,
+      loadWaitMs: 600_000,
+    }),
+  )
+  servePagesOffline()
+}

@@ -296,3 +296,21 @@ describe('models by what users write', () => {
     expect(() => new WebGpuEngine({} as never, {} as never)).toThrow("'models' must be a list")
   })
 })
+
+test('models come and go while it runs, and what is loaded of them goes with them', async () => {
+  const { engine, devices } = setUp()
+  const ids = () => engine.models.map(({ id }) => id)
+  expect(engine.offer('hf:test/seven').id).toBe('test/seven')
+  // The same once more changes nothing, whatever else is said of it.
+  engine.offer({ id: 'test/seven', from: './elsewhere' })
+  expect(ids()).toEqual(['test/one', 'test/three', 'test/missing', 'test/seven'])
+  expect(() => engine.offer('C:nothing')).toThrow(TypeError)
+  await ask(engine, 'test/seven')
+  expect(devices[0]!.memory.bytes).toBeGreaterThan(0)
+  await engine.withdraw('test/seven')
+  expect(ids()).toEqual(['test/one', 'test/three', 'test/missing'])
+  expect(devices[0]!.memory.bytes).toBe(0)
+  await expect(ask(engine, 'test/seven')).rejects.toMatchObject({ code: 'model_not_found' })
+  await expect(engine.withdraw('test/seven')).rejects.toMatchObject({ code: 'model_not_found' })
+  await engine.close()
+})

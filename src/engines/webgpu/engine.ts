@@ -24,7 +24,7 @@ import { purposeOf } from './encoders/read-vectors.js'
 import type { Purpose } from './encoders/vector-plan.js'
 import type { LoadedModel } from './loaded-model.js'
 import { offeredModel } from './location.js'
-import type { OfferedModel, WebGpuOptions } from './options.js'
+import type { ModelOptions, OfferedModel, WebGpuOptions } from './options.js'
 import type { KeptWeights, Surroundings } from './surroundings.js'
 
 type Metadata = NonNullable<ModelInfo['metadata']>
@@ -40,10 +40,18 @@ const WHERE: Readonly<Partial<Record<ModelLocation['kind'], string>>> = {
   files: 'in a file that was chosen',
 }
 
+/** Models come and go while it runs. */
+export interface WebGpu extends Engine {
+  /** Offers one model more, and downloads nothing. One of the same id that is offered already stays. */
+  offer(model: string | ModelOptions): ModelInfo
+  /** Unloads a model and offers it no more; what was downloaded for it stays. */
+  withdraw(id: string): Promise<void>
+}
+
 /** The engine apart from where devices and weights come from. */
-export class WebGpuEngine implements Engine {
+export class WebGpuEngine implements WebGpu {
   readonly version = 2
-  readonly #offered: ReadonlyMap<string, OfferedModel>
+  readonly #offered: Map<string, OfferedModel>
   readonly #set: DeviceModels
   readonly #surroundings: Surroundings
   /** What is on disk, by model; undefined until somebody looked. */
@@ -76,19 +84,35 @@ export class WebGpuEngine implements Engine {
   }
 
   get models(): readonly ModelInfo[] {
-    return [...this.#offered.values()].map((model) => {
-      const { id } = model
-      const loaded = this.#set.find(id)
-      const context = loaded?.contextLength ?? model.contextLength
-      return {
-        id,
-        ownedBy: id.slice(0, id.indexOf('/')),
-        capabilities: loaded?.runner.capabilities ?? CAPABILITIES[this.#purposes.get(id) ?? 'chat'],
-        ...(context !== undefined && { contextLength: context }),
-        ...(loaded && { fingerprint: loaded.fingerprint }),
-        metadata: this.#metadata(model, loaded),
-      }
-    })
+    return [...this.#offered.values()].map((model) => this.#infoOf(model))
+  }
+
+  offer(wanted: string | ModelOptions): ModelInfo {
+    const model = offeredModel(wanted)
+    const there = this.#offered.get(model.id)
+    if (there === undefined) this.#offered.set(model.id, model)
+    return this.#infoOf(there ?? model)
+  }
+
+  async withdraw(id: string): Promise<void> {
+    const model = this.#model(id)
+    this.#offered.delete(id)
+    for (const known of [this.#kept, this.#refused, this.#purposes]) known.delete(id)
+    await this.#set.unload(model.id)
+  }
+
+  #infoOf(model: OfferedModel): ModelInfo {
+    const { id } = model
+    const loaded = this.#set.find(id)
+    const context = loaded?.contextLength ?? model.contextLength
+    return {
+      id,
+      ownedBy: id.slice(0, id.indexOf('/')),
+      capabilities: loaded?.runner.capabilities ?? CAPABILITIES[this.#purposes.get(id) ?? 'chat'],
+      ...(context !== undefined && { contextLength: context }),
+      ...(loaded && { fingerprint: loaded.fingerprint }),
+      metadata: this.#metadata(model, loaded),
+    }
   }
 
   #metadata({ id, location, downloadBytes, memoryBytes }: OfferedModel, loaded: LoadedModel | undefined): Metadata {

@@ -64,7 +64,9 @@ describe('whether a model fits', () => {
     const found = await small.fit(path, { contextLength: 4096 })
     expect(found.memoryBytes).toBeUndefined()
     expect(found.lacks).toMatch(/needs \d+ MiB of memory, and \d+ MiB are free/)
-    expect(found.instead).toEqual([{ how: "quantize: 'q4f16_1'", memoryBytes: expect.any(Number) }])
+    expect(found.instead).toEqual([
+      { how: "quantize: 'q4f16_1'", quantize: 'q4f16_1', memoryBytes: expect.any(Number) },
+    ])
     expect(found.instead[0]!.memoryBytes).toBeLessThan(whole)
     expect((await small.fit(path, { contextLength: 128 })).memoryBytes).toBeLessThan(whole)
     small.close()

@@ -7,7 +7,7 @@ import type { Device } from './contract.js'
 import { planLoad } from './loaded-model.js'
 import { offeredModel } from './location.js'
 import { loadCore } from './model/load.js'
-import type { DevicePreference, OfferedModel } from './options.js'
+import type { DevicePreference, ModelOptions, OfferedModel } from './options.js'
 
 export interface Fit {
   readonly id: string
@@ -22,7 +22,10 @@ export interface Fit {
   /** Why it does not fit. */
   readonly lacks?: string
   /** What would, each with the memory that it takes. */
-  readonly instead: readonly { readonly how: string; readonly memoryBytes: number }[]
+  readonly instead: readonly (Pick<ModelOptions, 'contextLength' | 'quantize'> & {
+    readonly how: string
+    readonly memoryBytes: number
+  })[]
 }
 
 export interface FitOptions {
@@ -35,12 +38,23 @@ export interface FitOptions {
 export interface Fitter {
   readonly device: string
   /** Throws at what can never be read. */
-  fit(model: string, options?: FitOptions): Promise<Fit>
+  fit(model: string | ModelOptions, options?: FitOptions): Promise<Fit>
   close(): void
 }
 
-/** Opens the device and tries it, for under two seconds. `free`: bytes that models may take here, beside its own limits. */
-export async function openFitter(preference: DevicePreference, free = Number.POSITIVE_INFINITY): Promise<Fitter> {
+/**
+ * Opens the device and tries it, for under two seconds; tells then of any model whether it fits and how fast it would
+ * be, by the heads of its files. `free`: bytes that models may take here, beside the device's own limits.
+ *
+ * ```ts
+ * const fitter = await openFitter()
+ * const { memoryBytes, tokensPerSecond, lacks } = await fitter.fit('hf:Qwen/Qwen3-0.6B-GGUF:Q8_0')
+ * ```
+ */
+export async function openFitter(
+  preference: DevicePreference = 'auto',
+  free = Number.POSITIVE_INFINITY,
+): Promise<Fitter> {
   const device = await chooseDevice(preference)
   const seconds = await probe(device)
   return {
@@ -108,7 +122,7 @@ function instead(model: OfferedModel, outline: WeightOutline, sized: ReturnType<
   ]
   for (const { how, ...option } of options) {
     const found = sized({ ...model, ...option })
-    if (typeof found !== 'string') return [{ how, memoryBytes: found.memoryBytes }]
+    if (typeof found !== 'string') return [{ how, memoryBytes: found.memoryBytes, ...option }]
   }
   return []
 }

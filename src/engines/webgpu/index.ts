@@ -1,13 +1,15 @@
-import type { Engine } from '../../engine.js'
 import { describeRepository, forget, isWhole, keptOf, openRepository } from '../../repository/open.js'
 import { chooseDevice } from './choose-device.js'
 import { becomeThread } from './cpu/start-thread.js'
-import { WebGpuEngine } from './engine.js'
+import { type WebGpu, WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
 
 export type { NamedBlob } from '../../repository/blobs.js'
 export type { KeepOptions, KeptFile } from '../../repository/store/origin.js'
 export { keepFile, keptFiles, removeFile } from '../../repository/store/origin.js'
+export type { WebGpu } from './engine.js'
+export type { Fit, FitOptions, Fitter } from './fit.js'
+export { openFitter } from './fit.js'
 export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
 
 /**
@@ -16,8 +18,10 @@ export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js
  * ```ts
  * const v1 = createV1({ engine: webgpu({ models: ['mlc-ai/Qwen3-0.6B-q4f16_1-MLC'] }), keys: 'none' })
  * ```
+ *
+ * `offer` and `withdraw` add and take away models while it runs.
  */
-export function webgpu(options: WebGpuOptions): Engine {
+export function webgpu(options: WebGpuOptions): WebGpu {
   // The script of this worker was started once more, for a thread of another's.
   becomeThread()
   const { device = 'auto', threads, cache } = options
