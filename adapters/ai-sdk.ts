@@ -1,7 +1,9 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { endpointOf, type Target } from './client/endpoint.js'
+import { type LocalReranking, reranking } from './client/reranking.js'
 
 export type { Endpoint, Target } from './client/endpoint.js'
+export type { LocalReranking } from './client/reranking.js'
 
 /**
  * A provider for the AI SDK over a service in this process, or on this device: without HTTP, and with strict JSON.
@@ -11,11 +13,13 @@ export type { Endpoint, Target } from './client/endpoint.js'
  * const { object } = await generateObject({ model: local('local-v1/nano'), schema, prompt })
  * ```
  *
- * `local(id)` is a language model, `local.embeddingModel(id)` one for embeddings.
+ * `local(id)` is a language model, `local.embeddingModel(id)` one for embeddings, `local.rerankingModel(id)`
+ * one that puts documents in order.
  */
 export function localV1(target: Target): LocalV1Provider {
-  const { baseURL, apiKey, fetch } = endpointOf(target)
-  return createOpenAICompatible({
+  const endpoint = endpointOf(target)
+  const { baseURL, apiKey, fetch } = endpoint
+  const provider = createOpenAICompatible({
     name: 'local-v1',
     baseURL,
     ...(apiKey !== undefined && { apiKey }),
@@ -24,6 +28,9 @@ export function localV1(target: Target): LocalV1Provider {
     includeUsage: true,
     supportsStructuredOutputs: true,
   })
+  return Object.assign(provider, { rerankingModel: (id: string) => reranking(endpoint, id) })
 }
 
-export type LocalV1Provider = ReturnType<typeof createOpenAICompatible>
+export type LocalV1Provider = ReturnType<typeof createOpenAICompatible> & {
+  rerankingModel(modelId: string): LocalReranking
+}

@@ -44,12 +44,15 @@ export interface Asking {
   readonly method?: 'GET' | 'POST' | 'DELETE'
   readonly body?: object
   readonly signal?: AbortSignal | undefined
+  /** Beside those that every request has. */
+  readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
 /** The answer, if it is a good one; else the error that it tells of. */
 export async function ask(endpoint: OpenEndpoint, path: string, asking: Asking = {}): Promise<Response> {
-  const { body, signal, method = body === undefined ? 'GET' : 'POST' } = asking
+  const { body, signal, method = body === undefined ? 'GET' : 'POST', headers: more = {} } = asking
   const headers = {
+    ...Object.fromEntries(Object.entries(more).filter((each): each is [string, string] => each[1] !== undefined)),
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(endpoint.apiKey !== undefined && { authorization: `Bearer ${endpoint.apiKey}` }),
   }

@@ -1,9 +1,9 @@
-import { embedMany, generateObject, generateText, stepCountIs, streamObject, streamText, tool } from 'ai'
+import { embedMany, generateObject, generateText, rerank, stepCountIs, streamObject, streamText, tool } from 'ai'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { localV1 } from '../../adapters/ai-sdk.js'
 import { scripted } from '../../src/engines/scripted.js'
-import { createV1 } from '../../src/index.js'
+import { createV1, type RankCall } from '../../src/index.js'
 import { scenarioEngine } from '../contract/scenario.js'
 import { scenario } from '../contract/scripts.js'
 
@@ -75,6 +75,27 @@ describe('the AI SDK without HTTP', () => {
       [1, 1],
       [3, 1],
     ])
+  })
+
+  test('rerank, of texts and of objects', async () => {
+    const asked: RankCall[] = []
+    const engine = {
+      ...scripted({ models: { 'test/rank': '' }, capabilities: { rerank: true } }),
+      async rank(call: RankCall) {
+        asked.push(call)
+        return { scores: call.documents.map((each) => each.length / 100), promptTokens: 1 }
+      },
+    }
+    const model = localV1(createV1({ engine, keys: 'none' })).rerankingModel('test/rank')
+    const { ranking } = await rerank({ model, query: 'Q', documents: ['a', 'bcd', 'ef'], topN: 2 })
+    expect(ranking).toEqual([
+      { originalIndex: 1, score: 0.03, document: 'bcd' },
+      { originalIndex: 2, score: 0.02, document: 'ef' },
+    ])
+    await rerank({ model, query: 'Q', documents: [{ a: 1 }] })
+    expect(asked.map(({ documents }) => documents)).toEqual([['a', 'bcd', 'ef'], ['{"a":1}']])
+    const refused = rerank({ model: localV1(v1).rerankingModel('test/hello'), query: 'Q', documents: ['a'] })
+    await expect(refused).rejects.toThrow('test/hello')
   })
 
   test('leaving stops the model', async () => {

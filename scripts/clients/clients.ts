@@ -1,0 +1,89 @@
+/** A client whose calls are made. */
+export interface Client {
+  readonly title: string
+  readonly package: string
+  /** Beside this one. */
+  readonly file: string
+  /** What to set for it to ask here. */
+  readonly sets: string
+  /** Calls that cannot work, whose row says why. */
+  readonly cannot?: readonly string[]
+}
+
+export const CLIENTS: readonly Client[] = [
+  {
+    title: 'openai',
+    package: 'openai',
+    file: 'openai.mjs',
+    sets: '`new OpenAI({ baseURL, apiKey })`.',
+  },
+  {
+    title: 'AI SDK, by @ai-sdk/openai',
+    package: '@ai-sdk/openai',
+    file: 'ai-sdk.mjs',
+    sets: '`createOpenAI({ baseURL, apiKey })(model)` asks by responses, `.chat(model)` by chat completions.',
+  },
+  {
+    title: 'AI SDK, by @ai-sdk/openai-compatible',
+    package: '@ai-sdk/openai-compatible',
+    file: 'ai-sdk-compatible.mjs',
+    sets: '`createOpenAICompatible({ name, baseURL, apiKey, supportsStructuredOutputs: true })(model)`. Without `supportsStructuredOutputs` it sends no schema, and what comes is any JSON object.',
+    cannot: ['Output.object, without supportsStructuredOutputs'],
+  },
+  {
+    title: 'AI SDK, by local-v1/ai-sdk',
+    package: 'ai',
+    file: 'ai-sdk-here.mjs',
+    sets: '`localV1({ baseURL, apiKey })(model)`, or over a service in the same process.',
+  },
+  {
+    title: 'OpenAI Agents SDK',
+    package: '@openai/agents',
+    file: 'agents.mjs',
+    sets: '`new Runner({ modelProvider: new OpenAIProvider({ baseURL, apiKey }), tracingDisabled: true })`; traces would go to OpenAI.',
+  },
+  {
+    title: 'LangChain',
+    package: 'langchain',
+    file: 'langchain.mjs',
+    sets: '`new ChatOpenAI({ model, apiKey, configuration: { baseURL } })`, with `useResponsesApi: true` by responses.',
+  },
+  {
+    title: 'LlamaIndex',
+    package: '@llamaindex/openai',
+    file: 'llamaindex.mjs',
+    sets: '`new OpenAI({ model, apiKey, baseURL })`.',
+  },
+  {
+    title: 'Instructor',
+    package: '@instructor-ai/instructor',
+    file: 'instructor.mjs',
+    sets: '`Instructor({ client: new OpenAI({ baseURL, apiKey }), mode })`.',
+  },
+  {
+    title: 'Mastra',
+    package: '@mastra/core',
+    file: 'mastra.mjs',
+    sets: '`new Agent({ ..., model: { id: "local/" + model, url: baseURL, apiKey } })`.',
+  },
+  {
+    title: 'Genkit',
+    package: '@genkit-ai/compat-oai',
+    file: 'genkit.mjs',
+    sets: '`openAICompatible({ name, baseURL, apiKey })`, and models as `compatOaiModelRef({ name: name + "/" + model })`.',
+  },
+  {
+    title: 'Anthropic',
+    package: '@anthropic-ai/sdk',
+    file: 'anthropic.mjs',
+    sets: '`new Anthropic({ baseURL, apiKey })`, the base URL without `/v1`.',
+  },
+]
+
+/** With them what runs them; the newest of each. */
+export const PACKAGES: readonly string[] = [
+  ...['openai', 'ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@ai-sdk/cohere', '@openai/agents'],
+  ...['langchain', '@langchain/openai', '@langchain/core', 'llamaindex', '@llamaindex/openai'],
+  ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai', '@anthropic-ai/sdk'],
+  ...['zod', 'express', 'node@24'],
+]

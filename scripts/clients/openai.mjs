@@ -1,0 +1,113 @@
+import OpenAI from 'openai'
+import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
+import { z } from 'zod'
+import * as told from './told.mjs'
+
+export function calls({ nano, scripted, key }) {
+  const small = new OpenAI({ baseURL: nano, apiKey: key })
+  const client = new OpenAI({ baseURL: scripted, apiKey: key })
+  const hello = { model: told.AGENT, messages: [{ role: 'user', content: 'Hi' }] }
+  const parameters = z.toJSONSchema(told.WEATHER.city)
+  const tool = { type: 'function', name: 'weather', parameters, strict: true }
+  return {
+    'models.list': async () => told.same((await client.models.list()).data.length, 2) && 'two models',
+    'chat.completions.create': async () => {
+      const { choices, usage } = await client.chat.completions.create(hello)
+      told.same([choices[0].finish_reason, usage.completion_tokens], ['stop', 3])
+      return told.same(choices[0].message.content, told.HELLO)
+    },
+    'chat.completions.create, stream': async () => {
+      let text = ''
+      for await (const { choices } of await client.chat.completions.create({ ...hello, stream: true })) {
+        text += choices[0]?.delta.content ?? ''
+      }
+      return told.same(text, told.HELLO)
+    },
+    'chat.completions.parse (strict)': async () => {
+      const response_format = zodResponseFormat(told.Order, 'order')
+      const { choices } = await small.chat.completions.parse({
+        model: told.NANO,
+        messages: told.MESSAGES,
+        response_format,
+      })
+      return told.anOrder(choices[0].message.parsed)
+    },
+    'chat.completions.runTools': async () => {
+      const call = { name: 'weather', parameters, parse: JSON.parse, function: told.weather }
+      const runner = client.chat.completions.runTools({ ...hello, tools: [{ type: 'function', function: call }] })
+      return told.same(await runner.finalContent(), told.TOLD)
+    },
+    'chat: a tool that must be called, strict': async () => {
+      const order = { name: 'order', strict: true, parameters: z.toJSONSchema(told.Order) }
+      const { choices } = await small.chat.completions.create({
+        model: told.NANO,
+        messages: told.MESSAGES,
+        tools: [{ type: 'function', function: order }],
+        tool_choice: 'required',
+      })
+      return told.anOrder(JSON.parse(choices[0].message.tool_calls[0].function.arguments))
+    },
+    'responses.create': async () => {
+      const response = await client.responses.create({ model: told.AGENT, input: 'Hi' })
+      return told.same(response.output_text, told.HELLO)
+    },
+    'responses.create, stream': async () => {
+      let text = ''
+      for await (const event of await client.responses.create({ model: told.AGENT, input: 'Hi', stream: true })) {
+        if (event.type === 'response.output_text.delta') text += event.delta
+      }
+      return told.same(text, told.HELLO)
+    },
+    'responses.stream': async () => {
+      const stream = client.responses.stream({ model: told.AGENT, input: 'Hi' })
+      return told.same((await stream.finalResponse()).output_text, told.HELLO)
+    },
+    'responses.parse (strict)': async () => {
+      const text = { format: zodTextFormat(told.Order, 'order') }
+      const asked = { model: told.NANO, instructions: told.INSTRUCTIONS, input: told.TEXT, text }
+      return told.anOrder((await small.responses.parse(asked)).output_parsed)
+    },
+    'responses: tools, and their outputs': async () => {
+      const asked = { model: told.AGENT, tools: [tool] }
+      const { output } = await client.responses.create({ ...asked, input: 'Weather?' })
+      const [call] = output.filter(({ type }) => type === 'function_call')
+      const result = { type: 'function_call_output', call_id: call.call_id, output: told.weather(JSON.parse(call.arguments)) }
+      const input = [{ role: 'user', content: 'Weather?' }, ...output, result]
+      return told.same((await client.responses.create({ ...asked, input })).output_text, told.TOLD)
+    },
+    'responses: store, previous_response_id': async () => {
+      const asked = { model: told.AGENT, store: true }
+      const { id } = await client.responses.create({ ...asked, input: 'Hi' })
+      const next = await client.responses.create({ ...asked, input: 'And?', previous_response_id: id })
+      told.same((await client.responses.retrieve(next.id)).previous_response_id, id)
+      return told.same(next.output_text, told.HELLO)
+    },
+    'responses: background': async () => {
+      let response = await client.responses.create({ model: told.AGENT, input: 'Hi', background: true })
+      while (response.status === 'queued' || response.status === 'in_progress') {
+        response = await client.responses.retrieve(response.id)
+      }
+      return told.same(response.output_text, told.HELLO)
+    },
+    'responses: reasoning': async () => {
+      const { output } = await client.responses.create({ model: told.THINKER, input: 'Hi', reasoning: { summary: 'auto' } })
+      return told.same(output[0].summary[0].text, 'Let me think.')
+    },
+    'responses.inputTokens.count': async () => {
+      const counted = await client.responses.inputTokens.count({ model: told.AGENT, input: 'Hi' })
+      return `${told.same(counted.input_tokens, 2)} tokens`
+    },
+    'completions.create': async () => {
+      const { choices } = await client.completions.create({ model: told.AGENT, prompt: 'Say' })
+      return told.aText(choices[0].text)
+    },
+    'embeddings.create': async () => {
+      const { data } = await client.embeddings.create({ model: told.AGENT, input: told.TEXTS })
+      return told.vectors(data.map(({ embedding }) => embedding))
+    },
+    'embeddings.create, dimensions': async () => {
+      const { data } = await client.embeddings.create({ model: told.AGENT, input: told.TEXTS, dimensions: 20 })
+      return told.vectors(data.map(({ embedding }) => embedding), 20)
+    },
+  }
+}

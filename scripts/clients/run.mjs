@@ -1,0 +1,25 @@
+/** Runs every call of one client, one after another, and prints what became of each as a line of JSON. */
+import { parseArgs } from 'node:util'
+
+const TIME_LIMIT = 60_000
+
+const { values, positionals } = parseArgs({
+  options: { nano: { type: 'string' }, scripted: { type: 'string' }, key: { type: 'string' } },
+  allowPositionals: true,
+})
+const { calls } = await import(new URL(positionals[0], import.meta.url))
+for (const [name, call] of Object.entries(await calls(values))) {
+  let timer
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It took longer than ${TIME_LIMIT} ms.`)), TIME_LIMIT)
+  })
+  try {
+    const said = await Promise.race([call(), late])
+    console.log(JSON.stringify({ name, worked: true, said: typeof said === 'string' ? said : JSON.stringify(said) }))
+  } catch (error) {
+    console.log(JSON.stringify({ name, worked: false, said: error?.message ?? String(error) }))
+  }
+  clearTimeout(timer)
+}
+// Some clients leave timers and sockets behind.
+process.exit(0)

@@ -1,0 +1,60 @@
+/**
+ * The scripted engine behind `/v1`: for what a model of 2 MB does not do by itself, which is to call a tool when it sees
+ * fit and to go on from its result. Everything between the client and the engine is as it is with a model.
+ */
+import { createServer } from 'node:http'
+import { createV1 } from 'local-v1'
+import { express } from 'local-v1/express'
+import { messages } from 'local-v1/messages'
+import { scripted } from 'local-v1/testing'
+
+const tokens = (n) => ({ type: 'usage', usage: { promptTokens: 12, completionTokens: n, cachedTokens: 0 } })
+
+/** Calls the first tool that it was not yet told the result of, then says what it was told. */
+function agent({ messages, tools, toolChoice }) {
+  const told = messages.at(-1)
+  if (told.role === 'tool') return `I was told: ${told.content}`
+  if (tools.length === 0 || toolChoice === 'none') return 'Hello there, you.'
+  const { name } = tools[0]
+  return [
+    { type: 'tool-call-delta', choice: 0, index: 0, id: 'call_1', name, arguments: '{"city":' },
+    { type: 'tool-call-delta', choice: 0, index: 0, arguments: '"Bern"}' },
+    { type: 'finish', choice: 0, reason: 'tool_calls' },
+    tokens(7),
+  ]
+}
+
+/** As `agent`; its thoughts are told too. */
+const thinker = () => [
+  { type: 'reasoning-delta', choice: 0, text: 'Let me ' },
+  { type: 'reasoning-delta', choice: 0, text: 'think.' },
+  { type: 'text-delta', choice: 0, text: 'Four.' },
+  { type: 'finish', choice: 0, reason: 'stop' },
+  { type: 'usage', usage: { promptTokens: 12, completionTokens: 5, cachedTokens: 0, reasoningTokens: 3 } },
+]
+
+/** Letters counted: texts that share many lie near each other. */
+function embed(input, dimensions = 26) {
+  const vector = new Float32Array(dimensions)
+  for (const letter of typeof input === 'string' ? input.toLowerCase() : '') {
+    const at = letter.charCodeAt(0) - 97
+    if (at >= 0 && at < dimensions) vector[at]++
+  }
+  const length = Math.hypot(...vector) || 1
+  return vector.map((value) => value / length)
+}
+
+const engine = scripted({
+  models: { 'scripted/agent': agent, 'scripted/thinker': thinker },
+  capabilities: { embeddings: true, rerank: true, sampling: true },
+  embed,
+})
+/** By how many of the query's words a document has. */
+const rank = async ({ query, documents }) => {
+  const words = query.toLowerCase().match(/\w+/g) ?? []
+  const scores = documents.map((each) => words.filter((word) => each.toLowerCase().includes(word)).length / words.length)
+  return { scores, promptTokens: 1 }
+}
+const v1 = createV1({ engine: { ...engine, rank }, endpoints: messages(), keys: [process.env.LOCAL_V1_KEY] })
+const server = createServer(express(v1))
+server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/v1`))
