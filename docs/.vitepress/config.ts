@@ -46,6 +46,7 @@ export default defineConfig({
         items: [
           { text: 'The interface', link: '/interface' },
           { text: 'Browsers', link: '/browsers' },
+          { text: 'Clients', link: '/clients' },
           { text: 'Bundlers', link: '/bundlers' },
           { text: 'How it works', link: '/how-it-works' },
           { text: 'Adding to it', link: '/adding' },

@@ -18,7 +18,10 @@ export function calls({ nano, scripted, key }) {
     'rerank, by @ai-sdk/cohere': async () => {
       const model = createCohere({ baseURL: scripted, apiKey: key }).reranking(told.AGENT)
       const { ranking } = await rerank({ model, query: 'a cat', documents: ['dogs', 'a cat sat'] })
-      return told.same(ranking.map(({ originalIndex }) => originalIndex), [1, 0])
+      return told.same(
+        ranking.map(({ originalIndex }) => originalIndex),
+        [1, 0],
+      )
     },
   }
 }

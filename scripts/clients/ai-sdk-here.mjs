@@ -11,7 +11,10 @@ export function calls({ nano, scripted, key }) {
     rerank: async () => {
       const model = agent.rerankingModel(told.AGENT)
       const { ranking } = await rerank({ model, query: 'a cat', documents: ['dogs', 'a cat sat'] })
-      return told.same(ranking.map(({ originalIndex }) => originalIndex), [1, 0])
+      return told.same(
+        ranking.map(({ originalIndex }) => originalIndex),
+        [1, 0],
+      )
     },
   }
 }

@@ -46,7 +46,8 @@ export const CLIENTS: readonly Client[] = [
     title: 'LangChain',
     package: 'langchain',
     file: 'langchain.mjs',
-    sets: '`new ChatOpenAI({ model, apiKey, configuration: { baseURL } })`, with `useResponsesApi: true` by responses.',
+    sets: '`new ChatOpenAI({ model, apiKey, configuration: { baseURL } })`, with `useResponsesApi: true` by responses. There `toolStrategy`, the default of `responseFormat`, sends no `tool_choice`, and whether its tool is called is up to the model: say `providerStrategy(schema)`.',
+    cannot: ['useResponsesApi: createAgent({ responseFormat })', 'useResponsesApi: createAgent, toolStrategy'],
   },
   {
     title: 'LlamaIndex',
@@ -58,25 +59,21 @@ export const CLIENTS: readonly Client[] = [
     title: 'Instructor',
     package: '@instructor-ai/instructor',
     file: 'instructor.mjs',
-    sets: '`Instructor({ client: new OpenAI({ baseURL, apiKey }), mode })`.',
+    sets: '`Instructor({ client: new OpenAI({ baseURL, apiKey }), mode })`, with schemas from `zod/v3`, and the modes `TOOLS` and `JSON_SCHEMA`; the others put the schema into words, and what comes is any JSON object.',
+    cannot: ['JSON', 'MD_JSON'],
   },
   {
     title: 'Mastra',
     package: '@mastra/core',
     file: 'mastra.mjs',
-    sets: '`new Agent({ ..., model: { id: "local/" + model, url: baseURL, apiKey } })`.',
+    sets: '`new Agent({ ..., model: { id: "local/MODEL", url: baseURL, apiKey } })`.',
   },
   {
     title: 'Genkit',
     package: '@genkit-ai/compat-oai',
     file: 'genkit.mjs',
-    sets: '`openAICompatible({ name, baseURL, apiKey })`, and models as `compatOaiModelRef({ name: name + "/" + model })`.',
-  },
-  {
-    title: 'Anthropic',
-    package: '@anthropic-ai/sdk',
-    file: 'anthropic.mjs',
-    sets: '`new Anthropic({ baseURL, apiKey })`, the base URL without `/v1`.',
+    sets: '`openAICompatible({ name, baseURL, apiKey })`, and models as `compatOaiModelRef({ name: "NAME/MODEL" })`. Without a `resolver` that says `constrained: "all"` of the model, Genkit puts schemas into words, and what comes is any JSON object.',
+    cannot: ['output.schema'],
   },
 ]
 
@@ -84,6 +81,6 @@ export const CLIENTS: readonly Client[] = [
 export const PACKAGES: readonly string[] = [
   ...['openai', 'ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@ai-sdk/cohere', '@openai/agents'],
   ...['langchain', '@langchain/openai', '@langchain/core', 'llamaindex', '@llamaindex/openai'],
-  ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai', '@anthropic-ai/sdk'],
+  ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai'],
   ...['zod', 'express', 'node@24'],
 ]

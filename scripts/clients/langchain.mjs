@@ -47,7 +47,7 @@ export function calls({ nano, scripted, key }) {
   return {
     ...all('ChatOpenAI', {}),
     ...all('useResponsesApi', { useResponsesApi: true }),
-    OpenAIEmbeddings: async () => {
+    'OpenAIEmbeddings: embedDocuments': async () => {
       const embeddings = new OpenAIEmbeddings({ model: told.AGENT, apiKey: key, configuration: { baseURL: scripted } })
       return told.vectors(await embeddings.embedDocuments(told.TEXTS))
     },

@@ -24,9 +24,15 @@ export function calls({ nano, scripted, key }) {
     },
     'OpenAIResponses: chat': async () => {
       const { message } = await at(scripted, told.AGENT, OpenAIResponses).chat({ messages })
-      return told.same([message.content].flat().map((part) => part.text ?? part).join(''), told.HELLO)
+      return told.same(
+        [message.content]
+          .flat()
+          .map((part) => part.text ?? part)
+          .join(''),
+        told.HELLO,
+      )
     },
-    OpenAIEmbedding: async () => {
+    'OpenAIEmbedding: getTextEmbeddingsBatch': async () => {
       const embedding = new OpenAIEmbedding({ model: told.AGENT, apiKey: key, baseURL: scripted })
       return told.vectors(await embedding.getTextEmbeddingsBatch(told.TEXTS))
     },

@@ -71,7 +71,11 @@ export function calls({ nano, scripted, key }) {
       const asked = { model: told.AGENT, tools: [tool] }
       const { output } = await client.responses.create({ ...asked, input: 'Weather?' })
       const [call] = output.filter(({ type }) => type === 'function_call')
-      const result = { type: 'function_call_output', call_id: call.call_id, output: told.weather(JSON.parse(call.arguments)) }
+      const result = {
+        type: 'function_call_output',
+        call_id: call.call_id,
+        output: told.weather(JSON.parse(call.arguments)),
+      }
       const input = [{ role: 'user', content: 'Weather?' }, ...output, result]
       return told.same((await client.responses.create({ ...asked, input })).output_text, told.TOLD)
     },
@@ -90,7 +94,11 @@ export function calls({ nano, scripted, key }) {
       return told.same(response.output_text, told.HELLO)
     },
     'responses: reasoning': async () => {
-      const { output } = await client.responses.create({ model: told.THINKER, input: 'Hi', reasoning: { summary: 'auto' } })
+      const { output } = await client.responses.create({
+        model: told.THINKER,
+        input: 'Hi',
+        reasoning: { summary: 'auto' },
+      })
       return told.same(output[0].summary[0].text, 'Let me think.')
     },
     'responses.inputTokens.count': async () => {
@@ -107,7 +115,10 @@ export function calls({ nano, scripted, key }) {
     },
     'embeddings.create, dimensions': async () => {
       const { data } = await client.embeddings.create({ model: told.AGENT, input: told.TEXTS, dimensions: 20 })
-      return told.vectors(data.map(({ embedding }) => embedding), 20)
+      return told.vectors(
+        data.map(({ embedding }) => embedding),
+        20,
+      )
     },
   }
 }

@@ -5,7 +5,6 @@
 import { createServer } from 'node:http'
 import { createV1 } from 'local-v1'
 import { express } from 'local-v1/express'
-import { messages } from 'local-v1/messages'
 import { scripted } from 'local-v1/testing'
 
 const tokens = (n) => ({ type: 'usage', usage: { promptTokens: 12, completionTokens: n, cachedTokens: 0 } })
@@ -13,7 +12,7 @@ const tokens = (n) => ({ type: 'usage', usage: { promptTokens: 12, completionTok
 /** Calls the first tool that it was not yet told the result of, then says what it was told. */
 function agent({ messages, tools, toolChoice }) {
   const told = messages.at(-1)
-  if (told.role === 'tool') return `I was told: ${told.content}`
+  if (told?.role === 'tool') return `I was told: ${told.content}`
   if (tools.length === 0 || toolChoice === 'none') return 'Hello there, you.'
   const { name } = tools[0]
   return [
@@ -52,9 +51,11 @@ const engine = scripted({
 /** By how many of the query's words a document has. */
 const rank = async ({ query, documents }) => {
   const words = query.toLowerCase().match(/\w+/g) ?? []
-  const scores = documents.map((each) => words.filter((word) => each.toLowerCase().includes(word)).length / words.length)
+  const scores = documents.map(
+    (each) => words.filter((word) => each.toLowerCase().includes(word)).length / words.length,
+  )
   return { scores, promptTokens: 1 }
 }
-const v1 = createV1({ engine: { ...engine, rank }, endpoints: messages(), keys: [process.env.LOCAL_V1_KEY] })
+const v1 = createV1({ engine: { ...engine, rank }, keys: [process.env.LOCAL_V1_KEY] })
 const server = createServer(express(v1))
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/v1`))

@@ -23,7 +23,11 @@ export function same(value, expected) {
 export const HELLO = 'Hello there, you.'
 export const TOLD = 'I was told: sunny in Bern'
 export const weather = ({ city }) => `sunny in ${city}`
-export const WEATHER = { name: 'weather', description: 'Says how the weather is.', city: z.object({ city: z.string() }) }
+export const WEATHER = {
+  name: 'weather',
+  description: 'Says how the weather is.',
+  city: z.object({ city: z.string() }),
+}
 
 /** A text is all that a model of 2 MB can be asked for; which one is its own matter. */
 export function aText(value) {
@@ -33,7 +37,10 @@ export function aText(value) {
 
 /** Vectors of one length, of which the first two are nearest. */
 export function vectors([a, b, c], dimensions = 26) {
-  same([a, b, c].map(({ length }) => length), [dimensions, dimensions, dimensions])
+  same(
+    [a, b, c].map(({ length }) => length),
+    [dimensions, dimensions, dimensions],
+  )
   const near = (x, y) => x.reduce((sum, value, i) => sum + value * y[i], 0)
   if (near(a, b) <= near(a, c)) throw new Error('The wrong two of three texts are near each other.')
   return `3 vectors of ${dimensions}`

@@ -76,5 +76,7 @@ export function wireRanking(
       ...(withDocuments && { document: { text: documents[index]! } }),
     })),
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+    // Cohere's word for it, which its clients insist on.
+    meta: { tokens: { input_tokens: promptTokens } },
   }
 }
