@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import process from 'node:process'
 import type { Engine } from '../engine.js'
 import { fallback, upstream } from '../engines/upstream.js'
-import { type DevicePreference, webgpu } from '../engines/webgpu/index.js'
+import { type DevicePreference, type WebGpu, webgpu } from '../engines/webgpu/index.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 import { webllmEngine } from './webllm.js'
@@ -26,14 +26,22 @@ export interface EngineOptions {
 
 export const NANO = 'local-v1/nano'
 
-/** What the options ask for, ready to be mounted. `models` begins with those that run here. */
-export async function openEngine(options: EngineOptions): Promise<{ engine: Engine; models: string[] }> {
-  const here = options.engine === 'webllm' ? await webllmEngine(options) : await localEngine(options)
-  const engine = options.upstream === undefined ? here : fallback(here, await upstreamEngine(options.upstream))
-  return { engine, models: engine.models.map(({ id }) => id) }
+export interface OpenedEngine {
+  readonly engine: Engine
+  /** Our own core, alone or in front of another `/v1`. */
+  readonly own: WebGpu | undefined
+  readonly models: string[]
 }
 
-async function localEngine(options: EngineOptions): Promise<Engine> {
+/** What the options ask for, ready to be mounted. `models` begins with those that run here. */
+export async function openEngine(options: EngineOptions): Promise<OpenedEngine> {
+  const own = options.engine === 'webllm' ? undefined : await localEngine(options)
+  const here = own ?? (await webllmEngine(options))
+  const engine = options.upstream === undefined ? here : fallback(here, await upstreamEngine(options.upstream))
+  return { engine, own, models: engine.models.map(({ id }) => id) }
+}
+
+async function localEngine(options: EngineOptions): Promise<WebGpu> {
   const { model = [NANO], device, cache, lib, webllm } = options
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
   try {

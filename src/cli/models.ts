@@ -154,6 +154,21 @@ async function everything(options: CacheOptions): Promise<string[]> {
   return [...names, ...(await listForeign()).map(({ name }) => name)]
 }
 
+export interface HereModel {
+  /** As `--model` takes it. */
+  readonly name: string
+  readonly bytes?: number
+}
+
+/** Every model on this machine, but those of which a part is missing. */
+export async function modelsHere(options: CacheOptions): Promise<HereModel[]> {
+  const rows = new Map((await rowsOf(options)).map((row) => [row.id, row]))
+  const of = (name: string) => rows.get(name) ?? rows.get(name.split('/').slice(0, 2).join('/'))
+  return (await everything(options))
+    .filter((name) => of(name)?.state !== 'incomplete' && !of(name)?.state.includes(';'))
+    .map((name) => ({ name, ...(rows.get(name)?.bytes !== undefined && { bytes: rows.get(name)!.bytes! }) }))
+}
+
 export async function pull(id: string, { cache }: CacheOptions): Promise<void> {
   checkId(id)
   const interrupt = new AbortController()

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { NodeRequest, sendNodeResponse } from 'srvx/node'
 import { checkOrigin, hostList } from '../origin.js'
 import { urlOf } from '../request-url.js'
+import { MODELS_PATH } from './playground-models.js'
 
 interface PageFile {
   readonly type: string
@@ -13,6 +15,8 @@ export interface PlaygroundOptions {
   readonly hosts?: readonly string[]
   /** The `/v1` behind this one, which may hear what is written: the page says so. */
   readonly upstream?: string
+  /** What the page may do beside `/v1`. */
+  readonly models?: (request: Request) => Promise<Response>
 }
 
 const FOLDER = new URL('./playground/', import.meta.url)
@@ -48,11 +52,16 @@ export function withPlayground(service: RequestListener, options: PlaygroundOpti
   const hosts = hostList(options.hosts)
   return (request, response) => {
     const file = isRead(request) ? files.get((request.url ?? '').replace(/[?#].*$/s, '')) : undefined
-    if (!file) return service(request, response)
+    const managing = options.models !== undefined && (request.url ?? '').startsWith(MODELS_PATH)
+    if (!file && !managing) return service(request, response)
     response.setHeaders(HEADERS)
     const refusal = refusalOf(request, hosts)
     if (refusal) return void send(request, response, refusal.status, 'text/plain; charset=utf-8', refusal.text)
-    send(request, response, 200, file.type, file.bytes)
+    if (file) return send(request, response, 200, file.type, file.bytes)
+    const asked = new NodeRequest({ req: request, res: response })
+    void options.models!(asked)
+      .then((answer) => sendNodeResponse(response, answer))
+      .catch(() => response.destroy())
   }
 }
 

@@ -10,6 +10,7 @@ import { createV1 } from '../v1.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { withPlayground } from './playground.js'
+import { pageModels } from './playground-models.js'
 import { type KeyOptions, serveKeys } from './serve-keys.js'
 import { serveLog } from './serve-log.js'
 import { stopOnSignal } from './stop.js'
@@ -43,7 +44,7 @@ export async function serve(options: ServerOptions): Promise<void> {
   const pageKey = pageKeyFor(options, keys)
   const hosts = options.allowHost && [...options.allowHost, 'localhost', '127.0.0.1', '[::1]']
   const usage = await ledgerIn(options.usageFile)
-  const { engine, models } = await openEngine(options)
+  const { engine, own, models } = await openEngine(options)
   const v1 = createV1({
     engine,
     keys: keys.length > 0 ? [...keys, ...(pageKey ? [pageKey] : [])] : 'none',
@@ -58,7 +59,10 @@ export async function serve(options: ServerOptions): Promise<void> {
   })
   const service = express(v1)
   const { upstream } = options
-  const server = createServer(options.playground ? withPlayground(service, { hosts, upstream }) : service)
+  // Where keys are asked for, models are added with the page's own alone.
+  const adds = own && (keys.length === 0 || pageKey)
+  const page = adds && pageModels({ engine: own, v1, device: options.device, cache: options.cache, key: pageKey?.key })
+  const server = createServer(options.playground ? withPlayground(service, { hosts, upstream, models: page }) : service)
   const url = await listen(server, options)
   note(`local-v1 listens on ${url} and loads ${models[0]}.`)
   const ending = stopOnSignal(server, v1, options.grace * 1000)

@@ -83,7 +83,10 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await page.locator('#what').textContent()).toMatch(/on this device.*nothing you write leaves it\.$/)
     // Who decided each token is what one sees first.
     expect(await page.getByRole('radio', { name: 'Tokens' }).isChecked()).toBe(true)
-    await picture('1-empty')
+    // So it is answered before anybody has pressed anything.
+    await page.locator('#answer[aria-busy="false"] .tokens .forced').first().waitFor()
+    expect(await page.locator('.tokens .sampled').count()).toBeGreaterThan(0)
+    await picture('1-first-sight')
   })
 
   test('says before a download which models would be slow here', async () => {

@@ -1,8 +1,13 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-helper.js'
 import { launchChromium } from '../support/chromium.js'
 import { PROGRAM } from '../support/cli.js'
 import { printed, type Running, start } from '../support/spawn.js'
@@ -22,6 +27,23 @@ async function serve(args: readonly string[] = [], env: Record<string, string> =
   const origin = await printed(process_, /url\s+(http:\/\/127\.0\.0\.1:\d+)\/v1/)
   await printed(process_, /(try {5})/)
   return { origin, process: process_ }
+}
+
+/** A machine on which Ollama has pulled one small model. */
+async function withOllama(): Promise<{ env: Record<string, string>; folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-served-'))
+  const chatTemplate = '{% for message in messages %}<s>{{ message.content }}</s>{% endfor %}'
+  await writeMadeUp(join(folder, 'small.gguf'), { types: { '*': 'Q8_0' }, chatTemplate })
+  const bytes = await readFile(join(folder, 'small.gguf'))
+  const hash = createHash('sha256').update(bytes).digest('hex')
+  const layer = { mediaType: 'application/vnd.ollama.image.model', digest: `sha256:${hash}`, size: bytes.length }
+  const manifests = join(folder, 'ollama/manifests/registry.ollama.ai/library/small')
+  await mkdir(manifests, { recursive: true })
+  await mkdir(join(folder, 'ollama/blobs'))
+  await writeFile(join(manifests, '1b'), JSON.stringify({ layers: [layer] }))
+  await writeFile(join(folder, 'ollama/blobs', `sha256-${hash}`), bytes)
+  const env = { HOME: folder, XDG_CACHE_HOME: folder, OLLAMA_MODELS: join(folder, 'ollama') }
+  return { folder, env: { ...env, HF_HUB_CACHE: join(folder, 'none') } }
 }
 
 /** As a browser under another name would ask. */
@@ -73,6 +95,51 @@ describe('the page of local-v1 serve', () => {
     expect((await fetch(`${other}/`)).status).toBe(404)
     expect((await fetch(`${other}/app.js`)).status).toBe(404)
     expect(process_.output()).not.toMatch(/page\s+http/)
+  })
+
+  const asking = (body: unknown, headers: Record<string, string> = {}) => ({
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+  test.each([
+    ['not JSON', 'model'],
+    [{ model: 7 }, 'model'],
+    [{ model: '/etc/passwd' }, 'model'],
+    [{ model: './secret.gguf' }, 'model'],
+    [{ model: 'http://127.0.0.1:1/x.gguf' }, 'model'],
+    [{ model: 'a/b', contextLength: 0 }, 'contextLength'],
+    [{ model: 'a/b', quantize: 'q1' }, 'quantize'],
+    [{ model: 'a'.repeat(5000) }, 'model'],
+  ])('takes names of models alone from its page: %j', async (body, param) => {
+    for (const path of ['look', 'models']) {
+      const response = await fetch(`${origin}/playground/${path}`, asking(body))
+      expect(response.status).toBe(400)
+      expect((await response.json()).error).toMatchObject({ param, type: 'invalid_request_error' })
+    }
+    expect((await (await fetch(`${origin}/v1/models`)).json()).data).toHaveLength(1)
+  })
+
+  test('lets no foreign page look or add', async () => {
+    const foreign = { origin: 'https://evil.example' }
+    for (const path of ['look', 'models'])
+      expect((await fetch(`${origin}/playground/${path}`, asking({ model: 'a/b' }, foreign))).status).toBe(403)
+    expect(await askAs(origin, foreign, '/playground/models')).toBe(403)
+    expect(await askAs(origin, { host: 'rebound.example' }, '/playground/models')).toBe(403)
+    expect((await fetch(`${origin}/playground/other`)).status).toBe(404)
+  })
+
+  test('adds models for its own key alone, where there are keys', async () => {
+    const { origin: other, process: process_ } = await serve([], { LOCAL_V1_KEY: KEY }, true)
+    const own = await printed(process_, /page\s+http:\S+#key=([\w-]{32})/)
+    const status = async (key: string) =>
+      (await fetch(`${other}/playground/models`, { headers: { authorization: `Bearer ${key}` } })).status
+    expect([await status(own), await status(KEY), await status('')]).toEqual([200, 403, 403])
+    // Without a terminal there is no such key, and no way in.
+    const { origin: kept } = await serve([], { LOCAL_V1_KEY: KEY })
+    const headers = { authorization: `Bearer ${KEY}` }
+    expect((await fetch(`${kept}/playground/models`, { headers })).status).toBe(404)
   })
 
   test('prints no key where its output may be kept', async () => {
@@ -130,6 +197,28 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     expect(await page.locator('#what').textContent()).toMatch(/nothing you write goes anywhere else\.$/)
     await page.screenshot({ path: 'test-output/playground/served.png' })
     expect(await barriers(page)).toEqual([])
+  })
+
+  test("adds a model of Ollama's, once it was looked up", async () => {
+    const { env, folder } = await withOllama()
+    const { origin } = await serve([], env)
+    const { page } = await visit(`${origin}/`)
+    await page.locator('body.ready').waitFor()
+    await page.getByText('On this machine already: 1').click()
+    await page.getByRole('button', { name: 'ollama:small:1b' }).click()
+    await page.getByText(/^Fits/).waitFor({ timeout: 30_000 })
+    expect(await page.locator('.found-facts').textContent()).toMatch(/nothing to download.*tokens a second/)
+    await page.screenshot({ path: 'test-output/playground/served-look.png' })
+    expect(await barriers(page)).toEqual([])
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.locator('input[value="ollama/small-1b"]:checked').waitFor({ state: 'attached' })
+    await extracts(page)
+    const ask = page.getByLabel('Another model')
+    await ask.fill('ollama:nothing')
+    await page.getByRole('button', { name: 'Look', exact: true }).click()
+    await page.locator('#add-model-found [role="alert"]').waitFor()
+    expect(await page.locator('#add-model-found').textContent()).toContain('ollama:small:1b')
+    await rm(folder, { recursive: true })
   })
 
   test('takes its key from the fragment, which is sent to nobody and does not stay in the address', async () => {

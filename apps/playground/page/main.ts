@@ -48,7 +48,7 @@ async function start(): Promise<void> {
   connectUsage(byId('usage-open', HTMLButtonElement))
   connectCodeDialog()
   connectTabs()
-  new StructuredView(models, shared?.draft)
+  const structured = new StructuredView(models, shared?.draft)
   new ChatView(models)
   new RequestsView(models)
   new DeviceBenchView(models, result)
@@ -63,7 +63,9 @@ async function start(): Promise<void> {
   document.addEventListener('visibilitychange', () => void (document.hidden || models.refresh().catch(() => {})))
   document.body.classList.add('ready')
   // The embedded model is here already: it is ready before anybody has read the page.
-  if (wanted === NANO && models.managed) await models.load(NANO).catch(() => {})
+  if (wanted !== NANO) return
+  if (models.managed) await models.load(NANO).catch(() => {})
+  if (settings().mode === 'structured' && models.current?.metadata?.loaded) await structured.introduce()
 }
 
 /** What a link carries; one that is damaged carries nothing. */

@@ -40,6 +40,7 @@ export class StructuredView {
   readonly #drawSoon = framed(() => this.#draw())
   #name = 'document'
   #view: 'fields' | 'tokens' = 'tokens'
+  #isFirst = false
   #generation: Generation | undefined
   /** The schema that the answer is being written for; the one in the editor may have changed since. */
   #schema: unknown
@@ -84,8 +85,16 @@ export class StructuredView {
     })
     if (shared) this.#replace(shared)
     else if (this.#drafts.current) this.#show(this.#drafts.current)
-    else this.#load(examples[0]!)
+    else {
+      this.#load(examples[0]!)
+      this.#isFirst = true
+    }
     this.#showAside()
+  }
+
+  /** Who has never been here sees at once what this does: the first example, answered. */
+  async introduce(): Promise<void> {
+    if (this.#isFirst && !this.#busy && this.#generation === undefined) await this.#start(false)
   }
 
   #chip(example: Example): HTMLElement {
@@ -174,7 +183,7 @@ export class StructuredView {
     this.#editor.focus()
   }
 
-  async #start(): Promise<void> {
+  async #start(goThere = true): Promise<void> {
     const source = this.#editor.text
     const fault = syntaxFault(source)
     if (fault) return this.#refuse(fault)
@@ -186,7 +195,7 @@ export class StructuredView {
     this.#error = undefined
     this.#setBusy(true)
     // Where the answer stands below the form, it is out of sight.
-    if (stacked.matches)
+    if (goThere && stacked.matches)
       this.#answer.closest('.panel')?.scrollIntoView({ block: 'start', behavior: calm.matches ? 'instant' : 'smooth' })
     try {
       await this.#models.loadForRequest()

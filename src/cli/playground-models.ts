@@ -1,0 +1,144 @@
+import { freemem } from 'node:os'
+import type { WebGpu } from '../engines/webgpu/engine.js'
+import { openFitter } from '../engines/webgpu/fit.js'
+import type { DevicePreference, ModelOptions } from '../engines/webgpu/index.js'
+import { offeredModel } from '../engines/webgpu/location.js'
+import { V1Error } from '../errors.js'
+import { isRecord } from '../platform/json.js'
+import { locationOf } from '../repository/location.js'
+import { readableOf } from '../stream/readable.js'
+import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
+import type { V1 } from '../v1.js'
+import { type HereModel, modelsHere } from './models.js'
+
+export interface PageModelOptions {
+  readonly engine: WebGpu
+  readonly v1: Pick<V1, 'load'>
+  readonly device: DevicePreference
+  readonly cache?: string
+  /** The one that the page has; absent: none is asked for. */
+  readonly key?: string
+}
+
+type Wanted = Pick<ModelOptions, 'contextLength' | 'quantize'> & { readonly model: string }
+
+export const MODELS_PATH = '/playground/'
+const MOST_BYTES = 4096
+
+/**
+ * What the page may do beside `/v1` for whoever started this server: see which models lie on the machine, ask whether
+ * one would run, and add it. Other keys open `/v1` alone.
+ */
+export function pageModels({ engine, v1, device, cache, key }: PageModelOptions) {
+  async function look({ model, ...how }: Wanted): Promise<Response> {
+    // What the system would have to take from others is not counted; it changes with every load.
+    const fitter = await openFitter(device, freemem())
+    try {
+      const found = await fitter.fit({ ...how, id: offeredModel(model).id, from: model }, { cache })
+      return Response.json({ ...found, from: model, device: fitter.device })
+    } finally {
+      fitter.close()
+    }
+  }
+
+  function add({ model, ...how }: Wanted): Response {
+    const known = engine.models.map(({ id }) => id)
+    const { id } = engine.offer({ ...how, id: offeredModel(model).id, from: model })
+    return progressOf(async (tell, signal) => {
+      try {
+        await v1.load(id, ({ bytesLoaded, bytesTotal }) => tell(bytesLoaded, bytesTotal), signal)
+      } catch (error) {
+        // What cannot be loaded is not offered.
+        if (!known.includes(id)) await engine.withdraw(id)
+        throw error
+      }
+    })
+  }
+
+  return async (request: Request): Promise<Response> => {
+    try {
+      if (key !== undefined && request.headers.get('authorization') !== `Bearer ${key}`)
+        throw new V1Error(403, 'Models are added with the link that local-v1 serve printed.', { code: 'forbidden' })
+      const path = new URL(request.url).pathname.slice(MODELS_PATH.length)
+      if (path === 'models' && request.method === 'GET') {
+        const here: readonly HereModel[] = await modelsHere({ cache })
+        return Response.json({ here })
+      }
+      if (path === 'models' && request.method === 'POST') return add(await wantedIn(request))
+      if (path === 'look' && request.method === 'POST') return await look(await wantedIn(request))
+      throw new V1Error(404, `There is no ${request.method} ${MODELS_PATH}${path}.`, { code: 'unknown_url' })
+    } catch (error) {
+      const shown = shownError(error)
+      return Response.json(shown, { status: shown.status })
+    }
+  }
+}
+
+/** Names alone: a page has no business with the folders of the machine, nor with what other addresses hold. */
+async function wantedIn(request: Request): Promise<Wanted> {
+  const text = await request.text()
+  let body: unknown
+  try {
+    if (text.length <= MOST_BYTES) body = JSON.parse(text)
+  } catch {}
+  if (!isRecord(body) || typeof body.model !== 'string') throw invalid("The body must be JSON with a 'model'.", 'model')
+  const { model, contextLength, quantize } = body
+  const whole = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0
+  if (contextLength !== undefined && !whole(contextLength))
+    throw invalid("'contextLength' must be a positive whole number.", 'contextLength')
+  if (quantize !== undefined && quantize !== 'q4f16_1') throw invalid("'quantize' can be 'q4f16_1'.", 'quantize')
+  const { kind } = placeOf(model)
+  if (kind !== 'hub' && kind !== 'foreign')
+    throw invalid(`"${model}" is no name: give a Hugging Face id, ollama:name:tag or lmstudio:owner/name.`, 'model')
+  return { model, ...(contextLength !== undefined && { contextLength }), ...(quantize && { quantize }) }
+}
+
+function placeOf(model: string): ReturnType<typeof locationOf> {
+  try {
+    return locationOf(model)
+  } catch (error) {
+    throw invalid((error as Error).message, 'model')
+  }
+}
+
+const invalid = (message: string, param: string) => new V1Error(400, message, { param })
+
+const shownError = (error: unknown): V1Error =>
+  V1Error.is(error) ? error : new V1Error(500, error instanceof Error ? error.message : String(error))
+
+/** A load as a stream of how far it is; who leaves it stops waiting. */
+function progressOf(load: (tell: (done: number, of: number) => void, signal: AbortSignal) => Promise<void>): Response {
+  const aborter = new AbortController()
+  let newest: { bytes_loaded: number; bytes_total: number } | undefined
+  let end: { readonly error?: V1Error } | undefined
+  let ended = false
+  let wake = () => {}
+  const tell = (bytes_loaded: number, bytes_total: number) => {
+    newest = { bytes_loaded, bytes_total }
+    wake()
+  }
+  const finish = (of: typeof end) => {
+    end = of
+    wake()
+  }
+  load(tell, aborter.signal).then(
+    () => finish({}),
+    (error: unknown) => finish({ error: shownError(error) }),
+  )
+  const pull = async (): Promise<string | undefined> => {
+    if (ended) return undefined
+    if (newest === undefined && end === undefined)
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    if (newest !== undefined) {
+      const event = sseEvent(JSON.stringify(newest))
+      newest = undefined
+      return event
+    }
+    ended = true
+    return end?.error ? sseEvent(JSON.stringify(end.error)) : SSE_DONE
+  }
+  const cancel = () => aborter.abort(new V1Error(499, 'The page left.', { code: 'client_closed_request' }))
+  return new Response(readableOf({ pull, cancel }), { headers: SSE_HEADERS })
+}
