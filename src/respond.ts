@@ -78,7 +78,7 @@ async function answer(
   const { allow } = found
   if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
   const endpoint = found.endpoints.get((request.method === 'HEAD' ? 'GET' : request.method) as Method)
-  if (!endpoint) throw wrongMethod(request.method, url.pathname, allow)
+  if (!endpoint) throw wrongMethod(request, url.pathname, allow)
   line.endpoint = endpoint.path
   if (service.admission.closed) throw closing()
   const caller = endpoint.open ? NOBODY : await door.authenticate(request)
@@ -129,7 +129,11 @@ function adminOnly(): V1Error {
   return new V1Error(403, 'Only an admin may load, unload and remove models.', { code: 'admin_only' })
 }
 
-function wrongMethod(method: string, path: string, allow: string): V1Error {
+function wrongMethod({ method, headers }: Request, path: string, allow: string): V1Error {
+  if (headers.get('upgrade')?.toLowerCase() === 'websocket') {
+    const message = `There are no WebSockets on ${path.slice(0, 200)}: send a POST with 'stream' set to true.`
+    return new V1Error(405, message, { code: 'websocket_not_supported', headers: { allow } })
+  }
   return new V1Error(405, `Not allowed to ${method.slice(0, 20)} on ${path.slice(0, 200)}. Allowed: ${allow}.`, {
     code: 'method_not_allowed',
     headers: { allow },

@@ -13,6 +13,8 @@ export interface Judges {
   response(value: unknown): string[]
   /** The same of one event of a stream. */
   event(value: { readonly type: string }): string[]
+  /** What Open Responses has against a compaction, which the official description leaves out. */
+  compaction(value: unknown): string[]
 }
 
 export function judges(): Judges {
@@ -30,6 +32,7 @@ export function judges(): Judges {
       ...faults('official', official('Response'), value),
       ...faults('open', open('ResponseResource'), value),
     ],
+    compaction: (value) => faults('open', open('CompactResource'), value),
     event: (value) => [
       ...faults('official', official('ResponseStreamEvent'), value),
       ...(events.has(value.type) ? faults('open', events.get(value.type)!, value) : [`open: no event ${value.type}`]),

@@ -7,37 +7,61 @@ import { type ResponseEvent, ResponseProgress } from './progress.js'
 import { readResponseRequest } from './request.js'
 import type { FunctionCallItem, MessageItem, ResponseResource } from './resource.js'
 
-const REQUESTS = [
-  { input: 'Hi' },
-  { input: 'Hi', instructions: 'Be brief.', temperature: 0, max_output_tokens: 16, metadata: { a: 'b' }, user: 'me' },
+const look = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} } }
+const maybe = <T>(some: fc.Arbitrary<T>) => fc.option(some, { nil: undefined })
+const aWord = fc.string({ unit: 'grapheme', maxLength: 6 })
+
+const someTools = fc.constantFrom<object>(
+  {},
+  { tools: [] },
+  { tools: [look] },
+  { tools: [{ ...look, description: 'Looks.', strict: true }, { type: 'web_search' }], tool_choice: 'required' },
+  { tools: [{ type: 'function', name: 'look' }], tool_choice: { type: 'function', name: 'look' } },
   {
-    input: [{ role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }],
-    tools: [
-      {
-        type: 'function',
-        name: 'look',
-        description: 'Looks.',
-        parameters: { type: 'object', properties: {} },
-        strict: true,
-      },
-      { type: 'web_search' },
-    ],
-    tool_choice: { type: 'function', name: 'look' },
-    reasoning: { effort: 'low', summary: 'auto' },
-    truncation: 'auto',
-    include: ['reasoning.encrypted_content', 'message.output_text.logprobs'],
-  },
-  {
-    input: 'Hi',
-    text: { format: { type: 'json_schema', name: 'x', strict: true, schema: { type: 'object' } }, verbosity: 'medium' },
-    tool_choice: 'auto',
+    tools: [look],
+    tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'look' }] },
     parallel_tool_calls: false,
-    prompt_cache_key: 'k',
-    safety_identifier: 's',
-    max_tool_calls: 2,
-    store: false,
   },
-]
+)
+const aFormat = fc.constantFrom<object>(
+  { type: 'text' },
+  { type: 'json_object' },
+  { type: 'json_schema', name: 'x', strict: true, schema: { type: 'object' } },
+  { type: 'json_schema', name: 'x', description: 'An x.', schema: { type: 'array', items: {} } },
+)
+
+/** Every field that a response repeats, or that its events depend on. */
+const aRequest: fc.Arbitrary<object> = fc
+  .tuple(
+    someTools,
+    fc.record({
+      input: fc.constantFrom<unknown>('Hi', [{ role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }]),
+      instructions: maybe(aWord),
+      temperature: maybe(fc.double({ min: 0, max: 2, noNaN: true })),
+      top_p: maybe(fc.double({ min: 0, max: 1, noNaN: true })),
+      presence_penalty: maybe(fc.integer({ min: -2, max: 2 })),
+      frequency_penalty: maybe(fc.integer({ min: -2, max: 2 })),
+      top_logprobs: maybe(fc.nat(20)),
+      max_output_tokens: maybe(fc.integer({ min: 16, max: 2 ** 31 })),
+      max_tool_calls: maybe(fc.integer({ min: 1, max: 9 })),
+      metadata: maybe(fc.dictionary(fc.string({ maxLength: 4 }), aWord, { maxKeys: 3 })),
+      text: maybe(fc.record({ format: aFormat, verbosity: maybe(fc.constant('medium')) })),
+      reasoning: maybe(
+        fc.record({
+          effort: maybe(fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')),
+          summary: maybe(fc.constantFrom('auto', 'concise', 'detailed')),
+        }),
+      ),
+      truncation: maybe(fc.constantFrom('auto', 'disabled')),
+      include: maybe(fc.subarray(['reasoning.encrypted_content', 'message.output_text.logprobs'])),
+      user: maybe(aWord),
+      prompt_cache_key: maybe(fc.string({ minLength: 1, maxLength: 9 })),
+      safety_identifier: maybe(fc.string({ minLength: 1, maxLength: 9 })),
+      store: maybe(fc.constant(false)),
+      service_tier: maybe(fc.constantFrom('auto', 'flex')),
+    }),
+  )
+  .map(([tools, fields]) => JSON.parse(JSON.stringify({ ...fields, ...tools })) as object)
 
 const aText = fc.string({ unit: 'grapheme', maxLength: 6 })
 const aLogprob = fc.record({
@@ -70,13 +94,15 @@ const aStep: fc.Arbitrary<Step> = fc.oneof(
 )
 const anEnd = fc.constantFrom('stop', 'length', 'tool_calls', 'failed', 'cancelled')
 
+const PLAIN = { input: 'Hi' }
+
 interface Told {
   readonly events: ResponseEvent[]
   readonly resource: ResponseResource
 }
 
-function told(request: number, steps: readonly Step[], end: string, queued: boolean): Told {
-  const { echo, sealThoughts } = readResponseRequest({ model: 'a/b', ...REQUESTS[request] })
+function told(request: object, steps: readonly Step[], end: string, queued: boolean): Told {
+  const { echo, sealThoughts } = readResponseRequest({ model: 'a/b', ...request })
   const events: ResponseEvent[] = []
   const head = { id: 'resp_1', createdAt: 1, model: 'a/b', echo: { ...echo, store: false }, sealThoughts }
   // What a stream sends is written at once: later changes must not be seen in it.
@@ -92,7 +118,7 @@ function told(request: number, steps: readonly Step[], end: string, queued: bool
   return { events, resource: JSON.parse(JSON.stringify(progress.resource)) as ResponseResource }
 }
 
-const aCase = fc.tuple(fc.nat(REQUESTS.length - 1), fc.array(aStep, { maxLength: 12 }), anEnd, fc.boolean())
+const aCase = fc.tuple(aRequest, fc.array(aStep, { maxLength: 12 }), anEnd, fc.boolean())
 
 describe.skipIf(!judgesAreHere)('the schemas in ../shared/openai, which lie beside the checkout', () => {
   const judge = judgesAreHere ? judges() : undefined
@@ -104,12 +130,14 @@ describe.skipIf(!judgesAreHere)('the schemas in ../shared/openai, which lie besi
         expect(judge!.response(resource)).toEqual([])
         for (const event of events) expect(judge!.event(event), JSON.stringify(event)).toEqual([])
       }),
-      { numRuns: 150 },
+      { numRuns: 300 },
     )
   })
 
   test('can refuse', () => {
-    expect(judge!.response({ ...told(0, [], 'stop', false).resource, output: [{ type: 'message' }] })).toHaveLength(2)
+    expect(judge!.response({ ...told(PLAIN, [], 'stop', false).resource, output: [{ type: 'message' }] })).toHaveLength(
+      2,
+    )
     expect(judge!.event({ type: 'response.output_text.delta' })).toHaveLength(2)
   })
 })
@@ -131,18 +159,18 @@ test('the events of a stream put together are the response', () => {
 })
 
 test('an answer without a word is an empty message', () => {
-  const { resource } = told(0, [], 'stop', false)
+  const { resource } = told(PLAIN, [], 'stop', false)
   expect(resource.output).toMatchObject([{ type: 'message', status: 'completed', content: [{ text: '' }] }])
 })
 
 test('an answer that was cut off is incomplete, and so is its last item', () => {
-  const { resource } = told(0, [{ type: 'text-delta', choice: 0, text: 'Once' }], 'length', false)
+  const { resource } = told(PLAIN, [{ type: 'text-delta', choice: 0, text: 'Once' }], 'length', false)
   expect(resource).toMatchObject({ status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } })
   expect(resource.output).toMatchObject([{ status: 'incomplete', content: [{ text: 'Once' }] }])
 })
 
 test('an error is an event that clients throw and a failed response', () => {
-  const { events, resource } = told(0, [{ type: 'text-delta', choice: 0, text: 'Once' }], 'failed', false)
+  const { events, resource } = told(PLAIN, [{ type: 'text-delta', choice: 0, text: 'Once' }], 'failed', false)
   expect(events.slice(-2)).toMatchObject([{ type: 'error', message: 'No.' }, { type: 'response.failed' }])
   expect(resource).toMatchObject({ status: 'failed', error: { message: 'No.' }, output: [{ status: 'incomplete' }] })
 })

@@ -74,6 +74,12 @@ const KNOWN_REASONING = new Set(['effort', 'summary', 'generate_summary'])
 const KNOWN_STREAM_OPTIONS = new Set(['include_obfuscation'])
 const FORMATS = ['text', 'json_object', 'json_schema']
 
+/** Open Responses has no word for these; each does here what the other does, which both descriptions have. */
+const TOLD_EFFORTS: ReadonlyMap<string, string> = new Map([
+  ['minimal', 'none'],
+  ['max', 'xhigh'],
+])
+
 const INCLUDES = [
   'message.output_text.logprobs',
   'reasoning.encrypted_content',
@@ -215,6 +221,6 @@ function readReasoning(body: JsonObject, ignored: string[]) {
     optional(reasoning, 'generate_summary', 'reasoning', aSummary)
   return {
     templateOptions: withEffort(effort, given),
-    reasoning: { effort: effort ?? null, summary: summary ?? null },
+    reasoning: { effort: (effort && (TOLD_EFFORTS.get(effort) ?? effort)) ?? null, summary: summary ?? null },
   }
 }
