@@ -15,6 +15,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // What everybody may know: the contract with engines, the one error class, what runtimes do differently.
   contract: { holds: ['src/engine.ts', 'src/errors.ts'] },
   platform: { holds: ['src/platform'] },
+  // Models to begin with: for the command line and the playground, which import it from here.
+  catalog: { holds: ['src/catalog.ts'] },
 
   // JSON Schema to token masks.
   'structured ground': {
@@ -152,8 +154,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/cli'],
     node: true,
     imports: [
-      ...['contract', 'platform', 'repository', 'upstream', 'webgpu', 'webllm', 'usage', 'door', 'service'],
-      ...['responses', 'adapters', 'bench'],
+      ...['contract', 'platform', 'catalog', 'repository', 'upstream', 'webgpu', 'webllm', 'usage', 'door'],
+      ...['service', 'responses', 'adapters', 'bench'],
     ],
   },
 }

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CATALOG } from '../src/catalog.js'
 import { PROGRAM, SCHEMA } from './support/cli.js'
 import { printed, type Running, start } from './support/spawn.js'
 
@@ -126,6 +127,15 @@ describe('local-v1 completion', () => {
     expect((await ended('completion', 'zsh')).output).toContain('bashcompinit')
     expect((await ended('completion', 'fish')).output).toMatch(/^complete -c local-v1 .*-l max-in-flight/m)
     expect((await ended('completion', 'tcsh')).code).toBe(2)
+  })
+})
+
+describe('local-v1 models catalog', () => {
+  it('prints every model to begin with, by the name that serve takes', async () => {
+    const { code, output } = await ended('models', 'catalog')
+    expect(code).toBe(0)
+    for (const { from, licence } of CATALOG) expect(output).toMatch(new RegExp(`^${from}\\n.*\\n.*${licence}$`, 'm'))
+    expect(JSON.parse((await ended('models', 'catalog', '--json')).output)).toEqual(CATALOG)
   })
 })
 

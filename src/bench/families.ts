@@ -77,13 +77,44 @@ function qwen3(of: Sizes): SyntheticModel {
   ])
 }
 
-function smollm3(of: Sizes): SyntheticModel {
-  return model(of, { model_type: 'smollm3', rope_theta: 5_000_000 }, (at) => [
-    ...norms(at, of.hidden, ...BEFORE),
-    ...attention(at, of),
-    ...mlp(`${at}.mlp`, of),
+/** Norms as plain weights, and nothing beside attention and MLP. */
+function plain(of: Sizes, config: JsonObject): SyntheticModel {
+  return model(of, config, (at) => [...norms(at, of.hidden, ...BEFORE), ...attention(at, of), ...mlp(`${at}.mlp`, of)])
+}
+
+/** Three quarters of each head turn; projections that read the same lie in one matrix. */
+function phi4(of: Sizes): SyntheticModel {
+  const { hidden, inner, heads, keyHeads, headSize } = of
+  return model(of, { model_type: 'phi3', partial_rotary_factor: 0.75 }, (at) => [
+    ...norms(at, hidden, ...BEFORE),
+    [`${at}.self_attn.qkv_proj`, (heads + 2 * keyHeads) * headSize, hidden],
+    [`${at}.self_attn.o_proj`, hidden, heads * headSize],
+    [`${at}.mlp.gate_up_proj`, 2 * inner, hidden],
+    [`${at}.mlp.down_proj`, hidden, inner],
   ])
 }
+
+/** Positions beyond the first 16,384 by YaRN, queries that grow with them. */
+function ministral3(of: Sizes): SyntheticModel {
+  const rope_parameters = {
+    rope_type: 'yarn',
+    rope_theta: 1_000_000,
+    factor: 16,
+    original_max_position_embeddings: 16_384,
+    mscale: 1,
+    mscale_all_dim: 1,
+    llama_4_scaling_beta: 0.1,
+  }
+  return plain(of, { model_type: 'ministral3', max_position_embeddings: 262_144, rope_parameters })
+}
+
+function granite(of: Sizes): SyntheticModel {
+  const factors = { embedding_multiplier: 12, residual_multiplier: 0.22, logits_scaling: 8 }
+  const attention_multiplier = 1 / of.headSize
+  return plain(of, { model_type: 'granite', rope_theta: 10_000_000, attention_multiplier, ...factors })
+}
+
+const smollm3 = (of: Sizes) => plain(of, { model_type: 'smollm3', rope_theta: 5_000_000 })
 
 function gemma3(of: Sizes): SyntheticModel {
   const config = { model_type: 'gemma3_text', sliding_window: 512, hidden_activation: 'gelu_pytorch_tanh' }
@@ -157,5 +188,8 @@ export const FAMILIES: Readonly<Record<string, () => SyntheticModel>> = {
   'Gemma-3-1B-like': () => gemma3(sizes([1152, 6912, 26], [4, 1, 256], 262_144)),
   'LFM2-350M-like': () => lfm2(sizes([1024, 4608, 16], [16, 8, 64], 65_536), [2, 5, 8, 10, 12, 14]),
   'LFM2-1.2B-like': () => lfm2(sizes([2048, 8192, 16], [32, 8, 64], 65_536), [2, 5, 8, 10, 12, 14]),
+  'Granite-4.0-1.6B-like': () => granite(sizes([2048, 4096, 40], [16, 4, 128], 100_352)),
+  'Ministral-3-3B-like': () => ministral3(sizes([3072, 9216, 26], [32, 8, 128], 131_072)),
+  'Phi-4-mini-3.8B-like': () => phi4(sizes([3072, 8192, 32], [24, 8, 128], 200_064)),
   'SmolLM3-3B-like': () => smollm3(sizes([2048, 11_008, 36], [16, 4, 128], 128_256)),
 }

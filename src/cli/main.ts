@@ -111,7 +111,12 @@ function withModels(models: Command): void {
     .description('the models on this machine, those of Ollama, LM Studio and Hugging Face too')
     .option('--json', 'as JSON')
     .action(async (options) => (await import('./models.js')).list(options))
-  kept(models.command('pull').argument('<id>', 'a Hugging Face id'))
+  models
+    .command('catalog')
+    .description('models to begin with, one of each family: what they take and what they are good for')
+    .option('--json', 'as JSON')
+    .action(async (options) => (await import('./catalog.js')).showCatalog(options))
+  kept(models.command('pull').argument('<name>', 'a model of Hugging Face, as serve takes it'))
     .description('download a model')
     .action(async (id: string, options) => (await import('./models.js')).pull(id, options))
   kept(models.command('fits').argument('[names...]', 'models as serve takes them; none: all on this machine'))
@@ -150,6 +155,7 @@ Examples:
   models: `
 Examples:
   local-v1 models list
+  local-v1 models catalog
   local-v1 models pull mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC
   local-v1 models fits hf:owner/repo:Q4_K_M --context 4096
   local-v1 models verify ollama:qwen3:0.6b

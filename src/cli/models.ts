@@ -170,17 +170,15 @@ export async function modelsHere(options: CacheOptions): Promise<HereModel[]> {
 }
 
 export async function pull(id: string, { cache }: CacheOptions): Promise<void> {
-  checkId(id)
+  const place = placeOf(id)
+  if (place.kind !== 'hub') throw new Fault(`"${id}" is no model of Hugging Face; only those can be pulled.`)
   const interrupt = new AbortController()
   process.once('SIGINT', () => interrupt.abort(new Fault('Stopped; the next pull goes on from here.', 130)))
   const { report, stop } = progressReporter()
   note(paint('dim', `Looking for ${id} at ${HUB}.`))
   try {
     const { signal } = interrupt
-    await openRepository(
-      { kind: 'hub', repository: id },
-      { report: (state) => report({ model: id, ...state }), signal, cache },
-    )
+    await openRepository(place, { report: (state) => report({ model: id, ...state }), signal, cache })
   } finally {
     stop()
   }

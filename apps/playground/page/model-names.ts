@@ -8,7 +8,7 @@ export const aboutModel = (id: string): CatalogModel | undefined => known.get(id
 
 export const nameOf = (id: string): string => known.get(id)?.name ?? id.slice(id.indexOf('/') + 1)
 
-export const chats = (id: string): boolean => known.get(id)?.chats ?? true
+export const chats = (id: string): boolean => known.get(id)?.use !== 'fields'
 
 /** What a button says that needs the model: a download of hundreds of megabytes is no surprise. */
 export function actionLabel({ current, selected, loads }: Models, action: string): string {

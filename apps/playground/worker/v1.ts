@@ -4,7 +4,7 @@ import { createV1, indexedDbUsage } from 'local-v1'
 import { serviceWorker } from 'local-v1/service-worker'
 import { webgpu } from 'local-v1/webgpu'
 import { addedModels, onAdded } from './added-models.js'
-import { catalog, NANO } from './catalog.js'
+import { addressOf, catalog, NANO } from './catalog.js'
 import { answerLooks } from './look.js'
 import { LOOK } from './look-messages.js'
 import { servePagesOffline } from './offline.js'
@@ -14,9 +14,9 @@ declare const __HUB__: string
 /** The same: the folder of the embedded model, whose name changes with its weights, and its size. */
 declare const __NANO__: { readonly folder: string; readonly bytes: number }
 
-const models = catalog.map(({ id, contextLength, downloadBytes, memoryBytes }) => ({
+const models = catalog.map(({ id, from, contextLength, downloadBytes, memoryBytes }) => ({
   id,
-  from: id === NANO ? new URL(__NANO__.folder, globalThis.location.href).href : `${__HUB__}/${id}/resolve/main/`,
+  from: id === NANO ? new URL(__NANO__.folder, globalThis.location.href).href : addressOf(from, __HUB__),
   contextLength,
   cacheTokens: contextLength,
   downloadBytes: id === NANO ? __NANO__.bytes : downloadBytes,

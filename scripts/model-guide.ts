@@ -1,0 +1,37 @@
+/** The catalog as the table of README.md and docs/guides/models.md: `npx tsx scripts/model-guide.ts` prints it. */
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { CATALOG, type CatalogModel } from '../src/catalog.js'
+
+const size = (bytes: number) => (bytes < 995e6 ? `${Math.ceil(bytes / 1e6)} MB` : `${(bytes / 1e9).toFixed(1)} GB`)
+
+function row({
+  from,
+  name,
+  about,
+  format,
+  downloadBytes,
+  memoryBytes,
+  trainedContext,
+  ...model
+}: CatalogModel): string {
+  const cells = [
+    `${name}<br>\`${from}\``,
+    about,
+    format,
+    size(downloadBytes),
+    size(memoryBytes),
+    trainedContext.toLocaleString('en'),
+    model.tools ?? '',
+    model.thinks ? 'yes' : '',
+    model.licence,
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+const HEAD = ['Model', 'Good for', 'Format', 'Weights', 'Memory', 'Made for', 'Tools', 'Thinks', 'Licence']
+
+export const modelGuide = (): string =>
+  [`| ${HEAD.join(' | ')} |`, `|${'---|'.repeat(HEAD.length)}`, ...CATALOG.map(row)].join('\n')
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(modelGuide())

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { modelGuide } from '../scripts/model-guide.js'
+import { type BertShape, bertConfig, bertTensors, sentenceFiles } from '../scripts/models/encoders/bert.js'
+import { FAMILIES } from '../src/bench/families.js'
+import { SHAPES, syntheticSource } from '../src/bench/shapes.js'
+import { syntheticWeights } from '../src/bench/synthetic.js'
+import { CATALOG, type CatalogModel, NANO } from '../src/catalog.js'
+import { TOOL_FORMATS } from '../src/decode/tools/formats.js'
+import type { Device } from '../src/engines/webgpu/contract.js'
+import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
+import { planLoad } from '../src/engines/webgpu/loaded-model.js'
+import { offeredModel } from '../src/engines/webgpu/location.js'
+import { openRepository } from '../src/repository/open.js'
+import type { WeightOutline } from '../src/repository/source.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** How the matrices of a shape are stored: of GGUF's Q4_0 the embeddings, which are the head too, are Q6_K. */
+const BITS: Readonly<Record<string, { readonly matrices: number; readonly embedding: number }>> = {
+  'MLC q4f16_1': { matrices: 4.5, embedding: 4.5 },
+  'MLC q0f16': { matrices: 16, embedding: 16 },
+  'GGUF Q4_0': { matrices: 4.5, embedding: 6.5625 },
+}
+
+const EMBEDDING = 'model.embed_tokens'
+const product = (shape: readonly number[]) => shape.reduce((all, side) => all * side, 1)
+
+/** A shape as the loader sees a file of this format: what is not in our 4 bits is in f16. */
+function stored(shape: string, format: string): { outline: WeightOutline; bytes: number } {
+  const source = FAMILIES[shape] ? syntheticWeights(FAMILIES[shape]()) : syntheticSource(SHAPES[shape]!)
+  const { matrices, embedding } = BITS[format]!
+  const shapes = new Map<string, ReturnType<WeightOutline['describe']>>()
+  let bytes = 0
+  for (const name of source.names) {
+    const base = name.replace(/\.q_(weight|scale)$/, '')
+    const bits = base === EMBEDDING ? embedding : matrices
+    const found = source.describe(name)
+    if (name.endsWith('.q_weight')) bytes += (product(found.shape) * 8 * bits) / 8
+    else if (!name.endsWith('.q_scale')) bytes += product(found.shape) * 2
+    if (base === name || bits === 4.5) shapes.set(name, found)
+    else if (name.endsWith('.q_weight')) {
+      const plain = `${base}.weight`
+      shapes.set(plain, { name: plain, dtype: 'f16', shape: [found.shape[0]!, found.shape[1]! * 8] })
+    }
+  }
+  return { outline: { ...source, names: [...shapes.keys()], describe: (name) => shapes.get(name)! }, bytes }
+}
+
+const BERT: Readonly<Record<string, Omit<BertShape, 'vocab' | 'positions' | 'types' | 'epsilon'>>> = {
+  'BAAI/bge-small-en-v1.5': { hidden: 384, inner: 1536, layers: 12, heads: 12 },
+  'cross-encoder/ms-marco-MiniLM-L6-v2': { hidden: 384, inner: 1536, layers: 6, heads: 12 },
+}
+
+function encoder({ id, use }: CatalogModel): { outline: WeightOutline; bytes: number } {
+  const shape = { vocab: 30_522, positions: 512, types: 2, epsilon: 1e-12, ...BERT[id]! }
+  const scores = use === 'scores'
+  const vectors = [
+    { name: 'pooler.dense.weight', shape: [384, 384] },
+    { name: 'pooler.dense.bias', shape: [384] },
+  ]
+  const head = [
+    { name: 'classifier.weight', shape: [1, 384] },
+    { name: 'classifier.bias', shape: [1] },
+  ]
+  const all = [...bertTensors(shape), ...vectors].map(({ name, shape }) => ({
+    name: `${scores ? 'bert.' : ''}${name}`,
+    shape,
+  }))
+  const shapes = new Map([...all, ...(scores ? head : [])].map(({ name, shape }) => [name, shape]))
+  const { '1_Pooling/config.json': pooling } = sentenceFiles('cls', 384)
+  return {
+    outline: {
+      naming: 'huggingface',
+      chatConfig: {
+        ...bertConfig(shape),
+        ...(scores && { architectures: ['BertForSequenceClassification'], id2label: { 0: 'LABEL_0' } }),
+      },
+      ...(!scores && {
+        sentence: {
+          modules: [
+            { type: 'Transformer', path: '', config: {} },
+            { type: 'Pooling', path: '1_Pooling', config: pooling },
+          ],
+          transformer: {},
+          settings: {},
+        },
+      }),
+      names: [...shapes.keys()],
+      describe: (name) => ({ name, dtype: 'f32', shape: shapes.get(name)! }),
+    },
+    bytes: [...shapes.values()].reduce((sum, shape) => sum + 4 * product(shape), 0),
+  }
+}
+
+async function known(model: CatalogModel): Promise<{ outline: WeightOutline; bytes: number }> {
+  if (model.shape !== undefined) return stored(model.shape, model.format)
+  if (model.id !== NANO) return encoder(model)
+  const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+  const { weights } = await openRepository({ kind: 'folder', path: `${root}models/nano` }, options)
+  const bytes = weights.names.reduce((sum, name) => {
+    const { shape, dtype } = weights.describe(name)
+    return sum + product(shape) * (dtype === 'f16' ? 2 : 4)
+  }, 0)
+  return { outline: weights, bytes }
+}
+
+describe('the catalog', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+  })
+  afterAll(() => device.destroy())
+
+  it.each(CATALOG.map((model) => ({ name: model.name, model })))(
+    '$name takes what the planner says, and its weights are of that size',
+    async ({ model }) => {
+      const { outline, bytes } = await known(model)
+      const { id, contextLength, downloadBytes, memoryBytes, trainedContext } = model
+      const plan = planLoad({ ...offeredModel(id), contextLength }, outline, device, 1)
+      expect(plan.size.contextLength).toBe(contextLength)
+      expect(trainedContext).toBeGreaterThanOrEqual(contextLength)
+      const { total } = plan.size.bytes
+      expect(Math.abs(memoryBytes / total - 1), `memoryBytes: ${Math.round(total / 1e6)} * MB`).toBeLessThan(0.02)
+      // GGUF files have their vocabulary within, and a few tensors in more bits.
+      const off = downloadBytes / bytes - 1
+      expect(Math.abs(off), `downloadBytes: ${Math.round(bytes / 1e6)} * MB`).toBeLessThan(0.02)
+    },
+  )
+
+  it('names every model as serve takes it, once', () => {
+    expect(new Set(CATALOG.map(({ id }) => id)).size).toBe(CATALOG.length)
+    for (const { from, id } of CATALOG) expect(offeredModel(from).id).toBe(id)
+  })
+
+  it('knows tools by the formats that are read', () => {
+    const formats = TOOL_FORMATS.map(({ name }) => name)
+    for (const { tools } of CATALOG) if (tools !== undefined) expect(formats).toContain(tools)
+  })
+
+  it.each(['README.md', 'docs/guides/models.md'])('is the table of %s', (file) => {
+    expect(readFileSync(`${root}${file}`, 'utf8')).toContain(modelGuide())
+  })
+})
