@@ -1,5 +1,5 @@
 import { modelFailed, notNumbers } from '../decode/run/failure.js'
-import { breathe } from '../platform/turns.js'
+import { beginSteps, breathe } from '../platform/turns.js'
 import type { TextTokens, VectorModel } from './vector-model.js'
 
 interface Job {
@@ -72,6 +72,7 @@ export class VectorLine {
   async #loop(): Promise<void> {
     // The caller that woke the loop goes on first: calls that come together start together.
     await Promise.resolve()
+    const endSteps = beginSteps()
     try {
       for (;;) {
         this.#jobs = this.#jobs.filter((job) => !job.over)
@@ -82,6 +83,7 @@ export class VectorLine {
     } catch (cause) {
       this.stop(modelFailed(cause))
     } finally {
+      endSteps()
       this.#work = undefined
     }
   }

@@ -11,13 +11,43 @@ export function breathe(): Promise<void> {
 
 let line: Promise<void> = Promise.resolve()
 
+/** How many take steps, one in each turn, that somebody waits for. */
+let stepping = 0
+
+/** What slices have taken, in milliseconds, that steps have not had yet. */
+let owed = 0
+
+/** A computer that slept in the middle of a slice is no reason to rest for as long. */
+const MOST_OWED_MS = 1000
+
+/**
+ * Somebody takes steps from now on, one in each turn of the event loop, until the returned function is called: a model
+ * that writes. Work in slices leaves these steps as much time as it takes itself.
+ */
+export function beginSteps(): () => void {
+  stepping++
+  let over = false
+  return () => {
+    if (!over) stepping--
+    over = true
+  }
+}
+
 /**
  * Waits for a turn of the event loop that nobody else has: of all who wait here, one goes on per turn. Whoever works in
  * slices and asks before each holds everybody else up for one slice, however many do the same.
  */
-export function ownTurn(): Promise<void> {
-  line = line.then(breathe)
+function ownTurn(): Promise<void> {
+  line = line.then(rest)
   return line
+}
+
+/** A step is short and a slice may be long: one of each in turn would leave a model a twentieth of the time. */
+async function rest(): Promise<void> {
+  await breathe()
+  const until = performance.now() + Math.min(owed, MOST_OWED_MS)
+  owed = 0
+  while (stepping > 0 && performance.now() < until) await breathe()
 }
 
 /** Work that pauses wherever it may be left. */
@@ -35,7 +65,9 @@ export function atOnce<T>(work: Slices<T>): T {
 export async function inTurns<T>(work: Slices<T>, signal: AbortSignal): Promise<T> {
   for (;;) {
     signal.throwIfAborted()
+    const began = performance.now()
     const { done, value } = work.next()
+    owed += performance.now() - began
     if (done) return value
     await ownTurn()
   }

@@ -1,5 +1,5 @@
 import { V1Error } from '../../errors.js'
-import { breathe } from '../../platform/turns.js'
+import { beginSteps, breathe } from '../../platform/turns.js'
 import type { Lane } from '../answer/lane.js'
 import { type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
 import { compose, inputOf, type Row, stepsAhead } from './batch.js'
@@ -79,6 +79,7 @@ export class Scheduler {
   async #loop(): Promise<void> {
     // The caller that woke the loop goes on first: calls that come together start together.
     await Promise.resolve()
+    let endSteps = beginSteps()
     try {
       while (this.#failure === undefined) {
         this.#sweep()
@@ -86,13 +87,18 @@ export class Scheduler {
         const rows = this.#fit(compose(this.#running, this.#model))
         if (rows.length > 0) await this.#advance(rows)
         else if (this.idle) return
-        else if (this.#running.every((slot) => slot.lane.paused && !slot.cancelled)) await this.#change()
+        else if (this.#running.every((slot) => slot.lane.paused && !slot.cancelled)) {
+          endSteps()
+          await this.#change()
+          endSteps = beginSteps()
+        }
         await breathe()
       }
     } catch (cause) {
       this.#stepping = false
       this.stop(modelFailed(cause))
     } finally {
+      endSteps()
       this.#work = undefined
       if (this.#failure !== undefined) this.#dropAll()
     }
