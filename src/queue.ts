@@ -12,6 +12,9 @@ export interface AdmissionLimits {
   readonly maxWaitingBytes?: number
 }
 
+/** How long a caller who has left is expected back. */
+const EXPECTED_MS = 60_000
+
 /** Gives the place back. Calling it again does nothing. */
 export type Release = () => void
 
@@ -26,6 +29,9 @@ interface Waiter {
  * The door to an engine: so many at once, so many in line. The next place goes to the caller who holds the fewest, and
  * among equals callers take turns, so that one who sends a hundred requests does not keep the next one waiting behind
  * all of them; a caller's own requests keep their order. Where the line is full, who has the longest one gives way.
+ *
+ * Nobody is sent out of a place, however long an answer is. So the last one is kept for whoever was here a moment ago
+ * and holds none: all eight would otherwise be one caller's for as long as eight long answers take.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
@@ -33,6 +39,8 @@ export class Admission {
   readonly #lines = new Map<string, Waiter[]>()
   /** Places by caller; nobody is in it with none. */
   readonly #places = new Map<string, number>()
+  /** When each left who holds no place, the latest at the end. */
+  readonly #left = new Map<string, number>()
   #running = 0
   #waiting = 0
   #waitingBytes = 0
@@ -64,7 +72,7 @@ export class Admission {
   enter(caller: string, signal: AbortSignal, bytes = 0): Promise<Release> | Release {
     signal.throwIfAborted()
     if (this.#closed) throw new V1Error(503, 'The service is closing and takes no new requests.', { code: 'closing' })
-    if (this.#running < this.#limits.maxInFlight) return this.#start(caller)
+    if (!this.#lines.has(caller) && this.#mayStart(caller)) return this.#start(caller)
     this.#makeRoom(caller, bytes)
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
@@ -85,6 +93,7 @@ export class Admission {
       }
       signal.addEventListener('abort', leave, { once: true })
       this.#add(waiter)
+      this.#goOn()
     })
   }
 
@@ -99,6 +108,7 @@ export class Admission {
 
   #start(caller: string): Release {
     this.#running++
+    this.#left.delete(caller)
     this.#places.set(caller, this.#placesOf(caller) + 1)
     const began = performance.now()
     let released = false
@@ -109,8 +119,12 @@ export class Admission {
       this.#running--
       const left = this.#placesOf(caller) - 1
       if (left > 0) this.#places.set(caller, left)
-      else this.#places.delete(caller)
-      this.#next()
+      else {
+        this.#places.delete(caller)
+        this.#left.delete(caller)
+        this.#left.set(caller, performance.now())
+      }
+      this.#goOn()
       if (this.#running + this.#waiting === 0) this.#drained?.()
     }
   }
@@ -119,17 +133,38 @@ export class Admission {
     return this.#places.get(caller) ?? 0
   }
 
-  #next(): void {
+  #mayStart(caller: string): boolean {
+    const free = this.#limits.maxInFlight - this.#running
+    // Where there is one place, there is none to keep.
+    if (free !== 1 || this.#running === 0 || this.#placesOf(caller) === 0) return free > 0
+    return !this.#expectsSomebody()
+  }
+
+  #expectsSomebody(): boolean {
+    const now = performance.now()
+    for (const [caller, at] of this.#left) {
+      if (now - at < EXPECTED_MS) return true
+      this.#left.delete(caller)
+    }
+    return false
+  }
+
+  #goOn(): void {
+    for (let next = this.#next(); next !== undefined && this.#mayStart(next); next = this.#next()) {
+      const line = this.#lines.get(next)!
+      const waiter = line[0]!
+      this.#remove(waiter)
+      if (this.#lines.delete(next)) this.#lines.set(next, line)
+      waiter.start()
+    }
+  }
+
+  #next(): string | undefined {
     let next: string | undefined
     for (const caller of this.#lines.keys()) {
       if (next === undefined || this.#placesOf(caller) < this.#placesOf(next)) next = caller
     }
-    if (next === undefined) return
-    const line = this.#lines.get(next)!
-    const waiter = line[0]!
-    this.#remove(waiter)
-    if (this.#lines.delete(next)) this.#lines.set(next, line)
-    waiter.start()
+    return next
   }
 
   #add(waiter: Waiter): void {

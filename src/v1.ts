@@ -43,7 +43,8 @@ export interface V1Options {
    */
   basePath?: string
   /**
-   * How many requests the engine is given at once.
+   * How many requests the engine is given at once. Of two or more the last is kept for a caller who has none running and
+   * had one within the last minute.
    * @default 8
    */
   maxInFlight?: number

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Part } from '../engine.js'
 import { ChatText } from './chat-text.js'
 import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
@@ -248,6 +248,28 @@ describe('side by side', () => {
     expect(answer.usage.completionTokens).toBe(20)
     const single = await collect(decoder.generate(call({ messages: asks('word '.repeat(80)), maxTokens: 5 })))
     expect(single.texts[0]).toBe(answer.texts[0])
+  })
+
+  test.each([
+    ['room for all', ['a', 'b'], 512],
+    ['hardly room', ['a'], 11],
+  ])('choices of a call take no place that another call needs: %s', async (_, names, pages) => {
+    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
+    const mine = call({ messages: asks('mine '.repeat(12)), maxTokens: 9 })
+    const theirs = names.map((name) => call({ messages: asks(name), n: 8, maxTokens: 40 }))
+    const roomy = setUp({ bias }).decoder
+    const expected = [await collect(roomy.generate(mine)), await collect(roomy.generate(theirs[0]!), 8)]
+    for (const at of [10, 20, 30, 40, 50]) {
+      const { decoder, model } = setUp({ bias, pages, maxBatch: 4 })
+      const answers = Promise.all(theirs.map((one) => collect(decoder.generate(one), 8)))
+      await vi.waitUntil(() => model.steps.length > at)
+      const before = model.steps.length
+      const newcomer = await collect(decoder.generate(mine))
+      // A few to read its prompt, and some that were under way.
+      expect(model.steps.length - before).toBeLessThan(9 + 8)
+      expect(newcomer.texts).toEqual(expected[0]!.texts)
+      expect((await answers)[0]!.texts).toEqual(expected[1]!.texts)
+    }
   })
 
   test('with one sequence at a time, calls and choices take turns', async () => {

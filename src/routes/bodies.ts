@@ -1,3 +1,4 @@
+import { Entrance } from '../entrance.js'
 import { V1Error } from '../errors.js'
 
 /** One body on its way. */
@@ -14,6 +15,8 @@ export class Bodies {
   readonly #limit: number
   /** By caller, the oldest first. */
   readonly #arriving = new Map<string, Set<Arriving>>()
+  /** Pieces arrive in turns, as requests do: three hundred at once keep nobody waiting for all of them. */
+  readonly #entrance = new Entrance()
   #held = 0
 
   constructor(limit: number) {
@@ -35,6 +38,7 @@ export class Bodies {
         body.held = bytes
         while (this.#held > this.#limit) this.#displace()
       },
+      turn: () => this.#entrance.enter(caller),
       done: () => this.#forget(caller, body),
     }
   }
@@ -63,6 +67,8 @@ export class Bodies {
 
 /** What one body takes of it. */
 export interface BodyRoom {
+  /** To wait for before each piece is read, if anything. */
+  turn(): Promise<void> | undefined
   /** So many bytes are held for it now. */
   hold(bytes: number): void
   done(): void

@@ -1,5 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
+import { BEGIN_PER_TURN } from '../entrance.js'
 import { chatRequest, errorOf, KEY, MODEL, pause, serviceOf, until } from '../v1.test-helper.js'
 
 const json = JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'ä€🌍' }] })
@@ -250,5 +251,45 @@ describe('bodies that are not finished', () => {
       "'bodiesLimit' must be a number of at least 1000",
     )
     expect(() => serviceOf('Hi', { bodyLimit: 2 ** 30 })).not.toThrow()
+  })
+})
+
+describe('bodies that arrive at once', () => {
+  it('are read in turns of the event loop, so many pieces in each, and another caller is not kept waiting', async () => {
+    const service = serviceOf(undefined, {
+      keys: [
+        { key: KEY, id: 'many' },
+        { key: 'sk-one', id: 'one' },
+      ],
+    })
+    const bytes = new TextEncoder().encode(json)
+    let turn = 0
+    let counting = true
+    const next = () => {
+      turn++
+      if (counting) setImmediate(next)
+    }
+    setImmediate(next)
+    const reads = new Map<number, number>()
+    /** Each piece is there before it is asked for. */
+    function* counted() {
+      for (let at = 0; at < bytes.length; at += 8) {
+        reads.set(turn, (reads.get(turn) ?? 0) + 1)
+        yield bytes.subarray(at, at + 8)
+      }
+    }
+    const over: string[] = []
+    const ask = async (key: string) => {
+      const request = chatRequest({}, stream(pieces(counted())))
+      request.headers.set('authorization', `Bearer ${key}`)
+      const { status } = await service.v1.fetch(request)
+      over.push(key)
+      return status
+    }
+    const statuses = await Promise.all([...Array.from({ length: 90 }, () => ask(KEY)), ask('sk-one')])
+    counting = false
+    expect(statuses.at(-1)).toBe(200)
+    expect(over.indexOf('sk-one')).toBeLessThan(2 * BEGIN_PER_TURN)
+    expect(Math.max(...reads.values())).toBeLessThanOrEqual(2 * BEGIN_PER_TURN)
   })
 })

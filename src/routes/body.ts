@@ -116,6 +116,8 @@ async function readBytes(request: Request, limit: number, signal: AbortSignal, r
   const bytes = new GrowingBytes(limit)
   try {
     for (;;) {
+      await room.turn()
+      signal.throwIfAborted()
       const { done, value } = await reader.read()
       signal.throwIfAborted()
       if (done) return bytes.taken()

@@ -1,5 +1,5 @@
 import type { StepInput, TokenModel } from '../token-model.js'
-import { pending, promptIsIn, type Slot } from './slot.js'
+import { callOf, pending, promptIsIn, type Slot } from './slot.js'
 
 /** What one slot gets in a step. */
 export interface Row {
@@ -13,7 +13,10 @@ const PREFILL_SHARE = 4
 
 /** Those that write get their tokens; what is left of the step goes to prompts, oldest first. */
 export function compose(running: readonly Slot[], { maxBatch, maxChunk }: TokenModel): Row[] {
-  const ready = running.filter((slot) => !slot.lane.paused)
+  const ready = shared(
+    running.filter((slot) => !slot.lane.paused),
+    maxBatch,
+  )
   const writing = ready.filter(promptIsIn).slice(0, maxBatch)
   const rows: Row[] = writing.map((slot) => ({ slot, count: Math.min(pending(slot), maxChunk) }))
   let left = writing.length > 0 ? Math.ceil(maxChunk / PREFILL_SHARE) : maxChunk
@@ -25,6 +28,21 @@ export function compose(running: readonly Slot[], { maxBatch, maxChunk }: TokenM
     left -= count
   }
   return rows
+}
+
+/** Those who take part where not all can: the first of each call, then the second of each, and so on. */
+function shared(ready: readonly Slot[], maxBatch: number): readonly Slot[] {
+  if (ready.length <= maxBatch) return ready
+  const seen = new Map<Slot, number>()
+  const ranked = ready.map((slot) => {
+    const rank = seen.get(callOf(slot)) ?? 0
+    seen.set(callOf(slot), rank + 1)
+    return { slot, rank }
+  })
+  return ranked
+    .sort((a, b) => a.rank - b.rank)
+    .slice(0, maxBatch)
+    .map(({ slot }) => slot)
 }
 
 /** Up to `most` where nothing that is still unknown decides how the next tokens are drawn, else 1. */

@@ -5,7 +5,7 @@ import { type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
 import { compose, inputOf, type Row, stepsAhead } from './batch.js'
 import { modelFailed, notNumbers, quietly } from './failure.js'
 import { Memory } from './memory.js'
-import { makeSlot, promptIsIn, type Slot, sync } from './slot.js'
+import { callOf, makeSlot, promptIsIn, type Slot, sync } from './slot.js'
 
 /**
  * Runs all answers of one model side by side: whoever is ready gets its next token in the same step, prompts come in
@@ -132,11 +132,18 @@ export class Scheduler {
     slot.release()
   }
 
-  /** Waiting slots move up while there is a place in the batch and room in the cache. */
+  /**
+   * Waiting slots move up while there is a place in the batch and room in the cache. A call that has nothing there gets
+   * a place out of those that others have more than one of: eight choices of one call are no eight calls.
+   */
   #admit(): void {
-    for (const slot of [...this.#waiting]) {
-      const busy = this.#running.filter((other) => !other.lane.paused).length
-      if (busy >= this.#model.maxBatch) return
+    const { maxBatch } = this.#model
+    const have = new Set(this.#running.map(callOf))
+    const further = (slot: Slot) => have.has(callOf(slot))
+    for (const slot of [...this.#waiting.filter((slot) => !further(slot)), ...this.#waiting.filter(further)]) {
+      const busy = this.#running.filter((other) => !other.lane.paused)
+      if (new Set(busy.map(callOf)).size >= maxBatch) return
+      if (busy.length >= maxBatch && this.#shares(slot)) continue
       const { first, lane } = slot
       const mustWait = first !== undefined && !first.lane.finished && !first.cancelled && !promptIsIn(first)
       if (mustWait || lane.paused) continue
@@ -151,7 +158,7 @@ export class Scheduler {
     const found = sequence.length
     const need = () => this.#memory.cost(sequence, lane.tokens.length - found + this.#running.length + 1)
     while (!this.#memory.makeRoom(need())) {
-      const idle = this.#running.findLast((other) => other.lane.paused)
+      const idle = this.#idle() ?? (this.#shares(slot) ? undefined : this.#spare())
       if (idle !== undefined) this.#preempt(idle)
       else if (this.#running.length === 0) break
       else {
@@ -167,6 +174,20 @@ export class Scheduler {
     return true
   }
 
+  #idle(): Slot | undefined {
+    return this.#running.findLast((slot) => slot.lane.paused)
+  }
+
+  /** The youngest of those whose calls go on without them. */
+  #spare(): Slot | undefined {
+    return this.#running.findLast((slot) => this.#shares(slot))
+  }
+
+  /** Whether another choice of the same call is running. */
+  #shares(slot: Slot): boolean {
+    return this.#running.some((other) => other !== slot && callOf(other) === callOf(slot))
+  }
+
   /** Takes the cache from a slot; it starts over, and comes to the same answer, once there is room again. */
   #preempt(slot: Slot): void {
     slot.sequence?.close()
@@ -175,11 +196,11 @@ export class Scheduler {
     this.#waiting.unshift(slot)
   }
 
-  /** Rows for which there is room; the youngest slots give way to the others. */
+  /** Rows for which there is room; the youngest slots give way to the others, further choices of a call first. */
   #fit(rows: Row[]): Row[] {
     let fitting = rows
     while (fitting.length > 0 && !this.#memory.roomFor(fitting)) {
-      const victim = this.#running.findLast((slot) => slot.lane.paused) ?? this.#running.at(-1)!
+      const victim = this.#idle() ?? this.#spare() ?? this.#running.at(-1)!
       if (this.#running.length === 1) {
         victim.lane.fail(new V1Error(503, 'The model has no memory left for this request.', { code: 'out_of_memory' }))
         return []

@@ -24,6 +24,11 @@ export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
   return { lane, first, sequence: undefined, cancelled: false, spoilt: false, started: false, released, release }
 }
 
+/** A call is known by the slot of its first choice. */
+export function callOf(slot: Slot): Slot {
+  return slot.first ?? slot
+}
+
 /** Tokens that the cache does not hold yet. */
 export function pending(slot: Slot): number {
   return slot.lane.tokens.length - (slot.sequence?.length ?? 0)
