@@ -262,11 +262,15 @@ describe('refusals name the keyword and its place', () => {
     [{ if: 5 }, 'if', []],
     [{ minContains: -1 }, 'minContains', []],
     [
-      { anyOf: [{ properties: { a: {} } }, { properties: { b: {} } }], unevaluatedProperties: false },
+      { anyOf: [...'abcdefg'].map((key) => ({ properties: { [key]: {} } })), unevaluatedProperties: false },
       'unevaluatedProperties',
       [],
     ],
-    [{ contains: { const: 1 }, unevaluatedItems: false }, 'unevaluatedItems', []],
+    [
+      { anyOf: [...'abcdefg'].map((_, i) => ({ prefixItems: Array(i + 1).fill(true) })), unevaluatedItems: false },
+      'unevaluatedItems',
+      [],
+    ],
     [{ properties: { x: { type: 'string', minLenght: 3 } } }, 'minLenght', ['properties', 'x']],
     [{ items: { additionalproperties: false } }, 'additionalproperties', ['items']],
     [{ not: { type: 'string', maxLenth: 3 } }, 'maxLenth', ['not']],

@@ -3,11 +3,12 @@ import { refusal } from '../schema/context.js'
 import { canonical } from '../schema/json.js'
 import { readCount } from '../schema/keywords.js'
 import { ARRAY, type Contains, type ItemGroup } from '../schema/part.js'
-import { readUnevaluatedItems } from '../schema/unevaluated.js'
+import { type Way, waysOfItems } from '../schema/unevaluated.js'
 import { obstacle, only } from './choices.js'
-import { type Judging, keyword } from './keyword.js'
+import { type Denying, type Judging, keyword } from './keyword.js'
 import { atLeast, atMost } from './limits.js'
 import * as shapes from './shapes.js'
+import { assertWays, denyWays, waysHold } from './ways.js'
 
 const items = keyword<ItemGroup>({
   name: 'items',
@@ -18,31 +19,32 @@ const items = keyword<ItemGroup>({
   assert({ part }, group) {
     part.items.push(group)
   },
-  deny({ context, site, choices }, { prefix, rest }) {
-    const anything = context.atom(context.document.everything)
-    prefix.forEach((atom, i) => {
-      const broken = [...prefix.slice(0, i).map(() => anything), context.not(atom)]
-      choices.push(
-        only(ARRAY, (part) => {
-          part.minItems = Math.max(part.minItems, i + 1)
-          part.items.push({ prefix: broken, rest: undefined })
-        }),
-      )
-    })
-    if (rest === undefined) return
-    if (rest.site.schema === false) {
-      choices.push(only(ARRAY, (part) => (part.minItems = Math.max(part.minItems, prefix.length + 1))))
-    } else if (prefix.length > 0) choices.push(obstacle(ARRAY, site, 'items'))
-    else {
-      const contains = { atom: context.not(rest), inverse: rest, min: 1, max: Infinity }
-      choices.push(only(ARRAY, (part) => part.contains.push(contains)))
-    }
-  },
-  holds: (at, group, value) => itemsHold(at, group, value as readonly unknown[]),
+  deny: breakItems,
+  holds: itemsHold,
 })
 
-function itemsHold({ test }: Judging, { prefix, rest }: ItemGroup, values: readonly unknown[]): boolean {
-  return values.every((item, i) => {
+function breakItems({ context, choices }: Denying, { prefix, rest }: ItemGroup): void {
+  const anything = context.atom(context.document.everything)
+  prefix.forEach((atom, i) => {
+    const broken = [...prefix.slice(0, i).map(() => anything), context.not(atom)]
+    choices.push(
+      only(ARRAY, (part) => {
+        part.minItems = Math.max(part.minItems, i + 1)
+        part.items.push({ prefix: broken, rest: undefined })
+      }),
+    )
+  })
+  if (rest === undefined) return
+  if (rest.site.schema === false) {
+    choices.push(only(ARRAY, (part) => (part.minItems = Math.max(part.minItems, prefix.length + 1))))
+  } else {
+    const contains = { atom: context.not(rest), inverse: rest, min: 1, max: Infinity, from: prefix.length }
+    choices.push(only(ARRAY, (part) => part.contains.push(contains)))
+  }
+}
+
+function itemsHold({ test }: Judging, { prefix, rest }: ItemGroup, values: unknown): boolean {
+  return (values as readonly unknown[]).every((item, i) => {
     const atom = prefix[i] ?? rest
     return atom === undefined || test(atom, item)
   })
@@ -97,24 +99,18 @@ const uniqueItems = keyword<true>({
   holds: (_, __, value) => new Set((value as unknown[]).map(canonical)).size === (value as unknown[]).length,
 })
 
-/** What has been looked at is looked up only where it matters: a denied one is an obstacle of its own. */
-const unevaluatedItems = keyword<true>({
+const unevaluatedItems = keyword<readonly Way<ItemGroup>[] | 'unknown'>({
   name: 'unevaluatedItems',
   shape: shapes.schema,
   since: 2019,
   kinds: ARRAY,
-  read: ({ schema }) => schema.unevaluatedItems !== undefined || undefined,
-  assert({ context, site, schema, part }) {
-    const group = readUnevaluatedItems(context, site, schema)
-    if (group !== undefined) part.items.push(group)
+  read({ context, site, schema }) {
+    if (schema.unevaluatedItems === undefined || schema.unevaluatedItems === true) return undefined
+    return waysOfItems(context, site, schema) ?? 'unknown'
   },
-  deny({ choices, site }) {
-    choices.push(obstacle(ARRAY, site, 'unevaluatedItems'))
-  },
-  holds(at, _, value) {
-    const group = readUnevaluatedItems(at.context, at.site, at.schema)
-    return group === undefined || itemsHold(at, group, value as readonly unknown[])
-  },
+  assert: (at, ways) => assertWays(at, 'unevaluatedItems', ARRAY, ways, (part, group) => part.items.push(group)),
+  deny: (at, ways) => denyWays(at, 'unevaluatedItems', ARRAY, ways, breakItems),
+  holds: (at, ways, value) => waysHold(at, ways, value, itemsHold),
 })
 
 const length = (value: readonly unknown[]) => value.length

@@ -4,7 +4,6 @@ import { typeName } from '../schema/document.js'
 import { isObject } from '../schema/json.js'
 import { readList } from '../schema/keywords.js'
 import { ANY, type Atom } from '../schema/part.js'
-import { obstacle } from './choices.js'
 import { type Denying, type Keyword, keyword, type Stand } from './keyword.js'
 import * as shapes from './shapes.js'
 
@@ -40,19 +39,18 @@ const anyOf = list('anyOf', {
 const oneOf = list('oneOf', {
   assert: ({ branch, expander }, atoms) => branch.later(expander.exactlyOne(atoms)),
   deny(at, atoms) {
-    at.choices.push(notExactlyOne(at, atoms))
+    at.choices.push(...notExactlyOne(at, atoms))
   },
   holds: ({ test }, atoms, value) => atoms.filter((atom) => test(atom, value)).length === 1,
 })
 
 /** None of them, or two at once. */
-function notExactlyOne({ context, expander, site }: Denying, atoms: readonly Atom[]): Choice {
-  for (let i = 0; i < atoms.length; i++) {
-    for (let j = i + 1; j < atoms.length; j++) {
-      if (expander.overlap(atoms[i]!, atoms[j]!)) return obstacle(ANY, site, 'oneOf')
-    }
-  }
-  return { atoms: atoms.map((atom) => context.not(atom)) }
+function notExactlyOne({ context, expander }: Denying, atoms: readonly Atom[]): Choice[] {
+  const choices: Choice[] = [{ atoms: atoms.map((atom) => context.not(atom)) }]
+  atoms.forEach((a, i) => {
+    for (const b of atoms.slice(i + 1)) if (expander.overlap(a, b)) choices.push({ atoms: [a, b] })
+  })
+  return choices
 }
 
 const not = keyword<Atom>({

@@ -17,6 +17,7 @@ export interface Stand {
 export interface Expanding {
   /** Whether two subschemas may share a value; errs on the side of yes. */
   overlap(a: Atom, b: Atom): boolean
+  holds(atom: Atom, value: unknown): boolean
   /** Each alternative with those that it may share a value with shut out. */
   exactlyOne(atoms: readonly Atom[]): Choice[]
 }

@@ -20,12 +20,27 @@ const SCHEMAS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   pattern: [{ pattern: 'a' }, { pattern: '^[a-c]{2}$' }],
   format: [{ format: 'date' }, { format: 'ipv4' }],
   items: [{ items: { type: 'integer' } }, { items: false }, { items: { minLength: 2 } }],
-  prefixItems: [{ prefixItems: [{ type: 'integer' }, { type: 'string' }] }, { prefixItems: [true], items: false }],
+  prefixItems: [
+    { prefixItems: [{ type: 'integer' }, { type: 'string' }] },
+    { prefixItems: [true], items: false },
+    { prefixItems: [{ type: 'integer' }], items: { type: 'string' } },
+  ],
   additionalItems: [],
-  unevaluatedItems: [{ prefixItems: [{ type: 'integer' }], unevaluatedItems: false }],
-  contains: [{ contains: { type: 'integer' } }, { contains: { const: 'a' } }],
+  unevaluatedItems: [
+    { prefixItems: [{ type: 'integer' }], unevaluatedItems: false },
+    { contains: { type: 'integer' }, unevaluatedItems: { type: 'string' } },
+    { anyOf: [{ prefixItems: [{ type: 'integer' }] }, { items: { type: 'string' } }], unevaluatedItems: false },
+  ],
+  contains: [
+    { contains: { type: 'integer' } },
+    { contains: { const: 'a' } },
+    { contains: { type: 'integer' }, allOf: [{ contains: { type: 'string' } }] },
+  ],
   minContains: [{ contains: { type: 'integer' }, minContains: 2 }],
-  maxContains: [{ contains: { type: 'integer' }, minContains: 0, maxContains: 1 }],
+  maxContains: [
+    { contains: { type: 'integer' }, minContains: 0, maxContains: 1 },
+    { contains: { type: 'integer' }, maxContains: 1, allOf: [{ contains: { enum: ['a', null] }, maxContains: 1 }] },
+  ],
   minItems: [{ minItems: 1 }],
   maxItems: [{ maxItems: 1 }],
   uniqueItems: [{ items: { enum: [1, 'a', null] }, uniqueItems: true }],
@@ -35,7 +50,27 @@ const SCHEMAS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   ],
   patternProperties: [{ patternProperties: { '^[ab]$': { type: 'integer' } } }],
   additionalProperties: [{ properties: { a: true }, additionalProperties: { type: 'string' } }],
-  unevaluatedProperties: [{ allOf: [{ properties: { a: true } }], unevaluatedProperties: false }],
+  unevaluatedProperties: [
+    { allOf: [{ properties: { a: true } }], unevaluatedProperties: false },
+    {
+      anyOf: [{ properties: { a: { type: 'integer' } } }, { required: ['b'], properties: { b: true } }],
+      unevaluatedProperties: false,
+    },
+    {
+      oneOf: [
+        { required: ['a'], properties: { a: true } },
+        { required: ['b'], properties: { b: true } },
+      ],
+      unevaluatedProperties: { type: 'null' },
+    },
+    {
+      if: { required: ['a'], properties: { a: true } },
+      // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
+      then: { properties: { b: true } },
+      unevaluatedProperties: false,
+    },
+    { dependentSchemas: { a: { properties: { a: true, b: true } } }, unevaluatedProperties: false },
+  ],
   required: [{ required: ['a'] }, { required: ['b', 'hasOwnProperty'] }],
   propertyNames: [{ propertyNames: { maxLength: 1 } }],
   minProperties: [{ minProperties: 1 }, { minProperties: 2 }],
@@ -46,7 +81,11 @@ const SCHEMAS: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   not: [{ not: { type: 'string' } }, { not: { minLength: 1, type: 'string' } }],
   allOf: [{ allOf: [{ minLength: 1 }, { maxItems: 0 }, { maximum: 1 }] }],
   anyOf: [{ anyOf: [{ type: 'string', minLength: 2 }, { type: 'integer' }, { required: ['a'], type: 'object' }] }],
-  oneOf: [{ oneOf: [{ type: 'integer' }, { type: 'number', minimum: 1 }] }, { oneOf: [{ type: 'null' }, true] }],
+  oneOf: [
+    { oneOf: [{ type: 'integer' }, { type: 'number', minimum: 1 }] },
+    { oneOf: [{ type: 'null' }, true] },
+    { oneOf: [{ type: ['null', 'string'] }, { maxLength: 1 }, { type: 'integer' }] },
+  ],
   if: [{ if: { type: 'string' } }],
   // biome-ignore lint/suspicious/noThenProperty: JSON Schema's word
   then: [{ if: { type: 'string' }, then: { minLength: 2 } }],
@@ -99,15 +138,15 @@ function denied(schema: unknown): Grammar | SchemaError {
 describe('a dynamic reference', () => {
   const tree = (anchor: object, reference: object, $schema: string) => ({
     $schema,
-    $id: 'urn:tree',
+    $id: 'https://example.com/tree',
     ...anchor,
     type: 'array',
     items: reference,
   })
   const extended = {
-    $id: 'urn:short',
+    $id: 'https://example.com/short',
     $dynamicAnchor: 'node',
-    $ref: 'urn:tree',
+    $ref: 'https://example.com/tree',
     maxItems: 1,
     $defs: { tree: tree({ $dynamicAnchor: 'node' }, { $dynamicRef: '#node' }, DRAFT_2020) },
   }
@@ -129,10 +168,60 @@ describe('a dynamic reference', () => {
     }
   })
 
+  it('leads to the outermost place of its name where the document itself has one', () => {
+    const grammar = compile(extended)
+    const validate = ajv.compile(extended)
+    for (const value of [[], [[]], [[[]]], [[], []], [[[], []]], 1]) {
+      expect([value, grammar.accepts(JSON.stringify(value))]).toEqual([value, validate(value)])
+      expect([value, judge(extended, value)]).toEqual([value, validate(value)])
+    }
+  })
+
   it('is refused by name where it depends on what led to it', () => {
-    expect(() => compile(extended)).toThrow("'$dynamicRef' is not supported where several places bear that name")
+    const inner = {
+      ...extended,
+      $id: 'https://example.com/inner',
+      $defs: { tree: { ...extended.$defs.tree, $id: 'https://example.com/tree2' } },
+      $ref: 'https://example.com/tree2',
+    }
+    expect(() =>
+      compile({ $id: 'https://example.com/outer', anyOf: [{ $ref: 'https://example.com/inner' }], $defs: { inner } }),
+    ).toThrow("'$dynamicRef' is not supported where several places bear that name")
   })
 })
+
+/** What a denial needs that stands beside what the object itself says. */
+describe('a denial within', () => {
+  const closed = { type: 'object', properties: { a: { type: 'integer' }, b: true }, additionalProperties: false }
+  it.each([
+    [closed, { properties: { a: true }, additionalProperties: false }],
+    [closed, { properties: { a: true }, additionalProperties: { type: 'string' } }],
+    [closed, { patternProperties: { '^b': { type: 'string' } } }],
+    [closed, { propertyNames: { const: 'a' } }],
+    [closed, { allOf: [{ properties: { a: true } }], unevaluatedProperties: false }],
+    [{ required: ['a'] }, { properties: { a: { minimum: 2 } }, additionalProperties: true }],
+    [{ enum: [{ a: 1 }, { a: 1, b: 1 }, {}, 1] }, { const: { a: 1 } }],
+    [closed, { enum: [{ a: 1, b: 1 }, { a: 1 }, 3] }],
+    [{ type: 'array', items: { type: ['integer', 'string'] } }, { enum: [[1, 'a'], [1]] }],
+  ])('%j excludes exactly what satisfies %j', (outer, inner) => {
+    const schema = { allOf: [outer], not: inner }
+    const grammar = compile(schema)
+    const validate = ajv.compile(schema)
+    for (const value of VALUES) {
+      expect([value, admits(grammar, value)]).toEqual([value, validate(value)])
+      expect([value, judge(schema, value)]).toEqual([value, validate(value)])
+    }
+  })
+})
+
+/**
+ * ajv divides doubles, takes a property named as one of a prototype for evaluated, and takes all items for evaluated
+ * where `contains` finds one: the official suite, which check:schemas runs, says otherwise.
+ */
+function ajvErrs(schema: Record<string, unknown>, value: unknown): boolean {
+  const named = schema.unevaluatedProperties !== undefined && Object.hasOwn(Object(value), 'hasOwnProperty')
+  return schema.multipleOf === 0.01 || named || (schema.contains !== undefined && schema.unevaluatedItems !== undefined)
+}
 
 describe('every keyword', () => {
   it('stands in the table once, with schemas for each of its words', () => {
@@ -152,8 +241,7 @@ describe('every keyword', () => {
       const holds = judge(schema, value)
       expect([value, admits(asserted, value)]).toEqual([value, holds])
       if (!(opposite instanceof SchemaError)) expect([value, admits(opposite, value)]).toEqual([value, !holds])
-      // ajv divides doubles.
-      if (schema.multipleOf !== 0.01) expect([value, validate(value)]).toEqual([value, holds])
+      if (!ajvErrs(schema, value)) expect([value, validate(value)]).toEqual([value, holds])
     }
   })
 })

@@ -3,13 +3,14 @@ import { dependencyChoices } from '../schema/depend.js'
 import { forbid } from '../schema/forbid.js'
 import { has } from '../schema/json.js'
 import { readStrings } from '../schema/keywords.js'
-import { type Atom, OBJECT, type PropertyGroup, type SchemaPart } from '../schema/part.js'
+import { type Atom, aside, OBJECT, type PropertyGroup, type SchemaPart } from '../schema/part.js'
 import { matches } from '../schema/texts.js'
-import { readUnevaluatedProperties } from '../schema/unevaluated.js'
-import { obstacle, only } from './choices.js'
-import { type Judging, keyword } from './keyword.js'
+import { type Way, waysOfProperties } from '../schema/unevaluated.js'
+import { only, wanting } from './choices.js'
+import { type Denying, type Judging, keyword } from './keyword.js'
 import { atLeast, atMost } from './limits.js'
 import * as shapes from './shapes.js'
+import { assertWays, denyWays, waysHold } from './ways.js'
 
 type Members = Record<string, unknown>
 
@@ -22,52 +23,54 @@ const properties = keyword<PropertyGroup>({
   assert({ part }, group) {
     part.groups.push(group)
   },
-  deny({ context, site, choices }, group) {
-    for (const [key, atom] of group.properties) {
-      if (atom.site.schema === true) continue
-      const broken = new Map([[key, context.not(atom)]])
-      choices.push(
-        only(OBJECT, (part) => {
-          part.required.add(key)
-          part.groups.push({ properties: broken, patterns: [], additional: undefined })
-        }),
-      )
-    }
-    const trivial = (atom: Atom | undefined) => atom === undefined || atom.site.schema === true
-    if (group.patterns.some(({ atom }) => !trivial(atom))) choices.push(obstacle(OBJECT, site, 'patternProperties'))
-    if (!trivial(group.additional)) choices.push(obstacle(OBJECT, site, 'additionalProperties'))
-  },
-  holds: (at, group, value) => propertiesHold(at, group, value as Members),
+  deny: (at, group) => breakProperties(at, group, 'additionalProperties'),
+  holds: propertiesHold,
 })
 
-function propertiesHold({ test }: Judging, group: PropertyGroup, value: Members): boolean {
-  return Object.keys(value).every((key) => {
+function breakProperties({ context, site, choices }: Denying, group: PropertyGroup, name: string): void {
+  for (const [key, atom] of group.properties) {
+    if (atom.site.schema === true) continue
+    const broken = new Map([[key, context.not(atom)]])
+    choices.push(
+      only(OBJECT, (part) => {
+        part.required.add(key)
+        part.groups.push(aside(broken))
+      }),
+    )
+  }
+  for (const { automaton, atom } of group.patterns) {
+    if (atom.site.schema === true) continue
+    choices.push(wanting(site, 'patternProperties', context.not(atom), (key) => matches(automaton, key)))
+  }
+  if (group.additional === undefined || group.additional.site.schema === true) return
+  const others = (key: string) =>
+    !group.properties.has(key) && !group.patterns.some(({ automaton }) => matches(automaton, key))
+  choices.push(wanting(site, name, context.not(group.additional), others))
+}
+
+function propertiesHold({ test }: Judging, group: PropertyGroup, value: unknown): boolean {
+  const members = value as Members
+  return Object.keys(members).every((key) => {
     const atoms = group.patterns.filter(({ automaton }) => matches(automaton, key)).map(({ atom }) => atom)
     const named = group.properties.get(key)
     if (named !== undefined) atoms.push(named)
     if (atoms.length === 0 && group.additional !== undefined) atoms.push(group.additional)
-    return atoms.every((atom) => test(atom, value[key]))
+    return atoms.every((atom) => test(atom, members[key]))
   })
 }
 
-/** What has been looked at is looked up only where it matters: a denied one is an obstacle of its own. */
-const unevaluatedProperties = keyword<true>({
+const unevaluatedProperties = keyword<readonly Way<PropertyGroup>[] | 'unknown'>({
   name: 'unevaluatedProperties',
   shape: shapes.schema,
   since: 2019,
   kinds: OBJECT,
-  read: ({ schema }) => schema.unevaluatedProperties !== undefined || undefined,
-  assert({ context, site, schema, part }) {
-    const group = readUnevaluatedProperties(context, site, schema)
-    if (group !== undefined) part.groups.push(group)
+  read({ context, site, schema }) {
+    if (schema.unevaluatedProperties === undefined || schema.unevaluatedProperties === true) return undefined
+    return waysOfProperties(context, site, schema) ?? 'unknown'
   },
-  deny({ choices, site }) {
-    choices.push(obstacle(OBJECT, site, 'unevaluatedProperties'))
-  },
-  holds(at, _, value) {
-    const group = readUnevaluatedProperties(at.context, at.site, at.schema)
-    return group === undefined || propertiesHold(at, group, value as Members)
-  },
+  assert: (at, ways) => assertWays(at, 'unevaluatedProperties', OBJECT, ways, (part, group) => part.groups.push(group)),
+  deny: (at, ways) => denyWays(at, 'unevaluatedProperties', OBJECT, ways, breakProperties),
+  holds: (at, ways, value) => waysHold(at, ways, value, propertiesHold),
 })
 
 const required = keyword<readonly string[]>({
@@ -97,8 +100,9 @@ const propertyNames = keyword<Atom>({
   assert({ part }, names) {
     part.names.push(names)
   },
-  deny({ choices, site }) {
-    choices.push(obstacle(OBJECT, site, 'propertyNames'))
+  deny({ context, expander, choices, site }, names) {
+    const broken = (key: string) => !expander.holds(names, key)
+    choices.push(wanting(site, 'propertyNames', context.atom(context.document.everything), broken))
   },
   holds: ({ test }, names, value) => Object.keys(value as Members).every((key) => test(names, key)),
 })

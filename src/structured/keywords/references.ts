@@ -30,7 +30,7 @@ function dynamic(name: string, since: number): Keyword {
     read({ context, site, schema }) {
       if (schema[name] === undefined) return undefined
       const reference = readString(site, name, schema[name])
-      return context.document.isPlain(reference) ? context.follow(site, reference) : 'dynamic'
+      return context.followDynamic(site, reference, name) ?? 'dynamic'
     },
     assert({ branch, context, site }, target) {
       if (target !== 'dynamic') branch.next(target)

@@ -22,6 +22,8 @@ export class Context {
   readonly #atoms = new Map<number, Atom>()
   readonly #types = new Map<string, Site>()
 
+  readonly #madeUp = new Map<string, Schema>()
+
   constructor(document: Document, fuel: Fuel, layout: Layout, ignored: SchemaError[] | undefined) {
     this.document = document
     this.fuel = fuel
@@ -51,6 +53,16 @@ export class Context {
     return this.atom(this.document.child(parent, schema, ...steps))
   }
 
+  /** A schema that the document only implies; the same one for the same name. */
+  madeUp(name: string, make: () => Schema): Schema {
+    let schema = this.#madeUp.get(name)
+    if (schema === undefined) {
+      schema = make()
+      this.#madeUp.set(name, schema)
+    }
+    return schema
+  }
+
   /** What a lone reference stands for, so that one place has one identity however it is reached. */
   #target(site: Site): Site {
     const seen = new Set<Site>()
@@ -61,6 +73,17 @@ export class Context {
       at = this.#resolved(at, at.schema.$ref)
     }
     return this.#typical(at)
+  }
+
+  /** As `follow`, of a dynamic reference; undefined where it depends on what led to it. */
+  followDynamic(site: Site, reference: string, keyword: string): Atom | undefined {
+    try {
+      const target = this.document.resolveDynamic(site, reference, keyword)
+      return target && this.atom(target)
+    } catch (error) {
+      this.refuse(error)
+      return this.atom(this.document.everything)
+    }
   }
 
   /** The subschema that a reference names; where it names none, and that is let pass, what admits everything. */

@@ -67,8 +67,8 @@ export class Document {
   readonly nothing: Site
   #next = 0
   readonly #sites = new Map<object, Site>()
-  /** How many places `$dynamicRef` or `$recursiveRef` may lead to, by the name that is asked for. */
-  readonly #dynamic = new Map<string, number>()
+  /** The places that `$dynamicRef` or `$recursiveRef` may lead to, by the name that is asked for. */
+  readonly #dynamic = new Map<string, { schema: unknown; resource: Resource; trail: Trail | undefined }[]>()
   #index: Map<string, { target: unknown; resource: Resource; trail: Trail | undefined }> | undefined
 
   constructor(schema: unknown) {
@@ -124,12 +124,17 @@ export class Document {
   }
 
   /**
-   * Whether a `$dynamicRef` or a `$recursiveRef` is a plain reference, whatever led to it: where no more than one place
-   * in the document bears the name that is looked for, there is no other to come first.
+   * Where a `$dynamicRef` or a `$recursiveRef` leads, if that does not depend on what led to it: to the outermost place of
+   * that name, which is the document's own where it has one, since all that is looked at begins there.
    */
-  isPlain(reference: string): boolean {
+  resolveDynamic(from: Site, reference: string, keyword: string): Site | undefined {
     this.#lookup('')
-    return (this.#dynamic.get(reference.slice(reference.indexOf('#') + 1)) ?? 0) <= 1
+    const first = this.resolve(from, reference, keyword)
+    const places = this.#dynamic.get(decodeFragment(reference.slice(reference.indexOf('#') + 1))) ?? []
+    if (!places.some(({ schema }) => schema === first.schema)) return first
+    const outermost = places.find(({ resource }) => resource.root === this.root.schema)
+    if (outermost !== undefined) return this.#site(outermost.schema, outermost.trail, outermost.resource)
+    return places.length === 1 ? first : undefined
   }
 
   #point(resource: Resource, pointer: string): Site | undefined {
@@ -179,7 +184,9 @@ export class Document {
     for (const key of ['$anchor', '$dynamicAnchor']) if (typeof value[key] === 'string') note(value[key])
     // `$recursiveRef` is always `#`.
     const dynamic = value.$recursiveAnchor === true ? '' : value.$dynamicAnchor
-    if (typeof dynamic === 'string') this.#dynamic.set(dynamic, (this.#dynamic.get(dynamic) ?? 0) + 1)
+    if (typeof dynamic === 'string') {
+      this.#dynamic.set(dynamic, [...(this.#dynamic.get(dynamic) ?? []), { schema: value, resource, trail }])
+    }
     const id = value.$id ?? value.id
     if (typeof id === 'string' && id.startsWith('#')) note(id.slice(1))
     for (const key of Object.keys(value)) {

@@ -1,9 +1,9 @@
 import { literalSet } from '../automata/literals.js'
 import { complement } from '../automata/sets.js'
 import type { Choice } from './branch.js'
-import { type Context, refusal } from './context.js'
-import type { Site } from './document.js'
-import { FALSE, NULL, type SchemaPart, TRUE } from './part.js'
+import type { Context } from './context.js'
+import type { Schema, Site } from './document.js'
+import { FALSE, NULL, TRUE } from './part.js'
 import { kindBit } from './shallow.js'
 import { placed } from './texts.js'
 
@@ -24,17 +24,25 @@ export function excluding(context: Context, site: Site, keyword: string, values:
         others ??= placed(context, site, keyword, () => complement(literalSet(texts, fuel), fuel))
         if (others !== undefined) part.texts.push(others)
       }
-      for (const value of containers) excludeContainer(site, keyword, value as object, part)
     },
+    atoms: containers.map((value) => context.not(context.child(site, equalTo(value as object), keyword))),
   }
 }
 
-function excludeContainer(site: Site, keyword: string, value: object, part: SchemaPart): void {
-  if (Array.isArray(value) && value.length === 0) part.minItems = Math.max(part.minItems, 1)
-  else if (!Array.isArray(value) && Object.keys(value).length === 0)
-    part.minProperties = Math.max(part.minProperties, 1)
-  else {
-    const error = refusal(site, keyword, `'${keyword}' with an object or array is not supported inside a negation.`)
-    part.obstacles.push({ kinds: kindBit(value), error })
+const spelledOut = new WeakMap<object, Schema>()
+
+/** What an array or object is equal to, said member by member: so that it can be denied member by member. */
+function equalTo(value: object): Schema {
+  let schema = spelledOut.get(value)
+  if (schema === undefined) {
+    if (Array.isArray(value)) {
+      const items = value.map((item) => ({ enum: [item] }))
+      schema = { type: 'array', items, minItems: items.length, maxItems: items.length }
+    } else {
+      const properties = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, { enum: [item] }]))
+      schema = { type: 'object', properties, required: Object.keys(value), additionalProperties: false }
+    }
+    spelledOut.set(value, schema)
   }
+  return schema
 }

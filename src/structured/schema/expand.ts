@@ -2,8 +2,10 @@ import type { Expanding } from '../keywords/keyword.js'
 import { readingsOf } from '../keywords/reading.js'
 import { Branch, type Choice } from './branch.js'
 import type { Context } from './context.js'
+import { satisfies } from './evaluate.js'
 import type { Atom, SchemaPart } from './part.js'
 import { Shallow } from './shallow.js'
+import { wantedChoice } from './wanted.js'
 
 /** Answers whether two subschemas may share a value. */
 export type Overlap = (a: Atom, b: Atom) => boolean
@@ -28,7 +30,7 @@ export class Expander implements Expanding {
       this.context.fuel.spend(branch.forked ? 25 : 5)
       for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
       if (branch.prune(this.shallow, this.context.fuel)) continue
-      const group = branch.choice
+      const group = branch.choice ?? wantedChoice(this.context, branch.part)
       if (group === undefined) parts.push(branch.part)
       else for (let i = group.length - 1; i >= 0; i--) open.push(branch.fork(group[i]!))
     }
@@ -57,6 +59,10 @@ export class Expander implements Expanding {
         keyword.assert({ context, site, schema, expander: this, branch, part }, said)
       }
     }
+  }
+
+  holds(atom: Atom, value: unknown): boolean {
+    return satisfies(this.context, atom, value)
   }
 
   /** Each alternative with those that it may share a value with shut out. */

@@ -60,7 +60,8 @@ const MOST_PENDING = 24
 export function objectShape(values: ValueSource, part: SchemaPart): ObjectShape {
   const { context } = values
   const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
-  const declared = new Set(part.groups.flatMap((group) => [...group.properties.keys()]))
+  const said = [...part.groups.filter((group) => !group.aside), ...part.groups.filter((group) => group.aside)]
+  const declared = new Set(said.flatMap((group) => [...group.properties.keys()]))
   let pending = [...part.required].filter((key) => !declared.has(key))
   if (pending.length > MOST_PENDING) {
     for (const key of pending) declared.add(key)

@@ -35,6 +35,13 @@ export interface PropertyGroup {
   readonly properties: ReadonlyMap<string, Atom>
   readonly patterns: readonly { readonly automaton: TextAutomaton; readonly atom: Atom }[]
   readonly additional: Atom | undefined
+  /** Said by a denial: its keys come behind those that the schema declares. */
+  readonly aside?: true
+}
+
+/** What is said of some properties beside what the schema declares. */
+export function aside(properties: ReadonlyMap<string, Atom>): PropertyGroup {
+  return { properties, patterns: [], additional: undefined, aside: true }
 }
 
 export interface ItemGroup {
@@ -47,6 +54,16 @@ export interface Contains {
   readonly inverse: Atom
   readonly min: number
   readonly max: number
+  /** Items before this place do not count. */
+  readonly from?: number
+}
+
+/** That some member must be such: what a closed object, a pattern or a rule for names is broken by. */
+export interface WantedMember {
+  has(key: string): boolean
+  readonly value: Atom
+  /** Raised where a key that nobody declared could be the one. */
+  readonly error: SchemaError
 }
 
 /**
@@ -80,6 +97,7 @@ export class SchemaPart {
   names: Atom[] = []
   /** A set in order of mention. */
   required = new Set<string>()
+  wanted: WantedMember[] = []
   minProperties = 0
   maxProperties = Infinity
   /** Where the keywords stand that bind here, for refusals that come only when all is put together. */
@@ -96,6 +114,7 @@ export class SchemaPart {
     copy.contains = [...this.contains]
     copy.groups = [...this.groups]
     copy.names = [...this.names]
+    copy.wanted = [...this.wanted]
     copy.required = new Set(this.required)
     copy.places = new Map(this.places)
     copy.obstacles = [...this.obstacles]

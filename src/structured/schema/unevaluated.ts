@@ -1,145 +1,193 @@
-import type { TextAutomaton } from '../automata/types.js'
 import { SchemaError } from '../schema-error.js'
 import { readItems } from './arrays-objects.js'
-import { type Context, refusal } from './context.js'
+import type { Context } from './context.js'
 import type { Schema, Site } from './document.js'
-import { has, isObject } from './json.js'
+import { Evaluated } from './evaluated.js'
+import { isObject } from './json.js'
 import type { Atom, ItemGroup, PropertyGroup } from './part.js'
 import { patternAutomaton } from './texts.js'
 
 /**
- * `unevaluatedProperties` and `unevaluatedItems`, where what is evaluated does not depend on the value: they are then
- * `additionalProperties` and `items` that also see what `$ref` and `allOf` say.
+ * `unevaluatedProperties` and `unevaluatedItems` are `additionalProperties` and `items` that also see what `$ref`, `allOf`
+ * and the alternatives say that hold: one group for each way in which they may hold.
  */
-
-/** What a schema and those that always apply with it look at. */
-class Evaluated {
-  readonly names = new Set<string>()
-  readonly patterns = new Map<string, TextAutomaton>()
-  allProperties = false
-  prefix = 0
-  allItems = false
-  /** Which properties or items are looked at depends on the value. */
-  vagueProperties = false
-  vagueItems = false
-
-  /** What may be looked at besides: harmless where it always is. */
-  doubt(other: Evaluated): void {
-    if (!this.allProperties) {
-      const more = [...other.names].some((key) => !this.names.has(key))
-      const wider = [...other.patterns.keys()].some((source) => !this.patterns.has(source))
-      this.vagueProperties ||= more || wider || other.allProperties || other.vagueProperties
-    }
-    if (!this.allItems) this.vagueItems ||= other.prefix > this.prefix || other.allItems || other.vagueItems
-  }
-}
-
-export function readUnevaluatedProperties(context: Context, site: Site, schema: Keyworded): PropertyGroup | undefined {
-  const evaluated = looking(context, site, schema, 'unevaluatedProperties')
-  if (evaluated === undefined || evaluated.allProperties) return undefined
-  if (evaluated.vagueProperties) return refused(context, site, 'unevaluatedProperties')
-  const anything = context.atom(context.document.everything)
-  return {
-    properties: new Map([...evaluated.names].map((key) => [key, anything])),
-    patterns: [...evaluated.patterns.values()].map((automaton) => ({ automaton, atom: anything })),
-    additional: context.child(site, schema.unevaluatedProperties, 'unevaluatedProperties'),
-  }
-}
-
-export function readUnevaluatedItems(context: Context, site: Site, schema: Keyworded): ItemGroup | undefined {
-  const evaluated = looking(context, site, schema, 'unevaluatedItems')
-  if (evaluated === undefined || evaluated.allItems) return undefined
-  if (evaluated.vagueItems) return refused(context, site, 'unevaluatedItems')
-  const prefix = new Array<Atom>(evaluated.prefix).fill(context.atom(context.document.everything))
-  return { prefix, rest: context.child(site, schema.unevaluatedItems, 'unevaluatedItems') }
+export interface Way<Group> {
+  /** What holds, or does not, of a value that goes this way. */
+  readonly conditions: readonly Atom[]
+  /** Undefined: nothing is left unevaluated. */
+  readonly group: Group | undefined
 }
 
 type Keyworded = Exclude<Schema, boolean>
 
-function looking(context: Context, site: Site, schema: Keyworded, keyword: string): Evaluated | undefined {
-  if (schema[keyword] === undefined || schema[keyword] === true || site.resource.draft < 2019) return undefined
-  const evaluated = new Evaluated()
-  look(context, site, evaluated, new Set(), true)
-  return evaluated
+interface Looking {
+  readonly conditions: readonly Atom[]
+  readonly evaluated: Evaluated
 }
 
-function refused(context: Context, site: Site, keyword: string): undefined {
-  const why = `'${keyword}' is not supported where what is evaluated depends on the value.`
-  context.refuse(refusal(site, keyword, why))
+/** More ways are not told apart. */
+const MOST_WAYS = 64
+
+/** Undefined where the ways are too many, or cannot be known. */
+export function waysOfProperties(context: Context, site: Site, schema: Keyworded): Way<PropertyGroup>[] | undefined {
+  const anything = context.atom(context.document.everything)
+  return waysOf(context, site)?.map(({ conditions, evaluated }) => {
+    if (evaluated.allProperties) return { conditions, group: undefined }
+    const properties = new Map([...evaluated.names].map((key) => [key, anything]))
+    const patterns = [...evaluated.patterns.values()].map((automaton) => ({ automaton, atom: anything }))
+    const additional = context.child(site, schema.unevaluatedProperties, 'unevaluatedProperties')
+    return { conditions, group: { properties, patterns, additional } }
+  })
 }
 
-/** `own`: the schema whose keyword asks. */
-function look(context: Context, site: Site, into: Evaluated, seen: Set<Site>, own: boolean): void {
-  const { schema } = site
-  if (typeof schema === 'boolean' || seen.has(site)) return
-  seen.add(site)
-  context.fuel.spend(5)
-  const inner = (value: unknown, ...steps: (string | number)[]) => context.document.child(site, value, ...steps)
-  lookAtProperties(context, site, schema, into, own)
-  lookAtItems(context, site, schema, into, own)
-  if (typeof schema.$ref === 'string') {
-    const target = resolved(context, site, schema.$ref)
-    if (target === undefined) into.vagueProperties = into.vagueItems = true
-    else look(context, target, into, seen, false)
-  }
-  const always = Array.isArray(schema.allOf) ? schema.allOf : []
-  for (const [i, each] of always.entries()) look(context, inner(each, 'allOf', i), into, seen, false)
-  if (schema.$dynamicRef !== undefined || schema.$recursiveRef !== undefined) {
-    into.vagueProperties = into.vagueItems = true
-  }
-  for (const other of sometimes(schema, inner)) {
-    const maybe = new Evaluated()
-    look(context, other, maybe, new Set(seen), false)
-    into.doubt(maybe)
-  }
+export function waysOfItems(context: Context, site: Site, schema: Keyworded): Way<ItemGroup>[] | undefined {
+  return waysOf(context, site)?.map(({ conditions, evaluated }) => {
+    if (evaluated.allItems) return { conditions, group: undefined }
+    const prefix = new Array<Atom>(evaluated.prefix).fill(context.atom(context.document.everything))
+    const found = [...evaluated.containing]
+    let rest = context.child(site, schema.unevaluatedItems, 'unevaluatedItems')
+    if (found.length > 0) {
+      const either = [...found.map((one) => one.schema), schema.unevaluatedItems]
+      const made = context.madeUp(`${site.id}:${found.map((one) => one.id)}`, () => ({ anyOf: either }))
+      rest = context.child(site, made, 'unevaluatedItems')
+    }
+    return { conditions, group: { prefix, rest } }
+  })
 }
 
-/** Undefined where the reference leads nowhere, which is refused where it stands. */
-function resolved(context: Context, site: Site, reference: string): Site | undefined {
+function waysOf(context: Context, site: Site): readonly Looking[] | undefined {
   try {
-    return context.document.resolve(site, reference, '$ref')
+    const ways = new Ways(context).of(site, new Evaluated(), new Set(), true)
+    const [first, ...others] = ways
+    const alike = others.every(
+      ({ evaluated }) => evaluated.covers(first!.evaluated) && first!.evaluated.covers(evaluated),
+    )
+    return alike ? [{ conditions: [], evaluated: first!.evaluated }] : ways
   } catch (error) {
-    if (error instanceof SchemaError) return undefined
+    if (error instanceof Unknown) return undefined
     throw error
   }
 }
 
-/** The subschemas that only apply to some values. */
-function sometimes(schema: Keyworded, inner: (value: unknown, ...steps: (string | number)[]) => Site): Site[] {
-  const found: Site[] = []
-  for (const keyword of ['anyOf', 'oneOf']) {
-    const list = schema[keyword]
-    if (Array.isArray(list)) found.push(...list.map((each, i) => inner(each, keyword, i)))
-  }
-  for (const keyword of ['if', 'then', 'else']) {
-    if (has(schema, keyword) && schema.if !== undefined) found.push(inner(schema[keyword], keyword))
-  }
-  for (const keyword of ['dependentSchemas', 'dependencies']) {
-    const map = schema[keyword]
-    if (!isObject(map)) continue
-    for (const key of Object.keys(map)) if (!Array.isArray(map[key])) found.push(inner(map[key], keyword, key))
-  }
-  return found
-}
+class Unknown extends Error {}
 
-function lookAtProperties(context: Context, site: Site, schema: Keyworded, into: Evaluated, own: boolean): void {
-  if (isObject(schema.properties)) for (const key of Object.keys(schema.properties)) into.names.add(key)
-  if (isObject(schema.patternProperties)) {
-    for (const source of Object.keys(schema.patternProperties)) {
-      const automaton = patternAutomaton(context, site, 'patternProperties', source)
-      if (automaton === undefined) into.vagueProperties = true
-      else into.patterns.set(source, automaton)
+class Ways {
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  /** `known`: what is looked at whichever way is gone. `own`: of the schema whose keyword asks. */
+  of(site: Site, known: Evaluated, open: ReadonlySet<Site>, own = false): readonly Looking[] {
+    const { schema } = site
+    if (typeof schema === 'boolean' || open.has(site)) return NOTHING
+    this.#context.fuel.spend(5)
+    const evaluated = this.#directly(site, schema, own)
+    const inner = new Set([...open, site])
+    const always = new Evaluated().add(known).add(evaluated)
+    let ways: readonly Looking[] = [{ conditions: [], evaluated }]
+    for (const target of this.#applied(site, schema)) ways = this.#both(ways, this.of(target, always, inner))
+    for (const choice of this.#choices(site, schema, always, inner)) {
+      if (!choice.every((way) => always.covers(way.evaluated))) ways = this.#both(ways, choice)
     }
+    return ways
   }
-  if (schema.additionalProperties !== undefined || (!own && schema.unevaluatedProperties !== undefined)) {
-    into.allProperties = true
+
+  #both(left: readonly Looking[], right: readonly Looking[]): readonly Looking[] {
+    if (left.length * right.length > MOST_WAYS) throw new Unknown()
+    return left.flatMap((a) =>
+      right.map((b) => ({
+        conditions: [...a.conditions, ...b.conditions],
+        evaluated: new Evaluated().add(a.evaluated).add(b.evaluated),
+      })),
+    )
+  }
+
+  #directly(site: Site, schema: Keyworded, own: boolean): Evaluated {
+    const found = new Evaluated()
+    if (isObject(schema.properties)) for (const key of Object.keys(schema.properties)) found.names.add(key)
+    for (const source of isObject(schema.patternProperties) ? Object.keys(schema.patternProperties) : []) {
+      const automaton = patternAutomaton(this.#context, site, 'patternProperties', source)
+      if (automaton === undefined) throw new Unknown()
+      found.patterns.set(source, automaton)
+    }
+    const said = !own && schema.unevaluatedProperties !== undefined
+    found.allProperties = said || schema.additionalProperties !== undefined
+    const group = readItems(this.#context, site, schema)
+    found.prefix = group?.prefix.length ?? 0
+    found.allItems = group?.rest !== undefined || (!own && schema.unevaluatedItems !== undefined)
+    // From 2020 on the items that are found there count as evaluated.
+    if (schema.contains !== undefined && site.resource.draft >= 2020) {
+      found.containing.add(this.#context.document.child(site, schema.contains, 'contains'))
+    }
+    return found
+  }
+
+  /** What applies whatever the value. */
+  #applied(site: Site, schema: Keyworded): Site[] {
+    const { document } = this.#context
+    const all = Array.isArray(schema.allOf) ? schema.allOf : []
+    const found = all.map((each, i) => document.child(site, each, 'allOf', i))
+    if (typeof schema.$ref === 'string')
+      found.push(this.#resolved(() => document.resolve(site, schema.$ref as string, '$ref')))
+    for (const name of ['$dynamicRef', '$recursiveRef']) {
+      const reference = schema[name]
+      if (typeof reference === 'string')
+        found.push(this.#resolved(() => document.resolveDynamic(site, reference, name)))
+    }
+    return found
+  }
+
+  /** A reference that leads nowhere is refused where it stands. */
+  #resolved(resolve: () => Site | undefined): Site {
+    try {
+      const site = resolve()
+      if (site !== undefined) return site
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error
+    }
+    throw new Unknown()
+  }
+
+  /** Where it depends on the value: of each the ways, one of which every value goes. */
+  #choices(site: Site, schema: Keyworded, known: Evaluated, open: ReadonlySet<Site>): (readonly Looking[])[] {
+    const context = this.#context
+    const { document } = context
+    const under = (condition: Atom, ways: readonly Looking[]) =>
+      ways.map((way) => ({ ...way, conditions: [condition, ...way.conditions] }))
+    const holding = (each: Site) => under(context.atom(each), this.of(each, known, open))
+    const failing = (each: Site): Looking => ({ conditions: [context.atom(each, true)], evaluated: new Evaluated() })
+    const listed = (name: string) => {
+      const list = schema[name]
+      return Array.isArray(list) ? list.map((each, i) => document.child(site, each, name, i)) : []
+    }
+    const choices = listed('anyOf').map((each) => [...holding(each), failing(each)])
+    const one = listed('oneOf').flatMap(holding)
+    if (one.length > 0) choices.push(one)
+    if (schema.if !== undefined) {
+      const test = document.child(site, schema.if, 'if')
+      const [then, other] = ['then', 'else'].map((name) =>
+        schema[name] === undefined ? NOTHING : this.of(document.child(site, schema[name], name), known, open),
+      )
+      choices.push([...this.#both(holding(test), then!), ...this.#both([failing(test)], other!)])
+    }
+    for (const name of ['dependentSchemas', 'dependencies']) {
+      const map = schema[name]
+      if (!isObject(map)) continue
+      for (const key of Object.keys(map)) {
+        if (Array.isArray(map[key])) continue
+        const present = document.child(
+          site,
+          context.madeUp(`has:${key}`, () => ({ required: [key] })),
+          name,
+        )
+        const ways = this.of(document.child(site, map[key], name, key), known, open)
+        choices.push([...under(context.atom(present), ways), failing(present)])
+      }
+    }
+    return choices
   }
 }
 
-function lookAtItems(context: Context, site: Site, schema: Keyworded, into: Evaluated, own: boolean): void {
-  const group = readItems(context, site, schema)
-  into.prefix = Math.max(into.prefix, group?.prefix.length ?? 0)
-  if (group?.rest !== undefined || (!own && schema.unevaluatedItems !== undefined)) into.allItems = true
-  // From 2020 on the items that are found there count as evaluated.
-  if (schema.contains !== undefined && site.resource.draft >= 2020) into.vagueItems = true
-}
+const NOTHING: readonly Looking[] = [{ conditions: [], evaluated: new Evaluated() }]
