@@ -4,7 +4,7 @@
  */
 
 import type { Classes } from './classes.js'
-import type { TextAutomaton } from './types.js'
+import { DEAD, type TextAutomaton } from './types.js'
 
 /** Never passes: quotes and backslashes, bytes that begin no character, characters that are not well-formed. */
 export const SPECIAL = 1
@@ -87,4 +87,51 @@ export function leaving(text: TextAutomaton, state: number): number {
   // Class 0 holds the lone surrogates, which no token holds.
   for (let cls = 1; cls < found.length; cls++) if (!text.repeats(state, cls)) leaves |= found[cls]!
   return leaves === EVERY_KIND ? NONE_PASS : leaves
+}
+
+/** Whether all characters lead back to the same place, limits on length aside. */
+export function isLevel(text: TextAutomaton, state: number): boolean {
+  for (let cls = 1; cls < text.classes.count; cls++) if (!text.repeats(state, cls)) return false
+  return true
+}
+
+/** How many characters are looked ahead, and at how many places at most. */
+const AHEAD = 24
+const MOST_PLACES = 400
+
+/**
+ * Characters that may come in any order though they lead from place to place: how many of them, and the kinds of all
+ * others. Undefined where there are none, or finding out takes too long.
+ */
+export function roaming(text: TextAutomaton, start: number): { leaving: number; room: number } | undefined {
+  const width = text.classes.count
+  const among = new Uint8Array(width).fill(1)
+  // Leaves out every class that is dead somewhere on the way, until none is.
+  for (let changed = true; changed; ) {
+    changed = false
+    const seen = new Set([start])
+    let layer = [start]
+    for (let depth = 0; depth < AHEAD && layer.length > 0; depth++) {
+      const next: number[] = []
+      for (const state of layer) {
+        for (let cls = 1; cls < width; cls++) {
+          if (among[cls] === 0) continue
+          const after = text.step(state, cls)
+          if (after === DEAD) {
+            among[cls] = 0
+            changed = true
+          } else if (!seen.has(after)) {
+            seen.add(after)
+            next.push(after)
+          }
+        }
+      }
+      if (seen.size > MOST_PLACES) return undefined
+      layer = next
+    }
+  }
+  const found = kindsOf(text.classes)
+  let leaves = SPECIAL
+  for (let cls = 1; cls < found.length; cls++) if (among[cls] === 0) leaves |= found[cls]!
+  return leaves === EVERY_KIND ? undefined : { leaving: leaves, room: AHEAD }
 }

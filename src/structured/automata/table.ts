@@ -72,7 +72,11 @@ export class TableAutomaton implements TextAutomaton {
 
   get farthest(): number {
     let farthest = 0
-    for (let s = 1; s < this.states; s++) farthest = Math.max(farthest, this.distance(s))
+    for (let s = 1; s < this.states; s++) {
+      const distance = this.distance(s)
+      // From some no end is left: no way leads there.
+      if (distance > farthest && distance < Number.POSITIVE_INFINITY) farthest = distance
+    }
     return farthest
   }
 }

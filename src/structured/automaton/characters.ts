@@ -1,16 +1,31 @@
 import { encoded } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
-import { ScalarFrame } from './scalar.js'
+import type { ContentFrame, Passing } from './content.js'
+import { type Bytes, type Frame, IN_STRING } from './frame.js'
+import { ScalarFrame, WithinFrame } from './scalar.js'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
 /** Between two characters of a string or a key: the closing quote ends it, and escapes stand for characters. */
-export abstract class CharacterFrame extends ScalarFrame {
-  override readonly inString = true
+export abstract class CharacterFrame extends ScalarFrame implements ContentFrame {
   /** Where all characters lead, where they are all alike. */
   #plain: CharacterFrame | null | undefined
+  abstract readonly leaving: number
+  abstract readonly room: number
+  abstract readonly exact: boolean
+  abstract readonly anything: boolean
+  abstract readonly level: boolean
+  abstract readonly needed: number
+  abstract readonly settled: boolean
+  abstract readonly longestBetween: number
+  abstract readonly roaming: Passing
+  abstract readonly like: ContentFrame
+  abstract readonly besides: ContentFrame['besides']
+
+  constructor(traits = 0) {
+    super(IN_STRING | traits)
+  }
 
   abstract override after(codePoint: number): CharacterFrame | undefined
 
@@ -62,14 +77,12 @@ const ESCAPES: readonly (readonly [string, number])[] = [
 ].map((codePoint) => [encoded(codePoint).slice(1), codePoint] as const)
 const ESCAPE_PREFIXES = ['', 'u', 'u0', 'u00', 'u000', 'u001']
 
-class EscapeFrame extends Frame {
-  override readonly inString = true
-  readonly #base: CharacterFrame
+class EscapeFrame extends WithinFrame {
+  declare protected readonly base: CharacterFrame
   readonly #read: string
 
   constructor(base: CharacterFrame, read: string) {
-    super()
-    this.#base = base
+    super(base)
     this.#read = read
   }
 
@@ -82,19 +95,15 @@ class EscapeFrame extends Frame {
     const read = this.#read + String.fromCharCode(byte)
     for (const [text, codePoint] of ESCAPES) {
       if (!text.startsWith(read)) continue
-      if (text.length === read.length) return this.#base.after(codePoint) ?? null
-      if (this.#base.alive(codePoint, codePoint)) return this.#base.escape(read)
+      if (text.length === read.length) return this.base.after(codePoint) ?? null
+      if (this.base.alive(codePoint, codePoint)) return this.base.escape(read)
     }
     return null
   }
 
-  override get longest(): number {
-    return this.#base.longest
-  }
-
   override next(_below: Cell, into: Set<number>): boolean {
     for (const [text, codePoint] of ESCAPES) {
-      if (text.startsWith(this.#read) && this.#base.alive(codePoint, codePoint)) {
+      if (text.startsWith(this.#read) && this.base.alive(codePoint, codePoint)) {
         into.add(text.charCodeAt(this.#read.length))
       }
     }
@@ -114,10 +123,10 @@ class EscapeFrame extends Frame {
   #way(): { text: Bytes; next: CharacterFrame } {
     let best: { text: Bytes; next: CharacterFrame } | undefined
     for (const [whole, codePoint] of ESCAPES) {
-      const next = whole.startsWith(this.#read) ? this.#base.after(codePoint) : undefined
+      const next = whole.startsWith(this.#read) ? this.base.after(codePoint) : undefined
       if (next === undefined) continue
       const text = whole.slice(this.#read.length)
-      if (codePoint === this.#base.onTheWay) return { text, next }
+      if (codePoint === this.base.onTheWay) return { text, next }
       if (best === undefined || text.length + next.length < best.text.length + best.next.length) best = { text, next }
     }
     return best!

@@ -51,7 +51,7 @@ export class FrameTable implements Frames {
   }
 
   text(text: TextAutomaton): TextFrames {
-    return made(this.#shared.texts, text, () => new TextFrames(text))
+    return TextFrames.of(text)
   }
 
   number(text: TextAutomaton): NumberFrame {
@@ -86,7 +86,6 @@ export class FrameTable implements Frames {
 
 /** What is the same at every depth. */
 class Shared {
-  readonly texts = new Map<TextAutomaton, TextFrames>()
   readonly numbers = new Map<TextAutomaton, NumberFrame>()
   readonly literals = new Map<Value, LiteralFrame>()
   readonly names = new Map<ObjectShape, ObjectNames>()

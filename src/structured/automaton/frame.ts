@@ -1,4 +1,3 @@
-import { NONE_PASS } from '../automata/kinds.js'
 import type { Cell, Cells } from './cell.js'
 
 /** Bytes are held as strings of one character per byte: cheap to slice, compare and use as keys. */
@@ -16,45 +15,36 @@ export function loosened(bytes: Bytes): Bytes {
   return loose
 }
 
+/** The construct may end here without a byte of its own, as a number may: what lies below then goes on. */
+export const ENDS = 1
+/** The answer rests on a key that is not known yet; see `ObjectState.resolve`. */
+export const UNCERTAIN = 2
+/** The length is a bound that knowing that key may lower. */
+export const GUESSED = 4
+/** Inside a string or a key read letter by letter: the frame is a `ContentFrame`, and `move` knows every byte but the closing quote. */
+export const IN_STRING = 8
+/** Free text outside of any string: the frame is a `Passing`. */
+export const FREE_TEXT = 16
+
 /** Where the automaton stands inside one construct: a string, an array, a key. Immutable, one object per place. */
 export abstract class Frame {
-  /** Whether the construct may end here without a byte of its own, as a number may: what lies below then goes on. */
-  readonly ends: boolean = false
-  /** Whether its answer rests on a key that is not known yet; see `ObjectPlaceFrame.resolve`. */
-  readonly uncertain: boolean = false
-  /** Whether its length is a bound that knowing that key may lower. */
-  readonly guessed: boolean = false
-  /** Inside a string or a key read letter by letter: `move` knows every byte but the closing quote. */
-  readonly inString: boolean = false
-  /** The kinds of characters (see `automata/kinds.ts`) that change more here than how many of them may still come. */
-  readonly leaving: number = NONE_PASS
-  /** How many of the other kinds may come, whichever they are. */
-  readonly room: number = -1
-  /** Whether one more may not. */
-  readonly exact: boolean = true
-  /** Whether so many characters of all kinds may come, also escaped ones. */
-  readonly anything: boolean = false
-  /** Whether all those lead to places with one and the same way to the end. */
-  readonly settled: boolean = false
+  /** The bits above. One field, which all kinds of frames have in the same place: every step of the automaton reads it. */
+  readonly traits: number
 
-  /** A frame where the same may come as here before the closing quote, shared by as many as can be; often this one. */
-  get inside(): Frame {
-    return this
+  constructor(traits = 0) {
+    this.traits = traits
   }
 
-  /** A frame of whose next `bytes` bytes all is said that can be said of this one's; often this one. */
-  twin(_bytes: number): Frame {
-    return this
+  get ends(): boolean {
+    return (this.traits & ENDS) !== 0
   }
 
-  /** No matter which of those kinds come, between two characters the way to the end is then at most this long. */
-  get longestWithin(): number {
-    return Infinity
+  get guessed(): boolean {
+    return (this.traits & GUESSED) !== 0
   }
 
-  /** No matter what comes, the way to the end is at most this long, as long as the string has not been closed. */
-  get longest(): number {
-    return Infinity
+  get inString(): boolean {
+    return (this.traits & IN_STRING) !== 0
   }
 
   /**

@@ -1,9 +1,10 @@
-import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
+import { isLevel, leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
 import { freshKeys, keyValue } from '../schema/object-plan.js'
 import { encoded } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
-import type { Bytes, Frame } from './frame.js'
+import type { ContentFrame, Passing } from './content.js'
+import { type Bytes, type Frame, UNCERTAIN } from './frame.js'
 import type { WeighedFrame } from './frames.js'
 import { codePointAt, keyBytes } from './key-bytes.js'
 import { countTexts } from './key-count.js'
@@ -21,6 +22,9 @@ interface Way {
 /** Where the search for an unused key gives up: the place is left open but never chosen when the budget is short. */
 const NO_WAY: Way = { weight: Infinity, first: -1, spell: () => '' }
 
+/** Places from which the way to the end is asked for, to have the longest. */
+const MOST_PLACES = 150
+
 /** Inside a key that is not declared: any but the taken ones. */
 export class ExtraKeyFrame extends CharacterFrame {
   readonly #state: ObjectState
@@ -29,13 +33,13 @@ export class ExtraKeyFrame extends CharacterFrame {
   override readonly leaving: number
   override readonly room: number
   override readonly anything: boolean
+  override readonly level: boolean
   override readonly settled: boolean
-  override readonly uncertain: boolean
   #best: Way | undefined
   #most: number | undefined
 
   private constructor(state: ObjectState, text: number, similar: SimilarKeys) {
-    super()
+    super(state.unresolved ? UNCERTAIN : 0)
     this.#state = state
     this.#text = text
     this.#similar = similar
@@ -46,8 +50,9 @@ export class ExtraKeyFrame extends CharacterFrame {
     const passing = admitsAnyExtra && this.#alone ? leavingKinds(automaton, text) : NONE_PASS
     this.leaving = this.anything ? SPECIAL : passing
     this.room = this.anything ? Infinity : passing === NONE_PASS ? -1 : automaton.room(text)
-    this.settled = passing !== NONE_PASS && (!this.anything || this.uniform) && automaton.steady(text)
-    this.uncertain = state.unresolved
+    // With a limit on length, which place a key ends at may tell which value follows.
+    this.level = passing === SPECIAL && automaton.room(text) === Infinity && isLevel(automaton, text) && this.closes
+    this.settled = passing !== NONE_PASS && (!this.anything || this.level) && automaton.steady(text)
   }
 
   /** At the start of a key; undefined if there can be none. */
@@ -148,30 +153,70 @@ export class ExtraKeyFrame extends CharacterFrame {
     return this.#state.home.program.length(this.#way().weight)
   }
 
-  override get longestWithin(): number {
-    if (this.settled) return this.length
-    const { text } = this.#state.home.keys
-    if (!this.anything || text.classes.count > 2 || leavingKinds(text, this.#text) === NONE_PASS) return Infinity
-    const alone = ExtraKeyFrame.#at(this.#state, this.#text, SimilarKeys.NONE)
-    // Next to keys that are taken, a few letters more may be needed to differ.
-    const more = 2 + Math.ceil(Math.log(this.#state.used.taken.length + 1) / Math.log(60))
-    return alone === undefined ? Infinity : alone.length + more
+  override get exact(): boolean {
+    return true
+  }
+
+  override get needed(): number {
+    return 0
+  }
+
+  override get text(): boolean {
+    return false
+  }
+
+  override get roaming(): Passing {
+    return this
+  }
+
+  override get longestBetween(): number {
+    return this.settled ? this.length : this.#longestKey
   }
 
   override get longest(): number {
-    const { text } = this.#state.home.keys
-    if (this.anything && text.classes.count === 2) return this.longestWithin + MOST_LEFT
-    this.#most ??= this.#state.admitsAnyExtra ? this.#state.longestExtra + MOST_LEFT : Infinity
+    return (this.level ? this.length : this.#longestKey) + MOST_LEFT
+  }
+
+  /** No way to the end is longer, wherever this key goes. */
+  get #longestKey(): number {
+    this.#most ??= this.anything
+      ? this.#state.longestAnyExtra(this.#similar.texts.length)
+      : Math.max(this.#state.admitsAnyExtra ? this.#state.longestExtra(0) : 0, this.#longestAlong())
     return this.#most
   }
 
+  /** The longest way to the end from any place on the way through a taken key; `Infinity` where they are many. */
+  #longestAlong(): number {
+    let longest = 0
+    let places = 0
+    for (const bytes of this.#similar.texts) {
+      let frame: ExtraKeyFrame | undefined = this
+      for (let at = this.#similar.depth; frame !== undefined; ) {
+        longest = Math.max(longest, frame.length)
+        if (++places > MOST_PLACES) return Infinity
+        const codePoint = codePointAt(bytes, at)
+        if (codePoint < 0) break
+        frame = frame.after(codePoint)
+        at += encoded(codePoint).length
+      }
+    }
+    return longest
+  }
+
   /** Where no taken key begins like this one, it does not matter which members have come. */
-  override get inside(): Frame {
+  override get like(): ContentFrame {
     const { home, admitsAnyExtra } = this.#state
     if (!this.#alone || !admitsAnyExtra) return this
-    const inside = home.names.alone.get(this.#text)
-    if (inside === undefined) home.names.alone.set(this.#text, this)
-    return inside ?? this
+    const like = home.names.alone.get(this.#text)
+    if (like === undefined) home.names.alone.set(this.#text, this)
+    return like ?? this
+  }
+
+  override get besides(): ContentFrame['besides'] {
+    if (this.#alone || !this.#state.admitsAnyExtra) return undefined
+    const frame = ExtraKeyFrame.#at(this.#state, this.#text, SimilarKeys.NONE)
+    if (!frame?.level) return undefined
+    return { frame, bytes: new Set(this.#similar.texts.map((bytes) => bytes.charCodeAt(this.#similar.depth))) }
   }
 
   override spell(): Bytes {

@@ -1,5 +1,5 @@
 import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import { type Bytes, ENDS, Frame } from './frame.js'
 
 /** Values spelled out, as a prefix tree over their sorted texts that unfolds only where it is walked. */
 export class LiteralFrame extends Frame {
@@ -10,17 +10,15 @@ export class LiteralFrame extends Frame {
   readonly #children = new Map<number, LiteralFrame | null>()
   #shortest: Bytes | undefined
   readonly #weigh: (text: Bytes) => number
-  override readonly ends: boolean
 
   /** The texts from `from` up to `to`, which share their first `depth` bytes. */
   constructor(texts: readonly Bytes[], weigh: (text: Bytes) => number, from = 0, to = texts.length, depth = 0) {
-    super()
+    super(depth > 0 && texts[from]!.length === depth ? ENDS : 0)
     this.#texts = texts
     this.#weigh = weigh
     this.#from = from
     this.#to = to
     this.#depth = depth
-    this.ends = depth > 0 && texts[from]!.length === depth
   }
 
   override step(byte: number, below: Cell, out: Cells): void {

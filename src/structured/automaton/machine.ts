@@ -1,7 +1,7 @@
 import { Branches } from './branches.js'
 import { Cell, Cells, Forks, open } from './cell.js'
 import { FixedFrame } from './fixed.js'
-import type { Frame } from './frame.js'
+import { type Frame, UNCERTAIN } from './frame.js'
 import { MemberFrame } from './member.js'
 
 /** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
@@ -33,7 +33,7 @@ export class State {
     this.unresolved = cells.some(isUnresolved)
     this.inString = cells.some((cell) => cell.frame?.inString === true)
     this.guessed = cells.some((cell) => cell.guessed)
-    this.uncertain = cells.some((cell) => cell.frame?.uncertain === true)
+    this.uncertain = cells.some(({ frame }) => frame !== undefined && (frame.traits & UNCERTAIN) !== 0)
   }
 
   get dead(): boolean {

@@ -1,5 +1,5 @@
 import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame, loosened } from './frame.js'
+import { type Bytes, Frame, GUESSED, loosened } from './frame.js'
 import type { ObjectState } from './object-state.js'
 
 const NEWLINE = 0x0a
@@ -13,11 +13,9 @@ type Phase = 'open' | 'after' | 'key'
 export class MemberFrame extends Frame {
   readonly state: ObjectState
   readonly #phase: Phase
-  override readonly guessed: boolean
 
   constructor(state: ObjectState, phase: Phase) {
-    super()
-    this.guessed = state.unresolved && (phase === 'key' || state.home.shape.min > state.count)
+    super(state.unresolved && (phase === 'key' || state.home.shape.min > state.count) ? GUESSED : 0)
     this.state = state
     this.#phase = phase
   }

@@ -1,21 +1,19 @@
 import type { TextAutomaton } from '../automata/types.js'
 import { PLAIN } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import { type Bytes, ENDS, Frame } from './frame.js'
 
 /** Inside a number. It ends where something comes that cannot belong to it. */
 export class NumberFrame extends Frame {
   readonly #text: TextAutomaton
   readonly #state: number
   readonly #frames: Map<number, NumberFrame>
-  override readonly ends: boolean
 
   constructor(text: TextAutomaton, state: number, frames: Map<number, NumberFrame>) {
-    super()
+    super(text.accepts(state) ? ENDS : 0)
     this.#text = text
     this.#state = state
     this.#frames = frames
-    this.ends = text.accepts(state)
   }
 
   override step(byte: number, below: Cell, out: Cells): void {

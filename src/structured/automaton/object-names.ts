@@ -2,7 +2,7 @@ import { acceptsText } from '../automata/words.js'
 import type { KeyAutomaton } from '../schema/key-automaton.js'
 import { freshKeys } from '../schema/object-plan.js'
 import type { ObjectShape } from '../schema/object-shape.js'
-import type { Frame } from './frame.js'
+import type { ContentFrame } from './content.js'
 import { fromKeyBytes, keyBytes } from './key-bytes.js'
 
 /** What is known of the keys of one shape, wherever its objects stand. */
@@ -17,13 +17,12 @@ export class ObjectNames {
   /** How many required properties stand at or after an index. */
   readonly requiredFrom: readonly number[]
   /** By the state of their text the first frames seen of keys that no taken one begins like. */
-  readonly alone = new Map<number, Frame>()
+  readonly alone = new Map<number, ContentFrame>()
   /** The weight of the heaviest of the values that may follow a key beyond the declared ones. */
   readonly heaviest: number
   readonly #nearest = new Map<number, readonly string[]>()
   readonly #bits: ReadonlyMap<string, number>
   readonly #extras = new Map<string, boolean>()
-  #extraCount: number | undefined
 
   constructor(shape: ObjectShape) {
     this.keys = shape.keys.now()
@@ -56,12 +55,6 @@ export class ObjectNames {
       this.#nearest.set(text, known)
     }
     return known
-  }
-
-  /** How many of the declared and the required keys could be one of the others, were they not taken. */
-  get extras(): number {
-    this.#extraCount ??= this.taken.filter((bytes) => this.isExtra(bytes)).length
-    return this.#extraCount
   }
 
   /** Whether a declared or required key could be one of the others, were it not taken. */

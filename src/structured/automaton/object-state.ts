@@ -10,8 +10,10 @@ import { MemberFrame } from './member.js'
 import type { ObjectFrames } from './object-home.js'
 import type { UsedKeys } from './used-keys.js'
 
-/** Beyond this many taken keys the search for an unused one may give up: it tries some 40 letters of each kind. */
-const MOST_TAKEN = 30
+/** Letters that the search for an unused key tries anywhere, and more; see `freshKeys`. */
+const LETTERS = 60
+/** Beginnings of taken keys through which that search gets. */
+const MOST_IN_THE_WAY = 1500
 
 /** Between two members of an object: what has come, and therefore what may. */
 export class ObjectState {
@@ -126,19 +128,21 @@ export class ObjectState {
     return home.canComplete(home.shape.properties.length, this.count + 1, this.used, this.pending & ~bit)
   }
 
-  /**
-   * No way from inside a key beyond the declared ones is longer; `Infinity` where it takes too long to know. A key of more
-   * characters than the taken ones have states between them could lose a loop, and still be a new one.
-   */
-  get longestExtra(): number {
+  /** No way from inside a key that so many characters end is longer, where no taken key begins so. */
+  longestExtra(more: number): number {
     const { home } = this
     const { layout } = home.program
-    const taken = this.used.keys.length + home.names.extras
-    if (taken > MOST_TAKEN) return Infinity
     const { after } = this.afterExtra(0)
-    const characters = (taken + 1) * home.keys.text.states
-    const head = characters * MOST_BYTES + 1 + layout.colon.length
+    const head = (more + home.keys.text.farthest) * MOST_BYTES + 1 + layout.colon.length
     return home.program.length(head + layout.inside(home.names.heaviest) + after.weight)
+  }
+
+  /** The same where any characters may come, and so many taken keys begin so; `Infinity` where it takes too long to know. */
+  longestAnyExtra(similar: number): number {
+    // A letter or two lead away from the taken keys, and from there on none is in the way.
+    const more = similar === 0 ? 0 : 2 + Math.ceil(Math.log(similar + 1) / Math.log(LETTERS))
+    const visited = similar * (more + this.home.keys.text.farthest)
+    return visited <= MOST_IN_THE_WAY ? this.longestExtra(more) : Infinity
   }
 
   /** After the quote that opens a key. */

@@ -1,28 +1,28 @@
-import { leaving as leavingKinds } from '../automata/kinds.js'
+import { leaving as leavingKinds, NONE_PASS } from '../automata/kinds.js'
 import { withLength } from '../automata/lengths.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { nextOnTheWay, PLAIN } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
-import type { Bytes, Frame } from './frame.js'
+import type { Passing } from './content.js'
+import { type Bytes, ENDS, FREE_TEXT, type Frame } from './frame.js'
 import { ScalarFrame } from './scalar.js'
 import { samplesOf } from './text.js'
 
 /** Inside a text that stands as it is, outside of any JSON. It ends where something comes that cannot belong to it. */
-export class PlainTextFrame extends ScalarFrame {
+export class PlainTextFrame extends ScalarFrame implements Passing {
   readonly #text: TextAutomaton
   readonly #state: number
   readonly #frames: Map<number, PlainTextFrame>
-  override readonly ends: boolean
-  override readonly leaving: number
-  override readonly room: number
+  readonly leaving: number
+  readonly room: number
 
   private constructor(text: TextAutomaton, state: number, frames: Map<number, PlainTextFrame>) {
-    super()
+    const leaving = leavingKinds(text, state)
+    super((text.accepts(state) ? ENDS : 0) | (leaving === NONE_PASS ? 0 : FREE_TEXT))
     this.#text = text
     this.#state = state
     this.#frames = frames
-    this.ends = text.accepts(state)
-    this.leaving = leavingKinds(text, state)
+    this.leaving = leaving
     this.room = text.room(state)
   }
 
@@ -33,6 +33,14 @@ export class PlainTextFrame extends ScalarFrame {
   /** The same text, of one character at least. */
   get begun(): PlainTextFrame {
     return PlainTextFrame.of(withLength(this.#text, 1, Number.POSITIVE_INFINITY))
+  }
+
+  get longest(): number {
+    return Infinity
+  }
+
+  get text(): boolean {
+    return true
   }
 
   override step(byte: number, below: Cell, out: Cells): void {

@@ -1,5 +1,5 @@
 import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import { type Bytes, ENDS, Frame } from './frame.js'
 
 /** A set of texts, made of smaller ones. A rule that stands in itself does so by its name. */
 export type Rule = Leaf | Nothing | Then | Choice | Repeat | Name
@@ -107,13 +107,11 @@ export function frameOf(rule: Rule): Frame {
 /** Before a rule: whatever may come of it. */
 class RuleFrame extends Frame {
   readonly #rule: Rule
-  override readonly ends: boolean
   override readonly length: number
 
   constructor(rule: Rule) {
-    super()
+    super(rule.nullable ? ENDS : 0)
     this.#rule = rule
-    this.ends = rule.nullable
     this.length = rule.length
   }
 

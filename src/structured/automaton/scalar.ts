@@ -1,10 +1,16 @@
+import { NONE_PASS } from '../automata/kinds.js'
 import { encoded } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame } from './frame.js'
+import type { ContentFrame, Passing } from './content.js'
+import { type Bytes, Frame, IN_STRING } from './frame.js'
 
 /** Between two characters of a text: bytes become code points here, as UTF-8 has them. */
 export abstract class ScalarFrame extends Frame {
   #parts: Map<number, Frame> | undefined
+
+  /** See `ContentFrame`. */
+  abstract readonly longest: number
+  abstract readonly text: boolean
 
   /** Where one more code point leads; undefined if it is not allowed. */
   abstract after(codePoint: number): ScalarFrame | undefined
@@ -62,18 +68,76 @@ const LEAST = [0, 0x80, 0x800, 0x10000]
 /** No leading bits reach this. */
 const BEYOND_BITS = 2 ** 21
 
-class PartialFrame extends Frame {
-  override readonly inString: boolean
-  readonly #base: ScalarFrame
+/** In the middle of a character or an escape: nothing passes before it is complete. */
+export abstract class WithinFrame extends Frame implements ContentFrame {
+  protected readonly base: ScalarFrame
+
+  constructor(base: ScalarFrame) {
+    super(base.traits & IN_STRING)
+    this.base = base
+  }
+
+  get leaving(): number {
+    return NONE_PASS
+  }
+
+  get room(): number {
+    return -1
+  }
+
+  get exact(): boolean {
+    return true
+  }
+
+  get anything(): boolean {
+    return false
+  }
+
+  get level(): boolean {
+    return false
+  }
+
+  get needed(): number {
+    return 0
+  }
+
+  get settled(): boolean {
+    return false
+  }
+
+  get longestBetween(): number {
+    return Infinity
+  }
+
+  get longest(): number {
+    return this.base.longest
+  }
+
+  get like(): ContentFrame {
+    return this
+  }
+
+  get roaming(): Passing {
+    return this
+  }
+
+  get besides(): undefined {
+    return undefined
+  }
+
+  get text(): boolean {
+    return this.base.text
+  }
+}
+
+class PartialFrame extends WithinFrame {
   readonly #bits: number
   readonly #left: number
   readonly #size: number
   #found: number | undefined
 
   constructor(base: ScalarFrame, bits: number, left: number, size: number) {
-    super()
-    this.inString = base.inString
-    this.#base = base
+    super(base)
     this.#bits = bits
     this.#left = left
     this.#size = size
@@ -88,16 +152,12 @@ class PartialFrame extends Frame {
     if ((byte & 0xc0) !== 0x80) return null
     const bits = (this.#bits << 6) | (byte & 0x3f)
     const left = this.#left - 1
-    return (left === 0 ? this.#whole(bits) : this.#base.partial(bits, left, this.#size)) ?? null
-  }
-
-  override get longest(): number {
-    return this.#base.longest
+    return (left === 0 ? this.#whole(bits) : this.base.partial(bits, left, this.#size)) ?? null
   }
 
   #whole(codePoint: number): ScalarFrame | undefined {
     const wellFormed = codePoint >= LEAST[this.#size]! && codePoint <= 0x10ffff && (codePoint & ~0x7ff) !== 0xd800
-    return wellFormed ? this.#base.after(codePoint) : undefined
+    return wellFormed ? this.base.after(codePoint) : undefined
   }
 
   override next(_below: Cell, into: Set<number>): boolean {
@@ -106,12 +166,12 @@ class PartialFrame extends Frame {
   }
 
   override get length(): number {
-    return this.#left + this.#base.after(this.#sample())!.length
+    return this.#left + this.base.after(this.#sample())!.length
   }
 
   override spell(): Bytes {
     const sample = this.#sample()
-    return encoded(sample).slice(-this.#left) + this.#base.after(sample)!.spell()
+    return encoded(sample).slice(-this.#left) + this.base.after(sample)!.spell()
   }
 
   #sample(): number {
@@ -123,11 +183,11 @@ class PartialFrame extends Frame {
   #best(): number {
     const low = Math.max(this.#bits << (6 * this.#left), LEAST[this.#size]!)
     const high = ((this.#bits + 1) << (6 * this.#left)) - 1
-    const likely = this.#base.onTheWay
+    const likely = this.base.onTheWay
     if (likely >= low && likely <= high) return likely
     let best = -1
     let length = Infinity
-    for (const codePoint of this.#base.samples(low, high)) {
+    for (const codePoint of this.base.samples(low, high)) {
       const after = this.#whole(codePoint)
       if (after !== undefined && (best < 0 || after.length < length)) {
         best = codePoint

@@ -1,24 +1,36 @@
-import { leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
+import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
 import type { TextAutomaton } from '../automata/types.js'
+import { Kept } from '../kept.js'
 import { encoded, IN_JSON, longestText, nextOnTheWay } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
+import type { Passing } from './content.js'
 import type { Bytes } from './frame.js'
 
-/** The places inside the strings of one language. */
+/** Places kept of one language; a counter of lengths may have a million. */
+const KEPT = 4000
+const known = new WeakMap<TextAutomaton, TextFrames>()
+
+/** The places inside the strings of one language, the same in all grammars: what is learned of them serves each. */
 export class TextFrames {
   readonly text: TextAutomaton
   readonly uniform: boolean
-  readonly #frames = new Map<number, TextFrame>()
-  /** The first places seen from which no token reaches a limit: past the least length and before it. */
-  closing: TextFrame | undefined
-  opening: TextFrame | undefined
+  readonly #frames = new Kept<number, TextFrame>(KEPT)
   #longest: number | undefined
   #widest: number | undefined
 
-  constructor(text: TextAutomaton) {
+  private constructor(text: TextAutomaton) {
     this.text = text
     this.uniform = text.classes.count === 2
+  }
+
+  static of(text: TextAutomaton): TextFrames {
+    let frames = known.get(text)
+    if (frames === undefined) {
+      frames = new TextFrames(text)
+      known.set(text, frames)
+    }
+    return frames
   }
 
   /** No way out of any of its places is longer. */
@@ -53,11 +65,11 @@ class TextFrame extends CharacterFrame {
   override readonly room: number
   override readonly exact: boolean
   override readonly anything: boolean
+  override readonly level: boolean
   override readonly settled: boolean
-  /** Whatever characters come, what may follow stays the same but for limits on length. */
-  readonly #level: boolean
-  /** The kinds that pass lead back here, but for how many have come: what must still come only becomes less. */
+  /** Passing characters lead back here, but for how many have come: what must still come only becomes less. */
   readonly #shrinking: boolean
+  #roaming: Passing | undefined
 
   constructor(home: TextFrames, state: number) {
     super()
@@ -65,28 +77,43 @@ class TextFrame extends CharacterFrame {
     this.#state = state
     const { text, uniform } = home
     const leaving = leavingKinds(text, state)
-    const passes = leaving !== NONE_PASS
-    this.#level = uniform && passes
-    const all = this.#level ? -1 : text.freedomAll(state)
+    const loops = leaving !== NONE_PASS
+    this.level = leaving === SPECIAL && isLevel(text, state)
+    const all = this.level ? -1 : text.freedomAll(state)
     // Where the places differ but let pass the same, that is said of all kinds; else only of those that lead back here.
     const row = uniform ? all > 0 : all >= MANY
-    this.anything = this.#level || row
+    this.anything = this.level || row
     this.leaving = row ? SPECIAL : leaving
-    this.room = row ? all : passes ? text.room(state) : -1
+    this.room = row ? all : loops ? text.room(state) : -1
     this.exact = !row || uniform
-    this.settled = passes && !row && text.steady(state)
-    this.#shrinking = passes && !row
+    this.#shrinking = loops && !row
+    this.settled = this.#shrinking && text.steady(state)
   }
 
-  override twin(bytes: number): TextFrame {
-    if (!this.#level || this.room < bytes) return this
-    if (this.settled) {
-      this.#home.closing ??= this
-      return this.#home.closing.room < bytes ? this : this.#home.closing
+  /** Kinds that lead from place to place but may go on, where they are more than those that lead back here. */
+  override get roaming(): Passing {
+    if (this.#roaming === undefined) {
+      const found = this.anything ? undefined : roaming(this.#home.text, this.#state)
+      const more = found !== undefined && (this.room < found.room || (this.leaving & ~found.leaving) !== 0)
+      this.#roaming = more ? found : this
     }
-    if (this.#home.text.distance(this.#state) < bytes) return this
-    this.#home.opening ??= this
-    return this.#home.opening.room < bytes ? this : this.#home.opening
+    return this.#roaming
+  }
+
+  override get needed(): number {
+    return this.#home.text.distance(this.#state)
+  }
+
+  override get like(): TextFrame {
+    return this
+  }
+
+  override get besides(): undefined {
+    return undefined
+  }
+
+  override get text(): boolean {
+    return true
   }
 
   override get uniform(): boolean {
@@ -122,13 +149,13 @@ class TextFrame extends CharacterFrame {
     return IN_JSON.length(this.#home.text, this.#state) + 1
   }
 
-  override get longestWithin(): number {
-    if (this.settled || this.#level) return this.length
+  override get longestBetween(): number {
+    if (this.settled || this.level) return this.length
     return this.#shrinking ? this.#home.longestFor(this.#home.text.distance(this.#state)) : this.#home.longest
   }
 
   override get longest(): number {
-    return (this.#level ? this.length : this.#home.longest) + MOST_LEFT
+    return (this.level ? this.length : this.#home.longest) + MOST_LEFT
   }
 
   override spell(): Bytes {

@@ -1,3 +1,4 @@
+import type { Classes } from '../automata/classes.js'
 import type { Fuel } from '../fuel.js'
 import { toBytes } from './format.js'
 import type { KeyAutomaton } from './key-automaton.js'
@@ -157,9 +158,12 @@ function search(
   return found
 }
 
+const alphabets = new WeakMap<Classes, Map<number, readonly string[]>>()
+
 /** A letter of each class, letters and digits, and the first few of each stretch of characters. */
-function alphabet(keys: KeyAutomaton, few: number): string[] {
-  const { classes } = keys.text
+function alphabet({ text: { classes } }: KeyAutomaton, few: number): readonly string[] {
+  const known = alphabets.get(classes)?.get(few)
+  if (known !== undefined) return known
   const letters = new Set<string>()
   for (let cls = 1; cls < classes.count; cls++) letters.add(String.fromCodePoint(classes.sample(cls)))
   for (const letter of 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ') letters.add(letter)
@@ -168,5 +172,8 @@ function alphabet(keys: KeyAutomaton, few: number): string[] {
     for (let c = classes.starts[i]!; c <= classes.end(i) && c < classes.starts[i]! + few; c++)
       letters.add(String.fromCodePoint(c))
   }
-  return [...letters]
+  const found = [...letters]
+  const all = alphabets.get(classes) ?? new Map<number, readonly string[]>()
+  alphabets.set(classes, all.set(few, found))
+  return found
 }

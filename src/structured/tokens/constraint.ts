@@ -70,7 +70,8 @@ export class Constraint implements TokenConstraint {
   }
 
   closing(budget: number): boolean {
-    if (this.shortest > budget) return false
+    // Counting tokens takes longer than most masks, and only near the end does it matter.
+    if (!this.#at.ended && !this.#affordable(this.#at.place, budget)) return false
     this.#at = { ...this.#at, budget }
     return true
   }

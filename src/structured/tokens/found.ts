@@ -1,3 +1,5 @@
+import type { Vocabulary } from './vocabulary.js'
+
 /** Allowed tokens: as a list while that is the shorter way to keep them, else as a mask. */
 export type Tokens = { readonly list: Int32Array } | { readonly words: Uint32Array }
 
@@ -7,13 +9,24 @@ export class Found {
   longest = 0
   /** Tokens for which it depends on the text of a key: to be tried one by one. */
   unsure: number[] = []
-  #mask!: Uint32Array
+  #mask: Uint32Array
+  readonly #own: Uint32Array
+  readonly #vocabulary: Vocabulary
+  /** Tokens that begin with one of these are left out. */
+  without: ReadonlySet<number> | undefined
   readonly #list: Int32Array
   #count = 0
 
-  /** `words`: the length of a mask. */
-  constructor(words: number) {
-    this.#list = new Int32Array(words)
+  constructor(vocabulary: Vocabulary) {
+    this.#list = new Int32Array(vocabulary.words)
+    this.#vocabulary = vocabulary
+    this.#own = new Uint32Array(vocabulary.words)
+    this.#mask = this.#own
+  }
+
+  /** Begins anew with an empty mask. */
+  clear(): void {
+    this.begin(this.#own.fill(0))
   }
 
   /** Begins anew; bits are added to those in `mask`. */
@@ -22,6 +35,7 @@ export class Found {
     this.#count = 0
     this.longest = 0
     this.unsure = []
+    this.without = undefined
   }
 
   /** What was found since; the mask was empty before. */
@@ -34,6 +48,7 @@ export class Found {
   add(tokens: Uint32Array, from: number, to: number): void {
     for (let i = from; i < to; i++) {
       const token = tokens[i]!
+      if (this.without?.has(this.#vocabulary.firstByte(token))) continue
       this.#mask[token >> 5]! |= 1 << (token & 31)
       if (this.#count < this.#list.length) this.#list[this.#count] = token
       this.#count++
@@ -41,7 +56,9 @@ export class Found {
   }
 
   doubt(tokens: Uint32Array, from: number, to: number): void {
-    for (let i = from; i < to; i++) this.unsure.push(tokens[i]!)
+    for (let i = from; i < to; i++) {
+      if (!this.without?.has(this.#vocabulary.firstByte(tokens[i]!))) this.unsure.push(tokens[i]!)
+    }
   }
 }
 

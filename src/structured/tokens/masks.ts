@@ -1,25 +1,29 @@
-import { NONE_PASS } from '../automata/kinds.js'
 import type { Cell } from '../automaton/cell.js'
+import { Cells } from '../automaton/cell.js'
+import type { CharacterFrame } from '../automaton/characters.js'
+import type { ContentFrame } from '../automaton/content.js'
 import type { Machine, State } from '../automaton/machine.js'
 import { FIRST_TOKEN } from '../automaton/token.js'
 import { GrammarError } from '../grammar-error.js'
 import { Kept } from '../kept.js'
 import { advance, type TextPlace } from '../walk.js'
+import type { Closers } from './closers.js'
 import { TokenCosts } from './costs.js'
-import { Found, setTokens, type Tokens } from './found.js'
+import { type Found, setTokens, type Tokens } from './found.js'
 import { StateWalk } from './state-walk.js'
 import { StringMasks } from './string-masks.js'
-import { StringWalk } from './string-walk.js'
 import type { Vocabulary } from './vocabulary.js'
 
-/** What may follow one thread, whatever the budget. Inside a string: of the tokens with a quote. */
+/** What may follow one thread, whatever the budget. Inside a string: of the tokens that close it. */
 interface Memo {
   readonly tokens: Tokens
   /** Those that may be allowed, depending on the text of a key: tried one by one each time. */
   readonly unsure: readonly number[]
-  /** The length of the way to the end after the worst token, less that of the thread itself. */
-  readonly growth: number
+  /** The longest way to the end after any of them. */
+  readonly longest: number
 }
+
+const QUOTE = 0x22
 
 /** Most hold few tokens; none more than 19 KB for a vocabulary of 152,000. */
 const MEMOS = 400
@@ -30,11 +34,12 @@ export class Masks {
   readonly vocabulary: Vocabulary
   readonly costs: TokenCosts
   readonly #memos = new Kept<Cell, Memo>(MEMOS)
+  /** Of texts, by what stands behind them: it does not matter which text was closed. */
+  readonly #behind = new Kept<Cell, Map<readonly Closers[], Memo>>(MEMOS)
   readonly #found: Found
   readonly #states: StateWalk
-  readonly #strings: StringWalk
-  readonly #insides: StringMasks
-  readonly #scratch: Uint32Array
+  /** For keys: their places belong to this grammar alone. */
+  readonly #keys: StringMasks
 
   constructor(machine: Machine, vocabulary: Vocabulary) {
     const missing = machine.tokens.find((name) => !vocabulary.named.has(name))
@@ -42,11 +47,11 @@ export class Masks {
     this.machine = machine
     this.vocabulary = vocabulary
     this.costs = new TokenCosts(vocabulary)
-    this.#found = new Found(vocabulary.words)
+    this.#found = vocabulary.scratch.behind
     this.#states = new StateWalk(machine, this.costs, this.#found)
-    this.#strings = new StringWalk(machine, this.costs, this.#found, this.#states)
-    this.#insides = new StringMasks(vocabulary, this.#strings, this.#found)
-    this.#scratch = new Uint32Array(vocabulary.words)
+    this.#keys = new StringMasks(vocabulary)
+    // Not with the first mask: it may take 20 ms.
+    vocabulary.levels.closers(0, Infinity)
   }
 
   /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
@@ -54,25 +59,83 @@ export class Masks {
     const { cells, accepting } = place.state
     let anew = true
     for (const cell of cells) {
-      if (cell.frame?.inString) this.#insides.fill(into, cell, budget, anew)
-      else if (anew) into.fill(0)
+      if (cell.frame?.inString) this.#fillString(into, cell, place, budget, anew)
+      else {
+        if (anew) into.fill(0)
+        const memo = this.#memos.get(cell) ?? this.#learn(cell)
+        this.#add(into, memo, place, budget, () => this.#walk(cell, budget))
+      }
       anew = false
-      this.#fillMore(into, cell, place, budget)
     }
     if (anew) into.fill(0)
-    this.#fillTokens(into, place.state, budget)
+    if (this.machine.tokens.length > 0) this.#fillTokens(into, place.state, budget)
     if (accepting) for (const token of this.vocabulary.eos) into[token >> 5]! |= 1 << (token & 31)
   }
 
-  #fillMore(into: Uint32Array, cell: Cell, place: TextPlace, budget: number): void {
-    const key = this.#keyOf(cell)
-    const memo = this.#memos.get(key) ?? this.#learn(key)
+  #fillString(into: Uint32Array, cell: Cell, place: TextPlace, budget: number, anew: boolean): void {
+    const frame = cell.frame as ContentFrame
+    const below = cell.below!
+    const strings = frame.text ? this.vocabulary.strings : this.#keys
+    strings.fill(into, frame, { below, budget, costs: this.costs }, anew)
+    if (!frame.text) {
+      const memo = this.#memos.get(cell) ?? this.#learn(cell)
+      this.#add(into, memo, place, budget, () => this.#walk(cell, budget))
+      return
+    }
+    const closers = strings.closers(frame)
+    if (closers.length === 0) return
+    const memo = this.#memoBehind(cell, closers)
+    this.#add(into, memo, place, budget, () => this.#close(cell, closers, budget))
+  }
+
+  #memoBehind(cell: Cell, closers: readonly Closers[]): Memo {
+    let memos = this.#behind.get(cell.below!)
+    if (memos === undefined || memos.size > MEMOS) {
+      memos = new Map()
+      this.#behind.set(cell.below!, memos)
+    }
+    let memo = memos.get(closers)
+    if (memo === undefined) {
+      memo = this.#learned(() => this.#close(cell, closers, Infinity))
+      memos.set(closers, memo)
+    }
+    return memo
+  }
+
+  /** A key that is not like a taken one closes as any other; the rest must be looked at. */
+  #closeKey(cell: Cell, budget: number): void {
+    const frame = cell.frame as ContentFrame
+    const { besides } = frame
+    if (besides === undefined) {
+      this.#close(cell, this.#keys.closers(frame), budget)
+      return
+    }
+    const bytes = new Set(besides.bytes).add(QUOTE)
+    this.#found.without = bytes
+    this.#close(cell.below!.push(besides.frame), this.#keys.closers(besides.frame), budget)
+    this.#found.without = undefined
+    this.#close(cell, this.#keys.closers(frame, bytes), budget)
+  }
+
+  /** Walks what stands behind the closing quote. */
+  #close(cell: Cell, closers: readonly Closers[], budget: number): void {
+    for (const { frame, trie, nodes, ends } of closers) {
+      const out = new Cells()
+      const closed = frame ?? (cell.frame as CharacterFrame)
+      if ((cell.frame as ContentFrame).text) out.add(cell.below!)
+      else closed.close(cell.below!, out)
+      const state = this.machine.among(out)
+      for (let i = 0; i < nodes.length; i++) this.#states.enter(trie, nodes[i]!, ends[i]!, state, budget)
+    }
+  }
+
+  #add(into: Uint32Array, memo: Memo, place: TextPlace, budget: number, narrow: () => void): void {
     let { unsure } = memo
-    if (cell.length + memo.growth <= budget) setTokens(into, memo.tokens)
+    if (memo.longest <= budget) setTokens(into, memo.tokens)
     else {
       // With a budget that restricts: nothing to be kept.
       this.#found.begin(into)
-      this.#walk(cell, budget)
+      narrow()
       unsure = this.#found.unsure
     }
     if (unsure.length > 0) this.#decide(into, place, unsure, budget)
@@ -88,28 +151,27 @@ export class Masks {
     })
   }
 
-  /** Places in counted strings share what is known while no limit is near. */
-  #keyOf(cell: Cell): Cell {
-    const twin = cell.frame?.twin(this.vocabulary.longestSpecial)
-    return twin === cell.frame ? cell : cell.below!.push(twin!)
-  }
-
   #learn(cell: Cell): Memo {
-    this.#scratch.fill(0)
-    this.#found.begin(this.#scratch)
-    this.#walk(cell, Infinity)
-    const { unsure, longest } = this.#found
-    const memo = { tokens: this.#found.tokens(), unsure, growth: longest - cell.length }
+    const memo = this.#learned(() => this.#walk(cell, Infinity))
     this.#memos.set(cell, memo)
     return memo
   }
 
+  #learned(walk: () => void): Memo {
+    this.#found.clear()
+    walk()
+    const { unsure, longest } = this.#found
+    return { tokens: this.#found.tokens(), unsure, longest }
+  }
+
   #walk(cell: Cell, budget: number): void {
-    const { frame, below } = cell
-    const { tries, quoted } = this.vocabulary
-    const options = { budget, skip: NONE_PASS, skipRoom: Infinity, cut: false, measure: budget === Infinity }
-    if (frame?.inString) this.#strings.run(quoted, frame, { below: below!, ...options })
-    else if (frame !== undefined) for (const trie of tries) this.#states.start(trie, this.machine.alone(cell), budget)
+    if (cell.frame === undefined) return
+    if (cell.frame.inString) {
+      this.#closeKey(cell, budget)
+      return
+    }
+    const state = this.machine.alone(cell)
+    for (const trie of this.vocabulary.tries) this.#states.start(trie, state, budget)
   }
 
   /** Tries them with the whole text at hand. */

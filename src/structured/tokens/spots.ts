@@ -1,11 +1,10 @@
 import { Branches } from '../automaton/branches.js'
-import type { Frame } from '../automaton/frame.js'
-import type { State } from '../automaton/machine.js'
+import type { ContentFrame } from '../automaton/content.js'
 import { roomOf } from './plain.js'
 
 /** A place inside a string, without what stands behind the string, and where the bytes tried so far led from it. */
 export class Spot {
-  readonly frame: Frame
+  readonly frame: ContentFrame
   readonly leaving: number
   /** As a limit for heights. */
   readonly room: number
@@ -16,11 +15,8 @@ export class Spot {
   /** The walk that asked last whether its budget suffices here, and the answer. */
   asked = 0
   affordable = false
-  /** Likewise where the closing quote leads. */
-  closed: State | undefined
-  closing = 0
 
-  constructor(frame: Frame) {
+  constructor(frame: ContentFrame) {
     this.frame = frame
     this.leaving = frame.leaving
     this.room = roomOf(frame.room)
@@ -33,7 +29,7 @@ const MOST_SPOTS = 20_000
 
 export class Spots {
   readonly #shared: boolean
-  #known = new Map<Frame, Spot>()
+  #known = new Map<ContentFrame, Spot>()
   #rows = 0
 
   /** `shared`: where only what may come before the closing quote matters. */
@@ -42,7 +38,7 @@ export class Spots {
   }
 
   /** Where a walk starts. Not in the midst of one, which may hold many places for a while: their number is checked here. */
-  start(frame: Frame): Spot {
+  start(frame: ContentFrame): Spot {
     if (this.#known.size > MOST_SPOTS || this.#rows > MOST_ROWS) {
       this.#known = new Map()
       this.#rows = 0
@@ -50,8 +46,8 @@ export class Spots {
     return this.#at(frame)
   }
 
-  #at(place: Frame): Spot {
-    const frame = this.#shared ? place.inside : place
+  #at(place: ContentFrame): Spot {
+    const frame = this.#shared ? place.like : place
     let spot = this.#known.get(frame)
     if (spot === undefined) {
       spot = new Spot(frame)
@@ -65,7 +61,7 @@ export class Spots {
     if (spot.firstByte === byte) return spot.first
     const known = spot.row?.get(byte)
     if (known !== undefined) return known
-    const frame = spot.frame.move(byte)!
+    const frame = spot.frame.move(byte) as ContentFrame | null
     const next = frame === null ? null : this.#at(frame)
     if (spot.firstByte < 0) {
       spot.firstByte = byte

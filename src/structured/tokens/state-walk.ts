@@ -1,5 +1,7 @@
-import { KIND, NONE_PASS } from '../automata/kinds.js'
+import { KIND } from '../automata/kinds.js'
 import type { Cell } from '../automaton/cell.js'
+import type { Passing } from '../automaton/content.js'
+import { FREE_TEXT, type Frame } from '../automaton/frame.js'
 import type { Machine, State } from '../automaton/machine.js'
 import type { TokenCosts } from './costs.js'
 import type { Found } from './found.js'
@@ -11,7 +13,7 @@ const MOST_CUT = 3
 
 /** A thread in free text outside of strings, where characters of some kinds change nothing. */
 function loopOf({ cells }: State): Cell | undefined {
-  return cells.find(({ frame }) => frame !== undefined && !frame.inString && frame.leaving !== NONE_PASS)
+  return cells.find(({ frame }) => frame !== undefined && (frame.traits & FREE_TEXT) !== 0)
 }
 
 /** Walks a trie and the automaton together. */
@@ -69,8 +71,8 @@ export class StateWalk {
   /** Where all characters of some kinds lead back, what holds no others is taken without a look. */
   #visitLoop(trie: Trie, node: number, to: number, state: State, loop: Cell): void {
     const { first, bytes, from, kinds, heights, tokens } = trie
-    const { leaving } = loop.frame!
-    const room = roomOf(loop.frame!.room)
+    const { leaving, room: most } = loop.frame as Frame & Passing
+    const room = roomOf(most)
     const last = first[node + 1]!
     for (let child = first[node]!; child < last; child++) {
       const end = child + 1 < last ? from[child + 1]! : to

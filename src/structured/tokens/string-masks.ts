@@ -1,96 +1,160 @@
 import { NONE_PASS } from '../automata/kinds.js'
-import type { Cell } from '../automaton/cell.js'
-import type { Frame } from '../automaton/frame.js'
+import type { CharacterFrame } from '../automaton/characters.js'
+import type { ContentFrame } from '../automaton/content.js'
 import { Kept } from '../kept.js'
+import { type Closers, ClosersFound } from './closers.js'
 import { type Found, setTokens, setWords, type Tokens } from './found.js'
-import type { StringWalk, StringWalkOptions } from './string-walk.js'
+import type { LevelMasks } from './level-masks.js'
+import { type Rest, StringWalk, type StringWalkOptions } from './string-walk.js'
 import type { Vocabulary } from './vocabulary.js'
-
-/** The key of what is allowed wherever any text is. */
-const ANYTHING = Symbol()
 
 /** Of up to 19 KB each for a vocabulary of 152,000. */
 const INSIDES = 150
 
 /**
- * The tokens without a quote, at a place inside a string: they do not depend on what stands behind the string. Plain
- * content comes from the vocabulary's masks, the rest is learned.
+ * What may come at a place inside a string: the tokens that end before its closing quote, which do not depend on what
+ * stands behind it, and those that close it. Where any text may come both are known for the whole vocabulary; elsewhere
+ * plain content comes from the vocabulary's masks, and the rest is learned.
  */
 export class StringMasks {
   readonly #vocabulary: Vocabulary
-  readonly #walk: StringWalk
   readonly #found: Found
-  readonly #insides = new Kept<Frame | typeof ANYTHING, Tokens>(INSIDES)
-  readonly #longests = new Kept<Frame, number>(10 * INSIDES)
-  readonly #scratch: Uint32Array
+  readonly #walk: StringWalk
+  readonly #insides = new Kept<ContentFrame, Tokens>(INSIDES)
+  readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
+  readonly #closers = new Kept<ContentFrame, readonly Closers[]>(10 * INSIDES)
+  readonly #closersFound = new ClosersFound()
 
-  constructor(vocabulary: Vocabulary, walk: StringWalk, found: Found) {
+  constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary
-    this.#walk = walk
-    this.#found = found
-    this.#scratch = new Uint32Array(vocabulary.words)
+    this.#found = vocabulary.scratch.inStrings
+    this.#walk = new StringWalk(this.#found)
   }
 
-  /** Adds them to a mask, if after them `budget` tokens still suffice; `anew`: whatever it holds is to go. */
-  fill(into: Uint32Array, cell: Cell, budget: number, anew: boolean): void {
-    const frame = cell.frame!
-    const below = cell.below!
-    const wide = budget === Infinity || this.#longest(frame) + below.length <= budget
-    const plain = wide && frame.leaving !== NONE_PASS
-    // Most masks are little else than plain content: copying it takes a third of the time of adding it.
+  get #levels(): LevelMasks {
+    return this.#vocabulary.levels
+  }
+
+  /** Adds those that end inside the string and after which the budget suffices; `anew`: whatever `into` holds is to go. */
+  fill(into: Uint32Array, frame: ContentFrame, rest: Rest, anew: boolean): void {
+    if (this.#isWide(frame, rest)) this.#fillWide(into, frame, anew)
+    else {
+      if (anew) into.fill(0)
+      this.#narrow(into, frame, rest)
+    }
+  }
+
+  /** Whether the budget suffices after any of them. */
+  #isWide(frame: ContentFrame, { below, budget }: Rest): boolean {
+    if (budget === Infinity) return true
+    const left = budget - below.length
+    return frame.longest <= left || (frame.length <= left && this.#longest(frame) <= left)
+  }
+
+  #fillWide(into: Uint32Array, frame: ContentFrame, anew: boolean): void {
+    if (frame.anything && (frame.exact || frame.room >= this.#vocabulary.tallest)) {
+      const words = this.#levels.mask(frame.exact ? frame.room : Infinity)
+      // Most masks are little else: copying takes a third of the time of adding.
+      if (anew) into.set(words)
+      else setWords(into, words)
+      return
+    }
+    const { leaving, room } = frame.roaming
+    const plain = leaving !== NONE_PASS
     if (plain) {
-      const words = this.#vocabulary.plainMask(frame.leaving, frame.room, true)
+      const words = this.#vocabulary.plainMask(leaving, room, true)
       if (anew) into.set(words)
       else setWords(into, words)
     }
     if (anew) into.fill(0, plain ? this.#vocabulary.words : 0)
-    if (wide) setTokens(into, this.#inside(frame))
-    else this.#narrow(into, frame, below, budget)
+    setTokens(into, this.#inside(frame))
   }
 
-  #inside(frame: Frame): Tokens {
-    const { longestSpecial, tallest } = this.#vocabulary
-    // Where the limit is not exact, longer plain tokens are among what is learned.
-    const shared = frame.anything && frame.room >= (frame.exact ? longestSpecial : tallest)
-    const key = shared ? ANYTHING : frame.inside
+  #inside(frame: ContentFrame): Tokens {
+    const key = frame.like
     let tokens = this.#insides.get(key)
     if (tokens === undefined) {
-      this.#both(frame, { budget: Infinity, skip: frame.leaving, skipRoom: skipRoom(frame), cut: true })
+      const { roaming } = frame
+      this.#all(frame, {
+        skip: roaming.leaving,
+        skipRoom: roaming === frame ? skipRoom(frame) : roaming.room,
+        cut: true,
+      })
       tokens = this.#found.tokens()
       this.#insides.set(key, tokens)
     }
     return tokens
   }
 
-  #both(frame: Frame, options: StringWalkOptions): void {
-    this.#scratch.fill(0)
-    this.#found.begin(this.#scratch)
-    this.#walk.run(this.#vocabulary.whole, frame, options)
-    this.#walk.run(this.#vocabulary.cut, frame, options)
+  #all(frame: ContentFrame, options: StringWalkOptions): void {
+    this.#found.clear()
+    for (const trie of this.#vocabulary.tries) this.#walk.run(trie, frame, options)
   }
 
   /** No way to the end of the string, and of what its text decides about, is longer after any of them. */
-  #longest(frame: Frame): number {
-    if (frame.longest !== Infinity) return frame.longest
+  #longest(frame: ContentFrame): number {
     let longest = this.#longests.get(frame)
     if (longest === undefined) {
-      this.#both(frame, { budget: Infinity, skip: NONE_PASS, skipRoom: Infinity, cut: true, measure: true })
+      this.#all(frame, { skip: NONE_PASS, skipRoom: Infinity, cut: true, measure: true })
       longest = this.#found.longest
       this.#longests.set(frame, longest)
     }
     return longest
   }
 
+  /** The tokens that close the string; `only`: that begin with one of these bytes. */
+  closers(frame: ContentFrame, only?: ReadonlySet<number>): readonly Closers[] {
+    if (frame.level) return this.#levels.closers(frame.needed, frame.room)
+    let closers = this.#closers.get(frame)
+    if (closers === undefined) {
+      this.#found.clear()
+      const options = { skip: NONE_PASS, skipRoom: Infinity, cut: true, closers: this.#closersFound, only }
+      this.#walk.run(this.#vocabulary.quoted, frame, options)
+      closers = this.#closersFound.take()
+      this.#closers.set(frame, closers)
+    }
+    return closers
+  }
+
   /** With a budget that restricts: nothing to be kept. */
-  #narrow(into: Uint32Array, frame: Frame, below: Cell, budget: number): void {
-    const { whole, cut } = this.#vocabulary
+  #narrow(into: Uint32Array, frame: ContentFrame, rest: Rest): void {
+    this.#found.begin(into)
+    if (frame.level) this.#narrowLevel(into, frame as CharacterFrame, rest)
+    else this.#narrowOther(into, frame, rest)
+  }
+
+  /** Where only their number matters, each number of characters is asked about once. */
+  #narrowLevel(into: Uint32Array, frame: CharacterFrame, rest: Rest): void {
+    const places: CharacterFrame[] = [frame]
+    const { budget, below, costs } = rest
+    const placeAfter = (characters: number): CharacterFrame | undefined => {
+      // Past the least length all places close alike.
+      const wanted = Math.min(characters, Math.max(frame.needed, 1))
+      while (places.length <= wanted) places.push(places[places.length - 1]!.after(LETTER) as CharacterFrame)
+      return places[wanted]
+    }
+    const known = new Map<CharacterFrame, boolean>()
+    this.#levels.addBetween(into, frame.room, (characters) => {
+      const place = placeAfter(characters)!
+      let admits = known.get(place)
+      if (admits === undefined) {
+        admits = place.length + below.length <= budget || costs.ofCell(below.push(place)) <= budget
+        known.set(place, admits)
+      }
+      return admits
+    })
+    this.#walk.run(this.#levels.within, frame, { rest, skip: NONE_PASS, skipRoom: Infinity, cut: true })
+  }
+
+  #narrowOther(into: Uint32Array, frame: ContentFrame, rest: Rest): void {
+    const { whole, cut, quoted } = this.#vocabulary
     const { leaving, room } = frame
     const plain = (admitted: boolean | undefined, alsoCut: boolean): number => {
       if (admitted) setWords(into, this.#vocabulary.plainMask(leaving, room, alsoCut))
       return admitted === undefined ? NONE_PASS : leaving
     }
-    this.#found.begin(into)
-    const all = { below, budget, skip: NONE_PASS, skipRoom: skipRoom(frame) }
+    const all = { rest, skip: NONE_PASS, skipRoom: skipRoom(frame) }
+    this.#walk.run(quoted, frame, { ...all, cut: true })
     if (leaving === NONE_PASS) {
       this.#walk.run(whole, frame, { ...all, cut: false })
       this.#walk.run(cut, frame, { ...all, cut: true })
@@ -105,7 +169,9 @@ export class StringMasks {
   }
 }
 
+const LETTER = 0x61
+
 /** Where one character more than there is room for is not allowed, no longer token needs a look. */
-function skipRoom({ room, exact }: Frame): number {
+function skipRoom({ room, exact }: ContentFrame): number {
   return exact ? Infinity : room
 }

@@ -1,0 +1,35 @@
+import type { Frame } from './frame.js'
+
+/** A place in text where characters of some kinds (see `automata/kinds.ts`) may come in any order. */
+export interface Passing {
+  /** All the other kinds: those whose characters may lead elsewhere. `NONE_PASS`: every kind may. */
+  readonly leaving: number
+  /** How many characters of the passing kinds may come. */
+  readonly room: number
+}
+
+/** A place inside a string, as masks are kept by it: what may come before the closing quote, and how long the way to the end then is. */
+export interface ContentFrame extends Frame, Passing {
+  /** Whether one character more than there is room for may never come. */
+  readonly exact: boolean
+  /** The same of kinds that may lead elsewhere, if they are more; it takes a while to find out. */
+  readonly roaming: Passing
+  /** Whether all kinds pass, escapes among them. */
+  readonly anything: boolean
+  /** Whether every character leads back here, limits on length aside: only `room` and `needed` tell such places apart. */
+  readonly level: boolean
+  /** Where it is level: how many characters must still come before the closing quote. */
+  readonly needed: number
+  /** Whether the way to the end is the same after all passing characters. */
+  readonly settled: boolean
+  /** No way to the end is longer after passing characters, if it begins between two characters. */
+  readonly longestBetween: number
+  /** No way to the end is longer, whatever comes before the closing quote. */
+  readonly longest: number
+  /** A place, often this one, where the same may come before the closing quote. */
+  readonly like: ContentFrame
+  /** Where taken keys are all that keeps it from being level: the place that all bytes lead to but those that go on as a taken key. */
+  readonly besides: { readonly frame: ContentFrame; readonly bytes: ReadonlySet<number> } | undefined
+  /** Whether it is a place in a text that other grammars may have too; else one of this grammar's objects. */
+  readonly text: boolean
+}
