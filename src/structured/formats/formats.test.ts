@@ -10,7 +10,7 @@ import { acceptsText } from '../automata/words.js'
 import { compile } from '../compile.js'
 import { Fuel } from '../fuel.js'
 import { compileRegex } from '../regex/regex.js'
-import { formatAutomaton, IMPLIED } from './formats.js'
+import { formatAutomaton, IMPLIED, NUMBER_FORMATS } from './formats.js'
 import { IDN_LETTERS, IDN_MOST } from './hosts.js'
 
 const FORMATS = [
@@ -303,6 +303,10 @@ const OTHERS: Readonly<Record<string, (text: string) => boolean>> = {
   },
   uuid4: (text) => z.uuidv4().safeParse(text).success,
   uuid7: (text) => z.uuidv7().safeParse(text).success,
+  'time-local': (text) => ajvFormat('time', `${text}Z`),
+  'date-time-local': (text) => ajvFormat('date-time', `${text}Z`),
+  base64url: (text) => z.base64url().safeParse(text).success,
+  char: (text) => [...text].length === 1,
   ipvanyaddress: (text) => isIP(text) !== 0,
 }
 
@@ -349,9 +353,11 @@ describe('other names', () => {
     for (const name of ['color', '', 'constructor', 'int32']) expect(formatAutomaton(name)).toBeUndefined()
   })
 
-  it('are annotations, as the specification says and ajv takes them', () => {
-    for (const format of ['color', 'path', '', 'constructor', 'cuid2', 'data', 'topic']) {
-      expect(compile({ type: 'string', format }).accepts('"any"')).toBe(true)
+  it('are refused, and listed where that is let pass', () => {
+    for (const format of ['color', 'path', '', 'constructor', 'data', 'topic', 'jwt']) {
+      expect(() => compile({ type: 'string', format })).toThrow(`format '${format}' is not supported.`)
+      const { notEnforced } = compile({ type: 'string', format }, { strict: false })
+      expect(notEnforced.map(({ keyword }) => keyword)).toEqual(['format'])
     }
   })
 
@@ -362,12 +368,59 @@ describe('other names', () => {
     ['UUID', 'uuid'],
   ])('that are misspelt are refused with the likely one named: %s', (format, meant) => {
     expect(() => compile({ type: 'string', format })).toThrow(
-      `format '${format}' is not known; did you mean '${meant}'?`,
+      `format '${format}' is not supported; did you mean '${meant}'?`,
     )
   })
 
-  it('that libraries check and do not write as a pattern are refused', () => {
-    expect(() => compile(z.toJSONSchema(z.jwt()))).toThrow("format 'jwt' is not supported")
+  it('that zod writes beside a pattern that says all of it are no obstacle, and are without the pattern', () => {
+    const schemas = [
+      z.cuid(),
+      z.cuid2(),
+      z.ulid(),
+      z.xid(),
+      z.ksuid(),
+      z.nanoid(),
+      z.mac(),
+      z.cidrv4(),
+      z.base64(),
+      z.e164(),
+    ]
+    for (const schema of [
+      ...schemas,
+      z.hex(),
+      z.string().lowercase().startsWith('a').includes('b'),
+      z.hash('sha256'),
+    ]) {
+      const written = z.toJSONSchema(schema) as Record<string, unknown>
+      const grammar = compile(written)
+      for (const text of [
+        'abc',
+        'A',
+        'tz4a98xxat96iws9zmbrgj3a',
+        'aGk=',
+        '+4912345678',
+        '10.0.0.0/8',
+        'f'.repeat(64),
+      ]) {
+        expect([written.format, text, grammar.accepts(JSON.stringify(text))]).toEqual([
+          written.format,
+          text,
+          schema.safeParse(text).success,
+        ])
+      }
+    }
+    expect(() => compile({ type: 'string', format: 'ulid' })).toThrow("format 'ulid' is not supported")
+  })
+
+  it.each([...NUMBER_FORMATS])('of numbers are the integers that fit: %s', (format, { minimum, maximum }) => {
+    const grammar = compile({ type: 'number', format })
+    for (const n of [0, 100, ...[minimum, maximum].filter(Number.isSafeInteger)]) {
+      expect([n, grammar.accepts(String(n))]).toEqual([n, true])
+    }
+    for (const n of [BigInt(minimum) - 1n, BigInt(maximum) + 2048n]) {
+      expect([n, grammar.accepts(String(n))]).toEqual([n, false])
+    }
+    expect(grammar.accepts('0.5')).toBe(false)
   })
 })
 

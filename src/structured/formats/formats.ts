@@ -59,6 +59,10 @@ const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   ipvanyaddress: () => compileRegex(`^(?:${IPV4}|${IPV6})$`),
   'iso-time': () => compileRegex(`^${ISO_TIME}$`),
   'iso-date-time': () => compileRegex(`${DATE.slice(0, -1)}[tT ]${ISO_TIME}$`),
+  'time-local': () => compileRegex(`^${CLOCK}$`),
+  'date-time-local': () => compileRegex(`${DATE.slice(0, -1)}[tT]${CLOCK}$`),
+  base64url: () => compileRegex('^(?:[A-Za-z0-9_\\-]{4})*(?:[A-Za-z0-9_\\-]{2,3})?$'),
+  char: () => compileRegex('^[^]$'),
   url: () => compileRegex(URL),
   regex: () => compileRegex(REGEX),
   iri: () => compileRegex(`^${IRI}$`),
@@ -97,36 +101,43 @@ export function formatAutomaton(name: string): TextAutomaton | undefined {
   return automaton
 }
 
+const bits = (n: number) => ({ minimum: -(2 ** (n - 1)), maximum: 2 ** (n - 1) - 1 })
+const positive = (n: number) => ({ minimum: 0, maximum: 2 ** n - 1 })
+
 /** OpenAPI's formats of numbers: the integers that fit. */
 export const NUMBER_FORMATS: ReadonlyMap<string, { readonly minimum: number; readonly maximum: number }> = new Map([
-  ['int32', { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }],
+  ['int8', bits(8)],
+  ['int16', bits(16)],
+  ['int32', bits(32)],
   // No double lies between the largest of 64 bits and the next power of two.
   ['int64', { minimum: -(2 ** 63), maximum: 2 ** 63 - 1024 }],
+  ['uint8', positive(8)],
+  ['uint16', positive(16)],
+  ['uint32', positive(32)],
+  ['uint64', { minimum: 0, maximum: 2 ** 64 - 2048 }],
 ])
 
-/** Formats that restrict nothing: of `byte` OpenAPI says base64, and ajv-formats and real instances take any text. */
-const OPEN_FORMATS: ReadonlySet<string> = new Set(['float', 'double', 'password', 'binary', 'byte'])
-
-/** What zod and Pydantic check of a text and do not write as a pattern, and no automaton here tells. */
-const UNDECIDED: ReadonlySet<string> = new Set([
-  ...['jwt', 'json-string', 'multi-host-uri', 'name-email', 'ipv4network', 'ipv6network', 'ipvanynetwork'],
-  ...['ipv4interface', 'ipv6interface', 'ipvanyinterface'],
+/** OpenAPI's formats that restrict nothing: of `byte` it says base64, and ajv-formats and real instances take any text. */
+const OPEN_FORMATS: ReadonlySet<string> = new Set([
+  ...['float', 'double', 'password', 'binary', 'byte', 'commonmark', 'html'],
 ])
 
-const KNOWN = [...Object.keys(BUILDERS), ...NUMBER_FORMATS.keys(), ...OPEN_FORMATS]
+/** Names that zod writes beside a pattern that says all of it. */
+const SPELLED_OUT =
+  /^(?:emoji|nanoid|cuid2?|ulid|xid|ksuid|mac|cidrv[46]|base64(?:url)?|e164|hex|lowercase|uppercase|includes|starts_with|ends_with|(?:md5|sha\d+)_(?:hex|base64(?:url)?))$/
+
+export function isSpelledOut(name: string, { pattern, allOf }: Record<string, unknown>): boolean {
+  return (pattern ?? allOf) !== undefined && SPELLED_OUT.test(name)
+}
+
+const KNOWN: readonly string[] = [...Object.keys(BUILDERS), ...NUMBER_FORMATS.keys(), ...OPEN_FORMATS]
 const PLAIN = new Map(KNOWN.map((name) => [plain(name), name]))
 
-/**
- * Why a format cannot be enforced; undefined where it can, or where it is an annotation: that is what the specification
- * says of names that it does not have, and people put their own there (`color`, `path`, `topic`).
- */
+/** Why a format cannot be enforced; undefined where it can. */
 export function whyNotFormat(name: string): string | undefined {
-  if (UNDECIDED.has(name)) return `format '${name}' is not supported.`
-  const meant =
-    PLAIN.get(plain(name)) ?? (KNOWN.includes(name) ? undefined : KNOWN.find((known) => isNear(name, known)))
-  return meant === undefined || KNOWN.includes(name)
-    ? undefined
-    : `format '${name}' is not known; did you mean '${meant}'?`
+  if (KNOWN.includes(name)) return undefined
+  const meant = PLAIN.get(plain(name)) ?? KNOWN.find((known) => isNear(name, known))
+  return `format '${name}' is not supported${meant === undefined ? '.' : `; did you mean '${meant}'?`}`
 }
 
 function plain(name: string): string {

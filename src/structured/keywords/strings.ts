@@ -1,6 +1,6 @@
 import { complement } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { IMPLIED, NUMBER_FORMATS } from '../formats/formats.js'
+import { IMPLIED, isSpelledOut, NUMBER_FORMATS } from '../formats/formats.js'
 import { codePoints } from '../schema/json.js'
 import { readString } from '../schema/keywords.js'
 import { NUMBER, STRING } from '../schema/part.js'
@@ -46,6 +46,7 @@ const format = keyword<{
   read({ context, site, schema }) {
     if (schema.format === undefined) return undefined
     const name = readString(site, 'format', schema.format)
+    if (isSpelledOut(name, schema)) return undefined
     return { automaton: formatOf(context, site, name), range: NUMBER_FORMATS.get(name) }
   },
   assert({ part }, { automaton, range }) {

@@ -27,7 +27,7 @@ export function patternAutomaton(
   return automaton
 }
 
-/** Undefined: the format says nothing of texts, is an annotation, or is noted as not enforced. */
+/** Undefined: the format says nothing of texts, or is noted as not enforced. */
 export function formatOf(context: Context, site: Site, name: string): TextAutomaton | undefined {
   return placed(context, site, 'format', () => {
     const why = whyNotFormat(name)
