@@ -13,6 +13,7 @@ export function askBy(fetch: typeof onDevice): void {
 export interface Model {
   readonly id: string
   readonly context_length?: number
+  readonly capabilities?: { readonly thinking?: boolean }
   readonly metadata?: {
     readonly loaded?: boolean
     readonly device?: 'webgpu' | 'cpu'
@@ -48,6 +49,7 @@ export interface SamplingFields {
 export interface ChatBody extends SamplingFields {
   readonly model: string
   readonly messages: readonly Message[]
+  readonly chat_template_kwargs?: { readonly enable_thinking: boolean }
   readonly response_format?: {
     readonly type: 'json_schema'
     readonly json_schema: { readonly name: string; readonly strict: true; readonly schema: unknown }
@@ -63,7 +65,7 @@ export interface Usage {
 
 export interface Chunk {
   readonly choices: readonly {
-    readonly delta: { readonly content?: string | null }
+    readonly delta: { readonly content?: string | null; readonly reasoning_content?: string | null }
     readonly finish_reason: 'stop' | 'length' | 'tool_calls' | null
     /** There where the grammar decided the text. */
     readonly forced_tokens?: number

@@ -1,25 +1,24 @@
 import type { ChatBody, Message } from './api.js'
 import { ApiError } from './api.js'
 import { showCode } from './code-dialog.js'
-import { announce, byId, el, framed } from './dom.js'
+import { Conversations, titleOf } from './conversations.js'
+import { announce, button, byId, el, framed } from './dom.js'
 import { failureView } from './failure-view.js'
 import { Generation } from './generation.js'
-import { keepValue, keptValue } from './kept.js'
-import { markdown } from './markdown.js'
-import { metricsLine } from './metrics-view.js'
+import { AnswerView, questionView } from './message-view.js'
 import { actionLabel, chats, nameOf } from './model-names.js'
 import type { Models } from './models.js'
-import { progressView } from './progress-view.js'
 import { samplingFields, set, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 
 /** A conversation: messages, the one that is being written, and where the next is typed. */
 export class ChatView {
   readonly #models: Models
-  readonly #history: Message[]
+  readonly #conversations = new Conversations()
   readonly #log = byId('messages', HTMLElement)
   readonly #system = byId('system', HTMLTextAreaElement)
   readonly #input = byId('message', HTMLTextAreaElement)
+  readonly #thinks = byId('chat-thinks', HTMLInputElement)
   readonly #send = byId('send', HTMLButtonElement)
   readonly #stop = byId('chat-stop', HTMLButtonElement)
   #generation: Generation | undefined
@@ -27,29 +26,35 @@ export class ChatView {
 
   constructor(models: Models) {
     this.#models = models
-    this.#history = keptChat()
-    for (const { role, content } of this.#history) {
-      this.#log.append(role === 'user' ? bubble('user', content) : answered(content))
-    }
     this.#system.value = settings().system
     this.#system.addEventListener('input', () => set({ system: this.#system.value }))
     byId('composer', HTMLFormElement).addEventListener('submit', (event) => {
       event.preventDefault()
-      void this.#ask()
+      this.#ask()
     })
     this.#input.addEventListener('keydown', (event) => {
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
       event.preventDefault()
-      void this.#ask()
+      this.#ask()
     })
     this.#stop.addEventListener('click', () => void this.#leave())
-    byId('new-chat', HTMLButtonElement).addEventListener('click', () => this.#clear())
+    byId('new-chat', HTMLButtonElement).addEventListener('click', () => {
+      this.#show(() => this.#conversations.begin())
+      this.#input.focus()
+    })
     byId('chat-code', HTMLButtonElement).addEventListener('click', () => showCode(this.#body(this.#draft())))
     models.onChange(() => {
       this.#drawHint()
       if (this.#generation) this.#drawAnswer()
     })
-    this.#drawHint()
+    // What was asked as the page went is given back.
+    const unanswered = this.#history.at(-1)?.role === 'user' ? this.#history.pop() : undefined
+    this.#input.value = unanswered?.content ?? ''
+    this.#show(() => {})
+  }
+
+  get #history(): Message[] {
+    return this.#conversations.current.messages
   }
 
   async #leave(): Promise<void> {
@@ -58,14 +63,52 @@ export class ChatView {
     if (loads.has(selected)) await this.#models.unload(selected).catch(() => {})
   }
 
-  #clear(): void {
-    void this.#leave()
+  /** The conversation that is in front after `change`. */
+  #show(change: () => void): void {
+    if (this.#generation) void this.#leave()
     this.#generation = undefined
-    this.#history.length = 0
-    keepValue(KEPT, undefined)
+    change()
     this.#log.replaceChildren()
+    for (const { role, content } of this.#history) {
+      if (role === 'user') this.#log.append(questionView(content))
+      else {
+        const answer = new AnswerView('Answer')
+        answer.end(content, () => this.#again())
+        this.#log.append(answer.element)
+      }
+    }
+    this.#drawEarlier()
     this.#drawHint()
-    this.#input.focus()
+    toEnd()
+  }
+
+  #drawEarlier(): void {
+    const place = byId('earlier-chats', HTMLDetailsElement)
+    const { earlier } = this.#conversations
+    place.hidden = earlier.length === 0
+    byId('earlier-count', HTMLElement).textContent = `Earlier chats: ${earlier.length}`
+    const rows = earlier.map((each) => {
+      const title = titleOf(each)
+      const open = button(title, () => {
+        place.open = false
+        this.#show(() => this.#conversations.open(each.id))
+      })
+      open.className = 'quiet small'
+      const remove = button('Delete', () => this.#forget(each.id), {
+        class: 'quiet small',
+        'aria-label': `Delete: ${title}`,
+      })
+      return el('li', {}, open, remove)
+    })
+    byId('earlier-list', HTMLElement).replaceChildren(...rows)
+  }
+
+  #forget(id: string): void {
+    this.#conversations.remove(id)
+    this.#drawEarlier()
+    const { hidden } = byId('earlier-chats', HTMLElement)
+    if (hidden) this.#input.focus()
+    else byId('earlier-list', HTMLElement).querySelector('button')?.focus()
   }
 
   /** What would be sent now. */
@@ -81,66 +124,93 @@ export class ChatView {
       model: this.#models.selected,
       messages: [...(system === '' ? [] : [{ role: 'system' as const, content: system }]), ...messages],
       ...samplingFields(),
+      ...(this.#canThink && { chat_template_kwargs: { enable_thinking: this.#thinks.checked } }),
     }
   }
 
-  async #ask(): Promise<void> {
+  get #canThink(): boolean {
+    return this.#models.current?.capabilities?.thinking === true
+  }
+
+  #ask(): void {
     const text = this.#input.value.trim()
     if (text === '' || this.#generation) return
-    clearSettingErrors()
     this.#input.value = ''
-    this.#history.push({ role: 'user', content: text })
-    this.#log.append(bubble('user', text))
+    const history = this.#history
+    history.push({ role: 'user', content: text })
+    this.#conversations.keep()
+    const question = questionView(text)
+    this.#log.append(question)
+    void this.#answer((atField) => {
+      history.pop()
+      this.#input.value ||= text
+      if (atField) question.remove()
+      return () => {
+        question.remove()
+        this.#ask()
+      }
+    })
+  }
+
+  /** Another answer to the last question; where none comes, the one before is still there. */
+  #again(): void {
+    const before = this.#log.lastElementChild
+    const history = this.#history
+    const message = history.at(-1)
+    if (this.#generation || message?.role !== 'assistant' || !before) return
+    history.pop()
+    before.remove()
+    void this.#answer(() => {
+      history.push(message)
+      if (history === this.#history) this.#log.append(before)
+      return () => this.#again()
+    })
+  }
+
+  /** Answers the last question. `giveBack` undoes what asking did, and says how to ask again. */
+  async #answer(giveBack: (atField: boolean) => () => void): Promise<void> {
+    clearSettingErrors()
     const generation = new Generation()
     this.#generation = generation
-    const said = el('div', { class: 'said' })
-    const answer = el('article', { class: 'message assistant', 'aria-label': nameOf(this.#models.selected) }, said)
-    this.#log.append(answer)
+    const { current } = this.#conversations
+    const answer = new AnswerView(nameOf(this.#models.selected))
+    this.#log.append(answer.element)
     this.#setBusy(true)
     const draw = framed(() => {
       const below = atEnd()
-      const load = this.#models.loads.get(this.#models.selected)
-      if (load && generation.text === '') said.replaceChildren(progressView(load))
-      else said.replaceChildren(markdown(generation.text))
+      if (generation.finish === undefined) answer.draw(generation, this.#models.loads.get(this.#models.selected))
       if (below) toEnd()
     })
-    answer.classList.add('writing')
+    this.#drawAnswer = draw
+    draw()
     toEnd()
     try {
-      this.#drawAnswer = draw
       await this.#models.loadForRequest()
-      await generation.run(this.#body(this.#history), settings().project, draw)
-      said.replaceChildren(markdown(generation.text))
-      this.#history.push({ role: 'assistant', content: generation.text })
-      keepValue(KEPT, this.#history)
-      answer.append(metricsLine(generation))
+      await generation.run(this.#body(current.messages), settings().project, draw)
+      if (generation.stopped && generation.text === '') throw new Error('Stopped.')
+      answer.draw(generation, undefined)
+      answer.end(generation.text, () => this.#again(), generation)
+      current.messages.push({ role: 'assistant', content: generation.text })
+      this.#conversations.keep()
       announce(generation.stopped ? 'Stopped.' : generation.text)
     } catch (error) {
-      this.#fail(error, answer, text)
-    } finally {
-      answer.classList.remove('writing')
-      if (this.#generation === generation) this.#generation = undefined
-      this.#setBusy(false)
-      toEnd()
-    }
-  }
-
-  /** What was not answered is given back, to be sent again. */
-  #fail(error: unknown, answer: HTMLElement, text: string): void {
-    const message = error instanceof Error ? error.message : String(error)
-    this.#history.pop()
-    this.#input.value ||= text
-    const atField = showSettingError(error instanceof ApiError ? error.param : null, message)
-    if (atField || this.#generation?.stopped) {
-      answer.previousElementSibling?.remove()
-      answer.remove()
-    } else {
-      const again = () => {
-        answer.previousElementSibling?.remove()
-        answer.remove()
-        void this.#ask()
+      const message = error instanceof Error ? error.message : String(error)
+      const atField = showSettingError(error instanceof ApiError ? error.param : null, message) || generation.stopped
+      const again = giveBack(atField)
+      this.#conversations.keep()
+      if (atField || current !== this.#conversations.current) answer.element.remove()
+      else {
+        const view = failureView(error, () => {
+          answer.element.remove()
+          again()
+        })
+        this.#log.append(answer.element)
+        answer.fail(view)
       }
-      answer.replaceChildren(failureView(error, again))
+    } finally {
+      if (this.#generation === generation) this.#generation = undefined
+      this.#setBusy(this.#generation !== undefined)
+      toEnd()
     }
   }
 
@@ -157,30 +227,9 @@ export class ChatView {
     byId('chat-empty', HTMLElement).hidden = !empty
     byId('chat-hint', HTMLElement).hidden = chats(this.#models.selected)
     byId('new-chat', HTMLButtonElement).disabled = empty
+    byId('chat-thinking', HTMLElement).hidden = !this.#canThink
     this.#send.textContent = actionLabel(this.#models, 'Send')
   }
-}
-
-const KEPT = 'local-v1 playground chat'
-
-/** The conversation as it stood, of what is still what it should be. */
-function keptChat(): Message[] {
-  const kept = keptValue<unknown>(KEPT)
-  const isMessage = (each: Partial<Message> | null): each is Message =>
-    (each?.role === 'user' || each?.role === 'assistant') && typeof each.content === 'string'
-  return Array.isArray(kept) && kept.every(isMessage) ? kept : []
-}
-
-function answered(text: string): HTMLElement {
-  return el(
-    'article',
-    { class: 'message assistant', 'aria-label': 'Answer' },
-    el('div', { class: 'said' }, markdown(text)),
-  )
-}
-
-function bubble(role: 'user', text: string): HTMLElement {
-  return el('article', { class: `message ${role}`, 'aria-label': 'You' }, el('p', { class: 'said' }, text))
 }
 
 const scroller = () => byId('messages-scroll', HTMLElement)

@@ -7,7 +7,7 @@ export function deviceView(models: Models, machine: Machine, chip: HTMLElement, 
   const draw = () => {
     const { metadata = {} } = models.list.find((model) => model.metadata?.device) ?? {}
     const onGpu = metadata.device === 'webgpu' || (metadata.device === undefined && machine.webgpu)
-    chip.textContent = onGpu ? 'WebGPU' : 'CPU'
+    chip.textContent = onGpu ? 'WebGPU' : metadata.device === undefined && machine.elsewhere ? 'Server' : 'CPU'
     chip.title = metadata.device_name ?? ''
     // The engine's own reason is news only where it is not the one that the page gives already.
     const reason = machine.webgpu && metadata.device === 'cpu' ? metadata.device_reason : undefined

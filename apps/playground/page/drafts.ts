@@ -1,29 +1,30 @@
+import { button, el } from './dom.js'
 import { keepValue, keptValue } from './kept.js'
 
-/** What stands in the fields of the structured view. */
-export interface Draft {
-  readonly name: string
-  readonly instructions: string
-  readonly text: string
-  readonly schema: string
-}
-
-const CURRENT = 'local-v1 playground draft'
-const ASIDE = 'local-v1 playground aside'
-
 /** Edits outlive a reload, and what an example or a link takes the place of can be brought back. */
-export class Drafts {
+export class Drafts<Draft extends object> {
+  readonly #name: string
   #edited: boolean
   current: Draft | undefined
 
-  constructor() {
-    const kept = keptValue<{ draft: Draft; edited: boolean }>(CURRENT)
+  constructor(name: string) {
+    this.#name = `local-v1 playground ${name}`
+    const kept = keptValue<{ draft: Draft; edited: boolean }>(this.#name)
     this.current = kept?.draft
     this.#edited = kept?.edited ?? false
   }
 
+  get #aside(): string {
+    return `${this.#name}, aside`
+  }
+
+  /** Whether somebody wrote something of their own. */
+  get edited(): boolean {
+    return this.#edited
+  }
+
   get aside(): Draft | undefined {
-    return keptValue<Draft>(ASIDE)
+    return keptValue<Draft>(this.#aside)
   }
 
   keep(draft: Draft): void {
@@ -34,7 +35,7 @@ export class Drafts {
 
   /** Takes the place of what is there. Edits go aside; an example that nobody touched is not worth it. */
   replace(draft: Draft): void {
-    if (this.#edited && this.current) keepValue(ASIDE, this.current)
+    if (this.#edited && this.current) keepValue(this.#aside, this.current)
     this.current = draft
     this.#edited = false
     this.#write()
@@ -44,7 +45,7 @@ export class Drafts {
   bringBack(): Draft | undefined {
     const { aside } = this
     if (!aside) return undefined
-    keepValue(ASIDE, undefined)
+    keepValue(this.#aside, undefined)
     this.current = aside
     this.#edited = true
     this.#write()
@@ -52,10 +53,46 @@ export class Drafts {
   }
 
   letGo(): void {
-    keepValue(ASIDE, undefined)
+    keepValue(this.#aside, undefined)
   }
 
   #write(): void {
-    keepValue(CURRENT, { draft: this.current, edited: this.#edited })
+    keepValue(this.#name, { draft: this.current, edited: this.#edited })
   }
+}
+
+/** Says that something was put aside, and gives it back; the returned function draws it anew. */
+export function asideView<Draft extends object>(
+  place: HTMLElement,
+  drafts: Drafts<Draft>,
+  show: (draft: Draft) => void,
+  after: () => void,
+): () => void {
+  const end = () => {
+    draw()
+    after()
+  }
+  const back = button(
+    'Bring it back',
+    () => {
+      const draft = drafts.bringBack()
+      if (draft) show(draft)
+      end()
+    },
+    { class: 'small' },
+  )
+  const forget = button(
+    'Forget it',
+    () => {
+      drafts.letGo()
+      end()
+    },
+    { class: 'quiet small' },
+  )
+  place.append(el('span', {}, 'What you had written was put aside.'), el('div', { class: 'actions' }, back, forget))
+  const draw = () => {
+    place.hidden = drafts.aside === undefined
+  }
+  draw()
+  return draw
 }

@@ -14,6 +14,10 @@ const SHORT_MS = 20
 export class Generation {
   readonly pieces: Piece[] = []
   text = ''
+  /** What was thought before. */
+  thought = ''
+  /** Milliseconds that were thought. */
+  thoughtMs: number | undefined
   finish: string | undefined
   usage: Usage | undefined
   /** Milliseconds from the request to its first text, and to its newest. */
@@ -31,6 +35,7 @@ export class Generation {
         if (usage) this.usage = usage
         const choice = choices[0]
         if (choice?.finish_reason) this.finish = choice.finish_reason
+        if (choice?.delta.reasoning_content) this.#think(choice.delta.reasoning_content)
         if (choice?.delta.content) this.#take({ text: choice.delta.content, forced: choice.forced_tokens })
         onChange()
       }
@@ -62,6 +67,13 @@ export class Generation {
     const first = this.pieces[0]
     if (first === undefined || this.firstMs === undefined || this.lastMs - this.firstMs < SHORT_MS) return undefined
     return ((this.tokens - (first.forced ?? 1)) * 1000) / (this.lastMs - this.firstMs)
+  }
+
+  #think(text: string): void {
+    this.lastMs = performance.now() - this.#began
+    this.firstMs ??= this.lastMs
+    this.thought += text
+    this.thoughtMs = this.lastMs - this.firstMs
   }
 
   #take(piece: Piece): void {

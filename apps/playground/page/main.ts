@@ -108,6 +108,7 @@ function sayWhatThisIs({ place, upstream }: Connection): void {
         : 'nothing you write goes anywhere else.'
       : `what it cannot answer goes on to ${upstream}.`
   byId('what', HTMLElement).textContent = `A language model ${where}, behind OpenAI's API: ${leaves}`
+  byId('chat-where', HTMLElement).textContent = `The model runs ${where}: ${leaves}`
 }
 
 /** On a phone the models and settings stand above the work: closed until they are wanted. */

@@ -69,8 +69,8 @@ export class ModelRow {
     return el(
       'div',
       { class: 'model-details' },
-      el('p', {}, aboutModel(id)?.about ?? id),
-      id === nameOf(id) ? undefined : el('p', { class: 'model-id' }, id),
+      el('p', {}, aboutModel(id)?.about),
+      el('p', { class: 'model-id' }, id),
       el('p', { class: `advice ${advice.kind}` }, advice.text),
       this.#progress,
       error ? el('p', { class: 'model-error', role: 'alert' }, error) : undefined,

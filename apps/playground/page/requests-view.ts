@@ -1,11 +1,19 @@
 import { ask } from './api.js'
 import { button, byId, el, framed } from './dom.js'
+import { asideView, Drafts } from './drafts.js'
 import { failureView } from './failure-view.js'
 import { milliseconds } from './format.js'
 import type { Models } from './models.js'
 import { readable } from './readable.js'
 import { type RequestSample, requestSamples } from './request-samples.js'
 import { syntaxFault } from './schema-fault.js'
+
+/** What stands in the fields. */
+interface RequestDraft {
+  readonly name: string
+  readonly path: string
+  readonly body: string
+}
 
 /** Any request of `/v1`, written by hand, and its answer as it comes. */
 export class RequestsView {
@@ -16,7 +24,9 @@ export class RequestsView {
   readonly #fault = byId('request-fault', HTMLElement)
   readonly #send = byId('request-send', HTMLButtonElement)
   readonly #stop = byId('request-stop', HTMLButtonElement)
-  #sample = requestSamples[0]!
+  readonly #drafts = new Drafts<RequestDraft>('request')
+  readonly #showAside: () => void
+  #name = ''
   #aborter: AbortController | undefined
 
   constructor(models: Models) {
@@ -37,19 +47,41 @@ export class RequestsView {
       this.#body.value = this.#body.value.replaceAll(JSON.stringify(shown), JSON.stringify(models.selected))
       shown = models.selected
     })
-    this.#load(this.#sample)
+    for (const field of [this.#path, this.#body]) field.addEventListener('input', () => this.#keep())
+    const aside = byId('request-aside', HTMLElement)
+    this.#showAside = asideView(
+      aside,
+      this.#drafts,
+      (draft) => this.#show(draft),
+      () => this.#body.focus(),
+    )
+    const { current, edited } = this.#drafts
+    if (current && edited) this.#show(current)
+    else this.#load(requestSamples.find(({ name }) => name === current?.name) ?? requestSamples[0]!)
   }
 
   #load(sample: RequestSample): void {
+    const body = readable(sample.body(this.#models.selected))
+    const draft = { name: sample.name, path: sample.path, body }
+    this.#drafts.replace(draft)
+    this.#show(draft)
+    this.#showAside()
+  }
+
+  #show({ name, path, body }: RequestDraft): void {
     this.#aborter?.abort()
-    this.#sample = sample
-    this.#path.value = sample.path
-    this.#body.value = readable(sample.body(this.#models.selected))
-    byId('request-about', HTMLElement).textContent = sample.about
+    this.#name = name
+    this.#path.value = path
+    this.#body.value = body
+    byId('request-about', HTMLElement).textContent = requestSamples.find((each) => each.name === name)?.about ?? ''
     for (const chip of byId('request-samples', HTMLElement).children) {
-      chip.setAttribute('aria-pressed', String(chip.textContent === sample.name))
+      chip.setAttribute('aria-pressed', String(chip.textContent === name))
     }
     this.#answer.replaceChildren()
+  }
+
+  #keep(): void {
+    this.#drafts.keep({ name: this.#name, path: this.#path.value, body: this.#body.value })
   }
 
   async #start(): Promise<void> {

@@ -1,5 +1,5 @@
-import type { Draft } from './drafts.js'
 import { type Settings, settings } from './settings.js'
+import type { Draft } from './structured-draft.js'
 
 /** What a shared link holds, and nothing else: no chat, no answer, no key. */
 export interface Shared {

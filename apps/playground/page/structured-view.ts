@@ -2,7 +2,7 @@ import { ApiError, type ChatBody } from './api.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
 import { announce, button, byId, framed } from './dom.js'
-import { type Draft, Drafts } from './drafts.js'
+import { asideView, Drafts } from './drafts.js'
 import { type Example, examples } from './examples.js'
 import { failureView } from './failure-view.js'
 import { fieldsView } from './fields-view.js'
@@ -20,6 +20,7 @@ import { SchemaMaker } from './schema-maker.js'
 import { samplingFields, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 import { packed, sharedNow } from './share.js'
+import type { Draft } from './structured-draft.js'
 import { tokensView } from './tokens-view.js'
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)')
@@ -30,7 +31,8 @@ export class StructuredView {
   readonly #models: Models
   readonly #editor: SchemaEditor
   readonly #maker: SchemaMaker
-  readonly #drafts = new Drafts()
+  readonly #drafts = new Drafts<Draft>('draft')
+  readonly #showAside: () => void
   readonly #instructions = byId('instructions', HTMLInputElement)
   readonly #text = byId('text', HTMLTextAreaElement)
   readonly #run = byId('run', HTMLButtonElement)
@@ -57,12 +59,9 @@ export class StructuredView {
     this.#editor = new SchemaEditor('schema-label', edited)
     this.#maker = new SchemaMaker(this.#editor, edited)
     for (const field of [this.#instructions, this.#text]) field.addEventListener('input', () => this.#keep())
-    byId('bring-back', HTMLButtonElement).addEventListener('click', () => this.#bringBack())
-    byId('let-go', HTMLButtonElement).addEventListener('click', () => {
-      this.#drafts.letGo()
-      this.#showAside()
-      this.#text.focus()
-    })
+    const put = byId('put-aside', HTMLElement)
+    const focus = () => this.#text.focus()
+    this.#showAside = asideView(put, this.#drafts, (draft) => this.#show(draft), focus)
     const share = byId('share', HTMLButtonElement)
     share.addEventListener('click', () => {
       void packed(sharedNow(this.#draft())).then((text) => copy(linkWith('share', text), share))
@@ -111,13 +110,6 @@ export class StructuredView {
     this.#showAside()
   }
 
-  #bringBack(): void {
-    const draft = this.#drafts.bringBack()
-    if (draft) this.#show(draft)
-    this.#showAside()
-    this.#text.focus()
-  }
-
   #show({ name, instructions, text, schema }: Draft): void {
     this.#generation?.stop()
     this.#name = name
@@ -138,10 +130,6 @@ export class StructuredView {
 
   #keep(): void {
     this.#drafts.keep(this.#draft())
-  }
-
-  #showAside(): void {
-    byId('put-aside', HTMLElement).hidden = this.#drafts.aside === undefined
   }
 
   /** What was answered before was for another schema. */
@@ -193,7 +181,7 @@ export class StructuredView {
     this.#generation = generation
     this.#schema = JSON.parse(source)
     this.#error = undefined
-    this.#setBusy(true)
+    this.#setBusy(true, goThere)
     // Where the answer stands below the form, it is out of sight.
     if (goThere && stacked.matches)
       this.#answer.closest('.panel')?.scrollIntoView({ block: 'start', behavior: calm.matches ? 'instant' : 'smooth' })
@@ -204,7 +192,7 @@ export class StructuredView {
     } catch (error) {
       this.#fail(error, source)
     } finally {
-      this.#setBusy(false)
+      this.#setBusy(false, goThere)
     }
   }
 
@@ -221,13 +209,13 @@ export class StructuredView {
     else if (!showSettingError(param, message)) this.#error = error
   }
 
-  #setBusy(busy: boolean): void {
+  #setBusy(busy: boolean, holds: boolean): void {
     this.#busy = busy
     this.#run.hidden = busy
     this.#stop.hidden = !busy
     this.#answer.setAttribute('aria-busy', String(busy))
     // Who pressed the one that is gone holds the one in its place.
-    if (document.activeElement === document.body) (busy ? this.#stop : this.#run).focus()
+    if (holds && document.activeElement === document.body) (busy ? this.#stop : this.#run).focus()
     this.#draw()
   }
 

@@ -121,8 +121,7 @@ export class Core implements TokenModel {
       throw new TypeError('`run` samples the last token of every sequence of its batch, and no others.')
     }
     const onePass = this.#plan(batch).length === 1
-    const asksTokens = this.#parts.decoder.needsTokens || batch.some(({ sample }) => needsToken(sample!))
-    if (asksTokens || !onePass) {
+    if (batch.some(({ sample }) => needsToken(sample!)) || !onePass) {
       yield* this.#runStepwise(batch, steps)
       return
     }
@@ -158,9 +157,8 @@ export class Core implements TokenModel {
   }
 
   #plan(batch: readonly StepInput[]) {
-    const { rows, kept, decoder } = this.#parts
-    const marks = kept.states !== undefined || decoder.skipsLayers
-    return planPasses(batch, { rows, few: this.device.limits.fewRows, marks })
+    const { rows, kept } = this.#parts
+    return planPasses(batch, { rows, few: this.device.limits.fewRows, marks: kept.states !== undefined })
   }
 
   /** The states that the next passes begin with stay. */

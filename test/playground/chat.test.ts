@@ -1,0 +1,170 @@
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { express } from '../../adapters/express.js'
+import { buildServedPage } from '../../apps/playground/build/build.js'
+import type { ChatCall } from '../../src/engine.js'
+import { textOf } from '../../src/engine.js'
+import { type Script, scripted } from '../../src/engines/scripted.js'
+import { createV1, V1Error } from '../../src/index.js'
+import { launchChromium } from '../support/chromium.js'
+import { filesIn } from '../support/folder.js'
+import { type Listening, listen } from '../support/serve.js'
+import { canUnpack } from '../support/unpack.js'
+import { barriers, smallTargets } from './audit.js'
+
+const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
+
+let asked = 0
+let broken = false
+
+/** Thinks where it is told to, and never says the same twice. */
+function speak({ messages, templateOptions }: ChatCall): Script {
+  asked++
+  if (broken) throw new V1Error(500, 'The model is tired.', { code: 'tired' })
+  const last = textOf(messages.at(-1)!.content)
+  const thought = { type: 'reasoning-delta', choice: 0, text: 'Five and *nothing* else.' } as const
+  const answer = `Number ${asked}, to **${last}**, after ${messages.length - 1}:\n\n- <img src=x onerror=alert(1)>\n`
+  const said = { type: 'text-delta', choice: 0, text: answer } as const
+  const finish = { type: 'finish', choice: 0, reason: 'stop' } as const
+  const usage = { type: 'usage', usage: { promptTokens: 3, completionTokens: 9, cachedTokens: 0 } } as const
+  const thinks = templateOptions?.enable_thinking === true
+  return [...(thinks ? [thought, { type: 'wait', ms: 30 } as const] : []), said, finish, usage]
+}
+
+describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () => {
+  let server: Listening
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+
+  beforeAll(async () => {
+    const folder = `${out}served-page`
+    await buildServedPage(folder)
+    const files = await filesIn(folder)
+    const engine = scripted({ models: { 'test/thinker': speak }, capabilities: { thinking: true } })
+    const v1 = express(createV1({ engine, keys: 'none', log: () => {} }))
+    server = await listen((request, response) => {
+      const { pathname } = new URL(request.url!, 'http://here')
+      const type = pathname.endsWith('.js') ? 'text/javascript' : pathname.endsWith('.css') ? 'text/css' : 'text/html'
+      const file = files[pathname === '/' ? '/index.html' : pathname]
+      if (pathname === '/playground.json') response.setHeader('content-type', 'application/json').end('{}')
+      else if (file) response.setHeader('content-type', type).end(file)
+      else v1(request, response)
+    })
+    browser = await launchChromium({ webgpu: false })
+    context = await browser.newContext({ viewport: { width: 1360, height: 900 }, reducedMotion: 'reduce' })
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    page = await context.newPage()
+    page.setDefaultTimeout(15_000)
+    await page.goto(server.origin)
+    await page.locator('body.ready').waitFor()
+    await page.getByRole('tab', { name: 'Chat' }).click()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+
+  const button = (name: string) => page.getByRole('button', { name, exact: true })
+  const said = () => page.locator('.message.assistant .said')
+  const answers = (count: number) => expect.poll(() => page.locator('.message-foot').count()).toBe(count)
+  async function ask(text: string): Promise<void> {
+    await page.getByLabel('Message').fill(text)
+    await page.getByLabel('Message').press('Enter')
+  }
+
+  test('tells thoughts apart from the answer, which is Markdown and never HTML', async () => {
+    await page.getByLabel('Think first').check()
+    await ask('What is it?')
+    await answers(1)
+    expect(await page.locator('.thought summary').textContent()).toMatch(/^Thought for \d+ s$/)
+    expect(await page.locator('.thought-text').textContent()).toBe('Five and *nothing* else.')
+    expect(await page.locator('.thought').getAttribute('open')).toBe(null)
+    expect(await said().locator('strong').textContent()).toBe('What is it?')
+    expect(await said().locator('li').textContent()).toContain('<img')
+    expect(await said().locator('img').count()).toBe(0)
+    await page.screenshot({ path: `${out}22-thought.png` })
+    expect(await barriers(page)).toEqual([])
+    await page.getByLabel('Think first').uncheck()
+  })
+
+  test('copies an answer, and gives another to the last question', async () => {
+    await button('Copy').click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/^Number 1, to \*\*What is it\?\*\*/)
+    await page.locator('.message:last-child .again').click()
+    await expect.poll(() => said().textContent()).toMatch(/^Number 2, to What is it\?, after 0/)
+    await answers(1)
+    expect(await page.locator('.thought').isVisible()).toBe(false)
+  })
+
+  test('says once what failed, and keeps the answer that was there', async () => {
+    broken = true
+    await page.locator('.message:last-child .again').click()
+    const failure = page.getByRole('alert')
+    await failure.waitFor()
+    expect(await failure.textContent()).toContain('The model is tired.')
+    expect(await page.getByText('The model is tired.').count()).toBe(1)
+    expect(await said().textContent()).toContain('Number 2')
+    broken = false
+    await failure.getByRole('button', { name: 'Try again' }).click()
+    await expect.poll(() => said().textContent()).toMatch(/^Number 4/)
+    broken = true
+    await ask('And then?')
+    await page.getByRole('alert').waitFor()
+    expect(await page.getByLabel('Message').inputValue()).toBe('And then?')
+    broken = false
+    await page.getByRole('alert').getByRole('button').click()
+    await answers(2)
+    expect(await said().last().textContent()).toContain('to And then?, after 2')
+    expect(await page.locator('.message').count()).toBe(4)
+  })
+
+  test('keeps earlier chats, over a reload too, until they are deleted', async () => {
+    await button('New').click()
+    expect(await page.locator('.message').count()).toBe(0)
+    await ask('Something else.')
+    await answers(1)
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+    expect(await page.locator('.message').count()).toBe(2)
+    await page.getByText('Earlier chats: 1').click()
+    await page.screenshot({ path: `${out}23-earlier.png` })
+    expect(await barriers(page)).toEqual([])
+    await button('What is it?').click()
+    expect(await page.locator('.message').count()).toBe(4)
+    await page.getByText('Earlier chats: 1').click()
+    await button('Delete: Something else.').click()
+    expect(await page.locator('#earlier-chats').isVisible()).toBe(false)
+    // The one that is shown is not deleted by that.
+    expect(await page.locator('.message').count()).toBe(4)
+  })
+
+  test('fits the smallest phone', async () => {
+    await button('New').click()
+    await page.getByText('Earlier chats: 1').click()
+    await page.setViewportSize({ width: 360, height: 740 })
+    await page.getByLabel('Think first').check()
+    await page.screenshot({ path: `${out}24-phone-chat.png` })
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
+    expect(await barriers(page)).toEqual([])
+    expect(await smallTargets(page)).toEqual([])
+    await page.setViewportSize({ width: 1360, height: 900 })
+  })
+
+  test('keeps a request that was written by hand, and puts it aside for a sample', async () => {
+    await page.getByRole('tab', { name: 'Requests' }).click()
+    const body = page.getByLabel('Body')
+    await body.fill('{ "model": "test/thinker", "input": "mine" }')
+    await page.reload()
+    await page.locator('body.ready').waitFor()
+    expect(await body.inputValue()).toContain('"mine"')
+    await button('Tools').click()
+    expect(await body.inputValue()).toContain('get_weather')
+    await page.locator('#request-aside').getByRole('button', { name: 'Bring it back' }).click()
+    expect(await body.inputValue()).toContain('"mine"')
+    await button('Tools').click()
+    await page.locator('#request-aside').getByRole('button', { name: 'Forget it' }).click()
+    expect(await page.locator('#request-aside').isVisible()).toBe(false)
+  })
+})
