@@ -7,6 +7,7 @@ const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { versio
 const library = {
   index: 'src/index.ts',
   structured: 'src/structured/index.ts',
+  messages: 'src/messages/index.ts',
   testing: 'src/engines/scripted.ts',
   upstream: 'src/engines/upstream.ts',
   webgpu: 'src/engines/webgpu/index.ts',

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
-import { ENDPOINTS } from '../src/endpoints.js'
+import { ENDPOINTS, type Endpoint } from '../src/endpoints.js'
+import { messages } from '../src/messages/index.js'
 
 export const MODEL = 'test/hello'
 export const KEY = 'sk-fuzz'
@@ -69,6 +70,8 @@ const FIELDS = [
   ...['input', 'instructions', 'previous_response_id', 'background', 'truncation', 'include', 'reasoning', 'format'],
   ...['call_id', 'output', 'summary', 'encrypted_content', 'status', 'max_output_tokens', 'conversation'],
   ...['prompt', 'suffix', 'echo', 'best_of', 'return_token_ids', 'tokens', 'dimensions', 'encoding_format'],
+  ...['system', 'max_tokens', 'stop_sequences', 'thinking', 'budget_tokens', 'display', 'output_config', 'effort'],
+  ...['input_schema', 'tool_use_id', 'is_error', 'signature', 'source', 'media_type', 'data', 'cache_control'],
   ...['query', 'documents', 'top_n', 'return_documents', 'truncate'],
   ...['top_k', 'min_p', 'repetition_penalty', 'min_tokens', 'stop_token_ids', 'ignore_eos', 'thinking_budget'],
   'mode',
@@ -98,6 +101,7 @@ const WORDS = [
   'string',
   'call_1',
   ...['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference', 'compaction'],
+  ...['tool_use', 'tool_result', 'thinking', 'image', 'document', 'enabled', 'any', 'custom'],
   ...['input_text', 'output_text', 'summary_text', 'base64', 'float', 'high', 'resp_x'],
   'Hi',
   '\ud800',
@@ -156,6 +160,7 @@ const plausible = fc
       fc.array(fc.oneof(fc.constant({ role: 'user', content: 'Hi' }), message), { maxLength: 4 }),
     ),
     stream: fc.constantFrom<unknown>(true, false, undefined),
+    max_tokens: fc.constantFrom<unknown>(undefined, undefined, 9, 0),
     // What other endpoints than chat are asked by.
     input: fc.oneof(fc.constantFrom<unknown>('Hi', ['Hi', 'Ho'], [1, 2], [{ role: 'user', content: 'Hi' }]), json),
     prompt: fc.oneof(fc.constantFrom<unknown>('Hi', ['Hi', [1, 2]], [3, 4]), json),
@@ -183,7 +188,8 @@ const body: fc.Arbitrary<Uint8Array | string | undefined> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(`"${'x'.repeat(20_000)}"`) },
 )
 /** Every endpoint there is, asked as the table has it or for what nobody has. */
-const endpoints = ENDPOINTS.map(({ path }) => path.replace('{model}', MODEL))
+const every = [...ENDPOINTS, ...(messages().endpoints as readonly Endpoint[])]
+const endpoints = every.map(({ path }) => path.replace('{model}', MODEL))
 const anyEndpoint = fc
   .tuple(fc.constantFrom(...endpoints), fc.oneof(fc.constantFrom('resp_x', '%', '..'), fc.string({ maxLength: 9 })))
   .map(([each, id]) => each.replace(/\{\w+\}/, encodeURIComponent(id.replace(/\p{Surrogate}/gu, ''))))

@@ -1,6 +1,7 @@
 import type { ChatCall, Engine } from '../src/engine.js'
 import { type Script, type Step, scripted } from '../src/engines/scripted.js'
 import { createV1, V1Error } from '../src/index.js'
+import { messages } from '../src/messages/index.js'
 import { type Hostile, KEY, MODEL } from './fuzz-requests.js'
 
 /** Keeps to the grammar as far as it can guess, and refuses where it cannot: a wrong document would be a 500. */
@@ -39,6 +40,7 @@ export function fuzzTarget(): { try: (each: Hostile) => Promise<string | undefin
   const v1 = createV1({
     engine: managed(scripted({ models: { [MODEL]: obedient }, capabilities: CAPABLE, embed: vectorOf })),
     metrics: true,
+    endpoints: [messages()],
     aliases: { hello: MODEL },
     keys: [{ key: KEY, admin: true }],
     manageModels: true,
@@ -90,17 +92,20 @@ function inPieces(body: Uint8Array | string, size: number): ReadableStream<Uint8
   })
 }
 
-async function judge(response: Response, { method, leaveAfter }: Hostile): Promise<string | undefined> {
+async function judge(response: Response, { method, path, leaveAfter }: Hostile): Promise<string | undefined> {
   const { status, headers } = response
   if (!/^req_/.test(headers.get('x-request-id') ?? '')) return 'it has no request id'
   const streams = headers.get('content-type')?.startsWith('text/event-stream')
   if (streams && leaveAfter < 99) return leave(response, leaveAfter)
   const text = await response.text()
   if (status >= 500) return `${status} ${text}`
-  if (streams && !text.endsWith('data: [DONE]\n\n')) return `the stream ends with ${text.slice(-300)}`
+  if (streams && !ENDS.test(text)) return `the stream ends with ${text.slice(-300)}`
   if (status < 400 || method === 'HEAD') return undefined
-  return errorFault(text)
+  return errorFault(text, /^\/messages(\/count_tokens)?\/?$/.test(path.split(/[?#]/)[0]!))
 }
+
+/** OpenAI's streams, and Anthropic's. */
+const ENDS = /data: (\[DONE\]|\{"type":"message_stop"\}|\{"type":"error",.*\})\n\n$/
 
 async function leave(response: Response, reads: number): Promise<undefined> {
   const reader = response.body!.getReader()
@@ -108,8 +113,12 @@ async function leave(response: Response, reads: number): Promise<undefined> {
   await reader.cancel()
 }
 
-function errorFault(text: string): string | undefined {
-  const { error } = JSON.parse(text)
+function errorFault(text: string, isMessage: boolean): string | undefined {
+  const { type, error, request_id: id } = JSON.parse(text)
+  if (isMessage) {
+    const isWhole = type === 'error' && /^req_/.test(id) && typeof error.message === 'string' && /_/.test(error.type)
+    return isWhole ? undefined : `no error of Anthropic's form: ${text}`
+  }
   const strings = typeof error.message === 'string' && typeof error.type === 'string'
   const orNull = [error.param, error.code].every((each) => each === null || typeof each === 'string')
   if (!strings || !orNull || Object.keys(error).length !== 4) return `no error of OpenAI's form: ${text}`

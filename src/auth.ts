@@ -58,9 +58,11 @@ export function authenticator(keys: Keys): Authenticate {
   }
 }
 
-/** The key that a request carries, in the way every official client sends it. */
+/** The key that a request carries, in the way every official client of OpenAI sends it, or of Anthropic. */
 function bearerKey(request: Request): string {
   const header = request.headers.get('authorization')
+  const other = request.headers.get('x-api-key')
+  if (header === null && other) return other
   const key = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
   if (key !== undefined) return key
   const how = "Send the header 'Authorization: Bearer YOUR_KEY'."

@@ -1,3 +1,4 @@
+import type { V1Error } from './errors.js'
 import { chat } from './routes/chat.js'
 import { completions } from './routes/completions.js'
 import { embeddings } from './routes/embeddings.js'
@@ -30,6 +31,21 @@ export interface Endpoint {
   readonly option?: 'metrics'
   /** A POST that takes no body. */
   readonly bare?: true
+  /** How it tells what every endpoint tells, where that is not as OpenAI does. */
+  readonly dialect?: Dialect
+}
+
+/** The words of another interface. */
+export interface Dialect {
+  /** The body of an error. */
+  error(error: V1Error, requestId: string): object
+  /** The header in which its clients look for the request's id. */
+  readonly requestIdHeader: string
+}
+
+/** Endpoints that come as an entry point of their own, such as `messages()` of `local-v1/messages`. */
+export interface EndpointSet {
+  readonly endpoints: readonly object[]
 }
 
 /** All that there is. `Allow`, the text of a 404, the order of checks and the contract tests come from here. */

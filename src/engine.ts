@@ -305,6 +305,8 @@ export type Part =
       readonly type: 'finish'
       readonly choice: number
       readonly reason: 'stop' | 'length' | 'tool_calls'
+      /** Which text of the call's `stop` ended it. */
+      readonly stop?: string
       /** All of the answer's tokens, the one that ended it included, where they are to be told. */
       readonly tokens?: readonly number[]
     }

@@ -1,4 +1,5 @@
 export type { Caller, Key, Keys } from './auth.js'
+export type { EndpointSet } from './endpoints.js'
 export type * from './engine.js'
 export { textOf } from './engine.js'
 export { type ErrorBody, V1Error, type V1ErrorOptions, type V1ErrorType } from './errors.js'

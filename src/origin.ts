@@ -38,7 +38,7 @@ export function originList(origins: readonly string[]): readonly string[] {
 }
 
 const EXPOSED =
-  'x-request-id, openai-processing-ms, retry-after, retry-after-ms, x-should-retry, x-ignored-fields, x-not-enforced'
+  'x-request-id, request-id, openai-processing-ms, retry-after, retry-after-ms, x-should-retry, x-ignored-fields, x-not-enforced, x-skipped-tools'
 
 /** The headers that let a page on the allow-list read an answer, errors too. */
 export function corsHeaders(request: Request, cors: readonly string[]): Record<string, string> {

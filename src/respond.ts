@@ -1,6 +1,6 @@
 import type { Authenticate, Caller } from './auth.js'
 import { pathUnder } from './base-path.js'
-import type { Method } from './endpoints.js'
+import type { Dialect, Method } from './endpoints.js'
 import type { Entrance } from './entrance.js'
 import { V1Error } from './errors.js'
 import { type ConnectionInfo, checkOrigin, corsHeaders, type OriginRules, preflightHeaders } from './origin.js'
@@ -36,6 +36,7 @@ export async function respond(
       status: answered.status,
       headers: {
         'x-request-id': id,
+        ...(line.dialect && { [line.dialect.requestIdHeader]: id }),
         'openai-processing-ms': String(Math.round(performance.now() - began)),
         ...corsHeaders(request, door.origins.cors),
         ...answered.headers,
@@ -53,7 +54,8 @@ export async function respond(
     const shown = requestError(error, request.signal.aborted && !V1Error.is(error))
     line.write(shown.status, { error })
     try {
-      return toResponse({ status: shown.status, body: JSON.stringify(shown), headers: errorHeaders(shown) })
+      const body = JSON.stringify(line.dialect?.error(shown, id) ?? shown)
+      return toResponse({ status: shown.status, body, headers: errorHeaders(shown) })
     } catch (cause) {
       // An error of somebody else's making, with a status or a header that no answer can have.
       const plain = requestError(cause, false)
@@ -76,6 +78,7 @@ async function answer(
   const found = findPlace(door, url.pathname)
   if (!found) throw unknownPath(request.method, url.pathname, door)
   const { allow } = found
+  line.dialect = [...found.endpoints.values()].find(({ dialect }) => dialect)?.dialect
   if (request.method === 'OPTIONS') return options(request, allow, door.origins.cors)
   const endpoint = found.endpoints.get((request.method === 'HEAD' ? 'GET' : request.method) as Method)
   if (!endpoint) throw wrongMethod(request, url.pathname, allow)
@@ -152,6 +155,8 @@ class LogLine {
   project: string | null | undefined
   /** As the table has it; what is not there is counted as none. */
   endpoint = 'none'
+  /** Of the endpoint, where it has one. */
+  dialect: Dialect | undefined
   readonly #service: Service
   readonly #about: { requestId: string; method: string; path: string }
   readonly #began: number

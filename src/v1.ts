@@ -1,6 +1,6 @@
 import { authenticator, type Keys } from './auth.js'
 import { basePathOf, pathUnder } from './base-path.js'
-import { ENDPOINTS } from './endpoints.js'
+import { ENDPOINTS, type Endpoint, type EndpointSet } from './endpoints.js'
 import type { Engine, LoadProgress } from './engine.js'
 import { Entrance } from './entrance.js'
 import { V1Error } from './errors.js'
@@ -145,6 +145,11 @@ export interface V1Options {
    */
   manageModels?: boolean
   /**
+   * More than OpenAI's interface has: `[messages()]`, of `local-v1/messages`, is Anthropic's.
+   * @default none
+   */
+  endpoints?: readonly EndpointSet[]
+  /**
    * Count requests, tokens and times, and tell them to Prometheus at `GET {basePath}/metrics`, with a key.
    * @default false
    */
@@ -210,7 +215,7 @@ export function createV1(options: V1Options): V1 {
     authenticate: authenticator(options.keys),
     entrance: new Entrance(),
     router: new Router(
-      ENDPOINTS.filter(
+      [...ENDPOINTS, ...endpointsOf(options)].filter(
         ({ admin, option }) => (!admin || options.manageModels) && (option === undefined || options[option]),
       ),
     ),
@@ -269,6 +274,10 @@ function expectEngine(options: V1Options): V1Options {
     "createV1: 'engine' must be an engine, as in createV1({ engine: webgpu({ models: ['local-v1/nano'] }) }).",
   )
 }
+
+/** They are ours, whatever their type shows. */
+const endpointsOf = ({ endpoints = [] }: V1Options): Endpoint[] =>
+  endpoints.flatMap((set) => set.endpoints as readonly Endpoint[])
 
 function aliasesOf(given: V1Options['aliases'] = {}): ReadonlyMap<string, string> {
   for (const [alias, id] of Object.entries(given)) {

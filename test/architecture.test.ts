@@ -135,6 +135,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/routes', 'src/endpoints.ts'],
     imports: ['contract', 'platform', 'structured', 'stream', 'usage', 'wire', 'responses', 'door'],
   },
+  // Interfaces beside OpenAI's, each an entry point of its own.
+  messages: { holds: ['src/messages'], imports: ['contract', 'platform', 'stream', 'wire', 'routes'] },
   service: {
     holds: ['src/v1.ts', 'src/respond.ts', 'src/index.ts'],
     imports: ['contract', 'structured', 'usage', 'wire', 'responses', 'door', 'routes'],
@@ -155,7 +157,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     node: true,
     imports: [
       ...['contract', 'platform', 'catalog', 'repository', 'upstream', 'webgpu', 'webllm', 'usage', 'door'],
-      ...['service', 'responses', 'adapters', 'bench'],
+      ...['service', 'responses', 'adapters', 'bench', 'messages'],
     ],
   },
 }

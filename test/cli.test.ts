@@ -273,6 +273,17 @@ describe('local-v1 serve', () => {
     await server.stop('SIGTERM')
   })
 
+  it('offers models under other names, and by Anthropic’s interface', async () => {
+    const { process: server, url } = await served('--alias', 'claude=local-v1/nano')
+    const answer = await fetch(`${url}/messages`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-api-key': 'none', 'anthropic-version': '2023-06-01' },
+      body: JSON.stringify({ model: 'claude', max_tokens: 4, messages: [{ role: 'user', content: 'Hi' }] }),
+    })
+    expect(await answer.json()).toMatchObject({ type: 'message', model: 'local-v1/nano', stop_reason: 'max_tokens' })
+    await server.stop('SIGTERM')
+  })
+
   it('is reached by the names it was given', async () => {
     const { process: server, url } = await served('--allow-host', 'api.example')
     const { port } = new URL(url)

@@ -75,12 +75,18 @@ export const CLIENTS: readonly Client[] = [
     sets: '`openAICompatible({ name, baseURL, apiKey })`, and models as `compatOaiModelRef({ name: "NAME/MODEL" })`. Without a `resolver` that says `constrained: "all"` of the model, Genkit puts schemas into words, and what comes is any JSON object.',
     cannot: ['output.schema'],
   },
+  {
+    title: 'Anthropic',
+    package: '@anthropic-ai/sdk',
+    file: 'anthropic.mjs',
+    sets: '`new Anthropic({ baseURL, apiKey })`, the base URL without `/v1`.',
+  },
 ]
 
 /** With them what runs them; the newest of each. */
 export const PACKAGES: readonly string[] = [
   ...['openai', 'ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@ai-sdk/cohere', '@openai/agents'],
   ...['langchain', '@langchain/openai', '@langchain/core', 'llamaindex', '@llamaindex/openai'],
-  ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai'],
+  ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai', '@anthropic-ai/sdk'],
   ...['zod', 'express', 'node@24'],
 ]

@@ -36,3 +36,12 @@ export function origins(value: string, before?: string[]): string[] {
     throw new InvalidArgumentError("It must be an origin, like https://app.example, or '*' for all.")
   return collect(value, before)
 }
+
+/** `name=id`; ids may hold an equals sign, names may not. */
+export function aliases(value: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, name, id] = /^([^=]+)=(.+)$/.exec(value) ?? []
+  if (name === undefined || id === undefined) {
+    throw new InvalidArgumentError('It must be a name and an id, like gpt-4o-mini=local-v1/nano.')
+  }
+  return { ...before, [name]: id }
+}

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { Argument, Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../errors.js'
-import { collect, count, decimal, keys, origins } from './arguments.js'
+import { aliases, collect, count, decimal, keys, origins } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
 import { completion, SHELLS, type Shell } from './completion.js'
 import { withConfiguration } from './configuration.js'
@@ -56,6 +56,7 @@ function program(): Command {
     .option('--key-file <file>', 'keys that clients must send, one a line; or set LOCAL_V1_KEY or LOCAL_V1_KEYS')
     .option('--cors <origin>', 'a web origin that may call; repeatable', origins)
     .option('--allow-host <name>', 'a host name it is reached by, behind a proxy or tunnel here; repeatable', collect)
+    .option('--alias <name=id>', 'another name for a model: gpt-4o-mini=local-v1/nano; repeatable', aliases)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
     .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
     .option('--max-in-flight <number>', 'how many requests a model works on at once', count(1, 1000), 8)

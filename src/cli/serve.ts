@@ -4,6 +4,7 @@ import { type AddressInfo, isIP } from 'node:net'
 import process from 'node:process'
 import { express } from '../../adapters/express.js'
 import type { ModelInfo } from '../engine.js'
+import { messages } from '../messages/index.js'
 import { fileUsage } from '../usage/file.js'
 import type { UsageLedger } from '../usage/ledger.js'
 import { createV1 } from '../v1.js'
@@ -21,6 +22,8 @@ export interface ServerOptions extends EngineOptions, KeyOptions {
   readonly host: string
   readonly cors?: readonly string[]
   readonly allowHost?: readonly string[]
+  /** Other names of models. */
+  readonly alias?: Readonly<Record<string, string>>
   readonly usageFile?: string
   readonly maxInFlight: number
   readonly queue: number
@@ -53,6 +56,8 @@ export async function serve(options: ServerOptions): Promise<void> {
     timeoutMs: milliseconds(options.timeout),
     stallMs: milliseconds(options.stall),
     log: serveLog(),
+    endpoints: [messages()],
+    aliases: options.alias ?? {},
     ...(hosts && { hosts }),
     ...(options.cors && { cors: options.cors }),
     ...(usage && { usage }),

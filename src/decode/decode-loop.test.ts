@@ -204,6 +204,7 @@ describe('stop strings', () => {
         const answer = await collect(decoder.generate(call({ maxTokens: 60, stop: [stop] })))
         expect(answer.texts[0]).toBe(whole.slice(0, whole.indexOf(stop)))
         expect(answer.reasons).toEqual(['stop'])
+        expect(answer.parts.find(({ type }) => type === 'finish')).toMatchObject({ stop })
       }),
       { numRuns: 60 },
     )

@@ -52,6 +52,15 @@ describe('upstream', () => {
     expect(chunks.map(({ choices }) => choices[0].delta.content).join('')).toBe('Hello ö 🌍')
   })
 
+  it('passes on which stop ended an answer', async () => {
+    const { chat } = await chained([text('Hello'), { ...finish(), stop: 'END' } as Part])
+    for (const stream of [false, true]) {
+      const answer = await chat({ stop: ['END'], stream })
+      const [choice] = stream ? chunksOf(answer).at(-1)!.choices : jsonOf(answer).choices
+      expect(choice).toMatchObject({ finish_reason: 'stop', stop_reason: 'END' })
+    }
+  })
+
   it('passes on thoughts and images', async () => {
     const calls: ChatCall[] = []
     const behind = scripted({

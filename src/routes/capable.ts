@@ -64,7 +64,7 @@ function checkMedia({ images = false, audio = false }: Capabilities, { messages,
   messages.forEach(({ content }, i) => {
     if (typeof content === 'string') return
     content.forEach((part, j) => {
-      if (part.type === 'image' && !images) throw notTaken(place(i, j), 'image_url', 'Images')
+      if (part.type === 'image' && !images) throw notTaken(place(i, j), fields.image ?? 'image_url', 'Images')
       if (part.type === 'audio' && !audio) throw notTaken(place(i, j), 'input_audio', 'Audio')
     })
   })

@@ -25,6 +25,8 @@ export class AnswerChoice {
   reasoning = ''
   readonly toolCalls: (ToolCallSoFar | undefined)[] = []
   finish: 'stop' | 'length' | 'tool_calls' | undefined
+  /** Which of the texts that end an answer ended it. */
+  stop: string | undefined
   /** All of its tokens, where they were asked for. */
   tokens: readonly number[] | undefined
 
@@ -94,6 +96,7 @@ export class Answer {
       choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments
     } else {
       choice.finish = part.reason
+      choice.stop = part.stop
       choice.tokens = part.tokens
       this.#open--
     }

@@ -242,8 +242,10 @@ class TextChunks implements StreamReply {
   #chunkOf(part: Exclude<Part, { type: 'prompt' | 'usage' }>): string {
     if (part.type === 'finish') {
       const tokens = this.#request.tellsTokens && part.tokens ? { token_ids: part.tokens } : {}
+      const stop = part.stop === undefined ? {} : { stop_reason: part.stop }
       return this.#chunk({
         ...choiceOf(part.choice, '', null, part.reason === 'length' ? 'length' : 'stop'),
+        ...stop,
         ...tokens,
       })
     }
@@ -300,10 +302,11 @@ class TextWhole implements WholeReply {
     const { spec, tellsTokens } = this.#request
     return {
       ...headOf({ ...this.#head!, fingerprint }),
-      choices: choices.map(({ index, text, finish, tokens }) => {
+      choices: choices.map(({ index, text, finish, stop, tokens }) => {
         const told = spec.topLogprobs === undefined ? null : wireLogprobs(this.#told[index] ?? [], 0)
         return {
           ...choiceOf(index, this.#echo.before(index) + text, told, finish === 'length' ? 'length' : 'stop'),
+          ...(stop !== undefined && { stop_reason: stop }),
           ...(tellsTokens && tokens && { token_ids: tokens }),
           ...promptOf(this.#answer!, this.#request, index),
         }

@@ -14,6 +14,8 @@ export interface FieldNames {
   readonly tokens?: string
   /** @default 'reasoning_effort' */
   readonly thinking?: string
+  /** The type of a part that is an image. @default 'image_url' */
+  readonly image?: string
   /** The place of a part's type. @default `messages[0].content[0].type` */
   part?(message: number, part: number): string
 }

@@ -348,7 +348,7 @@ export class AnswerDecoder implements Lane {
     } else if (mayOpen && piece.found === trigger) {
       this.#cut(piece.rest)
       this.#beginCall(piece.found)
-    } else this.#end('stop')
+    } else this.#end('stop', undefined, piece.found)
   }
 
   /** A marker may end within a token: that token is replaced by what of it belongs to the marker. */
@@ -403,12 +403,15 @@ export class AnswerDecoder implements Lane {
     )
   }
 
-  /** `last`: the token that said so, which is no part of the text. */
-  #end(reason: 'stop' | 'length' | 'tool_calls', last?: number): void {
+  /** `last`: the token that said so, which is no part of the text; `stop`: the text that did. */
+  #end(reason: 'stop' | 'length' | 'tool_calls', last?: number, stop?: string): void {
     this.finished = true
     if (this.#mode === 'thought') this.#out.thought(this.#thought!.end())
     const called = this.#out.calls > 0 && reason === 'stop' ? 'tool_calls' : reason
     const tokens = [...this.tokens.slice(this.promptLength), ...(last === undefined ? [] : [last])]
-    this.#out.finish(called, reason !== 'tool_calls', this.#plan.call.returnTokens ? tokens : undefined)
+    this.#out.finish(called, reason !== 'tool_calls', {
+      ...(stop !== undefined && { stop }),
+      ...(this.#plan.call.returnTokens && { tokens }),
+    })
   }
 }

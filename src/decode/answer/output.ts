@@ -3,6 +3,8 @@ import { ToolCallStream } from '../tools/call-stream.js'
 import type { ToolFormat } from '../tools/format.js'
 import { TextOut, type TextPiece } from './text-out.js'
 
+type Finish = Part & { readonly type: 'finish' }
+
 export interface AnswerSink {
   /** The reader has not taken what was pushed before. */
   readonly behind: boolean
@@ -97,9 +99,9 @@ export class AnswerOutput {
     this.#forced = (this.#forced ?? 0) + tokens
   }
 
-  finish(reason: 'stop' | 'length' | 'tool_calls', flush: boolean, tokens?: readonly number[]): void {
+  finish(reason: Finish['reason'], flush: boolean, more: Pick<Finish, 'stop' | 'tokens'> = {}): void {
     if (flush) this.endText()
-    this.#sink.push({ type: 'finish', choice: this.#choice, reason, ...(tokens && { tokens }) })
+    this.#sink.push({ type: 'finish', choice: this.#choice, reason, ...more })
     this.#sink.finished(this.#choice)
   }
 

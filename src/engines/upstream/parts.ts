@@ -33,6 +33,8 @@ interface ChunkChoice {
   }
   readonly logprobs?: { readonly content?: readonly WireLogprob[] | null } | null
   readonly finish_reason?: string | null
+  /** vLLM's: the text, or the token, that ended it. */
+  readonly stop_reason?: string | number | null
   /** All of them with the last chunk, or those of each chunk. */
   readonly token_ids?: readonly number[] | null
 }
@@ -99,7 +101,7 @@ const messageOf = (message: unknown): string =>
   typeof message === 'string' ? message : 'The service behind this one had an error.'
 
 function* readChoice(
-  { index: choice = 0, text: said, delta, logprobs, finish_reason: reason }: ChunkChoice,
+  { index: choice = 0, text: said, delta, logprobs, finish_reason: reason, stop_reason: stop }: ChunkChoice,
   tokens: readonly number[] | undefined,
 ): Generator<Part> {
   const text = delta?.content ?? delta?.refusal ?? said ?? ''
@@ -111,7 +113,14 @@ function* readChoice(
     const { index = 0, id, function: called } = call
     yield { type: 'tool-call-delta', choice, index, id, name: called?.name, arguments: called?.arguments ?? '' }
   }
-  if (reason) yield { type: 'finish', choice, reason: REASONS.get(reason) ?? 'stop', ...(tokens && { tokens }) }
+  if (!reason) return
+  yield {
+    type: 'finish',
+    choice,
+    reason: REASONS.get(reason) ?? 'stop',
+    ...(typeof stop === 'string' && { stop }),
+    ...(tokens && { tokens }),
+  }
 }
 
 function readLogprob({ token, logprob, bytes, top_logprobs: top }: WireLogprob): TokenLogprob {

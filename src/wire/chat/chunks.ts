@@ -56,8 +56,9 @@ export class ChunkWriter {
 
   #chunkOf(part: Exclude<Part, { type: 'usage' | 'prompt' }>): string {
     if (part.type === 'finish') {
+      const stop = part.stop === undefined ? '' : `,"stop_reason":${JSON.stringify(part.stop)}`
       const tokens = part.tokens ? `,"token_ids":${JSON.stringify(part.tokens)}` : ''
-      return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`, tokens)
+      return this.#chunk(part.choice, '{}', 'null', `"${part.reason}"`, stop + tokens)
     }
     if (part.type === 'tool-call-delta') return this.#toolCall(part)
     if (part.type === 'reasoning-delta') return part.text === '' ? '' : this.#thought(part)

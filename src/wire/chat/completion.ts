@@ -33,6 +33,8 @@ export interface CompletionChoice {
   }
   readonly logprobs: { readonly content: readonly WireLogprob[]; readonly refusal: null } | null
   readonly finish_reason: 'stop' | 'length' | 'tool_calls'
+  /** An extension, vLLM's: the text of `stop` that ended it, where one did. */
+  readonly stop_reason?: string
   /** As `prompt_token_ids`. */
   readonly token_ids?: readonly number[]
 }
@@ -89,6 +91,7 @@ function completionChoice(choice: AnswerChoice, logprobs: Logprobs | undefined):
     },
     logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,
     finish_reason: choice.finish ?? 'stop',
+    ...(choice.stop !== undefined && { stop_reason: choice.stop }),
     ...(choice.tokens && { token_ids: choice.tokens }),
   }
 }

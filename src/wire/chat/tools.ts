@@ -92,7 +92,7 @@ export function readFunction(spec: JsonObject, path: string): ToolSpec {
 }
 
 /** Arguments are always an object: a schema may leave that unsaid, and may not say otherwise. */
-function aParameters(value: unknown, param: string): JsonObject {
+export function aParameters(value: unknown, param: string): JsonObject {
   const schema = anObject(value, param)
   const { type = 'object' } = schema
   if (type === 'object' || (Array.isArray(type) && type.includes('object'))) return { ...schema, type: 'object' }
