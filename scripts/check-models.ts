@@ -7,13 +7,14 @@ import { Command } from 'commander'
 import { sourceOf, told } from '../src/engines/webgpu/architectures/cases.test-helper.js'
 import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
 import { loadCore } from '../src/engines/webgpu/model/load.js'
+import { type CrossCase, RERANKERS } from './models/encoders/cross.js'
 import { distance, type EncoderCase, inputsOf } from './models/encoders/encoder-case.js'
 import { ENCODERS } from './models/encoders/index.js'
 import { encoderWeights } from './models/encoders/source.js'
 import { CASES } from './models/families/index.js'
 import type { Case } from './models/family.js'
 import { answerOf, compare, retold, type Verdict } from './models/judge.js'
-import { llamaCpp, llamaVectors } from './models/llama-cpp.js'
+import { llamaCpp, llamaScores, llamaVectors } from './models/llama-cpp.js'
 import { weightsOf } from './models/weights.js'
 
 /** llama.cpp computes in f32, gelu from a table of f16: so far it may be from float64, in nats. */
@@ -68,6 +69,40 @@ async function checkEncoder(of: EncoderCase, peers: string | undefined): Promise
   }
 }
 
+/** llama.cpp's gelu is that of tanh, from a table of f16. Ours are held to float64 by a hundredth of it. */
+const SCORES = 2e-3
+
+/** Scores of pairs, between 0 and 1. */
+async function checkReranker(of: CrossCase, peers: string | undefined): Promise<void> {
+  const weights = encoderWeights(of)
+  const asked = (mistake?: string) =>
+    of.pairs.map((pair) => 1 / (1 + Math.exp(-of.reference(weights, pair, mistake)[0]!)))
+  const truth = asked()
+  const judged = (
+    name: string,
+    told: readonly number[],
+    against: readonly number[],
+    good: (far: number) => boolean,
+  ) => {
+    const far = Math.max(...told.map((score, i) => Math.abs(score - against[i]!)))
+    const passed = good(far)
+    tally[passed ? 'passed' : 'failed']++
+    console.log(`${passed ? 'ok  ' : 'FAIL'} ${of.name} ${name}: worst ${far.toExponential(1)}`)
+  }
+  if (peers && of.gguf) {
+    const told = await llamaScores(
+      peers,
+      of,
+      weights,
+      of.pairs.map(({ tokens }) => tokens),
+    )
+    judged('in float64 and by llama.cpp', told, asked(of.peerMistake), (far) => far < SCORES)
+  }
+  for (const mistake of of.mistakes) {
+    judged(`that ${mistake} is found out`, asked(mistake), truth, (far) => far > 10 * SCORES)
+  }
+}
+
 /** In f32, its prompt in chunks. */
 async function ourCore(of: Case, tokens: readonly number[], count: number) {
   const device = await openCpuDevice({ threads: 1 })
@@ -109,6 +144,10 @@ await new Command('check:models')
     for (const of of ENCODERS) {
       if (names.length > 0 && !names.includes(of.name)) continue
       await checkEncoder(of, peers)
+    }
+    for (const of of RERANKERS) {
+      if (names.length > 0 && !names.includes(of.name)) continue
+      await checkReranker(of, peers)
     }
   })
   .parseAsync()

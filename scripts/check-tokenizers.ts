@@ -1,6 +1,7 @@
 /**
  * Whether the vocabularies of GGUF files cut texts as llama.cpp does: every kind of tokenizer, over 20,000 texts in many
- * scripts, code and emoji. `--peers FOLDER` has node-llama-cpp in its `node_modules`.
+ * scripts, code and emoji. `--peers FOLDER` has node-llama-cpp in its `node_modules`. `--python FOLDER` has Hugging Face's
+ * tokenizers, which the vocabularies of encoders are held to.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,12 +11,15 @@ import { pathToFileURL } from 'node:url'
 import { Command } from 'commander'
 import { F32, Metadata, writeGgufFile } from '../bench/peers/gguf-file.js'
 import { installed } from '../bench/peers/installed.js'
+import { wordPieces } from '../src/decode/testing/word-pieces.test-helper.js'
 import { Tokenizer } from '../src/decode/tokenizer/tokenizer.js'
+import type { JsonObject } from '../src/platform/json.js'
 import { folderFiles } from '../src/repository/folder.js'
 import { readHead } from '../src/repository/formats/gguf/head.js'
 import { readTokenizer } from '../src/repository/formats/gguf/tokenizer.js'
 import { KINDS, WORDS } from '../src/repository/formats/gguf/words.js'
 import { corpus } from './tokenizers/corpus.js'
+import { asked, encoderTokenizers } from './tokenizers/hugging-face.js'
 import { byteLevel, byteLevelOf, gemma4, sentencePiece, write } from './tokenizers/vocabulary.js'
 
 interface Model {
@@ -28,7 +32,8 @@ interface Library {
 }
 
 interface Options {
-  readonly peers: string
+  readonly peers?: string
+  readonly python?: string
   readonly texts: string
   readonly fixture?: string
 }
@@ -53,12 +58,52 @@ const TELLING = [
 const LEARNED = 700
 const SHOWN = 3
 
+let failures = 0
+
+/** Ids of plain texts, without what stands around them. What looks like a mark is one to the library, and in no text here. */
+function checkEncoders(python: string, all: readonly string[], wanted: readonly string[]): void {
+  const newer = newerMarks(python)
+  const texts = all.filter((text) => !/\[[A-Z]+\]|<\/?\w+>/.test(text) && ![...text].some((one) => newer.has(one)))
+  const sample = texts.filter((_, i) => i % Math.ceil(texts.length / LEARNED) === 0)
+  for (const [kind, json] of encoderTokenizers(python, sample)) {
+    if (wanted.length > 0 && !wanted.includes(kind)) continue
+    const tokenizer = new Tokenizer(json as JsonObject)
+    const truth = asked<number[][]>(python, { tokenizer: json, texts })
+    const odd = texts.filter((text, i) => tokenizer.encodePlain(text).join() !== truth[i]!.join())
+    report(kind, texts.length, odd)
+  }
+}
+
+/** Accents that the library's tables, of Unicode 8, do not know to be such. */
+function newerMarks(python: string): ReadonlySet<string> {
+  const marks: string[] = []
+  for (let code = 0; code < 0x20000; code++) {
+    const mark = code < 0xd800 || code >= 0xe000 ? String.fromCodePoint(code) : ''
+    if (/\p{Mn}/u.test(mark)) marks.push(mark)
+  }
+  const tokenizer = wordPieces()
+  const texts = ['ab', ...marks.map((mark) => `a${mark}b`)]
+  const [plain, ...kept] = asked<number[][]>(python, { tokenizer, texts }).map((ids) => ids.join())
+  return new Set(marks.filter((_, i) => kept[i] !== plain))
+}
+
+function report(kind: string, all: number, odd: readonly string[]): void {
+  if (odd.length > 0) failures++
+  console.log(`${odd.length === 0 ? 'ok  ' : 'FAIL'} ${kind}: ${all - odd.length} of ${all} texts have the same ids`)
+  for (const text of odd.toSorted((a, b) => a.length - b.length).slice(0, SHOWN))
+    console.log(`       ${JSON.stringify(text)}`)
+}
+
 await new Command('check:tokenizers')
   .argument('[kinds...]', 'only these')
-  .requiredOption('--peers <folder>', 'where node-llama-cpp is installed')
+  .option('--peers <folder>', 'where node-llama-cpp is installed')
+  .option('--python <folder>', 'where tokenizers, sentencepiece and protobuf are installed (pip install -t)')
   .option('--texts <n>', 'how many', '20000')
   .option('--fixture <file>', 'write what llama.cpp makes of a few texts instead')
-  .action(async (wanted: string[], { peers, texts: count, fixture }: Options) => {
+  .action(async (wanted: string[], { peers, python, texts: count, fixture }: Options) => {
+    const texts = corpus(Number(count))
+    if (python !== undefined) checkEncoders(python, texts, wanted)
+    if (peers === undefined) process.exit(failures > 0 ? 1 : 0)
     const library = (await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)) as Library
     const logLevel = library.LlamaLogLevel.disabled
     const llama = await library.getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel })
@@ -70,7 +115,6 @@ await new Command('check:tokenizers')
       )
       process.exit(0)
     }
-    const texts = corpus(Number(count))
     const sample = texts.filter((_, i) => i % Math.ceil(texts.length / LEARNED) === 0)
     const bytes = byteLevel(sample)
     const kinds = new Map<string, (out: Metadata) => void>([
@@ -84,7 +128,6 @@ await new Command('check:tokenizers')
         out.text('tokenizer.ggml.pre', pre)
       })
     }
-    let failed = 0
     for (const [kind, vocabulary] of kinds) {
       if (wanted.length > 0 && !wanted.includes(kind)) continue
       const path = join(folder, 'vocabulary.gguf')
@@ -99,17 +142,12 @@ await new Command('check:tokenizers')
       const tokenizer = new Tokenizer(json, tokenizerConfig)
       const odd = texts.filter((text) => tokenizer.encode(text).join() !== [...model.tokenize(text, true)].join())
       await model.dispose()
-      if (odd.length > 0) failed++
-      console.log(
-        `${odd.length === 0 ? 'ok  ' : 'FAIL'} ${kind}: ${texts.length - odd.length} of ${texts.length} texts have the same ids`,
-      )
-      for (const text of odd.sort((a, b) => a.length - b.length).slice(0, SHOWN))
-        console.log(`       ${JSON.stringify(text)}`)
+      report(kind, texts.length, odd)
     }
     await rm(folder, { recursive: true })
-    console.log(failed === 0 ? 'All hold.' : `${failed} do not hold.`)
+    console.log(failures === 0 ? 'All hold.' : `${failures} do not hold.`)
     // llama.cpp keeps threads that would keep the process.
-    process.exit(failed > 0 ? 1 : 0)
+    process.exit(failures > 0 ? 1 : 0)
   })
   .parseAsync()
 

@@ -72,6 +72,12 @@ export class Metadata {
   integers(name: string, values: Int32Array): void {
     this.#key(name, ARRAY).u32(I32).u64(values.length).push(Buffer.from(values.buffer))
   }
+  flags(name: string, values: readonly boolean[]): void {
+    this.#key(name, ARRAY)
+      .u32(FLAG)
+      .u64(values.length)
+      .push(Buffer.from(values.map(Number)))
+  }
 
   #key(name: string, type: number): Bytes {
     this.count++

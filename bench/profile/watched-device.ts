@@ -82,6 +82,10 @@ class WatchedPass implements Pass {
     this.#pass.copyPages(cache, pairs)
   }
 
+  write(out: Activations, values: Float32Array): void {
+    this.#pass.write(out, values)
+  }
+
   embed(table: Matrix, out: Activations, by?: 'tokens' | 'places'): void {
     const weights = (table.bytes / table.rows) * this.rows
     this.#current.during({ name: 'embed', weights }, () => this.#pass.embed(table, out, by))

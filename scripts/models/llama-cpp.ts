@@ -16,6 +16,8 @@ interface Sequence {
 interface Llama {
   loadModel(options: object): Promise<{
     createContext(options: object): Promise<{ getSequence(): Sequence }>
+    /** `rank` takes texts, which it surrounds in a way of its own; what is below it takes the tokens as they are. */
+    createRankingContext(options: object): Promise<{ _evaluateRankingForInput(tokens: number[]): Promise<number> }>
     createEmbeddingContext(options: object): Promise<{
       getEmbeddingFor(tokens: number[]): Promise<{ readonly vector: readonly number[] }>
     }>
@@ -64,6 +66,21 @@ export function llamaVectors(
     const vectors: (readonly number[])[] = []
     for (const text of texts) vectors.push((await context.getEmbeddingFor([...text])).vector)
     return vectors
+  })
+}
+
+/** How relevant each is, between 0 and 1. */
+export function llamaScores(
+  peers: string,
+  of: Described,
+  weights: Weights,
+  pairs: readonly (readonly number[])[],
+): Promise<number[]> {
+  return withModel(peers, of, weights, async (model) => {
+    const context = await model.createRankingContext({ contextSize: 256, batchSize: 256, threads: 1 })
+    const scores: number[] = []
+    for (const pair of pairs) scores.push(await context._evaluateRankingForInput([...pair]))
+    return scores
   })
 }
 

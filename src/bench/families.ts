@@ -126,6 +126,38 @@ function gemma3(of: Sizes): SyntheticModel {
   ])
 }
 
+/** Every fifth layer is full; the last `shared` have no keys and values of their own, and twice as large an MLP if `wide`. */
+function gemma4(of: Sizes, shared: number, wide: boolean): SyntheticModel {
+  const [full, beside] = [512, 256]
+  const isFull = (i: number) => (i + 1) % (wide ? 5 : 6) === 0
+  const layer_types = Array.from({ length: of.layers }, (_, i) => (isFull(i) ? 'full_attention' : 'sliding_attention'))
+  const config = {
+    ...{ model_type: 'gemma4_text', layer_types, sliding_window: 512, hidden_activation: 'gelu_pytorch_tanh' },
+    ...{ global_head_dim: full, num_kv_shared_layers: shared, use_double_wide_mlp: wide },
+    ...{ hidden_size_per_layer_input: beside, vocab_size_per_layer_input: of.vocabulary, final_logit_softcapping: 30 },
+  }
+  const plain = model(of, config, (at, i) => {
+    const own = i < of.layers - shared
+    const sized = { ...of, headSize: isFull(i) ? full : of.headSize, inner: wide && !own ? 2 * of.inner : of.inner }
+    const after = ['pre_feedforward_layernorm', 'post_feedforward_layernorm', 'post_per_layer_input_norm']
+    return [
+      ...norms(at, of.hidden, ...BEFORE, ...after),
+      ...norms(at, sized.headSize, 'self_attn.q_norm', ...(own ? ['self_attn.k_norm'] : [])),
+      ...attention(at, sized).filter(([name]) => own || !/[kv]_proj$/.test(name)),
+      ...mlp(`${at}.mlp`, sized),
+      [`${at}.per_layer_input_gate`, beside, of.hidden],
+      [`${at}.per_layer_projection`, of.hidden, beside],
+      [`${at}.layer_scalar`, 1],
+    ]
+  })
+  const tensors: SyntheticTensor[] = [
+    ['model.embed_tokens_per_layer', of.vocabulary, of.layers * beside],
+    ['model.per_layer_model_projection', of.layers * beside, of.hidden],
+    ['model.per_layer_projection_norm.weight', beside],
+  ]
+  return { ...plain, tensors: [...plain.tensors, ...tensors] }
+}
+
 /** `attends`: the layers of attention. */
 function lfm2(of: Sizes, attends: readonly number[]): SyntheticModel {
   const layer_types = Array.from({ length: of.layers }, (_, i) => (attends.includes(i) ? 'full_attention' : 'conv'))
@@ -186,6 +218,8 @@ export const FAMILIES: Readonly<Record<string, () => SyntheticModel>> = {
   'Qwen3.5-4B-like': () => qwen35(sizes([2560, 9216, 32], [16, 4, 256], 248_320), 16, 32),
   'Gemma-3-270M-like': () => gemma3(sizes([640, 2048, 18], [4, 1, 256], 262_144)),
   'Gemma-3-1B-like': () => gemma3(sizes([1152, 6912, 26], [4, 1, 256], 262_144)),
+  'Gemma-4-E2B-like': () => gemma4(sizes([1536, 6144, 35], [8, 1, 256], 262_144), 20, true),
+  'Gemma-4-E4B-like': () => gemma4(sizes([2560, 10_240, 42], [8, 2, 256], 262_144), 18, false),
   'LFM2-350M-like': () => lfm2(sizes([1024, 4608, 16], [16, 8, 64], 65_536), [2, 5, 8, 10, 12, 14]),
   'LFM2-1.2B-like': () => lfm2(sizes([2048, 8192, 16], [32, 8, 64], 65_536), [2, 5, 8, 10, 12, 14]),
   'Granite-4.0-1.6B-like': () => granite(sizes([2048, 4096, 40], [16, 4, 128], 100_352)),

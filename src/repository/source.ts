@@ -25,6 +25,17 @@ export interface WeightOutline {
   readonly names: readonly string[]
   /** Shape and type, without reading the data. */
   describe(name: string): Omit<RawTensor, 'data'>
+  /** Bytes of a row of a matrix, by its name without suffix. Absent: such as its type says. */
+  rowBytes?(name: string): number
+}
+
+/** A matrix that is taken row by row, because it may be larger than memory holds in one piece. */
+export interface StoredRows {
+  readonly rowBytes: number
+  /** So many rows as they are stored. */
+  read(from: number, to: number, signal?: AbortSignal): Promise<Uint8Array>
+  /** The values of the row whose first byte is at `at`. */
+  widen(bytes: Uint8Array, at: number, out: Float32Array): void
 }
 
 /** May refuse a model by throwing. */
@@ -34,6 +45,8 @@ export interface WeightSource extends WeightOutline {
   has(name: string): boolean
   /** Each tensor that is used is asked for once; its bytes need not be kept. */
   read(name: string, signal?: AbortSignal): Promise<RawTensor>
+  /** A matrix by its name without suffix, instead of `read`. Absent: there is no other way than to read it whole. */
+  rows?(name: string): StoredRows
   /** Identifies the weights: the base of `system_fingerprint`. */
   readonly digest: string
 }

@@ -192,7 +192,7 @@ export function sentenceFiles(how: 'mean' | 'cls' | 'last', hidden: number, most
 }
 
 /** `type`: llama.cpp's number of the way to pool. */
-function gguf(shape: BertShape, type: number): NonNullable<EncoderCase['gguf']> {
+export function bertGguf(shape: BertShape, type: number): NonNullable<EncoderCase['gguf']> {
   return {
     architecture: 'bert',
     metadata(out) {
@@ -286,7 +286,7 @@ export const minilm: EncoderCase = {
   files: sentenceFiles('mean', SHAPE.hidden, 92),
   reference: (weights, input, mistake) => pooled(bertRows(SHAPE, weights, input, { mistake }), 'mean', mistake),
   mistakes: [...MISTAKES, 'pools padding too', 'leaves out the marks'],
-  gguf: gguf(SHAPE, 1),
+  gguf: bertGguf(SHAPE, 1),
 }
 
 /** bge and arctic-embed: the first token. */
@@ -296,5 +296,5 @@ export const bge: EncoderCase = {
   files: sentenceFiles('cls', SHAPE.hidden),
   reference: (weights, input, mistake) => pooled(bertRows(SHAPE, weights, input, { mistake }), 'cls', mistake),
   mistakes: MISTAKES,
-  gguf: gguf(SHAPE, 2),
+  gguf: bertGguf(SHAPE, 2),
 }

@@ -1,7 +1,8 @@
 /** Cross-encoders: query and document in one input, the first row through one layer more, one score. */
-import { matrix, type TensorSpec, vector, type Weights } from '../family.js'
+import { type GgufTensor, matrix, type TensorSpec, vector, type Weights } from '../family.js'
 import { product, type Vector } from '../float64.js'
-import { type BertShape, bertConfig, bertRows, bertTensors, CLS, mean, SEP } from './bert.js'
+import { type BertShape, bertConfig, bertGguf, bertGgufTensors, bertRows, bertTensors, CLS, mean, SEP } from './bert.js'
+import { qwen3Reranker, RANK } from './decoders.js'
 import { type EncoderCase, type Input, inputsOf } from './encoder-case.js'
 
 const SHAPE: BertShape = {
@@ -21,6 +22,8 @@ const ROBERTA = { ...SHAPE, positions: SHAPE.positions + FIRST_POSITION, types: 
 /** A model that scores pairs. */
 export interface CrossCase extends EncoderCase {
   readonly pairs: readonly Input[]
+  /** What llama.cpp gets wrong with it: it is compared with that. */
+  readonly peerMistake?: string
 }
 
 const dense = (name: string, rows: number, columns: number, gain = 1): TensorSpec[] => [
@@ -29,6 +32,36 @@ const dense = (name: string, rows: number, columns: number, gain = 1): TensorSpe
 ]
 const through = (weights: Weights, name: string, x: Vector) =>
   product(weights(`${name}.weight`), x, weights(`${name}.bias`))
+
+interface Head {
+  readonly prefix: string
+  /** The layer before the score, and the score. */
+  readonly dense: string
+  readonly score: string
+  /** Rows of positions that no token has. */
+  readonly unused: number
+}
+
+/** As llama.cpp takes it: positions from the first that is used, and the head under its own names. */
+function gguf(shape: BertShape, { prefix, dense, score, unused }: Head): NonNullable<EncoderCase['gguf']> {
+  const { hidden } = shape
+  const used = { ...shape, positions: shape.positions - unused }
+  return {
+    ...bertGguf(used, RANK),
+    tensors(weights) {
+      const trimmed: Weights = (name) =>
+        name.endsWith('position_embeddings.weight') ? weights(name).slice(unused * hidden) : weights(name)
+      const put = (name: string, from: string, ...dims: number[]): GgufTensor => ({ name, dims, values: weights(from) })
+      return [
+        ...bertGgufTensors(used, trimmed, prefix),
+        put('cls.weight', `${dense}.weight`, hidden, hidden),
+        put('cls.bias', `${dense}.bias`, hidden),
+        put('cls.output.weight', `${score}.weight`, hidden, 1),
+        put('cls.output.bias', `${score}.bias`, 1),
+      ]
+    },
+  }
+}
 
 /** Two texts of each other's lengths. */
 function pairsOf(of: EncoderCase, between: readonly number[], secondType: number): Input[] {
@@ -62,6 +95,7 @@ const bertCross: EncoderCase = {
     return through(weights, 'classifier', mistake === 'forgets tanh' ? inner : inner.map(Math.tanh))
   },
   mistakes: ['takes both texts for the first', 'takes the mean', 'forgets tanh'],
+  gguf: gguf(SHAPE, { prefix: 'bert.', dense: 'bert.pooler.dense', score: 'classifier', unused: 0 }),
 }
 
 const robertaCross: EncoderCase = {
@@ -87,8 +121,22 @@ const robertaCross: EncoderCase = {
     return through(weights, 'classifier.out_proj', mistake === 'forgets tanh' ? inner : inner.map(Math.tanh))
   },
   mistakes: ['counts positions from zero', 'forgets tanh'],
+  gguf: gguf(ROBERTA, {
+    prefix: 'roberta.',
+    dense: 'classifier.dense',
+    score: 'classifier.out_proj',
+    unused: FIRST_POSITION,
+  }),
 }
 
-export const bertScores: CrossCase = { ...bertCross, pairs: pairsOf(bertCross, [SEP], 1) }
+export const bertScores: CrossCase = {
+  ...bertCross,
+  pairs: pairsOf(bertCross, [SEP], 1),
+  // Its types are all that of a first text.
+  peerMistake: 'takes both texts for the first',
+}
 export const robertaScores: CrossCase = { ...robertaCross, pairs: pairsOf(robertaCross, [SEP, SEP], 0) }
 export const CROSS_ENCODERS: readonly CrossCase[] = [bertScores, robertaScores]
+
+/** Qwen3-Reranker is no cross-encoder by its files, but scores as one does. */
+export const RERANKERS: readonly CrossCase[] = [...CROSS_ENCODERS, { ...qwen3Reranker, pairs: inputsOf(qwen3Reranker) }]

@@ -243,6 +243,9 @@ export const qwen3Embedding: EncoderCase = {
   },
 }
 
+/** llama.cpp's number of pooling that gives scores. */
+export const RANK = 4
+
 /** Tokens of the words between which the reranker decides. */
 export const [YES, NO] = [400, 401]
 
@@ -260,6 +263,20 @@ export const qwen3Reranker: EncoderCase = {
     )
   },
   mistakes: ['reads the token before the last', 'takes no for yes'],
+  gguf: {
+    architecture: 'qwen3',
+    metadata: (out) => {
+      metadata(out, 'qwen3', QWEN, QWEN_THETA, RANK)
+      out.flag('tokenizer.ggml.add_bos_token', false)
+      out.texts('qwen3.classifier.output_labels', ['yes', 'no'])
+    },
+    tensors(weights) {
+      const words = weights('embed_tokens.weight')
+      const rows = [YES, NO].map((token) => words.slice(token * QWEN.hidden, (token + 1) * QWEN.hidden))
+      const values = Float64Array.from(rows.flatMap((row) => [...row]))
+      return [...ggufTensors(QWEN, weights, false), { name: 'cls.output.weight', dims: [QWEN.hidden, 2], values }]
+    },
+  },
 }
 
 const GEMMA: Shape = {

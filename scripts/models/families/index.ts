@@ -1,6 +1,7 @@
 import type { Case } from '../family.js'
 import { gemma2, gemma3 } from './gemma.js'
 import { gemma1 } from './gemma1.js'
+import { gemma4 } from './gemma4.js'
 import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
 import { ministral3 } from './mistral3.js'
@@ -14,6 +15,7 @@ export const CASES: readonly Case[] = [
   gemma3,
   gemma2,
   gemma1,
+  gemma4,
   lfm2,
   phi3,
   phi4Mini,

@@ -11,8 +11,9 @@ export class Pieces {
   readonly keepsAll: boolean
   readonly #stages: readonly Stage[]
 
-  constructor(preTokenizer: PreTokenizer | null) {
-    this.#stages = partsOf(preTokenizer).map(stageOf)
+  /** `parts`: words of SentencePiece end before the next space, as in the library in Rust. */
+  constructor(preTokenizer: PreTokenizer | null, { parts = false } = {}) {
+    this.#stages = partsOf(preTokenizer).map((part) => stageOf(part, parts))
     this.keepsAll = this.#stages.every(({ keepsAll }) => keepsAll)
   }
 
@@ -39,6 +40,8 @@ interface Part extends PreTokenizer {
   readonly config?: { readonly type?: string; readonly invert?: boolean; readonly behavior?: string }
   readonly use_regex?: boolean
   readonly add_prefix_space?: boolean
+  /** What SentencePiece has for a space. */
+  readonly str_rep?: string
 }
 
 function partsOf(part: Part | null): Part[] {
@@ -46,7 +49,7 @@ function partsOf(part: Part | null): Part[] {
   return part.tokenizers === undefined ? [part] : part.tokenizers.flatMap(partsOf)
 }
 
-function stageOf(part: Part): Stage {
+function stageOf(part: Part, parts: boolean): Stage {
   const { pattern, config, use_regex: usesPattern } = part
   if (config?.type === 'ByteLevel' && !part.add_prefix_space) {
     if (!usesPattern) return { keepsAll: true, cut: (text) => [byteLevelName(text)] }
@@ -58,7 +61,13 @@ function stageOf(part: Part): Stage {
   if (config?.type === 'Split' && pattern && !config.invert && config.behavior?.toLowerCase() !== 'removed') {
     return { keepsAll: true, cut: (text) => split(text, pattern) }
   }
-  return { keepsAll: false, cut: (text, section) => part.pre_tokenize_text(text, { section_index: section }) }
+  const whole = (text: string, section: number) => part.pre_tokenize_text(text, { section_index: section })
+  if (parts && part.str_rep === '▁') return { keepsAll: false, cut: (text, section) => spaced(whole(text, section)) }
+  return { keepsAll: false, cut: whole }
+}
+
+function* spaced(texts: readonly string[]): Iterable<string> {
+  for (const text of texts) for (const [word] of text.matchAll(/▁[^▁]*|[^▁]+/g)) yield word
 }
 
 function* named(text: string, pattern: RegExp): Iterable<string> {

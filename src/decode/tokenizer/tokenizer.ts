@@ -6,6 +6,7 @@ import { atOnce, type Slices } from '../../platform/turns.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { LongWords, type MergeModel } from './long-words.js'
 import { Pieces } from './pieces.js'
+import { readTables } from './precompiled.js'
 import { type Surround, surroundOf } from './surround.js'
 import { WordCache } from './word-cache.js'
 
@@ -58,7 +59,10 @@ export class Tokenizer {
       typesIn(filled.normalizer).includes('Prepend') || typesIn(filled.pre_tokenizer).includes('Metaspace')
     const normalizer = filled.normalizer as JsonObject | null
     this.#bert = normalizer?.type === 'BertNormalizer' ? new BertNormalizer(normalizer) : undefined
-    this.#pieces = new Pieces(this.#hf.pre_tokenizer)
+    readTables(this.#hf.normalizer)
+    const unigram = (filled as JsonObject).model as JsonObject | undefined
+    const whole = JSON.stringify(filled.pre_tokenizer).includes('"split":false')
+    this.#pieces = new Pieces(this.#hf.pre_tokenizer, { parts: unigram?.type === 'Unigram' && !whole })
     const model = this.#hf.model!
     this.#long = isPlainMerging(model) ? new LongWords(model) : undefined
     if ('cache' in model) model.cache = new WordCache()
@@ -193,7 +197,11 @@ export class Tokenizer {
   }
 
   *#encode(text: string, section: number, most = Number.POSITIVE_INFINITY): Slices<number[]> {
-    if (!this.#bert) return yield* this.#idsOf(this.#pieces.of(this.#normal(text), section), most)
+    if (!this.#bert) {
+      const normal = this.#normal(text)
+      // Else what stands before a text would be all of it.
+      return normal === '' ? [] : yield* this.#idsOf(this.#pieces.of(normal, section), most)
+    }
     const ids: number[] = []
     for (const piece of atSpaces(text)) {
       const more = yield* this.#idsOf(this.#pieces.of(this.#bert.normal(piece), section), most - ids.length)

@@ -248,6 +248,10 @@ export interface JoinOptions {
   /** Only so many columns of each row, from the first on; multiples of 4. @default all */
   readonly from?: number
   readonly columns?: number
+  /** Each so many of them are normed by themselves; a divisor of them, and a multiple of 4. @default all together */
+  readonly every?: number | undefined
+  /** One value, by which what is then in `out` is multiplied. */
+  readonly total?: Vector | undefined
 }
 
 /** What sets a layer's norm apart from that of the root mean square. */
@@ -258,7 +262,7 @@ export interface Centring {
   readonly bias?: Vector | undefined
 }
 
-/** Where attention finds things in a row of `qkv`: `heads` queries, then the cache's heads of keys, then of values; what follows is not looked at. */
+/** Where attention finds things in a row of `qkv`: `heads` queries; what follows is not looked at. */
 export interface AttentionShape {
   /** Heads of queries: a multiple of the cache's. */
   readonly heads: number
@@ -283,11 +287,13 @@ export interface Growth {
 
 export interface PlaceOptions {
   readonly heads: number
+  /** There are queries alone in a row, for keys and values that are in the cache. */
+  readonly queriesOnly?: boolean | undefined
   /** Queries at position p are multiplied with 1 + by * ln(1 + floor(p / every)). */
   readonly growth?: Growth | undefined
   /** cos and sin, [positions][headSize / 2][2]: value i of a head is turned with value i + headSize / 2. */
   readonly angles: Vector
-  /** Qwen3: each head of queries and of keys is normed before it is turned. */
+  /** Each head of queries and of keys is normed before it is turned. */
   readonly headNorm?: { readonly query: Vector; readonly key: Vector; readonly epsilon: number }
 }
 
@@ -373,13 +379,18 @@ export interface Pass {
   clearPages(cache: KeyValueCache, pages: readonly number[]): void
   /** Copies pages of all layers, before anything else of this pass but what is cleared. */
   copyPages(cache: KeyValueCache, pairs: readonly { readonly from: number; readonly to: number }[]): void
+  /** Fills the first rows, before anything else of this pass. The values may be reused when the call returns. */
+  write(out: Activations, values: Float32Array): void
   /** Rows of the table by the batch's tokens, or by their places. */
   embed(table: Matrix, out: Activations, by?: 'tokens' | 'places'): void
   /** out = W x. `out` has as many columns as the matrix has rows (half as many if gated), `x` as it has columns. */
   project(matrix: Matrix, x: Activations, out: Activations, options?: ProjectOptions): void
   /** out = x * scale, normed first if asked. `out` may be `x`, but is not added to then. */
   join(x: Activations, out: Activations, options: JoinOptions): void
-  /** Turns queries (in place) and keys by their positions; writes keys and values into their pages. */
+  /**
+   * Turns queries (in place) and keys by their positions; writes keys and values into their pages. In a row of `qkv` are
+   * `heads` queries, then the cache's heads of keys, then of values.
+   */
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void
   /** Attention of the placed queries over the cache. `out` has `heads * headSize` columns. */
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void

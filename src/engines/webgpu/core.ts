@@ -121,7 +121,8 @@ export class Core implements TokenModel {
       throw new TypeError('`run` samples the last token of every sequence of its batch, and no others.')
     }
     const onePass = this.#plan(batch).length === 1
-    if (batch.some(({ sample }) => needsToken(sample!)) || !onePass) {
+    const asksTokens = this.#parts.decoder.needsTokens || batch.some(({ sample }) => needsToken(sample!))
+    if (asksTokens || !onePass) {
       yield* this.#runStepwise(batch, steps)
       return
     }
@@ -157,8 +158,9 @@ export class Core implements TokenModel {
   }
 
   #plan(batch: readonly StepInput[]) {
-    const { rows, kept } = this.#parts
-    return planPasses(batch, { rows, few: this.device.limits.fewRows, marks: kept.states !== undefined })
+    const { rows, kept, decoder } = this.#parts
+    const marks = kept.states !== undefined || decoder.skipsLayers
+    return planPasses(batch, { rows, few: this.device.limits.fewRows, marks })
   }
 
   /** The states that the next passes begin with stay. */

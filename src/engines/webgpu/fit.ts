@@ -91,7 +91,8 @@ function sizeWithin(device: Device, outline: WeightOutline, free: number) {
   return (model: OfferedModel): Sized | string => {
     try {
       const plan = planLoad(model, outline, device, 1)
-      const { total, weights } = plan.size.bytes
+      const { total: within, weights } = plan.size.bytes
+      const total = within + hostBytesOf(plan)
       if (total > free) return `it needs ${mib(total)} of memory, and ${mib(free)} are free`
       const layers = 'model' in plan && 'layers' in plan.model ? plan.model.layers.length : undefined
       const { contextLength } = plan.size
@@ -102,6 +103,9 @@ function sizeWithin(device: Device, outline: WeightOutline, free: number) {
     }
   }
 }
+
+/** What of it stays beside the device. */
+const hostBytesOf = ({ size: { bytes } }: ReturnType<typeof planLoad>) => ('host' in bytes ? bytes.host : 0)
 
 const mib = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`
 

@@ -24,7 +24,7 @@ export interface LoadedModel {
   readonly device: Device
   readonly contextLength: number
   readonly fingerprint: string
-  /** Device memory it takes. */
+  /** Memory that it takes: of the device, and of the host beside it. */
   readonly bytes: number
 }
 
@@ -79,7 +79,8 @@ export async function loadModel(
       : await chatOf(repository, device, plan, options)
   await compile(core.model, report, bytesTotal)
   const { contextLength, fingerprint } = core.model
-  const bytes = Math.max(0, device.memory.bytes - before)
+  const host = 'host' in plan.size.bytes ? plan.size.bytes.host : 0
+  const bytes = Math.max(0, device.memory.bytes - before) + host
   return { id, runner: core.runner(), device, contextLength, fingerprint, bytes }
 }
 

@@ -2,6 +2,7 @@ import { isRecord } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
+import { plainRows } from '../rows.js'
 import { foldersWithWeights, readSentence } from '../sentence.js'
 import { readText } from '../text.js'
 import type { RepositoryFormat } from './format.js'
@@ -56,6 +57,11 @@ export const safetensors: RepositoryFormat = {
           reading?.throwIfAborted()
           const { file, from, to } = find(name)
           return { ...describe(name), data: await files.slice(file, from, to) }
+        },
+        rows(name) {
+          const { file, from } = find(`${name}.weight`)
+          const { shape, dtype } = describe(`${name}.weight`)
+          return plainRows(dtype, shape[1]!, (start, end) => files.slice(file, from + start, from + end))
         },
       }),
     }

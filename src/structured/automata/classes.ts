@@ -57,7 +57,7 @@ export class Classes {
     return interval + 1 < this.starts.length ? this.starts[interval + 1]! - 1 : 0x10ffff
   }
 
-  /** Some code point of a class: a letter or a digit if it has one. */
+  /** Some code point of a class: a letter or a digit if it has one, else one that JSON writes as one byte. */
   sample(cls: number): number {
     this.samples ??= this.measure().samples
     return this.samples[cls]!
@@ -76,6 +76,7 @@ export class Classes {
       samples[this.ids[i]!] = this.starts[i]!
       sizes[this.ids[i]!]! += this.end(i) - this.starts[i]! + 1
     }
+    for (let c = 0x7e; c >= 0x20; c--) if (c !== 0x22 && c !== 0x5c) samples[this.of(c)] = c
     for (const first of [0x21, 0x41, 0x61, 0x30]) samples[this.of(first)] = first
     return { samples, sizes }
   }

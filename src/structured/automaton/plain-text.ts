@@ -1,7 +1,7 @@
 import { leaving as leavingKinds, NONE_PASS } from '../automata/kinds.js'
 import { withLength } from '../automata/lengths.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { nextOnTheWay, PLAIN } from '../schema/text-length.js'
+import { PLAIN } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import type { Passing } from './content.js'
 import { type Bytes, ENDS, FREE_TEXT, type Frame } from './frame.js'
@@ -76,7 +76,7 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
   }
 
   override get onTheWay(): number {
-    return nextOnTheWay(this.#text, this.#state)
+    return PLAIN.next(this.#text, this.#state)
   }
 
   override next(_below: Cell, into: Set<number>): boolean {

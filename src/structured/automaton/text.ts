@@ -1,7 +1,7 @@
 import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Kept } from '../kept.js'
-import { encoded, IN_JSON, longestText, nextOnTheWay } from '../schema/text-length.js'
+import { encoded, IN_JSON, longestText } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Passing } from './content.js'
@@ -163,7 +163,7 @@ class TextFrame extends CharacterFrame {
   }
 
   override get onTheWay(): number {
-    return nextOnTheWay(this.#home.text, this.#state)
+    return IN_JSON.next(this.#home.text, this.#state)
   }
 
   override samples(low: number, high: number): number[] {

@@ -1,3 +1,4 @@
+import type { Classes } from '../automata/classes.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { toBytes } from './format.js'
 
@@ -17,17 +18,6 @@ export function encoded(codePoint: number): string {
   return ASCII[codePoint] ?? encode(codePoint)
 }
 
-/** The next code point of the canonical way to the end of a string; -1 if it may end here. */
-export function nextOnTheWay(text: TextAutomaton, state: number): number {
-  const wanted = text.distance(state) - 1
-  if (wanted < 0) return -1
-  for (let cls = 1; cls < text.classes.count; cls++) {
-    const next = text.step(state, cls)
-    if (next !== 0 && text.distance(next) === wanted) return text.classes.sample(cls)
-  }
-  return -1
-}
-
 /** No text of so many code points takes more bytes, none of them taking more than `widest`. */
 export function longestText(characters: number, widest: number): number {
   return characters * (characters > SPELLED ? MOST_BYTES : widest)
@@ -37,16 +27,41 @@ export function longestText(characters: number, widest: number): number {
 export class CharacterSpelling {
   readonly #bytesOf: (codePoint: number) => string
   readonly #lengths = new WeakMap<TextAutomaton, Map<number, number>>()
+  readonly #sizes = new WeakMap<Classes, Uint8Array>()
 
   constructor(bytesOf: (codePoint: number) => string) {
     this.#bytesOf = bytesOf
+  }
+
+  /** The next code point of the canonical way to the end of a text, of the fewest characters; -1 if it may end here. */
+  next(text: TextAutomaton, state: number): number {
+    const wanted = text.distance(state) - 1
+    if (wanted < 0) return -1
+    const sizes = this.#sizesOf(text.classes)
+    let best = 0
+    for (let cls = 1; cls < sizes.length; cls++) {
+      if (best !== 0 && sizes[cls]! >= sizes[best]!) continue
+      const next = text.step(state, cls)
+      if (next !== 0 && text.distance(next) === wanted) best = cls
+    }
+    return best === 0 ? -1 : text.classes.sample(best)
+  }
+
+  /** By class: the bytes of its sample, which takes no more than any of its characters, where one is of ASCII. */
+  #sizesOf(classes: Classes): Uint8Array {
+    let sizes = this.#sizes.get(classes)
+    if (sizes === undefined) {
+      sizes = Uint8Array.from({ length: classes.count }, (_, cls) => this.#bytesOf(classes.sample(cls)).length)
+      this.#sizes.set(classes, sizes)
+    }
+    return sizes
   }
 
   /** The bytes of the canonical way to the end of a text. */
   spell(text: TextAutomaton, from: number): string {
     let bytes = ''
     for (let state = from; ; ) {
-      const codePoint = nextOnTheWay(text, state)
+      const codePoint = this.next(text, state)
       if (codePoint < 0) return bytes
       bytes += this.#bytesOf(codePoint)
       state = text.next(state, codePoint)
@@ -72,7 +87,7 @@ export class CharacterSpelling {
     const sizes: number[] = []
     let rest = 0
     for (let state = from; ; ) {
-      const codePoint = nextOnTheWay(text, state)
+      const codePoint = this.next(text, state)
       if (codePoint < 0) break
       states.push(state)
       sizes.push(this.#bytesOf(codePoint).length)

@@ -104,3 +104,12 @@ describe('a token that begins and ends inside a character', () => {
     }
   })
 })
+
+describe('the shortest way out of a string', () => {
+  it('takes of each character that may come the one of the fewest bytes', () => {
+    // Of one class are a quote and é, which take two bytes, and of another the letter.
+    const bytes = (schema: object) => compile({ type: 'string', ...schema }).shortest
+    expect(bytes({ pattern: '^(?:["éa]a?)*$', minLength: 1, maxLength: 2 })).toBe(3)
+    expect(bytes({ pattern: '^a?["\\\\éb]*$', minLength: 2 })).toBe(4)
+  })
+})

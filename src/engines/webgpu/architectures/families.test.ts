@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../../bench/peers/gguf-file.js'
 import { gemma2, gemma3 } from '../../../../scripts/models/families/gemma.js'
 import { gemma1 } from '../../../../scripts/models/families/gemma1.js'
+import { gemma4 } from '../../../../scripts/models/families/gemma4.js'
 import { lfm2 } from '../../../../scripts/models/families/lfm2.js'
 import { llama } from '../../../../scripts/models/families/llama.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
@@ -27,7 +28,7 @@ import { sourceOf, told } from './cases.test-helper.js'
 import { readModel } from './index.js'
 
 const COUNT = 12
-const CASES = [gemma1, gemma2, gemma3, granite, lfm2, ministral3, olmo2, phi3, phi4Mini, qwen35, smollm3]
+const CASES = [gemma1, gemma2, gemma3, gemma4, granite, lfm2, ministral3, olmo2, phi3, phi4Mini, qwen35, smollm3]
 
 /** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16 add to it. */
 const BOUNDS = { f32: 2e-3, f16: 3e-2 } as const
@@ -72,6 +73,7 @@ describe('architectures in 4 bits', () => {
         [
           tensors.embedding,
           tensors.head ?? tensors.embedding,
+          ...(tensors.beside ? [tensors.beside.table, tensors.beside.product] : []),
           ...tensors.layers.flatMap(({ matrices }) => Object.values(matrices)),
         ]
           .filter(({ quantize }) => quantize)
@@ -196,6 +198,21 @@ describe('formats and limits', () => {
     expect(() => planModel(strange, device)).toThrow('linear_attn.extra.weight')
   })
 
+  it('Gemma 4 of a checkpoint that sees and hears is run without either', async () => {
+    const plain = sourceOf(gemma4, 'f32')
+    const inner = (name: string) => name.replace('model.language_model.', 'model.')
+    const others = ['model.embed_vision.embedding_projection.weight', 'model.audio_tower.output_proj.bias']
+    const outline = {
+      ...plain,
+      chatConfig: { model_type: 'gemma4', text_config: gemma4.config, audio_config: {}, vision_config: {} },
+      names: [...others, ...plain.names.map((name) => name.replace('model.', 'model.language_model.'))],
+      describe: (name: string) => plain.describe(inner(name)),
+    }
+    expect(planModel(outline, device).model.layers.length).toBe(gemma4.config.num_hidden_layers)
+    const strange = { ...outline, names: [...outline.names, 'model.language_model.layers.0.self_attn.extra.weight'] }
+    expect(() => planModel(strange, device)).toThrow('self_attn.extra.weight')
+  })
+
   it('the decoder of a model that sees is run without what sees', async () => {
     const plain = sourceOf(gemma3, 'f32')
     const core = await loadCore(device, {
@@ -217,7 +234,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
   })
   afterAll(() => device.destroy())
 
-  it.each([gemma2, gemma3, lfm2, ministral3, olmo2, qwen35])(
+  it.each([gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)

@@ -103,6 +103,36 @@ describe('a configuration', () => {
     expect(() => readLlama(config)).toThrow(message)
   })
 
+  it.each<[string, object, RegExp]>([
+    ['values that are keys', { attention_k_eq_v: true }, /attention_k_eq_v = true/],
+    ['experts', { enable_moe_block: true }, /enable_moe_block = true/],
+    ['both directions', { use_bidirectional_attention: 'all' }, /use_bidirectional_attention = "all"/],
+    ['a window in the last layer', { layer_types: ['full_attention', 'sliding_attention'] }, /layer_types/],
+    ['keys of no layer of its kind', { num_kv_shared_layers: 1 }, /num_kv_shared_layers = 1/],
+    ['another vocabulary', { hidden_size_per_layer_input: 32, vocab_size_per_layer_input: 50 }, /per_layer_input = 50/],
+    ['angles of another kind', { rope_parameters: { full_attention: { rope_type: 'yarn' } } }, /rope_type = "yarn"/],
+    ['heads of several sizes', { per_layer_config: { 1: { head_dim: 64, sliding_window: 8 } } }, /sliding_window = 8/],
+  ])('of Gemma 4 is refused by name for %s', (_, config, message) => {
+    const types = ['sliding_attention', 'full_attention']
+    const sizes = { model_type: 'gemma4', head_dim: 32, global_head_dim: 64, layer_types: types }
+    expect(() => read({ ...sizes, ...config })).toThrow(message)
+  })
+
+  it('of Gemma 4 says how large the heads of full layers are, in either form of transformers', () => {
+    const types = ['sliding_attention', 'full_attention', 'sliding_attention', 'full_attention']
+    const sizes = { model_type: 'gemma4_text', head_dim: 32, num_hidden_layers: 4, layer_types: types }
+    const older = read({ ...sizes, global_head_dim: 64, num_kv_shared_layers: 2 })
+    const each = { 1: { head_dim: 64 }, 3: { head_dim: 64 } }
+    expect(read({ ...sizes, per_layer_config: each, num_kv_shared_layers: 2 })).toEqual(older)
+    expect(older.layers.map(({ headSize, keysOf, window }) => [headSize, keysOf, window])).toEqual([
+      [32, undefined, 512],
+      [64, undefined, undefined],
+      [32, 0, 512],
+      [64, 1, undefined],
+    ])
+    expect(older.layers[1]!.angles).toEqual({ size: 64, theta: 1_000_000, pairs: 8 })
+  })
+
   it('may say much that changes nothing', () => {
     const idle = {
       architectures: ['LlamaForCausalLM'],

@@ -9,6 +9,7 @@ import { Fields, record } from './fields.js'
 import { gemma } from './gemma.js'
 import { gemma2 } from './gemma2.js'
 import { gemma3 } from './gemma3.js'
+import { gemma4 } from './gemma4.js'
 import { fromGguf, type GgufForm } from './gguf.js'
 import { granite } from './granite.js'
 import { lfm2 } from './lfm2.js'
@@ -27,6 +28,8 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   gemma2,
   gemma3,
   gemma3_text: gemma3,
+  gemma4,
+  gemma4_text: gemma4,
   granite,
   lfm2,
   llama,

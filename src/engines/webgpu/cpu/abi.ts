@@ -86,14 +86,15 @@ export const OPERATIONS = {
   },
   /**
    * Turns queries and keys by their positions and puts keys and values into the cache. `pages`: of each row;
-   * `overflows`: of each page, a bit for each slot that holds what f16 cannot. Items: a row's key head, and the heads of
-   * queries that read it, so that mostly the same thread will read what it writes here.
+   * `overflows`: of each page, a bit for each slot that holds what f16 cannot; `queriesOnly`: no keys, no values. Items: a
+   * row's key head, and the heads of queries that read it, so that mostly the same thread will read what it writes here.
    */
   place: {
     ...{ qkv: 'pointer', stride: 'pointer', heads: 'i32', keyHeads: 'i32', headSize: 'i32', angles: 'pointer' },
     ...{ positions: 'pointer', pages: 'pointer', keys: 'pointer', values: 'pointer' },
     ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', queryNorm: 'pointer', keyNorm: 'pointer' },
     ...{ epsilon: 'f32', half: 'bool', growBy: 'f32', growEvery: 'i32', overflows: 'pointer' },
+    queriesOnly: 'bool',
   },
   /**
    * `lasts`: the last position that each row sees; `firsts`: the first, or 0: all see from the begin; `lists`: of each
@@ -121,10 +122,11 @@ export const OPERATIONS = {
     ...{ prepared: 'pointer', preparedStride: 'pointer', preparedKind: 'i32', room: 'pointer', roomGap: 'pointer' },
     ...{ unpackedBytes: 'pointer', xGap: 'pointer', gate: 'i32' },
   },
-  /** `weight`: 0 is no norm; `bias`: of the norm, or 0; `cap`: 0 is none. Items: rows. */
+  /** `columns`: of each of a row's `parts`; `weight`: 0 is no norm; `bias`, `total`: 0 or where; `cap`: 0 is none. Items: rows. */
   join: {
     ...{ x: 'pointer', xStride: 'pointer', weight: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
     ...{ epsilon: 'f32', scale: 'f32', add: 'bool', cap: 'f32', centred: 'bool', bias: 'pointer', gate: 'i32' },
+    ...{ parts: 'i32', total: 'pointer' },
   },
   /** `firsts`: the first row of each span, and the end of the last. Items: spans. */
   pool: {

@@ -18,7 +18,7 @@ import type {
   States,
 } from '../contract.js'
 import { MAX_TAPS, PAGE } from '../contract.js'
-import { type BatchShape, OPERATIONS, shapeOf } from '../operations/index.js'
+import { type BatchShape, OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
 import { type Arguments, CHANNELS_OF_LINE, gateCode, type OperationName } from './abi.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { own } from './guards.js'
@@ -106,6 +106,13 @@ export class CpuPass implements Pass {
     })
   }
 
+  write(out: Activations, values: Float32Array): void {
+    writeFits(out, values)
+    const target = own(out, CpuActivations)
+    const kept = values.slice()
+    this.#copies.push(() => this.#host.memory.f32.set(kept, target.use() / 4))
+  }
+
   embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
     OPERATIONS.embed.fit(this.#shape, table, out, by)
     const [matrix, target] = [own(table, CpuMatrix), own(out, CpuActivations)]
@@ -130,11 +137,12 @@ export class CpuPass implements Pass {
     OPERATIONS.join.fit(this.#shape, x, out, options)
     const [source, target] = [own(x, CpuActivations), own(out, CpuActivations)]
     const { rows = this.rows, norm, scale = 1, add = false, gate, cap = 0 } = options
-    const { from = 0, columns = source.columns } = options
+    const { from = 0, columns = source.columns, every = columns, total } = options
     const args = {
       x: source.use() + from * 4,
       xStride: source.stride,
-      columns,
+      columns: every,
+      parts: columns / every,
       scale,
       add,
       cap,
@@ -145,6 +153,7 @@ export class CpuPass implements Pass {
       centred: norm?.centred === true,
       bias: norm?.bias ? own(norm.bias, CpuVector).use() : 0,
       gate: gate ? gateCode(gate) : 0,
+      total: total ? own(total, CpuVector).use() : 0,
     }
     this.#add('join', rows, args, few(rows * columns))
   }
@@ -152,7 +161,7 @@ export class CpuPass implements Pass {
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
     OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
     const [x, kv] = [own(qkv, CpuActivations), own(cache, CpuCache)]
-    this.#caches.add(kv)
+    if (!options.queriesOnly) this.#caches.add(kv)
     const { heads, headSize } = kv.shape
     const angles = own(options.angles, CpuVector)
     const norm = options.headNorm
@@ -176,6 +185,7 @@ export class CpuPass implements Pass {
       epsilon: norm?.epsilon ?? 0,
       growBy: options.growth?.by ?? 0,
       growEvery: options.growth?.every ?? 1,
+      queriesOnly: options.queriesOnly === true,
     })
   }
 

@@ -17,6 +17,7 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
   // Else nothing asks its head for a word.
   const model: ModelPlan = asksWords ? read : { ...read, tied: true }
   if (model.layers.some(({ kind }) => kind !== 'attention')) throw refuse(name, 'vectors of a model with states')
+  if (model.beside) throw refuse(name, 'vectors of a model whose layers are given their own (per-layer embeddings)')
   const { hidden, contextLength: positions } = model
   const vectors = outline.sentence
     ? readVectors(outline.sentence, name, hidden, positions)

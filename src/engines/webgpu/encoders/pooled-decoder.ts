@@ -29,7 +29,7 @@ export class PooledDecoder implements RowEncoder {
   }
 
   begin(pass: Pass): void {
-    this.#decoder.embed(pass)
+    this.#decoder.embed(pass, [])
   }
 
   layer(pass: Pass, index: number): void {

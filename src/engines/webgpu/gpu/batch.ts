@@ -8,6 +8,7 @@ export class BatchWords {
   readonly words: Uint32Array<ArrayBuffer>
   readonly lastPosition: number
   readonly #lengths: readonly number[]
+  readonly #tiles = new Map<boolean, { readonly rows: number; readonly count: number }>()
 
   constructor(batch: Batch) {
     let rows = 0
@@ -66,21 +67,23 @@ export class BatchWords {
     return this.#lengths.every((length) => length === 1)
   }
 
-  /** Tiles of so many rows of one sequence: how many there are. */
-  tile(rows: number, splits: number): number {
-    if (this.words[2] !== 0) return this.words[2]!
-    let tiles = 0
+  /** Tiles of so many rows of one sequence: how many there are. Heads are of one size, or else of two. */
+  tile(rows: number, splits: number, large: boolean): number {
+    const known = this.#tiles.get(large)
+    if (known?.rows === rows) return known.count
+    if (known) throw new Error('Attention of a pass has tiles of one size.')
+    const list = META_HEADER + (large ? 9 : 4) * this.rows
+    let count = 0
     let row = 0
     for (const length of this.#lengths) {
       for (let i = 0; i < length; i += rows) {
-        const count = Math.min(rows, length - i)
-        this.words[META_HEADER + 4 * this.rows + tiles++] = (row + i) | (count << 16)
+        this.words[list + count++] = (row + i) | (Math.min(rows, length - i) << 16)
       }
       row += length
     }
-    this.words[2] = tiles
     this.words[3] = splits
-    return tiles
+    this.#tiles.set(large, { rows, count })
+    return count
   }
 
   /** Rows of which logits are made, or with which the spans begin. */

@@ -29,7 +29,7 @@ import { Rehearsal } from './rehearsal.js'
 import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
-const KERNELS = 'wgsl-3'
+const KERNELS = 'wgsl-4'
 
 export interface GpuDeviceOptions {
   readonly name: string
@@ -65,7 +65,7 @@ export class GpuDevice implements Device, GpuPassHost {
     this.limits = {
       tensorBytes: Math.min(maxBufferSize, maxStorageBufferBindingSize, bindingBytes ?? Number.POSITIVE_INFINITY),
       rows: 8192,
-      headSize: 256,
+      headSize: 512,
       ...(traits.serial ? {} : { fewRows: FEW }),
     }
     this.lost = new Promise((resolve) => {

@@ -20,10 +20,10 @@ import type {
   Vector,
 } from '../contract.js'
 import { MAX_TAPS } from '../contract.js'
-import { type BatchShape, OPERATIONS, shapeOf } from '../operations/index.js'
+import { type BatchShape, OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
-import { attend } from './kernels/attend.js'
+import { attend, placesWithin } from './kernels/attend.js'
 import { convolve } from './kernels/convolve.js'
 import { delta } from './kernels/delta.js'
 import { embed } from './kernels/embed.js'
@@ -79,8 +79,8 @@ export class GpuPass implements Pass, Recorder {
     return this.#batch.lastPosition
   }
 
-  tiles(rows: number, splits: number): number {
-    return this.#batch.tile(rows, splits)
+  tiles(rows: number, splits: number, large: boolean): number {
+    return this.#batch.tile(rows, splits, large)
   }
 
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y = 1, z = 1): void {
@@ -108,6 +108,17 @@ export class GpuPass implements Pass, Recorder {
         this.#commands.copy(aside, i * pageBytes, layer, to * pageBytes, pageBytes)
       })
     }
+  }
+
+  write(out: Activations, values: Float32Array): void {
+    writeFits(out, values)
+    // The queue keeps this before what is recorded here, and after what was handed over before.
+    const bytes = new Uint8Array(values.buffer as ArrayBuffer, values.byteOffset, values.byteLength)
+    this.fill((out as GpuActivations).buffer, bytes)
+  }
+
+  protected fill(buffer: GPUBuffer, bytes: Uint8Array<ArrayBuffer>): void {
+    this.#host.gpu.device.queue.writeBuffer(buffer, 0, bytes)
   }
 
   embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
@@ -146,10 +157,11 @@ export class GpuPass implements Pass, Recorder {
   join(x: Activations, out: Activations, options: JoinOptions): void {
     OPERATIONS.join.fit(this.#shape, x, out, options)
     const { rows = this.rows, norm, scale = 1, add = false, gate, cap, from = 0, columns = x.columns } = options
+    const { every = columns, total } = options
     const within = x === out
     const shape = {
       strides: [x.columns, out.columns] as const,
-      columns,
+      columns: every,
       from,
       scale,
       add,
@@ -159,22 +171,25 @@ export class GpuPass implements Pass, Recorder {
       ...(norm?.bias && { bias: true }),
       ...(gate && { gate }),
       ...(cap && { cap }),
+      ...(total && { total: true }),
     }
     const buffers = {
       x: (x as GpuActivations).buffer,
       out: (out as GpuActivations).buffer,
       weight: (norm?.weight as GpuVector | undefined)?.buffer,
       bias: (norm?.bias as GpuVector | undefined)?.buffer,
+      total: (total as GpuVector | undefined)?.buffer,
     }
-    join(this, shape, buffers, rows)
+    join(this, shape, buffers, rows, columns / every)
   }
 
   place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
     OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
     this.#place()
-    const { heads: queries, angles, headNorm, growth } = options
+    const { heads: queries, angles, headNorm, growth, queriesOnly } = options
     const { heads, headSize, type } = cache.shape
-    const shape = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16', growth }
+    const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16', growth }
+    const shape = { ...layout, ...(queriesOnly && { queriesOnly }) }
     this.#toPlace = {
       shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
       operands: {
@@ -209,7 +224,8 @@ export class GpuPass implements Pass, Recorder {
     const few = this.rows <= FEW
     const waiting = this.#toPlace
     const own = waiting?.operands.qkv === buffers.qkv && waiting.operands.cache === buffers.cache
-    const within = own && few && !this.traits.serial && this.#batch.single ? waiting : undefined
+    const fits = few && !this.traits.serial && this.#batch.single && placesWithin(shape)
+    const within = own && fits ? waiting : undefined
     if (within) this.#toPlace = undefined
     attend(this, shape, buffers, few, within)
   }

@@ -11,6 +11,8 @@ export class Rehearsal extends GpuPass {
     this.kernels.push(kernel)
   }
 
+  protected override fill(): void {}
+
   override async submit(): Promise<readonly SampledRow[]> {
     return []
   }

@@ -4,6 +4,8 @@ export interface Angles {
   /** Values of a head that are turned, in pairs, from the first on; 0: none. */
   readonly size: number
   readonly theta: number
+  /** Of their pairs only so many turn, the first ones. @default all */
+  readonly pairs?: number
   readonly scaling?: Scaling
 }
 
@@ -50,8 +52,8 @@ export function turnedOrder({ size }: Angles, headSize: number): readonly number
 }
 
 /** Turns per position, in radians, of each pair of values, for sequences of up to `length`. */
-export function frequencies({ size, theta, scaling }: Angles, length: number): Float64Array {
-  return Float64Array.from({ length: size / 2 }, (_, pair) => {
+export function frequencies({ size, theta, pairs = size / 2, scaling }: Angles, length: number): Float64Array {
+  return Float64Array.from({ length: pairs }, (_, pair) => {
     const frequency = theta ** ((-2 * pair) / size)
     switch (scaling?.type) {
       case undefined:
@@ -89,7 +91,7 @@ function yarn(frequency: number, pair: number, { size, theta }: Angles, scaling:
 }
 
 /**
- * cos and sin of every pair at positions 0 to `positions` - 1: [positions][headSize / 2][2]. Pairs beyond `size` stand
+ * cos and sin of every pair at positions 0 to `positions` - 1: [positions][headSize / 2][2]. Pairs that are left stand
  * still.
  */
 export function angleTable(positions: number, angles: Angles, headSize = angles.size): Float32Array {

@@ -1,9 +1,9 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
-import type { Activations, Device, Pass, SampleRow, Sampler, Vector } from '../contract.js'
+import type { Activations, Batch, Device, Pass, SampleRow, Sampler, Vector } from '../contract.js'
 import type { SequenceMemory } from './kept.js'
 import { mixerOf } from './mixers/index.js'
 import type { Mixer, MixerRun } from './mixers/mixer.js'
-import { joinsApart, type LayerPlan, type ModelPlan } from './model-plan.js'
+import { type Beside, joinsApart, type LayerPlan, type ModelPlan } from './model-plan.js'
 import { roomOf } from './size.js'
 import type { BiasedMatrix, DecoderWeights } from './weights.js'
 
@@ -25,6 +25,18 @@ interface Room {
   readonly last: Activations
   readonly lastMixed: Widths
   readonly logits: Activations
+  readonly beside?: BesideRoom
+}
+
+/** See `Beside`. */
+interface BesideRoom {
+  /** What the second table has, then all that layers are given. */
+  readonly given: Activations
+  readonly product: Activations
+  /** Of one layer. */
+  readonly gated: Activations
+  /** Of the rows of which logits are made. */
+  readonly last: Activations
 }
 
 interface Mixing {
@@ -42,10 +54,13 @@ export class Decoder {
   readonly #mixing: readonly Mixing[]
   /**
    * What is added to `hidden` is multiplied by it. Embeddings come as they are, however the model scales them: as
-   * everything else reads `hidden` through a norm, it may as well be smaller by that factor throughout.
+   * everything else reads `hidden` through a norm, it may as well be smaller by that factor throughout. Where something
+   * does not, they are scaled at once.
    */
   readonly #scale: number
   readonly #epsilon: number
+  /** Layers after it keep nothing of a sequence: no row needs them of which no logits are made. */
+  readonly #keeping: number
 
   /** `rows`: tokens of the largest pass. `wanted`: rows of logits of the largest pass. */
   constructor(
@@ -60,8 +75,10 @@ export class Decoder {
     this.#weights = weights
     this.#kept = kept
     const { hidden, vocabulary, epsilon, embeddingScale = 1, residualScale = 1 } = model
-    this.#scale = residualScale / embeddingScale
-    this.#epsilon = epsilon / embeddingScale ** 2
+    const folded = model.beside ? 1 : embeddingScale
+    this.#scale = residualScale / folded
+    this.#epsilon = epsilon / folded ** 2
+    this.#keeping = lastKeeping(model)
     const columns = roomOf(model)
     const wide = (widths: Iterable<number>, count: number): Widths =>
       new Map([...widths].map((width) => [width, device.activations(count, width)]))
@@ -75,24 +92,33 @@ export class Decoder {
       last: device.activations(wanted, hidden),
       lastMixed: wide(columns.mixed, wanted),
       logits: device.activations(wanted, vocabulary),
+      ...(model.beside && { beside: besideRoom(device, model, model.beside, rows, wanted) }),
     }
     this.#mixing = model.layers.map((_, i) => this.#mixingOf(i))
   }
 
+  /** Tokens must be known when a pass is recorded. */
+  get needsTokens(): boolean {
+    return this.#weights.beside !== undefined
+  }
+
+  /** Rows of which no logits are made go through fewer layers, if no others are in their pass. */
+  get skipsLayers(): boolean {
+    return this.#keeping < this.#model.layers.length - 1
+  }
+
   /** Runs the batch through all layers; `wanted` are the rows of which logits are made, in this order. */
-  forward(pass: Pass, wanted: Int32Array): Activations {
+  forward(pass: Pass, spans: Batch['spans'], wanted: Int32Array): Activations {
     const { layers, norm, head } = this.#weights
     const room = this.#room
-    this.embed(pass)
+    this.embed(pass, spans)
     // In a step of decoding all rows are wanted, as they lie.
     const all = wanted.length === pass.rows
-    layers.forEach((_, i) => {
-      const keeps = i === layers.length - 1 && !all
-      this.layer(pass, i, keeps ? wanted : undefined)
-    })
+    const last = wanted.length === 0 ? this.#keeping : layers.length - 1
+    for (let i = 0; i <= last; i++) this.layer(pass, i, i === last && !all ? wanted : undefined)
     if (wanted.length === 0) return room.logits
-    const last = all ? room.hidden : room.last
-    pass.project(head, last, room.logits, { rows: wanted.length, norm: { weight: norm, epsilon: this.#epsilon } })
+    const from = all ? room.hidden : room.last
+    pass.project(head, from, room.logits, { rows: wanted.length, norm: { weight: norm, epsilon: this.#epsilon } })
     const { logitCap: cap } = this.#model
     if (cap !== undefined) pass.join(room.logits, room.logits, { rows: wanted.length, cap })
     return room.logits
@@ -102,8 +128,21 @@ export class Decoder {
     if (rows.length > 0) pass.sample(sampler, this.#room.logits, rows)
   }
 
-  embed(pass: Pass): void {
-    pass.embed(this.#weights.embedding, this.#room.hidden)
+  embed(pass: Pass, spans: Batch['spans']): void {
+    const { hidden } = this.#room
+    pass.embed(this.#weights.embedding, hidden)
+    if (this.#model.beside) this.#give(pass, spans, this.#model.beside)
+  }
+
+  #give(pass: Pass, spans: Batch['spans'], { size: every, scale, sumScale }: Beside): void {
+    const { hidden, beside: room } = this.#room
+    const { table, product, norm: weight } = this.#weights.beside!
+    const { embeddingScale: by = 1, epsilon } = this.#model
+    pass.write(room!.given, table.of(spans, scale * sumScale))
+    // Of embeddings as they are: the product of what is scaled is divided by as much again.
+    pass.project(product, hidden, room!.product)
+    pass.join(room!.product, room!.given, { every, norm: { weight, epsilon }, scale: sumScale, add: true })
+    pass.join(hidden, hidden, { scale: by })
   }
 
   /** All rows as the last norm leaves them, in place. */
@@ -115,7 +154,7 @@ export class Decoder {
 
   /** `wanted`: no other rows are needed after this layer, but for what it keeps of them. */
   layer(pass: Pass, index: number, wanted?: Int32Array): void {
-    const { last } = this.#room
+    const { last, beside } = this.#room
     const { mixer, lastMixed, still } = this.#mixing[index]!
     const { hidden } = still
     mixer.run({
@@ -132,11 +171,12 @@ export class Decoder {
     })
     const { mixed } = still.room
     if (!wanted) {
-      this.#finish(pass, index, mixed, hidden, pass.rows)
+      this.#finish(pass, index, mixed, hidden, pass.rows, beside?.given)
     } else if (wanted.length > 0) {
       pass.pick(mixed, wanted, lastMixed)
       pass.pick(hidden, wanted, last)
-      this.#finish(pass, index, lastMixed, last, wanted.length)
+      if (beside) pass.pick(beside.given, wanted, beside.last)
+      this.#finish(pass, index, lastMixed, last, wanted.length, beside?.last)
     }
   }
 
@@ -171,14 +211,27 @@ export class Decoder {
   }
 
   /** What a layer does with each row by itself. */
-  #finish(pass: Pass, index: number, mixed: Activations, hidden: Activations, rows: number): void {
-    const { layers, gate } = this.#model
+  #finish(
+    pass: Pass,
+    index: number,
+    mixed: Activations,
+    hidden: Activations,
+    rows: number,
+    given: Activations | undefined,
+  ): void {
+    const { layers, gate = 'silu', beside } = this.#model
     const { matrices, vectors } = this.#weights.layers[index]!
     const inner = this.#room.inner.get(layers[index]!.intermediate)!
     this.#add(pass, (matrices.output ?? matrices.mixerOut)!, mixed, hidden, rows, vectors.attentionAfter)
     const { matrix, bias } = matrices.gateUp!
     pass.project(matrix, hidden, inner, { rows, norm: this.#before(vectors.mlpNorm), gated: true, gate, bias })
-    this.#add(pass, matrices.down!, inner, hidden, rows, vectors.mlpAfter)
+    const { total, mlpAfter, besideAfter } = vectors
+    this.#add(pass, matrices.down!, inner, hidden, rows, mlpAfter, given ? undefined : total)
+    if (!given) return
+    const { gated } = this.#room.beside!
+    pass.project(matrices.besideIn!.matrix, hidden, gated, { rows })
+    pass.gate(gated, given, gated, { rows, gate, valuesFrom: index * beside!.size })
+    this.#add(pass, matrices.besideOut!, gated, hidden, rows, besideAfter, total)
   }
 
   /** Adds a product, normed first where the model says so. */
@@ -189,6 +242,7 @@ export class Decoder {
     hidden: Activations,
     rows: number,
     after?: Vector,
+    total?: Vector,
   ): void {
     const { apart } = this.#room
     if (!apart) {
@@ -197,7 +251,7 @@ export class Decoder {
     }
     pass.project(matrix, x, apart, { rows, bias })
     const norm = after && { weight: after, epsilon: this.#model.epsilon }
-    pass.join(apart, hidden, { rows, norm, scale: this.#scale, add: true })
+    pass.join(apart, hidden, { rows, norm, scale: this.#scale, add: true, total })
   }
 
   #before(weight: Vector | undefined) {
@@ -205,8 +259,23 @@ export class Decoder {
   }
 
   destroy(): void {
-    for (const one of Object.values(this.#room)) {
+    const { beside, ...room } = this.#room
+    for (const one of [...Object.values(room), ...Object.values(beside ?? {})]) {
       for (const activations of one instanceof Map ? one.values() : [one]) activations.destroy()
     }
+  }
+}
+
+function lastKeeping({ layers }: ModelPlan): number {
+  return layers.findLastIndex((layer) => layer.kind !== 'attention' || layer.keysOf === undefined)
+}
+
+function besideRoom(device: Device, { layers }: ModelPlan, { size }: Beside, rows: number, wanted: number): BesideRoom {
+  const wide = layers.length * size
+  return {
+    given: device.activations(rows, wide),
+    product: device.activations(rows, wide),
+    gated: device.activations(rows, size),
+    last: device.activations(wanted, wide),
   }
 }

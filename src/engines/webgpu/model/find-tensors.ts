@@ -36,17 +36,22 @@ export class Finder {
     this.#names = new Set(outline.names)
     // A model that was saved without its head has none.
     const prefixes = ['model.', ...(architecture.prefixes ?? []), '']
-    this.#prefix =
-      prefixes.find((prefix) => outline.names.some((name) => name.startsWith(`${prefix}embed`))) ?? 'model.'
+    // Parts of a model that see or hear embed something too.
+    const at = (prefix: string) => [roles.embedding ?? []].flat().map((name) => name.replace(/^model\./, prefix))
+    this.#prefix = prefixes.find((prefix) => at(prefix).every((name) => this.#holds(name))) ?? 'model.'
   }
 
   has(role: Role): boolean {
-    return this.#partsOf(role).every((name) => this.#names.has(`${name}.weight`) || this.#names.has(`${name}.q_weight`))
+    return this.#partsOf(role).every((name) => this.#holds(name))
+  }
+
+  #holds(name: string): boolean {
+    return this.#names.has(`${name}.weight`) || this.#names.has(`${name}.q_weight`)
   }
 
   /** What is there under this role is not needed, and is no fault either. */
-  passOver(role: Role): void {
-    for (const name of this.#partsOf(role)) {
+  passOver(role: Role, layer?: number): void {
+    for (const name of this.#partsOf(role, layer)) {
       for (const suffix of ['weight', 'q_weight', 'q_scale']) this.#used.add(`${name}.${suffix}`)
     }
   }

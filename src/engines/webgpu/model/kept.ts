@@ -1,7 +1,7 @@
 /** What the layers of a model keep of a sequence: keys and values in caches, everything else in states. */
 import type { CacheShape, KeyValueCache, States } from '../contract.js'
 import { mixerOf } from './mixers/index.js'
-import type { ModelPlan } from './model-plan.js'
+import type { LayerPlan, ModelPlan } from './model-plan.js'
 
 export interface KeptPlan {
   /** One cache for all layers whose heads have the same form. */
@@ -29,17 +29,20 @@ export interface SequenceMemory {
 export function planKept({ layers, hidden }: ModelPlan): KeptPlan {
   const caches: { layers: number; heads: number; headSize: number }[] = []
   const states: number[] = []
-  const places = layers.map((layer): KeptOfLayer => {
+  const places: KeptOfLayer[] = []
+  const placeOf = (layer: LayerPlan): KeptOfLayer => {
     if (layer.kind !== 'attention') {
       const state = states.length
       states.push(...mixerOf(layer).states(layer, hidden))
       return { state }
     }
+    if (layer.keysOf !== undefined) return places[layer.keysOf]!
     const { keyHeads: heads, headSize } = layer
     const found = caches.findIndex((cache) => cache.heads === heads && cache.headSize === headSize)
     const index = found < 0 ? caches.push({ layers: 0, heads, headSize }) - 1 : found
     return { cache: { index, layer: caches[index]!.layers++ } }
-  })
+  }
+  for (const layer of layers) places.push(placeOf(layer))
   return { caches, states, layers: places }
 }
 

@@ -26,8 +26,22 @@ export interface ModelPlan {
   readonly normOffset?: number
   /** What the gates of the MLP go through. @default 'silu' */
   readonly gate?: Gate
+  /** Gemma 4: what each layer is given of a token beside the stream. */
+  readonly beside?: Beside
   /** The token embeddings are the output head too; undefined: where the weights have no head of its own. */
   readonly tied: boolean | undefined
+}
+
+/**
+ * Rows of a second table have a vector of `size` for each layer. To it comes a product of the token's scaled embedding,
+ * each layer's part normed by itself. A layer ends by adding W2 (gate(W1 x) * its vector), normed.
+ */
+export interface Beside {
+  readonly size: number
+  /** Rows of the second table are multiplied by it. */
+  readonly scale: number
+  /** And the sum of both. */
+  readonly sumScale: number
 }
 
 /** What every layer has, whatever it mixes the tokens of a sequence with. */
@@ -37,11 +51,13 @@ export interface LayerShape {
   /** What the mixer and the MLP give is normed before it is added. */
   readonly normsAfter: boolean
   readonly intermediate: number
+  /** Last of all the whole stream is multiplied by a number of the layer's. */
+  readonly scaled?: boolean
   /** Matrices that have a bias. */
   readonly biased: readonly MatrixRole[]
 }
 
-/** Keeps keys and values of all tokens in the cache. */
+/** Keeps keys and values of all tokens in the cache, or sees those of another layer. */
 export interface AttentionLayer extends LayerShape {
   readonly kind: 'attention'
   /** Heads of queries. */
@@ -62,6 +78,10 @@ export interface AttentionLayer extends LayerShape {
   readonly window?: number
   /** Queries and keys are normed before they are turned: each head by itself, or all heads of a row together. */
   readonly queryKeyNorm?: 'head' | 'row'
+  /** Each head of values is normed, without a weight. */
+  readonly valueNorm?: boolean
+  /** It has no keys and values of its own: it sees those of this earlier layer. */
+  readonly keysOf?: number
   /** What it gives is multiplied with gates of as many columns, stored behind the query of each head. */
   readonly outputGate?: boolean
 }
@@ -88,12 +108,24 @@ export interface DeltaLayer extends LayerShape {
 export type LayerPlan = AttentionLayer | ConvolutionLayer | DeltaLayer
 
 /** What a layer multiplies with. `mixerIn` and `mixerOut` stand for `qkv` and `output` where the mixer is no attention. */
-export type MatrixRole = 'qkv' | 'output' | 'mixerIn' | 'rates' | 'mixerOut' | 'gateUp' | 'down'
+export type MatrixRole =
+  | 'qkv'
+  /** Where keys and values are those of another layer. */
+  | 'query'
+  | 'output'
+  | 'mixerIn'
+  | 'rates'
+  | 'mixerOut'
+  | 'gateUp'
+  | 'down'
+  | 'besideIn'
+  | 'besideOut'
 /** What a layer scales, weighs or adds. */
 export type VectorRole =
   | 'attentionNorm'
   | 'queryNorm'
   | 'keyNorm'
+  | 'valueNorm'
   | 'taps'
   | 'speed'
   | 'delay'
@@ -101,8 +133,10 @@ export type VectorRole =
   | 'attentionAfter'
   | 'mlpNorm'
   | 'mlpAfter'
+  | 'besideAfter'
+  | 'total'
 /** What stands in a model once. */
-export type ModelRole = 'embedding' | 'norm' | 'head'
+export type ModelRole = 'embedding' | 'norm' | 'head' | 'besideTable' | 'besideProduct' | 'besideNorm'
 export type Role = MatrixRole | VectorRole | ModelRole
 
 /** What the mixer and the MLP give is changed before it is added, so that it needs room of its own. */

@@ -19,7 +19,10 @@ export interface PassLimits {
   readonly rows: number
   /** See `DeviceLimits.fewRows`. */
   readonly few?: number | undefined
-  /** A sequence can be cut only to where a pass ended: one ends before the last token of a prompt. */
+  /**
+   * A pass ends before the last token of a prompt: because a sequence can be cut only to where one ended, or because rows
+   * of which no logits are made are less work.
+   */
   readonly marks?: boolean
 }
 

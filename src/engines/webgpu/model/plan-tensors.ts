@@ -3,8 +3,8 @@ import type { Naming, WeightOutline } from '../../../repository/source.js'
 import type { Architecture } from '../architectures/architecture.js'
 import { Finder } from './find-tensors.js'
 import { type LayerTensors, mixerOf } from './mixers/index.js'
-import type { LayerPlan, ModelPlan } from './model-plan.js'
-import type { PlannedLayer, PlannedTensors } from './planned.js'
+import type { Beside, LayerPlan, ModelPlan } from './model-plan.js'
+import type { PlannedBeside, PlannedLayer, PlannedTensors } from './planned.js'
 
 /** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
 export function planTensors(
@@ -27,18 +27,28 @@ export function planTensors(
   const separate = model.tied === undefined ? finder.has('head') : !model.tied
   const head = separate ? finder.matrix('head', [vocabulary], hidden) : undefined
   if (!separate) finder.passOver('head')
+  const beside = model.beside && planBeside(finder, model, model.beside)
   finder.assertAllUsed()
-  return { embedding, layers, norm, ...(head && { head }) }
+  return { embedding, layers, norm, ...(head && { head }), ...(beside && { beside }) }
+}
+
+function planBeside(finder: Finder, { vocabulary, hidden, layers }: ModelPlan, { size }: Beside): PlannedBeside {
+  const wide = layers.length * size
+  return {
+    table: finder.matrix('besideTable', [vocabulary], wide),
+    product: finder.matrix('besideProduct', [wide], hidden),
+    norm: finder.vector('besideNorm', size),
+  }
 }
 
 function planLayer(
   finder: Finder,
-  { hidden }: ModelPlan,
+  { hidden, beside }: ModelPlan,
   layer: LayerPlan,
   index: number,
   { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
 ): PlannedLayer {
-  const { intermediate, normsBefore, normsAfter } = layer
+  const { intermediate, normsBefore, normsAfter, scaled } = layer
   const find: LayerTensors = {
     matrix(role, rows, columns) {
       const bias = finder.bias(role, rows, index, layer.biased.includes(role))
@@ -47,6 +57,7 @@ function planLayer(
     vector: (role, length, shape) => finder.vector(role, length, index, shape),
     naming,
     interleaved,
+    passOver: (role) => finder.passOver(role, index),
     norm: (role, length) => ({ ...finder.vector(role, length, index), ...(offset && { offset }) }),
   }
   const mixer = mixerOf(layer).plan(find, layer, hidden)
@@ -55,6 +66,10 @@ function planLayer(
       ...mixer.matrices,
       gateUp: find.matrix('gateUp', [intermediate, intermediate], hidden),
       down: find.matrix('down', [hidden], intermediate),
+      ...(beside && {
+        besideIn: find.matrix('besideIn', [beside.size], hidden),
+        besideOut: find.matrix('besideOut', [hidden], beside.size),
+      }),
     },
     vectors: {
       ...mixer.vectors,
@@ -63,6 +78,8 @@ function planLayer(
         attentionAfter: find.norm('attentionAfter', hidden),
         mlpAfter: find.norm('mlpAfter', hidden),
       }),
+      ...(beside && { besideAfter: find.norm('besideAfter', hidden) }),
+      ...(scaled && { total: find.vector('total', 1) }),
     },
   }
 }

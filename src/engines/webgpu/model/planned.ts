@@ -42,4 +42,12 @@ export interface PlannedTensors {
   readonly norm: PlannedVector
   /** Absent: the embedding. */
   readonly head?: PlannedMatrix
+  readonly beside?: PlannedBeside
+}
+
+export interface PlannedBeside {
+  /** Stays with the host: the device is given its rows as tokens come. */
+  readonly table: PlannedMatrix
+  readonly product: PlannedMatrix
+  readonly norm: PlannedVector
 }

@@ -52,6 +52,6 @@ function rehearse(
   const rows = Array.from({ length: sampled }, (_, slot): SampleRow => {
     return { slot, temperature: 1, topP: 1, seed: 0, index: 0 }
   })
-  decoder.forward(pass, Int32Array.from(rows.keys()))
+  decoder.forward(pass, spans, Int32Array.from(rows.keys()))
   decoder.sample(pass, sampler, rows)
 }

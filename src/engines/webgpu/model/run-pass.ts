@@ -54,7 +54,7 @@ export function submitSpans(
     if (cleared.length > 0) pass.clearPages(cache, cleared)
     if (copies.length > 0) pass.copyPages(cache, copies)
   }
-  decoder.forward(pass, Int32Array.from(wanted))
+  decoder.forward(pass, spans, Int32Array.from(wanted))
   decoder.sample(pass, sampler, samples)
   const sampling = planned.filter(({ sample }) => sample)
   return pass.submit().then((rows) => {

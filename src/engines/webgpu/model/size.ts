@@ -2,6 +2,7 @@
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
 import { type Device, PAGE } from '../contract.js'
+import { hostBytes } from './host-rows.js'
 import { type KeptPlan, planKept, tokenBytes } from './kept.js'
 import { mixerOf } from './mixers/index.js'
 import { joinsApart, type ModelPlan } from './model-plan.js'
@@ -37,7 +38,10 @@ export interface ModelSize {
     readonly states: number
     /** Activations, logits, tables. */
     readonly work: number
+    /** Of the device. */
     readonly total: number
+    /** What stays with the host beside that. */
+    readonly host: number
   }
 }
 
@@ -57,7 +61,7 @@ export function sizeOf(
   device: Device,
   model: ModelPlan,
   tensors: PlannedTensors,
-  outline: Pick<WeightOutline, 'naming' | 'names' | 'describe'>,
+  outline: WeightOutline,
   options: SizeOptions = {},
 ): ModelSize {
   const { limits } = device
@@ -74,6 +78,7 @@ export function sizeOf(
   const roomy = Math.floor(Math.min(CACHE_BYTES, limits.tensorBytes / 2) / perToken)
   const wanted = options.cacheTokens ?? defaultCacheTokens(wantedContext, maxBatch, roomy)
   const weights = weightBytes(device, tensors)
+  const host = tensors.beside ? hostBytes(tensors.beside.table, outline) : 0
   const slots = stateSlots(kept, maxBatch)
   const states = slots * 4 * sum(kept.states)
   const work = workBytes(model, device, { rows, maxBatch, context: wantedContext })
@@ -103,7 +108,7 @@ export function sizeOf(
     cacheType,
     pages,
     slots,
-    bytes: { weights, cache, states, work, total: fixed + cache },
+    bytes: { weights, cache, states, work, total: fixed + cache, host },
   }
 }
 
@@ -123,12 +128,13 @@ export function defaultCacheTokens(context: number, maxBatch: number, roomy: num
   return Math.max(context, Math.min(context + further, roomy))
 }
 
-export function weightBytes(device: Device, { embedding, head, norm, layers }: PlannedTensors): number {
+export function weightBytes(device: Device, { embedding, head, norm, layers, beside }: PlannedTensors): number {
   const matrix = ({ rows, columns, stored, scaleType, quantize, bias }: PlannedMatrix): number => {
     const format = quantize ? 'q4' : stored
     return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)
   }
   let all = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
+  if (beside) all += matrix(beside.product) + 4 * beside.norm.length
   for (const { matrices, vectors } of layers) {
     for (const one of Object.values(matrices)) all += matrix(one)
     for (const { length, order } of Object.values(vectors)) all += 4 * (order?.length ?? length)
@@ -156,7 +162,7 @@ interface Work {
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
 function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, context } = of
-  const { hidden, vocabulary, layers } = model
+  const { hidden, vocabulary, layers, beside } = model
   const { input, between, mixed, inner } = roomOf(model)
   const angles = new Map(
     layers.flatMap((layer) =>
@@ -165,11 +171,12 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   )
   const perRow = (joinsApart(model) ? 3 : 2) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
   const perLogits = 2 * hidden + sum(mixed) + vocabulary
+  const given = beside ? (2 * rows + maxBatch) * layers.length * beside.size + rows * beside.size : 0
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
   const cpu = info.kind === 'cpu'
   const prepared = cpu ? rows * (hidden + sum(mixed) + sum(inner)) + maxBatch * (hidden + sum(mixed)) : 0
   const sampler = (cpu ? 4 : maxBatch) * vocabulary
-  return 4 * (rows * perRow + maxBatch * perLogits + prepared + sampler + context * sum(angles.values()))
+  return 4 * (rows * perRow + maxBatch * perLogits + given + prepared + sampler + context * sum(angles.values()))
 }
 
 /** Columns of the rows that a pass writes on its way through a layer; layers of the same width share them. */

@@ -12,28 +12,28 @@ import { quantize } from './quantize.js'
 export class TensorLoader {
   readonly source: WeightSource
   readonly #device: Device
-  readonly #signal: AbortSignal | undefined
+  readonly signal: AbortSignal | undefined
   /** Everything made so far, so that a failure half-way can free it. */
   readonly made: { destroy(): void }[] = []
 
   constructor(device: Device, source: WeightSource, signal?: AbortSignal) {
     this.#device = device
     this.source = source
-    this.#signal = signal
+    this.signal = signal
   }
 
   async matrix(planned: PlannedMatrix, gated = false): Promise<Matrix> {
-    this.#signal?.throwIfAborted()
-    return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.#signal), { gated }))
+    this.signal?.throwIfAborted()
+    return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.signal), { gated }))
   }
 
   async vector(planned: PlannedVector): Promise<Vector> {
-    return this.floats(await readVector(this.source, planned, this.#signal))
+    return this.floats(await readVector(this.source, planned, this.signal))
   }
 
   /** The values of a matrix that is stored plain, row by row: for those that are joined before they are used. */
   async values(planned: PlannedMatrix): Promise<Float32Array> {
-    const read = await readMatrix(this.source, planned, this.#signal)
+    const read = await readMatrix(this.source, planned, this.signal)
     if (read.format === 'q4') throw new TypeError('Values in four bits are not read back.')
     return toFloats({ dtype: read.format, data: read.data })
   }

@@ -1,6 +1,7 @@
 /** The decoder's weights on a device. */
 import type { Matrix, Vector } from '../contract.js'
 import { angleTable } from './angles.js'
+import { HostRows } from './host-rows.js'
 import type { LayerPlan, MatrixRole, ModelPlan, VectorRole } from './model-plan.js'
 import type { PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 import type { TensorLoader } from './tensors.js'
@@ -24,6 +25,7 @@ export interface DecoderWeights {
   readonly norm: Vector
   /** The embedding itself where the two are tied. */
   readonly head: Matrix
+  readonly beside?: { readonly table: HostRows; readonly product: Matrix; readonly norm: Vector }
 }
 
 /** `positions`: for how many angles are made. */
@@ -52,7 +54,12 @@ export async function loadWeights(
   }
   const norm = await loader.vector(tensors.norm)
   const head = tensors.head ? await loader.matrix(tensors.head) : embedding
-  return { embedding, layers, norm, head }
+  const beside = tensors.beside && {
+    table: await HostRows.load(loader.source, tensors.beside.table, loader.signal),
+    product: await loader.matrix(tensors.beside.product),
+    norm: await loader.vector(tensors.beside.norm),
+  }
+  return { embedding, layers, norm, head, ...(beside && { beside }) }
 }
 
 async function loadLayer(

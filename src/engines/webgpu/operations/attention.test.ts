@@ -14,6 +14,8 @@ interface Case {
   /** It sees what follows too. */
   readonly both?: boolean
   readonly headNorm?: boolean
+  /** Keys and values of all positions are there; the pass under test has queries alone. */
+  readonly queriesOnly?: boolean
   /** Per sequence: positions held before, and rows of the pass under test. */
   readonly spans: readonly (readonly [before: number, rows: number])[]
   readonly few?: boolean
@@ -156,6 +158,54 @@ const CASES: readonly Case[] = [
       [290, 2],
     ],
   },
+  {
+    name: 'large heads, groups of 8, single rows',
+    heads: 8,
+    keyHeads: 1,
+    headSize: 512,
+    type: 'f16',
+    headNorm: true,
+    spans: [
+      [20, 1],
+      [270, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'large heads, groups of 2, many rows',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 320,
+    type: 'f32',
+    spans: [
+      [3, 21],
+      [0, 2],
+    ],
+  },
+  {
+    name: 'large heads, groups of 6, queries alone, many rows',
+    heads: 6,
+    keyHeads: 1,
+    headSize: 512,
+    type: 'f16',
+    headNorm: true,
+    queriesOnly: true,
+    spans: [[4, 18]],
+  },
+  {
+    name: 'queries alone, single rows',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 64,
+    type: 'f32',
+    headNorm: true,
+    queriesOnly: true,
+    spans: [
+      [40, 1],
+      [7, 1],
+    ],
+    few: true,
+  },
 ]
 
 const EPSILON = 1e-6
@@ -196,15 +246,22 @@ async function run(device: Device, test: Case) {
   const gains = { query: chance.floats(headSize), key: chance.floats(headSize) }
   const resources = {
     table: device.matrix({ format: 'f32', rows: ends.reduce((a, b) => a + b), columns: width, data: bytesOf(texts) }),
+    asked: device.matrix({
+      format: 'f32',
+      rows: ends.reduce((a, b) => a + b),
+      columns: heads * headSize,
+      data: bytesOf(texts.map((text) => text.map((row) => row.subarray(0, heads * headSize)))),
+    }),
     qkv: device.activations(1024, width),
+    queries: device.activations(1024, heads * headSize),
     out: device.activations(1024, heads * headSize),
     cache: device.cache({ layers: 2, pages: total, heads: keyHeads, headSize, type: test.type }),
     angles: device.vector(angleTable(1024, turns)),
     query: device.vector(gains.query),
     key: device.vector(gains.key),
   }
-  const { table, qkv, out, cache, angles, query, key } = resources
-  const pass = (ranges: readonly (readonly [number, number])[]) => {
+  const { table, asked, qkv, queries, out, cache, angles, query, key } = resources
+  const pass = (ranges: readonly (readonly [number, number])[], queriesOnly = false) => {
     let start = 0
     const batch: Span[] = []
     ranges.forEach(([from, to], i) => {
@@ -213,14 +270,19 @@ async function run(device: Device, test: Case) {
       start += ends[i]!
     })
     const begun = device.begin({ spans: batch })
-    begun.embed(table, qkv)
+    begun.embed(queriesOnly ? asked : table, queriesOnly ? queries : qkv)
     const headNorm = test.headNorm ? { headNorm: { query, key, epsilon: EPSILON } } : {}
-    begun.place(qkv, cache, 1, { heads, angles, ...headNorm })
+    begun.place(queriesOnly ? queries : qkv, cache, 1, { heads, angles, queriesOnly, ...headNorm })
     return begun
   }
-  if (spans.some(([before]) => before > 0)) await pass(spans.map(([before]) => [0, before] as const)).submit()
-  const tested = pass(spans.map(([before], i) => [before, ends[i]!] as const))
-  tested.attend(qkv, cache, 1, out, {
+  const { queriesOnly = false } = test
+  if (queriesOnly) await pass(ends.map((end) => [0, end] as const)).submit()
+  else if (spans.some(([before]) => before > 0)) await pass(spans.map(([before]) => [0, before] as const)).submit()
+  const tested = pass(
+    spans.map(([before], i) => [before, ends[i]!] as const),
+    queriesOnly,
+  )
+  tested.attend(queriesOnly ? queries : qkv, cache, 1, out, {
     heads,
     scale: headSize ** -0.5,
     ...(window ? { window } : {}),

@@ -6,7 +6,13 @@
 import { type Activations, type Batch, MAX_TAPS, PAGE, type Pass, type Span, type States } from '../contract.js'
 
 /** Methods of a pass that compute. */
-export type PassOperation = Exclude<keyof Pass, 'rows' | 'clearPages' | 'copyPages' | 'read' | 'submit'>
+export type PassOperation = Exclude<keyof Pass, 'rows' | 'clearPages' | 'copyPages' | 'write' | 'read' | 'submit'>
+
+/** What is written into rows is as wide as they are. */
+export function writeFits(out: Activations, values: Float32Array): void {
+  atLeast('Values to write into', out.rows * out.columns, values.length)
+  if (values.length % out.columns !== 0) throw new RangeError(`${values.length} values for rows of ${out.columns}.`)
+}
 
 /** What a pass knows of its batch. */
 export interface BatchShape {
@@ -64,16 +70,17 @@ export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
     cpu: ['join'],
   },
   place: {
-    fit(batch, qkv, { shape: { heads, headSize } }, _layer, { heads: queries, angles }) {
-      atLeast('Columns of queries, keys and values', qkv.columns, (queries + 2 * heads) * headSize)
+    fit(batch, qkv, { shape: { heads, headSize } }, _layer, { heads: queries, angles, queriesOnly }) {
+      const all = queriesOnly ? queries : queries + 2 * heads
+      atLeast('Columns of queries, keys and values', qkv.columns, all * headSize)
       atLeast('Angles', angles.length, batch.longest * headSize)
     },
     gpu: ['place'],
     cpu: ['place'],
   },
   attend: {
-    fit(batch, qkv, { shape: { heads, headSize } }, _layer, out, { heads: queries }) {
-      atLeast('Columns of queries, keys and values', qkv.columns, (queries + 2 * heads) * headSize)
+    fit(batch, qkv, { shape: { headSize } }, _layer, out, { heads: queries }) {
+      atLeast('Columns of queries', qkv.columns, queries * headSize)
       atLeast('Columns of attention', out.columns, queries * headSize)
       bothHave('Rows of attention', qkv, out, batch.rows)
     },

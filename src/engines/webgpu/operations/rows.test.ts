@@ -76,6 +76,57 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     }
   })
 
+  it('parts of a row are normed by themselves, and what is then there is multiplied', async () => {
+    const [every, from] = [12, 24]
+    const weight = chance.floats(every)
+    const table = device.matrix({ format: 'f32', rows: 9, columns: COLUMNS, data: new Uint8Array(values.buffer) })
+    const [x, out] = [device.activations(9, COLUMNS), device.activations(9, COLUMNS)]
+    const [gains, total] = [device.vector(weight), device.vector(Float32Array.of(0.75))]
+    const tokens = Int32Array.from({ length: 9 }, (_, i) => i)
+    const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
+    pass.embed(table, x)
+    pass.embed(table, out)
+    const norm = { weight: gains, epsilon: 1e-6 }
+    pass.join(x, out, { from, columns: COLUMNS - from, every, norm, scale: 3, add: true, total })
+    const read = pass.read(out, 9)
+    await pass.submit()
+    const got = await read
+    for (const one of [table, x, out, gains, total]) one.destroy()
+    for (let at = 0; at < 9 * COLUMNS; at++) {
+      const column = at % COLUMNS
+      const begin = at - ((column - from) % every)
+      const part = values.subarray(begin, begin + every)
+      const factor = 3 / Math.sqrt(part.reduce((sum, value) => sum + value ** 2, 0) / every + 1e-6)
+      const all = 0.75 * (values[at]! + values[at]! * factor * weight[at - begin]!)
+      const expected = column < from ? values[at]! : all
+      expect(Math.abs(got[at]! - expected)).toBeLessThan(2e-6 * Math.max(1, Math.abs(expected)))
+    }
+  })
+
+  it('what the host writes is there before what is recorded, pass by pass', async () => {
+    const [x, out] = [device.activations(3, 8), device.activations(3, 8)]
+    const given = [chance.floats(24), chance.floats(16)]
+    const reads = []
+    for (const floats of given) {
+      const tokens = new Int32Array(floats.length / 8)
+      const pass = device.begin({ spans: [{ tokens, position: 0, pages: new Int32Array(1) }] })
+      pass.join(x, out, { scale: 2 })
+      const whole = floats.slice()
+      pass.write(x, floats)
+      floats.fill(0)
+      reads.push(pass.read(out, tokens.length).then((got) => ({ got, whole })))
+      void pass.submit()
+    }
+    await device.idle()
+    for (const { got, whole } of await Promise.all(reads)) expect(got).toEqual(whole.map((value) => 2 * value))
+    const pass = device.begin({ spans: [{ tokens: new Int32Array(1), position: 0, pages: new Int32Array(1) }] })
+    expect(() => pass.write(x, new Float32Array(32))).toThrow(RangeError)
+    expect(() => pass.write(x, new Float32Array(12))).toThrow(RangeError)
+    await pass.submit()
+    x.destroy()
+    out.destroy()
+  })
+
   it.each(['silu', 'gelu', 'gelu_erf'] as const)('values go through %s', async (gate) => {
     const got = await joined(() => ({ gate }))
     values.forEach((value, i) => {

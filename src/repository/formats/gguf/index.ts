@@ -29,8 +29,8 @@ export const gguf: RepositoryFormat = {
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata)
     const used = stored.filter((tensor) => !positions.includes(tensor))
     const outline = () => {
-      const { names, describe } = ggufWeights(files, used)
-      return { naming: 'gguf', chatConfig: config, names, describe } as const
+      const { names, describe, rowBytes } = ggufWeights(files, used)
+      return { naming: 'gguf', chatConfig: config, names, describe, ...(rowBytes && { rowBytes }) } as const
     }
     const ends = ['eos', 'eot', 'eom'].map((each) => metadata.get(`tokenizer.ggml.${each}_token_id`))
     return {

@@ -6,6 +6,7 @@
 import { floatToHalf, halfToFloat } from '../../../platform/half.js'
 import { broken } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
+import { plainRows } from '../../rows.js'
 import type { RawTensor, TensorType, WeightOutline, WeightSource } from '../../source.js'
 import type { GgufTensor } from './head.js'
 import { canRead, Q4_0, READABLE, typeOf } from './types.js'
@@ -17,7 +18,7 @@ type Form = 'q4' | Exclude<TensorType, 'u32'>
 export function ggufWeights(
   files: RepositoryFiles,
   stored: readonly GgufTensor[],
-): Omit<WeightOutline, 'chatConfig' | 'naming'> & Pick<WeightSource, 'read' | 'has'> {
+): Omit<WeightOutline, 'chatConfig' | 'naming'> & Pick<WeightSource, 'read' | 'has' | 'rows'> {
   const forms = formsOf(files.place, stored)
   const made = new Map<string, { readonly of: GgufTensor; readonly what: 'whole' | 'codes' | 'scales' }>()
   for (const of of stored) {
@@ -39,7 +40,27 @@ export function ggufWeights(
     const codes = what === 'codes'
     return { name, shape: [rows, columns / (codes ? 8 : 32)], dtype: codes ? 'u32' : 'f16' }
   }
+  /** As they lie, whatever form the whole would get. */
+  const rowsOf = (name: string) => {
+    const of = stored.find((tensor) => tensor.name === `${name}.weight`)
+    if (!of) throw broken(files.place, `it has no tensor ${name}.`)
+    const { block, bytes, read, plain } = typeOf(of.type)
+    const columns = of.shape[1]!
+    const slice = (from: number, to: number) => files.slice(of.file, of.from + from, of.from + to)
+    if (!read) return plainRows(plain!, columns, slice)
+    const rowBytes = (columns / block) * bytes
+    return {
+      rowBytes,
+      read: (from: number, to: number) => slice(from * rowBytes, to * rowBytes),
+      widen(data: Uint8Array, at: number, out: Float32Array) {
+        const view = new DataView(data.buffer, data.byteOffset + at, rowBytes)
+        for (let i = 0; i * block < columns; i++) read(view, i * bytes, out, i * block)
+      },
+    }
+  }
   return {
+    rows: rowsOf,
+    rowBytes: (name) => rowsOf(name).rowBytes,
     names: [...made.keys()],
     has: (name) => made.has(name),
     describe,

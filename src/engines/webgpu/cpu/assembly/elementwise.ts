@@ -41,8 +41,9 @@ export function rmsnorm(
 }
 
 /**
- * out = x * scale, or out += it, for rows of `k` values, a multiple of 4. `weight` 0: no norm goes before, else one that
- * takes the mean away first where it is `centred`, and adds what is at `bias` if that is not 0. `gate`, `cap` 0: none.
+ * out = x * scale, or out += it, for rows of `parts` times `k` values, a multiple of 4. `weight` 0: no norm goes before,
+ * else one of each part that takes the mean away first where it is `centred`, and adds what is at `bias` if that is not 0.
+ * `gate`, `cap`, `total` 0: none.
  */
 export function joinRows(
   x: usize,
@@ -60,11 +61,16 @@ export function joinRows(
   centred: bool,
   bias: usize,
   gate: i32,
+  parts: i32,
+  total: usize,
 ): void {
   const bytes = (<usize>k) << 2
-  for (let row = <usize>from; row < <usize>to; row++) {
-    const p = x + row * xStride
-    const o = out + row * outStride
+  const totals = f32x4.splat(total !== 0 ? load<f32>(total) : 1)
+  for (let part = from * parts; part < to * parts; part++) {
+    const row = <usize>(part / parts)
+    const at = <usize>(part % parts) * bytes
+    const p = x + row * xStride + at
+    const o = out + row * outStride + at
     let factor = scale
     const mean = f32x4.splat(centred ? meanOf(p, bytes) : 0)
     if (weight !== 0) {
@@ -82,7 +88,9 @@ export function joinRows(
       if (bias !== 0) v = f32x4.add(v, v128.load(bias + i))
       if (gate > 0) v = gate4(gate, v)
       if (cap > 0) v = cap4(v, cap)
-      v128.store(o + i, add ? f32x4.add(v128.load(o + i), v) : v)
+      if (add) v = f32x4.add(v128.load(o + i), v)
+      if (total !== 0) v = f32x4.mul(v, totals)
+      v128.store(o + i, v)
     }
   }
 }

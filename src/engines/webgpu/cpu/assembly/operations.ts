@@ -126,6 +126,8 @@ function join(args: usize, from: i32, to: i32): void {
     Join.centred(args),
     Join.bias(args),
     Join.gate(args),
+    Join.parts(args),
+    Join.total(args),
   )
 }
 
@@ -178,6 +180,7 @@ function placeHead<T>(args: usize, row: i32, head: i32): void {
     const end = queries + <usize>share * headBytes
     for (let p = queries; p < end; p += 16) v128.store(p, f32x4.mul(v128.load(p), growth))
   }
+  if (Place.queriesOnly(args)) return
   turn(k, 1, Place.keyNorm(args), angles, d, eps)
   const keys = Place.keys(args) + page * Place.keyPageBytes(args) + <usize>head * <usize>d * 16 * sizeof<T>()
   const valueHead = <usize>head * <usize>((d + 15) >> 4) * 256 * sizeof<T>()

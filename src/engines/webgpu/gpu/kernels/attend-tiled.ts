@@ -30,9 +30,19 @@ export interface TiledShape extends AttendShape {
   readonly placing?: PlaceShape
 }
 
-/** Rows whose queries fit one workgroup: sixteen queries at most. */
-export function tileRowsOf({ queries, heads }: AttendShape): number {
-  return Math.max(1, Math.floor(16 / (queries / heads)))
+/** Few of their queries fit the memory and the registers of a workgroup. */
+export const isLarge = ({ headSize }: Pick<AttendShape, 'headSize'>): boolean => headSize > 256
+
+/** Rows whose queries fit one workgroup: sixteen queries at most, four of large heads. */
+export function tileRowsOf(shape: AttendShape): number {
+  return Math.max(1, Math.floor((isLarge(shape) ? 4 : 16) / (shape.queries / shape.heads)))
+}
+
+/** Of the queries that share a head of keys, those of one workgroup. */
+export function sharersOf(shape: AttendShape): number {
+  const group = shape.queries / shape.heads
+  if (!isLarge(shape)) return group
+  return [4, 3, 2].find((count) => group % count === 0) ?? 1
 }
 
 interface Cut {
@@ -45,7 +55,7 @@ interface Cut {
 
 function cutOf(shape: TiledShape): Cut {
   let count = 1
-  while (count < shape.tileRows * (shape.queries / shape.heads)) count *= 2
+  while (count < shape.tileRows * sharersOf(shape)) count *= 2
   const words = wordsPerHead(shape)
   return { count, columns: Math.ceil(words / LANES), shares: Math.max(1, Math.floor(LANES / words)) }
 }
@@ -60,6 +70,7 @@ export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: 
     ...(toPlace ? placingBindings(toPlace) : []),
   ])
   const { count } = cutOf(shape)
+  const cuts = shape.queries / shape.heads / sharersOf(shape)
   const near = Math.min(LANES / count, traits.lanes)
   return {
     name: toPlace ? 'place and attend' : 'attend tiled',
@@ -82,10 +93,10 @@ ${sight(shape)}
 
 @compute @workgroup_size(${LANES})
 fn main(@builtin(workgroup_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let tile = tileOf(id.x);
+  let tile = ${isLarge(shape) ? 'largeTileOf' : 'tileOf'}(id.x);
   let row = tile & 0xffffu;
   let rows = tile >> 16u;
-  let head = id.y;
+  let head = id.y / ${cuts}u;
   // Of the query whose scores this lane helps to weigh; all its lanes hold the same.
   let m = lane / ${LANES / count}u;
   var greatest = ${LOW};
@@ -111,12 +122,13 @@ ${finishing(shape)}
   }
 })
 
-function loadQueries({ queries, columns, heads, headSize, scale }: TiledShape, count: number): string {
-  const group = queries / heads
+function loadQueries(shape: TiledShape, count: number): string {
+  const { columns, headSize, scale } = shape
+  const group = sharersOf(shape)
   return `  for (var i = lane; i < ${count * headSize}u; i += ${LANES}u) {
     let m = i / ${headSize}u;
     let valid = m / ${group}u < rows;
-    let at = (row + m / ${group}u) * ${columns}u + (head * ${group}u + m % ${group}u) * ${headSize}u + i % ${headSize}u;
+    let at = (row + m / ${group}u) * ${columns}u + (id.y * ${group}u + m % ${group}u) * ${headSize}u + i % ${headSize}u;
     query[i] = select(0.0, qkv[select(0u, at, valid)] * ${float(scale)}, valid);
   }`
 }
@@ -129,9 +141,9 @@ function sums(shape: TiledShape): string {
 
 /** A lane scores one position with all queries. */
 function scoring(shape: TiledShape): string {
-  const { queries, heads, headSize, half, cap } = shape
+  const { headSize, half, cap } = shape
   const { count } = cutOf(shape)
-  const group = queries / heads
+  const group = sharersOf(shape)
   const words = wordsPerHead(shape)
   const term = (m: number) =>
     half
@@ -218,10 +230,10 @@ ${sum}
 
 /** Lanes that shared a column add up; then the answer, or a part: sums, greatest score, weight. */
 function finishing(shape: TiledShape): string {
-  const { queries, heads, headSize, half, split } = shape
+  const { queries, headSize, half, split } = shape
   const { columns, shares } = cutOf(shape)
   const words = wordsPerHead(shape)
-  const group = queries / heads
+  const group = sharersOf(shape)
   const perWord = half ? 2 : 1
   const width = split ? headSize + 2 : headSize
   const one = (m: number, c: number) => {
@@ -239,7 +251,7 @@ function finishing(shape: TiledShape): string {
     return `  {
     ${gather}
     if (${Math.floor(m / group)}u < rows && ${column} < ${words}u) {
-      let unit = (row + ${Math.floor(m / group)}u) * ${queries}u + head * ${group}u + ${m % group}u;
+      let unit = (row + ${Math.floor(m / group)}u) * ${queries}u + id.y * ${group}u + ${m % group}u;
       let to = ${split ? 'unit * splits + id.z' : 'unit'};
       out[to * ${width}u + ${column} * ${perWord}u] = ${value}.x;
       ${half ? `out[to * ${width}u + ${column} * 2u + 1u] = ${value}.y;` : ''}

@@ -8,7 +8,7 @@ import { enableSubgroups, exchange } from './subgroup.js'
 export interface JoinShape {
   /** Columns of a row of x, and of out. */
   readonly strides: readonly [x: number, out: number]
-  /** Of both, from `from` on. */
+  /** Of a part of both that is normed by itself; the parts begin at `from`. */
   readonly columns: number
   readonly from: number
   readonly scale: number
@@ -21,17 +21,20 @@ export interface JoinShape {
   readonly bias?: boolean
   readonly gate?: Gate
   readonly cap?: number
+  /** What is in out is multiplied by a number last. */
+  readonly total?: boolean
   /** x is out. */
   readonly within: boolean
 }
 
 export const joinKernel = memo(function joinKernel(shape: JoinShape, { serial, lanes }: GpuTraits): Kernel {
-  const { strides, columns, from, scale, add, epsilon, centred, bias, gate, cap, within } = shape
+  const { strides, columns, from, scale, add, epsilon, centred, bias, gate, cap, total, within } = shape
   const normed = epsilon !== undefined
   const list: Binding[] = [['out', 'vec4<f32>', 'w']]
   if (!within) list.push(['x', 'vec4<f32>', 'r'])
   if (normed) list.push(['weight', 'vec4<f32>', 'r'])
   if (bias) list.push(['bias', 'vec4<f32>', 'r'])
+  if (total) list.push(['total', 'f32', 'r'])
   const { source, bindings } = declare(list)
   const x = within ? 'out' : 'x'
   const quads = columns / 4
@@ -69,13 +72,13 @@ ${gateFunctions(gate)}
 ${normed && !serial ? `var<workgroup> parts: array<f32, ${threads / near}>;` : ''}
 @compute @workgroup_size(${threads})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
-  let base = group.x * ${strides[0] / 4}u + ${from / 4}u;
-  let to = group.x * ${strides[1] / 4}u + ${from / 4}u;
+  let base = group.x * ${strides[0] / 4}u + group.y * ${quads}u + ${from / 4}u;
+  let to = group.x * ${strides[1] / 4}u + group.y * ${quads}u + ${from / 4}u;
 ${normed ? sum : `  let factor = ${float(scale)};`}
   for (var i = lane; i < ${quads}u; i += ${threads}u) {
     ${gate ? 'let gate' : 'let value'} = (${x}[base + i]${less}) * factor${normed ? ' * weight[i]' : ''}${bias ? ' + bias[i]' : ''};
     ${gate ? `let value = ${gateFour(gate)};` : ''}
-    out[to + i] ${add ? '+=' : '='} ${cap ? capped('value', cap) : 'value'};
+    out[to + i] = ${total ? 'total[0] * ' : ''}(${add ? 'out[to + i] + ' : ''}${cap ? capped('value', cap) : 'value'});
   }
 }`,
   }
@@ -84,9 +87,14 @@ ${normed ? sum : `  let factor = ${float(scale)};`}
 export function join(
   pass: Recorder,
   shape: JoinShape,
-  { x, out, weight, bias }: Readonly<Record<'weight' | 'bias', GPUBuffer | undefined> & Record<'x' | 'out', GPUBuffer>>,
+  {
+    x,
+    out,
+    ...more
+  }: Readonly<Record<'weight' | 'bias' | 'total', GPUBuffer | undefined> & Record<'x' | 'out', GPUBuffer>>,
   rows: number,
+  parts: number,
 ): void {
-  const buffers = [out, ...(shape.within ? [] : [x]), ...(weight ? [weight] : []), ...(bias ? [bias] : [])]
-  pass.dispatch(joinKernel(shape, pass.traits), buffers, rows)
+  const others = [more.weight, more.bias, more.total].filter((buffer) => buffer !== undefined)
+  pass.dispatch(joinKernel(shape, pass.traits), [out, ...(shape.within ? [] : [x]), ...others], rows, parts)
 }

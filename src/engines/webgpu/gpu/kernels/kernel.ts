@@ -27,7 +27,7 @@ export interface Recorder {
   /** See `meta.ts`. */
   readonly meta: GPUBuffer
   /** Cuts the rows into tiles of one sequence each; returns how many. All calls of a pass give the same numbers. */
-  tiles(rows: number, splits: number): number
+  tiles(rows: number, splits: number, large: boolean): number
   dispatch(kernel: Kernel, buffers: readonly GPUBuffer[], x: number, y?: number, z?: number): void
 }
 

@@ -20,7 +20,7 @@ export function placingFunctions(shape: PlaceShape): string {
   return `${storeFunctions(shape)}\n${scales}`
 }
 
-/** Fills `query` for `count` queries, and stores key and value if their position is this workgroup's. */
+/** Fills `query` for `count` queries, and stores key and value. */
 export function placing(shape: PlaceShape, scale: number, count: number, lanes: number): string {
   const { queries, columns, heads, headSize, epsilon } = shape
   const group = queries / heads
@@ -42,7 +42,15 @@ export function placing(shape: PlaceShape, scale: number, count: number, lanes: 
     query[m * ${headSize}u + j] = select(0.0, ${turned('low')} * ${float(scale)}${grown(shape, 'own')}, m < ${group}u);
     query[m * ${headSize}u + j + ${half}u] = select(0.0, ${turned('high')} * ${float(scale)}${grown(shape, 'own')}, m < ${group}u);
   }
-  if (own >= start && own < end) {
+  ${shape.queriesOnly ? '' : storing(shape, lanes)}
+  storageBarrier();`
+}
+
+/** Of the group's key and value, if their position is this workgroup's. */
+function storing({ queries, heads, headSize, epsilon }: PlaceShape, lanes: number): string {
+  const group = queries / heads
+  const half = headSize / 2
+  return `if (own >= start && own < end) {
     let page = pageOf(row, own / ${PAGE}u);
     let slot = own % ${PAGE}u;
     let key = begin + (${queries}u + head) * ${headSize}u;
@@ -51,7 +59,7 @@ export function placing(shape: PlaceShape, scale: number, count: number, lanes: 
       let at = key + 2u * j;
       var low = vec2<f32>(qkv[at], qkv[at + 1u]);
       var high = vec2<f32>(qkv[at + ${half}u], qkv[at + ${half + 1}u]);
-      ${normed ? gained('key', `${group}u`, ['2u * j', `2u * j + ${half}u`], 'vec2<f32>') : ''}
+      ${epsilon === undefined ? '' : gained('key', `${group}u`, ['2u * j', `2u * j + ${half}u`], 'vec2<f32>')}
       let first = angles[own * ${half}u + 2u * j];
       let second = angles[own * ${half}u + 2u * j + 1u];
       let cosine = vec2<f32>(first.x, second.x);
@@ -63,14 +71,13 @@ ${repeat(2, (i) => {
   return `      storeValue(page, head, j + ${(i * headSize) / 4}u, slot, vec2<f32>(qkv[${from}], qkv[${from} + 1u]));`
 })}
     }
-  }
-  storageBarrier();`
+  }`
 }
 
 /** The scales of the group's queries, and last of its key. */
-function headNorms({ queries, heads, headSize, epsilon }: PlaceShape, lanes: number): string {
+function headNorms({ queries, heads, headSize, epsilon, queriesOnly }: PlaceShape, lanes: number): string {
   const group = queries / heads
-  return `for (var i = lane; i <= ${group}u; i += ${lanes}u) {
+  return `for (var i = lane; i < ${queriesOnly ? group : group + 1}u; i += ${lanes}u) {
     let own = begin + select(${queries}u + head, head * ${group}u + i, i < ${group}u) * ${headSize}u;
     var sum = 0.0;
     for (var k = 0u; k < ${headSize}u; k++) { sum = fma(qkv[own + k], qkv[own + k], sum); }

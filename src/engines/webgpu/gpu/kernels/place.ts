@@ -13,7 +13,12 @@ export interface PlaceShape extends CacheLayout {
   readonly growth?: Growth | undefined
   /** Of the norm of heads; absent: none. */
   readonly epsilon?: number
+  /** No keys, no values. */
+  readonly queriesOnly?: boolean
 }
+
+/** Heads of a row. */
+const headsOf = ({ queries, heads, queriesOnly }: PlaceShape) => (queriesOnly ? queries : queries + 2 * heads)
 
 /** Spelt out: wherever a value is turned it must come out the same, however a compiler would put sums together. */
 export function turned(which: 'low' | 'high'): string {
@@ -37,7 +42,7 @@ export const placeKernel = memo(function placeKernel(shape: PlaceShape): Kernel 
   ]
   if (normed) list.push(['queryGain', 'f32', 'r'], ['keyGain', 'f32', 'r'])
   const { source, bindings } = declare(list)
-  const all = queries + 2 * heads
+  const all = headsOf(shape)
   const quarter = headSize / 4
   return {
     name: 'place',
@@ -137,7 +142,7 @@ export interface PlaceOperands {
 }
 
 export function place(pass: Recorder, shape: PlaceShape, { angles, qkv, cache, gains }: PlaceOperands): void {
-  const units = pass.rows * (shape.queries + 2 * shape.heads)
+  const units = pass.rows * headsOf(shape)
   const groups = gains ? units : Math.ceil((units * (shape.headSize / 4)) / 64)
   const buffers = [pass.meta, angles, qkv, cache, ...(gains ?? [])]
   pass.dispatch(placeKernel(shape), buffers, Math.min(groups, WIDE), Math.ceil(groups / WIDE))

@@ -1,15 +1,16 @@
 import { turnedOrder } from '../angles.js'
 import type { AttentionLayer } from '../model-plan.js'
-import type { Mixer } from './mixer.js'
+import type { PlannedMatrix, PlannedVector } from '../planned.js'
+import type { LayerTensors, Mixer } from './mixer.js'
 
 /** The one kind that keeps every token: keys and values, in pages that sequences share. */
 export const attention: Mixer<AttentionLayer> = {
   plan(find, layer, hidden) {
-    const { heads, keyHeads, headSize, angles, queryKeyNorm, outputGate } = layer
+    const { heads, keyHeads, headSize, angles, queryKeyNorm, outputGate, valueNorm, keysOf } = layer
     const [queries, keys] = [heads * headSize, keyHeads * headSize]
     const turned = turnedOrder(angles, headSize)
     const order = find.interleaved ? apart(headSize, turned) : turned
-    const qkv = find.matrix('qkv', [outputGate ? 2 * queries : queries, keys, keys], hidden)
+    const qkv = findQkv(find, layer, hidden)
     const { bias } = qkv
     const rows = order || outputGate ? { order: rowOrder(layer, order ?? run(headSize)) } : undefined
     const row = queryKeyNorm === 'row'
@@ -19,17 +20,21 @@ export const attention: Mixer<AttentionLayer> = {
         qkv: rows ? { ...qkv, ...rows, ...(bias && { bias: { ...bias, ...rows } }) } : qkv,
         output: find.matrix('output', [hidden], queries),
       },
-      vectors: queryKeyNorm
-        ? {
-            queryNorm: { ...find.norm('queryNorm', row ? queries : headSize), ...normOrder(heads) },
+      vectors: {
+        ...(queryKeyNorm && {
+          queryNorm: { ...find.norm('queryNorm', row ? queries : headSize), ...normOrder(heads) },
+        }),
+        ...(queryKeyNorm &&
+          keysOf === undefined && {
             keyNorm: { ...find.norm('keyNorm', row ? keys : headSize), ...normOrder(keyHeads) },
-          }
-        : {},
+          }),
+        ...(valueNorm && keysOf === undefined && { valueNorm: ones(headSize) }),
+      },
     }
   },
 
-  widths: ({ heads, keyHeads, headSize, outputGate }) => ({
-    input: ((outputGate ? 2 : 1) * heads + 2 * keyHeads) * headSize,
+  widths: ({ heads, keyHeads, headSize, outputGate, keysOf }) => ({
+    input: ((outputGate ? 2 : 1) * heads + (keysOf === undefined ? 2 * keyHeads : 0)) * headSize,
     mixed: heads * headSize,
   }),
 
@@ -38,25 +43,45 @@ export const attention: Mixer<AttentionLayer> = {
   run({ pass, layer, weights, hidden, norm, epsilon, room: { input: qkv, mixed }, cache, needed }) {
     const { heads, keyHeads, headSize, queryKeyNorm, scale, scoreCap: cap, window, causal, outputGate, growth } = layer
     const { matrix, bias } = weights.matrices.qkv!
-    const { queryNorm, keyNorm } = weights.vectors
+    const { queryNorm, keyNorm = queryNorm, valueNorm } = weights.vectors
     const { of, layer: index } = cache!
     const angles = weights.angles!
     const [queries, keys] = [heads * headSize, keyHeads * headSize]
+    const queriesOnly = layer.keysOf !== undefined
     pass.project(matrix, hidden, qkv, { norm, bias })
-    if (!queryNorm || !keyNorm) {
-      pass.place(qkv, of, index, { heads, angles, growth })
-    } else if (queryKeyNorm === 'head') {
-      pass.place(qkv, of, index, { heads, angles, growth, headNorm: { query: queryNorm, key: keyNorm, epsilon } })
-    } else {
+    if (valueNorm) {
+      const parts = { from: queries + keys, columns: keys, every: headSize }
+      pass.join(qkv, qkv, { ...parts, norm: { weight: valueNorm, epsilon } })
+    }
+    const headNorm = queryNorm && keyNorm && queryKeyNorm === 'head' && { query: queryNorm, key: keyNorm, epsilon }
+    if (queryNorm && keyNorm && !headNorm) {
       pass.join(qkv, qkv, { columns: queries, norm: { weight: queryNorm, epsilon } })
       pass.join(qkv, qkv, { from: queries, columns: keys, norm: { weight: keyNorm, epsilon } })
-      pass.place(qkv, of, index, { heads, angles, growth })
     }
+    pass.place(qkv, of, index, { heads, angles, growth, queriesOnly, ...(headNorm && { headNorm }) })
     if (!needed) return
     pass.attend(qkv, of, index, mixed, { heads, scale, cap, window, causal })
     if (outputGate) pass.gate(qkv, mixed, mixed, { gate: 'sigmoid', gatesFrom: queries + 2 * keys })
   },
 }
+
+/** The product that gives queries, keys and values, as far as a layer has its own. */
+function findQkv(find: LayerTensors, layer: AttentionLayer, hidden: number): PlannedMatrix {
+  const { heads, keyHeads, headSize, outputGate, keysOf } = layer
+  const [queries, keys] = [(outputGate ? 2 : 1) * heads * headSize, keyHeads * headSize]
+  if (keysOf === undefined) return find.matrix('qkv', [queries, keys, keys], hidden)
+  // Files may have more.
+  for (const role of ['qkv', 'keyNorm'] as const) find.passOver(role)
+  return find.matrix('query', [queries], hidden)
+}
+
+/** Of a norm without a weight. */
+const ones = (length: number): PlannedVector => ({
+  parts: [],
+  length: 0,
+  order: Array.from({ length }, () => -1),
+  offset: 1,
+})
 
 /** Rows that are stored as pairs, which are turned together: the first of all pairs, then the second; or as `order` says. */
 function apart(size: number, order: readonly number[] = run(size)): readonly number[] {

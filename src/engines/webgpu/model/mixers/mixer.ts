@@ -2,7 +2,7 @@
 
 import type { Naming } from '../../../../repository/source.js'
 import type { Activations, KeyValueCache, Pass, ProjectOptions, States } from '../../contract.js'
-import type { LayerPlan, MatrixRole, VectorRole } from '../model-plan.js'
+import type { LayerPlan, MatrixRole, Role, VectorRole } from '../model-plan.js'
 import type { PlannedLayer, PlannedMatrix, PlannedVector } from '../planned.js'
 import type { LayerWeights } from '../weights.js'
 
@@ -14,6 +14,8 @@ export interface LayerTensors {
   /** `rows`: of each of its parts, where they are stored apart. */
   matrix(role: MatrixRole, rows: readonly number[], columns: number): PlannedMatrix
   vector(role: VectorRole, length: number, shape?: readonly number[]): PlannedVector
+  /** What is there is not needed. */
+  passOver(role: Role): void
   /** As `vector`, of a norm. */
   norm(role: VectorRole, length: number): PlannedVector
 }

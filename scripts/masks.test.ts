@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { compile, Vocabulary } from '../src/structured/index.js'
+import { SAMPLES } from '../src/structured/samples.test-helper.js'
+import { randomness } from '../src/structured/testing.test-helper.js'
+import { type Language, language } from './masks/languages.js'
+import { newProof, proveAccepted, proveLanguage, proveWritten, Segments } from './masks/proof.js'
+import { madeUpTokenizer, smallVocabulary } from './masks/vocabularies.js'
+
+/** A seeded part of check-masks.ts. */
+describe('a mask allows a token if and only if', () => {
+  it('a text of the language begins so and can be completed within the budget', { timeout: 120_000 }, () => {
+    const random = randomness(3)
+    const proof = newProof()
+    for (let i = 0; i < 60; i++) {
+      const found = language(random)
+      if (found !== undefined) proveLanguage(proof, found, smallVocabulary(random, i % 2 === 0), random)
+    }
+    expect(proof.faults).toEqual([])
+    expect(proof.triples).toBeGreaterThan(50_000)
+  })
+
+  for (const spelling of ['byte-level', 'sentencepiece'] as const) {
+    it(`it is accepted, with 32,000 made-up tokens, ${spelling}`, { timeout: 120_000 }, () => {
+      const random = randomness(5)
+      const proof = newProof()
+      const vocabulary = Vocabulary.fromTokenizer(madeUpTokenizer(random, 32_000, spelling), { eos: '</s>' })
+      for (const [name, schema] of Object.entries(SAMPLES)) {
+        proveAccepted(proof, name, compile(schema).start(vocabulary), vocabulary, random, 40)
+      }
+      expect(proof.faults).toEqual([])
+      expect(proof.triples).toBeGreaterThan(10_000)
+    })
+  }
+
+  it('it is the next of some way to write a document', () => {
+    const random = randomness(9)
+    const proof = newProof()
+    const vocabulary = smallVocabulary(random, false)
+    const segments = new Segments(vocabulary)
+    const grammar = compile({ type: 'object', properties: { a: { type: ['string', 'null'] } }, required: ['na'] })
+    for (const text of ['{"a":"bé\\n😀","na":null}', '{"na":[1,-1,true]}', '{"a":null,"na":{"é\\"":"\\\\"},"b":-1}']) {
+      expect(grammar.accepts(text)).toBe(true)
+      for (let i = 0; i < 40; i++) {
+        const tokens = segments.random(text, random)
+        proveWritten(proof, text, grammar.start(vocabulary), vocabulary, tokens, Buffer.byteLength(text))
+      }
+    }
+    expect(proof.faults).toEqual([])
+  })
+})
+
+describe('the proof', () => {
+  const digits: Language = {
+    name: 'numbers below 100',
+    source: { schema: { type: 'integer', minimum: 0, maximum: 99 } },
+    texts: new Set(Array.from({ length: 100 }, (_, n) => String(n))),
+    whole: Infinity,
+  }
+  const faults = (texts: ReadonlySet<string>) => {
+    const proof = newProof()
+    proveLanguage(proof, { ...digits, texts }, smallVocabulary(randomness(1), true), randomness(2))
+    return proof.faults.length
+  }
+
+  it('fails where a mask allows too much, or too little', () => {
+    expect(faults(digits.texts)).toBe(0)
+    expect(faults(new Set([...digits.texts].filter((text) => !text.startsWith('7'))))).toBeGreaterThan(0)
+    expect(faults(new Set([...digits.texts, '-1']))).toBeGreaterThan(0)
+  })
+})

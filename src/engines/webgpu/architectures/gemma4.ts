@@ -1,0 +1,197 @@
+import type { JsonObject } from '../../../platform/json.js'
+import type { AttentionLayer } from '../model/model-plan.js'
+import { refuse } from '../model/refuse.js'
+import type { Architecture, Names } from './architecture.js'
+import type { Fields } from './fields.js'
+import { GEMMA_NORMS } from './gemma3.js'
+import type { GgufForm } from './gguf.js'
+import { GGUF_AFTER, NAMES } from './names.js'
+import { readDecoder, readLayerTypes } from './read-decoder.js'
+
+const LAYER = 'model.layers.#'
+const HUGGINGFACE: Names = {
+  ...NAMES.huggingface,
+  ...GEMMA_NORMS,
+  query: `${LAYER}.self_attn.q_proj`,
+  besideTable: 'model.embed_tokens_per_layer',
+  besideProduct: 'model.per_layer_model_projection',
+  besideNorm: 'model.per_layer_projection_norm',
+  besideIn: `${LAYER}.per_layer_input_gate`,
+  besideOut: `${LAYER}.per_layer_projection`,
+  besideAfter: `${LAYER}.post_per_layer_input_norm`,
+  total: `${LAYER}.layer_scalar`,
+}
+const GGUF: Names = {
+  ...NAMES.gguf,
+  ...GGUF_AFTER,
+  query: 'blk.#.attn_q',
+  besideTable: 'per_layer_token_embd',
+  besideProduct: 'per_layer_model_proj',
+  besideNorm: 'per_layer_proj_norm',
+  besideIn: 'blk.#.inp_gate',
+  besideOut: 'blk.#.proj',
+  besideAfter: 'blk.#.post_norm',
+  total: 'blk.#.layer_output_scale',
+}
+
+const LOCAL_HEAD = 256
+const FULL_HEAD = 512
+const LOCAL_THETA = 10_000
+const THETA = 1_000_000
+const TURNING = 0.25
+/** One layer in so many is full. */
+const PATTERN = 6
+
+/**
+ * Gemma 4, text: heads of full layers are larger, and turn in part; the last layers see keys and values of earlier ones of
+ * their kind; each layer is given a vector of its own for every token.
+ */
+export const gemma4: Architecture = {
+  names: { huggingface: HUGGINGFACE, gguf: GGUF },
+  gguf: { own: fromGguf },
+  prefixes: ['model.language_model.', 'language_model.model.'],
+  idle: /^(model\.)?(vision_tower|audio_tower|embed_vision|embed_audio|multi_modal_projector)\.|^(v|a|mm)\./,
+  read(given) {
+    const fields = given.withDefaults({
+      num_key_value_heads: 4,
+      head_dim: LOCAL_HEAD,
+      rms_norm_eps: 1e-6,
+      max_position_embeddings: 131_072,
+      tie_word_embeddings: true,
+    })
+    refuseOthers(fields)
+    const count = fields.count('num_hidden_layers')
+    const slides = readLayerTypes(fields, count) ?? ((layer: number) => (layer + 1) % PATTERN !== 0)
+    if (slides(count - 1)) throw fields.odd('layer_types', 'sliding_attention last of all')
+    const window = fields.count('sliding_window', 512)
+    const local = { headSize: fields.count('head_dim'), angles: readLocal(fields) }
+    const fullHead = readFullHead(fields, count, slides)
+    const full = { headSize: fullHead, angles: readFull(fields, fullHead) }
+    const owners = count - (fields.limit('num_kv_shared_layers') ?? 0)
+    const intermediate = fields.count('intermediate_size')
+    const wide = fields.flag('use_double_wide_mlp') ? 2 * intermediate : intermediate
+    const plan = readDecoder(fields, {
+      norms: 'both',
+      queryKeyNorm: 'head',
+      gate: 'gelu',
+      scale: 1,
+      angles: () => ({ angles: local.angles }),
+      layer: (layer): Partial<AttentionLayer> => ({
+        ...(slides(layer) ? { ...local, window } : full),
+        valueNorm: true,
+        scaled: true,
+        ...(layer >= owners && { keysOf: lastOf(fields, slides, owners, slides(layer)), intermediate: wide }),
+      }),
+    })
+    const size = fields.limit('hidden_size_per_layer_input')
+    if (size && fields.count('vocab_size_per_layer_input', plan.vocabulary) !== plan.vocabulary) {
+      throw fields.odd('vocab_size_per_layer_input', fields.get('vocab_size_per_layer_input'))
+    }
+    const logitCap = fields.limit('final_logit_softcapping')
+    return {
+      ...plan,
+      ...(logitCap && { logitCap }),
+      embeddingScale: Math.sqrt(plan.hidden),
+      ...(size && { beside: { size, scale: Math.sqrt(size), sumScale: Math.SQRT1_2 } }),
+    }
+  },
+}
+
+/** What only the larger models have. */
+function refuseOthers(fields: Fields): void {
+  for (const flag of ['attention_k_eq_v', 'enable_moe_block']) if (fields.flag(flag)) throw fields.odd(flag, true)
+  for (const one of ['num_experts', 'top_k_experts', 'moe_intermediate_size', 'num_global_key_value_heads']) {
+    const value = fields.get(one)
+    // Without the flags above nobody reads them.
+    if (value !== undefined && typeof value !== 'number') throw fields.odd(one, value)
+  }
+  // Of pictures alone; what is text sees nothing that follows.
+  fields.word('use_bidirectional_attention', ['none', 'vision'], 'none')
+}
+
+/** Angles of sliding layers: whole heads turn. */
+function readLocal(fields: Fields) {
+  const part = fields.part('rope_parameters')?.part('sliding_attention')
+  part?.word('rope_type', ['default'], 'default')
+  return { size: fields.count('head_dim'), theta: part?.number('rope_theta', LOCAL_THETA) ?? LOCAL_THETA }
+}
+
+/** Angles of full layers: those of the whole head, of whose pairs only the first turn. */
+function readFull(fields: Fields, size: number) {
+  const part = fields.part('rope_parameters')?.part('full_attention')
+  const type = part?.word('rope_type', ['proportional', 'default'], 'default') ?? 'proportional'
+  const theta = part?.number('rope_theta', THETA) ?? THETA
+  if (type === 'default') return { size, theta }
+  const share = part?.number('partial_rotary_factor', 1) ?? TURNING
+  if (share > 1) throw fields.odd('partial_rotary_factor', share)
+  const factor = part?.number('factor', 1) ?? 1
+  const scaling = { type: 'linear', factor } as const
+  return { size, theta, pairs: Math.floor((share * size) / 2), ...(factor !== 1 && { scaling }) }
+}
+
+/** The head of full layers: one number, or, as transformers writes it since, one for each of them. */
+function readFullHead(fields: Fields, count: number, slides: (layer: number) => boolean): number {
+  const size = fields.count('global_head_dim', FULL_HEAD)
+  const each = fields.part('per_layer_config')
+  if (!each) return size
+  const own = Array.from({ length: count }, (_, i) => i).filter((i) => !slides(i))
+  const sizes = new Set(own.map((i) => each.part(String(i))?.count('head_dim', size) ?? fields.count('head_dim')))
+  if (sizes.size > 1) throw refuse(fields.model, 'full layers with heads of different sizes (per_layer_config)')
+  return [...sizes][0] ?? size
+}
+
+/** The last layer of a kind that has keys and values of its own. */
+function lastOf(fields: Fields, slides: (layer: number) => boolean, owners: number, sliding: boolean): number {
+  for (let layer = owners - 1; layer >= 0; layer--) if (slides(layer) === sliding) return layer
+  throw fields.odd('num_kv_shared_layers', fields.get('num_kv_shared_layers'))
+}
+
+/** One number, or one for each layer: in those that share keys it may be twice as large. */
+function fromGguf(take: Parameters<NonNullable<GgufForm['own']>>[0], config: JsonObject): JsonObject {
+  const model = 'This model'
+  const count = Number(config.num_hidden_layers)
+  const shared = Number(take('attention.shared_kv_layers') ?? 0)
+  const local = Number(take('attention.key_length_swa') ?? config.head_dim)
+  const full = Number(config.head_dim)
+  const sizes = { 'attention.value_length': full, 'rope.dimension_count': full }
+  const locals = { 'attention.value_length_swa': local, 'rope.dimension_count_swa': local }
+  for (const [key, size] of Object.entries({ ...sizes, ...locals })) {
+    const given = take(key) ?? size
+    if (given !== size) throw refuse(model, `${key} = ${String(given)} with heads of ${size}`)
+  }
+  const inner = config.intermediate_size
+  const pattern = take('attention.sliding_window_pattern')
+  const kinds = Array.isArray(pattern) ? pattern : Array.from({ length: count }, () => pattern === true)
+  return {
+    head_dim: local,
+    global_head_dim: full,
+    num_kv_shared_layers: shared,
+    hidden_size_per_layer_input: take('embedding_length_per_layer_input') ?? 0,
+    final_logit_softcapping: take('final_logit_softcapping'),
+    layer_types: kinds.map((slides) => (slides ? 'sliding_attention' : 'full_attention')),
+    ...(Array.isArray(inner) && readInner(inner, count - shared, model)),
+    rope_theta: undefined,
+    rope_parameters: {
+      full_attention: { ...turning(take('rope_freqs'), model), rope_theta: config.rope_theta ?? THETA },
+      sliding_attention: { rope_type: 'default', rope_theta: take('rope.freq_base_swa') ?? LOCAL_THETA },
+    },
+  }
+}
+
+function readInner(inner: readonly unknown[], owners: number, model: string): JsonObject {
+  const [first] = inner
+  const fits = inner.every((size, i) => size === (i < owners ? first : 2 * Number(first)))
+  if (!fits) throw refuse(model, `feed_forward_length = ${JSON.stringify(inner)}`)
+  return { intermediate_size: first, use_double_wide_mlp: true }
+}
+
+/** Divisors of angles: 1 for pairs that turn, and for the others so much that they stand still. */
+function turning(divisors: unknown, model: string): JsonObject {
+  if (!Array.isArray(divisors)) return { rope_type: 'default' }
+  const still = divisors.findIndex((divisor) => divisor !== 1)
+  const pairs = still < 0 ? divisors.length : still
+  if (divisors.slice(pairs).some((divisor) => Number(divisor) < 1e20)) {
+    throw refuse(model, 'divisors of angles (rope_freqs) that neither leave a pair as it is nor stop it')
+  }
+  return { rope_type: 'proportional', partial_rotary_factor: pairs / divisors.length }
+}
