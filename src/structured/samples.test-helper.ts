@@ -188,5 +188,47 @@ export const SAMPLES: Readonly<Record<string, unknown>> = {
     not: { required: ['c'] },
     maxProperties: 3,
   },
+  'texts that may not repeat': { type: 'array', items: { type: 'string' }, uniqueItems: true, minItems: 3 },
+  'few texts that may not repeat': {
+    type: 'array',
+    items: { anyOf: [{ type: 'string', pattern: '^[ab]{1,2}$' }, { const: 'name' }] },
+    uniqueItems: true,
+    minItems: 5,
+    maxItems: 7,
+  },
+  'few keys of many bytes': {
+    type: 'object',
+    propertyNames: { pattern: '^["é\\u{1f600}\\n]$' },
+    additionalProperties: { type: 'null' },
+    minProperties: 2,
+  },
+  'sets inside': {
+    type: 'object',
+    additionalProperties: { type: 'array', items: { type: 'string', maxLength: 1 }, uniqueItems: true },
+    required: ['a'],
+    maxProperties: 2,
+  },
+  'items counted twice': {
+    type: 'array',
+    items: { type: ['integer', 'string', 'null'] },
+    allOf: [
+      { contains: { type: 'integer' }, minContains: 2 },
+      { contains: { type: ['string', 'null'] }, maxContains: 2 },
+    ],
+  },
+  'what a closed object leaves': {
+    type: 'object',
+    properties: { a: { type: 'string' }, b: { type: 'null' }, c: { type: 'integer' } },
+    additionalProperties: false,
+    not: { properties: { a: { minLength: 2 } }, additionalProperties: { maximum: 3 } },
+  },
+  'ways of evaluation': {
+    type: 'object',
+    anyOf: [
+      { properties: { a: { const: 1 } }, required: ['a'] },
+      { properties: { b: { type: 'null' } }, required: ['b'] },
+    ],
+    unevaluatedProperties: { type: 'boolean' },
+  },
   'values spelled out': { enum: [null, true, 10, 100, 'a"b', { b: [1, 'é'], a: {} }, [[], 2]] },
 }

@@ -1,6 +1,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { compile } from './index.js'
+import { judge } from './judge.js'
 import { refusal } from './refusal.test-helper.js'
 
 const ajv = new Ajv({ strict: false })
@@ -52,9 +53,34 @@ describe('items that may not repeat', () => {
     expect(grammar.accepts(JSON.stringify([...items.enum, 'tag-29']))).toBe(false)
   })
 
+  const letters = { type: 'string', maxLength: 2, pattern: '^[ab"]*$' }
+
+  it.each<[string, object]>([
+    ['any number', { items: { type: 'string' } }],
+    ['as many as there are', { items: { ...letters, minLength: 1, maxLength: 1 }, minItems: 3 }],
+    ['at most some', { items: letters, maxItems: 2 }],
+    ['of alternatives', { items: { anyOf: [{ enum: ['a', 'x'] }, { ...letters, minLength: 2 }] }, minItems: 1 }],
+    ['more than can be numbered', { items: { enum: ['a', 'b', ...Array.from({ length: 40 }, (_, i) => `x${i}`)] } }],
+  ])('may be texts: %s', (_, more) => {
+    const schema = { type: 'array', uniqueItems: true, ...more }
+    const grammar = compile(schema)
+    const validate = ajv.compile(schema)
+    for (const array of arrays(['a', 'b', '"', 'ab', 'aé', ''], 4)) {
+      expect(grammar.accepts(JSON.stringify(array)), JSON.stringify(array)).toBe(validate(array))
+      expect(judge(schema, array)).toBe(validate(array))
+    }
+  })
+
+  it('may not be more texts than there are', () => {
+    const items = { ...letters, minLength: 1, maxLength: 1 }
+    expect(() => compile({ type: 'array', uniqueItems: true, items, minItems: 4 })).toThrow('no value can satisfy')
+  })
+
   it.each<[string, object]>([
     ['any', { items: {} }],
-    ['texts', { items: { type: 'string' } }],
+    ['numbers', { items: { type: 'integer' } }],
+    ['texts beside others', { items: { type: ['string', 'null'] } }],
+    ['so many texts', { items: { type: 'string' }, minItems: 301 }],
     ['too many', { items: { enum: Array.from({ length: 31 }, (_, i) => i) } }],
     ['by place', { prefixItems: [{ const: 1 }] }],
     ['counted', { contains: { const: 1 } }],

@@ -4,6 +4,7 @@ import { type Layout, toBytes, write } from '../schema/format.js'
 import type { ObjectShape } from '../schema/object-shape.js'
 import type { Value } from '../schema/value.js'
 import { ArrayFrames } from './array.js'
+import type { Frame } from './frame.js'
 import type { Frames } from './frames.js'
 import { LineBreaks } from './line-breaks.js'
 import { LiteralFrame } from './literal.js'
@@ -20,7 +21,7 @@ export class FrameTable implements Frames {
   readonly breaks: LineBreaks
   readonly #shared: Shared
   readonly #values = new Map<Value, ValueFrame>()
-  readonly #arrays = new Map<ArrayShape, ArrayFrames>()
+  readonly #arrays = new Map<ArrayShape, { at(index: number, tally: number): Frame }>()
   readonly #objects = new Map<ObjectShape, ObjectFrames>()
   readonly #literals = new Map<Value, LiteralFrame>()
   #inside: FrameTable | undefined
@@ -58,8 +59,12 @@ export class FrameTable implements Frames {
     return made(this.#shared.numbers, text, () => new NumberFrame(text, text.start, new Map()))
   }
 
-  array(shape: ArrayShape): ArrayFrames {
-    return made(this.#arrays, shape, () => new ArrayFrames(shape, this))
+  array(shape: ArrayShape): { at(index: number, tally: number): Frame } {
+    return made(this.#arrays, shape, () => {
+      if (shape.set === undefined) return new ArrayFrames(shape, this)
+      const { open } = new ObjectFrames(shape.set, this).start
+      return { at: () => open }
+    })
   }
 
   names(shape: ObjectShape): ObjectNames {

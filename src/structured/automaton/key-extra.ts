@@ -121,11 +121,25 @@ export class ExtraKeyFrame extends CharacterFrame {
   }
 
   override alive(low: number, high: number): boolean {
-    if (this.#state.admitsAnyExtra) return this.#state.home.keys.text.alive(this.#text, low, high)
+    if (this.#state.admitsAnyExtra) return this.#aliveBeside(low, high)
     return this.#owed().some((bytes) => {
       const next = codePointAt(bytes, this.#similar.depth)
       return next >= low && next <= high
     })
+  }
+
+  /** What a taken key goes on with may lead to that key alone. */
+  #aliveBeside(low: number, high: number): boolean {
+    const { text } = this.#state.home.keys
+    if (this.#alone || this.anything) return text.alive(this.#text, low, high)
+    const taken = new Set(this.#similar.texts.map((bytes) => codePointAt(bytes, this.#similar.depth)))
+    let from = low
+    for (const next of [...taken].sort((a, b) => a - b)) {
+      if (next < low || next > high) continue
+      if ((from < next && text.alive(this.#text, from, next - 1)) || this.after(next) !== undefined) return true
+      from = next + 1
+    }
+    return from <= high && text.alive(this.#text, from, high)
   }
 
   override get closes(): boolean {
@@ -252,25 +266,25 @@ export class ExtraKeyFrame extends CharacterFrame {
   /** By a required key, known as a whole. */
   #wayOf(bytes: Bytes, bit: number): Way {
     const { home } = this.#state
-    const value = home.program.inside.value(keyValue(home.keys, home.shape.pending[Math.log2(bit)]!)!)
+    const value = home.value(keyValue(home.keys, home.shape.pending[Math.log2(bit)]!)!)
     return this.#wayThrough(bytes.slice(this.#similar.depth), value, bit)
   }
 
   #freeWays(): Way[] {
     const { home } = this.#state
-    const { keys, program } = home
+    const { keys } = home
     const fresh = (text: string) => !this.#similar.goOnAs(keyBytes(text))
     const found = this.#alone ? home.names.nearest(this.#text) : freshKeys(keys, this.#text, '', fresh, 1)
     return found.map((text) => {
       let state = this.#text
       for (const char of text) state = keys.text.next(state, char.codePointAt(0)!)
-      return this.#wayThrough(keyBytes(text), program.inside.value(keys.value(state)!), 0)
+      return this.#wayThrough(keyBytes(text), home.value(keys.value(state)!), 0)
     })
   }
 
-  #wayThrough(bytes: Bytes, value: WeighedFrame, bit: number): Way {
+  #wayThrough(bytes: Bytes, value: Pick<WeighedFrame, 'weight' | 'spell'>, bit: number): Way {
     const { layout } = this.#state.home.program
-    const { colon } = layout
+    const { colon } = this.#state.home.shape
     const { after } = this.#state.afterExtra(bit)
     return {
       weight: bytes.length + colon.length + layout.inside(value.weight) + after.weight,

@@ -51,8 +51,12 @@ export class State {
   }
 }
 
-/** Whether a key has just been closed: its colon comes, then its value, then the object goes on, which must be told the key. */
+/**
+ * Whether a key has just been closed: its colon comes, then its value, then the object goes on, which must be told the key.
+ * Of a set the next text comes at once.
+ */
 function isUnresolved(cell: Cell): boolean {
+  if (cell.frame instanceof MemberFrame) return isUntold(cell) && cell.frame.state.home.shape.isSet
   return cell.frame instanceof FixedFrame && holders(cell).some(isUntold)
 }
 
@@ -171,6 +175,7 @@ export class Machine {
     const out = new Cells()
     for (const cell of state.cells) {
       if (!isUnresolved(cell)) out.add(cell)
+      else if (cell.frame instanceof MemberFrame) out.add(told(cell, key))
       else {
         for (const value of cell.below!.ways) {
           for (const holder of value.below!.ways) out.add(told(holder, key).push(value.frame!).push(cell.frame!))

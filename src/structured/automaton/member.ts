@@ -5,7 +5,8 @@ import type { ObjectState } from './object-state.js'
 const NEWLINE = 0x0a
 const QUOTE = 0x22
 const COMMA = 0x2c
-const CLOSE = 0x7d
+const BRACE = 0x7d
+const BRACKET = 0x5d
 
 type Phase = 'open' | 'after' | 'key'
 
@@ -25,7 +26,8 @@ export class MemberFrame extends Frame {
     const { breaks } = state.home.program
     if (byte === this.#closer) {
       if (!state.canClose) return
-      const rest = byte === CLOSE ? undefined : breaks.afterCloser?.object
+      const { array, object } = breaks.afterCloser ?? {}
+      const rest = byte === this.#last ? undefined : state.home.shape.isSet ? array : object
       out.add(rest === undefined ? below : below.push(rest))
     } else if (byte === this.#opener && state.hasKeys) {
       if (byte === QUOTE) state.addKeys(below, out)
@@ -36,7 +38,11 @@ export class MemberFrame extends Frame {
   /** The byte that ends the object here: without members its brace stands on the same line. */
   get #closer(): number | undefined {
     if (this.#phase === 'key') return undefined
-    return this.#phase === 'open' ? CLOSE : (this.state.home.program.breaks.closer ?? CLOSE)
+    return this.#phase === 'open' ? this.#last : (this.state.home.program.breaks.closer ?? this.#last)
+  }
+
+  get #last(): number {
+    return this.state.home.shape.isSet ? BRACKET : BRACE
   }
 
   /** The byte that leads to one more member. */
@@ -69,7 +75,7 @@ export class MemberFrame extends Frame {
     const { open, between, close } = state.home.program.breaks
     const key = this.#phase === 'key'
     const { next } = key ? state.keyPlan : state.plan
-    if (next === undefined) return `${this.#phase === 'open' ? '' : close}}`
+    if (next === undefined) return (this.#phase === 'open' ? '' : close) + String.fromCharCode(this.#last)
     const before = key ? '' : this.#phase === 'open' ? open : between
     const bytes = before + state.spell(next)
     return this.guessed ? loosened(bytes) : bytes

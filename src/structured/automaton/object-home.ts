@@ -2,7 +2,8 @@ import { Kept } from '../kept.js'
 import type { KeyAutomaton } from '../schema/key-automaton.js'
 import { freshKeys, keyValue, planObject } from '../schema/object-plan.js'
 import type { ObjectShape } from '../schema/object-shape.js'
-import type { Frames } from './frames.js'
+import type { Value } from '../schema/value.js'
+import type { Frames, WeighedFrame } from './frames.js'
 import { keyBytes } from './key-bytes.js'
 import type { ObjectNames } from './object-names.js'
 import { ObjectState } from './object-state.js'
@@ -10,6 +11,8 @@ import { UsedKeys } from './used-keys.js'
 
 /** Places kept of one shape where keys have come that are not declared. */
 const CHOSEN = 200
+
+const NOTHING = { weight: 0, spell: () => '' }
 
 /** All places inside the objects of one shape, at one depth. */
 export class ObjectFrames {
@@ -26,6 +29,11 @@ export class ObjectFrames {
     this.program = program
     this.names = program.names(shape)
     this.start = this.state(0, 0, UsedKeys.none(this.names.taken), 2 ** shape.pending.length - 1, false)
+  }
+
+  /** What follows a key. */
+  value(value: Value): Pick<WeighedFrame, 'weight' | 'spell'> {
+    return this.shape.isSet ? NOTHING : this.program.inside.value(value)
   }
 
   get keys(): KeyAutomaton {

@@ -107,7 +107,8 @@ export class ObjectState {
 
   #awaiting(next: ObjectState, value: Value, below: Cell): Cell {
     const { program } = this.home
-    return below.push(next.after).push(program.inside.value(value)).push(program.breaks.colon)
+    const after = below.push(next.after)
+    return this.home.shape.isSet ? after : after.push(program.inside.value(value)).push(program.breaks.colon)
   }
 
   /** Whether any key beyond the declared ones may come next, and not only one that is required. */
@@ -133,7 +134,7 @@ export class ObjectState {
     const { home } = this
     const { layout } = home.program
     const { after } = this.afterExtra(0)
-    const head = (more + home.keys.text.farthest) * MOST_BYTES + 1 + layout.colon.length
+    const head = (more + home.keys.text.farthest) * MOST_BYTES + 1 + home.shape.colon.length
     return home.program.length(head + layout.inside(home.names.heaviest) + after.weight)
   }
 
@@ -179,18 +180,18 @@ export class ObjectState {
 
   /** The shortest way on, which takes one more member. */
   spell(member: number | string): Bytes {
-    const { shape, program } = this.home
+    const { shape } = this.home
     const name = typeof member === 'number' ? shape.properties[member]!.key : member
-    const head = `"${keyBytes(name)}${program.layout.colon}${this.#value(member).spell()}`
+    const head = `"${keyBytes(name)}${shape.colon}${this.#value(member).spell()}`
     const rest = this.#following(member).after.spell()
     // The state behind this key will not know it, and may then plan with others than these.
     const known = typeof member === 'number' || shape.pending.includes(member)
     return head + (known || this.count + 1 >= shape.min ? rest : loosened(rest))
   }
 
-  #value(member: number | string): Frame {
-    const { shape, program, keys } = this.home
-    return program.inside.value(typeof member === 'number' ? shape.properties[member]!.value : keyValue(keys, member)!)
+  #value(member: number | string): Pick<Frame, 'spell'> {
+    const { shape, keys } = this.home
+    return this.home.value(typeof member === 'number' ? shape.properties[member]!.value : keyValue(keys, member)!)
   }
 
   #following(member: number | string): ObjectState {

@@ -41,13 +41,13 @@ export function arrayShape(values: ValueSource, part: SchemaPart): ArrayShape {
   const plain = each(prefix, uncounted)
   const counted = contains === undefined ? [] : each(prefix, [contains.atom])
   if (alike !== undefined && prefix === 0 && contains === undefined) {
-    return new UniqueArrayShape(part, plain[0]!, context.layout, obstacle, alike)
+    return new UniqueArrayShape(part, plain[0]!, context, obstacle, alike)
   }
   return new ArrayShape(part, plain, counted, contains, context.layout, obstacle)
 }
 
 function uniqueRefusal(part: SchemaPart, context: Context): SchemaError {
   const site = part.places.get('uniqueItems') ?? context.document.root
-  const message = `'uniqueItems' is not supported, but for items of at most ${MOST_UNIQUE} values that are listed.`
+  const message = `'uniqueItems' is not supported, but for texts, or items of at most ${MOST_UNIQUE} values that are listed.`
   return refusal(site, 'uniqueItems', message)
 }

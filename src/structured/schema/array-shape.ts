@@ -1,5 +1,6 @@
 import type { SchemaError } from '../schema-error.js'
 import type { Layout } from './format.js'
+import type { ObjectShape } from './object-shape.js'
 import type { Contains, SchemaPart } from './part.js'
 import type { Value } from './value.js'
 
@@ -49,6 +50,11 @@ export class ArrayShape {
   /** Raised if such an array can occur at all. Known once its items are. */
   get obstacle(): SchemaError | undefined {
     return this.#obstacle
+  }
+
+  /** Where the items are texts of which none comes twice: those. Known once the items are. */
+  get set(): ObjectShape | undefined {
+    return undefined
   }
 
   value(index: number, step: ArrayStep): Value {

@@ -2,7 +2,7 @@ import type { Fuel } from '../fuel.js'
 import type { ArrayShape } from './array-shape.js'
 import type { Context } from './context.js'
 import { toBytes, write } from './format.js'
-import { planObject } from './object-plan.js'
+import { planObject, startOf } from './object-plan.js'
 import type { ObjectShape } from './object-shape.js'
 import { IN_JSON } from './text-length.js'
 import type { Value } from './value.js'
@@ -42,10 +42,6 @@ function arrayLength(shape: ArrayShape): number {
 
 export function objectLength(shape: ObjectShape, fuel?: Fuel): number {
   return 1 + planObject(shape, startOf(shape), shape.min, fuel).length
-}
-
-export function startOf(shape: ObjectShape) {
-  return { index: 0, count: 0, used: [], pending: 2 ** shape.pending.length - 1 }
 }
 
 /** The values directly inside a value. */

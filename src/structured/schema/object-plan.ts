@@ -15,6 +15,11 @@ export interface ObjectPlace {
   readonly pending: number
 }
 
+/** Before its first member. */
+export function startOf(shape: ObjectShape): ObjectPlace {
+  return { index: 0, count: 0, used: [], pending: 2 ** shape.pending.length - 1 }
+}
+
 /** The shortest way to complete an object. */
 export interface ObjectPlan {
   /** Its weight, `}` included; `Infinity` if it cannot be completed. */
@@ -85,7 +90,7 @@ function cheapest(shape: ObjectShape, place: ObjectPlace, count: number, fuel?: 
 }
 
 function keyCost(shape: ObjectShape, key: string): number {
-  return toBytes(JSON.stringify(key)).length + shape.layout.colon.length
+  return toBytes(JSON.stringify(key)).length + shape.colon.length
 }
 
 export function keyValue(keys: KeyAutomaton, key: string): Value | undefined {

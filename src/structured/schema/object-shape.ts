@@ -6,7 +6,7 @@ import { type Layout, toBytes } from './format.js'
 import { KeyProduct, type KeySource, uniformKeys } from './key-automaton.js'
 import { MOST_DEMANDED } from './object-plan.js'
 import { type Atom, OBJECT, type PropertyGroup, type SchemaPart } from './part.js'
-import type { Value, ValueSource } from './value.js'
+import { Value, type ValueSource } from './value.js'
 
 export interface Property {
   readonly key: string
@@ -29,16 +29,20 @@ export class ObjectShape {
   readonly obstacle: SchemaError | undefined
   /** Raised wherever such an object could stand: whether it can be completed is not known. */
   readonly tooMany: SchemaError | undefined
+  /** Its members are texts of which none comes twice, in brackets: keys without values. */
+  readonly isSet: boolean
 
   constructor(
-    part: SchemaPart,
+    part: Pick<SchemaPart, 'minProperties' | 'maxProperties'>,
     properties: readonly Property[],
     pending: readonly string[],
     keys: KeySource,
     layout: Layout,
     obstacle: SchemaError | undefined,
     tooMany: SchemaError | undefined,
+    isSet = false,
   ) {
+    this.isSet = isSet
     this.properties = properties
     this.pending = pending
     this.keys = keys
@@ -49,9 +53,25 @@ export class ObjectShape {
     this.tooMany = tooMany
   }
 
+  /** Between a key and its value. */
+  get colon(): string {
+    return this.isSet ? '' : this.layout.colon
+  }
+
   get values(): readonly Value[] {
     return [...this.properties.map((property) => property.value), ...this.keys.values]
   }
+}
+
+const NOTHING = new Value(-1)
+NOTHING.length = 0
+
+/** The arrays of such texts in which none comes twice. */
+export function textSet(text: TextAutomaton, part: SchemaPart, layout: Layout): ObjectShape {
+  const value = (state: number) => (text.accepts(state) ? NOTHING : undefined)
+  const keys: KeySource = { values: [], now: () => ({ text, value }) }
+  const counts = { minProperties: part.minItems, maxProperties: part.maxItems }
+  return new ObjectShape(counts, [], [], keys, layout, undefined, undefined, true)
 }
 
 /** Beyond this many, required keys that are not declared count as declared last: their set is part of every state. */

@@ -1,6 +1,12 @@
+import { literalSet } from '../automata/literals.js'
+import { union } from '../automata/sets.js'
+import type { Fuel } from '../fuel.js'
 import type { SchemaError } from '../schema-error.js'
 import { ArrayShape, type ArrayStep } from './array-shape.js'
+import type { Context } from './context.js'
 import { type Layout, toBytes, write } from './format.js'
+import { MOST_DEMANDED, planObject, startOf } from './object-plan.js'
+import { type ObjectShape, textSet } from './object-shape.js'
 import type { SchemaPart } from './part.js'
 import { Value } from './value.js'
 
@@ -8,24 +14,29 @@ import { Value } from './value.js'
 export const MOST_UNIQUE = 30
 
 /**
- * Arrays in which no two items are alike, where all that they may be is listed. The tally of a place has a bit for each
- * that has come.
+ * Arrays in which no two items are alike, where all that they may be is listed, or texts. The tally of a place has a bit
+ * for each that has come; texts are told apart as the keys of an object are.
  */
 export class UniqueArrayShape extends ArrayShape {
   readonly #items: Value
   readonly #layout: Layout
   readonly #unlisted: SchemaError
   #listed: readonly Value[] | undefined
+  readonly #part: SchemaPart
+  readonly #fuel: Fuel
+  #set: ObjectShape | undefined
 
   /** `unlisted`: raised where the items are not listed, and any may then come again. */
   constructor(
     part: SchemaPart,
     items: Value,
-    layout: Layout,
+    { layout, fuel }: Context,
     obstacle: SchemaError | undefined,
     unlisted: SchemaError,
   ) {
     super(part, [items], [], undefined, layout, obstacle)
+    this.#part = part
+    this.#fuel = fuel
     this.#items = items
     this.#layout = layout
     this.#unlisted = unlisted
@@ -46,8 +57,22 @@ export class UniqueArrayShape extends ArrayShape {
     return this.#listed
   }
 
+  override get set(): ObjectShape | undefined {
+    const { literals, numbers, strings, arrays, objects } = this.#items
+    if (this.#set !== undefined || numbers.length + arrays.length + objects.length > 0) return this.#set
+    if (strings.length === 0 && literals.length <= MOST_UNIQUE) return undefined
+    if (this.min > MOST_DEMANDED || literals.some((literal) => typeof literal !== 'string')) return undefined
+    const spelled = literals.length === 0 ? [] : [literalSet(literals as string[], this.#fuel)]
+    const text = [...strings, ...spelled].reduce((a, b) => union(a, b, this.#fuel))
+    this.#set = textSet(text, this.#part, this.#layout)
+    return this.#set
+  }
+
   override get obstacle(): SchemaError | undefined {
-    return super.obstacle ?? (this.#choices === undefined && this.#items.possible ? this.#unlisted : undefined)
+    return (
+      super.obstacle ??
+      (this.#choices === undefined && this.set === undefined && this.#items.possible ? this.#unlisted : undefined)
+    )
   }
 
   override value(index: number, step: ArrayStep): Value {
@@ -69,6 +94,7 @@ export class UniqueArrayShape extends ArrayShape {
   }
 
   override rest(index: number, tally: number): number {
+    if (this.set !== undefined && !this.canStop(0, 0)) return planObject(this.set, startOf(this.set), this.min).length
     if (this.#choices === undefined || this.canStop(index, tally)) return super.rest(index, tally)
     const needed = this.min - index
     const cheapest = this.#cheapest(tally).slice(0, needed)
