@@ -1,10 +1,10 @@
 import type { ConnectionInfo, V1 } from '../src/index.js'
 
 /**
- * A handler for Deno: `Deno.serve(deno(v1))`. Paths that `v1` does not know go to `next`; without it they are 404.
+ * A handler for Deno: `Deno.serve({ hostname: '127.0.0.1' }, deno(v1))`. Paths that `v1` does not know go to `next`; without it they are 404.
  *
  * ```ts
- * Deno.serve(deno(v1, () => new Response('my app')))
+ * Deno.serve({ hostname: '127.0.0.1' }, deno(v1, () => new Response('my app')))
  * ```
  *
  * Deno aborts a request's signal after a good answer too, and says so once on stderr; it does no harm here, and

@@ -19,3 +19,28 @@ test('a path that is not there is found out', () => {
     false,
   ])
 })
+
+/** What listens, with the beginning of what it is told. */
+const listening = (text: string) =>
+  [...text.matchAll(/(?:\b(?:Deno|Bun)\.serve|^serve|\.listen)\([\s\S]{1,120}/gm)].map(([call]) => call)
+
+test('whatever is shown listens on this machine alone', () => {
+  const shown = ['README.md', ...['docs', 'examples', 'adapters'].flatMap(filesBelow)]
+  const calls = shown
+    .filter((name) => /\.(md|ts|tsx|mjs)$/.test(name) && !/\.test(-helper)?\.ts$/.test(name))
+    .flatMap((name) => listening(readFileSync(new URL(name, root), 'utf8')).map((call) => ({ name, call })))
+  expect(calls.length).toBeGreaterThan(8)
+  expect(calls.filter(({ call }) => !call.includes("'127.0.0.1'"))).toEqual([])
+})
+
+test('and what listens on every address would be found', () => {
+  expect(listening('x\nDeno.serve(deno(v1))\n')).toHaveLength(1)
+  expect(listening('app.listen(8080)')).toHaveLength(1)
+  expect(listening('serve({ fetch: app.fetch })')).toHaveLength(1)
+})
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(new URL(folder, root), { recursive: true, encoding: 'utf8' })
+    .filter((name) => !name.includes('node_modules'))
+    .map((name) => `${folder}/${name}`)
+}

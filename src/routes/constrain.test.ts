@@ -82,6 +82,9 @@ describe('a strict schema', () => {
   it('that misspells a keyword is refused in one sentence after the other', async () => {
     const { message } = errorOf(await saying().chat(format(closed({ x: { type: 'string', minLenght: 1 } }))))
     expect(message).toContain("did you mean 'minLength'? Leave it out")
+    // What the platform says of a pattern ends without a full stop.
+    const pattern = errorOf(await saying().chat(format(closed({ x: { type: 'string', pattern: '(' } })))).message
+    expect(pattern).toMatch(/[^.?!]\. Leave it out/)
   })
 
   it.each(['(', '[b-a]', '(a)\\1'])('names the keyword also of the pattern %s', async (pattern) => {

@@ -131,6 +131,24 @@ describe('a ledger that several processes keep', () => {
     expect(notesOf(path)).toEqual([])
   })
 
+  it('is not summed up where one who leaves no note has added to it meanwhile', async () => {
+    const path = newFile()
+    const before = fileUsage(path)
+    for (let i = 0; i < 4; i++) await before.record(event())
+    await before.close?.()
+    const system = await nodeSystem()
+    /** Between the sums and their taking the file's place. */
+    const fsyncSync = (file: number) => {
+      appendFileSync(path, `${JSON.stringify(event())}\n`)
+      fs.fsyncSync(file)
+    }
+    const ledger = fileUsageOn(async () => ({ ...system, fs: { ...system.fs, fsyncSync } }), path, { maxLines: 1 })
+    expect(await requestsOf(ledger)).toBe(5)
+    await ledger.close?.()
+    expect(linesOf(path)).toHaveLength(5)
+    expect(readdirSync(join(path, '..')).filter((name) => name.endsWith('.new'))).toEqual([])
+  })
+
   it('waits for one who sums up, and is not waited for by one who was killed', async () => {
     const path = newFile()
     const system = await nodeSystem()
