@@ -1,20 +1,18 @@
 /**
  * Whether the definitions of architectures in `scripts/models` hold: each in float64 against llama.cpp on the same made-up
- * model, and against itself with one usual mistake in it; and whether our core, on the processor, is where they are.
+ * model, and against itself with one usual mistake in it; and whether our core is where they are, on the processor and on a
+ * GPU in software, in every form of weights, however its sequences are fed.
  */
 import process from 'node:process'
 import { Command } from 'commander'
-import { sourceOf, told } from '../src/engines/webgpu/architectures/cases.test-helper.js'
-import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
-import { loadCore } from '../src/engines/webgpu/model/load.js'
 import { type CrossCase, RERANKERS } from './models/encoders/cross.js'
 import { distance, type EncoderCase, inputsOf } from './models/encoders/encoder-case.js'
 import { ENCODERS } from './models/encoders/index.js'
 import { encoderWeights } from './models/encoders/source.js'
 import { CASES } from './models/families/index.js'
-import type { Case } from './models/family.js'
 import { answerOf, compare, retold, type Verdict } from './models/judge.js'
 import { llamaCpp, llamaScores, llamaVectors } from './models/llama-cpp.js'
+import { checkOurCore, FORMS, type FormName } from './models/our-core.js'
 import { weightsOf } from './models/weights.js'
 
 /** llama.cpp computes in f32, gelu from a table of f16: so far it may be from float64, in nats. */
@@ -103,32 +101,26 @@ async function checkReranker(of: CrossCase, peers: string | undefined): Promise<
   }
 }
 
-/** In f32, its prompt in chunks. */
-async function ourCore(of: Case, tokens: readonly number[], count: number) {
-  const device = await openCpuDevice({ threads: 1 })
-  try {
-    const core = await loadCore(device, sourceOf(of, 'f32'), {
-      contextLength: Math.max(of.context ?? 0, tokens.length),
-    })
-    return await told(core, tokens, count, 24)
-  } finally {
-    device.destroy()
-  }
+interface Options {
+  readonly peers?: string
+  readonly tokens: string
+  readonly device: ('cpu' | 'webgpu')[]
+  readonly form: FormName[]
 }
 
 await new Command('check:models')
   .argument('[architectures...]', 'only these')
   .option('--peers <folder>', 'where node-llama-cpp is installed')
   .option('--tokens <n>', 'how many are generated', '128')
-  .action(async (names: string[], { peers, tokens }: { peers?: string; tokens: string }) => {
+  .option('--device <name...>', 'where our core runs: cpu, webgpu (SwiftShader), none', ['cpu', 'webgpu'])
+  .option('--form <name...>', `in what: ${FORMS.join(', ')}`, FORMS)
+  .action(async (names: string[], { peers, tokens, device: devices, form: forms }: Options) => {
     for (const of of CASES) {
       if (names.length > 0 && !names.includes(of.name)) continue
       const weights = weightsOf(of)
       const count = Number(tokens)
       const answer = answerOf(of, weights, count)
-      const ours = await ourCore(of, answer.tokens, count)
-      const own = compare(answer.logprobs, ours)
-      report(`${of.name} in float64 and by our core`, own, own.wrongTokens === 0 && own.worst < BOUND)
+      await checkOurCore(of, weights, answer, { devices, forms, count, report })
       if (peers && of.gguf) {
         const told = await llamaCpp(peers, of, weights, answer.tokens.slice(0, -1), count)
         const theirs = told.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0))

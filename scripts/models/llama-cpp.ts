@@ -134,7 +134,7 @@ export async function writeGguf(path: string, of: Described, weights: Weights): 
 export const FIRST_WORD = 259
 
 /** The words are made up; llama.cpp asks for a vocabulary with a token for each byte. */
-function addWords(out: Metadata, size: number): void {
+export function addWords(out: Metadata, size: number): void {
   const marks = ['<unk>', '<s>', '</s>']
   const byte = (i: number) => `<0x${(i - marks.length).toString(16).toUpperCase().padStart(2, '0')}>`
   const word = (i: number) => marks[i] ?? (i < FIRST_WORD ? byte(i) : `w${i}`)

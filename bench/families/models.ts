@@ -1,0 +1,270 @@
+/**
+ * A model of each family at the width of one that people run, with fewer layers and words, as GGUF in Q4_0: what llama.cpp
+ * and our core read alike. Weights are made up; speed does not hang on them.
+ */
+import { llamaMetadata } from '../../scripts/models/families/llama.js'
+import { addWords } from '../../scripts/models/llama-cpp.js'
+import { F32, Metadata, Q4_0, type Tensor, writeGgufFile } from '../peers/gguf-file.js'
+
+interface Sizes {
+  readonly hidden: number
+  readonly inner: number
+  readonly layers: number
+  readonly heads: number
+  readonly keyHeads: number
+  readonly headSize: number
+}
+
+/** By columns and rows in Q4_0, or values in f32; `fill`: what they are. */
+interface Row {
+  readonly name: string
+  readonly dims: readonly number[]
+  readonly fill?: number
+}
+
+interface Family {
+  /** Whose width it has. */
+  readonly like: string
+  readonly architecture: string
+  readonly sizes: Sizes
+  metadata?(out: Metadata): void
+  layer(at: (name: string) => string, layer: number): Row[]
+  readonly rotated?: number
+  readonly keyHeads?: readonly number[]
+  readonly norm?: string
+  /** Its head is no embedding. */
+  readonly head?: boolean
+}
+
+const VOCABULARY = 32_768
+
+const sizes = (
+  [hidden, inner, layers]: readonly [number, number, number],
+  [heads, keyHeads, headSize]: readonly [number, number, number],
+): Sizes => ({ hidden, inner, layers, heads, keyHeads, headSize })
+
+const values = (name: string, count: number, fill = 1): Row => ({ name: `${name}.weight`, dims: [count], fill })
+const matrix = (name: string, columns: number, rows: number): Row => ({ name: `${name}.weight`, dims: [columns, rows] })
+
+type At = (name: string) => string
+const norms = (at: At, { hidden }: Sizes, ...names: string[]) => names.map((name) => values(at(name), hidden))
+
+function attention(at: At, { hidden, heads, keyHeads, headSize }: Sizes, gates = 1): Row[] {
+  return [
+    matrix(at('attn_q'), hidden, heads * headSize * gates),
+    matrix(at('attn_k'), hidden, keyHeads * headSize),
+    matrix(at('attn_v'), hidden, keyHeads * headSize),
+    matrix(at('attn_output'), heads * headSize, hidden),
+  ]
+}
+const headNorms = (at: At, { headSize }: Sizes) => ['q', 'k'].map((one) => values(at(`attn_${one}_norm`), headSize))
+
+const mlp = (at: At, { hidden, inner }: Sizes): Row[] => [
+  matrix(at('ffn_gate'), hidden, inner),
+  matrix(at('ffn_up'), hidden, inner),
+  matrix(at('ffn_down'), inner, hidden),
+]
+
+/** Llama, and what differs from it by numbers alone. */
+function plain(like: string, architecture: string, of: Sizes, metadata?: (out: Metadata) => void): Family {
+  const layer = (at: At) => [...norms(at, of, 'attn_norm', 'ffn_norm'), ...attention(at, of), ...mlp(at, of)]
+  return { like, architecture, sizes: of, ...(metadata && { metadata }), layer }
+}
+
+function qwen35(): Family {
+  const of = sizes([1024, 3584, 8], [8, 2, 256])
+  const [heads, size] = [16, 128]
+  const all = heads * size
+  return {
+    like: 'Qwen3.5 0.8B',
+    architecture: 'qwen35',
+    sizes: of,
+    rotated: 64,
+    metadata(out) {
+      out.integers('qwen35.rope.dimension_sections', Int32Array.of(11, 11, 10, 0))
+      out.u32('qwen35.ssm.conv_kernel', 4)
+      out.u32('qwen35.ssm.state_size', size)
+      out.u32('qwen35.ssm.group_count', heads)
+      out.u32('qwen35.ssm.time_step_rank', heads)
+      out.u32('qwen35.ssm.inner_size', all)
+      out.u32('qwen35.full_attention_interval', 4)
+    },
+    layer: (at, layer) => [
+      ...norms(at, of, 'attn_norm', 'post_attention_norm'),
+      ...mlp(at, of),
+      ...((layer + 1) % 4 === 0
+        ? [...attention(at, of, 2), ...headNorms(at, of)]
+        : [
+            matrix(at('attn_qkv'), of.hidden, 3 * all),
+            matrix(at('attn_gate'), of.hidden, all),
+            matrix(at('ssm_beta'), of.hidden, heads),
+            matrix(at('ssm_alpha'), of.hidden, heads),
+            { name: at('ssm_conv1d.weight'), dims: [4, 3 * all], fill: 0.25 },
+            { name: at('ssm_a'), dims: [heads], fill: -0.5 },
+            { name: at('ssm_dt.bias'), dims: [heads], fill: 0.1 },
+            values(at('ssm_norm'), size),
+            matrix(at('ssm_out'), all, of.hidden),
+          ]),
+    ],
+  }
+}
+
+function gemma3(): Family {
+  const of = sizes([1152, 6912, 6], [4, 1, 256])
+  return {
+    like: 'Gemma 3 1B',
+    architecture: 'gemma3',
+    sizes: of,
+    metadata: (out) => out.u32('gemma3.attention.sliding_window', 512),
+    layer: (at) => [
+      ...norms(at, of, 'attn_norm', 'post_attention_norm', 'ffn_norm', 'post_ffw_norm'),
+      ...attention(at, of),
+      ...headNorms(at, of),
+      ...mlp(at, of),
+    ],
+  }
+}
+
+function lfm2(): Family {
+  const of = sizes([2048, 8192, 6], [32, 8, 64])
+  const attends = (layer: number) => layer % 3 === 2
+  return {
+    like: 'LFM2.5 1.2B',
+    architecture: 'lfm2',
+    sizes: of,
+    norm: 'token_embd_norm',
+    keyHeads: Array.from({ length: of.layers }, (_, layer) => (attends(layer) ? of.keyHeads : 0)),
+    metadata: (out) => out.u32('lfm2.shortconv.l_cache', 3),
+    layer: (at, layer) => [
+      ...norms(at, of, 'attn_norm', 'ffn_norm'),
+      ...mlp(at, of),
+      ...(attends(layer)
+        ? [...attention(at, of), ...headNorms(at, of)]
+        : [
+            matrix(at('shortconv.in_proj'), of.hidden, 3 * of.hidden),
+            { name: at('shortconv.conv.weight'), dims: [3, of.hidden], fill: 0.3 },
+            matrix(at('shortconv.out_proj'), of.hidden, of.hidden),
+          ]),
+    ],
+  }
+}
+
+function phi3(): Family {
+  const of = sizes([3072, 8192, 3], [24, 8, 128])
+  const { hidden, inner, heads, keyHeads, headSize } = of
+  return {
+    like: 'Phi-4-mini',
+    architecture: 'phi3',
+    sizes: of,
+    rotated: 96,
+    metadata: (out) => out.u32('phi3.attention.sliding_window', 0),
+    layer: (at) => [
+      ...norms(at, of, 'attn_norm', 'ffn_norm'),
+      matrix(at('attn_qkv'), hidden, (heads + 2 * keyHeads) * headSize),
+      matrix(at('attn_output'), heads * headSize, hidden),
+      matrix(at('ffn_up'), hidden, 2 * inner),
+      matrix(at('ffn_down'), inner, hidden),
+    ],
+  }
+}
+
+function olmo2(): Family {
+  const of = sizes([2048, 8192, 4], [16, 16, 128])
+  return {
+    like: 'OLMo 2 1B',
+    architecture: 'olmo2',
+    head: true,
+    sizes: of,
+    layer: (at) => [
+      ...norms(at, of, 'post_attention_norm', 'post_ffw_norm', 'attn_q_norm', 'attn_k_norm'),
+      ...attention(at, of),
+      ...mlp(at, of),
+    ],
+  }
+}
+
+function qwen3(): Family {
+  const of = sizes([1024, 3072, 10], [16, 8, 128])
+  const layer = (at: At) => [
+    ...norms(at, of, 'attn_norm', 'ffn_norm'),
+    ...headNorms(at, of),
+    ...attention(at, of),
+    ...mlp(at, of),
+  ]
+  return { like: 'Qwen3 0.6B', architecture: 'qwen3', sizes: of, layer }
+}
+
+export const FAMILIES: readonly Family[] = [
+  plain('Llama 3.2 1B', 'llama', sizes([2048, 8192, 5], [32, 8, 64])),
+  qwen3(),
+  qwen35(),
+  gemma3(),
+  lfm2(),
+  phi3(),
+  plain('SmolLM3 3B', 'smollm3', sizes([2048, 11_008, 4], [16, 4, 128])),
+  plain('Ministral 3 3B', 'mistral3', sizes([3072, 9216, 3], [32, 8, 128]), (out) => {
+    out.text('mistral3.rope.scaling.type', 'yarn')
+    out.float('mistral3.rope.scaling.factor', 16)
+    out.u32('mistral3.rope.scaling.original_context_length', 16_384)
+    out.float('mistral3.rope.scaling.yarn_beta_fast', 32)
+    out.float('mistral3.rope.scaling.yarn_beta_slow', 1)
+    out.float('mistral3.rope.scaling.yarn_log_multiplier', 1)
+    out.float('mistral3.attention.temperature_scale', 0.1)
+  }),
+  plain('Granite 4.0 1B', 'granite', sizes([2048, 4096, 8], [16, 4, 128]), (out) => {
+    out.float('granite.embedding_scale', 12)
+    out.float('granite.residual_scale', 0.22)
+    out.float('granite.attention.scale', 1 / 128)
+    out.float('granite.logit_scale', 8)
+  }),
+  olmo2(),
+]
+
+/** Bytes of its matrices. */
+export async function writeFamily(path: string, of: Family): Promise<number> {
+  const { architecture, sizes, metadata, layer, norm = 'output_norm', rotated, keyHeads } = of
+  const out = new Metadata()
+  out.text('general.architecture', architecture)
+  out.u32(`${architecture}.vocab_size`, VOCABULARY)
+  const shape = { ...sizes, vocab: VOCABULARY, theta: 1_000_000, tied: true, epsilon: 1e-6 }
+  llamaMetadata(out, architecture, shape, { ...(rotated && { rotated }), ...(keyHeads && { keyHeads }) })
+  metadata?.(out)
+  addWords(out, VOCABULARY)
+  const rows = [
+    matrix('token_embd', sizes.hidden, VOCABULARY),
+    values(norm, sizes.hidden),
+    ...(of.head ? [matrix('output', sizes.hidden, VOCABULARY)] : []),
+    ...Array.from({ length: sizes.layers }, (_, i) => layer((name) => `blk.${i}.${name}`, i)).flat(),
+  ]
+  const tensors = rows.map(tensorOf)
+  await writeGgufFile(path, out, tensors)
+  return tensors.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+function tensorOf({ name, dims, fill }: Row): Tensor {
+  const count = dims.reduce((product, side) => product * side)
+  if (fill !== undefined) {
+    return {
+      name,
+      dims,
+      type: F32,
+      bytes: 4 * count,
+      data: async () => Buffer.from(new Float32Array(count).fill(fill).buffer),
+    }
+  }
+  return { name, dims, type: Q4_0, bytes: (count / 32) * 18, data: async () => blocks(count / 32, name) }
+}
+
+/** Codes of all sixteen kinds under a scale of 2^-7. */
+function blocks(count: number, name: string): Buffer {
+  const out = Buffer.alloc(count * 18)
+  let state = [...name].reduce((hash, sign) => (Math.imul(hash, 31) + sign.charCodeAt(0)) >>> 0, 1)
+  for (let at = 0; at < out.length; at += 18) {
+    out.writeUInt16LE(0x2000, at)
+    for (let i = 2; i < 18; i += 4) {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+      out.writeUInt32LE((state ^ (state >>> 13)) >>> 0, at + i)
+    }
+  }
+  return out
+}
