@@ -3,24 +3,32 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { TensorSpec } from '../family.js'
 import type { EncoderCase } from './encoder-case.js'
-import { encoderWeights } from './source.js'
+import { encoderWeights, type Tensors } from './source.js'
 
-export async function writeEncoder(of: EncoderCase, folder: string, tokenizer: object): Promise<void> {
+/** Of a case, what is stored of it. */
+type Stored = Tensors & Pick<EncoderCase, 'config'> & Partial<Pick<EncoderCase, 'files'>>
+
+export async function writeEncoder(
+  of: Stored,
+  folder: string,
+  tokenizer: object,
+  tokenizerConfig: object = { model_max_length: 512 },
+): Promise<void> {
   const put = async (name: string, content: string | Uint8Array) => {
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), content)
   }
   await put('config.json', JSON.stringify(of.config))
   await put('tokenizer.json', JSON.stringify(tokenizer))
-  await put('tokenizer_config.json', JSON.stringify({ model_max_length: 512 }))
-  for (const [name, content] of Object.entries(of.files)) await put(name, JSON.stringify(content))
+  await put('tokenizer_config.json', JSON.stringify(tokenizerConfig))
+  for (const [name, content] of Object.entries(of.files ?? {})) await put(name, JSON.stringify(content))
   await put('model.safetensors', safetensors(of, of.tensors))
   for (const [path, specs] of Object.entries(of.apart ?? {})) {
     await put(`${path}/model.safetensors`, safetensors(of, specs, `${path}/`))
   }
 }
 
-function safetensors(of: EncoderCase, specs: readonly TensorSpec[], within = ''): Uint8Array {
+function safetensors(of: Stored, specs: readonly TensorSpec[], within = ''): Uint8Array {
   const weights = encoderWeights(of)
   const header: Record<string, object> = {}
   let at = 0

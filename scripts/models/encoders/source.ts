@@ -5,16 +5,18 @@ import type { TensorSpec, Weights } from '../family.js'
 import { weightsOf } from '../weights.js'
 import type { EncoderCase } from './encoder-case.js'
 
+export type Tensors = Pick<EncoderCase, 'name' | 'tensors' | 'apart'>
+
 /** All tensors of a case, those of its modules under their folders' names. */
-export const tensorsOf = ({ tensors, apart = {} }: EncoderCase): TensorSpec[] => [
+export const tensorsOf = ({ tensors, apart = {} }: Tensors): TensorSpec[] => [
   ...tensors,
   ...Object.entries(apart).flatMap(([folder, specs]) =>
     specs.map((spec) => ({ ...spec, name: `${folder}/${spec.name}` })),
   ),
 ]
 
-const made = new WeakMap<EncoderCase, Weights>()
-export function encoderWeights(of: EncoderCase): Weights {
+const made = new WeakMap<Tensors, Weights>()
+export function encoderWeights(of: Tensors): Weights {
   const weights = made.get(of) ?? weightsOf({ name: of.name, tensors: tensorsOf(of) })
   made.set(of, weights)
   return weights
