@@ -100,8 +100,12 @@ function described(random: Random, kind: string, depth: number): Described | und
       const items = Array.from({ length: 1 + below(random, 2) }, () => schema(random, depth - 1))
       if (items.some((item) => item === undefined)) return undefined
       const least = below(random, items.length + 1)
-      const texts = new Set(items.flatMap((_, i) => (i + 1 >= least ? rows(items.slice(0, i + 1)) : [])))
-      if (least === 0) texts.add('[]')
+      const texts = new Set<string>(least === 0 ? ['[]'] : [])
+      for (let n = Math.max(1, least); n <= items.length; n++) {
+        const rows = products(items.slice(0, n))
+        if (rows === undefined) return undefined
+        for (const row of rows) texts.add(`[${row.join(',')}]`)
+      }
       const prefixItems = items.map((item) => item!.schema)
       return { schema: { type: 'array', prefixItems, items: false, minItems: least }, texts }
     }
@@ -113,7 +117,9 @@ function described(random: Random, kind: string, depth: number): Described | und
       const unique = random() < 0.3
       const texts = new Set<string>(least === 0 ? ['[]'] : [])
       for (let n = Math.max(1, least); n <= most; n++) {
-        for (const row of products(new Array(n).fill(item))) {
+        const rows = products(new Array(n).fill(item))
+        if (rows === undefined) return undefined
+        for (const row of rows) {
           if (!unique || new Set(row).size === row.length) texts.add(`[${row.join(',')}]`)
         }
       }
@@ -193,17 +199,13 @@ function arrangements(keys: readonly string[], n: number): string[][] {
   )
 }
 
-function products(parts: readonly (Described | undefined)[]): string[][] {
+function products(parts: readonly (Described | undefined)[]): string[][] | undefined {
   let all: string[][] = [[]]
   for (const part of parts) {
     all = all.flatMap((row) => [...part!.texts].map((text) => [...row, text]))
-    if (all.length > MOST_TEXTS) return []
+    if (all.length > MOST_TEXTS) return undefined
   }
   return all
-}
-
-function rows(parts: readonly (Described | undefined)[]): string[] {
-  return products(parts).map((row) => `[${row.join(',')}]`)
 }
 
 /** Texts of so many letters are tried, and those of rules one by one by a chart. */

@@ -32,7 +32,8 @@ export function proveLanguage(proof: Proof, language: Language, vocabulary: Voca
   const mask = new Uint32Array(vocabulary.words)
   for (let walk = 0; walk < 4; walk++) {
     const constraint = grammar.start(vocabulary)
-    const first = begun.get('')!
+    const first = begun.get('')
+    if (first === undefined) return
     // Endless languages are known up to a length, and so are walked under a budget that keeps to it.
     let budget = language.whole < Infinity || walk > 0 ? first.tokens + Math.floor(random() * 6) : Infinity
     let prefix = ''

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { compile, SchemaError } from '../../src/structured/index.js'
 import { costly } from './costly.js'
-import { HOSTILE, WALKS } from './hostile.js'
+import { COSTLY, HOSTILE, WALKS } from './hostile.js'
 
 export interface Cost {
   readonly name: string
@@ -97,5 +97,5 @@ function slowest(from: number, to: number): Cost {
 process.on('message', (name: string) => {
   const seeds = /^seeds (\d+) (\d+)$/.exec(name)
   if (seeds !== null) process.send!(slowest(Number(seeds[1]), Number(seeds[2])))
-  else process.send!(name in WALKS ? walked(name) : compiled(name, HOSTILE[name]!()))
+  else process.send!(name in WALKS ? walked(name) : compiled(name, (HOSTILE[name] ?? COSTLY[name])!()))
 })

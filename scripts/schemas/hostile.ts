@@ -143,6 +143,47 @@ export const HOSTILE: Readonly<Record<string, () => unknown>> = {
   }),
 }
 
+/** Schemas that people write, and that cost: each must compile, in half the time. */
+export const COSTLY: Readonly<Record<string, () => unknown>> = {
+  '7 independent if/then': () => ({
+    type: 'object',
+    properties: members(7, () => ({ type: 'integer' })),
+    allOf: many(7, (i) =>
+      Object.fromEntries([
+        ['if', { properties: { [`property_${i}`]: { const: 1 } }, required: [`property_${i}`] }],
+        ['then', { required: [`other_${i}`] }],
+      ]),
+    ),
+  }),
+  'oneOf of 9 open objects': () => ({
+    oneOf: many(9, (i) => ({ type: 'object', properties: { [`k${i}`]: { type: 'string' } }, required: [`k${i}`] })),
+  }),
+  '190 discriminated branches': () => ({
+    oneOf: many(190, (i) => ({
+      type: 'object',
+      properties: { kind: { const: `kind${i}` }, value: { type: 'string' }, [`p${i}`]: { type: 'integer' } },
+      required: ['kind', 'value'],
+    })),
+  }),
+  '10 independent dependentRequired pairs': () => ({
+    type: 'object',
+    properties: { ...members(10, () => ({ type: 'integer' })), ...Object.fromEntries(many(10, (i) => [`b${i}`, {}])) },
+    dependentRequired: Object.fromEntries(many(10, (i) => [`property_${i}`, [`b${i}`]])),
+  }),
+  '11 different date-time and pattern properties': () => ({
+    type: 'object',
+    properties: members(11, (i) => ({ type: 'string', format: 'date-time', pattern: `^2.*[0-9]${i}.*Z$` })),
+  }),
+  '266 number ranges': () => ({
+    type: 'object',
+    properties: members(266, (i) => ({ type: 'number', minimum: i * 1.37, maximum: 1000 + i * 3.1 })),
+  }),
+  '200 overlapping anyOf': () => ({
+    anyOf: many(200, (i) => ({ properties: { a: { type: 'string' }, [`b${i}`]: { type: 'integer' } } })),
+  }),
+  'multipleOf 40.93': () => ({ type: 'number', multipleOf: 40.93 }),
+}
+
 /** Schemas with texts made to cost: what each text takes, and what all of them leave behind. */
 export const WALKS: Readonly<Record<string, { schema: unknown; texts: () => Iterable<string> }>> = {
   'alternatives told apart at the end, 40 levels deep': {

@@ -47,6 +47,11 @@ export class Fuel {
     }
   }
 
+  /** Refuses before it is begun what takes more steps than are left. */
+  suffice(steps: number): void {
+    if (steps > this.#left) this.spend(steps)
+  }
+
   /** Spends steps on a thing by name, unless this compilation already has. */
   once(name: string, steps: number): void {
     if (this.#paid.has(name)) return

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { COSTLY } from '../../scripts/schemas/hostile.js'
 import { compile, SchemaError } from './index.js'
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => i)
@@ -55,6 +56,7 @@ describe('large schemas that are honest compile', () => {
         })),
       },
     ],
+    ...Object.entries(COSTLY).map(([name, make]): [string, unknown] => [name, make()]),
   ])('%s', (_, schema) => {
     expect(compile(schema).shortest).toBeGreaterThan(0)
   })

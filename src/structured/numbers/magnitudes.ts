@@ -204,10 +204,11 @@ export class Magnitudes {
     const rest = tracked ? (at.rest * 10 + digit) % step.moduli[at.digits + 1]! : at.rest
     if (!at.single && !this.canDivide(rest, at.digits + 1)) return undefined
     return this.shaped({
-      ...at,
+      phase: 'fraction',
       digits: at.digits + 1,
       left: nonZero ? at.left - 1 : at.left,
       nonZero,
+      single: at.single,
       low: low === undefined ? 1 : order(low, at.low, low.point + at.digits, digit),
       high: after,
       lowScaled: at.single && this.lowScales ? order(low!, at.lowScaled, at.total, digit) : 1,
@@ -223,7 +224,11 @@ export class Magnitudes {
     const { step } = this
     const open = at.low === 0 || at.high === 0 || !at.nonZero
     const scaled = at.single && ((this.lowScales && at.lowScaled === 0) || (this.highScales && at.highScaled === 0))
-    return { ...at, digits: open ? at.digits : Math.min(at.digits, step.scale), total: scaled ? at.total : 0 }
+    const { left, nonZero, low, high, single, lowScaled, highScaled, rest, fresh } = at
+    const digits = open ? at.digits : Math.min(at.digits, step.scale)
+    const total = scaled ? at.total : 0
+    // Spelled out: spreading takes five times as long, and there is one for each symbol of each place.
+    return { phase: 'fraction', digits, left, nonZero, low, high, single, lowScaled, highScaled, total, rest, fresh }
   }
 
   private exponent(at: (NumberPlace & { phase: 'fraction' }) | undefined): NumberPlace | undefined {

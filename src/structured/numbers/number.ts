@@ -29,6 +29,7 @@ export interface NumberSpec {
 /** Steps for all that may follow one place. */
 const PLACE_COST = 5
 const SYMBOLS = '0123456789-.e+'
+let letters: ReturnType<typeof partition> | undefined
 const LARGEST = decimalOf(Number.MAX_VALUE)
 
 const CACHED = 128
@@ -102,7 +103,8 @@ function upperBound(spec: NumberSpec, step: Multiples): Decimal | undefined {
 
 /** `mirrored`: all but zero may stand behind a minus as well as without one. */
 function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrored: boolean, fuel: Fuel): TextAutomaton {
-  const { classes, members } = partition(Array.from(SYMBOLS, (c) => [c.charCodeAt(0), c.charCodeAt(0)]))
+  letters ??= partition(Array.from(SYMBOLS, (c) => [c.charCodeAt(0), c.charCodeAt(0)]))
+  const { classes, members } = letters
   const width = classes.count
   const columns = members.map((holds) => holds.indexOf(1))
   const ids = [new Map<number, number>(), new Map<number, number>()] as const

@@ -30,7 +30,9 @@ export class Branch {
   readonly #applied: Set<number>
   /** What is being read. */
   #at: Demand | undefined
-  #groupsSeen = -1
+  /** How many groups, and how many required keys, have been held against each other. */
+  #groupsSeen = 0
+  #requiredSeen = 0
 
   constructor(
     atoms: readonly Atom[],
@@ -86,6 +88,8 @@ export class Branch {
     const choices = [...(choice.choices ?? []).map((options) => ({ options, by })), ...others]
     const fork = new Branch(choice.atoms ?? [], by, this.part.clone(), choices, new Set(this.#applied))
     fork.forked = true
+    fork.#groupsSeen = this.#groupsSeen
+    fork.#requiredSeen = this.#requiredSeen
     choice.edit?.(fork.part)
     return fork
   }
@@ -93,17 +97,30 @@ export class Branch {
   /** Finds contradictions that need no look into subschemas, so that hopeless branches do not multiply. */
   prune(shallow: Shallow, fuel: Fuel): boolean {
     this.part.settle()
-    const mark = this.part.groups.length * 1000 + this.part.required.size
-    if ((this.part.kinds & OBJECT) !== 0 && mark !== this.#groupsSeen) {
-      this.#groupsSeen = mark
-      fuel.spend(this.part.groups.length * this.part.required.size)
-      if (this.#hopelessProperty(shallow)) this.part.kinds &= ~OBJECT
+    if ((this.part.kinds & OBJECT) !== 0) {
+      const keys = this.#keysToLookAt()
+      fuel.spend(this.part.groups.length * keys.length)
+      if (this.#hopelessProperty(keys, shallow)) this.part.kinds &= ~OBJECT
     }
     return this.part.dead
   }
 
-  #hopelessProperty(shallow: Shallow): boolean {
-    for (const key of this.part.required) {
+  /** The required keys that are new, or that something new is said of. */
+  #keysToLookAt(): string[] {
+    const { required, groups } = this.part
+    if (this.#requiredSeen === required.size && this.#groupsSeen === groups.length) return []
+    const said = groups.slice(this.#groupsSeen)
+    const all = said.some(({ patterns, additional }) => patterns.length === 0 && additional !== undefined)
+    const keys = [...required].filter(
+      (key, i) => all || i >= this.#requiredSeen || said.some(({ properties }) => properties.has(key)),
+    )
+    this.#requiredSeen = required.size
+    this.#groupsSeen = groups.length
+    return keys
+  }
+
+  #hopelessProperty(keys: readonly string[], shallow: Shallow): boolean {
+    for (const key of keys) {
       const atoms: Atom[] = []
       for (const group of this.part.groups) {
         const atom = group.properties.get(key)

@@ -43,12 +43,36 @@ export class Site {
 function below(before: Trail | undefined, steps: readonly (string | number)[]): Trail {
   const levels = (before?.levels ?? 0) + 1
   if (levels <= MAX_LEVELS) return { before, steps, levels }
-  throw new SchemaError(
+  throw tooDeep()
+}
+
+function tooDeep(): SchemaError {
+  return new SchemaError(
     [],
     '',
     `the schema is too complex to enforce: it is nested more than ${MAX_LEVELS} levels deep.`,
   )
 }
+
+/** Refuses at once what is nested so deeply that no place in it could be named: each level takes at most two of JSON. */
+function refuseDepth(schema: unknown): void {
+  const open = [{ value: schema, depth: 0 }]
+  const seen = new Set<unknown>()
+  for (let at = open.pop(); at !== undefined; at = open.pop()) {
+    const { value, depth } = at
+    if (depth > 2 * MAX_LEVELS) throw tooDeep()
+    for (const key in value as object) {
+      const inside = (value as Record<string, unknown>)[key]
+      const plain = typeof inside !== 'object' || inside === null || VALUES.has(key)
+      if (plain || seen.has(inside)) continue
+      seen.add(inside)
+      open.push({ value: inside, depth: depth + 1 })
+    }
+  }
+}
+
+/** Keywords that hold values, which may be as deep as they like. */
+const VALUES: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
 
 function spelled(trail: Trail | undefined): SchemaPath {
   const parts: (string | number)[][] = []
@@ -72,6 +96,7 @@ export class Document {
   #index: Map<string, { target: unknown; resource: Resource; trail: Trail | undefined }> | undefined
 
   constructor(schema: unknown) {
+    refuseDepth(schema)
     const outer: Resource = { base: DEFAULT_BASE, root: schema, trail: undefined, draft: DEFAULT_DRAFT }
     const resource = resourceOf(schema, outer, undefined)
     this.everything = new Site(this.#next++, true, resource, undefined)

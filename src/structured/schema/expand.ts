@@ -10,6 +10,9 @@ import { wantedChoice } from './wanted.js'
 /** Answers whether two subschemas may share a value. */
 export type Overlap = (a: Atom, b: Atom) => boolean
 
+/** No pair of alternatives takes fewer steps to be held against each other. */
+const OVERLAP = 30
+
 /** Turns conjunctions of subschemas into lists of parts whose union they are. */
 export class Expander implements Expanding {
   readonly context: Context
@@ -27,7 +30,7 @@ export class Expander implements Expanding {
     const open = [new Branch(atoms)]
     for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
       // A fork copies what is settled so far.
-      this.context.fuel.spend(branch.forked ? 25 : 5)
+      this.context.fuel.spend(branch.forked ? 8 : 5)
       for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
       if (branch.prune(this.shallow, this.context.fuel)) continue
       const group = branch.choice ?? wantedChoice(this.context, branch.part)
@@ -68,7 +71,9 @@ export class Expander implements Expanding {
   /** Each alternative with those that it may share a value with shut out. */
   exactlyOne(atoms: readonly Atom[]): Choice[] {
     const shared = atoms.map(() => [] as Atom[])
-    for (const [i, j] of this.shallow.pairs(atoms)) {
+    const pairs = [...this.shallow.pairs(atoms)]
+    this.context.fuel.suffice(pairs.length * OVERLAP)
+    for (const [i, j] of pairs) {
       if (!this.overlap(atoms[i]!, atoms[j]!)) continue
       shared[i]!.push(this.context.not(atoms[j]!))
       shared[j]!.push(this.context.not(atoms[i]!))

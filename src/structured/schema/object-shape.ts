@@ -88,10 +88,18 @@ export function objectShape(values: ValueSource, part: SchemaPart): ObjectShape 
     pending = []
   }
   const properties: Property[] = []
+  // Groups that say nothing of the keys that they do not name need a look only where they name one.
+  const open = new Map<string, number[]>()
+  const others: number[] = []
+  part.groups.forEach((group, i) => {
+    if (group.patterns.length > 0 || group.additional !== undefined) others.push(i)
+    else for (const key of group.properties.keys()) open.set(key, [...(open.get(key) ?? []), i])
+  })
   for (const key of declared) {
-    context.fuel.spend(1 + part.groups.length)
+    const groups = [...others, ...(open.get(key) ?? [])].sort((a, b) => a - b).map((i) => part.groups[i]!)
+    context.fuel.spend(1 + groups.length)
     const named = names === undefined || acceptsText(names, key)
-    const value = named ? values.of(atomsFor(part.groups, key)) : values.never
+    const value = named ? values.of(atomsFor(groups, key)) : values.never
     const head = toBytes(JSON.stringify(key)).length + context.layout.colon.length
     properties.push({ key, value, required: part.required.has(key), head })
   }

@@ -106,7 +106,8 @@ export class SchemaPart {
   obstacles: { readonly kinds: number; readonly error: SchemaError }[] = []
 
   clone(): SchemaPart {
-    const copy = Object.assign(new SchemaPart(), this)
+    // Without the constructor: all that it would make is replaced.
+    const copy: SchemaPart = Object.assign(Object.create(SchemaPart.prototype), this)
     copy.number = { ...this.number, multiples: [...this.number.multiples], denied: [...this.number.denied] }
     copy.gaps = [...this.gaps]
     copy.texts = [...this.texts]
