@@ -1,6 +1,7 @@
 /**
- * Compiling real schemas and masking a vocabulary of 151,936 tokens along documents: this package beside web-xgrammar,
- * in one run. `--schemas N` (default 200) of MaskBench for the comparison; `--alone` leaves web-xgrammar out.
+ * Compiling real schemas and masking a vocabulary of 151,936 tokens along documents: this package beside llguidance
+ * (as transformers-llguidance has it) and web-xgrammar, in one run. `--schemas N` (default 200) of MaskBench; `--alone`
+ * leaves the others out.
  */
 
 import { readFileSync } from 'node:fs'
@@ -11,9 +12,10 @@ import { compile, Vocabulary } from '../../src/structured/index.js'
 import { readSchemas, sample } from './corpus.js'
 import { type Measured, now, quantile } from './measure.js'
 import { measureOurs } from './ours.js'
-import { measureXgrammar } from './xgrammar.js'
+import { measurePeer } from './peer.js'
 
 const VOCABULARY = 151_936
+const PEERS = { llguidance: './llguidance-child.ts', 'web-xgrammar': './xgrammar-child.ts' }
 
 const { values: flags } = parseArgs({
   options: { schemas: { type: 'string', default: '200' }, alone: { type: 'boolean', default: false } },
@@ -54,6 +56,7 @@ function column(results: readonly Measured[], readyUs: number, loadUs: number): 
     String(tokens),
     micro(quantile(masks, 0.5)),
     micro(quantile(masks, 0.99)),
+    micro(quantile(masks, 1)),
     micro(quantile(choices, 0.5)),
     micro(quantile(choices, 0.99)),
     micro(quantile(accepts, 0.5)),
@@ -73,6 +76,7 @@ const ROWS = [
   'tokens of the documents',
   'mask p50, every token',
   'mask p99, every token',
+  'mask, longest',
   'mask p50, where there is a choice',
   'mask p99, where there is a choice',
   'accept p50',
@@ -129,7 +133,9 @@ columns['local-v1'] = column(
   loadUs,
 )
 if (!flags.alone) {
-  const { readyUs, results } = await measureXgrammar(entries)
-  columns['web-xgrammar'] = column(results, readyUs, Number.NaN)
+  for (const [name, file] of Object.entries(PEERS)) {
+    const { readyUs, results } = await measurePeer(file, entries)
+    columns[name] = column(results, readyUs, Number.NaN)
+  }
 }
 print(columns)

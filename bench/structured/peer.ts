@@ -1,25 +1,28 @@
-/** Drives the child: one schema at a time, with a limit, and a new process after an abort or a hang. */
+/** Drives another engine in a process of its own: one schema at a time, with a limit, and a new process after an abort or a hang. */
 
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Entry } from './corpus.js'
 import { failed, type Measured } from './measure.js'
 
 const LIMIT_MS = 10_000
-const CHILD = new URL('./xgrammar-child.ts', import.meta.url)
 
 interface Ready {
   readonly ready: number
 }
 
-export async function measureXgrammar(entries: readonly Entry[]): Promise<{ readyUs: number; results: Measured[] }> {
+/** `file` is that of the child. */
+export async function measurePeer(
+  file: string,
+  entries: readonly Entry[],
+): Promise<{ readyUs: number; results: Measured[] }> {
   const results: Measured[] = []
   let readyUs = 0
   let child: ChildProcess | undefined
   for (const entry of entries) {
     if (child === undefined) {
-      child = fork(CHILD, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+      child = fork(new URL(file, import.meta.url), { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
       const answer = await next<Ready>(child, 60_000)
-      if (typeof answer === 'string') throw new Error('web-xgrammar does not start')
+      if (typeof answer === 'string') throw new Error(`${file} does not start`)
       readyUs = answer.ready
     }
     child.send(entry)
