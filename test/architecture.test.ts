@@ -86,7 +86,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // What a device can compute, on the ground; below it side by side the GPU and its twin, the CPU.
   device: {
     holds: ['contract.ts', 'operations', 'sampling.ts'].map((name) => `src/engines/webgpu/${name}`),
-    imports: ['token model'],
+    imports: ['token model', 'platform'],
   },
   gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'device'] },
   cpu: { holds: ['src/engines/webgpu/cpu'], imports: ['contract', 'platform', 'token model', 'device'] },

@@ -36,7 +36,7 @@ export async function writeGguf(model: string, source: WeightSource, context: nu
 }
 
 function assertWritable({ architecture, layers }: ModelPlan, { embedding, head }: PlannedTensors, model: string): void {
-  const four = embedding.quantize || (embedding.stored === 'q4' && embedding.scaleType === 'f16')
+  const four = embedding.quantize || (embedding.parts[0]?.stored === 'q4' && embedding.scaleType === 'f16')
   const plain = layers.every((layer) => {
     return layer.kind === 'attention' && layer.angles.scaling === undefined && layer.biased.length === 0
   })

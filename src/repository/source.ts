@@ -1,16 +1,18 @@
 /** What a model repository gives: tensors as they are stored, under the names of their format. */
+import type { BlockType } from '../platform/block-types.js'
 import type { SentenceFiles } from './sentence.js'
 
 /** Whose names tensors have: each architecture knows them all. */
 export type Naming = 'mlc' | 'huggingface' | 'gguf'
 
-export type TensorType = 'f32' | 'f16' | 'bf16' | 'u32'
+export type PlainType = 'f32' | 'f16' | 'bf16' | 'u32'
+export type TensorType = PlainType | BlockType
 
 export interface RawTensor {
   readonly name: string
   readonly shape: readonly number[]
   readonly dtype: TensorType
-  /** Little-endian, row-major, exactly as long as shape and dtype say. */
+  /** Little-endian, row-major, exactly as long as shape and dtype say; of a block type, its blocks. */
   readonly data: Uint8Array
 }
 
@@ -25,8 +27,6 @@ export interface WeightOutline {
   readonly names: readonly string[]
   /** Shape and type, without reading the data. */
   describe(name: string): Omit<RawTensor, 'data'>
-  /** Bytes of a row of a matrix, by its name without suffix. Absent: such as its type says. */
-  rowBytes?(name: string): number
 }
 
 /** A matrix that is taken row by row, because it may be larger than memory holds in one piece. */

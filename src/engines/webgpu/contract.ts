@@ -5,6 +5,7 @@
  *
  * `cpu/index.ts` exports `openCpuDevice(options?): Promise<Device>`, `webgpu.ts` `openWebGpuDevice(options?)`.
  */
+import { type BlockType, blockBytes, isBlockType } from '../../platform/block-types.js'
 
 /** Positions per page of the key/value cache. */
 export const PAGE = 16
@@ -113,16 +114,21 @@ export interface Sampler extends Resource {
   readonly shape: SamplerShape
 }
 
-/** What decides how many bytes a matrix takes. */
+/** What decides how many bytes a matrix, or a band of one, takes. */
 export interface MatrixShape {
-  readonly format: MatrixData['format']
+  readonly format: MatrixBand['format']
   readonly rows: number
   readonly columns: number
   /** Of 4-bit weights. */
   readonly scaleType: 'f16' | 'f32'
 }
 
+/** Whose rows are not all of one form has these one below the other. */
 export type MatrixData =
+  | MatrixBand
+  | { readonly format: 'mixed'; readonly rows: number; readonly columns: number; readonly bands: readonly MatrixBand[] }
+
+export type MatrixBand =
   | {
       /** MLC's 4-bit form: value = (code - 7) * scale. `columns` is a multiple of 32. */
       readonly format: 'q4'
@@ -135,13 +141,23 @@ export type MatrixData =
       readonly scaleType: 'f16' | 'f32'
     }
   | {
-      /** `columns` is a multiple of 8. */
-      readonly format: 'f32' | 'f16' | 'bf16'
+      /** Numbers, or ggml's blocks as they lie in a file. `columns` is a multiple of 8, or of a block's values. */
+      readonly format: PlainFormat | BlockType
       readonly rows: number
       readonly columns: number
       /** [rows][columns], little-endian. */
       readonly data: Uint8Array
     }
+
+export type PlainFormat = 'f32' | 'f16' | 'bf16'
+
+/** Bytes of a row as it is handed over. */
+export function rowBytes(format: PlainFormat | BlockType, columns: number): number {
+  if (isBlockType(format)) return blockBytes(format, columns)
+  return columns * (format === 'f32' ? 4 : 2)
+}
+
+export const bandsOf = (data: MatrixData): readonly MatrixBand[] => (data.format === 'mixed' ? data.bands : [data])
 
 export interface CacheShape {
   readonly layers: number

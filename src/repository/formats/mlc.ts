@@ -3,7 +3,7 @@ import { isRecord, type JsonObject } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
-import type { RawTensor, TensorType } from '../source.js'
+import type { PlainType, RawTensor } from '../source.js'
 import { readText } from '../text.js'
 import type { RepositoryFormat } from './format.js'
 
@@ -21,13 +21,13 @@ interface Shard {
   left: number
 }
 
-const TYPES = new Map<string, TensorType>([
+const TYPES = new Map<string, PlainType>([
   ['float32', 'f32'],
   ['float16', 'f16'],
   ['bfloat16', 'bf16'],
   ['uint32', 'u32'],
 ])
-const SIZES: Readonly<Record<TensorType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
+const SIZES: Readonly<Record<PlainType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 
 /** WebLLM's newer versions write the first name, older ones the second. */
 const MANIFESTS = ['tensor-cache.json', 'ndarray-cache.json']

@@ -2,7 +2,7 @@ import { isRecord } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { parseJson } from '../json.js'
-import type { TensorType } from '../source.js'
+import type { PlainType } from '../source.js'
 
 export interface StoredTensor {
   readonly name: string
@@ -10,7 +10,7 @@ export interface StoredTensor {
   /** As the file names its type. */
   readonly kind: string
   /** Undefined: a type that cannot be read. */
-  readonly dtype: TensorType | undefined
+  readonly dtype: PlainType | undefined
   readonly file: string
   readonly from: number
   readonly to: number
@@ -22,8 +22,8 @@ export interface Header {
   readonly bytes: number
 }
 
-const TYPES: Readonly<Record<string, TensorType | undefined>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' }
-const SIZES: Readonly<Record<TensorType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
+const TYPES: Readonly<Record<string, PlainType | undefined>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' }
+const SIZES: Readonly<Record<PlainType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
 const MOST_HEADER = 100 * 2 ** 20
 
 /** Reads where the tensors of one file stand: eight bytes of length, JSON of that length, the data. */

@@ -94,7 +94,7 @@ const opened = async (quantize = false) => {
 }
 
 const floats = (data: MatrixData) => {
-  if (data.format === 'q4') throw new Error('These weights were quantised.')
+  if (data.format === 'q4' || data.format === 'mixed') throw new Error('These weights were quantised.')
   return new Float32Array(data.data.slice().buffer)
 }
 const joined = (...names: string[]) => names.flatMap((name) => [...tensors.get(`${at}.${name}`)!.values])

@@ -2,7 +2,7 @@ import { isRecord } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
-import { plainRows } from '../rows.js'
+import { storedRows } from '../rows.js'
 import { foldersWithWeights, readSentence } from '../sentence.js'
 import { readText } from '../text.js'
 import type { RepositoryFormat } from './format.js'
@@ -61,7 +61,7 @@ export const safetensors: RepositoryFormat = {
         rows(name) {
           const { file, from } = find(`${name}.weight`)
           const { shape, dtype } = describe(`${name}.weight`)
-          return plainRows(dtype, shape[1]!, (start, end) => files.slice(file, from + start, from + end))
+          return storedRows(dtype, shape[1]!, (start, end) => files.slice(file, from + start, from + end))
         },
       }),
     }

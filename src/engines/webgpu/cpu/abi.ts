@@ -4,6 +4,7 @@
  * number and each operation's code, and a namespace for each operation (`Norm.epsilon(args)`).
  */
 import { GATES, type Gate, PAGE, Q4_BLOCK } from '../contract.js'
+import { blocksModule } from './block-kinds.js'
 
 /** Kinds of matrices, by how they are stored and multiplied. */
 export const F32 = 0
@@ -12,7 +13,8 @@ export const Q4 = 2
 export const BF16 = 3
 /** Stored as Q4, multiplied with activations that are not rounded. */
 export const Q4_EXACT = 4
-export type WeightKind = typeof F32 | typeof F16 | typeof Q4 | typeof BF16 | typeof Q4_EXACT
+/** Those of `block-kinds.ts` among them. */
+export type WeightKind = number
 
 /** 0 is none. */
 export const gateCode = (gate: Gate): number => GATES.indexOf(gate) + 1
@@ -63,9 +65,10 @@ const PRODUCT = {
 
 /** The operations and their arguments, in the order in which they lie in memory. */
 export const OPERATIONS = {
-  /** `ids`: the matrix's row for each item. Items: tokens. */
+  /** `ids`: the matrix's row for each item; `room`: for a group of rows of blocks. Items: tokens. */
   embed: {
     ...{ kind: 'i32', matrix: 'pointer', ids: 'pointer', out: 'pointer', outStride: 'pointer', columns: 'i32' },
+    ...{ room: 'pointer', roomGap: 'pointer' },
   },
   /** `prepared` is for a matrix of `kind`; `gap`: from one thread's outs to the next's. Items: rows. */
   norm: {
@@ -77,7 +80,7 @@ export const OPERATIONS = {
     ...{ x: 'pointer', xStride: 'pointer', out: 'pointer', columns: 'i32', kind: 'i32', gap: 'pointer' },
   },
   /**
-   * `unpacked`: room for a group of rows in 16 bits, `unpackedGap` for each thread; `xGap`: from one thread's x to the
+   * `unpacked`: room for a group of rows, `unpackedGap` for each thread; `xGap`: from one thread's x to the
    * next's. Items: groups of eight rows.
    */
   matmul: {
@@ -213,9 +216,8 @@ export function assemblyModule(): string {
     const readers = Object.entries(fields).map(([field, type], i) => READERS[type](field, i * 4))
     return `export namespace ${name[0]!.toUpperCase()}${name.slice(1)} {\n${readers.join('')}}\n`
   })
-  return [...constants('i32', INTEGERS), ...constants('usize', SIZES), ...constants('i32', codes), ...namespaces].join(
-    '',
-  )
+  const numbers = [...constants('i32', INTEGERS), ...constants('usize', SIZES), ...constants('i32', codes)]
+  return [...numbers, blocksModule(), ...namespaces].join('')
 }
 
 const reader = (name: string, type: string, value: string) =>

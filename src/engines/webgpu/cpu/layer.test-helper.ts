@@ -1,6 +1,7 @@
 /** Work for a device that every runtime can do and compare: no test framework in here. */
+import { BLOCK_TYPES, type BlockType, blockBytes } from '../../../platform/block-types.js'
 import type { Activations, Device, Span } from '../contract.js'
-import { floats, matrixQ4 } from './kernels.test-helper.js'
+import { floats, matrixQ4, random } from './kernels.test-helper.js'
 
 /** What is in `values` row by row, through an f32 matrix as the table of an embedding. */
 export function fill(on: Device, values: Float32Array, rows: number): { into: (out: Activations) => void; span: Span } {
@@ -49,4 +50,33 @@ export async function layer(on: Device, rows: number): Promise<Float32Array> {
     result = values
   }
   return result
+}
+
+/** Products with a matrix in each kind of ggml's blocks: four rows of activations together, and one that is left. */
+export async function blocks(on: Device): Promise<number[]> {
+  const [rows, columns, tokens] = [20, 512, 5]
+  const x = on.activations(tokens, columns)
+  const out = on.activations(tokens, rows)
+  const { into, span } = fill(on, floats(tokens * columns, 6), tokens)
+  into(x)
+  const results: number[] = []
+  for (const [type, { bytes, halves }] of Object.entries(BLOCK_TYPES) as [
+    BlockType,
+    (typeof BLOCK_TYPES)[BlockType],
+  ][]) {
+    const next = random(bytes)
+    const data = Uint8Array.from({ length: rows * blockBytes(type, columns) }, () => next() * 256)
+    // Exponents of scales between 2^-14 and 1.
+    for (const half of halves) {
+      for (let at = half + 1; at < data.length; at += bytes) data[at]! &= 0xbf
+    }
+    const matrix = on.matrix({ format: type, rows, columns, data })
+    const pass = on.begin({ spans: [span] })
+    pass.project(matrix, x, out)
+    const read = pass.read(out, tokens)
+    await pass.submit()
+    results.push(...(await read))
+    matrix.destroy()
+  }
+  return results
 }

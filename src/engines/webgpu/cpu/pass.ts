@@ -26,7 +26,7 @@ import type { CpuPassHost } from './pass-host.js'
 import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
 import { CpuSampler } from './sampler.js'
-import { CpuActivations, CpuCache, CpuMatrix, CpuStates, CpuVector } from './tensors.js'
+import { CpuActivations, CpuCache, CpuMatrix, CpuStates, CpuVector, roomOf } from './tensors.js'
 
 /**
  * Bytes between what two threads write. A processor fetches ahead, up to the end of a page, and would take from the other
@@ -116,9 +116,15 @@ export class CpuPass implements Pass {
   embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
     OPERATIONS.embed.fit(this.#shape, table, out, by)
     const [matrix, target] = [own(table, CpuMatrix), own(out, CpuActivations)]
+    matrix.use()
+    const { kind, at } = matrix.whole
+    const bytes = roomOf(kind, matrix.columns, 1)
+    const room = bytes > 0 ? this.#perThread(bytes) : { at: 0, stride: 0 }
     const args = {
-      kind: matrix.kind,
-      matrix: matrix.use(),
+      kind,
+      matrix: at,
+      room: room.at,
+      roomGap: room.stride,
       ids: by === 'tokens' ? this.#batch.tokens : (this.#batch.places ?? this.#batch.positions),
       out: target.use(),
       outStride: target.stride,

@@ -3,7 +3,7 @@ import { type Gate, type ProjectOptions, Q4_BLOCK } from '../contract.js'
 import * as abi from './abi.js'
 import { own } from './guards.js'
 import { few, type Sharing, shareOf } from './program.js'
-import { type CpuActivations, type CpuMatrix, CpuVector } from './tensors.js'
+import { activationsOf, type CpuActivations, type CpuMatrix, CpuVector, roomOf } from './tensors.js'
 
 /** So many values every thread prepares for itself. */
 const PRIVATE = 8192
@@ -22,9 +22,6 @@ interface Activated {
   readonly out: CpuActivations
   prepare(at: number, stride: number, kind: abi.WeightKind): void
 }
-
-/** Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens. */
-const unpackedBytes = (w: CpuMatrix, rows: number) => (w.kind === abi.Q4 && rows >= 4 ? w.columns * abi.GROUP * 2 : 0)
 
 const NOWHERE = { at: 0, stride: 0 }
 
@@ -56,32 +53,46 @@ export class Products {
 
   record(w: CpuMatrix, source: CpuActivations, target: CpuActivations, rows: number, options: ProjectOptions): void {
     const columns = options.gated ? w.rows / 2 : w.rows
-    const input = this.#prepare(source, w, rows, options.norm)
-    if (options.gated && !options.bias && columns % Q4_BLOCK === 0) {
+    w.use()
+    if (options.gated && !options.bias && columns % Q4_BLOCK === 0 && w.bands.length === 1) {
+      const { kind } = w.whole
+      const input = this.#prepare(source, w.columns, activationsOf(kind), rows, options.norm, false)
       this.#projectGated(w, input, target, columns, rows, options.gate)
       return
     }
     const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
-    const sharing = { least: Math.ceil(4096 / w.groupBytes), unit: GROUPS_OF_LINE, by: shareOf(rows * w.bytes) }
-    const bytes = unpackedBytes(w, rows)
-    const unpacked = bytes > 0 ? this.#recorder.perThread(bytes) : NOWHERE
-    const args = {
-      kind: w.kind,
-      matrix: w.use(),
-      x: input.at,
-      xStride: input.stride,
-      xGap: input.gap,
-      columns: w.columns,
-      tokens: rows,
-      y: options.gated ? halves : target.use(),
-      yStride: options.gated ? w.rows * 4 : target.stride,
-      rows: w.rows,
-      add: options.add === true,
-      bias: options.bias ? own(options.bias, CpuVector).use() : 0,
-      unpacked: unpacked.at,
-      unpackedGap: unpacked.stride,
+    const bias = options.bias ? own(options.bias, CpuVector).use() : 0
+    const inputs = new Map<abi.WeightKind, Prepared>()
+    for (const { kind } of w.bands) {
+      const form = activationsOf(kind)
+      // What a thread prepares for itself lasts until the next operation.
+      const shared = w.bands.length > 1
+      if (!inputs.has(form)) inputs.set(form, this.#prepare(source, w.columns, form, rows, options.norm, shared))
     }
-    this.#recorder.add('matmul', w.groups, args, sharing)
+    for (const { kind, at, first, rows: own, groups, groupBytes } of w.bands) {
+      const input = inputs.get(activationsOf(kind))!
+      const by = shareOf(rows * groups * groupBytes)
+      const sharing = { least: Math.ceil(4096 / groupBytes), unit: GROUPS_OF_LINE, by }
+      const bytes = roomOf(kind, w.columns, rows)
+      const unpacked = bytes > 0 ? this.#recorder.perThread(bytes) : NOWHERE
+      const args = {
+        kind,
+        matrix: at,
+        x: input.at,
+        xStride: input.stride,
+        xGap: input.gap,
+        columns: w.columns,
+        tokens: rows,
+        y: (options.gated ? halves : target.use()) + 4 * first,
+        yStride: options.gated ? w.rows * 4 : target.stride,
+        rows: own,
+        add: options.add === true,
+        bias: bias && bias + 4 * first,
+        unpacked: unpacked.at,
+        unpackedGap: unpacked.stride,
+      }
+      this.#recorder.add('matmul', groups, args, sharing)
+    }
     if (options.gated) this.#activate(halves, target, columns, rows, options.gate)
   }
 
@@ -94,11 +105,12 @@ export class Products {
     rows: number,
     gate: Gate = 'silu',
   ): void {
-    const unpackedBytesOfGroup = unpackedBytes(w, rows)
+    const { kind, at } = w.whole
+    const unpackedBytesOfGroup = roomOf(kind, w.columns, rows)
     const room = this.#recorder.perThread(unpackedBytesOfGroup + Math.max(abi.GATED_ROOM, rows * 2 * Q4_BLOCK * 4))
     const args = {
-      kind: w.kind,
-      matrix: w.use(),
+      kind,
+      matrix: at,
       x: x.at,
       xStride: x.stride,
       xGap: x.gap,
@@ -148,19 +160,25 @@ export class Products {
     }
   }
 
-  /** Records what brings `x` into the form that `w` is multiplied with, normed if asked. */
-  #prepare(x: CpuActivations, w: CpuMatrix, rows: number, norm: ProjectOptions['norm']): Prepared {
-    const k = w.columns
-    const plain = w.kind !== abi.Q4 && w.kind !== abi.F16
+  /** Records what brings `x` into a form in which it is multiplied, normed if asked. */
+  #prepare(
+    x: CpuActivations,
+    k: number,
+    form: abi.WeightKind,
+    rows: number,
+    norm: ProjectOptions['norm'],
+    shared: boolean,
+  ): Prepared {
+    const plain = form !== abi.Q4 && form !== abi.F16
     if (!norm && plain) return { at: x.use(), stride: x.stride, gap: 0 }
-    const stride = w.kind === abi.Q4 ? Math.ceil(k / Q4_BLOCK) * this.#recorder.activationBlockBytes : k * 4
+    const stride = form === abi.Q4 ? Math.ceil(k / Q4_BLOCK) * this.#recorder.activationBlockBytes : k * 4
     if (!norm && this.#activated?.out === x && x.columns === k) {
       const at = x.scratch('prepared', stride)
       // What was just activated is prepared by the same operation, while it is at hand.
-      this.#activated.prepare(at, stride, w.kind)
+      this.#activated.prepare(at, stride, form)
       return { at, stride, gap: 0 }
     }
-    const room = this.#prepareRoom(x, rows, norm ? k * 4 : 0, plain ? 0 : stride)
+    const room = this.#prepareRoom(x, rows, norm ? k * 4 : 0, plain ? 0 : stride, shared)
     const at = plain ? room.normed : room.prepared
     const from = x.use()
     if (norm) {
@@ -170,7 +188,7 @@ export class Products {
         x: from,
         xStride: x.stride,
         columns: k,
-        kind: w.kind,
+        kind: form,
         gap: room.gap,
         weight: gain,
         epsilon,
@@ -179,7 +197,7 @@ export class Products {
       }
       this.#recorder.add('norm', rows, args, room.sharing)
     } else {
-      const args = { x: from, xStride: x.stride, columns: k, kind: w.kind, gap: room.gap, out: at }
+      const args = { x: from, xStride: x.stride, columns: k, kind: form, gap: room.gap, out: at }
       this.#recorder.add('prepare', rows, args, room.sharing)
     }
     return { at, stride, gap: room.gap }
@@ -189,8 +207,8 @@ export class Products {
    * A little is prepared by each thread for itself, which takes less time than to have it come over from another; more is
    * shared out.
    */
-  #prepareRoom(x: CpuActivations, rows: number, normed: number, prepared: number) {
-    if (rows * x.columns > PRIVATE) {
+  #prepareRoom(x: CpuActivations, rows: number, normed: number, prepared: number, shared: boolean) {
+    if (shared || rows * x.columns > PRIVATE) {
       const room = (purpose: 'normed' | 'prepared', bytes: number) => (bytes > 0 ? x.scratch(purpose, bytes) : 0)
       return { normed: room('normed', normed), prepared: room('prepared', prepared), gap: 0, sharing: {} }
     }

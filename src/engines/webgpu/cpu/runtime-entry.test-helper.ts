@@ -1,6 +1,6 @@
 /** Runs in Deno and in a browser's page: what the device computes there, by build and number of threads. */
 import { type CpuDeviceOptions, openCpuDevice } from './index.js'
-import { layer } from './layer.test-helper.js'
+import { blocks, layer } from './layer.test-helper.js'
 import { bestVariant } from './wasm.js'
 
 export interface Outcome {
@@ -19,7 +19,7 @@ export async function outcomes(): Promise<Outcome[]> {
 
 async function outcome(options: CpuDeviceOptions): Promise<Outcome> {
   const device = await openCpuDevice(options)
-  const values = [...(await layer(device, 6))]
+  const values = [...(await layer(device, 6)), ...(await blocks(device))]
   const { name } = device.info
   device.destroy()
   return { name, values }

@@ -8,7 +8,7 @@ import { denoPath } from '../../../../test/support/deno.js'
 import { listen } from '../../../../test/support/serve.js'
 import { start } from '../../../../test/support/spawn.js'
 import { openCpuDevice } from './index.js'
-import { layer } from './layer.test-helper.js'
+import { blocks, layer } from './layer.test-helper.js'
 import type { Outcome } from './runtime-entry.test-helper.js'
 
 const ENTRY = 'src/engines/webgpu/cpu/runtime-entry.test-helper.ts'
@@ -17,7 +17,7 @@ const WORKER = 'src/engines/webgpu/cpu/cpu-worker.ts'
 /** What Node computes: every runtime, build and number of threads must come to the same. */
 async function expected(): Promise<number[]> {
   const device = await openCpuDevice({ threads: 1 })
-  const values = [...(await layer(device, 6))]
+  const values = [...(await layer(device, 6)), ...(await blocks(device))]
   device.destroy()
   return values
 }

@@ -1,17 +1,23 @@
 /** Tensors in the device's memory, and how their bytes get there. */
+import { BLOCK_TYPES, isBlockType } from '../../../platform/block-types.js'
 import {
   type Activations,
+  bandsOf,
   type CacheShape,
   type KeyValueCache,
   type Matrix,
+  type MatrixBand,
   type MatrixData,
+  type MatrixShape,
   PAGE,
   Q4_BLOCK,
+  rowBytes,
   type Span,
   type States,
   type StatesShape,
 } from '../contract.js'
 import { BF16, F16, F32, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT, type WeightKind } from './abi.js'
+import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND } from './block-kinds.js'
 import type { DeviceMemory } from './memory.js'
 import type { Kernels } from './wasm.js'
 
@@ -192,45 +198,92 @@ export class CpuStates extends Tensor implements States {
   }
 }
 
+/** Rows of one form. */
+export interface Band {
+  readonly kind: WeightKind
+  readonly at: number
+  /** Which of the matrix's rows comes first, and how many there are. */
+  readonly first: number
+  readonly rows: number
+  /** Of eight rows, which lie together. */
+  readonly groups: number
+  readonly groupBytes: number
+}
+
 export class CpuMatrix extends Tensor implements Matrix {
   readonly rows: number
   readonly columns: number
-  readonly kind: WeightKind
+  readonly bands: readonly Band[]
 
   constructor(device: DeviceMemory, kernels: Kernels, data: MatrixData, exact: boolean) {
-    super(device, storedBytes(data))
+    const bands = bandsOf(data)
+    super(
+      device,
+      bands.reduce((sum, band) => sum + storedBytes(band), 0),
+    )
     this.rows = data.rows
     this.columns = data.columns
-    this.kind = kindOf(data, exact)
+    let { at } = this
+    let first = 0
     try {
-      upload(device, kernels, data, this.at)
+      this.bands = bands.map((band) => {
+        const { rows } = band
+        const groups = Math.ceil(rows / GROUP)
+        const bytes = storedBytes(band)
+        const placed = { kind: kindOf(band, exact), at, first, rows, groups, groupBytes: bytes / groups }
+        upload(device, kernels, band, at)
+        at += bytes
+        first += rows
+        return placed
+      })
     } catch (error) {
       this.destroy()
       throw error
     }
   }
 
-  /** Groups of eight rows, and the bytes of one. */
-  get groups(): number {
-    return Math.ceil(this.rows / GROUP)
-  }
-  get groupBytes(): number {
-    return this.bytes / this.groups
+  /** The only one: of a matrix that is gated, or a table. */
+  get whole(): Band {
+    const [band, another] = this.bands
+    if (!band || another) throw new TypeError('A gated matrix, or a table, has rows of one form.')
+    return band
   }
 }
 
-function kindOf(data: MatrixData, exact: boolean): WeightKind {
-  if (data.format === 'q4') return exact ? Q4_EXACT : Q4
-  return data.format === 'f16' ? F16 : data.format === 'bf16' ? BF16 : F32
+function kindOf({ format }: MatrixBand, exact: boolean): WeightKind {
+  if (format === 'q4') return exact ? Q4_EXACT : Q4
+  if (isBlockType(format)) return blockKind(format) + (exact ? EXACT_BLOCKS : 0)
+  return format === 'f16' ? F16 : format === 'bf16' ? BF16 : F32
 }
 
-export function storedBytes(data: Pick<MatrixData, 'format' | 'rows' | 'columns'>): number {
-  const groups = Math.ceil(data.rows / GROUP)
-  if (data.format !== 'q4') return groups * GROUP * data.columns * (data.format === 'f32' ? 4 : 2)
-  if (data.columns % Q4_BLOCK !== 0) {
-    throw new RangeError(`A 4-bit matrix has a multiple of ${Q4_BLOCK} columns, not ${data.columns}.`)
+/** In which form activations are multiplied with a matrix. */
+export function activationsOf(kind: WeightKind): WeightKind {
+  if (kind >= EXACT_BLOCKS) return F32
+  return kind >= FIRST_BLOCK_KIND ? Q4 : kind
+}
+
+/** Room that a thread needs beside a product with so many rows of activations, or a table's rows. */
+export function roomOf(kind: WeightKind, columns: number, rows: number): number {
+  // Sixteen bits for each weight of a group of rows, where they are unpacked for several tokens.
+  if (kind === Q4) return rows >= 4 ? columns * GROUP * 2 : 0
+  if (kind < FIRST_BLOCK_KIND) return 0
+  const room = blockRoom(columns, rows >= 4)
+  return kind >= EXACT_BLOCKS ? room + columns * GROUP * 4 : room
+}
+
+export function storedBytes({ format, rows, columns }: Pick<MatrixShape, 'format' | 'rows' | 'columns'>): number {
+  const groups = Math.ceil(rows / GROUP)
+  if (format !== 'q4') {
+    const values = isBlockType(format) ? BLOCK_TYPES[format].values : 1
+    if (columns % values !== 0) throw wrongColumns(format, values, columns)
+    return groups * GROUP * rowBytes(format, columns)
   }
-  return groups * (data.columns / Q4_BLOCK) * Q4_BLOCK_BYTES
+  if (columns % Q4_BLOCK !== 0) throw wrongColumns('4-bit', Q4_BLOCK, columns)
+  return groups * (columns / Q4_BLOCK) * Q4_BLOCK_BYTES
+}
+
+function wrongColumns(format: string, values: number, columns: number): RangeError {
+  return new RangeError(`A ${format} matrix has a multiple of ${values} columns, not ${columns}.`)
 }
 
 function expectBytes(what: string, bytes: Uint8Array, expected: number): void {
@@ -239,7 +292,7 @@ function expectBytes(what: string, bytes: Uint8Array, expected: number): void {
   }
 }
 
-function upload(device: DeviceMemory, kernels: Kernels, data: MatrixData, at: number): void {
+function upload(device: DeviceMemory, kernels: Kernels, data: MatrixBand, at: number): void {
   const { rows, columns } = data
   if (data.format === 'q4') {
     const scaleBytes = (columns / Q4_BLOCK) * (data.scaleType === 'f16' ? 2 : 4)
@@ -249,10 +302,11 @@ function upload(device: DeviceMemory, kernels: Kernels, data: MatrixData, at: nu
       kernels.packQ4(codes!, scales!, data.scaleType === 'f16', at, from, to, columns / Q4_BLOCK)
     })
   } else {
-    const size = data.format === 'f32' ? 4 : 2
-    expectBytes('values', data.data, rows * columns * size)
+    const { format } = data
+    expectBytes('values', data.data, rows * rowBytes(format, columns))
     stage(device, rows, [data.data], (from, to, [values]) => {
-      kernels.packDense(values!, size, at, from, to, columns)
+      if (isBlockType(format)) kernels.packBlocks(blockKind(format), values!, at, from, to, columns)
+      else kernels.packDense(values!, rowBytes(format, 1), at, from, to, columns)
     })
   }
 }

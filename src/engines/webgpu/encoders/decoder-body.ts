@@ -5,8 +5,8 @@ import type { AttentionLayer, ModelPlan } from '../model/model-plan.js'
 import { joinsApart } from '../model/model-plan.js'
 import { planTensors } from '../model/plan-tensors.js'
 import { refuse } from '../model/refuse.js'
-import { roomOf, weightBytes } from '../model/size.js'
-import { bytesOf, type EncoderBody, numbersOf } from './encoder-body.js'
+import { matrixBytes, roomOf, weightBytes } from '../model/size.js'
+import { type EncoderBody, numbersOf } from './encoder-body.js'
 import { planDense } from './plan-encoder.js'
 import { sharedKept } from './pooled-decoder.js'
 import { judges, readVectors, scoreOf } from './read-vectors.js'
@@ -48,7 +48,7 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
       const prepared = device.info.kind === 'cpu' ? hidden + seen! + within! : 0
       const head = Math.max(...kept.caches.map(({ headSize }) => headSize))
       return {
-        weights: weightBytes(device, tensors) + dense.reduce((sum, one) => sum + bytesOf(device, one), 0),
+        weights: weightBytes(device, tensors) + dense.reduce((sum, one) => sum + matrixBytes(device, one), 0),
         perRow: (joinsApart(model) ? 3 : 2) * hidden + wide! + 2 * seen! + within! + prepared,
         perText: numbersOf(vectors, hidden) + hidden + model.vocabulary / 64,
         // Angles: at most two kinds.

@@ -4,6 +4,7 @@ import type { CacheShape, Device } from '../contract.js'
 import type { KeptPlan } from '../model/kept.js'
 import type { ModelPlan } from '../model/model-plan.js'
 import type { PlannedMatrix, PlannedTensors } from '../model/planned.js'
+import { matrixBytes } from '../model/size.js'
 import { readEncoder, readScores } from './bert.js'
 import { type PlannedEncoder, planEncoder } from './plan-encoder.js'
 import { isMlcEncoder, readMlcVectors, readVectors } from './read-vectors.js'
@@ -62,7 +63,7 @@ export function bertBody(outline: WeightOutline, quantize: boolean, name: string
     need(device) {
       const all = [tensors.words, ...tensors.dense]
       for (const { qkv, output, inner, down } of tensors.layers) all.push(qkv, output, inner, down)
-      const weights = all.reduce((sum, one) => sum + bytesOf(device, one), 0)
+      const weights = all.reduce((sum, one) => sum + matrixBytes(device, one), 0)
       // A processor keeps rows beside them in the form in which they are multiplied.
       const prepared = device.info.kind === 'cpu' ? 2 * hidden + intermediate : 0
       return {
@@ -73,11 +74,6 @@ export function bertBody(outline: WeightOutline, quantize: boolean, name: string
       }
     },
   }
-}
-
-export function bytesOf(device: Device, { rows, columns, stored, scaleType, quantize, bias }: PlannedMatrix): number {
-  const format = quantize ? 'q4' : stored
-  return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)
 }
 
 /** Of a text, from what was pooled on. */

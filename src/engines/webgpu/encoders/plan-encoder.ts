@@ -1,7 +1,7 @@
 /** Which stored tensors make an encoder. All is known from their names, shapes and types. */
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
-import type { PlannedMatrix, PlannedVector } from '../model/planned.js'
+import { isPlain, type PlannedMatrix, type PlannedVector, type StoredForm } from '../model/planned.js'
 import { refuse } from '../model/refuse.js'
 import { ENCODERS, IDLE, POOLER } from './bert.js'
 import type { EncoderPlan, VectorPlan } from './vector-plan.js'
@@ -99,14 +99,14 @@ class Tensors {
   matrix(names: readonly string[], rows: number, columns: number, traits: MatrixTraits = {}): PlannedMatrix {
     const { table = false, plain = table, whole = false } = traits
     const each = rows / names.length
-    const parts = names.map((name) => ({ name: whole ? name : `${this.#prefix}${name}`, rows: each }))
-    const types = parts.map(({ name }) => this.#take(`${name}.weight`, [each, columns]))
-    const [stored] = types
-    if (types.some((type) => type !== stored)) throw malformed(`${parts[0]!.name} and its like differ in type.`)
+    const parts = names.map((own) => {
+      const name = whole ? own : `${this.#prefix}${own}`
+      return { name, rows: each, stored: this.#take(`${name}.weight`, [each, columns]) }
+    })
     const bias = { parts: parts.map(({ name }) => ({ name: `${name}.bias`, length: each })), length: rows }
     if (!plain) for (const { name, length } of bias.parts) this.#take(name, [length])
-    const quantize = this.#quantize && !table && columns % 32 === 0
-    return { parts, rows, columns, stored: stored!, scaleType: 'f16', quantize, ...(!plain && { bias }) }
+    const quantize = this.#quantize && !table && columns % 32 === 0 && parts.some(({ stored }) => isPlain(stored))
+    return { parts, rows, columns, scaleType: 'f16', quantize, ...(!plain && { bias }) }
   }
 
   dense(vectors: VectorPlan): PlannedMatrix[] {
@@ -135,7 +135,7 @@ class Tensors {
     return { parts: [{ name, length }], length }
   }
 
-  #take(name: string, wanted: readonly number[]): Exclude<PlannedMatrix['stored'], 'q4'> {
+  #take(name: string, wanted: readonly number[]): StoredForm {
     if (!this.#names.has(name)) throw malformed(`The model has no tensor ${name}.`)
     this.#used.add(name)
     const { dtype, shape } = this.#outline.describe(name)

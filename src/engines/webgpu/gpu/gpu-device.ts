@@ -19,7 +19,7 @@ import type {
   StatesShape,
   Vector,
 } from '../contract.js'
-import { Q4_BLOCK } from '../contract.js'
+import { Q4_BLOCK, rowBytes } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { Gpu } from './gpu.js'
 import type { GpuTraits } from './kernels/kernel.js'
@@ -87,7 +87,8 @@ export class GpuDevice implements Device, GpuPassHost {
   }
 
   matrixBytes({ format, rows, columns, scaleType }: MatrixShape): number {
-    if (format !== 'q4') return rows * columns * (format === 'f32' ? 4 : 2)
+    // Buffers are whole words.
+    if (format !== 'q4') return Math.ceil((rows * rowBytes(format, columns)) / 4) * 4
     return rows * (columns / 2 + (columns / Q4_BLOCK) * (scaleType === 'f16' ? 2 : 4))
   }
 

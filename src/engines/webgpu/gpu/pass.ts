@@ -135,7 +135,7 @@ export class GpuPass implements Pass, Recorder {
     const head = count !== this.rows
     if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
     this.#weigh(matrix, count)
-    project(this, matrix as GpuMatrix, x as GpuActivations, (out as GpuActivations).buffer, {
+    project(this, matrix as GpuMatrix, x as GpuActivations, out as GpuActivations, {
       count,
       head,
       add,

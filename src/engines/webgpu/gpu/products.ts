@@ -2,6 +2,7 @@
 
 import type { Gate } from '../contract.js'
 import { isQ4 } from './kernels/formats.js'
+import { gateRows } from './kernels/gate-rows.js'
 import { halve } from './kernels/halve.js'
 import type { Recorder } from './kernels/kernel.js'
 import { matmul } from './kernels/matmul.js'
@@ -27,29 +28,51 @@ export interface ProductJob {
 
 export function project(
   pass: Recorder,
-  { parts, columns, gated: together }: GpuMatrix,
+  matrix: GpuMatrix,
+  from: GpuActivations,
+  to: GpuActivations,
+  job: ProductJob,
+): void {
+  const { parts, gated: together, rows } = matrix
+  if (parts.length === 1 || job.gated === together) {
+    multiply(pass, matrix, from, to.buffer, job)
+    return
+  }
+  if (!job.gated) throw new Error('A gated matrix in parts is projected with as such.')
+  // Gates and their values are of several forms: they meet once they are computed.
+  const both = to.scratch(job.count * rows * 4)
+  multiply(pass, matrix, from, both, { ...job, gated: false })
+  const strides = { gates: rows, values: rows, out: rows / 2 }
+  const shape = { gate: job.gate, strides, gatesFrom: 0, valuesFrom: rows / 2, within: undefined }
+  gateRows(pass, shape, { gates: both, values: both, out: to.buffer }, job.count)
+}
+
+function multiply(
+  pass: Recorder,
+  { parts, columns }: GpuMatrix,
   from: GpuActivations,
   out: GPUBuffer,
   { count, head, add, gated, gate, bias, norm: normed }: ProductJob,
 ): void {
-  if (parts.length > 1 && gated !== together) throw new Error('A matrix in parts is gated always, or never.')
   const { serial, half } = pass.traits
   const many = count > FEW && !serial
   const shape = { add, gated, head, bias: bias !== undefined, ...(gated && gate !== 'silu' && { gate }) }
   const rest = { ...(bias ? { bias } : {}), out }
-  if (many && half && isQ4(parts[0]!.format)) {
+  const inHalves = many && half ? parts.filter(({ format }) => isQ4(format)) : []
+  if (inHalves.length > 0) {
     const rows = { columns, ...(normed ? { epsilon: normed.epsilon } : {}) }
     halve(pass, rows, from.buffer, normed?.gain, count, from.halved)
-    for (const matrix of parts) matmulHalf(pass, shape, { ...rest, matrix }, from.halved, count)
-    return
+    for (const matrix of inHalves) matmulHalf(pass, shape, { ...rest, matrix }, from.halved, count)
   }
+  const others = parts.filter((part) => !inHalves.includes(part))
+  if (others.length === 0) return
   if (normed && !many && !serial) {
     const { gain, epsilon } = normed
     const operands = { ...rest, x: from.buffer, gain }
-    for (const matrix of parts) matvec(pass, { ...shape, epsilon }, { ...operands, matrix }, count)
+    for (const matrix of others) matvec(pass, { ...shape, epsilon }, { ...operands, matrix }, count)
     return
   }
   if (normed) norm(pass, { columns, epsilon: normed.epsilon }, from.buffer, normed.gain, count, from.normed)
   const x = normed ? from.normed : from.buffer
-  for (const matrix of parts) (many ? matmul : matvec)(pass, shape, { ...rest, x, matrix }, count)
+  for (const matrix of others) (many ? matmul : matvec)(pass, shape, { ...rest, x, matrix }, count)
 }

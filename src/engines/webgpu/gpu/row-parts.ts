@@ -1,14 +1,18 @@
 /** Cuts a matrix into parts by its rows, each small enough for one binding. */
 import { V1Error } from '../../../errors.js'
-import type { MatrixData } from '../contract.js'
+import { type MatrixShape, rowBytes } from '../contract.js'
 
 /** From the first row to before the second. */
 export type RowRange = readonly [from: number, to: number]
 
 /** The ranges of rows that each part has: two of a gated matrix, gates and their values. */
-export function rowParts({ format, rows, columns }: MatrixData, most: number, gated: boolean): RowRange[][] {
+export function rowParts(
+  { format, rows, columns }: Omit<MatrixShape, 'scaleType'>,
+  most: number,
+  gated: boolean,
+): RowRange[][] {
   const halves = gated ? 2 : 1
-  const bytes = columns * { q4: 0.5, f16: 2, bf16: 2, f32: 4 }[format]
+  const bytes = format === 'q4' ? columns / 2 : rowBytes(format, columns)
   const fit = Math.floor(most / (bytes * halves))
   if (fit < 1) throw tooWide(bytes * halves, most)
   const all = rows / halves

@@ -1,16 +1,18 @@
 /** Matrices, vectors, activations and caches as buffers. */
 
-import type {
-  Activations,
-  CacheShape,
-  KeyValueCache,
-  Matrix,
-  MatrixData,
-  Sampler,
-  SamplerShape,
-  States,
-  StatesShape,
-  Vector,
+import {
+  type Activations,
+  bandsOf,
+  type CacheShape,
+  type KeyValueCache,
+  type Matrix,
+  type MatrixBand,
+  type MatrixData,
+  type Sampler,
+  type SamplerShape,
+  type States,
+  type StatesShape,
+  type Vector,
 } from '../contract.js'
 import type { Gpu } from './gpu.js'
 import { pageWords } from './kernels/cache.js'
@@ -52,23 +54,34 @@ export class GpuMatrix extends Buffers implements Matrix {
   readonly parts: readonly StoredMatrix[]
   readonly gated: boolean
 
-  /** `most`: bytes that one binding may have; `gated`: gates stay beside their values. */
+  /** `most`: bytes that one binding may have; `gated`: gates stay beside their values, where all are of one form. */
   constructor(gpu: Gpu, data: MatrixData, most: number, gated: boolean) {
     super(gpu)
     this.rows = data.rows
     this.columns = data.columns
-    this.gated = gated
+    this.gated = gated && data.format !== 'mixed'
+    let first = 0
+    this.parts = bandsOf(data).flatMap((band) => {
+      const parts = this.#parts(band, most, first)
+      first += band.rows
+      return parts
+    })
+  }
+
+  /** `before`: rows of the bands above. */
+  #parts(data: MatrixBand, most: number, before: number): StoredMatrix[] {
+    const { gpu, gated } = this
     const upload = (bytes: Uint8Array, ranges: readonly RowRange[], label: string) => {
       const stride = bytes.byteLength / data.rows
       const slices = ranges.map(([from, to]) => bytes.subarray(from * stride, to * stride))
       return this.own(gpu.upload(slices, label))
     }
-    this.parts = rowParts(data, most, gated).map((ranges) => ({
+    return rowParts(data, most, gated).map((ranges) => ({
       format: storedFormat(data),
       rows: ranges.reduce((sum, [from, to]) => sum + to - from, 0),
       columns: data.columns,
-      first: ranges[0]![0],
-      of: data.rows,
+      first: before + ranges[0]![0],
+      of: this.rows,
       ...(data.format === 'q4'
         ? { values: upload(data.codes, ranges, 'codes'), scales: upload(data.scales, ranges, 'scales') }
         : { values: upload(data.data, ranges, 'weights') }),
@@ -76,7 +89,7 @@ export class GpuMatrix extends Buffers implements Matrix {
   }
 }
 
-function storedFormat(data: MatrixData): StoredFormat {
+function storedFormat(data: MatrixBand): StoredFormat {
   if (data.format !== 'q4') return data.format
   return data.scaleType === 'f16' ? 'q4f16' : 'q4f32'
 }

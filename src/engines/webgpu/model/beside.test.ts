@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gemma4 } from '../../../../scripts/models/families/gemma4.js'
 import type { Sampled, Sequence } from '../../../decode/token-model.js'
 import { floatToHalf } from '../../../platform/half.js'
-import { plainRows } from '../../../repository/rows.js'
+import { storedRows } from '../../../repository/rows.js'
 import type { WeightSource } from '../../../repository/source.js'
 import { GREEDY, sourceOf } from '../architectures/cases.test-helper.js'
 import type { Device } from '../contract.js'
@@ -101,16 +101,16 @@ describe('rows of a table that stays with the host', () => {
     return {
       ...{ chatConfig: {}, names: ['table.weight'], digest: '', has: () => true, describe: () => described },
       read: async () => ({ ...described, data }),
-      ...(apart && { rows: () => plainRows(dtype, columns, async (from, to) => data.slice(from, to)) }),
+      ...(apart && { rows: () => storedRows(dtype, columns, async (from, to) => data.slice(from, to)) }),
     }
   }
 
   it.each((['f32', 'f16', 'bf16'] as const).flatMap((stored) => [true, false].map((apart) => ({ stored, apart }))))(
     'are those of $stored, in whole or apart ($apart), plain and in four bits',
     async ({ stored, apart }) => {
-      const parts = [{ name: 'table', rows }]
+      const parts = [{ name: 'table', rows, stored }]
       for (const quantize of [false, true]) {
-        const planned = { parts, rows, columns, stored, scaleType: 'f16', quantize } as const
+        const planned = { parts, rows, columns, scaleType: 'f16', quantize } as const
         const source = sourceWith(stored, apart)
         const table = await HostRows.load(source, planned)
         const got = table.of(spans, 2)
@@ -125,7 +125,7 @@ describe('rows of a table that stays with the host', () => {
           }
         })
         const width = quantize ? columns * (4.5 / 8) : columns * (stored === 'f32' ? 4 : 2)
-        expect(hostBytes(planned, source)).toBe(rows * width)
+        expect(hostBytes(planned)).toBe(rows * width)
       }
     },
   )

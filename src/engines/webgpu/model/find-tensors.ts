@@ -1,12 +1,12 @@
 /** Finds a model's tensors by their roles; all is known from names, shapes and types. */
 import { V1Error } from '../../../errors.js'
-import type { TensorType, WeightOutline } from '../../../repository/source.js'
+import type { WeightOutline } from '../../../repository/source.js'
 import type { Architecture, Names } from '../architectures/architecture.js'
 import type { Role } from './model-plan.js'
-import type { PlannedMatrix, PlannedVector } from './planned.js'
+import { isPlain, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
 import { refuse } from './refuse.js'
 
-type Plain = Exclude<TensorType, 'u32'>
+type MatrixPart = PlannedMatrix['parts'][number]
 
 interface Unfound {
   readonly name: string
@@ -60,14 +60,15 @@ export class Finder {
   matrix(role: Role, rows: readonly number[], columns: number, layer?: number): PlannedMatrix {
     const all = rows.reduce((sum, each) => sum + each, 0)
     const names = this.#partsOf(role, layer)
-    const parts = names.map((name, i) => ({ name, rows: names.length === 1 ? all : rows[i]! }))
-    const forms = parts.map((part) => this.#form(part.name, part.rows, columns))
-    const [first] = forms
-    const other = forms.findIndex((form) => form.stored !== first!.stored || form.scaleType !== first!.scaleType)
-    if (other > 0) throw malformed(`${names[0]} and ${names[other]} differ in type.`)
-    const { stored, scaleType } = first!
-    const quantize = this.#quantize && stored !== 'q4' && columns % 32 === 0
-    return { parts, rows: all, columns, stored, scaleType, quantize }
+    const forms = names.map((name, i) => this.#form(name, names.length === 1 ? all : rows[i]!, columns))
+    const { scaleType } = forms[0]!
+    const fours = forms.filter(({ stored }) => stored === 'q4')
+    if (fours.length % forms.length !== 0 || fours.some((form) => form.scaleType !== scaleType)) {
+      throw malformed(`${names.join(' and ')} differ in type.`)
+    }
+    const parts = forms.map(({ name, rows, stored }) => ({ name, rows, stored }))
+    const quantize = this.#quantize && columns % 32 === 0 && parts.some(({ stored }) => isPlain(stored))
+    return { parts, rows: all, columns, scaleType, quantize }
   }
 
   /** `shape`: as it is stored, where that is no plain list. */
@@ -116,9 +117,9 @@ export class Finder {
     return { parts: found, length: parts.reduce((sum, part) => sum + part.length, 0) }
   }
 
-  #form(name: string, rows: number, columns: number): Pick<PlannedMatrix, 'stored' | 'scaleType'> {
+  #form(name: string, rows: number, columns: number): MatrixPart & Pick<PlannedMatrix, 'scaleType'> {
     if (!this.#names.has(`${name}.q_weight`)) {
-      return { stored: this.#expect(`${name}.weight`, [rows, columns]), scaleType: 'f16' }
+      return { name, rows, stored: this.#expect(`${name}.weight`, [rows, columns]), scaleType: 'f16' }
     }
     const codes = this.#take(`${name}.q_weight`)
     const blocks = Math.ceil(columns / 32)
@@ -127,10 +128,10 @@ export class Finder {
     const scales = this.#take(`${name}.q_scale`)
     const typed = scales.dtype === 'f16' || scales.dtype === 'f32'
     if (!typed || !same(scales.shape, [rows, blocks])) throw mismatch(scales, `f16 or f32 [${rows}][${blocks}]`)
-    return { stored: 'q4', scaleType: scales.dtype as 'f16' | 'f32' }
+    return { name, rows, stored: 'q4', scaleType: scales.dtype as 'f16' | 'f32' }
   }
 
-  #expect(name: string, shape: readonly number[]): Plain {
+  #expect(name: string, shape: readonly number[]): StoredForm {
     const tensor = this.#take(name)
     if (tensor.dtype === 'u32' || !same(tensor.shape, shape)) throw mismatch(tensor, `[${shape.join('][')}]`)
     return tensor.dtype

@@ -1,8 +1,8 @@
 /** A table that stays with the host, which gives the device a row of it for each token: too large for what it is asked. */
 import { halfToFloat } from '../../../platform/half.js'
-import { plainRows } from '../../../repository/rows.js'
-import type { StoredRows, WeightOutline, WeightSource } from '../../../repository/source.js'
-import { Q4_BLOCK, type Span } from '../contract.js'
+import { storedRows } from '../../../repository/rows.js'
+import type { StoredRows, WeightSource } from '../../../repository/source.js'
+import { Q4_BLOCK, rowBytes, type Span } from '../contract.js'
 import type { PlannedMatrix } from './planned.js'
 import { quantize } from './quantize.js'
 import { readMatrix } from './tensors.js'
@@ -18,9 +18,9 @@ interface Rows {
 }
 
 /** Memory of the host that it takes. */
-export function hostBytes({ rows, columns, stored, quantize, parts }: PlannedMatrix, outline: WeightOutline): number {
-  if (quantize || stored === 'q4') return rows * fourBits(columns).rowBytes
-  return rows * (outline.rowBytes?.(parts[0]!.name) ?? columns * (stored === 'f32' ? 4 : 2))
+export function hostBytes({ rows, columns, parts, quantize }: PlannedMatrix): number {
+  const [{ stored }] = parts as readonly [PlannedMatrix['parts'][number]]
+  return rows * (quantize || stored === 'q4' ? fourBits(columns).rowBytes : rowBytes(stored, columns))
 }
 
 export class HostRows {
@@ -34,8 +34,9 @@ export class HostRows {
   }
 
   static async load(source: WeightSource, planned: PlannedMatrix, signal?: AbortSignal): Promise<HostRows> {
-    const { rows, columns, stored, parts } = planned
-    const found = stored !== 'q4' && source.rows?.(parts[0]!.name)
+    const { rows, columns, parts } = planned
+    const [{ name, stored }] = parts as readonly [PlannedMatrix['parts'][number]]
+    const found = stored !== 'q4' && source.rows?.(name)
     if (!found) return new HostRows(columns, await whole(source, planned, signal))
     const perChunk = Math.max(1, Math.floor(CHUNK / found.rowBytes))
     const form = planned.quantize ? fourBits(columns) : found
@@ -72,8 +73,9 @@ export class HostRows {
 async function whole(source: WeightSource, planned: PlannedMatrix, signal?: AbortSignal): Promise<Rows> {
   const { rows, columns } = planned
   const read = await readMatrix(source, planned, signal)
+  if (read.format === 'mixed') throw new TypeError('A table has rows of one form.')
   if (read.format !== 'q4') {
-    return { perChunk: rows, chunks: [read.data], form: plainRows(read.format, columns, async () => read.data) }
+    return { perChunk: rows, chunks: [read.data], form: storedRows(read.format, columns, async () => read.data) }
   }
   const form = fourBits(columns, read.scaleType)
   return { perChunk: rows, chunks: [beside(rows, columns, read, form)], form }

@@ -1,20 +1,40 @@
 /** Which stored tensors make the decoder's matrices and vectors. */
-import type { TensorType } from '../../../repository/source.js'
+import { type BlockType, isBlockType } from '../../../platform/block-types.js'
+import type { PlainFormat } from '../contract.js'
 import type { MatrixRole, VectorRole } from './model-plan.js'
 
+export type StoredForm = 'q4' | PlainFormat | BlockType
+
+export const isPlain = (stored: StoredForm): stored is PlainFormat => stored !== 'q4' && !isBlockType(stored)
+
 export interface PlannedMatrix {
-  /** Without their suffixes; they lie one below the other. */
-  readonly parts: readonly { readonly name: string; readonly rows: number }[]
+  /** Without their suffixes; they lie one below the other, and may differ in form. */
+  readonly parts: readonly { readonly name: string; readonly rows: number; readonly stored: StoredForm }[]
   readonly rows: number
   readonly columns: number
-  readonly stored: 'q4' | Exclude<TensorType, 'u32'>
   /** Of 4-bit weights, and of those that become such on their way. */
   readonly scaleType: 'f16' | 'f32'
-  /** It is stored plain and gets four bits on its way to the device. */
+  /** What of it is stored plain gets four bits on its way to the device. */
   readonly quantize: boolean
   readonly bias?: PlannedVector
   /** Which stored row comes where; `rows` counts them as they are stored. @default as they are stored */
   readonly order?: readonly number[]
+}
+
+/** Rows of one form each, as they reach the device. */
+export function bandForms({
+  parts,
+  columns,
+  quantize,
+}: PlannedMatrix): { format: StoredForm; rows: number; columns: number }[] {
+  const bands: { format: StoredForm; rows: number; columns: number }[] = []
+  for (const { rows, stored } of parts) {
+    const format = quantize && isPlain(stored) ? 'q4' : stored
+    const last = bands.at(-1)
+    if (last?.format === format) last.rows += rows
+    else bands.push({ format, rows, columns })
+  }
+  return bands
 }
 
 export interface PlannedVector {

@@ -6,7 +6,7 @@ import { hostBytes } from './host-rows.js'
 import { type KeptPlan, planKept, tokenBytes } from './kept.js'
 import { mixerOf } from './mixers/index.js'
 import { joinsApart, type ModelPlan } from './model-plan.js'
-import type { PlannedMatrix, PlannedTensors } from './planned.js'
+import { bandForms, type PlannedMatrix, type PlannedTensors } from './planned.js'
 
 export interface SizeOptions {
   /** The model's name, for messages. @default 'The model' */
@@ -78,7 +78,7 @@ export function sizeOf(
   const roomy = Math.floor(Math.min(CACHE_BYTES, limits.tensorBytes / 2) / perToken)
   const wanted = options.cacheTokens ?? defaultCacheTokens(wantedContext, maxBatch, roomy)
   const weights = weightBytes(device, tensors)
-  const host = tensors.beside ? hostBytes(tensors.beside.table, outline) : 0
+  const host = tensors.beside ? hostBytes(tensors.beside.table) : 0
   const slots = stateSlots(kept, maxBatch)
   const states = slots * 4 * sum(kept.states)
   const work = workBytes(model, device, { rows, maxBatch, context: wantedContext })
@@ -128,11 +128,14 @@ export function defaultCacheTokens(context: number, maxBatch: number, roomy: num
   return Math.max(context, Math.min(context + further, roomy))
 }
 
+/** With what is added to what it makes. */
+export function matrixBytes(device: Device, planned: PlannedMatrix): number {
+  const bands = bandForms(planned).map((band) => device.matrixBytes({ ...band, scaleType: planned.scaleType }))
+  return sum(bands) + 4 * (planned.bias?.length ?? 0)
+}
+
 export function weightBytes(device: Device, { embedding, head, norm, layers, beside }: PlannedTensors): number {
-  const matrix = ({ rows, columns, stored, scaleType, quantize, bias }: PlannedMatrix): number => {
-    const format = quantize ? 'q4' : stored
-    return device.matrixBytes({ format, rows, columns, scaleType }) + 4 * (bias?.length ?? 0)
-  }
+  const matrix = (planned: PlannedMatrix) => matrixBytes(device, planned)
   let all = matrix(embedding) + (head ? matrix(head) : 0) + 4 * norm.length
   if (beside) all += matrix(beside.product) + 4 * beside.norm.length
   for (const { matrices, vectors } of layers) {

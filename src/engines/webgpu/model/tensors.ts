@@ -1,11 +1,21 @@
 /** Tensors of a repository as the decoder's matrices and vectors. */
 
 import { V1Error } from '../../../errors.js'
+import { BLOCK_TYPES, type BlockType, blockBytes, isBlockType } from '../../../platform/block-types.js'
 import { joined } from '../../../platform/bytes.js'
 import { halfToFloat } from '../../../platform/half.js'
+import { blockValues } from '../../../repository/formats/gguf/dequantize.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
-import type { Device, Matrix, MatrixData, Vector } from '../contract.js'
-import type { PlannedMatrix, PlannedVector } from './planned.js'
+import {
+  type Device,
+  type Matrix,
+  type MatrixBand,
+  type MatrixData,
+  type PlainFormat,
+  rowBytes,
+  type Vector,
+} from '../contract.js'
+import { isPlain, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
 import { quantize } from './quantize.js'
 
 /** Brings planned tensors to a device. */
@@ -34,7 +44,7 @@ export class TensorLoader {
   /** The values of a matrix that is stored plain, row by row: for those that are joined before they are used. */
   async values(planned: PlannedMatrix): Promise<Float32Array> {
     const read = await readMatrix(this.source, planned, this.signal)
-    if (read.format === 'q4') throw new TypeError('Values in four bits are not read back.')
+    if (read.format === 'q4' || read.format === 'mixed') throw new TypeError('Values in four bits are not read back.')
     return toFloats({ dtype: read.format, data: read.data })
   }
 
@@ -60,20 +70,57 @@ export async function readMatrix(
   planned: PlannedMatrix,
   signal?: AbortSignal,
 ): Promise<MatrixData> {
-  const { parts, rows, columns, stored, scaleType, order } = planned
-  const read = async (suffix: string, type: RawTensor['dtype'], width: number) => {
-    const wanted = parts.map((part) => ({ name: `${part.name}.${suffix}`, shape: [part.rows, width] }))
-    const data = await readParts(source, wanted, type, signal)
-    return order ? ordered(data, order) : data
-  }
-  if (stored === 'q4') {
+  const { parts, rows, columns, scaleType, order } = planned
+  if (parts.every(({ stored }) => stored === 'q4')) {
+    const read = async (suffix: string, type: RawTensor['dtype'], width: number) => {
+      const wanted = parts.map((part) => ({ name: `${part.name}.${suffix}`, shape: [part.rows, width] }))
+      return join(await readParts(source, wanted, type, signal), order)
+    }
     const codes = await read('q_weight', 'u32', columns / 8)
     const scales = await read('q_scale', scaleType, columns / 32)
     return { format: 'q4', rows, columns, codes, scales, scaleType }
   }
-  const data = await read('weight', stored, columns)
-  if (!planned.quantize) return { format: stored, rows, columns, data }
-  return { format: 'q4', rows, columns, ...quantize(toFloats({ dtype: stored, data })), scaleType: 'f16' }
+  const read: FormedRows[] = []
+  for (const { name, rows, stored } of parts) {
+    if (stored === 'q4') throw new TypeError(`${name} is in four bits, and others of its matrix are not.`)
+    const [data] = await readParts(source, [{ name: `${name}.weight`, shape: [rows, columns] }], stored, signal)
+    read.push({ format: stored, rows, data: data! })
+  }
+  const bands = inBands(read, columns, order).map(({ format, rows, data }): MatrixBand => {
+    if (!planned.quantize || !isPlain(format)) return { format, rows, columns, data }
+    return { format: 'q4', rows, columns, ...quantize(toFloats({ dtype: format, data })), scaleType: 'f16' }
+  })
+  return bands.length === 1 ? bands[0]! : { format: 'mixed', rows, columns, bands }
+}
+
+interface FormedRows {
+  readonly format: Exclude<StoredForm, 'q4'>
+  readonly rows: number
+  readonly data: Uint8Array
+}
+
+/** Rows of one form together, each where `order` says. */
+function inBands(parts: readonly FormedRows[], columns: number, order?: readonly number[]): FormedRows[] {
+  const [{ format }] = parts as readonly [FormedRows]
+  if (parts.every((part) => part.format === format)) {
+    const rows = parts.reduce((sum, part) => sum + part.rows, 0)
+    const data = parts.map((part) => part.data)
+    return [{ format, rows, data: join(data, order) }]
+  }
+  const origins = parts.flatMap((part) => Array.from({ length: part.rows }, (_, row) => ({ part, row })))
+  const bands: { format: FormedRows['format']; data: Uint8Array[] }[] = []
+  for (const from of order ?? origins.keys()) {
+    const { part, row } = origins[from]!
+    const bytes = rowBytes(part.format, columns)
+    if (bands.at(-1)?.format !== part.format) bands.push({ format: part.format, data: [] })
+    bands.at(-1)!.data.push(part.data.subarray(row * bytes, (row + 1) * bytes))
+  }
+  return bands.map(({ format, data }) => ({ format, rows: data.length, data: joined(data) }))
+}
+
+function join(parts: readonly Uint8Array[], order?: readonly number[]): Uint8Array {
+  const whole = parts.length === 1 ? parts[0]! : joined(parts)
+  return order ? ordered(whole, order) : whole
 }
 
 export async function readVector(
@@ -108,17 +155,18 @@ async function readParts(
   wanted: readonly { readonly name: string; readonly shape: readonly number[] }[],
   type: RawTensor['dtype'],
   signal?: AbortSignal,
-): Promise<Uint8Array> {
+): Promise<Uint8Array[]> {
   const read: Uint8Array[] = []
   for (const { name, shape } of wanted) read.push(bytesOf(await source.read(name, signal), shape, type))
-  return read.length === 1 ? read[0]! : joined(read)
+  return read
 }
 
 const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
 
 /** What was read is once more held against what was planned: a source may not keep its word. */
 function bytesOf(tensor: RawTensor, shape: readonly number[], type: RawTensor['dtype']): Uint8Array {
-  const needed = shape.reduce((product, side) => product * side, SIZES[type])
+  const count = shape.reduce((product, side) => product * side, 1)
+  const needed = isBlockType(type) ? blockBytes(type, count) : count * SIZES[type]
   // Eight codes to a word: all of them are numbers.
   if (type !== 'u32' && !areNumbers(tensor.data, type)) throw damaged(tensor)
   const fits = tensor.dtype === type && tensor.shape.join() === shape.join() && tensor.data.byteLength === needed
@@ -131,6 +179,7 @@ export function toFloats({ dtype, data }: Pick<RawTensor, 'dtype' | 'data'>): Fl
   if (dtype === 'f32' && data.byteOffset % 4 === 0) {
     return new Float32Array(data.buffer, data.byteOffset, data.byteLength / 4)
   }
+  if (isBlockType(dtype)) return blockValues(dtype, data)
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   const size = SIZES[dtype]
   const values = new Float32Array(data.byteLength / size)
@@ -150,7 +199,8 @@ function widen(bits: number, dtype: RawTensor['dtype']): number {
 }
 
 /** Whether no value is infinite or NaN: the exponents of these are all ones. */
-function areNumbers(data: Uint8Array, type: 'f32' | 'f16' | 'bf16'): boolean {
+function areNumbers(data: Uint8Array, type: PlainFormat | BlockType): boolean {
+  if (isBlockType(type)) return haveScales(data, type)
   const aligned = data.byteOffset % 4 === 0 ? data : data.slice()
   const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2)
   const high = { f32: 0x7f800000, f16: 0x7c000000, bf16: 0x7f800000 }[type]
@@ -162,6 +212,15 @@ function areNumbers(data: Uint8Array, type: 'f32' | 'f16' | 'bf16'): boolean {
   }
   const last = aligned.byteLength & 2 ? aligned.at(-2)! | (aligned.at(-1)! << 8) : 0
   return type === 'f32' || (last & low) !== low
+}
+
+/** Of blocks, the scales. */
+function haveScales(data: Uint8Array, type: BlockType): boolean {
+  const { bytes, halves } = BLOCK_TYPES[type]
+  for (const half of halves) {
+    for (let at = half + 1; at < data.length; at += bytes) if ((data[at]! & 0x7c) === 0x7c) return false
+  }
+  return true
 }
 
 function damaged({ name }: RawTensor): V1Error {

@@ -1,6 +1,8 @@
 /** Seeded numbers, matrices in every format, and the plain values that they stand for. */
+import { BLOCK_TYPES, type BlockType, blockBytes, isBlockType } from '../../../platform/block-types.js'
 import { floatToHalf, halfToFloat } from '../../../platform/half.js'
-import type { MatrixData } from '../contract.js'
+import { blockValues } from '../../../repository/formats/gguf/dequantize.js'
+import type { MatrixBand } from '../contract.js'
 import { mix } from '../sampling.js'
 
 export class Chance {
@@ -30,16 +32,19 @@ export class Chance {
   }
 }
 
-export type Format = 'q4f16' | 'q4f32' | 'f16' | 'bf16' | 'f32'
+export type Format = 'q4f16' | 'q4f32' | 'f16' | 'bf16' | 'f32' | BlockType
 export const FORMATS: readonly Format[] = ['q4f16', 'q4f32', 'f16', 'bf16', 'f32']
 
+export const BLOCK_FORMATS = Object.keys(BLOCK_TYPES) as readonly BlockType[]
+
 export interface Known {
-  readonly data: MatrixData
+  readonly data: MatrixBand
   /** Exactly what the stored form stands for, row by row. */
   readonly values: Float64Array
 }
 
 export function knownMatrix(chance: Chance, format: Format, rows: number, columns: number, scale = 1): Known {
+  if (isBlockType(format)) return inBlocks(chance, format, rows, columns, scale)
   if (format === 'q4f16' || format === 'q4f32') return quantised(chance, format, rows, columns, scale)
   const values = Float64Array.from({ length: rows * columns }, () => chance.normal() * scale)
   const size = format === 'f32' ? 4 : 2
@@ -49,6 +54,26 @@ export function knownMatrix(chance: Chance, format: Format, rows: number, column
     values[i] = store(view, i, value, format)
   })
   return { data: { format, rows, columns, data }, values }
+}
+
+/** Any bits, under scales of which each block has its own. */
+function inBlocks(chance: Chance, type: BlockType, rows: number, columns: number, scale: number): Known {
+  const { bytes, halves } = BLOCK_TYPES[type]
+  const data = Uint8Array.from({ length: rows * blockBytes(type, columns) }, () => chance.below(256))
+  const view = new DataView(data.buffer)
+  for (let at = 0; at < data.length; at += bytes) {
+    for (const half of halves) view.setUint16(at + half, floatToHalf((chance.next() - 0.3) / 64), true)
+  }
+  const found = blockValues(type, data)
+  // Brought to about the size that was asked for, by powers of two of the scales.
+  const size = Math.sqrt(found.reduce((sum, value) => sum + value * value, 0) / found.length)
+  const by = 2 ** Math.round(Math.log2(scale / size))
+  for (let at = 0; at < data.length; at += bytes) {
+    for (const half of halves) {
+      view.setUint16(at + half, floatToHalf(halfToFloat(view.getUint16(at + half, true)) * by), true)
+    }
+  }
+  return { data: { format: type, rows, columns, data }, values: Float64Array.from(blockValues(type, data)) }
 }
 
 /** Writes a value and returns what was kept of it. */
@@ -84,7 +109,7 @@ function quantised(chance: Chance, format: 'q4f16' | 'q4f32', rows: number, colu
       values[at] = (code - 7) * kept
     }
   }
-  const data: MatrixData = {
+  const data: MatrixBand = {
     format: 'q4',
     rows,
     columns,

@@ -1,7 +1,6 @@
 /** Products on a device, compared with plain loops. */
 import { expect } from 'vitest'
-import type { Device } from '../contract.js'
-import type { Known } from './numbers.test-helper.js'
+import type { Device, MatrixData } from '../contract.js'
 
 const EPSILON = 1e-5
 
@@ -16,7 +15,7 @@ export interface CheckOptions {
 /** A product on the device against plain loops; `bound` is relative to the sum of |w x|. */
 export async function check(
   device: Device,
-  { data, values }: Known,
+  { data, values }: { readonly data: MatrixData; readonly values: Float64Array },
   x: Float32Array,
   tokens: number,
   { gain, bias, start, gated = false }: CheckOptions,

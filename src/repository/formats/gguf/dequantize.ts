@@ -2,6 +2,7 @@
  * ggml's blocks as the numbers that they stand for, by their definition (ggml-common.h, ggml-quants.c). `d` is the scale
  * of a block, `m` what is taken off or added.
  */
+import { BLOCK_TYPES, type BlockType } from '../../../platform/block-types.js'
 import { halfToFloat } from '../../../platform/half.js'
 
 type Read = (view: DataView, at: number, out: Float32Array, to: number) => void
@@ -11,7 +12,7 @@ const half = (view: DataView, at: number) => halfToFloat(view.getUint16(at, true
 /** The steps of IQ4: finer around zero. */
 const STEPS = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113]
 
-export const q4_0: Read = (view, at, out, to) => {
+const q4_0: Read = (view, at, out, to) => {
   const d = half(view, at)
   for (let i = 0; i < 16; i++) {
     const codes = view.getUint8(at + 2 + i)
@@ -20,7 +21,7 @@ export const q4_0: Read = (view, at, out, to) => {
   }
 }
 
-export const q4_1: Read = (view, at, out, to) => {
+const q4_1: Read = (view, at, out, to) => {
   const [d, m] = [half(view, at), half(view, at + 2)]
   for (let i = 0; i < 16; i++) {
     const codes = view.getUint8(at + 4 + i)
@@ -29,7 +30,7 @@ export const q4_1: Read = (view, at, out, to) => {
   }
 }
 
-export const q5_0: Read = (view, at, out, to) => {
+const q5_0: Read = (view, at, out, to) => {
   const d = half(view, at)
   const high = view.getUint32(at + 2, true)
   for (let i = 0; i < 16; i++) {
@@ -39,7 +40,7 @@ export const q5_0: Read = (view, at, out, to) => {
   }
 }
 
-export const q5_1: Read = (view, at, out, to) => {
+const q5_1: Read = (view, at, out, to) => {
   const [d, m] = [half(view, at), half(view, at + 2)]
   const high = view.getUint32(at + 4, true)
   for (let i = 0; i < 16; i++) {
@@ -49,12 +50,12 @@ export const q5_1: Read = (view, at, out, to) => {
   }
 }
 
-export const q8_0: Read = (view, at, out, to) => {
+const q8_0: Read = (view, at, out, to) => {
   const d = half(view, at)
   for (let i = 0; i < 32; i++) out[to + i] = view.getInt8(at + 2 + i) * d
 }
 
-export const q2_k: Read = (view, at, out, to) => {
+const q2_k: Read = (view, at, out, to) => {
   const [d, m] = [half(view, at + 80), half(view, at + 82)]
   for (let group = 0; group < 16; group++) {
     const scales = view.getUint8(at + group)
@@ -66,7 +67,7 @@ export const q2_k: Read = (view, at, out, to) => {
   }
 }
 
-export const q3_k: Read = (view, at, out, to) => {
+const q3_k: Read = (view, at, out, to) => {
   const d = half(view, at + 108)
   for (let group = 0; group < 16; group++) {
     const low = view.getUint8(at + 96 + (group & 7)) >> (group < 8 ? 0 : 4)
@@ -91,7 +92,7 @@ function scaleAndLeast(view: DataView, at: number, group: number): [number, numb
   return [(both & 15) | ((byte(group - 4) >> 6) << 4), (both >> 4) | ((byte(group) >> 6) << 4)]
 }
 
-export const q4_k: Read = (view, at, out, to) => {
+const q4_k: Read = (view, at, out, to) => {
   const [d, m] = [half(view, at), half(view, at + 2)]
   for (let group = 0; group < 8; group++) {
     const [scale, least] = scaleAndLeast(view, at + 4, group)
@@ -103,7 +104,7 @@ export const q4_k: Read = (view, at, out, to) => {
   }
 }
 
-export const q5_k: Read = (view, at, out, to) => {
+const q5_k: Read = (view, at, out, to) => {
   const [d, m] = [half(view, at), half(view, at + 2)]
   for (let group = 0; group < 8; group++) {
     const [scale, least] = scaleAndLeast(view, at + 4, group)
@@ -116,7 +117,7 @@ export const q5_k: Read = (view, at, out, to) => {
   }
 }
 
-export const q6_k: Read = (view, at, out, to) => {
+const q6_k: Read = (view, at, out, to) => {
   const d = half(view, at + 208)
   for (let group = 0; group < 16; group++) {
     const scale = d * view.getInt8(at + 192 + group)
@@ -132,7 +133,7 @@ export const q6_k: Read = (view, at, out, to) => {
   }
 }
 
-export const iq4_nl: Read = (view, at, out, to) => {
+const iq4_nl: Read = (view, at, out, to) => {
   const d = half(view, at)
   for (let i = 0; i < 16; i++) {
     const codes = view.getUint8(at + 2 + i)
@@ -141,7 +142,7 @@ export const iq4_nl: Read = (view, at, out, to) => {
   }
 }
 
-export const iq4_xs: Read = (view, at, out, to) => {
+const iq4_xs: Read = (view, at, out, to) => {
   const d = half(view, at)
   const high = view.getUint16(at + 2, true)
   for (let group = 0; group < 8; group++) {
@@ -153,4 +154,17 @@ export const iq4_xs: Read = (view, at, out, to) => {
       out[to + group * 32 + i + 16] = scale * STEPS[codes >> 4]!
     }
   }
+}
+
+const READ: Readonly<Record<BlockType, Read>> = {
+  ...{ q4_0, q4_1, q5_0, q5_1, q8_0, q2_k, q3_k, q4_k, q5_k, q6_k, iq4_nl, iq4_xs },
+}
+
+/** The values of whole blocks. */
+export function blockValues(type: BlockType, data: Uint8Array): Float32Array {
+  const { values, bytes } = BLOCK_TYPES[type]
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
+  const out = new Float32Array((data.byteLength / bytes) * values)
+  for (let block = 0; block * values < out.length; block++) READ[type](view, block * bytes, out, block * values)
+  return out
 }

@@ -29,8 +29,8 @@ export const gguf: RepositoryFormat = {
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata)
     const used = stored.filter((tensor) => !positions.includes(tensor))
     const outline = () => {
-      const { names, describe, rowBytes } = ggufWeights(files, used)
-      return { naming: 'gguf', chatConfig: config, names, describe, ...(rowBytes && { rowBytes }) } as const
+      const { names, describe } = ggufWeights(files, used)
+      return { naming: 'gguf', chatConfig: config, names, describe } as const
     }
     const ends = ['eos', 'eot', 'eom'].map((each) => metadata.get(`tokenizer.ggml.${each}_token_id`))
     return {
@@ -90,11 +90,11 @@ const partName = (name: string, i: number, count: number) =>
 
 async function readFloats(files: RepositoryFiles, tensor: GgufTensor, signal: AbortSignal): Promise<number[]> {
   const { name, file, from, bytes } = tensor
-  const { plain, label } = typeOf(tensor.type)
+  const { form, label } = typeOf(tensor.type)
   const data = await files.head(file, from, from + bytes, signal)
   if (data.length < bytes) throw broken(files.place, `${file} is cut: it ends within ${name}.`)
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  if (plain === 'f32') return Array.from({ length: bytes / 4 }, (_, i) => view.getFloat32(4 * i, true))
-  if (plain === 'f16') return Array.from({ length: bytes / 2 }, (_, i) => halfToFloat(view.getUint16(2 * i, true)))
+  if (form === 'f32') return Array.from({ length: bytes / 4 }, (_, i) => view.getFloat32(4 * i, true))
+  if (form === 'f16') return Array.from({ length: bytes / 2 }, (_, i) => halfToFloat(view.getUint16(2 * i, true)))
   throw broken(files.place, `tensor ${name} has the type ${label}; F32 and F16 can be read.`)
 }

@@ -1,6 +1,8 @@
 /** Small models as GGUF files, with weights and a vocabulary that are made up: every block of any type is a valid one. */
 import { F32, Metadata, type Tensor, writeGgufFile } from '../../../../bench/peers/gguf-file.js'
+import { isBlockType } from '../../../platform/block-types.js'
 import { floatToHalf } from '../../../platform/half.js'
+import { blockValues } from './dequantize.js'
 import { typeOf } from './types.js'
 
 export interface MadeUp {
@@ -126,7 +128,7 @@ function seedOf(name: string): () => number {
 function blocks(label: string, count: number, next: () => number): Buffer {
   const type = typeOf(numberOf(label))
   const normal = () => ((next() % 2001) / 1000 - 1) * 0.1
-  if (type.plain) {
+  if (!type.form || !isBlockType(type.form)) {
     const out = Buffer.alloc(count * type.bytes)
     for (let i = 0; i < count; i++) {
       if (label === 'F32') out.writeFloatLE(normal(), i * 4)
@@ -135,9 +137,8 @@ function blocks(label: string, count: number, next: () => number): Buffer {
     }
     return out
   }
-  const { block, bytes } = type
+  const { block, bytes, form } = type
   const out = Buffer.alloc((count / block) * bytes)
-  const words = new Float32Array(block)
   for (let at = 0; at < out.length; at += bytes) {
     for (let i = 0; i < bytes; i++) out[at + i] = next() >>> 8
     const halves = HALVES[label] ?? [0]
@@ -155,7 +156,7 @@ function blocks(label: string, count: number, next: () => number): Buffer {
       out.writeUInt16LE(floatToHalf(i === 0 ? 2 ** -6 : 2 ** -6 * ratio), at + offset)
     })
     const view = new DataView(out.buffer, out.byteOffset)
-    type.read!(view, at, words, 0)
+    const words = blockValues(form, out.subarray(at, at + bytes))
     const size = Math.sqrt(words.reduce((sum, value) => sum + value * value, 0) / block)
     for (const offset of halves) {
       const half = view.getUint16(at + offset, true)

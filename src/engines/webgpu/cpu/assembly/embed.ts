@@ -1,8 +1,10 @@
 /** Rows of a packed matrix as f32: token embeddings, also where they are the output head at the same time. */
 
 import { GROUP, Q4_BLOCK_BYTES } from './abi'
+import { blockGroupBytes } from './blocks'
 import { f16ToF32 } from './half'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
+import { blockRow, unfold } from './unfold'
 
 export function rowQ4(w: usize, row: i32, out: usize, blocks: i32): void {
   const lane = (<usize>(row % GROUP)) << 2
@@ -21,6 +23,12 @@ export function rowQ4(w: usize, row: i32, out: usize, blocks: i32): void {
     }
     p += Q4_BLOCK_BYTES
   }
+}
+
+export function rowBlocks(kind: i32, w: usize, row: i32, room: usize, out: usize, k: i32): void {
+  const group = w + <usize>(row / GROUP) * <usize>blockGroupBytes(kind, k)
+  unfold(kind, group, room, k)
+  blockRow(kind, group, room, row % GROUP, out, 4, k)
 }
 
 export function rowBF16(w: usize, row: i32, out: usize, k: i32): void {

@@ -1,7 +1,21 @@
 /** The matrix product as an operation: any kind of matrix, any number of tokens. */
 
-import { BF16, BLOCK, F16, GROUP, Matmul, Product, Q4, Q4_BLOCK_BYTES, Q4_EXACT } from './abi'
+import {
+  BF16,
+  BLOCK,
+  EXACT_BLOCKS,
+  F16,
+  FIRST_BLOCK_KIND,
+  GROUP,
+  Matmul,
+  Product,
+  Q4,
+  Q4_BLOCK_BYTES,
+  Q4_EXACT,
+} from './abi'
+import { blockGroupBytes } from './blocks'
 import { addBias } from './elementwise'
+import { multiplyBlocks, multiplyBlocksExact } from './matmul-blocks'
 import { dense1, dense4 } from './matmul-dense'
 import { matmulQ4x1 } from './matmul-q4'
 import { matmulQ4x4 } from './matmul-q4-batch'
@@ -11,6 +25,7 @@ import { matmulQ4Exact } from './matmul-q4-exact'
 const TILE_BYTES: i32 = 16384
 
 export function groupBytes(kind: i32, k: i32): i32 {
+  if (kind >= FIRST_BLOCK_KIND) return blockGroupBytes(kind & (EXACT_BLOCKS - 1), k)
   if (kind === Q4 || kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
 }
@@ -48,7 +63,11 @@ export function multiply(
   const w = Product.matrix(args)
   const xStride = Product.xStride(args)
   if (kind === Q4) multiplyQ4(w, x, xStride, y, yStride, from, to, n, k / BLOCK, tokens, add, planes)
-  else {
+  else if (kind >= EXACT_BLOCKS) {
+    multiplyBlocksExact(kind - EXACT_BLOCKS, w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
+  } else if (kind >= FIRST_BLOCK_KIND) {
+    multiplyBlocks(kind, w, x, xStride, y, yStride, from, to, n, k, tokens, add, planes)
+  } else {
     const tile = max(1, TILE_BYTES / groupBytes(kind, k))
     for (let g = from; g < to; g += tile) {
       multiplyTile(kind, w, x, xStride, y, yStride, g, min(g + tile, to), n, k, tokens, add)

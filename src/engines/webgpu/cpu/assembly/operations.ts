@@ -14,7 +14,9 @@ import {
   DELTA,
   EMBED,
   Embed,
+  EXACT_BLOCKS,
   F16,
+  FIRST_BLOCK_KIND,
   GATE,
   GATED,
   Gate,
@@ -37,13 +39,13 @@ import { writeKeyValue } from './cache-page'
 import { convolve } from './convolve'
 import { delta } from './delta'
 import { gateMul, gateRow, joinRows, meanRows, rmsnorm, ropeHead } from './elementwise'
-import { rowBF16, rowF16, rowF32, rowQ4 } from './embed'
+import { rowBF16, rowBlocks, rowF16, rowF32, rowQ4 } from './embed'
 import { gated } from './gated'
 import { matmul } from './matmul'
 import { quantize, scaleUp } from './prepare'
 
 export function runOperation(code: i32, args: usize, from: i32, to: i32, thread: i32): void {
-  if (code === EMBED) embed(args, from, to)
+  if (code === EMBED) embed(args, from, to, thread)
   else if (code === NORM) norm(args, from, to, thread)
   else if (code === PREPARE) prepareRows(args, from, to, thread)
   else if (code === MATMUL) matmul(args, from, to, thread)
@@ -59,14 +61,17 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === GATE) gate(args, from, to)
 }
 
-function embed(args: usize, from: i32, to: i32): void {
+function embed(args: usize, from: i32, to: i32, thread: i32): void {
   const kind = Embed.kind(args)
   const w = Embed.matrix(args)
   const k = Embed.columns(args)
   for (let i = from; i < to; i++) {
     const token = load<i32>(Embed.ids(args) + ((<usize>i) << 2))
     const out = Embed.out(args) + <usize>i * Embed.outStride(args)
-    if (kind === Q4 || kind === Q4_EXACT) rowQ4(w, token, out, k / BLOCK)
+    if (kind >= FIRST_BLOCK_KIND) {
+      const room = Embed.room(args) + <usize>thread * Embed.roomGap(args)
+      rowBlocks(kind & (EXACT_BLOCKS - 1), w, token, room, out, k)
+    } else if (kind === Q4 || kind === Q4_EXACT) rowQ4(w, token, out, k / BLOCK)
     else if (kind === F16) rowF16(w, token, out, k)
     else if (kind === BF16) rowBF16(w, token, out, k)
     else rowF32(w, token, out, k)

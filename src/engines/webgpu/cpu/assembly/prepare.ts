@@ -85,6 +85,7 @@ function quantizeBlock(p: usize, o: usize): void {
   // Below it 127 / peak overflows, and such a block is as good as zero.
   const inverse = f32x4.splat(peak > 1e-35 ? 127 / peak : 0)
   let sum = i32x4.splat(0)
+  let before = sum
   let to = o + X_HEADER_BYTES
   for (let step = 0; step < 4; step++) {
     const a = rounded(f32x4.mul(v128.load(p), inverse))
@@ -95,11 +96,20 @@ function quantizeBlock(p: usize, o: usize): void {
     else v128.store(to, i16x8.mul(v128.shuffle<i16>(both, both, 0, 2, 4, 6, 1, 3, 5, 7), PLANE_FACTORS))
     p += 32
     to += X_STEP_BYTES
+    if (step === 1) {
+      before = sum
+      sum = i32x4.splat(0)
+    }
   }
-  sum = i32x4.add(sum, v128.shuffle<i32>(sum, sum, 2, 3, 0, 1))
+  // Both halves at once.
+  sum = i32x4.dot_i16x8_s(i16x8.narrow_i32x4_s(before, sum), i16x8.splat(1))
   sum = i32x4.add(sum, v128.shuffle<i32>(sum, sum, 1, 0, 3, 2))
-  store<i32>(o, -Q4_ZERO * X_FACTOR * i32x4.extract_lane(sum, 0), 4)
+  const one = i32x4.extract_lane(sum, 0)
+  const another = i32x4.extract_lane(sum, 2)
+  store<i32>(o, -Q4_ZERO * X_FACTOR * (one + another), 4)
   store<u32>(o, 0x000f000f, 8)
+  store<i16>(o, <i16>one, 12)
+  store<i16>(o, <i16>another, 14)
 }
 
 /** The nearest whole numbers. */

@@ -1,6 +1,9 @@
 /** How the formats of matrices are read: declarations, and eight values at a time. */
+import { type BlockType, isBlockType } from '../../../../platform/block-types.js'
+import type { PlainFormat } from '../../contract.js'
+import { blockFunctions, groupOf, takesOff } from './blocks.js'
 
-export type StoredFormat = 'q4f16' | 'q4f32' | 'f16' | 'bf16' | 'f32'
+export type StoredFormat = 'q4f16' | 'q4f32' | PlainFormat | BlockType
 
 /** The part of a matrix that a kernel sees: all of it, unless that is too large for one buffer. */
 export interface StoredMatrix {
@@ -38,6 +41,7 @@ export type Binding = readonly [name: string, type: string, access: 'r' | 'w']
 
 /** Bindings `w` and, of 4-bit matrices, `scales`. `wide`: codes four words at a time. */
 export function matrixBindings(format: StoredFormat, wide: boolean): Binding[] {
+  if (isBlockType(format)) return [['w', 'u32', 'r']]
   if (!isQ4(format)) return [['w', format === 'f32' ? 'vec4<f32>' : 'vec4<u32>', 'r']]
   return [
     ['w', wide ? 'vec4<u32>' : 'u32', 'r'],
@@ -79,6 +83,15 @@ export function halves(format: 'f16' | 'bf16', word4: string, high: boolean): st
  * `fn eight(row: u32, k8: u32) -> array<vec4<f32>, 2>`: values 8 k8 to 8 k8 + 7 of a row. Needs the narrow bindings.
  */
 export function eightFunction(format: StoredFormat, columns: number): string {
+  if (isBlockType(format)) {
+    const off = takesOff(format) ? ' - vec4<f32>(scale.y)' : ''
+    return `${blockFunctions(format, columns)}
+fn eight(row: u32, k8: u32) -> array<vec4<f32>, 2> {
+  let scale = blockScale(row, k8 / ${groupOf(format) / 8}u);
+  let codes = blockCodes(row, k8);
+  return array<vec4<f32>, 2>(codes[0] * scale.x${off}, codes[1] * scale.x${off});
+}`
+  }
   const row = `row * ${columns / 8}u + k8`
   const body = isQ4(format)
     ? `let word = w[${row}];

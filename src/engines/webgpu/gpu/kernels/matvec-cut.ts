@@ -1,4 +1,6 @@
 /** How the work of a product with few rows is shared out. */
+import { isBlockType } from '../../../../platform/block-types.js'
+import { groupOf } from './blocks.js'
 import { isQ4, type StoredFormat, type StoredShape } from './formats.js'
 import type { Gate } from './gate.js'
 import type { GpuTraits } from './kernel.js'
@@ -42,7 +44,8 @@ export function cut({ columns, format, of }: Pick<MatvecShape, 'columns' | 'form
   return { lanes, groups: THREADS / lanes, near: Math.min(lanes, traits.lanes) }
 }
 
-/** Columns that an invocation takes at a time: a block, or 16 bytes. */
+/** Columns that an invocation takes at a time: what shares a scale, or 16 bytes. */
 export function unitOf(format: StoredFormat): number {
+  if (isBlockType(format)) return groupOf(format)
   return isQ4(format) ? 32 : 8
 }

@@ -3,6 +3,8 @@
  * columns; each invocation holds several rows of the matrix and several rows of activations in registers, so that
  * every weight is read once and unpacked once.
  */
+import { isBlockType } from '../../../../platform/block-types.js'
+import { blockFunctions, takesOff } from './blocks.js'
 import {
   type Binding,
   codes,
@@ -40,6 +42,7 @@ ${enableSubgroups(near)}
 ${source}
 ${META}
 ${gateFunctions(shape.gate)}
+${isBlockType(format) ? blockFunctions(format, columns) : ''}
 ${lanes > 1 ? `var<workgroup> parts: array<f32, ${values * strideOf(near)}>;\n${totalFunction(lanes, near)}` : ''}
 @compute @workgroup_size(${THREADS})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
@@ -53,7 +56,7 @@ ${accumulators(tokens, epsilon !== undefined)}
   for (var u = lane; u < ${columns / unit}u; u += ${lanes}u) {
 ${loads(shape)}
 ${repeat(unit / 8, (i) => step(shape, i))}
-${isQ4(format) ? repeat(tokens, (t) => repeat(HELD, (r) => `    a${r}_${t} += s${r} * b${r}_${t};`)) : ''}
+${isScaled(format) ? repeat(tokens, (t) => repeat(HELD, (r) => `    a${r}_${t} += ${scaledSum(shape, r, t)};`)) : ''}
   }
 ${lanes > 1 ? reduce(shape, lanes, near) : finishAlone(shape)}
 }`,
@@ -82,8 +85,20 @@ function accumulators(tokens: number, normed: boolean): string {
   )
 }
 
-/** A block's scale multiplies its sum, not each of its values. */
+/** Where a scale multiplies the sum of what shares it, not each value. */
+const isScaled = (format: StoredShape['format']) => isQ4(format) || isBlockType(format)
+
+function scaledSum({ format }: MatvecShape, r: number, t: number): string {
+  if (!isBlockType(format)) return `s${r} * b${r}_${t}`
+  return `s${r}.x * b${r}_${t}${takesOff(format) ? ` - s${r}.y * m${t}` : ''}`
+}
+
 function loads({ format, columns, tokens }: MatvecShape): string {
+  if (isBlockType(format)) {
+    const sums = repeat(tokens, (t) => repeat(HELD, (r) => `    var b${r}_${t} = 0.0;`))
+    const sizes = takesOff(format) ? repeat(tokens, (t) => `    var m${t} = 0.0;`) : ''
+    return `${repeat(HELD, (r) => `    let s${r} = blockScale(row${r}, u);`)}\n${sums}\n${sizes}`
+  }
   if (isQ4(format)) {
     const rows = repeat(
       HELD,
@@ -99,17 +114,22 @@ function loads({ format, columns, tokens }: MatvecShape): string {
 /** Eight columns of all held rows with those of all held activations. */
 function step({ format, columns, tokens, epsilon }: MatvecShape, i: number): string {
   const q4 = isQ4(format)
-  const quad = q4 ? `u * 8u + ${i * 2}u` : 'u * 2u'
+  const block = isBlockType(format)
+  const unit = unitOf(format)
+  const quad = unit > 8 ? `u * ${unit / 4}u + ${i * 2}u` : 'u * 2u'
   const decoded = (r: number, high: boolean): string => {
     if (isQ4(format)) return codes(`c${r}[${i}]`, high)
+    if (isBlockType(format)) return `e${r}[${high ? 1 : 0}]`
     if (format === 'f32') return `w[row${r} * ${columns / 4}u + u * 2u${high ? ' + 1u' : ''}]`
     return halves(format, `c${r}`, high)
   }
   const normed = epsilon !== undefined
   const places = q4 ? ` * ${PLACES}` : ''
-  const sum = q4 ? 'b' : 'a'
+  const sum = q4 || block ? 'b' : 'a'
+  const sized = block && takesOff(format)
   return `    {
 ${normed ? `      let g = gain[${quad}]${places}; let h = gain[${quad} + 1u]${places};` : ''}
+${block ? repeat(HELD, (r) => `      let e${r} = blockCodes(row${r}, u * ${unit / 8}u + ${i}u);`) : ''}
 ${repeat(HELD, (r) => `      let p${r} = ${decoded(r, false)}; let q${r} = ${decoded(r, true)};`)}
 ${repeat(
   tokens,
@@ -117,6 +137,7 @@ ${repeat(
         let low = x[x${t} + ${quad}]; let high = x[x${t} + ${quad} + 1u];
 ${normed ? `        a${HELD}_${t} += dot(low, low) + dot(high, high);` : ''}
         let y = low${normed ? ' * g' : places}; let z = high${normed ? ' * h' : places};
+${sized ? `        m${t} += dot(y + z, vec4<f32>(1.0));` : ''}
 ${repeat(HELD, (r) => `        ${sum}${r}_${t} += dot(p${r}, y) + dot(q${r}, z);`)}
       }`,
 )}

@@ -1,0 +1,231 @@
+/** Eight rows of blocks with four tokens at a time, codes unpacked for all of them. */
+import { X_HEADER_BYTES } from './abi'
+import { WORDS_BYTES } from './blocks'
+import { X_STEP_BYTES } from './layout'
+import { scaledBy, sizeOf, sumsOf } from './matmul-blocks-one'
+import { dot } from './q4-dot'
+import { putRows } from './rows'
+
+/**
+ * Codes as they are multiplied: 16-bit integers up to the factors of the activations, or bytes. Bytes of 8 bits are cut in
+ * halves, the upper ones of a run first.
+ */
+export function unpackRuns(bits: i32, codes: usize, planes: usize, runs: i32): void {
+  if (ASC_FEATURE_RELAXED_SIMD) {
+    if (bits === 8) halveBytes(codes, planes, runs)
+    else bytes(bits, codes, planes, runs)
+  } else if (bits === 8) widenBytes(codes, planes, runs)
+  else widen(bits, codes, planes, runs)
+}
+
+function halveBytes(codes: usize, planes: usize, runs: i32): void {
+  const m = i8x16.splat(15)
+  for (let run = 0; run < runs; run++) {
+    for (let i = 0; i < 16; i++) {
+      const w = v128.load(codes)
+      v128.store(planes, v128.and(i16x8.shr_u(w, 4), m))
+      v128.store(planes, v128.and(w, m), 256)
+      codes += 16
+      planes += 16
+    }
+    planes += 256
+  }
+}
+
+/** Of a step of 4, 5 or 6 bits; the further ones are those of `further`. */
+function bytes(bits: i32, codes: usize, planes: usize, runs: i32): void {
+  const m = i8x16.splat(15)
+  const f = i8x16.splat(bits === 4 ? 0 : bits === 5 ? 0x10 : 0x30)
+  for (let step = 0; step < runs * 4; step++) {
+    let g0 = f
+    let g1 = f
+    const further = furtherAt(bits, codes, step)
+    if (bits > 4) {
+      g0 = i32x4.shr_u(v128.load(further), furtherBy(bits, step))
+      g1 = i32x4.shr_u(v128.load(further, 16), furtherBy(bits, step))
+    }
+    const p = wordsAt(bits, codes, step)
+    const w0 = v128.load(p)
+    const w1 = v128.load(p, 16)
+    v128.store(planes, v128.or(v128.and(w0, m), v128.and(i16x8.shl(g0, 4), f)))
+    v128.store(planes, v128.or(v128.and(w1, m), v128.and(i16x8.shl(g1, 4), f)), 16)
+    v128.store(planes, v128.or(v128.and(i16x8.shr_u(w0, 4), m), v128.and(g0, f)), 32)
+    v128.store(planes, v128.or(v128.and(i16x8.shr_u(w1, 4), m), v128.and(g1, f)), 48)
+    planes += 64
+  }
+}
+
+/** Where the words of a step, counted from the first run, and its further bits are. */
+function wordsAt(bits: i32, codes: usize, step: i32): usize {
+  if (bits === 4) return codes + <usize>step * WORDS_BYTES
+  if (bits === 5) return codes + <usize>(step + (step >> 2) + 1) * WORDS_BYTES
+  return codes + <usize>(step + (step >> 1) + 1) * WORDS_BYTES
+}
+
+function furtherAt(bits: i32, codes: usize, step: i32): usize {
+  return codes + <usize>(bits === 5 ? (step >> 2) * 5 : (step >> 1) * 3) * WORDS_BYTES
+}
+
+function furtherBy(bits: i32, step: i32): i32 {
+  return bits === 5 ? step & 3 : 2 * (step & 1)
+}
+
+function widen(bits: i32, codes: usize, planes: usize, runs: i32): void {
+  const m = i16x8.splat(15)
+  const m4 = i16x8.shl(m, 4)
+  const m8 = i16x8.shl(m, 8)
+  const f = i16x8.splat(bits === 4 ? 0 : bits === 5 ? 0x10 : 0x30)
+  const f4 = i16x8.shl(f, 4)
+  const f8 = i16x8.shl(f, 8)
+  for (let step = 0; step < runs * 4; step++) {
+    const p = wordsAt(bits, codes, step)
+    const further = furtherAt(bits, codes, step)
+    for (let side: usize = 0; side < 32; side += 16) {
+      const w = v128.load(p + side)
+      const g = bits > 4 ? i32x4.shr_u(v128.load(further + side), furtherBy(bits, step)) : f
+      const u = i16x8.shl(g, 4)
+      const to = planes + side
+      v128.store(to, v128.or(v128.and(w, m), v128.and(u, f)))
+      v128.store(to, v128.or(v128.and(w, m4), v128.and(u, f4)), 32)
+      v128.store(to, v128.or(v128.and(w, m8), v128.and(u, f8)), 64)
+      v128.store(to, v128.or(i16x8.shr_u(w, 12), v128.and(i16x8.shr_u(g, 8), f)), 96)
+    }
+    planes += 128
+  }
+}
+
+function widenBytes(codes: usize, planes: usize, runs: i32): void {
+  const upper = i16x8.splat(<i16>0xff00)
+  for (let step = 0; step < runs * 4; step++) {
+    for (let side: usize = 0; side < 32; side += 16) {
+      const a = v128.load(codes + side)
+      const b = v128.load(codes + side, WORDS_BYTES)
+      const to = planes + side
+      v128.store(to, i16x8.shr_s(i16x8.shl(a, 8), 8))
+      v128.store(to, i16x8.shr_s(i16x8.shl(b, 8), 4), 32)
+      v128.store(to, v128.and(a, upper), 64)
+      v128.store(to, i16x8.shr_s(b, 8), 96)
+    }
+    codes += 2 * WORDS_BYTES
+    planes += 128
+  }
+}
+
+/** Four tokens, `xStride` and `yStride` bytes apart. */
+export function quadOfPlanes(
+  bits: i32,
+  planes: usize,
+  scales: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  runs: i32,
+  shares: i32,
+  zero: v128,
+  least: bool,
+  rows: i32,
+  add: bool,
+): void {
+  const stride2 = xStride * 2
+  const stride3 = xStride * 3
+  const length = <usize>(shares === 1 ? 4 : 2) * X_STEP_BYTES
+  // Of bytes cut in halves the upper ones are multiplied first, and count for sixteen.
+  const halved = ASC_FEATURE_RELAXED_SIMD && bits === 8
+  const start = halved ? i16x8.shr_s(zero, 4) : zero
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let s4 = s0
+  let s5 = s0
+  let s6 = s0
+  let s7 = s0
+  for (let run = 0; run < runs; run++) {
+    const header = x
+    x += X_HEADER_BYTES
+    for (let share = 0; share < shares; share++) {
+      let a0 = i32x4.dot_i16x8_s(sumsOf(header, shares, share), start)
+      let b0 = i32x4.dot_i16x8_s(sumsOf(header + xStride, shares, share), start)
+      let c0 = i32x4.dot_i16x8_s(sumsOf(header + stride2, shares, share), start)
+      let d0 = i32x4.dot_i16x8_s(sumsOf(header + stride3, shares, share), start)
+      let a1 = a0
+      let b1 = b0
+      let c1 = c0
+      let d1 = d0
+      const end = x + length
+      for (let again = halved; ; again = false) {
+        for (; x < end; x += 4) {
+          const m0 = v128.load(planes)
+          const m1 = v128.load(planes, 16)
+          let e = v128.load_splat<i32>(x)
+          a0 = dot(m0, e, a0)
+          a1 = dot(m1, e, a1)
+          e = v128.load_splat<i32>(x + xStride)
+          b0 = dot(m0, e, b0)
+          b1 = dot(m1, e, b1)
+          e = v128.load_splat<i32>(x + stride2)
+          c0 = dot(m0, e, c0)
+          c1 = dot(m1, e, c1)
+          e = v128.load_splat<i32>(x + stride3)
+          d0 = dot(m0, e, d0)
+          d1 = dot(m1, e, d1)
+          planes += 32
+        }
+        if (!again) break
+        x -= length
+        a0 = i32x4.shl(a0, 4)
+        a1 = i32x4.shl(a1, 4)
+        b0 = i32x4.shl(b0, 4)
+        b1 = i32x4.shl(b1, 4)
+        c0 = i32x4.shl(c0, 4)
+        c1 = i32x4.shl(c1, 4)
+        d0 = i32x4.shl(d0, 4)
+        d1 = i32x4.shl(d1, 4)
+      }
+      const low = v128.load(scales)
+      const high = v128.load(scales, 16)
+      const xa = v128.load_splat<f32>(header)
+      const xb = v128.load_splat<f32>(header + xStride)
+      const xc = v128.load_splat<f32>(header + stride2)
+      const xd = v128.load_splat<f32>(header + stride3)
+      s0 = scaledBy(a0, low, xa, s0)
+      s1 = scaledBy(a1, high, xa, s1)
+      s2 = scaledBy(b0, low, xb, s2)
+      s3 = scaledBy(b1, high, xb, s3)
+      s4 = scaledBy(c0, low, xc, s4)
+      s5 = scaledBy(c1, high, xc, s5)
+      s6 = scaledBy(d0, low, xd, s6)
+      s7 = scaledBy(d1, high, xd, s7)
+      scales += 32
+      if (least) {
+        const l0 = v128.load(scales)
+        const l1 = v128.load(scales, 16)
+        let size = sizeOf(sumsOf(header, shares, share), xa)
+        s0 = f32x4.sub(s0, f32x4.mul(size, l0))
+        s1 = f32x4.sub(s1, f32x4.mul(size, l1))
+        size = sizeOf(sumsOf(header + xStride, shares, share), xb)
+        s2 = f32x4.sub(s2, f32x4.mul(size, l0))
+        s3 = f32x4.sub(s3, f32x4.mul(size, l1))
+        size = sizeOf(sumsOf(header + stride2, shares, share), xc)
+        s4 = f32x4.sub(s4, f32x4.mul(size, l0))
+        s5 = f32x4.sub(s5, f32x4.mul(size, l1))
+        size = sizeOf(sumsOf(header + stride3, shares, share), xd)
+        s6 = f32x4.sub(s6, f32x4.mul(size, l0))
+        s7 = f32x4.sub(s7, f32x4.mul(size, l1))
+        scales += 32
+      }
+    }
+  }
+  putRows(y, s0, rows, add)
+  putRows(y + 16, s1, rows - 4, add)
+  y += yStride
+  putRows(y, s2, rows, add)
+  putRows(y + 16, s3, rows - 4, add)
+  y += yStride
+  putRows(y, s4, rows, add)
+  putRows(y + 16, s5, rows - 4, add)
+  y += yStride
+  putRows(y, s6, rows, add)
+  putRows(y + 16, s7, rows - 4, add)
+}

@@ -1,0 +1,86 @@
+/**
+ * The product of ggml's blocks with activations rounded to 8 bits per block of 32 columns. As in `matmul-q4.ts`, sums of a
+ * share (16 or 32 columns that have a scale) are exact integers, and shares are added in order: a result depends neither
+ * on how many tokens are multiplied together nor on how rows are shared among threads.
+ */
+import { BLOCK, GROUP, runOf, sharesOf } from './abi'
+import { blockGroupBytes } from './blocks'
+import { X_FACTOR } from './layout'
+import { quadOfPlanes, unpackRuns } from './matmul-blocks-batch'
+import { oneToken, oneTokenOfBytes } from './matmul-blocks-one'
+import { dense1 } from './matmul-dense'
+import { blockGroup, hasLeast, roomAfter, runsAt, runZero, unfold } from './unfold'
+
+/** Groups `from` to `to`. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
+export function multiplyBlocks(
+  kind: i32,
+  w: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  k: i32,
+  tokens: i32,
+  add: bool,
+  room: usize,
+): void {
+  const bits = runOf(kind)
+  const shares = sharesOf(kind)
+  const least = hasLeast(kind)
+  const zero = i16x8.splat(<i16>(-runZero(kind) * X_FACTOR))
+  const runs = k / BLOCK
+  const quads = tokens & ~3
+  const planes = room + roomAfter(kind, k)
+  for (let g = from; g < to; g++) {
+    const group = w + <usize>g * <usize>blockGroupBytes(kind, k)
+    unfold(kind, group, room, k)
+    const codes = runsAt(kind, group, room, k)
+    const rows = n - g * GROUP
+    let xt = x
+    let yt = y + ((<usize>(g * GROUP)) << 2)
+    if (quads > 0) unpackRuns(bits, codes, planes, runs)
+    let t = 0
+    for (; t < quads; t += 4) {
+      quadOfPlanes(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, least, rows, add)
+      xt += xStride << 2
+      yt += yStride << 2
+    }
+    for (; t < tokens; t++) {
+      if (bits === 4) oneToken<i8>(codes, room, xt, yt, runs, shares, zero, least, rows, add)
+      else if (bits === 5) oneToken<i16>(codes, room, xt, yt, runs, shares, zero, least, rows, add)
+      else if (bits === 6) oneToken<i32>(codes, room, xt, yt, runs, shares, zero, least, rows, add)
+      else oneTokenOfBytes(codes, room, xt, yt, runs, zero, rows, add)
+      xt += xStride
+      yt += yStride
+    }
+  }
+}
+
+/** With activations as they are. `room`: that of `multiplyBlocks`, and a group of rows in f32. */
+export function multiplyBlocksExact(
+  kind: i32,
+  w: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  from: i32,
+  to: i32,
+  n: i32,
+  k: i32,
+  tokens: i32,
+  add: bool,
+  room: usize,
+): void {
+  const rows = room + roomAfter(kind, k)
+  for (let g = from; g < to; g++) {
+    blockGroup(kind, w + <usize>g * <usize>blockGroupBytes(kind, k), room, rows, k)
+    const first = g * GROUP
+    for (let t: usize = 0; t < <usize>tokens; t++) {
+      dense1<f32>(rows, x + t * xStride, y + t * yStride + ((<usize>first) << 2), 0, 1, n - first, k, add)
+    }
+  }
+}
