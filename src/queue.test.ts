@@ -99,6 +99,20 @@ describe('admission', () => {
     }
   })
 
+  it('remembers nobody for longer, however many come and go', () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      const admission = new Admission({ maxInFlight: 8, maxQueue: 1 })
+      for (let i = 0; i < 1000; i++) {
+        ;(admission.enter(`caller ${i}`, never) as Release)()
+        vi.advanceTimersByTime(1000)
+        expect(admission.remembered).toBeLessThanOrEqual(60)
+      }
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('lets a newcomer into a full line in place of the last of the longest', async () => {
     const { admission, started, releases, refused, tryEnter } = door(1, 4)
     for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'a5', 'c2', 'd1']) {

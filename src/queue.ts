@@ -65,6 +65,11 @@ export class Admission {
     return this.#waiting
   }
 
+  /** Callers that are remembered although they hold nothing. */
+  get remembered(): number {
+    return this.#left.size
+  }
+
   /**
    * Rejects with the signal's reason when it aborts in line, and with 429 when the line is full: at once, or later, when
    * a newcomer takes the place. `bytes` is what the call holds while it waits.
@@ -121,7 +126,7 @@ export class Admission {
       if (left > 0) this.#places.set(caller, left)
       else {
         this.#places.delete(caller)
-        this.#left.delete(caller)
+        this.#forgetWhoStaysAway()
         this.#left.set(caller, performance.now())
       }
       this.#goOn()
@@ -137,16 +142,16 @@ export class Admission {
     const free = this.#limits.maxInFlight - this.#running
     // Where there is one place, there is none to keep.
     if (free !== 1 || this.#running === 0 || this.#placesOf(caller) === 0) return free > 0
-    return !this.#expectsSomebody()
+    this.#forgetWhoStaysAway()
+    return this.#left.size === 0
   }
 
-  #expectsSomebody(): boolean {
+  #forgetWhoStaysAway(): void {
     const now = performance.now()
     for (const [caller, at] of this.#left) {
-      if (now - at < EXPECTED_MS) return true
+      if (now - at < EXPECTED_MS) return
       this.#left.delete(caller)
     }
-    return false
   }
 
   #goOn(): void {
