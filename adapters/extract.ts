@@ -13,6 +13,7 @@ export interface ExtractOptions extends DocumentOptions {
   readonly from: Target
   /** @default the first that `from` offers */
   readonly model?: string
+  /** Ends the request, and what runs for it. */
   readonly signal?: AbortSignal
 }
 

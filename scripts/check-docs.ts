@@ -1,6 +1,7 @@
 /**
  * `npm run check:docs`: builds the documentation site and looks at each of its pages with axe, light, dark and on a phone;
- * nothing may be wider than the screen. `npm run docs` once before it, which installs VitePress.
+ * nothing may be wider than the screen. The playground in it must answer, framed and by itself, from a host that sends no
+ * headers. `npm run docs` once before it, which installs VitePress.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -11,9 +12,11 @@ import { filesIn } from '../test/support/folder.js'
 import { serveFiles } from '../test/support/serve.js'
 
 const docs = fileURLToPath(new URL('../docs', import.meta.url))
-await promisify(execFile)('npx', ['vitepress', 'build'], { cwd: docs })
+await promisify(execFile)('npm', ['run', 'build'], { cwd: docs })
 const files = await filesIn(`${docs}/.vitepress/dist`)
-const pages = Object.keys(files).filter((path) => path.endsWith('.html') && path !== '/404.html')
+const pages = Object.keys(files).filter(
+  (path) => path.endsWith('.html') && path !== '/404.html' && !path.startsWith('/playground/'),
+)
 const server = await serveFiles(files)
 const browser = await launchChromium({ webgpu: false })
 let faults = 0
@@ -37,6 +40,22 @@ for (const [look, width] of [
   }
   await context.close()
 }
+// What one sees first: the first example, answered.
+const context = await browser.newContext({ reducedMotion: 'reduce' })
+const page = await context.newPage()
+await page.goto(`${server.origin}/try.html`)
+const answered = '#answer[aria-busy="false"] .tokens .forced'
+await page.frameLocator('iframe').locator(answered).first().waitFor({ timeout: 60_000 })
+await page.goto(`${server.origin}/playground/index.html`)
+await page.reload()
+await page.locator('body.ready').waitFor({ timeout: 60_000 })
+await page.getByRole('button', { name: 'Generate', exact: true }).click()
+await page.locator(answered).first().waitFor({ timeout: 60_000 })
+if (!(await page.evaluate(() => crossOriginIsolated))) {
+  faults++
+  console.log('NO   the playground is not isolated, although its service worker answers for it')
+}
+await context.close()
 await browser.close()
 await server.close()
 console.log(`${pages.length} pages, ${faults} findings`)

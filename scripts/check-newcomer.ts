@@ -1,6 +1,6 @@
 /**
- * `npm run check:newcomer`: follows each page of docs/start from an empty folder, as somebody new would, and says how long
- * it took to the first strict answer. What npm has not got yet is taken from here, packed. `-- node` follows those pages
+ * `npm run check:newcomer`: follows each page of docs/start and docs/recipes that has steps from an empty folder, as
+ * somebody new would, and says how long it took to the first strict answer. What npm has not got yet is taken from here, packed. `-- node` follows those pages
  * alone whose name has that.
  */
 import { execFile } from 'node:child_process'
@@ -43,6 +43,7 @@ function said(code: string, tarballs: Record<string, string>): string {
   return code
     .replace(install, (line) => line.replace(/(?<= )local-v1(-nano)?(?= |$)/g, (name) => tarballs[name] ?? name))
     .replaceAll('127.0.0.1:8080', `127.0.0.1:${PORT}`)
+    .replaceAll('--port 8080', `--port ${PORT}`)
 }
 
 async function follow(page: string, tarballs: Record<string, string>): Promise<number> {
@@ -69,13 +70,13 @@ async function take(
 ): Promise<Running | undefined> {
   if (language !== 'sh') {
     await mkdir(dirname(join(folder, what)), { recursive: true })
-    await writeFile(join(folder, what), code)
+    await writeFile(join(folder, what), code.replaceAll('127.0.0.1:8080', `127.0.0.1:${PORT}`))
     return undefined
   }
   const command = said(code, tarballs)
   if (what === 'serve') {
     const server = start('sh', ['-c', `cd '${folder}' && exec ${command.trim()}`], env as Record<string, string>)
-    await server.line(/listening/)
+    await server.line(/listening|local-v1 is ready/)
     return server
   }
   // What serves a folder for ever is stood in for; what builds it is run.
@@ -83,6 +84,7 @@ async function take(
   const { stdout } = serves
     ? { stdout: '' }
     : await run('sh', ['-c', `set -e\n${command}`], { cwd: folder, env, maxBuffer: 2 ** 24 })
+  if (what === 'order') expectOrder(stdout)
   if (what === 'answer') expectOrder(JSON.parse(stdout).choices[0].message.content)
   if (what === 'page') await visit(join(folder, where))
   return undefined
@@ -113,7 +115,7 @@ if (!existsSync(join(root, 'dist/index.d.ts'))) throw new Error('npm run build c
 const store = await mkdtemp(join(tmpdir(), 'local-v1-packed-'))
 const tarballs = await packed(store)
 let faults = 0
-for (const page of pagesIn(root, 'docs/start')) {
+for (const page of ['docs/start', 'docs/recipes'].flatMap((folder) => pagesIn(root, folder))) {
   const name = basename(page, '.md')
   const isStepped = /^```\w+ step/m.test(await readFile(join(root, page), 'utf8'))
   if (!isStepped || (wanted.length > 0 && !wanted.some((word) => name.includes(word)))) continue

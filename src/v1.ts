@@ -177,6 +177,14 @@ export interface V1 {
   close(): Promise<void>
 }
 
+/**
+ * The service: a handler of Fetch requests under `/v1`, over an engine.
+ *
+ * ```ts
+ * const v1 = createV1({ engine: webgpu({ models: [nano] }), keys: ['a-key-of-yours'] })
+ * const response = await v1.fetch(new Request('http://device/v1/models'))
+ * ```
+ */
 export function createV1(options: V1Options): V1 {
   const { engine, usage = memoryUsage() } = expectEngine(options)
   const base = basePathOf(options.basePath ?? '/v1')

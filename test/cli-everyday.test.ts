@@ -121,6 +121,9 @@ describe('local-v1 completion', () => {
     expect(completed('serve', '--max')).toEqual(['--max-in-flight'])
     expect(completed('serve', '--device', '')).toEqual(['auto', 'webgpu', 'cpu'])
     expect(completed('models', 'list', '--j')).toEqual(['--json'])
+    // Each command's own: `bench --engine` has fewer choices, and its `--json` takes a file.
+    expect(completed('serve', '--engine', '')).toEqual(['webgpu', 'webllm'])
+    expect(completed('models', 'list', '--json', '--c')).toEqual(['--cache'])
   })
 
   it('knows zsh and fish, and no other', async () => {

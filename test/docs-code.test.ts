@@ -5,11 +5,12 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { referencePages } from '../scripts/reference.js'
 import { type CodeBlock, codeBlocks, pagesIn } from './support/code-blocks.js'
 
 /**
  * The code of the documentation site. After its language a block says what holds it: `node` (it runs, and prints what it
- * says), `check` (the types allow it), `step` (`npm run check:newcomer` follows it).
+ * says), `check` (the types allow it), `cli` (the command line knows it), `step` (`npm run check:newcomer` follows it).
  */
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -34,7 +35,7 @@ describe('the documentation', () => {
   it('has pages, and no code that nothing holds', () => {
     expect(pages.length).toBeGreaterThan(15)
     const loose = blocks.filter(
-      ({ language, words }) => language !== 'txt' && !/^(node|check|step)$/.test(words[0] ?? ''),
+      ({ language, words }) => language !== 'txt' && !/^(node|check|cli|step)$/.test(words[0] ?? ''),
     )
     expect(loose.map(({ page, line }) => `${page}:${line}`)).toEqual([])
   })
@@ -55,6 +56,20 @@ describe('the documentation', () => {
     expect(stdout.trim()).toBe(promised.join('\n'))
   })
 
+  it('has only commands and options that the command line knows', async () => {
+    const commands = held('cli').flatMap(({ code }) =>
+      [...code.matchAll(/^npx local-v1 (.*)$/gm)].map(([, words]) => words!),
+    )
+    expect(commands.length).toBeGreaterThan(0)
+    for (const command of commands) {
+      const words = command.split(' ')
+      const names = words[0] === 'models' ? words.slice(0, 2) : words.slice(0, 1)
+      const { stdout } = await run(process.execPath, ['dist/cli.js', ...names, '--help'], { cwd: root })
+      expect(stdout, command).toContain(`local-v1 ${names.join(' ')}`)
+      for (const option of words.filter((word) => word.startsWith('--'))) expect(stdout, command).toContain(option)
+    }
+  })
+
   it('has a cure for every code of an error', () => {
     const sources = ['src', 'adapters'].flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -67,6 +82,25 @@ describe('the documentation', () => {
       .map(([, code]) => code!)
     const page = readFileSync(join(root, 'docs/guides/errors.md'), 'utf8')
     expect([...new Set(codes)].filter((code) => !page.includes(`\`${code}\``))).toEqual([])
+  })
+
+  it('tells every option and type of every entry point, in words', async () => {
+    const pages = await referencePages()
+    const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: object }
+    expect(pages.size).toBe(Object.keys(exports).length - ['./package.json', './browser'].length)
+    const bare: string[] = []
+    for (const [name, page] of pages) {
+      for (const part of page.split(/^## /m).slice(1)) {
+        const [head, said = ''] = part.split('\n\n')
+        // A function or an option without a word is no help; what a type is, its text may say.
+        if (/^```ts\nfunction/.test(said)) bare.push(`${name}: ${head}`)
+        for (const [, option, words] of /Options/.test(head!)
+          ? part.matchAll(/^\| `(\w+\??)` \| .* \| (.*) \|$/gm)
+          : [])
+          if (words!.trim() === '') bare.push(`${name}: ${head}.${option}`)
+      }
+    }
+    expect(bare).toEqual([])
   })
 
   it('has links that lead somewhere', () => {

@@ -7,6 +7,10 @@ export interface DocumentOptions {
   readonly temperature?: number
   /** @default as far as the context reaches */
   readonly maxTokens?: number
+  /**
+   * The same seed gives the same answer where `temperature` is not 0.
+   * @default none
+   */
   readonly seed?: number
 }
 

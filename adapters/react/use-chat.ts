@@ -10,8 +10,11 @@ export interface ChatMessage {
 export interface ChatOptions {
   /** @default the first that is offered */
   readonly model?: string
+  /** Instructions that stand before the conversation. */
   readonly system?: string
+  /** @default as the model's makers recommend */
   readonly temperature?: number
+  /** @default as far as the context reaches */
   readonly maxTokens?: number
   /** What was said before. */
   readonly initial?: readonly ChatMessage[]

@@ -72,8 +72,11 @@ export interface Installed extends WebGpuFinding {
 }
 
 export interface ClientOptions {
+  /** Of the service on this device. */
   readonly baseURL: string
+  /** One that means nothing: clients want some. */
   readonly apiKey: string
+  /** Reaches the device, or fails; never the network. */
   readonly fetch: Installed['fetch']
   /** There is no key that a page could give away. */
   readonly dangerouslyAllowBrowser: true

@@ -36,15 +36,18 @@ export default defineConfig({
       { text: 'Start', link: '/start/node' },
       { text: 'Guides', link: '/guides/strict-json' },
       { text: 'Recipes', link: '/recipes/openai' },
+      { text: 'Playground', link: '/try' },
     ],
     sidebar: [
       { text: 'Start', items: pagesOf('start') },
       { text: 'Guides', items: pagesOf('guides') },
       { text: 'Recipes', items: pagesOf('recipes') },
+      { text: 'Options and types', collapsed: true, items: pagesOf('reference') },
       {
         text: 'Reference',
         items: [
           { text: 'The interface', link: '/interface' },
+          { text: 'Clients', link: '/clients' },
           { text: 'Browsers', link: '/browsers' },
           { text: 'Clients', link: '/clients' },
           { text: 'Bundlers', link: '/bundlers' },

@@ -26,11 +26,13 @@ const wordsOf = (known: Known) => [...known.command.commands.map((each) => each.
 
 function forBash(all: readonly Known[]): string {
   const cases = all.map((known) => `    '${known.path.join(' ')}') words='${wordsOf(known).join(' ')}' ;;`)
-  const choices = all.flatMap(({ command }) =>
-    command.options.flatMap(({ long, argChoices }) => (long && argChoices ? [[long, argChoices.join(' ')]] : [])),
-  )
-  const values = [...new Map(choices as [string, string][])].map(
-    ([long, words]) => `    ${long}) COMPREPLY=($(compgen -W '${words}' -- "$current")); return ;;`,
+  // Of each command its own: `--engine` has more choices with one than with another, and `--json` a file with one alone.
+  const values = all.flatMap(({ path, command }) =>
+    command.options.flatMap(({ long, argChoices, flags }) => {
+      const words = argChoices ? `-W '${argChoices.join(' ')}'` : /<(file|folder)>/.test(flags) ? '-f' : undefined
+      const place = `'${path.join(' ')} ${long}'`
+      return words === undefined ? [] : [`    ${place}) COMPREPLY=($(compgen ${words} -- "$current")); return ;;`]
+    }),
   )
   const paths = all.map(({ path }) => `'${path.join(' ')}'`)
   return `# local-v1: eval "$(local-v1 completion bash)"
@@ -39,9 +41,8 @@ _local_v1() {
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "\${path:+$path }$word" in ${paths.slice(1).join('|')}) path="\${path:+$path }$word" ;; esac
   done
-  case "$before" in
+  case "$path $before" in
 ${values.join('\n')}
-    --*file|--config|--schema|--cache|--json|--svg|--lib|--out) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   case "$path" in
 ${cases.join('\n')}

@@ -40,8 +40,18 @@ export function servePagesOffline(): void {
     url.search = ''
     url.hash = ''
     if (request.method !== 'GET' || !urls.has(url.href)) return
-    event.respondWith(caches.match(url.href, { cacheName: name }).then((kept) => kept ?? fetch(request)))
+    const answer = caches.match(url.href, { cacheName: name }).then((kept) => kept ?? fetch(request))
+    event.respondWith(answer.then(isolated))
   })
+}
+
+/** Hosts of plain files send no headers: from here they isolate the page, which lets the CPU device use threads. */
+function isolated(answer: Response): Response {
+  const headers = new Headers(answer.headers)
+  headers.set('cross-origin-opener-policy', 'same-origin')
+  headers.set('cross-origin-embedder-policy', 'require-corp')
+  headers.set('cross-origin-resource-policy', 'same-origin')
+  return new Response(answer.body, { status: answer.status, statusText: answer.statusText, headers })
 }
 
 async function keep(name: string, urls: readonly string[]): Promise<void> {

@@ -29,8 +29,11 @@ export interface Fit {
 }
 
 export interface FitOptions {
+  /** @default the model's own, at most 8192 */
   readonly contextLength?: number
+  /** Where downloaded files are kept: what is there need not be downloaded. @default as for `webgpu` */
   readonly cache?: string | false
+  /** Ends the look. */
   readonly signal?: AbortSignal
 }
 

@@ -13,6 +13,7 @@ export interface KeptFile {
 }
 
 export interface KeepOptions {
+  /** Ends the copy. */
   readonly signal?: AbortSignal
   /** Hears how far the copy is. */
   readonly onProgress?: (bytes: number, of: number) => void
