@@ -5,10 +5,13 @@
  */
 import process from 'node:process'
 import { Command } from 'commander'
+import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
+import { loadEncoderPlanned, planEncoderLoad } from '../src/engines/webgpu/encoders/load-encoder.js'
 import { type CrossCase, RERANKERS } from './models/encoders/cross.js'
-import { distance, type EncoderCase, inputsOf } from './models/encoders/encoder-case.js'
+import { NO, YES } from './models/encoders/decoders.js'
+import { distance, type EncoderCase, type Input, inputsOf } from './models/encoders/encoder-case.js'
 import { ENCODERS } from './models/encoders/index.js'
-import { encoderWeights } from './models/encoders/source.js'
+import { encoderSource, encoderWeights } from './models/encoders/source.js'
 import { CASES } from './models/families/index.js'
 import { answerOf, compare, retold, type Verdict } from './models/judge.js'
 import { llamaCpp, llamaScores, llamaVectors } from './models/llama-cpp.js'
@@ -32,6 +35,22 @@ function report(name: string, { wrongTokens, rms, worst }: Verdict, good: boolea
 const COSINE = 0.9999
 /** What a mistake must move some number of a vector of length one by. Ours are held to a tenth of it. */
 const SEEN = 3e-5
+
+/** On the CPU, in f32, all in one call; scores where its files say so, or its name does. */
+async function ourVectors(of: EncoderCase, inputs: readonly Input[]): Promise<readonly ArrayLike<number>[]> {
+  const device = await openCpuDevice({ threads: 1 })
+  const judges = of.name === 'qwen3 reranker'
+  const { sentence, ...source } = encoderSource(of, 'f32', (name) => (judges ? `model.${name}` : name))
+  const whole = sentence ? { ...source, sentence } : source
+  const plan = planEncoderLoad(whole, device, { name: judges ? 'Qwen/Qwen3-Reranker-0.6B' : of.name })
+  const model = await loadEncoderPlanned(device, whole, plan, judges ? { words: [YES, NO] } : {})
+  try {
+    return await model.vectors(inputs)
+  } finally {
+    await model.close()
+    device.destroy()
+  }
+}
 
 /** Vectors of texts of several lengths. */
 async function checkEncoder(of: EncoderCase, peers: string | undefined): Promise<void> {
@@ -61,6 +80,7 @@ async function checkEncoder(of: EncoderCase, peers: string | undefined): Promise
     )
     judged('in float64 and by llama.cpp', told, (cosine) => cosine > COSINE)
   }
+  judged('in float64 and by our core', await ourVectors(of, inputs), (_, worst) => worst < SEEN / 10)
   for (const mistake of of.mistakes) {
     const told = inputs.map((input) => of.reference(weights, input, mistake))
     judged(`that ${mistake} is found out`, told, (_, worst) => worst > SEEN)
@@ -96,6 +116,8 @@ async function checkReranker(of: CrossCase, peers: string | undefined): Promise<
     )
     judged('in float64 and by llama.cpp', told, asked(of.peerMistake), (far) => far < SCORES)
   }
+  const ours = (await ourVectors(of, of.pairs)).map((scores) => 1 / (1 + Math.exp(-scores[0]!)))
+  judged('in float64 and by our core', ours, truth, (far) => far < SCORES / 100)
   for (const mistake of of.mistakes) {
     judged(`that ${mistake} is found out`, asked(mistake), truth, (far) => far > 10 * SCORES)
   }

@@ -170,8 +170,9 @@ async function rounded(of: Case, plain: Weights, source: WeightSource, count: nu
   const device = await openCpuDevice({ threads: 1 })
   const { tensors } = planModel(source, device, { quantize: 'q4f16_1' })
   device.destroy()
-  const all = [tensors.embedding, ...(tensors.head ? [tensors.head] : [])].concat(
-    tensors.layers.flatMap(({ matrices }) => Object.values(matrices)),
+  const { embedding, head, beside, layers } = tensors
+  const all = [embedding, ...(head ? [head] : []), ...(beside ? [beside.table, beside.product] : [])].concat(
+    layers.flatMap(({ matrices }) => Object.values(matrices)),
   )
   const four = new Set(
     all.filter(({ quantize }) => quantize).flatMap(({ parts }) => parts.map(({ name }) => `${name}.weight`)),
