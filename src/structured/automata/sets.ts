@@ -109,7 +109,7 @@ function product(a: TextAutomaton, b: TextAutomaton, accepts: Combine, fuel: Fue
   const rows: number[] = new Array(width).fill(0)
   pairs.id(a.start, b.start)
   for (let s = 1; s < pairs.lefts.length; s++) {
-    // A cell takes a small part of the time of other steps.
+    // A cell takes a fraction of the time of other steps.
     fuel.spend(1 + (width >> 2))
     const x = pairs.lefts[s]!
     const y = pairs.rights[s]!

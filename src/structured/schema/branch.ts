@@ -21,13 +21,32 @@ interface OpenChoice {
   readonly by: Demand | undefined
 }
 
+/** Atoms by their ids, on top of those that the branch had that was forked: it changes no more. */
+class Applied {
+  readonly #before: Applied | undefined
+  readonly #own = new Set<number>()
+
+  constructor(before?: Applied) {
+    this.#before = before !== undefined && before.#own.size === 0 ? before.#before : before
+  }
+
+  has(id: number): boolean {
+    for (let at: Applied | undefined = this; at !== undefined; at = at.#before) if (at.#own.has(id)) return true
+    return false
+  }
+
+  add(id: number): void {
+    this.#own.add(id)
+  }
+}
+
 /** A conjunction in the making: what is settled, what is to be read, and the choices still to be made. */
 export class Branch {
   part: SchemaPart
   forked = false
   readonly #todo: Demand[]
   readonly #choices: OpenChoice[]
-  readonly #applied: Set<number>
+  readonly #applied: Applied
   /** What is being read. */
   #at: Demand | undefined
   /** How many groups, and how many required keys, have been held against each other. */
@@ -39,7 +58,7 @@ export class Branch {
     by?: Demand,
     part = new SchemaPart(),
     choices: OpenChoice[] = [],
-    applied = new Set<number>(),
+    applied = new Applied(),
   ) {
     this.part = part
     this.#todo = atoms.map((atom) => ({ atom, by }))
@@ -86,7 +105,7 @@ export class Branch {
   fork(choice: Choice): Branch {
     const [{ by } = { by: undefined }, ...others] = this.#choices
     const choices = [...(choice.choices ?? []).map((options) => ({ options, by })), ...others]
-    const fork = new Branch(choice.atoms ?? [], by, this.part.clone(), choices, new Set(this.#applied))
+    const fork = new Branch(choice.atoms ?? [], by, this.part.clone(), choices, new Applied(this.#applied))
     fork.forked = true
     fork.#groupsSeen = this.#groupsSeen
     fork.#requiredSeen = this.#requiredSeen

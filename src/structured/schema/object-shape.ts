@@ -93,10 +93,16 @@ export function objectShape(values: ValueSource, part: SchemaPart): ObjectShape 
   const others: number[] = []
   part.groups.forEach((group, i) => {
     if (group.patterns.length > 0 || group.additional !== undefined) others.push(i)
-    else for (const key of group.properties.keys()) open.set(key, [...(open.get(key) ?? []), i])
+    else {
+      for (const key of group.properties.keys()) {
+        const known = open.get(key)
+        if (known === undefined) open.set(key, [i])
+        else known.push(i)
+      }
+    }
   })
   for (const key of declared) {
-    const groups = [...others, ...(open.get(key) ?? [])].sort((a, b) => a - b).map((i) => part.groups[i]!)
+    const groups = merged(others, open.get(key)).map((i) => part.groups[i]!)
     context.fuel.spend(1 + groups.length)
     const named = names === undefined || acceptsText(names, key)
     const value = named ? values.of(atomsFor(groups, key)) : values.never
@@ -124,6 +130,12 @@ export function objectShape(values: ValueSource, part: SchemaPart): ObjectShape 
     part.minProperties = Math.min(part.minProperties, most)
   }
   return new ObjectShape(part, properties, pending, keys, context.layout, obstacle, tooMany)
+}
+
+/** Two ascending lists as one. */
+function merged(a: readonly number[], b: readonly number[] = []): readonly number[] {
+  if (a.length === 0) return b
+  return b.length === 0 ? a : [...a, ...b].sort((x, y) => x - y)
 }
 
 /** All that the groups say of the property of this name. */

@@ -66,6 +66,30 @@ export interface WantedMember {
   readonly error: SchemaError
 }
 
+function copied<T>(list: T[]): T[] {
+  return list.length > 0 ? list.slice() : []
+}
+
+/** Places by keyword, on top of those that were known before. */
+class Places {
+  readonly #before: Places | undefined
+  #own: Map<string, Site> | undefined
+
+  constructor(before?: Places) {
+    // One that says nothing is passed over, so that chains stay short.
+    this.#before = before !== undefined && before.#own === undefined ? before.#before : before
+  }
+
+  get(keyword: string): Site | undefined {
+    return this.#own?.get(keyword) ?? this.#before?.get(keyword)
+  }
+
+  set(keyword: string, site: Site): void {
+    this.#own ??= new Map()
+    this.#own.set(keyword, site)
+  }
+}
+
 /**
  * One conjunction of plain constraints, without alternatives. Constraints on a kind bind only values of that kind, so a
  * part may admit several kinds at once.
@@ -101,24 +125,34 @@ export class SchemaPart {
   minProperties = 0
   maxProperties = Infinity
   /** Where the keywords stand that bind here, for refusals that come only when all is put together. */
-  places = new Map<string, Site>()
+  places = new Places()
   /** Why values of some kinds cannot be described; raised only if the part still admits those kinds in the end. */
   obstacles: { readonly kinds: number; readonly error: SchemaError }[] = []
 
+  /** Made by the thousand where alternatives multiply: what is empty is not copied, and what only grows is shared. */
   clone(): SchemaPart {
-    // Without the constructor: all that it would make is replaced.
-    const copy: SchemaPart = Object.assign(Object.create(SchemaPart.prototype), this)
-    copy.number = { ...this.number, multiples: [...this.number.multiples], denied: [...this.number.denied] }
-    copy.gaps = [...this.gaps]
-    copy.texts = [...this.texts]
-    copy.items = [...this.items]
-    copy.contains = [...this.contains]
-    copy.groups = [...this.groups]
-    copy.names = [...this.names]
-    copy.wanted = [...this.wanted]
-    copy.required = new Set(this.required)
-    copy.places = new Map(this.places)
-    copy.obstacles = [...this.obstacles]
+    const copy = new SchemaPart()
+    const { number } = this
+    copy.kinds = this.kinds
+    copy.literals = this.literals
+    copy.number = { ...number, multiples: copied(number.multiples), denied: copied(number.denied) }
+    if (this.gaps.length > 0) copy.gaps = this.gaps.slice()
+    copy.minLength = this.minLength
+    copy.maxLength = this.maxLength
+    if (this.texts.length > 0) copy.texts = this.texts.slice()
+    if (this.items.length > 0) copy.items = this.items.slice()
+    if (this.contains.length > 0) copy.contains = this.contains.slice()
+    copy.minItems = this.minItems
+    copy.maxItems = this.maxItems
+    copy.uniqueItems = this.uniqueItems
+    if (this.groups.length > 0) copy.groups = this.groups.slice()
+    if (this.names.length > 0) copy.names = this.names.slice()
+    if (this.required.size > 0) copy.required = new Set(this.required)
+    if (this.wanted.length > 0) copy.wanted = this.wanted.slice()
+    copy.minProperties = this.minProperties
+    copy.maxProperties = this.maxProperties
+    copy.places = new Places(this.places)
+    if (this.obstacles.length > 0) copy.obstacles = this.obstacles.slice()
     return copy
   }
 
