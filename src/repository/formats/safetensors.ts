@@ -2,6 +2,7 @@ import { isRecord } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
+import { readAhead } from '../read-ahead.js'
 import { storedRows } from '../rows.js'
 import { foldersWithWeights, readSentence } from '../sentence.js'
 import { readText } from '../text.js'
@@ -45,25 +46,28 @@ export const safetensors: RepositoryFormat = {
       text,
       wanted: heads.map(({ bytes }, i) => ({ name: names[i]!, bytes })),
       outline: () => outline,
-      open: () => ({
-        ...outline,
-        has: (name) => tensors.has(name),
-        digest: digestOf(
-          JSON.stringify(chatConfig),
-          JSON.stringify(stored),
-          ...(sentence ? [JSON.stringify(sentence)] : []),
-        ),
-        async read(name, reading) {
-          reading?.throwIfAborted()
-          const { file, from, to } = find(name)
-          return { ...describe(name), data: await files.slice(file, from, to) }
-        },
-        rows(name) {
-          const { file, from } = find(`${name}.weight`)
-          const { shape, dtype } = describe(`${name}.weight`)
-          return storedRows(dtype, shape[1]!, (start, end) => files.slice(file, from + start, from + end))
-        },
-      }),
+      open: () => {
+        const slice = readAhead(files, (name) => heads[names.indexOf(name)]?.bytes ?? 0)
+        return {
+          ...outline,
+          has: (name) => tensors.has(name),
+          digest: digestOf(
+            JSON.stringify(chatConfig),
+            JSON.stringify(stored),
+            ...(sentence ? [JSON.stringify(sentence)] : []),
+          ),
+          async read(name, reading) {
+            reading?.throwIfAborted()
+            const { file, from, to } = find(name)
+            return { ...describe(name), data: await slice(file, from, to) }
+          },
+          rows(name) {
+            const { file, from } = find(`${name}.weight`)
+            const { shape, dtype } = describe(`${name}.weight`)
+            return storedRows(dtype, shape[1]!, (start, end) => files.slice(file, from + start, from + end))
+          },
+        }
+      },
     }
   },
 }

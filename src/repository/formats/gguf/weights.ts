@@ -3,6 +3,7 @@
 import { isBlockType } from '../../../platform/block-types.js'
 import { broken } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
+import { readAhead } from '../../read-ahead.js'
 import { storedRows } from '../../rows.js'
 import type { TensorType, WeightOutline, WeightSource } from '../../source.js'
 import { blockValues } from './dequantize.js'
@@ -14,6 +15,9 @@ export function ggufWeights(
   stored: readonly GgufTensor[],
 ): Omit<WeightOutline, 'chatConfig' | 'naming'> & Pick<WeightSource, 'read' | 'has' | 'rows'> {
   const tensors = new Map(stored.map((tensor) => [tensor.name, { tensor, form: formOf(files.place, tensor) }]))
+  const ends = new Map<string, number>()
+  for (const { file, from, bytes } of stored) ends.set(file, Math.max(ends.get(file) ?? 0, from + bytes))
+  const read = readAhead(files, (file) => ends.get(file) ?? 0)
   const find = (name: string) => {
     const found = tensors.get(name)
     if (!found) throw broken(files.place, `it has no tensor ${name}.`)
@@ -35,7 +39,7 @@ export function ggufWeights(
       signal?.throwIfAborted()
       const { tensor, form } = find(name)
       const { file, from, bytes, shape } = tensor
-      const data = await files.slice(file, from, from + bytes)
+      const data = await read(file, from, from + bytes)
       if (!isList(tensor, form)) return { name, shape, dtype: form, data }
       return { name, shape, dtype: 'f32', data: new Uint8Array(blockValues(form, data).buffer) }
     },

@@ -20,6 +20,7 @@ import { blockGroupBytes, codesAt, ROW_BYTES, scaleBytes, stepAt, WORDS_BYTES } 
 /** Rows `from` to `to`, of which `source` has the first, into `w`, whose first row is row 0. */
 export function packBlocks(kind: i32, source: usize, w: usize, from: i32, to: i32, k: i32): void {
   const blocks = k / blockValues(kind)
+  const bytes = <usize>blockBytes(kind)
   const scales = scaleBytes(kind)
   const codes = <usize>(blockValues(kind) * bitsOf(kind))
   for (let row = from; row < to; row++) {
@@ -28,7 +29,7 @@ export function packBlocks(kind: i32, source: usize, w: usize, from: i32, to: i3
     let c = s + codesAt(kind, k) + lane * ROW_BYTES
     for (let i = 0; i < blocks; i++) {
       packBlock(kind, source, s, c, lane)
-      source += blockBytes(kind)
+      source += bytes
       s += scales
       c += codes
     }
