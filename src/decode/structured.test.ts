@@ -246,6 +246,7 @@ describe('tool calls', () => {
 /** A text that makes a template each family's own, and the control tokens of its calls. */
 const FAMILIES: readonly (readonly [name: string, template: string, control: readonly string[]])[] = [
   ['mistral-args', '[TOOL_CALLS][ARGS]', ['[TOOL_CALLS]', '[ARGS]']],
+  ['mistral-ids', '[TOOL_CALLS][CALL_ID][ARGS]', ['[TOOL_CALLS]', '[CALL_ID]', '[ARGS]']],
   ['qwen-xml', '<function=<parameter=', []],
   ['gemma4', '<|tool_call><|"|>', ['<|tool_call>', '<tool_call|>', '<|"|>']],
   ['functiongemma', '<start_function_call><escape>', ['<start_function_call>', '<end_function_call>', '<escape>']],
@@ -256,6 +257,11 @@ const FAMILIES: readonly (readonly [name: string, template: string, control: rea
   ['phi4', '<|tool|>', []],
   ['granite', '<|tool_call|>', ['<|tool_call|>']],
 ]
+
+/** A list in lines cannot be told from its end by one token, and Llama 3 makes one call. */
+const MAKES_SEVERAL: ReadonlySet<string> = new Set(
+  FAMILIES.map(([name]) => name).filter((name) => name !== 'llama' && name !== 'olmo3'),
+)
 
 function familyText(template: string, control: readonly string[]): ChatText {
   const files = smallTokenizer()
@@ -328,6 +334,50 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
       else expect(holds.accepts(spelled(json)), json).toBe(true)
     }
     expect(called.has('get')).toBe(true)
+  })
+
+  test('come several at a time, as its template has them', async () => {
+    const { open, close, between, separator } = text.toolFormat
+    // Without what only JSON can keep to.
+    const properties = { city: { type: 'string' }, days: { type: 'integer' } }
+    const tools = ['get', 'get_all'].map((name) => ({
+      name,
+      strict: false,
+      parameters: { type: 'object', properties },
+    }))
+    const toolGrammar = compile({
+      anyOf: tools.map(({ name, parameters }) => ({
+        type: 'object',
+        properties: { name: { const: name }, arguments: parameters },
+        required: ['name', 'arguments'],
+        additionalProperties: false,
+      })),
+    })
+    const told = [{ city: 'Paris', days: 3 }, {}, { city: 'Bonn', days: 14 }]
+    const names = ['get', 'get_all', 'get']
+    const spelt = told.map((value, i) => text.toolFormat.spell(names[i]!, JSON.stringify(value)))
+    const said = open + spelt.join(separator ?? close + (between ?? '') + open) + close
+    let from: number | undefined
+    let last = ''
+    // By what stands there: certain tokens may divide the text in another way than the tokenizer would.
+    const next = (all: readonly number[]) => {
+      from ??= text.prompt(asked).length
+      last = all
+        .slice(from)
+        .map((token) => text.nameOf(token))
+        .join('')
+      return said.startsWith(last) && last !== said
+        ? text.tokenizer.encodeMarker(said.slice(last.length))[0]
+        : undefined
+    }
+    const asked = call({ tools, toolGrammar, toolChoice: 'required', maxTokens: 400 })
+    const { calls, reasons } = await collect(setUp({ next }, text).decoder.generate(asked))
+    expect(reasons).toEqual(['tool_calls'])
+    const several = MAKES_SEVERAL.has(name) ? told.length : 1
+    const made = calls[0]!.slice(0, several)
+    expect(made.map((each) => each.name)).toEqual(names.slice(0, several))
+    expect(made.map((each) => JSON.parse(each.arguments))).toEqual(told.slice(0, several))
+    if (several === 1) expect(calls[0]).toHaveLength(1)
   })
 
   test('are found in what a model says by itself, and taken apart', async () => {

@@ -289,13 +289,14 @@ export class AnswerDecoder implements Lane {
       this.#end('tool_calls')
       return
     }
-    const { closing, next } = this.#markers
-    const mayGoOn = this.#plan.call.parallelToolCalls && next.length > 0 && this.#out.calls < MOST_CALLS
-    if (!mayGoOn || closing.length + this.#markers.shortest > this.remaining) {
+    const { closing, next, separator, shortest, shortestNext } = this.#markers
+    const isList = separator.length > 0
+    const mayGoOn = this.#plan.call.parallelToolCalls && (isList || next.length > 0) && this.#out.calls < MOST_CALLS
+    if (!mayGoOn || closing.length + (isList ? shortestNext : shortest) > this.remaining) {
       this.#end('tool_calls')
       return
     }
-    this.#log.append(closing)
+    if (!isList) this.#log.append(closing)
     this.#mode = 'between'
   }
 
@@ -377,8 +378,9 @@ export class AnswerDecoder implements Lane {
 
   /** After a call: the model chose to end, or to begin the next one. */
   #decide(token: number): void {
-    const { next } = this.#markers
-    if (token === next[0]) this.#open(next)
+    const { next, separator } = this.#markers
+    if (token === separator[0]) this.#open(separator)
+    else if (token === next[0]) this.#open(next)
     else this.#end('tool_calls')
   }
 
@@ -394,13 +396,19 @@ export class AnswerDecoder implements Lane {
     if (free && !this.#mustGoOn) return undefined
     this.#mask ??= new Mask(this.#plan.vocabSize)
     if (free) return this.#mask.allBut([...this.#plan.text.ends, ...this.#stops])
-    if (this.#mode === 'between') return this.#mask.only([...this.#plan.text.ends, this.#markers.next[0]!])
+    if (this.#mode === 'between') return this.#mask.only(this.#waysOn())
     if (this.#certain.length > 0) return this.#mask.only([this.#certain[0]!])
     return this.#mask.allowed(
       this.#guided!,
       this.remaining,
       this.#choosing ? this.#markers.opening('').slice(0, 1) : [],
     )
+  }
+
+  /** The tokens by which a model says after a call whether another one follows. */
+  #waysOn(): number[] {
+    const { next, separator, closing } = this.#markers
+    return separator.length > 0 ? [separator[0]!, closing[0]!] : [...this.#plan.text.ends, next[0]!]
   }
 
   /** `last`: the token that said so, which is no part of the text; `stop`: the text that did. */

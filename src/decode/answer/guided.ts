@@ -51,7 +51,7 @@ export class Guided {
   plan(budget: number, mayReplace: boolean): GuidedRun | undefined {
     const forced = this.#constraint.forced()
     if (forced.length === 0) return undefined
-    const context = mayReplace ? this.#accepted.slice(-12) : []
+    const context = mayReplace ? this.#lastText() : []
     const plan = planForced(this.#tokenizer, context, forced, false)
     if (plan?.covered !== forced.length && this.#constraint.shortest <= forced.length) {
       const last = planForced(this.#tokenizer, context, forced, true)
@@ -70,6 +70,12 @@ export class Guided {
     this.#accepted.length -= run.replace
     this.#accepted.push(...run.tokens)
     this.#next = run.next
+  }
+
+  /** The last tokens that are text: what stands before a control token is not read again, and nor is that token. */
+  #lastText(): readonly number[] {
+    const last = this.#accepted.slice(-12)
+    return last.slice(last.findLastIndex((token) => this.#tokenizer.bytes(token).length === 0) + 1)
   }
 
   #try(plan: ForcedRun, forced: Uint8Array, budget: number, mustEnd: boolean): GuidedRun | undefined {

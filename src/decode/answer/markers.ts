@@ -38,8 +38,24 @@ export class Markers {
   /** Tokens that a call takes with its marker, at least. */
   get shortest(): number {
     const { between = '', open } = this.#text.toolFormat
-    const marker = this.#text.tokenizer.encodeMarker(between + open)
+    return this.#shortestAfter(this.#text.tokenizer.encodeMarker(between + open))
+  }
+
+  /** The same of one more call in a list. */
+  get shortestNext(): number {
+    return this.#shortestAfter(this.separator)
+  }
+
+  #shortestAfter(marker: readonly number[]): number {
     return marker.length + this.#text.toolFormat.grammar(this.#call).start(this.#text.vocabulary).shortest
+  }
+
+  /** Tokens between two calls of a list; empty where there is none, or the model could not choose by one token. */
+  get separator(): number[] {
+    const { separator, close } = this.#text.toolFormat
+    if (separator === undefined) return []
+    const tokens = this.#text.tokenizer.encodeMarker(separator)
+    return tokens[0] === this.#text.tokenizer.encodeMarker(close)[0] ? [] : tokens
   }
 
   /** Tokens that lead from a closed call into the next; empty where a model makes one call only. */

@@ -38,7 +38,7 @@ export function textsOf(call: ChatCall): string[] {
 export function messagesOf(call: ChatCall, guard: Guard, format: ToolFormat): TemplateMessage[] {
   const names = toolNames(call.messages)
   const plain = format.native ? undefined : format
-  const messages = call.messages.map((message) => convert(message, guard, names, plain))
+  const messages = call.messages.map((message) => convert(message, guard, names, format))
   const notes: string[] = []
   if (plain && call.tools.length > 0 && call.toolChoice !== 'none') notes.push(describeTools(call.tools, guard, plain))
   if (call.describeSchema) notes.push(...describeOutput(call).map((line) => guard.protect(line, false)))
@@ -86,14 +86,16 @@ function convert(
   message: ChatMessage,
   guard: Guard,
   names: ReadonlyMap<string, string>,
-  plain: ToolFormat | undefined,
+  format: ToolFormat,
 ): TemplateMessage {
+  const plain = format.native ? undefined : format
+  const idOf = (id: string) => guard.protect(format.callId?.(id) ?? id, false)
   const trusted = message.role === 'assistant' || message.role === 'system'
   const content = guard.protect(textOf(message.content), trusted)
   if (message.role === 'tool') {
     if (plain) return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
     const name = guard.protect(names.get(message.toolCallId) ?? '', false)
-    return { role: 'tool', content, tool_call_id: guard.protect(message.toolCallId, false), ...(name && { name }) }
+    return { role: 'tool', content, tool_call_id: idOf(message.toolCallId), ...(name && { name }) }
   }
   const named = {
     ...(message.name !== undefined && { name: guard.protect(message.name, false) }),
@@ -109,7 +111,7 @@ function convert(
     }
   }
   const calls = message.toolCalls.map((call) => ({
-    id: guard.protect(call.id, false),
+    id: idOf(call.id),
     type: 'function' as const,
     function: guard.protectAll({ name: call.name, arguments: parsed(call.arguments) }),
   }))

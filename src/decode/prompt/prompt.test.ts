@@ -51,6 +51,28 @@ test('the template of the repository, with and without a system message', () => 
   )
 })
 
+test('ids of calls are such as Mistral’s templates take, the same for a call and its result', () => {
+  const files = smallTokenizer()
+  // As the published ones do it.
+  const chat_template = `{#- [TOOL_CALLS] tools -#}{%- for message in messages %}
+{%- for call in message.tool_calls or [] %}{%- if call.id|length != 9 %}{{ raise_exception('Nine!') }}{%- endif %}{{ '(' + call.id + ')' }}{%- endfor %}
+{%- if message.tool_call_id %}{{ '[' + message.tool_call_id + ']' }}{%- endif %}{%- endfor %}`
+  const chat = new ChatText({
+    tokenizer: files.tokenizer,
+    tokenizerConfig: { ...files.tokenizerConfig, chat_template },
+  })
+  for (const [id, told] of [
+    ['call_Qwertz0123456789', '123456789'],
+    ['call_1', '0000call1'],
+  ] as const) {
+    const messages: ChatMessage[] = [
+      { role: 'assistant', content: '', toolCalls: [{ id, name: 'get_weather', arguments: '{}' }] },
+      { role: 'tool', toolCallId: id, content: 'sunny' },
+    ]
+    expect(prompt(chat, messages, { tools: [weather] })).toBe(`(${told})[${told}]`)
+  }
+})
+
 describe('thinking', () => {
   test('is the caller’s to turn on and off, and off for documents unless it is asked for', () => {
     expect(prompt(smallText, [user('Hi')], { templateOptions: { enable_thinking: false } })).toMatch(

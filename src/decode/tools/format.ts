@@ -12,12 +12,16 @@ export interface ToolFormat {
   readonly open: string
   /** Text after it. */
   readonly close: string
-  /** Between the close of one call and the open of the next; undefined: the model makes one call per answer. */
+  /** Between the close of one call and the open of the next; undefined: no call has markers of its own. */
   readonly between?: string
+  /** Between two calls of one list, which `open` begins and `close` ends. */
+  readonly separator?: string
   /** How an answer begins that is a call although no marker says so. Whitespace is overlooked. */
   readonly bare?: string
   /** Control tokens that stand within a call. */
   readonly marks?: readonly string[]
+  /** The id of a call as the template takes it; absent: any. The same for a call and for its result. */
+  callId?(id: string): string
   /** The template itself tells the model of the tools. */
   readonly native: boolean
   /** What may stand between `open` and `close`: one call of a tool that is admitted. */

@@ -48,6 +48,7 @@ it.each([
   ['{{ messages }}', 'plain'],
   ['{% if tools %}[TOOL_CALLS]{% endif %}', 'mistral'],
   ["{% if tools %}[TOOL_CALLS]{{ name + '[ARGS]' }}{% endif %}", 'mistral-args'],
+  ["{% if tools %}[TOOL_CALLS]{{ name + '[CALL_ID]' + id + '[ARGS]' }}{% endif %}", 'mistral-ids'],
   ['{% if tools %}Environment: ipython {"name": "", "parameters": {}}{% endif %}', 'llama'],
   ['{% if tools %}Environment: ipython [func_name1(params_name1=params_value1)]{% endif %}', 'llama-pythonic'],
   ['{% if tools %}<tool_call>{% endif %}', 'hermes'],

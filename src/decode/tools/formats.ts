@@ -3,13 +3,14 @@ import { FUNCTION_GEMMA, GEMMA4 } from './gemma.js'
 import { HERMES, PLAIN, UNKNOWN } from './hermes.js'
 import { GRANITE, PHI4 } from './json-list.js'
 import { LLAMA } from './llama.js'
-import { MISTRAL, MISTRAL_ARGS } from './mistral.js'
+import { MISTRAL, MISTRAL_ARGS, MISTRAL_IDS } from './mistral.js'
 import { LFM2, LLAMA_PYTHONIC, OLMO3 } from './pythonic.js'
 import { QWEN_XML } from './qwen-xml.js'
 
 /** The first whose template it is has it: the last takes whatever is left. */
 export const TOOL_FORMATS: readonly ToolFormat[] = [
   PLAIN,
+  MISTRAL_IDS,
   MISTRAL_ARGS,
   MISTRAL,
   QWEN_XML,

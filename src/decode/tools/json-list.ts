@@ -8,6 +8,7 @@ export const PHI4: ToolFormat = {
   isOf: (template) => template.includes('<|tool|>') && !template.includes('<|tool_call|>{'),
   open: 'functools[',
   close: ']',
+  separator: ', ',
   native: true,
 }
 
@@ -18,5 +19,6 @@ export const GRANITE: ToolFormat = {
   isOf: (template) => template.includes('<|tool_call|>') && !template.includes('<|tool|>'),
   open: '<|tool_call|>[',
   close: ']',
+  separator: ', ',
   native: true,
 }

@@ -63,6 +63,7 @@ export const LLAMA_PYTHONIC: ToolFormat = {
   isOf: (template) => template.includes('[func_name1('),
   open: '[',
   close: ']',
+  separator: ', ',
   bare: '[',
 }
 
@@ -73,6 +74,7 @@ export const LFM2: ToolFormat = {
   isOf: (template) => template.includes('<|tool_call_start|>') || template.includes('<|tool_list_start|>'),
   open: '<|tool_call_start|>[',
   close: ']<|tool_call_end|>',
+  separator: ', ',
 }
 
 /** OLMo 3: a call a line. */
