@@ -102,10 +102,8 @@ export async function fits(names: readonly string[], { cache, device, context }:
 function lineOf({ leftBytes, memoryBytes, contextLength, tokensPerSecond, lacks, instead }: Fit): string {
   const left = leftBytes > 0 ? `${megabytes(leftBytes)} to download` : 'nothing to download'
   if (memoryBytes === undefined) {
-    const [other] = instead
-    const advice = other
-      ? `${other.how} would take ${megabytes(other.memoryBytes)}`
-      : 'only a smaller model or quantisation would'
+    const ways = instead.map(({ how, memoryBytes }) => `${how} would take ${megabytes(memoryBytes)}`)
+    const advice = ways.length > 0 ? ways.join(', ') : 'only a smaller model or quantisation would'
     return `no   ${left}; ${lacks}; ${advice}`
   }
   const speed = tokensPerSecond === undefined ? '' : `, about ${tokensPerSecond.toPrecision(2)} tokens/s`

@@ -8,6 +8,7 @@ import { folderFiles } from './folder.js'
 import { detect } from './formats/index.js'
 import { MLC_CONFIG } from './formats/mlc.js'
 import { keptFiles, lackOf } from './here.js'
+import { quantisationsOnHub } from './hub.js'
 import { parseJson } from './json.js'
 import type { ModelLocation } from './location.js'
 import type { LoadReport } from './progress.js'
@@ -63,6 +64,20 @@ export async function surveyRepository(
     left += Math.max(0, size - (here?.bytes ?? 0))
   }
   return { outline: outline(), bytes, left }
+}
+
+/** The quantisations that the same repository has as GGUF, with their bytes; none where nobody can tell. */
+export async function siblingsOf(
+  place: ModelLocation,
+  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check'>,
+): Promise<ReadonlyMap<string, number>> {
+  if (place.kind !== 'hub') return new Map()
+  const store = storeFor(cache)
+  const read = (base: string, name: string) => new RemoteFiles(base, store, fetch ? { fetch } : {}).text(name, signal)
+  return quantisationsOnHub(place.repository, read).catch(() => {
+    signal.throwIfAborted()
+    return new Map()
+  })
 }
 
 /** What a repository says of its model in its first small files: enough to tell what it is for. */

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { writeMadeUp } from '../../repository/formats/gguf/made-up.test-helper.js'
 import { type Hub, hub } from '../../repository/hub.test-helper.js'
 import { openRepository } from '../../repository/open.js'
@@ -9,6 +9,7 @@ import { openCpuDevice } from './cpu/index.js'
 import { type Fitter, openFitter } from './fit.js'
 import { loadCore } from './model/load.js'
 
+const fetch_ = globalThis.fetch
 let folder: string
 let path: string
 let bytes: Buffer
@@ -73,6 +74,33 @@ describe('whether a model fits', () => {
     const none = await openFitter('cpu', 1000)
     expect((await none.fit(path)).instead).toEqual([])
     none.close()
+  })
+
+  it('and of one at the hub, which smaller quantisation of the same repository would', async () => {
+    const named = (label: string) => `made-up.${label}.gguf`
+    const sizes = { Q8_0: bytes.length, Q6_K: bytes.length - 60_000, Q4_K_M: bytes.length - 120_000, Q2_K: 1000 }
+    const tree = Object.entries(sizes).map(([label, size]) => ({ path: named(label), size }))
+    const listed = [{ path: 'README.md', size: 5 }, ...tree, { path: 'mmproj-Q6_K.gguf', size: bytes.length - 70_000 }]
+    vi.stubGlobal('fetch', async (input: RequestInfo | URL, init?: RequestInit) => {
+      const { pathname } = new URL(String(input))
+      if (pathname.startsWith('/api/')) return Response.json(listed)
+      return pathname === `/org/made-up-GGUF/resolve/main/${named('Q8_0')}`
+        ? fetch_(`${server.url}model.gguf`, init)
+        : new Response('', { status: 404 })
+    })
+    const { memoryBytes: whole = 0 } = await fitter.fit(path)
+    const small = await openFitter('cpu', whole - 100_000)
+    const found = await small.fit('hf:org/made-up-GGUF:Q8_0', { cache: false })
+    expect(found.instead[0]).toEqual({
+      how: 'hf:org/made-up-GGUF:Q4_K_M',
+      model: 'hf:org/made-up-GGUF:Q4_K_M',
+      memoryBytes: whole - 120_000,
+    })
+    small.close()
+    const close = await openFitter('cpu', whole - 1)
+    expect((await close.fit('hf:org/made-up-GGUF:Q8_0', { cache: false })).instead[0]!.model).toContain(':Q6_K')
+    close.close()
+    vi.unstubAllGlobals()
   })
 
   it('is not asked of what can never be read', async () => {

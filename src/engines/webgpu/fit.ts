@@ -1,12 +1,13 @@
 /** Whether a model would run here and how fast, told by the heads of its files, before anything is downloaded. */
 import { V1Error } from '../../errors.js'
-import { surveyRepository } from '../../repository/open.js'
+import { siblingsOf, surveyRepository } from '../../repository/open.js'
 import type { RawTensor, WeightOutline, WeightSource } from '../../repository/source.js'
 import { chooseDevice } from './choose-device.js'
 import type { Device } from './contract.js'
 import { planLoad } from './loaded-model.js'
 import { offeredModel } from './location.js'
 import { loadCore } from './model/load.js'
+import { canShrink } from './model/planned.js'
 import type { DevicePreference, ModelOptions, OfferedModel } from './options.js'
 
 export interface Fit {
@@ -22,10 +23,14 @@ export interface Fit {
   /** Why it does not fit. */
   readonly lacks?: string
   /** What would, each with the memory that it takes. */
-  readonly instead: readonly (Pick<ModelOptions, 'contextLength' | 'quantize'> & {
-    readonly how: string
-    readonly memoryBytes: number
-  })[]
+  readonly instead: readonly Alternative[]
+}
+
+/** `model`: another quantisation in the same repository. */
+export interface Alternative extends Pick<ModelOptions, 'contextLength' | 'quantize'> {
+  readonly how: string
+  readonly memoryBytes: number
+  readonly model?: string
 }
 
 export interface FitOptions {
@@ -68,7 +73,10 @@ export async function openFitter(
       const sized = sizeWithin(device, outline, free)
       const found = sized(model)
       const known = { id: model.id, downloadBytes: bytes, leftBytes: left }
-      if (typeof found === 'string') return { ...known, lacks: found, instead: instead(model, outline, sized) }
+      if (typeof found === 'string') {
+        const smaller = await smallerOnHub(model, bytes, { device, outline, free, cache, signal })
+        return { ...known, lacks: found, instead: [...smaller, ...instead(model, outline, sized)] }
+      }
       return {
         ...known,
         memoryBytes: found.memoryBytes,
@@ -112,9 +120,50 @@ const hostBytesOf = ({ size: { bytes } }: ReturnType<typeof planLoad>) => ('host
 
 const mib = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`
 
+interface Wanted extends Pick<FitOptions, 'cache'> {
+  readonly device: Device
+  readonly outline: WeightOutline
+  readonly free: number
+  readonly signal: AbortSignal
+}
+
+/** The largest of the same model that fits as it was asked for: blocks take as much memory as in their file. */
+async function smallerOnHub(
+  model: OfferedModel,
+  bytes: number,
+  { device, outline, free, cache, signal }: Wanted,
+): Promise<Alternative[]> {
+  const { location } = model
+  if (location.kind !== 'hub' || outline.naming !== 'gguf') return []
+  const limits = { ...device.limits, totalBytes: Number.POSITIVE_INFINITY, tensorBytes: Number.POSITIVE_INFINITY }
+  const plan = planLoad(model, outline, withLimits(device, limits), 1)
+  const needed = plan.size.bytes.total + hostBytesOf(plan)
+  const most = Math.min(free, device.limits.totalBytes ?? Number.POSITIVE_INFINITY)
+  const fitting = [...(await siblingsOf(location, { cache, signal }))]
+    .map(([quantisation, size]) => ({ quantisation, size, memoryBytes: needed - bytes + size }))
+    .filter(({ size, memoryBytes }) => size < bytes && memoryBytes <= most)
+    .sort((a, b) => b.size - a.size)
+  return fitting.slice(0, 1).map(({ quantisation, memoryBytes }) => {
+    const name = `hf:${location.repository}:${quantisation}`
+    return { how: name, model: name, memoryBytes }
+  })
+}
+
+const withLimits = (device: Device, limits: Device['limits']): Device =>
+  new Proxy(device, {
+    get(target, key) {
+      if (key === 'limits') return limits
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+
 /** A shorter context, four bits, both; nothing where not even these would do: then only a smaller model will. */
-function instead(model: OfferedModel, outline: WeightOutline, sized: ReturnType<typeof sizeWithin>): Fit['instead'] {
-  const plain = !outline.names.every((name) => !name.endsWith('.weight') || /norm|bias/.test(name))
+function instead(model: OfferedModel, outline: WeightOutline, sized: ReturnType<typeof sizeWithin>): Alternative[] {
+  const plain = outline.names.some((name) => {
+    const { dtype, shape } = outline.describe(name)
+    return name.endsWith('.weight') && shape.length === 2 && dtype !== 'u32' && canShrink(dtype)
+  })
   const contexts = [4096, 2048, 1024, 512].filter((length) => length < (model.contextLength ?? 8192))
   const options = [
     ...contexts.map((contextLength) => ({ how: `a context of ${contextLength}`, contextLength })),

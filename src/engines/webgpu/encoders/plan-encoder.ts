@@ -1,7 +1,7 @@
 /** Which stored tensors make an encoder. All is known from their names, shapes and types. */
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
-import { isPlain, type PlannedMatrix, type PlannedVector, type StoredForm } from '../model/planned.js'
+import { canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from '../model/planned.js'
 import { refuse } from '../model/refuse.js'
 import { ENCODERS, IDLE, POOLER } from './bert.js'
 import type { EncoderPlan, VectorPlan } from './vector-plan.js'
@@ -105,7 +105,7 @@ class Tensors {
     })
     const bias = { parts: parts.map(({ name }) => ({ name: `${name}.bias`, length: each })), length: rows }
     if (!plain) for (const { name, length } of bias.parts) this.#take(name, [length])
-    const quantize = this.#quantize && !table && columns % 32 === 0 && parts.some(({ stored }) => isPlain(stored))
+    const quantize = this.#quantize && !table && columns % 32 === 0 && parts.some(({ stored }) => canShrink(stored))
     return { parts, rows, columns, scaleType: 'f16', quantize, ...(!plain && { bias }) }
   }
 

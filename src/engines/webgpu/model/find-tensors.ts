@@ -3,7 +3,7 @@ import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
 import type { Architecture, Names } from '../architectures/architecture.js'
 import type { Role } from './model-plan.js'
-import { isPlain, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
+import { canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
 import { refuse } from './refuse.js'
 
 type MatrixPart = PlannedMatrix['parts'][number]
@@ -67,7 +67,7 @@ export class Finder {
       throw malformed(`${names.join(' and ')} differ in type.`)
     }
     const parts = forms.map(({ name, rows, stored }) => ({ name, rows, stored }))
-    const quantize = this.#quantize && columns % 32 === 0 && parts.some(({ stored }) => isPlain(stored))
+    const quantize = this.#quantize && columns % 32 === 0 && parts.some(({ stored }) => canShrink(stored))
     return { parts, rows: all, columns, scaleType, quantize }
   }
 

@@ -1,11 +1,15 @@
 /** Which stored tensors make the decoder's matrices and vectors. */
-import { type BlockType, isBlockType } from '../../../platform/block-types.js'
+import { type BlockType, blockBytes, isBlockType } from '../../../platform/block-types.js'
 import type { PlainFormat } from '../contract.js'
 import type { MatrixRole, VectorRole } from './model-plan.js'
 
 export type StoredForm = 'q4' | PlainFormat | BlockType
 
-export const isPlain = (stored: StoredForm): stored is PlainFormat => stored !== 'q4' && !isBlockType(stored)
+/** Whether four bits are less than what it has: some blocks have as few, or fewer. */
+export function canShrink(stored: StoredForm): stored is PlainFormat | BlockType {
+  if (isBlockType(stored)) return 8 * blockBytes(stored, 256) > 5 * 256
+  return stored !== 'q4'
+}
 
 export interface PlannedMatrix {
   /** Without their suffixes; they lie one below the other, and may differ in form. */
@@ -14,7 +18,7 @@ export interface PlannedMatrix {
   readonly columns: number
   /** Of 4-bit weights, and of those that become such on their way. */
   readonly scaleType: 'f16' | 'f32'
-  /** What of it is stored plain gets four bits on its way to the device. */
+  /** What of it has more than five bits gets four on its way to the device. */
   readonly quantize: boolean
   readonly bias?: PlannedVector
   /** Which stored row comes where; `rows` counts them as they are stored. @default as they are stored */
@@ -29,7 +33,7 @@ export function bandForms({
 }: PlannedMatrix): { format: StoredForm; rows: number; columns: number }[] {
   const bands: { format: StoredForm; rows: number; columns: number }[] = []
   for (const { rows, stored } of parts) {
-    const format = quantize && isPlain(stored) ? 'q4' : stored
+    const format = quantize && canShrink(stored) ? 'q4' : stored
     const last = bands.at(-1)
     if (last?.format === format) last.rows += rows
     else bands.push({ format, rows, columns })

@@ -15,7 +15,7 @@ import {
   rowBytes,
   type Vector,
 } from '../contract.js'
-import { isPlain, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
+import { canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
 import { quantize } from './quantize.js'
 
 /** Brings planned tensors to a device. */
@@ -87,7 +87,7 @@ export async function readMatrix(
     read.push({ format: stored, rows, data: data! })
   }
   const bands = inBands(read, columns, order).map(({ format, rows, data }): MatrixBand => {
-    if (!planned.quantize || !isPlain(format)) return { format, rows, columns, data }
+    if (!planned.quantize || !canShrink(format)) return { format, rows, columns, data }
     return { format: 'q4', rows, columns, ...quantize(toFloats({ dtype: format, data })), scaleType: 'f16' }
   })
   return bands.length === 1 ? bands[0]! : { format: 'mixed', rows, columns, bands }
