@@ -1,4 +1,4 @@
-import type { Frame } from './frame.js'
+import type { Bytes, Frame } from './frame.js'
 
 /** A place in text where characters of some kinds (see `automata/kinds.ts`) may come in any order. */
 export interface Passing {
@@ -28,8 +28,8 @@ export interface ContentFrame extends Frame, Passing {
   readonly longest: number
   /** A place, often this one, where the same may come before the closing quote. */
   readonly like: ContentFrame
-  /** Where taken keys are all that keeps it from being level: the place that all bytes lead to but those that go on as a taken key. */
-  readonly besides: { readonly frame: ContentFrame; readonly bytes: ReadonlySet<number> } | undefined
+  /** Where taken keys are all that keeps it from being level: the place of any other key, and what is left of the taken ones. */
+  readonly besides: { readonly frame: ContentFrame; readonly taken: readonly Bytes[] } | undefined
   /** Whether it is a place in a text that other grammars may have too; else one of this grammar's objects. */
   readonly text: boolean
 }

@@ -230,7 +230,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     if (this.#alone || !this.#state.admitsAnyExtra) return undefined
     const frame = ExtraKeyFrame.#at(this.#state, this.#text, SimilarKeys.NONE)
     if (!frame?.level) return undefined
-    return { frame, bytes: new Set(this.#similar.texts.map((bytes) => bytes.charCodeAt(this.#similar.depth))) }
+    return { frame, taken: this.#similar.texts.map((bytes) => bytes.slice(this.#similar.depth)) }
   }
 
   override spell(): Bytes {

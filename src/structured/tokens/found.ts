@@ -11,15 +11,13 @@ export class Found {
   unsure: number[] = []
   #mask: Uint32Array
   readonly #own: Uint32Array
-  readonly #vocabulary: Vocabulary
-  /** Tokens that begin with one of these are left out. */
+  /** These are left out. */
   without: ReadonlySet<number> | undefined
   readonly #list: Int32Array
   #count = 0
 
   constructor(vocabulary: Vocabulary) {
     this.#list = new Int32Array(vocabulary.words)
-    this.#vocabulary = vocabulary
     this.#own = new Uint32Array(vocabulary.words)
     this.#mask = this.#own
   }
@@ -48,7 +46,7 @@ export class Found {
   add(tokens: Uint32Array, from: number, to: number): void {
     for (let i = from; i < to; i++) {
       const token = tokens[i]!
-      if (this.without?.has(this.#vocabulary.firstByte(token))) continue
+      if (this.without?.has(token)) continue
       this.#mask[token >> 5]! |= 1 << (token & 31)
       if (this.#count < this.#list.length) this.#list[this.#count] = token
       this.#count++
@@ -57,7 +55,7 @@ export class Found {
 
   doubt(tokens: Uint32Array, from: number, to: number): void {
     for (let i = from; i < to; i++) {
-      if (!this.without?.has(this.#vocabulary.firstByte(tokens[i]!))) this.unsure.push(tokens[i]!)
+      if (!this.without?.has(tokens[i]!)) this.unsure.push(tokens[i]!)
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Cell } from '../automaton/cell.js'
 import { Cells } from '../automaton/cell.js'
 import type { CharacterFrame } from '../automaton/characters.js'
 import type { ContentFrame } from '../automaton/content.js'
+import type { Bytes, Frame } from '../automaton/frame.js'
 import type { Machine, State } from '../automaton/machine.js'
 import { FIRST_TOKEN } from '../automaton/token.js'
 import { GrammarError } from '../grammar-error.js'
@@ -10,6 +11,7 @@ import { advance, type TextPlace } from '../walk.js'
 import type { Closers } from './closers.js'
 import { TokenCosts } from './costs.js'
 import { type Found, setTokens, type Tokens } from './found.js'
+import { Learned } from './learned.js'
 import { StateWalk } from './state-walk.js'
 import { StringMasks } from './string-masks.js'
 import type { Vocabulary } from './vocabulary.js'
@@ -22,8 +24,6 @@ interface Memo {
   /** The longest way to the end after any of them. */
   readonly longest: number
 }
-
-const QUOTE = 0x22
 
 /** Most hold few tokens; none more than 19 KB for a vocabulary of 152,000. */
 const MEMOS = 400
@@ -38,6 +38,7 @@ export class Masks {
   readonly #behind = new Kept<Cell, Map<readonly Closers[], Memo>>(MEMOS)
   readonly #found: Found
   readonly #states: StateWalk
+  readonly #strings: StringMasks
   /** For keys: their places belong to this grammar alone. */
   readonly #keys: StringMasks
 
@@ -47,11 +48,13 @@ export class Masks {
     this.machine = machine
     this.vocabulary = vocabulary
     this.costs = new TokenCosts(vocabulary)
-    this.#found = vocabulary.scratch.behind
-    this.#states = new StateWalk(machine, this.costs, this.#found)
-    this.#keys = new StringMasks(vocabulary)
     // Not with the first mask: it may take 20 ms.
-    vocabulary.levels.closers(0, Infinity)
+    const learned = Learned.of(vocabulary)
+    learned.levels.closers(0, Infinity)
+    this.#strings = learned.strings
+    this.#found = learned.behind
+    this.#states = new StateWalk(machine, this.costs, this.#found)
+    this.#keys = new StringMasks(vocabulary, learned)
   }
 
   /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
@@ -75,7 +78,7 @@ export class Masks {
   #fillString(into: Uint32Array, cell: Cell, place: TextPlace, budget: number, anew: boolean): void {
     const frame = cell.frame as ContentFrame
     const below = cell.below!
-    const strings = frame.text ? this.vocabulary.strings : this.#keys
+    const strings = frame.text ? this.#strings : this.#keys
     strings.fill(into, frame, { below, budget, costs: this.costs }, anew)
     if (!frame.text) {
       const memo = this.#memos.get(cell) ?? this.#learn(cell)
@@ -102,7 +105,7 @@ export class Masks {
     return memo
   }
 
-  /** A key that is not like a taken one closes as any other; the rest must be looked at. */
+  /** A key closes as any other, but for those that are taken. */
   #closeKey(cell: Cell, budget: number): void {
     const frame = cell.frame as ContentFrame
     const { besides } = frame
@@ -110,11 +113,22 @@ export class Masks {
       this.#close(cell, this.#keys.closers(frame), budget)
       return
     }
-    const bytes = new Set(besides.bytes).add(QUOTE)
-    this.#found.without = bytes
+    const { quoted } = this.vocabulary
+    const taken = besides.taken.flatMap((bytes) => {
+      const at = quoted.find(bytes)
+      return at === undefined ? [] : [{ bytes, ...at }]
+    })
+    const without = new Set<number>()
+    for (const { node, end } of taken) {
+      for (let i = quoted.from[node]!; i < end; i++) without.add(quoted.tokens[i]!)
+    }
+    this.#found.without = without
     this.#close(cell.below!.push(besides.frame), this.#keys.closers(besides.frame), budget)
     this.#found.without = undefined
-    this.#close(cell, this.#keys.closers(frame, bytes), budget)
+    for (const { bytes, node, end } of taken) {
+      const place = walked(frame, bytes.slice(0, -1))
+      if (place?.closes) this.#close(cell, [{ frame: place, trie: quoted, nodes: [node], ends: [end] }], budget)
+    }
   }
 
   /** Walks what stands behind the closing quote. */
@@ -204,4 +218,11 @@ export class Masks {
     const state = this.machine.step(place.state, FIRST_TOKEN + i)
     return state.dead ? undefined : { state, string: '', inString: state.inString }
   }
+}
+
+/** The place after these bytes, which end between two characters. */
+function walked(from: ContentFrame, bytes: Bytes): CharacterFrame | undefined {
+  let frame: Frame | null | undefined = from
+  for (let i = 0; i < bytes.length && frame; i++) frame = frame.move(bytes.charCodeAt(i))
+  return (frame as CharacterFrame | null) ?? undefined
 }

@@ -4,6 +4,7 @@ import type { ContentFrame } from '../automaton/content.js'
 import { Kept } from '../kept.js'
 import { type Closers, ClosersFound } from './closers.js'
 import { type Found, setTokens, setWords, type Tokens } from './found.js'
+import type { Learned } from './learned.js'
 import type { LevelMasks } from './level-masks.js'
 import { type Rest, StringWalk, type StringWalkOptions } from './string-walk.js'
 import type { Vocabulary } from './vocabulary.js'
@@ -18,6 +19,7 @@ const INSIDES = 150
  */
 export class StringMasks {
   readonly #vocabulary: Vocabulary
+  readonly #levels: LevelMasks
   readonly #found: Found
   readonly #walk: StringWalk
   readonly #insides = new Kept<ContentFrame, Tokens>(INSIDES)
@@ -25,14 +27,11 @@ export class StringMasks {
   readonly #closers = new Kept<ContentFrame, readonly Closers[]>(10 * INSIDES)
   readonly #closersFound = new ClosersFound()
 
-  constructor(vocabulary: Vocabulary) {
+  constructor(vocabulary: Vocabulary, { levels, inStrings }: Pick<Learned, 'levels' | 'inStrings'>) {
     this.#vocabulary = vocabulary
-    this.#found = vocabulary.scratch.inStrings
+    this.#levels = levels
+    this.#found = inStrings
     this.#walk = new StringWalk(this.#found)
-  }
-
-  get #levels(): LevelMasks {
-    return this.#vocabulary.levels
   }
 
   /** Adds those that end inside the string and after which the budget suffices; `anew`: whatever `into` holds is to go. */
@@ -102,13 +101,13 @@ export class StringMasks {
     return longest
   }
 
-  /** The tokens that close the string; `only`: that begin with one of these bytes. */
-  closers(frame: ContentFrame, only?: ReadonlySet<number>): readonly Closers[] {
+  /** The tokens that close the string. */
+  closers(frame: ContentFrame): readonly Closers[] {
     if (frame.level) return this.#levels.closers(frame.needed, frame.room)
     let closers = this.#closers.get(frame)
     if (closers === undefined) {
       this.#found.clear()
-      const options = { skip: NONE_PASS, skipRoom: Infinity, cut: true, closers: this.#closersFound, only }
+      const options = { skip: NONE_PASS, skipRoom: Infinity, cut: true, closers: this.#closersFound }
       this.#walk.run(this.#vocabulary.quoted, frame, options)
       closers = this.#closersFound.take()
       this.#closers.set(frame, closers)

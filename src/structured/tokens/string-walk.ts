@@ -32,8 +32,6 @@ export interface StringWalkOptions {
   readonly measure?: boolean
   /** Takes the tokens that close the string. */
   readonly closers?: ClosersFound
-  /** Tokens that begin otherwise are left out. */
-  readonly only?: ReadonlySet<number> | undefined
 }
 
 /** Walks a trie along the inside of a string, up to its closing quote. */
@@ -54,26 +52,15 @@ export class StringWalk {
     this.#walks++
     const shared = options.rest === undefined && !options.measure && options.closers === undefined
     this.#spots = shared ? this.#shared : this.#own
-    const { first, from, tokens } = trie
-    const spot = this.#spots.start(frame)
-    if (options.only === undefined) this.#visit(trie, first[0]!, first[1]!, tokens.length, spot, 0)
-    else {
-      for (const byte of options.only) {
-        const child = trie.child(0, byte)
-        const last = child + 1 === first[1]!
-        if (child !== 0) this.#visit(trie, child, child + 1, last ? tokens.length : from[child + 1]!, spot, 0)
-      }
-    }
+    this.#visit(trie, 0, trie.tokens.length, this.#spots.start(frame), 0)
   }
 
-  /**
-   * Children from one up to another, whose tokens end at `to`. `depth`: how many bytes have come while all were of kinds
-   * that are left out; else -1.
-   */
-  #visit(trie: Trie, start: number, last: number, to: number, spot: Spot, depth: number): void {
+  /** `depth`: how many bytes have come while all were of kinds that are left out; else -1. */
+  #visit(trie: Trie, node: number, to: number, spot: Spot, depth: number): void {
     const { first, bytes, from, kinds, heights, tokens } = trie
     const { skip, skipRoom, closers } = this.#options
-    for (let child = start; child < last; child++) {
+    const last = first[node + 1]!
+    for (let child = first[node]!; child < last; child++) {
       const byte = bytes[child]!
       const kind = KIND[byte]!
       const all = kind | kinds[child]!
@@ -90,7 +77,7 @@ export class StringWalk {
       const below = first[child] === first[child + 1] ? end : from[first[child]!]!
       const skipped = depth >= 0 && depth < skipRoom && (kind & skip) === 0
       if (own < below && !skipped) this.#take(next, tokens, own, below)
-      if (below < end) this.#visit(trie, first[child]!, first[child + 1]!, end, next, skipped ? depth + 1 : -1)
+      if (below < end) this.#visit(trie, child, end, next, skipped ? depth + 1 : -1)
     }
   }
 

@@ -43,6 +43,19 @@ export class Trie {
     return low < this.first[node + 1]! && this.bytes[low] === byte ? low : 0
   }
 
+  /** The node that these bytes lead to, and where its tokens end; undefined if there is none. */
+  find(text: string): { readonly node: number; readonly end: number } | undefined {
+    let node = 0
+    let end = this.tokens.length
+    for (let i = 0; i < text.length; i++) {
+      const child = this.child(node, text.charCodeAt(i))
+      if (child === 0) return undefined
+      if (child + 1 < this.first[node + 1]!) end = this.from[child + 1]!
+      node = child
+    }
+    return { node, end }
+  }
+
   /** The first of the tokens that end at a node; -1 if none does. */
   token(node: number): number {
     const child = this.first[node]!

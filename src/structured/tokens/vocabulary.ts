@@ -1,11 +1,8 @@
 import type { TokenVocabulary } from '../../engine.js'
 import { Kept } from '../kept.js'
-import { Found } from './found.js'
 import { wordsOf } from './from-tokenizer.js'
-import { LevelMasks } from './level-masks.js'
 import { pack, unpack } from './pack.js'
 import { fillPlain, roomOf } from './plain.js'
-import { StringMasks } from './string-masks.js'
 import { TALL, Trie } from './trie.js'
 import { endOf, MALFORMED } from './utf8.js'
 
@@ -59,9 +56,6 @@ export class Vocabulary implements TokenVocabulary {
   readonly tallest: number
   readonly #parts: Parts
   readonly #plain = new Kept<number, Uint32Array>(PLAIN_MASKS)
-  #levels: LevelMasks | undefined
-  #scratch: { readonly behind: Found; readonly inStrings: Found } | undefined
-  #strings: StringMasks | undefined
 
   /** `tokens[id]` is the text of a token as bytes; empty or absent for one that stands for none. */
   constructor(tokens: readonly (Uint8Array | null | undefined)[], options: VocabularyOptions)
@@ -90,29 +84,6 @@ export class Vocabulary implements TokenVocabulary {
   bytes(token: number): Uint8Array {
     const { offsets, blob } = this.#parts
     return token >= 0 && token < this.size ? blob.subarray(offsets[token]!, offsets[token + 1]!) : blob.subarray(0, 0)
-  }
-
-  /** Of a token that stands for text. */
-  firstByte(token: number): number {
-    return this.#parts.blob[this.#parts.offsets[token]!]!
-  }
-
-  /** What is the same of strings of any text, whatever the grammar. */
-  get levels(): LevelMasks {
-    this.#levels ??= new LevelMasks(this)
-    return this.#levels
-  }
-
-  /** Where masks are found, one at a time. */
-  get scratch(): { readonly behind: Found; readonly inStrings: Found } {
-    this.#scratch ??= { behind: new Found(this), inStrings: new Found(this) }
-    return this.#scratch
-  }
-
-  /** What is learned of strings of other texts, for all grammars that have them. */
-  get strings(): StringMasks {
-    this.#strings ??= new StringMasks(this)
-    return this.#strings
   }
 
   /**
