@@ -71,6 +71,12 @@ export const requestSamples: readonly RequestSample[] = [
     body: (model) => ({ model, input: ['a kettle', 'a teapot'] }),
   },
   {
+    name: 'Rerank',
+    path: '/rerank',
+    about: 'How well each document answers a question, of models that score; others say that they do not.',
+    body: (model) => ({ model, query: 'What boils water?', documents: ['a teapot', 'a kettle', 'a bicycle'] }),
+  },
+  {
     name: 'Tokens',
     path: '/tokenize',
     about: 'A text as the model reads it.',

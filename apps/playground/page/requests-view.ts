@@ -5,6 +5,7 @@ import { failureView } from './failure-view.js'
 import { milliseconds } from './format.js'
 import type { Models } from './models.js'
 import { readable } from './readable.js'
+import { readingOf } from './request-reading.js'
 import { type RequestSample, requestSamples } from './request-samples.js'
 import { syntaxFault } from './schema-fault.js'
 
@@ -94,12 +95,13 @@ export class RequestsView {
     this.#setBusy(true)
     const head = el('p', { class: 'muted' }, 'Waiting for the answer.')
     const text = el('pre', { class: 'code', tabindex: 0, 'aria-label': 'Answer' })
-    this.#answer.replaceChildren(head, text)
+    const reading = el('div', { class: 'reading' })
+    this.#answer.replaceChildren(head, reading, text)
     const began = performance.now()
     try {
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: this.#body.value }
       const response = await ask(this.#path.value, { ...init, signal: aborter.signal })
-      await this.#read(response, text)
+      await this.#read(response, reading, text)
       head.textContent = `${response.status}, after ${milliseconds(performance.now() - began)}`
     } catch (error) {
       if (aborter.signal.aborted) head.textContent = 'Stopped.'
@@ -110,11 +112,12 @@ export class RequestsView {
     }
   }
 
-  async #read(response: Response, place: HTMLElement): Promise<void> {
+  async #read(response: Response, reading: HTMLElement, place: HTMLElement): Promise<void> {
     if (!response.body) return
     const isStream = /event-stream/.test(response.headers.get('content-type') ?? '')
     let whole = ''
     const draw = framed(() => {
+      reading.replaceChildren(...readingView(whole))
       place.textContent = whole
     })
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
@@ -124,6 +127,7 @@ export class RequestsView {
       whole += value
       if (isStream) draw()
     }
+    reading.replaceChildren(...readingView(whole))
     if (!isStream && !syntaxFault(whole)) whole = readable(JSON.parse(whole))
     place.textContent = whole
   }
@@ -135,4 +139,15 @@ export class RequestsView {
     if (held) (busy ? this.#stop : this.#send).focus()
     this.#answer.setAttribute('aria-busy', String(busy))
   }
+}
+
+/** What it says, before how it says it. */
+function readingView(text: string): HTMLElement[] {
+  const { said, thought, calls, facts } = readingOf(text)
+  return [
+    ...(thought === '' ? [] : [el('p', { class: 'reading-thought' }, thought)]),
+    ...(said === '' ? [] : [el('p', {}, said)]),
+    ...calls.map((call) => el('p', { class: 'mono' }, call)),
+    ...facts.map((fact) => el('p', {}, fact)),
+  ]
 }

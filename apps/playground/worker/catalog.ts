@@ -3,8 +3,8 @@ import { CATALOG, type CatalogModel } from '../../../src/catalog.js'
 
 export { type CatalogModel, NANO } from '../../../src/catalog.js'
 
-/** Those that write; the page has no use for vectors. */
-export const catalog: readonly CatalogModel[] = CATALOG.filter(({ use }) => use === 'chat' || use === 'fields')
+/** All of them: those that make vectors and scores answer requests. */
+export const catalog: readonly CatalogModel[] = CATALOG
 
 /** Where the files of `owner/name`, or the one of `owner/name/file.gguf`, lie on a hub. */
 export function addressOf(from: string, hub: string): string {
