@@ -1,19 +1,29 @@
 import type { Case, Weights } from './family.js'
 import { Random } from './random.js'
 
-/** Made-up weights, which every format can hold: each number is one of f16's and of bf16's. */
-export function weightsOf({ name: model, tensors }: Pick<Case, 'name' | 'tensors'>): Weights {
-  const made = new Map<string, Float64Array<ArrayBuffer>>()
+const known = new WeakMap<Case['tensors'], Map<string, Weights>>()
+
+/** Made-up weights, which every format can hold: each number is one of f16's and of bf16's. Made once. */
+export function weightsOf(of: Pick<Case, 'name' | 'tensors'>): Weights {
+  const byName = known.get(of.tensors) ?? new Map<string, Weights>()
+  known.set(of.tensors, byName)
+  const weights = byName.get(of.name) ?? made(of)
+  byName.set(of.name, weights)
+  return weights
+}
+
+function made({ name: model, tensors }: Pick<Case, 'name' | 'tensors'>): Weights {
+  const values = new Map<string, Float64Array<ArrayBuffer>>()
   for (const { name, shape, mean = 0, deviation } of tensors) {
     const random = new Random(`${model} ${name}`)
     const size = shape.reduce((a, b) => a * b)
-    made.set(
+    values.set(
       name,
       Float64Array.from({ length: size }, () => rounded(mean + deviation * random.normal())),
     )
   }
   return (name) => {
-    const found = made.get(name)
+    const found = values.get(name)
     if (!found) throw new Error(`${model} has no tensor ${name}.`)
     return found
   }

@@ -1,5 +1,5 @@
 /** The cases of `scripts/models` as models that the core runs. */
-import type { Case } from '../../../../scripts/models/family.js'
+import type { Case, Weights } from '../../../../scripts/models/family.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import { floatToHalf } from '../../../platform/half.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
@@ -15,15 +15,27 @@ export const GREEDY = {
   topLogprobs: 20,
 }
 
-/** The case as a repository of transformers has it. */
-export function sourceOf(of: Case, dtype: 'f32' | 'f16'): WeightSource {
+const known = new WeakMap<Weights, Map<string, ReadonlyMap<string, RawTensor>>>()
+
+function storedOf(of: Case, dtype: 'f32' | 'f16'): ReadonlyMap<string, RawTensor> {
   const weights = weightsOf(of)
+  const byType = known.get(weights) ?? new Map<string, ReadonlyMap<string, RawTensor>>()
+  known.set(weights, byType)
+  const found = byType.get(dtype)
+  if (found) return found
   const stored = new Map<string, RawTensor>()
   for (const { name, shape } of of.tensors) {
     const values = weights(name)
-    const data = dtype === 'f32' ? Float32Array.from(values) : Uint16Array.from(values, floatToHalf)
+    const data = dtype === 'f32' ? new Float32Array(values) : Uint16Array.from(values, floatToHalf)
     stored.set(name, { name, shape, dtype, data: new Uint8Array(data.buffer) })
   }
+  byType.set(dtype, stored)
+  return stored
+}
+
+/** The case as a repository of transformers has it. */
+export function sourceOf(of: Case, dtype: 'f32' | 'f16'): WeightSource {
+  const stored = storedOf(of, dtype)
   return {
     naming: 'huggingface',
     chatConfig: of.config,
