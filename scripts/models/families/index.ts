@@ -6,11 +6,15 @@ import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
 import { ministral3 } from './mistral3.js'
 import { phi3, phi4Mini } from './phi3.js'
+import { mistral, qwen2, qwen3 } from './qwen.js'
 import { qwen35 } from './qwen3-5.js'
 import { granite, olmo2, smollm3 } from './variants.js'
 
 export const CASES: readonly Case[] = [
   llama,
+  mistral,
+  qwen2,
+  qwen3,
   qwen35,
   gemma3,
   gemma2,

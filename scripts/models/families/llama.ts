@@ -1,6 +1,18 @@
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type Case, type GgufTensor, interleaved, matrix, norm, type TensorSpec, type Weights } from '../family.js'
-import { Attention, add, both, frequencies, product, rmsNorm, rotate, silu, times, type Vector } from '../float64.js'
+import {
+  Attention,
+  add,
+  both,
+  frequencies,
+  normHeads,
+  product,
+  rmsNorm,
+  rotate,
+  silu,
+  times,
+  type Vector,
+} from '../float64.js'
 
 /** Shapes that Llama and those that differ from it by a trait or two have in common. */
 export interface LlamaShape {
@@ -149,13 +161,24 @@ export interface LlamaTraits {
   queryFactor?(position: number): number
   /** What is added to the weights of norms. */
   readonly normOffset?: number
+  /** Queries, keys and values have biases. */
+  readonly biased?: boolean
+  /** Queries and keys are normed, each head by itself. */
+  readonly headNorms?: boolean
+  /** Keys that a query sees, its own among them. */
+  readonly window?: number
   /** What gates go through. @default silu */
   readonly gate?: (x: number) => number
 }
 
 export function llamaReference(shape: LlamaShape, weights: Weights, traits: LlamaTraits = {}) {
   const { hidden, headSize, keyHeads, epsilon } = shape
-  const form = { headSize, keyHeads, scale: traits.attentionScale ?? headSize ** -0.5 }
+  const form = {
+    headSize,
+    keyHeads,
+    scale: traits.attentionScale ?? headSize ** -0.5,
+    ...(traits.window && { window: traits.window }),
+  }
   const caches = Array.from({ length: shape.layers }, () => new Attention())
   const angles = traits.angles ?? frequencies(shape.theta, headSize)
   const residual = traits.residualFactor ?? 1
@@ -167,10 +190,18 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
       for (let i = 0; i < shape.layers; i++) {
         const at = layerName(i)
         const h = rmsNorm(x, weights(`${at}.input_layernorm.weight`), epsilon, offset)
-        const [q, k, v] = ['q', 'k', 'v'].map((one) => product(weights(`${at}.self_attn.${one}_proj.weight`), h))
+        const projected = (one: string) => {
+          const name = `${at}.self_attn.${one}_proj`
+          return product(weights(`${name}.weight`), h, traits.biased ? weights(`${name}.bias`) : undefined)
+        }
+        const normed = (one: string) =>
+          traits.headNorms
+            ? normHeads(projected(one), headSize, weights(`${at}.self_attn.${one}_norm.weight`), epsilon)
+            : projected(one)
+        const [q, k, v] = [normed('q'), normed('k'), projected('v')]
         const turn = (y: Vector) => (traits.rotates?.(i) === false ? y : rotate(y, headSize, position, angles))
-        const query = times(turn(q!), traits.queryFactor?.(position) ?? 1)
-        const seen = caches[i]!.look(query, turn(k!), v!, form)
+        const query = times(turn(q), traits.queryFactor?.(position) ?? 1)
+        const seen = caches[i]!.look(query, turn(k), v, form)
         x = add(x, times(product(weights(`${at}.self_attn.o_proj.weight`), seen), residual))
         const m = rmsNorm(x, weights(`${at}.post_attention_layernorm.weight`), epsilon, offset)
         x = add(x, times(gatedMlp(m, weights, `${at}.mlp`, gate), residual))
