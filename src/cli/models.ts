@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { type Fit, openFitter } from '../engines/webgpu/fit.js'
 import type { DevicePreference } from '../engines/webgpu/index.js'
+import { memoryLine } from '../engines/webgpu/memory-parts.js'
 import { surveyed } from '../repository/here.js'
 import { locationOf, type ModelLocation } from '../repository/location.js'
 import { openRepository } from '../repository/open.js'
@@ -99,7 +100,7 @@ export async function fits(names: readonly string[], { cache, device, context }:
   if (bad > 0) throw new Fault(`${bad} of these would not run here.`, 1)
 }
 
-function lineOf({ leftBytes, memoryBytes, contextLength, tokensPerSecond, lacks, instead }: Fit): string {
+function lineOf({ leftBytes, memoryBytes, memory, contextLength, tokensPerSecond, lacks, instead }: Fit): string {
   const left = leftBytes > 0 ? `${megabytes(leftBytes)} to download` : 'nothing to download'
   if (memoryBytes === undefined) {
     const ways = instead.map(({ how, memoryBytes }) => `${how} would take ${megabytes(memoryBytes)}`)
@@ -107,7 +108,8 @@ function lineOf({ leftBytes, memoryBytes, contextLength, tokensPerSecond, lacks,
     return `no   ${left}; ${lacks}; ${advice}`
   }
   const speed = tokensPerSecond === undefined ? '' : `, about ${tokensPerSecond.toPrecision(2)} tokens/s`
-  return `yes  ${left}, ${megabytes(memoryBytes)} of memory at a context of ${contextLength}${speed}`
+  const parts = memory ? ` (${memoryLine(memory)})` : ''
+  return `yes  ${left}, ${megabytes(memoryBytes)} of memory${parts} at a context of ${contextLength}${speed}`
 }
 
 /** Holds files against what their source says of them: sizes always, hashes where there are any. */

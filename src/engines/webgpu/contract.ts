@@ -168,6 +168,8 @@ export interface CacheShape {
   readonly headSize: number
   /** The least precision in which keys and values are kept. */
   readonly type: 'f16' | 'f32'
+  /** Its layers see a window alone: a sequence lies on its `windowPages`. */
+  readonly sliding?: boolean
 }
 
 /**
@@ -205,6 +207,8 @@ export interface Span {
   readonly position: number
   /** The sequence's pages in order: at least up to its last token's position. */
   readonly pages: Int32Array
+  /** The same for caches that slide; those that no row of the pass sees are never looked at. */
+  readonly windowPages?: Int32Array | undefined
   /** What each token is embedded by beside itself: rows of a second table. @default their positions */
   readonly places?: Int32Array | undefined
   /**

@@ -9,10 +9,11 @@ import { planPasses } from './model/passes.js'
 import { firstAnswer, moreAnswers } from './model/rehearse.js'
 import { runAhead } from './model/run-ahead.js'
 import { submitSpans } from './model/run-pass.js'
-import { PagedSequence } from './model/sequence.js'
+import { PagedSequence, type SequencePools } from './model/sequence.js'
 import { afterToken, needsToken } from './model/settings.js'
 import { Slots } from './model/slots.js'
 import { StatePool } from './model/states.js'
+import { WindowPool } from './model/windows.js'
 
 /** What `loadCore` puts together. */
 export interface CoreParts {
@@ -40,8 +41,7 @@ export class Core implements TokenModel {
   readonly pageTokens = PAGE
   readonly fingerprint: string
   readonly #parts: CoreParts
-  readonly #pool: PagePool
-  readonly #states: StatePool | undefined
+  readonly #pools: SequencePools
   readonly #slots: Slots
   #closed = false
 
@@ -52,8 +52,12 @@ export class Core implements TokenModel {
     this.maxChunk = parts.maxChunk
     this.fingerprint = parts.fingerprint
     this.#parts = parts
-    this.#pool = new PagePool(parts.pages)
-    this.#states = parts.kept.states && new StatePool(parts.kept.states.shape.slots)
+    const { states, windows } = parts.kept
+    this.#pools = {
+      pages: new PagePool(parts.pages),
+      windows: windows && new WindowPool(windows.pages, windows.window),
+      states: states && new StatePool(states.shape.slots),
+    }
     this.#slots = new Slots(parts.sampler.shape.slots)
   }
 
@@ -67,12 +71,12 @@ export class Core implements TokenModel {
   }
 
   get freeTokens(): number {
-    return this.#pool.free * PAGE
+    return this.#pools.pages.free * PAGE
   }
 
   /** Tokens that the whole cache holds. */
   get cacheTokens(): number {
-    return this.#pool.total * PAGE
+    return this.#pools.pages.total * PAGE
   }
 
   /**
@@ -92,7 +96,7 @@ export class Core implements TokenModel {
 
   open(): Sequence {
     this.#assertOpen()
-    return new PagedSequence(this.#pool, this.#states)
+    return new PagedSequence(this.#pools)
   }
 
   async step(batch: readonly StepInput[]): Promise<readonly (Sampled | undefined)[]> {
@@ -163,9 +167,11 @@ export class Core implements TokenModel {
     return planPasses(batch, { rows, few: this.device.limits.fewRows, marks })
   }
 
-  /** The states that the next passes begin with stay. */
+  /** What the next passes begin with stays: states, and pages of windows. */
   #hold(batch: readonly StepInput[]): void {
-    this.#states?.begin(batch.flatMap(({ sequence }) => (sequence as PagedSequence).history ?? []))
+    const { states, windows } = this.#pools
+    states?.begin(batch.flatMap(({ sequence }) => (sequence as PagedSequence).history ?? []))
+    windows?.begin(batch.flatMap(({ sequence }) => (sequence as PagedSequence).windows ?? []))
   }
 
   /** Throws before anything has changed: `ahead` more tokens per sequence must fit too. */
@@ -181,7 +187,7 @@ export class Core implements TokenModel {
     const seen = new Set<Sequence>()
     let pages = 0
     for (const { sequence, tokens, sample, drafts } of batch) {
-      if (!(sequence instanceof PagedSequence) || sequence.closed || !sequence.belongsTo(this.#pool)) {
+      if (!(sequence instanceof PagedSequence) || sequence.closed || !sequence.belongsTo(this.#pools)) {
         throw new TypeError('A step was given a sequence that is closed, or of another model.')
       }
       if (seen.has(sequence)) throw new TypeError('A step was given the same sequence twice.')
@@ -194,7 +200,7 @@ export class Core implements TokenModel {
       if (length > this.contextLength) throw tooLong(this.contextLength, length)
       pages += sequence.needs(tokens.length + ahead)
     }
-    if (pages > this.#pool.free) {
+    if (pages > this.#pools.pages.free) {
       throw cacheFull()
     }
   }

@@ -44,7 +44,10 @@ describe('whether a model fits', () => {
   })
 
   it('with the memory that it takes once it is loaded', async () => {
-    const { memoryBytes, leftBytes } = await fitter.fit(path, { contextLength: 256 })
+    const { memoryBytes, memory, leftBytes } = await fitter.fit(path, { contextLength: 256 })
+    const parts = Object.values(memory ?? {})
+    expect(parts.reduce((sum, part) => sum + part, 0)).toBe(memoryBytes)
+    expect(Math.min(...parts)).toBeGreaterThan(0)
     expect(leftBytes).toBe(0)
     const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
     const { weights } = await openRepository({ kind: 'folder', path }, options)

@@ -6,6 +6,7 @@ import { chooseDevice } from './choose-device.js'
 import type { Device } from './contract.js'
 import { planLoad } from './loaded-model.js'
 import { offeredModel } from './location.js'
+import { type MemoryParts, memoryParts, sumOf } from './memory-parts.js'
 import { loadCore } from './model/load.js'
 import { canShrink } from './model/planned.js'
 import type { DevicePreference, ModelOptions, OfferedModel } from './options.js'
@@ -17,6 +18,8 @@ export interface Fit {
   readonly leftBytes: number
   /** What it would take, and the context that it would have. Absent: it does not fit. */
   readonly memoryBytes?: number
+  /** The same, by what it is for. */
+  readonly memory?: MemoryParts
   readonly contextLength?: number
   /** One answer at a time, after a short prompt. */
   readonly tokensPerSecond?: number
@@ -80,8 +83,9 @@ export async function openFitter(
       return {
         ...known,
         memoryBytes: found.memoryBytes,
+        memory: found.memory,
         contextLength: found.contextLength,
-        ...(found.layers !== undefined && { tokensPerSecond: 1 / seconds(found.layers, found.weightBytes) }),
+        ...(found.layers !== undefined && { tokensPerSecond: 1 / seconds(found.layers, found.memory.weights) }),
         instead: [],
       }
     },
@@ -91,8 +95,8 @@ export async function openFitter(
 
 interface Sized {
   readonly memoryBytes: number
+  readonly memory: MemoryParts
   readonly contextLength: number
-  readonly weightBytes: number
   /** Absent: it generates nothing. */
   readonly layers?: number
 }
@@ -102,21 +106,18 @@ function sizeWithin(device: Device, outline: WeightOutline, free: number) {
   return (model: OfferedModel): Sized | string => {
     try {
       const plan = planLoad(model, outline, device, 1)
-      const { total: within, weights } = plan.size.bytes
-      const total = within + hostBytesOf(plan)
+      const memory = memoryParts(plan)
+      const total = sumOf(memory)
       if (total > free) return `it needs ${mib(total)} of memory, and ${mib(free)} are free`
       const layers = 'model' in plan && 'layers' in plan.model ? plan.model.layers.length : undefined
       const { contextLength } = plan.size
-      return { memoryBytes: total, weightBytes: weights, contextLength, ...(layers !== undefined && { layers }) }
+      return { memoryBytes: total, memory, contextLength, ...(layers !== undefined && { layers }) }
     } catch (error) {
       if (V1Error.is(error) && error.code === 'device_too_small') return error.message
       throw error
     }
   }
 }
-
-/** What of it stays beside the device. */
-const hostBytesOf = ({ size: { bytes } }: ReturnType<typeof planLoad>) => ('host' in bytes ? bytes.host : 0)
 
 const mib = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`
 

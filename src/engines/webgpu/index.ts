@@ -10,6 +10,7 @@ export { keepFile, keptFiles, removeFile } from '../../repository/store/origin.j
 export type { WebGpu } from './engine.js'
 export type { Fit, FitOptions, Fitter } from './fit.js'
 export { openFitter } from './fit.js'
+export type { MemoryParts } from './memory-parts.js'
 export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
 
 /**

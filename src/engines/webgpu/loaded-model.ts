@@ -10,6 +10,7 @@ import type { Device } from './contract.js'
 import type { Core } from './core.js'
 import { type EncoderLoadPlan, loadEncoderPlanned, makesVectors, planEncoderLoad } from './encoders/load-encoder.js'
 import type { VectorCore } from './encoders/vector-core.js'
+import { memoryLine, memoryParts } from './memory-parts.js'
 import { type LoadOptions, loadPlanned } from './model/load.js'
 import { type LoadPlan, planModel } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'
@@ -60,6 +61,9 @@ export async function loadModel(
 ): Promise<LoadedModel> {
   const before = device.memory.bytes
   const bytesTotal = plan.size.bytes.total
+  const parts = memoryParts(plan)
+  const none = { bytesLoaded: 0, bytesTotal, filesLoaded: 0, filesTotal: 1 }
+  report({ phase: 'upload', ...none, message: `memory: ${memoryLine(parts)}` })
   const options: LoadOptions = {
     signal,
     onReleased,
@@ -79,8 +83,7 @@ export async function loadModel(
       : await chatOf(repository, device, plan, options)
   await compile(core.model, report, bytesTotal)
   const { contextLength, fingerprint } = core.model
-  const host = 'host' in plan.size.bytes ? plan.size.bytes.host : 0
-  const bytes = Math.max(0, device.memory.bytes - before) + host
+  const bytes = Math.max(0, device.memory.bytes - before) + (parts.host ?? 0)
   return { id, runner: core.runner(), device, contextLength, fingerprint, bytes }
 }
 

@@ -9,6 +9,9 @@ export interface PlacedBatch {
   readonly positions: number
   readonly pages: number
   readonly lists: number
+  /** The same for caches that slide. */
+  readonly windowPages: number
+  readonly windowLists: number
   /** Row of a second table for each row, where some span says which. */
   readonly places?: number
   /** For each span its first row, its rows, and the slots of its states before and after them. */
@@ -25,11 +28,15 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
   const positions = new Int32Array(rows)
   const pages = new Int32Array(rows)
   const lists = new Int32Array(rows)
+  const slides = spans.some(({ windowPages }) => windowPages)
+  const windowPages = new Int32Array(slides ? rows : 0)
+  const windowLists = new Int32Array(slides ? rows : 0)
   const parts: number[] = []
   let row = 0
   let longest = 0
   for (const span of spans) {
     const list = put(span.pages)
+    const windowList = span.windowPages ? put(span.windowPages) : 0
     const end = span.position + span.tokens.length
     longest = Math.max(longest, end)
     const { from, to } = span.state ?? { from: NO_STATE, to: NO_STATE }
@@ -40,6 +47,9 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
       positions[row] = span.position + i
       pages[row] = span.pages[Math.floor((span.position + i) / PAGE)]!
       lists[row] = list
+      if (!slides) continue
+      windowPages[row] = span.windowPages?.[Math.floor((span.position + i) / PAGE)] ?? 0
+      windowLists[row] = windowList
     }
   }
   return {
@@ -48,6 +58,8 @@ export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values
     ...(spans.some(({ places }) => places) && { places: put(placesOf(spans, positions)) }),
     pages: put(pages),
     lists: put(lists),
+    windowPages: slides ? put(windowPages) : 0,
+    windowLists: slides ? put(windowLists) : 0,
     spans: put(Int32Array.from(parts)),
     longest,
     several: rows > spans.length,

@@ -135,7 +135,8 @@ export class CpuCache extends Tensor implements KeyValueCache {
   }
 
   /** Makes the pages ready to which the span's tokens go. Memory is touched page by page, as it is needed. */
-  begin({ pages, position, tokens }: Span): void {
+  begin({ pages: all, windowPages, position, tokens }: Span): void {
+    const pages = this.shape.sliding ? windowPages! : all
     for (let i = Math.floor(position / PAGE); i * PAGE < position + tokens.length; i++) {
       const page = pages[i]!
       if (this.#begun[page] === 0) this.clearPage(page)

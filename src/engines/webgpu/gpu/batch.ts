@@ -15,7 +15,7 @@ export class BatchWords {
     let pages = 0
     for (const span of batch.spans) {
       rows += span.tokens.length
-      pages += span.pages.length
+      pages += span.pages.length + (span.windowPages?.length ?? 0)
     }
     this.rows = rows
     this.#lengths = batch.spans.map(({ tokens }) => tokens.length)
@@ -36,16 +36,18 @@ export class BatchWords {
     })
     let row = 0
     let page = 0
-    for (const { tokens, position, pages, places } of spans) {
+    for (const { tokens, position, pages, windowPages, places } of spans) {
       words.set(pages, META_HEADER + META_LISTS * rows + page)
+      if (windowPages) words.set(windowPages, META_HEADER + META_LISTS * rows + page + pages.length)
       for (let i = 0; i < tokens.length; i++, row++) {
         words[META_HEADER + row] = tokens[i]!
         words[META_HEADER + rows + row] = position + i
         words[META_HEADER + 2 * rows + row] = page
         words[META_HEADER + 5 * rows + row] = places?.[i] ?? position + i
         words[META_HEADER + 6 * rows + row] = position + tokens.length - 1
+        words[META_HEADER + 10 * rows + row] = page + pages.length
       }
-      page += pages.length
+      page += pages.length + (windowPages?.length ?? 0)
     }
   }
 

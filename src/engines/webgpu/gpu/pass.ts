@@ -38,6 +38,8 @@ import { decodeResults, encodeJob } from './kernels/sample-job.js'
 import { FEW, project } from './products.js'
 import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
+const slides = (sliding: boolean | undefined) => (sliding ? { sliding } : {})
+
 export interface GpuPassHost extends CommandHost {
   /** A buffer for the batch, wide enough for so many words. */
   batchBuffer(words: number): GPUBuffer
@@ -187,8 +189,8 @@ export class GpuPass implements Pass, Recorder {
     OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
     this.#place()
     const { heads: queries, angles, headNorm, growth, queriesOnly } = options
-    const { heads, headSize, type } = cache.shape
-    const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16', growth }
+    const { heads, headSize, type, sliding } = cache.shape
+    const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16', growth, ...slides(sliding) }
     const shape = { ...layout, ...(queriesOnly && { queriesOnly }) }
     this.#toPlace = {
       shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
@@ -210,9 +212,9 @@ export class GpuPass implements Pass, Recorder {
 
   attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, options: AttentionShape): void {
     OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, options)
-    const { heads, headSize, type } = cache.shape
+    const { heads, headSize, type, sliding } = cache.shape
     const { heads: queries, scale, window, cap, causal = true } = options
-    const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16' }
+    const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16', ...slides(sliding) }
     const shape = { ...layout, scale, window, ...(cap && { cap }), ...(!causal && { causal }) }
     const target = out as GpuActivations
     const buffers = {

@@ -4,8 +4,8 @@ import { mixerOf } from './mixers/index.js'
 import type { LayerPlan, ModelPlan } from './model-plan.js'
 
 export interface KeptPlan {
-  /** One cache for all layers whose heads have the same form. */
-  readonly caches: readonly Pick<CacheShape, 'layers' | 'heads' | 'headSize'>[]
+  /** One cache for all layers whose heads have the same form, and that slide or do not. */
+  readonly caches: readonly Pick<CacheShape, 'layers' | 'heads' | 'headSize' | 'sliding'>[]
   /** Values of every state, one layer's after the other's. */
   readonly states: readonly number[]
   readonly layers: readonly KeptOfLayer[]
@@ -22,12 +22,21 @@ export interface KeptOfLayer {
 export interface SequenceMemory {
   readonly plan: KeptPlan
   readonly caches: readonly KeyValueCache[]
+  /** Of the caches that slide; absent: none does. */
+  readonly windows?: { readonly pages: number; readonly window: number }
   /** Absent: no layer has any. */
   readonly states?: States
 }
 
-export function planKept({ layers, hidden }: ModelPlan): KeptPlan {
-  const caches: { layers: number; heads: number; headSize: number }[] = []
+/** The widest window; absent: no layer has one. */
+export function windowOf({ layers }: ModelPlan): number | undefined {
+  const windows = layers.flatMap((layer) => (layer.kind === 'attention' && layer.window ? [layer.window] : []))
+  return windows.length > 0 ? Math.max(...windows) : undefined
+}
+
+/** `sliding`: layers with a window keep no more than that. */
+export function planKept({ layers, hidden }: ModelPlan, sliding: boolean): KeptPlan {
+  const caches: { layers: number; heads: number; headSize: number; sliding?: boolean }[] = []
   const states: number[] = []
   const places: KeptOfLayer[] = []
   const placeOf = (layer: LayerPlan): KeptOfLayer => {
@@ -37,17 +46,25 @@ export function planKept({ layers, hidden }: ModelPlan): KeptPlan {
       return { state }
     }
     if (layer.keysOf !== undefined) return places[layer.keysOf]!
-    const { keyHeads: heads, headSize } = layer
-    const found = caches.findIndex((cache) => cache.heads === heads && cache.headSize === headSize)
-    const index = found < 0 ? caches.push({ layers: 0, heads, headSize }) - 1 : found
+    const { keyHeads: heads, headSize, window } = layer
+    const shape = { heads, headSize, ...(sliding && window !== undefined && { sliding }) }
+    const found = caches.findIndex((cache) => {
+      return cache.heads === heads && cache.headSize === headSize && cache.sliding === shape.sliding
+    })
+    const index = found < 0 ? caches.push({ layers: 0, ...shape }) - 1 : found
     return { cache: { index, layer: caches[index]!.layers++ } }
   }
   for (const layer of layers) places.push(placeOf(layer))
   return { caches, states, layers: places }
 }
 
-/** Bytes of keys and values of a token in all layers, and in the layer that takes most. */
-export function tokenBytes({ caches }: KeptPlan, type: CacheShape['type']): { all: number; most: number } {
+/** Bytes of keys and values of a token in all layers that slide or do not, and in the layer that takes most. */
+export function tokenBytes(
+  { caches: all }: KeptPlan,
+  type: CacheShape['type'],
+  sliding = false,
+): { all: number; most: number } {
+  const caches = all.filter((cache) => (cache.sliding ?? false) === sliding)
   const of = ({ heads, headSize }: { heads: number; headSize: number }) =>
     2 * heads * headSize * (type === 'f16' ? 2 : 4)
   return {

@@ -75,17 +75,18 @@ export async function loadPlanned(
 
 /** Room for what layers keep of sequences. */
 function keep(device: Device, model: ModelPlan, size: ModelSize, made: { destroy(): void }[]): SequenceMemory {
-  const { pages, cacheType: type, slots } = size
-  const plan = planKept(model)
+  const { pages, window, windowPages, cacheType: type, slots } = size
+  const plan = planKept(model, windowPages > 0)
   const caches = plan.caches.map((shape) => {
-    const cache = device.cache({ ...shape, pages, type })
+    const cache = device.cache({ ...shape, pages: shape.sliding ? windowPages : pages, type })
     made.push(cache)
     return cache
   })
-  if (slots === 0) return { plan, caches }
+  const kept = { plan, caches, ...(windowPages > 0 && { windows: { pages: windowPages, window } }) }
+  if (slots === 0) return kept
   const states = device.states({ slots, sizes: plan.states })
   made.push(states)
-  return { plan, caches, states }
+  return { ...kept, states }
 }
 
 function free(made: readonly { destroy(): void }[]): void {

@@ -46,6 +46,7 @@ function rehearse(
     tokens: new Int32Array(length),
     position,
     pages: new Int32Array(Math.ceil((position + length) / PAGE)),
+    ...(kept.windows && { windowPages: new Int32Array(Math.ceil((position + length) / PAGE)) }),
     ...(kept.states && { state: { from: NO_STATE, to } }),
   }))
   const pass = begin({ spans, sampler })

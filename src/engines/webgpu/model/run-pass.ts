@@ -3,6 +3,7 @@ import { type Sampled, UNDRAWN } from '../../../decode/token-model.js'
 import type { Device, SampleRow, Sampler, Span } from '../contract.js'
 import type { Decoder } from './decoder.js'
 import type { SequenceMemory } from './kept.js'
+import type { Appended } from './page-list.js'
 import type { PlannedSpan } from './passes.js'
 import { sampleRow } from './settings.js'
 
@@ -18,6 +19,17 @@ export interface PassResult {
   readonly sampled: Sampled
 }
 
+/** What must happen to pages before a pass. */
+class Changes {
+  readonly copies: { from: number; to: number }[] = []
+  readonly cleared: number[] = []
+
+  add({ copy, clear }: Appended): void {
+    if (copy) this.copies.push(copy)
+    this.cleared.push(...clear)
+  }
+}
+
 /** Appends the tokens to their sequences at once; the promise is of what was sampled. */
 export function submitSpans(
   parts: PassParts,
@@ -27,18 +39,18 @@ export function submitSpans(
   spare: readonly number[] = [],
 ): Promise<PassResult[]> {
   const spans: Span[] = []
-  const copies: { from: number; to: number }[] = []
-  const cleared: number[] = []
+  const changed = { full: new Changes(), windows: new Changes() }
   const samples: SampleRow[] = []
   const wanted: number[] = []
   let row = 0
   let drafted = 0
   for (const { sequence, tokens, sample, drafts = [], input } of planned) {
     const position = sequence.length
-    const { copy, clear, state } = sequence.append(tokens.length)
-    if (copy) copies.push(copy)
-    cleared.push(...clear)
-    spans.push({ tokens, position, pages: sequence.pages, ...(state && { state }) })
+    const { pages, windows, state } = sequence.append(tokens.length)
+    changed.full.add(pages)
+    if (windows) changed.windows.add(windows)
+    const windowPages = sequence.windows?.pages
+    spans.push({ tokens, position, pages: sequence.pages, windowPages, ...(state && { state }) })
     row += tokens.length
     if (!sample) continue
     for (const [i, draft] of drafts.entries()) {
@@ -51,6 +63,7 @@ export function submitSpans(
   const { device, decoder, sampler, kept } = parts
   const pass = device.begin({ spans, sampler })
   for (const cache of kept.caches) {
+    const { cleared, copies } = cache.shape.sliding ? changed.windows : changed.full
     if (cleared.length > 0) pass.clearPages(cache, cleared)
     if (copies.length > 0) pass.copyPages(cache, copies)
   }

@@ -1,30 +1,33 @@
-/** One sequence: how long it is, on which pages of the cache it lies, and which states it has. */
+/** One sequence: how long it is, on which pages of the caches it lies, and which states it has. */
 import type { Sequence } from '../../../decode/token-model.js'
-import { PAGE, type SpanState } from '../contract.js'
+import type { SpanState } from '../contract.js'
+import { type Appended, PageList } from './page-list.js'
 import type { PagePool } from './pages.js'
 import { StateHistory, type StatePool } from './states.js'
+import { WindowList, type WindowPool } from './windows.js'
 
-export interface Appended {
-  readonly copy: { readonly from: number; readonly to: number } | undefined
-  /** Pages that must be cleared. */
-  readonly clear: readonly number[]
-  readonly state: SpanState | undefined
+/** What sequences of a model are kept in. */
+export interface SequencePools {
+  readonly pages: PagePool
+  /** Absent: no layer slides. */
+  readonly windows?: WindowPool | undefined
+  /** Absent: no layer has states. */
+  readonly states?: StatePool | undefined
 }
 
 export class PagedSequence implements Sequence {
-  readonly #pool: PagePool
-  #pages: Int32Array
-  #count = 0
+  readonly #pools: SequencePools
+  readonly #list: PageList
+  readonly windows: WindowList | undefined
+  readonly history: StateHistory | undefined
   #length = 0
   #closed = false
-  readonly #states: StatePool | undefined
-  /** Absent: no layer has states. */
-  readonly history: StateHistory | undefined
 
-  constructor(pool: PagePool, states?: StatePool) {
-    this.#pool = pool
-    this.#states = states
-    this.#pages = new Int32Array(16)
+  constructor(pools: SequencePools) {
+    const { pages, windows, states } = pools
+    this.#pools = pools
+    this.#list = new PageList(pages)
+    this.windows = windows && new WindowList(windows, () => this.#cut(0))
     this.history = states && new StateHistory(states, (length) => this.#cut(length))
   }
 
@@ -38,57 +41,40 @@ export class PagedSequence implements Sequence {
 
   /** Pages in order, at least up to the last token. A view: it changes with the sequence. */
   get pages(): Int32Array {
-    return this.#pages.subarray(0, this.#count)
+    return this.#list.pages
   }
 
-  belongsTo(pool: PagePool): boolean {
-    return this.#pool === pool
+  belongsTo(pools: SequencePools): boolean {
+    return this.#pools === pools
   }
 
-  /** Free pages that `append(tokens)` takes. */
+  /** Free pages that `append(tokens)` takes, but for those of windows. */
   needs(tokens: number): number {
-    return Math.ceil((this.#length + tokens) / PAGE) - this.#count + (this.#mustCopy() ? 1 : 0)
+    return this.#list.needs(this.#length, tokens)
   }
 
-  /**
-   * Makes room for more tokens and counts them as held. A last page that others hold too is replaced by a copy of it.
-   * The caller clears and copies before the new tokens are written.
-   */
-  append(tokens: number): Appended {
-    let copy: { from: number; to: number } | undefined
-    const clear: number[] = []
-    if (this.#mustCopy()) {
-      const from = this.#pages[this.#count - 1]!
-      copy = { from, to: this.#pool.take() }
-      // The copy covers all of it.
-      this.#pool.mustClear(copy.to)
-      this.#pages[this.#count - 1] = copy.to
-      this.#pool.release(from)
-    }
+  /** Makes room for more tokens and counts them as held. */
+  append(tokens: number): { pages: Appended; windows: Appended | undefined; state: SpanState | undefined } {
+    const pages = this.#list.append(this.#length, tokens)
+    const windows = this.windows?.append(this.#length, tokens)
     const state = this.history?.advance(tokens)
     this.#length += tokens
-    while (this.#count * PAGE < this.#length) {
-      const page = this.#pool.take()
-      if (this.#pool.mustClear(page)) clear.push(page)
-      this.#push(page)
-    }
-    return { copy, clear, state }
+    return { pages, windows, state }
   }
 
   /** What it holds is no number. */
   spoil(): void {
-    this.#pool.spoil(this.pages)
+    this.#list.spoil()
+    this.windows?.spoil()
   }
 
   clone(): PagedSequence {
     this.#assertOpen()
-    const other = new PagedSequence(this.#pool, this.#states)
-    for (let i = 0; i < this.#count; i++) {
-      this.#pool.share(this.#pages[i]!)
-      other.#push(this.#pages[i]!)
-    }
-    other.#length = this.#length
+    const other = new PagedSequence(this.#pools)
+    other.#list.shareWith(this.#list)
+    if (this.windows) other.windows?.shareWith(this.windows)
     if (this.history) other.history?.copyFrom(this.history)
+    other.#length = this.#length
     return other
   }
 
@@ -97,41 +83,29 @@ export class PagedSequence implements Sequence {
     if (!Number.isInteger(length) || length < 0 || length > this.#length) {
       throw new RangeError(`A sequence of ${this.#length} tokens cannot be cut to ${length}.`)
     }
-    if (length < this.#length) this.#cut(this.history ? this.history.cut(length) : length)
+    if (length < this.#length) this.#cut(this.reach(length))
   }
 
   reach(length: number): number {
     const most = Math.min(length, this.#length)
-    return this.history ? this.history.reach(most) : most
+    const kept = this.history ? this.history.reach(most) : most
+    const seen = this.windows ? this.windows.reach(kept) : kept
+    // Where a window is left there may be no state.
+    return this.history && seen < kept ? this.reach(seen) : seen
   }
 
   close(): void {
     if (this.#closed) return
-    this.history?.cut(0)
     this.#cut(0)
+    this.windows?.close()
     this.#closed = true
   }
 
   #cut(length: number): void {
     this.#length = length
-    this.#drop(Math.ceil(length / PAGE))
-  }
-
-  #mustCopy(): boolean {
-    return this.#length % PAGE !== 0 && this.#pool.shared(this.#pages[this.#count - 1]!)
-  }
-
-  #push(page: number): void {
-    if (this.#count === this.#pages.length) {
-      const wider = new Int32Array(this.#count * 2)
-      wider.set(this.#pages)
-      this.#pages = wider
-    }
-    this.#pages[this.#count++] = page
-  }
-
-  #drop(keep: number): void {
-    while (this.#count > keep) this.#pool.release(this.#pages[--this.#count]!)
+    this.#list.cut(length)
+    this.windows?.cut(length)
+    this.history?.cut(length)
   }
 
   #assertOpen(): void {

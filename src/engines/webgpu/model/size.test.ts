@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
+import { defaultCacheTokens } from './cache-size.js'
 import { loadCore } from './load.js'
 import { planModel } from './plan-model.js'
 import { PRESETS, randomModel } from './random-model.test-helper.js'
-import { defaultCacheTokens } from './size.js'
 
 const SHAPE = { hidden_size: 256, intermediate_size: 768, vocab_size: 2048, num_hidden_layers: 3 }
 

@@ -1,19 +1,20 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
-import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
-import { type Device, PAGE } from '../contract.js'
+import type { Device } from '../contract.js'
+import { planCaches } from './cache-size.js'
 import { hostBytes } from './host-rows.js'
-import { type KeptPlan, planKept, tokenBytes } from './kept.js'
+import { type KeptPlan, planKept } from './kept.js'
 import { mixerOf } from './mixers/index.js'
 import { joinsApart, type ModelPlan } from './model-plan.js'
 import { bandForms, type PlannedMatrix, type PlannedTensors } from './planned.js'
+import { bytes, short } from './short.js'
 
 export interface SizeOptions {
   /** The model's name, for messages. @default 'The model' */
   readonly name?: string
   /** The longest sequence. @default the model's, at most 8192 */
   readonly contextLength?: number
-  /** Tokens that the cache holds over all sequences. @default see `defaultCacheTokens` */
+  /** Tokens that the cache holds over all sequences. @default see `defaultCacheTokens` of `cache-size.ts` */
   readonly cacheTokens?: number
   /** Sequences that one step advances. @default 8 */
   readonly maxBatch?: number
@@ -30,11 +31,16 @@ export interface ModelSize {
   readonly rows: number
   readonly cacheType: 'f16' | 'f32'
   readonly pages: number
+  /** Of the window, and how many there are of layers that keep no more; 0: none does. */
+  readonly window: number
+  readonly windowPages: number
   /** Slots for states: one for each sequence of a batch, the others for what is kept to go back to. */
   readonly slots: number
   readonly bytes: {
     readonly weights: number
     readonly cache: number
+    /** Of layers that keep no more than a window. */
+    readonly windows: number
     readonly states: number
     /** Activations, logits, tables. */
     readonly work: number
@@ -46,15 +52,9 @@ export interface ModelSize {
 }
 
 const CONTEXT = 8192
-/** The most that the default cache takes for more than one whole context. */
-const CACHE_BYTES = 512 * 1048576
-/** What each further sequence of a batch gets beside one whole context: most are short. */
-const FURTHER = 512
 /** What the states that are kept to go back to may take, and the most of them. */
 const STATE_BYTES = 128 * 1048576
 const MOST_STATES = 64
-/** Positions without which no conversation is possible. */
-const LEAST = 4 * PAGE
 
 /** Throws an error that says what is short. */
 export function sizeOf(
@@ -66,49 +66,40 @@ export function sizeOf(
 ): ModelSize {
   const { limits } = device
   const name = options.name ?? 'The model'
-  const kept = planKept(model)
+  const kept = planKept(model, false)
   const headSize = Math.max(...kept.caches.map((cache) => cache.headSize))
   if (headSize > limits.headSize) throw short(name, `heads of ${headSize} values`, `${limits.headSize}`)
   const maxBatch = options.maxBatch ?? 8
   const maxChunk = Math.min(options.maxChunk ?? (device.info.kind === 'cpu' ? 64 : 256), limits.rows - maxBatch)
   const rows = maxChunk + maxBatch
   const cacheType = isWide(outline) ? 'f32' : 'f16'
-  const { all: perToken, most: perLayer } = tokenBytes(kept, cacheType)
-  const wantedContext = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
-  const roomy = Math.floor(Math.min(CACHE_BYTES, limits.tensorBytes / 2) / perToken)
-  const wanted = options.cacheTokens ?? defaultCacheTokens(wantedContext, maxBatch, roomy)
+  const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
   const weights = weightBytes(device, tensors)
   const host = tensors.beside ? hostBytes(tensors.beside.table) : 0
   const slots = stateSlots(kept, maxBatch)
   const states = slots * 4 * sum(kept.states)
-  const work = workBytes(model, device, { rows, maxBatch, context: wantedContext })
-  // One page more per sequence: each leaves its last page partly empty.
-  const aside = maxBatch * PAGE
-  const least = Math.min(wanted, LEAST) + aside
-  if (limits.tensorBytes < least * perLayer) {
-    throw short(name, `${bytes(least * perLayer)} in one buffer for a layer's cache`, bytes(limits.tensorBytes))
-  }
-  const total = limits.totalBytes ?? Number.POSITIVE_INFINITY
+  const work = workBytes(model, device, { rows, maxBatch, context })
+  const ofStates = states > 0 ? `, ${bytes(states)} for states` : ''
+  const parts = `${bytes(weights)} for weights, ${bytes(work)} for work${ofStates}`
   const fixed = weights + work + states
-  if (total < fixed + least * perToken) {
-    const kept = `${bytes(least * perToken)} for the cache${states > 0 ? ` and ${bytes(states)} for states` : ''}`
-    const parts = `${bytes(weights)} for weights, ${bytes(work)} for work and ${kept}`
-    throw short(name, parts, `${bytes(total)} in all`)
-  }
-  const inOneBuffer = Math.floor(limits.tensorBytes / perLayer)
-  const inAll = Math.floor((total - fixed) / perToken)
-  const cacheTokens = Math.min(wanted, Math.min(inOneBuffer, inAll) - aside)
-  const pages = Math.ceil((cacheTokens + aside) / PAGE)
-  const cache = pages * PAGE * perToken
+  const other = { bytes: fixed, parts }
+  const plan = planCaches(model, {
+    ...{ name, limits, type: cacheType, context, tokens: options.cacheTokens, maxBatch, rows, other },
+  })
   return {
-    contextLength: Math.min(wantedContext, cacheTokens),
+    contextLength: Math.min(context, plan.tokens),
     maxBatch,
     maxChunk,
     rows,
     cacheType,
-    pages,
+    pages: plan.pages,
+    window: plan.window,
+    windowPages: plan.windowPages,
     slots,
-    bytes: { weights, cache, states, work, total: fixed + cache, host },
+    bytes: {
+      ...{ weights, cache: plan.bytes, windows: plan.windowBytes, states, work, host },
+      total: fixed + plan.bytes + plan.windowBytes,
+    },
   }
 }
 
@@ -121,12 +112,6 @@ function stateSlots({ states }: KeptPlan, maxBatch: number): number {
 }
 
 const sum = (values: Iterable<number>) => [...values].reduce((all, value) => all + value, 0)
-
-/** One whole context, and a little for each further sequence where there is room for it. */
-export function defaultCacheTokens(context: number, maxBatch: number, roomy: number): number {
-  const further = Math.min(context, FURTHER) * (maxBatch - 1)
-  return Math.max(context, Math.min(context + further, roomy))
-}
 
 /** With what is added to what it makes. */
 export function matrixBytes(device: Device, planned: PlannedMatrix): number {
@@ -194,15 +179,4 @@ export function roomOf({
     mixed: new Set(widths.map(({ mixed }) => mixed)),
     inner: new Set(layers.map(({ intermediate }) => intermediate)),
   }
-}
-
-function short(name: string, needed: string, has: string): V1Error {
-  return new V1Error(503, `${name} does not fit this device: it needs ${needed}, and the device allows ${has}.`, {
-    code: 'device_too_small',
-    headers: { 'x-should-retry': 'false' },
-  })
-}
-
-function bytes(count: number): string {
-  return count < 1048576 ? `${count} bytes` : `${Math.ceil(count / 1048576)} MiB`
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { gemma3 } from '../../../../scripts/models/families/gemma.js'
+import { gemma4 } from '../../../../scripts/models/families/gemma4.js'
 import { lfm2 } from '../../../../scripts/models/families/lfm2.js'
 import { qwen35 } from '../../../../scripts/models/families/qwen3-5.js'
 import { GREEDY, sourceOf } from '../architectures/cases.test-helper.js'
@@ -91,17 +93,20 @@ describe('states', () => {
 })
 
 describe.each([
-  { name: 'lfm2', of: lfm2, slots: 6 },
-  { name: 'lfm2', of: lfm2, slots: 40 },
-  { name: 'qwen3_5', of: qwen35, slots: 6 },
-])('$name with $slots slots for states', ({ of, slots }) => {
+  { name: 'lfm2', room: 'slots', of: lfm2, size: { slots: 6 } },
+  { name: 'lfm2', room: 'many slots', of: lfm2, size: { slots: 40 } },
+  { name: 'qwen3_5', room: 'slots', of: qwen35, size: { slots: 6 } },
+  { name: 'gemma3', room: 'pages of windows', of: gemma3, size: { window: 32, windowPages: 20 } },
+  { name: 'gemma3', room: 'many pages of windows', of: gemma3, size: { window: 32, windowPages: 48 } },
+  { name: 'gemma4', room: 'pages of windows', of: gemma4, size: { window: 32, windowPages: 20 } },
+])('$name with $room', ({ of, size }) => {
   let core: Core
   const device = openCpuDevice({ threads: 1 })
   beforeAll(async () => {
     const source = sourceOf(of, 'f32')
     const options = { contextLength: 160, cacheTokens: 1600, maxBatch: 4, maxChunk: 48 }
     const plan = planModel(source, await device, options)
-    core = await loadPlanned(await device, source, { ...plan, size: { ...plan.size, slots } })
+    core = await loadPlanned(await device, source, { ...plan, size: { ...plan.size, ...size } })
   })
   afterAll(async () => {
     await core.close()

@@ -16,6 +16,8 @@ interface Case {
   readonly headNorm?: boolean
   /** Keys and values of all positions are there; the pass under test has queries alone. */
   readonly queriesOnly?: boolean
+  /** Pages before the window are gone, and the others are those of a cache that slides. */
+  readonly sliding?: boolean
   /** Per sequence: positions held before, and rows of the pass under test. */
   readonly spans: readonly (readonly [before: number, rows: number])[]
   readonly few?: boolean
@@ -193,6 +195,34 @@ const CASES: readonly Case[] = [
     spans: [[4, 18]],
   },
   {
+    name: 'a cache that slides, single rows',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 32,
+    type: 'f16',
+    window: 20,
+    sliding: true,
+    spans: [
+      [300, 1],
+      [70, 1],
+      [3, 1],
+    ],
+    few: true,
+  },
+  {
+    name: 'a cache that slides, many rows',
+    heads: 2,
+    keyHeads: 1,
+    headSize: 64,
+    type: 'f32',
+    window: 33,
+    sliding: true,
+    spans: [
+      [290, 30],
+      [40, 2],
+    ],
+  },
+  {
     name: 'queries alone, single rows',
     heads: 4,
     keyHeads: 2,
@@ -209,6 +239,8 @@ const CASES: readonly Case[] = [
 ]
 
 const EPSILON = 1e-6
+/** Pages that a cache that slides has not. */
+const NOWHERE = new Int32Array(64).fill(1 << 20)
 
 describe.each(KERNEL_DEVICES)('attention on $name', ({ open, cases: which }) => {
   let device: Device
@@ -255,7 +287,10 @@ async function run(device: Device, test: Case) {
     qkv: device.activations(1024, width),
     queries: device.activations(1024, heads * headSize),
     out: device.activations(1024, heads * headSize),
-    cache: device.cache({ layers: 2, pages: total, heads: keyHeads, headSize, type: test.type }),
+    cache: device.cache({
+      ...{ layers: 2, pages: total, heads: keyHeads, headSize, type: test.type },
+      ...(test.sliding && { sliding: true }),
+    }),
     angles: device.vector(angleTable(1024, turns)),
     query: device.vector(gains.query),
     key: device.vector(gains.key),
@@ -266,7 +301,11 @@ async function run(device: Device, test: Case) {
     const batch: Span[] = []
     ranges.forEach(([from, to], i) => {
       const tokens = Int32Array.from({ length: to - from }, (_, k) => start + from + k)
-      if (to > from) batch.push({ tokens, position: from, pages: tables[i]! })
+      const seen = Math.floor(Math.max(0, from + 1 - (window ?? 0)) / PAGE)
+      const pages = test.sliding
+        ? { pages: NOWHERE, windowPages: tables[i]!.map((page, at) => (at < seen ? -1 : page)) }
+        : { pages: tables[i]! }
+      if (to > from) batch.push({ tokens, position: from, ...pages })
       start += ends[i]!
     })
     const begun = device.begin({ spans: batch })

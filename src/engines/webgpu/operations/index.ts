@@ -3,7 +3,16 @@
  * names of what computes it: kernels in `gpu/kernels/`, and operations of the CPU in `cpu/abi.ts`. Each device records
  * it in the method of its name, in `gpu/pass.ts` and `cpu/pass.ts`.
  */
-import { type Activations, type Batch, MAX_TAPS, PAGE, type Pass, type Span, type States } from '../contract.js'
+import {
+  type Activations,
+  type Batch,
+  type KeyValueCache,
+  MAX_TAPS,
+  PAGE,
+  type Pass,
+  type Span,
+  type States,
+} from '../contract.js'
 
 /** Methods of a pass that compute. */
 export type PassOperation = Exclude<keyof Pass, 'rows' | 'clearPages' | 'copyPages' | 'write' | 'read' | 'submit'>
@@ -70,7 +79,9 @@ export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
     cpu: ['join'],
   },
   place: {
-    fit(batch, qkv, { shape: { heads, headSize } }, _layer, { heads: queries, angles, queriesOnly }) {
+    fit(batch, qkv, cache, _layer, { heads: queries, angles, queriesOnly }) {
+      const { heads, headSize } = cache.shape
+      windowsFit(batch, cache)
       const all = queriesOnly ? queries : queries + 2 * heads
       atLeast('Columns of queries, keys and values', qkv.columns, all * headSize)
       atLeast('Angles', angles.length, batch.longest * headSize)
@@ -79,7 +90,9 @@ export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
     cpu: ['place'],
   },
   attend: {
-    fit(batch, qkv, { shape: { headSize } }, _layer, out, { heads: queries }) {
+    fit(batch, qkv, cache, _layer, out, { heads: queries }) {
+      const { headSize } = cache.shape
+      windowsFit(batch, cache)
       atLeast('Columns of queries', qkv.columns, queries * headSize)
       atLeast('Columns of attention', out.columns, queries * headSize)
       bothHave('Rows of attention', qkv, out, batch.rows)
@@ -152,6 +165,13 @@ function atLeast(what: string, actual: number, least: number): void {
 
 function bothHave(what: string, x: Activations, out: Activations, rows: number): void {
   atLeast(what, Math.min(x.rows, out.rows), rows)
+}
+
+function windowsFit({ spans }: BatchShape, { shape }: KeyValueCache): void {
+  if (!shape.sliding) return
+  for (const { windowPages, position, tokens } of spans) {
+    atLeast('Pages of a window', (windowPages?.length ?? 0) * PAGE, position + tokens.length)
+  }
 }
 
 function stateFits({ spans }: BatchShape, { shape }: States, index: number, values: number): void {

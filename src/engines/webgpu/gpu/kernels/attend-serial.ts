@@ -41,7 +41,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   var greatest = -3.0e38;
   var total = 0.0;
   for (var index = first / ${PAGE}u; index <= last / ${PAGE}u; index++) {
-    let page = pageOf(row, index);
+    let page = cachePage(row, index);
 ${repeat(QUADS, (q) => `    var s${q} = vec4<f32>();`)}
     for (var i = 0u; i < ${wordsPerHead(shape)}u; i++) {
       let key = keyWord(page, head, i, 0u) / 4u;

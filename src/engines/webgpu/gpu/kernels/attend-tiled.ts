@@ -152,7 +152,7 @@ function scoring(shape: TiledShape): string {
   return `    let position = base + lane;
 ${repeat(count, (m) => `    var s${m} = ${LOW};`)}
     if (position >= start && position < end) {
-      let word = keyWord(pageOf(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
+      let word = keyWord(cachePage(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
 ${repeat(count, (m) => `      s${m} = 0.0;`)}
       for (var i = 0u; i < ${words}u; i++) {
         let key = ${half ? `unpack2x16float(cache[word + i * ${PAGE}u])` : `cache[word + i * ${PAGE}u]`};
@@ -216,7 +216,7 @@ function weighing(shape: TiledShape): string {
       let at = base + i;
       if (${shares > 1 ? `lane >= ${shares * words}u || ` : ''}at < start) { continue; }
       if (at >= end) { break; }
-      let page = pageOf(row, at / ${PAGE}u);
+      let page = cachePage(row, at / ${PAGE}u);
 ${repeat(columns, (c) => {
   const sum = repeat(count, (m) => `        o${m * columns + c} += scores[${m * LANES}u + i] * v;`)
   const guard = columns * LANES === words || shares > 1 ? '' : `if (${column(c)} < ${words}u) `

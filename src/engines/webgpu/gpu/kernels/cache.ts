@@ -8,6 +8,8 @@ export interface CacheLayout {
   readonly heads: number
   readonly headSize: number
   readonly half: boolean
+  /** Its pages are those of windows. */
+  readonly sliding?: boolean
 }
 
 export function wordsPerHead({ headSize, half }: CacheLayout): number {
@@ -18,10 +20,11 @@ export function pageWords(layout: CacheLayout): number {
   return 2 * layout.heads * wordsPerHead(layout) * PAGE
 }
 
-/** `fn keyWord(page, head, word, slot)` and `fn valueWord(...)`: indices of words. */
+/** `fn cachePage(row, index)`; `fn keyWord(page, head, word, slot)` and `fn valueWord(...)`: indices of words. */
 export function cacheFunctions(layout: CacheLayout): string {
   const words = wordsPerHead(layout)
   return /* wgsl */ `
+fn cachePage(row: u32, index: u32) -> u32 { return ${layout.sliding ? 'windowPageOf' : 'pageOf'}(row, index); }
 fn keyWord(page: u32, head: u32, word: u32, slot: u32) -> u32 {
   return page * ${pageWords(layout)}u + (head * ${words}u + word) * ${PAGE}u + slot;
 }

@@ -51,7 +51,7 @@ function storing({ queries, heads, headSize, epsilon }: PlaceShape, lanes: numbe
   const group = queries / heads
   const half = headSize / 2
   return `if (own >= start && own < end) {
-    let page = pageOf(row, own / ${PAGE}u);
+    let page = cachePage(row, own / ${PAGE}u);
     let slot = own % ${PAGE}u;
     let key = begin + (${queries}u + head) * ${headSize}u;
     let value = begin + (${queries + heads}u + head) * ${headSize}u;

@@ -67,7 +67,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   var low = vec2<f32>(qkv[at], qkv[at + 1u]);
   var high = vec2<f32>(qkv[at + ${headSize / 2}u], qkv[at + ${headSize / 2 + 1}u]);
   let position = positionOf(row);
-  let page = pageOf(row, position / ${PAGE}u);
+  let page = cachePage(row, position / ${PAGE}u);
   let slot = position % ${PAGE}u;
   if (head >= ${queries + heads}u) {
     storeValue(page, head - ${queries + heads}u, j, slot, low);
