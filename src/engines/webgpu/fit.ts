@@ -138,7 +138,7 @@ async function smallerOnHub(
   if (location.kind !== 'hub' || outline.naming !== 'gguf') return []
   const limits = { ...device.limits, totalBytes: Number.POSITIVE_INFINITY, tensorBytes: Number.POSITIVE_INFINITY }
   const plan = planLoad(model, outline, withLimits(device, limits), 1)
-  const needed = plan.size.bytes.total + hostBytesOf(plan)
+  const needed = sumOf(memoryParts(plan))
   const most = Math.min(free, device.limits.totalBytes ?? Number.POSITIVE_INFINITY)
   const fitting = [...(await siblingsOf(location, { cache, signal }))]
     .map(([quantisation, size]) => ({ quantisation, size, memoryBytes: needed - bytes + size }))
