@@ -4,7 +4,7 @@ import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { createV1 } from '../src/index.js'
-import { readPartialJson } from './client/partial-json.js'
+import { partial } from '../src/structured/partial.js'
 import { jsonSchemaOf } from './client/schema.js'
 import { extract } from './extract.js'
 
@@ -89,8 +89,8 @@ describe('the beginning of a JSON text', () => {
     fc.assert(
       fc.property(values, fc.constantFrom(undefined, 2), (value, indent) => {
         const text = `${JSON.stringify(value, null, indent)} `
-        for (let i = 0; i <= text.length; i++) readPartialJson(text.slice(0, i))
-        expect(readPartialJson(text)).toEqual(JSON.parse(text))
+        for (let i = 0; i <= text.length; i++) partial(text.slice(0, i))
+        expect(partial(text)).toEqual(JSON.parse(text))
       }),
       { numRuns: 150, examples: [[JSON.parse('{"__proto__":{"a":"\\ud83c\\udf0d"}}'), undefined]] },
     )
@@ -102,7 +102,7 @@ describe('the beginning of a JSON text', () => {
         const text = JSON.stringify(value)
         let names: string[] = []
         for (let i = 1; i <= text.length; i++) {
-          const now = Object.keys((readPartialJson(text.slice(0, i)) ?? {}) as object)
+          const now = Object.keys((partial(text.slice(0, i)) ?? {}) as object)
           expect(now).toEqual(expect.arrayContaining(names))
           names = now
         }

@@ -369,7 +369,7 @@ export interface SchemaSource {
 
 /** Texts that need not be JSON. */
 export type TextSource =
-  /** A regular expression of ECMAScript (`u`) that the whole text matches; flags `i` and `s`. */
+  /** A regular expression of ECMAScript (`u`) that the whole text matches; flags `i`, `s` and `v`. */
   | { readonly regex: string; readonly flags?: string }
   /** One of these. */
   | { readonly choice: readonly TextPart[] }

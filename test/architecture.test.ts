@@ -21,7 +21,12 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // JSON Schema to token masks.
   'structured ground': {
     holds: [
-      ...['src/structured/fuel.ts', 'src/structured/kept.ts', 'src/structured/schema-error.ts'],
+      ...[
+        'src/structured/fuel.ts',
+        'src/structured/kept.ts',
+        'src/structured/schema-error.ts',
+        'src/structured/spelling.ts',
+      ],
       'src/structured/grammar-error.ts',
     ],
   },
@@ -143,7 +148,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   },
 
   // What stands around it.
-  adapters: { holds: ['adapters'], only: ['src/index.ts'], node: true },
+  adapters: { holds: ['adapters'], only: ['src/index.ts', 'src/structured/partial.ts'], node: true },
   'service worker': { holds: ['adapters/service-worker'], only: ['src/index.ts'] },
   'browser file': { holds: ['adapters/browser.ts'], imports: ['webgpu', 'service', 'service worker'] },
   bench: {
@@ -157,7 +162,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     node: true,
     imports: [
       ...['contract', 'platform', 'catalog', 'repository', 'upstream', 'webgpu', 'webllm', 'usage', 'door'],
-      ...['service', 'responses', 'adapters', 'bench', 'messages'],
+      ...['service', 'responses', 'adapters', 'bench', 'messages', 'structured', 'decode'],
     ],
   },
 }

@@ -1,6 +1,6 @@
+export type { DeepPartial } from '../../src/structured/partial.js'
 export type { DeviceTarget, Endpoint, ServiceTarget, Target } from '../client/endpoint.js'
 export type { FromSchema } from '../client/json-schema-type.js'
-export type { Partially } from '../client/partial-json.js'
 export type { AnySchema, JsonSchema, Output, StandardSchema } from '../client/schema.js'
 export { type Chat, type ChatMessage, type ChatOptions, useChat } from './use-chat.js'
 export { type ModelProgress, type ModelState, type UsedModel, useModel } from './use-model.js'

@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'react'
+import { type DeepPartial, partial as partialOf } from '../../src/structured/partial.js'
 import { type DocumentOptions, documentRequest } from '../client/document.js'
 import { ask, endpointOf, events, firstModel, type Target } from '../client/endpoint.js'
-import { type Partially, readPartialJson } from '../client/partial-json.js'
 import { type AnySchema, type Output, outputOf } from '../client/schema.js'
 import { useLatest, useOneAtATime } from './latest.js'
 
@@ -14,7 +14,7 @@ export interface ObjectOptions<S extends AnySchema> extends DocumentOptions {
 
 export interface UsedObject<T> {
   /** The document so far: it fills in while it is written. */
-  readonly partial: Partially<T> | undefined
+  readonly partial: DeepPartial<T> | undefined
   /** The whole document, once it is there. */
   readonly object: T | undefined
   readonly busy: boolean
@@ -33,7 +33,7 @@ export function useObject<const S extends AnySchema>(
   target: Target | undefined,
   options: ObjectOptions<S>,
 ): UsedObject<Output<S>> {
-  const [partial, setPartial] = useState<Partially<Output<S>>>()
+  const [partial, setPartial] = useState<DeepPartial<Output<S>>>()
   const [object, setObject] = useState<Output<S>>()
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()
@@ -59,7 +59,7 @@ export function useObject<const S extends AnySchema>(
           const piece = choices[0]?.delta?.content
           if (!piece) continue
           content += piece
-          if (!signal.aborted) setPartial(readPartialJson(content) as Partially<Output<S>> | undefined)
+          if (!signal.aborted) setPartial(partialOf<Output<S>>(content))
         }
         const whole = await outputOf(options.schema, JSON.parse(content))
         if (signal.aborted) return undefined

@@ -88,6 +88,17 @@ function program(): Command {
   withModels(root.command('models'))
 
   root
+    .command('schema')
+    .description('look at JSON Schemas as strict answers take them')
+    .command('check')
+    .argument('<file>', 'a JSON Schema; - reads standard input')
+    .description('whether it is enforced exactly, what of it is not and why, what it costs; exit code 1 where refused')
+    .option('-n, --examples <number>', 'so many random documents', count(0, 1000), 0)
+    .option('--seed <number>', 'for the same ones again', count(0, 2 ** 32 - 1), 0)
+    .option('--json', 'as JSON')
+    .action(async (file: string, options) => (await import('./schema.js')).checkSchema(file, options))
+
+  root
     .command('doctor')
     .description('look at what decides whether models run here, and how')
     .option('--cache <folder>', 'where downloaded models are kept')

@@ -41,6 +41,11 @@ export class Grammar implements OutputGrammar {
     return this.#machine.tokens
   }
 
+  /** How many of its states have been met and are kept. */
+  get states(): number {
+    return this.#machine.kept
+  }
+
   /** Bytes of the shortest document. */
   get shortest(): number {
     return this.#machine.start.length

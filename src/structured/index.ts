@@ -1,8 +1,10 @@
 export type { GrammarSource, TextPart, TextSource, TokenConstraint } from '../engine.js'
 export { type CompileOptions, compile } from './compile.js'
+export { type ExampleOptions, example } from './example.js'
 export { Fuel } from './fuel.js'
 export { Grammar } from './grammar.js'
 export { GrammarError } from './grammar-error.js'
+export { type DeepPartial, type PartialOptions, partial } from './partial.js'
 export type { LayoutOption } from './schema/format.js'
 export { SchemaError, type SchemaPath, schemaErrorMessage } from './schema-error.js'
 export {

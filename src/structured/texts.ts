@@ -45,7 +45,7 @@ function partOf(part: GrammarPart): TextPart {
   return part instanceof Grammar ? part.source : part
 }
 
-/** The texts that a regular expression of ECMAScript (`u`) matches as a whole; flags `i` and `s`. */
+/** The texts that a regular expression of ECMAScript (`u`) matches as a whole; flags `i`, `s` and `v`. */
 export function regex(source: string | RegExp, flags?: string): Grammar {
   if (typeof source !== 'string') return regex(source.source, source.flags)
   return fromSource({ regex: source, ...(flags !== undefined && { flags }) })

@@ -1,4 +1,4 @@
-/** ECMAScript's regular expressions, `u` flag, as a tree. Syntax errors are left to the platform's own RegExp. */
+/** ECMAScript's regular expressions, `u` or `v` flag, as a tree. Syntax errors are left to the platform's own RegExp. */
 
 import {
   type CharSet,
@@ -16,6 +16,7 @@ import {
 } from '../automata/charset.js'
 import { TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
+import { type ClassContents, difference, intersection, NO_TEXTS, nodeOf, union } from './class-contents.js'
 import { type Node, Nodes } from './regex-syntax.js'
 
 const MAX_DEPTH = 200
@@ -30,12 +31,17 @@ const CLASSES: Readonly<Record<string, CharSet>> = {
   S: negate(SPACE),
 }
 
+/** The properties that more than one character may have. */
+const OF_TEXTS =
+  /\{(?:Basic_Emoji|Emoji_Keycap_Sequence|RGI_(?:Modifier_Sequence|Flag_Sequence|Emoji_Tag_Sequence|ZWJ_Sequence|Emoji).*)\}/
 const BEYOND = 'letters beyond ASCII under the i flag are not supported'
 
 export function parseRegex(source: string, fuel: Fuel, flags = ''): Node {
-  const unknown = /[^isu]/.exec(flags)
+  const unknown = /[^isuv]/.exec(flags)
   if (unknown !== null) throw new TextError(`the flag '${unknown[0]}' is not supported`)
-  return new Parser(source, !isStrict(source), fuel, flags).parse()
+  const sets = flags.includes('v')
+  if (sets && flags.includes('u')) throw new TextError("the flags 'u' and 'v' shut each other out")
+  return new Parser(source, sets ? !takes(source, 'v') : !isStrict(source), fuel, flags).parse()
 }
 
 /** Steps that the platform takes to read one mention of a property. */
@@ -49,18 +55,23 @@ export function payForProperties(source: string, fuel: Fuel): void {
   }
 }
 
+/** Throws what the platform says against it. */
+function takes(source: string, flags: string): true {
+  try {
+    new RegExp(source, flags)
+    return true
+  } catch (error) {
+    throw new TextError(error instanceof Error ? error.message : 'invalid regular expression')
+  }
+}
+
 /** Whether the `u` flag takes it. Real schemas hold `\-` and `\_` too, which only the looser Annex B grammar takes. */
 function isStrict(source: string): boolean {
   try {
     new RegExp(source, 'u')
     return true
   } catch {
-    try {
-      new RegExp(source)
-    } catch (error) {
-      throw new TextError(error instanceof Error ? error.message : 'invalid regular expression')
-    }
-    return false
+    return !takes(source, '')
   }
 }
 
@@ -71,6 +82,8 @@ class Parser {
   private readonly fuel: Fuel
   private readonly dot: CharSet
   private readonly caseless: boolean
+  /** The `v` flag: classes are sets of their own. */
+  private readonly sets: boolean
   private readonly singles = new Map<number, CharSet>()
   private at = 0
   private depth = 0
@@ -82,6 +95,7 @@ class Parser {
     this.nodes = new Nodes(fuel)
     this.dot = flags.includes('s') ? EVERY : DOT
     this.caseless = flags.includes('i')
+    this.sets = flags.includes('v')
   }
 
   parse(): Node {
@@ -143,6 +157,7 @@ class Parser {
     if (c === '$') return { kind: 'end' }
     if (c === '.') return { kind: 'set', set: this.dot }
     if (c === '(') return this.group()
+    if (c === '[' && this.sets) return nodeOf(this.classSet(), this.nodes, (codePoint) => this.single(codePoint))
     if (c === '[') return { kind: 'set', set: this.characterClass() }
     if (c === '\\') return this.escape()
     return { kind: 'set', set: this.single(c.codePointAt(0)!) }
@@ -195,6 +210,7 @@ class Parser {
     const name = this.chars.slice(this.at, end + 1).join('')
     this.at = end + 1
     if (this.caseless) throw new TextError(`\\${name} under the i flag is not supported`)
+    if (OF_TEXTS.test(name)) throw new TextError(`\\${name}, a property of texts, is not supported`)
     return platformClass(`\\${name}`)
   }
 
@@ -262,6 +278,54 @@ class Parser {
     this.fuel.spend(distinct.reduce((sum, set) => sum + set.length, 0) >> 2)
     const all = unite(...distinct)
     return negated ? negate(all) : all
+  }
+
+  /** A class of the `v` flag, behind its bracket. */
+  private classSet(): ClassContents {
+    if (++this.depth > MAX_DEPTH) throw new TextError('the regular expression is nested too deeply')
+    const negated = this.take('^')
+    const parts: ClassContents[] = []
+    while (!this.take(']')) {
+      if (this.at >= this.chars.length) throw new TextError('unterminated character class')
+      const minus = this.take('--')
+      if (minus || this.take('&&')) {
+        if (this.caseless) throw new TextError('operations on sets under the i flag are not supported')
+        const [left, right] = [union(parts), this.contents(this.classOperand())]
+        parts.splice(0, parts.length, minus ? difference(left, right) : intersection(left, right))
+        continue
+      }
+      const low = this.classOperand()
+      if (typeof low === 'number' && this.chars[this.at] === '-' && this.chars[this.at + 1] !== '-') {
+        this.at++
+        parts.push(this.contents(this.range(low, this.classOperand() as number)))
+      } else parts.push(this.contents(low))
+    }
+    this.depth--
+    this.fuel.spend(parts.reduce((sum, { set, texts }) => sum + set.length + 8 * texts.size, 0) >> 2)
+    const all = union(parts)
+    return negated ? { set: negate(all.set), texts: NO_TEXTS } : all
+  }
+
+  private contents(operand: number | CharSet | ClassContents): ClassContents {
+    if (typeof operand === 'number') return { set: this.single(operand), texts: NO_TEXTS }
+    return 'texts' in operand ? operand : { set: operand, texts: NO_TEXTS }
+  }
+
+  private classOperand(): number | CharSet | ClassContents {
+    if (this.take('[')) return this.classSet()
+    return this.take('\\q{') ? this.quoted() : this.classAtom()
+  }
+
+  /** `\q{a|bc}`, behind its brace. */
+  private quoted(): ClassContents {
+    const texts = ['']
+    while (!this.take('}')) {
+      if (this.take('|')) texts.push('')
+      else texts[texts.length - 1] += String.fromCodePoint(this.classAtom() as number)
+    }
+    const single = texts.filter((text) => Array.from(text).length === 1)
+    const sets = single.map((text) => this.single(text.codePointAt(0)!))
+    return { set: unite(...sets), texts: new Set(texts.filter((text) => !single.includes(text))) }
   }
 
   private classAtom(): number | CharSet {

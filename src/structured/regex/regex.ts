@@ -39,7 +39,7 @@ const COUNTED = 16
 
 export interface RegexOptions {
   /**
-   * `i` and `s`; `u` is always set.
+   * `i`, `s` and `v`; `u` is set where `v` is not.
    * @default none
    */
   readonly flags?: string

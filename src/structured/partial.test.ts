@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { type DeepPartial, partial } from './partial.js'
+
+/** Whether what has been told is a beginning of the whole; `growing`: of its texts too. */
+function begins(told: unknown, whole: unknown, growing: boolean): boolean {
+  if (typeof told === 'string' && typeof whole === 'string') return growing ? whole.startsWith(told) : whole === told
+  if (Array.isArray(told) && Array.isArray(whole)) {
+    return told.length <= whole.length && told.every((item, i) => begins(item, whole[i], growing))
+  }
+  if (typeof told === 'object' && told !== null && typeof whole === 'object' && whole !== null) {
+    return Object.keys(told).every(
+      (key) => Object.hasOwn(whole, key) && begins(Reflect.get(told, key), Reflect.get(whole, key), growing),
+    )
+  }
+  return Object.is(told, whole)
+}
+
+describe('a document that is still being written', () => {
+  it('is told as far as it is certain, and never otherwise than it becomes', () => {
+    const layouts = fc.constantFrom(undefined, 2, '\t')
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ maxDepth: 4 }),
+        layouts,
+        fc.constantFrom('growing', 'whole'),
+        (value, indent, strings) => {
+          const text = JSON.stringify(value, null, indent)
+          const whole = JSON.parse(text)
+          let before: unknown
+          for (let i = 0; i <= text.length; i++) {
+            const told = partial(text.slice(0, i), { strings })
+            if (told === undefined) expect(before).toBeUndefined()
+            else {
+              expect(begins(told, whole, strings === 'growing')).toBe(true)
+              if (before !== undefined) expect(begins(before, told, true)).toBe(true)
+            }
+            before = told
+          }
+          expect(partial(`${text} `)).toEqual(whole)
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  it.each([
+    ['{"n":12', {}],
+    ['{"n":12,', { n: 12 }],
+    ['{"n":-', {}],
+    ['[1.', []],
+    ['[1.5e', []],
+    ['[1.5e3]', [1500]],
+    ['[tru', []],
+    ['12', undefined],
+    ['"caf\\u00e', 'caf'],
+    ['"\\ud83d', ''],
+    ['"\\ud83d\\ude00', '😀'],
+    ['{"a', {}],
+    ['{"a":', {}],
+    ['{"a":{"b":[', { a: { b: [] } }],
+    ['', undefined],
+  ])('%s', (text, value) => expect(partial(text)).toEqual(value))
+
+  it('leaves out texts that have not ended, where asked to', () => {
+    expect(partial('{"a":"x","kind":"fo', { strings: 'whole' })).toEqual({ a: 'x' })
+    expect(partial('["a","b', { strings: 'whole' })).toEqual(['a'])
+  })
+
+  it('is read no further than it is JSON, whatever comes', () => {
+    expect(partial('{"a":01,"b":2}')).toEqual({})
+    expect(partial('["a\nb"]')).toEqual(['a'])
+    expect(partial('["\\q"]')).toEqual([''])
+    expect(() => partial('['.repeat(1_000_000))).not.toThrow()
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'{}[]":,\\u0e-1.tfn\n a') }), (text) => void partial(text)),
+    )
+  })
+
+  it('is typed by what it becomes', () => {
+    interface Order {
+      name: string
+      lines: { count: number; note: string | null }[]
+    }
+    const told = partial<Order>('{"lines":[{"count":1')
+    expectTypeOf(told).toEqualTypeOf<DeepPartial<Order> | undefined>()
+    expectTypeOf(told?.lines?.[0]?.note).toEqualTypeOf<string | null | undefined>()
+    expect(told).toEqual({ lines: [{}] })
+  })
+})
