@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 /** What takes long, by what it needs. Everything else is `unit`: under a minute on two cores. */
@@ -14,6 +15,10 @@ const NEVER = ['**/node_modules/**', 'dist/**']
 const TESTS = '{test,src,adapters,bench,scripts,models}/**/*.test.ts'
 
 export default defineConfig({
+  // Examples import the package by its name.
+  resolve: {
+    alias: { 'local-v1/structured': fileURLToPath(new URL('src/structured/index.ts', import.meta.url)) },
+  },
   test: {
     testTimeout: 60_000,
     hookTimeout: 120_000,

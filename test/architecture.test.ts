@@ -76,7 +76,10 @@ const ROOMS: Readonly<Record<string, Room>> = {
 
   // The decode loop, and the files of models.
   'token model': { holds: ['src/decode/token-model.ts'] },
-  decode: { holds: ['src/decode'], imports: ['contract', 'platform', 'structured', 'token model'] },
+  decode: {
+    holds: ['src/decode'],
+    imports: ['contract', 'platform', 'structured', 'structured tokens', 'token model'],
+  },
   // From texts to vectors and scores: what the decode loop is for text.
   'vector model': { holds: ['src/encode/vector-model.ts'] },
   encode: { holds: ['src/encode'], imports: ['contract', 'platform', 'decode', 'vector model'] },

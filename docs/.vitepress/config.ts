@@ -48,6 +48,7 @@ export default defineConfig({
         items: [
           { text: 'The interface', link: '/interface' },
           { text: 'Clients', link: '/clients' },
+          { text: 'JSON Schema', link: '/json-schema' },
           { text: 'Browsers', link: '/browsers' },
           { text: 'Clients', link: '/clients' },
           { text: 'Bundlers', link: '/bundlers' },

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compile } from '../structured/index.js'
-import { bytesOf } from './answer/forced.js'
+import { bytesOf } from '../structured/tokens/forced.js'
 import { ChatText } from './chat-text.js'
 import { call, collect, setUp } from './testing/call.test-helper.js'
 

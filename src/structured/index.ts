@@ -20,5 +20,6 @@ export {
   upTo,
   without,
 } from './texts.js'
+export { type ForcedRun, forcedTokens, type TokenSpelling } from './tokens/forced.js'
 export { maskLogits } from './tokens/logits.js'
 export { Vocabulary, type VocabularyOptions } from './tokens/vocabulary.js'

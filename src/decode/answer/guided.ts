@@ -1,6 +1,6 @@
 import type { TokenConstraint } from '../../engine.js'
+import { type ForcedRun, forcedTokens, narrow } from '../../structured/tokens/forced.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { type ForcedRun, narrow, planForced } from './forced.js'
 
 export interface GuidedRun extends ForcedRun {
   /** The text of the run that is new. */
@@ -49,18 +49,10 @@ export class Guided {
 
   /** Tokens that are certain to come next, if there are any and the text can still end within `budget` after them. */
   plan(budget: number, mayReplace: boolean): GuidedRun | undefined {
-    const forced = this.#constraint.forced()
-    if (forced.length === 0) return undefined
-    const context = mayReplace ? this.#lastText() : []
-    const plan = planForced(this.#tokenizer, context, forced, false)
-    if (plan?.covered !== forced.length && this.#constraint.shortest <= forced.length) {
-      const last = planForced(this.#tokenizer, context, forced, true)
-      const run = last?.covered && this.#try(last, forced, budget, true)
-      if (run) return run
-    }
-    if (plan === undefined) return undefined
-    if (plan.covered > 0) return this.#try(plan, forced, budget, false)
-    if (plan.replace === 0) this.#next = plan.next
+    const run = forcedTokens(this.#constraint, this.#tokenizer, mayReplace ? this.#accepted : [], budget)
+    if (run === undefined) return undefined
+    if (run.covered > 0) return { ...run, bytes: this.#constraint.forced().subarray(0, run.covered) }
+    if (run.replace === 0) this.#next = run.next
     return undefined
   }
 
@@ -70,20 +62,6 @@ export class Guided {
     this.#accepted.length -= run.replace
     this.#accepted.push(...run.tokens)
     this.#next = run.next
-  }
-
-  /** The last tokens that are text: what stands before a control token is not read again, and nor is that token. */
-  #lastText(): readonly number[] {
-    const last = this.#accepted.slice(-12)
-    return last.slice(last.findLastIndex((token) => this.#tokenizer.bytes(token).length === 0) + 1)
-  }
-
-  #try(plan: ForcedRun, forced: Uint8Array, budget: number, mustEnd: boolean): GuidedRun | undefined {
-    const after = advanced(this.#constraint, plan)
-    if (after === undefined || (mustEnd && !after.done)) return undefined
-    // Canonical tokens may be more than the fewest: near the end of the budget the fewest win.
-    if (after.shortest > budget - plan.tokens.length + plan.replace) return undefined
-    return { ...plan, bytes: forced.subarray(0, plan.covered) }
   }
 }
 

@@ -1,4 +1,4 @@
-import { commonLength } from '../answer/forced.js'
+import { commonLength } from '../../structured/tokens/forced.js'
 import type { Sequence } from '../token-model.js'
 
 /** What `sequence`, which began as `held`, has in common with `tokens` and can be cut to. It may have lost tokens since. */

@@ -1,6 +1,6 @@
+import type { TokenConstraint } from '../../engine.js'
 import { joined } from '../../platform/bytes.js'
 import { LruMap } from '../../platform/lru-map.js'
-import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 /**
  * Turns text that is certain to come into the tokens a tokenizer would have given for the whole answer, so that the
@@ -16,6 +16,14 @@ export interface ForcedRun {
   readonly next: readonly number[]
 }
 
+/** A tokenizer, as far as certain text asks it. */
+export interface TokenSpelling {
+  /** The tokens of a text that stands behind another: without those that begin a prompt. */
+  encodeContinuation(text: string): readonly number[]
+  /** The bytes that a token stands for. */
+  bytes(token: number): Uint8Array
+}
+
 /** Ways in which JSON goes on: what could still merge with the end of a forced text. */
 const CONTINUATIONS = ['"', 'a', '0', ' ', '[', '}', '-', "'", '.', '(', '/', '\\', '<', '#', '%', '@']
 /** How many of the last tokens are read again, tried in this order. */
@@ -24,12 +32,52 @@ const CONTEXTS = [3, 6, 12, 1]
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
+ * The tokens that are certain to come next, as the tokenizer would have spelled them in the whole text; undefined where
+ * there are none. `written` are the last tokens before, of which some may be replaced: take `replace` of them back, then
+ * accept `tokens`. Whatever follows, they stay as they are.
+ *
+ * @param budget tokens with which the text must still be able to end
+ */
+export function forcedTokens(
+  constraint: TokenConstraint,
+  tokenizer: TokenSpelling,
+  written: readonly number[] = [],
+  budget = Number.POSITIVE_INFINITY,
+): ForcedRun | undefined {
+  const forced = constraint.forced()
+  if (forced.length === 0) return undefined
+  const context = lastText(tokenizer, written.slice(-MOST_WRITTEN))
+  const plan = planForced(tokenizer, context, forced, false)
+  if (plan?.covered !== forced.length && constraint.shortest <= forced.length) {
+    const last = planForced(tokenizer, context, forced, true)
+    if (last?.covered && fits(constraint, last, budget, true)) return last
+  }
+  return plan !== undefined && (plan.covered === 0 || fits(constraint, plan, budget, false)) ? plan : undefined
+}
+
+/** Words and numbers that a forced text may still belong to are shorter. */
+const MOST_WRITTEN = 12
+
+/** The last tokens that are text: what stands before a control token is not read again, and nor is that token. */
+function lastText(tokenizer: TokenSpelling, written: readonly number[]): readonly number[] {
+  return written.slice(written.findLastIndex((token) => tokenizer.bytes(token).length === 0) + 1)
+}
+
+function fits(constraint: TokenConstraint, run: ForcedRun, budget: number, mustEnd: boolean): boolean {
+  const after = constraint.clone()
+  after.rollback(run.replace)
+  if (!run.tokens.every((token) => after.accept(token)) || (mustEnd && !after.done)) return false
+  // Canonical tokens may be more than the fewest: near the end of the budget the fewest win.
+  return after.shortest <= budget - run.tokens.length + run.replace
+}
+
+/**
  * @param answer tokens before the run that may be replaced
  * @param forced bytes that come next
  * @param ends nothing follows the forced bytes
  */
 export function planForced(
-  tokenizer: Tokenizer,
+  tokenizer: TokenSpelling,
   answer: readonly number[],
   forced: Uint8Array,
   ends: boolean,
@@ -44,7 +92,7 @@ export function planForced(
 }
 
 function planAfter(
-  tokenizer: Tokenizer,
+  tokenizer: TokenSpelling,
   tail: readonly number[],
   forced: Uint8Array,
   ends: boolean,
@@ -67,12 +115,12 @@ interface Certain {
 }
 
 /** How ends of texts go on: schemas bring the same few again and again. */
-const endings = new WeakMap<Tokenizer, LruMap<string, Certain & { readonly all: readonly number[] }>>()
+const endings = new WeakMap<TokenSpelling, LruMap<string, Certain & { readonly all: readonly number[] }>>()
 /** Tokens at the end of a text that what follows may change. */
 const ENDING = 4
 
 /** The tokens that a text begins with however it goes on, and those that may follow them. */
-function certainOf(tokenizer: Tokenizer, text: string): Certain {
+function certainOf(tokenizer: TokenSpelling, text: string): Certain {
   const ids = tokenizer.encodeContinuation(text)
   const from = Math.max(0, ids.length - ENDING)
   const ending = textOf(bytesOf(tokenizer, ids.slice(from)))
@@ -84,7 +132,7 @@ function certainOf(tokenizer: Tokenizer, text: string): Certain {
   return probe(tokenizer, text, ids)
 }
 
-function certainEnding(tokenizer: Tokenizer, text: string) {
+function certainEnding(tokenizer: TokenSpelling, text: string) {
   let known = endings.get(tokenizer)
   if (known === undefined) {
     known = new LruMap(512)
@@ -99,7 +147,7 @@ function certainEnding(tokenizer: Tokenizer, text: string) {
   return ending
 }
 
-function probe(tokenizer: Tokenizer, text: string, ids: readonly number[]): Certain {
+function probe(tokenizer: TokenSpelling, text: string, ids: readonly number[]): Certain {
   const others = CONTINUATIONS.map((more) => tokenizer.encodeContinuation(text + more))
   const certain = others.reduce((length, other) => commonLength(ids, other, length), ids.length)
   const next = new Set<number>()
@@ -115,7 +163,7 @@ export function commonLength(a: ArrayLike<number>, b: ArrayLike<number>, limit =
   return i
 }
 
-export function bytesOf(tokenizer: Tokenizer, tokens: readonly number[]): Uint8Array {
+export function bytesOf(tokenizer: TokenSpelling, tokens: readonly number[]): Uint8Array {
   return joined(tokens.map((token) => tokenizer.bytes(token)))
 }
 
@@ -132,7 +180,12 @@ function textOf(bytes: Uint8Array): string | undefined {
 }
 
 /** Keeps, of the tokens in `mask`, those that begin with all of `bytes`, and `others`; leaves it alone if none is left. */
-export function narrow(mask: Uint32Array, bytes: Uint8Array, others: readonly number[], tokenizer: Tokenizer): void {
+export function narrow(
+  mask: Uint32Array,
+  bytes: Uint8Array,
+  others: readonly number[],
+  tokenizer: TokenSpelling,
+): void {
   if (bytes.length === 0) return
   const kept = others.filter((id) => (mask[id >>> 5]! >>> (id & 31)) & 1)
   for (let word = 0; word < mask.length; word++) {
