@@ -16,7 +16,7 @@ const schema = {
   properties: {
     title: { type: 'string' },
     'publication-date': { type: 'string', format: 'date' },
-    status: { enum: ['unpublished', 'unpublishable', 'published'] },
+    status: { enum: ['lost', 'kept', 'published'] },
     pages: { type: 'integer' },
     tags: { type: 'array', items: { enum: ['fiction', 'non-fiction'] }, maxItems: 2 },
   },
@@ -38,11 +38,11 @@ describe.each([
 
   it.each([
     { title: 'The old man', 'publication-date': '1952-09-01', status: 'published', pages: 127, tags: ['fiction'] },
-    { title: '', 'publication-date': '2024-02-29', status: 'unpublishable', pages: -3, tags: [] },
+    { title: '', 'publication-date': '2024-02-29', status: 'kept', pages: -3, tags: [] },
     {
       title: 'é 日本 "so"',
       'publication-date': '0001-01-01',
-      status: 'unpublished',
+      status: 'lost',
       pages: 0,
       tags: ['non-fiction', 'fiction'],
     },
@@ -69,7 +69,8 @@ describe.each([
       written.push(token)
     }
     expect(written).toEqual(canonical)
-    expect(forced).toBeGreaterThan(canonical.length / 3)
+    // Of each key's quotes, letters and colon one token at least.
+    expect(forced).toBeGreaterThanOrEqual(schema.required.length)
   })
 
   it('leave room for the shortest end within a budget', () => {

@@ -34,7 +34,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /**
  * The tokens that are certain to come next, as the tokenizer would have spelled them in the whole text; undefined where
  * there are none. `written` are the last tokens before, of which some may be replaced: take `replace` of them back, then
- * accept `tokens`. Whatever follows, they stay as they are.
+ * accept `tokens`. What follows does not change them, but where the grammar branches within a word: of `published` and
+ * `publishable` the letters that both have are a token of their own.
  *
  * @param budget tokens with which the text must still be able to end
  */
