@@ -292,4 +292,26 @@ describe('bodies that arrive at once', () => {
     expect(over.indexOf('sk-one')).toBeLessThan(2 * BEGIN_PER_TURN)
     expect(Math.max(...reads.values())).toBeLessThanOrEqual(2 * BEGIN_PER_TURN)
   })
+
+  it('are parsed one in each turn where they are large', async () => {
+    const { chat } = serviceOf()
+    const large = JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: ' '.repeat(200_000) }] })
+    let turn = 0
+    let counting = true
+    const next = () => {
+      turn++
+      if (counting) setImmediate(next)
+    }
+    setImmediate(next)
+    const at: number[] = []
+    const { parse } = JSON
+    const spy = vi.spyOn(JSON, 'parse').mockImplementation((text, revive) => {
+      if (String(text).length > 100_000) at.push(turn)
+      return parse(text, revive)
+    })
+    await Promise.all(Array.from({ length: 8 }, () => chat({}, { body: large })))
+    counting = false
+    spy.mockRestore()
+    expect([at.length, new Set(at).size]).toEqual([8, 8])
+  })
 })

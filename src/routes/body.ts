@@ -1,5 +1,6 @@
 import { V1Error } from '../errors.js'
 import { isRecord } from '../platform/json.js'
+import { inTurns, type Slices } from '../platform/turns.js'
 import { linkAbort } from '../stream/abort.js'
 import type { BodyRoom } from './bodies.js'
 import { ENCODINGS, inflated, isReadable } from './inflate.js'
@@ -26,8 +27,7 @@ export async function readJson(service: Service, exchange: Exchange, signal: Abo
     const sent = await readBytes(request, service.bodyLimit, reading.signal, room)
     const bytes = await unpacked(sent, encodingOf(request.headers), service.bodyLimit, reading.signal, room)
     exchange.bodyBytes = bytes.length
-    checkDepth(bytes)
-    return await withModel(service, parsed(bytes), signal)
+    return await withModel(service, await inTurns(parsedInTurn(bytes), signal), signal)
   } finally {
     room.done()
     reading.dispose()
@@ -63,6 +63,15 @@ async function withModel(service: Service, body: unknown, signal: AbortSignal): 
   if (!isRecord(body) || typeof body.model !== 'string') return body
   await lookedAround(service.engine, signal)
   return { ...body, model: modelIdOf(service, body.model) }
+}
+
+/** Of large bodies that are whole at the same time, one is parsed in each turn of the event loop. */
+const LARGE = 2 ** 16
+
+function* parsedInTurn(bytes: Uint8Array): Slices<unknown> {
+  if (bytes.length > LARGE) yield
+  checkDepth(bytes)
+  return parsed(bytes)
 }
 
 function parsed(bytes: Uint8Array): unknown {
