@@ -255,6 +255,7 @@ const FAMILIES: readonly (readonly [name: string, template: string, control: rea
   ['llama-pythonic', '[func_name1(', []],
   ['llama', '"parameters" ipython', []],
   ['phi4', '<|tool|>', []],
+  ['phi4-tags', '<|tool|><|tool_call|>{"name"', ['<|tool_call|>', '<|/tool_call|>']],
   ['granite', '<|tool_call|>', ['<|tool_call|>']],
 ]
 

@@ -51,6 +51,16 @@ test('the template of the repository, with and without a system message', () => 
   )
 })
 
+test('a template that goes through calls which nobody made is given none', () => {
+  const files = smallTokenizer()
+  const chat_template = `{%- for message in messages %}{{ message.content }}{%- for call in message.tool_calls %}{{ call.id }}{%- endfor %}{%- endfor %}`
+  const chat = new ChatText({
+    tokenizer: files.tokenizer,
+    tokenizerConfig: { ...files.tokenizerConfig, chat_template },
+  })
+  expect(prompt(chat, [{ role: 'system', content: 'Be brief. ' }, user('Hi')])).toBe('Be brief. Hi')
+})
+
 test('ids of calls are such as Mistral’s templates take, the same for a call and its result', () => {
   const files = smallTokenizer()
   // As the published ones do it.

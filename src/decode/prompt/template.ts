@@ -39,13 +39,14 @@ export class JinjaTemplate implements ChatTemplate {
     try {
       return this.#render(input)
     } catch (cause) {
-      const folded = foldSystem(input.messages)
-      if (folded.length === input.messages.length) throw refused(cause)
-      try {
-        return this.#render({ ...input, messages: folded })
-      } catch {
-        throw refused(cause)
+      for (const messages of others(input.messages)) {
+        try {
+          return this.#render({ ...input, messages })
+        } catch {
+          // What it refuses first is what it refuses.
+        }
       }
+      throw refused(cause)
     }
   }
 
@@ -60,6 +61,14 @@ export class JinjaTemplate implements ChatTemplate {
       add_generation_prompt: true,
     })
   }
+}
+
+/** The same conversation for templates that refuse it as it is. */
+function others(messages: readonly TemplateMessage[]): (readonly TemplateMessage[])[] {
+  const folded = foldSystem(messages)
+  // To Python what is not there is an empty list as well, which some templates go through without asking.
+  const listed = (some: readonly TemplateMessage[]) => some.map((message) => ({ tool_calls: [], ...message }))
+  return [...(folded.length === messages.length ? [] : [folded]), listed(messages), listed(folded)]
 }
 
 function refused(cause: unknown): V1Error {

@@ -56,6 +56,7 @@ it.each([
   ['{% if tools %}<|tool_list_start|>[{% endif %}', 'lfm2'],
   ['{% if tools %}<function_calls>{% endif %}', 'olmo3'],
   ['{% if tools %}<|tool|>{% endif %}', 'phi4'],
+  ['{% if tools %}<|tool|><|tool_call|>{"name": ""}{% endif %}', 'phi4-tags'],
   ['{% if tools %}<|tool_call|>{% endif %}', 'granite'],
   ['{% if tools %}<start_function_call>call:<escape>{% endif %}', 'functiongemma'],
   ['{% if tools %}<|tool_call>call:<|"|>{% endif %}', 'gemma4'],

@@ -1,7 +1,7 @@
 import type { ToolFormat } from './format.js'
 import { FUNCTION_GEMMA, GEMMA4 } from './gemma.js'
 import { HERMES, PLAIN, UNKNOWN } from './hermes.js'
-import { GRANITE, PHI4 } from './json-list.js'
+import { GRANITE, PHI4, PHI4_TAGS } from './json-list.js'
 import { LLAMA } from './llama.js'
 import { MISTRAL, MISTRAL_ARGS, MISTRAL_IDS } from './mistral.js'
 import { LFM2, LLAMA_PYTHONIC, OLMO3 } from './pythonic.js'
@@ -21,6 +21,7 @@ export const TOOL_FORMATS: readonly ToolFormat[] = [
   LLAMA_PYTHONIC,
   LLAMA,
   PHI4,
+  PHI4_TAGS,
   GRANITE,
   HERMES,
   UNKNOWN,

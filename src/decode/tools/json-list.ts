@@ -12,6 +12,17 @@ export const PHI4: ToolFormat = {
   native: true,
 }
 
+/** Phi-4-mini with the template that its conversions for llama.cpp have: a tag for each call. */
+export const PHI4_TAGS: ToolFormat = {
+  ...JSON_CALL,
+  name: 'phi4-tags',
+  isOf: (template) => template.includes('<|tool|>') && template.includes('<|tool_call|>{'),
+  open: '<|tool_call|>',
+  close: '<|/tool_call|>',
+  between: '',
+  native: true,
+}
+
 /** Granite 3. */
 export const GRANITE: ToolFormat = {
   ...JSON_CALL,
