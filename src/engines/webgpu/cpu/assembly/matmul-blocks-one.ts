@@ -27,19 +27,21 @@ function further<T>(): i32 {
   return sizeof<T>() >> 1
 }
 
-/** Codes of 4, 5 or 6 bits. */
-export function oneToken<T>(
+/**
+ * Codes of 4, 5 or 6 bits, in runs of one share or two (S: i8, i16), with something that is taken off or not (L: i16, i8):
+ * compilers keep sums in registers only where they know how long loops are.
+ */
+export function oneToken<T, S, L>(
   codes: usize,
   scales: usize,
   x: usize,
   y: usize,
   runs: i32,
-  shares: i32,
   zero: v128,
-  least: bool,
   rows: i32,
   add: bool,
 ): void {
+  const shares: i32 = sizeof<S>()
   const m = ASC_FEATURE_RELAXED_SIMD ? i8x16.splat(15) : v128.load_splat<i32>(x, 8)
   const m4 = i16x8.shl(m, 4)
   const m8 = i16x8.shl(m, 8)
@@ -116,7 +118,7 @@ export function oneToken<T>(
       low = scaledBy(a0, v128.load(scales), by, low)
       high = scaledBy(a1, v128.load(scales, 16), by, high)
       scales += 32
-      if (least) {
+      if (sizeof<L>() === 2) {
         const size = sizeOf(sums, by)
         low = f32x4.sub(low, f32x4.mul(size, v128.load(scales)))
         high = f32x4.sub(high, f32x4.mul(size, v128.load(scales, 16)))

@@ -49,14 +49,36 @@ export function multiplyBlocks(
       yt += yStride << 2
     }
     for (; t < tokens; t++) {
-      if (bits === 4) oneToken<i8>(codes, room, xt, yt, runs, shares, zero, least, rows, add)
-      else if (bits === 5) oneToken<i16>(codes, room, xt, yt, runs, shares, zero, least, rows, add)
-      else if (bits === 6) oneToken<i32>(codes, room, xt, yt, runs, shares, zero, least, rows, add)
-      else oneTokenOfBytes(codes, room, xt, yt, runs, zero, rows, add)
+      one(bits, shares, least, codes, room, xt, yt, runs, zero, rows, add)
       xt += xStride
       yt += yStride
     }
   }
+}
+
+function one(
+  bits: i32,
+  shares: i32,
+  least: bool,
+  codes: usize,
+  scales: usize,
+  x: usize,
+  y: usize,
+  runs: i32,
+  zero: v128,
+  rows: i32,
+  add: bool,
+): void {
+  if (bits === 8) oneTokenOfBytes(codes, scales, x, y, runs, zero, rows, add)
+  else if (bits === 6) oneToken<i32, i16, i8>(codes, scales, x, y, runs, zero, rows, add)
+  else if (bits === 5) {
+    if (least) oneToken<i16, i8, i16>(codes, scales, x, y, runs, zero, rows, add)
+    else oneToken<i16, i8, i8>(codes, scales, x, y, runs, zero, rows, add)
+  } else if (shares === 1) {
+    if (least) oneToken<i8, i8, i16>(codes, scales, x, y, runs, zero, rows, add)
+    else oneToken<i8, i8, i8>(codes, scales, x, y, runs, zero, rows, add)
+  } else if (least) oneToken<i8, i16, i16>(codes, scales, x, y, runs, zero, rows, add)
+  else oneToken<i8, i16, i8>(codes, scales, x, y, runs, zero, rows, add)
 }
 
 /** With activations as they are. `room`: that of `multiplyBlocks`, and a group of rows in f32. */
