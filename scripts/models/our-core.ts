@@ -171,7 +171,7 @@ async function rounded(of: Case, plain: Weights, source: WeightSource, count: nu
   const { tensors } = planModel(source, device, { quantize: 'q4f16_1' })
   device.destroy()
   const { embedding, head, beside, layers } = tensors
-  const all = [embedding, ...(head ? [head] : []), ...(beside ? [beside.table, beside.product] : [])].concat(
+  const all = [embedding, ...(head ? [head] : []), ...(beside ? [...beside.tables, beside.product] : [])].concat(
     layers.flatMap(({ matrices }) => Object.values(matrices)),
   )
   const four = new Set(

@@ -73,7 +73,7 @@ describe('architectures in 4 bits', () => {
         [
           tensors.embedding,
           tensors.head ?? tensors.embedding,
-          ...(tensors.beside ? [tensors.beside.table, tensors.beside.product] : []),
+          ...(tensors.beside ? [...tensors.beside.tables, tensors.beside.product] : []),
           ...tensors.layers.flatMap(({ matrices }) => Object.values(matrices)),
         ]
           .filter(({ quantize }) => quantize)

@@ -21,6 +21,12 @@ const HUGGINGFACE: Names = {
   besideAfter: `${LAYER}.post_per_layer_input_norm`,
   total: `${LAYER}.layer_scalar`,
 }
+/** Gates and values together, queries, keys and values apart; the second table in a piece for each layer. */
+const MLC: Names = {
+  ...HUGGINGFACE,
+  gateUp: NAMES.mlc.gateUp,
+  besideTable: 'model.embed_tokens_per_layer.#',
+}
 const GGUF: Names = {
   ...NAMES.gguf,
   ...GGUF_AFTER,
@@ -47,10 +53,10 @@ const PATTERN = 6
  * their kind; each layer is given a vector of its own for every token.
  */
 export const gemma4: Architecture = {
-  names: { huggingface: HUGGINGFACE, gguf: GGUF },
+  names: { huggingface: HUGGINGFACE, mlc: MLC, gguf: GGUF },
   gguf: { own: fromGguf },
-  prefixes: ['model.language_model.', 'language_model.model.'],
-  idle: /^(model\.)?(vision_tower|audio_tower|embed_vision|embed_audio|multi_modal_projector)\.|^(v|a|mm)\./,
+  prefixes: ['model.language_model.', 'language_model.model.', 'language_model.'],
+  idle: /^(model\.)?(vision_tower|audio_tower|audio_preprocessor|embed_vision|embed_audio|multi_modal_projector)\.|^(v|a|mm)\./,
   read(given) {
     const fields = given.withDefaults({
       num_key_value_heads: 4,

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { gemma2, gemma3 } from '../../../../scripts/models/families/gemma.js'
 import { gemma1 } from '../../../../scripts/models/families/gemma1.js'
+import { gemma4 } from '../../../../scripts/models/families/gemma4.js'
 import { llama } from '../../../../scripts/models/families/llama.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi4Mini } from '../../../../scripts/models/families/phi3.js'
@@ -20,6 +21,8 @@ interface MlcForm {
   readonly of: Case
   /** Transformers' name of a tensor, and MLC's. */
   readonly names?: readonly (readonly [from: string | RegExp, to: string])[]
+  /** What is cut into pieces of so many columns, one for each layer. */
+  readonly cut?: readonly [part: string, columns: number]
   /** What is fused, by the first of its parts. */
   readonly fused: Readonly<Record<string, readonly string[]>>
   /** Norms that one is added to. */
@@ -58,6 +61,13 @@ const FORMS: readonly MlcForm[] = [
     config: ({ vocab_size, ...text_config }) => ({ vocab_size, text_config }),
   },
   {
+    of: gemma4,
+    names: [NAMED[1], [/^model\./, 'language_model.']],
+    fused: GATES,
+    cut: ['embed_tokens_per_layer', 32],
+    config: ({ vocab_size, ...text_config }) => ({ vocab_size, text_config, audio_config: { hidden_size: 8 } }),
+  },
+  {
     of: qwen35,
     names: [
       ['self_attn.q_proj', 'self_attn.c_attn'],
@@ -81,7 +91,7 @@ const FORMS: readonly MlcForm[] = [
   },
 ]
 
-function mlcOf({ of, names = [], fused, grown, config = (same) => same }: MlcForm): WeightSource {
+function mlcOf({ of, names = [], fused, grown, cut, config = (same) => same }: MlcForm): WeightSource {
   const plain = sourceOf(of, 'f32')
   const stored = new Map<string, () => Promise<RawTensor>>()
   const described = new Map<string, Omit<RawTensor, 'data'>>()
@@ -101,10 +111,23 @@ function mlcOf({ of, names = [], fused, grown, config = (same) => same }: MlcFor
       return { ...known, data: new Uint8Array(Float32Array.from(values).buffer) }
     })
   }
+  for (const [name, read] of cut ? [...stored].filter(([name]) => name.includes(cut[0])) : []) {
+    const [{ shape, dtype }, columns] = [described.get(name)!, cut![1]]
+    stored.delete(name)
+    for (let i = 0; i * columns < shape[1]!; i++) {
+      const known = { name: name.replace('.weight', `.${i}.weight`), dtype, shape: [shape[0]!, columns] }
+      described.set(known.name, known)
+      stored.set(known.name, async () => {
+        const values = new Float32Array((await read()).data.buffer)
+        const kept = values.filter((_, at) => Math.floor((at % shape[1]!) / columns) === i)
+        return { ...known, data: new Uint8Array(kept.buffer) }
+      })
+    }
+  }
   const { model_type, ...inner } = { ...of.config }
   return {
     chatConfig: {
-      model_type: model_type === 'gemma3_text' ? 'gemma3' : model_type,
+      model_type: String(model_type).replace(/^(gemma.)_text$/, '$1'),
       vocab_size: of.config.vocab_size,
       model_config: config(inner as Case['config']),
     },

@@ -77,7 +77,8 @@ describe('layers that are given their own of every token, and share keys', () =>
   it('take memory of the host, which is told and is not the device', () => {
     const source = sourceOf(gemma4, 'f16')
     const { beside } = planModel(source, device, OPTIONS).tensors
-    const bytes = beside!.table.rows * beside!.table.columns * 2
+    const [table] = beside!.tables
+    const bytes = table!.rows * table!.columns * 2
     expect(planModel(source, device, OPTIONS).size.bytes.host).toBe(bytes)
     const four = planModel(source, device, { ...OPTIONS, quantize: 'q4f16_1' }).size.bytes.host
     expect(four / bytes).toBeCloseTo(4.5 / 16)
@@ -112,7 +113,7 @@ describe('rows of a table that stays with the host', () => {
       for (const quantize of [false, true]) {
         const planned = { parts, rows, columns, scaleType: 'f16', quantize } as const
         const source = sourceWith(stored, apart)
-        const table = await HostRows.load(source, planned)
+        const table = await HostRows.load(source, [planned])
         const got = table.of(spans, 2)
         const greatest = values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
         const lost = { f32: 0, f16: 2 ** -11, bf16: 2 ** -7 }[stored]

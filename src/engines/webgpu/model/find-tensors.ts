@@ -49,6 +49,11 @@ export class Finder {
     return this.#names.has(`${name}.weight`) || this.#names.has(`${name}.q_weight`)
   }
 
+  /** Whether each layer has a tensor of its own under this role. */
+  isPerLayer(role: Role): boolean {
+    return [this.#roles[role] ?? []].flat().some((name) => name.includes('#'))
+  }
+
   /** What is there under this role is not needed, and is no fault either. */
   passOver(role: Role, layer?: number): void {
     for (const name of this.#partsOf(role, layer)) {

@@ -10,120 +10,114 @@ import { readMatrix } from './tensors.js'
 /** Bytes that are read at a time. */
 const CHUNK = 64 * 1048576
 
-interface Rows {
-  /** Some rows in one piece. */
-  readonly perChunk: number
-  readonly chunks: readonly Uint8Array[]
-  readonly form: Pick<StoredRows, 'rowBytes' | 'widen'>
-}
-
-/** Memory of the host that it takes. */
+/** Memory of the host that a table takes. */
 export function hostBytes({ rows, columns, parts, quantize }: PlannedMatrix): number {
   const [{ stored }] = parts as readonly [PlannedMatrix['parts'][number]]
-  return rows * (quantize || stored === 'q4' ? fourBits(columns).rowBytes : rowBytes(stored, columns))
+  return rows * (quantize || stored === 'q4' ? fourBitBytes(columns) : rowBytes(stored, columns))
 }
 
+/** Writes the values of a row. */
+type Widen = (row: number, out: Float32Array) => void
+
 export class HostRows {
-  readonly columns: number
-  readonly #rows: Rows
+  /** Side by side. */
+  readonly #tables: readonly { readonly columns: number; readonly widen: Widen }[]
+  readonly #columns: number
   #out = new Float32Array(0)
 
-  private constructor(columns: number, rows: Rows) {
-    this.columns = columns
-    this.#rows = rows
+  private constructor(tables: readonly { readonly columns: number; readonly widen: Widen }[]) {
+    this.#tables = tables
+    this.#columns = tables.reduce((sum, { columns }) => sum + columns, 0)
   }
 
-  static async load(source: WeightSource, planned: PlannedMatrix, signal?: AbortSignal): Promise<HostRows> {
-    const { rows, columns, parts } = planned
-    const [{ name, stored }] = parts as readonly [PlannedMatrix['parts'][number]]
-    const found = stored !== 'q4' && source.rows?.(name)
-    if (!found) return new HostRows(columns, await whole(source, planned, signal))
-    const perChunk = Math.max(1, Math.floor(CHUNK / found.rowBytes))
-    const form = planned.quantize ? fourBits(columns) : found
-    const values = new Float32Array(columns)
-    const chunks: Uint8Array[] = []
-    for (let from = 0; from < rows; from += perChunk) {
-      signal?.throwIfAborted()
-      const to = Math.min(rows, from + perChunk)
-      const bytes = await found.read(from, to, signal)
-      chunks.push(planned.quantize ? packed(to - from, found, bytes, values) : bytes)
-    }
-    return new HostRows(columns, { perChunk, chunks, form })
+  /** Tables whose rows lie side by side. */
+  static async load(source: WeightSource, planned: readonly PlannedMatrix[], signal?: AbortSignal): Promise<HostRows> {
+    const tables = []
+    for (const one of planned) tables.push({ columns: one.columns, widen: await load(source, one, signal) })
+    return new HostRows(tables)
   }
 
   /** Rows of all tokens of a pass, times `scale`, one after the other. Holds until the next call. */
   of(spans: readonly Pick<Span, 'tokens'>[], scale: number): Float32Array {
     const count = spans.reduce((sum, { tokens }) => sum + tokens.length, 0)
-    if (this.#out.length < count * this.columns) this.#out = new Float32Array(count * this.columns)
-    const { perChunk, chunks, form } = this.#rows
+    if (this.#out.length < count * this.#columns) this.#out = new Float32Array(count * this.#columns)
     let at = 0
     for (const { tokens } of spans) {
       for (const token of tokens) {
-        const out = this.#out.subarray(at, at + this.columns)
-        form.widen(chunks[Math.floor(token / perChunk)]!, (token % perChunk) * form.rowBytes, out)
-        for (let i = 0; i < out.length; i++) out[i]! *= scale
-        at += this.columns
+        for (const { columns, widen } of this.#tables) {
+          widen(token, this.#out.subarray(at, at + columns))
+          at += columns
+        }
       }
     }
-    return this.#out.subarray(0, at)
+    const out = this.#out.subarray(0, at)
+    for (let i = 0; i < at; i++) out[i]! *= scale
+    return out
   }
+}
+
+async function load(source: WeightSource, planned: PlannedMatrix, signal?: AbortSignal): Promise<Widen> {
+  const { rows, columns, parts } = planned
+  const [{ name, stored }] = parts as readonly [PlannedMatrix['parts'][number]]
+  const found = stored !== 'q4' && source.rows?.(name)
+  if (!found) return whole(source, planned, signal)
+  const perChunk = Math.max(1, Math.floor(CHUNK / found.rowBytes))
+  const values = new Float32Array(columns)
+  const chunks: Widen[] = []
+  for (let from = 0; from < rows; from += perChunk) {
+    signal?.throwIfAborted()
+    const to = Math.min(rows, from + perChunk)
+    const bytes = await found.read(from, to, signal)
+    chunks.push(planned.quantize ? quantized(to - from, found, bytes, values) : asStored(found, bytes))
+  }
+  return (row, out) => chunks[Math.floor(row / perChunk)]!(row % perChunk, out)
 }
 
 /** What is small, or can be read in no other way. */
-async function whole(source: WeightSource, planned: PlannedMatrix, signal?: AbortSignal): Promise<Rows> {
-  const { rows, columns } = planned
+async function whole(source: WeightSource, planned: PlannedMatrix, signal?: AbortSignal): Promise<Widen> {
   const read = await readMatrix(source, planned, signal)
   if (read.format === 'mixed') throw new TypeError('A table has rows of one form.')
-  if (read.format !== 'q4') {
-    return { perChunk: rows, chunks: [read.data], form: storedRows(read.format, columns, async () => read.data) }
-  }
-  const form = fourBits(columns, read.scaleType)
-  return { perChunk: rows, chunks: [beside(rows, columns, read, form)], form }
+  if (read.format === 'q4') return fourBits(planned.columns, read.codes, read.scales, read.scaleType)
+  return asStored(
+    storedRows(read.format, planned.columns, async () => read.data),
+    read.data,
+  )
 }
 
-/** A row's codes, then its scales. */
-function beside(
-  rows: number,
-  columns: number,
-  { codes, scales }: { readonly codes: Uint8Array; readonly scales: Uint8Array },
-  { rowBytes }: Pick<StoredRows, 'rowBytes'>,
-): Uint8Array {
-  const data = new Uint8Array(rows * rowBytes)
-  const [half, rest] = [columns / 2, rowBytes - columns / 2]
+const asStored = (form: StoredRows, bytes: Uint8Array): Widen => {
+  return (row, out) => form.widen(bytes, row * form.rowBytes, out)
+}
+
+/** Row by row: in numbers of f32 all of them would be twice as large as they are stored. */
+function quantized(rows: number, form: StoredRows, bytes: Uint8Array, values: Float32Array): Widen {
+  const columns = values.length
+  const codes = new Uint8Array((rows * columns) / 2)
+  const scales = new Uint8Array((rows * columns * 2) / Q4_BLOCK)
   for (let row = 0; row < rows; row++) {
-    data.set(codes.subarray(row * half, (row + 1) * half), row * rowBytes)
-    data.set(scales.subarray(row * rest, (row + 1) * rest), row * rowBytes + half)
+    form.widen(bytes, row * form.rowBytes, values)
+    const four = quantize(values)
+    codes.set(four.codes, row * four.codes.length)
+    scales.set(four.scales, row * four.scales.length)
   }
-  return data
+  return fourBits(columns, codes, scales, 'f16')
 }
 
-function packed(rows: number, of: StoredRows, bytes: Uint8Array, values: Float32Array): Uint8Array {
-  const form = fourBits(values.length)
-  const data = new Uint8Array(rows * form.rowBytes)
-  for (let row = 0; row < rows; row++) {
-    of.widen(bytes, row * of.rowBytes, values)
-    data.set(beside(1, values.length, quantize(values), form), row * form.rowBytes)
-  }
-  return data
-}
+const fourBitBytes = (columns: number) => columns / 2 + (2 * columns) / Q4_BLOCK
 
-function fourBits(columns: number, scaleType: 'f16' | 'f32' = 'f16'): Pick<StoredRows, 'rowBytes' | 'widen'> {
-  const half = columns / 2
-  const size = scaleType === 'f16' ? 2 : 4
-  const rowBytes = half + (columns / Q4_BLOCK) * size
-  return {
-    rowBytes,
-    widen(bytes, at, out) {
-      const view = new DataView(bytes.buffer, bytes.byteOffset + at, rowBytes)
-      for (let block = 0; block * Q4_BLOCK < columns; block++) {
-        const place = half + block * size
-        const scale = size === 2 ? halfToFloat(view.getUint16(place, true)) : view.getFloat32(place, true)
-        for (let i = 0; i < Q4_BLOCK / 2; i++) {
-          const pair = bytes[at + block * (Q4_BLOCK / 2) + i]!
-          out[block * Q4_BLOCK + 2 * i] = ((pair & 15) - 7) * scale
-          out[block * Q4_BLOCK + 2 * i + 1] = ((pair >> 4) - 7) * scale
-        }
+function fourBits(columns: number, codes: Uint8Array, scales: Uint8Array, scaleType: 'f16' | 'f32'): Widen {
+  const view = new DataView(scales.buffer, scales.byteOffset, scales.byteLength)
+  const perRow = columns / Q4_BLOCK
+  const scaleOf = (block: number) =>
+    scaleType === 'f16' ? halfToFloat(view.getUint16(2 * block, true)) : view.getFloat32(4 * block, true)
+  return (row, out) => {
+    let at = (row * columns) / 2
+    for (let block = 0; block < perRow; block++) {
+      const scale = scaleOf(row * perRow + block)
+      for (let i = block * Q4_BLOCK; i < (block + 1) * Q4_BLOCK; i += 2) {
+        const pair = codes[at++]!
+        out[i] = ((pair & 15) - 7) * scale
+        out[i + 1] = ((pair >> 4) - 7) * scale
       }
-    },
+    }
   }
 }

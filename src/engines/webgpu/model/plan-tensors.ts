@@ -34,8 +34,11 @@ export function planTensors(
 
 function planBeside(finder: Finder, { vocabulary, hidden, layers }: ModelPlan, { size }: Beside): PlannedBeside {
   const wide = layers.length * size
+  const apart = finder.isPerLayer('besideTable')
   return {
-    table: finder.matrix('besideTable', [vocabulary], wide),
+    tables: apart
+      ? layers.map((_, i) => finder.matrix('besideTable', [vocabulary], size, i))
+      : [finder.matrix('besideTable', [vocabulary], wide)],
     product: finder.matrix('besideProduct', [wide], hidden),
     norm: finder.vector('besideNorm', size),
   }

@@ -70,8 +70,8 @@ export interface PlannedTensors {
 }
 
 export interface PlannedBeside {
-  /** Stays with the host: the device is given its rows as tokens come. */
-  readonly table: PlannedMatrix
+  /** Stay with the host: the device is given their rows, side by side, as tokens come. */
+  readonly tables: readonly PlannedMatrix[]
   readonly product: PlannedMatrix
   readonly norm: PlannedVector
 }

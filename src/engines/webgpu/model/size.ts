@@ -75,7 +75,7 @@ export function sizeOf(
   const cacheType = isWide(outline) ? 'f32' : 'f16'
   const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
   const weights = weightBytes(device, tensors)
-  const host = tensors.beside ? hostBytes(tensors.beside.table) : 0
+  const host = sum((tensors.beside?.tables ?? []).map(hostBytes))
   const slots = stateSlots(kept, maxBatch)
   const states = slots * 4 * sum(kept.states)
   const work = workBytes(model, device, { rows, maxBatch, context })

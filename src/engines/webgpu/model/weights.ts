@@ -55,7 +55,7 @@ export async function loadWeights(
   const norm = await loader.vector(tensors.norm)
   const head = tensors.head ? await loader.matrix(tensors.head) : embedding
   const beside = tensors.beside && {
-    table: await HostRows.load(loader.source, tensors.beside.table, loader.signal),
+    table: await HostRows.load(loader.source, tensors.beside.tables, loader.signal),
     product: await loader.matrix(tensors.beside.product),
     norm: await loader.vector(tensors.beside.norm),
   }
