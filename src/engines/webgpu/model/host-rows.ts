@@ -3,7 +3,7 @@ import { halfToFloat } from '../../../platform/half.js'
 import { storedRows } from '../../../repository/rows.js'
 import type { StoredRows, WeightSource } from '../../../repository/source.js'
 import { Q4_BLOCK, rowBytes, type Span } from '../contract.js'
-import type { PlannedMatrix } from './planned.js'
+import { canShrink, type PlannedMatrix } from './planned.js'
 import { quantize } from './quantize.js'
 import { readMatrix } from './tensors.js'
 
@@ -13,7 +13,7 @@ const CHUNK = 64 * 1048576
 /** Memory of the host that a table takes. */
 export function hostBytes({ rows, columns, parts, quantize }: PlannedMatrix): number {
   const [{ stored }] = parts as readonly [PlannedMatrix['parts'][number]]
-  return rows * (quantize || stored === 'q4' ? fourBitBytes(columns) : rowBytes(stored, columns))
+  return rows * ((quantize && canShrink(stored)) || stored === 'q4' ? fourBitBytes(columns) : rowBytes(stored, columns))
 }
 
 /** Writes the values of a row. */
@@ -62,13 +62,14 @@ async function load(source: WeightSource, planned: PlannedMatrix, signal?: Abort
   const found = stored !== 'q4' && source.rows?.(name)
   if (!found) return whole(source, planned, signal)
   const perChunk = Math.max(1, Math.floor(CHUNK / found.rowBytes))
+  const shrinks = planned.quantize && canShrink(stored)
   const values = new Float32Array(columns)
   const chunks: Widen[] = []
   for (let from = 0; from < rows; from += perChunk) {
     signal?.throwIfAborted()
     const to = Math.min(rows, from + perChunk)
     const bytes = await found.read(from, to, signal)
-    chunks.push(planned.quantize ? quantized(to - from, found, bytes, values) : asStored(found, bytes))
+    chunks.push(shrinks ? quantized(to - from, found, bytes, values) : asStored(found, bytes))
   }
   return (row, out) => chunks[Math.floor(row / perChunk)]!(row % perChunk, out)
 }
