@@ -158,9 +158,10 @@ export interface V1Options {
 
 export interface V1 {
   /**
-   * Answers a request; never rejects. It may be passed on by itself: `Deno.serve(v1.fetch)`,
-   * `Bun.serve({ fetch: v1.fetch })`. A server must pass what it knows of the connection, as those do: without `info`
-   * only `hosts` is looked at, and DNS rebinding is not kept off where `hosts` is not set.
+   * Answers a request; never rejects. It may be passed on by itself:
+   * `Deno.serve({ hostname: '127.0.0.1' }, v1.fetch)`, `Bun.serve({ hostname: '127.0.0.1', fetch: v1.fetch })`. A server
+   * must pass what it knows of the connection, as those do: without `info` only `hosts` is looked at, and DNS rebinding
+   * is not kept off where `hosts` is not set.
    */
   fetch(request: Request, info?: ConnectionInfo | object): Promise<Response>
   /** The path under which everything lies, without a slash at its end. */
