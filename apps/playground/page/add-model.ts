@@ -62,7 +62,13 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
       class: 'small',
     })
     const [other] = found.instead
-    const otherwise = other && button(`Look with ${other.how}`, () => void look(wanted, other), { class: 'small' })
+    const otherwise =
+      other &&
+      button(
+        `Look ${other.model === undefined ? 'with' : 'at'} ${other.how}`,
+        () => void look(other.model ?? wanted, other.model === undefined ? other : {}),
+        { class: 'small' },
+      )
     place.replaceChildren(
       el('p', { class: 'found-name' }, found.id),
       el('p', { class: `advice verdict ${kind}`, role: 'status' }, text),
