@@ -36,7 +36,11 @@ const POOLS: Readonly<Record<string, VectorPlan['pool']>> = {
 /** As sentence-transformers 5.4 and later write it. */
 const POOL_WORDS: Readonly<Record<string, VectorPlan['pool']>> = { mean: 'mean', cls: 'first', lasttoken: 'last' }
 
-const MLC_POOLS: Readonly<Record<string, VectorPlan['pool']>> = { cls: 'first', mean: 'mean', last: 'last' }
+const MLC_POOLS: ReadonlyMap<unknown, VectorPlan['pool']> = new Map([
+  ['cls', 'first'],
+  ['mean', 'mean'],
+  ['last', 'last'],
+])
 
 /** `hidden`: numbers of a row. `positions`: tokens that the model can read. */
 export function readVectors(files: SentenceFiles, name: string, hidden: number, positions: number): VectorPlan {
@@ -62,7 +66,7 @@ export function readVectors(files: SentenceFiles, name: string, hidden: number, 
 export function readMlcVectors(config: JsonObject, name: string, hidden: number, positions: number): VectorPlan {
   const said = isRecord(config.embedding_metadata) ? config.embedding_metadata : {}
   const { pooling_strategy: word = 'cls', normalize = true } = said
-  const pool = MLC_POOLS[String(word)]
+  const pool = MLC_POOLS.get(word)
   if (!pool) throw refuse(name, `embedding_metadata.pooling_strategy = ${JSON.stringify(word)}`)
   if (normalize !== true) throw refuse(name, `embedding_metadata.normalize = ${JSON.stringify(normalize)}`)
   return { pool, dense: [], size: hidden, most: positions }
