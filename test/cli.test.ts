@@ -274,7 +274,7 @@ describe('local-v1 serve', () => {
   })
 
   it('offers models under other names, and by Anthropic’s interface', async () => {
-    const { process: server, url } = await served('--alias', 'claude=local-v1/nano')
+    const { process: server, url } = await served('--model', 'local-v1/nano', '--alias', 'claude=local-v1/nano')
     const answer = await fetch(`${url}/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': 'none', 'anthropic-version': '2023-06-01' },
