@@ -165,6 +165,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
     node: true,
     imports: [
       ...['contract', 'platform', 'catalog', 'repository', 'upstream', 'webgpu', 'webllm', 'usage', 'door'],
+      // What its page follows a load by is a stream of events, as those of the service are.
+      'stream',
       ...['service', 'responses', 'adapters', 'bench', 'messages', 'structured', 'decode'],
     ],
   },

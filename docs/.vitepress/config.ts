@@ -42,7 +42,7 @@ export default defineConfig({
       { text: 'Start', items: pagesOf('start') },
       { text: 'Guides', items: pagesOf('guides') },
       { text: 'Recipes', items: pagesOf('recipes') },
-      { text: 'Options and types', collapsed: true, items: pagesOf('reference') },
+      { text: 'Options and types', items: pagesOf('reference') },
       {
         text: 'Reference',
         items: [
