@@ -11,7 +11,8 @@ import { Chance } from '../operations/numbers.test-helper.js'
 import { loadPlanned } from './load.js'
 import { planModel } from './plan-model.js'
 
-const GPUS = DEVICES.filter(({ name }) => name.startsWith('webgpu'))
+// The other cut computes the same from the same batches, and takes minutes in software.
+const GPUS = DEVICES.filter(({ name }) => name === 'webgpu, cut for software')
 
 // What is kept of sequences beside keys and values of all tokens: states, and windows so small that they run short.
 describe.each(GPUS)('sequences on $name', ({ open }) => {
@@ -46,7 +47,8 @@ describe.each(GPUS)('sequences on $name', ({ open }) => {
         next.map((tokens, i) => ({ sequence: sequences[i]!, tokens: tokens.slice(-1), sample: GREEDY })),
       )
       for (const [i, tokens] of next.entries()) alike(stepped[i]!, await fresh(core, tokens))
-      copy.truncate(30)
+      // It may have been driven out itself.
+      copy.truncate(Math.min(30, copy.length))
       const other = [...texts[0]!.slice(0, 30), ...words(7)]
       const [resumed] = await core.step([{ sequence: copy, tokens: other.slice(copy.length), sample: GREEDY }])
       alike(resumed!, await fresh(core, other))
