@@ -41,7 +41,7 @@ const RIGHT: Record<string, unknown> = {
     city: 'Jena',
     salary: 41000,
     experience_years: 3,
-    deadline: 'June 15',
+    deadline: '15 June',
   },
 }
 

@@ -77,7 +77,7 @@ export const examples: readonly Example[] = [
   {
     name: 'Job',
     instructions: 'Extract the job.',
-    text: 'Marlow Optics is hiring a lab technician in Jena. The salary is 41,000 euros a year. You need 3 years of experience. Apply by June 15.',
+    text: 'Marlow Optics is hiring a lab technician in Jena. The salary is 41,000 euros a year. You need 3 years of experience. Apply by 15 June.',
     schema: record({
       company: { type: 'string' },
       job: { type: 'string' },
