@@ -41,6 +41,7 @@ const modules = defineConfig({
     // Files of their own, so that who takes one name of the index does not get the validator with it.
     service: 'src/v1.ts',
     usage: 'src/usage/memory.ts',
+    partial: 'src/structured/partial.ts',
     cli: 'src/cli/main.ts',
     'cpu-worker': 'src/engines/webgpu/cpu/cpu-worker.ts',
     'webllm-worker': 'src/engines/webllm/worker/webllm-worker.ts',
