@@ -111,7 +111,7 @@ export const CATALOG: readonly CatalogModel[] = [
     name: 'Gemma 3 1B',
     about: 'Plain conversation and rewriting.',
     downloadBytes: 563 * MB,
-    memoryBytes: 755 * MB,
+    memoryBytes: 714 * MB,
     trainedContext: 32_768,
     licence: 'Gemma Terms of Use',
     thinks: false,

@@ -4,6 +4,7 @@ import type { Settings } from '../../src/bench/scenarios/scenario.js'
 /** All of these take their GPU from test/support/swiftshader.ts, which the kit replaces. */
 export const TEST_FILES = [
   'src/engines/webgpu/operations/project.test.ts',
+  'src/engines/webgpu/operations/blocks.test.ts',
   'src/engines/webgpu/gpu/half.test.ts',
   'src/engines/webgpu/operations/attention.test.ts',
   'src/engines/webgpu/operations/sample.test.ts',
@@ -11,6 +12,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/operations/overflow.test.ts',
   'src/engines/webgpu/operations/rows.test.ts',
   'src/engines/webgpu/model/decoder.test.ts',
+  'src/engines/webgpu/model/kept-on-gpu.test.ts',
   'src/engines/webgpu/architectures/families.test.ts',
   'src/engines/webgpu/encoders/encoders.test.ts',
   'src/engines/webgpu/core.test.ts',
