@@ -30,7 +30,7 @@ export class Expander implements Expanding {
     const open = [new Branch(atoms)]
     for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
       // A fork copies what is settled so far.
-      this.context.fuel.spend(branch.forked ? 8 : 5)
+      this.context.fuel.spend(branch.forked ? 25 : 5)
       for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
       if (branch.prune(this.shallow, this.context.fuel)) continue
       const group = branch.choice ?? wantedChoice(this.context, branch.part)
