@@ -86,3 +86,14 @@ it('a computer that slept in a slice does not rest as long', async () => {
   await works
   expect(taken).toBeLessThanOrEqual(1000 / STEP_MS + 2)
 })
+
+it('callers take turns: one who comes late is not behind all that another waits for', async () => {
+  const done: string[] = []
+  function* work(caller: string) {
+    yield
+    done.push(caller)
+  }
+  const works = ['a', 'a', 'a', 'a', 'a', 'b'].map((caller) => inTurns(work(caller), never, caller))
+  await Promise.all(works)
+  expect(done).toEqual(['a', 'b', 'a', 'a', 'a', 'a'])
+})

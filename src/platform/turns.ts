@@ -9,7 +9,9 @@ export function breathe(): Promise<void> {
   return turn()
 }
 
-let line: Promise<void> = Promise.resolve()
+/** Who waits for a turn of its own, by whom it works for, in the order in which they come next. */
+const lines = new Map<string, (() => void)[]>()
+let serving = false
 
 /** How many take steps, one in each turn, that somebody waits for. */
 let stepping = 0
@@ -35,11 +37,30 @@ export function beginSteps(): () => void {
 
 /**
  * Waits for a turn of the event loop that nobody else has: of all who wait here, one goes on per turn. Whoever works in
- * slices and asks before each holds everybody else up for one slice, however many do the same.
+ * slices and asks before each holds everybody else up for one slice, however many do the same. Callers take turns, so
+ * that the work of many requests of one is not all done before that of another.
  */
-function ownTurn(): Promise<void> {
-  line = line.then(rest)
-  return line
+function ownTurn(caller: string): Promise<void> {
+  return new Promise((resolve) => {
+    const line = lines.get(caller)
+    if (line === undefined) lines.set(caller, [resolve])
+    else line.push(resolve)
+    if (!serving) void serve()
+  })
+}
+
+async function serve(): Promise<void> {
+  serving = true
+  while (lines.size > 0) {
+    await rest()
+    for (const [caller, line] of lines) {
+      lines.delete(caller)
+      line.shift()!()
+      if (line.length > 0) lines.set(caller, line)
+      break
+    }
+  }
+  serving = false
 }
 
 /** A step is short and a slice may be long: one of each in turn would leave a model a twentieth of the time. */
@@ -61,15 +82,15 @@ export function atOnce<T>(work: Slices<T>): T {
   }
 }
 
-/** Does the work with a turn of the event loop at each pause; leaves it there once the signal has aborted. */
-export async function inTurns<T>(work: Slices<T>, signal: AbortSignal): Promise<T> {
+/** Does the work with a turn of the event loop at each pause, callers in turns; leaves it there once the signal has aborted. */
+export async function inTurns<T>(work: Slices<T>, signal: AbortSignal, caller = ''): Promise<T> {
   for (;;) {
     signal.throwIfAborted()
     const began = performance.now()
     const { done, value } = work.next()
     owed += performance.now() - began
     if (done) return value
-    await ownTurn()
+    await ownTurn(caller)
   }
 }
 

@@ -39,20 +39,20 @@ export async function answering(
   } catch (error) {
     throw await run.fail(error)
   }
-  const answer = answered(service, run, asked)
+  const answer = answered(service, run, asked, exchange.caller.id)
   if (!asked.early) return answer
   answer.catch((error: V1Error) => asked.failed?.(error)).catch((error: unknown) => notKept(service, asked.id, error))
   return asked.early
 }
 
-async function answered(service: Service, run: Run, asked: Asked): Promise<Answered> {
+async function answered(service: Service, run: Run, asked: Asked, caller: string): Promise<Answered> {
   const { spec, reply, id, ignored, headers: own } = asked
   try {
     const model = await knownModel(service.engine, spec.model, run.signal)
     checkCapable(model, spec)
     run.model = spec.model
     await run.enter()
-    const constraint = await inTurns(service.constraints.of(spec), run.signal)
+    const constraint = await inTurns(service.constraints.of(spec), run.signal, caller)
     const loading = service.loader.ready(spec.model, run.signal)
     if (loading) {
       run.stepAside()

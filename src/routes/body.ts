@@ -27,7 +27,7 @@ export async function readJson(service: Service, exchange: Exchange, signal: Abo
     const sent = await readBytes(request, service.bodyLimit, reading.signal, room)
     const bytes = await unpacked(sent, encodingOf(request.headers), service.bodyLimit, reading.signal, room)
     exchange.bodyBytes = bytes.length
-    return await withModel(service, await inTurns(parsedInTurn(bytes), signal), signal)
+    return await withModel(service, await inTurns(parsedInTurn(bytes), signal, caller.id), signal)
   } finally {
     room.done()
     reading.dispose()
