@@ -13,13 +13,12 @@ import {
   noteUnknown,
   oneOf,
   optional,
-  refuse,
   required,
   unsupported,
   wrongValue,
 } from '../wire/fields.js'
 import type { CallSpec } from '../wire/reply.js'
-import { readSampling } from '../wire/sampling.js'
+import { aStop, readSampling } from '../wire/sampling.js'
 import { readConversation } from './conversation.js'
 import { readMessageTools } from './tools.js'
 
@@ -96,14 +95,8 @@ export function readMessageRequest(json: unknown, counted?: 'to be counted'): Me
 const isAsked = (value: unknown): boolean =>
   value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 
-function readStops(value: unknown, param: string): string[] {
-  return someStops(value, param).map((item, i) => {
-    const stop = aString(item, at(param, i))
-    if (stop !== '') return stop
-    const place = at(param, i)
-    throw refuse(place, `Invalid '${place}': an empty string stops before the first word.`, 'empty_string')
-  })
-}
+const readStops = (value: unknown, param: string): string[] =>
+  someStops(value, param).map((item, i) => aStop(item, at(param, i)))
 
 interface AskedOutput {
   readonly output: OutputFormat

@@ -88,7 +88,8 @@ function readStop(body: JsonObject): readonly string[] {
   return someStops(stop, 'stop').map((item, i) => aStop(item, at('stop', i)))
 }
 
-function aStop(value: unknown, param: string): string {
+/** A text at which an answer stops. */
+export function aStop(value: unknown, param: string): string {
   const stop = aString(value, param)
   if (stop === '')
     throw refuse(param, `Invalid '${param}': an empty string stops before the first word.`, 'empty_string')
