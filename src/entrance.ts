@@ -1,3 +1,4 @@
+import { CallerLines } from './platform/caller-lines.js'
 import { breathe } from './platform/turns.js'
 
 /** Few enough that sockets, timers and a model's steps do not wait long, and enough for a thousand requests a second. */
@@ -9,13 +10,12 @@ export const BEGIN_PER_TURN = 16
  * to be refused.
  */
 export class Entrance {
-  /** In the order of turns: who was served goes to the end. */
-  readonly #lines = new Map<string, (() => void)[]>()
+  readonly #lines = new CallerLines()
   #begun = 0
 
   /** Nothing to wait for, or what to wait for. */
   enter(caller: string): Promise<void> | undefined {
-    if (this.#begun === BEGIN_PER_TURN) return new Promise((resolve) => this.#add(caller, resolve))
+    if (this.#begun === BEGIN_PER_TURN) return new Promise((resolve) => this.#lines.add(caller, resolve))
     if (this.#begun++ === 0) void breathe().then(this.#turn)
     return undefined
   }
@@ -23,20 +23,10 @@ export class Entrance {
   readonly #turn = (): void => {
     this.#begun = 0
     for (; this.#begun < BEGIN_PER_TURN; this.#begun++) {
-      const [next] = this.#lines
-      if (!next) break
-      const [caller, line] = next
-      this.#lines.delete(caller)
-      const begin = line.shift()!
-      if (line.length > 0) this.#lines.set(caller, line)
+      const begin = this.#lines.take()
+      if (!begin) break
       begin()
     }
     if (this.#begun > 0) void breathe().then(this.#turn)
-  }
-
-  #add(caller: string, begin: () => void): void {
-    const line = this.#lines.get(caller)
-    if (line) line.push(begin)
-    else this.#lines.set(caller, [begin])
   }
 }

@@ -1,3 +1,5 @@
+import { CallerLines } from './caller-lines.js'
+
 let turn: (() => Promise<void>) | undefined
 
 /**
@@ -9,8 +11,8 @@ export function breathe(): Promise<void> {
   return turn()
 }
 
-/** Who waits for a turn of its own, by whom it works for, in the order in which they come next. */
-const lines = new Map<string, (() => void)[]>()
+/** Who waits for a turn of its own, by whom it works for. */
+const lines = new CallerLines()
 let serving = false
 
 /** How many take steps, one in each turn, that somebody waits for. */
@@ -42,23 +44,16 @@ export function beginSteps(): () => void {
  */
 function ownTurn(caller: string): Promise<void> {
   return new Promise((resolve) => {
-    const line = lines.get(caller)
-    if (line === undefined) lines.set(caller, [resolve])
-    else line.push(resolve)
+    lines.add(caller, resolve)
     if (!serving) void serve()
   })
 }
 
 async function serve(): Promise<void> {
   serving = true
-  while (lines.size > 0) {
+  while (!lines.empty) {
     await rest()
-    for (const [caller, line] of lines) {
-      lines.delete(caller)
-      line.shift()!()
-      if (line.length > 0) lines.set(caller, line)
-      break
-    }
+    lines.take()?.()
   }
   serving = false
 }

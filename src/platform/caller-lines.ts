@@ -1,0 +1,25 @@
+/** Who waits, by caller, callers taking turns: whoever was served goes to the end. */
+export class CallerLines {
+  readonly #lines = new Map<string, (() => void)[]>()
+
+  add(caller: string, begin: () => void): void {
+    const line = this.#lines.get(caller)
+    if (line) line.push(begin)
+    else this.#lines.set(caller, [begin])
+  }
+
+  get empty(): boolean {
+    return this.#lines.size === 0
+  }
+
+  /** Takes the next one out; undefined where nobody waits. */
+  take(): (() => void) | undefined {
+    const [next] = this.#lines
+    if (!next) return undefined
+    const [caller, line] = next
+    this.#lines.delete(caller)
+    const begin = line.shift()
+    if (line.length > 0) this.#lines.set(caller, line)
+    return begin
+  }
+}
