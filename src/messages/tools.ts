@@ -1,6 +1,6 @@
 import type { ToolChoice, ToolSpec } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
-import { aParameters } from '../wire/chat/tools.js'
+import { aParameters, namedTwice } from '../wire/chat/tools.js'
 import {
   aBoolean,
   aName,
@@ -81,10 +81,7 @@ const headerText = (type: string): string => type.slice(0, 80).replace(/[^\x21-\
 function readSpec(tool: JsonObject, path: string, others: readonly ToolSpec[], ignored: string[]): ToolSpec {
   noteUnknown(tool, KNOWN, path, ignored)
   const name = required(tool, 'name', path, aToolName)
-  if (others.some((other) => other.name === name)) {
-    const place = at(path, 'name')
-    throw refuse(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
-  }
+  if (others.some((other) => other.name === name)) throw namedTwice(name, at(path, 'name'))
   const description = optional(tool, 'description', path, aString)
   return {
     name,

@@ -60,14 +60,14 @@ function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[]
   const names = new Set<string>()
   return anyTools(value, param).map((item, i) => {
     const tool = readSpec(item, at(param, i), ignored)
-    if (names.has(tool.name)) {
-      const place = `${at(param, i)}.function.name`
-      throw refuse(place, `Invalid '${place}': there is more than one tool named '${tool.name}'.`, 'invalid_value')
-    }
+    if (names.has(tool.name)) throw namedTwice(tool.name, `${at(param, i)}.function.name`)
     names.add(tool.name)
     return tool
   })
 }
+
+export const namedTwice = (name: string, place: string) =>
+  refuse(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
 
 function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec {
   const tool = anObject(value, path)

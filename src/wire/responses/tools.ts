@@ -1,6 +1,6 @@
 import type { ToolChoice, ToolSpec } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
-import { readFunction } from '../chat/tools.js'
+import { namedTwice, readFunction } from '../chat/tools.js'
 import {
   aBoolean,
   anArray,
@@ -99,9 +99,8 @@ function readSpecs(value: unknown, param: string, skipped: string[], ignored: st
 function readSpec(tool: JsonObject, path: string, others: readonly ToolSpec[], ignored: string[]): ToolSpec {
   noteUnknown(tool, KNOWN, path, ignored)
   const spec = readFunction(tool, path)
-  if (!others.some(({ name }) => name === spec.name)) return spec
-  const place = at(path, 'name')
-  throw refuse(place, `Invalid '${place}': there is more than one tool named '${spec.name}'.`, 'invalid_value')
+  if (others.some(({ name }) => name === spec.name)) throw namedTwice(spec.name, at(path, 'name'))
+  return spec
 }
 
 interface Chosen {
