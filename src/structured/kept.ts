@@ -24,3 +24,17 @@ export class Kept<K, V> {
     this.#young.set(key, value)
   }
 }
+
+/** What a key has, made where it has nothing yet. */
+export function made<K, V>(
+  known: { get(key: K): V | undefined; set(key: K, value: V): unknown },
+  key: K,
+  make: () => V,
+): V {
+  let value = known.get(key)
+  if (value === undefined) {
+    value = make()
+    known.set(key, value)
+  }
+  return value
+}

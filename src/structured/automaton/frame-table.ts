@@ -1,4 +1,5 @@
 import type { TextAutomaton } from '../automata/types.js'
+import { made } from '../kept.js'
 import type { ArrayShape } from '../schema/array-shape.js'
 import { type Layout, toBytes, write } from '../schema/format.js'
 import type { ObjectShape } from '../schema/object-shape.js'
@@ -94,13 +95,4 @@ class Shared {
   readonly numbers = new Map<TextAutomaton, NumberFrame>()
   readonly literals = new Map<Value, LiteralFrame>()
   readonly names = new Map<ObjectShape, ObjectNames>()
-}
-
-function made<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key)
-  if (value === undefined) {
-    value = make()
-    map.set(key, value)
-  }
-  return value
 }

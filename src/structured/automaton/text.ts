@@ -1,6 +1,6 @@
 import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
 import type { TextAutomaton } from '../automata/types.js'
-import { Kept } from '../kept.js'
+import { Kept, made } from '../kept.js'
 import { encoded, IN_JSON, longestText } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
@@ -25,12 +25,7 @@ export class TextFrames {
   }
 
   static of(text: TextAutomaton): TextFrames {
-    let frames = known.get(text)
-    if (frames === undefined) {
-      frames = new TextFrames(text)
-      known.set(text, frames)
-    }
-    return frames
+    return made(known, text, () => new TextFrames(text))
   }
 
   /** No way out of any of its places is longer. */

@@ -1,6 +1,7 @@
 import type { TokenConstraint } from '../../engine.js'
 import { joined } from '../../platform/bytes.js'
 import { LruMap } from '../../platform/lru-map.js'
+import { made } from '../kept.js'
 
 /**
  * Turns text that is certain to come into the tokens a tokenizer would have given for the whole answer, so that the
@@ -134,18 +135,11 @@ function certainOf(tokenizer: TokenSpelling, text: string): Certain {
 }
 
 function certainEnding(tokenizer: TokenSpelling, text: string) {
-  let known = endings.get(tokenizer)
-  if (known === undefined) {
-    known = new LruMap(512)
-    endings.set(tokenizer, known)
-  }
-  let ending = known.get(text)
-  if (ending === undefined) {
+  const known = made(endings, tokenizer, () => new LruMap(512))
+  return made(known, text, () => {
     const all = tokenizer.encodeContinuation(text)
-    ending = { all, ...probe(tokenizer, text, all) }
-    known.set(text, ending)
-  }
-  return ending
+    return { all, ...probe(tokenizer, text, all) }
+  })
 }
 
 function probe(tokenizer: TokenSpelling, text: string, ids: readonly number[]): Certain {

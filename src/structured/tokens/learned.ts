@@ -1,3 +1,4 @@
+import { made } from '../kept.js'
 import { Found } from './found.js'
 import { LevelMasks } from './level-masks.js'
 import { StringMasks } from './string-masks.js'
@@ -23,11 +24,6 @@ export class Learned {
   }
 
   static of(vocabulary: Vocabulary): Learned {
-    let learned = known.get(vocabulary)
-    if (learned === undefined) {
-      learned = new Learned(vocabulary)
-      known.set(vocabulary, learned)
-    }
-    return learned
+    return made(known, vocabulary, () => new Learned(vocabulary))
   }
 }
