@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium } from 'playwright-core'
+import { DAWN_FLAGS } from './swiftshader.js'
 import { unpack } from './unpack.js'
 
 export interface ChromiumOptions {
@@ -28,7 +29,7 @@ async function chromiumProgram(options: ChromiumOptions) {
     args: [
       '--headless=shell',
       '--no-sandbox',
-      ...(options.webgpu === false ? [] : ['--enable-unsafe-webgpu']),
+      ...(options.webgpu === false ? [] : ['--enable-unsafe-webgpu', ...DAWN_FLAGS.map((flag) => `--${flag}`)]),
       ...(options.args ?? []),
     ],
   }

@@ -4,6 +4,12 @@ import { unpack } from './unpack.js'
 
 const RTLD_NODELETE = 0x1000
 
+/**
+ * SwiftShader compiles a store for every word of workgroup memory that is cleared, which is nearly all of the two seconds
+ * it takes for a product of many rows. Every browser clears it: what counts on that would be right there, and fail here.
+ */
+export const DAWN_FLAGS = process.env.LOCAL_V1_VULKAN ? [] : ['enable-dawn-features=disable_workgroup_init']
+
 let prepared: Promise<void> | undefined
 // For ever: Dawn crashes or hangs once what `create()` returned is garbage-collected.
 let gpu: Promise<GPU> | undefined
@@ -45,7 +51,7 @@ export function softwareGpu(): Promise<GPU> {
     await useSwiftshader()
     const { create, globals } = await import('webgpu')
     Object.assign(globalThis, globals)
-    return create([])
+    return create(DAWN_FLAGS)
   })()
   return gpu
 }
