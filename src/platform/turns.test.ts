@@ -1,5 +1,7 @@
+import { type AddressInfo, createServer } from 'node:net'
+import { Worker } from 'node:worker_threads'
 import { afterEach, expect, it, vi } from 'vitest'
-import { beginSteps, breathe, inTurns } from './turns.js'
+import { beginSteps, breathe, inTurns, TURNS_BETWEEN } from './turns.js'
 
 const never = new AbortController().signal
 const SLICE_MS = 20
@@ -45,7 +47,7 @@ it('work in slices leaves steps as much time as it takes, however many do such w
   for (const count of taken.slice(1, 12)) expect(count).toBeGreaterThanOrEqual(SLICE_MS / STEP_MS - 1)
 })
 
-it('work in slices does not rest where nobody takes steps', async () => {
+it('work in slices rests for a few turns where nobody takes steps', async () => {
   const pass = clock()
   let turns = 0
   let counting = true
@@ -63,7 +65,61 @@ it('work in slices does not rest where nobody takes steps', async () => {
   }
   await inTurns(work(), never)
   counting = false
-  expect(turns).toBeLessThanOrEqual(12)
+  expect(turns).toBeLessThanOrEqual(10 * TURNS_BETWEEN + 2)
+})
+
+it('what a refusal took is left to steps as well', async () => {
+  const pass = clock()
+  const end = beginSteps()
+  let refused = 0
+  function* work() {
+    yield
+    pass(SLICE_MS)
+    refused++
+    throw new Error('too costly')
+  }
+  const works = Promise.allSettled([inTurns(work(), never), inTurns(work(), never), inTurns(work(), never)])
+  const taken = [0, 0, 0, 0]
+  for await (const over of steps(pass, () => refused)) {
+    taken[over]!++
+    if (over === 3) break
+  }
+  end()
+  await works
+  for (const count of taken.slice(1, 3)) expect(count).toBeGreaterThanOrEqual(SLICE_MS / STEP_MS - 1)
+})
+
+/** Opens connections and says so by `opened`, without the help of the event loop that is to accept them. */
+const CONNECTING = `
+  const { workerData: { port, count, opened } } = require('node:worker_threads')
+  const sockets = Array.from({ length: count }, () => require('node:net').connect(port, '127.0.0.1'))
+  Promise.all(sockets.map((each) => new Promise((resolve) => each.once('connect', resolve)))).then(() => {
+    Atomics.store(opened, 0, 1)
+    Atomics.notify(opened, 0)
+  })`
+
+it('who connects does not wait for a slice for each connection before', async () => {
+  const count = 64
+  let accepted = 0
+  const server = createServer(() => void accepted++).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const opened = new Int32Array(new SharedArrayBuffer(4))
+  const { port } = server.address() as AddressInfo
+  const worker = new Worker(CONNECTING, { eval: true, workerData: { port, count, opened } })
+  await new Promise((resolve) => worker.once('online', resolve))
+  Atomics.wait(opened, 0, 0)
+  const pass = clock()
+  let slices = 0
+  function* work() {
+    for (; accepted < count; slices++) {
+      yield
+      pass(SLICE_MS)
+    }
+  }
+  await inTurns(work(), never)
+  await worker.terminate()
+  server.close()
+  expect(slices).toBeLessThanOrEqual(count / TURNS_BETWEEN + 2)
 })
 
 it('a computer that slept in a slice does not rest as long', async () => {

@@ -18,11 +18,18 @@ let serving = false
 /** How many take steps, one in each turn, that somebody waits for. */
 let stepping = 0
 
-/** What slices have taken, in milliseconds, that steps have not had yet. */
+/** What slices have taken, in milliseconds, that others have not had yet. */
 let owed = 0
 
 /** A computer that slept in the middle of a slice is no reason to rest for as long. */
 const MOST_OWED_MS = 1000
+
+/**
+ * Turns that are left to whatever else comes, where they take less time than the slice before. Of all connections that
+ * wait, Node's event loop accepts one in each turn, and what is sent on it is read in the next: with one turn for each
+ * slice, whoever connects would wait for as many slices as others have opened connections before.
+ */
+export const TURNS_BETWEEN = 32
 
 /**
  * Somebody takes steps from now on, one in each turn of the event loop, until the returned function is called: a model
@@ -63,7 +70,7 @@ async function rest(): Promise<void> {
   await breathe()
   const until = performance.now() + Math.min(owed, MOST_OWED_MS)
   owed = 0
-  while (stepping > 0 && performance.now() < until) await breathe()
+  for (let turns = 1; (stepping > 0 || turns < TURNS_BETWEEN) && performance.now() < until; turns++) await breathe()
 }
 
 /** Work that pauses wherever it may be left. */
@@ -81,11 +88,19 @@ export function atOnce<T>(work: Slices<T>): T {
 export async function inTurns<T>(work: Slices<T>, signal: AbortSignal, caller = ''): Promise<T> {
   for (;;) {
     signal.throwIfAborted()
-    const began = performance.now()
-    const { done, value } = work.next()
-    owed += performance.now() - began
+    const { done, value } = slice(work)
     if (done) return value
     await ownTurn(caller)
+  }
+}
+
+/** A refusal may have taken as long as what it refuses. */
+function slice<T>(work: Slices<T>): IteratorResult<void, T> {
+  const began = performance.now()
+  try {
+    return work.next()
+  } finally {
+    owed += performance.now() - began
   }
 }
 
