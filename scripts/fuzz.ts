@@ -30,7 +30,7 @@ function managed(engine: Engine): Engine {
   }
 }
 
-const CAPABLE = { embeddings: true, sampling: true, tokens: true, infill: true }
+const CAPABLE = { embeddings: true, sampling: true, tokens: true, infill: true, promptLogprobs: true }
 const vectorOf = (_: unknown, dimensions = 3) => new Float32Array(dimensions)
 
 const TIME_LIMIT = 5000

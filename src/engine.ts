@@ -56,6 +56,11 @@ export interface Capabilities {
    * @default false
    */
   readonly infill?: boolean
+  /**
+   * Tell how likely each token of a prompt is, and stop there: `echo` with `logprobs`, `max_tokens: 0`.
+   * @default false
+   */
+  readonly promptLogprobs?: boolean
 }
 
 export interface Engine {
@@ -123,7 +128,7 @@ export interface ChatCall {
   readonly n: number
   /** What stands behind the gap that the answer fills; `prompt`, a text, stands before it. */
   readonly suffix?: string
-  /** Upper bound of generated tokens per choice; absent: as far as the context reaches. */
+  /** Upper bound of generated tokens per choice; absent: as far as the context reaches. 0 only for `promptLogprobs`. */
   readonly maxTokens?: number
   readonly stop: readonly string[]
   /** Before so many tokens nothing ends an answer. */
@@ -137,6 +142,8 @@ export interface ChatCall {
   readonly sampling: Sampling
   /** Absent: none. 0: that of the sampled token only. */
   readonly topLogprobs?: number
+  /** The tokens of `prompt` are told too, with their log probabilities and `topLogprobs` others each. */
+  readonly promptLogprobs?: boolean
   readonly output: OutputFormat
   /** What `output` demands, compiled. The generated content must be a sentence of it. */
   readonly grammar?: OutputGrammar
@@ -317,6 +324,8 @@ export type Part =
       readonly choice?: number
       readonly tokens: readonly number[]
       readonly text?: string
+      /** Of each token, where they are to be told. */
+      readonly logprobs?: readonly PromptLogprob[]
     }
   /** May come more than once: the last one counts. `fingerprint` becomes `system_fingerprint`. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly fingerprint?: string }
@@ -330,6 +339,11 @@ export interface TokenLogprob {
     readonly bytes: readonly number[] | null
     readonly logprob: number
   }[]
+}
+
+/** Of a token of the prompt; no model says how likely the first is: null. */
+export interface PromptLogprob extends Omit<TokenLogprob, 'logprob'> {
+  readonly logprob: number | null
 }
 
 export interface Usage {

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, test, vi } from 'vitest'
-import type { Part } from '../engine.js'
+import { beforeAll, describe, expect, test, vi } from 'vitest'
+import type { ChatCall, Part, TokenLogprob } from '../engine.js'
 import { ChatText } from './chat-text.js'
 import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
+import type { RandomModelOptions } from './testing/random-model.test-helper.js'
 import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
 
 const asks = (text: string) => [{ role: 'user' as const, content: text }]
@@ -149,6 +150,101 @@ describe('when an answer ends', () => {
     expect(parts[0]).toEqual({ type: 'prompt', tokens: smallText.prompt(call()), text: rendered })
     const untold = await collect(decoder.generate(call({ maxTokens: 3 })))
     expect(untold.parts.some((part) => part.type === 'prompt' || (part.type === 'finish' && part.tokens))).toBe(false)
+  })
+})
+
+describe('a prompt whose tokens are scored', () => {
+  const size = smallText.tokenizer.size
+  const prompt = Array.from({ length: 75 }, (_, i) => (i * 37 + 11) % size)
+  const scored = (part: Partial<ChatCall> = {}) =>
+    call({ messages: [], prompt, promptLogprobs: true, topLogprobs: 2, maxTokens: 3, ...part })
+  const toldBy = ({ parts }: { parts: readonly Part[] }) => (parts[0] as Part & { type: 'prompt' }).logprobs!
+
+  /** Each in an answer of its own, of which the next token is made certain. */
+  async function oneByOne() {
+    const { decoder } = setUp()
+    const told = []
+    for (let at = 1; at < prompt.length; at++) {
+      const sampling = { temperature: 0, logitBias: new Map([[prompt[at]!, 1000]]) }
+      const asked = call({ messages: [], prompt: prompt.slice(0, at), topLogprobs: 2, maxTokens: 1, ignoreEnds: true })
+      told.push((await collect(decoder.generate({ ...asked, sampling }))).logprobs[0]![0])
+    }
+    return told
+  }
+  let expected: (TokenLogprob | undefined)[]
+  beforeAll(async () => {
+    expected = await oneByOne()
+  })
+
+  test.each<[string, Partial<RandomModelOptions>]>([
+    ['one at a time', {}],
+    ['several at a time', { maxSamples: 8 }],
+    ['one sequence at a time', { maxBatch: 1 }],
+    ['chunks that are smaller than that', { maxSamples: 8, maxChunk: 3 }],
+    ['steps that run ahead', { maxSamples: 8, ahead: true }],
+  ])('tells of each what an answer would: %s', async (_, options) => {
+    const { decoder, model } = setUp(options)
+    const answer = await collect(decoder.generate(scored()))
+    const [first, ...others] = toldBy(answer)
+    expect(first).toMatchObject({ logprob: null, top: [] })
+    // Special tokens are none that an answer tells.
+    others.forEach((told, i) => {
+      const known = expected[i]
+      if (known) expect(told).toEqual(known)
+      else expect(smallText.tokenizer.special.has(prompt[i + 1]!)).toBe(true)
+    })
+    expect(expected.filter(Boolean).length).toBeGreaterThan(60)
+    const plain = await collect(setUp().decoder.generate(scored({ promptLogprobs: false })))
+    expect(answer.texts).toEqual(plain.texts)
+    expect(answer.logprobs).toEqual(plain.logprobs)
+    // Again from a cache that holds all of it: what was fed before is not what was scored.
+    expect(toldBy(await collect(decoder.generate(scored())))).toEqual(toldBy(answer))
+    expect(model.openSequences).toBeLessThan(3)
+  })
+
+  test('several beside each other, with little memory, and beside one that writes', async () => {
+    const alone = toldBy(await collect(setUp().decoder.generate(scored())))
+    const { decoder, model } = setUp({ maxSamples: 8, pages: 14 })
+    const calls = [
+      scored(),
+      scored({ n: 2 }),
+      call({ maxTokens: 60 }),
+      scored({ maxTokens: 40 }),
+      scored({ maxTokens: 0 }),
+    ]
+    const answers = await Promise.all(calls.map((each) => collect(decoder.generate(each), each.n)))
+    for (const at of [0, 1, 3, 4]) expect(toldBy(answers[at]!)).toEqual(alone)
+    expect(answers[4]).toMatchObject({ texts: [''], reasons: ['length'], usage: { completionTokens: 0 } })
+    expect(answers[1]!.parts.filter(({ type }) => type === 'prompt')).toHaveLength(1)
+    await decoder.close()
+    expect([model.openSequences, model.freePages]).toEqual([0, 14])
+  })
+
+  test('and nothing else: no token is said, nor is the last one fed', async () => {
+    const { decoder, model } = setUp({ maxSamples: 8, contextLength: prompt.length })
+    const answer = await collect(decoder.generate(scored({ maxTokens: 0, n: 3 })), 3)
+    expect(answer.parts.map(({ type }) => type)).toEqual(['prompt', 'finish', 'finish', 'finish', 'usage'])
+    expect(answer.reasons).toEqual(['length', 'length', 'length'])
+    expect(model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)).toBe(prompt.length - 1)
+    const one = await collect(decoder.generate(scored({ prompt: [5], maxTokens: 0 })))
+    expect(toldBy(one)).toMatchObject([{ logprob: null }])
+    const none = await collect(decoder.generate(call({ messages: [], prompt, maxTokens: 0 })))
+    expect(none.parts.map(({ type }) => type)).toEqual(['finish', 'usage'])
+    expect(model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)).toBe(prompt.length - 1)
+    await expect(collect(decoder.generate(scored()))).rejects.toMatchObject({ code: 'context_length_exceeded' })
+  })
+
+  test('is left at any step, and no sequence with it', async () => {
+    for (let step = 0; step < 6; step++) {
+      const leaving = new AbortController()
+      let steps = 0
+      const { decoder, model } = setUp({ maxSamples: 8, before: () => void (steps++ === step && leaving.abort()) })
+      await expect(collect(decoder.generate(scored({ signal: leaving.signal })))).rejects.toThrow()
+      const answer = await collect(decoder.generate(scored({ maxTokens: 0 })))
+      expect(toldBy(answer)).toHaveLength(prompt.length)
+      await decoder.close()
+      expect(model.openSequences).toBe(0)
+    }
   })
 })
 

@@ -5,6 +5,7 @@ import { inTurns } from '../platform/turns.js'
 import { AnswerDecoder } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
 import type { AnswerPlan } from './answer/plan.js'
+import { PromptScores } from './answer/prompt-scores.js'
 import type { ChatText } from './chat-text.js'
 import { checkCall } from './limits.js'
 import { settledSampling } from './recommended.js'
@@ -33,6 +34,7 @@ export const DECODES: Capabilities = {
   sampling: true,
   tokens: true,
   infill: true,
+  promptLogprobs: true,
 }
 
 /** Nothing but a conversation: what is cut into tokens without being answered. */
@@ -97,13 +99,23 @@ export class DecodeLoop {
     const room = checkCall(call, prompt.length, opened, this.#capacity, this.#text, vocabSize)
     const queue = new PartQueue<Part>(UNREAD * call.n, () => this.#scheduler.poke())
     const sampling = settledSampling(call, this.#text.recommended)
-    const answers = this.#answers({ call, sampling, text: this.#text, prompt, opened, vocabSize, ...room }, queue)
+    const scores = call.promptLogprobs ? new PromptScores(call, prompt, this.#text.tokenizer, vocabSize) : undefined
+    const tell = () => {
+      const text = this.detokenize({ tokens: prompt })
+      queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.told }) })
+    }
+    if (scores ? scores.open === 0 : call.returnTokens) tell()
+    const plan = { call, sampling, text: this.#text, prompt, scores, opened, vocabSize, ...room }
+    const answers = this.#answers(plan, queue)
+    scores?.whenWhole(() => {
+      tell()
+      for (const answer of answers) answer.begin()
+    })
     const slots = this.#scheduler.add(answers)
     const abort = () => queue.fail(call.signal.reason)
     call.signal.addEventListener('abort', abort)
     try {
       call.signal.throwIfAborted()
-      if (call.returnTokens) yield { type: 'prompt', tokens: prompt, text: this.detokenize({ tokens: prompt }) }
       for (let parts = await queue.take(); parts !== undefined; parts = await queue.take()) {
         for (const part of parts) {
           yield part

@@ -32,15 +32,17 @@ export function checkCall(
       param: `stop_token_ids[${i}]`,
     })
   }
+  // A model may have more logits than there are tokens.
+  const tokens = Math.min(vocabSize, text.tokenizer.size)
   for (const token of typeof call.prompt === 'object' ? call.prompt : []) {
-    if (token >= 0 && token < vocabSize) continue
+    if (token >= 0 && token < tokens) continue
     throw new V1Error(400, `Invalid 'prompt': ${token} is not a token of this model.`, { param: 'prompt' })
   }
   if (promptTokens === 0)
     throw new V1Error(400, "Invalid 'prompt': there is nothing to go on from.", { param: 'prompt' })
   // The last token of an answer is never fed, so a context may be filled to one more.
   const room = capacity - promptTokens + 1
-  if (room <= 1) throw tooLong(capacity, promptTokens)
+  if (room < 1 || (room === 1 && call.maxTokens !== 0)) throw tooLong(capacity, promptTokens)
   const limit = Math.min(call.maxTokens ?? room, room)
   const shortest = shortestAnswer(call, text)
   const whole = shortest + (opened && mustHaveForm(call) ? text.endOfThought.length : 0)

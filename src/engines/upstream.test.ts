@@ -184,6 +184,46 @@ describe('upstream', () => {
     expect(choices[1].logprobs.content[0].top_logprobs).toEqual([{ token: 'b', bytes: null, logprob: -2 }])
   })
 
+  it('passes on the older form with its log probabilities, those of the prompt where it is said that they are told', async () => {
+    const capabilities = { tokens: true, promptLogprobs: true }
+    const script = (call: ChatCall): Part[] => {
+      const told = ['<s>', 'Go', ' on', '.'].map((token, i) => {
+        const top = i === 0 ? [] : [{ token: 'x', bytes: null, logprob: -0.5 }]
+        return { token, bytes: null, logprob: i === 0 ? null : -i, top }
+      })
+      return [
+        {
+          type: 'prompt',
+          tokens: [0, 1, 2],
+          text: '<s>Go on',
+          ...(call.promptLogprobs && { logprobs: told.slice(0, 3) }),
+        },
+        ...(call.maxTokens === 0
+          ? []
+          : [{ type: 'text-delta' as const, choice: 0, text: '.', logprobs: [{ ...told[3]!, logprob: -3 }] }]),
+        finish('length') as Part,
+        { type: 'usage', usage: { promptTokens: 3, completionTokens: 1, cachedTokens: 0 } },
+      ]
+    }
+    const behind = serviceOf(scripted({ models: { 'test/hello': script }, capabilities }), { keys: ['k'] })
+    const baseURL = await listen(express(behind.v1))
+    const before = serviceOf(upstream({ baseURL, apiKey: 'k', models: ['test/hello'], capabilities }))
+    const asked = async ({ ask }: { ask: typeof before.ask }, body: object, key = {}) => {
+      const headers = { 'content-type': 'application/json', ...key }
+      const answer = await ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: 'test/hello', prompt: 'Go on', logprobs: 1, ...body }),
+        headers,
+      })
+      return jsonOf(answer).choices
+    }
+    for (const body of [{}, { echo: true }, { echo: true, max_tokens: 0 }, { echo: true, prompt: [0, 1, 2] }]) {
+      const choices = await asked(before, body)
+      expect(choices).toEqual(await asked(behind, body, { authorization: 'Bearer k' }))
+      expect(choices[0].logprobs.tokens.length).toBeGreaterThan(0)
+    }
+  })
+
   it('asks for the strict schema and does not believe the answer', async () => {
     const schema = {
       type: 'object',

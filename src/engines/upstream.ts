@@ -6,6 +6,7 @@ import { PartReader } from './upstream/parts.js'
 import { rankingOf } from './upstream/ranking.js'
 import { refusalOf } from './upstream/refusal.js'
 import { requestBody } from './upstream/request.js'
+import { scoredParts } from './upstream/scored.js'
 
 export { type FallbackOptions, fallback } from './upstream/fallback.js'
 
@@ -39,7 +40,8 @@ export interface UpstreamOptions {
   maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /**
    * What the models can and cannot do: `{ images: true }` for those that see, `{ embeddings: true, chat: false }` for
-   * those that make vectors, `{ rerank: true, chat: false }` for those that rank.
+   * those that make vectors, `{ rerank: true, chat: false }` for those that rank, `{ promptLogprobs: true }` where `echo`
+   * with `logprobs` is understood.
    * @default chat with text, and all that goes with it
    */
   capabilities?: Capabilities
@@ -84,6 +86,11 @@ export function upstream(options: UpstreamOptions): Engine {
     async *generate(call): AsyncGenerator<Part> {
       const body = requestBody(call, names.get(call.model)!, options.maxTokensField ?? 'max_tokens')
       const path = call.prompt === undefined ? '/chat/completions' : '/completions'
+      if (call.promptLogprobs) {
+        const { stream, stream_options, ...whole } = body
+        yield* scoredParts(await (await post(at(path), { ...whole, echo: true }, call.signal)).text(), call)
+        return
+      }
       const response = await post(at(path), body, call.signal)
       const reader = new PartReader()
       for await (const data of eventsOf(response)) {

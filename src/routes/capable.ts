@@ -27,7 +27,7 @@ const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boole
 /** What only servers of open models have. */
 function checkLocal(
   id: string,
-  { sampling = false, tokens = false, infill = false }: Capabilities,
+  { sampling = false, tokens = false, infill = false, promptLogprobs = false }: Capabilities,
   spec: CallSpec,
 ): void {
   const { topK, minP, repetitionPenalty } = spec.sampling
@@ -48,6 +48,12 @@ function checkLocal(
     }
   }
   if (spec.suffix !== undefined && !infill) throw lacks(id, 'suffix', 'fills no gaps')
+  if (spec.promptLogprobs && !promptLogprobs) {
+    throw unsupported('echo', `The model '${id}' tells no log probabilities of a prompt: leave it or 'logprobs' out.`)
+  }
+  if (spec.maxTokens === 0 && !promptLogprobs) {
+    throw unsupported('max_tokens', `The model '${id}' says one token at least: ask for 1.`)
+  }
   if (spec.returnTokens && !tokens) {
     throw lacks(id, spec.fields.tokens ?? 'return_token_ids', 'does not tell its tokens')
   }

@@ -58,6 +58,119 @@ describe('completions', () => {
     })
   })
 
+  it('tell the likeliest by their texts, the token itself among them, in the letters that have come', async () => {
+    const half = (bytes: number[], logprob: number) => ({ token: '\ufffd', bytes, logprob, top: [] })
+    const top = [half([0xc3], -0.1), half([0xe2], -2)]
+    const script = (): Part[] => [
+      { type: 'text-delta', choice: 0, text: 'é', logprobs: [{ ...half([0xc3], -0.1), top }, half([0xa9], -0.2)] },
+      {
+        type: 'text-delta',
+        choice: 0,
+        text: '!',
+        logprobs: [{ token: '!', bytes: [33], logprob: -3, top: [{ token: '?', bytes: [63], logprob: -1 }] }],
+      },
+      { type: 'finish', choice: 0, reason: 'stop' },
+    ]
+    const { ask } = serviceOf(script)
+    const body = JSON.stringify({ model: MODEL, prompt: 'Caf', logprobs: 2 })
+    const answer = await ask('/completions', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    expect(jsonOf(answer).choices[0].logprobs).toEqual({
+      tokens: ['\ufffd', '\ufffd', '!'],
+      token_logprobs: [-0.1, -0.2, -3],
+      top_logprobs: [{ '\ufffd': -0.1 }, { '\ufffd': -0.2 }, { '?': -1, '!': -3 }],
+      text_offset: [0, 0, 1],
+    })
+  })
+
+  describe('that echo tell how likely the prompt was', () => {
+    const told = (token: string, logprob: number | null) => ({
+      token,
+      bytes: [...new TextEncoder().encode(token)],
+      logprob,
+      top: logprob === null ? [] : [{ token: 'x', bytes: [120], logprob: -0.1 }],
+    })
+    const calls: ChatCall[] = []
+    /** Its marks of a beginning are tokens: a text does not show them. */
+    const script = (call: ChatCall): Part[] => {
+      calls.push(call)
+      const said = call.prompt === 'Go on' ? ['<s>', 'Go', ' on'] : ['Go', ' on']
+      const logprobs = said.map((token, i) => told(token, i === 0 ? null : -i))
+      const choices = Array.from({ length: call.n }, (_, i): Part[] => [
+        ...(call.maxTokens === 0
+          ? []
+          : [{ type: 'text-delta' as const, choice: i, text: '.', logprobs: [{ ...told('.', -3), logprob: -3 }] }]),
+        { type: 'finish', choice: i, reason: 'length' },
+      ])
+      return [
+        {
+          type: 'prompt',
+          tokens: said.map((_, i) => i),
+          text: said.join(''),
+          ...(call.promptLogprobs && { logprobs }),
+        },
+        ...choices.flat(),
+      ]
+    }
+    const { ask } = serviceOf(
+      scripted({ models: { [MODEL]: script }, capabilities: { tokens: true, promptLogprobs: true } }),
+    )
+    const post = (body: object) =>
+      ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, prompt: 'Go on', echo: true, logprobs: 1, ...body }),
+        headers: { 'content-type': 'application/json' },
+      })
+    const whole = {
+      tokens: ['<s>', 'Go', ' on', '.'],
+      token_logprobs: [null, -1, -2, -3],
+      top_logprobs: [null, { x: -0.1, Go: -1 }, { x: -0.1, ' on': -2 }, { x: -0.1, '.': -3 }],
+      text_offset: [0, 0, 2, 5],
+    }
+
+    it('whole', async () => {
+      const { choices } = jsonOf(await post({ n: 2 }))
+      expect(choices).toEqual(
+        [0, 1].map((index) => ({ index, text: 'Go on.', logprobs: whole, finish_reason: 'length' })),
+      )
+      expect(calls.at(-1)).toMatchObject({ promptLogprobs: true, topLogprobs: 1, maxTokens: 16 })
+    })
+
+    it('streamed', async () => {
+      const events = eventsOf((await post({ stream: true, n: 2 })).text).slice(0, -1)
+      for (const index of [0, 1]) {
+        const chunks = events.map((event) => JSON.parse(event).choices[0]).filter((choice) => choice.index === index)
+        expect(chunks.map(({ text }) => text).join('')).toBe('Go on.')
+        for (const [key, value] of Object.entries(whole)) {
+          expect(chunks.flatMap(({ logprobs }) => logprobs?.[key] ?? [])).toEqual(value)
+        }
+      }
+    })
+
+    it('as harnesses ask: several prompts of tokens, and nothing said', async () => {
+      const { choices, usage } = jsonOf(
+        await post({
+          prompt: [
+            [1, 2],
+            [3, 4],
+          ],
+          max_tokens: 0,
+          logprobs: 0,
+        }),
+      )
+      const logprobs = {
+        tokens: ['Go', ' on'],
+        token_logprobs: [null, -1],
+        top_logprobs: [null, { x: -0.1, ' on': -1 }],
+        text_offset: [0, 2],
+      }
+      expect(choices).toEqual([0, 1].map((index) => ({ index, text: 'Go on', logprobs, finish_reason: 'length' })))
+      expect(usage.completion_tokens).toBe(0)
+      expect(calls.at(-1)).toMatchObject({ maxTokens: 0, promptLogprobs: true, topLogprobs: 0 })
+      expect(jsonOf(await post({ logprobs: undefined })).choices[0].logprobs).toBeNull()
+      expect(calls.at(-1)!.promptLogprobs).toBeUndefined()
+    })
+  })
+
   it('answer several prompts, each with its own choices', async () => {
     const calls: ChatCall[] = []
     const script = (call: ChatCall) => {
@@ -151,6 +264,10 @@ describe('completions', () => {
     ['suffix', { prompt: 'a', suffix: 'b' }],
     ['suffix', { prompt: [1], suffix: 'b' }],
     ['echo', { prompt: 'a', echo: true, logprobs: 1 }],
+    ['echo', { prompt: 'a', echo: true, logprobs: 1, suffix: 'b' }],
+    ['max_tokens', { prompt: 'a', max_tokens: 0 }],
+    ['max_tokens', { prompt: 'a', echo: true, max_tokens: 0 }],
+    ['max_tokens', { prompt: 'a', max_tokens: -1 }],
     ['return_token_ids', { prompt: 'a', return_token_ids: true }],
     ['echo', { prompt: [1], echo: true }],
     ['logprobs', { prompt: 'a', logprobs: 6 }],

@@ -1,4 +1,4 @@
-import type { Part, TokenLogprob } from '../engine.js'
+import type { Part, PromptLogprob } from '../engine.js'
 import type { V1Error } from '../errors.js'
 import { SSE_DONE, sseEvent } from '../stream/sse.js'
 import type { Answer, AnswerHead } from './answer.js'
@@ -18,6 +18,7 @@ import {
   unsupported,
   wrongType,
 } from './fields.js'
+import { finite, NEVER } from './logprobs.js'
 import type { CallSpec, Reply, StreamReply, WholeReply } from './reply.js'
 import { aToken, readEnding, readSampling, SAMPLING_FIELDS } from './sampling.js'
 import { wireUsage } from './usage.js'
@@ -50,7 +51,7 @@ const KNOWN = new Set([
   ],
   ...SAMPLING_FIELDS,
 ])
-const aTokenLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
+const aTokenLimit = anInteger(0, Number.MAX_SAFE_INTEGER)
 const aChoiceCount = anInteger(1, 128)
 const aTopCount = anInteger(0, 5)
 /** Of one request. */
@@ -74,11 +75,8 @@ export function readTextRequest(json: unknown): TextRequest {
   }
   const topLogprobs = optional(body, 'logprobs', '', aTopCount)
   const echo = optional(body, 'echo', '', aBoolean) ?? false
-  if (echo && topLogprobs !== undefined) {
-    throw unsupported(
-      'echo',
-      "The log probabilities of a prompt are not known here: leave one of it and 'logprobs' out.",
-    )
+  if (echo && suffix && topLogprobs !== undefined) {
+    throw unsupported('echo', "A prompt with 'suffix' is written otherwise: leave one of them or 'logprobs' out.")
   }
   // What the official description says of this endpoint.
   const maxTokens = optional(body, 'max_tokens', '', aTokenLimit) ?? 16
@@ -104,6 +102,7 @@ export function readTextRequest(json: unknown): TextRequest {
       ...(echo && prompts.some((prompt) => typeof prompt !== 'string') && { returnTokens: true }),
       sampling: readSampling(body),
       topLogprobs,
+      ...(echo && topLogprobs !== undefined && { promptLogprobs: true }),
       output: { type: 'text' },
       tools: [],
       toolChoice: 'none',
@@ -145,6 +144,8 @@ export function textReply(request: TextRequest): Reply {
   return request.stream ? new TextChunks(request) : new TextWhole(request)
 }
 
+type PromptPart = Part & { readonly type: 'prompt' }
+
 function choiceOf(index: number, text: string, logprobs: object | null, finish: string | null) {
   return { index, text, logprobs, finish_reason: finish }
 }
@@ -157,43 +158,62 @@ const headOf = ({ id, created, model, fingerprint }: AnswerHead) => ({
   ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
 })
 
-/** In the older form: lists side by side. */
-function wireLogprobs(told: readonly TokenLogprob[], offset: number) {
-  let at = offset
-  return {
-    tokens: told.map(({ token }) => token),
-    token_logprobs: told.map(({ logprob }) => (Number.isFinite(logprob) ? logprob : -9999)),
-    top_logprobs: told.map(({ top }) =>
-      Object.fromEntries(top.map((each) => [each.token, Math.max(each.logprob, -9999)])),
-    ),
-    text_offset: told.map(({ token }) => {
-      at += token.length
-      return at - token.length
-    }),
+/** In the older form: lists side by side, the likeliest by their texts. Texts begin `at` in that of the choice. */
+class Told {
+  readonly tokens: string[] = []
+  readonly token_logprobs: (number | null)[] = []
+  readonly top_logprobs: (Record<string, number> | null)[] = []
+  readonly text_offset: number[] = []
+
+  add(told: readonly PromptLogprob[], at: number): this {
+    // A letter may be spread over tokens: it begins with the first of them.
+    const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+    let offset = at
+    for (const { token, bytes, logprob, top } of told) {
+      this.tokens.push(token)
+      this.text_offset.push(Math.max(0, offset))
+      offset += bytes ? utf8.decode(Uint8Array.from(bytes), { stream: true }).length : token.length
+      this.token_logprobs.push(logprob === null ? null : finite(logprob))
+      // The token itself is among them, also where it is none of the likeliest.
+      this.top_logprobs.push(logprob === null ? null : likeliest([...top, { token, logprob }]))
+    }
+    return this
   }
 }
 
-/** What stands before each choice where that was asked for: its prompt as text. */
+/** Of tokens of the same text the likelier one. */
+function likeliest(top: readonly { readonly token: string; readonly logprob: number }[]): Record<string, number> {
+  const by = new Map<string, number>()
+  for (const { token, logprob } of top) by.set(token, Math.max(by.get(token) ?? NEVER, logprob))
+  return Object.fromEntries(by)
+}
+
+/** What stands before each choice where that was asked for: its prompt as text, and how likely its tokens are. */
 class Echo {
   readonly #request: TextRequest
-  readonly #texts: (string | undefined)[] = []
+  readonly #heard: (PromptPart | undefined)[] = []
 
   constructor(request: TextRequest) {
     this.#request = request
   }
 
   /** A prompt of tokens is told as text. */
-  hear(part: Part & { type: 'prompt' }): void {
-    this.#texts[part.choice ?? 0] = part.text
+  hear(part: PromptPart): void {
+    this.#heard[part.choice ?? 0] = part
   }
 
-  before(choice: number): string {
+  before(choice: number): { readonly text: string; readonly told: Told | null } {
     const { echo, spec } = this.#request
-    if (!echo) return ''
+    if (!echo) return { text: '', told: null }
     const prompts = spec.prompts ?? [spec.prompt!]
     const each = spec.n / prompts.length
     const prompt = prompts[Math.floor(choice / each)]!
-    return typeof prompt === 'string' ? prompt : (this.#texts[choice - (choice % each)] ?? '')
+    const heard = this.#heard[choice - (choice % each)]
+    const spelled = heard?.text ?? ''
+    const text = typeof prompt === 'string' ? prompt : spelled
+    // The model's own mark of a beginning is a token, and none of the text.
+    const told = heard?.logprobs ? new Told().add(heard.logprobs, text.length - spelled.length) : null
+    return { text, told }
   }
 }
 
@@ -232,11 +252,11 @@ class TextChunks implements StreamReply {
   /** What comes before the first word of a choice. */
   #first(choice: number): string {
     if (this.#said[choice] !== undefined) return ''
-    this.#said[choice] = 0
-    const echo = this.#echo.before(choice)
+    const { text, told } = this.#echo.before(choice)
+    this.#said[choice] = text.length
     const tokens = promptOf(this.#answer!, this.#request, choice)
-    if (echo === '' && !('prompt_token_ids' in tokens)) return ''
-    return this.#chunk({ ...choiceOf(choice, echo, null, null), ...tokens })
+    if (text === '' && !('prompt_token_ids' in tokens)) return ''
+    return this.#chunk({ ...choiceOf(choice, text, told, null), ...tokens })
   }
 
   #chunkOf(part: Exclude<Part, { type: 'prompt' | 'usage' }>): string {
@@ -253,7 +273,7 @@ class TextChunks implements StreamReply {
     const before = this.#said[part.choice] ?? 0
     this.#said[part.choice] = before + part.text.length
     return this.#chunk(
-      choiceOf(part.choice, part.text, part.logprobs ? wireLogprobs(part.logprobs, before) : null, null),
+      choiceOf(part.choice, part.text, part.logprobs ? new Told().add(part.logprobs, before) : null, null),
     )
   }
 
@@ -276,7 +296,7 @@ class TextWhole implements WholeReply {
   readonly stream = false
   readonly #request: TextRequest
   readonly #echo: Echo
-  readonly #told: TokenLogprob[][] = []
+  readonly #told: PromptLogprob[][] = []
   #head: AnswerHead | undefined
   #answer: Answer | undefined
 
@@ -303,9 +323,11 @@ class TextWhole implements WholeReply {
     return {
       ...headOf({ ...this.#head!, fingerprint }),
       choices: choices.map(({ index, text, finish, stop, tokens }) => {
-        const told = spec.topLogprobs === undefined ? null : wireLogprobs(this.#told[index] ?? [], 0)
+        const before = this.#echo.before(index)
+        const told = before.told ?? (spec.topLogprobs === undefined ? null : new Told())
+        told?.add(this.#told[index] ?? [], before.text.length)
         return {
-          ...choiceOf(index, this.#echo.before(index) + text, told, finish === 'length' ? 'length' : 'stop'),
+          ...choiceOf(index, before.text + text, told, finish === 'length' ? 'length' : 'stop'),
           ...(stop !== undefined && { stop_reason: stop }),
           ...(tellsTokens && tokens && { token_ids: tokens }),
           ...promptOf(this.#answer!, this.#request, index),

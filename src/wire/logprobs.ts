@@ -12,9 +12,9 @@ export interface WireLogprob {
 }
 
 /** What OpenAI sends for a token that cannot come; JSON has no infinity. */
-const NEVER = -9999
+export const NEVER = -9999
 
-const finite = (logprob: number): number => (Number.isFinite(logprob) ? logprob : NEVER)
+export const finite = (logprob: number): number => (Number.isFinite(logprob) ? logprob : NEVER)
 
 export function wireLogprob({ token, logprob, bytes, top }: TokenLogprob): WireLogprob {
   return {

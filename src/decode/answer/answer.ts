@@ -8,6 +8,7 @@ import { Markers } from './markers.js'
 import { Mask } from './mask.js'
 import { AnswerOutput, type AnswerSink } from './output.js'
 import type { AnswerPlan } from './plan.js'
+import type { PromptScores } from './prompt-scores.js'
 import { logprobOf, seedOfChoice } from './sampling.js'
 import { type Segment, segmentsOf } from './segments.js'
 import type { TextPiece } from './text-out.js'
@@ -24,6 +25,7 @@ const MOST_CALLS = 32
 export class AnswerDecoder implements Lane {
   finished = false
   cachedTokens = 0
+  readonly scores: PromptScores | undefined
   readonly #plan: AnswerPlan
   readonly #log: TokenLog
   readonly #markers: Markers
@@ -50,6 +52,7 @@ export class AnswerDecoder implements Lane {
 
   constructor(plan: AnswerPlan, choice: number, sink: AnswerSink) {
     this.#plan = plan
+    this.scores = choice === 0 ? plan.scores : undefined
     this.#out = new AnswerOutput(choice, sink, plan.text.toolFormat, plan.call.tools)
     this.#seed = seedOfChoice(plan.sampling.seed, choice)
     const { presencePenalty, frequencyPenalty, repetitionPenalty = 1 } = plan.sampling
@@ -59,7 +62,12 @@ export class AnswerDecoder implements Lane {
     this.#markers = new Markers(plan.call, plan.text)
     this.#segments = segmentsOf(plan, this.#markers)
     this.#begin()
-    this.#advance()
+    this.begin()
+  }
+
+  /** To be called again once the prompt is scored, where it is to be. */
+  begin(): void {
+    if (!this.#plan.scores?.open) this.#advance()
   }
 
   /** Tokens of its thoughts, their marks not counted. */

@@ -1,10 +1,13 @@
 import type { Sampled, SampleSettings } from '../token-model.js'
+import type { PromptScores } from './prompt-scores.js'
 
 /** One choice of one call, as the scheduler sees it: a list of tokens that wants to grow. */
 export interface Lane {
   /** Prompt and answer so far. */
   readonly tokens: readonly number[]
   readonly promptLength: number
+  /** Of its prompt, where this choice is the one that finds them. */
+  readonly scores: PromptScores | undefined
   /** How many leading tokens are as they were when the scheduler last looked. */
   readonly kept: number
   /** The reader is behind: no step should be spent on this answer now. */

@@ -1,6 +1,7 @@
 import type { ChatCall } from '../../engine.js'
 import type { ChatText } from '../chat-text.js'
 import type { SettledSampling } from '../recommended.js'
+import type { PromptScores } from './prompt-scores.js'
 
 /** What an answer is built from; the same for all choices of a call. */
 export interface AnswerPlan {
@@ -9,6 +10,8 @@ export interface AnswerPlan {
   readonly sampling: SettledSampling
   readonly text: ChatText
   readonly prompt: readonly number[]
+  /** What is to be known of the prompt before any answer begins. */
+  readonly scores: PromptScores | undefined
   /** The prompt ends within a thought. */
   readonly opened: boolean
   /** The fewest tokens in which what is said can be complete. */

@@ -14,11 +14,11 @@ export function seedOfChoice(seed: number | undefined, choice: number): number {
 /** Log probabilities in the form of the contract. */
 export function logprobOf(sampled: Sampled, tokenizer: Tokenizer): TokenLogprob | undefined {
   if (sampled.logprob === undefined) return undefined
-  const top = (sampled.top ?? []).map(({ token, logprob }) => ({ ...shown(token, tokenizer), logprob }))
-  return { ...shown(sampled.token, tokenizer), logprob: sampled.logprob, top }
+  const top = (sampled.top ?? []).map(({ token, logprob }) => ({ ...shownToken(token, tokenizer), logprob }))
+  return { ...shownToken(sampled.token, tokenizer), logprob: sampled.logprob, top }
 }
 
-function shown(token: number, tokenizer: Tokenizer): { token: string; bytes: number[] | null } {
+export function shownToken(token: number, tokenizer: Tokenizer): { token: string; bytes: number[] | null } {
   const bytes = tokenizer.bytes(token)
   if (bytes.length === 0) return { token: tokenizer.name(token), bytes: null }
   return { token: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), bytes: [...bytes] }

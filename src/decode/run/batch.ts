@@ -12,22 +12,41 @@ export interface Row {
 const PREFILL_SHARE = 4
 
 /** Those that write get their tokens; what is left of the step goes to prompts, oldest first. */
-export function compose(running: readonly Slot[], { maxBatch, maxChunk }: TokenModel): Row[] {
+export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSamples }: TokenModel): Row[] {
   const ready = shared(
     running.filter((slot) => !slot.lane.paused),
     maxBatch,
   )
   const writing = ready.filter(promptIsIn).slice(0, maxBatch)
   const rows: Row[] = writing.map((slot) => ({ slot, count: Math.min(pending(slot), maxChunk) }))
+  // Each has one position to itself, whatever others do.
+  let spare = maxSamples === undefined ? 0 : maxSamples - Math.min(ready.length, maxBatch)
   let left = writing.length > 0 ? Math.ceil(maxChunk / PREFILL_SHARE) : maxChunk
   for (const slot of ready) {
     if (rows.length >= maxBatch || left <= 0) break
     if (promptIsIn(slot)) continue
-    const count = Math.min(pending(slot), left)
+    const scored = scoredNext(slot, 1 + spare)
+    const count = Math.min(scored ?? pending(slot), left)
     rows.push({ slot, count })
     left -= count
+    if (isScored({ slot, count })) spare -= count - 1
   }
   return rows
+}
+
+/**
+ * Tokens that a slot is fed where its prompt is scored: no more than there are positions for it in the step, and before
+ * that those whose scores are known. Undefined where nothing is to be scored.
+ */
+function scoredNext({ lane: { scores }, sequence }: Slot, positions: number): number | undefined {
+  if (!scores?.open) return undefined
+  const again = scores.scored - (sequence?.length ?? 0)
+  return again > 0 ? again : Math.min(scores.open, positions)
+}
+
+/** Whether each of a row's tokens is followed by one that is scored. */
+function isScored({ slot: { lane, sequence } }: Row): boolean {
+  return !!lane.scores?.open && (sequence?.length ?? 0) === lane.scores.scored
 }
 
 /** Those who take part where not all can: the first of each call, then the second of each, and so on. */
@@ -52,11 +71,17 @@ export function stepsAhead(rows: readonly Row[], most: number): number {
 }
 
 /** A row as the model takes it; undefined if the lane cannot say how to go on, which ends it. */
-export function inputOf({ slot, count }: Row): StepInput | undefined {
+export function inputOf(row: Row): StepInput | undefined {
+  const { slot, count } = row
   const { lane } = slot
   const sequence = slot.sequence!
   const from = sequence.length
   const tokens = lane.tokens.slice(from, from + count)
+  if (isScored(row)) {
+    const drafts = tokens.map((_, i) => lane.scores!.settings(from + i))
+    const sample = drafts.pop()!
+    return { sequence, tokens, sample, ...(drafts.length > 0 && { drafts }) }
+  }
   if (from + count < lane.tokens.length) return { sequence, tokens }
   try {
     return { sequence, tokens, sample: lane.settings() }

@@ -20,9 +20,10 @@ export class Memory {
     this.#cache = new PrefixCache(this.#share ? ENTRIES : 1)
   }
 
-  /** A sequence that begins like `lane.tokens`, all but the last token of it at most. */
+  /** A sequence that begins like `lane.tokens`, all but the last token of it at most; of what is to be scored, nothing. */
   acquire(lane: Lane, running: readonly Slot[]): Sequence {
-    const limit = lane.tokens.length - 1
+    const { tokens, scores } = lane
+    const limit = scores?.open ? scores.scored : tokens.length - 1
     const live = this.#share ? longestLive(lane.tokens, limit, running) : undefined
     if (live !== undefined && live.length > this.#cache.longest(lane.tokens, limit)) {
       const copy = live.sequence.clone()

@@ -240,11 +240,14 @@ export class Scheduler {
   #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {
     if (slot.cancelled || slot.lane.finished) return
     try {
-      if (sampled.token === UNDRAWN) {
+      const all = [...(sampled.drafts ?? []), sampled]
+      if (all.some(({ token }) => token === UNDRAWN)) {
         slot.spoilt = true
         throw notNumbers()
       }
-      slot.lane.take(sampled)
+      const { scores } = slot.lane
+      if (scores?.open) scores.take(all)
+      else slot.lane.take(sampled)
     } catch (error) {
       slot.lane.fail(error)
     }

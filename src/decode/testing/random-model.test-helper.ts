@@ -6,6 +6,8 @@ export interface RandomModelOptions {
   readonly contextLength?: number
   readonly maxBatch?: number
   readonly maxChunk?: number
+  /** As in `TokenModel`. */
+  readonly maxSamples?: number
   readonly pages?: number
   /** Makes some tokens likelier, so that answers end or go the way a test wants. */
   readonly bias?: (tokens: readonly number[]) => ReadonlyMap<number, number>
@@ -32,6 +34,7 @@ export class RandomModel implements TokenModel {
   readonly contextLength: number
   readonly maxBatch: number
   readonly maxChunk: number
+  readonly maxSamples?: number
   readonly pageTokens = PAGE
   readonly fingerprint = 'fp_random'
   readonly steps: { readonly tokens: number; readonly sampled: boolean }[][] = []
@@ -48,6 +51,7 @@ export class RandomModel implements TokenModel {
     this.contextLength = options.contextLength ?? 4096
     this.maxBatch = options.maxBatch ?? 8
     this.maxChunk = options.maxChunk ?? 64
+    if (options.maxSamples !== undefined) this.maxSamples = options.maxSamples
     this.freePages = options.pages ?? 512
     if (options.ahead) this.run = (batch, steps) => this.#run(batch, steps)
   }
@@ -68,12 +72,17 @@ export class RandomModel implements TokenModel {
     try {
       await this.#options.before?.(batch)
       this.steps.push(batch.map(({ tokens, sample }) => ({ tokens: tokens.length, sampled: sample !== undefined })))
-      return batch.map(({ sequence, tokens, sample }) => {
+      const samples = batch.reduce((sum, { sample, drafts = [] }) => sum + (sample ? 1 : 0) + drafts.length, 0)
+      if (samples > (this.maxSamples ?? this.maxBatch)) throw new Error(`${samples} samples in a step`)
+      return batch.map(({ sequence, tokens, sample, drafts }) => {
         if (tokens.length === 0 || tokens.length > this.maxChunk) throw new Error(`${tokens.length} tokens in a step`)
         const own = sequence as RandomSequence
         own.append(tokens)
         if (own.length > this.contextLength) throw new Error('context overrun')
-        return sample && this.#sample(own.tokens, sample)
+        if (!drafts) return sample && this.#sample(own.tokens, sample)
+        if (this.maxSamples === undefined || drafts.length >= tokens.length) throw new Error('drafts without room')
+        const before = drafts.map((draft, i) => this.#sample(own.tokens.slice(0, i - drafts.length), draft))
+        return { ...this.#sample(own.tokens, sample!), drafts: before }
       })
     } finally {
       this.#busy = false

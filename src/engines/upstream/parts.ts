@@ -1,4 +1,4 @@
-import type { Part, TokenLogprob, Usage } from '../../engine.js'
+import type { Part, PromptLogprob, TokenLogprob, Usage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 
 /** What we read of a chunk. It comes from another service: anything may be missing. */
@@ -31,12 +31,19 @@ interface ChunkChoice {
       readonly function?: { readonly name?: string; readonly arguments?: string }
     }[]
   }
-  readonly logprobs?: { readonly content?: readonly WireLogprob[] | null } | null
+  readonly logprobs?: (OldLogprobs & { readonly content?: readonly WireLogprob[] | null }) | null
   readonly finish_reason?: string | null
   /** vLLM's: the text, or the token, that ended it. */
   readonly stop_reason?: string | number | null
   /** All of them with the last chunk, or those of each chunk. */
   readonly token_ids?: readonly number[] | null
+}
+
+/** Lists side by side. */
+export interface OldLogprobs {
+  readonly tokens?: readonly string[]
+  readonly token_logprobs?: readonly (number | null)[] | null
+  readonly top_logprobs?: readonly (Readonly<Record<string, number>> | null)[] | null
 }
 
 interface WireLogprob {
@@ -105,7 +112,8 @@ function* readChoice(
   tokens: readonly number[] | undefined,
 ): Generator<Part> {
   const text = delta?.content ?? delta?.refusal ?? said ?? ''
-  const known = logprobs?.content?.map(readLogprob)
+  const known =
+    logprobs?.content?.map(readLogprob) ?? (logprobs ? (oldLogprobs(logprobs) as TokenLogprob[]) : undefined)
   const thought = delta?.reasoning_content ?? delta?.reasoning
   if (typeof thought === 'string' && thought !== '') yield { type: 'reasoning-delta', choice, text: thought }
   if (text !== '' || known?.length) yield { type: 'text-delta', choice, text, logprobs: known }
@@ -121,6 +129,16 @@ function* readChoice(
     ...(typeof stop === 'string' && { stop }),
     ...(tokens && { tokens }),
   }
+}
+
+/** Null is what no model says: of a prompt's first token. */
+export function oldLogprobs({ tokens = [], token_logprobs: own, top_logprobs: top }: OldLogprobs): PromptLogprob[] {
+  return tokens.map((token, i) => ({
+    token,
+    bytes: null,
+    logprob: own?.[i] ?? null,
+    top: Object.entries(top?.[i] ?? {}).map(([other, logprob]) => ({ token: other, bytes: null, logprob })),
+  }))
 }
 
 function readLogprob({ token, logprob, bytes, top_logprobs: top }: WireLogprob): TokenLogprob {

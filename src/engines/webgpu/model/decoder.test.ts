@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DecodeLoop } from '../../../decode/decode-loop.js'
+import { call, collect, smallText } from '../../../decode/testing/call.test-helper.js'
 import type { SampleSettings } from '../../../decode/token-model.js'
+import type { Part } from '../../../engine.js'
 import type { Device } from '../contract.js'
 import type { Core } from '../core.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
@@ -60,7 +63,38 @@ describe.each(DEVICES)('decoders on $name', ({ open, roundsActivations, cases: w
     }
     await core.close()
   })
+
+  it('the tokens of a prompt are as likely as plain loops say', async () => {
+    const { source, values } = randomModel(PRESETS[1]!, 'q4f16', 7)
+    const core = await loadCore(device, source, { maxChunk: 24, contextLength: 96 })
+    const chance = new Chance(8)
+    const prompt = Array.from({ length: 45 }, () => chance.below(core.vocabSize))
+    const rows = (losses?: Losses) =>
+      new ReferenceDecoder(PRESETS[1]!, values, losses).logits(prompt).slice(0, -1).map(logSoftmax)
+    const truth = rows()
+    const lossy = [1, 2, 3, 4].map((seed) => rows(lossesOf('q4f16', roundsActivations, new Chance(seed))))
+    const bound = 2 * Math.max(...lossy.flatMap((other) => other.map((row, i) => gap(truth[i]!, row))))
+    const told = await scored(core, prompt)
+    expect(told).toHaveLength(prompt.length - 1)
+    told.forEach(({ logprob, top }, i) => {
+      expect(Math.abs(logprob! - truth[i]![prompt[i + 1]!]!)).toBeLessThan(bound)
+      const best = Math.max(...truth[i]!)
+      expect(Math.abs(top[0]!.logprob - best)).toBeLessThan(bound)
+      // A harness asks whether it is the likeliest by comparing the two.
+      if (best - second(truth[i]!) > 2 * bound && truth[i]!.indexOf(best) === prompt[i + 1])
+        expect(top[0]!.logprob).toBe(logprob)
+    })
+    await core.close()
+  })
 })
+
+/** As the service tells them; the first has none before it. */
+async function scored(core: Core, prompt: readonly number[]) {
+  const loop = new DecodeLoop(core, smallText)
+  const asked = call({ messages: [], prompt, promptLogprobs: true, topLogprobs: 3, maxTokens: 0 })
+  const { parts } = await collect(loop.generate(asked))
+  return (parts[0] as Part & { readonly type: 'prompt' }).logprobs!.slice(1)
+}
 
 /**
  * What a device may be off by: twice the most that random losses do to the reference, where it loses something. Sums in

@@ -1,0 +1,62 @@
+import type { ChatCall, PromptLogprob } from '../../engine.js'
+import type { Sampled, SampleSettings } from '../token-model.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import { Mask } from './mask.js'
+import { logprobOf, shownToken } from './sampling.js'
+
+/**
+ * How likely each token of a prompt is after those before it. A model that draws where one token alone is allowed draws
+ * that one, and tells its own log probability of it: nothing else is asked of it, a few positions a step.
+ */
+export class PromptScores {
+  readonly told: PromptLogprob[]
+  readonly #prompt: readonly number[]
+  readonly #top: number
+  readonly #vocabSize: number
+  readonly #tokenizer: Tokenizer
+  #whole = () => {}
+
+  constructor({ topLogprobs = 0 }: ChatCall, prompt: readonly number[], tokenizer: Tokenizer, vocabSize: number) {
+    this.#prompt = prompt
+    this.#top = topLogprobs
+    this.#tokenizer = tokenizer
+    this.#vocabSize = vocabSize
+    // Nothing comes before the first, and no model says how likely it is.
+    this.told = [{ ...shownToken(prompt[0]!, tokenizer), logprob: null, top: [] }]
+  }
+
+  /** Tokens after which the next one's score is known. */
+  get scored(): number {
+    return this.told.length - 1
+  }
+
+  /** Scores that are to come. */
+  get open(): number {
+    return this.#prompt.length - this.told.length
+  }
+
+  /** `whole` is called when the last has come. */
+  whenWhole(whole: () => void): void {
+    this.#whole = whole
+  }
+
+  /** How the token after `position` is scored. */
+  settings(position: number): SampleSettings {
+    return {
+      temperature: 0,
+      topP: 1,
+      seed: 0,
+      index: 0,
+      presencePenalty: 0,
+      frequencyPenalty: 0,
+      mask: new Mask(this.#vocabSize).only([this.#prompt[position + 1]!]),
+      topLogprobs: this.#top,
+    }
+  }
+
+  /** The next ones. */
+  take(sampled: readonly Sampled[]): void {
+    for (const each of sampled) this.told.push(logprobOf(each, this.#tokenizer)!)
+    if (this.open === 0) this.#whole()
+  }
+}

@@ -1,0 +1,51 @@
+import type { ChatCall, Part, PromptLogprob, TokenLogprob } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+import { type OldLogprobs, oldLogprobs } from './parts.js'
+
+interface Scored {
+  readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
+  readonly choices?: readonly {
+    readonly index?: number
+    readonly text?: string
+    readonly logprobs?: OldLogprobs | null
+    readonly finish_reason?: string | null
+    readonly prompt_token_ids?: readonly number[] | null
+    readonly token_ids?: readonly number[] | null
+  }[]
+  readonly system_fingerprint?: string | null
+}
+
+/** The one form in which servers tell how likely a prompt is: whole, and before the answer as if that went on from it. */
+export function* scoredParts(body: string, call: ChatCall): Generator<Part> {
+  const { choices = [], usage, system_fingerprint: fingerprint } = parsed(body)
+  const promptTokens = usage?.prompt_tokens ?? 0
+  for (const [i, { index: choice = i, text = '', logprobs, ...rest }] of choices.entries()) {
+    const told = oldLogprobs(logprobs ?? {})
+    if (told.length < promptTokens || promptTokens === 0) throw unscored()
+    const [before, after] = [told.slice(0, promptTokens), told.slice(promptTokens)]
+    const tokens = rest.prompt_token_ids ?? (typeof call.prompt === 'object' ? call.prompt : [])
+    if (i === 0) yield { type: 'prompt', tokens, text: spelled(before), logprobs: before }
+    const said = typeof call.prompt === 'string' ? text.slice(call.prompt.length) : spelled(after)
+    if (after.length > 0) yield { type: 'text-delta', choice, text: said, logprobs: after as TokenLogprob[] }
+    const reason = rest.finish_reason === 'length' ? 'length' : 'stop'
+    yield { type: 'finish', choice, reason, ...(rest.token_ids && { tokens: rest.token_ids }) }
+  }
+  yield {
+    type: 'usage',
+    usage: { promptTokens, completionTokens: usage?.completion_tokens ?? 0, cachedTokens: 0 },
+    ...(fingerprint && { fingerprint }),
+  }
+}
+
+const spelled = (told: readonly PromptLogprob[]): string => told.map(({ token }) => token).join('')
+
+function parsed(body: string): Scored {
+  try {
+    const json: unknown = JSON.parse(body)
+    if (typeof json === 'object' && json !== null) return json
+  } catch {}
+  throw unscored()
+}
+
+const unscored = () =>
+  new V1Error(500, 'The service behind this one did not tell how likely the prompt is.', { code: 'upstream_error' })
