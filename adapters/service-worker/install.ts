@@ -54,7 +54,7 @@ export interface Installed extends WebGpuFinding {
   readonly registration: ServiceWorkerRegistration
   /**
    * Whether the browser keeps the site's data when the disk gets full; else models may have to be downloaded again. It
-   * is asked for after the first download; some browsers ask the user.
+   * is asked for after the first download; where the browser asks the user, once and not again on a later visit.
    */
   readonly persisted: boolean
   /**

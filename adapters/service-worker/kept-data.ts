@@ -1,5 +1,8 @@
 import type { LoadProgress } from '../../src/index.js'
 
+/** In `localStorage`, where the browser was asked before. */
+const ASKED = 'local-v1: asked to keep the data'
+
 /** Whether the browser keeps the site's data; asks for it once there is something to keep. */
 export class KeptData {
   readonly #ask: boolean
@@ -23,10 +26,21 @@ export class KeptData {
     if (phase === 'download') this.#downloaded = true
     if (phase !== 'ready' || !this.#downloaded || !this.#ask || this.#persisted) return
     this.#downloaded = false
-    void said(() => navigator.storage.persist()).then((persisted) => {
+    void said(askOnce).then((persisted) => {
       this.#persisted = persisted
     })
   }
+}
+
+/**
+ * Whoever was asked and declined is not asked again on each visit that loads a model. Chromium asks nobody: it decides by
+ * how much the site is used, and may agree on a later visit to what it did not on the first.
+ */
+async function askOnce(): Promise<boolean> {
+  const decidesAlone = 'userAgentData' in navigator
+  if (!decidesAlone && localStorage.getItem(ASKED) !== null) return false
+  localStorage.setItem(ASKED, new Date().toISOString())
+  return navigator.storage.persist()
 }
 
 async function said(ask: () => Promise<boolean>): Promise<boolean> {

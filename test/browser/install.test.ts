@@ -143,6 +143,31 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
     await here.context.close()
   })
 
+  test.each([
+    ['a user who declined is not asked again', false, 'tab'],
+    ['a browser that asks nobody is', true, 'asked'],
+  ])('asks to keep the data of a model that is here from an earlier visit: %s', async (_, decidesAlone, again) => {
+    const here = await visit({ script: '/v1.js?device=cpu' })
+    await here.context.addInitScript((decidesAlone) => {
+      // Only Chromium has it.
+      if (!decidesAlone) delete (Navigator.prototype as { userAgentData?: unknown }).userAgentData
+      StorageManager.prototype.persist = () => {
+        document.title = 'asked'
+        return Promise.resolve(false)
+      }
+    }, decidesAlone)
+    for (const title of ['asked', again]) {
+      const tab = await here.open()
+      await (await tab.chat({ model: 'local-v1/nano', max_tokens: 1 })).done()
+      // It is asked, or not, as this is heard.
+      const loaded = () => tab.page.evaluate(() => (window as unknown as { tab: Tab }).tab.progress.at(-1)?.phase)
+      await expect.poll(loaded).toBe('ready')
+      expect(await tab.page.title()).toBe(title)
+      await tab.page.close()
+    }
+    await here.context.close()
+  })
+
   async function refusal(options: InstallOptions, path = '/', origin = server.origin) {
     const context = await browser.newContext()
     const page = await context.newPage()
