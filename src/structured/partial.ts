@@ -1,3 +1,5 @@
+import { type PartialJson, readPartial } from './partial-json.js'
+
 /** What is certain of a document that is still being written: members that have not begun are not there. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? DeepPartial<Item>[]
@@ -22,96 +24,20 @@ export function partial<T = unknown>(
   text: string,
   { strings = 'growing' }: PartialOptions = {},
 ): DeepPartial<T> | undefined {
-  return new Reader(text, strings === 'whole').value(0)?.[0] as DeepPartial<T> | undefined
+  const read = readPartial(text)
+  return read && (certainOf(read, strings === 'whole')?.[0] as DeepPartial<T> | undefined)
 }
 
 /** In a box, as `undefined` means that there is nothing yet. */
-type Read = [value: unknown] | undefined
+type Certain = [value: unknown] | undefined
 
-/** What is nested deeper is not read. */
-const DEEPEST = 1000
-const SPACE = /[ \t\n\r]*/y
-const STRING = /"((?:[^"\\\p{Cc}]|[\u{7f}-\u{9f}]|\\u[\da-fA-F]{4}|\\["\\/bfnrt])*)("?)/uy
-const WORD = /true|false|null/y
-const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=[ \t\n\r,\]}])/y
-
-class Reader {
-  readonly #text: string
-  readonly #whole: boolean
-  #at = 0
-
-  constructor(text: string, whole: boolean) {
-    this.#text = text
-    this.#whole = whole
-  }
-
-  value(depth: number): Read {
-    const next = this.#peek()
-    if (depth > DEEPEST) return undefined
-    if (next === '{') return [this.#object(depth + 1)]
-    if (next === '[') return [this.#array(depth + 1)]
-    if (next !== '"') return this.#scalar()
-    const { text, whole } = this.#string()
-    return whole || !this.#whole ? [text] : undefined
-  }
-
-  #match(expression: RegExp): RegExpExecArray | undefined {
-    expression.lastIndex = this.#at
-    const found = expression.exec(this.#text)
-    if (found === null) return undefined
-    this.#at = expression.lastIndex
-    return found
-  }
-
-  #peek(): string | undefined {
-    this.#match(SPACE)
-    return this.#text[this.#at]
-  }
-
-  #takes(mark: string): boolean {
-    if (this.#peek() !== mark) return false
-    this.#at++
-    return true
-  }
-
-  #object(depth: number): object {
-    const entries: [string, unknown][] = []
-    this.#at++
-    while (this.#peek() === '"') {
-      const { text, whole } = this.#string()
-      if (!whole || !this.#takes(':')) break
-      const value = this.value(depth)
-      if (!value) break
-      entries.push([text, value[0]])
-      if (!this.#takes(',')) break
-    }
-    this.#takes('}')
+function certainOf(read: PartialJson, whole: boolean): Certain {
+  if (read.kind === 'object') {
     // Not by assignment: `__proto__` is a name like any other.
-    return Object.fromEntries(entries)
+    const certain = read.entries.map(([key, value]) => [key, certainOf(value, whole)] as const)
+    return [Object.fromEntries(certain.flatMap(([key, value]) => (value ? [[key, value[0]]] : [])))]
   }
-
-  #array(depth: number): unknown[] {
-    const items: unknown[] = []
-    this.#at++
-    while (this.#peek() !== ']') {
-      const value = this.value(depth)
-      if (!value) break
-      items.push(value[0])
-      if (!this.#takes(',')) break
-    }
-    this.#takes(']')
-    return items
-  }
-
-  #string(): { text: string; whole: boolean } {
-    const [, inner = '', end] = this.#match(STRING)!
-    const text = JSON.parse(`"${inner}"`) as string
-    // Half of a character that takes two is none yet.
-    return end === '"' ? { text, whole: true } : { text: text.replace(/[\ud800-\udbff]$/, ''), whole: false }
-  }
-
-  #scalar(): Read {
-    const found = this.#match(WORD) ?? this.#match(NUMBER)
-    return found && [JSON.parse(found[0])]
-  }
+  if (read.kind === 'array') return [read.items.flatMap((item) => certainOf(item, whole) ?? [])]
+  if (read.kind === 'string') return read.done || !whole ? [read.text] : undefined
+  return read.done ? [JSON.parse(read.text)] : undefined
 }

@@ -1,5 +1,5 @@
+import type { PartialJson } from '../../../src/structured/partial-json.js'
 import { el } from './dom.js'
-import type { PartialJson } from './partial-json.js'
 
 /** What of a schema says which fields an answer will have. */
 interface FieldSchema {
