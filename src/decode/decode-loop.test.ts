@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ChatCall, Part, TokenLogprob } from '../engine.js'
+import { compile } from '../structured/index.js'
 import { ChatText } from './chat-text.js'
 import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-helper.js'
 import type { RandomModelOptions } from './testing/random-model.test-helper.js'
@@ -516,6 +517,16 @@ describe('readers and failures', () => {
     expect(model.openSequences).toBe(0)
     await expect(collect(decoder.generate(call()))).rejects.toThrow('device lost')
   })
+})
+
+test('what follows a prompt as it stands keeps to a grammar where one is asked for', async () => {
+  const { decoder } = setUp()
+  const grammar = compile({ type: 'boolean' })
+  const asked = call({ messages: [], prompt: 'Is it?', grammar, maxTokens: 9 })
+  for (let seed = 0; seed < 9; seed++) {
+    const { texts, reasons } = await collect(decoder.generate({ ...asked, sampling: { seed } }))
+    expect([texts[0], reasons]).toEqual([expect.stringMatching(/^(true|false)$/), ['stop']])
+  }
 })
 
 test('a prompt as it stands is text with its control tokens, or tokens that the model has', async () => {

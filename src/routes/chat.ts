@@ -1,5 +1,6 @@
 import { chatReply } from '../wire/chat/reply.js'
 import { CHAT_FIELDS, readChatRequest } from '../wire/chat/request.js'
+import { withForm } from '../wire/guidance.js'
 import { completionId } from '../wire/ids.js'
 import { answering } from './answering.js'
 import { readJson } from './body.js'
@@ -9,7 +10,7 @@ export function chat(service: Service, exchange: Exchange): Promise<Answered> {
   return answering(service, exchange, async ({ signal }) => {
     const request = readChatRequest(await readJson(service, exchange, signal))
     const { stream, includeUsage, includeForced, outputField, ignored, ...spec } = request
-    const fields = outputField === undefined ? CHAT_FIELDS : { ...CHAT_FIELDS, format: outputField }
+    const fields = withForm(CHAT_FIELDS, { outputField })
     return { spec: { ...spec, fields }, reply: chatReply(request), id: completionId(), ignored }
   })
 }

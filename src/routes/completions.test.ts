@@ -48,6 +48,21 @@ describe('completions', () => {
     expect(chunks.at(-2).choices[0].finish_reason).toBe('length')
   })
 
+  it('keep to the form that is asked for, in OpenAI’s words or those of local servers', async () => {
+    const { ask } = serviceOf(({ grammar }: ChatCall) => (grammar!.accepts('{}') ? '{}' : '1'))
+    const post = (body: object) =>
+      ask('/completions', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, prompt: 'Go', ...body }),
+        headers: { 'content-type': 'application/json' },
+      })
+    const said = async (body: object) => jsonOf(await post(body)).choices[0].text
+    expect(await said({ response_format: { type: 'json_object' } })).toBe('{}')
+    expect(await said({ structured_outputs: { json: { type: 'object' } } })).toBe('{}')
+    expect(await said({ guided_regex: '[0-9]' })).toBe('1')
+    expect(errorOf(await post({ guided_regex: 'x' }))).toMatchObject({ status: 500, code: 'invalid_output' })
+  })
+
   it('tell log probabilities in the older form', async () => {
     const { choices } = jsonOf(await texts().post({ prompt: 'Go', logprobs: 1 }))
     expect(choices[0].logprobs).toEqual({
@@ -266,6 +281,8 @@ describe('completions', () => {
     ['echo', { prompt: 'a', echo: true, logprobs: 1 }],
     ['echo', { prompt: 'a', echo: true, logprobs: 1, suffix: 'b' }],
     ['max_tokens', { prompt: 'a', max_tokens: 0 }],
+    ['guided_regex', { prompt: 'a', guided_regex: '(' }],
+    ['guided_regex', { prompt: 'a', guided_regex: 'a', response_format: { type: 'json_object' } }],
     ['max_tokens', { prompt: 'a', echo: true, max_tokens: 0 }],
     ['max_tokens', { prompt: 'a', max_tokens: -1 }],
     ['return_token_ids', { prompt: 'a', return_token_ids: true }],

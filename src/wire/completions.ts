@@ -2,6 +2,7 @@ import type { Part, PromptLogprob } from '../engine.js'
 import type { V1Error } from '../errors.js'
 import { SSE_DONE, sseEvent } from '../stream/sse.js'
 import type { Answer, AnswerHead } from './answer.js'
+import { readOutputFormat } from './chat/output-format.js'
 import { readReturnTokens } from './chat/request.js'
 import {
   aBody,
@@ -18,8 +19,9 @@ import {
   unsupported,
   wrongType,
 } from './fields.js'
+import { GUIDANCE_FIELDS, readForm, withForm } from './guidance.js'
 import { finite, NEVER } from './logprobs.js'
-import type { CallSpec, Reply, StreamReply, WholeReply } from './reply.js'
+import type { CallSpec, FieldNames, Reply, StreamReply, WholeReply } from './reply.js'
 import { aToken, readEnding, readSampling, SAMPLING_FIELDS } from './sampling.js'
 import { wireUsage } from './usage.js'
 
@@ -49,8 +51,12 @@ const KNOWN = new Set([
     'suffix',
     'return_token_ids',
   ],
+  'response_format',
+  ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
 ])
+const FIELDS: FieldNames = { format: 'response_format', parameters: () => 'prompt' }
+
 const aTokenLimit = anInteger(0, Number.MAX_SAFE_INTEGER)
 const aChoiceCount = anInteger(1, 128)
 const aTopCount = anInteger(0, 5)
@@ -80,6 +86,7 @@ export function readTextRequest(json: unknown): TextRequest {
   }
   // What the official description says of this endpoint.
   const maxTokens = optional(body, 'max_tokens', '', aTokenLimit) ?? 16
+  const form = readForm(body, readOutputFormat(body, ignored), FIELDS.format, ignored)
   const stream = optional(body, 'stream', '', aBoolean) ?? false
   const options = optional(body, 'stream_options', '', anObject)
   return {
@@ -103,15 +110,11 @@ export function readTextRequest(json: unknown): TextRequest {
       sampling: readSampling(body),
       topLogprobs,
       ...(echo && topLogprobs !== undefined && { promptLogprobs: true }),
-      output: { type: 'text' },
+      output: form.output,
       tools: [],
       toolChoice: 'none',
       parallelToolCalls: true,
-      fields: {
-        format: 'prompt',
-        parameters: () => 'prompt',
-        ...(body.return_token_ids !== true && { tokens: 'echo' }),
-      },
+      fields: withForm({ ...FIELDS, ...(body.return_token_ids !== true && { tokens: 'echo' }) }, form),
     },
   }
 }

@@ -2,6 +2,7 @@ import type { OutputFormat, TextSource } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
 import { aSchema } from './chat/output-format.js'
 import { anArray, anObject, aString, at, noteUnknown, optional, refuse, unsupported } from './fields.js'
+import type { FieldNames } from './reply.js'
 
 /** What an answer must be, and the field that says so. */
 export interface Guidance {
@@ -94,8 +95,26 @@ export function readGuidance(body: JsonObject, ignored: string[]): Guidance | un
   return { output: read(value, field), field }
 }
 
+/** What an answer must be. `outputField` says what asked for it where local servers' words did. */
+export interface Form {
+  readonly output: OutputFormat
+  readonly outputField?: string
+}
+
+/** `output`, which `format` asked for, or in its place what local servers' fields ask. */
+export function readForm(body: JsonObject, output: OutputFormat, format: string, ignored: string[]): Form {
+  const guidance = readGuidance(body, ignored)
+  if (guidance === undefined) return { output }
+  if (output.type !== 'text') throw atOnce(guidance.field, format)
+  return { output: guidance.output, outputField: guidance.field }
+}
+
+/** The names of a request's fields, with that one which asked for the form. */
+export const withForm = (fields: FieldNames, { outputField }: Pick<Form, 'outputField'>): FieldNames =>
+  outputField === undefined ? fields : { ...fields, format: outputField }
+
 /** An answer can have one form. */
-export function atOnce(field: string, other: string): ReturnType<typeof refuse> {
+function atOnce(field: string, other: string): ReturnType<typeof refuse> {
   const message = `Setting '${other}' and '${field}' at the same time is not supported.`
   return refuse(field, message, 'invalid_parameter_combination')
 }

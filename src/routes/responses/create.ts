@@ -1,4 +1,5 @@
 import { SSE_HEADERS } from '../../stream/sse.js'
+import { withForm } from '../../wire/guidance.js'
 import { responseId } from '../../wire/ids.js'
 import type { CallSpec, FieldNames, Reply } from '../../wire/reply.js'
 import { ResponseProgress, seconds } from '../../wire/responses/progress.js'
@@ -13,6 +14,8 @@ import { type Conversation, contextOf, shortener } from './conversation.js'
 
 export const RESPONSE_FIELDS: FieldNames = {
   format: 'text.format.schema',
+  logprobs: 'include',
+  thinking: 'reasoning.effort',
   parameters: (tool) => `tools[${tool}].parameters`,
 }
 
@@ -104,7 +107,7 @@ class Making {
   }
 
   #spec(): CallSpec {
-    const { model, maxTokens, ending, sampling, topLogprobs, output, truncation } = this.#request
+    const { model, maxTokens, ending, sampling, topLogprobs, form, truncation } = this.#request
     const { tools, toolChoice, parallelToolCalls, templateOptions, thinkingBudget } = this.#request
     return {
       model,
@@ -114,13 +117,13 @@ class Making {
       ...ending,
       sampling,
       topLogprobs,
-      output,
+      output: form.output,
       tools,
       toolChoice,
       parallelToolCalls,
       templateOptions,
       ...(thinkingBudget !== undefined && { thinkingBudget }),
-      fields: RESPONSE_FIELDS,
+      fields: withForm(RESPONSE_FIELDS, form),
       ...(truncation === 'auto' && { shortened: shortener() }),
     }
   }

@@ -166,6 +166,9 @@ describe('a response', () => {
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }, 'input[0]'],
     [{ input: [{ type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' }] }, 'input[0]'],
     [{ input: 'Hi', conversation: 'conv_1' }, 'conversation'],
+    [{ input: 'Hi', return_token_ids: true }, 'return_token_ids'],
+    [{ input: 'Hi', guided_regex: '(' }, 'guided_regex'],
+    [{ input: 'Hi', guided_regex: 'a', text: { format: { type: 'json_object' } } }, 'guided_regex'],
     [{ input: 'Hi', prompt: { id: 'x' } }, 'prompt'],
     [{ input: 'Hi', max_output_tokens: 3 }, 'max_output_tokens'],
     [{ input: 'Hi', text: { verbosity: 'low' } }, 'text.verbosity'],
@@ -177,6 +180,16 @@ describe('a response', () => {
     [{ input: [{ type: 'compaction', encrypted_content: 'abc' }] }, 'input[0].encrypted_content'],
   ])('refuses %j by %s', async (body, param) => {
     expect(errorOf(await service().post(body))).toMatchObject({ status: 400, param })
+  })
+
+  test('keeps to what local servers ask by fields of their own', async () => {
+    const { create, calls } = service('1')
+    for (const field of [{ structured_outputs: { regex: '[0-9]' } }, { guided_choice: ['1', '2'] }]) {
+      expect((await create({ ...field, return_token_ids: false })).output[0].content[0].text).toBe('1')
+      expect(calls.at(-1)!.grammar!.accepts('1')).toBe(true)
+      expect(calls.at(-1)!.grammar!.accepts('x')).toBe(false)
+    }
+    expect(errorOf(await service('x').post({ input: 'Hi', guided_regex: '[0-9]' }))).toMatchObject({ status: 500 })
   })
 
   test('that is too long is refused, or shortened where that was asked for', async () => {

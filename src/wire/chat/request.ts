@@ -1,8 +1,8 @@
-import type { ChatMessage, OutputFormat, Sampling } from '../../engine.js'
+import type { ChatMessage, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import { anEffort, BUDGET_FIELDS, readThinkingBudget, withEffort } from '../effort.js'
 import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from '../fields.js'
-import { atOnce, GUIDANCE_FIELDS, readGuidance } from '../guidance.js'
+import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
 import type { FieldNames } from '../reply.js'
 import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
@@ -11,7 +11,7 @@ import { readOutputFormat } from './output-format.js'
 import { readTools, type ToolRequest } from './tools.js'
 
 /** A chat request that has been read and found in order; only whether the model exists is not known yet. */
-export interface ChatRequest extends ToolRequest, EndFields {
+export interface ChatRequest extends ToolRequest, EndFields, Form {
   readonly model: string
   readonly messages: readonly ChatMessage[]
   readonly stream: boolean
@@ -24,9 +24,6 @@ export interface ChatRequest extends ToolRequest, EndFields {
   readonly returnTokens?: boolean
   readonly sampling: Sampling
   readonly topLogprobs?: number
-  readonly output: OutputFormat
-  /** Which field asked for that form, if not `response_format`. */
-  readonly outputField?: string
   readonly templateOptions?: Readonly<Record<string, unknown>>
   readonly thinkingBudget?: number
   /** Fields that were given and that nothing here reads. */
@@ -85,21 +82,12 @@ export function readChatRequest(json: unknown): ChatRequest {
     ...readReturnTokens(body),
     sampling: readSampling(body),
     topLogprobs: readLogprobs(body),
-    ...readForm(body, ignored),
+    ...readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored),
     ...readTools(body, ignored),
     templateOptions: readTemplateOptions(body),
     ...readThinkingBudget(body),
     ignored,
   }
-}
-
-/** What the answer must be, in OpenAI's words or in those of local servers. */
-function readForm(body: JsonObject, ignored: string[]): Pick<ChatRequest, 'output' | 'outputField'> {
-  const output = readOutputFormat(body, ignored)
-  const guidance = readGuidance(body, ignored)
-  if (guidance === undefined) return { output }
-  if (output.type !== 'text') throw atOnce(guidance.field, CHAT_FIELDS.format)
-  return { output: guidance.output, outputField: guidance.field }
 }
 
 /** There only where it is wanted. */

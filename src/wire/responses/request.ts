@@ -20,6 +20,7 @@ import {
   unsupported,
   wrongValue,
 } from '../fields.js'
+import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
 import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'
@@ -41,7 +42,7 @@ export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoi
   readonly sampling: Sampling
   /** Absent: the answer tells no log probabilities. */
   readonly topLogprobs?: number
-  readonly output: OutputFormat
+  readonly form: Form
   readonly templateOptions?: Readonly<Record<string, unknown>>
   readonly thinkingBudget?: number
   /** Thoughts are also given in the packed form that clients which keep their own state send back. */
@@ -58,11 +59,16 @@ const WHY: ReadonlyMap<string, string> = new Map([
   ['context_management', "Ask for it by 'POST /responses/compact', or set 'truncation' to 'auto'."],
   ['moderation', 'There is no moderation here.'],
 ])
+/** Where vLLM has it, it tells tokens beside choices; a response has items, and vLLM's tells none. */
+const NO_TOKENS = "A response does not tell its tokens: ask 'chat/completions', or 'tokenize' for those of a prompt."
+
 const HINTS = ['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options']
 const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'previous_response_id', 'stream', 'stream_options', 'store', 'background'],
   ...['truncation', 'max_output_tokens', 'max_tool_calls', 'include', 'metadata', 'service_tier', 'text', 'reasoning'],
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
+  'return_token_ids',
+  ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
   ...BUDGET_FIELDS,
   ...HINTS,
@@ -107,6 +113,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
   const body = aBody(json)
   const ignored: string[] = []
   for (const [name, why] of WHY) if (body[name] != null) throw unsupported(name, why)
+  if (optional(body, 'return_token_ids', '', aBoolean)) throw unsupported('return_token_ids', NO_TOKENS)
   noteUnknown(body, KNOWN, '', ignored)
   const stream = optional(body, 'stream', '', aBoolean) ?? false
   const streamOptions = optional(body, 'stream_options', '', anObject)
@@ -143,7 +150,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
     ending: readEnding(body, maxTokens),
     sampling,
     topLogprobs: includes.includes('message.output_text.logprobs') ? (top ?? 0) : undefined,
-    output,
+    form: readForm(body, output, 'text.format', ignored),
     tools,
     toolChoice,
     parallelToolCalls,
