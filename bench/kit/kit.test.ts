@@ -125,6 +125,19 @@ describe('the plan', () => {
     ).toEqual([...TEST_FILES].sort())
   })
 
+  it('leaves out what opens the processor alone, which would take the time of what needs the GPU', async () => {
+    for (const { job } of plan(false)) {
+      if (job.kind !== 'tests') continue
+      const source = await readFile(TEST_FILES[job.file]!, 'utf8')
+      for (const block of source.split(/^(?=describe)/m)) {
+        const title = block.match(/^describe\('([^']+)'/)?.[1]
+        if (title === undefined) continue
+        const onProcessor = block.includes('openCpuDevice(') && !/openWebGpuDevice\(|softwareGpu\(/.test(block)
+        expect([title, new RegExp(job.names).test(title)]).toEqual([title, !onProcessor])
+      }
+    }
+  })
+
   it('leaves time for measuring, however long the tests take', () => {
     const parts = plan(false)
     let left = MINUTES * 60 - 10

@@ -56,7 +56,7 @@ describe('architectures on the CPU', () => {
   )
 })
 
-describe('architectures in 4 bits', () => {
+describe('architectures on the CPU, in 4 bits', () => {
   let device: Device
   beforeAll(async () => {
     device = await openCpuDevice({ threads: 1, exact: true })
@@ -106,7 +106,7 @@ function rounded(values: ReturnType<Weights>): ReturnType<Weights> {
   return values.map((_, i) => (((words[i >> 3]! >>> (4 * (i & 7))) & 15) - 7) * halfToFloat(halves[i >> 5]!))
 }
 
-describe('architectures from GGUF files, as llama.cpp takes them', () => {
+describe('architectures on the CPU, from GGUF files as llama.cpp takes them', () => {
   let device: Device
   let folder: string
   beforeAll(async () => {
@@ -171,7 +171,7 @@ describe('architectures from GGUF files, as llama.cpp takes them', () => {
   })
 })
 
-describe('formats and limits', () => {
+describe('formats and limits on the CPU', () => {
   let device: Device
   beforeAll(async () => {
     device = await openCpuDevice({ threads: 1 })
