@@ -2,17 +2,24 @@
  * `npm run check:browsers`: the same scenarios in Chromium (of npm), Firefox and WebKitGTK (of this machine), and the
  * table of what held, which becomes docs/browsers.md. `-- firefox` asks one of them, and writes nothing.
  */
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { buildPlayground } from '../apps/playground/build/build.js'
 import { bundle } from '../test/support/bundle.js'
 import { launchChromium } from '../test/support/chromium.js'
 import { filesIn } from '../test/support/folder.js'
 import { listen } from '../test/support/serve.js'
-import { type Driven, launchFirefox, launchWebKit } from '../test/support/webdriver.js'
-import { type Scenario, scenarios } from './browsers/scenarios.js'
+import { type Driven, type DrivenTab, launchFirefox, launchWebKit } from '../test/support/webdriver.js'
+import { screens } from './browsers/playground.js'
+import { scenarios as library, type Scenario } from './browsers/scenarios.js'
 
 const root = new URL('../', import.meta.url)
+const scenarios: readonly Scenario[] = [...library, ...screens]
 const HTML = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
+const PHONE = `<!doctype html><meta charset="utf-8"><title>phone</title>
+<iframe width="360" height="740" src="/playground/index.html" title="phone"></iframe>`
+/** Of the playground's screens, for people to look at. */
+const pictures = fileURLToPath(new URL('test-output/browsers/', root))
 const FOREIGN = `
   addEventListener('install', (event) => event.waitUntil(skipWaiting()))
   addEventListener('activate', (event) => event.waitUntil(clients.claim()))
@@ -28,14 +35,19 @@ async function drivenChromium(): Promise<Driven> {
   const browser = await launchChromium({ webgpu: false })
   const context = await browser.newContext()
   return {
+    name: 'chromium',
     version: browser.version(),
     async open(url) {
       const page = await context.newPage()
       await page.goto(url)
+      const text = (run: unknown, args: readonly unknown[]) =>
+        `((__name) => (${String(run)})(...${JSON.stringify(args)}))((it) => it)`
       return {
         goto: async (url) => void (await page.goto(url)),
-        evaluate: (run, ...args) =>
-          page.evaluate(`((__name) => (${String(run)})(...${JSON.stringify(args)}))((it) => it)`),
+        evaluate: (run, ...args) => page.evaluate(text(run, args)),
+        frame: { evaluate: (run, ...args) => page.frames()[1]!.evaluate(text(run, args)) },
+        resize: (width, height) => page.setViewportSize({ width, height }),
+        screenshot: () => page.screenshot(),
         close: () => page.close(),
       }
     },
@@ -56,8 +68,14 @@ async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
   Object.assign(files, { '/nano-classic.js': nano, '/cpu-worker.js': worker })
   for (const [path, bytes] of Object.entries(await filesIn(fileURLToPath(new URL('models/nano/', root)))))
     if (/^\/[\w-]+\.(json|bin)$/.test(path)) files[`/nano${path}`] = bytes
+  const playground = await buildPlayground({ out: `${pictures}site` })
+  for (const [path, bytes] of Object.entries(await filesIn(playground))) files[`/playground${path}`] = bytes
+  files['/phone.html'] = PHONE
   return files
 }
+
+const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', html: 'text/html', css: 'text/css' }
+const typeOf = (path: string) => (path === '/' ? 'text/html' : (TYPES[path.split('.').pop()!] ?? ''))
 
 async function attempt(browser: Driven, files: Record<string, string | Uint8Array>, { headers, run }: Scenario) {
   const leaked: string[] = []
@@ -65,11 +83,15 @@ async function attempt(browser: Driven, files: Record<string, string | Uint8Arra
     const path = new URL(request.url!, 'http://localhost').pathname
     if (path.startsWith('/v1/')) leaked.push(path)
     response.setHeaders(new Map(Object.entries({ 'cache-control': 'no-store', ...headers })))
-    response.setHeader('content-type', path.endsWith('.js') ? 'text/javascript' : path === '/' ? 'text/html' : '')
+    response.setHeader('content-type', typeOf(path))
     response.writeHead(files[path] === undefined ? 404 : 200).end(files[path] ?? '')
   })
   try {
-    await run({ browser, origin: server.origin, leaked })
+    const picture = async (tab: DrivenTab, name: string) => {
+      await mkdir(pictures, { recursive: true })
+      await writeFile(`${pictures}${browser.name}-${name}.png`, await tab.screenshot())
+    }
+    await run({ browser, origin: server.origin, leaked, picture })
     return leaked.length === 0 ? undefined : `the web server was asked for ${leaked.join(', ')}`
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

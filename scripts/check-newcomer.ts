@@ -1,7 +1,8 @@
 /**
  * `npm run check:newcomer`: follows each page of docs/start and docs/recipes that has steps from an empty folder, as
- * somebody new would, and says how long it took to the first strict answer. What npm has not got yet is taken from here, packed. `-- node` follows those pages
- * alone whose name has that.
+ * somebody new would, and says how long it took to the first strict answer. What npm has not got yet is taken from here,
+ * packed. The table becomes docs/platforms.md. `-- node` follows that page alone (or several), and leaves the rows of the
+ * others as they are.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -23,6 +24,13 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const run = promisify(execFile)
 const wanted = process.argv.slice(2)
 
+interface Followed {
+  readonly ms: number
+  /** What it was followed with. */
+  readonly versions: string
+  readonly order: string
+}
+
 /** The packages as they will be published. */
 async function packed(folder: string): Promise<Record<string, string>> {
   const paths: Record<string, string> = {}
@@ -42,20 +50,36 @@ function said(code: string, tarballs: Record<string, string>): string {
   const install = /^(npm install|bun add) .*$/gm
   return code
     .replace(install, (line) => line.replace(/(?<= )local-v1(-nano)?(?= |$)/g, (name) => tarballs[name] ?? name))
-    .replaceAll('127.0.0.1:8080', `127.0.0.1:${PORT}`)
-    .replaceAll('--port 8080', `--port ${PORT}`)
+    .replaceAll(/(127\.0\.0\.1|localhost):8080/g, `$1:${PORT}`)
+    .replaceAll(/(--port|-p) 8080/g, `$1 ${PORT}`)
 }
 
-async function follow(page: string, tarballs: Record<string, string>): Promise<number> {
+/** Programs that a page takes for granted, of npm's packages: nothing else that is installed here may help. */
+async function programs(folder: string): Promise<string> {
+  await writeFile(join(folder, 'package.json'), '{ "private": true }')
+  await run('npm', ['install', 'bun'], { cwd: folder })
+  await run(process.execPath, ['node_modules/bun/install.js'], { cwd: folder })
+  return [join(folder, 'node_modules/.bin'), dirname(denoPath()), process.env.PATH].join(':')
+}
+
+async function follow(page: string, tarballs: Record<string, string>, path: string): Promise<Followed> {
   const folder = await mkdtemp(join(tmpdir(), `local-v1-${basename(page, '.md')}-`))
   const steps = codeBlocks(await readFile(join(root, page), 'utf8')).filter(({ words }) => words[0] === 'step')
-  const paths = [join(root, 'node_modules/.bin'), dirname(denoPath()), process.env.PATH]
-  const env = { ...process.env, PORT, PATH: paths.join(':'), NODE_ENV: '' }
+  const env: NodeJS.ProcessEnv = { ...process.env, PORT, PATH: path, NEXT_TELEMETRY_DISABLED: '1' }
+  // What npm itself sets for its scripts is not there for a newcomer.
+  for (const name of Object.keys(env)) if (/^(npm_|NODE_ENV$|INIT_CWD$)/.test(name)) delete env[name]
   let server: Running | undefined
+  let order = ''
   const began = performance.now()
   try {
-    for (const step of steps) server = (await take(step, folder, env, tarballs)) ?? server
-    return performance.now() - began
+    for (const step of steps) {
+      const came = await take(step, folder, env, tarballs)
+      if (typeof came === 'string') order = came
+      else server = came ?? server
+    }
+    const ms = performance.now() - began
+    if (order === '') throw new Error('It ended without an answer.')
+    return { ms, order, versions: (await versionsIn(folder, steps, env)).join(', ') }
   } finally {
     await server?.stop('SIGTERM')
     await rm(folder, { recursive: true, force: true })
@@ -67,16 +91,18 @@ async function take(
   folder: string,
   env: NodeJS.ProcessEnv,
   tarballs: Record<string, string>,
-): Promise<Running | undefined> {
+): Promise<Running | string | undefined> {
   if (language !== 'sh') {
     await mkdir(dirname(join(folder, what)), { recursive: true })
-    await writeFile(join(folder, what), code.replaceAll('127.0.0.1:8080', `127.0.0.1:${PORT}`))
+    await writeFile(join(folder, what), said(code, {}))
     return undefined
   }
   const command = said(code, tarballs)
   if (what === 'serve') {
-    const server = start('sh', ['-c', `cd '${folder}' && exec ${command.trim()}`], env as Record<string, string>)
-    await server.line(/listening|local-v1 is ready/)
+    const server = start('sh', ['-c', `cd '${folder}' && exec ${command.trim()}`], env as Record<string, string>, {
+      group: true,
+    })
+    await server.line(/listening|local-v1 is ready|Ready in/)
     return server
   }
   // What serves a folder for ever is stood in for; what builds it is run.
@@ -84,27 +110,53 @@ async function take(
   const { stdout } = serves
     ? { stdout: '' }
     : await run('sh', ['-c', `set -e\n${command}`], { cwd: folder, env, maxBuffer: 2 ** 24 })
-  if (what === 'order') expectOrder(stdout)
-  if (what === 'answer') expectOrder(JSON.parse(stdout).choices[0].message.content)
-  if (what === 'page') await visit(join(folder, where))
+  if (what === 'order') return orderIn(stdout)
+  if (what === 'answer') return orderIn(JSON.parse(stdout).choices[0].message.content)
+  if (what === 'page') return await visit(join(folder, where))
   return undefined
 }
 
-function expectOrder(text: string): void {
-  const { quantity, product } = JSON.parse(text) as { quantity: unknown; product: unknown }
-  if (!Number.isInteger(quantity) || typeof product !== 'string') throw new Error(`This is no order: ${text}`)
+function orderIn(text: string): string {
+  const order = JSON.parse(text) as { quantity: unknown; product: unknown }
+  if (!Number.isInteger(order.quantity) || typeof order.product !== 'string')
+    throw new Error(`This is no order: ${text}`)
+  return JSON.stringify(order)
 }
 
-async function visit(folder: string): Promise<void> {
+/** The runtime, and what was installed beside us. */
+async function versionsIn(folder: string, steps: readonly CodeBlock[], env: NodeJS.ProcessEnv): Promise<string[]> {
+  const commands = steps.filter(({ language }) => language === 'sh').map(({ code }) => code)
+  const inPage = steps.some(({ words }) => words[1] === 'page')
+  const runtime = inPage
+    ? undefined
+    : (['deno', 'bun'].find((name) => commands.join('\n').includes(`${name} `)) ?? 'node')
+  const versions: string[] = []
+  if (runtime) {
+    const { stdout } = await run(runtime, ['--version'], { env })
+    versions.push(`${runtime[0]!.toUpperCase()}${runtime.slice(1)} ${/\d[\d.]*/.exec(stdout)}`)
+  } else versions.push(`Chromium ${chromiumVersion}`)
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+  for (const name of Object.keys({ ...dependencies, ...devDependencies })) {
+    if (name.startsWith('local-v1') || name.startsWith('@types/')) continue
+    const { version } = JSON.parse(await readFile(join(folder, 'node_modules', name, 'package.json'), 'utf8'))
+    versions.push(`${name} ${version}`)
+  }
+  return versions
+}
+
+let chromiumVersion = ''
+
+async function visit(folder: string): Promise<string> {
   const headers = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' }
   const server = await serveFiles(await filesIn(folder), '', headers)
   const browser = await launchChromium({ webgpu: false })
+  chromiumVersion = browser.version()
   try {
     const page = await browser.newPage()
     await page.goto(server.origin)
     const whole = 'document.querySelector("output")?.textContent?.match(/"quantity":-?\\d+}/)'
     await page.waitForFunction(whole, undefined, { timeout: 30_000 })
-    expectOrder((await page.locator('output').textContent()) ?? '')
+    return orderIn((await page.locator('output').textContent()) ?? '')
   } finally {
     await browser.close()
     await server.close()
@@ -114,20 +166,37 @@ async function visit(folder: string): Promise<void> {
 if (!existsSync(join(root, 'dist/index.d.ts'))) throw new Error('npm run build comes first.')
 const store = await mkdtemp(join(tmpdir(), 'local-v1-packed-'))
 const tarballs = await packed(store)
+const path = await programs(store)
+const rows = new Map<string, string>()
 let faults = 0
+const stepped: { page: string; name: string; title: string }[] = []
 for (const page of ['docs/start', 'docs/recipes'].flatMap((folder) => pagesIn(root, folder))) {
-  const name = basename(page, '.md')
-  const isStepped = /^```\w+ step/m.test(await readFile(join(root, page), 'utf8'))
-  if (!isStepped || (wanted.length > 0 && !wanted.some((word) => name.includes(word)))) continue
+  const text = await readFile(join(root, page), 'utf8')
+  if (!/^```\w+ step/m.test(text)) continue
+  stepped.push({ page, name: basename(page, '.md'), title: /^# (.*)$/m.exec(text)?.[1] ?? page })
+}
+const row = (words: readonly string[]) => `| ${words.join(' | ')} |`
+for (const { page, name, title } of stepped) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const link = `[${title}](${page.replace('docs/', './')})`
   try {
-    const took = await follow(page, tarballs)
-    if (took > LIMIT_MS) faults++
-    console.log(`${took > LIMIT_MS ? 'SLOW' : 'yes '}  ${name}: ${(took / 1000).toFixed(1)} s`)
+    const { ms, order, versions } = await follow(page, tarballs, path)
+    const inTime = ms <= LIMIT_MS
+    if (!inTime) faults++
+    console.log(`${inTime ? 'yes ' : 'SLOW'}  ${name}: ${(ms / 1000).toFixed(1)} s, ${order}, ${versions}`)
+    rows.set(title, row([link, versions, inTime ? 'yes' : '**no**', `${Math.ceil(ms / 1000)} s`, `\`${order}\``]))
   } catch (error) {
     faults++
     const { stderr = '', message } = error as { stderr?: string; message: string }
     console.log(`NO    ${name}: ${message}\n${stderr}`)
+    rows.set(title, row([link, '', '**no**', '', message.split('\n')[0]!.replaceAll('|', '/')]))
   }
 }
 await rm(store, { recursive: true })
+const file = join(root, 'docs/platforms.md')
+const [before = '', table = ''] = (await readFile(file, 'utf8')).split('<!-- check:newcomer -->')
+const head = [row(['Page', 'With', 'Within 60 s', 'First strict answer', 'What came']), '|---|---|---|---|---|']
+const kept = new Map(table.split('\n').map((line) => [/^\| \[(.*?)\]/.exec(line)?.[1] ?? '', line]))
+const lines = stepped.flatMap(({ title }) => rows.get(title) ?? kept.get(title) ?? [])
+await writeFile(file, `${before}<!-- check:newcomer -->\n\n${[...head, ...lines].join('\n')}\n`)
 process.exit(faults === 0 ? 0 : 1)

@@ -111,7 +111,7 @@ function pageOf(entry: string, all: readonly Told[], order: number): string {
       ({ name, type, words, usual }) =>
         `| \`${name}\` | ${code(type)} | ${cell(words)}${usual === undefined ? '' : ` Default: ${cell(usual)}.`} |`,
     )
-    const table = rows.length > 0 ? ['| Name | Type | |', '|---|---|---|', ...rows].join('\n') : ''
+    const table = rows.length > 0 ? ['| Name | Type | What it is |', '|---|---|---|', ...rows].join('\n') : ''
     const signature = text === '' ? '' : `\`\`\`ts\n${text.trim()}\n\`\`\``
     return [`## ${name}`, words, signature, table].filter((part) => part !== '').join('\n\n')
   })

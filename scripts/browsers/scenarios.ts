@@ -13,6 +13,8 @@ export interface Here {
   readonly origin: string
   /** Requests below `/v1/` that the web server got. */
   readonly leaked: readonly string[]
+  /** Keeps what is seen, for people to look at. */
+  picture(tab: DrivenTab, name: string): Promise<void>
 }
 
 export interface Scenario {
@@ -21,7 +23,7 @@ export interface Scenario {
   run(here: Here): Promise<void>
 }
 
-const ISOLATED = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' }
+export const ISOLATED = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' }
 const STRICT = { 'content-security-policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" }
 
 const hello = 'Hello, wörld 🌍'

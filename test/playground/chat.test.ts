@@ -149,6 +149,26 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
     expect(await barriers(page)).toEqual([])
     expect(await smallTargets(page)).toEqual([])
+    // Where one writes is in sight, however long the page, and covers no word of the newest answer.
+    const bottomOf = (selector: string) =>
+      page
+        .locator(selector)
+        .last()
+        .evaluate((element) => element.getBoundingClientRect().bottom)
+    const topOf = (selector: string) =>
+      page
+        .locator(selector)
+        .last()
+        .evaluate((element) => element.getBoundingClientRect().top)
+    await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }))
+    expect(await bottomOf('#send')).toBeLessThanOrEqual(740)
+    for (const count of [1, 2, 3, 4]) {
+      await ask(`Number ${count}?`)
+      await answers(count)
+    }
+    expect(await bottomOf('#send')).toBeLessThanOrEqual(740)
+    expect(await bottomOf('.message.assistant')).toBeLessThanOrEqual((await topOf('.composer')) + 1)
+    await page.screenshot({ path: `${out}25-phone-chat-long.png` })
     await page.setViewportSize({ width: 1360, height: 900 })
   })
 

@@ -92,6 +92,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   test('says before a download which models would be slow here', async () => {
     const state = (name: string) => page.locator('.model', { hasText: name }).locator('.state').textContent()
     expect(await state('Llama 3.2 1B')).toBe('Slow here')
+    expect(await state('SmolLM2 135M')).toBe('Fits')
     // The first few are enough to begin with.
     expect(await chosen('mlc-ai/Phi-4-mini-instruct-q4f16_1-MLC').isVisible()).toBe(false)
     await page.getByRole('button', { name: /^All \d+ models$/ }).click()
@@ -99,6 +100,18 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.reload()
     await page.locator('body.ready').waitFor()
     await ready()
+  })
+
+  test('tells how fast a model of the list would be, and downloads nothing of it', async () => {
+    await chosen('mlc-ai/Qwen3-0.6B-q4f16_1-MLC').check()
+    await page.getByRole('button', { name: 'How fast here: Qwen3 0.6B' }).click()
+    await page.getByText(/^Fits/).waitFor()
+    const found = page.locator('#add-model-found')
+    expect(await found.textContent()).toMatch(/to download.*of memory.*tokens a second/)
+    expect(await found.getByRole('button').allTextContents()).toEqual(['Close'])
+    expect(await page.locator('.model.selected .state').textContent()).toBe('Slow here')
+    await found.getByRole('button').click()
+    await chosen('local-v1/nano').check()
   })
 
   test('fills a schema while the answer comes', async () => {
@@ -329,6 +342,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await chosen('local-v1/nano').check()
     const answer = page.locator('#request-answer')
     await button('Responses').click()
+    expect(await answer.textContent()).toMatch(/^Send it/)
     await button('Send').click()
     await expect.poll(() => answer.textContent(), SLOW).toMatch(/event: response\.(completed|incomplete)/)
     await picture('18-requests')
@@ -421,6 +435,38 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await expect.poll(() => chosen('local/small').count(), SLOW).toBe(0)
     expect(await page.evaluate(keptNames)).toEqual([])
     expect(await chosen('local-v1/nano').isChecked()).toBe(true)
+    await rm(folder, { recursive: true })
+  })
+
+  test('takes a GGUF file that is dropped anywhere on it, and no text', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'local-v1-playground-'))
+    const path = join(folder, 'dropped.gguf')
+    await writeMadeUp(path, { types: { '*': 'Q8_0' } })
+    const dropping = page.locator('body.dropping')
+    const text = await page.evaluateHandle(() => {
+      const dragged = new DataTransfer()
+      dragged.setData('text/plain', 'A word.')
+      return dragged
+    })
+    await page.dispatchEvent('#text', 'dragenter', { dataTransfer: text })
+    expect(await dropping.count()).toBe(0)
+    const file = await page.evaluateHandle(
+      (base64) => {
+        const dragged = new DataTransfer()
+        dragged.items.add(new File([Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0))], 'dropped.gguf'))
+        return dragged
+      },
+      (await readFile(path)).toString('base64'),
+    )
+    await page.dispatchEvent('#text', 'dragenter', { dataTransfer: file })
+    await dropping.waitFor()
+    await picture('22-dropping')
+    await page.dispatchEvent('#text', 'drop', { dataTransfer: file })
+    await page.getByText(/^Fits/).waitFor()
+    expect(await dropping.count()).toBe(0)
+    expect(await page.locator('#add-model-found').textContent()).toMatch(/local\/dropped.*on this computer/)
+    await page.locator('#add-model-found').getByRole('button', { name: 'Close' }).click()
+    expect(await page.locator('#add-model-found').textContent()).toBe('')
     await rm(folder, { recursive: true })
   })
 

@@ -6,19 +6,29 @@ import { join } from 'node:path'
 import { type Running, start } from './spawn.js'
 
 export interface Driven {
+  /** For files: `firefox`. */
+  readonly name: string
   readonly version: string
   /** A tab of its own at that address. */
   open(url: string): Promise<DrivenTab>
   close(): Promise<void>
 }
 
-export interface DrivenTab {
-  goto(url: string): Promise<void>
+export interface DrivenPage {
   /** What the function gives in the page; it is sent as text. */
   evaluate<Args extends readonly unknown[], Result>(
-    run: (...args: Args) => Result | Promise<Result>,
+    run: string | ((...args: Args) => Result | Promise<Result>),
     ...args: Args
   ): Promise<Result>
+}
+
+export interface DrivenTab extends DrivenPage {
+  goto(url: string): Promise<void>
+  /** The first frame in it: as narrow as a page likes, where windows have a least width. */
+  readonly frame: DrivenPage
+  resize(width: number, height: number): Promise<void>
+  /** What is seen of it, as a PNG. */
+  screenshot(): Promise<Uint8Array>
   close(): Promise<void>
 }
 
@@ -35,6 +45,9 @@ const ROUTES = {
   'WebDriver:CloseWindow': ['DELETE', '/ID/window'],
   'WebDriver:Navigate': ['POST', '/ID/url'],
   'WebDriver:ExecuteAsyncScript': ['POST', '/ID/execute/async'],
+  'WebDriver:SwitchToFrame': ['POST', '/ID/frame'],
+  'WebDriver:SetWindowRect': ['POST', '/ID/window/rect'],
+  'WebDriver:TakeScreenshot': ['GET', '/ID/screenshot'],
 } as const
 
 /** The function stands in the text itself: a page's policy may forbid to make one of it. */
@@ -44,7 +57,7 @@ const __name = (it) => it
 Promise.resolve().then(() => (${run})(...args))
   .then((value) => done({ value }), (error) => done({ error: String(error) + '\\n' + (error && error.stack) }))`
 
-async function driven(send: Send, capabilities: object, end: () => Promise<void>): Promise<Driven> {
+async function driven(name: string, send: Send, capabilities: object, end: () => Promise<void>): Promise<Driven> {
   const session = (await send('WebDriver:NewSession', capabilities)) as { capabilities: { browserVersion: string } }
   await send('WebDriver:SetTimeouts', { script: 120_000, pageLoad: 60_000 })
   // One window has the floor at a time.
@@ -55,6 +68,7 @@ async function driven(send: Send, capabilities: object, end: () => Promise<void>
     return next
   }
   return {
+    name,
     version: session.capabilities.browserVersion,
     async open(url) {
       const { handle } = (await inTurn(() => send('WebDriver:NewWindow', { type: 'tab' }))) as { handle: string }
@@ -63,19 +77,25 @@ async function driven(send: Send, capabilities: object, end: () => Promise<void>
           await send('WebDriver:SwitchToWindow', { handle })
           return act()
         })
+      const evaluating = (enter: () => Promise<unknown>) =>
+        async function evaluate<Result>(run: unknown, ...args: readonly unknown[]): Promise<Result> {
+          const script = scriptFor(String(run))
+          const said = (await here(async () => {
+            await enter()
+            return send('WebDriver:ExecuteAsyncScript', { script, args: [args] })
+          })) as { value?: Result; error?: string }
+          if (said.error !== undefined) throw new Error(said.error)
+          return said.value as Result
+        }
       const goto = async (url: string) => void (await here(() => send('WebDriver:Navigate', { url })))
       await goto(url)
       return {
         goto,
-        async evaluate<Result>(run: unknown, ...args: readonly unknown[]) {
-          const script = scriptFor(String(run))
-          const said = (await here(() => send('WebDriver:ExecuteAsyncScript', { script, args: [args] }))) as {
-            value?: Result
-            error?: string
-          }
-          if (said.error !== undefined) throw new Error(said.error)
-          return said.value as Result
-        },
+        evaluate: evaluating(async () => {}),
+        frame: { evaluate: evaluating(() => send('WebDriver:SwitchToFrame', { id: 0 })) },
+        resize: async (width, height) => void (await here(() => send('WebDriver:SetWindowRect', { width, height }))),
+        screenshot: async () =>
+          Buffer.from((await here(() => send('WebDriver:TakeScreenshot', { full: false }))) as string, 'base64'),
         close: async () => void (await here(() => send('WebDriver:CloseWindow', {}))),
       }
     },
@@ -93,7 +113,7 @@ export async function launchFirefox(): Promise<Driven> {
   const program = process.env.LOCAL_V1_FIREFOX ?? 'firefox-esr'
   const running = start(program, ['--headless', '--marionette', '--no-remote', '--profile', profile], { HOME: profile })
   const socket = await connected(port, running)
-  return driven(marionette(socket), {}, async () => {
+  return driven('firefox', marionette(socket), {}, async () => {
     socket.destroy()
     await running.stop('SIGTERM')
     await rm(profile, { recursive: true, force: true, maxRetries: 5 })
@@ -118,7 +138,7 @@ export async function launchWebKit(): Promise<Driven> {
   const binary = process.env.LOCAL_V1_WEBKIT ?? '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser'
   const options = { 'webkitgtk:browserOptions': { binary, args: ['--automation'] } }
   const send = overHttp(`http://127.0.0.1:${port}/session`)
-  return driven(send, { capabilities: { alwaysMatch: options } }, async () => {
+  return driven('webkit', send, { capabilities: { alwaysMatch: options } }, async () => {
     await send('WebDriver:DeleteSession').catch(() => {})
     await running.stop('SIGTERM')
     await rm(home, { recursive: true, force: true, maxRetries: 5 })

@@ -45,7 +45,7 @@ export async function buildPlayground({
       'import.meta.url': 'self.location.href',
       __HUB__: JSON.stringify(hub.replace(/\/+$/, '')),
       __NANO__: JSON.stringify(nano),
-      __PLAYGROUND__: JSON.stringify({ version: await versionOf(out, files), files: ['./', 'v1.js', ...files] }),
+      __PLAYGROUND__: JSON.stringify({ version: await versionOf(out, files), files: ['v1.js', ...files] }),
     },
   })
   return out

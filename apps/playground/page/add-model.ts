@@ -3,26 +3,29 @@ import { announce, button, byId, el } from './dom.js'
 import type { Finder } from './finder.js'
 import { bytes, rate, whole } from './format.js'
 import type { Machine } from './machine.js'
+import type { Look } from './model-row.js'
 import type { Models } from './models.js'
 
 /** Slower than one reads. */
 const SLOW = 5
 
-/** Any model: what it takes is looked up before it is added, and nothing is downloaded by that. */
-export function connectAddModel(models: Models, machine: Machine, finder: Finder | undefined): void {
+/** Any model: what it takes is looked up before it is added, and nothing is downloaded by that. Gives what looks. */
+export function connectAddModel(models: Models, machine: Machine, finder: Finder | undefined): Look | undefined {
   const form = byId('add-model', HTMLFormElement)
   const input = byId('add-model-id', HTMLInputElement)
   const place = byId('add-model-found', HTMLElement)
-  if (!finder) return
+  if (!finder) return undefined
   form.hidden = false
   byId('add-model-names', HTMLElement).textContent = finder.names
   let newest = 0
+  const closing = () => button('Close', () => place.replaceChildren(), { class: 'quiet small' })
   form.addEventListener('submit', (event) => {
     event.preventDefault()
     if (input.value.trim() !== '') void look(input.value)
   })
   byId('add-model-here', HTMLElement).append(...hereView(finder, (name) => void look(name)))
   if (finder.takesFiles) takeFiles(form, (files) => void look(files))
+  return (name) => void look(name)
 
   async function look(wanted: Wanted, how: How = {}): Promise<void> {
     const asked = ++newest
@@ -47,14 +50,9 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
     place.replaceChildren(el('p', { class: 'advice bad', role: 'alert' }, said), actions)
   }
 
-  const closing = () => button('Close', () => place.replaceChildren(), { class: 'quiet small' })
-
   function show(found: Found, wanted: Wanted, how: How): void {
-    if (models.list.some(({ id }) => id === found.id)) {
-      models.select(found.id)
-      place.replaceChildren(el('p', { class: 'advice', role: 'status' }, 'It is in the list.'))
-      return
-    }
+    const isListed = models.list.some(({ id }) => id === found.id)
+    if (isListed) models.select(found.id)
     const { kind, text } = verdictOn(found, machine)
     const isFile = typeof wanted !== 'string'
     const size = isFile || found.leftBytes === 0 ? '' : `, ${bytes(found.leftBytes)}`
@@ -73,7 +71,7 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
       el('p', { class: 'found-name' }, found.id),
       el('p', { class: `advice verdict ${kind}`, role: 'status' }, text),
       el('ul', { class: 'found-facts' }, ...factsOf(found, isFile).map((fact) => el('li', {}, fact))),
-      el('div', { class: 'actions' }, kind === 'bad' ? otherwise : adding, closing()),
+      el('div', { class: 'actions' }, kind === 'bad' ? otherwise : !isListed && adding, closing()),
     )
     place.scrollIntoView({ block: 'nearest' })
   }

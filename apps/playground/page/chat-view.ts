@@ -232,6 +232,13 @@ export class ChatView {
   }
 }
 
-const scroller = () => byId('messages-scroll', HTMLElement)
+/** On a phone the page itself scrolls. */
+const scroller = () => {
+  const own = byId('messages-scroll', HTMLElement)
+  return getComputedStyle(own).overflowY === 'visible' ? document.documentElement : own
+}
 const atEnd = () => scroller().scrollHeight - scroller().scrollTop - scroller().clientHeight < 40
-const toEnd = () => scroller().scrollTo({ top: scroller().scrollHeight })
+const toEnd = () => {
+  const empty = byId('messages', HTMLElement).childElementCount === 0
+  if (!empty && !byId('chat', HTMLElement).hidden) scroller().scrollTo({ top: scroller().scrollHeight })
+}

@@ -40,10 +40,10 @@ async function start(): Promise<void> {
   const wanted = models.list.some(({ id }) => id === settings().model) ? settings().model : first
   models.select(wanted)
   const { machine } = connection
-  byId('models', HTMLElement).replaceChildren(modelsView(models, machine))
-  deviceView(models, machine, byId('device-chip', HTMLElement), byId('device', HTMLElement))
   const finder = models.managed ? new PageFinder(machine) : await ServerFinder.open()
-  connectAddModel(models, machine, finder)
+  const look = connectAddModel(models, machine, finder)
+  byId('models', HTMLElement).replaceChildren(modelsView(models, machine, models.managed ? look : undefined))
+  deviceView(models, machine, byId('device-chip', HTMLElement), byId('device', HTMLElement))
   connectSettings()
   connectUsage(byId('usage-open', HTMLButtonElement))
   connectCodeDialog()

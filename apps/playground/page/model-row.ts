@@ -7,6 +7,9 @@ import { aboutModel, nameOf } from './model-names.js'
 import type { Models } from './models.js'
 import { progressView } from './progress-view.js'
 
+/** Looks up what a model takes here, by its name at the hub. */
+export type Look = (name: string) => void
+
 /**
  * One model of the list. News of a download comes ten times a second: whatever it does not change stays the same
  * element, so that nobody loses a click or the focus.
@@ -16,6 +19,7 @@ export class ModelRow {
   readonly #models: Models
   readonly #id: string
   readonly #machine: Machine
+  readonly #look: Look | undefined
   readonly #input: HTMLInputElement
   readonly #facts = el('span', { class: 'model-facts' })
   readonly #state = el('span', { class: 'state' })
@@ -24,10 +28,11 @@ export class ModelRow {
   /** What the details were drawn from. */
   #drawn = ''
 
-  constructor(models: Models, id: string, machine: Machine) {
+  constructor(models: Models, id: string, machine: Machine, look: Look | undefined) {
     this.#models = models
     this.#id = id
     this.#machine = machine
+    this.#look = look
     this.#input = el('input', { type: 'radio', name: 'model', value: id })
     this.#input.addEventListener('change', () => models.select(id))
     const name = el('span', { class: 'model-name' }, el('strong', {}, nameOf(id)), this.#facts)
@@ -41,7 +46,7 @@ export class ModelRow {
     const { download_bytes: size, memory_bytes: memory } = model.metadata ?? {}
     const facts = [size !== undefined && bytes(size), memory !== undefined && `needs ${bytes(memory)}`]
     this.#facts.textContent = facts.filter(Boolean).join(' · ')
-    const { kind, text } = stateOf(model, load !== undefined, errors.has(this.#id), advice)
+    const { kind, text } = stateOf(model, load !== undefined, errors.has(this.#id), advice, this.#machine)
     this.#state.className = `state ${kind}`
     this.#state.textContent = text
     this.#input.checked = selected === this.#id
@@ -92,7 +97,16 @@ export class ModelRow {
     if (metadata.loaded) return [this.#action('Unload', () => models.unload(id), `${name} was unloaded.`), ...removal]
     const size = metadata.download_bytes
     const label = metadata.kept ? 'Load' : `Download${size === undefined ? '' : ` ${bytes(size)}`}`
-    return [this.#action(label, () => models.load(id), `${name} is ready.`), ...removal]
+    return [this.#action(label, () => models.load(id), `${name} is ready.`), ...this.#measuring(), ...removal]
+  }
+
+  /** The embedded model is no repository, and fast everywhere. */
+  #measuring(): HTMLElement[] {
+    const from = aboutModel(this.#id)?.from
+    const look = this.#look
+    if (!look || from === undefined || this.#id === NANO) return []
+    const label = 'How fast here'
+    return [button(label, () => look(from), { class: 'small', 'aria-label': `${label}: ${nameOf(this.#id)}` })]
   }
 
   #action(label: string, doing: () => Promise<void>, done: string): HTMLElement {
@@ -106,10 +120,13 @@ export class ModelRow {
   }
 }
 
-function stateOf({ metadata = {} }: Model, loading: boolean, failed: boolean, { kind }: Advice) {
+function stateOf({ metadata = {} }: Model, loading: boolean, failed: boolean, { kind }: Advice, machine: Machine) {
   if (loading) return { kind: 'loading', text: 'Loading' }
   if (metadata.loaded) return { kind: 'ready', text: 'Ready' }
   if (failed) return { kind: 'failed', text: 'Failed' }
   if (metadata.kept) return { kind: 'kept', text: 'On disk' }
-  return { kind: 'absent', text: kind === 'bad' ? 'Too large' : kind === 'slow' ? 'Slow here' : '' }
+  if (kind === 'bad') return { kind: 'absent', text: 'Too large' }
+  if (kind === 'slow') return { kind: 'absent', text: 'Slow here' }
+  // A server alone knows what it has room for.
+  return { kind: 'absent', text: machine.elsewhere || metadata.memory_bytes === undefined ? '' : 'Fits' }
 }

@@ -1,13 +1,13 @@
 import { button, el, framed } from './dom.js'
 import type { Machine } from './machine.js'
-import { ModelRow } from './model-row.js'
+import { type Look, ModelRow } from './model-row.js'
 import type { Models } from './models.js'
 
 /** So many of the list are shown at first, and all that are of use already. */
 const FIRST = 6
 
 /** The list from which a model is chosen; the chosen one shows what can be done with it. */
-export function modelsView(models: Models, machine: Machine): HTMLElement {
+export function modelsView(models: Models, machine: Machine, look: Look | undefined): HTMLElement {
   const list = el('div', { class: 'models', role: 'radiogroup', 'aria-labelledby': 'models-title' })
   const rows = new Map<string, ModelRow>()
   let whole = false
@@ -27,7 +27,7 @@ export function modelsView(models: Models, machine: Machine): HTMLElement {
       rows.delete(id)
     }
     for (const [place, model] of models.list.entries()) {
-      const row = rows.get(model.id) ?? new ModelRow(models, model.id, machine)
+      const row = rows.get(model.id) ?? new ModelRow(models, model.id, machine, look)
       if (!rows.has(model.id)) list.append(row.element)
       rows.set(model.id, row)
       row.draw(model)

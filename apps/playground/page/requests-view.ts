@@ -78,7 +78,13 @@ export class RequestsView {
     for (const chip of byId('request-samples', HTMLElement).children) {
       chip.setAttribute('aria-pressed', String(chip.textContent === name))
     }
-    this.#answer.replaceChildren()
+    this.#answer.replaceChildren(
+      el(
+        'p',
+        { class: 'muted' },
+        'Send it as it stands, or change it first: what comes back is shown here as it comes.',
+      ),
+    )
   }
 
   #keep(): void {

@@ -28,10 +28,13 @@ export function servePagesOffline(): void {
   const scope = globalThis as unknown as Scope
   const { version, files } = __PLAYGROUND__
   const name = PREFIX + version
-  const urls = new Set(files.map((file) => new URL(file, scope.location.href).href))
+  const at = (file: string) => new URL(file, scope.location.href).href
+  const kept = new Map(files.map((file) => [at(file), at(file)]))
+  // Not asked for by itself: a host of plain files need not have a page for a folder.
+  kept.set(at('./'), at('index.html'))
 
   scope.addEventListener('install', (event) => {
-    event.waitUntil(keep(name, [...urls]).then(() => scope.skipWaiting()))
+    event.waitUntil(keep(name, [...new Set(kept.values())]).then(() => scope.skipWaiting()))
   })
   scope.addEventListener('activate', (event) => event.waitUntil(dropOthers(name)))
   scope.addEventListener('fetch', (event) => {
@@ -39,8 +42,9 @@ export function servePagesOffline(): void {
     const url = new URL(request.url)
     url.search = ''
     url.hash = ''
-    if (request.method !== 'GET' || !urls.has(url.href)) return
-    const answer = caches.match(url.href, { cacheName: name }).then((kept) => kept ?? fetch(request))
+    const file = kept.get(url.href)
+    if (request.method !== 'GET' || file === undefined) return
+    const answer = caches.match(file, { cacheName: name }).then((kept) => kept ?? fetch(request))
     event.respondWith(answer.then(isolated))
   })
 }

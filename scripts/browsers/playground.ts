@@ -1,0 +1,133 @@
+/** The screens of the playground, used and looked at in every browser. */
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-helper.js'
+import { BARRIERS, lowOrSmall } from '../../test/playground/audit.js'
+import type { DrivenPage } from '../../test/support/webdriver.js'
+import { ISOLATED, type Scenario } from './scenarios.js'
+
+const TABS = ['structured', 'chat', 'requests', 'device'] as const
+
+const click = (page: DrivenPage, selector: string) =>
+  page.evaluate((selector) => document.querySelector<HTMLElement>(selector)!.click(), selector)
+
+const fill = (page: DrivenPage, selector: string, text: string) =>
+  page.evaluate(
+    (selector, text) => {
+      const field = document.querySelector<HTMLTextAreaElement>(selector)!
+      field.value = text
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+    },
+    selector,
+    text,
+  )
+
+/** Once what the selector finds has a text that fits. */
+async function shown(page: DrivenPage, selector: string, fits = /\S/): Promise<string> {
+  let text = ''
+  for (const end = Date.now() + 90_000; Date.now() < end; ) {
+    text = await page.evaluate((selector) => document.querySelector(selector)?.textContent ?? '', selector)
+    if (fits.test(text)) return text
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  const all = await page.evaluate(() => document.body.textContent.slice(0, 300))
+  throw new Error(`${selector} does not show ${fits}, but ${JSON.stringify(text)}; the page says ${all}`)
+}
+
+const started = (page: DrivenPage) => shown(page, 'body.ready .model.selected .state.ready')
+
+export const screens: readonly Scenario[] = [
+  {
+    name: 'the playground answers its first example, chats, sends requests, measures and starts again',
+    headers: ISOLATED,
+    async run({ browser, origin, picture }) {
+      const tab = await browser.open(`${origin}/playground/index.html`)
+      await tab.resize(1360, 900)
+      await started(tab)
+      await shown(tab, '#answer[aria-busy="false"] .tokens .forced')
+      await shown(tab, '#answer .tokens .sampled')
+      await picture(tab, 'first-sight')
+
+      await click(tab, '#chat-tab')
+      await fill(tab, '#message', 'Who are you?')
+      await click(tab, '#send')
+      await shown(tab, '.message.assistant .metrics-line', /tokens/)
+      await picture(tab, 'chat')
+
+      await click(tab, '#requests-tab')
+      await click(tab, '#request-send')
+      await shown(tab, '#request-answer', /event: response\.(completed|incomplete)/)
+      await picture(tab, 'requests')
+
+      await click(tab, '#device-tab')
+      await click(tab, '#bench-run')
+      await shown(tab, '.bench-chart:nth-of-type(3), .bench-chart + .bench-chart + .bench-chart')
+      await picture(tab, 'device')
+
+      await tab.goto(`${origin}/playground/index.html`)
+      await started(tab)
+      assert.equal(await shown(tab, '.message.user .said'), 'Who are you?')
+      await tab.close()
+    },
+  },
+  {
+    name: 'every tab of the playground, light, dark and at 360 px: nothing cut, no barrier, no small target',
+    headers: ISOLATED,
+    async run({ browser, origin, picture }) {
+      const wide = await browser.open(`${origin}/playground/index.html`)
+      await wide.resize(1360, 900)
+      await started(wide)
+      const narrow = await browser.open(`${origin}/phone.html`)
+      await started(narrow.frame)
+      const found: string[] = []
+      for (const look of ['light', 'dark'] as const) {
+        for (const [size, tab, page] of [
+          ['wide', wide, wide],
+          ['phone', narrow, narrow.frame],
+        ] as const) {
+          const is = await page.evaluate(() => document.documentElement.dataset.theme ?? 'light')
+          if (is !== look) await click(page, '#theme')
+          for (const name of TABS) {
+            await click(page, `#${name}-tab`)
+            // Colours fade into each other.
+            await new Promise((resolve) => setTimeout(resolve, 300))
+            await picture(tab, `${look}-${size}-${name}`)
+            const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+            const low = size === 'phone' ? await page.evaluate(lowOrSmall) : []
+            const faults = [...(await page.evaluate<[], string[]>(BARRIERS)), ...low]
+            if (over > 0) faults.push(`${over} px wider than the screen`)
+            found.push(...faults.map((fault) => `${look} ${size} ${name}: ${fault}`))
+          }
+        }
+      }
+      assert.deepEqual(found, [])
+      await wide.close()
+      await narrow.close()
+    },
+  },
+  {
+    name: 'a GGUF file that is dropped on the playground is looked at',
+    headers: ISOLATED,
+    async run({ browser, origin }) {
+      const folder = await mkdtemp(join(tmpdir(), 'local-v1-dropped-'))
+      const path = join(folder, 'dropped.gguf')
+      await writeMadeUp(path, { types: { '*': 'Q8_0' } })
+      const bytes = (await readFile(path)).toString('base64')
+      await rm(folder, { recursive: true })
+      const tab = await browser.open(`${origin}/playground/index.html`)
+      await started(tab)
+      await tab.evaluate((base64) => {
+        const dataTransfer = new DataTransfer()
+        const bytes = Uint8Array.from(atob(base64), (byte) => byte.charCodeAt(0))
+        dataTransfer.items.add(new File([bytes], 'dropped.gguf'))
+        for (const kind of ['dragenter', 'drop'])
+          document.body.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true }))
+      }, bytes)
+      await shown(tab, '#add-model-found .verdict', /^Fits/)
+      assert.match(await shown(tab, '#add-model-found'), /local\/dropped.*on this computer/)
+      await tab.close()
+    },
+  },
+]
