@@ -16,7 +16,7 @@ import { type CodeBlock, codeBlocks, pagesIn } from '../test/support/code-blocks
 import { denoPath } from '../test/support/deno.js'
 import { filesIn } from '../test/support/folder.js'
 import { serveFiles } from '../test/support/serve.js'
-import { type Running, start } from '../test/support/spawn.js'
+import { printed, type Running, start } from '../test/support/spawn.js'
 
 const LIMIT_MS = 60_000
 const PORT = '18080'
@@ -102,18 +102,27 @@ async function take(
     const server = start('sh', ['-c', `cd '${folder}' && exec ${command.trim()}`], env as Record<string, string>, {
       group: true,
     })
-    await server.line(/listening|local-v1 is ready|Ready in/)
+    await inTime(printed(server, /(listening|local-v1 is ready|Ready in)/), server.output)
     return server
   }
   // What serves a folder for ever is stood in for; what builds it is run.
   const serves = what === 'page' && /^npx serve /.test(command)
   const { stdout } = serves
     ? { stdout: '' }
-    : await run('sh', ['-c', `set -e\n${command}`], { cwd: folder, env, maxBuffer: 2 ** 24 })
+    : await run('sh', ['-c', `set -e\n${command}`], { cwd: folder, env, maxBuffer: 2 ** 24, timeout: 3 * LIMIT_MS })
   if (what === 'order') return orderIn(stdout)
   if (what === 'answer') return orderIn(JSON.parse(stdout).choices[0].message.content)
   if (what === 'page') return await visit(join(folder, where))
   return undefined
+}
+
+/** What never comes is a fault of its own, and not a check without an end. */
+async function inTime(promise: Promise<unknown>, output: () => string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`It did not start: ${output()}`)), 3 * LIMIT_MS)
+  })
+  await Promise.race([promise, late]).finally(() => clearTimeout(timer))
 }
 
 function orderIn(text: string): string {

@@ -29,7 +29,18 @@ export default defineConfig({
   // Pages for those who change local-v1 link into the repository, of which this is a part.
   srcExclude: ['node_modules/**'],
   ignoreDeadLinks: [/^(\.\/)?\.\.\//],
-  markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
+  markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    config: (md) => {
+      // An empty corner of a table is no header: whoever hears the page would be told of a heading without words.
+      md.core.ruler.push('plain_corners', ({ tokens }) => {
+        for (const [i, open] of tokens.entries()) {
+          const [inline, close] = tokens.slice(i + 1, i + 3)
+          if (open.type === 'th_open' && inline?.content === '' && close) open.tag = close.tag = 'td'
+        }
+      })
+    },
+  },
   themeConfig: {
     search: { provider: 'local' },
     nav: [
@@ -47,11 +58,14 @@ export default defineConfig({
         text: 'Reference',
         items: [
           { text: 'The interface', link: '/interface' },
-          { text: 'Clients', link: '/clients' },
           { text: 'JSON Schema', link: '/json-schema' },
+          { text: 'Grammars', link: '/grammars' },
+          { text: 'Platforms', link: '/platforms' },
           { text: 'Browsers', link: '/browsers' },
-          { text: 'Clients', link: '/clients' },
           { text: 'Bundlers', link: '/bundlers' },
+          { text: 'Clients', link: '/clients' },
+          { text: 'Benchmarks', link: '/benchmarks' },
+          { text: 'What an answer costs', link: '/SCALING' },
           { text: 'How it works', link: '/how-it-works' },
           { text: 'Adding to it', link: '/adding' },
         ],

@@ -72,6 +72,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   const ready = () => page.locator('.model.selected .state.ready').waitFor()
   const answered = () => page.locator('#answer[aria-busy="false"]').waitFor()
   const chosen = (id: string) => page.locator(`input[value="${id}"]`)
+  const fits = () => page.locator('#add-model-found .verdict', { hasText: /^Fits/ }).waitFor()
   const copied = () => page.evaluate(() => navigator.clipboard.readText())
 
   test('starts, has the embedded model ready, and explains a device without WebGPU', async () => {
@@ -105,7 +106,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   test('tells how fast a model of the list would be, and downloads nothing of it', async () => {
     await chosen('mlc-ai/Qwen3-0.6B-q4f16_1-MLC').check()
     await page.getByRole('button', { name: 'How fast here: Qwen3 0.6B' }).click()
-    await page.getByText(/^Fits/).waitFor()
+    await fits()
     const found = page.locator('#add-model-found')
     expect(await found.textContent()).toMatch(/to download.*of memory.*tokens a second/)
     expect(await found.getByRole('button').allTextContents()).toEqual(['Close'])
@@ -386,7 +387,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     expect(await page.locator('#add-model-found').textContent()).toContain('owner/name')
     await id.fill('someone/tiny-MLC')
     await button('Look').click()
-    await page.getByText(/^Fits\./).waitFor()
+    await fits()
     const told = page.locator('.found-facts')
     expect(await told.textContent()).toMatch(/KB to download.*of memory.*a context of.*tokens a second on WebAssembly/)
     await picture('20-look')
@@ -418,7 +419,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await found.getByRole('alert').waitFor()
     expect(await found.textContent()).toContain('notes.gguf')
     await chooser.setInputFiles(path)
-    await page.getByText(/^Fits/).waitFor()
+    await fits()
     expect(await found.textContent()).toMatch(/local\/small.*on this computer/)
     await picture('21-file')
     await button('Keep and add').click()
@@ -462,7 +463,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await dropping.waitFor()
     await picture('22-dropping')
     await page.dispatchEvent('#text', 'drop', { dataTransfer: file })
-    await page.getByText(/^Fits/).waitFor()
+    await fits()
     expect(await dropping.count()).toBe(0)
     expect(await page.locator('#add-model-found').textContent()).toMatch(/local\/dropped.*on this computer/)
     await page.locator('#add-model-found').getByRole('button', { name: 'Close' }).click()
