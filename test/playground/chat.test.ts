@@ -15,6 +15,8 @@ import { barriers, smallTargets } from './audit.js'
 
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 
+const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
+
 let asked = 0
 let broken = false
 
@@ -46,7 +48,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     const v1 = express(createV1({ engine, keys: 'none', log: () => {} }))
     server = await listen((request, response) => {
       const { pathname } = new URL(request.url!, 'http://here')
-      const type = pathname.endsWith('.js') ? 'text/javascript' : pathname.endsWith('.css') ? 'text/css' : 'text/html'
+      const type = TYPES[pathname.split('.').pop()!] ?? 'text/html'
       const file = files[pathname === '/' ? '/index.html' : pathname]
       if (pathname === '/playground.json') response.setHeader('content-type', 'application/json').end('{}')
       else if (file) response.setHeader('content-type', type).end(file)

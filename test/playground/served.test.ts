@@ -243,6 +243,9 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     await give.click()
     await page.screenshot({ path: 'test-output/playground/served-key.png' })
     expect(await barriers(page)).toEqual([])
+    // What is asked fills the dialog.
+    const [dialog, field] = await Promise.all(['#key-dialog', '#key'].map((id) => page.locator(id).boundingBox()))
+    expect(field!.width).toBeGreaterThan(0.8 * dialog!.width)
     await page.getByRole('textbox', { name: 'Key' }).fill('wrong')
     await page.getByRole('button', { name: 'Use it' }).click()
     await give.click()
