@@ -6,7 +6,7 @@ import { offeredModel } from '../engines/webgpu/location.js'
 import { V1Error } from '../errors.js'
 import { isRecord } from '../platform/json.js'
 import { locationOf } from '../repository/location.js'
-import { readableOf } from '../stream/readable.js'
+import { News, newsStream } from '../stream/news.js'
 import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
 import type { V1 } from '../v1.js'
 import { type HereModel, modelsHere } from './models.js'
@@ -106,39 +106,20 @@ const invalid = (message: string, param: string) => new V1Error(400, message, { 
 const shownError = (error: unknown): V1Error =>
   V1Error.is(error) ? error : new V1Error(500, error instanceof Error ? error.message : String(error))
 
+type Tell = (bytes_loaded: number, bytes_total: number) => void
+
 /** A load as a stream of how far it is; who leaves it stops waiting. */
-function progressOf(load: (tell: (done: number, of: number) => void, signal: AbortSignal) => Promise<void>): Response {
+function progressOf(load: (tell: Tell, signal: AbortSignal) => Promise<void>): Response {
   const aborter = new AbortController()
-  let newest: { bytes_loaded: number; bytes_total: number } | undefined
-  let end: { readonly error?: V1Error } | undefined
-  let ended = false
-  let wake = () => {}
-  const tell = (bytes_loaded: number, bytes_total: number) => {
-    newest = { bytes_loaded, bytes_total }
-    wake()
-  }
-  const finish = (of: typeof end) => {
-    end = of
-    wake()
-  }
-  load(tell, aborter.signal).then(
-    () => finish({}),
-    (error: unknown) => finish({ error: shownError(error) }),
+  const news = new News<{ readonly bytes_loaded: number; readonly bytes_total: number }>()
+  load((bytes_loaded, bytes_total) => news.tell({ bytes_loaded, bytes_total }), aborter.signal).then(
+    () => news.end(),
+    (error: unknown) => news.end(error),
   )
-  const pull = async (): Promise<string | undefined> => {
-    if (ended) return undefined
-    if (newest === undefined && end === undefined)
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
-    if (newest !== undefined) {
-      const event = sseEvent(JSON.stringify(newest))
-      newest = undefined
-      return event
-    }
-    ended = true
-    return end?.error ? sseEvent(JSON.stringify(end.error)) : SSE_DONE
-  }
-  const cancel = () => aborter.abort(new V1Error(499, 'The page left.', { code: 'client_closed_request' }))
-  return new Response(readableOf({ pull, cancel }), { headers: SSE_HEADERS })
+  const body = newsStream(news, {
+    show: (word) => word,
+    last: (error) => (error === undefined ? SSE_DONE : sseEvent(JSON.stringify(shownError(error)))),
+    left: () => aborter.abort(new V1Error(499, 'The page left.', { code: 'client_closed_request' })),
+  })
+  return new Response(body, { headers: SSE_HEADERS })
 }

@@ -1,13 +1,12 @@
 import type { ToolChoice, ToolSpec } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
-import { aParameters, namedTwice } from '../wire/chat/tools.js'
+import { aParameters, type HostedTool, readBesideHosted } from '../wire/chat/tools.js'
 import {
   aBoolean,
   aName,
   anArray,
   anObject,
   aString,
-  at,
   noteUnknown,
   oneOf,
   optional,
@@ -33,8 +32,10 @@ export interface MessageTools {
 }
 
 export function readMessageTools(body: JsonObject, ignored: string[]): MessageTools {
-  const skipped: string[] = []
-  const tools = optional(body, 'tools', '', (value, param) => readSpecs(value, param, skipped, ignored)) ?? []
+  const read = (tool: JsonObject, path: string) => readSpec(tool, path, ignored)
+  const { tools, skipped } = optional(body, 'tools', '', (value, param) =>
+    readBesideHosted(someTools(value, param), param, read, "with an 'input_schema'"),
+  ) ?? { tools: [], skipped: [] }
   const choice = optional(body, 'tool_choice', '', anObject)
   if (!choice) return { tools, toolChoice: tools.length === 0 ? 'none' : 'auto', parallelToolCalls: true, skipped }
   noteUnknown(choice, KNOWN_CHOICE, 'tool_choice', ignored)
@@ -56,35 +57,17 @@ function chosen(type: ReturnType<typeof aChoice>, choice: JsonObject, tools: rea
   throw refuse('tool_choice.name', message, 'invalid_value')
 }
 
-/** Tools of other types are run by a server: skipped beside those that a client runs, as its clients send them unasked. */
-function readSpecs(value: unknown, param: string, skipped: string[], ignored: string[]): ToolSpec[] {
-  const specs: ToolSpec[] = []
-  let first: string | undefined
-  someTools(value, param).forEach((item, i) => {
-    const path = at(param, i)
-    const tool = anObject(item, path)
-    const type = optional(tool, 'type', path, aString) ?? 'custom'
-    if (type === 'custom') specs.push(readSpec(tool, path, specs, ignored))
-    else {
-      first ??= at(path, 'type')
-      skipped.push(headerText(type))
-    }
-  })
-  if (specs.length > 0 || first === undefined) return specs
-  const message = `Invalid value for '${first}': '${skipped[0]}' is run by a server, and there is none here. Send tools with an 'input_schema'.`
-  throw refuse(first, message, 'unsupported_value')
-}
-
 /** It is told in a header. */
 const headerText = (type: string): string => type.slice(0, 80).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?')
 
-function readSpec(tool: JsonObject, path: string, others: readonly ToolSpec[], ignored: string[]): ToolSpec {
+/** Tools of other types are run by a server. */
+function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec | HostedTool {
+  const type = optional(tool, 'type', path, aString) ?? 'custom'
+  if (type !== 'custom') return { hosted: headerText(type) }
   noteUnknown(tool, KNOWN, path, ignored)
-  const name = required(tool, 'name', path, aToolName)
-  if (others.some((other) => other.name === name)) throw namedTwice(name, at(path, 'name'))
   const description = optional(tool, 'description', path, aString)
   return {
-    name,
+    name: required(tool, 'name', path, aToolName),
     ...(description !== undefined && { description }),
     parameters: required(tool, 'input_schema', path, aParameters),
     strict: optional(tool, 'strict', path, aBoolean) ?? false,

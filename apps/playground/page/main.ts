@@ -1,4 +1,4 @@
-import { NANO } from '../worker/catalog.js'
+import { NANO } from '../../../src/catalog.js'
 import { connectAddModel } from './add-model.js'
 import { ApiError } from './api.js'
 import { ChatView } from './chat-view.js'

@@ -1,8 +1,8 @@
-import { type CatalogModel, catalog, NANO } from '../worker/catalog.js'
+import { CATALOG, type CatalogModel, NANO } from '../../../src/catalog.js'
 import { bytes } from './format.js'
 import type { Models } from './models.js'
 
-const known = new Map<string, CatalogModel>(catalog.map((model) => [model.id, model]))
+const known = new Map<string, CatalogModel>(CATALOG.map((model) => [model.id, model]))
 
 export const aboutModel = (id: string): CatalogModel | undefined => known.get(id)
 

@@ -3,8 +3,8 @@
 import { createV1, indexedDbUsage } from 'local-v1'
 import { serviceWorker } from 'local-v1/service-worker'
 import { webgpu } from 'local-v1/webgpu'
+import { CATALOG, NANO } from '../../../src/catalog.js'
 import { addedModels, onAdded } from './added-models.js'
-import { addressOf, catalog, NANO } from './catalog.js'
 import { answerLooks } from './look.js'
 import { LOOK } from './look-messages.js'
 import { servePagesOffline } from './offline.js'
@@ -14,7 +14,7 @@ declare const __HUB__: string
 /** The same: the folder of the embedded model, whose name changes with its weights, and its size. */
 declare const __NANO__: { readonly folder: string; readonly bytes: number }
 
-const models = catalog.map(({ id, from, contextLength, downloadBytes, memoryBytes }) => ({
+const models = CATALOG.map(({ id, from, contextLength, downloadBytes, memoryBytes }) => ({
   id,
   from: id === NANO ? new URL(__NANO__.folder, globalThis.location.href).href : addressOf(from, __HUB__),
   contextLength,
@@ -47,4 +47,10 @@ function serve(): void {
     }),
   )
   servePagesOffline()
+}
+
+/** Where the files of `owner/name`, or the one of `owner/name/file.gguf`, lie on a hub. */
+function addressOf(from: string, hub: string): string {
+  const [owner, name, ...file] = from.split('/')
+  return `${hub}/${owner}/${name}/resolve/main/${file.join('/')}`
 }

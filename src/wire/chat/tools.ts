@@ -66,7 +66,37 @@ function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[]
   })
 }
 
-export const namedTwice = (name: string, place: string) =>
+/** What a server runs by itself: its type. */
+export interface HostedTool {
+  readonly hosted: string
+}
+
+/**
+ * Clients send tools that a server runs unasked beside functions of their own: such are skipped, and refused where there is
+ * nothing else. `send`: what to send instead.
+ */
+export function readBesideHosted(
+  tools: readonly unknown[],
+  param: string,
+  read: (tool: JsonObject, path: string) => ToolSpec | HostedTool,
+  send: string,
+): { readonly tools: readonly ToolSpec[]; readonly skipped: readonly string[] } {
+  const specs: ToolSpec[] = []
+  const hosted: { readonly type: string; readonly path: string }[] = []
+  tools.forEach((item, i) => {
+    const path = at(param, i)
+    const tool = read(anObject(item, path), path)
+    if ('hosted' in tool) hosted.push({ type: tool.hosted, path: at(path, 'type') })
+    else if (specs.some(({ name }) => name === tool.name)) throw namedTwice(tool.name, at(path, 'name'))
+    else specs.push(tool)
+  })
+  const [first] = hosted
+  if (specs.length > 0 || !first) return { tools: specs, skipped: hosted.map(({ type }) => type) }
+  const message = `Invalid value for '${first.path}': '${first.type}' is run by a server, and there is none here. Send tools ${send}.`
+  throw refuse(first.path, message, 'unsupported_value')
+}
+
+const namedTwice = (name: string, place: string) =>
   refuse(place, `Invalid '${place}': there is more than one tool named '${name}'.`, 'invalid_value')
 
 function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec {

@@ -1,6 +1,6 @@
 import type { ToolChoice, ToolSpec } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
-import { namedTwice, readFunction } from '../chat/tools.js'
+import { type HostedTool, readBesideHosted, readFunction } from '../chat/tools.js'
 import {
   aBoolean,
   anArray,
@@ -58,8 +58,10 @@ export interface ResponseTools {
 }
 
 export function readResponseTools(body: JsonObject, ignored: string[]): ResponseTools {
-  const skipped: string[] = []
-  const tools = optional(body, 'tools', '', (value, param) => readSpecs(value, param, skipped, ignored)) ?? []
+  const read = (tool: JsonObject, path: string) => readSpec(tool, path, ignored)
+  const { tools, skipped } = optional(body, 'tools', '', (value, param) =>
+    readBesideHosted(someTools(value, param), param, read, "of type 'function'"),
+  ) ?? { tools: [], skipped: [] }
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
   const chosen = choose(body.tool_choice ?? undefined, tools)
   return {
@@ -79,28 +81,12 @@ const echoed = ({ name, description, parameters, strict }: ToolSpec) => ({
   strict,
 })
 
-function readSpecs(value: unknown, param: string, skipped: string[], ignored: string[]): ToolSpec[] {
-  const specs: ToolSpec[] = []
-  const hosted: string[] = []
-  someTools(value, param).forEach((item, i) => {
-    const path = at(param, i)
-    const tool = anObject(item, path)
-    const type = required(tool, 'type', path, aString)
-    if (HOSTED.has(type)) hosted.push(at(path, 'type'))
-    else if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
-    else specs.push(readSpec(tool, path, specs, ignored))
-    if (HOSTED.has(type)) skipped.push(type)
-  })
-  if (specs.length > 0 || hosted.length === 0) return specs
-  const message = `Invalid value for '${hosted[0]}': '${skipped[0]}' is run by a server, and there is none here. Send tools of type 'function'.`
-  throw refuse(hosted[0]!, message, 'unsupported_value')
-}
-
-function readSpec(tool: JsonObject, path: string, others: readonly ToolSpec[], ignored: string[]): ToolSpec {
+function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec | HostedTool {
+  const type = required(tool, 'type', path, aString)
+  if (HOSTED.has(type)) return { hosted: type }
+  if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
   noteUnknown(tool, KNOWN, path, ignored)
-  const spec = readFunction(tool, path)
-  if (others.some(({ name }) => name === spec.name)) throw namedTwice(spec.name, at(path, 'name'))
-  return spec
+  return readFunction(tool, path)
 }
 
 interface Chosen {

@@ -1,0 +1,79 @@
+import { type PulledSource, readableOf } from './readable.js'
+import { sseEvent } from './sse.js'
+
+/** Something that takes long tells of every piece of it: more than ten times a second nobody can read. */
+const TELL_MS = 100
+
+/** The newest word of something that takes long, for a reader who comes when it can. */
+export class News<Word> {
+  over = false
+  error: unknown
+  #latest: Word | undefined
+  #told = 0
+  #wake: (() => void) | undefined
+
+  tell(word: Word): void {
+    this.#latest = word
+    this.#wake?.()
+  }
+
+  end(error?: unknown): void {
+    this.over = true
+    this.error = error
+    this.#wake?.()
+  }
+
+  /** Until there is something to tell. */
+  async wait(): Promise<void> {
+    const early = TELL_MS - (performance.now() - this.#told)
+    if (!this.over && this.#told > 0 && early > 0) await this.#sleep(early)
+    while (!this.over && this.#latest === undefined) await this.#sleep()
+  }
+
+  take(): Word | undefined {
+    const word = this.#latest
+    if (word === undefined) return undefined
+    this.#latest = undefined
+    this.#told = performance.now()
+    return word
+  }
+
+  /** Woken by the end, and, where no time is given, by the next word. */
+  #sleep(ms?: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = ms === undefined ? undefined : setTimeout(resolve, ms)
+      this.#wake = () => {
+        if (timer !== undefined && !this.over) return
+        clearTimeout(timer)
+        this.#wake = undefined
+        resolve()
+      }
+    })
+  }
+}
+
+export interface NewsReader<Word> {
+  /** What is sent of a word, as JSON. */
+  show(word: Word): unknown
+  /** The last event: what went wrong is absent where nothing did. */
+  last(error: unknown): string
+  left(): void
+}
+
+/** The news as events, the last of them included. */
+export function newsStream<Word>(news: News<Word>, reader: NewsReader<Word>): ReadableStream<Uint8Array> {
+  let closed = false
+  const pull: PulledSource['pull'] = async () => {
+    if (closed) return undefined
+    await news.wait()
+    const word = news.take()
+    if (word !== undefined) return sseEvent(JSON.stringify(reader.show(word)))
+    closed = true
+    return reader.last(news.error)
+  }
+  const cancel = () => {
+    closed = true
+    reader.left()
+  }
+  return readableOf({ pull, cancel })
+}
