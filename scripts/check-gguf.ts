@@ -1,7 +1,8 @@
 /**
  * Whether GGUF files answer here as they do in llama.cpp: the same tokens of a text, and the same greedy tokens behind
- * it. `--peers FOLDER` has node-llama-cpp in its `node_modules`.
+ * it; and a table of every architecture in every type. `--peers FOLDER` has node-llama-cpp in its `node_modules`.
  */
+import './gguf/wide.js'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,13 +16,8 @@ import { loadCore } from '../src/engines/webgpu/model/load.js'
 import { type MadeUp, writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
 import { READABLE } from '../src/repository/formats/gguf/types.js'
 import { openRepository } from '../src/repository/open.js'
-import { gemma2, gemma3 } from './models/families/gemma.js'
-import { ministral3 } from './models/families/mistral3.js'
-import { phi3, phi4Mini } from './models/families/phi3.js'
-import { granite, olmo2, smollm3 } from './models/families/variants.js'
-import { promptOf } from './models/judge.js'
-import { writeGguf } from './models/llama-cpp.js'
-import { weightsOf } from './models/weights.js'
+import { type Cell, checkTypes, FILE_TYPES } from './gguf/product.js'
+import { CASES as ARCHITECTURES } from './models/families/index.js'
 
 interface Output {
   readonly next: { readonly probabilities?: Map<number, number> }
@@ -59,11 +55,10 @@ const NEAR_TIE = 0.2
 
 interface GgufCase {
   readonly name: string
-  readonly write: (path: string) => Promise<void>
-  readonly prompt?: readonly number[]
+  readonly of: MadeUp
 }
 
-const MADE_UP: { name: string; of: MadeUp }[] = [
+const CASES: GgufCase[] = [
   ...READABLE.map((label) => ({ name: label, of: { types: { '*': label } } })),
   {
     name: 'Q4_K_M, as llama.cpp mixes it',
@@ -79,30 +74,15 @@ const MADE_UP: { name: string; of: MadeUp }[] = [
   },
 ]
 
-/** Architectures on shapes with all that is peculiar about them. */
-const FAMILIES = [gemma2, gemma3, granite, olmo2, phi3, phi4Mini, smollm3, { ...ministral3, prompt: 20 }]
-
-const CASES: GgufCase[] = [
-  ...MADE_UP.map(({ name, of }) => ({
-    name,
-    write: (path: string) => writeMadeUp(path, { ...of, chatTemplate: TEMPLATE }),
-  })),
-  ...FAMILIES.map((of) => ({
-    name: of.name,
-    write: (path: string) => writeGguf(path, of, weightsOf(of)),
-    prompt: promptOf(of),
-  })),
-]
-
 let failed = 0
 function report(good: boolean, line: string): void {
   if (!good) failed++
   console.log(`${good ? 'ok  ' : 'FAIL'} ${line}`)
 }
 
-async function check(library: Library, folder: string, { name, write, prompt }: GgufCase): Promise<void> {
+async function check(library: Library, folder: string, { name, of }: GgufCase): Promise<void> {
   const path = join(folder, 'model.gguf')
-  await write(path)
+  await writeMadeUp(path, { ...of, chatTemplate: TEMPLATE })
   const llama = await library.getLlama({
     gpu: false,
     build: 'never',
@@ -115,8 +95,7 @@ async function check(library: Library, folder: string, { name, write, prompt }: 
   )
   const tokenizer = new Tokenizer(text.tokenizer, text.tokenizerConfig)
   const device = await openCpuDevice({ exact: true, threads: 1 })
-  // What Phi's angles are depends on it; Ministral's may be no longer.
-  const core = await loadCore(device, weights, { contextLength: name === 'ministral3' ? 48 : 512 })
+  const core = await loadCore(device, weights, { contextLength: 512 })
   try {
     const model = await llama.loadModel({ modelPath: path })
     const odd = TEXTS.filter((each) => tokenizer.encode(each).join() !== model.tokenize(each, true).join())
@@ -135,7 +114,7 @@ async function check(library: Library, folder: string, { name, write, prompt }: 
       experimentalKvCacheKeyType: 'F32',
       experimentalKvCacheValueType: 'F32',
     })
-    const input = [...(prompt ?? model.tokenize(PROMPT, true))]
+    const input = [...model.tokenize(PROMPT, true)]
     const wanted = { generateNext: { probabilities: true, options: { temperature: 1, topK: 0, topP: 1, minP: 0 } } }
     const sequence = context.getSequence()
     const own = core.open()
@@ -168,10 +147,35 @@ async function check(library: Library, folder: string, { name, write, prompt }: 
   }
 }
 
+/** A line for each architecture; what is in it is told as it comes. */
+async function checkArchitectures(names: readonly string[], types: readonly string[], peers: string): Promise<void> {
+  const wanted = ARCHITECTURES.filter(({ name, gguf }) => gguf && (names.length === 0 || names.includes(name)))
+  const table = [['worst nats', ...types]]
+  for (const of of wanted) {
+    const cells: Cell[] = []
+    await checkTypes(of, types, peers, (cell) => {
+      cells.push(cell)
+      const { type, wrong, worst, same, rms, good } = cell
+      const exact = `${wrong} wrong tokens, at most ${worst.toExponential(1)} nats from llama.cpp on the same numbers`
+      report(good, `${of.name} in ${type}: ${exact}; on the blocks ${same} same tokens, rms ${rms.toExponential(1)}`)
+    })
+    table.push([of.name, ...cells.map(({ worst, good }) => `${worst.toExponential(1)}${good ? '' : ' !'}`)])
+  }
+  if (table.length === 1) return
+  const widths = table[0]!.map((_, i) => Math.max(...table.map((row) => row[i]!.length)))
+  for (const row of table) console.log(row.map((cell, i) => cell.padEnd(widths[i]!)).join('  '))
+}
+
+interface Options {
+  readonly peers: string
+  readonly type: string[]
+}
+
 await new Command('check:gguf')
-  .argument('[names...]', 'only cases whose names begin so')
+  .argument('[names...]', 'only architectures of this name, and cases whose names begin so')
   .requiredOption('--peers <folder>', 'where node-llama-cpp is installed')
-  .action(async (names: string[], { peers }: { peers: string }) => {
+  .option('--type <name...>', 'architectures only in these', Object.keys(FILE_TYPES))
+  .action(async (names: string[], { peers, type: types }: Options) => {
     const library = (await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)) as Library
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-gguf-'))
     try {
@@ -182,6 +186,7 @@ await new Command('check:gguf')
     } finally {
       await rm(folder, { recursive: true })
     }
+    await checkArchitectures(names, types, peers)
   })
   .parseAsync()
 console.log(failed === 0 ? 'All hold.' : `${failed} do not hold.`)

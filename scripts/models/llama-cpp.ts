@@ -37,7 +37,16 @@ export async function llamaCpp(
   tokens: readonly number[],
   count: number,
 ): Promise<Map<number, number>[]> {
-  return withModel(peers, of, weights, async (model) => {
+  return written(of, weights, (modelPath) => probabilitiesOf(peers, modelPath, { of, tokens, count }))
+}
+
+/** Of a file that is there, which is a form of the case. */
+export function probabilitiesOf(
+  peers: string,
+  modelPath: string,
+  { of, tokens, count }: { of: Pick<Case, 'context'>; tokens: readonly number[]; count: number },
+): Promise<Map<number, number>[]> {
+  return withModelAt(peers, modelPath, async (model) => {
     const context = await model.createContext({
       contextSize: of.context ?? 1024,
       batchSize: 512,
@@ -84,22 +93,36 @@ export function llamaScores(
   })
 }
 
-async function withModel<T>(
+type Model = Awaited<ReturnType<Llama['loadModel']>>
+
+function withModel<T>(
   peers: string,
   of: Described,
   weights: Weights,
-  action: (model: Awaited<ReturnType<Llama['loadModel']>>) => Promise<T>,
+  action: (model: Model) => Promise<T>,
 ): Promise<T> {
+  return written(of, weights, (modelPath) => withModelAt(peers, modelPath, action))
+}
+
+async function withModelAt<T>(peers: string, modelPath: string, action: (model: Model) => Promise<T>): Promise<T> {
   const library = (await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)) as Library
-  const folder = await mkdtemp(join(tmpdir(), 'local-v1-models-'))
-  const modelPath = join(folder, 'model.gguf')
   const logLevel = library.LlamaLogLevel.error
   const llama = await library.getLlama({ gpu: false, build: 'never', maxThreads: 1, logLevel })
   try {
-    await writeGguf(modelPath, of, weights)
     return await action(await llama.loadModel({ modelPath }))
   } finally {
     await llama.dispose()
+  }
+}
+
+/** With the model as a file, which is then removed. */
+async function written<T>(of: Described, weights: Weights, action: (path: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-models-'))
+  const path = join(folder, 'model.gguf')
+  try {
+    await writeGguf(path, of, weights)
+    return await action(path)
+  } finally {
     await rm(folder, { recursive: true })
   }
 }

@@ -13,12 +13,13 @@ import {
   times,
   type Vector,
 } from '../float64.js'
+import { wide } from '../width.js'
 import { embedding, gatedMlp, layerName, llamaConfig, llamaGgufTensors, llamaMetadata, llamaTensors } from './llama.js'
 
 const SHAPE = {
   vocab: 640,
-  hidden: 160,
-  inner: 352,
+  hidden: wide(160, 256),
+  inner: wide(352, 512),
   layers: 7,
   heads: 4,
   keyHeads: 1,

@@ -14,22 +14,23 @@ import {
   times,
   type Vector,
 } from '../float64.js'
+import { wide } from '../width.js'
 import { embedding, gatedMlp, layerName } from './llama.js'
 
 const VOCABULARY = 640
-const HIDDEN = 160
-const INNER = 224
+const HIDDEN = wide(160, 256)
+const INNER = wide(224, 256)
 const HEADS = 4
 const KEY_HEADS = 2
-const LOCAL_HEAD = 32
-const FULL_HEAD = 64
+const LOCAL_HEAD = wide(32, 64)
+const FULL_HEAD = wide(64, 128)
 const WINDOW = 32
 const LOCAL_THETA = 10_000
 const THETA = 1_000_000
 /** Of the head of a full layer. */
 const TURNING = 0.25
 /** Values of a layer's own embedding. */
-const BESIDE = 32
+const BESIDE = wide(32, 256)
 const CAP = 4
 const EPSILON = 1e-6
 /** The last three have no keys and values of their own. */

@@ -11,14 +11,15 @@ import {
   silu,
   type Vector,
 } from '../float64.js'
+import { wide } from '../width.js'
 import { embedding, layerName, llamaConfig, llamaMetadata } from './llama.js'
 
 const SHAPE = {
   vocab: 640,
-  hidden: 192,
+  hidden: wide(192, 256),
   inner: 256,
   layers: 5,
-  heads: 3,
+  heads: wide(3, 4),
   keyHeads: 1,
   headSize: 64,
   theta: 1_000_000,

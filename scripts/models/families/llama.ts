@@ -13,6 +13,7 @@ import {
   times,
   type Vector,
 } from '../float64.js'
+import { wide } from '../width.js'
 
 /** Shapes that Llama and those that differ from it by a trait or two have in common. */
 export interface LlamaShape {
@@ -30,8 +31,8 @@ export interface LlamaShape {
 
 export const SMALL: LlamaShape = {
   vocab: 640,
-  hidden: 192,
-  inner: 352,
+  hidden: wide(192, 256),
+  inner: wide(352, 512),
   layers: 4,
   heads: 4,
   keyHeads: 2,

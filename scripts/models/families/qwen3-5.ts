@@ -13,12 +13,13 @@ import {
   softplus,
   type Vector,
 } from '../float64.js'
+import { wide } from '../width.js'
 import { embedding, gatedMlp, layerName, llamaConfig, llamaMetadata } from './llama.js'
 
 const SHAPE = {
   vocab: 640,
-  hidden: 160,
-  inner: 288,
+  hidden: wide(160, 256),
+  inner: wide(288, 512),
   layers: 5,
   heads: 4,
   keyHeads: 2,
@@ -28,7 +29,7 @@ const SHAPE = {
   epsilon: 1e-6,
 }
 /** The linear layers: fewer heads for keys than for values. */
-const LINEAR = { keyHeads: 2, valueHeads: 4, size: 32, kernel: 4 }
+const LINEAR = { keyHeads: 2, valueHeads: 4, size: wide(32, 64), kernel: 4 }
 const ROTATED = 16
 const KEYS = LINEAR.keyHeads * LINEAR.size
 const VALUES = LINEAR.valueHeads * LINEAR.size

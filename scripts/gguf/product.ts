@@ -1,0 +1,128 @@
+/**
+ * Every architecture in every type: made-up models, which llama.cpp's own quantiser puts into the mixtures of types that
+ * files have. Our core multiplies the blocks as they lie; llama.cpp is given the numbers that they stand for, in f32, so
+ * that neither rounds activations. What llama.cpp makes of the blocks themselves is beside it: it rounds activations to
+ * 8 bits.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { GREEDY } from '../../src/engines/webgpu/architectures/cases.test-helper.js'
+import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+import { loadCore } from '../../src/engines/webgpu/model/load.js'
+import { openRepository } from '../../src/repository/open.js'
+import type { Case } from '../models/family.js'
+import { promptOf } from '../models/judge.js'
+import { probabilitiesOf, writeGguf } from '../models/llama-cpp.js'
+import { weightsOf } from '../models/weights.js'
+
+/** As llama.h numbers the types of files: of each kind of block one, whose tensors are of several types. */
+export const FILE_TYPES: Readonly<Record<string, number>> = {
+  ...{ F32: 0, F16: 1, BF16: 32, Q8_0: 7, Q4_0: 2, Q4_1: 3, Q5_0: 8, Q5_1: 9, IQ4_NL: 25, IQ4_XS: 30 },
+  ...{ Q2_K: 10, Q3_K_M: 12, Q4_K_M: 15, Q5_K_M: 17, Q6_K: 18 },
+}
+
+const TOKENS = 24
+
+/** Nats. Keys and values are kept in f16 by us, in f32 by llama.cpp. */
+const BOUND = 3e-2
+/** Of two tokens that are closer than this, either may be the greedy one. */
+const NEAR_TIE = BOUND
+
+export interface Cell {
+  readonly type: string
+  /** Of 24 greedy tokens, those that llama.cpp would not take, given the same numbers. */
+  readonly wrong: number
+  /** Nats, over the 20 likeliest tokens of every step. */
+  readonly worst: number
+  /** The same beside llama.cpp on the blocks themselves: greedy tokens that are the same, and the root of the mean square. */
+  readonly same: number
+  readonly rms: number
+  readonly good: boolean
+}
+
+export async function checkTypes(
+  of: Case,
+  types: readonly string[],
+  peers: string,
+  report: (cell: Cell) => void,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-gguf-'))
+  try {
+    const plain = join(folder, 'plain')
+    await writeGguf(plain, of, weightsOf(of))
+    const script = fileURLToPath(new URL('quantise.py', import.meta.url))
+    const wanted = types.map((type) => `${type}=${FILE_TYPES[type]}`)
+    await promisify(execFile)('python3', [script, await libraryOf(peers), plain, folder, ...wanted], {
+      maxBuffer: 2 ** 27,
+    })
+    for (const type of types) report(await checkType(of, type, folder, peers))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function checkType(of: Case, type: string, folder: string, peers: string): Promise<Cell> {
+  const path = join(folder, `${type}.gguf`)
+  const { tokens, ours } = await answered(of, path)
+  const asked = { of, tokens: tokens.slice(0, -1), count: TOKENS }
+  const exact = await probabilitiesOf(peers, join(folder, `${type}.f32.gguf`), asked)
+  const rounded = await probabilitiesOf(peers, path, asked)
+  const chosen = tokens.slice(-TOKENS)
+  let [wrong, worst, same, squares] = [0, 0, 0, 0]
+  chosen.forEach((token, i) => {
+    const best = (shares: Map<number, number>) => [...shares].sort((a, b) => b[1] - a[1])[0]!
+    const [truth, beside] = [exact[i]!, rounded[i]!]
+    const nats = (shares: Map<number, number>, of: number) => Math.log(shares.get(of) ?? 0)
+    if (Math.log(best(truth)[1]) - nats(truth, token) > NEAR_TIE) wrong++
+    if (best(beside)[0] === token) same++
+    for (const each of [...truth.keys()].sort((a, b) => truth.get(b)! - truth.get(a)!).slice(0, GREEDY.topLogprobs)) {
+      worst = Math.max(worst, Math.abs(nats(truth, each) - ours[i]!(each)))
+    }
+    squares += (nats(beside, token) - ours[i]!(token)) ** 2
+  })
+  return { type, wrong, worst, same, rms: Math.sqrt(squares / TOKENS), good: wrong === 0 && worst < BOUND }
+}
+
+/** The prompt and our greedy tokens behind it, and what we think of each. */
+async function answered(of: Case, path: string) {
+  const signal = new AbortController().signal
+  const { weights } = await openRepository({ kind: 'folder', path }, { report: () => {}, signal })
+  const device = await openCpuDevice({ exact: true, threads: 1 })
+  const tokens = promptOf(of)
+  const length = tokens.length + TOKENS
+  const core = await loadCore(device, weights, { contextLength: Math.max(of.context ?? 0, length + 8) })
+  try {
+    const ours: ((token: number) => number)[] = []
+    const sequence = core.open()
+    let fresh = [...tokens]
+    while (ours.length < TOKENS) {
+      const [sampled] = await core.step([{ sequence, tokens: fresh, sample: GREEDY }])
+      const top = new Map(sampled!.top!.map(({ token, logprob }) => [token, logprob]))
+      const least = Math.min(...top.values())
+      ours.push((token) => top.get(token) ?? least)
+      fresh = [sampled!.token]
+      tokens.push(sampled!.token)
+    }
+    return { tokens, ours }
+  } finally {
+    await core.close()
+    device.destroy()
+  }
+}
+
+/** The folder of llama.cpp's libraries for this machine. */
+async function libraryOf(peers: string): Promise<string> {
+  const all = join(
+    peers,
+    'node_modules/@node-llama-cpp',
+    `${process.platform === 'darwin' ? 'mac' : 'linux'}-${process.arch}`,
+    'bins',
+  )
+  const [found] = await readdir(all)
+  return join(all, found!)
+}
