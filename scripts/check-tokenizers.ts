@@ -13,14 +13,15 @@ import { F32, Metadata, writeGgufFile } from '../bench/peers/gguf-file.js'
 import { installed } from '../bench/peers/installed.js'
 import { wordPieces } from '../src/decode/testing/word-pieces.test-helper.js'
 import { Tokenizer } from '../src/decode/tokenizer/tokenizer.js'
+import trainedFixture from '../src/decode/tokenizer/unigram.fixture.json' with { type: 'json' }
 import type { JsonObject } from '../src/platform/json.js'
 import { folderFiles } from '../src/repository/folder.js'
 import { readHead } from '../src/repository/formats/gguf/head.js'
 import { readTokenizer } from '../src/repository/formats/gguf/tokenizer.js'
 import { KINDS, WORDS } from '../src/repository/formats/gguf/words.js'
 import { corpus } from './tokenizers/corpus.js'
-import { asked, encoderTokenizers } from './tokenizers/hugging-face.js'
-import { byteLevel, byteLevelOf, gemma4, sentencePiece, write } from './tokenizers/vocabulary.js'
+import { asked, encoderTokenizers, type Unigram } from './tokenizers/hugging-face.js'
+import { byteLevel, byteLevelOf, gemma4, sentencePiece, unigram, wordPiece, write } from './tokenizers/vocabulary.js'
 
 interface Model {
   tokenize(text: string, special?: boolean): number[]
@@ -121,6 +122,8 @@ await new Command('check:tokenizers')
       ['SentencePiece', sentencePiece(sample, true)],
       ['SentencePiece without a space in front', sentencePiece(sample, false)],
       ['gemma4', gemma4(sample)],
+      ['WordPiece', wordPiece(sample)],
+      ['Unigram', unigram(trained())],
     ])
     for (const pre of WORDS.keys()) {
       kinds.set(pre, (out) => {
@@ -150,6 +153,12 @@ await new Command('check:tokenizers')
     process.exit(failures > 0 ? 1 : 0)
   })
   .parseAsync()
+
+/** A small vocabulary of XLM-RoBERTa's kind, with its table of characters (`unigram-fixture.ts`). */
+function trained(): Unigram {
+  const { model, normalizer } = trainedFixture.kinds[0]!.tokenizer
+  return { vocab: model.vocab as [string, number][], charsmap: normalizer.precompiled_charsmap! }
+}
 
 /** What the unit test of `words.ts` holds against: a vocabulary, texts that the kinds cut in different ways, and their ids. */
 async function fixtureOf(modelPath: string, load: (options: object) => Promise<Model>): Promise<object> {

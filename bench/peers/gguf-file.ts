@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 
 const ALIGNMENT = 32
-const [U32, I32, FLOAT, FLAG, STRING, ARRAY] = [4, 5, 6, 7, 8, 9]
+const [U8, U32, I32, FLOAT, FLAG, STRING, ARRAY] = [0, 4, 5, 6, 7, 8, 9]
 
 export const F32 = 0
 export const Q4_0 = 2
@@ -71,6 +71,9 @@ export class Metadata {
   }
   integers(name: string, values: Int32Array): void {
     this.#key(name, ARRAY).u32(I32).u64(values.length).push(Buffer.from(values.buffer))
+  }
+  octets(name: string, values: Buffer): void {
+    this.#key(name, ARRAY).u32(U8).u64(values.length).push(values)
   }
   flags(name: string, values: readonly boolean[]): void {
     this.#key(name, ARRAY)

@@ -1,5 +1,6 @@
 /** Vocabularies for the check, made from its texts. Their tokens reach over words, so that every cut shows in the ids. */
 import type { Metadata } from '../../bench/peers/gguf-file.js'
+import type { Unigram } from './hugging-face.js'
 import { byteLevelName, byteName } from '../../src/platform/token-bytes.js'
 
 const [NORMAL, UNKNOWN, CONTROL, USER, BYTE] = [1, 2, 3, 4, 6]
@@ -116,5 +117,34 @@ export function gemma4(texts: readonly string[]): (out: Metadata) => void {
   return (out) => {
     write(out, 'gemma4', vocabulary)
     out.u32('tokenizer.ggml.unknown_token_id', 0)
+  }
+}
+
+/** Words as BERT parts them: those that begin one have a mark here, those that go on have none. */
+export function wordPiece(texts: readonly string[]): (out: Metadata) => void {
+  const words = texts
+    .flatMap((text) => text.normalize('NFD').replace(/\p{Mn}/gu, '').toLowerCase().match(/\p{L}+|\p{N}+|\S/gu) ?? [])
+    .map((word) => `▁${word}`)
+  const merges = learn(words, 2000).map((pair) => pair.join(''))
+  const signs = [...new Set(words.join(''))].filter((sign) => sign !== '▁')
+  const marks = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
+  const tokens = [...new Set([...marks, ...signs.flatMap((sign) => [`▁${sign}`, sign]), ...merges])]
+  return (out) => {
+    write(out, 'bert', { tokens, kinds: tokens.map((_, id) => (id < marks.length ? CONTROL : NORMAL)) as number[] })
+    const ids = { padding: 0, unknown: 1, cls: 2, seperator: 3, mask: 4 }
+    for (const [name, id] of Object.entries(ids)) out.u32(`tokenizer.ggml.${name}_token_id`, id)
+  }
+}
+
+/** Pieces with scores and a table of characters, which SentencePiece's own trainer has made. */
+export function unigram({ vocab, charsmap }: Unigram): (out: Metadata) => void {
+  const tokens = vocab.map(([piece]) => piece)
+  return (out) => {
+    const kinds = tokens.map((_, id) => (id === 3 ? UNKNOWN : id < 4 ? CONTROL : NORMAL)) as number[]
+    write(out, 't5', { tokens, kinds, scores: vocab.map(([, score]) => score) })
+    out.u32('tokenizer.ggml.unknown_token_id', 3)
+    out.flag('tokenizer.ggml.add_space_prefix', true)
+    out.flag('tokenizer.ggml.remove_extra_whitespaces', true)
+    out.octets('tokenizer.ggml.precompiled_charsmap', Buffer.from(charsmap, 'base64'))
   }
 }

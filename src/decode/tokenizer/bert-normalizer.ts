@@ -6,6 +6,7 @@ const SPACE = /\p{White_Space}/gu
 const CHINESE =
   /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu
 const ACCENT = /\p{Mn}/gu
+const MARK = /\p{M}/u
 /** Characters of a piece: at its end a text can be parted, because no word goes over a space. */
 const PIECE = 4096
 
@@ -18,11 +19,14 @@ export class BertNormalizer {
   readonly #partsChinese: boolean
   readonly #strips: boolean
   readonly #lowers: boolean
+  /** Of what a character is composed of the first alone stays, and no mark of any kind: llama.cpp's way. */
+  readonly #keepsFirst: boolean
 
-  constructor({ clean_text, handle_chinese_chars, strip_accents, lowercase }: JsonObject) {
+  constructor({ clean_text, handle_chinese_chars, strip_accents, lowercase, keep_first }: JsonObject) {
     this.#cleans = clean_text !== false
     this.#partsChinese = handle_chinese_chars !== false
     this.#lowers = lowercase !== false
+    this.#keepsFirst = keep_first === true
     this.#strips = typeof strip_accents === 'boolean' ? strip_accents : this.#lowers
   }
 
@@ -30,10 +34,17 @@ export class BertNormalizer {
     let out = text
     if (this.#cleans) out = out.replace(DROPPED, '').replace(SPACE, ' ')
     if (this.#partsChinese) out = out.replace(CHINESE, ' $& ')
-    if (this.#strips) out = out.normalize('NFD').replace(ACCENT, '')
+    if (this.#strips) out = this.#keepsFirst ? firstsOf(out) : out.normalize('NFD').replace(ACCENT, '')
     // Each character by itself: alone no sigma is a word's last.
     return this.#lowers ? out.replaceAll('Σ', 'σ').toLowerCase() : out
   }
+}
+
+function firstsOf(text: string): string {
+  return text.replace(/\P{ASCII}/gu, (character) => {
+    const first = String.fromCodePoint(character.normalize('NFD').codePointAt(0)!)
+    return MARK.test(first) ? '' : first
+  })
 }
 
 /** The text in pieces that can be normalised and cut into words one by one. */

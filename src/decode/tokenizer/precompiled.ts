@@ -12,16 +12,18 @@ const PLAIN = /^[\n\x20-\x7e]*$/
  * knows some exceptions, and so cuts many texts of models like XLM-RoBERTa in another way.
  */
 export class Precompiled {
+  readonly #longest: boolean
   readonly #units: Uint32Array
   readonly #texts: Uint8Array
   readonly #graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
   readonly #utf8 = new TextEncoder()
-  readonly #decoder = new TextDecoder()
+  readonly #decoder = new TextDecoder('utf-8', { ignoreBOM: true })
   /** What stands for the first characters of Unicode, which most texts are written in. */
   readonly #first: (string | null | undefined)[] = []
 
-  /** `table`: `precompiled_charsmap` in Base64. */
-  constructor(table: string) {
+  /** `table`: `precompiled_charsmap` in Base64. `longest`: it is read as SentencePiece itself does, in GGUF files. */
+  constructor(table: string, longest = false) {
+    this.#longest = longest
     const bytes = Uint8Array.from(atob(table), (character) => character.charCodeAt(0))
     const view = new DataView(bytes.buffer)
     const size = bytes.length < 4 ? 0 : view.getUint32(0, true)
@@ -33,6 +35,7 @@ export class Precompiled {
   }
 
   normal(text: string): string {
+    if (this.#longest) return this.#byLongest(text)
     let out = ''
     if (PLAIN.test(text)) for (const character of text) out += this.#of(character)
     else for (const grapheme of this.#graphemesOf(text)) out += this.#ofGrapheme(grapheme)
@@ -94,11 +97,40 @@ export class Precompiled {
     return null
   }
 
+  /** What the table has for the longest beginning of what is left, else its first character. */
+  #byLongest(text: string): string {
+    const units = this.#units
+    const bytes = this.#utf8.encode(text)
+    let out = ''
+    let kept = 0
+    for (let from = 0; from < bytes.length; ) {
+      let at = offsetOf(units[0]!)
+      let [length, value] = [0, 0]
+      for (let i = from; i < bytes.length; i++) {
+        at ^= bytes[i]!
+        const unit = units[at] ?? 0
+        if (bytes[i] === 0 || (unit & 0x800000ff) >>> 0 !== bytes[i]) break
+        at ^= offsetOf(unit)
+        if ((unit & 0x100) === 0) continue
+        length = i - from + 1
+        value = (units[at] ?? 0) & 0x7fffffff
+      }
+      if (length > 0) {
+        out += this.#decoder.decode(bytes.subarray(kept, from)) + this.#textAt(value)
+        from += length
+        kept = from
+      } else from += characterBytes(bytes[from]!)
+    }
+    return out + this.#decoder.decode(bytes.subarray(kept))
+  }
+
   #textAt(from: number): string {
     const end = this.#texts.indexOf(0, from)
     return this.#decoder.decode(this.#texts.subarray(from, end < 0 ? undefined : end))
   }
 }
+
+const characterBytes = (first: number) => (first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4)
 
 /** Where a node's children lie, of darts-clone's packed units. */
 const offsetOf = (unit: number) => (unit >>> 10) << ((unit & 0x200) >>> 6)
@@ -107,6 +139,7 @@ const offsetOf = (unit: number) => (unit >>> 10) << ((unit & 0x200) >>> 6)
 interface Stage extends Normalizer {
   readonly normalizers?: readonly (Stage | null)[]
   readonly charsmap?: unknown
+  readonly config?: { readonly longest?: boolean }
   normalize(text: string): string
 }
 
@@ -115,7 +148,7 @@ export function readTables(normalizer: Normalizer | null): void {
   const stage = normalizer as Stage | null
   for (const inner of stage?.normalizers ?? []) readTables(inner)
   if (stage && typeof stage.charsmap === 'string') {
-    const table = new Precompiled(stage.charsmap)
+    const table = new Precompiled(stage.charsmap, stage.config?.longest === true)
     stage.normalize = (text) => table.normal(text)
   }
 }

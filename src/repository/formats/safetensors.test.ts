@@ -59,15 +59,25 @@ function encode(names: readonly string[]): Uint8Array {
   let at = 0
   const header: Record<string, unknown> = { __metadata__: { format: 'pt' } }
   for (const name of names) {
-    const { shape, values } = tensors.get(name)!
+    const { shape, values } = storedAs(name)
     header[name] = { dtype: 'F32', shape, data_offsets: [at, at + values.byteLength] }
     at += values.byteLength
   }
   const json = new TextEncoder().encode(JSON.stringify(header))
   const length = new Uint8Array(8)
   new DataView(length.buffer).setBigUint64(0, BigInt(json.length), true)
-  return Buffer.concat([length, json, ...names.map((name) => new Uint8Array(tensors.get(name)!.values.buffer))])
+  return Buffer.concat([length, json, ...names.map((name) => new Uint8Array(storedAs(name).values.buffer))])
 }
+
+/** A quantised repository has other names in their place; what is in them is not looked at. */
+const storedAs = (name: string) => tensors.get(name) ?? tensors.get(name.replace(/\.\w+$/, '.weight'))!
+const renamed =
+  (...endings: string[]) =>
+  (names: string[]) =>
+    names.flatMap((name) =>
+      name.endsWith('q_proj.weight') ? endings.map((each) => name.replace(/\.weight$/, each)) : [name],
+    )
+const quantised = (config: object) => ({ quantization_config: config })
 
 const without = (end: string) => (names: string[]) => names.filter((name) => !name.endsWith(end))
 
@@ -157,7 +167,30 @@ describe('safetensors', () => {
       /embed_tokens.weight is f32 \[48\]\[64\].* \[49\]\[64\]/,
     ],
     ['of a model that is not known', (names) => names, { model_type: 'gemma9' }, /"gemma9"/],
-    ['quantised in their own way', (names) => names, { quantization_config: { quant_method: 'awq' } }, /"awq"/],
+    ['quantised by AWQ', (names) => names, quantised({ quant_method: 'awq', bits: 4 }), /"awq" \(quant/],
+    ['quantised by GPTQ', (names) => names, quantised({ quant_method: 'gptq', sym: true }), /"gptq" \(quant/],
+    [
+      'quantised by compressed-tensors',
+      (names) => names,
+      quantised({ quant_method: 'compressed-tensors', format: 'pack-quantized' }),
+      /"compressed-tensors" \(quantization_config, pack-quantized\)/,
+    ],
+    [
+      'quantised by an older compressed-tensors',
+      (names) => names,
+      { compression_config: { format: 'pack-quantized' } },
+      /"compressed-tensors" \(compression_config/,
+    ],
+    [
+      'quantised within a model that sees',
+      (names) => names,
+      { text_config: { ...CONFIG, ...quantised({ quant_method: 'fp8' }) } },
+      /"fp8"/,
+    ],
+    ['with the tensors of GPTQ', renamed('.qweight', '.g_idx'), {}, /"gptq" \(tensor .*q_proj\.g_idx\)/],
+    ['with the tensors of AWQ', renamed('.qweight'), {}, /"awq or gptq" \(tensor .*q_proj\.qweight\)/],
+    ['with packed tensors', renamed('.weight_packed'), {}, /"compressed-tensors" \(tensor .*weight_packed\)/],
+    ['with the tensors of bitsandbytes', renamed('.weight', '.SCB'), {}, /"bitsandbytes" \(tensor .*SCB\)/],
   ])('%s are refused by name, before they are fetched', async (_, change, config, message) => {
     const files = new Map([
       ['config.json', Buffer.from(JSON.stringify({ ...CONFIG, ...config }))],

@@ -92,7 +92,7 @@ describe('a configuration', () => {
     ['part of a head turned', { partial_rotary_factor: 0.5 }, /partial_rotary_factor = 0\.5/],
     ['a field of another model', { attn_logit_softcapping: 50 }, /attn_logit_softcapping = 50/],
     ['a field within the angles', { rope_parameters: { rope_theta: 1e4, mrope_section: [8, 8] } }, /parameters\.mrope/],
-    ['quantised weights', { quantization_config: { quant_method: 'awq', bits: 4 } }, /quantisation "awq"/],
+    ['quantised weights', { quantization_config: { quant_method: 'awq', bits: 4 } }, /quantization_config = .*"awq"/],
     [
       'a layer of another kind',
       { model_type: 'qwen3', layer_types: ['linear_attention', 'full_attention'] },

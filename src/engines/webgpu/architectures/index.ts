@@ -59,7 +59,6 @@ export function readModel(
     const known = Object.keys(ARCHITECTURES).join(', ')
     throw refuse(name, `the architecture "${type}"`, `Known are ${known}.`)
   }
-  assertPlain(config, name)
   const fields =
     naming === 'gguf'
       ? new Fields(name, fromGguf(config, formOf(architecture, type, name), name))
@@ -85,16 +84,4 @@ function fieldsOf(config: JsonObject, name: string): Fields {
   if (!inner) return new Fields(name, config)
   const last = ['context_window_size', 'sliding_window_size'].filter((key) => Number(config[key]) > 0)
   return new Fields(name, { ...inner, ...Object.fromEntries(last.map((key) => [key, config[key]])) }, outer)
-}
-
-/** Transformers' ways to store weights in fewer bits have tensors of their own. */
-function assertPlain(config: JsonObject, name: string): void {
-  const quantised = record(config.quantization_config)
-  if (!quantised) return
-  const method = String(quantised.quant_method ?? 'unknown')
-  throw refuse(
-    name,
-    `its quantisation "${method}" (quantization_config)`,
-    'Take the plain weights of the same model, and quantize: "q4f16_1" where they are too large.',
-  )
 }

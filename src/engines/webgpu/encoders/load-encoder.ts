@@ -2,6 +2,7 @@
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline, WeightSource } from '../../../repository/source.js'
 import { type Device, type KeyValueCache, type Matrix, PAGE } from '../contract.js'
+import { assertPlain } from '../model/assert-plain.js'
 import type { LoadOptions } from '../model/load.js'
 import type { PlanOptions } from '../model/plan-model.js'
 import { refuse } from '../model/refuse.js'
@@ -53,6 +54,7 @@ export interface EncoderOptions extends LoadOptions {
 /** Throws what is unknown, missing, malformed or short, by name. */
 export function planEncoderLoad(outline: WeightOutline, device: Device, options: PlanOptions = {}): EncoderLoadPlan {
   const name = options.name ?? 'This model'
+  assertPlain(outline, name)
   const task = purposeOf(outline, name)
   if (task === 'chat') throw refuse(name, 'an encoder that does not say how its rows become a vector (modules.json)')
   const body = (isBert(outline) ? bertBody : decoderBody)(outline, options.quantize !== undefined, name)

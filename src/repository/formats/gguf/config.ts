@@ -19,9 +19,12 @@ export function readConfig(
   const own = [...metadata].filter(([key]) => key.startsWith(prefix))
   const config = Object.fromEntries(own.map(([key, value]) => [key.slice(prefix.length), value]))
   const tokens = metadata.get('tokenizer.ggml.tokens')
+  const types = metadata.get('tokenizer.ggml.token_type_count')
   return {
     model_type: architecture,
     ...(Array.isArray(tokens) && { vocab_size: tokens.length }),
+    // Texts that an encoder tells apart.
+    ...(types !== undefined && { type_vocab_size: types }),
     ...config,
     ...positions,
   }

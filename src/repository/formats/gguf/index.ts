@@ -5,6 +5,7 @@ import type { RepositoryFiles } from '../../files.js'
 import { digestOf } from '../../json.js'
 import type { RepositoryFormat } from '../format.js'
 import { POSITIONS, readConfig } from './config.js'
+import { vectorForm } from './encoder.js'
 import { type GgufHead, type GgufTensor, readHead } from './head.js'
 import { readTokenizer } from './tokenizer.js'
 import { typeOf } from './types.js'
@@ -25,12 +26,17 @@ export const gguf: RepositoryFormat = {
       tensor.name.replace('.weight', ''),
       await readFloats(files, tensor, signal),
     ])
-    const config = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
-    const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata)
-    const used = stored.filter((tensor) => !positions.includes(tensor))
+    const said = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
+    const form = vectorForm(files.place, said)
+    const { naming = 'gguf', config = said, sentence } = form ?? {}
+    const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata, form !== undefined)
+    const used = stored
+      .filter((tensor) => !positions.includes(tensor))
+      .map((tensor) => (form ? { ...tensor, name: form.rename(tensor.name) } : tensor))
+    const described = { naming, chatConfig: config, sentence }
     const outline = () => {
       const { names, describe } = ggufWeights(files, used)
-      return { naming: 'gguf', chatConfig: config, names, describe } as const
+      return { ...described, names, describe }
     }
     const ends = ['eos', 'eot', 'eom'].map((each) => metadata.get(`tokenizer.ggml.${each}_token_id`))
     return {
@@ -43,8 +49,7 @@ export const gguf: RepositoryFormat = {
       wanted: heads.map(({ least }, i) => ({ name: partName(name, i, heads.length), least })),
       outline,
       open: () => ({
-        naming: 'gguf',
-        chatConfig: config,
+        ...described,
         ...ggufWeights(files, used),
         digest: digestOf(JSON.stringify(config), JSON.stringify(stored)),
       }),

@@ -3,6 +3,7 @@
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
 import type { GgufMetadata } from './head.js'
+import { aroundVectors, marksOf, unigram, wordPiece } from './encoder-tokenizer.js'
 import { WORDS } from './words.js'
 
 /** What llama.cpp's `tokenizer.ggml.token_type` says of a token. */
@@ -18,20 +19,23 @@ function cut(patterns: readonly string[], bytes: boolean): JsonObject {
   return { type: 'Sequence', pretokenizers: bytes ? [...splits, BYTES] : splits }
 }
 
+/** `vectors`: of a model that makes some; what stands around a chat is its template's business. */
 export function readTokenizer(
   place: string,
   metadata: GgufMetadata,
+  vectors = false,
 ): { tokenizer: JsonObject; tokenizerConfig: JsonObject } {
   const model = metadata.get('tokenizer.ggml.model')
   const tokens = metadata.get('tokenizer.ggml.tokens')
   if (!Array.isArray(tokens)) throw broken(place, 'it has no vocabulary (tokenizer.ggml.tokens).')
   const kinds = (metadata.get('tokenizer.ggml.token_type') ?? []) as readonly number[]
+  const marks = new Set(model === 'bert' ? Object.values(marksOf(metadata, tokens)) : [])
   const added_tokens = tokens.flatMap((content: string, id) => {
-    const special = kinds[id] === CONTROL || kinds[id] === UNKNOWN
+    const special = kinds[id] === CONTROL || kinds[id] === UNKNOWN || marks.has(content)
     if (!special && kinds[id] !== USER) return []
     return [{ id, content, special, normalized: false, lstrip: false, rstrip: false, single_word: false }]
   })
-  const rest = { added_tokens, post_processor: null }
+  const rest = { added_tokens, post_processor: vectors ? aroundVectors(metadata, tokens) : null }
   if (model === 'gpt2') return { tokenizer: { ...rest, ...bpe(place, metadata, tokens) }, ...config(metadata, tokens) }
   if (model === 'llama') {
     return { tokenizer: { ...rest, ...sentencePiece(metadata, tokens, kinds) }, ...config(metadata, tokens) }
@@ -39,7 +43,9 @@ export function readTokenizer(
   if (model === 'gemma4') {
     return { tokenizer: { ...rest, ...plainBpe(place, metadata, tokens, kinds) }, ...config(metadata, tokens) }
   }
-  const known = '"gpt2" and "gemma4" (BPE) and "llama" (SentencePiece)'
+  if (model === 'bert') return { tokenizer: { ...rest, ...wordPiece(metadata, tokens) }, ...config(metadata, tokens) }
+  if (model === 't5') return { tokenizer: { ...rest, ...unigram(place, metadata, tokens) }, ...config(metadata, tokens) }
+  const known = '"gpt2" and "gemma4" (BPE), "llama" (SentencePiece), "t5" (Unigram) and "bert" (WordPiece)'
   throw broken(place, `its tokenizer "${String(model)}" is not known; ${known} are.`)
 }
 
