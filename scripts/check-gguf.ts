@@ -16,7 +16,8 @@ import { loadCore } from '../src/engines/webgpu/model/load.js'
 import { type MadeUp, writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
 import { READABLE } from '../src/repository/formats/gguf/types.js'
 import { openRepository } from '../src/repository/open.js'
-import { type Cell, checkTypes, FILE_TYPES } from './gguf/product.js'
+import { checkTypes, checkVectorTypes, FILE_TYPES } from './gguf/product.js'
+import { ENCODERS } from './models/encoders/index.js'
 import { CASES as ARCHITECTURES } from './models/families/index.js'
 
 interface Output {
@@ -147,20 +148,39 @@ async function check(library: Library, folder: string, { name, of }: GgufCase): 
   }
 }
 
+/** Encoders that llama.cpp knows under a name that we do. */
+const VECTORS = ENCODERS.filter(({ gguf }) => gguf && gguf.architecture !== 'gemma-embedding')
+
 /** A line for each architecture; what is in it is told as it comes. */
 async function checkArchitectures(names: readonly string[], types: readonly string[], peers: string): Promise<void> {
-  const wanted = ARCHITECTURES.filter(({ name, gguf }) => gguf && (names.length === 0 || names.includes(name)))
-  const table = [['worst nats', ...types]]
-  for (const of of wanted) {
-    const cells: Cell[] = []
-    await checkTypes(of, types, peers, (cell) => {
-      cells.push(cell)
-      const { type, wrong, worst, same, rms, good } = cell
+  const wanted = <T extends { readonly name: string }>(all: readonly T[]) =>
+    all.filter(({ name }) => names.length === 0 || names.includes(name))
+  const marked = (text: string, good: boolean) => `${text}${good ? '' : ' !'}`
+  const texts: string[][] = []
+  for (const of of wanted(ARCHITECTURES.filter(({ gguf }) => gguf))) {
+    const row = [of.name]
+    await checkTypes(of, types, peers, ({ type, wrong, worst, same, rms, good }) => {
+      row.push(marked(worst.toExponential(1), good))
       const exact = `${wrong} wrong tokens, at most ${worst.toExponential(1)} nats from llama.cpp on the same numbers`
       report(good, `${of.name} in ${type}: ${exact}; on the blocks ${same} same tokens, rms ${rms.toExponential(1)}`)
     })
-    table.push([of.name, ...cells.map(({ worst, good }) => `${worst.toExponential(1)}${good ? '' : ' !'}`)])
+    texts.push(row)
   }
+  const vectors: string[][] = []
+  for (const of of wanted(VECTORS)) {
+    const row = [of.name]
+    await checkVectorTypes(of, types, peers, ({ type, cosine, onBlocks, good }) => {
+      row.push(marked(cosine.toFixed(6), good))
+      const exact = `cosine ${cosine.toFixed(7)} to llama.cpp on the same numbers`
+      report(good, `${of.name} in ${type}: ${exact}; on the blocks ${onBlocks.toFixed(5)}`)
+    })
+    vectors.push(row)
+  }
+  print([['worst nats', ...types], ...texts])
+  print([['least cosine', ...types], ...vectors])
+}
+
+function print(table: readonly (readonly string[])[]): void {
   if (table.length === 1) return
   const widths = table[0]!.map((_, i) => Math.max(...table.map((row) => row[i]!.length)))
   for (const row of table) console.log(row.map((cell, i) => cell.padEnd(widths[i]!)).join('  '))

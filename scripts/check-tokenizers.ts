@@ -21,7 +21,16 @@ import { readTokenizer } from '../src/repository/formats/gguf/tokenizer.js'
 import { KINDS, WORDS } from '../src/repository/formats/gguf/words.js'
 import { corpus } from './tokenizers/corpus.js'
 import { asked, encoderTokenizers, type Unigram } from './tokenizers/hugging-face.js'
-import { byteLevel, byteLevelOf, gemma4, sentencePiece, unigram, wordPiece, write } from './tokenizers/vocabulary.js'
+import {
+  byteLevel,
+  byteLevelOf,
+  gemma4,
+  sentencePiece,
+  unigram,
+  wordPiece,
+  wordPieceOf,
+  write,
+} from './tokenizers/vocabulary.js'
 
 interface Model {
   tokenize(text: string, special?: boolean): number[]
@@ -53,6 +62,15 @@ const TELLING = [
   'end.\n\n\nnext\n x',
   'a/b/c path//to/ \n/',
   '٣٤٥٦ ½ Ⅷ ²',
+]
+
+/** And those that encoders normalise in different ways. */
+const TELLING_ENCODERS = [
+  'Café naïve Straße ΣΊΣΥΦΟΣ',
+  '한국어 값 ﬁnd ① ＡＢ…',
+  '\u00a0\u0591x \u0301y a\u0301 1️⃣',
+  '\u2003 a \u3000 b ',
+  '\ufeffc\u200bd\u00ade',
 ]
 
 /** Texts that the vocabularies are made from. */
@@ -122,7 +140,7 @@ await new Command('check:tokenizers')
       ['SentencePiece', sentencePiece(sample, true)],
       ['SentencePiece without a space in front', sentencePiece(sample, false)],
       ['gemma4', gemma4(sample)],
-      ['WordPiece', wordPiece(sample)],
+      ['WordPiece', wordPiece(wordPieceOf(sample, 2000))],
       ['Unigram', unigram(trained())],
     ])
     for (const pre of WORDS.keys()) {
@@ -174,7 +192,16 @@ async function fixtureOf(modelPath: string, load: (options: object) => Promise<M
     ids[pre] = TELLING.map((text) => [...model.tokenize(text, true)])
     await model.dispose()
   }
-  return { texts: TELLING, ...vocabulary, ids }
+  const texts = [...TELLING, ...TELLING_ENCODERS]
+  const tokens = wordPieceOf([...texts, ...texts], 150)
+  const encoders: Record<string, number[][]> = {}
+  for (const [kind, words] of [['WordPiece', wordPiece(tokens)] as const, ['Unigram', unigram(trained())] as const]) {
+    await writeVocabulary(modelPath, words)
+    const model = await load({ modelPath, vocabOnly: true })
+    encoders[kind] = texts.map((text) => [...model.tokenize(text, true)])
+    await model.dispose()
+  }
+  return { texts: TELLING, ...vocabulary, ids, encoders: { texts, tokens, ids: encoders } }
 }
 
 async function writeVocabulary(path: string, vocabulary: (out: Metadata) => void): Promise<void> {

@@ -13,11 +13,14 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { GREEDY } from '../../src/engines/webgpu/architectures/cases.test-helper.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+import { loadEncoderPlanned, planEncoderLoad } from '../../src/engines/webgpu/encoders/load-encoder.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'
 import { openRepository } from '../../src/repository/open.js'
-import type { Case } from '../models/family.js'
+import { distance, type EncoderCase, type Input, inputsOf } from '../models/encoders/encoder-case.js'
+import { encoderWeights } from '../models/encoders/source.js'
+import type { Case, Weights } from '../models/family.js'
 import { promptOf } from '../models/judge.js'
-import { probabilitiesOf, writeGguf } from '../models/llama-cpp.js'
+import { probabilitiesOf, vectorsOf, writeGguf } from '../models/llama-cpp.js'
 import { weightsOf } from '../models/weights.js'
 
 /** As llama.h numbers the types of files: of each kind of block one, whose tensors are of several types. */
@@ -51,16 +54,74 @@ export async function checkTypes(
   peers: string,
   report: (cell: Cell) => void,
 ): Promise<void> {
+  await quantised(of, weightsOf(of), types, peers, async (type, folder) => {
+    report(await checkType(of, type, folder, peers))
+  })
+}
+
+export interface VectorCell {
+  readonly type: string
+  /** The least cosine to llama.cpp's vectors, given the same numbers; and given the blocks themselves. */
+  readonly cosine: number
+  readonly onBlocks: number
+  readonly good: boolean
+}
+
+/** llama.cpp computes BERT's gelu as tanh does, some of it in f16. */
+const COSINE = 0.9999
+
+/** Models that make vectors, pooled as their files say. */
+export async function checkVectorTypes(
+  of: EncoderCase,
+  types: readonly string[],
+  peers: string,
+  report: (cell: VectorCell) => void,
+): Promise<void> {
+  const inputs = inputsOf(of)
+  const texts = inputs.map(({ tokens }) => tokens)
+  await quantised(of, encoderWeights(of), types, peers, async (type, folder) => {
+    const path = join(folder, `${type}.gguf`)
+    const ours = await vectorsByUs(path, inputs)
+    const least = async (file: string) => {
+      const theirs = await vectorsOf(peers, file, texts)
+      return Math.min(...theirs.map((vector, i) => distance(vector, ours[i]!).cosine))
+    }
+    const cosine = await least(join(folder, `${type}.f32.gguf`))
+    report({ type, cosine, onBlocks: await least(path), good: cosine > COSINE })
+  })
+}
+
+async function vectorsByUs(path: string, inputs: readonly Input[]) {
+  const signal = new AbortController().signal
+  const { weights } = await openRepository({ kind: 'folder', path }, { report: () => {}, signal })
+  const device = await openCpuDevice({ exact: true, threads: 1 })
+  const model = await loadEncoderPlanned(device, weights, planEncoderLoad(weights, device))
+  try {
+    return await model.vectors(inputs)
+  } finally {
+    await model.close()
+    device.destroy()
+  }
+}
+
+/** Each type's file, as llama.cpp's quantiser makes it, in a folder that is then removed. */
+async function quantised(
+  of: Parameters<typeof writeGguf>[1],
+  weights: Weights,
+  types: readonly string[],
+  peers: string,
+  action: (type: string, folder: string) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-gguf-'))
   try {
     const plain = join(folder, 'plain')
-    await writeGguf(plain, of, weightsOf(of))
+    await writeGguf(plain, of, weights)
     const script = fileURLToPath(new URL('quantise.py', import.meta.url))
     const wanted = types.map((type) => `${type}=${FILE_TYPES[type]}`)
     await promisify(execFile)('python3', [script, await libraryOf(peers), plain, folder, ...wanted], {
       maxBuffer: 2 ** 27,
     })
-    for (const type of types) report(await checkType(of, type, folder, peers))
+    for (const type of types) await action(type, folder)
   } finally {
     await rm(folder, { recursive: true })
   }

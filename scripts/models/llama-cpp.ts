@@ -70,7 +70,16 @@ export function llamaVectors(
   weights: Weights,
   texts: readonly (readonly number[])[],
 ): Promise<(readonly number[])[]> {
-  return withModel(peers, of, weights, async (model) => {
+  return written(of, weights, (modelPath) => vectorsOf(peers, modelPath, texts))
+}
+
+/** Of a file that is there. */
+export function vectorsOf(
+  peers: string,
+  modelPath: string,
+  texts: readonly (readonly number[])[],
+): Promise<(readonly number[])[]> {
+  return withModelAt(peers, modelPath, async (model) => {
     const context = await model.createEmbeddingContext({ contextSize: 256, batchSize: 256, threads: 1 })
     const vectors: (readonly number[])[] = []
     for (const text of texts) vectors.push((await context.getEmbeddingFor([...text])).vector)

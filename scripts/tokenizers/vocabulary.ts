@@ -1,7 +1,7 @@
 /** Vocabularies for the check, made from its texts. Their tokens reach over words, so that every cut shows in the ids. */
 import type { Metadata } from '../../bench/peers/gguf-file.js'
-import type { Unigram } from './hugging-face.js'
 import { byteLevelName, byteName } from '../../src/platform/token-bytes.js'
+import type { Unigram } from './hugging-face.js'
 
 const [NORMAL, UNKNOWN, CONTROL, USER, BYTE] = [1, 2, 3, 4, 6]
 
@@ -121,16 +121,28 @@ export function gemma4(texts: readonly string[]): (out: Metadata) => void {
 }
 
 /** Words as BERT parts them: those that begin one have a mark here, those that go on have none. */
-export function wordPiece(texts: readonly string[]): (out: Metadata) => void {
+export function wordPieceOf(texts: readonly string[], count: number): string[] {
   const words = texts
-    .flatMap((text) => text.normalize('NFD').replace(/\p{Mn}/gu, '').toLowerCase().match(/\p{L}+|\p{N}+|\S/gu) ?? [])
+    .flatMap(
+      (text) =>
+        text
+          .normalize('NFD')
+          .replace(/\p{Mn}/gu, '')
+          .toLowerCase()
+          .match(/\p{L}+|\p{N}+|\S/gu) ?? [],
+    )
     .map((word) => `▁${word}`)
-  const merges = learn(words, 2000).map((pair) => pair.join(''))
+  const merges = learn(words, count).map((pair) => pair.join(''))
   const signs = [...new Set(words.join(''))].filter((sign) => sign !== '▁')
-  const marks = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
-  const tokens = [...new Set([...marks, ...signs.flatMap((sign) => [`▁${sign}`, sign]), ...merges])]
+  return [...new Set([...BERT_MARKS, ...signs.flatMap((sign) => [`▁${sign}`, sign]), ...merges])]
+}
+
+const BERT_MARKS = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]']
+
+export function wordPiece(tokens: readonly string[]): (out: Metadata) => void {
+  const kinds = tokens.map((_, id) => (id < BERT_MARKS.length ? CONTROL : NORMAL)) as number[]
   return (out) => {
-    write(out, 'bert', { tokens, kinds: tokens.map((_, id) => (id < marks.length ? CONTROL : NORMAL)) as number[] })
+    write(out, 'bert', { tokens, kinds })
     const ids = { padding: 0, unknown: 1, cls: 2, seperator: 3, mask: 4 }
     for (const [name, id] of Object.entries(ids)) out.u32(`tokenizer.ggml.${name}_token_id`, id)
   }

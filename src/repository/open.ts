@@ -5,6 +5,7 @@ import type { Fetch } from './download.js'
 import { fetchAll } from './fetch-all.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
+import { describeGguf } from './formats/gguf/index.js'
 import { detect } from './formats/index.js'
 import { MLC_CONFIG } from './formats/mlc.js'
 import { keptFiles, lackOf } from './here.js'
@@ -89,8 +90,9 @@ export async function describeRepository(
   // What is here is not asked for again: without a network that would take long and tell nothing.
   const here = isRemote(place) && (await isKept(place, store))
   const files = here ? await filesKept(place, store) : await filesAt(place, store, signal, fetch ? { fetch } : {})
-  // A model in one file, and one of MLC's, says all of itself when it is opened; a page may have no other file to give.
-  if (files.file !== undefined || (await files.text(MLC_CONFIG, signal)) !== undefined) return { chatConfig: {} }
+  if (files.file !== undefined) return describeGguf(files, files.file, signal)
+  // One of MLC's says all of itself when it is opened.
+  if ((await files.text(MLC_CONFIG, signal)) !== undefined) return { chatConfig: {} }
   const config = await files.text('config.json', signal)
   if (config === undefined) return { chatConfig: {} }
   const chatConfig = parseJson(files.place, 'config.json', config)

@@ -2,6 +2,7 @@
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type GgufTensor, matrix, type TensorSpec, vector, type Weights } from '../family.js'
 import { add, gelu, geluTanh, layerNorm, product, softmax, type Vector } from '../float64.js'
+import { wide } from '../width.js'
 import { type EncoderCase, type Input, unit } from './encoder-case.js'
 
 export interface BertShape {
@@ -18,10 +19,10 @@ export interface BertShape {
 /** Heads of 32, as all-MiniLM, bge-small and arctic-embed-s have. */
 const SHAPE: BertShape = {
   vocab: 640,
-  hidden: 192,
-  inner: 416,
+  hidden: wide(192, 256),
+  inner: wide(416, 512),
   layers: 3,
-  heads: 6,
+  heads: wide(6, 4),
   positions: 96,
   types: 2,
   epsilon: 1e-12,

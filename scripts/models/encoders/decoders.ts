@@ -18,6 +18,7 @@ import {
   times,
   type Vector,
 } from '../float64.js'
+import { wide } from '../width.js'
 import { mean, sentenceFiles } from './bert.js'
 import { type EncoderCase, type Input, unit } from './encoder-case.js'
 
@@ -187,7 +188,7 @@ function ggufTensors(shape: Shape, weights: Weights, after: boolean): GgufTensor
 
 const QWEN: Shape = {
   vocab: 640,
-  hidden: 192,
+  hidden: wide(192, 256),
   inner: 416,
   layers: 3,
   heads: 4,

@@ -139,7 +139,6 @@ const offsetOf = (unit: number) => (unit >>> 10) << ((unit & 0x200) >>> 6)
 interface Stage extends Normalizer {
   readonly normalizers?: readonly (Stage | null)[]
   readonly charsmap?: unknown
-  readonly config?: { readonly longest?: boolean }
   normalize(text: string): string
 }
 
@@ -148,7 +147,7 @@ export function readTables(normalizer: Normalizer | null): void {
   const stage = normalizer as Stage | null
   for (const inner of stage?.normalizers ?? []) readTables(inner)
   if (stage && typeof stage.charsmap === 'string') {
-    const table = new Precompiled(stage.charsmap, stage.config?.longest === true)
+    const table = new Precompiled(stage.charsmap, (stage.config as { readonly longest?: boolean }).longest)
     stage.normalize = (text) => table.normal(text)
   }
 }

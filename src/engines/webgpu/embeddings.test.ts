@@ -7,6 +7,7 @@ import { MARKS, minilm } from '../../../scripts/models/encoders/bert.js'
 import { distance, type Input, inputsOf } from '../../../scripts/models/encoders/encoder-case.js'
 import { wordsTokenizer, writeEncoder } from '../../../scripts/models/encoders/repository.js'
 import { encoderWeights } from '../../../scripts/models/encoders/source.js'
+import { writeGguf } from '../../../scripts/models/llama-cpp.js'
 import { createV1, type V1 } from '../../index.js'
 import { webgpu } from './index.js'
 import { tinyRepository, writeRepository } from './tiny-repository.test-helper.js'
@@ -17,14 +18,17 @@ let v1: V1
 
 const model = 'test/minilm'
 const chat = 'test/chat'
+const file = 'test/gguf'
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
   await writeEncoder(minilm, join(folder, 'encoder'), wordsTokenizer(minilm, MARKS))
+  await writeGguf(join(folder, 'encoder.gguf'), minilm, encoderWeights(minilm))
   await writeRepository(tinyRepository(), join(folder, 'chat'))
   const models = [
     { id: model, from: join(folder, 'encoder') },
     { id: chat, from: join(folder, 'chat') },
+    { id: file, from: join(folder, 'encoder.gguf') },
   ]
   v1 = createV1({ engine: webgpu({ models, device: 'cpu', threads: 1, log: () => {} }), keys: ['secret'] })
 })
@@ -71,6 +75,12 @@ describe('embeddings', () => {
     expect(alone.data[0]!.embedding).toEqual(floats.data[2]!.embedding)
     const length = Math.hypot(...alone.data[0]!.embedding)
     expect(Math.abs(length - 1)).toBeLessThan(1e-6)
+  })
+
+  test('of a GGUF file are those of the definition, with its own vocabulary and pooling', async () => {
+    const told = await client.embeddings.create({ model: file, input: texts, encoding_format: 'float' })
+    near(told.data.map(({ embedding }) => embedding))
+    expect(told.usage).toEqual({ prompt_tokens: tokens, total_tokens: tokens })
   })
 
   test('of tokens, which are taken as they are', async () => {

@@ -25,6 +25,7 @@ export interface GgufHead {
 
 /** Vocabularies make heads of some megabytes. */
 const FIRST = 1 << 20
+const BEGINNING = 1 << 16
 const MOST = 1 << 28
 const MAGIC = 0x46554747
 
@@ -46,11 +47,22 @@ export async function readHead(files: RepositoryFiles, file: string, signal: Abo
   }
 }
 
+/** What the file says of itself before its vocabulary: writers put that last. */
+export async function readBeginning(files: RepositoryFiles, file: string, signal: AbortSignal): Promise<GgufMetadata> {
+  const reader = new Reader(await files.head(file, 0, BEGINNING, signal))
+  const metadata = new Map<string, unknown>()
+  try {
+    readKeys(reader, metadata, counts(files.place, file, reader).keyCount)
+  } catch (error) {
+    if (!(error instanceof Short)) throw error
+  }
+  return metadata
+}
+
 /** More bytes are needed. */
 class Short extends Error {}
 
-function parse(place: string, file: string, bytes: Uint8Array): GgufHead {
-  const reader = new Reader(bytes)
+function counts(place: string, file: string, reader: Reader): { tensorCount: number; keyCount: number } {
   const [magic, version] = [reader.u32(), reader.u32()]
   if (magic !== MAGIC) throw broken(place, `${file} is no GGUF file.`)
   if (version !== 2 && version !== 3) {
@@ -58,8 +70,18 @@ function parse(place: string, file: string, bytes: Uint8Array): GgufHead {
     throw broken(place, `${file} is GGUF in version ${version}${swapped}; 2 and 3 can be read.`)
   }
   const [tensorCount, keyCount] = [reader.count(), reader.count()]
+  return { tensorCount, keyCount }
+}
+
+function readKeys(reader: Reader, metadata: Map<string, unknown>, count: number): void {
+  for (let i = 0; i < count; i++) metadata.set(reader.text(), reader.value(reader.u32()))
+}
+
+function parse(place: string, file: string, bytes: Uint8Array): GgufHead {
+  const reader = new Reader(bytes)
+  const { tensorCount, keyCount } = counts(place, file, reader)
   const metadata = new Map<string, unknown>()
-  for (let i = 0; i < keyCount; i++) metadata.set(reader.text(), reader.value(reader.u32()))
+  readKeys(reader, metadata, keyCount)
   const placed = Array.from({ length: tensorCount }, () => ({
     name: reader.text(),
     dims: Array.from({ length: reader.u32() }, () => reader.count()),

@@ -3,10 +3,11 @@ import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
 import type { RepositoryFiles } from '../../files.js'
 import { digestOf } from '../../json.js'
+import type { WeightOutline } from '../../source.js'
 import type { RepositoryFormat } from '../format.js'
 import { POSITIONS, readConfig } from './config.js'
 import { vectorForm } from './encoder.js'
-import { type GgufHead, type GgufTensor, readHead } from './head.js'
+import { type GgufHead, type GgufTensor, readBeginning, readHead } from './head.js'
 import { readTokenizer } from './tokenizer.js'
 import { typeOf } from './types.js'
 import { ggufWeights } from './weights.js'
@@ -55,6 +56,17 @@ export const gguf: RepositoryFormat = {
       }),
     }
   },
+}
+
+/** What the model is for, by the first bytes of its file. */
+export async function describeGguf(
+  files: RepositoryFiles,
+  name: string,
+  signal: AbortSignal,
+): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence'>> {
+  const config = readConfig(files.place, await readBeginning(files, name, signal), {})
+  const form = vectorForm(files.place, config)
+  return form ? { chatConfig: form.config, sentence: form.sentence } : { chatConfig: config }
 }
 
 /** How the model's makers would have it asked, in the words of transformers. */

@@ -2,8 +2,8 @@
 
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
-import type { GgufMetadata } from './head.js'
 import { aroundVectors, marksOf, unigram, wordPiece } from './encoder-tokenizer.js'
+import type { GgufMetadata } from './head.js'
 import { WORDS } from './words.js'
 
 /** What llama.cpp's `tokenizer.ggml.token_type` says of a token. */
@@ -44,7 +44,8 @@ export function readTokenizer(
     return { tokenizer: { ...rest, ...plainBpe(place, metadata, tokens, kinds) }, ...config(metadata, tokens) }
   }
   if (model === 'bert') return { tokenizer: { ...rest, ...wordPiece(metadata, tokens) }, ...config(metadata, tokens) }
-  if (model === 't5') return { tokenizer: { ...rest, ...unigram(place, metadata, tokens) }, ...config(metadata, tokens) }
+  if (model === 't5')
+    return { tokenizer: { ...rest, ...unigram(place, metadata, tokens) }, ...config(metadata, tokens) }
   const known = '"gpt2" and "gemma4" (BPE), "llama" (SentencePiece), "t5" (Unigram) and "bert" (WordPiece)'
   throw broken(place, `its tokenizer "${String(model)}" is not known; ${known} are.`)
 }

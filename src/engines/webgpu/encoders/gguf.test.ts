@@ -1,0 +1,76 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bge, minilm } from '../../../../scripts/models/encoders/bert.js'
+import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
+import { distance, type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
+import { encoderWeights } from '../../../../scripts/models/encoders/source.js'
+import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
+import { openRepository } from '../../../repository/open.js'
+import type { Device } from '../contract.js'
+import { openCpuDevice } from '../cpu/index.js'
+import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
+
+/** As in `encoders.test.ts`. */
+const [VECTORS, SCORES] = [3e-6, 3e-5]
+
+/** The cases as llama.cpp's converter writes them, in f32; `check:gguf` holds them to llama.cpp in every type. */
+describe('encoders from GGUF files', () => {
+  let folder: string
+  let device: Device
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
+    device = await openCpuDevice({ threads: 1 })
+  })
+  afterAll(async () => {
+    device.destroy()
+    await rm(folder, { recursive: true })
+  })
+
+  async function opened(of: EncoderCase) {
+    const path = join(folder, 'model.gguf')
+    await writeGguf(path, of, encoderWeights(of))
+    const options = { report: () => {}, signal: new AbortController().signal } as const
+    return (await openRepository({ kind: 'folder', path }, options)).weights
+  }
+
+  it.each([minilm, bge])('$name: pooled as the file says, vectors are those of float64', async (of) => {
+    const source = await opened(of)
+    const plan = planEncoderLoad(source, device)
+    expect(plan.task).toBe('embed')
+    const model = await loadEncoderPlanned(device, source, plan)
+    const inputs = inputsOf(of)
+    const vectors = await model.vectors(inputs)
+    inputs.forEach((input, i) => {
+      expect(distance(of.reference(encoderWeights(of), input), vectors[i]!).worst).toBeLessThan(VECTORS)
+    })
+    await model.close()
+  })
+
+  it.each(CROSS_ENCODERS)('$name: scores are those of float64', async (of) => {
+    const source = await opened(of)
+    const plan = planEncoderLoad(source, device)
+    expect(plan.task).toBe('rank')
+    const model = await loadEncoderPlanned(device, source, plan)
+    const scores = await model.vectors(of.pairs)
+    of.pairs.forEach((pair, i) => {
+      expect(Math.abs(scores[i]![0]! - of.reference(encoderWeights(of), pair)[0]!)).toBeLessThan(SCORES)
+    })
+    await model.close()
+  })
+
+  it.each<[string, number | undefined, RegExp]>([
+    ['no pooling', 0, /bert\.pooling_type is 0/],
+    ['a pooling of another number', 9, /bert\.pooling_type is 9/],
+  ])('%s is refused by name', async (_, type, message) => {
+    const gguf = {
+      ...minilm.gguf!,
+      metadata(out: Parameters<NonNullable<EncoderCase['gguf']>['metadata']>[0]) {
+        minilm.gguf!.metadata(out)
+        out.u32('bert.pooling_type', type!)
+      },
+    }
+    await expect(opened({ ...minilm, gguf })).rejects.toThrow(message)
+  })
+})
