@@ -93,7 +93,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
   // What a device can compute, on the ground; below it side by side the GPU and its twin, the CPU.
   device: {
-    holds: ['contract.ts', 'operations', 'sampling.ts'].map((name) => `src/engines/webgpu/${name}`),
+    holds: ['contract.ts', 'contract', 'operations', 'sampling.ts'].map((name) => `src/engines/webgpu/${name}`),
     imports: ['token model', 'platform'],
   },
   gpu: { holds: ['src/engines/webgpu/gpu'], imports: ['contract', 'platform', 'token model', 'device'] },

@@ -1,0 +1,132 @@
+/** How the operations of a pass may be asked for. */
+import type { Activations, Vector } from './tensors.js'
+
+/** Tokens that a convolution sees at most, its own included. */
+export const MAX_TAPS = 4
+
+export interface ProjectOptions {
+  /** Rows of `x`. @default all rows of the pass */
+  readonly rows?: number
+  /** The product is taken of x / rms(x) * weight, rms(x) = sqrt(mean(x^2) + epsilon), instead of x. */
+  readonly norm?: { readonly weight: Vector; readonly epsilon: number } | undefined
+  readonly bias?: Vector | undefined
+  /** out += instead of out =. Not with `gated`. */
+  readonly add?: boolean
+  /**
+   * The matrix holds gates in its first half and values in its second: out = silu(gate) * value, half as many columns.
+   * @default false
+   */
+  readonly gated?: boolean
+  /** What a gate goes through. @default 'silu' */
+  readonly gate?: Gate | undefined
+}
+
+/** `gelu` is the one that is computed by tanh, `gelu_erf` the exact one. */
+export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid'] as const
+export type Gate = (typeof GATES)[number]
+
+export interface JoinOptions {
+  /** @default all rows of the pass */
+  readonly rows?: number
+  /** As in `ProjectOptions`, over the columns that are joined; or one that takes the mean away first. */
+  readonly norm?: (NonNullable<ProjectOptions['norm']> & Centring) | undefined
+  /** @default 1 */
+  readonly scale?: number
+  /** out += instead of out =. */
+  readonly add?: boolean
+  /** Each value goes through it. */
+  readonly gate?: Gate | undefined
+  /** A value x becomes cap * tanh(x / cap), last. */
+  readonly cap?: number | undefined
+  /** Only so many columns of each row, from the first on; multiples of 4. @default all */
+  readonly from?: number
+  readonly columns?: number
+  /** Each so many of them are normed by themselves; a divisor of them, and a multiple of 4. @default all together */
+  readonly every?: number | undefined
+  /** One value, by which what is then in `out` is multiplied. */
+  readonly total?: Vector | undefined
+}
+
+/** What sets a layer's norm apart from that of the root mean square. */
+export interface Centring {
+  /** Of x - mean(x). */
+  readonly centred?: boolean | undefined
+  /** Added last. */
+  readonly bias?: Vector | undefined
+}
+
+/** Where attention finds things in a row of `qkv`: `heads` queries; what follows is not looked at. */
+export interface AttentionShape {
+  /** Heads of queries: a multiple of the cache's. */
+  readonly heads: number
+  /**
+   * A query sees no position after its own. Otherwise it sees to the end of its sequence, all of which lies in the pass,
+   * as far as its window reaches in that direction too.
+   * @default true
+   */
+  readonly causal?: boolean | undefined
+  /** Positions that a query sees, its own included; absent: all. */
+  readonly window?: number | undefined
+  /** Scores are multiplied by it. */
+  readonly scale: number
+  /** A score s is then capped: cap * tanh(s / cap). @default it is not */
+  readonly cap?: number | undefined
+}
+
+export interface Growth {
+  readonly by: number
+  readonly every: number
+}
+
+export interface PlaceOptions {
+  readonly heads: number
+  /** There are queries alone in a row, for keys and values that are in the cache. */
+  readonly queriesOnly?: boolean | undefined
+  /** Queries at position p are multiplied with 1 + by * ln(1 + floor(p / every)). */
+  readonly growth?: Growth | undefined
+  /** cos and sin, [positions][headSize / 2][2]: value i of a head is turned with value i + headSize / 2. */
+  readonly angles: Vector
+  /** Each head of queries and of keys is normed before it is turned. */
+  readonly headNorm?: { readonly query: Vector; readonly key: Vector; readonly epsilon: number }
+}
+
+export interface ConvolveOptions {
+  /** [MAX_TAPS][channels], the weight of the newest input last. */
+  readonly taps: Vector
+  /**
+   * `gated`: a row of x is b | c | v, and out = c * convolution(b * v). `silu`: out = silu(convolution of the first
+   * columns of x).
+   */
+  readonly form: 'gated' | 'silu'
+}
+
+/** The gated delta rule of Qwen3.5. A row of x has heads of queries, as many of keys, then those of values. */
+export interface DeltaOptions {
+  /** Heads of queries, and of keys. */
+  readonly keyHeads: number
+  /** A multiple of them: value head j goes with key head j / (valueHeads / keyHeads), or j % keyHeads if `tiled`. */
+  readonly valueHeads: number
+  readonly tiled?: boolean | undefined
+  /** Multiples of 16. */
+  readonly keySize: number
+  readonly valueSize: number
+  /** For each value head b, of how much is learned, then a, of how much is forgotten. */
+  readonly rates: Activations
+  /** Of each value head, the factor and the summand of a: e^(speed * softplus(a + delay)) is what stays. */
+  readonly speed: Vector
+  readonly delay: Vector
+  /** Of each head of the result. */
+  readonly norm: { readonly weight: Vector; readonly epsilon: number }
+  /** The result is multiplied with silu of these columns, from `gatesFrom` on. */
+  readonly gates: Activations
+  readonly gatesFrom: number
+}
+
+export interface GateOptions {
+  /** @default all rows of the pass */
+  readonly rows?: number
+  readonly gate: Gate
+  /** Columns at which gates and values begin; multiples of 4. @default 0 */
+  readonly gatesFrom?: number
+  readonly valuesFrom?: number
+}

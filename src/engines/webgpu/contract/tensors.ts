@@ -1,0 +1,116 @@
+/** What lies on a device: weights, activations, and what is kept of sequences. */
+import { type BlockType, blockBytes, isBlockType } from '../../../platform/block-types.js'
+
+/** Positions per page of the key/value cache. */
+export const PAGE = 16
+/** Weights per scale of a 4-bit matrix. */
+export const Q4_BLOCK = 32
+
+interface Resource {
+  /** Device memory it takes. */
+  readonly bytes: number
+  /** Frees it once submitted passes no longer need it. A second call does nothing. */
+  destroy(): void
+}
+
+/** W of y = W x: `rows` outputs, `columns` inputs. */
+export interface Matrix extends Resource {
+  readonly rows: number
+  readonly columns: number
+}
+export interface Vector extends Resource {
+  readonly length: number
+}
+/** Scratch that an operation needs beside its output may hang on the output. */
+export interface Activations extends Resource {
+  readonly rows: number
+  readonly columns: number
+}
+export interface KeyValueCache extends Resource {
+  readonly shape: CacheShape
+}
+export interface States extends Resource {
+  readonly shape: StatesShape
+}
+export interface Sampler extends Resource {
+  readonly shape: SamplerShape
+}
+
+/** What decides how many bytes a matrix, or a band of one, takes. */
+export interface MatrixShape {
+  readonly format: MatrixBand['format']
+  readonly rows: number
+  readonly columns: number
+  /** Of 4-bit weights. */
+  readonly scaleType: 'f16' | 'f32'
+}
+
+/** Whose rows are not all of one form has these one below the other. */
+export type MatrixData =
+  | MatrixBand
+  | { readonly format: 'mixed'; readonly rows: number; readonly columns: number; readonly bands: readonly MatrixBand[] }
+
+export type MatrixBand =
+  | {
+      /** MLC's 4-bit form: value = (code - 7) * scale. `columns` is a multiple of 32. */
+      readonly format: 'q4'
+      readonly rows: number
+      readonly columns: number
+      /** u32 [rows][columns / 8], eight codes each, lowest first; little-endian. */
+      readonly codes: Uint8Array
+      /** [rows][columns / 32] */
+      readonly scales: Uint8Array
+      readonly scaleType: 'f16' | 'f32'
+    }
+  | {
+      /** Numbers, or ggml's blocks as they lie in a file. `columns` is a multiple of 8, or of a block's values. */
+      readonly format: PlainFormat | BlockType
+      readonly rows: number
+      readonly columns: number
+      /** [rows][columns], little-endian. */
+      readonly data: Uint8Array
+    }
+
+export type PlainFormat = 'f32' | 'f16' | 'bf16'
+
+/** Bytes of a row as it is handed over. */
+export function rowBytes(format: PlainFormat | BlockType, columns: number): number {
+  if (isBlockType(format)) return blockBytes(format, columns)
+  return columns * (format === 'f32' ? 4 : 2)
+}
+
+export const bandsOf = (data: MatrixData): readonly MatrixBand[] => (data.format === 'mixed' ? data.bands : [data])
+
+export interface CacheShape {
+  readonly layers: number
+  readonly pages: number
+  /** Heads of keys, and of values. */
+  readonly heads: number
+  /** A multiple of 4. */
+  readonly headSize: number
+  /** The least precision in which keys and values are kept. */
+  readonly type: 'f16' | 'f32'
+  /** Its layers see a window alone: a sequence lies on its `windowPages`. */
+  readonly sliding?: boolean
+}
+
+/**
+ * What layers keep of a sequence where that is not all its keys and values: so many values, which every token changes. A
+ * slot has room for those of one sequence at one length.
+ */
+export interface StatesShape {
+  readonly slots: number
+  /** Values of each state. */
+  readonly sizes: readonly number[]
+}
+
+export interface SamplerShape {
+  /** Logits per row. */
+  readonly vocabulary: number
+  /** Ids at and above it are padding: never sampled, in no distribution. */
+  readonly tokens: number
+  /** Rows that one pass may sample. */
+  readonly rows: number
+  /** Places for tokens that later passes continue from. */
+  readonly slots: number
+}
