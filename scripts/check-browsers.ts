@@ -74,7 +74,12 @@ async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
   return files
 }
 
-const TYPES: Readonly<Record<string, string>> = { js: 'text/javascript', html: 'text/html', css: 'text/css' }
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript',
+  html: 'text/html',
+  css: 'text/css',
+  svg: 'image/svg+xml',
+}
 const typeOf = (path: string) => (path === '/' ? 'text/html' : (TYPES[path.split('.').pop()!] ?? ''))
 
 async function attempt(browser: Driven, files: Record<string, string | Uint8Array>, { headers, run }: Scenario) {

@@ -80,6 +80,7 @@ export const screens: readonly Scenario[] = [
       await wide.resize(1360, 900)
       await started(wide)
       const narrow = await browser.open(`${origin}/phone.html`)
+      await narrow.resize(500, 900)
       await started(narrow.frame)
       const found: string[] = []
       for (const look of ['light', 'dark'] as const) {
