@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -93,6 +93,21 @@ describe('the built package', () => {
     const { messages } = await publint({ pkgDir: root.pathname, strict: true })
     expect(messages.map((message) => formatMessage(message, manifest))).toEqual([])
   })
+
+  it.each(['package.json', 'models/nano/package.json'])(
+    'is published as it stands: npm corrects nothing in %s',
+    async (path) => {
+      const folder = await mkdtemp(join(tmpdir(), 'local-v1-fix-'))
+      try {
+        const written = readFileSync(new URL(path, root), 'utf8')
+        await writeFile(join(folder, 'package.json'), written)
+        await run('npm', ['pkg', 'fix'], { cwd: folder })
+        expect(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))).toEqual(JSON.parse(written))
+      } finally {
+        await rm(folder, { recursive: true })
+      }
+    },
+  )
 
   it('has types that resolve the way its code does', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-pack-'))
