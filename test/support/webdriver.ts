@@ -40,6 +40,7 @@ const ROUTES = {
   'WebDriver:NewSession': ['POST', ''],
   'WebDriver:DeleteSession': ['DELETE', '/ID'],
   'WebDriver:SetTimeouts': ['POST', '/ID/timeouts'],
+  'WebDriver:GetWindowHandle': ['GET', '/ID/window'],
   'WebDriver:NewWindow': ['POST', '/ID/window/new'],
   'WebDriver:SwitchToWindow': ['POST', '/ID/window'],
   'WebDriver:CloseWindow': ['DELETE', '/ID/window'],
@@ -60,6 +61,7 @@ Promise.resolve().then(() => (${run})(...args))
 async function driven(name: string, send: Send, capabilities: object, end: () => Promise<void>): Promise<Driven> {
   const session = (await send('WebDriver:NewSession', capabilities)) as { capabilities: { browserVersion: string } }
   await send('WebDriver:SetTimeouts', { script: 120_000, pageLoad: 60_000 })
+  const home = (await send('WebDriver:GetWindowHandle')) as string
   // One window has the floor at a time.
   let turn: Promise<unknown> = Promise.resolve()
   const inTurn = <Value>(act: () => Promise<Value>): Promise<Value> => {
@@ -71,7 +73,12 @@ async function driven(name: string, send: Send, capabilities: object, end: () =>
     name,
     version: session.capabilities.browserVersion,
     async open(url) {
-      const { handle } = (await inTurn(() => send('WebDriver:NewWindow', { type: 'tab' }))) as { handle: string }
+      const opened = await inTurn(async () => {
+        // The window that had the floor may be closed.
+        await send('WebDriver:SwitchToWindow', { handle: home })
+        return send('WebDriver:NewWindow', { type: 'tab' })
+      })
+      const { handle } = opened as { handle: string }
       const here = <Value>(act: () => Promise<Value>) =>
         inTurn(async () => {
           await send('WebDriver:SwitchToWindow', { handle })
