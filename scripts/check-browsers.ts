@@ -33,7 +33,7 @@ const browsers: Readonly<Record<string, () => Promise<Driven>>> = {
 
 async function drivenChromium(): Promise<Driven> {
   const browser = await launchChromium({ webgpu: false })
-  const context = await browser.newContext()
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
   return {
     name: 'chromium',
     version: browser.version(),
@@ -46,7 +46,6 @@ async function drivenChromium(): Promise<Driven> {
         goto: async (url) => void (await page.goto(url)),
         evaluate: (run, ...args) => page.evaluate(text(run, args)),
         frame: { evaluate: (run, ...args) => page.frames()[1]!.evaluate(text(run, args)) },
-        resize: (width, height) => page.setViewportSize({ width, height }),
         screenshot: () => page.screenshot(),
         close: () => page.close(),
       }

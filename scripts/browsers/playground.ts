@@ -44,7 +44,6 @@ export const screens: readonly Scenario[] = [
     headers: ISOLATED,
     async run({ browser, origin, picture }) {
       const tab = await browser.open(`${origin}/playground/index.html`)
-      await tab.resize(1360, 900)
       await started(tab)
       await shown(tab, '#answer[aria-busy="false"] .tokens .forced')
       await shown(tab, '#answer .tokens .sampled')
@@ -77,10 +76,8 @@ export const screens: readonly Scenario[] = [
     headers: ISOLATED,
     async run({ browser, origin, picture }) {
       const wide = await browser.open(`${origin}/playground/index.html`)
-      await wide.resize(1360, 900)
       await started(wide)
       const narrow = await browser.open(`${origin}/phone.html`)
-      await narrow.resize(500, 900)
       await started(narrow.frame)
       const found: string[] = []
       for (const look of ['light', 'dark'] as const) {

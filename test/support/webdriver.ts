@@ -26,7 +26,6 @@ export interface DrivenTab extends DrivenPage {
   goto(url: string): Promise<void>
   /** The first frame in it: as narrow as a page likes, where windows have a least width. */
   readonly frame: DrivenPage
-  resize(width: number, height: number): Promise<void>
   /** What is seen of it, as a PNG. */
   screenshot(): Promise<Uint8Array>
   close(): Promise<void>
@@ -47,7 +46,6 @@ const ROUTES = {
   'WebDriver:Navigate': ['POST', '/ID/url'],
   'WebDriver:ExecuteAsyncScript': ['POST', '/ID/execute/async'],
   'WebDriver:SwitchToFrame': ['POST', '/ID/frame'],
-  'WebDriver:SetWindowRect': ['POST', '/ID/window/rect'],
   'WebDriver:TakeScreenshot': ['GET', '/ID/screenshot'],
 } as const
 
@@ -100,7 +98,6 @@ async function driven(name: string, send: Send, capabilities: object, end: () =>
         goto,
         evaluate: evaluating(async () => {}),
         frame: { evaluate: evaluating(() => send('WebDriver:SwitchToFrame', { id: 0 })) },
-        resize: async (width, height) => void (await here(() => send('WebDriver:SetWindowRect', { width, height }))),
         screenshot: async () =>
           Buffer.from((await here(() => send('WebDriver:TakeScreenshot', { full: false }))) as string, 'base64'),
         close: async () => void (await here(() => send('WebDriver:CloseWindow', {}))),
@@ -118,7 +115,9 @@ export async function launchFirefox(): Promise<Driven> {
   const lines = Object.entries(preferences).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`)
   await writeFile(join(profile, 'user.js'), lines.join('\n'))
   const program = process.env.LOCAL_V1_FIREFOX ?? 'firefox-esr'
-  const running = start(program, ['--headless', '--marionette', '--no-remote', '--profile', profile], { HOME: profile })
+  const size = { MOZ_HEADLESS_WIDTH: '1400', MOZ_HEADLESS_HEIGHT: '1000' }
+  const args = ['--headless', '--marionette', '--no-remote', '--profile', profile]
+  const running = start(program, args, { HOME: profile, ...size })
   const socket = await connected(port, running)
   return driven('firefox', marionette(socket), {}, async () => {
     socket.destroy()
@@ -139,11 +138,11 @@ export async function launchWebKit(): Promise<Driven> {
     JSC_useSharedArrayBuffer: '1',
   }
   // A group: xvfb-run ends by a signal and leaves the display and the driver behind.
-  const command = ['-a', 'WebKitWebDriver', `--port=${port}`, '--host=127.0.0.1']
+  const command = ['-a', '-s', '-screen 0 1600x1200x24', 'WebKitWebDriver', `--port=${port}`, '--host=127.0.0.1']
   const running = start('xvfb-run', command, env, { group: true })
   ;(await connected(port, running)).destroy()
   const binary = process.env.LOCAL_V1_WEBKIT ?? '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser'
-  const options = { 'webkitgtk:browserOptions': { binary, args: ['--automation'] } }
+  const options = { 'webkitgtk:browserOptions': { binary, args: ['--automation', '--geometry=1400x1000'] } }
   const send = overHttp(`http://127.0.0.1:${port}/session`)
   return driven('webkit', send, { capabilities: { alwaysMatch: options } }, async () => {
     await send('WebDriver:DeleteSession').catch(() => {})
