@@ -19,19 +19,6 @@ const SCRIPTS = (
 ).split(' ')
 
 export const HOSTILE: Readonly<Record<string, () => unknown>> = {
-  '7 independent if/then': () => ({
-    type: 'object',
-    properties: members(7, () => ({ type: 'integer' })),
-    allOf: many(7, (i) =>
-      Object.fromEntries([
-        ['if', { properties: { [`property_${i}`]: { const: 1 } }, required: [`property_${i}`] }],
-        ['then', { required: [`other_${i}`] }],
-      ]),
-    ),
-  }),
-  'oneOf of 9 open objects': () => ({
-    oneOf: many(9, (i) => ({ type: 'object', properties: { [`k${i}`]: { type: 'string' } }, required: [`k${i}`] })),
-  }),
   '1,000 levels of objects': () =>
     nested(1000, (inner) => ({ type: 'object', properties: { a: inner }, required: ['a'] })),
   '1,000 levels of arrays': () => nested(1000, (inner) => ({ type: 'array', items: inner })),
@@ -158,6 +145,19 @@ export const HOSTILE: Readonly<Record<string, () => unknown>> = {
 
 /** Schemas that people write, and that cost: each must compile, in half the time. */
 export const COSTLY: Readonly<Record<string, () => unknown>> = {
+  '7 independent if/then': () => ({
+    type: 'object',
+    properties: members(7, () => ({ type: 'integer' })),
+    allOf: many(7, (i) =>
+      Object.fromEntries([
+        ['if', { properties: { [`property_${i}`]: { const: 1 } }, required: [`property_${i}`] }],
+        ['then', { required: [`other_${i}`] }],
+      ]),
+    ),
+  }),
+  'oneOf of 9 open objects': () => ({
+    oneOf: many(9, (i) => ({ type: 'object', properties: { [`k${i}`]: { type: 'string' } }, required: [`k${i}`] })),
+  }),
   '190 discriminated branches': () => ({
     oneOf: many(190, (i) => ({
       type: 'object',

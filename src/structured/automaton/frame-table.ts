@@ -2,11 +2,13 @@ import type { TextAutomaton } from '../automata/types.js'
 import { made } from '../kept.js'
 import type { ArrayShape } from '../schema/array-shape.js'
 import { type Layout, toBytes, write } from '../schema/format.js'
+import type { ObjectGraph } from '../schema/object-graph.js'
 import type { ObjectShape } from '../schema/object-shape.js'
 import type { Value } from '../schema/value.js'
 import { ArrayFrames } from './array.js'
 import type { Frame } from './frame.js'
-import type { Frames } from './frames.js'
+import type { Frames, WeighedFrame } from './frames.js'
+import { GraphFrames } from './graph.js'
 import { LineBreaks } from './line-breaks.js'
 import { LiteralFrame } from './literal.js'
 import type { MemberFrame } from './member.js'
@@ -24,6 +26,7 @@ export class FrameTable implements Frames {
   readonly #values = new Map<Value, ValueFrame>()
   readonly #arrays = new Map<ArrayShape, { at(index: number, tally: number): Frame }>()
   readonly #objects = new Map<ObjectShape, ObjectFrames>()
+  readonly #graphs = new Map<ObjectGraph, GraphFrames>()
   readonly #literals = new Map<Value, LiteralFrame>()
   #inside: FrameTable | undefined
 
@@ -73,8 +76,17 @@ export class FrameTable implements Frames {
   }
 
   object(shape: ObjectShape): MemberFrame | undefined {
-    const { start } = made(this.#objects, shape, () => new ObjectFrames(shape, this))
+    const { start } = this.tail(shape)
     return start.plan.length === Infinity ? undefined : start.open
+  }
+
+  tail(shape: ObjectShape): ObjectFrames {
+    return made(this.#objects, shape, () => new ObjectFrames(shape, this))
+  }
+
+  graph(graph: ObjectGraph): WeighedFrame | undefined {
+    if (graph.rest(graph.start, 0) === Infinity) return undefined
+    return made(this.#graphs, graph, () => new GraphFrames(graph, this)).start
   }
 
   literal(value: Value): LiteralFrame | undefined {

@@ -1,10 +1,12 @@
 import type { TextAutomaton } from '../automata/types.js'
 import type { ArrayShape } from '../schema/array-shape.js'
 import type { Layout } from '../schema/format.js'
+import type { ObjectGraph } from '../schema/object-graph.js'
 import type { ObjectShape } from '../schema/object-shape.js'
 import type { Value } from '../schema/value.js'
 import type { Frame } from './frame.js'
 import type { LineBreaks } from './line-breaks.js'
+import type { ObjectFrames } from './object-home.js'
 import type { ObjectNames } from './object-names.js'
 
 /** A frame that also knows the weight of its shortest way, see `Layout`. */
@@ -27,6 +29,10 @@ export interface Frames {
   names(shape: ObjectShape): ObjectNames
   /** After `{`; undefined if no such object can be completed. */
   object(shape: ObjectShape): WeighedFrame | undefined
+  /** The same of a graph. */
+  graph(graph: ObjectGraph): WeighedFrame | undefined
+  /** What may stand behind keys that are decided. */
+  tail(shape: ObjectShape): ObjectFrames
   /** Undefined where nothing is spelled out. */
   literal(value: Value): WeighedFrame | undefined
 }

@@ -1,7 +1,7 @@
 import { Branches } from './branches.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
-import type { ObjectState } from './object-state.js'
+import type { Frames } from './frames.js'
 
 export interface KeyCandidate {
   /** The spelling, closing quote included. */
@@ -9,16 +9,28 @@ export interface KeyCandidate {
   readonly index: number
 }
 
+/** Where declared keys may come, and how the object goes on behind each. */
+export interface DeclaredKeys {
+  /** Sorted by their spelling. */
+  readonly declared: readonly KeyCandidate[]
+  readonly program: Frames
+  /** Adds where the value of this one is awaited, its colon still to come. */
+  await(index: number, below: Cell, out: Cells): void
+  /** The weight of its colon, its value and all that follows. */
+  weightBehind(index: number): number
+  spellBehind(index: number): Bytes
+}
+
 /** Inside a declared key: those of the state's candidates from `from` up to `to`, which share `depth` bytes. */
 export class DeclaredKeyFrame extends Frame {
-  readonly #state: ObjectState
+  readonly #state: DeclaredKeys
   readonly #from: number
   readonly #to: number
   readonly #depth: number
   #children: Branches<DeclaredKeyFrame | null> | undefined
   #best: KeyCandidate | undefined
 
-  constructor(state: ObjectState, from: number, to: number, depth: number) {
+  constructor(state: DeclaredKeys, from: number, to: number, depth: number) {
     super()
     this.#state = state
     this.#from = from
@@ -36,7 +48,7 @@ export class DeclaredKeyFrame extends Frame {
     if (child === null) return
     const candidate = this.#state.declared[child.#from]!
     if (candidate.bytes.length > child.#depth) out.add(below.push(child))
-    else out.add(this.#state.member(candidate.index, below))
+    else this.#state.await(candidate.index, below, out)
   }
 
   #child(byte: number): DeclaredKeyFrame | undefined {
@@ -54,14 +66,12 @@ export class DeclaredKeyFrame extends Frame {
   }
 
   override get length(): number {
-    return this.#state.home.program.length(this.#cost(this.#cheapest()))
+    return this.#state.program.length(this.#cost(this.#cheapest()))
   }
 
   override spell(): Bytes {
     const { index, bytes } = this.#cheapest()
-    const { program, shape } = this.#state.home
-    const value = program.inside.value(shape.properties[index]!.value).spell()
-    return bytes.slice(this.#depth) + program.layout.colon + value + this.#state.afterDeclared(index).after.spell()
+    return bytes.slice(this.#depth) + this.#state.spellBehind(index)
   }
 
   #cheapest(): KeyCandidate {
@@ -79,9 +89,6 @@ export class DeclaredKeyFrame extends Frame {
   }
 
   #cost({ bytes, index }: KeyCandidate): number {
-    const { program, shape } = this.#state.home
-    const { layout } = program
-    const own = bytes.length - this.#depth + layout.colon.length + layout.inside(shape.properties[index]!.value.length)
-    return own + this.#state.afterDeclared(index).after.weight
+    return bytes.length - this.#depth + this.#state.weightBehind(index)
   }
 }

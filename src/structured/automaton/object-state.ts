@@ -3,8 +3,9 @@ import { MOST_BYTES } from '../schema/text-length.js'
 import type { Value } from '../schema/value.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, type Frame, loosened } from './frame.js'
+import type { Frames } from './frames.js'
 import { keyBytes } from './key-bytes.js'
-import { DeclaredKeyFrame, type KeyCandidate } from './key-declared.js'
+import { DeclaredKeyFrame, type DeclaredKeys, type KeyCandidate } from './key-declared.js'
 import { ExtraKeyFrame } from './key-extra.js'
 import { MemberFrame } from './member.js'
 import type { ObjectFrames } from './object-home.js'
@@ -16,7 +17,7 @@ const LETTERS = 60
 const MOST_IN_THE_WAY = 1500
 
 /** Between two members of an object: what has come, and therefore what may. */
-export class ObjectState {
+export class ObjectState implements DeclaredKeys {
   readonly home: ObjectFrames
   readonly index: number
   readonly count: number
@@ -84,16 +85,32 @@ export class ObjectState {
     return this.#declared
   }
 
-  /** Where the value of a declared property is awaited, its colon still to come. */
-  member(index: number, below: Cell): Cell {
-    return this.#awaiting(this.afterDeclared(index), this.home.shape.properties[index]!.value, below)
+  get program(): Frames {
+    return this.home.program
   }
 
-  afterDeclared(index: number): ObjectState {
+  await(index: number, below: Cell, out: Cells): void {
+    out.add(this.#awaiting(this.#afterDeclared(index), this.home.shape.properties[index]!.value, below))
+  }
+
+  weightBehind(index: number): number {
+    const { layout, properties } = this.home.shape
+    return (
+      layout.colon.length + layout.inside(properties[index]!.value.length) + this.#afterDeclared(index).after.weight
+    )
+  }
+
+  spellBehind(index: number): Bytes {
+    const { program, shape } = this.home
+    const value = program.inside.value(shape.properties[index]!.value).spell()
+    return program.layout.colon + value + this.#afterDeclared(index).after.spell()
+  }
+
+  #afterDeclared(index: number): ObjectState {
     return this.home.state(index + 1, this.count + 1, this.used, this.pending, false)
   }
 
-  /** As `member`, for a key beyond the declared ones; `pending` is its bit if it is a required one. */
+  /** As `await`, for a key beyond the declared ones; `pending` is its bit if it is a required one. */
   extraMember(value: Value, pending: number, below: Cell): Cell {
     return this.#awaiting(this.afterExtra(pending), value, below)
   }

@@ -23,6 +23,11 @@ export class ValueFrame extends Frame {
     return this.#program.literal(this.#value)
   }
 
+  get #graph(): WeighedFrame | undefined {
+    const { graph } = this.#value
+    return graph && this.#program.graph(graph)
+  }
+
   override step(byte: number, below: Cell, out: Cells): void {
     const program = this.#program
     const { numbers, strings, arrays, objects } = this.#value
@@ -36,6 +41,8 @@ export class ValueFrame extends Frame {
         const open = program.object(shape)
         if (open !== undefined) out.add(below.push(open))
       }
+      const open = this.#graph
+      if (open !== undefined) out.add(below.push(open))
     } else {
       for (const number of numbers) program.number(number).step(byte, below, out)
     }
@@ -46,7 +53,8 @@ export class ValueFrame extends Frame {
     this.#literal?.next(below, into)
     if (strings.length > 0) into.add(QUOTE)
     if (arrays.some((shape) => shape.rest(0, 0) !== Infinity)) into.add(OPEN_ARRAY)
-    if (objects.some((shape) => this.#program.object(shape) !== undefined)) into.add(OPEN_OBJECT)
+    if (this.#graph !== undefined || objects.some((shape) => this.#program.object(shape) !== undefined))
+      into.add(OPEN_OBJECT)
     for (const number of numbers) {
       for (const byte of NUMBER_BYTES) if (number.next(number.start, byte) !== 0) into.add(byte)
     }
@@ -79,6 +87,8 @@ export class ValueFrame extends Frame {
       const open = this.#program.object(shape)
       if (open !== undefined && open.weight + 1 === length) return `{${open.spell()}`
     }
+    const graph = this.#graph
+    if (graph !== undefined && graph.weight + 1 === length) return `{${graph.spell()}`
     throw new Error('a value without a shortest text')
   }
 }

@@ -37,7 +37,10 @@ const anyOf = list('anyOf', {
 })
 
 const oneOf = list('oneOf', {
-  assert: ({ branch, expander }, atoms) => branch.later(expander.exactlyOne(atoms)),
+  assert({ branch, expander }, atoms) {
+    const { options, apart } = expander.exactlyOne(atoms)
+    branch.laterOr(options, apart)
+  },
   deny(at, atoms) {
     at.choices.push(...notExactlyOne(at, atoms))
   },

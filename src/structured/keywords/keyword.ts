@@ -18,8 +18,8 @@ export interface Expanding {
   /** Whether two subschemas may share a value; errs on the side of yes. */
   overlap(a: Atom, b: Atom): boolean
   holds(atom: Atom, value: unknown): boolean
-  /** Each alternative with those that it may share a value with shut out. */
-  exactlyOne(atoms: readonly Atom[]): Choice[]
+  /** Each alternative with those that it may share a value with shut out; `apart`: one of them, and no two. */
+  exactlyOne(atoms: readonly Atom[]): { options: readonly Choice[]; apart: readonly (readonly Choice[])[] }
 }
 
 export interface Asserting extends Stand {

@@ -18,6 +18,8 @@ interface Demand {
 
 interface OpenChoice {
   readonly options: readonly Choice[]
+  /** The same said by several smaller choices, all to be made. */
+  readonly apart?: readonly (readonly Choice[])[] | undefined
   readonly by: Demand | undefined
 }
 
@@ -97,6 +99,11 @@ export class Branch {
     this.#choices.push(...choices.map((options) => ({ options, by: this.#at })))
   }
 
+  /** As `later`, of one choice that can also be said by several, all to be made. */
+  laterOr(options: readonly Choice[], apart: readonly (readonly Choice[])[]): void {
+    this.#choices.push({ options, apart, by: this.#at })
+  }
+
   /** One to be made before all others. */
   sooner(options: readonly Choice[]): void {
     this.#choices.unshift({ options, by: this.#at })
@@ -111,6 +118,43 @@ export class Branch {
     fork.#requiredSeen = this.#requiredSeen
     choice.edit?.(fork.part)
     return fork
+  }
+
+  /** How many ways lead on from here, choice by choice. */
+  get options(): number {
+    return this.#choices.reduce((sum, { options }) => sum + options.length, 0)
+  }
+
+  /** The same, to be gone on with by itself; only what it says of these kinds. */
+  copy(kinds: number): Branch {
+    const part = this.part.clone()
+    part.kinds &= kinds
+    return new Branch([], undefined, part, [...this.#choices], new Applied(this.#applied))
+  }
+
+  /** Exchanges the choice to be made next for smaller ones that say the same; false where there are none. */
+  takeApart(): boolean {
+    const apart = this.#choices[0]?.apart
+    if (apart === undefined) return false
+    const by = this.#choices.shift()?.by
+    this.#choices.push(...apart.map((options) => ({ options, by })))
+    return true
+  }
+
+  /** Leaves the choice to be made next to others. */
+  putAside(): void {
+    this.#choices.shift()
+  }
+
+  /** What one way alone says of objects, on top of what this branch says anyway. */
+  alone(choice: Choice): Branch {
+    const by = this.#choices[0]?.by
+    const part = new SchemaPart()
+    part.kinds = OBJECT
+    const choices = (choice.choices ?? []).map((options) => ({ options, by }))
+    const branch = new Branch(choice.atoms ?? [], by, part, choices, new Applied(this.#applied))
+    choice.edit?.(part)
+    return branch
   }
 
   /** Finds contradictions that need no look into subschemas, so that hopeless branches do not multiply. */

@@ -3,15 +3,31 @@ import { readingsOf } from '../keywords/reading.js'
 import { Branch, type Choice } from './branch.js'
 import type { Context } from './context.js'
 import { satisfies } from './evaluate.js'
-import type { Atom, SchemaPart } from './part.js'
+import { ANY, type Atom, OBJECT, type SchemaPart } from './part.js'
 import { Shallow } from './shallow.js'
 import { wantedChoice } from './wanted.js'
 
 /** Answers whether two subschemas may share a value. */
 export type Overlap = (a: Atom, b: Atom) => boolean
 
+/** What objects must be: all of the first, and for each list one of the others. */
+export interface Factors {
+  readonly base: SchemaPart
+  readonly lists: readonly (readonly SchemaPart[])[]
+}
+
+/** Parts whose union all values are. Of objects there may be factors instead, where they have too many parts. */
+interface Expansion {
+  readonly parts: readonly SchemaPart[]
+  readonly objects?: Factors
+}
+
 /** No pair of alternatives takes fewer steps to be held against each other. */
 const OVERLAP = 30
+
+/** Where ways multiply beyond this, and beyond so many for each that is written, objects are told apart member by member. */
+const MOST_FORKS = 64
+const FORKS_PER_OPTION = 4
 
 /** Turns conjunctions of subschemas into lists of parts whose union they are. */
 export class Expander implements Expanding {
@@ -25,19 +41,78 @@ export class Expander implements Expanding {
     this.shallow = new Shallow(context)
   }
 
-  expand(atoms: readonly Atom[]): SchemaPart[] {
+  expand(atoms: readonly Atom[]): readonly SchemaPart[] {
+    return this.#parts(new Branch(atoms))!
+  }
+
+  /** As `expand`, with factors of objects where those are fewer. */
+  expandObjects(atoms: readonly Atom[]): Expansion {
+    const root = new Branch(atoms)
+    this.#readAll(root)
+    const few = this.#parts(root.copy(ANY), MOST_FORKS + FORKS_PER_OPTION * root.options)
+    if (few !== undefined) return { parts: few }
+    const objects = this.#factors(root.copy(OBJECT))
+    if (objects === undefined) return { parts: this.#parts(root)! }
+    return { parts: this.#parts(root.copy(ANY & ~OBJECT))!, objects }
+  }
+
+  /** Undefined where they are more than `most`. `whole`: no member is left to be wanted. */
+  #parts(root: Branch, most = Infinity, whole = true): SchemaPart[] | undefined {
     const parts: SchemaPart[] = []
-    const open = [new Branch(atoms)]
+    const open = [root]
+    let forks = 0
     for (let branch = open.pop(); branch !== undefined; branch = open.pop()) {
       // A fork copies what is settled so far.
       this.context.fuel.spend(branch.forked ? 25 : 5)
-      for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
+      if (branch.forked && ++forks > most) return undefined
+      this.#readAll(branch)
       if (branch.prune(this.shallow, this.context.fuel)) continue
-      const group = branch.choice ?? wantedChoice(this.context, branch.part)
+      const group = branch.choice ?? (whole ? wantedChoice(this.context, branch.part) : undefined)
       if (group === undefined) parts.push(branch.part)
       else for (let i = group.length - 1; i >= 0; i--) open.push(branch.fork(group[i]!))
     }
     return parts
+  }
+
+  /** Undefined where that does not help. */
+  #factors(root: Branch): Factors | undefined {
+    const lists: (readonly SchemaPart[])[] = []
+    const known = new Map<string, readonly SchemaPart[]>()
+    let branch = root
+    for (;;) {
+      this.context.fuel.spend(5)
+      this.#readAll(branch)
+      if (branch.prune(this.shallow, this.context.fuel)) return { base: branch.part, lists: [[]] }
+      if (branch.choice === undefined) break
+      if (branch.takeApart()) continue
+      const ways = branch.choice.map((option) => this.#waysOf(option, branch, known))
+      const [only, ...others] = branch.choice.filter((_, i) => ways[i]?.length !== 0)
+      if (only !== undefined && others.length === 0) branch = branch.fork(only)
+      else {
+        const parts = ways.flatMap((way) => way ?? [])
+        if (ways.includes(undefined) || parts.some((part) => part.literals !== undefined)) return undefined
+        lists.push(parts)
+        branch.putAside()
+      }
+    }
+    return branch.part.literals === undefined ? { base: branch.part, lists } : undefined
+  }
+
+  /** What an option says of objects; undefined where it has too many parts. */
+  #waysOf(
+    option: Choice,
+    branch: Branch,
+    known: Map<string, readonly SchemaPart[]>,
+  ): readonly SchemaPart[] | undefined {
+    const key = option.edit === undefined && option.choices === undefined ? idsOf(option.atoms) : undefined
+    const parts =
+      (key === undefined ? undefined : known.get(key)) ?? this.#parts(branch.alone(option), MOST_FORKS, false)
+    if (key !== undefined && parts !== undefined) known.set(key, parts)
+    return parts
+  }
+
+  #readAll(branch: Branch): void {
+    for (let atom = branch.take(); atom !== undefined; atom = branch.take()) this.#read(atom, branch)
   }
 
   #read(atom: Atom, branch: Branch): void {
@@ -68,16 +143,23 @@ export class Expander implements Expanding {
     return satisfies(this.context, atom, value)
   }
 
-  /** Each alternative with those that it may share a value with shut out. */
-  exactlyOne(atoms: readonly Atom[]): Choice[] {
+  exactlyOne(atoms: readonly Atom[]): { options: readonly Choice[]; apart: readonly (readonly Choice[])[] } {
+    const { context } = this
     const shared = atoms.map(() => [] as Atom[])
+    const apart: Choice[][] = [atoms.map((atom) => ({ atoms: [atom] }))]
     const pairs = [...this.shallow.pairs(atoms)]
-    this.context.fuel.suffice(pairs.length * OVERLAP)
+    context.fuel.suffice(pairs.length * OVERLAP)
     for (const [i, j] of pairs) {
-      if (!this.overlap(atoms[i]!, atoms[j]!)) continue
-      shared[i]!.push(this.context.not(atoms[j]!))
-      shared[j]!.push(this.context.not(atoms[i]!))
+      const [a, b] = [atoms[i]!, atoms[j]!]
+      if (!this.overlap(a, b)) continue
+      shared[i]!.push(context.not(b))
+      shared[j]!.push(context.not(a))
+      apart.push([{ atoms: [context.not(a)] }, { atoms: [context.not(b)] }])
     }
-    return atoms.map((atom, i) => ({ atoms: [atom, ...shared[i]!] }))
+    return { options: atoms.map((atom, i) => ({ atoms: [atom, ...shared[i]!] })), apart }
   }
+}
+
+function idsOf(atoms: readonly Atom[] = []): string {
+  return atoms.map((atom) => atom.id).join()
 }

@@ -40,8 +40,8 @@ function faultOf(value: Value, siteOf: (value: Value) => Site | undefined): [pat
   return [path]
 }
 
-function causeIn({ arrays, objects }: Value): Cause | undefined {
-  if (arrays.length + objects.length !== 1) return undefined
+function causeIn({ arrays, objects, graph }: Value): Cause | undefined {
+  if (graph !== undefined || arrays.length + objects.length !== 1) return undefined
   const [array] = arrays
   if (array === undefined) return causeInObject(objects[0]!)
   for (let i = 0; i < Math.min(array.min, array.positions); i++) {

@@ -28,6 +28,8 @@ export function relax(values: readonly Value[], { layout, fuel }: Context): void
       for (const shape of value.arrays) best = Math.min(best, arrayLength(shape))
       for (const shape of value.objects) fuel.spend(shape.properties.length)
       for (const shape of value.objects) best = Math.min(best, objectLength(shape, fuel))
+      value.graph?.forget()
+      if (value.graph !== undefined) best = Math.min(best, 1 + value.graph.rest(value.graph.start, 0, fuel))
       if (layout.bounded(best) < value.length) {
         value.length = layout.bounded(best)
         changed = true
@@ -46,11 +48,11 @@ export function objectLength(shape: ObjectShape, fuel?: Fuel): number {
 
 /** The values directly inside a value. */
 export function allParts(value: Value): readonly Value[] {
-  return [...value.arrays, ...value.objects].flatMap((shape) => shape.values)
+  return [...[...value.arrays, ...value.objects].flatMap((shape) => shape.values), ...(value.graph?.values ?? [])]
 }
 
 /** Those that decide whether there is such a value at all. */
-export function obligatoryParts({ literals, numbers, strings, arrays, objects }: Value): readonly Value[] {
+export function obligatoryParts({ literals, numbers, strings, arrays, objects, graph }: Value): readonly Value[] {
   const plain = literals.length + numbers.length + strings.length > 0
   if (plain || arrays.some((shape) => shape.canStop(0, 0)) || objects.some(canBeEmpty)) return []
   return [
@@ -60,6 +62,7 @@ export function obligatoryParts({ literals, numbers, strings, arrays, objects }:
         ? shape.values
         : shape.properties.filter((property) => property.required).map((property) => property.value),
     ),
+    ...(graph?.values ?? []),
   ]
 }
 

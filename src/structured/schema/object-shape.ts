@@ -109,6 +109,24 @@ export function objectShape(values: ValueSource, part: SchemaPart): ObjectShape 
     const head = toBytes(JSON.stringify(key)).length + context.layout.colon.length
     properties.push({ key, value, required: part.required.has(key), head })
   }
+  return shapeOf(values, part, properties, pending, names)
+}
+
+/** What may stand behind these keys, which are decided. */
+export function tailShape(values: ValueSource, part: SchemaPart, decided: readonly string[]): ObjectShape {
+  const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
+  const properties = decided.map((key) => ({ key, value: values.never, required: false, head: 0 }))
+  return shapeOf(values, part, properties, [], names)
+}
+
+function shapeOf(
+  values: ValueSource,
+  part: SchemaPart,
+  properties: readonly Property[],
+  pending: readonly string[],
+  names: TextAutomaton | undefined,
+): ObjectShape {
+  const { context } = values
   const keys = keySource(values, part.groups, names)
   let obstacle = values.obstacleOf(part, OBJECT)
   const most = part.required.size + MOST_DEMANDED
@@ -139,7 +157,7 @@ function merged(a: readonly number[], b: readonly number[] = []): readonly numbe
 }
 
 /** All that the groups say of the property of this name. */
-function atomsFor(groups: readonly PropertyGroup[], key: string): Atom[] {
+export function atomsFor(groups: readonly PropertyGroup[], key: string): Atom[] {
   return groups.flatMap((group) => {
     const atoms = group.patterns.filter((pattern) => acceptsText(pattern.automaton, key)).map((pattern) => pattern.atom)
     const named = group.properties.get(key)

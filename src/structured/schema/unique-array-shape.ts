@@ -44,9 +44,10 @@ export class UniqueArrayShape extends ArrayShape {
 
   /** One value for each that an item may be; undefined where they are not listed, or not known yet. */
   get #choices(): readonly Value[] | undefined {
-    const { literals, numbers, strings, arrays, objects } = this.#items
+    const { literals, numbers, strings, arrays, objects, graph } = this.#items
     if (this.#listed !== undefined) return this.#listed
     const others = numbers.length + strings.length + arrays.length + objects.length
+    if (graph !== undefined) return undefined
     if (literals.length === 0 || literals.length > MOST_UNIQUE || others > 0) return undefined
     this.#listed = literals.map((literal) => {
       const value = new Value(this.#items.id)
@@ -58,7 +59,8 @@ export class UniqueArrayShape extends ArrayShape {
   }
 
   override get set(): ObjectShape | undefined {
-    const { literals, numbers, strings, arrays, objects } = this.#items
+    const { literals, numbers, strings, arrays, objects, graph } = this.#items
+    if (graph !== undefined) return undefined
     if (this.#set !== undefined || numbers.length + arrays.length + objects.length > 0) return this.#set
     if (strings.length === 0 && literals.length <= MOST_UNIQUE) return undefined
     if (this.min > MOST_DEMANDED || literals.some((literal) => typeof literal !== 'string')) return undefined

@@ -2,6 +2,7 @@ import type { TextAutomaton } from '../automata/types.js'
 import type { SchemaError } from '../schema-error.js'
 import type { ArrayShape } from './array-shape.js'
 import type { Context } from './context.js'
+import type { ObjectGraph } from './object-graph.js'
 import type { ObjectShape } from './object-shape.js'
 import type { Atom, SchemaPart } from './part.js'
 
@@ -14,6 +15,8 @@ export class Value {
   strings: readonly TextAutomaton[] = []
   arrays: readonly ArrayShape[] = []
   objects: readonly ObjectShape[] = []
+  /** Objects of too many shapes to be held one by one. */
+  graph: ObjectGraph | undefined
   /** The weight of the shortest text, see `Layout`; `Infinity` when there is none. */
   length = Infinity
 

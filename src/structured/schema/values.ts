@@ -10,6 +10,7 @@ import type { Context } from './context.js'
 import type { Site } from './document.js'
 import { satisfies } from './evaluate.js'
 import { Expander } from './expand.js'
+import { graphOf } from './graph-of-factors.js'
 import { impossible } from './impossible.js'
 import { canonical } from './json.js'
 import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
@@ -61,7 +62,7 @@ export class Values implements ValueSource {
     const all = this.#explore(value, allParts).values
     relax(all, this.context)
     // What could not be described matters where it can occur, and where it may be why nothing can.
-    for (const { arrays, objects } of all) {
+    for (const { arrays, objects, graph } of all) {
       for (const shape of arrays) {
         if (shape.obstacle && !(value.possible && shape.rest(0, 0) === Infinity)) this.context.refuse(shape.obstacle)
       }
@@ -69,6 +70,10 @@ export class Values implements ValueSource {
         if (shape.tooMany) throw shape.tooMany
         if (shape.obstacle && !(value.possible && objectLength(shape, this.context.fuel) === Infinity))
           throw shape.obstacle
+      }
+      for (const tail of graph?.tails ?? []) {
+        const refusal = tail.tooMany ?? tail.obstacle
+        if (refusal !== undefined) throw refusal
       }
     }
     if (!value.possible) throw impossible(value, (one) => this.#sites.get(one))
@@ -123,7 +128,7 @@ export class Values implements ValueSource {
     const strings: TextAutomaton[] = []
     const arrays: ArrayShape[] = []
     const objects: ObjectShape[] = []
-    const parts = this.expander.expand(atoms)
+    const { parts, objects: factors } = this.expander.expandObjects(atoms)
     for (const part of parts) {
       fuel.spend(10)
       if (part.literals !== undefined) {
@@ -151,6 +156,7 @@ export class Values implements ValueSource {
     value.strings = strings
     value.arrays = arrays
     value.objects = objects
+    value.graph = factors && graphOf(this, this.expander, factors)
   }
 
   /** A lone `enum` or `const` needs no second look. */

@@ -1,0 +1,359 @@
+import type { TextAutomaton } from '../automata/types.js'
+import { acceptsText } from '../automata/words.js'
+import type { Expander, Factors } from './expand.js'
+import { type GraphNode, ObjectGraph, type Take } from './object-graph.js'
+import { atomsFor, type ObjectShape, tailShape } from './object-shape.js'
+import { type Atom, aside, OBJECT, type PropertyGroup, SchemaPart, type WantedMember } from './part.js'
+import type { ValueSource } from './value.js'
+
+/** One alternative of a list, as a graph sees it. */
+interface Alternative {
+  readonly id: number
+  readonly part: SchemaPart
+  /** The last declared key that it says something of; -1: none. */
+  readonly last: number
+  /** It says nothing of what stands behind the declared keys. */
+  readonly open: boolean
+}
+
+/** What alternatives say of one declared key. */
+interface Mention {
+  readonly alternative: Alternative
+  /** What its value must satisfy if it is there. */
+  readonly atoms: readonly Atom[]
+  readonly required: boolean
+}
+
+/** What is still open: the lists none of whose alternatives is certain yet, and their alternatives that are possible. */
+interface Standing {
+  readonly lists: readonly (readonly Alternative[])[]
+  readonly alive: ReadonlySet<Alternative>
+}
+
+/** A value of a key, by what holds of it and what does not, and what is open behind it. */
+interface Cell {
+  readonly atoms: readonly Atom[]
+  readonly then: Standing
+  readonly key: string
+}
+
+/** The objects of some factors, told apart member by member. Undefined where there are none. */
+export function graphOf(values: ValueSource, expander: Expander, factors: Factors): ObjectGraph | undefined {
+  const builder = new GraphBuilder(values, expander, factors)
+  const start = builder.start()
+  return start && new ObjectGraph(builder.keys, start, values.context.layout)
+}
+
+class GraphBuilder {
+  readonly keys: readonly string[]
+  readonly #values: ValueSource
+  readonly #expander: Expander
+  readonly #base: SchemaPart
+  readonly #lists: readonly (readonly Alternative[])[]
+  readonly #mentions: readonly (readonly Mention[])[]
+  readonly #said: readonly { readonly atoms: readonly Atom[]; readonly required: boolean }[]
+  readonly #nodes = new Map<string, GraphNode>()
+  readonly #tails = new Map<string, ObjectShape>()
+
+  constructor(values: ValueSource, expander: Expander, { base, lists }: Factors) {
+    this.#values = values
+    this.#expander = expander
+    this.#base = base
+    this.keys = orderOf([[base], ...lists])
+    const wantedOf = new Map<SchemaPart, readonly SchemaPart[]>()
+    const spread = (part: SchemaPart) => {
+      let found = wantedOf.get(part)
+      if (found === undefined) {
+        found = this.#spread(part)
+        wantedOf.set(part, found)
+      }
+      return found
+    }
+    const spreadLists = [
+      ...lists.map((list) => [...new Set(list.flatMap(spread))]),
+      ...base.wanted.map((wanted) => this.#membersFor(wanted, anyObject())),
+    ]
+    base.wanted = []
+    const mentions: Mention[][] = this.keys.map(() => [])
+    const known = new Map<SchemaPart, Alternative>()
+    const alternative = (part: SchemaPart): Alternative => {
+      let found = known.get(part)
+      if (found === undefined) {
+        const said = this.#saidBy(part)
+        found = { id: known.size, part, last: said.findLastIndex(saysSomething), open: isOpen(part) }
+        known.set(part, found)
+        for (const [i, one] of said.entries()) if (saysSomething(one)) mentions[i]!.push({ alternative: found, ...one })
+      }
+      return found
+    }
+    this.#lists = spreadLists.map((list) => list.map(alternative))
+    this.#mentions = mentions
+    this.#said = this.#saidBy(base)
+  }
+
+  start(): GraphNode | undefined {
+    const standing = this.#settle(-1, { lists: this.#lists, alive: new Set(this.#lists.flat()) })
+    return standing && this.#node(0, standing)
+  }
+
+  /** Of each declared key what a part says. */
+  #saidBy(part: SchemaPart): { atoms: readonly Atom[]; required: boolean }[] {
+    const { context } = this.#values
+    const names = this.#namesOf(part)
+    const nothing = context.atom(context.document.nothing)
+    return this.keys.map((key) => {
+      context.fuel.spend(1 + part.groups.length)
+      const atoms = atomsFor(part.groups, key).filter((atom) => atom.site.schema !== true)
+      if (names !== undefined && !acceptsText(names, key)) atoms.push(nothing)
+      return { atoms, required: part.required.has(key) }
+    })
+  }
+
+  #namesOf({ names }: SchemaPart): TextAutomaton | undefined {
+    return names.length === 0 ? undefined : this.#values.textsOf(names)
+  }
+
+  /** Without wanted members: one part for each that may be the one. */
+  #spread(part: SchemaPart): readonly SchemaPart[] {
+    let parts = [part]
+    if (part.wanted.length > 0) {
+      const without = part.clone()
+      without.wanted = []
+      parts = part.wanted.reduce((list, wanted) => list.flatMap((one) => this.#membersFor(wanted, one)), [without])
+    }
+    return parts
+  }
+
+  #membersFor(wanted: WantedMember, part: SchemaPart): SchemaPart[] {
+    const found: SchemaPart[] = []
+    for (const key of this.keys) {
+      this.#values.context.fuel.spend(1)
+      if (!wanted.has(key)) continue
+      const one = part.clone()
+      one.required.add(key)
+      one.groups.push(aside(new Map([[key, wanted.value]])))
+      found.push(one)
+    }
+    const other = part.clone()
+    other.obstacles.push({ kinds: OBJECT, error: wanted.error })
+    return [...found, other]
+  }
+
+  /** What is open once all keys up to this one are decided; undefined where a list has no alternative left. */
+  #settle(index: number, { lists, alive }: Standing): Standing | undefined {
+    const open: (readonly Alternative[])[] = []
+    const possible = new Set<Alternative>()
+    for (const list of lists) {
+      const left = list.filter((one) => alive.has(one))
+      this.#values.context.fuel.spend(1 + (list.length >> 2))
+      if (left.length === 0) return undefined
+      if (left.some((one) => one.open && one.last <= index)) continue
+      open.push(left)
+      for (const one of left) possible.add(one)
+    }
+    return { lists: open, alive: possible }
+  }
+
+  #node(index: number, standing: Standing): GraphNode {
+    const key = `${index}|${nameOf(standing)}`
+    let node = this.#nodes.get(key)
+    if (node === undefined) {
+      this.#values.context.fuel.spend(10)
+      const id = this.#nodes.size
+      const made = { id, index, skip: undefined, takes: [], tails: [] } as {
+        -readonly [K in keyof GraphNode]: GraphNode[K]
+      }
+      node = made
+      this.#nodes.set(key, node)
+      if (index === this.keys.length) made.tails = this.#tailsOf(standing)
+      else {
+        made.takes = this.#takes(index, standing)
+        made.skip = this.#skip(index, standing)
+      }
+    }
+    return node
+  }
+
+  #skip(index: number, { lists, alive }: Standing): GraphNode | undefined {
+    if (this.#said[index]!.required) return undefined
+    const left = new Set(alive)
+    for (const { alternative, required } of this.#mentions[index]!) if (required) left.delete(alternative)
+    const then = this.#settle(index, { lists, alive: left })
+    return then && this.#node(index + 1, then)
+  }
+
+  #takes(index: number, standing: Standing): Take[] {
+    const said = this.#said[index]!.atoms
+    if (said.some((atom) => atom.site.schema === false)) return []
+    const mentions = this.#mentions[index]!.filter(
+      ({ alternative, atoms }) => atoms.length > 0 && standing.alive.has(alternative),
+    )
+    const decided = new Map(said.map((atom) => [atom.id >> 1, !atom.negated]))
+    return this.#cells(index, standing, mentions, said, decided).map(({ atoms, then }) => ({
+      value: this.#values.of([...said, ...atoms]),
+      next: this.#node(index + 1, then),
+    }))
+  }
+
+  /** The values of a key, decided by one subschema after the other as far as it matters. */
+  #cells(
+    index: number,
+    standing: Standing,
+    mentions: readonly Mention[],
+    said: readonly Atom[],
+    decided: ReadonlyMap<number, boolean>,
+  ): Cell[] {
+    const { context } = this.#values
+    context.fuel.spend(5)
+    const holds = (atom: Atom) => {
+      const side = decided.get(atom.id >> 1)
+      return side === undefined ? undefined : side !== atom.negated
+    }
+    const alive = new Set(standing.alive)
+    const unsure: Mention[] = []
+    for (const mention of mentions) {
+      const answers = mention.atoms.map((atom) => (atom.site.schema === false ? false : holds(atom)))
+      if (answers.includes(false)) alive.delete(mention.alternative)
+      else if (answers.includes(undefined)) unsure.push(mention)
+    }
+    // Those that hang on what is not decided yet are not certain.
+    const pending = new Set(unsure.map(({ alternative }) => alternative))
+    const lists = standing.lists.filter((list) => {
+      context.fuel.spend(1 + (list.length >> 2))
+      return !list.some((one) => alive.has(one) && !pending.has(one) && one.open && one.last <= index)
+    })
+    if (lists.some((list) => !list.some((one) => alive.has(one)))) return []
+    const wanted = new Set(lists.flat())
+    const next = unsure.find(({ alternative }) => wanted.has(alternative))
+    if (next === undefined) {
+      const then = this.#settle(index, { lists, alive })
+      return then === undefined ? [] : [{ atoms: [], then, key: nameOf(then) }]
+    }
+    const atom = next.atoms.find((one) => holds(one) === undefined)!
+    const [yes, no] = [atom, context.not(atom)].map((side) => {
+      context.fuel.spend(2 + said.length)
+      const all = [...said, side]
+      if (this.#expander.shallow.contradict(all)) return undefined
+      const then = new Map(decided).set(atom.id >> 1, !side.negated)
+      return this.#cells(index, standing, mentions, all, then)
+    })
+    // Where one cannot be, or both lead to the same, there is nothing to tell apart.
+    if (yes === undefined || no === undefined) return yes ?? no ?? []
+    if (alike(yes, no)) return yes
+    const under = (side: Atom, cells: readonly Cell[]) =>
+      cells.map((cell) => ({ ...cell, atoms: [side, ...cell.atoms] }))
+    return [...under(atom, yes), ...under(context.not(atom), no)]
+  }
+
+  /** The ways to satisfy every list that is still open by what stands behind the declared keys. */
+  #tailsOf({ lists }: Standing): ObjectShape[] {
+    const found = new Map<string, ObjectShape>()
+    const choose = (chosen: readonly Alternative[], at: number): void => {
+      const { fuel } = this.#values.context
+      fuel.spend(5 + chosen.length)
+      const rest = lists.findIndex((list, i) => i >= at && !list.some((one) => chosen.includes(one)))
+      const closed = [this.#base, ...chosen.map(({ part }) => part)].some(isClosed)
+      if (closed && chosen.some(({ part }) => part.obstacles.length > 0)) return
+      if (rest >= 0) {
+        for (const one of lists[rest]!) choose([...chosen, one], rest + 1)
+        return
+      }
+      const ids = [...chosen].sort((a, b) => a.id - b.id)
+      const key = ids.map(({ id }) => id).join()
+      let tail = this.#tails.get(key)
+      if (tail === undefined) {
+        tail = tailShape(this.#values, joined(this.#base, ids), this.keys)
+        this.#tails.set(key, tail)
+      }
+      found.set(key, tail)
+    }
+    choose([], 0)
+    return [...found.values()]
+  }
+}
+
+function anyObject(): SchemaPart {
+  const part = new SchemaPart()
+  part.kinds = OBJECT
+  return part
+}
+
+const saysSomething = ({ atoms, required }: { atoms: readonly Atom[]; required: boolean }) =>
+  required || atoms.length > 0
+
+function nameOf({ lists, alive }: Standing): string {
+  return lists.map((list) => list.map((one) => (alive.has(one) ? one.id : '')).join()).join(';')
+}
+
+function alike(a: readonly Cell[], b: readonly Cell[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((cell, i) => {
+      const other = b[i]!
+      return (
+        cell.key === other.key &&
+        cell.atoms.length === other.atoms.length &&
+        cell.atoms.every((atom, k) => atom === other.atoms[k])
+      )
+    })
+  )
+}
+
+/**
+ * Declared keys in their order: those of a later part before the next one that is known. What one list says stays together,
+ * as far as it can: what has come must be remembered for as long as it matters.
+ */
+function orderOf(lists: readonly (readonly SchemaPart[])[]): string[] {
+  const order: string[] = []
+  const known = new Set<string>()
+  const append = (key: string) => {
+    if (!known.has(key)) order.push(key)
+    known.add(key)
+  }
+  for (const list of lists) {
+    for (const { groups } of list) {
+      for (const group of groups) if (!group.aside) insert(order, known, [...group.properties.keys()])
+    }
+    for (const { groups, required } of list) {
+      for (const group of groups) for (const key of group.properties.keys()) append(key)
+      for (const key of required) append(key)
+    }
+  }
+  return order
+}
+
+function insert(order: string[], known: Set<string>, keys: readonly string[]): void {
+  let at = order.length
+  for (const key of [...keys].reverse()) {
+    if (known.has(key)) at = order.indexOf(key)
+    else order.splice(at, 0, key)
+  }
+  for (const key of keys) known.add(key)
+}
+
+/** Nothing that could be broken by members beyond the declared ones. */
+function isOpen({ groups, names, minProperties, maxProperties, obstacles }: SchemaPart): boolean {
+  const counted = minProperties > 0 || maxProperties !== Infinity
+  return !counted && names.length === 0 && obstacles.length === 0 && groups.every(saysNothingElse)
+}
+
+function saysNothingElse({ patterns, additional }: PropertyGroup): boolean {
+  const free = (atom: Atom | undefined) => atom === undefined || atom.site.schema === true
+  return free(additional) && patterns.every(({ atom }) => free(atom))
+}
+
+function isClosed({ groups }: SchemaPart): boolean {
+  return groups.some(({ patterns, additional }) => patterns.length === 0 && additional?.site.schema === false)
+}
+
+function joined(base: SchemaPart, others: readonly Alternative[]): SchemaPart {
+  const all = base.clone()
+  for (const { part } of others) {
+    all.groups.push(...part.groups)
+    all.names.push(...part.names)
+    all.obstacles.push(...part.obstacles)
+    all.minProperties = Math.max(all.minProperties, part.minProperties)
+    all.maxProperties = Math.min(all.maxProperties, part.maxProperties)
+  }
+  return all
+}
