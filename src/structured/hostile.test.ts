@@ -56,6 +56,14 @@ describe('large schemas that are honest compile', () => {
         })),
       },
     ],
+    [
+      'a product of choices that objects have',
+      {
+        allOf: many(30).map((i) => ({
+          anyOf: [{ properties: { [`a${i}`]: { type: 'string' } } }, { properties: { [`b${i}`]: { type: 'null' } } }],
+        })),
+      },
+    ],
     ...Object.entries(COSTLY).map(([name, make]): [string, unknown] => [name, make()]),
   ])('%s', (_, schema) => {
     expect(compile(schema).shortest).toBeGreaterThan(0)
@@ -68,7 +76,7 @@ describe('hostile schemas end in a clear refusal', () => {
       'a product of choices',
       {
         allOf: many(30).map((i) => ({
-          anyOf: [{ properties: { [`a${i}`]: { type: 'string' } } }, { properties: { [`b${i}`]: { type: 'null' } } }],
+          anyOf: [{ contains: { const: `a${i}` } }, { contains: { const: `b${i}` }, minItems: i }],
         })),
       },
     ],

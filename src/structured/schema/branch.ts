@@ -125,6 +125,11 @@ export class Branch {
     return this.#choices.reduce((sum, { options }) => sum + options.length, 0)
   }
 
+  /** How many smaller choices a choice would be, at most. */
+  get apart(): number {
+    return Math.max(0, ...this.#choices.map(({ apart }) => apart?.length ?? 0))
+  }
+
   /** The same, to be gone on with by itself; only what it says of these kinds. */
   copy(kinds: number): Branch {
     const part = this.part.clone()
@@ -146,11 +151,17 @@ export class Branch {
     this.#choices.shift()
   }
 
-  /** What one way alone says of objects, on top of what this branch says anyway. */
-  alone(choice: Choice): Branch {
+  /** Only the choices of which this is true. */
+  keep(wanted: (options: readonly Choice[]) => boolean): void {
+    const kept = this.#choices.filter(({ options }) => wanted(options))
+    this.#choices.splice(0, this.#choices.length, ...kept)
+  }
+
+  /** What one way alone says of these kinds, on top of what this branch says anyway. */
+  alone(choice: Choice, kinds: number): Branch {
     const by = this.#choices[0]?.by
     const part = new SchemaPart()
-    part.kinds = OBJECT
+    part.kinds = kinds
     const choices = (choice.choices ?? []).map((options) => ({ options, by }))
     const branch = new Branch(choice.atoms ?? [], by, part, choices, new Applied(this.#applied))
     choice.edit?.(part)

@@ -28,6 +28,8 @@ const OVERLAP = 30
 /** Where ways multiply beyond this, and beyond so many for each that is written, objects are told apart member by member. */
 const MOST_FORKS = 64
 const FORKS_PER_OPTION = 4
+/** Where more alternatives exclude one another, their ways are surely many. */
+const MOST_PAIRS = 16
 
 /** Turns conjunctions of subschemas into lists of parts whose union they are. */
 export class Expander implements Expanding {
@@ -49,11 +51,23 @@ export class Expander implements Expanding {
   expandObjects(atoms: readonly Atom[]): Expansion {
     const root = new Branch(atoms)
     this.#readAll(root)
-    const few = this.#parts(root.copy(ANY), MOST_FORKS + FORKS_PER_OPTION * root.options)
-    if (few !== undefined) return { parts: few }
+    if (root.apart <= MOST_PAIRS) {
+      const few = this.#parts(root.copy(ANY), MOST_FORKS + FORKS_PER_OPTION * root.options)
+      if (few !== undefined) return { parts: few }
+    }
     const objects = this.#factors(root.copy(OBJECT))
     if (objects === undefined) return { parts: this.#parts(root)! }
-    return { parts: this.#parts(root.copy(ANY & ~OBJECT))!, objects }
+    const others = root.copy(ANY & ~OBJECT)
+    others.keep((options) => !this.#isIdle(options, others))
+    return { parts: this.#parts(others)!, objects }
+  }
+
+  /** Whether one of the options says nothing of what is not an object, so that the others need no look. */
+  #isIdle(options: readonly Choice[], branch: Branch): boolean {
+    const kinds = branch.part.kinds
+    return options.some((option) =>
+      this.#parts(branch.alone(option, kinds), MOST_FORKS)?.some((part) => part.kinds === kinds && part.free),
+    )
   }
 
   /** Undefined where they are more than `most`. `whole`: no member is left to be wanted. */
@@ -106,7 +120,7 @@ export class Expander implements Expanding {
   ): readonly SchemaPart[] | undefined {
     const key = option.edit === undefined && option.choices === undefined ? idsOf(option.atoms) : undefined
     const parts =
-      (key === undefined ? undefined : known.get(key)) ?? this.#parts(branch.alone(option), MOST_FORKS, false)
+      (key === undefined ? undefined : known.get(key)) ?? this.#parts(branch.alone(option, OBJECT), MOST_FORKS, false)
     if (key !== undefined && parts !== undefined) known.set(key, parts)
     return parts
   }
@@ -151,7 +165,7 @@ export class Expander implements Expanding {
     context.fuel.suffice(pairs.length * OVERLAP)
     for (const [i, j] of pairs) {
       const [a, b] = [atoms[i]!, atoms[j]!]
-      if (!this.overlap(a, b)) continue
+      if (!this.shallow.independent(a, b) && !this.overlap(a, b)) continue
       shared[i]!.push(context.not(b))
       shared[j]!.push(context.not(a))
       apart.push([{ atoms: [context.not(a)] }, { atoms: [context.not(b)] }])

@@ -16,18 +16,27 @@ interface Alternative {
   readonly open: boolean
 }
 
-/** What alternatives say of one declared key. */
-interface Mention {
-  readonly alternative: Alternative
+/** What is said of one declared key. */
+interface Said {
   /** What its value must satisfy if it is there. */
   readonly atoms: readonly Atom[]
   readonly required: boolean
 }
 
-/** What is still open: the lists none of whose alternatives is certain yet, and their alternatives that are possible. */
+interface Mention extends Said {
+  readonly alternative: Alternative
+}
+
+/** One of these must hold. */
+interface List {
+  readonly id: number
+  readonly of: readonly Alternative[]
+}
+
+/** What is still open, by ids: the lists none of whose alternatives is certain yet, and the alternatives that are possible. */
 interface Standing {
-  readonly lists: readonly (readonly Alternative[])[]
-  readonly alive: ReadonlySet<Alternative>
+  readonly lists: Uint8Array
+  readonly alive: Uint8Array
 }
 
 /** A value of a key, by what holds of it and what does not, and what is open behind it. */
@@ -49,9 +58,11 @@ class GraphBuilder {
   readonly #values: ValueSource
   readonly #expander: Expander
   readonly #base: SchemaPart
-  readonly #lists: readonly (readonly Alternative[])[]
+  readonly #lists: readonly List[]
+  #alternatives = 0
   readonly #mentions: readonly (readonly Mention[])[]
-  readonly #said: readonly { readonly atoms: readonly Atom[]; readonly required: boolean }[]
+  readonly #said: ReadonlyMap<number, Said>
+  readonly #places: ReadonlyMap<string, number>
   readonly #nodes = new Map<string, GraphNode>()
   readonly #tails = new Map<string, ObjectShape>()
 
@@ -60,6 +71,7 @@ class GraphBuilder {
     this.#expander = expander
     this.#base = base
     this.keys = orderOf([[base], ...lists])
+    this.#places = new Map(this.keys.map((key, i) => [key, i]))
     const wantedOf = new Map<SchemaPart, readonly SchemaPart[]>()
     const spread = (part: SchemaPart) => {
       let found = wantedOf.get(part)
@@ -80,33 +92,43 @@ class GraphBuilder {
       let found = known.get(part)
       if (found === undefined) {
         const said = this.#saidBy(part)
-        found = { id: known.size, part, last: said.findLastIndex(saysSomething), open: isOpen(part) }
+        found = { id: this.#alternatives++, part, last: Math.max(-1, ...said.keys()), open: isOpen(part) }
         known.set(part, found)
-        for (const [i, one] of said.entries()) if (saysSomething(one)) mentions[i]!.push({ alternative: found, ...one })
+        for (const [i, one] of said) mentions[i]!.push({ alternative: found, ...one })
       }
       return found
     }
-    this.#lists = spreadLists.map((list) => list.map(alternative))
+    this.#lists = spreadLists.map((list, id) => ({ id, of: list.map(alternative) }))
     this.#mentions = mentions
     this.#said = this.#saidBy(base)
   }
 
   start(): GraphNode | undefined {
-    const standing = this.#settle(-1, { lists: this.#lists, alive: new Set(this.#lists.flat()) })
+    const standing = this.#settle(-1, {
+      lists: new Uint8Array(this.#lists.length).fill(1),
+      alive: new Uint8Array(this.#alternatives).fill(1),
+    })
     return standing && this.#node(0, standing)
   }
 
-  /** Of each declared key what a part says. */
-  #saidBy(part: SchemaPart): { atoms: readonly Atom[]; required: boolean }[] {
+  /** Of each declared key what a part says, by the places of those of which it says something. */
+  #saidBy(part: SchemaPart): Map<number, Said> {
     const { context } = this.#values
     const names = this.#namesOf(part)
     const nothing = context.atom(context.document.nothing)
-    return this.keys.map((key) => {
+    const all = names !== undefined || !part.groups.every(saysNothingElse)
+    const keys = all
+      ? this.keys
+      : new Set([...part.groups.flatMap(({ properties }) => [...properties.keys()]), ...part.required])
+    const found: [number, Said][] = []
+    for (const key of keys) {
       context.fuel.spend(1 + part.groups.length)
       const atoms = atomsFor(part.groups, key).filter((atom) => atom.site.schema !== true)
       if (names !== undefined && !acceptsText(names, key)) atoms.push(nothing)
-      return { atoms, required: part.required.has(key) }
-    })
+      const required = part.required.has(key)
+      if (required || atoms.length > 0) found.push([this.#places.get(key)!, { atoms, required }])
+    }
+    return new Map(found.sort(([a], [b]) => a - b))
   }
 
   #namesOf({ names }: SchemaPart): TextAutomaton | undefined {
@@ -141,15 +163,16 @@ class GraphBuilder {
 
   /** What is open once all keys up to this one are decided; undefined where a list has no alternative left. */
   #settle(index: number, { lists, alive }: Standing): Standing | undefined {
-    const open: (readonly Alternative[])[] = []
-    const possible = new Set<Alternative>()
-    for (const list of lists) {
-      const left = list.filter((one) => alive.has(one))
-      this.#values.context.fuel.spend(1 + (list.length >> 2))
-      if (left.length === 0) return undefined
-      if (left.some((one) => one.open && one.last <= index)) continue
-      open.push(left)
-      for (const one of left) possible.add(one)
+    const open = new Uint8Array(lists.length)
+    const possible = new Uint8Array(alive.length)
+    this.#values.context.fuel.spend(1 + (lists.length >> 3))
+    for (const list of this.#lists) {
+      if (lists[list.id] === 0) continue
+      const certain = standsOf(list, alive, index)
+      if (certain === undefined) return undefined
+      if (certain) continue
+      open[list.id] = 1
+      for (const { id } of list.of) possible[id] = alive[id]!
     }
     return { lists: open, alive: possible }
   }
@@ -175,18 +198,18 @@ class GraphBuilder {
   }
 
   #skip(index: number, { lists, alive }: Standing): GraphNode | undefined {
-    if (this.#said[index]!.required) return undefined
-    const left = new Set(alive)
-    for (const { alternative, required } of this.#mentions[index]!) if (required) left.delete(alternative)
+    if (this.#said.get(index)?.required) return undefined
+    const left = alive.slice()
+    for (const { alternative, required } of this.#mentions[index]!) if (required) left[alternative.id] = 0
     const then = this.#settle(index, { lists, alive: left })
     return then && this.#node(index + 1, then)
   }
 
   #takes(index: number, standing: Standing): Take[] {
-    const said = this.#said[index]!.atoms
+    const said = this.#said.get(index)?.atoms ?? []
     if (said.some((atom) => atom.site.schema === false)) return []
     const mentions = this.#mentions[index]!.filter(
-      ({ alternative, atoms }) => atoms.length > 0 && standing.alive.has(alternative),
+      ({ alternative, atoms }) => atoms.length > 0 && standing.alive[alternative.id] === 1,
     )
     const decided = new Map(said.map((atom) => [atom.id >> 1, !atom.negated]))
     return this.#cells(index, standing, mentions, said, decided).map(({ atoms, then }) => ({
@@ -209,22 +232,31 @@ class GraphBuilder {
       const side = decided.get(atom.id >> 1)
       return side === undefined ? undefined : side !== atom.negated
     }
-    const alive = new Set(standing.alive)
-    const unsure: Mention[] = []
-    for (const mention of mentions) {
-      const answers = mention.atoms.map((atom) => (atom.site.schema === false ? false : holds(atom)))
-      if (answers.includes(false)) alive.delete(mention.alternative)
-      else if (answers.includes(undefined)) unsure.push(mention)
-    }
+    const alive = standing.alive.slice()
     // Those that hang on what is not decided yet are not certain.
-    const pending = new Set(unsure.map(({ alternative }) => alternative))
-    const lists = standing.lists.filter((list) => {
-      context.fuel.spend(1 + (list.length >> 2))
-      return !list.some((one) => alive.has(one) && !pending.has(one) && one.open && one.last <= index)
-    })
-    if (lists.some((list) => !list.some((one) => alive.has(one)))) return []
-    const wanted = new Set(lists.flat())
-    const next = unsure.find(({ alternative }) => wanted.has(alternative))
+    const unsure: Mention[] = []
+    const pending = new Uint8Array(alive.length)
+    for (const mention of mentions) {
+      const { id } = mention.alternative
+      const answers = mention.atoms.map((atom) => (atom.site.schema === false ? false : holds(atom)))
+      if (answers.includes(false)) alive[id] = 0
+      else if (answers.includes(undefined)) {
+        unsure.push(mention)
+        pending[id] = 1
+      }
+    }
+    const lists = new Uint8Array(standing.lists.length)
+    const wanted = new Uint8Array(alive.length)
+    context.fuel.spend(1 + (standing.lists.length >> 3))
+    for (const list of this.#lists) {
+      if (standing.lists[list.id] === 0) continue
+      const certain = standsOf(list, alive, index, pending)
+      if (certain === undefined) return []
+      if (certain) continue
+      lists[list.id] = 1
+      for (const { id } of list.of) wanted[id] = alive[id]!
+    }
+    const next = unsure.find(({ alternative }) => wanted[alternative.id] === 1)
     if (next === undefined) {
       const then = this.#settle(index, { lists, alive })
       return then === undefined ? [] : [{ atoms: [], then, key: nameOf(then) }]
@@ -246,16 +278,18 @@ class GraphBuilder {
   }
 
   /** The ways to satisfy every list that is still open by what stands behind the declared keys. */
-  #tailsOf({ lists }: Standing): ObjectShape[] {
+  #tailsOf({ lists, alive }: Standing): ObjectShape[] {
     const found = new Map<string, ObjectShape>()
     const choose = (chosen: readonly Alternative[], at: number): void => {
       const { fuel } = this.#values.context
       fuel.spend(5 + chosen.length)
-      const rest = lists.findIndex((list, i) => i >= at && !list.some((one) => chosen.includes(one)))
+      const rest = this.#lists.findIndex(
+        (list, i) => i >= at && lists[i] === 1 && !list.of.some((one) => chosen.includes(one)),
+      )
       const closed = [this.#base, ...chosen.map(({ part }) => part)].some(isClosed)
       if (closed && chosen.some(({ part }) => part.obstacles.length > 0)) return
       if (rest >= 0) {
-        for (const one of lists[rest]!) choose([...chosen, one], rest + 1)
+        for (const one of this.#lists[rest]!.of) if (alive[one.id] === 1) choose([...chosen, one], rest + 1)
         return
       }
       const ids = [...chosen].sort((a, b) => a.id - b.id)
@@ -278,11 +312,29 @@ function anyObject(): SchemaPart {
   return part
 }
 
-const saysSomething = ({ atoms, required }: { atoms: readonly Atom[]; required: boolean }) =>
-  required || atoms.length > 0
+/** Whether one of a list is certain; undefined where none is possible. */
+function standsOf({ of }: List, alive: Uint8Array, index: number, pending?: Uint8Array): boolean | undefined {
+  let possible: false | undefined
+  for (const { id, open, last } of of) {
+    if (alive[id] === 0) continue
+    if (open && last <= index && pending?.[id] !== 1) return true
+    possible = false
+  }
+  return possible
+}
 
 function nameOf({ lists, alive }: Standing): string {
-  return lists.map((list) => list.map((one) => (alive.has(one) ? one.id : '')).join()).join(';')
+  return `${bitsOf(lists)}|${bitsOf(alive)}`
+}
+
+function bitsOf(flags: Uint8Array): string {
+  let text = ''
+  for (let i = 0; i < flags.length; i += 16) {
+    let bits = 0
+    for (let k = 0; k < 16; k++) bits = bits * 2 + (flags[i + k] ?? 0)
+    text += String.fromCharCode(bits)
+  }
+  return text
 }
 
 function alike(a: readonly Cell[], b: readonly Cell[]): boolean {

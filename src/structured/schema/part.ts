@@ -66,6 +66,8 @@ export interface WantedMember {
   readonly error: SchemaError
 }
 
+const isBoundless = (bound: number) => Math.abs(bound) === Infinity
+
 function copied<T>(list: T[]): T[] {
   return list.length > 0 ? list.slice() : []
 }
@@ -158,6 +160,17 @@ export class SchemaPart {
 
   get dead(): boolean {
     return this.kinds === 0 || this.literals?.length === 0
+  }
+
+  /** Whether nothing is said but which kinds there may be, and of objects. */
+  get free(): boolean {
+    const { integer, multiples, denied, ...bounds } = this.number
+    const numbers = !integer && multiples.length + denied.length === 0 && Object.values(bounds).every(isBoundless)
+    const texts = this.minLength === 0 && this.maxLength === Infinity && this.texts.length === 0
+    const counts = this.minItems === 0 && this.maxItems === Infinity && !this.uniqueItems
+    const arrays = counts && this.items.length + this.contains.length === 0
+    const others = this.literals === undefined && this.gaps.length + this.obstacles.length === 0
+    return numbers && texts && arrays && others
   }
 
   /** Gives up the kinds whose own bounds contradict each other. */

@@ -63,6 +63,14 @@ export class Shallow {
     return false
   }
 
+  /** Objects that say nothing of one another's properties: they surely share a value, if each has one. */
+  independent(a: Atom, b: Atom): boolean {
+    const [left, right] = [a.site.schema, b.site.schema]
+    if (a.negated || b.negated || !isOpenObject(left) || !isOpenObject(right)) return false
+    this.#context.fuel.spend(2)
+    return Object.keys(left.properties).every((key) => !has(right.properties, key))
+  }
+
   /**
    * The pairs of alternatives that may share a value. Where all require one property that tells them apart, only those
    * of one value there are looked at: hundreds of alternatives have tens of thousands of pairs.
@@ -138,6 +146,14 @@ export class Shallow {
       return { ...NO_FACTS, kinds: type === undefined ? 0 : type.integer ? ANY : ANY & ~type.kinds }
     return type === undefined ? { ...NO_FACTS, denied: values } : NO_FACTS
   }
+}
+
+const OPEN = new Set([...ANNOTATIONS, 'type', 'properties', 'required'])
+
+/** One whose properties are all listed, and that lets others be. */
+function isOpenObject(schema: unknown): schema is { properties: Record<string, unknown> } {
+  if (!isObject(schema) || schema.type !== 'object' || !isObject(schema.properties)) return false
+  return Object.keys(schema).every((key) => OPEN.has(key))
 }
 
 function bitOf(text: string): number {
