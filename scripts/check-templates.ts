@@ -1,25 +1,30 @@
 /**
- * `npm run check:templates -- FOLDER...`: renders chat templates as their makers publish them (`*.jinja`, or in a
+ * `npm run check:templates -- [--token TOKEN] FOLDER...`: renders chat templates as their makers publish them (`*.jinja`, or in a
  * `tokenizer_config.json`), and holds what each makes of a call and its result to the form in which the family that we
- * take it for spells calls. A template that does not render, or spells calls otherwise, is a fault; one of a family that
+ * take it for spells calls, reads them letter by letter, and asks the family's grammar whether it lets them be written, and
+ * no others, where a call is required, named or strict. A template that does not render, or spells calls otherwise, is a fault; one of a family that
  * nobody here knows is named.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
+import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { Guard } from '../src/decode/prompt/guard.js'
+import { messagesOf, toolsOf } from '../src/decode/prompt/messages.js'
 import { JinjaTemplate } from '../src/decode/prompt/template.js'
-import type { ToolFormat } from '../src/decode/tools/format.js'
-import { toolFormatOf } from '../src/decode/tools/formats.js'
+import { type ToolFormat, together } from '../src/decode/tools/format.js'
+import { TOOL_FORMATS, toolFormatOf } from '../src/decode/tools/formats.js'
+import type { ChatCall, OutputGrammar } from '../src/engine.js'
+import { atOnce } from '../src/platform/turns.js'
+import { Constraints } from '../src/routes/constrain.js'
+import { Vocabulary } from '../src/structured/index.js'
+import { CHAT_FIELDS } from '../src/wire/chat/request.js'
 
 const NAME = 'get_weather'
 const ARGUMENTS = { city: 'Paris', days: 3 }
 const properties = {
   city: { type: 'string', description: 'Where.' },
   days: { type: 'integer', description: 'How many.' },
-}
-const tool = {
-  type: 'function' as const,
-  function: { name: NAME, description: 'Weather', parameters: { type: 'object', properties, required: ['city'] } },
 }
 
 interface Source {
@@ -39,19 +44,29 @@ async function sourcesIn(folder: string): Promise<Source[]> {
   return found
 }
 
-/** A conversation with a call and what came of it; `calls` of them at once. */
-function rendered(template: string, { callId }: ToolFormat, calls: number): string {
-  const ids = Array.from({ length: calls }, (_, i) => `call_${i}23456789`).map((id) => callId?.(id) ?? id)
-  const toolCalls = ids.map((id) => ({ id, type: 'function' as const, function: { name: NAME, arguments: ARGUMENTS } }))
-  return new JinjaTemplate(template, { bos_token: '<s>', eos_token: '</s>' }).render({
-    tools: [tool],
-    options: {},
-    messages: [
-      { role: 'user', content: 'How is the weather?' },
-      { role: 'assistant', content: '', tool_calls: toolCalls },
-      ...ids.map((id) => ({ role: 'tool', content: 'sunny', tool_call_id: id, name: NAME })),
+/** A conversation with a call and what came of it, as the library hands it to a template; `calls` of them at once. */
+function rendered(template: JinjaTemplate, format: ToolFormat, calls: number): string {
+  const ids = Array.from({ length: calls }, (_, i) => `call_${i}23456789`)
+  const toolCalls = ids.map((id) => ({ id, name: NAME, arguments: JSON.stringify(ARGUMENTS) }))
+  const call = callOf('auto', true, [
+    { role: 'user', content: 'How is the weather?' },
+    { role: 'assistant', content: '', toolCalls },
+    ...ids.map((id) => ({ role: 'tool' as const, content: 'sunny', toolCallId: id })),
+  ])
+  const guard = new Guard([], [], [])
+  const tools = format.native ? toolsOf(call.tools, guard) : []
+  return template.render({ tools, options: {}, messages: messagesOf(call, guard, format, template) })
+}
+
+function callOf(toolChoice: ChatCall['toolChoice'], strict: boolean, messages: ChatCall['messages'] = []): ChatCall {
+  return {
+    ...{ id: '', model: '', messages, signal: new AbortController().signal, n: 1, stop: [], sampling: {} },
+    ...{ output: { type: 'text' }, toolChoice, parallelToolCalls: true, describeSchema: false },
+    tools: [
+      { name: NAME, description: 'Weather', parameters: { type: 'object', properties, required: ['city'] }, strict },
+      { name: 'other', parameters: { type: 'object', properties: {} }, strict },
     ],
-  })
+  }
 }
 
 /** Blanks and the kind of quote are each template's own matter, and ids a template's alone. */
@@ -61,43 +76,101 @@ const bare = (text: string): string =>
     .replaceAll("'", '"')
     .replace(/,"id":"\w+"/g, '')
 
-function faultOf(template: string, format: ToolFormat): string | undefined {
-  const { open, close, separator, between } = format
+function spellingFault(template: JinjaTemplate, format: ToolFormat): string | undefined {
   const one = format.spell(NAME, JSON.stringify(ARGUMENTS)).replaceAll(/0{9}/g, '123456789')
-  for (const calls of separator === undefined && between === undefined ? [1] : [1, 2]) {
-    const spelled =
-      open +
-      Array(calls)
-        .fill(one)
-        .join(separator ?? close + (between ?? '') + open) +
-      close
+  for (const calls of format.separator === undefined && format.between === undefined ? [1] : [1, 2]) {
+    const spelled = together(format, Array(calls).fill(one))
     const text = rendered(template, format, calls).replaceAll(/\d23456789/g, '123456789')
     if (!bare(text).includes(bare(spelled))) return `${calls} of them are not spelled ${JSON.stringify(spelled)}`
   }
   return undefined
 }
 
+/** What is written is understood letter by letter. */
+function readingFault(format: ToolFormat): string | undefined {
+  const reader = format.reader(callOf('auto', false).tools)
+  const deltas = [...format.spell(NAME, JSON.stringify(ARGUMENTS))].flatMap((letter) => reader.push(letter) ?? [])
+  const name = deltas.find((delta) => delta.name !== undefined)?.name
+  const told = deltas.map((delta) => delta.arguments).join('')
+  const isRight = name === NAME && isDeepStrictEqual(JSON.parse(told), ARGUMENTS)
+  return isRight ? undefined : `they are read as ${name} ${told}`
+}
+
+/** What is written may be written where a call must come, this call must come, or its parameters are strict, and no other. */
+function grammarFault(format: ToolFormat): string | undefined {
+  const good = format.spell(NAME, JSON.stringify(ARGUMENTS))
+  for (const choice of ['required', { name: NAME }] as const) {
+    for (const strict of [true, false]) {
+      const call = callOf(choice, strict)
+      const { toolGrammar } = atOnce(constraints.of({ ...call, fields: CHAT_FIELDS }))
+      const grammar = format.grammar({ ...call, ...(toolGrammar && { toolGrammar }) })
+      const where = `where ${JSON.stringify(choice)}${strict ? ', strict,' : ''} asks for a call`
+      if (!takes(grammar, good)) return `${good} may not be written ${where}`
+      const wrong = ['nobody', ...(typeof choice === 'string' ? [] : ['other'])].map((name) => format.spell(name, '{}'))
+      if (strict) wrong.push(format.spell(NAME, '{"city":"Paris","days":"x"}'), format.spell(NAME, '{"days":3}'))
+      const taken = wrong.find((each) => takes(grammar, each))
+      if (taken !== undefined) return `${taken} may be written ${where}`
+    }
+  }
+  return undefined
+}
+
+/** Whether a call may be written and be at its end: a token a byte, and one for each of the families' marks. */
+function takes(grammar: OutputGrammar, text: string): boolean {
+  const constraint = grammar.start(VOCABULARY)
+  for (const piece of text.split(MARK).filter(Boolean)) {
+    const mark = MARKS.indexOf(piece)
+    const tokens = mark >= 0 ? [256 + mark] : new TextEncoder().encode(piece)
+    for (const token of tokens) if (!constraint.accept(token)) return false
+  }
+  return constraint.shortest === 0
+}
+
+const MARKS = [...new Set(TOOL_FORMATS.flatMap(({ marks = [] }) => marks))]
+const MARK = new RegExp(`(${MARKS.map((mark) => mark.replace(/[[\]|]/g, '\\$&')).join('|')})`)
+const BYTES = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte))
+const VOCABULARY = new Vocabulary([...BYTES, ...MARKS.map(() => undefined), undefined], {
+  eos: [256 + MARKS.length],
+  named: Object.fromEntries(MARKS.map((mark, i) => [mark, 256 + i])),
+})
+const constraints = new Constraints()
+
+const HELD = 'calls as its template spells them, read letter by letter, kept to by required, named and strict'
+const NOT_KNOWN = 'calls told of in the prompt, or in the commonest form'
+
+function verdict(source: string, format: ToolFormat): { said: string; isFault: boolean } {
+  try {
+    const template = new JinjaTemplate(source, { bos_token: '<s>', eos_token: '</s>' })
+    const isKnown = format.native && format.name !== 'unknown'
+    const text = rendered(template, format, 1)
+    const untold = text.includes('How many.') ? undefined : 'the model is not told of its tools'
+    const lost = text.includes('Paris') ? untold : 'a call is lost on its way through the template'
+    const fault =
+      (isKnown ? spellingFault(template, format) : lost) ?? untold ?? readingFault(format) ?? grammarFault(format)
+    if (fault !== undefined) return { said: `NO: ${fault}`, isFault: true }
+    const ours = isKnown && !template.writesCalls ? ' (which writes none: in our words)' : ''
+    return { said: (isKnown ? HELD : NOT_KNOWN) + ours, isFault: false }
+  } catch (error) {
+    return { said: `NO: ${(error as Error).message}`, isFault: true }
+  }
+}
+
+const { values, positionals: folders } = parseArgs({
+  allowPositionals: true,
+  options: { token: { type: 'string', multiple: true } },
+})
+/** Control tokens that the tokenizers of all of them are taken to have. */
+const tokens = values.token ?? []
 let faults = 0
-const sources = (await Promise.all(process.argv.slice(2).map(sourcesIn))).flat()
+const sources = (await Promise.all(folders.map(sourcesIn))).flat()
 if (sources.length === 0) {
   console.error('Name folders that hold chat templates.')
   process.exit(2)
 }
 for (const { name, template } of sources.sort((a, b) => a.name.localeCompare(b.name))) {
-  const format = toolFormatOf(template)
-  let said = 'as its template spells them'
-  try {
-    const known = format.native && format.name !== 'unknown'
-    const fault = known ? faultOf(template, format) : undefined
-    if (!known) said = rendered(template, format, 1) && 'told of in the prompt, or in the commonest form'
-    if (fault !== undefined) {
-      faults++
-      said = `NO: ${fault}`
-    }
-  } catch (error) {
-    faults++
-    said = `NO: ${(error as Error).message}`
-  }
-  console.log(`${name}: ${format.name}, calls ${said}`)
+  const format = toolFormatOf(template, (token) => tokens.includes(token))
+  const { said, isFault } = verdict(template, format)
+  if (isFault) faults++
+  console.log(`${name}: ${format.name}, ${said}`)
 }
 process.exit(faults === 0 ? 0 : 1)

@@ -65,7 +65,7 @@ export class ChatText {
   constructor(files: TextFiles) {
     this.tokenizer = new Tokenizer(files.tokenizer, files.tokenizerConfig)
     this.template = templateOf(files, this.tokenizer)
-    this.toolFormat = toolFormatOf(this.template.source)
+    this.toolFormat = toolFormatOf(this.template.source, (text) => this.tokenizer.idOf(text) !== undefined)
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
     this.infill = infillOf(this.tokenizer)
     this.ends = endsOf(files, this.tokenizer)
@@ -123,7 +123,11 @@ export class ChatText {
     const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.tokenizer.addedTexts(false))
     const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
     const options = { ...guard.protectAll(call.templateOptions ?? {}), ...switchOf(call) }
-    let text = this.template.render({ messages: messagesOf(call, guard, this.toolFormat), tools, options })
+    let text = this.template.render({
+      messages: messagesOf(call, guard, this.toolFormat, this.template),
+      tools,
+      options,
+    })
     const marks = this.thoughtMarks
     // Some templates open a thought whatever they are told: one that nobody wants is closed at once.
     if (marks && thoughtWish(call) === 'be brief' && endsInThought(text, marks)) {

@@ -16,6 +16,8 @@ export interface ConvTemplate {
 
 export class MlcTemplate implements ChatTemplate {
   readonly source = ''
+  readonly writesCalls = false
+  readonly readsSystemTools = false
   readonly #conv: ConvTemplate
   readonly #prefix: string
 

@@ -1,7 +1,8 @@
 import { type ChatCall, type ChatMessage, type ToolSpec, textOf } from '../../engine.js'
 import { describeSchema } from '../schema-prompt.js'
-import type { ToolFormat } from '../tools/format.js'
+import { type ToolFormat, together } from '../tools/format.js'
 import type { Guard } from './guard.js'
+import type { ChatTemplate } from './template.js'
 
 /** A message as chat templates know it. */
 export interface TemplateMessage {
@@ -12,6 +13,8 @@ export interface TemplateMessage {
   readonly reasoning?: string
   readonly name?: string
   readonly tool_call_id?: string
+  /** Of a system message, as JSON. */
+  readonly tools?: string
   readonly tool_calls?: readonly {
     readonly id: string
     readonly type: 'function'
@@ -35,14 +38,21 @@ export function textsOf(call: ChatCall): string[] {
 }
 
 /** The call's messages with the schema's description in the system message, where small models heed it best. */
-export function messagesOf(call: ChatCall, guard: Guard, format: ToolFormat): TemplateMessage[] {
+export function messagesOf(
+  call: ChatCall,
+  guard: Guard,
+  format: ToolFormat,
+  { writesCalls, readsSystemTools }: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>,
+): TemplateMessage[] {
   const names = toolNames(call.messages)
   const plain = format.native ? undefined : format
-  const messages = call.messages.map((message) => convert(message, guard, names, format))
+  const messages = call.messages.map((message) => convert(message, guard, names, format, writesCalls))
   const notes: string[] = []
   if (plain && call.tools.length > 0 && call.toolChoice !== 'none') notes.push(describeTools(call.tools, guard, plain))
   if (call.describeSchema) notes.push(...describeOutput(call).map((line) => guard.protect(line, false)))
-  return notes.length === 0 ? messages : withSystemNote(messages, notes.join('\n\n'))
+  const noted = notes.length === 0 ? messages : withSystemNote(messages, notes.join('\n\n'))
+  const tells = readsSystemTools && format.native && call.tools.length > 0 && call.toolChoice !== 'none'
+  return tells ? withSystemTools(noted, JSON.stringify(toolsOf(call.tools, guard).map((tool) => tool.function))) : noted
 }
 
 export function toolsOf(tools: readonly ToolSpec[], guard: Guard): TemplateTool[] {
@@ -71,7 +81,13 @@ function describeOutput({ output }: ChatCall): string[] {
 function withSystemNote(messages: readonly TemplateMessage[], note: string): TemplateMessage[] {
   const first = messages[0]
   if (first?.role !== 'system') return [{ role: 'system', content: note }, ...messages]
-  return [{ ...first, content: first.content === '' ? note : `${first.content}\n\n${note}` }, ...messages.slice(1)]
+  const content = [first.content, note].filter(Boolean).join('\n\n')
+  return [{ ...first, content }, ...messages.slice(1)]
+}
+
+function withSystemTools(messages: readonly TemplateMessage[], tools: string): TemplateMessage[] {
+  const [first, ...others] = withSystemNote(messages, '')
+  return [{ ...first!, tools }, ...others]
 }
 
 function toolNames(messages: readonly ChatMessage[]): ReadonlyMap<string, string> {
@@ -87,6 +103,7 @@ function convert(
   guard: Guard,
   names: ReadonlyMap<string, string>,
   format: ToolFormat,
+  writesCalls: boolean,
 ): TemplateMessage {
   const plain = format.native ? undefined : format
   const idOf = (id: string) => guard.protect(format.callId?.(id) ?? id, false)
@@ -109,6 +126,11 @@ function convert(
       content: [content, ...calls.map((call) => guard.protect(call, true))].filter(Boolean).join('\n'),
       ...named,
     }
+  }
+  if (!writesCalls) {
+    // Their marks are the model's own control tokens; what they say is guarded.
+    const said = message.toolCalls.map((call) => guard.protect(format.spell(call.name, call.arguments), true))
+    return { role: 'assistant', content: content + together(format, said), ...named }
   }
   const calls = message.toolCalls.map((call) => ({
     id: idOf(call.id),

@@ -169,6 +169,51 @@ describe('tools', () => {
     { role: 'tool', toolCallId: 'call_1', content: '{"sky":"blue"}' },
   ]
 
+  /** As LFM2's, Granite 3's and others: it tells of tools, and prints what messages hold. */
+  const silent = (told: string) =>
+    `{%- if tools %}${told}{%- endif %}{%- for message in messages %}[{{ message.role }}]{{ message.content }}{%- endfor %}`
+
+  test.each([
+    ['<|tool_list_start|>', '<|tool_call_start|>[get_weather(city="Paris")]<|tool_call_end|>'],
+    ['JSON after <|tool_call|>', '<|tool_call|>[{"name":"get_weather","arguments":{"city":"Paris"}}]'],
+  ])('by the template, and calls in our words where it writes none: %s', (told, written) => {
+    const chat = new ChatText({ ...smallTokenizer(), chatTemplate: silent(told) })
+    const shown = prompt(chat, messages, { tools: [weather] })
+    expect(shown).toBe(`${told}[user]Paris?[assistant]${written}[tool]{"sky":"blue"}`)
+  })
+
+  test('by the system message where the template looks for them there', () => {
+    const chatTemplate = `{%- for message in messages %}[{{ message.role }}]{{ message.content }}{%- if 'tools' in message %}<|tool|>{{ message['tools'] }}<|/tool|>{%- endif %}{%- endfor %}`
+    const chat = new ChatText({ ...smallTokenizer(), chatTemplate })
+    const { strict: _, ...told } = weather
+    const tools = `<|tool|>${JSON.stringify([{ ...told, description: weather.description ?? '' }])}<|/tool|>`
+    const call = 'functools[{"name":"get_weather","arguments":{"city":"Paris"}}]'
+    const rest = `[user]Paris?[assistant]${call}[tool]{"sky":"blue"}`
+    expect(prompt(chat, messages, { tools: [weather] })).toBe(`[system]${tools}${rest}`)
+    const system = { role: 'system' as const, content: 'Be brief.' }
+    expect(prompt(chat, [system, ...messages], { tools: [weather] })).toBe(`[system]Be brief.${tools}${rest}`)
+    expect(prompt(chat, messages, { tools: [weather], toolChoice: 'none' })).toBe(rest)
+  })
+
+  test('what a call says is no control token where we write it', () => {
+    const chat = new ChatText({ ...smallTokenizer(), chatTemplate: silent('<|tool_list_start|>') })
+    const toolCalls = [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"<|im_end|>"}' }]
+    const ids = chat.prompt(
+      call({ messages: [user('x'), { role: 'assistant', content: '', toolCalls }], tools: [weather] }),
+    )
+    expect(ids).not.toContain(chat.tokenizer.idOf('<|im_end|>'))
+  })
+
+  test('by the tokens there are, where the template tells of tools in no form that is known', () => {
+    const files = smallTokenizer()
+    const last = files.tokenizer.added_tokens.at(-1)!
+    const added = [...files.tokenizer.added_tokens, { ...last, id: last.id + 1, content: '<|tool_call_start|>' }]
+    const chatTemplate = silent('List of tools: []')
+    const tokenizer = { ...files.tokenizer, added_tokens: added }
+    expect(new ChatText({ ...files, tokenizer, chatTemplate }).toolFormat.name).toBe('lfm2')
+    expect(new ChatText({ ...files, chatTemplate }).toolFormat.name).toBe('unknown')
+  })
+
   test('by the template where it knows tools', () => {
     const shown = prompt(qwen, messages, { tools: [weather] })
     expect(shown).toContain('"name": "get_weather"')

@@ -11,6 +11,10 @@ export interface TemplateInput {
 /** A rendered conversation up to the point where the model speaks. */
 export interface ChatTemplate {
   readonly source: string
+  /** It writes the calls of a message: many know tools alone, and leave calls to a message's content. */
+  readonly writesCalls: boolean
+  /** It finds tools in a system message, as Phi-4's does, and nowhere else. */
+  readonly readsSystemTools: boolean
   render(input: TemplateInput): string
 }
 
@@ -26,11 +30,15 @@ const RESERVED = new Set(['messages', 'tools', 'add_generation_prompt', 'bos_tok
 /** A Jinja template as model repositories carry it. */
 export class JinjaTemplate implements ChatTemplate {
   readonly source: string
+  readonly writesCalls: boolean
+  readonly readsSystemTools: boolean
   readonly #template: Template
   readonly #tokens: Readonly<Record<string, string>>
 
   constructor(source: string, tokens: Readonly<Record<string, string>>) {
     this.source = source
+    this.writesCalls = source.includes('tool_calls')
+    this.readsSystemTools = source.includes("message['tools']")
     this.#template = new Template(source)
     this.#tokens = tokens
   }

@@ -8,6 +8,8 @@ export interface ToolFormat {
   readonly name: string
   /** Whether a chat template is this family's: it spells the markers that the model was trained on. */
   isOf(template: string): boolean
+  /** A control token that this family alone has: where a template is silent, a tokenizer tells by it. */
+  readonly token?: string
   /** Text before a call; without the space at its end, what to look for in an answer. */
   readonly open: string
   /** Text after it. */
@@ -32,6 +34,11 @@ export interface ToolFormat {
   readonly form: string
   /** Takes one call apart while it is written; `tools` are those that may be called. */
   reader(tools: readonly ToolSpec[]): CallReader
+}
+
+/** Calls as they stand in an answer, each as `spell` has it. */
+export function together({ open, close, between = '', separator }: ToolFormat, calls: readonly string[]): string {
+  return open + calls.join(separator ?? close + between + open) + close
 }
 
 export interface CallReader {

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ToolSpec } from '../../engine.js'
+import { together } from './format.js'
 import { TOOL_FORMATS, toolFormatOf } from './formats.js'
 import { PLAIN, UNKNOWN } from './hermes.js'
+import { OLMO3 } from './pythonic.js'
 
 /** What a schema must say of a value for a reader to know texts from the rest. */
 function toolTaking(name: string, values: Readonly<Record<string, unknown>>): ToolSpec {
@@ -60,9 +62,17 @@ it.each([
   ['{% if tools %}<|tool_call|>{% endif %}', 'granite'],
   ['{% if tools %}<start_function_call>call:<escape>{% endif %}', 'functiongemma'],
   ['{% if tools %}<|tool_call>call:<|"|>{% endif %}', 'gemma4'],
+  ['{% if tools %}functools[{% endif %}', 'phi4'],
+  ['{% if tools %}<tool_call>name<arg_key>a</arg_key>{% endif %}', 'unknown'],
+  ['{% if tools %}<seed:tool_call>\n<function=a>\n<parameter=b>{% endif %}', 'unknown'],
   ['{% for tool in tools %}{% endfor %}', 'unknown'],
 ])('a template %s is of the family %s', (template, name) => {
   expect(toolFormatOf(template).name).toBe(name)
+})
+
+it('OLMo 3 writes a call a line, in one list, with values in JSON', () => {
+  const calls = ['{"a":true,"b":null}', '{}'].map((json) => OLMO3.spell('f', json))
+  expect(together(OLMO3, calls)).toBe('<function_calls>f(a=true, b=null)\nf()</function_calls>')
 })
 
 it('every family has a name of its own, and the last takes what no other does', () => {

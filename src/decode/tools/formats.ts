@@ -27,7 +27,9 @@ export const TOOL_FORMATS: readonly ToolFormat[] = [
   UNKNOWN,
 ]
 
-/** Read from the chat template. */
-export function toolFormatOf(template: string): ToolFormat {
-  return TOOL_FORMATS.find((format) => format.isOf(template))!
+/** Read from the chat template, or where that tells of tools in no form that is known, from the tokens there are. */
+export function toolFormatOf(template: string, hasToken: (text: string) => boolean = () => false): ToolFormat {
+  const format = TOOL_FORMATS.find((each) => each.isOf(template))!
+  const byToken = () => TOOL_FORMATS.find(({ token }) => token !== undefined && hasToken(token))
+  return format === UNKNOWN ? (byToken() ?? UNKNOWN) : format
 }

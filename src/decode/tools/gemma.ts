@@ -9,6 +9,7 @@ function gemma(name: string, quote: string, open: string, close: string): ToolFo
   return {
     name,
     isOf: (template) => template.includes(open) && template.includes(quote),
+    token: open,
     open,
     close,
     between: '',

@@ -5,7 +5,8 @@ import { JSON_CALL } from './json-call.js'
 export const HERMES: ToolFormat = {
   ...JSON_CALL,
   name: 'hermes',
-  isOf: (template) => template.includes('<tool_call>'),
+  // GLM has the same mark, and another form behind it.
+  isOf: (template) => template.includes('<tool_call>') && !template.includes('<arg_key>'),
   open: '<tool_call>\n',
   close: '\n</tool_call>',
   between: '\n',

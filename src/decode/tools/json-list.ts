@@ -5,7 +5,8 @@ import { JSON_CALL } from './json-call.js'
 export const PHI4: ToolFormat = {
   ...JSON_CALL,
   name: 'phi4',
-  isOf: (template) => template.includes('<|tool|>') && !template.includes('<|tool_call|>{'),
+  isOf: (template) =>
+    template.includes('functools[') || (template.includes('<|tool|>') && !template.includes('<|tool_call|>{')),
   open: 'functools[',
   close: ']',
   separator: ', ',

@@ -4,15 +4,24 @@ import { callGrammar, type Parameters } from './call-grammar.js'
 import type { CallReader, ToolFormat } from './format.js'
 import { readerOf, upTo, value } from './letters.js'
 
-/** `f(city="Paris", days=3)`. Values are JSON, which is Python too, but for three words. */
-const CALL = {
-  grammar: callGrammar((name, parameters) => ({
+function keywordCalls(spell: (schema: JsonObject, parameters: Parameters) => TextPart) {
+  return callGrammar((name, parameters) => ({
     sequence: [
       `${name}(`,
-      parameters.inOrder((key, schema) => ({ sequence: [`${key}=`, spelled(schema, parameters)] }), ', '),
+      parameters.inOrder((key, schema) => ({ sequence: [`${key}=`, spell(schema, parameters)] }), ', '),
       ')',
     ],
-  })),
+  }))
+}
+
+function spellCall(name: string, json: string, spell: (value: unknown) => string): string {
+  const all = Object.entries(JSON.parse(json || '{}')).map(([key, each]) => `${key}=${spell(each)}`)
+  return `${name}(${all.join(', ')})`
+}
+
+/** `f(city="Paris", days=3)`. Values are JSON, which is Python too, but for three words. */
+const CALL = {
+  grammar: keywordCalls(spelled),
   reader: (): CallReader =>
     readerOf(function* (found) {
       found.name(yield* upTo('('))
@@ -32,10 +41,7 @@ const CALL = {
       found.add('}')
       for (;;) yield
     }),
-  spell: (name: string, json: string) =>
-    `${name}(${Object.entries(JSON.parse(json || '{}'))
-      .map(([key, each]) => `${key}=${python(each)}`)
-      .join(', ')})`,
+  spell: (name: string, json: string) => spellCall(name, json, python),
   form: 'name(parameter="...")',
   native: true,
 } satisfies Partial<ToolFormat>
@@ -72,16 +78,21 @@ export const LFM2: ToolFormat = {
   ...CALL,
   name: 'lfm2',
   isOf: (template) => template.includes('<|tool_call_start|>') || template.includes('<|tool_list_start|>'),
+  token: '<|tool_call_start|>',
   open: '<|tool_call_start|>[',
   close: ']<|tool_call_end|>',
   separator: ', ',
 }
 
-/** OLMo 3: a call a line. */
+/** OLMo 3: a call a line, with values in JSON. */
 export const OLMO3: ToolFormat = {
   ...CALL,
   name: 'olmo3',
   isOf: (template) => template.includes('<function_calls>'),
-  open: '<function_calls>\n',
-  close: '\n</function_calls>',
+  token: '<function_calls>',
+  open: '<function_calls>',
+  close: '</function_calls>',
+  separator: '\n',
+  grammar: keywordCalls((schema, parameters) => parameters.value(schema)),
+  spell: (name, json) => spellCall(name, json, JSON.stringify),
 }

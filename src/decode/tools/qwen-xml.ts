@@ -11,7 +11,7 @@ const END = '\n</parameter>\n'
 export const QWEN_XML: ToolFormat = {
   ...HERMES,
   name: 'qwen-xml',
-  isOf: (template) => template.includes('<function=') && template.includes('<parameter='),
+  isOf: (template) => ['<tool_call>', '<function=', '<parameter='].every((mark) => template.includes(mark)),
   grammar: callGrammar((name, parameters) => ({
     sequence: [
       `<function=${name}>\n`,

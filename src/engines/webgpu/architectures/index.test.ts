@@ -118,6 +118,10 @@ describe('a configuration', () => {
     expect(() => read({ ...sizes, ...config })).toThrow(message)
   })
 
+  it('of gpt-oss is refused by its name', () => {
+    expect(() => read({ model_type: 'gpt_oss', num_local_experts: 32 })).toThrow(/the architecture "gpt_oss"/)
+  })
+
   it('of Gemma 4 says how large the heads of full layers are, in either form of transformers', () => {
     const types = ['sliding_attention', 'full_attention', 'sliding_attention', 'full_attention']
     const sizes = { model_type: 'gemma4_text', head_dim: 32, num_hidden_layers: 4, layer_types: types }
