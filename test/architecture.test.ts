@@ -48,7 +48,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
   'structured schema': {
     holds: ['src/structured/schema', 'src/structured/keywords'],
     imports: [
-      ...['structured ground', 'structured automata', 'structured numbers', 'structured regex', 'structured formats'],
+      ...['platform', 'structured ground', 'structured automata', 'structured numbers', 'structured regex'],
+      'structured formats',
     ],
   },
   'structured automaton': {
@@ -62,15 +63,15 @@ const ROOMS: Readonly<Record<string, Room>> = {
   'structured rules': {
     holds: ['src/structured/rules'],
     imports: [
-      ...['contract', 'structured ground', 'structured automata', 'structured regex', 'structured schema'],
-      'structured automaton',
+      ...['contract', 'platform', 'structured ground', 'structured automata', 'structured regex'],
+      ...['structured schema', 'structured automaton'],
     ],
   },
   structured: {
     holds: ['src/structured'],
     imports: [
-      ...['contract', 'structured ground', 'structured schema', 'structured automaton', 'structured tokens'],
-      'structured rules',
+      ...['contract', 'platform', 'structured ground', 'structured schema', 'structured automaton'],
+      ...['structured tokens', 'structured rules'],
     ],
   },
 

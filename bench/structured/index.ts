@@ -13,6 +13,7 @@ import { readSchemas, sample } from './corpus.js'
 import { type Measured, now, quantile } from './measure.js'
 import { measureOurs } from './ours.js'
 import { measurePeer } from './peer.js'
+import { measureTools } from './tools.js'
 
 const VOCABULARY = 151_936
 const PEERS = { llguidance: './llguidance-child.ts', 'web-xgrammar': './xgrammar-child.ts' }
@@ -124,6 +125,12 @@ for (const { schema } of lines) {
 console.log(
   `all ${lines.length} schemas: compile p50 ${micro(quantile(everyCompile, 0.5))}, p99 ${micro(quantile(everyCompile, 0.99))}, ` +
     `longest ${micro(Math.max(...everyCompile))}; serialised vocabulary ${(stored.length / 2 ** 20).toFixed(1)} MiB`,
+)
+const tools = measureTools(lines, vocabulary)
+console.log(
+  `500 tools: the first time ${micro(tools.firstUs)}, one of them changed ${micro(tools.changedUs)} (longest ` +
+    `${micro(tools.slowestUs)}), its first mask ${micro(tools.firstMaskUs)}; kept ${tools.kept} grammars of ` +
+    `${(tools.bytes / 2 ** 20).toFixed(1)} MiB, of 64 at most`,
 )
 const entries = sample(lines, Number(flags.schemas), tokenizer)
 const columns: Record<string, string[]> = {}

@@ -1,7 +1,7 @@
 import type { ChatCall } from '../engine.js'
 import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
-import { atOnce, type Slices } from '../platform/turns.js'
+import { atOnce, type Slices } from '../platform/slices.js'
 import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'

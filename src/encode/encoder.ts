@@ -10,7 +10,8 @@ import type {
   TokenizedText,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
-import { inTurns, type Slices } from '../platform/turns.js'
+import type { Slices } from '../platform/slices.js'
+import { inTurns } from '../platform/turns.js'
 import { JUDGE } from './judge.js'
 import { VectorLine } from './line.js'
 import type { TextTokens, VectorModel } from './vector-model.js'

@@ -2,11 +2,11 @@
 export class LruMap<K, V> {
   readonly #map = new Map<K, V>()
   readonly #limit: number
-  readonly #weightOf: (key: K) => number
+  readonly #weightOf: (key: K, value: V) => number
   #weight = 0
 
-  /** `limit` is how much all keys may weigh: by default, how many there may be. */
-  constructor(limit: number, weightOf: (key: K) => number = () => 1) {
+  /** `limit` is how much all entries may weigh: by default, how many there may be. */
+  constructor(limit: number, weightOf: (key: K, value: V) => number = () => 1) {
     this.#limit = limit
     this.#weightOf = weightOf
   }
@@ -21,13 +21,14 @@ export class LruMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    this.#delete(key)
+    this.delete(key)
     this.#map.set(key, value)
-    this.#weight += this.#weightOf(key)
-    while (this.#weight > this.#limit) this.#delete(this.#map.keys().next().value as K)
+    this.#weight += this.#weightOf(key, value)
+    while (this.#weight > this.#limit) this.delete(this.#map.keys().next().value as K)
   }
 
-  #delete(key: K): void {
-    if (this.#map.delete(key)) this.#weight -= this.#weightOf(key)
+  delete(key: K): void {
+    const value = this.#map.get(key)
+    if (this.#map.delete(key)) this.#weight -= this.#weightOf(key, value as V)
   }
 }

@@ -1,4 +1,5 @@
 import { CallerLines } from './caller-lines.js'
+import type { Slices } from './slices.js'
 
 let turn: (() => Promise<void>) | undefined
 
@@ -71,17 +72,6 @@ async function rest(): Promise<void> {
   const until = performance.now() + Math.min(owed, MOST_OWED_MS)
   owed = 0
   for (let turns = 1; (stepping > 0 || turns < TURNS_BETWEEN) && performance.now() < until; turns++) await breathe()
-}
-
-/** Work that pauses wherever it may be left. */
-export type Slices<T> = Generator<void, T, void>
-
-/** Does the work at once, without a pause. */
-export function atOnce<T>(work: Slices<T>): T {
-  for (;;) {
-    const { done, value } = work.next()
-    if (done) return value
-  }
 }
 
 /** Does the work with a turn of the event loop at each pause, callers in turns; leaves it there once the signal has aborted. */

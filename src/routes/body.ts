@@ -1,6 +1,7 @@
 import { V1Error } from '../errors.js'
 import { isRecord } from '../platform/json.js'
-import { inTurns, type Slices } from '../platform/turns.js'
+import type { Slices } from '../platform/slices.js'
+import { inTurns } from '../platform/turns.js'
 import { linkAbort } from '../stream/abort.js'
 import type { BodyRoom } from './bodies.js'
 import { ENCODINGS, inflated, isReadable } from './inflate.js'

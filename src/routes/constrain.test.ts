@@ -1,7 +1,11 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { ChatCall, Engine, Part } from '../engine.js'
+import { atOnce } from '../platform/slices.js'
+import { Values } from '../structured/schema/values.js'
 import type { V1Options } from '../v1.js'
 import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
+import type { FieldNames } from '../wire/reply.js'
+import { Constraints } from './constrain.js'
 
 const closed = (properties: object) => ({
   type: 'object',
@@ -37,6 +41,48 @@ const toolCall = (name: string, text: string): Part => ({
   index: 0,
   name,
   arguments: text,
+})
+
+const work = (schema: Record<string, unknown>) => ({
+  output: { type: 'json_schema' as const, name: 'x', schema, strict: true },
+  tools: [],
+  toolChoice: 'none' as const,
+  fields: { format: 'response_format' } as FieldNames,
+})
+
+describe('a schema that takes long', () => {
+  const long = closed(
+    Object.fromEntries(Array.from({ length: 120 }, (_, i) => [`p${i}`, { type: 'number', minimum: i / 7 }])),
+  )
+
+  it('is compiled with pauses, in which others have their turn', () => {
+    const slices = new Constraints().of(work(long))
+    let pauses = 0
+    let last = slices.next()
+    for (; !last.done; last = slices.next()) pauses++
+    expect(pauses).toBeGreaterThan(5)
+    expect(last.value.grammar!.accepts('{}')).toBe(false)
+  })
+
+  it('and is asked for twice at once is compiled once, also where the first one leaves', () => {
+    const compiled = vi.spyOn(Values.prototype, 'root')
+    const constraints = new Constraints()
+    compiled.mockClear()
+    const [one, two, three] = [constraints.of(work(long)), constraints.of(work(long)), constraints.of(work(long))]
+    for (let i = 0; i < 3; i++) for (const each of [one, two, three]) each.next()
+    const [a, b] = [atOnce(two), atOnce(three)]
+    expect(a.grammar).toBe(b.grammar)
+    expect(compiled).toHaveBeenCalledTimes(1)
+    compiled.mockRestore()
+  })
+
+  it('and is refused in the end is refused to all who asked', () => {
+    const bad = { ...long, properties: { ...long.properties, last: { type: 'string', pattern: '(a)\\1' } } }
+    const constraints = new Constraints()
+    const both = [constraints.of(work(bad)), constraints.of(work(bad))]
+    for (const each of both) each.next()
+    for (const each of both) expect(() => atOnce(each)).toThrow("'pattern'")
+  })
 })
 
 describe('a strict schema', () => {
@@ -243,6 +289,32 @@ describe('tools', () => {
     const args = '{"a":{"x":6},"b":{"x":7},"c":{"x":21}}'
     expect(calls[0]!.toolGrammar!.accepts(`{"name":"f39","arguments":${args}}`)).toBe(true)
     expect(calls[0]!.toolGrammar!.accepts(`{"name":"f39","arguments":${args.replace('6', '5')}}`)).toBe(false)
+  })
+
+  it('of which one has changed are not all compiled again', async () => {
+    const many = (changed: string) =>
+      Array.from({ length: 128 }, (_, i) => ({
+        type: 'function',
+        function: {
+          name: `tool_${i}`,
+          parameters: closed({ [i === 100 ? changed : `x${i}`]: { type: 'string' } }),
+          strict: i % 2 === 0,
+        },
+      }))
+    const { chat, calls } = saying(text('hi'), finish())
+    const compiled = vi.spyOn(Values.prototype, 'root')
+    const made = async (changed: string) => {
+      compiled.mockClear()
+      expect((await chat({ tools: many(changed) })).status).toBe(200)
+      return compiled.mock.calls.length
+    }
+    expect([await made('a'), await made('b'), await made('b'), await made('a')]).toEqual([128, 1, 0, 0])
+    compiled.mockRestore()
+    const accepts = (name: string, key: string) =>
+      calls.map(({ toolGrammar }) => toolGrammar!.accepts(`{"name":"${name}","arguments":{"${key}":""}}`))
+    expect(accepts('tool_100', 'a')).toEqual([true, false, false, true])
+    expect(accepts('tool_25', 'x25')).toEqual([true, true, true, true])
+    expect(accepts('tool_25', 'x100')).toEqual([false, false, false, false])
   })
 
   it('that are too much together are refused, and it is said that they are', async () => {

@@ -1,11 +1,13 @@
-import type { OutputGrammar, TextSource, ToolSpec } from '../engine.js'
+import type { OutputGrammar, TextPart, TextSource, ToolSpec } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { LruMap } from '../platform/lru-map.js'
-import type { Slices } from '../platform/turns.js'
+import type { Slices } from '../platform/slices.js'
 import {
   compile,
-  fromSource,
+  compileInSlices,
+  fromSourceInSlices,
   type Grammar,
+  GrammarCache,
   type LayoutOption,
   SchemaError,
   schemaErrorMessage,
@@ -25,45 +27,43 @@ export interface OutputConstraint {
   readonly toolChecks: ReadonlyMap<string, DocumentCheck>
 }
 
-interface Compiled {
-  readonly grammar: Grammar
-  readonly check: DocumentCheck
-}
-
-/** Steps that all tools of a request may take to compile: about half a second. */
-const MOST_STEPS = 500_000
-/** And their calls, one beside the other: they share what is known by then. */
-const MOST_STEPS_TOGETHER = 700_000
+/** Steps that all tools of a request may take to compile: about half a second, if none is known yet. */
+const MOST_STEPS = 400_000
 const TOO_MUCH =
   "The tools together are too complex to enforce. Send fewer of them, make their 'parameters' simpler, or choose one by 'tool_choice'."
 
 const ADVICE = " Leave it out, or set 'strict' to false: what cannot be enforced is then left to the model."
 
-/** Schemas that are larger are compiled anew each time rather than kept. */
+/** What is larger is compiled anew each time rather than kept. */
 const MAX_KEPT_CHARACTERS = 200_000
+/** Of grammars that were asked for before. */
+const MAX_KEPT_BYTES = 64 * 2 ** 20
+const MAX_BEGUN = 32
+/** Of sources that were refused, in characters. */
+const MAX_REFUSED = 2 ** 20
 
 /** What a request asks of the text of its answer. */
 export type ConstrainedSpec = Pick<CallSpec, 'output' | 'tools' | 'toolChoice' | 'fields'>
 
 /** Compiles what requests ask for, and keeps what was used last: clients send the same schema again and again. */
 export class Constraints {
-  readonly #kept: LruMap<string, Compiled>
+  readonly kept = new GrammarCache({ maxBytes: MAX_KEPT_BYTES })
   /** Apart, so that many bad schemas push out nobody's good one. */
-  readonly #refused: LruMap<string, SchemaError>
+  readonly #refused = new LruMap<string, SchemaError>(MAX_REFUSED, (key) => key.length)
+  /** Compilations under way, some perhaps left. */
+  readonly #begun = new LruMap<string, Slices<Grammar>>(MAX_BEGUN)
   readonly #layout: LayoutOption
 
   /** `layout` is that of contents; arguments of tools are for programs, and compact. */
-  constructor(layout: LayoutOption = 'compact', maxKept = 64) {
+  constructor(layout: LayoutOption = 'compact') {
     this.#layout = layout
-    this.#kept = new LruMap(maxKept)
-    this.#refused = new LruMap(maxKept)
     // A layout that there is not is refused now, not with the first request.
     compile(true, { layout })
   }
 
   /**
    * Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. Pauses before
-   * each schema that is not known yet: compiling one may take a while.
+   * each schema that is not known yet, and every few milliseconds while it is compiled.
    */
   *of({ output, tools, toolChoice, fields }: ConstrainedSpec): Slices<OutputConstraint> {
     const notEnforced: string[] = []
@@ -72,26 +72,27 @@ export class Constraints {
       toolChoice === 'none' ? undefined : yield* this.#ofTools(tools, toolChoice, fields, toolChecks, notEnforced)
     if (output.type === 'text') return { toolGrammar, toolChecks, notEnforced }
     if (output.type === 'json_object') {
-      const { grammar, check } = yield* this.#compile({ type: 'object' }, true, this.#layout)
-      return { grammar, check: { ...check, strict: false }, toolGrammar, toolChecks, notEnforced }
+      const schema = { type: 'object' }
+      const grammar = yield* this.#compile(schema, true, this.#layout)
+      return { grammar, check: documentCheck(schema, grammar, false), toolGrammar, toolChecks, notEnforced }
     }
     if (output.type === 'grammar') {
-      const { grammar, check } = yield* this.#ofGrammar(fields.format, output.source)
-      return { grammar, check, toolGrammar, toolChecks, notEnforced }
+      const grammar = yield* this.#ofGrammar(fields.format, output.source)
+      return { grammar, check: textCheck(grammar), toolGrammar, toolChecks, notEnforced }
     }
     const { schema, name, strict } = output
-    const { grammar, check } = yield* this.#refusing(fields.format, name, schema, strict, this.#layout)
+    const grammar = yield* this.#refusing(fields.format, name, schema, strict, this.#layout)
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
-    return { grammar, check, toolGrammar, toolChecks, notEnforced }
+    return { grammar, check: documentCheck(schema, grammar, strict), toolGrammar, toolChecks, notEnforced }
   }
 
-  *#ofGrammar(param: string, source: TextSource): Slices<Compiled> {
+  *#ofGrammar(param: string, source: TextSource): Slices<Grammar> {
     const refused = (message: string) => new V1Error(400, `Invalid '${param}': ${message}`, { param })
     try {
-      const kept = yield* this.#remembered(JSON.stringify(source), () => compiledGrammar(source))
-      const [token] = kept.grammar.silentTokens
+      const grammar = yield* this.#remembered(JSON.stringify(source), () => fromSourceInSlices(source))
+      const [token] = grammar.silentTokens
       if (token !== undefined) throw refused(`the token ${token} stands for no text, and an answer is text.`)
-      return kept
+      return grammar
     } catch (error) {
       if (error instanceof SchemaError) throw refused(error.message)
       throw error
@@ -106,22 +107,24 @@ export class Constraints {
     notEnforced: string[],
   ): Slices<OutputGrammar> {
     const admitted = tools.filter(({ name }) => typeof choice === 'string' || name === choice.name)
-    const calls: unknown[] = []
-    let steps = 0
+    const calls: TextPart[] = []
+    let [steps, key] = [0, '']
     for (const tool of admitted) {
+      const { name, parameters, strict } = tool
       const param = fields.parameters(tools.indexOf(tool))
-      const { parameters, strict } = tool
-      const { check, grammar } = yield* this.#refusing(param, tool.name, parameters, strict, 'compact', 'function')
-      if (tool.strict) checks.set(tool.name, check)
+      const known = this.kept.get(keyOf(parameters, strict, 'compact'))
+      const grammar = known ?? (yield* this.#refusing(param, name, parameters, strict, 'compact', 'function'))
+      if (strict) checks.set(name, documentCheck(parameters, grammar, true))
       steps += grammar.steps
       if (steps > MOST_STEPS) throw new V1Error(400, TOO_MUCH, { param: 'tools' })
-      for (const error of grammar.notEnforced) notEnforced.push(`${tool.name}: ${inWords(error)}`)
-      calls.push(callSchema(tool))
+      for (const error of grammar.notEnforced) notEnforced.push(`${name}: ${inWords(error)}`)
+      const head = `{"name":${JSON.stringify(name)},"arguments":`
+      calls.push({ sequence: [head, grammar.source, '}'] })
+      key += `${head}${grammar.id},`
     }
-    // Each tool has been judged by itself above, strictly where it asked for that.
+    // Of a call as engines write it, what may stand in it has been compiled by now: of many tools only the new ones.
     try {
-      const all = calls.length === 1 ? calls[0] : { anyOf: calls }
-      return (yield* this.#compile(all, false, 'compact', MOST_STEPS_TOGETHER)).grammar
+      return yield* this.#remembered(key, () => fromSourceInSlices({ choice: calls }))
     } catch (error) {
       if (error instanceof SchemaError) throw new V1Error(400, TOO_MUCH, { param: 'tools' })
       throw error
@@ -135,7 +138,7 @@ export class Constraints {
     strict: boolean,
     layout: LayoutOption,
     subject = 'response_format',
-  ): Slices<Compiled> {
+  ): Slices<Grammar> {
     try {
       return yield* this.#compile(schema, strict, layout)
     } catch (error) {
@@ -156,55 +159,46 @@ export class Constraints {
     }
   }
 
-  *#compile(schema: unknown, strict: boolean, layout: LayoutOption = 'compact', fuel?: number): Slices<Compiled> {
-    const key = JSON.stringify([strict, layout, fuel, schema])
-    return yield* this.#remembered(key, () => compiled(schema, strict, layout, fuel))
+  *#compile(schema: unknown, strict: boolean, layout: LayoutOption): Slices<Grammar> {
+    return yield* this.#remembered(keyOf(schema, strict, layout), () => compileInSlices(schema, { strict, layout }))
   }
 
-  *#remembered(key: string, make: () => Compiled | SchemaError): Slices<Compiled> {
-    const known = () => this.#kept.get(key) ?? this.#refused.get(key)
-    if (known() === undefined) yield
-    // Another request may have brought the same one meanwhile.
-    const found = known() ?? make()
+  *#remembered(key: string, make: () => Slices<Grammar>): Slices<Grammar> {
     const keeps = key.length <= MAX_KEPT_CHARACTERS
-    if (found instanceof SchemaError) {
-      if (keeps) this.#refused.set(key, found)
-      throw found
+    let work: Slices<Grammar> | undefined
+    for (;;) {
+      const known = this.#known(key)
+      if (known !== undefined) return known
+      yield
+      // Who asks for the same meanwhile helps to make it, and goes on with it should the first one leave.
+      work ??= this.#begun.get(key) ?? make()
+      if (keeps) this.#begun.set(key, work)
+      try {
+        const { done, value } = work.next()
+        if (!done) continue
+        this.#begun.delete(key)
+        work = undefined
+        // Somebody else came to its end, and it has been let go since.
+        if (value === undefined) continue
+        if (keeps) this.kept.set(key, value)
+        return value
+      } catch (error) {
+        this.#begun.delete(key)
+        if (error instanceof SchemaError && keeps) this.#refused.set(key, error)
+        throw error
+      }
     }
-    if (keeps) this.#kept.set(key, found)
-    return found
+  }
+
+  #known(key: string): Grammar | undefined {
+    const refused = this.#refused.get(key)
+    if (refused !== undefined) throw refused
+    return this.kept.get(key)
   }
 }
 
-function compiledGrammar(source: TextSource): Compiled | SchemaError {
-  try {
-    const grammar = fromSource(source)
-    return { grammar, check: textCheck(grammar) }
-  } catch (error) {
-    if (error instanceof SchemaError) return error
-    throw error
-  }
-}
-
-function compiled(schema: unknown, strict: boolean, layout: LayoutOption, fuel?: number): Compiled | SchemaError {
-  try {
-    const grammar = compile(schema, { strict, layout, ...(fuel !== undefined && { fuel }) })
-    return { grammar, check: documentCheck(schema, grammar, strict) }
-  } catch (error) {
-    if (error instanceof SchemaError) return error
-    throw error
-  }
-}
-
-/** A call as engines write it. The parameters get a base of their own, so that `#/$defs/...` in them still points there. */
-function callSchema({ name, parameters }: ToolSpec): unknown {
-  const own = { $id: `urn:local-v1:tool:${name}`, ...parameters }
-  return {
-    type: 'object',
-    properties: { name: { const: name }, arguments: own },
-    required: ['name', 'arguments'],
-    additionalProperties: false,
-  }
+function keyOf(schema: unknown, strict: boolean, layout: LayoutOption): string {
+  return JSON.stringify([strict, layout, schema])
 }
 
 function inWords({ path, keyword }: SchemaError): string {

@@ -50,6 +50,19 @@ it('count what was asked, what it cost and how long it took', async () => {
   expect([told.get('local_v1_running'), told.get('local_v1_waiting')]).toEqual([0, 0])
 })
 
+it('say how many grammars are kept, and what they take', async () => {
+  const { ask, chat } = serviceOf('{}', { metrics: true })
+  const grammars = async () => {
+    const told = samples((await ask('/metrics')).text)
+    return [told.get('local_v1_grammars'), told.get('local_v1_grammar_bytes')]
+  }
+  expect(await grammars()).toEqual([0, 0])
+  for (let i = 0; i < 3; i++) await chat({ response_format: { type: 'json_object' } })
+  const [count, bytes] = await grammars()
+  expect(count).toBe(1)
+  expect(bytes).toBeGreaterThan(0)
+})
+
 it('of buckets only grow, from one to the next', async () => {
   const { ask, chat } = serviceOf(script, { metrics: true })
   for (let i = 0; i < 5; i++) await chat()

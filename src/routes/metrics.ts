@@ -57,7 +57,7 @@ export class Metrics {
     this.#firsts.add(seconds)
   }
 
-  text({ running, waiting }: Admission): string {
+  text({ running, waiting }: Admission, grammars: { readonly size: number; readonly bytes: number }): string {
     const requests = [...this.#requests].map(([labels, count]) => `local_v1_requests_total{${labels}} ${count}`)
     const tokens = Object.entries(this.#tokens).map(([kind, count]) => `local_v1_tokens_total{kind="${kind}"} ${count}`)
     const [took, first] = ['local_v1_request_seconds', 'local_v1_first_token_seconds']
@@ -66,6 +66,12 @@ export class Metrics {
       ...described('local_v1_tokens_total', 'counter', 'Tokens; cached and reasoning are parts of the others.', tokens),
       ...described('local_v1_running', 'gauge', 'Requests that the engine has.', [`local_v1_running ${running}`]),
       ...described('local_v1_waiting', 'gauge', 'Requests in line.', [`local_v1_waiting ${waiting}`]),
+      ...described('local_v1_grammars', 'gauge', 'Compiled schemas and grammars that are kept.', [
+        `local_v1_grammars ${grammars.size}`,
+      ]),
+      ...described('local_v1_grammar_bytes', 'gauge', 'Memory that they take, counted; at most 64 MiB.', [
+        `local_v1_grammar_bytes ${grammars.bytes}`,
+      ]),
       ...described(took, 'histogram', 'From a request to the end of its answer.', this.#durations.lines(took)),
       ...described(first, 'histogram', 'From a request to the first token.', this.#firsts.lines(first)),
       '',
@@ -79,8 +85,8 @@ const described = (name: string, type: string, help: string, lines: readonly str
   ...lines,
 ]
 
-export const tellMetrics: Route = ({ metrics, admission }) => ({
+export const tellMetrics: Route = ({ metrics, admission, constraints }) => ({
   status: 200,
-  body: metrics!.text(admission),
+  body: metrics!.text(admission, constraints.kept),
   headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
 })

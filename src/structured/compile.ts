@@ -1,11 +1,9 @@
-import { FrameTable } from './automaton/frame-table.js'
+import type { SchemaSource } from '../engine.js'
+import { atOnce, type Slices } from '../platform/slices.js'
 import { Machine } from './automaton/machine.js'
-import { Fuel } from './fuel.js'
 import { Grammar } from './grammar.js'
-import { Context } from './schema/context.js'
-import { Document } from './schema/document.js'
-import { type LayoutOption, layoutOf } from './schema/format.js'
-import { Values } from './schema/values.js'
+import { documentsOf, remember } from './rules/documents.js'
+import type { LayoutOption } from './schema/format.js'
 import { SchemaError } from './schema-error.js'
 
 export interface CompileOptions {
@@ -33,20 +31,16 @@ const LONGEST = 1_000_000
 
 /** Compiles a JSON Schema. Throws `SchemaError` for what cannot be enforced exactly. */
 export function compile(schema: unknown, options: CompileOptions = {}): Grammar {
-  const { strict = true, layout: chosen = 'compact' } = options
-  const layout = layoutOf(chosen)
-  const ignored: SchemaError[] | undefined = strict ? undefined : []
-  const fuel = new Fuel(options.fuel)
-  try {
-    const root = new Values(new Context(new Document(schema), fuel, layout, ignored)).root()
-    const program = new FrameTable(layout)
-    const start = program.value(root)
-    if (start.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
-    const source = { schema, strict, layout: chosen, ...(options.fuel !== undefined && { fuel: options.fuel }) }
-    return new Grammar(new Machine(start, () => program.forget()), ignored ?? [], source, fuel.spent)
-  } catch (error) {
-    // The engine's own limit on recursion: the one thing that steps do not count.
-    if (error instanceof RangeError) throw new SchemaError(fuel.place.path, '', 'the schema is nested too deeply.')
-    throw error
-  }
+  return atOnce(compileInSlices(schema, options))
+}
+
+/** As `compile`, with a pause every few milliseconds in which others may work: `for (const _ of ...)` would be one of them. */
+export function* compileInSlices(schema: unknown, options: CompileOptions = {}): Slices<Grammar> {
+  const { strict = true, layout = 'compact', fuel } = options
+  const source: SchemaSource = { schema, strict, layout, ...(fuel !== undefined && { fuel }) }
+  const documents = yield* documentsOf(source)
+  const { first, forget } = documents
+  if (first.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)
+  remember(source, documents)
+  return new Grammar(new Machine(first, forget), { ...documents, source })
 }

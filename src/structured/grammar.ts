@@ -8,21 +8,46 @@ import { advance, startOf } from './walk.js'
 
 const encoder = new TextEncoder()
 
+/** What is known of a grammar once it is compiled. */
+interface Compiled {
+  readonly notEnforced: readonly SchemaError[]
+  readonly source: GrammarSource
+  readonly steps: number
+  readonly bytes: number
+}
+
+let made = 0
+
 /** A set of texts: the documents that satisfy a schema, in one spelling each. */
 export class Grammar implements OutputGrammar {
   readonly #machine: Machine
   readonly #masks = new WeakMap<Vocabulary, Masks>()
+  /** The same, to be counted. */
+  #counted: readonly WeakRef<Masks>[] = []
+  readonly #compiledBytes: number
+  /** No other grammar has the same. */
+  readonly id = ++made
   /** What a lenient compilation could not enforce; empty after a strict one. */
   readonly notEnforced: readonly SchemaError[]
   readonly source: GrammarSource
   /** The steps that compiling it took, of those that `CompileOptions.fuel` allows. */
   readonly steps: number
 
-  constructor(machine: Machine, notEnforced: readonly SchemaError[], source: GrammarSource, steps: number) {
+  constructor(machine: Machine, { notEnforced, source, steps, bytes }: Compiled) {
     this.#machine = machine
     this.notEnforced = notEnforced
     this.source = source
     this.steps = steps
+    this.#compiledBytes = bytes
+  }
+
+  /**
+   * About how much memory it takes: what was compiled, and what was learned since of its places and of each vocabulary.
+   * The latter grows with use, up to some megabytes, and is then dropped.
+   */
+  get bytes(): number {
+    const learned = this.#counted.reduce((sum, masks) => sum + (masks.deref()?.bytes ?? 0), 0)
+    return this.#compiledBytes + this.#machine.bytes + learned
   }
 
   /** Whether exactly this text could be generated, then stop. */
@@ -58,6 +83,7 @@ export class Grammar implements OutputGrammar {
     if (masks === undefined) {
       masks = new Masks(this.#machine, vocabulary)
       this.#masks.set(vocabulary, masks)
+      this.#counted = [...this.#counted.filter((one) => one.deref() !== undefined), new WeakRef(masks)]
     }
     return new Constraint(masks, startOf(this.#machine))
   }

@@ -1,8 +1,9 @@
 export type { GrammarSource, TextPart, TextSource, TokenConstraint } from '../engine.js'
-export { type CompileOptions, compile } from './compile.js'
+export { type CompileOptions, compile, compileInSlices } from './compile.js'
 export { type ExampleOptions, example } from './example.js'
 export { Fuel } from './fuel.js'
 export { Grammar } from './grammar.js'
+export { GrammarCache } from './grammar-cache.js'
 export { GrammarError } from './grammar-error.js'
 export { type DeepPartial, type PartialOptions, partial } from './partial.js'
 export type { LayoutOption } from './schema/format.js'
@@ -10,11 +11,13 @@ export { SchemaError, type SchemaPath, schemaErrorMessage } from './schema-error
 export {
   choice,
   fromSource,
+  fromSourceInSlices,
   type GrammarPart,
   gbnf,
   lark,
   regex,
   repeat,
+  type SourceOptions,
   sequence,
   structuralTag,
   upTo,

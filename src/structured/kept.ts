@@ -1,11 +1,24 @@
+/** A small object and its place in a map. */
+export const ENTRY_BYTES = 150
+
 /** A cache of at least `most` and at most twice as many values: those that were used since the last half are carried over. */
 export class Kept<K, V> {
   readonly #most: number
+  readonly #bytesOf: (value: V) => number
   #young = new Map<K, V>()
   #old = new Map<K, V>()
+  #youngBytes = 0
+  #oldBytes = 0
 
-  constructor(most: number) {
+  /** `bytesOf`: what a value takes, its place here included. */
+  constructor(most: number, bytesOf: (value: V) => number = () => ENTRY_BYTES) {
     this.#most = most
+    this.#bytesOf = bytesOf
+  }
+
+  /** What all of them take. */
+  get bytes(): number {
+    return this.#youngBytes + this.#oldBytes
   }
 
   get(key: K): V | undefined {
@@ -20,8 +33,11 @@ export class Kept<K, V> {
     if (this.#young.size >= this.#most) {
       this.#old = this.#young
       this.#young = new Map()
+      this.#oldBytes = this.#youngBytes
+      this.#youngBytes = 0
     }
     this.#young.set(key, value)
+    this.#youngBytes += this.#bytesOf(value)
   }
 }
 

@@ -1,36 +1,79 @@
-import type { GrammarSource, TextPart } from '../engine.js'
+import type { GrammarSource, SchemaSource, TextPart } from '../engine.js'
+import { atOnce, type Slices } from '../platform/slices.js'
 import { Machine } from './automaton/machine.js'
 import { frameOf } from './automaton/rule.js'
-import { type CompileOptions, compile } from './compile.js'
+import { type CompileOptions, compileInSlices } from './compile.js'
 import { Fuel } from './fuel.js'
 import { Grammar } from './grammar.js'
+import type { GrammarCache } from './grammar-cache.js'
 import { GrammarError } from './grammar-error.js'
 import { Builder } from './rules/builder.js'
 import { withoutLeftRecursion } from './rules/left-recursion.js'
-import { measure } from './rules/measure.js'
+import { measure, namesIn } from './rules/measure.js'
 
 /** Steps that a grammar may take to compile. */
-const GRAMMAR_FUEL = 400_000
+const GRAMMAR_FUEL = 500_000
+/** On average what a step leaves behind. */
+const RULE_BYTES = 16
 /** Shortest texts beyond this many bytes are refused: no model writes them. */
 const LONGEST = 1_000_000
 
+export interface SourceOptions {
+  /**
+   * Where grammars are kept by what they were compiled from, each schema that is a part of one by itself.
+   * @default none
+   */
+  readonly cache?: GrammarCache
+}
+
 /** Compiles whatever describes a grammar. Throws `GrammarError` or, for a schema in it, `SchemaError`. */
-export function fromSource(source: GrammarSource): Grammar {
+export function fromSource(source: GrammarSource, options: SourceOptions = {}): Grammar {
+  return atOnce(fromSourceInSlices(source, options))
+}
+
+/** As `fromSource`, with a pause every few milliseconds while schemas are compiled. */
+export function* fromSourceInSlices(source: GrammarSource, { cache }: SourceOptions = {}): Slices<Grammar> {
+  if (cache === undefined) return yield* compiled(source)
+  const key = JSON.stringify(source)
+  const known = cache.get(key)
+  if (known !== undefined) return known
+  const grammar = yield* compiled(source, cache)
+  cache.set(key, grammar)
+  return grammar
+}
+
+function* compiled(source: GrammarSource, cache?: GrammarCache): Slices<Grammar> {
   if ('schema' in source) {
     const { schema, ...options } = source
-    return compile(schema, options as CompileOptions)
+    return yield* compileInSlices(schema, options as CompileOptions)
   }
   const fuel = new Fuel(GRAMMAR_FUEL, new Set(), 'the grammar')
   try {
-    const builder = new Builder(fuel)
+    const builder = new Builder(
+      fuel,
+      cache &&
+        function* (part): Slices<SchemaSource> {
+          return (yield* fromSourceInSlices(part, { cache })).source as SchemaSource
+        },
+    )
+    yield* builder.prepare(source)
     const rule = builder.rule(source)
-    measure(rule, fuel)
-    withoutLeftRecursion(rule, fuel)
-    measure(rule, fuel)
+    const names = namesIn(rule)
+    measure(rule, names, fuel)
+    if (names.length > 0) {
+      withoutLeftRecursion(names, fuel)
+      measure(rule, namesIn(rule), fuel)
+    }
     if (rule.length === Infinity) throw new GrammarError('no text satisfies the grammar.')
     if (rule.length > LONGEST) throw new GrammarError(`every text would be longer than ${LONGEST} bytes.`)
     const machine = new Machine(frameOf(rule), () => builder.forget(), builder.tokens)
-    return new Grammar(machine, builder.notEnforced, source, fuel.spent)
+    const steps = fuel.spent
+    return new Grammar(machine, {
+      notEnforced: builder.notEnforced,
+      source,
+      steps,
+      bytes: builder.bytes + RULE_BYTES * steps,
+    })
   } catch (error) {
     // The engine's own limit on recursion: the one thing that steps do not count.
     if (error instanceof RangeError) throw new GrammarError('the grammar is nested too deeply.')
@@ -38,7 +81,7 @@ export function fromSource(source: GrammarSource): Grammar {
   }
 }
 
-/** A grammar that is part of another stands for what it was compiled from. */
+/** A grammar of a schema that is a part of another is not compiled again. */
 export type GrammarPart = TextPart | Grammar
 
 function partOf(part: GrammarPart): TextPart {

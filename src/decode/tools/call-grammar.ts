@@ -1,33 +1,26 @@
 import type { ChatCall, OutputGrammar, TextPart, ToolSpec } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
-import { LruMap } from '../../platform/lru-map.js'
-import { fromSource, GrammarError, SchemaError } from '../../structured/index.js'
+import { fromSource, GrammarCache, GrammarError, SchemaError } from '../../structured/index.js'
 
-/** Grammars kept, of requests that send the same tools again and again. */
-const KEPT = 32
+/** Of requests that send the same tools again and again, perhaps one of them changed. */
+const kept = new GrammarCache({ maxBytes: 64 * 2 ** 20 })
 
 /** How a family spells one call of a tool. */
 export type SpellCall = (name: string, parameters: Parameters) => TextPart
 
 /** The grammar of one call, for families that do not write it as a JSON document with `name` and `arguments`. */
 export function callGrammar(spell: SpellCall): (call: ChatCall) => OutputGrammar {
-  const kept = new LruMap<string, OutputGrammar>(KEPT)
-  return ({ tools, toolChoice }) => {
-    const admitted = tools.filter(({ name }) => typeof toolChoice === 'string' || name === toolChoice.name)
-    const key = JSON.stringify(admitted.map(({ name, parameters, strict }) => [name, parameters, strict]))
-    let grammar = kept.get(key)
-    if (grammar === undefined) {
-      grammar = compiled(admitted, spell)
-      kept.set(key, grammar)
-    }
-    return grammar
-  }
+  return ({ tools, toolChoice }) =>
+    compiled(
+      tools.filter(({ name }) => typeof toolChoice === 'string' || name === toolChoice.name),
+      spell,
+    )
 }
 
 function compiled(tools: readonly ToolSpec[], spell: SpellCall): OutputGrammar {
   try {
-    return fromSource({ choice: tools.map((tool) => spell(tool.name, new Parameters(tool))) })
+    return fromSource({ choice: tools.map((tool) => spell(tool.name, new Parameters(tool))) }, { cache: kept })
   } catch (error) {
     if (!(error instanceof SchemaError || error instanceof GrammarError)) throw error
     throw refused(`${error.message} This model's form of tool calls cannot keep to it.`)

@@ -1,13 +1,13 @@
 import type { ChatCall, Engine, GrammarSource, OutputGrammar, TokenizeCall } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import { LruMap } from '../../platform/lru-map.js'
-import { fromSource } from '../../structured/index.js'
+import { inTurns } from '../../platform/turns.js'
+import { fromSourceInSlices, GrammarCache } from '../../structured/index.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
 import { type CallValue, type EngineCommand, type Told, type ValueAsked, WINDOW, type WireCall } from './protocol.js'
 
-/** Grammars that are kept with what was learned about them: clients send the same schema again and again. */
-const KEPT_GRAMMARS = 64
+/** Of grammars that are kept with what was learned about them: clients send the same schema again and again. */
+const KEPT_BYTES = 64 * 2 ** 20
 
 /** Lets whoever holds the other end of `port` use `engine` as if it were there. */
 export function serveEngine(engine: Engine, port: Port): void {
@@ -35,7 +35,7 @@ class EngineServer {
   readonly #engine: Engine
   readonly #port: Port
   readonly #jobs = new Map<number, Job>()
-  readonly #grammars = new LruMap<string, OutputGrammar>(KEPT_GRAMMARS)
+  readonly #grammars = new GrammarCache({ maxBytes: KEPT_BYTES })
   #ready = false
   #told = ''
 
@@ -119,7 +119,7 @@ class EngineServer {
 
   async #generate(id: number, call: WireCall, job: Job): Promise<void> {
     const { signal } = job.aborter
-    for await (const part of this.#engine.generate(this.#callOf(call, signal))) {
+    for await (const part of this.#engine.generate(await this.#callOf(call, signal))) {
       // Also an engine that does not look at its signal stops here.
       signal.throwIfAborted()
       this.#tell({ type: 'part', id, part })
@@ -129,22 +129,17 @@ class EngineServer {
     }
   }
 
-  #callOf({ grammar, toolGrammar, ...rest }: WireCall, signal: AbortSignal): ChatCall {
+  async #callOf({ grammar, toolGrammar, ...rest }: WireCall, signal: AbortSignal): Promise<ChatCall> {
     return {
       ...rest,
       signal,
-      ...(grammar && { grammar: this.#compiled(grammar) }),
-      ...(toolGrammar && { toolGrammar: this.#compiled(toolGrammar) }),
+      ...(grammar && { grammar: await this.#compiled(grammar, signal) }),
+      ...(toolGrammar && { toolGrammar: await this.#compiled(toolGrammar, signal) }),
     }
   }
 
-  #compiled(source: GrammarSource): OutputGrammar {
-    const key = JSON.stringify(source)
-    const kept = this.#grammars.get(key)
-    if (kept !== undefined) return kept
-    const grammar = fromSource(source)
-    this.#grammars.set(key, grammar)
-    return grammar
+  #compiled(source: GrammarSource, signal: AbortSignal): Promise<OutputGrammar> {
+    return inTurns(fromSourceInSlices(source, { cache: this.#grammars }), signal)
   }
 
   /** Whenever they may have changed: before the other side goes on, it knows. */

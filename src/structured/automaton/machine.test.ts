@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { atOnce } from '../../platform/slices.js'
 import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
 import { Document } from '../schema/document.js'
@@ -11,7 +12,7 @@ import { Machine, MOST_STATES } from './machine.js'
 import { ObjectFrames } from './object-home.js'
 
 function rootOf(schema: unknown) {
-  return new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined)).root()
+  return atOnce(new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined)).root())
 }
 
 describe('threads', () => {

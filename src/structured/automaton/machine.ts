@@ -75,6 +75,9 @@ function told(holder: Cell, key: string): Cell {
 
 /** Rows kept before all are dropped: at most 2 KB each. */
 const MOST_ROWS = 6000
+/** On average, frames and cells included. */
+const STATE_BYTES = 500
+const ROW_BYTES = 400
 /** States kept, of less than a kilobyte each. */
 export const MOST_STATES = 30_000
 
@@ -113,6 +116,11 @@ export class Machine {
       row.set(byte, next)
     }
     return next
+  }
+
+  /** What is kept to be quick. */
+  get bytes(): number {
+    return this.kept * STATE_BYTES + this.#rows.length * ROW_BYTES
   }
 
   /** States that are kept to be found again. */

@@ -11,6 +11,7 @@ import { minimise } from '../automata/minimise.js'
 import { NO_TEXT } from '../automata/sets.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Fuel } from '../fuel.js'
+import { made } from '../kept.js'
 import { beyond, compareDecimals, type Decimal, decimalOf, negated, rounded, TINY } from './decimal.js'
 import { Magnitudes } from './magnitudes.js'
 import { type Multiples, multiplesOf } from './multiples.js'
@@ -36,22 +37,28 @@ const CACHED = 128
 /** With what each cost to make: finding it costs as much, so that fuel does not depend on what came before. */
 const cache = new LruMap<string, { made: TextAutomaton; cost: number }>(CACHED)
 const CACHED_STATES = 512
+/** By whether they are integers. */
+const unbounded = new Map<boolean, TextAutomaton>()
 
 /** The texts of the numbers that satisfy `spec`. */
 export function numberAutomaton(spec: NumberSpec, fuel = new Fuel()): TextAutomaton {
   const { integer, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf } = spec
-  const key = [integer === true, minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf].join()
+  const bounds = [minimum, exclusiveMinimum, maximum, exclusiveMaximum, multipleOf]
+  const key = [integer === true, ...bounds].join()
   const known = cache.get(key)
   if (known !== undefined) {
     fuel.spend(known.cost)
     return known.made
   }
+  // Nearly every schema has them: made once in a process, and nobody pays.
+  if (bounds.every((bound) => bound === undefined))
+    return made(unbounded, integer === true, () => build(spec, new Fuel()))
   const before = fuel.left
-  const made = build(spec, fuel)
-  if (made.states <= CACHED_STATES) {
-    cache.set(key, { made, cost: before - fuel.left })
+  const numbers = build(spec, fuel)
+  if (numbers.states <= CACHED_STATES) {
+    cache.set(key, { made: numbers, cost: before - fuel.left })
   }
-  return made
+  return numbers
 }
 
 function build(spec: NumberSpec, fuel: Fuel): TextAutomaton {

@@ -1,23 +1,22 @@
 import type { GrammarSource, SchemaSource, TextPart } from '../../engine.js'
+import { atOnce, type Slices } from '../../platform/slices.js'
 import type { CharSet } from '../automata/charset.js'
 import { literalSet, oneOf } from '../automata/literals.js'
 import { upTo, without } from '../automata/search.js'
 import { type TextAutomaton, TextError } from '../automata/types.js'
-import { FixedFrame } from '../automaton/fixed.js'
-import { FrameTable } from '../automaton/frame-table.js'
+import type { Bytes } from '../automaton/frame.js'
 import { PlainTextFrame } from '../automaton/plain-text.js'
-import { choice, leaf, NOTHING, type Rule, repeat, sequence } from '../automaton/rule.js'
+import { choice, leaf, type Rule, repeat, sequence } from '../automaton/rule.js'
 import { FIRST_TOKEN, TokenFrame } from '../automaton/token.js'
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
 import { compileRegex } from '../regex/regex.js'
-import { Context } from '../schema/context.js'
-import { Document } from '../schema/document.js'
-import { layoutOf, toBytes } from '../schema/format.js'
+import { toBytes } from '../schema/format.js'
 import { isObject } from '../schema/json.js'
-import { Values } from '../schema/values.js'
 import type { SchemaError } from '../schema-error.js'
+import { type Documents, documentsOf } from './documents.js'
 import { gbnf } from './gbnf.js'
+import { fixed, type Headed, withHeads } from './headed.js'
 import { lark } from './lark.js'
 import { structuralTag } from './structural-tag.js'
 
@@ -33,18 +32,25 @@ export class Builder {
   readonly tokens: string[] = []
   /** What lenient schemas could not enforce. */
   readonly notEnforced: SchemaError[] = []
-  readonly #tables = new Map<string, FrameTable>()
   /** A schema may stand in several places. */
-  readonly #documents = new Map<SchemaSource, Rule>()
+  readonly #documents = new Map<SchemaSource, Documents>()
+  readonly #known: ((source: SchemaSource) => Slices<SchemaSource>) | undefined
   #depth = 0
 
-  constructor(fuel: Fuel) {
+  /** `known` finds for a schema one that was compiled before. */
+  constructor(fuel: Fuel, known?: (source: SchemaSource) => Slices<SchemaSource>) {
     this.fuel = fuel
+    this.#known = known
+  }
+
+  /** What is kept of the schemas in it. */
+  get bytes(): number {
+    return [...this.#documents.values()].reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   /** Drops what was only kept to be quick. */
   forget(): void {
-    for (const table of this.#tables.values()) table.forget()
+    for (const { forget } of this.#documents.values()) forget()
   }
 
   rule(part: TextPart): Rule {
@@ -72,10 +78,13 @@ export class Builder {
   }
 
   literal(text: string): Rule {
+    return fixed(this.#bytesOf(text))
+  }
+
+  #bytesOf(text: string): Bytes {
     if (/\p{Surrogate}/u.test(text)) throw new GrammarError('a text holds half a character (a lone surrogate).')
     this.fuel.spend(text.length >> 2)
-    const frame = FixedFrame.of(toBytes(text))
-    return frame === undefined ? NOTHING : leaf(frame)
+    return toBytes(text)
   }
 
   #choice(options: readonly TextPart[]): Rule {
@@ -84,7 +93,20 @@ export class Builder {
     const others = options.filter((option) => typeof option !== 'string')
     // Many texts are one automaton, which knows what they share.
     const words = texts.length > 1 ? [this.text(literalSet(texts, this.fuel))] : texts.map((text) => this.literal(text))
-    return choice([...words, ...others.map((option) => this.rule(option))])
+    return choice([...words, ...this.#headed(others)])
+  }
+
+  /** What begins with a text, as a call begins with the name of its tool, is found by that text and not one by one. */
+  #headed(options: readonly Exclude<TextPart, string>[]): Rule[] {
+    const heads: Headed[] = []
+    const rules: Rule[] = []
+    for (const option of options) {
+      const parts = isObject(option) && 'sequence' in option ? listed(option.sequence, 'sequence') : []
+      const [first, ...rest] = parts
+      if (typeof first !== 'string' || first === '') rules.push(this.rule(option))
+      else heads.push({ head: this.#bytesOf(first), rest: this.rule({ sequence: rest }) })
+    }
+    return [...rules, ...withHeads(heads)]
   }
 
   text(automaton: TextAutomaton): Rule {
@@ -118,25 +140,31 @@ export class Builder {
     }
   }
 
-  document(source: SchemaSource): Rule {
-    let rule = this.#documents.get(source)
-    if (rule === undefined) {
-      rule = this.#document(source)
-      this.#documents.set(source, rule)
-    }
-    return rule
+  /** Compiles the schemas among the parts, with pauses, so that `rule` need not. */
+  *prepare(part: TextPart): Slices<void> {
+    if (typeof part !== 'object' || part === null) return
+    if ('schema' in part) yield* this.#prepared(part)
+    else if ('choice' in part) yield* this.#prepareAll(part.choice)
+    else if ('sequence' in part) yield* this.#prepareAll(part.sequence)
+    else if ('repeat' in part) yield* this.prepare(part.repeat)
   }
 
-  #document({ schema, strict = true, layout: chosen = 'compact' }: SchemaSource): Rule {
-    const layout = layoutOf(chosen)
-    const context = new Context(new Document(schema), this.fuel, layout, strict ? undefined : this.notEnforced)
-    const key = JSON.stringify(chosen)
-    let table = this.#tables.get(key)
-    if (table === undefined) {
-      table = new FrameTable(layout)
-      this.#tables.set(key, table)
-    }
-    return leaf(table.value(new Values(context).root()))
+  *#prepareAll(parts: readonly TextPart[]): Slices<void> {
+    if (Array.isArray(parts)) for (const part of parts) yield* this.prepare(part)
+  }
+
+  document(source: SchemaSource): Rule {
+    return leaf(atOnce(this.#prepared(source)).first)
+  }
+
+  *#prepared(source: SchemaSource): Slices<Documents> {
+    const known = this.#documents.get(source)
+    if (known !== undefined) return known
+    const documents = yield* documentsOf(this.#known === undefined ? source : yield* this.#known(source))
+    this.fuel.spend(documents.steps)
+    this.notEnforced.push(...documents.notEnforced)
+    this.#documents.set(source, documents)
+    return documents
   }
 
   token(name: string): Rule {

@@ -1,15 +1,14 @@
 import { PlainTextFrame } from '../automaton/plain-text.js'
 import { choice, follow, leaf, type Name, NOTHING, nameOf, type Rule, repeat } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
-import { namesIn } from './measure.js'
 
 /**
  * Rewrites rules that begin with themselves so that none does, and the texts stay the same: `sum: sum "+" n | n` becomes
  * `n ("+" n)*`. (Paull's algorithm, over rules without their empty text.) Rules must have been measured, and are to be
  * measured anew.
  */
-export function withoutLeftRecursion(root: Rule, fuel: Fuel): void {
-  for (const circle of circles(namesIn(root), fuel)) new Circle(circle, fuel).rewrite()
+export function withoutLeftRecursion(names: readonly Name[], fuel: Fuel): void {
+  for (const circle of circles(names, fuel)) new Circle(circle, fuel).rewrite()
 }
 
 /** A production: what comes first, not empty and no group, and what follows it. */

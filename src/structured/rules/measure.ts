@@ -20,11 +20,15 @@ export function namesIn(root: Rule): Name[] {
   return [...found]
 }
 
-/** Finds for each rule whether it may be empty and how short it can be: from below, as what stands in itself needs it. */
-export function measure(root: Rule, fuel: Fuel): void {
+/**
+ * Finds for each rule whether it may be empty and how short it can be: from below, as what stands in itself needs it.
+ * `found` are the names that the root leads to.
+ */
+export function measure(root: Rule, found: readonly Name[], fuel: Fuel): void {
   // What a rule leads to is found after it, and is best measured before.
-  const names = namesIn(root).reverse()
-  for (let changed = true; changed; ) {
+  const names = [...found].reverse()
+  if (names.length === 0) visit(root, new Set(), fuel)
+  for (let changed = names.length > 0; changed; ) {
     changed = false
     // A part that stands in several places is measured once a round.
     const seen = new Set<Rule>()

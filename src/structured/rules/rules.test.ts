@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { choice, compile, fromSource, gbnf, lark, regex, repeat, sequence, upTo, without } from '../index.js'
+import { Values } from '../schema/values.js'
+import { randomness } from '../testing.test-helper.js'
 import { derives, type Plain, textsOf } from './rules.test-helper.js'
 
 describe('a regular expression', () => {
@@ -53,6 +55,30 @@ describe('parts', () => {
     // No key twice, whatever quotes came before.
     expect(grammar.accepts('I say "well": {"b":1,"b":2}')).toBe(false)
     expect(grammar.accepts('I say "we"ll": {}')).toBe(false)
+  })
+
+  it('are chosen from by what they begin with, however they share it', () => {
+    const random = randomness(7)
+    const word = (most: number) =>
+      Array.from({ length: Math.floor(random() * (most + 1)) }, () => 'aé'[+(random() < 0.5)]).join('')
+    for (let round = 0; round < 40; round++) {
+      const options = Array.from({ length: 1 + Math.floor(random() * 9) }, () => [word(4), word(2)] as const)
+      const grammar = choice(options.map(([head, end]) => sequence([head, regex(`[xé]?${end}`)])))
+      const whole = new RegExp(`^(?:${options.map(([head, end]) => `${head}[xé]?${end}`).join('|')})$`, 'u')
+      for (const text of [...textsOf('aéx', 5), ...options.map(([head, end]) => head + end)]) {
+        expect(grammar.accepts(text), JSON.stringify([options, text])).toBe(whole.test(text))
+      }
+    }
+  })
+
+  it('that are grammars of schemas are not compiled again', () => {
+    const part = compile({ type: 'object', properties: { a: { type: 'integer' } }, additionalProperties: false })
+    const compiled = vi.spyOn(Values.prototype, 'root')
+    const grammar = sequence(['x', part, choice([part, repeat(part, { max: 2 })])])
+    expect(compiled).not.toHaveBeenCalled()
+    compiled.mockRestore()
+    expect(grammar.accepts('x{"a":1}{}{}')).toBe(true)
+    expect(fromSource(grammar.source).steps).toBe(grammar.steps)
   })
 
   it('repeat, and are chosen from', () => {

@@ -1,6 +1,7 @@
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { atOnce } from '../../platform/slices.js'
 import { Fuel } from '../fuel.js'
 import { compile, SchemaError } from '../index.js'
 import { allowed, randomDocument, randomness, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
@@ -58,7 +59,7 @@ function* objects(keys: readonly string[] = KEYS): Generator<Record<string, unkn
 }
 
 const hasGraph = (schema: unknown) =>
-  new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined)).root().graph !== undefined
+  atOnce(new Values(new Context(new Document(schema), new Fuel(), COMPACT, undefined)).root()).graph !== undefined
 
 /** Undefined where no object satisfies the schema. */
 function orNone<T>(work: () => T): T | undefined {

@@ -1,3 +1,4 @@
+import { atOnce, type Slices } from '../../platform/slices.js'
 import { withLength } from '../automata/lengths.js'
 import { literalSet } from '../automata/literals.js'
 import { ANY_TEXT, intersect, NO_TEXT, union } from '../automata/sets.js'
@@ -18,6 +19,9 @@ import { type ObjectShape, objectShape } from './object-shape.js'
 import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type SchemaPart, STRING, TRUE } from './part.js'
 import { unlike } from './unlike.js'
 import { Value, type ValueSource } from './value.js'
+
+/** Steps from one pause to the next, of which a thousand take a millisecond or less. */
+const SLICE = 3000
 
 /** All the values of one compilation, one per distinct conjunction of subschemas. */
 export class Values implements ValueSource {
@@ -56,10 +60,13 @@ export class Values implements ValueSource {
     return value
   }
 
-  /** The value of the whole schema, with everything that it reaches built and measured. Throws if there is none. */
-  root(): Value {
+  /**
+   * The value of the whole schema, with everything that it reaches built and measured. Throws if there is none. Pauses
+   * between values.
+   */
+  *root(): Slices<Value> {
     const value = this.of([this.context.atom(this.context.document.root)])
-    const all = this.#explore(value, allParts).values
+    const all = (yield* this.#explore(value, allParts)).values
     relax(all, this.context)
     // What could not be described matters where it can occur, and where it may be why nothing can.
     for (const { arrays, objects, graph } of all) {
@@ -81,11 +88,17 @@ export class Values implements ValueSource {
   }
 
   /** Builds what is not built yet among the values reached from here; `open` are those whose building led here. */
-  #explore(from: Value, parts: (value: Value) => readonly Value[]): { values: Value[]; open: Value[] } {
+  *#explore(from: Value, parts: (value: Value) => readonly Value[]): Slices<{ values: Value[]; open: Value[] }> {
     const seen = new Set([from])
     const open: Value[] = []
     const values: Value[] = []
+    const { fuel } = this.context
+    let rested = fuel.spent
     for (const value of seen) {
+      if (fuel.spent - rested > SLICE) {
+        yield
+        rested = fuel.spent
+      }
       if (this.#building.has(value)) {
         open.push(value)
         continue
@@ -111,7 +124,7 @@ export class Values implements ValueSource {
     // Meeting the same question while answering it: undecided counts as yes.
     this.#overlaps.set(key, true)
     const value = this.of([a, b])
-    const { values, open } = this.#explore(value, obligatoryParts)
+    const { values, open } = atOnce(this.#explore(value, obligatoryParts))
     for (const unknown of open) unknown.length = 1
     relax(values, this.context)
     const answer = value.possible

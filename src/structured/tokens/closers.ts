@@ -1,4 +1,5 @@
 import type { CharacterFrame } from '../automaton/characters.js'
+import { ENTRY_BYTES } from '../kept.js'
 import type { Trie } from './trie.js'
 
 /** Tokens that close a string from one place, by what they hold behind the closing quote. */
@@ -10,6 +11,22 @@ export interface Closers {
   readonly nodes: readonly number[]
   /** For each node where its tokens end. */
   readonly ends: readonly number[]
+}
+
+let made = 0
+
+/** All of one place. */
+export interface CloserList {
+  readonly id: number
+  readonly closers: readonly Closers[]
+}
+
+export function closerList(closers: readonly Closers[]): CloserList {
+  return { id: made++, closers }
+}
+
+export function bytesOfClosers({ closers }: CloserList): number {
+  return closers.reduce((sum, { nodes }) => sum + ENTRY_BYTES + 16 * nodes.length, ENTRY_BYTES)
 }
 
 /** Collects them. */
@@ -27,9 +44,9 @@ export class ClosersFound {
     found.ends.push(end)
   }
 
-  take(): readonly Closers[] {
+  take(): CloserList {
     const closers = [...this.#found].map(([frame, found]) => ({ frame, ...found }))
     this.#found = new Map()
-    return closers
+    return closerList(closers)
   }
 }

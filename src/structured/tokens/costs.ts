@@ -1,11 +1,15 @@
 import type { Cell } from '../automaton/cell.js'
 import { LOOSE } from '../automaton/frame.js'
 import type { State } from '../automaton/machine.js'
+import { ENTRY_BYTES } from '../kept.js'
 import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
 /** Ways to the end that are longer than this are counted in bytes: every byte is at most one token. */
 const SPELLED = 2048
+
+/** Kept before all is dropped. */
+const MOST_BYTES = 2 ** 21
 
 /** How many tokens the shortest way to the end takes from each byte of a frame's own part of it. */
 interface Costs {
@@ -17,10 +21,16 @@ interface Costs {
 export class TokenCosts {
   readonly #vocabulary: Vocabulary
   #known = new WeakMap<Cell, Costs>()
+  #bytes = 0
   readonly #states = new WeakMap<State, number>()
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary
+  }
+
+  /** What is kept here. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   of(state: State): number {
@@ -33,7 +43,13 @@ export class TokenCosts {
   }
 
   ofCell(cell: Cell): number {
-    return cell.length > SPELLED ? cell.length : this.#at(cell, 0)
+    if (cell.length > SPELLED) return cell.length
+    // Here and not in the midst of a way, which rests on what is known of its end.
+    if (this.#bytes > MOST_BYTES) {
+      this.#known = new WeakMap()
+      this.#bytes = 0
+    }
+    return this.#at(cell, 0)
   }
 
   #at(cell: Cell, offset: number): number {
@@ -55,6 +71,7 @@ export class TokenCosts {
       const bytes = cell.frame!.spell()
       costs = { bytes, tokens: new Int32Array(bytes.length).fill(NEVER) }
       this.#known.set(cell, costs)
+      this.#bytes += ENTRY_BYTES + 5 * bytes.length
       for (let i = bytes.length - 1; i >= 0; i--) {
         costs.tokens[i] = bytes.charCodeAt(i) < LOOSE ? this.#least(cell, i) : this.#at(cell, i + 1) + 1
       }

@@ -1,7 +1,12 @@
+import { ENTRY_BYTES } from '../kept.js'
 import type { Vocabulary } from './vocabulary.js'
 
 /** Allowed tokens: as a list while that is the shorter way to keep them, else as a mask. */
 export type Tokens = { readonly list: Int32Array } | { readonly words: Uint32Array }
+
+export function bytesOfTokens(tokens: Tokens): number {
+  return ENTRY_BYTES + ('list' in tokens ? tokens.list : tokens.words).byteLength
+}
 
 /** What walks find: bits in a mask, and the same as a list. */
 export class Found {
@@ -20,6 +25,10 @@ export class Found {
     this.#list = new Int32Array(vocabulary.words)
     this.#own = new Uint32Array(vocabulary.words)
     this.#mask = this.#own
+  }
+
+  get bytes(): number {
+    return this.#own.byteLength + this.#list.byteLength
   }
 
   /** Begins anew with an empty mask. */

@@ -23,6 +23,11 @@ export class Learned {
     this.strings = new StringMasks(vocabulary, this)
   }
 
+  /** What is kept here. */
+  get bytes(): number {
+    return this.levels.bytes + this.strings.bytes + this.inStrings.bytes + this.behind.bytes
+  }
+
   static of(vocabulary: Vocabulary): Learned {
     return made(known, vocabulary, () => new Learned(vocabulary))
   }

@@ -2,8 +2,8 @@ import { ANY_TEXT } from '../automata/sets.js'
 import type { CharacterFrame } from '../automaton/characters.js'
 import type { Frame } from '../automaton/frame.js'
 import { TextFrames } from '../automaton/text.js'
-import { Kept } from '../kept.js'
-import type { Closers } from './closers.js'
+import { ENTRY_BYTES, Kept } from '../kept.js'
+import { type CloserList, closerList } from './closers.js'
 import { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
@@ -32,8 +32,8 @@ export class LevelMasks {
   /** The tokens that close the string: their characters before the quote, and what stands behind it. */
   readonly #closing: { readonly token: number; readonly characters: number; readonly rest: string }[] = []
   readonly #mostClosing: number
-  readonly #masks = new Kept<number, Uint32Array>(KEPT)
-  readonly #closers = new Kept<number, readonly Closers[]>(KEPT)
+  readonly #masks = new Kept<number, Uint32Array>(KEPT, (mask) => ENTRY_BYTES + mask.byteLength)
+  readonly #closers = new Kept<number, CloserList>(KEPT, bytesOfOwnTries)
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary
@@ -101,6 +101,13 @@ export class LevelMasks {
     }
   }
 
+  /** What is kept here. */
+  get bytes(): number {
+    const whole = [this.#all, this.#tall, this.#below, this.#characters, this.#ends]
+    const always = whole.reduce((sum, { byteLength }) => sum + byteLength, ENTRY_BYTES * this.#closing.length)
+    return always + this.within.byteLength + this.#masks.bytes + this.#closers.bytes
+  }
+
   /** The tokens of at most so many characters that end inside the string. */
   mask(room: number): Uint32Array {
     if (room >= this.#most) return this.#all
@@ -129,7 +136,7 @@ export class LevelMasks {
   }
 
   /** The tokens that close the string, after at least `needed` and at most `room` characters. */
-  closers(needed: number, room: number): readonly Closers[] {
+  closers(needed: number, room: number): CloserList {
     const least = Math.min(needed, this.#mostClosing + 1)
     const most = Math.min(room, this.#mostClosing)
     const key = least * 1024 + most
@@ -140,11 +147,15 @@ export class LevelMasks {
         found.map(({ token }) => token),
         found.map(({ rest }) => rest),
       )
-      closers = found.length === 0 ? [] : [{ frame: undefined, trie, nodes: [0], ends: [found.length] }]
+      closers = closerList(found.length === 0 ? [] : [{ frame: undefined, trie, nodes: [0], ends: [found.length] }])
       this.#closers.set(key, closers)
     }
     return closers
   }
+}
+
+function bytesOfOwnTries({ closers }: CloserList): number {
+  return closers.reduce((sum, { trie }) => sum + trie.byteLength, ENTRY_BYTES)
 }
 
 function trieOf(tokens: readonly number[], texts: readonly string[]): Trie {

@@ -6,11 +6,11 @@ import type { Bytes, Frame } from '../automaton/frame.js'
 import type { Machine, State } from '../automaton/machine.js'
 import { FIRST_TOKEN } from '../automaton/token.js'
 import { GrammarError } from '../grammar-error.js'
-import { Kept } from '../kept.js'
+import { Kept, made } from '../kept.js'
 import { advance, type TextPlace } from '../walk.js'
-import type { Closers } from './closers.js'
+import type { CloserList } from './closers.js'
 import { TokenCosts } from './costs.js'
-import { type Found, setTokens, type Tokens } from './found.js'
+import { bytesOfTokens, type Found, setTokens, type Tokens } from './found.js'
 import { Learned } from './learned.js'
 import { StateWalk } from './state-walk.js'
 import { StringMasks } from './string-masks.js'
@@ -25,6 +25,10 @@ interface Memo {
   readonly longest: number
 }
 
+function bytesOfMemo({ tokens, unsure }: Memo): number {
+  return bytesOfTokens(tokens) + 8 * unsure.length
+}
+
 /** Most hold few tokens; none more than 19 KB for a vocabulary of 152,000. */
 const MEMOS = 400
 
@@ -33,9 +37,9 @@ export class Masks {
   readonly machine: Machine
   readonly vocabulary: Vocabulary
   readonly costs: TokenCosts
-  readonly #memos = new Kept<Cell, Memo>(MEMOS)
+  readonly #memos = new Kept<Cell, Memo>(MEMOS, bytesOfMemo)
   /** Of texts, by what stands behind them: it does not matter which text was closed. */
-  readonly #behind = new Kept<Cell, Map<readonly Closers[], Memo>>(MEMOS)
+  readonly #behind = new Kept<string, Memo>(MEMOS, bytesOfMemo)
   readonly #found: Found
   readonly #states: StateWalk
   readonly #strings: StringMasks
@@ -55,6 +59,11 @@ export class Masks {
     this.#found = learned.behind
     this.#states = new StateWalk(machine, this.costs, this.#found)
     this.#keys = new StringMasks(vocabulary, learned)
+  }
+
+  /** What has been learned and is kept. */
+  get bytes(): number {
+    return this.#memos.bytes + this.#behind.bytes + this.#keys.bytes + this.costs.bytes
   }
 
   /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
@@ -86,23 +95,14 @@ export class Masks {
       return
     }
     const closers = strings.closers(frame)
-    if (closers.length === 0) return
+    if (closers.closers.length === 0) return
     const memo = this.#memoBehind(cell, closers)
     this.#add(into, memo, place, budget, () => this.#close(cell, closers, budget))
   }
 
-  #memoBehind(cell: Cell, closers: readonly Closers[]): Memo {
-    let memos = this.#behind.get(cell.below!)
-    if (memos === undefined || memos.size > MEMOS) {
-      memos = new Map()
-      this.#behind.set(cell.below!, memos)
-    }
-    let memo = memos.get(closers)
-    if (memo === undefined) {
-      memo = this.#learned(() => this.#close(cell, closers, Infinity))
-      memos.set(closers, memo)
-    }
-    return memo
+  #memoBehind(cell: Cell, closers: CloserList): Memo {
+    const key = `${cell.below!.id},${closers.id}`
+    return made(this.#behind, key, () => this.#learned(() => this.#close(cell, closers, Infinity)))
   }
 
   /** A key closes as any other, but for those that are taken. */
@@ -127,12 +127,13 @@ export class Masks {
     this.#found.without = undefined
     for (const { bytes, node, end } of taken) {
       const place = walked(frame, bytes.slice(0, -1))
-      if (place?.closes) this.#close(cell, [{ frame: place, trie: quoted, nodes: [node], ends: [end] }], budget)
+      const closers = [{ frame: place, trie: quoted, nodes: [node], ends: [end] }]
+      if (place?.closes) this.#close(cell, { closers }, budget)
     }
   }
 
   /** Walks what stands behind the closing quote. */
-  #close(cell: Cell, closers: readonly Closers[], budget: number): void {
+  #close(cell: Cell, { closers }: Pick<CloserList, 'closers'>, budget: number): void {
     for (const { frame, trie, nodes, ends } of closers) {
       const out = new Cells()
       const closed = frame ?? (cell.frame as CharacterFrame)

@@ -1,5 +1,6 @@
 import { Branches } from '../automaton/branches.js'
 import type { ContentFrame } from '../automaton/content.js'
+import { ENTRY_BYTES } from '../kept.js'
 import { roomOf } from './plain.js'
 
 /** A place inside a string, without what stands behind the string, and where the bytes tried so far led from it. */
@@ -25,6 +26,8 @@ export class Spot {
 
 /** Rows kept before all is dropped: at most 2 KB each. */
 const MOST_ROWS = 1500
+/** On average. */
+const ROW_BYTES = 600
 const MOST_SPOTS = 20_000
 
 export class Spots {
@@ -35,6 +38,11 @@ export class Spots {
   /** `shared`: where only what may come before the closing quote matters. */
   constructor(shared: boolean) {
     this.#shared = shared
+  }
+
+  /** What is kept here. */
+  get bytes(): number {
+    return this.#known.size * ENTRY_BYTES + this.#rows * ROW_BYTES
   }
 
   /** Where a walk starts. Not in the midst of one, which may hold many places for a while: their number is checked here. */

@@ -2,8 +2,8 @@ import { NONE_PASS } from '../automata/kinds.js'
 import type { CharacterFrame } from '../automaton/characters.js'
 import type { ContentFrame } from '../automaton/content.js'
 import { Kept } from '../kept.js'
-import { type Closers, ClosersFound } from './closers.js'
-import { type Found, setTokens, setWords, type Tokens } from './found.js'
+import { bytesOfClosers, type CloserList, ClosersFound } from './closers.js'
+import { bytesOfTokens, type Found, setTokens, setWords, type Tokens } from './found.js'
 import type { Learned } from './learned.js'
 import type { LevelMasks } from './level-masks.js'
 import { type Rest, StringWalk, type StringWalkOptions } from './string-walk.js'
@@ -22,9 +22,9 @@ export class StringMasks {
   readonly #levels: LevelMasks
   readonly #found: Found
   readonly #walk: StringWalk
-  readonly #insides = new Kept<ContentFrame, Tokens>(INSIDES)
+  readonly #insides = new Kept<ContentFrame, Tokens>(INSIDES, bytesOfTokens)
   readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
-  readonly #closers = new Kept<ContentFrame, readonly Closers[]>(10 * INSIDES)
+  readonly #closers = new Kept<ContentFrame, CloserList>(10 * INSIDES, bytesOfClosers)
   readonly #closersFound = new ClosersFound()
 
   constructor(vocabulary: Vocabulary, { levels, inStrings }: Pick<Learned, 'levels' | 'inStrings'>) {
@@ -32,6 +32,11 @@ export class StringMasks {
     this.#levels = levels
     this.#found = inStrings
     this.#walk = new StringWalk(this.#found)
+  }
+
+  /** What is kept here. */
+  get bytes(): number {
+    return this.#insides.bytes + this.#longests.bytes + this.#closers.bytes + this.#walk.bytes
   }
 
   /** Adds those that end inside the string and after which the budget suffices; `anew`: whatever `into` holds is to go. */
@@ -102,7 +107,7 @@ export class StringMasks {
   }
 
   /** The tokens that close the string. */
-  closers(frame: ContentFrame): readonly Closers[] {
+  closers(frame: ContentFrame): CloserList {
     if (frame.level) return this.#levels.closers(frame.needed, frame.room)
     let closers = this.#closers.get(frame)
     if (closers === undefined) {

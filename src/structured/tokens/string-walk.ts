@@ -47,6 +47,11 @@ export class StringWalk {
     this.#found = found
   }
 
+  /** What is kept here. */
+  get bytes(): number {
+    return this.#shared.bytes + this.#own.bytes
+  }
+
   run(trie: Trie, frame: ContentFrame, options: StringWalkOptions): void {
     this.#options = options
     this.#walks++

@@ -31,6 +31,11 @@ export class Trie {
     this.tokens = parts.tokens
   }
 
+  get byteLength(): number {
+    const arrays = [this.bytes, this.first, this.from, this.kinds, this.heights, this.tokens]
+    return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  }
+
   /** The child by this byte; 0 if there is none. */
   child(node: number, byte: number): number {
     let low = this.first[node]!

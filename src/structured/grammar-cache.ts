@@ -1,0 +1,47 @@
+import type { Grammar } from './grammar.js'
+
+/** Grammars by whatever key, kept while they take no more memory than they may: those that were not asked for longest go. */
+export class GrammarCache {
+  readonly #maxBytes: number
+  readonly #grammars = new Map<string, Grammar>()
+
+  constructor({ maxBytes }: { readonly maxBytes: number }) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** What all of them take now: they grow while they are used. */
+  get bytes(): number {
+    let bytes = 0
+    for (const [key, grammar] of this.#grammars) bytes += 2 * key.length + grammar.bytes
+    return bytes
+  }
+
+  get size(): number {
+    return this.#grammars.size
+  }
+
+  get(key: string): Grammar | undefined {
+    const grammar = this.#grammars.get(key)
+    if (grammar !== undefined) {
+      this.#grammars.delete(key)
+      this.#grammars.set(key, grammar)
+    }
+    return grammar
+  }
+
+  set(key: string, grammar: Grammar): void {
+    this.#grammars.delete(key)
+    this.#grammars.set(key, grammar)
+    this.trim()
+  }
+
+  /** Lets go what is too much by now. */
+  trim(): void {
+    let { bytes } = this
+    for (const [key, grammar] of this.#grammars) {
+      if (bytes <= this.#maxBytes) return
+      bytes -= 2 * key.length + grammar.bytes
+      this.#grammars.delete(key)
+    }
+  }
+}
