@@ -33,6 +33,8 @@ const STALL_SECONDS = 3
 const ATTACK_MS = 30_000
 /** Shorter ones are repeated: of thirty times, the 99th of a hundred is the worst, and says nothing of the next thirty. */
 const LEAST_MS = 3000
+/** In between, connections that the system has put in line are taken: who is behind them is nobody's to choose. */
+const BETWEEN_MS = 300
 const STOP_SECONDS = 5
 
 const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY })
@@ -269,8 +271,11 @@ async function attack(server: Server, probe: Probe, { name, run }: Attack, idle:
   const called = pause(ATTACK_MS).then((): Outcome[] => [])
   const began = performance.now()
   const hostile: Outcome[] = []
-  do hostile.push(...(await Promise.race([run(server), called])))
-  while (performance.now() - began < LEAST_MS)
+  for (;;) {
+    hostile.push(...(await Promise.race([run(server), called])))
+    if (performance.now() - began > LEAST_MS) break
+    await pause(BETWEEN_MS)
+  }
   over = true
   const outcomes = await guests
   const models = p99(await probe.times())
