@@ -8,7 +8,7 @@ import formats from 'ajv-formats'
 const options = { strict: false, validateSchema: false, logger: false, allErrors: false } as const
 
 /** Undefined where ajv cannot compile the schema. */
-export function ajvAccepts(schema: unknown, data: unknown): boolean | undefined {
+export function ajvOf(schema: unknown): ((data: unknown) => boolean) | undefined {
   const dialect = String((schema as { $schema?: unknown } | null)?.$schema ?? '')
   const Dialect = /draft-0[3-7]/.test(dialect) ? Ajv : dialect.includes('2019-09') ? Ajv2019 : Ajv2020
   try {
@@ -16,7 +16,15 @@ export function ajvAccepts(schema: unknown, data: unknown): boolean | undefined 
     formats.default(ajv)
     const { $schema: _, $async: __, ...rest } = schema as Record<string, unknown>
     const validate = ajv.compile(rest as AnySchema)
-    return validate(data) as boolean
+    return (data) => validate(data) as boolean
+  } catch {
+    return undefined
+  }
+}
+
+export function ajvAccepts(schema: unknown, data: unknown): boolean | undefined {
+  try {
+    return ajvOf(schema)?.(data)
   } catch {
     return undefined
   }

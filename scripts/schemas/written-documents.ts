@@ -1,0 +1,47 @@
+/** Random documents over schemas as libraries write them: each must satisfy its schema, as ajv and the exact judge see it. */
+
+import { compile } from '../../src/structured/index.js'
+import { judge } from '../../src/structured/judge.js'
+import { randomDocument, randomness, smallWords, vocabularyOf } from '../../src/structured/testing.test-helper.js'
+import { ajvOf } from './oracle.js'
+import { WRITTEN } from './written/index.js'
+
+export interface WrittenResult {
+  readonly documents: number
+  /** Of those that ajv judged, and that it refused although the exact judge does not. */
+  readonly byAjv: number
+  readonly ajvAlone: number
+  readonly faults: readonly string[]
+}
+
+/** ajv divides doubles: of 1.1 it says that it is no multiple of 0.01. */
+const AJV_ERRS = /"multipleOf":0\.\d/
+
+const MOST_MORE = 60
+
+export function checkWritten(library: string, perSchema: number, seed: number): WrittenResult {
+  const vocabulary = vocabularyOf(smallWords())
+  const random = randomness(seed)
+  const faults: string[] = []
+  let documents = 0
+  let byAjv = 0
+  let ajvAlone = 0
+  for (const [name, schema] of Object.entries(WRITTEN[library] ?? {})) {
+    const grammar = compile(schema)
+    const accepts = ajvOf(schema)
+    const { shortest } = grammar.start(vocabulary)
+    for (let i = 0; i < perSchema; i++) {
+      const budget = shortest + Math.floor(random() ** 2 * MOST_MORE)
+      const text = randomDocument(grammar.start(vocabulary), vocabulary, budget, random)
+      const value: unknown = JSON.parse(text)
+      documents++
+      const exact = judge(schema, value)
+      const opinion = accepts?.(value)
+      if (opinion !== undefined) byAjv++
+      if (exact !== true) faults.push(`${library}, ${name}: the exact judge refuses ${text}`)
+      else if (opinion === false && AJV_ERRS.test(JSON.stringify(schema))) ajvAlone++
+      else if (opinion === false) faults.push(`${library}, ${name}: ajv refuses ${text}`)
+    }
+  }
+  return { documents, byAjv, ajvAlone, faults }
+}
