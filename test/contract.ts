@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chatContract } from './contract/chat.js'
+import { endpointsContract } from './contract/endpoints.js'
 import { errorsContract } from './contract/errors.js'
 import { leavingContract } from './contract/leaving.js'
 import { modelsContract } from './contract/models.js'
@@ -24,6 +25,7 @@ export function contract(name: string, start: () => Promise<Reach>, available = 
     })
     describe('models and paths', () => modelsContract(() => reach))
     describe('chat', () => chatContract(() => reach))
+    describe('endpoints', () => endpointsContract(() => reach))
     describe('streams', () => streamContract(() => reach))
     describe('errors', () => errorsContract(() => reach))
     describe('leaving', () => leavingContract(() => reach))

@@ -1,4 +1,4 @@
-import { type ChatCall, type Engine, type Part, textOf } from '../../src/engine.js'
+import { type Capabilities, type ChatCall, type Engine, type Part, textOf } from '../../src/engine.js'
 import { V1Error } from '../../src/errors.js'
 
 /** What each model does when it is asked. JSON, so that it reaches runtimes in other processes. */
@@ -19,6 +19,7 @@ export interface Script {
   readonly first?: readonly Script[]
   /** Never looks at the call's signal: only the service's own `return()` stops it. */
   readonly deaf?: boolean
+  readonly capabilities?: Capabilities
 }
 
 /** What happened inside the engine, as far as a test can ask from outside. */
@@ -50,8 +51,30 @@ export function scenarioEngine(scenario: Scenario): ScenarioEngine {
     return known
   }
   return {
-    models: Object.keys(scenario).map((id) => ({ id, ownedBy: 'contract' })),
+    version: 2,
+    models: Object.entries(scenario).map(([id, { capabilities }]) => ({
+      ...{ id, ownedBy: 'contract' },
+      ...(capabilities && { capabilities }),
+    })),
     probe,
+    // Tokens are bytes; a vector has how many there are, then them; a score is the share of the document that is the query.
+    async embed({ inputs, dimensions = 8 }) {
+      const all = inputs.map(bytesOf)
+      const vectors = all.map((bytes) =>
+        Float32Array.from({ length: dimensions }, (_, i) => [bytes.length, ...bytes.slice(0, 1)][i] ?? 0),
+      )
+      return { vectors, promptTokens: all.reduce((sum, { length }) => sum + length, 0) }
+    },
+    async rank({ query, documents }) {
+      const scores = documents.map((each) => (each.split(query).length - 1) / each.length)
+      return { scores, promptTokens: documents.length }
+    },
+    async tokenize(call) {
+      const text = 'prompt' in call ? call.prompt : call.messages.map(({ content }) => textOf(content)).join('')
+      const tokens = bytesOf(text)
+      return { tokens, texts: tokens.map((byte) => String.fromCharCode(byte)) }
+    },
+    detokenize: async ({ tokens }) => new TextDecoder().decode(Uint8Array.from(tokens)),
     async *generate(call) {
       const mine = probe(call.model)
       mine.started++
@@ -68,6 +91,9 @@ export function scenarioEngine(scenario: Scenario): ScenarioEngine {
     },
   }
 }
+
+const bytesOf = (input: string | readonly number[]): readonly number[] =>
+  typeof input === 'string' ? [...new TextEncoder().encode(input)] : input
 
 async function* play(script: Script, call: ChatCall, probe: Probe): AsyncGenerator<Part> {
   const signal = script.deaf ? undefined : call.signal

@@ -31,6 +31,10 @@ export const scenario: Scenario = {
   'test/endless-deaf': { repeat: { text: 'tick ', everyMs: 5 }, deaf: true },
   'test/flood': { repeat: { text: 'x'.repeat(FLOOD_BYTES), everyMs: 0 } },
   'test/thinking': { delayMs: 60_000 },
+  'test/every': {
+    parts: [...say('Hel', 'lo, ', 'wörld 🌍'), stop, usage(12, 3)],
+    capabilities: { embeddings: true, rerank: true, tokens: true },
+  },
   'test/loading': { error: { status: 503, message: 'The model is being loaded.', retryAfter: 2 } },
   'test/crash': { crash: 'secret: the password is swordfish' },
   'test/crash-late': { parts: say('so far'), crash: 'secret: the password is swordfish' },

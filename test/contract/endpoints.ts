@@ -1,0 +1,198 @@
+import { expect, test } from 'vitest'
+import { ENDPOINTS, type Endpoint } from '../../src/endpoints.js'
+import { messages } from '../../src/messages/index.js'
+import { judges, judgesAreHere } from '../../src/wire/responses/judges.test-helper.js'
+import type { Answer, Init, Reach } from './reach.js'
+import { authorized, expectCommonHeaders, expectError, valid } from './speak.js'
+
+/** The service that has all there is. */
+const EVERY = '/every/v1'
+const MODEL = 'test/every'
+const SAID = 'Hello, wörld 🌍'
+const USER = [{ role: 'user', content: 'Hello?' }]
+
+const judge = judgesAreHere ? judges() : undefined
+const json = ({ text }: Pick<Answer, 'text'>) => JSON.parse(text)
+
+/** Every endpoint that there is, asked once as it should be and once as it should not: it must be the same everywhere. */
+export function endpointsContract(reach: () => Reach): void {
+  const ask = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const sent: Init = {
+      method,
+      headers: { ...authorized, ...(body && { 'content-type': 'application/json' }), ...headers },
+      ...(body && { body: JSON.stringify(body) }),
+    }
+    return reach().fetch(EVERY + path, sent)
+  }
+  const good = async (method: string, path: string, body?: object) => {
+    const answer = await ask(method, path, body)
+    expect(answer.status, answer.text).toBe(200)
+    expectCommonHeaders(answer)
+    return answer
+  }
+  const post = async (path: string, body: object) => json(await good('POST', path, { model: MODEL, ...body }))
+  const refused = async (path: string, body: object, param: string) =>
+    expectError(await ask('POST', path, { model: MODEL, ...body }), {
+      status: 400,
+      type: 'invalid_request_error',
+      param,
+    })
+  /** The events of a stream, by their names where they have some. */
+  const events = async (path: string, body: object) => {
+    const { text, headers } = await good('POST', path, { model: MODEL, stream: true, ...body })
+    expect(headers.get('content-type')).toMatch(/^text\/event-stream/)
+    const frames = text.split('\n\n').filter(Boolean)
+    return frames.map((frame) => frame.slice(frame.indexOf('data: ') + 'data: '.length))
+  }
+  const created = async () => {
+    const response = await post('/responses', { input: 'Hello?', store: true })
+    expect(judge?.response(response) ?? []).toEqual([])
+    expect(response).toMatchObject({ status: 'completed', output: [{ content: [{ text: SAID }] }] })
+    return response as { id: string }
+  }
+
+  const rows: Readonly<Record<string, () => Promise<void>>> = {
+    'POST /chat/completions': async () => {
+      const answer = valid('CreateChatCompletionResponse', await post('/chat/completions', { messages: USER }))
+      expect(answer).toMatchObject({ choices: [{ message: { content: SAID } }] })
+      await refused('/chat/completions', { messages: 5 }, 'messages')
+    },
+    'POST /responses': async () => {
+      const { id } = await created()
+      const next = await post('/responses', { input: 'And?', previous_response_id: id })
+      expect(next).toMatchObject({ previous_response_id: id, usage: { input_tokens: 12, output_tokens: 3 } })
+      const told = await events('/responses', { input: 'Hello?' })
+      expect(told.pop()).toBe('[DONE]')
+      const all = told.map((event) => JSON.parse(event))
+      for (const event of all) expect(judge?.event(event) ?? []).toEqual([])
+      expect(all.map(({ sequence_number: at }) => at)).toEqual(all.map((_, i) => i))
+      expect([all[0].type, all.at(-1).type]).toEqual(['response.created', 'response.completed'])
+      await refused('/responses', { input: 'Hello?', previous_response_id: 'resp_0' }, 'previous_response_id')
+    },
+    'GET /responses/{id}': async () => {
+      const { id } = await created()
+      expect(json(await good('GET', `/responses/${id}`))).toMatchObject({ id, output: [{ content: [{ text: SAID }] }] })
+      expectError(await ask('GET', '/responses/resp_0'), { status: 404, type: 'not_found_error' })
+    },
+    'GET /responses/{id}/input_items': async () => {
+      const { id } = await created()
+      const { data } = json(await good('GET', `/responses/${id}/input_items`))
+      expect(data).toMatchObject([{ role: 'user', content: [{ text: 'Hello?' }] }])
+    },
+    'DELETE /responses/{id}': async () => {
+      const { id } = await created()
+      expect(json(await good('DELETE', `/responses/${id}`))).toMatchObject({ id, deleted: true })
+      expectError(await ask('GET', `/responses/${id}`), { status: 404, type: 'not_found_error' })
+    },
+    'POST /responses/{id}/cancel': async () => {
+      const { id } = await post('/responses', { model: 'test/endless', input: 'Hello?', background: true })
+      const cancelled = json(await good('POST', `/responses/${id}/cancel`))
+      expect(judge?.response(cancelled) ?? []).toEqual([])
+      expect(cancelled).toMatchObject({ id, status: 'cancelled' })
+    },
+    'POST /responses/compact': async () => {
+      const compaction = await post('/responses/compact', { input: [...USER, { role: 'user', content: 'And?' }] })
+      expect(judge?.compaction(compaction) ?? []).toEqual([])
+      expect(compaction.output.map(({ type }: { type: string }) => type)).toContain('compaction')
+      await refused('/responses/compact', { input: 5 }, 'input')
+    },
+    'POST /responses/input_tokens': async () => {
+      const counted = await post('/responses/input_tokens', { input: 'Hello?' })
+      expect(counted).toEqual({ object: 'response.input_tokens', input_tokens: 'Hello?'.length })
+      await refused('/responses/input_tokens', { input: 5 }, 'input')
+    },
+    'POST /completions': async () => {
+      const answer = await post('/completions', { prompt: 'So: ', echo: true, n: 1 })
+      expect(answer).toMatchObject({ object: 'text_completion', choices: [{ text: `So: ${SAID}` }] })
+      const told = await events('/completions', { prompt: 'So: ' })
+      expect(told.pop()).toBe('[DONE]')
+      expect(told.map((event) => JSON.parse(event).choices[0].text).join('')).toBe(SAID)
+      await refused('/completions', { prompt: [] }, 'prompt')
+    },
+    'POST /embeddings': async () => {
+      const plain = await post('/embeddings', { input: ['ab', 'c'], dimensions: 4 })
+      expect(valid('CreateEmbeddingResponse', plain)).toMatchObject({
+        data: [{ embedding: [2, 97, 0, 0] }, { embedding: [1, 99, 0, 0] }],
+        usage: { prompt_tokens: 3 },
+      })
+      const packed = await post('/embeddings', { input: [[5, 6]], encoding_format: 'base64', dimensions: 2 })
+      const bytes = Uint8Array.from(atob(packed.data[0].embedding), (letter) => letter.charCodeAt(0))
+      expect([...new Float32Array(bytes.buffer)]).toEqual([2, 5])
+      await refused('/embeddings', { input: [] }, 'input')
+    },
+    'POST /rerank': async () => {
+      const { results } = await post('/rerank', { query: 'b', documents: ['a', 'ab', 'bbb'], top_n: 2 })
+      expect(results).toMatchObject([{ index: 2 }, { index: 1 }])
+      await refused('/rerank', { query: 'b', documents: [] }, 'documents')
+    },
+    'POST /tokenize': async () => {
+      expect(await post('/tokenize', { prompt: 'ab', return_token_strs: true })).toMatchObject({
+        ...{ count: 2, tokens: [97, 98], token_strs: ['a', 'b'] },
+      })
+      await refused('/tokenize', { prompt: 5 }, 'prompt')
+    },
+    'POST /detokenize': async () => {
+      expect(await post('/detokenize', { tokens: [97, 98] })).toEqual({ prompt: 'ab' })
+      await refused('/detokenize', { tokens: 'ab' }, 'tokens')
+    },
+    'GET /models': async () => {
+      const { data } = json(await good('GET', '/models'))
+      expect(data.map(({ id }: { id: string }) => id)).toContain(MODEL)
+      expectError(await ask('GET', '/models', undefined, { authorization: 'Bearer nobody' }), {
+        status: 401,
+        type: 'authentication_error',
+      })
+    },
+    'GET /models/{model}': async () => {
+      for (const name of [MODEL, 'every', 'alias']) {
+        expect(json(await good('GET', `/models/${name}`))).toMatchObject({ id: MODEL, capabilities: { rerank: true } })
+      }
+    },
+    'POST /models/{model}/load': async () => {
+      const { text } = await good('POST', `/models/${MODEL}/load`)
+      expect(text).toMatch(/^data: \{"object":"model.load",.*"phase":"ready".*\}\n\ndata: \[DONE\]\n\n$/)
+    },
+    'POST /models/{model}/unload': async () => {
+      expect(json(await good('POST', `/models/${MODEL}/unload`))).toMatchObject({ id: MODEL })
+      const answer = await ask('POST', `/models/${MODEL}/unload`, undefined, { authorization: 'Bearer sk-other' })
+      expectError(answer, { status: 403, type: 'permission_error' })
+    },
+    'DELETE /models/{model}': async () => {
+      expect(json(await good('DELETE', `/models/${MODEL}`))).toEqual({ id: MODEL, object: 'model', deleted: true })
+    },
+    'GET /organization/usage/completions': async () => {
+      valid('UsageResponse', json(await good('GET', '/organization/usage/completions?start_time=0')))
+    },
+    'GET /metrics': async () => {
+      await post('/chat/completions', { messages: USER })
+      const { text, headers } = await good('GET', '/metrics')
+      expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+      expect(text).toMatch(/\{endpoint="\/chat\/completions",status="200"\} [1-9]/)
+    },
+    'GET /health': async () => {
+      const answer = await reach().fetch(`${EVERY}/health`)
+      expect([answer.status, json(answer)]).toEqual([200, { status: 'ok' }])
+    },
+    'POST /messages': async () => {
+      const asked = { messages: USER, max_tokens: 99 }
+      expect(await post('/messages', asked)).toMatchObject({ type: 'message', content: [{ type: 'text', text: SAID }] })
+      const told = (await events('/messages', asked)).map((event) => JSON.parse(event).type)
+      expect([told[0], told.at(-1)]).toEqual(['message_start', 'message_stop'])
+      const wrong = await ask('POST', '/messages', { model: MODEL, messages: 5, max_tokens: 9 })
+      expect([wrong.status, json(wrong)]).toMatchObject([
+        400,
+        { type: 'error', error: { type: 'invalid_request_error' } },
+      ])
+    },
+    'POST /messages/count_tokens': async () => {
+      expect(await post('/messages/count_tokens', { messages: USER })).toEqual({ input_tokens: 'Hello?'.length })
+    },
+  }
+
+  test('each has a row here', () => {
+    const all = [...ENDPOINTS, ...(messages().endpoints as readonly Endpoint[])]
+    expect(Object.keys(rows).sort()).toEqual(all.map(({ method, path }) => `${method} ${path}`).sort())
+  })
+
+  test.each(Object.keys(rows))('%s', (name) => rows[name]!())
+}
