@@ -50,7 +50,7 @@ export async function pack(out: string): Promise<{ file: string; bytes: number }
     await takeLibraries(join(folder, 'spare'))
     await bundleScripts(folder)
     const file = join(out, `${NAME}.tar.gz`)
-    await run('tar', ['-czf', file, '-C', work, NAME], { env: { ...process.env, GZIP: '-9' } })
+    await run('tar', ['-czf', file, '-C', work, NAME])
     return { file, bytes: (await stat(file)).size }
   } finally {
     await rm(work, { recursive: true, force: true })

@@ -9,8 +9,7 @@ import { phi4Mini } from '../../../../scripts/models/families/phi3.js'
 import { qwen35 } from '../../../../scripts/models/families/qwen3-5.js'
 import { olmo2 } from '../../../../scripts/models/families/variants.js'
 import type { Case } from '../../../../scripts/models/family.js'
-import { answerOf } from '../../../../scripts/models/judge.js'
-import { weightsOf } from '../../../../scripts/models/weights.js'
+import { promptOf } from '../../../../scripts/models/judge.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
@@ -150,12 +149,12 @@ describe('architectures of MLC', () => {
     '$name answers as that of transformers',
     async ({ form }) => {
       const { of } = form
-      const { tokens } = answerOf(of, weightsOf(of), 1)
+      const tokens = promptOf(of).slice(0, 60)
       const options = { contextLength: of.context ?? 144 }
       const found = []
       for (const source of [sourceOf(of, 'f32'), mlcOf(form)]) {
         const core = await loadCore(device, source, options)
-        const [sampled] = await core.step([{ sequence: core.open(), tokens: tokens.slice(0, 60), sample: GREEDY }])
+        const [sampled] = await core.step([{ sequence: core.open(), tokens, sample: GREEDY }])
         found.push(sampled)
         await core.close()
       }

@@ -17,16 +17,18 @@ import type {
   Sampler,
   States,
 } from '../contract.js'
-import { MAX_TAPS, PAGE } from '../contract.js'
 import { type BatchShape, OPERATIONS, shapeOf, writeFits } from '../operations/index.js'
-import { type Arguments, CHANNELS_OF_LINE, gateCode, type OperationName } from './abi.js'
+import { type Arguments, gateCode, type OperationName } from './abi.js'
+import { CpuAttention } from './attention.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { own } from './guards.js'
 import type { CpuPassHost } from './pass-host.js'
+import type { PassRecorder } from './pass-recorder.js'
 import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
+import { convolve, delta } from './recurrence.js'
 import { CpuSampler } from './sampler.js'
-import { CpuActivations, CpuCache, CpuMatrix, CpuStates, CpuVector, roomOf } from './tensors.js'
+import { CpuActivations, CpuCache, CpuMatrix, CpuVector, roomOf } from './tensors.js'
 
 /**
  * Bytes between what two threads write. A processor fetches ahead, up to the end of a page, and would take from the other
@@ -51,11 +53,10 @@ export class CpuPass implements Pass {
   readonly #batch: PlacedBatch
   #copies: (() => void)[] = []
   #sampling: { before: number; run: () => SampledRow[] } | undefined
+  readonly #recorder: PassRecorder
   readonly #products: Products
-  /** Where keys and values are written. */
-  readonly #caches = new Set<CpuCache>()
+  readonly #attention: CpuAttention
   readonly #shape: BatchShape
-  readonly #sights = new Map<string, { lasts: number; firsts: number }>()
   #open = true
 
   constructor(host: CpuPassHost, batch: Batch) {
@@ -64,13 +65,20 @@ export class CpuPass implements Pass {
     this.#program = host.program
     this.#program.clear()
     this.rows = this.#shape.rows
-    this.#products = new Products({
-      activationBlockBytes: host.activationBlockBytes,
-      add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
-      amend: (name, args) => this.#program.amend(name, args),
-      perThread: (bytes, rooms) => this.#perThread(bytes, rooms),
-    })
     this.#batch = placeBatch(batch, this.rows, (values) => this.#put(values))
+    this.#recorder = {
+      rows: this.rows,
+      shape: this.#shape,
+      batch: this.#batch,
+      add: (name, items, args, sharing) => this.#add(name, items, args, sharing),
+      put: (values) => this.#put(values),
+      perThread: (bytes, rooms) => this.#perThread(bytes, rooms),
+    }
+    this.#attention = new CpuAttention(this.#recorder)
+    this.#products = new Products(this.#recorder, {
+      activationBlockBytes: host.activationBlockBytes,
+      amend: (name, args) => this.#program.amend(name, args),
+    })
   }
 
   #room(bytes: number): number {
@@ -111,6 +119,22 @@ export class CpuPass implements Pass {
     const target = own(out, CpuActivations)
     const kept = values.slice()
     this.#copies.push(() => this.#host.memory.f32.set(kept, target.use() / 4))
+  }
+
+  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
+    this.#attention.place(qkv, cache, layer, options)
+  }
+
+  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
+    this.#attention.attend(qkv, cache, layer, out, shape)
+  }
+
+  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
+    convolve(this.#recorder, x, states, index, out, options)
+  }
+
+  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
+    delta(this.#recorder, x, states, index, out, options)
   }
 
   embed(table: Matrix, out: Activations, by: 'tokens' | 'places' = 'tokens'): void {
@@ -164,100 +188,6 @@ export class CpuPass implements Pass {
     this.#add('join', rows, args, few(rows * columns))
   }
 
-  place(qkv: Activations, cache: KeyValueCache, layer: number, options: PlaceOptions): void {
-    OPERATIONS.place.fit(this.#shape, qkv, cache, layer, options)
-    const [x, kv] = [own(qkv, CpuActivations), own(cache, CpuCache)]
-    if (!options.queriesOnly) this.#caches.add(kv)
-    const { heads, headSize } = kv.shape
-    const angles = own(options.angles, CpuVector)
-    const norm = options.headNorm
-    this.#add('place', this.rows * heads, {
-      qkv: x.use(),
-      stride: x.stride,
-      heads: options.heads,
-      keyHeads: heads,
-      headSize,
-      angles: angles.use(),
-      positions: this.#batch.positions,
-      pages: kv.shape.sliding ? this.#batch.windowPages : this.#batch.pages,
-      keys: kv.keys(layer),
-      values: kv.values(layer),
-      keyPageBytes: kv.keyPageBytes,
-      valuePageBytes: kv.valuePageBytes,
-      half: kv.half,
-      overflows: kv.overflows(),
-      queryNorm: norm ? own(norm.query, CpuVector).use() : 0,
-      keyNorm: norm ? own(norm.key, CpuVector).use() : 0,
-      epsilon: norm?.epsilon ?? 0,
-      growBy: options.growth?.by ?? 0,
-      growEvery: options.growth?.every ?? 1,
-      queriesOnly: options.queriesOnly === true,
-    })
-  }
-
-  attend(qkv: Activations, cache: KeyValueCache, layer: number, out: Activations, shape: AttentionShape): void {
-    OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, shape)
-    const [x, kv, target] = [own(qkv, CpuActivations), own(cache, CpuCache), own(out, CpuActivations)]
-    const { heads, headSize } = kv.shape
-    // For each of two queries: itself, scaled, and its scores, in whole pages.
-    const room = this.#perThread(2 * (headSize + (Math.ceil(this.#batch.longest / PAGE) + 1) * PAGE) * 4)
-    const sharing = few(this.rows * shape.heads * this.#batch.longest * headSize)
-    const { lasts, firsts } = this.#sight(shape)
-    const args = {
-      qkv: x.use(),
-      stride: x.stride,
-      out: target.use(),
-      outStride: target.stride,
-      heads: shape.heads,
-      keyHeads: heads,
-      headSize,
-      rows: this.rows,
-      pairsTokens: this.#batch.several,
-      keys: kv.keys(layer),
-      values: kv.values(layer),
-      keyPageBytes: kv.keyPageBytes,
-      valuePageBytes: kv.valuePageBytes,
-      half: kv.half,
-      overflows: kv.overflows(),
-      lasts,
-      firsts,
-      lists: kv.shape.sliding ? this.#batch.windowLists : this.#batch.lists,
-      room: room.at,
-      roomGap: room.stride,
-      scale: shape.scale,
-      cap: shape.cap ?? 0,
-    }
-    this.#add('attend', this.#attendItems(shape.heads, heads), args, sharing)
-  }
-
-  /** The last position that each row sees, and the first; 0: all see from the begin. */
-  #sight({ window, causal = true }: AttentionShape): { lasts: number; firsts: number } {
-    if (causal && window === undefined) return { lasts: this.#batch.positions, firsts: 0 }
-    const key = `${causal} ${window}`
-    const known = this.#sights.get(key)
-    if (known) return known
-    const reach = causal ? 1 : (window ?? Number.POSITIVE_INFINITY)
-    const lasts = new Int32Array(this.rows)
-    const firsts = new Int32Array(this.rows)
-    let row = 0
-    for (const { position, tokens } of this.#shape.spans) {
-      const end = position + tokens.length
-      for (let at = position; at < end; at++, row++) {
-        lasts[row] = Math.min(at + reach, end) - 1
-        firsts[row] = window === undefined ? 0 : Math.max(0, at + 1 - window)
-      }
-    }
-    const sight = { lasts: this.#put(lasts), firsts: window === undefined ? 0 : this.#put(firsts) }
-    this.#sights.set(key, sight)
-    return sight
-  }
-
-  /** Pairs of queries that read the same keys and values: `assembly/attend.ts` tells how they are counted. */
-  #attendItems(heads: number, keyHeads: number): number {
-    if (this.#batch.several) return Math.ceil(this.rows / 2) * heads
-    return this.rows * keyHeads * Math.ceil(heads / keyHeads / 2)
-  }
-
   /** Room of which each thread has its part, `stride` bytes apart; one for all operations that need as much for the same. */
   #perThread(bytes: number, rooms = this.#shared): { at: number; stride: number } {
     const stride = Math.ceil(bytes / 64) * 64 + THREAD_GAP
@@ -267,65 +197,6 @@ export class CpuPass implements Pass {
       rooms.set(bytes, at)
     }
     return { at, stride }
-  }
-
-  convolve(x: Activations, states: States, index: number, out: Activations, options: ConvolveOptions): void {
-    OPERATIONS.convolve.fit(this.#shape, x, states, index, out, options)
-    const [source, target, kept] = [own(x, CpuActivations), own(out, CpuActivations), own(states, CpuStates)]
-    const taps = own(options.taps, CpuVector)
-    const channels = taps.length / MAX_TAPS
-    const gated = options.form === 'gated'
-    const args = {
-      x: source.use(),
-      xStride: source.stride,
-      out: target.use(),
-      outStride: target.stride,
-      taps: taps.use(),
-      channels,
-      gated,
-      state: kept.state(index),
-      slotBytes: kept.slotBytes,
-      spans: this.#batch.spans,
-    }
-    this.#add(
-      'convolve',
-      this.#shape.spans.length * Math.ceil(channels / CHANNELS_OF_LINE),
-      args,
-      few(this.rows * channels),
-    )
-  }
-
-  delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
-    OPERATIONS.delta.fit(this.#shape, x, states, index, out, options)
-    const { keyHeads, valueHeads, keySize, valueSize, norm, gatesFrom, tiled = false } = options
-    const [source, target, kept] = [own(x, CpuActivations), own(out, CpuActivations), own(states, CpuStates)]
-    const [rates, gates] = [own(options.rates, CpuActivations), own(options.gates, CpuActivations)]
-    const longest = Math.max(...this.#shape.spans.map(({ tokens }) => tokens.length))
-    const room = this.#perThread(longest * (2 * keySize * 4 + 48))
-    this.#add('delta', this.#shape.spans.length * valueHeads, {
-      x: source.use(),
-      xStride: source.stride,
-      rates: rates.use(),
-      ratesStride: rates.stride,
-      out: target.use(),
-      outStride: target.stride,
-      gates: gates.use() + gatesFrom * 4,
-      gatesStride: gates.stride,
-      keyHeads,
-      valueHeads,
-      tiled,
-      keySize,
-      valueSize,
-      speed: own(options.speed, CpuVector).use(),
-      delay: own(options.delay, CpuVector).use(),
-      weight: own(norm.weight, CpuVector).use(),
-      epsilon: norm.epsilon,
-      state: kept.state(index),
-      slotBytes: kept.slotBytes,
-      spans: this.#batch.spans,
-      room: room.at,
-      roomGap: room.stride,
-    })
   }
 
   gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {
@@ -404,7 +275,7 @@ export class CpuPass implements Pass {
     let sampled: readonly SampledRow[] = []
     try {
       for (const copy of this.#copies) copy()
-      for (const cache of this.#caches) for (const span of this.#shape.spans) cache.begin(span)
+      for (const cache of this.#attention.written) for (const span of this.#shape.spans) cache.begin(span)
       const { count } = this.#program
       const split = this.#sampling?.before ?? count
       const at = this.#room(this.#program.bytes)

@@ -2,7 +2,8 @@
 import { type Gate, type ProjectOptions, Q4_BLOCK } from '../contract.js'
 import * as abi from './abi.js'
 import { own } from './guards.js'
-import { few, type Sharing, shareOf } from './program.js'
+import type { PassRecorder } from './pass-recorder.js'
+import { few, shareOf } from './program.js'
 import { activationsOf, type CpuActivations, type CpuMatrix, CpuVector, roomOf } from './tensors.js'
 
 /** So many values every thread prepares for itself. */
@@ -25,25 +26,24 @@ interface Activated {
 
 const NOWHERE = { at: 0, stride: 0 }
 
-/** What of a pass recording takes. */
-interface Recorder {
+/** What products need of their device and its program. */
+interface ProductsHost {
   readonly activationBlockBytes: number
-  add<N extends abi.OperationName>(name: N, items: number, args: abi.Arguments<N>, sharing?: Sharing): void
   /** Arguments of the last operation. */
   amend<N extends abi.OperationName>(name: N, args: abi.Arguments<N>): void
-  /** Room of which each thread has its part, `stride` bytes apart, shared by those who name the same `rooms`. */
-  perThread(bytes: number, rooms?: Map<number, number>): { at: number; stride: number }
 }
 
 export class Products {
-  readonly #recorder: Recorder
+  readonly #recorder: Pick<PassRecorder, 'add' | 'perThread'>
+  readonly #host: ProductsHost
   /** What threads prepare for themselves lasts longer than the rest of their room. */
   readonly #private = new Map<number, number>()
   /** The operation that filled a tensor, and could prepare it for a matrix in the same go. */
   #activated: Activated | undefined
 
-  constructor(recorder: Recorder) {
+  constructor(recorder: Pick<PassRecorder, 'add' | 'perThread'>, host: ProductsHost) {
     this.#recorder = recorder
+    this.#host = host
   }
 
   /** Another operation follows. */
@@ -134,7 +134,7 @@ export class Products {
         args.prepared = at
         args.preparedStride = stride
         args.preparedKind = kind
-        this.#recorder.amend('gated', args)
+        this.#host.amend('gated', args)
       },
     }
   }
@@ -155,7 +155,7 @@ export class Products {
       prepare: (at, _stride, kind) => {
         args.prepared = at
         args.kind = kind
-        this.#recorder.amend('activate', args)
+        this.#host.amend('activate', args)
       },
     }
   }
@@ -171,7 +171,7 @@ export class Products {
   ): Prepared {
     const plain = form !== abi.Q4 && form !== abi.F16
     if (!norm && plain) return { at: x.use(), stride: x.stride, gap: 0 }
-    const stride = form === abi.Q4 ? Math.ceil(k / Q4_BLOCK) * this.#recorder.activationBlockBytes : k * 4
+    const stride = form === abi.Q4 ? Math.ceil(k / Q4_BLOCK) * this.#host.activationBlockBytes : k * 4
     if (!norm && this.#activated?.out === x && x.columns === k) {
       const at = x.scratch('prepared', stride)
       // What was just activated is prepared by the same operation, while it is at hand.
