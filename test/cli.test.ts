@@ -75,6 +75,8 @@ describe('local-v1', () => {
     [['bench', '--batch', '1,0'], /whole number from 1 to 64/],
     [['bench', '--model', 'made-up/nothing'], /there are made-up\//],
     [['models', 'remove', '../../etc'], /not a Hugging Face id/],
+    [['models', 'remove'], /Say which model/],
+    [['models', 'remove', '--least-used', 'much'], /must be a size, like 500MB/],
   ])('is asked the wrong way by %j, and ends with 2', async (args, message) => {
     const { code, output } = await ended(...args)
     expect(output).toMatch(message)

@@ -2,7 +2,7 @@
 import process from 'node:process'
 import { Argument, Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../errors.js'
-import { aliases, collect, count, decimal, keys, origins } from './arguments.js'
+import { aliases, collect, count, decimal, keys, origins, size } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
 import { completion, SHELLS, type Shell } from './completion.js'
 import { withConfiguration } from './configuration.js'
@@ -139,9 +139,16 @@ function withModels(models: Command): void {
   kept(models.command('verify').argument('[names...]', 'models as serve takes them; none: all on this machine'))
     .description('hold files against the sizes and hashes that their sources name')
     .action(async (names: string[], options) => (await import('./models.js')).verifyModels(names, options))
-  kept(models.command('remove').argument('<id>', 'a Hugging Face id'))
-    .description('delete a downloaded model')
-    .action(async (id: string, options) => (await import('./models.js')).remove(id, options))
+  kept(models.command('remove').argument('[id]', 'a Hugging Face id'))
+    .description('delete a downloaded model, or those that were not used for longest')
+    .option('--least-used <size>', 'the least recently used ones, until so much is free again: 2GB', size)
+    .action(async (id: string | undefined, options) => {
+      const { remove, removeLeastUsed } = await import('./models.js')
+      if ((id === undefined) === (options.leastUsed === undefined)) {
+        throw new Fault('Say which model is to be removed, or --least-used with a size.')
+      }
+      await (id === undefined ? removeLeastUsed(options.leastUsed, options) : remove(id, options))
+    })
 }
 
 const EXAMPLES = {
@@ -171,7 +178,8 @@ Examples:
   local-v1 models pull mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC
   local-v1 models fits hf:owner/repo:Q4_K_M --context 4096
   local-v1 models verify ollama:qwen3:0.6b
-  local-v1 models remove mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC`,
+  local-v1 models remove mlc-ai/SmolLM2-135M-Instruct-q0f16-MLC
+  local-v1 models remove --least-used 2GB            what was not used for longest, until 2 GB are free again`,
 }
 
 /** 0: done; 1: it failed; 2: it was asked the wrong way. */

@@ -8,6 +8,7 @@ import { memoryLine } from '../engines/webgpu/memory-parts.js'
 import { surveyed } from '../repository/here.js'
 import { locationOf, type ModelLocation } from '../repository/location.js'
 import { openRepository } from '../repository/open.js'
+import { freeStorage } from '../repository/storage.js'
 import { defaultFolder } from '../repository/store/disk.js'
 import { listForeign, modelsIn } from '../repository/store/foreign/index.js'
 import { verify } from '../repository/verify.js'
@@ -192,6 +193,17 @@ export async function remove(id: string, options: CacheOptions): Promise<void> {
   if (!size) throw new Fault(`${id} is not on this machine; local-v1 models list shows what is.`, 1)
   await rm(folder, { recursive: true })
   note(`${id} is removed: ${megabytes(size.bytes)} are free again.`)
+}
+
+/** Of what was downloaded here the least recently used, until so many bytes are free again. */
+export async function removeLeastUsed(bytes: number, options: CacheOptions): Promise<void> {
+  const removed = await freeStorage(bytes, options)
+  for (const { name, bytes, usedAt } of removed) {
+    const used = usedAt ? `, last used ${usedAt.toISOString().slice(0, 10)}` : ''
+    note(`${name} is removed: ${megabytes(bytes)} are free again${used}.`)
+  }
+  const freed = removed.reduce((sum, { bytes }) => sum + bytes, 0)
+  if (freed < bytes) throw new Fault(`Only ${megabytes(freed)} were taken by models that were downloaded here.`, 1)
 }
 
 function checkId(id: string): void {

@@ -11,6 +11,7 @@ import { forget, isWhole, keptOf, type OpenOptions, openRepository } from './ope
 import { RemoteFiles } from './remote.js'
 import type { WeightOutline, WeightSource } from './source.js'
 import { noStore } from './store/memory.js'
+import { USED } from './store/store.js'
 
 const repository = tinyRepository()
 const SHARD = 'params_shard_0.bin'
@@ -57,7 +58,7 @@ const open = (options: Partial<OpenOptions> = {}) =>
 /** What is kept, by the names of the files. */
 async function kept(): Promise<string[]> {
   const entries = await readdir(cache, { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+  return entries.filter((entry) => entry.isFile() && entry.name !== USED).map(({ name }) => name)
 }
 
 async function refusal(promise: Promise<unknown>): Promise<V1Error> {

@@ -5,6 +5,7 @@ import type { Fetch } from './download.js'
 import { fetchAll } from './fetch-all.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
+import type { FoundModel } from './formats/format.js'
 import { describeGguf } from './formats/gguf/index.js'
 import { detect } from './formats/index.js'
 import { MLC_CONFIG } from './formats/mlc.js'
@@ -16,12 +17,11 @@ import type { LoadReport } from './progress.js'
 import { RemoteFiles, type RemoteFilesOptions } from './remote.js'
 import { readSentence } from './sentence.js'
 import type { WeightCheck, WeightOutline, WeightSource } from './source.js'
-import { defaultFolder, diskStore } from './store/disk.js'
+import { assertRoom, noteUse } from './storage.js'
+import { storeFor } from './store/choose.js'
 import { findForeign, findOnHub } from './store/foreign/index.js'
-import { noStore } from './store/memory.js'
 import { originFiles, partsOf, removeFile } from './store/origin.js'
 import type { FileStore } from './store/store.js'
-import { webStore } from './store/web.js'
 
 export interface OpenOptions {
   readonly report: LoadReport
@@ -40,12 +40,15 @@ export async function openRepository(
   { report: told, signal, cache, check, fetch }: OpenOptions,
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
   const { report, onRetry } = withRetries(told)
-  const files = await filesAt(place, storeFor(cache), signal, { ...(fetch && { fetch }), onRetry })
+  const store = storeFor(cache)
+  const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry })
   const found = await detect(files, signal)
   // Throws at what can never be read, before it is downloaded.
   const outline = found.outline()
   check?.(outline)
+  if (files instanceof RemoteFiles) await assertRoom(store, files.place, (await amountOf(files, store, found)).left)
   await fetchAll(files, found.wanted, report, signal)
+  if (files instanceof RemoteFiles) await noteUse(store, files.place)
   return { weights: found.open(), text: found.text }
 }
 
@@ -56,7 +59,16 @@ export async function surveyRepository(
 ): Promise<{ outline: WeightOutline; bytes: number; left: number }> {
   const store = storeFor(cache)
   const files = await filesAt(place, store, signal, fetch ? { fetch } : {})
-  const { wanted, outline } = await detect(files, signal)
+  const found = await detect(files, signal)
+  return { outline: found.outline(), ...(await amountOf(files, store, found)) }
+}
+
+/** All that a model takes, and what of it is not here yet. */
+async function amountOf(
+  files: RepositoryFiles,
+  store: FileStore,
+  { wanted }: Pick<FoundModel, 'wanted'>,
+): Promise<{ bytes: number; left: number }> {
   let [bytes, left] = [0, 0]
   for (const file of wanted) {
     const size = file.bytes ?? file.least ?? 0
@@ -64,7 +76,7 @@ export async function surveyRepository(
     bytes += size
     left += Math.max(0, size - (here?.bytes ?? 0))
   }
-  return { outline: outline(), bytes, left }
+  return { bytes, left }
 }
 
 /** The quantisations that the same repository has as GGUF, with their bytes; none where nobody can tell. */
@@ -173,12 +185,4 @@ function withRetries(told: LoadReport): { report: LoadReport; onRetry: (message:
     told(progress)
   }
   return { report, onRetry: (retry) => told({ ...last, retry }) }
-}
-
-export function storeFor(cache: string | false | undefined): FileStore {
-  if (cache === false) return noStore
-  const folder = cache ?? defaultFolder()
-  const disk = folder === undefined ? undefined : diskStore(folder)
-  if (disk) return disk
-  return typeof caches === 'undefined' ? noStore : webStore()
 }

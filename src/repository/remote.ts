@@ -3,6 +3,7 @@ import { broken, unreachable } from './failure.js'
 import type { RepositoryFiles, WantedFile } from './files.js'
 import { fetchHead } from './head.js'
 import { hashNamedBySource, noteHash } from './named-hash.js'
+import { isFull, storageFull } from './storage.js'
 import type { FileStore, StoredFile } from './store/store.js'
 
 export interface RemoteFilesOptions {
@@ -99,6 +100,10 @@ export class RemoteFiles implements RepositoryFiles {
       if (found) return await writer.commit()
       await writer.restart()
       return undefined
+    } catch (error) {
+      if (!isFull(error)) throw error
+      const left = Math.max(1, (file.bytes ?? file.least ?? 0) - writer.written)
+      throw await storageFull(this.#store, this.place, { bytes: left, room: await this.#store.room() })
     } finally {
       await writer.close()
     }

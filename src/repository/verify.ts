@@ -4,7 +4,8 @@ import type { RepositoryFiles, WantedFile } from './files.js'
 import { detect } from './formats/index.js'
 import { hashOf, namedHash } from './hash.js'
 import type { ModelLocation } from './location.js'
-import { filesInHubCache, filesKept, filesOnDisk, storeFor } from './open.js'
+import { filesInHubCache, filesKept, filesOnDisk } from './open.js'
+import { storeFor } from './store/choose.js'
 
 export interface VerifiedFile {
   readonly name: string

@@ -5,6 +5,8 @@ import { type WebGpu, WebGpuEngine } from './engine.js'
 import type { WebGpuOptions } from './options.js'
 
 export type { NamedBlob } from '../../repository/blobs.js'
+export type { FreeOptions, StorageOptions, StoredModel } from '../../repository/storage.js'
+export { freeStorage, storedModels } from '../../repository/storage.js'
 export type { KeepOptions, KeptFile } from '../../repository/store/origin.js'
 export { keepFile, keptFiles, removeFile } from '../../repository/store/origin.js'
 export type { WebGpu } from './engine.js'

@@ -1,6 +1,6 @@
 import { builtin } from '../../platform/builtin.js'
 import { sliceOfFile } from '../slice-of-file.js'
-import type { FileStore, FileWriter, StoredFile } from './store.js'
+import { type FileStore, type FileWriter, type KeptRepository, type StoredFile, USED } from './store.js'
 
 type Fs = typeof import('node:fs/promises')
 type FileHandle = import('node:fs/promises').FileHandle
@@ -19,18 +19,61 @@ export function diskStore(folder: string): FileStore | undefined {
     },
     write: (url) => openWriter(fs, at(url), folder),
     kept: (base) => sizeBelow(fs, at(base)),
+    repositories: () => repositoriesBelow(fs, folder),
+    room: () => roomFor(fs, folder),
     forget: (base) => fs.rm(at(base), { recursive: true, force: true }),
   }
 }
 
-async function sizeBelow(fs: Fs, folder: string): Promise<number> {
+/** `begun`: with what is not whole yet. */
+async function sizeBelow(fs: Fs, folder: string, { begun = false } = {}): Promise<number> {
   let bytes = 0
   for (const entry of await fs.readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = `${folder}/${entry.name}`
-    if (entry.isDirectory()) bytes += await sizeBelow(fs, path)
-    else if (!entry.name.endsWith('.part')) bytes += (await sizeOf(fs, path)) ?? 0
+    if (entry.isDirectory()) bytes += await sizeBelow(fs, path, { begun })
+    else if ((begun || !entry.name.endsWith('.part')) && entry.name !== USED) bytes += (await sizeOf(fs, path)) ?? 0
   }
   return bytes
+}
+
+/** Those that were noted, and of the hub's those from before there were notes, by their newest file. */
+async function repositoriesBelow(fs: Fs, folder: string): Promise<KeptRepository[]> {
+  const found: KeptRepository[] = []
+  const files = await fs.readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
+  const hub = new Map<string, { bytes: number; newest: number }>()
+  const noted = new Set<string>()
+  for (const entry of files) {
+    if (!entry.isFile()) continue
+    const path = `${entry.parentPath}/${entry.name}`
+    if (entry.name === USED) {
+      const note = await fs.readFile(path, 'utf8').then(JSON.parse, () => undefined)
+      if (typeof note?.base !== 'string') continue
+      noted.add(note.base)
+      const bytes = await sizeBelow(fs, entry.parentPath, { begun: true })
+      found.push({ base: note.base, bytes, usedAt: new Date(note.usedAt) })
+      continue
+    }
+    const [, repository] =
+      entry.parentPath.replaceAll('\\', '/').match(/\/huggingface\.co\/([^/]+\/[^/]+)\/resolve\/main/) ?? []
+    if (repository === undefined) continue
+    const { size, mtimeMs } = await fs.stat(path)
+    const { bytes = 0, newest = 0 } = hub.get(repository) ?? {}
+    hub.set(repository, { bytes: bytes + size, newest: Math.max(newest, mtimeMs) })
+  }
+  for (const [repository, { bytes, newest }] of hub) {
+    const base = `https://huggingface.co/${repository}/resolve/main/`
+    if (!noted.has(base)) found.push({ base, bytes, usedAt: new Date(newest) })
+  }
+  return found
+}
+
+/** What is free where the folder is, or will be. */
+async function roomFor(fs: Fs, folder: string): Promise<number | undefined> {
+  for (let at = folder; at !== ''; at = parentOf(at)) {
+    const found = await fs.statfs(at).catch(() => undefined)
+    if (found) return found.bavail * found.bsize
+  }
+  return undefined
 }
 
 /** A path without `..`, drive letters or anything else that could lead out of the folder. */

@@ -41,5 +41,7 @@ export const noStore: FileStore = {
   read: async () => undefined,
   write: async () => memoryWriter(async () => {}),
   kept: async () => 0,
+  repositories: async () => [],
+  room: async () => undefined,
   forget: async () => {},
 }

@@ -3,6 +3,8 @@ import { V1Error } from '../../errors.js'
 import { blobFiles, chosenFiles, type NamedBlob, nameOf } from '../blobs.js'
 import type { RepositoryFiles } from '../files.js'
 import { gguf } from '../formats/gguf/index.js'
+import { adviceFor, full, isFull } from '../storage.js'
+import { storeFor } from './choose.js'
 
 const FOLDER = 'local-v1-models'
 
@@ -36,9 +38,13 @@ export async function keepFile(
   await assertRoom(total, files)
   let done = 0
   for (const file of files) {
-    await copy(folder!, file, signal, (bytes) => {
+    const counted = (bytes: number) => {
       done += bytes
       onProgress?.(done, total)
+    }
+    await copy(folder!, file, signal, counted).catch(async (error: unknown) => {
+      // The estimate was wrong, or someone else was faster.
+      throw isFull(error) ? await noRoom(total - done, 0) : error
     })
   }
   return `kept:${given.file}`
@@ -105,10 +111,13 @@ async function assertRoom(bytes: number, files: readonly NamedBlob[]): Promise<v
   const { quota, usage = 0 } = await navigator.storage.estimate()
   const free = quota === undefined ? Number.POSITIVE_INFINITY : quota - usage + replaced
   if (bytes <= free) return
+  throw await noRoom(bytes, free)
+}
+
+async function noRoom(bytes: number, free: number): Promise<V1Error> {
   const megabytes = (of: number) => `${Math.floor(of / 1e6)} MB`
-  throw new V1Error(507, `The file has ${megabytes(bytes)}, and this site may keep ${megabytes(free)} more.`, {
-    code: 'storage_full',
-  })
+  const told = `The file has ${megabytes(bytes)}, and this site may keep ${megabytes(free)} more.`
+  return full(told, await adviceFor(storeFor(undefined), bytes - free))
 }
 
 async function copy(

@@ -5,9 +5,24 @@ export interface FileStore {
   write(url: string): Promise<FileWriter>
   /** Bytes of the whole files whose addresses begin with `base`, which ends with a slash. */
   kept(base: string): Promise<number>
+  /** Every repository of which something is kept. */
+  repositories(): Promise<readonly KeptRepository[]>
+  /** Bytes that may still be kept, where that is known and a download must not go beyond it. */
+  room(): Promise<number | undefined>
   /** Deletes all files below `base`, begun ones too. */
   forget(base: string): Promise<void>
 }
+
+export interface KeptRepository {
+  /** What the addresses of its files begin with. */
+  readonly base: string
+  readonly bytes: number
+  /** Absent: nobody noted it. */
+  readonly usedAt?: Date
+}
+
+/** What is noted of a repository when it is opened, in a file of its own beside the others. */
+export const USED = '.used'
 
 export interface StoredFile {
   readonly bytes: number

@@ -1,5 +1,5 @@
 import { blobFile, memoryWriter } from './memory.js'
-import type { FileStore } from './store.js'
+import { type FileStore, type KeptRepository, USED } from './store.js'
 
 /**
  * Files in the Cache API under WebLLM's names and addresses, so that a model which one engine has downloaded is there
@@ -20,13 +20,37 @@ export function webStore(): FileStore {
     async kept(base) {
       let bytes = 0
       await each(base, async (cache, file) => {
-        bytes += Number((await cache.match(file))?.headers.get('content-length') ?? 0)
+        if (!file.url.endsWith(`/${USED}`))
+          bytes += Number((await cache.match(file))?.headers.get('content-length') ?? 0)
       })
       return bytes
     },
+    async repositories() {
+      const found = new Map<string, KeptRepository>()
+      const marks = new Map<string, Date>()
+      const sizes: [string, number][] = []
+      await each('', async (cache, { url }) => {
+        const kept = await cache.match(url)
+        if (url.endsWith(`/${USED}`)) {
+          const { usedAt } = (await kept!.json()) as { usedAt: string }
+          marks.set(url.slice(0, -USED.length), new Date(usedAt))
+        } else sizes.push([url, Number(kept?.headers.get('content-length') ?? 0)])
+      })
+      const bases = [...marks.keys()].sort((a, b) => b.length - a.length)
+      for (const [url, bytes] of sizes) {
+        const base = bases.find((each) => url.startsWith(each)) ?? url.match(RESOLVED)?.[0] ?? new URL('.', url).href
+        const usedAt = marks.get(base)
+        found.set(base, { base, bytes: bytes + (found.get(base)?.bytes ?? 0), ...(usedAt && { usedAt }) })
+      }
+      return [...found.values()]
+    },
+    // A model that cannot be kept is run all the same.
+    room: async () => undefined,
     forget: (base) => each(base, (cache, file) => cache.delete(file)),
   }
 }
+
+const RESOLVED = /^https?:\/\/[^/]+\/[^/]+\/[^/]+\/resolve\/[^/]+\//
 
 const CACHES = { config: 'webllm/config', model: 'webllm/model' }
 

@@ -38,6 +38,8 @@ export function seenStore(store: FileStore): SeenStore {
       }
     },
     kept: (base) => store.kept(base),
+    repositories: () => store.repositories(),
+    room: () => store.room(),
     async forget(base) {
       for (const url of seen) if (url.startsWith(base)) seen.delete(url)
       await store.forget(base)

@@ -1,5 +1,5 @@
 import { builtin } from '../../../platform/builtin.js'
-import { storeFor } from '../../../repository/open.js'
+import { storeFor } from '../../../repository/store/choose.js'
 import { portOf, serveEngine } from '../../remote/index.js'
 import type { MessageTarget, Port } from '../../remote/port.js'
 import { type WebLlm, webllmHere } from '../here.js'
