@@ -235,14 +235,34 @@ describe('bodies that are not finished', () => {
     const grown = vi.spyOn(ArrayBuffer.prototype, 'resize')
     try {
       const { chat } = serviceOf('Hi', LIMITS)
-      const bodies = Array.from({ length: 7 }, () => unfinished(900))
+      const bodies = Array.from({ length: 7 }, () => unfinished(900, 450))
       const answers = bodies.map(({ init }) => chat({}, { ...init, ...as('one') }))
-      const whole = chat({}, { ...stream(pieces([json])), ...as('two') })
+      const whole = chat({}, { ...stream(pieces([json.slice(0, 9), json.slice(9)])), ...as('two') })
       await Promise.all([whole, ...answers.slice(0, 2)])
       const held = new Set(grown.mock.contexts as ArrayBuffer[])
       expect([...held].map(({ byteLength }) => byteLength).sort()).toEqual([0, 0, 0, 900, 900, 900, 900, 900])
     } finally {
       grown.mockRestore()
+    }
+  })
+
+  it('set no growing place apart for a body of one piece, which most are', async () => {
+    let growing = 0
+    class Counted extends ArrayBuffer {
+      constructor(bytes: number, options?: { maxByteLength?: number }) {
+        super(bytes, options)
+        if (options?.maxByteLength !== undefined) growing++
+      }
+    }
+    vi.stubGlobal('ArrayBuffer', Counted)
+    try {
+      const service = serviceOf()
+      expect((await service.chat({}, stream(pieces(['', json])))).status).toBe(200)
+      expect(growing).toBe(0)
+      expect((await service.chat({}, stream(pieces([json.slice(0, 9), json.slice(9)])))).status).toBe(200)
+      expect(growing).toBe(1)
+    } finally {
+      vi.unstubAllGlobals()
     }
   })
 

@@ -162,39 +162,50 @@ async function readWhole(request: Request, limit: number, signal: AbortSignal, r
 /**
  * Bytes that come in pieces, in one place that grows where it stands: a body of a million pieces takes no more room than
  * it has bytes, and gives them back to the system at once. Buffers that are left to be collected stay with the C library,
- * which may keep them for good.
+ * which may keep them for good. Most bodies are one piece, and the system takes long to set such a place apart.
  */
 class GrowingBytes {
-  readonly #buffer: ArrayBuffer
   readonly #limit: number
+  #first: Uint8Array | undefined
+  #buffer: ArrayBuffer | undefined
   #size = 0
 
   constructor(limit: number) {
     this.#limit = limit
-    this.#buffer = new ArrayBuffer(0, { maxByteLength: limit })
   }
 
   get held(): number {
-    return this.#buffer.byteLength
+    return this.#buffer?.byteLength ?? this.#size
   }
 
   /** False where there is no room for it. */
   add(piece: Uint8Array): boolean {
     const size = this.#size + piece.byteLength
     if (size > this.#limit) return false
-    if (size > this.held) this.#buffer.resize(Math.min(this.#limit, Math.max(size, 2 * this.held)))
-    new Uint8Array(this.#buffer).set(piece, this.#size)
+    if (this.#size === 0) this.#first = piece
+    else this.#append(piece, size)
     this.#size = size
     return true
   }
 
+  #append(piece: Uint8Array, size: number): void {
+    this.#buffer ??= new ArrayBuffer(0, { maxByteLength: this.#limit })
+    const buffer = this.#buffer
+    if (size > buffer.byteLength) buffer.resize(Math.min(this.#limit, Math.max(size, 2 * buffer.byteLength)))
+    const bytes = new Uint8Array(buffer)
+    if (this.#first) bytes.set(this.#first)
+    this.#first = undefined
+    bytes.set(piece, this.#size)
+  }
+
   /** In a buffer of their own, which does not change: browsers decode no other. */
   taken(): Uint8Array {
-    return new Uint8Array(this.#buffer, 0, this.#size).slice()
+    if (this.#first) return this.#first.slice()
+    return this.#buffer ? new Uint8Array(this.#buffer, 0, this.#size).slice() : new Uint8Array()
   }
 
   free(): void {
-    this.#buffer.resize(0)
+    this.#buffer?.resize(0)
   }
 }
 
