@@ -4,7 +4,7 @@ import { WORDS_BYTES } from './blocks'
 import { X_STEP_BYTES } from './layout'
 import { scaledBy, sizeOf, sumsOf } from './matmul-blocks-one'
 import { dot } from './q4-dot'
-import { putTokens } from './rows'
+import { putRows } from './rows'
 
 /**
  * Codes as they are multiplied: 16-bit integers up to the factors of the activations, or bytes. Bytes of 8 bits are cut in
@@ -217,5 +217,15 @@ export function quadOfPlanes(
       }
     }
   }
-  putTokens(y, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)
+  putRows(y, s0, rows, add)
+  putRows(y + 16, s1, rows - 4, add)
+  y += yStride
+  putRows(y, s2, rows, add)
+  putRows(y + 16, s3, rows - 4, add)
+  y += yStride
+  putRows(y, s4, rows, add)
+  putRows(y + 16, s5, rows - 4, add)
+  y += yStride
+  putRows(y, s6, rows, add)
+  putRows(y + 16, s7, rows - 4, add)
 }

@@ -3,7 +3,7 @@ import { X_HEADER_BYTES } from './abi'
 import { WORDS_BYTES } from './blocks'
 import { X_STEP_BYTES } from './layout'
 import { dot } from './q4-dot'
-import { putEight } from './rows'
+import { putRows } from './rows'
 
 /** The lanes of a block's two sums that a share of it has: both, the first, the second. */
 export function sumsOf(header: usize, shares: i32, share: i32): v128 {
@@ -126,7 +126,8 @@ export function oneToken<T, S, L>(
       }
     }
   }
-  putEight(y, low, high, rows, add)
+  putRows(y, low, rows, add)
+  putRows(y + 16, high, rows - 4, add)
 }
 
 /** Of 8 bits: signed, or, where bytes are multiplied, cut in halves. */
@@ -193,5 +194,6 @@ export function oneTokenOfBytes(
     high = scaledBy(a1, v128.load(scales, 16), by, high)
     scales += 32
   }
-  putEight(y, low, high, rows, add)
+  putRows(y, low, rows, add)
+  putRows(y + 16, high, rows - 4, add)
 }

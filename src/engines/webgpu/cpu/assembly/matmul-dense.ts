@@ -5,7 +5,7 @@
 
 import { GROUP } from './abi'
 import { brainHigh, brainLow, widenHigh, widenLow } from './half'
-import { putEight, putTokens } from './rows'
+import { putRows } from './rows'
 
 /** T names the storage: f32, u16 for f16, i16 for bf16. */
 function low<T>(p: usize): v128 {
@@ -39,7 +39,8 @@ export function dense1<T>(w: usize, x: usize, y: usize, from: i32, to: i32, n: i
     }
     const row = g * GROUP
     const out = y + ((<usize>row) << 2)
-    putEight(out, settle<T>(s0), settle<T>(s1), n - row, add)
+    putRows(out, settle<T>(s0), n - row, add)
+    putRows(out + 16, settle<T>(s1), n - row - 4, add)
   }
 }
 
@@ -88,20 +89,17 @@ export function dense4<T>(
       p += step
     }
     const row = g * GROUP
-    const out = y + ((<usize>row) << 2)
-    putTokens(
-      out,
-      yStride,
-      settle<T>(a0),
-      settle<T>(a1),
-      settle<T>(b0),
-      settle<T>(b1),
-      settle<T>(c0),
-      settle<T>(c1),
-      settle<T>(d0),
-      settle<T>(d1),
-      n - row,
-      add,
-    )
+    let out = y + ((<usize>row) << 2)
+    putRows(out, settle<T>(a0), n - row, add)
+    putRows(out + 16, settle<T>(a1), n - row - 4, add)
+    out += yStride
+    putRows(out, settle<T>(b0), n - row, add)
+    putRows(out + 16, settle<T>(b1), n - row - 4, add)
+    out += yStride
+    putRows(out, settle<T>(c0), n - row, add)
+    putRows(out + 16, settle<T>(c1), n - row - 4, add)
+    out += yStride
+    putRows(out, settle<T>(d0), n - row, add)
+    putRows(out + 16, settle<T>(d1), n - row - 4, add)
   }
 }

@@ -2,7 +2,7 @@
 import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
 import { dot, scaled } from './q4-dot'
-import { putTokens } from './rows'
+import { putRows } from './rows'
 
 /** The weights of one group as 16-bit integers, in the order of the activations and up to their factors. */
 function unpack(w: usize, planes: usize, blocks: i32): void {
@@ -143,5 +143,15 @@ function quad(
     s7 = scaled(d1, p + 16, header + stride3, s7)
     p += Q4_BLOCK_BYTES
   }
-  putTokens(out, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)
+  putRows(out, s0, rows, add)
+  putRows(out + 16, s1, rows - 4, add)
+  out += yStride
+  putRows(out, s2, rows, add)
+  putRows(out + 16, s3, rows - 4, add)
+  out += yStride
+  putRows(out, s4, rows, add)
+  putRows(out + 16, s5, rows - 4, add)
+  out += yStride
+  putRows(out, s6, rows, add)
+  putRows(out + 16, s7, rows - 4, add)
 }

@@ -1,7 +1,7 @@
 /** The product of `matmul-q4.ts` without rounding activations. */
 import { GROUP, Q4_BLOCK_BYTES } from './abi'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO } from './layout'
-import { putEight } from './rows'
+import { putRows } from './rows'
 
 /**
  * One token with its activations as they are, f32: what rounding them costs is measured against it. About three times
@@ -36,7 +36,8 @@ export function matmulQ4Exact(w: usize, x: usize, y: usize, from: i32, to: i32, 
       high = f32x4.add(high, f32x4.mul(s1, v128.load(scales, 16)))
     }
     const row = g * GROUP
-    putEight(y + ((<usize>row) << 2), low, high, n - row, add)
+    putRows(y + ((<usize>row) << 2), low, n - row, add)
+    putRows(y + ((<usize>row) << 2) + 16, high, n - row - 4, add)
   }
 }
 

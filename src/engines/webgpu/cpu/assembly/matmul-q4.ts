@@ -7,7 +7,7 @@
 import { GROUP, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
 import { Q4_SCALES_BYTES, Q4_STEP_BYTES, X_STEP_BYTES } from './layout'
 import { dot, scaled } from './q4-dot'
-import { putEight } from './rows'
+import { putRows } from './rows'
 
 /** One token. */
 export function matmulQ4x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, blocks: i32, add: bool): void {
@@ -53,6 +53,7 @@ export function matmulQ4x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: 
       high = scaled(a1, scales + 16, header, high)
     }
     const row = g * GROUP
-    putEight(y + ((<usize>row) << 2), low, high, n - row, add)
+    putRows(y + ((<usize>row) << 2), low, n - row, add)
+    putRows(y + ((<usize>row) << 2) + 16, high, n - row - 4, add)
   }
 }
