@@ -68,6 +68,14 @@ export class ObjectState implements DeclaredKeys {
     return this.home.state(this.index, this.count, this.used.with(key), this.pending, false)
   }
 
+  /** The used keys once another has come. Where more must follow it counts that it is gone, and not which it is. */
+  #usedAfter(bit: number): UsedKeys {
+    if (bit !== 0 || this.count + 1 >= this.home.shape.min) return this.used
+    const used = this.#assumed
+    const fresh = this.home.freshKey(used)
+    return fresh === undefined ? used : used.with(fresh)
+  }
+
   /** The declared keys that may come next, sorted by their spelling. */
   get declared(): readonly KeyCandidate[] {
     if (this.#declared === undefined) {
@@ -143,7 +151,7 @@ export class ObjectState implements DeclaredKeys {
   #admits(bit: number): boolean {
     const { home } = this
     if (home.names.requiredFrom[this.index]! > 0 || this.count >= home.shape.max) return false
-    return home.canComplete(home.shape.properties.length, this.count + 1, this.used, this.pending & ~bit)
+    return home.canComplete(home.shape.properties.length, this.count + 1, this.#usedAfter(bit), this.pending & ~bit)
   }
 
   /** No way from inside a key that so many characters end is longer, where no taken key begins so. */

@@ -113,3 +113,32 @@ describe('the shortest way out of a string', () => {
     expect(bytes({ pattern: '^a?["\\\\éb]*$', minLength: 2 })).toBe(4)
   })
 })
+
+describe('keys of which there are only so many', () => {
+  const few = { patternProperties: { '^[xy]$': { type: 'null' } }, additionalProperties: false }
+  const schemas = [
+    { ...few, properties: { a: { enum: ['a'] } }, minProperties: 2 },
+    { ...few, properties: { a: { enum: ['a'] }, b: { enum: [1] } }, minProperties: 3, maxProperties: 3 },
+    { ...few, properties: { a: { enum: ['a'] } }, required: ['x'], minProperties: 3 },
+    { ...few, minProperties: 2 },
+    { propertyNames: { enum: ['x', 'y', 'xy'] }, additionalProperties: { enum: [1] }, minProperties: 3 },
+  ]
+  it.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))(
+    'leave enough for all that must come: %s',
+    (_, schema) => {
+      const vocabulary = vocabularyOf(smallWords())
+      const grammar = compile({ type: 'object', ...schema })
+      const random = randomness(3)
+      for (let i = 0; i < 30; i++) {
+        // Without a budget no key is kept away by its cost.
+        const constraint = grammar.start(vocabulary)
+        const mask = new Uint32Array(vocabulary.words)
+        while (!constraint.done) {
+          constraint.mask(mask)
+          expect(allowed(mask, vocabulary.size)).not.toEqual([])
+          constraint.accept(pick(mask, vocabulary.size, random))
+        }
+      }
+    },
+  )
+})
