@@ -142,6 +142,20 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     expect(await page.locator('.message').count()).toBe(4)
   })
 
+  test('takes a question back to be asked in other words, and keeps what was said', async () => {
+    await page.locator('.message.user').nth(1).getByRole('button', { name: 'Edit' }).click()
+    expect(await page.getByLabel('Message').inputValue()).toBe('And then?')
+    expect(await page.locator('.message').count()).toBe(2)
+    await ask('And before?')
+    await answers(2)
+    expect(await said().last().textContent()).toContain('to And before?, after 2')
+    await page.getByText('Earlier chats: 1').click()
+    await page.locator('#earlier-list').getByRole('button', { name: 'What is it?', exact: true }).click()
+    expect(await page.locator('.message.user .said').allTextContents()).toEqual(['What is it?', 'And then?'])
+    await page.getByText('Earlier chats: 1').click()
+    await button('Delete: What is it?').click()
+  })
+
   test('fits the smallest phone', async () => {
     await button('New').click()
     await page.getByText('Earlier chats: 1').click()

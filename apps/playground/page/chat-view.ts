@@ -69,8 +69,8 @@ export class ChatView {
     this.#generation = undefined
     change()
     this.#log.replaceChildren()
-    for (const { role, content } of this.#history) {
-      if (role === 'user') this.#log.append(questionView(content))
+    for (const [i, { role, content }] of this.#history.entries()) {
+      if (role === 'user') this.#log.append(questionView(content, () => this.#edit(i)))
       else {
         const answer = new AnswerView('Answer')
         answer.end(content, () => this.#again())
@@ -139,7 +139,8 @@ export class ChatView {
     const history = this.#history
     history.push({ role: 'user', content: text })
     this.#conversations.keep()
-    const question = questionView(text)
+    const at = history.length - 1
+    const question = questionView(text, () => this.#edit(at))
     this.#log.append(question)
     void this.#answer((atField) => {
       history.pop()
@@ -150,6 +151,15 @@ export class ChatView {
         this.#ask()
       }
     })
+  }
+
+  /** A question goes back into the field; the conversation as it was is kept among the earlier ones. */
+  #edit(at: number): void {
+    const asked = this.#history[at]
+    if (!asked) return
+    this.#show(() => this.#conversations.branch(at))
+    this.#input.value = asked.content
+    this.#input.focus()
   }
 
   /** Another answer to the last question; where none comes, the one before is still there. */

@@ -35,6 +35,13 @@ export class Conversations {
     this.keep()
   }
 
+  /** A new one in front: the present one as it was before that message. Both are kept. */
+  branch(before: number): void {
+    this.#all.unshift({ id: crypto.randomUUID(), messages: this.current.messages.slice(0, before) })
+    this.#all.splice(MOST)
+    this.keep()
+  }
+
   open(id: string): void {
     const found = this.#all.find((each) => each.id === id)
     if (!found) return

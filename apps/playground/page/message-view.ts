@@ -7,8 +7,10 @@ import { metricsLine } from './metrics-view.js'
 import type { Load } from './models.js'
 import { progressView } from './progress-view.js'
 
-export function questionView(text: string): HTMLElement {
-  return el('article', { class: 'message user', 'aria-label': 'You' }, el('p', { class: 'said' }, text))
+/** A question; `edit` takes it back into the field. */
+export function questionView(text: string, edit: () => void): HTMLElement {
+  const editing = button('Edit', edit, { class: 'quiet small' })
+  return el('article', { class: 'message user', 'aria-label': 'You' }, el('p', { class: 'said' }, text), editing)
 }
 
 /** An answer, as it comes and once it is there. */
