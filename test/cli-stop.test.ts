@@ -150,6 +150,17 @@ describe('local-v1 serve ends at a signal', () => {
   })
 })
 
+describe('local-v1 serve --timeout', () => {
+  it('ends an answer that takes longer, in its stream, and goes on serving', async () => {
+    const { port, process: server } = await served('--upstream', await stuckUpstream(), '--timeout', '1')
+    const stream = await stuckStream(port)
+    while (!stream.rest().includes('"timeout"')) await new Promise((resolve) => stream.socket.once('data', resolve))
+    expect(stream.rest()).toMatch(/data: {"error":.*"code":"timeout"/)
+    expect((await fetch(`http://127.0.0.1:${port}/v1/models`)).status).toBe(200)
+    await server.stop('SIGTERM')
+  })
+})
+
 describe.skipIf(process.platform === 'win32')('npm start', () => {
   const npm = (group: boolean) => {
     const root = fileURLToPath(new URL('..', import.meta.url))
