@@ -258,6 +258,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
       'demo/playground: nano',
     ])
     await picture('9-usage')
+    expect(await barriers(page)).toEqual([])
     await page.locator('#usage-dialog').getByRole('button', { name: 'Close' }).click()
   })
 
