@@ -93,7 +93,8 @@ async function attempt(browser: Driven, files: Record<string, string | Uint8Arra
   try {
     const picture = async (tab: DrivenTab, name: string) => {
       await mkdir(pictures, { recursive: true })
-      await writeFile(`${pictures}${browser.name}-${name}.png`, await tab.screenshot())
+      const seen = await tab.screenshot()
+      if (seen) await writeFile(`${pictures}${browser.name}-${name}.png`, seen)
     }
     await run({ browser, origin: server.origin, leaked, picture })
     return leaked.length === 0 ? undefined : `the web server was asked for ${leaked.join(', ')}`

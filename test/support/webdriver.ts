@@ -26,8 +26,8 @@ export interface DrivenTab extends DrivenPage {
   goto(url: string): Promise<void>
   /** The first frame in it: as narrow as a page likes, where windows have a least width. */
   readonly frame: DrivenPage
-  /** What is seen of it, as a PNG. */
-  screenshot(): Promise<Uint8Array>
+  /** What is seen of it, as a PNG; WebKitGTK's driver waits for ever for one where nothing puts windows together. */
+  screenshot(): Promise<Uint8Array | undefined>
   close(): Promise<void>
 }
 
@@ -99,7 +99,9 @@ async function driven(name: string, send: Send, capabilities: object, end: () =>
         evaluate: evaluating(async () => {}),
         frame: { evaluate: evaluating(() => send('WebDriver:SwitchToFrame', { id: 0 })) },
         screenshot: async () =>
-          Buffer.from((await here(() => send('WebDriver:TakeScreenshot', { full: false }))) as string, 'base64'),
+          name === 'webkit'
+            ? undefined
+            : Buffer.from((await here(() => send('WebDriver:TakeScreenshot', { full: false }))) as string, 'base64'),
         close: async () => void (await here(() => send('WebDriver:CloseWindow', {}))),
       }
     },
