@@ -86,6 +86,8 @@ export class ChatView {
     const place = byId('earlier-chats', HTMLDetailsElement)
     const { earlier } = this.#conversations
     place.hidden = earlier.length === 0
+    // When there is one again, it is folded as at first.
+    if (place.hidden) place.open = false
     byId('earlier-count', HTMLElement).textContent = `Earlier chats: ${earlier.length}`
     const rows = earlier.map((each) => {
       const title = titleOf(each)
