@@ -22,56 +22,58 @@ export interface PlacedBatch {
   readonly several: boolean
 }
 
+/** Columns of what is said of each row, one after the other in one piece of memory. */
+const [TOKENS, POSITIONS, PAGES, LISTS, WINDOW_PAGES, WINDOW_LISTS, PLACES] = [0, 1, 2, 3, 4, 5, 6]
+/** Words of what is said of each span. */
+const SPAN_WORDS = 4
+
 export function placeBatch({ spans, sampler }: Batch, rows: number, put: (values: Int32Array) => number): PlacedBatch {
   const slots = sampler && own(sampler, CpuSampler).slots
-  const tokens = new Int32Array(rows)
-  const positions = new Int32Array(rows)
-  const pages = new Int32Array(rows)
-  const lists = new Int32Array(rows)
-  const slides = spans.some(({ windowPages }) => windowPages)
-  const windowPages = new Int32Array(slides ? rows : 0)
-  const windowLists = new Int32Array(slides ? rows : 0)
-  const parts: number[] = []
+  let slides = false
+  let placed = false
+  for (const { windowPages, places } of spans) {
+    if (windowPages) slides = true
+    if (places) placed = true
+  }
+  const columns = placed ? PLACES + 1 : slides ? PLACES : WINDOW_PAGES
+  const words = new Int32Array(columns * rows + SPAN_WORDS * spans.length)
+  let said = columns * rows
   let row = 0
   let longest = 0
   for (const span of spans) {
+    const { position, state, places } = span
     const list = put(span.pages)
     const windowList = span.windowPages ? put(span.windowPages) : 0
-    const end = span.position + span.tokens.length
-    longest = Math.max(longest, end)
-    const { from, to } = span.state ?? { from: NO_STATE, to: NO_STATE }
-    parts.push(row, span.tokens.length, from, to)
+    longest = Math.max(longest, position + span.tokens.length)
+    words[said++] = row
+    words[said++] = span.tokens.length
+    words[said++] = state ? state.from : NO_STATE
+    words[said++] = state ? state.to : NO_STATE
     for (let i = 0; i < span.tokens.length; i++, row++) {
       const token = span.tokens[i]!
-      tokens[row] = token < 0 ? slots![-1 - token]! : token
-      positions[row] = span.position + i
-      pages[row] = span.pages[Math.floor((span.position + i) / PAGE)]!
-      lists[row] = list
+      const page = Math.floor((position + i) / PAGE)
+      words[TOKENS * rows + row] = token < 0 ? slots![-1 - token]! : token
+      words[POSITIONS * rows + row] = position + i
+      words[PAGES * rows + row] = span.pages[page]!
+      words[LISTS * rows + row] = list
+      if (placed) words[PLACES * rows + row] = places ? places[i]! : position + i
       if (!slides) continue
-      windowPages[row] = span.windowPages?.[Math.floor((span.position + i) / PAGE)] ?? 0
-      windowLists[row] = windowList
+      words[WINDOW_PAGES * rows + row] = span.windowPages?.[page] ?? 0
+      words[WINDOW_LISTS * rows + row] = windowList
     }
   }
+  const at = put(words)
+  const column = (index: number) => at + 4 * index * rows
   return {
-    tokens: put(tokens),
-    positions: put(positions),
-    ...(spans.some(({ places }) => places) && { places: put(placesOf(spans, positions)) }),
-    pages: put(pages),
-    lists: put(lists),
-    windowPages: slides ? put(windowPages) : 0,
-    windowLists: slides ? put(windowLists) : 0,
-    spans: put(Int32Array.from(parts)),
+    tokens: column(TOKENS),
+    positions: column(POSITIONS),
+    ...(placed && { places: column(PLACES) }),
+    pages: column(PAGES),
+    lists: column(LISTS),
+    windowPages: slides ? column(WINDOW_PAGES) : 0,
+    windowLists: slides ? column(WINDOW_LISTS) : 0,
+    spans: column(columns),
     longest,
     several: rows > spans.length,
   }
-}
-
-function placesOf(spans: Batch['spans'], positions: Int32Array): Int32Array {
-  const places = positions.slice()
-  let row = 0
-  for (const { tokens, places: given } of spans) {
-    if (given) places.set(given, row)
-    row += tokens.length
-  }
-  return places
 }

@@ -62,15 +62,15 @@ export class Products {
     }
     const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
     const bias = options.bias ? own(options.bias, CpuVector).use() : 0
-    const inputs = new Map<abi.WeightKind, Prepared>()
+    // What a thread prepares for itself lasts until the next operation.
+    const shared = w.bands.length > 1
+    const inputs: (Prepared | undefined)[] = []
     for (const { kind } of w.bands) {
       const form = activationsOf(kind)
-      // What a thread prepares for itself lasts until the next operation.
-      const shared = w.bands.length > 1
-      if (!inputs.has(form)) inputs.set(form, this.#prepare(source, w.columns, form, rows, options.norm, shared))
+      inputs[form] ??= this.#prepare(source, w.columns, form, rows, options.norm, shared)
     }
     for (const { kind, at, first, rows: own, groups, groupBytes } of w.bands) {
-      const input = inputs.get(activationsOf(kind))!
+      const input = inputs[activationsOf(kind)]!
       const by = shareOf(rows * groups * groupBytes)
       const sharing = { least: Math.ceil(4096 / groupBytes), unit: GROUPS_OF_LINE, by }
       const bytes = roomOf(kind, w.columns, rows)

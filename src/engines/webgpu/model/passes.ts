@@ -70,12 +70,8 @@ function cut(batch: readonly StepInput[], inputs: readonly number[], rows: numbe
         passes.push([])
         left = rows
       }
-      passes.at(-1)!.push({
-        sequence: sequence as PagedSequence,
-        tokens: Int32Array.from(tokens.slice(from, to)),
-        input,
-        ...(to === tokens.length && sample ? { sample, ...(drafts && { drafts }) } : {}),
-      })
+      const span = { sequence: sequence as PagedSequence, tokens: Int32Array.from(tokens.slice(from, to)), input }
+      passes.at(-1)!.push(to === tokens.length && sample ? { ...span, sample, drafts } : span)
       left -= to - from
     }
   }
