@@ -1,6 +1,11 @@
+import { V1Error } from '../../errors.js'
+import { quantisationOf } from '../../repository/quantisation.js'
+import type { WeightOutline } from '../../repository/source.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
+import { alternatives } from './alternatives.js'
 import type { Device } from './contract.js'
 import { type LoadedModel, loadModel, planLoad } from './loaded-model.js'
+import { bytes } from './model/short.js'
 import type { OfferedModel } from './options.js'
 import type { Surroundings } from './surroundings.js'
 
@@ -36,11 +41,14 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
     const { surroundings, maxBatch, budget } = this.#own
     const device = this.#shared ?? (await this.#openDevice())
     const alone = device !== this.#shared
+    let seen: WeightOutline | undefined
     try {
       let plan: ReturnType<typeof planLoad> | undefined
       const repository = await surroundings.openRepository(model, report, signal, (weights) => {
+        seen = weights
         plan = planLoad(model, weights, device, maxBatch)
       })
+      seen = repository.weights
       plan ??= planLoad(model, repository.weights, device, maxBatch)
       const { total } = plan.size.bytes
       await makeRoom(() => this.#bytes + total <= budget(device))
@@ -49,9 +57,28 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
       }
       return await loadModel(model, repository, device, { plan, report, signal, onReleased })
     } catch (error) {
+      const told = seen ? await this.#advised(error, model, seen, device, signal) : error
       if (alone) this.#giveUp(device)
-      throw error
+      throw told
     }
+  }
+
+  /** The refusal of a model that is too large says what would fit. */
+  async #advised(error: unknown, model: OfferedModel, outline: WeightOutline, device: Device, signal: AbortSignal) {
+    if (!V1Error.is(error) || error.code !== 'device_too_small') return error
+    const { location } = model
+    const siblings = (await this.#own.surroundings.siblings?.(model, signal)) ?? new Map<string, number>()
+    const named = location.kind === 'hub' ? (location.quantisation ?? quantisationOf(location.file ?? '')) : undefined
+    const own = [...siblings].find(([label]) => label.toLowerCase() === named?.toLowerCase())
+    const free = Number.POSITIVE_INFINITY
+    const [first] = alternatives(model, { device, outline, free, siblings, bytes: own?.[1] ?? 0 })
+    const advice = first
+      ? `What would fit: ${first.how}, which takes ${bytes(first.memoryBytes)}.`
+      : 'Only a smaller model or quantisation would fit.'
+    return new V1Error(error.status, `${error.message} ${advice}`, {
+      code: error.code,
+      headers: { 'x-should-retry': 'false' },
+    })
   }
 
   get #bytes(): number {

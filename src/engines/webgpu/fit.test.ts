@@ -6,8 +6,10 @@ import { writeMadeUp } from '../../repository/formats/gguf/made-up.test-helper.j
 import { type Hub, hub } from '../../repository/hub.test-helper.js'
 import { openRepository } from '../../repository/open.js'
 import { openCpuDevice } from './cpu/index.js'
+import { WebGpuEngine } from './engine.js'
 import { type Fitter, openFitter } from './fit.js'
 import { loadCore } from './model/load.js'
+import type { Surroundings } from './surroundings.js'
 
 const fetch_ = globalThis.fetch
 let folder: string
@@ -104,6 +106,34 @@ describe('whether a model fits', () => {
     expect((await close.fit('hf:org/made-up-GGUF:Q8_0', { cache: false })).instead[0]!.model).toContain(':Q6_K')
     close.close()
     vi.unstubAllGlobals()
+  })
+
+  it('is said by the refusal of a load and by the list of models as well', async () => {
+    const id = 'hf:org/made-up-GGUF:Q8_0'
+    const { memory } = await fitter.fit(path)
+    const surroundings: Surroundings = {
+      async openDevice() {
+        const device = await openCpuDevice({ threads: 1 })
+        return Object.defineProperty(device, 'limits', { value: { ...device.limits, totalBytes: memory!.weights } })
+      },
+      openRepository: (_, report, signal, check) =>
+        openRepository({ kind: 'folder', path }, { report, signal, check, cache: false }),
+      siblings: async () =>
+        new Map([
+          ['Q8_0', bytes.length],
+          ['Q2_K', 1000],
+        ]),
+    }
+    const engine = new WebGpuEngine(
+      { models: [{ id: 'org/model', from: id }], maxBatch: 1, log: () => {} },
+      surroundings,
+    )
+    const advice = 'What would fit: hf:org/made-up-GGUF:Q2_K, which takes'
+    const loading = engine.load('org/model', () => {}, new AbortController().signal)
+    await expect(loading).rejects.toMatchObject({ status: 503, code: 'device_too_small' })
+    await expect(loading).rejects.toThrow(advice)
+    expect(engine.models[0]!.metadata!.does_not_fit).toContain(advice)
+    await engine.close()
   })
 
   it('is not asked of what can never be read', async () => {

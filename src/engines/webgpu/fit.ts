@@ -1,14 +1,12 @@
 /** Whether a model would run here and how fast, told by the heads of its files, before anything is downloaded. */
-import { V1Error } from '../../errors.js'
 import { siblingsOf, surveyRepository } from '../../repository/open.js'
-import type { RawTensor, WeightOutline, WeightSource } from '../../repository/source.js'
+import type { RawTensor, WeightSource } from '../../repository/source.js'
+import { type Alternative, alternatives, sizeWithin } from './alternatives.js'
 import { chooseDevice } from './choose-device.js'
 import type { Device } from './contract.js'
-import { planLoad } from './loaded-model.js'
 import { offeredModel } from './location.js'
-import { type MemoryParts, memoryParts, sumOf } from './memory-parts.js'
+import type { MemoryParts } from './memory-parts.js'
 import { loadCore } from './model/load.js'
-import { canShrink } from './model/planned.js'
 import type { DevicePreference, ModelOptions, OfferedModel } from './options.js'
 
 export interface Fit {
@@ -29,12 +27,7 @@ export interface Fit {
   readonly instead: readonly Alternative[]
 }
 
-/** `model`: another quantisation in the same repository. */
-export interface Alternative extends Pick<ModelOptions, 'contextLength' | 'quantize'> {
-  readonly how: string
-  readonly memoryBytes: number
-  readonly model?: string
-}
+export type { Alternative } from './alternatives.js'
 
 export interface FitOptions {
   /** @default the model's own, at most 8192 */
@@ -77,8 +70,8 @@ export async function openFitter(
       const found = sized(model)
       const known = { id: model.id, downloadBytes: bytes, leftBytes: left }
       if (typeof found === 'string') {
-        const smaller = await smallerOnHub(model, bytes, { device, outline, free, cache, signal })
-        return { ...known, lacks: found, instead: [...smaller, ...instead(model, outline, sized)] }
+        const siblings = await siblingsOf(model.location, { cache, signal })
+        return { ...known, lacks: found, instead: alternatives(model, { device, outline, free, siblings, bytes }) }
       }
       return {
         ...known,
@@ -91,97 +84,6 @@ export async function openFitter(
     },
     close: () => device.destroy(),
   }
-}
-
-interface Sized {
-  readonly memoryBytes: number
-  readonly memory: MemoryParts
-  readonly contextLength: number
-  /** Absent: it generates nothing. */
-  readonly layers?: number
-}
-
-/** What a model takes with its options, or what it lacks. */
-function sizeWithin(device: Device, outline: WeightOutline, free: number) {
-  return (model: OfferedModel): Sized | string => {
-    try {
-      const plan = planLoad(model, outline, device, 1)
-      const memory = memoryParts(plan)
-      const total = sumOf(memory)
-      if (total > free) return `it needs ${mib(total)} of memory, and ${mib(free)} are free`
-      const layers = 'model' in plan && 'layers' in plan.model ? plan.model.layers.length : undefined
-      const { contextLength } = plan.size
-      return { memoryBytes: total, memory, contextLength, ...(layers !== undefined && { layers }) }
-    } catch (error) {
-      if (V1Error.is(error) && error.code === 'device_too_small') return error.message
-      throw error
-    }
-  }
-}
-
-const mib = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`
-
-interface Wanted extends Pick<FitOptions, 'cache'> {
-  readonly device: Device
-  readonly outline: WeightOutline
-  readonly free: number
-  readonly signal: AbortSignal
-}
-
-/** The largest of the same model that fits as it was asked for: blocks take as much memory as in their file. */
-async function smallerOnHub(
-  model: OfferedModel,
-  bytes: number,
-  { device, outline, free, cache, signal }: Wanted,
-): Promise<Alternative[]> {
-  const { location } = model
-  if (location.kind !== 'hub' || outline.naming !== 'gguf') return []
-  const limits = { ...device.limits, totalBytes: Number.POSITIVE_INFINITY, tensorBytes: Number.POSITIVE_INFINITY }
-  const plan = planLoad(model, outline, withLimits(device, limits), 1)
-  const needed = sumOf(memoryParts(plan))
-  const most = Math.min(free, device.limits.totalBytes ?? Number.POSITIVE_INFINITY)
-  const fitting = [...(await siblingsOf(location, { cache, signal }))]
-    .map(([quantisation, size]) => ({ quantisation, size, memoryBytes: needed - bytes + size }))
-    .filter(({ size, memoryBytes }) => size < bytes && memoryBytes <= most)
-    .sort((a, b) => b.size - a.size)
-  return fitting.slice(0, 1).map(({ quantisation, memoryBytes }) => {
-    const name = `hf:${location.repository}:${quantisation}`
-    return { how: name, model: name, memoryBytes }
-  })
-}
-
-const withLimits = (device: Device, limits: Device['limits']): Device =>
-  new Proxy(device, {
-    get(target, key) {
-      if (key === 'limits') return limits
-      const value: unknown = Reflect.get(target, key, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-
-/** A shorter context, four bits, both; nothing where not even these would do: then only a smaller model will. */
-function instead(model: OfferedModel, outline: WeightOutline, sized: ReturnType<typeof sizeWithin>): Alternative[] {
-  const plain = outline.names.some((name) => {
-    const { dtype, shape } = outline.describe(name)
-    return name.endsWith('.weight') && shape.length === 2 && dtype !== 'u32' && canShrink(dtype)
-  })
-  const contexts = [4096, 2048, 1024, 512].filter((length) => length < (model.contextLength ?? 8192))
-  const options = [
-    ...contexts.map((contextLength) => ({ how: `a context of ${contextLength}`, contextLength })),
-    ...(plain ? [{ how: "quantize: 'q4f16_1'", quantize: 'q4f16_1' as const }] : []),
-    ...(plain
-      ? contexts.map((contextLength) => ({
-          how: `quantize: 'q4f16_1' and a context of ${contextLength}`,
-          contextLength,
-          quantize: 'q4f16_1' as const,
-        }))
-      : []),
-  ]
-  for (const { how, ...option } of options) {
-    const found = sized({ ...model, ...option })
-    if (typeof found !== 'string') return [{ how, memoryBytes: found.memoryBytes, ...option }]
-  }
-  return []
 }
 
 const SHAPES = [

@@ -1,4 +1,4 @@
-import { describeRepository, forget, isWhole, keptOf, openRepository } from '../../repository/open.js'
+import { describeRepository, forget, isWhole, keptOf, openRepository, siblingsOf } from '../../repository/open.js'
 import { chooseDevice } from './choose-device.js'
 import { becomeThread } from './cpu/start-thread.js'
 import { type WebGpu, WebGpuEngine } from './engine.js'
@@ -32,6 +32,7 @@ export function webgpu(options: WebGpuOptions): WebGpu {
     openDevice: () => chooseDevice(device, threads),
     openRepository: ({ location }, report, signal, check) => openRepository(location, { report, signal, cache, check }),
     describe: ({ location }, signal) => describeRepository(location, { signal, cache }),
+    siblings: ({ location }, signal) => siblingsOf(location, { signal, cache }),
     keptOf: async ({ location }) => ({
       bytes: await keptOf(location, cache),
       whole: await isWhole(location, cache),

@@ -28,6 +28,8 @@ export interface Surroundings {
   ): Promise<OpenedRepository>
   /** What its first small files say of it. Absent: that is known once it is loaded. */
   describe?(model: OfferedModel, signal: AbortSignal): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence'>>
+  /** The quantisations that its repository has, by the bytes of their files. Absent: nobody can tell. */
+  siblings?(model: OfferedModel, signal: AbortSignal): Promise<ReadonlyMap<string, number>>
   /** What is kept of it from an earlier download. Absent: nothing is kept. */
   keptOf?(model: OfferedModel): Promise<KeptWeights>
   /** Deletes what was downloaded of it. */
