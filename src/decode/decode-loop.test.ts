@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeAll, describe, expect, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ChatCall, Part, TokenLogprob } from '../engine.js'
 import { compile } from '../structured/index.js'
 import { ChatText } from './chat-text.js'
@@ -71,6 +71,9 @@ describe('one answer', () => {
   })
 
   test('a long prompt is taken apart in turns of the event loop, and left as soon as nobody wants it', async () => {
+    // On a clock that stands still, each slice is followed by one turn.
+    vi.useFakeTimers({ toFake: ['performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const { decoder, model } = setUp({ contextLength: 100_000, pages: 8192 })
     const [first, second] = [new AbortController(), new AbortController()]
     const ask = (text: string, { signal }: AbortController) =>
@@ -481,6 +484,27 @@ describe('readers and failures', () => {
     expect(model.steps.length).toBe(before)
     const rest = await collect(slow)
     expect(rest.reasons[0]).not.toBe('')
+  })
+
+  test('a short answer that has begun does not give way to long ones', async () => {
+    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
+    const long = Array.from({ length: 3 }, (_, i) =>
+      call({ messages: asks(`text ${i}`), maxTokens: 150, sampling: { ...call().sampling, seed: i } }),
+    )
+    const mine = call({ messages: asks('mine'), maxTokens: 9 })
+    const roomy = setUp({ bias }).decoder
+    const expected = (await collect(roomy.generate(mine))).texts
+    const whole = await Promise.all(long.map((one) => collect(roomy.generate(one))))
+    for (const at of [60, 70, 80, 90, 98]) {
+      const { decoder, model } = setUp({ bias, pages: 24 })
+      const answers = Promise.all(long.map((one) => collect(decoder.generate(one))))
+      await vi.waitUntil(() => model.steps.length > at, { interval: 1 })
+      const before = model.steps.length
+      expect((await collect(decoder.generate(mine))).texts).toEqual(expected)
+      // A few to read its prompt, and some that were under way.
+      expect(model.steps.length - before).toBeLessThan(9 + 8)
+      expect((await answers).map(({ texts }) => texts)).toEqual(whole.map(({ texts }) => texts))
+    }
   })
 
   test('what alone finds no room in the cache is told so, and the next one is served', async () => {

@@ -183,6 +183,16 @@ export class Scheduler {
     return this.#running.findLast((slot) => this.#shares(slot))
   }
 
+  /**
+   * The youngest that takes more of the cache than an equal part: whoever has just begun would else begin again and again
+   * beside long answers. Never the oldest: somebody always comes to an end.
+   */
+  #greedy(): Slot | undefined {
+    const lengths = this.#running.map(({ sequence }) => sequence?.length ?? 0)
+    const part = lengths.reduce((sum, length) => sum + length, 0) / lengths.length
+    return this.#running.findLast((_, i) => i > 0 && lengths[i]! > part)
+  }
+
   /** Whether another choice of the same call is running. */
   #shares(slot: Slot): boolean {
     return this.#running.some((other) => other !== slot && callOf(other) === callOf(slot))
@@ -196,11 +206,11 @@ export class Scheduler {
     this.#waiting.unshift(slot)
   }
 
-  /** Rows for which there is room; the youngest slots give way to the others, further choices of a call first. */
+  /** Rows for which there is room; young slots give way to the others, further choices of a call and long ones first. */
   #fit(rows: Row[]): Row[] {
     let fitting = rows
     while (fitting.length > 0 && !this.#memory.roomFor(fitting)) {
-      const victim = this.#idle() ?? this.#spare() ?? this.#running.at(-1)!
+      const victim = this.#idle() ?? this.#spare() ?? this.#greedy() ?? this.#running.at(-1)!
       if (this.#running.length === 1) {
         victim.lane.fail(new V1Error(503, 'The model has no memory left for this request.', { code: 'out_of_memory' }))
         return []
