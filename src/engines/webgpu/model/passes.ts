@@ -7,9 +7,9 @@ export interface PlannedSpan {
   readonly sequence: PagedSequence
   readonly tokens: Int32Array
   /** Of the input whose last tokens these are. */
-  readonly sample?: SampleSettings
+  readonly sample?: SampleSettings | undefined
   /** Of the tokens before the last. */
-  readonly drafts?: readonly SampleSettings[]
+  readonly drafts?: readonly SampleSettings[] | undefined
   /** Place of the input in the step. */
   readonly input: number
 }
@@ -70,8 +70,14 @@ function cut(batch: readonly StepInput[], inputs: readonly number[], rows: numbe
         passes.push([])
         left = rows
       }
-      const span = { sequence: sequence as PagedSequence, tokens: Int32Array.from(tokens.slice(from, to)), input }
-      passes.at(-1)!.push(to === tokens.length && sample ? { ...span, sample, drafts } : span)
+      const last = to === tokens.length
+      passes.at(-1)!.push({
+        sequence: sequence as PagedSequence,
+        tokens: new Int32Array(tokens.slice(from, to)),
+        input,
+        sample: last ? sample : undefined,
+        drafts: last && sample ? drafts : undefined,
+      })
       left -= to - from
     }
   }
