@@ -1,14 +1,28 @@
 import type { ChatCall, Engine } from '../src/engine.js'
 import { type Script, type Step, scripted } from '../src/engines/scripted.js'
-import { createV1, V1Error } from '../src/index.js'
+import { createV1, memoryResponses, V1Error } from '../src/index.js'
 import { messages } from '../src/messages/index.js'
 import { type Hostile, KEY, MODEL } from './fuzz-requests.js'
 
 /** Keeps to the grammar as far as it can guess, and refuses where it cannot: a wrong document would be a 500. */
-function obedient({ grammar, n }: ChatCall): Script {
+function obedient(call: ChatCall): Script {
+  const { grammar, n, maxTokens } = call
+  if (call.promptLogprobs || call.returnTokens) return told(call)
   if (!grammar) return 'Hi there.'
+  if (maxTokens === 0) return [new V1Error(400, 'There is no room for a document.', { param: 'max_tokens' })]
   const said = ['{}', '[]', 'null', 'true', '0', '1', '""', '"Hi"', '{"id":0}'].find((guess) => grammar.accepts(guess))
   return said === undefined ? [new V1Error(400, 'No such document is known.')] : spoken(said, n)
+}
+
+/** One that tells its tokens. */
+function told({ n, prompt = '', promptLogprobs, maxTokens, grammar }: ChatCall): Script {
+  if (grammar) return [new V1Error(400, 'No such document is known.')]
+  const tokens = typeof prompt === 'string' ? [...new TextEncoder().encode(prompt)] : prompt
+  const logprobs = tokens.map((token, i) => {
+    return { token: `${token}`, bytes: null, logprob: i === 0 ? null : -i, top: [] }
+  })
+  const first: Step = { type: 'prompt', tokens, text: tokens.join(''), ...(promptLogprobs && { logprobs }) }
+  return [first, ...spoken(maxTokens === 0 ? '' : 'Hi', n)]
 }
 
 function spoken(text: string, n: number): Step[] {
@@ -25,12 +39,13 @@ function managed(engine: Engine): Engine {
     async load(model, onProgress) {
       onProgress({ model, phase: 'ready', bytesLoaded: 1, bytesTotal: 1, filesLoaded: 1, filesTotal: 1 })
     },
+    rank: async ({ documents }) => ({ scores: documents.map(() => 0.5), promptTokens: documents.length }),
     async unload() {},
     async remove() {},
   }
 }
 
-const CAPABLE = { embeddings: true, sampling: true, tokens: true, infill: true, promptLogprobs: true }
+const CAPABLE = { embeddings: true, rerank: true, sampling: true, tokens: true, infill: true, promptLogprobs: true }
 const vectorOf = (_: unknown, dimensions = 3) => new Float32Array(dimensions)
 
 const TIME_LIMIT = 5000
@@ -40,6 +55,7 @@ export function fuzzTarget(): { try: (each: Hostile) => Promise<string | undefin
   const v1 = createV1({
     engine: managed(scripted({ models: { [MODEL]: obedient }, capabilities: CAPABLE, embed: vectorOf })),
     metrics: true,
+    responses: memoryResponses({ maxResponses: 100 }),
     endpoints: [messages()],
     aliases: { hello: MODEL },
     keys: [{ key: KEY, admin: true }],

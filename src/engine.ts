@@ -215,7 +215,11 @@ export interface Ranking {
 
 /** A text as it stands, or a conversation as the model's template writes it. */
 export type TokenizeCall = { readonly model: string; readonly signal: AbortSignal } & (
-  | { readonly prompt: string }
+  | {
+      readonly prompt: string
+      /** Without what the tokenizer puts around a text. */
+      readonly bare?: boolean
+    }
   | {
       readonly messages: readonly ChatMessage[]
       readonly tools: readonly ToolSpec[]

@@ -135,7 +135,15 @@ export class DecodeLoop {
       this.#text.promptInSlices({ ...PLAIN_CALL, ...asked, signal: call.signal }),
       call.signal,
     )
-    return { tokens, texts: tokens.map((token) => this.#text.nameOf(token)) }
+    const told = 'prompt' in call && call.bare ? this.#bare(tokens, call.prompt) : tokens
+    return { tokens: told, texts: told.map((token) => this.#text.nameOf(token)) }
+  }
+
+  /** Without the mark of a beginning, unless the text itself has it. */
+  #bare(tokens: readonly number[], prompt: string): readonly number[] {
+    const { opening } = this.#text.tokenizer
+    const isOurs = opening !== undefined && tokens[0] === opening && !prompt.startsWith(this.#text.nameOf(opening))
+    return isOurs ? tokens.slice(1) : tokens
   }
 
   detokenize({ tokens }: Partial<DetokenizeCall> & Pick<DetokenizeCall, 'tokens'>): string {

@@ -80,7 +80,9 @@ export class Encoder {
       const message = `The model '${call.model}' holds no conversations: give a prompt in place of messages.`
       throw new V1Error(400, message, { param: 'messages', code: 'unsupported_parameter' })
     }
-    const { tokens } = await inTurns(this.#alone(call.prompt, 'prompt', Number.POSITIVE_INFINITY), call.signal)
+    const whole = await inTurns(this.#alone(call.prompt, 'prompt', Number.POSITIVE_INFINITY), call.signal)
+    const { before, after } = this.#tokenizer.surround
+    const tokens = call.bare ? whole.tokens.slice(before.length, whole.tokens.length - after.length) : whole.tokens
     const { special } = this.#tokenizer
     const decoder = new TextDecoder()
     const texts = tokens.map((id) =>

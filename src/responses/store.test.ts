@@ -81,6 +81,14 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.get('ann', 'resp_3')).toBeDefined()
   })
 
+  test('letters of several bytes count as so many', async () => {
+    const wide = (n: number) => ({ ...kept(n), input: [{ ...kept(n).input[0]!, id: `${n}${'€'.repeat(1000)}` }] })
+    const store = open({ maxBytes: 3500 + JSON.stringify(kept(1)).length })
+    for (const n of [1, 2]) await store.put(wide(n))
+    expect(await store.get('ann', 'resp_1')).toBeUndefined()
+    expect(await store.get('ann', 'resp_2')).toBeDefined()
+  })
+
   test('what is too old is not given out', async () => {
     const store = open({ maxAge: 100 })
     await store.put(kept(1, 'ann', 101))

@@ -80,7 +80,7 @@ class ShelvedResponses implements ResponseStore {
     const text = JSON.stringify(kept)
     const { id } = kept.response
     // One that can never fit would only push out all others.
-    if (text.length > this.#bounds.maxBytes) return this.#forget(id)
+    if (bytesOf(text) > this.#bounds.maxBytes) return this.#forget(id)
     await this.#shelf.write(id, text)
     this.#enter(kept, text)
     await this.#makeRoom()
@@ -138,9 +138,9 @@ class ShelvedResponses implements ResponseStore {
     const { id, created_at: createdAt, output } = kept.response
     this.#drop(id)
     const items = [...kept.input, ...output].map((item) => item.id)
-    this.#entries.set(id, { caller: kept.caller, createdAt, bytes: text.length, items })
+    this.#entries.set(id, { caller: kept.caller, createdAt, bytes: bytesOf(text), items })
     for (const item of items) this.#items.set(item, id)
-    this.#bytes += text.length
+    this.#bytes += bytesOf(text)
   }
 
   async #makeRoom(): Promise<void> {
@@ -167,6 +167,8 @@ class ShelvedResponses implements ResponseStore {
     for (const item of entry.items) if (this.#items.get(item) === id) this.#items.delete(item)
   }
 }
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
 /** What a crash left half written, or another program put there, is passed over. */
 function parsed(text: string): KeptResponse | undefined {

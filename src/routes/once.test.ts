@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { TokenizeCall } from '../engine.js'
 import { scripted } from '../engines/scripted.js'
 import type { UsageEvent } from '../usage/ledger.js'
 import { errorOf, jsonOf, MODEL, serviceOf, valid } from '../v1.test-helper.js'
@@ -92,6 +93,35 @@ describe('tokens', () => {
     expect(jsonOf(await ask('/detokenize', json({ tokens: made.tokens })))).toEqual({ prompt: 'hé' })
     const talk = jsonOf(await ask('/tokenize', json({ messages: [{ role: 'user', content: 'hé' }] })))
     expect(talk).toMatchObject({ count: 3, token_strs: null })
+  })
+
+  it('of a text without what stands around it, and nothing that is not told is passed over', async () => {
+    const calls: TokenizeCall[] = []
+    const { ask } = serviceOf({
+      models: [{ id: MODEL, ownedBy: 'me' }],
+      async *generate() {},
+      async tokenize(call) {
+        calls.push(call)
+        return { tokens: [], texts: [] }
+      },
+    })
+    for (const surrounded of [false, true, undefined]) {
+      const answer = await ask('/tokenize', json({ prompt: 'x', add_special_tokens: surrounded, frobnicate: 1 }))
+      expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, 'frobnicate'])
+    }
+    expect(calls.map((call) => 'bare' in call && call.bare)).toEqual([true, false, false])
+    const messages = [{ role: 'user', content: 'x' }]
+    for (const field of [
+      { add_special_tokens: true },
+      { add_generation_prompt: false },
+      { continue_final_message: true },
+    ]) {
+      expect(errorOf(await ask('/tokenize', json({ messages, ...field })))).toMatchObject({
+        ...{ status: 400, param: Object.keys(field)[0], code: 'unsupported_parameter' },
+      })
+    }
+    const usual = { add_special_tokens: false, add_generation_prompt: true, continue_final_message: false }
+    expect((await ask('/tokenize', json({ messages, ...usual }))).status).toBe(200)
   })
 
   it('are refused where the engine knows none', async () => {

@@ -2,32 +2,48 @@ import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
 import { readMessages } from '../wire/chat/messages.js'
 import { readTools } from '../wire/chat/tools.js'
-import { aBody, aBoolean, anArray, anObject, aString, at, optional, required } from '../wire/fields.js'
+import {
+  aBody,
+  aBoolean,
+  anArray,
+  anObject,
+  aString,
+  at,
+  noteUnknown,
+  optional,
+  required,
+  unsupported,
+} from '../wire/fields.js'
 import { aToken } from '../wire/sampling.js'
 import { readJson } from './body.js'
 import { findModel } from './models.js'
 import { once } from './once.js'
 import type { Route, Service } from './service.js'
 
+const KNOWN = new Set([
+  ...['model', 'prompt', 'messages', 'tools', 'tool_choice', 'parallel_tool_calls', 'chat_template_kwargs'],
+  ...['return_token_strs', 'add_special_tokens', 'add_generation_prompt', 'continue_final_message', 'user'],
+])
+const KNOWN_BACK = new Set(['model', 'tokens', 'user'])
 const someTokens = anArray(0, Number.POSITIVE_INFINITY)
 
 /** `POST tokenize`, as vLLM has it: a `prompt` as it stands, or `messages` as the model's template writes them. */
 export const tokenize: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
     const body = aBody(await readJson(service, exchange, signal))
+    const ignored: string[] = []
+    noteUnknown(body, KNOWN, '', ignored)
     const model = required(body, 'model', '', aString)
     const prompt = optional(body, 'prompt', '', aString)
+    const surrounded = optional(body, 'add_special_tokens', '', aBoolean)
     const asked =
       prompt !== undefined
-        ? { prompt }
-        : {
-            messages: readMessages(body, []),
-            tools: readTools(body, []).tools,
-            ...options(optional(body, 'chat_template_kwargs', '', anObject)),
-          }
+        ? { prompt, ...(surrounded === false && { bare: true }) }
+        : readConversation(body, surrounded, ignored)
     const strings = optional(body, 'return_token_strs', '', aBoolean) ?? false
     return {
       model,
+      ignored,
       check: () => checkOffered(service, 'tokenize', model),
       async act(signal) {
         const { tokens, texts } = await service.engine.tokenize!({ model, signal, ...asked })
@@ -43,12 +59,32 @@ export const detokenize: Route = (service, exchange) =>
     const body = aBody(await readJson(service, exchange, signal))
     const model = required(body, 'model', '', aString)
     const tokens = required(body, 'tokens', '', someTokens).map((token, i) => aToken(token, at('tokens', i)))
+    const ignored: string[] = []
+    noteUnknown(body, KNOWN_BACK, '', ignored)
     return {
       model,
+      ignored,
       check: () => checkOffered(service, 'detokenize', model),
       act: async (signal) => ({ body: { prompt: await service.engine.detokenize!({ model, signal, tokens }) } }),
     }
   })
+
+function readConversation(body: JsonObject, surrounded: boolean | undefined, ignored: string[]) {
+  refuseOtherwise(body, surrounded)
+  return {
+    messages: readMessages(body, ignored),
+    tools: readTools(body, ignored).tools,
+    ...options(optional(body, 'chat_template_kwargs', '', anObject)),
+  }
+}
+
+/** A conversation is told as the model is given it: up to where it answers, with nothing around it but the template's own. */
+function refuseOtherwise(body: JsonObject, surrounded: boolean | undefined): void {
+  const asIs = 'A conversation is told as the model is given it to answer: leave it out.'
+  if (surrounded) throw unsupported('add_special_tokens', asIs)
+  if (optional(body, 'add_generation_prompt', '', aBoolean) === false) throw unsupported('add_generation_prompt', asIs)
+  if (optional(body, 'continue_final_message', '', aBoolean)) throw unsupported('continue_final_message', asIs)
+}
 
 const options = (given: JsonObject | undefined) => (given === undefined ? {} : { templateOptions: given })
 
