@@ -545,7 +545,7 @@ describe('readers and failures', () => {
 
 test('the mark of a beginning is a token of a text, unless it is not wanted', async () => {
   const files = smallTokenizer()
-  const [{ content: mark, id }] = files.tokenizer.added_tokens as [{ content: string; id: number }]
+  const { content: mark, id } = files.tokenizer.added_tokens[0]!
   const single = [{ SpecialToken: { id: mark, type_id: 0 } }, { Sequence: { id: 'A', type_id: 0 } }]
   const special_tokens = { [mark]: { id: mark, ids: [id], tokens: [mark] } }
   const post_processor = { type: 'TemplateProcessing', single, pair: single, special_tokens }
