@@ -1,6 +1,7 @@
 /**
  * `npm run check:browsers`: the same scenarios in Chromium (of npm), Firefox and WebKitGTK (of this machine), and the
- * table of what held, which becomes docs/browsers.md. `-- firefox` asks one of them, and writes nothing.
+ * table of what held, which becomes docs/browsers.md. `-- firefox playground` asks that browser, and only for what is named
+ * so; the other cells stay as they were.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
@@ -105,19 +106,23 @@ async function attempt(browser: Driven, files: Record<string, string | Uint8Arra
   }
 }
 
-const [only] = process.argv.slice(2).map((word) => word.toLowerCase())
-const chosen = Object.entries(browsers).filter(([name]) => !only || name.toLowerCase().startsWith(only))
+const words = process.argv.slice(2).map((word) => word.toLowerCase())
+const isBrowser = (word: string) => Object.keys(browsers).some((name) => name.toLowerCase().startsWith(word))
+const [named, parts] = [words.filter(isBrowser), words.filter((word) => !isBrowser(word))]
+const isChosen = (name: string, among: readonly string[]) =>
+  among.length === 0 || among.some((word) => name.toLowerCase().includes(word))
 const files = await siteFiles()
-const heads: string[] = []
-const cells: string[][] = scenarios.map(() => [])
+/** By scenario and browser: what was seen now. */
+const seen = new Map<string, Map<string, string>>(scenarios.map(({ name }) => [name, new Map()]))
+const versions = new Map<string, string>()
 const notes: string[] = []
-for (const [name, launch] of chosen) {
+for (const [name, launch] of Object.entries(browsers).filter(([name]) => isChosen(name, named))) {
   const browser = await launch()
-  heads.push(`${name} ${browser.version}`)
-  console.log(heads.at(-1))
-  for (const [i, scenario] of scenarios.entries()) {
+  versions.set(name, `${name} ${browser.version}`)
+  console.log(versions.get(name))
+  for (const scenario of scenarios.filter((each) => isChosen(each.name, parts))) {
     const fault = await attempt(browser, files, scenario)
-    cells[i]!.push(fault === undefined ? 'yes' : 'no')
+    seen.get(scenario.name)?.set(name, fault === undefined ? 'yes' : 'no')
     console.log(
       `  ${fault === undefined ? 'yes' : 'NO '}  ${scenario.name}${fault === undefined ? '' : `\n       ${fault}`}`,
     )
@@ -126,20 +131,22 @@ for (const [name, launch] of chosen) {
   await browser.close()
 }
 
+const file = new URL('docs/browsers.md', root)
+const [before = '', table = ''] = (await readFile(file, 'utf8').catch(() => '')).split('<!-- check:browsers -->')
+const kept = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
+const heads = kept.find((cells) => cells.length > 2) ?? []
+const keptCell = (row: string, browser: string) =>
+  kept.find((cells) => cells[1] === row)?.[heads.findIndex((head) => head.startsWith(browser))]
 const row = (words: readonly string[]) => `| ${words.join(' | ')} |`
-const table = [
-  row(['What holds', ...heads]),
-  row(['---', ...heads.map(() => '---')]),
-  ...scenarios.map(({ name }, i) => row([name, ...cells[i]!])),
+const names = Object.keys(browsers)
+const lines = [
+  row(['What holds', ...names.map((name) => versions.get(name) ?? keptCell('What holds', name) ?? name)]),
+  row(['---', ...names.map(() => '---')]),
+  ...[...seen].map(([scenario, cells]) =>
+    row([scenario, ...names.map((name) => cells.get(name) ?? keptCell(scenario, name) ?? 'not run')]),
+  ),
 ]
-console.log(`\n${table.join('\n')}`)
-if (!only) {
-  const file = new URL('docs/browsers.md', root)
-  const text = await readFile(file, 'utf8').catch(() => '')
-  const [before = ''] = text.split('<!-- check:browsers -->')
-  await writeFile(
-    file,
-    `${[`${before}<!-- check:browsers -->`, '', ...table, ...(notes.length ? ['', ...notes] : [])].join('\n')}\n`,
-  )
-}
+console.log(`\n${lines.join('\n')}`)
+const text = [`${before}<!-- check:browsers -->`, '', ...lines, ...(notes.length ? ['', ...notes] : [])]
+await writeFile(file, `${text.join('\n')}\n`)
 process.exit(notes.length === 0 ? 0 : 1)

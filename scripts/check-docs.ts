@@ -1,7 +1,8 @@
 /**
  * `npm run check:docs`: builds the documentation site and looks at each of its pages with axe, light, dark and on a phone;
  * nothing may be wider than the screen. The playground in it must answer, framed and by itself, from a host that sends no
- * headers. `npm run docs` once before it, which installs VitePress.
+ * headers. `npm run docs` once before it, which installs VitePress. `-- guides/` looks at those pages alone whose path
+ * has that.
  */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -14,9 +15,10 @@ import { serveFiles } from '../test/support/serve.js'
 const docs = fileURLToPath(new URL('../docs', import.meta.url))
 await promisify(execFile)('npm', ['run', 'build'], { cwd: docs })
 const files = await filesIn(`${docs}/.vitepress/dist`)
-const pages = Object.keys(files).filter(
-  (path) => path.endsWith('.html') && path !== '/404.html' && !path.startsWith('/playground/'),
-)
+const words = process.argv.slice(2)
+const pages = Object.keys(files)
+  .filter((path) => path.endsWith('.html') && path !== '/404.html' && !path.startsWith('/playground/'))
+  .filter((path) => words.length === 0 || words.some((word) => path.includes(word)))
 const server = await serveFiles(files)
 const browser = await launchChromium({ webgpu: false })
 let faults = 0
