@@ -43,6 +43,8 @@ export interface Case {
   /** Absent: llama.cpp does not know it. */
   readonly gguf?: {
     readonly architecture: string
+    /** llama.cpp approximates something of it, as gelu by a table of f16. */
+    readonly approximate?: boolean
     metadata(out: Metadata): void
     tensors(weights: Weights): GgufTensor[]
   }

@@ -90,6 +90,8 @@ export interface AttentionForm {
   /** A key is seen when it lies fewer than so many positions back. */
   readonly window?: number
   readonly cap?: number
+  /** Head j sees the keys of head j % keyHeads. */
+  readonly tiled?: boolean
 }
 
 /** One layer's keys and values, and what a query finds among them. */
@@ -104,13 +106,13 @@ export class Attention {
   }
 
   /** Without keys and values of its own. */
-  seen(query: Vector, { headSize, keyHeads, scale, window, cap }: AttentionForm): Vector {
+  seen(query: Vector, { headSize, keyHeads, scale, window, cap, tiled }: AttentionForm): Vector {
     const heads = query.length / headSize
     const out = new Float64Array(query.length)
     const last = this.#keys.length - 1
     const first = window === undefined ? 0 : Math.max(0, last - window + 1)
     for (let head = 0; head < heads; head++) {
-      const of = Math.floor(head / (heads / keyHeads)) * headSize
+      const of = (tiled ? head % keyHeads : Math.floor(head / (heads / keyHeads))) * headSize
       const scores: number[] = []
       for (let at = first; at <= last; at++) {
         let score = 0

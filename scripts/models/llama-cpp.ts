@@ -3,9 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { F32, Metadata, type Tensor, writeGgufFile } from '../../bench/peers/gguf-file.js'
+import { F16, F32, Metadata, Q4_0, type Tensor, writeGgufFile } from '../../bench/peers/gguf-file.js'
 import { installed } from '../../bench/peers/installed.js'
-import type { Case, Weights } from './family.js'
+import { floatToHalf } from '../../src/platform/half.js'
+import type { Case, GgufTensor, Weights } from './family.js'
+import { toQ4_0 } from './rounded.js'
 
 interface Output {
   readonly next: { readonly token?: number; readonly probabilities?: Map<number, number> }
@@ -29,18 +31,20 @@ interface Library {
   readonly LlamaLogLevel: Readonly<Record<string, string>>
 }
 
-/** Probabilities after each of the last `count` tokens. */
+/** Log probabilities after each of the last `count` tokens. */
 export async function llamaCpp(
   peers: string,
   of: Case,
   weights: Weights,
   tokens: readonly number[],
   count: number,
-): Promise<Map<number, number>[]> {
-  return written(of, weights, (modelPath) => probabilitiesOf(peers, modelPath, { of, tokens, count }))
+  type: GgufType = 'F32',
+): Promise<((token: number) => number)[]> {
+  const all = await written(of, weights, type, (modelPath) => probabilitiesOf(peers, modelPath, { of, tokens, count }))
+  return all.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0))
 }
 
-/** Of a file that is there, which is a form of the case. */
+/** Of a file that is there, which is a form of the case: probabilities. */
 export function probabilitiesOf(
   peers: string,
   modelPath: string,
@@ -70,7 +74,7 @@ export function llamaVectors(
   weights: Weights,
   texts: readonly (readonly number[])[],
 ): Promise<(readonly number[])[]> {
-  return written(of, weights, (modelPath) => vectorsOf(peers, modelPath, texts))
+  return written(of, weights, 'F32', (modelPath) => vectorsOf(peers, modelPath, texts))
 }
 
 /** Of a file that is there. */
@@ -110,7 +114,7 @@ function withModel<T>(
   weights: Weights,
   action: (model: Model) => Promise<T>,
 ): Promise<T> {
-  return written(of, weights, (modelPath) => withModelAt(peers, modelPath, action))
+  return written(of, weights, 'F32', (modelPath) => withModelAt(peers, modelPath, action))
 }
 
 async function withModelAt<T>(peers: string, modelPath: string, action: (model: Model) => Promise<T>): Promise<T> {
@@ -125,11 +129,16 @@ async function withModelAt<T>(peers: string, modelPath: string, action: (model: 
 }
 
 /** With the model as a file, which is then removed. */
-async function written<T>(of: Described, weights: Weights, action: (path: string) => Promise<T>): Promise<T> {
+async function written<T>(
+  of: Described,
+  weights: Weights,
+  type: GgufType,
+  action: (path: string) => Promise<T>,
+): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-models-'))
   const path = join(folder, 'model.gguf')
   try {
-    await writeGguf(path, of, weights)
+    await writeGguf(path, of, weights, type)
     return await action(path)
   } finally {
     await rm(folder, { recursive: true })
@@ -141,7 +150,10 @@ interface Described extends Pick<Case, 'name' | 'config'> {
   readonly gguf?: (NonNullable<Case['gguf']> & { words?(out: Metadata): void }) | undefined
 }
 
-export async function writeGguf(path: string, of: Described, weights: Weights): Promise<void> {
+export type GgufType = 'F32' | 'F16' | 'Q4_0'
+
+/** `type`: of its matrices, where their rows are whole blocks; all else is in F32. */
+export async function writeGguf(path: string, of: Described, weights: Weights, type: GgufType = 'F32'): Promise<void> {
   const { gguf, config } = of
   if (!gguf) throw new Error(`${of.name} has no form as GGUF.`)
   const out = new Metadata()
@@ -150,16 +162,21 @@ export async function writeGguf(path: string, of: Described, weights: Weights): 
   gguf.metadata(out)
   if (gguf.words) gguf.words(out)
   else addWords(out, config.vocab_size)
-  const tensors = gguf.tensors(weights).map(
-    ({ name, dims, values }): Tensor => ({
-      name,
-      dims,
-      type: F32,
-      bytes: values.length * 4,
-      data: async () => Buffer.from(Float32Array.from(values).buffer),
-    }),
-  )
+  const tensors = gguf.tensors(weights).map((tensor) => stored(tensor, type))
   await writeGgufFile(path, out, tensors)
+}
+
+function stored({ name, dims, values }: GgufTensor, wanted: GgufType): Tensor {
+  const type = dims.length > 1 && dims[0]! % 32 === 0 ? wanted : 'F32'
+  const { number, pack } = TYPES[type]
+  const bytes = pack(values)
+  return { name, dims, type: number, bytes: bytes.length, data: async () => bytes }
+}
+
+const TYPES: Readonly<Record<GgufType, { number: number; pack(values: ArrayLike<number>): Buffer }>> = {
+  F32: { number: F32, pack: (values) => Buffer.from(Float32Array.from(values).buffer) },
+  F16: { number: F16, pack: (values) => Buffer.from(Uint16Array.from(values, floatToHalf).buffer) },
+  Q4_0: { number: Q4_0, pack: toQ4_0 },
 }
 
 /** The first token that is no mark and no byte. */

@@ -1,196 +1,202 @@
 /**
- * Our core on a case, on the CPU and on a GPU in software with the kernels cut in both ways, in every form that weights
- * come in: its prompt in chunks of several sizes, in company, and going on from what another sequence has read.
+ * Our core on a case: on the processor and on a GPU in software with the kernels cut in both ways, its weights in files of
+ * both formats and of every width, its prompt fed in every way.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Sequence, StepInput } from '../../src/decode/token-model.js'
-import { GREEDY, sourceOf } from '../../src/engines/webgpu/architectures/cases.test-helper.js'
 import type { Device } from '../../src/engines/webgpu/contract.js'
-import type { Core } from '../../src/engines/webgpu/core.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'
 import { planModel } from '../../src/engines/webgpu/model/plan-model.js'
-import { quantize } from '../../src/engines/webgpu/model/quantize.js'
 import { DEVICES } from '../../src/engines/webgpu/operations/devices.test-helper.js'
-import { halfToFloat } from '../../src/platform/half.js'
 import { openRepository } from '../../src/repository/open.js'
 import type { WeightSource } from '../../src/repository/source.js'
 import type { Case, Weights } from './family.js'
-import { type Answer, answerOf, compare, type Verdict } from './judge.js'
-import { writeGguf } from './llama-cpp.js'
+import { eachWay, waysAtOnce } from './feeds.js'
+import { type Answer, answerOf, compare } from './judge.js'
+import { type GgufType, llamaCpp, writeGguf } from './llama-cpp.js'
+import { throughMlc, throughQ4_0 } from './rounded.js'
+import type { Rows } from './rows.js'
+import { type SafetensorsType, safetensors } from './safetensors.js'
 
-/** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16 add to it. */
-const BOUNDS = { f32: 2e-3, f16: 3e-2, 'four bits': 2e-3, GGUF: 2e-3 } as const
-export type FormName = keyof typeof BOUNDS
-export const FORMS = Object.keys(BOUNDS) as FormName[]
+export const FORMS = [
+  { name: 'safetensors F32', format: 'safetensors', type: 'F32', onGpu: true },
+  { name: 'safetensors BF16', format: 'safetensors', type: 'BF16', onGpu: false },
+  { name: 'safetensors F16', format: 'safetensors', type: 'F16', onGpu: true },
+  { name: 'safetensors to 4 bits', format: 'safetensors', type: 'BF16', quantize: 'q4f16_1', onGpu: true },
+  { name: 'GGUF F32', format: 'GGUF', type: 'F32', onGpu: false },
+  { name: 'GGUF F16', format: 'GGUF', type: 'F16', onGpu: false },
+  { name: 'GGUF Q4_0', format: 'GGUF', type: 'Q4_0', onGpu: true },
+] as const
+type Form = (typeof FORMS)[number]
 
-export type Report = (name: string, verdict: Verdict, good: boolean) => void
+/** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16, which only weights in f32 go without, add to it. */
+const boundOf = ({ type }: Form) => (type === 'F32' ? 2e-3 : 3e-2)
+
+export const EXACT = 'CPU'
+/** Activations beside 4-bit matrices have 8 bits there, as they do in llama.cpp. */
+export const AS_USED = 'CPU as used'
+export const GPUS = DEVICES.filter(({ name }) => name.startsWith('webgpu'))
 
 export interface OursOptions {
+  readonly rows: Rows
   readonly devices: readonly ('cpu' | 'webgpu')[]
-  readonly forms: readonly FormName[]
-  /** Tokens after the prompt, on the CPU. */
-  readonly count: number
-  readonly report: Report
+  /** Parts of their names; none: all. */
+  readonly forms: readonly string[]
+  /** Tokens after the prompt. */
+  readonly tokens: { readonly cpu: number; readonly gpu: number }
+  /** Where llama.cpp is. */
+  readonly peers?: string
 }
 
-/** Tokens on a GPU in software, where a step takes its time. */
-const ON_GPU = 12
-
-export async function checkOurCore(of: Case, weights: Weights, answer: Answer, options: OursOptions): Promise<void> {
+export async function checkOurCore(of: Case, weights: Weights, options: OursOptions): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-core-'))
   try {
-    for (const form of options.forms) {
-      if (form === 'GGUF' && !of.gguf) continue
-      const source = form === 'GGUF' ? await ggufOf(of, weights, folder) : sourceOf(of, form === 'f16' ? 'f16' : 'f32')
-      const truth = form === 'four bits' ? await rounded(of, weights, source, options.count) : answer
-      for (const { name, open, tokens } of devicesFor(form, options)) {
-        const report: Report = (what, verdict, good) =>
-          options.report(`${of.name} in ${form} on ${name}: ${what}`, verdict, good)
-        await checkOn(await open(), of, source, shortened(truth, tokens), form, report)
-      }
+    for (const form of FORMS) {
+      if (form.format === 'GGUF' && !of.gguf) continue
+      if (options.forms.length > 0 && !options.forms.some((part) => form.name.includes(part))) continue
+      await checkForm(of, form, weights, await written(of, form, weights, folder), options)
     }
   } finally {
     await rm(folder, { recursive: true })
   }
 }
 
-function devicesFor(form: FormName, { devices, count }: OursOptions) {
-  const cpu = { name: 'the CPU', open: () => openCpuDevice({ threads: 1, exact: true }), tokens: count }
-  // SwiftShader has no f16, and what a file is called does not matter there.
-  const both = form === 'f32' || form === 'four bits' ? DEVICES.filter(({ name }) => name.startsWith('webgpu')) : []
-  const gpus = both.map(({ name, open }) => ({ name, open, tokens: Math.min(count, ON_GPU) }))
-  return [...(devices.includes('cpu') ? [cpu] : []), ...(devices.includes('webgpu') ? gpus : [])]
+async function checkForm(of: Case, form: Form, plain: Weights, source: WeightSource, options: OursOptions) {
+  const { rows, devices, tokens, peers } = options
+  const weights = once(await heldBy(of, form, plain, source))
+  const row = (device: string, check: () => ReturnType<typeof checkOn>) =>
+    rows.once({ family: of.name, kind: 'text', what: form.name, device }, check)
+  const answer = (count: number) => answerOf(of, weights, count)
+  if (devices.includes('cpu')) {
+    await row(EXACT, async () =>
+      checkOn(await openCpuDevice({ threads: 1, exact: true }), of, form, source, answer(tokens.cpu)),
+    )
+  }
+  if (devices.includes('cpu') && peers !== undefined && form.type === 'Q4_0') {
+    await row(AS_USED, () => checkAsUsed(peers, of, form, source, weights, answer(tokens.cpu)))
+  }
+  if (!devices.includes('webgpu') || !form.onGpu) return
+  for (const { name, open } of GPUS) {
+    await row(name, async () => checkOn(await open(), of, form, source, answer(tokens.gpu)))
+  }
 }
 
-const shortened = ({ tokens, logprobs }: Answer, count: number): Answer => ({
-  tokens: tokens.slice(0, tokens.length - logprobs.length + count),
-  logprobs: logprobs.slice(0, count),
-})
-
-async function checkOn(device: Device, of: Case, source: WeightSource, answer: Answer, form: FormName, report: Report) {
-  const { tokens, logprobs } = answer
-  const count = logprobs.length
-  const prompt = tokens.length - count
-  const core = await loadCore(device, source, {
-    contextLength: Math.max(of.context ?? 0, tokens.length + 8),
-    cacheTokens: 4 * (tokens.length + 64),
-    maxBatch: 4,
-    ...(form === 'four bits' && { quantize: 'q4f16_1' }),
-  })
-  const judged = (what: string, told: readonly Told[]) => {
-    const verdict = compare(logprobs, told)
-    report(what, verdict, verdict.wrongTokens === 0 && verdict.worst < BOUNDS[form])
+async function checkOn(device: Device, of: Case, form: Form, source: WeightSource, answer: Answer) {
+  const bound = boundOf(form)
+  const ways = await answersOf(device, of, form, source, answer)
+  const verdicts = Object.entries(ways).map(([way, told]) => ({ way, ...compare(answer.logprobs, told) }))
+  const otherTokens = Math.max(...verdicts.map(({ wrongTokens }) => wrongTokens))
+  const worst = Math.max(...verdicts.map(({ worst }) => worst))
+  return {
+    tokens: answer.logprobs.length,
+    otherTokens,
+    rms: Math.max(...verdicts.map(({ rms }) => rms)),
+    worst,
+    bound,
+    good: worst < bound && otherTokens === 0,
+    ways: Object.fromEntries(verdicts.map(({ way, worst }) => [way, worst])),
   }
+}
+
+/** How much further from float64 than llama.cpp, which rounds activations too, the core may be. */
+const AS_FAR = 1.5
+
+async function checkAsUsed(
+  peers: string,
+  of: Case,
+  form: Form,
+  source: WeightSource,
+  weights: Weights,
+  answer: Answer,
+) {
+  const { tokens, logprobs } = answer
+  const ours = await answersOf(await openCpuDevice({ threads: 1 }), of, form, source, answer)
+  const theirs = await llamaCpp(peers, of, weights, tokens.slice(0, -1), logprobs.length, 'Q4_0')
+  const bound = AS_FAR * compare(logprobs, theirs).rms
+  const verdicts = Object.entries(ours).map(([way, told]) => ({ way, ...compare(logprobs, told) }))
+  const rms = Math.max(...verdicts.map(({ rms }) => rms))
+  return {
+    tokens: logprobs.length,
+    otherTokens: Math.max(...verdicts.map(({ wrongTokens }) => wrongTokens)),
+    rms,
+    worst: Math.max(...verdicts.map(({ worst }) => worst)),
+    bound,
+    good: rms < bound,
+    ways: Object.fromEntries(verdicts.map(({ way, rms }) => [way, rms])),
+  }
+}
+
+async function answersOf(device: Device, of: Case, form: Form, source: WeightSource, { tokens, logprobs }: Answer) {
+  const text = { tokens, count: logprobs.length }
   try {
-    for (const chunk of device.info.kind === 'cpu' ? [core.maxChunk, 24, 7] : [core.maxChunk, 24]) {
-      judged(`its prompt by ${chunk}`, await told(core, core.open(), tokens, count, chunk))
+    const core = await loadCore(device, source, {
+      contextLength: Math.max(of.context ?? 0, tokens.length + 8),
+      cacheTokens: 5 * (tokens.length + 64),
+      maxBatch: 4,
+      ...('quantize' in form && { quantize: form.quantize }),
+    })
+    try {
+      return device.info.kind === 'cpu'
+        ? await eachWay(core, text, [core.maxChunk, 24, 7])
+        : await waysAtOnce(core, text)
+    } finally {
+      await core.close()
     }
-    judged('in company', await inCompany(core, tokens, count))
-    // Somewhere within the prompt, at no multiple of anything.
-    const part = Math.floor(prompt * 0.6) | 1
-    const first = core.open()
-    await core.step([{ sequence: first, tokens: tokens.slice(0, part) }])
-    const copy = first.clone()
-    judged('resumed from a copy', await told(core, copy, tokens, count, 24))
-    await core.step([{ sequence: first, tokens: tokens.slice(0, 9).reverse(), sample: GREEDY }])
-    first.truncate(part)
-    judged('resumed from what was cut', await told(core, first, tokens, count, 24))
   } finally {
-    await core.close()
     device.destroy()
   }
 }
 
-type Told = (token: number) => number
-
-/** Feeds what the sequence has not read yet, and closes it. */
-async function told(core: Core, sequence: Sequence, tokens: readonly number[], count: number, chunk: number) {
-  const prompt = tokens.length - count
-  const seen: Told[] = []
-  for (let at = sequence.length; at < tokens.length - 1; ) {
-    const fed = at < prompt ? tokens.slice(at, Math.min(prompt, at + chunk)) : [tokens[at]!]
-    at += fed.length
-    const wanted = at >= prompt
-    const [sampled] = await core.step([{ sequence, tokens: fed, ...(wanted && { sample: GREEDY }) }])
-    if (wanted) seen.push(shares(sampled!.top!))
-  }
-  sequence.close()
-  return seen
-}
-
-/** Beside a sequence that is a token ahead of it and one that is as long as a window less. */
-async function inCompany(core: Core, tokens: readonly number[], count: number) {
-  const prompt = tokens.length - count
-  const sequences = [core.open(), core.open(), core.open()]
-  const [ours, ahead, short] = sequences as [Sequence, Sequence, Sequence]
-  const texts = [tokens, [...tokens.slice(1), tokens[0]!], [...tokens].reverse()]
-  await core.step([
-    { sequence: ahead, tokens: texts[1]!.slice(0, prompt) },
-    { sequence: short, tokens: texts[2]!.slice(0, 5) },
-  ])
-  const seen: Told[] = []
-  let fed = tokens.slice(0, prompt)
-  for (let i = 0; i < count; i++) {
-    const others: StepInput[] = [
-      { sequence: ahead, tokens: [texts[1]![prompt + i]!], sample: GREEDY },
-      { sequence: short, tokens: [texts[2]![5 + i]!], sample: GREEDY },
-    ]
-    const [first, second] = others as [StepInput, StepInput]
-    // Where it stands among the others does not matter either.
-    const batch =
-      i % 2 === 0
-        ? [first, { sequence: ours, tokens: fed, sample: GREEDY }, second]
-        : [{ sequence: ours, tokens: fed, sample: GREEDY }, first]
-    const results = await core.step(batch)
-    seen.push(shares(results[i % 2 === 0 ? 1 : 0]!.top!))
-    fed = [tokens[prompt + i]!]
-  }
-  for (const sequence of sequences) sequence.close()
-  return seen
-}
-
-function shares(top: readonly { readonly token: number; readonly logprob: number }[]): Told {
-  const known = new Map(top.map(({ token, logprob }) => [token, logprob]))
-  const least = Math.min(...known.values())
-  return (token) => known.get(token) ?? least
-}
-
-async function ggufOf(of: Case, weights: Weights, folder: string): Promise<WeightSource> {
-  const path = join(folder, 'model.gguf')
-  await writeGguf(path, of, weights)
+/** As a folder or a file that somebody may have downloaded. */
+async function written(of: Case, form: Form, weights: Weights, within: string): Promise<WeightSource> {
+  const at = join(within, form.name.replaceAll(' ', '-'))
+  const path = form.format === 'GGUF' ? `${at}.gguf` : at
+  if (form.format === 'GGUF') await writeGguf(path, of, weights, form.type satisfies GgufType)
+  else await writeFolder(path, of, weights, form.type)
   const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
   return (await openRepository({ kind: 'folder', path }, options)).weights
 }
 
-/** What float64 answers with the weights that the loader makes four bits of. */
-async function rounded(of: Case, plain: Weights, source: WeightSource, count: number): Promise<Answer> {
+async function writeFolder(folder: string, of: Case, weights: Weights, type: SafetensorsType): Promise<void> {
+  await mkdir(folder)
+  await writeFile(join(folder, 'config.json'), JSON.stringify(of.config))
+  await writeFile(join(folder, 'tokenizer.json'), '{}')
+  await writeFile(join(folder, 'model.safetensors'), safetensors(of.tensors, weights, type))
+}
+
+/** What is left of the weights in a form. */
+async function heldBy(of: Case, form: Form, plain: Weights, source: WeightSource): Promise<Weights> {
+  if (form.type === 'Q4_0') {
+    const whole = new Set(
+      of.tensors.filter(({ shape }) => shape.length === 2 && shape[1]! % 32 === 0).map(({ name }) => name),
+    )
+    return (name) => (whole.has(name) ? throughQ4_0(plain(name)) : plain(name))
+  }
+  if (!('quantize' in form)) return plain
   const device = await openCpuDevice({ threads: 1 })
-  const { tensors } = planModel(source, device, { quantize: 'q4f16_1' })
+  const { tensors } = planModel(source, device, { quantize: form.quantize })
   device.destroy()
   const { embedding, head, beside, layers } = tensors
-  const all = [embedding, ...(head ? [head] : []), ...(beside ? [...beside.tables, beside.product] : [])].concat(
-    layers.flatMap(({ matrices }) => Object.values(matrices)),
-  )
+  const matrices = [embedding, ...(head ? [head] : []), ...(beside ? [...beside.tables, beside.product] : [])]
+  const all = matrices.concat(layers.flatMap(({ matrices }) => Object.values(matrices)))
   const four = new Set(
     all.filter(({ quantize }) => quantize).flatMap(({ parts }) => parts.map(({ name }) => `${name}.weight`)),
   )
-  const known = new Map<string, ReturnType<Weights>>()
-  return answerOf(
-    of,
-    (name) => {
-      const values = known.get(name) ?? (four.has(name) ? toFourBitsAndBack(plain(name)) : plain(name))
-      known.set(name, values)
-      return values
-    },
-    count,
-  )
+  return (name) => (four.has(name) ? throughMlc(plain(name)) : plain(name))
 }
 
-export function toFourBitsAndBack(values: ReturnType<Weights>): ReturnType<Weights> {
-  const { codes, scales } = quantize(Float32Array.from(values))
-  const [words, halves] = [new Uint32Array(codes.buffer), new Uint16Array(scales.buffer)]
-  return values.map((_, i) => (((words[i >> 3]! >>> (4 * (i & 7))) & 15) - 7) * halfToFloat(halves[i >> 5]!))
+const kept = new WeakMap<Weights, Weights>()
+function once(weights: Weights): Weights {
+  const found = kept.get(weights)
+  if (found) return found
+  const known = new Map<string, ReturnType<Weights>>()
+  const all: Weights = (name) => {
+    const values = known.get(name) ?? weights(name)
+    known.set(name, values)
+    return values
+  }
+  kept.set(weights, all)
+  return all
 }

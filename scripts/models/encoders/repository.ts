@@ -1,7 +1,7 @@
 /** A case as a folder that the hub might have: configuration, tokenizer, weights, and sentence-transformers' files. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { TensorSpec } from '../family.js'
+import { safetensors } from '../safetensors.js'
 import type { EncoderCase } from './encoder-case.js'
 import { encoderWeights, type Tensors } from './source.js'
 
@@ -22,32 +22,11 @@ export async function writeEncoder(
   await put('tokenizer.json', JSON.stringify(tokenizer))
   await put('tokenizer_config.json', JSON.stringify(tokenizerConfig))
   for (const [name, content] of Object.entries(of.files ?? {})) await put(name, JSON.stringify(content))
-  await put('model.safetensors', safetensors(of, of.tensors))
-  for (const [path, specs] of Object.entries(of.apart ?? {})) {
-    await put(`${path}/model.safetensors`, safetensors(of, specs, `${path}/`))
-  }
-}
-
-function safetensors(of: Stored, specs: readonly TensorSpec[], within = ''): Uint8Array {
   const weights = encoderWeights(of)
-  const header: Record<string, object> = {}
-  let at = 0
-  for (const { name, shape } of specs) {
-    const bytes = 4 * shape.reduce((product, side) => product * side)
-    header[name] = { dtype: 'F32', shape, data_offsets: [at, at + bytes] }
-    at += bytes
+  await put('model.safetensors', safetensors(of.tensors, weights))
+  for (const [path, specs] of Object.entries(of.apart ?? {})) {
+    await put(`${path}/model.safetensors`, safetensors(specs, weights, 'F32', `${path}/`))
   }
-  const text = new TextEncoder().encode(JSON.stringify(header).padEnd(8 * Math.ceil(JSON.stringify(header).length / 8)))
-  const file = new Uint8Array(8 + text.length + at)
-  new DataView(file.buffer).setBigUint64(0, BigInt(text.length), true)
-  file.set(text, 8)
-  let to = 8 + text.length
-  for (const { name } of specs) {
-    const values = new Uint8Array(Float32Array.from(weights(`${within}${name}`)).buffer)
-    file.set(values, to)
-    to += values.length
-  }
-  return file
 }
 
 /** WordPiece over the made-up words of a case: word 300 is `w300`. */

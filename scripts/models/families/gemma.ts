@@ -19,11 +19,11 @@ import { embedding, gatedMlp, layerName, llamaConfig, llamaGgufTensors, llamaMet
 const SHAPE = {
   vocab: 640,
   hidden: wide(160, 256),
-  inner: wide(352, 512),
+  inner: 256,
   layers: 7,
-  heads: 4,
+  heads: 2,
   keyHeads: 1,
-  headSize: 64,
+  headSize: 256,
   theta: 1_000_000,
   tied: true,
   epsilon: 1e-6,
@@ -93,7 +93,7 @@ function tensors(headNorms: boolean) {
   ]).flat()
   const base = llamaTensors(SHAPE, 0).map((spec) =>
     // Else the embeddings, which sqrt(hidden) makes larger, would drown what the layers say.
-    spec.name === 'model.embed_tokens.weight' ? { ...spec, deviation: 0.1 } : spec,
+    spec.name === 'model.embed_tokens.weight' ? { ...spec, deviation: 0.04 } : spec,
   )
   return [...base, ...extra]
 }
@@ -152,6 +152,7 @@ export const gemma2: Case = {
     }),
   gguf: {
     architecture: 'gemma2',
+    approximate: true,
     metadata: (out) => {
       llamaMetadata(out, 'gemma2', { ...SHAPE, theta: LOCAL_THETA })
       out.u32('gemma2.attention.sliding_window', WINDOW)
@@ -203,6 +204,7 @@ export const gemma3: Case = {
     }),
   gguf: {
     architecture: 'gemma3',
+    approximate: true,
     metadata: (out) => {
       llamaMetadata(out, 'gemma3', SHAPE)
       out.u32('gemma3.attention.sliding_window', WINDOW)

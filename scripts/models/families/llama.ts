@@ -168,6 +168,10 @@ export interface LlamaTraits {
   readonly headNorms?: boolean
   /** Keys that a query sees, its own among them. */
   readonly window?: number
+  /** Neighbouring numbers of a head are turned, which is right for files in another order alone. */
+  readonly turnsNeighbours?: boolean
+  /** Keys go round among queries, instead of each serving those that lie together. */
+  readonly tiled?: boolean
   /** What gates go through. @default silu */
   readonly gate?: (x: number) => number
 }
@@ -179,6 +183,7 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
     keyHeads,
     scale: traits.attentionScale ?? headSize ** -0.5,
     ...(traits.window && { window: traits.window }),
+    ...(traits.tiled && { tiled: true }),
   }
   const caches = Array.from({ length: shape.layers }, () => new Attention())
   const angles = traits.angles ?? frequencies(shape.theta, headSize)
@@ -200,7 +205,8 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
             ? normHeads(projected(one), headSize, weights(`${at}.self_attn.${one}_norm.weight`), epsilon)
             : projected(one)
         const [q, k, v] = [normed('q'), normed('k'), projected('v')]
-        const turn = (y: Vector) => (traits.rotates?.(i) === false ? y : rotate(y, headSize, position, angles))
+        const turned = traits.turnsNeighbours ? rotateNeighbours : rotate
+        const turn = (y: Vector) => (traits.rotates?.(i) === false ? y : turned(y, headSize, position, angles))
         const query = times(turn(q), traits.queryFactor?.(position) ?? 1)
         const seen = caches[i]!.look(query, turn(k), v, form)
         x = add(x, times(product(weights(`${at}.self_attn.o_proj.weight`), seen), residual))
@@ -214,16 +220,61 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
   }
 }
 
+function rotateNeighbours(x: Vector, headSize: number, position: number, angles: Vector): Vector {
+  const out = x.slice()
+  for (let at = 0; at < x.length; at += 2) {
+    const angle = position * angles[(at % headSize) / 2]!
+    const [a, b] = [x[at]!, x[at + 1]!]
+    out[at] = a * Math.cos(angle) - b * Math.sin(angle)
+    out[at + 1] = b * Math.cos(angle) + a * Math.sin(angle)
+  }
+  return out
+}
+
+/** As of Llama 3.1: pairs that turn slowly turn more slowly still. */
+const SCALING = { factor: 8, low: 1, high: 4, original: 64 }
+const PLAIN = frequencies(SMALL.theta, SMALL.headSize)
+const SCALED = PLAIN.map((angle) => {
+  const { factor, low, high, original } = SCALING
+  const turns = (original * angle) / (2 * Math.PI)
+  if (turns > high) return angle
+  if (turns < low) return angle / factor
+  const smooth = (turns - low) / (high - low)
+  return ((1 - smooth) * angle) / factor + smooth * angle
+})
+
+const MISTAKES: Readonly<Record<string, LlamaTraits>> = {
+  'scales no positions': { angles: PLAIN },
+  'scales all positions': { angles: PLAIN.map((angle) => angle / SCALING.factor) },
+  'turns neighbours': { turnsNeighbours: true },
+  'lets keys go round among queries': { tiled: true },
+}
+
 export const llama: Case = {
   name: 'llama',
-  config: llamaConfig(SMALL, 'llama', 'LlamaForCausalLM'),
+  config: {
+    ...llamaConfig(SMALL, 'llama', 'LlamaForCausalLM'),
+    rope_scaling: {
+      rope_type: 'llama3',
+      factor: SCALING.factor,
+      low_freq_factor: SCALING.low,
+      high_freq_factor: SCALING.high,
+      original_max_position_embeddings: SCALING.original,
+    },
+    attention_bias: false,
+    mlp_bias: false,
+  },
   tensors: llamaTensors(SMALL),
   prompt: 80,
-  mistakes: [],
-  reference: (weights) => llamaReference(SMALL, weights),
+  mistakes: Object.keys(MISTAKES),
+  reference: (weights, mistake) =>
+    llamaReference(SMALL, weights, { angles: SCALED, ...(mistake !== undefined && MISTAKES[mistake]) }),
   gguf: {
     architecture: 'llama',
     metadata: (out) => llamaMetadata(out, 'llama', SMALL),
-    tensors: (weights) => llamaGgufTensors(SMALL, weights, true),
+    tensors: (weights) => [
+      ...llamaGgufTensors(SMALL, weights, true),
+      { name: 'rope_freqs.weight', dims: [PLAIN.length], values: PLAIN.map((angle, i) => angle / SCALED[i]!) },
+    ],
   },
 }

@@ -2,7 +2,7 @@ import type { Case } from '../family.js'
 import { frequencies, type Vector } from '../float64.js'
 import { llamaConfig, llamaGgufTensors, llamaMetadata, llamaReference, llamaTensors, SMALL } from './llama.js'
 
-const SHAPE = { ...SMALL, theta: 1_000_000 }
+const SHAPE = { ...SMALL, inner: 256, layers: 3, headSize: 128, theta: 1_000_000 }
 const YARN = { factor: 4, original: 48, fast: 32, slow: 1, beta: 0.1 }
 
 /** YaRN: fast turning pairs stay, slow ones are stretched, and between them lies a ramp. */

@@ -2,11 +2,11 @@ import { type Case, type GgufTensor, matrix, norm, type TensorSpec, type Weights
 import { Attention, add, both, frequencies, product, rmsNorm, rotate, silu, type Vector } from '../float64.js'
 import { embedding, headOf, type LlamaShape, layerName, llamaConfig, llamaMetadata, SMALL } from './llama.js'
 
-const SHAPE: LlamaShape = { ...SMALL, hidden: 256, layers: 3, tied: true }
 const MAX = 2048
 
 interface Form {
   readonly name: string
+  readonly shape: LlamaShape
   /** Positions that the model was first trained on. */
   readonly original: number
   readonly rotated: number
@@ -32,21 +32,21 @@ function tensorsOf({ vocab, hidden, inner, layers, heads, keyHeads, headSize }: 
 }
 
 function reference(form: Form, passes: boolean, weights: Weights, mistake?: string) {
-  const { hidden, heads, keyHeads, headSize, inner, epsilon } = SHAPE
+  const { hidden, heads, keyHeads, headSize, inner, epsilon } = form.shape
   const pairs = form.rotated / 2
   const factors = passes !== (mistake === 'takes the other factors') ? long(pairs) : short(pairs)
   const whole = mistake === 'takes the exponent over the whole head' ? headSize : form.rotated
-  const angles = frequencies(SHAPE.theta, whole)
+  const angles = frequencies(form.shape.theta, whole)
     .slice(0, pairs)
     .map((angle, i) => angle / factors[i]!)
   const grown = Math.sqrt(1 + Math.log(MAX / form.original) / Math.log(form.original))
   const scale = mistake === 'forgets the scale of cos and sin' ? 1 : grown
-  const caches = Array.from({ length: SHAPE.layers }, () => new Attention())
+  const caches = Array.from({ length: form.shape.layers }, () => new Attention())
   let position = 0
   return {
     step(token: number): Vector {
       let x = embedding(weights, token, hidden)
-      for (let i = 0; i < SHAPE.layers; i++) {
+      for (let i = 0; i < form.shape.layers; i++) {
         const of = (name: string) => weights(`${layerName(i)}.${name}.weight`)
         const all = product(of('self_attn.qkv_proj'), rmsNorm(x, of('input_layernorm'), epsilon))
         const [queries, keys] = [heads * headSize, keyHeads * headSize]
@@ -64,13 +64,13 @@ function reference(form: Form, passes: boolean, weights: Weights, mistake?: stri
         x = add(x, product(of('mlp.down_proj'), m))
       }
       position++
-      return product(headOf(weights, SHAPE.tied), rmsNorm(x, weights('model.norm.weight'), epsilon))
+      return product(headOf(weights, form.shape.tied), rmsNorm(x, weights('model.norm.weight'), epsilon))
     },
   }
 }
 
 function gguf(form: Form, weights: Weights): GgufTensor[] {
-  const { vocab, hidden, inner, heads, keyHeads, headSize } = SHAPE
+  const { vocab, hidden, inner, heads, keyHeads, headSize } = form.shape
   const list: GgufTensor[] = []
   const put = (name: string, dims: number[], values: Vector) => list.push({ name, dims, values })
   const pairs = form.rotated / 2
@@ -78,7 +78,7 @@ function gguf(form: Form, weights: Weights): GgufTensor[] {
   put('output_norm.weight', [hidden], weights('model.norm.weight'))
   put('rope_factors_long.weight', [pairs], Float64Array.from(long(pairs)))
   put('rope_factors_short.weight', [pairs], Float64Array.from(short(pairs)))
-  for (let i = 0; i < SHAPE.layers; i++) {
+  for (let i = 0; i < form.shape.layers; i++) {
     const from = (name: string) => weights(`${layerName(i)}.${name}.weight`)
     const to = (name: string) => `blk.${i}.${name}.weight`
     put(to('attn_norm'), [hidden], from('input_layernorm'))
@@ -97,28 +97,28 @@ function phi(form: Form): Case {
   return {
     name: form.name,
     config: {
-      ...llamaConfig(SHAPE, 'phi3', 'Phi3ForCausalLM'),
+      ...llamaConfig(form.shape, 'phi3', 'Phi3ForCausalLM'),
       head_dim: undefined,
       max_position_embeddings: MAX,
       original_max_position_embeddings: form.original,
-      partial_rotary_factor: form.rotated / SHAPE.headSize,
+      partial_rotary_factor: form.rotated / form.shape.headSize,
       rope_scaling: { type: 'longrope', short_factor: short(pairs), long_factor: long(pairs) },
       sliding_window: null,
     },
-    tensors: tensorsOf(SHAPE),
+    tensors: tensorsOf(form.shape),
     prompt: 80,
     context: form.context,
     mistakes: [
       'takes the other factors',
       'forgets the scale of cos and sin',
       'takes up for gate',
-      ...(form.rotated < SHAPE.headSize ? ['takes the exponent over the whole head'] : []),
+      ...(form.rotated < form.shape.headSize ? ['takes the exponent over the whole head'] : []),
     ],
     reference: (weights, mistake) => reference(form, passes, weights, mistake),
     gguf: {
       architecture: 'phi3',
       metadata: (out) => {
-        llamaMetadata(out, 'phi3', SHAPE, { rotated: form.rotated })
+        llamaMetadata(out, 'phi3', form.shape, { rotated: form.rotated })
         out.u32('phi3.rope.scaling.original_context_length', form.original)
         out.float(
           'phi3.rope.scaling.attn_factor',
@@ -131,6 +131,20 @@ function phi(form: Form): Case {
   }
 }
 
+const SHAPE = { ...SMALL, inner: 192, layers: 3, tied: true }
+
 /** Past the first positions with the long factors, and before them with the short ones; the latter turns a part of a head. */
-export const phi3 = phi({ name: 'phi3', original: 64, rotated: 64, context: 1024 })
-export const phi4Mini = phi({ name: 'phi4-mini', original: 512, rotated: 48, context: 512 })
+export const phi3 = phi({
+  name: 'phi3',
+  shape: { ...SHAPE, hidden: 288, heads: 3, keyHeads: 3, headSize: 96 },
+  original: 64,
+  rotated: 96,
+  context: 1024,
+})
+export const phi4Mini = phi({
+  name: 'phi4-mini',
+  shape: { ...SHAPE, hidden: 256, heads: 2, keyHeads: 1, headSize: 128 },
+  original: 512,
+  rotated: 96,
+  context: 512,
+})

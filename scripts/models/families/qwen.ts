@@ -12,13 +12,18 @@ import {
   SMALL,
 } from './llama.js'
 
-const SHAPE: LlamaShape = { ...SMALL, hidden: 256, tied: true, theta: 1_000_000, epsilon: 1e-6 }
-const each = (of: (at: string) => TensorSpec[]): TensorSpec[] =>
-  Array.from({ length: SHAPE.layers }, (_, i) => of(`${layerName(i)}.self_attn`)).flat()
+const COMMON = { ...SMALL, layers: 3, tied: true, theta: 1_000_000, epsilon: 1e-6 }
+/** Its heads make up its width, as those of all its models do, the smallest of which has heads of 64. */
+const NARROW: LlamaShape = { ...COMMON, hidden: 256, inner: 256 }
+const WIDE: LlamaShape = { ...COMMON, inner: 256, headSize: 128 }
+
+const each = ({ layers }: LlamaShape, of: (at: string) => TensorSpec[]): TensorSpec[] =>
+  Array.from({ length: layers }, (_, i) => of(`${layerName(i)}.self_attn`)).flat()
 
 interface Form {
   readonly name: string
   readonly className: string
+  readonly shape: LlamaShape
   readonly config: object
   readonly extra: readonly TensorSpec[]
   readonly traits: LlamaTraits
@@ -27,27 +32,27 @@ interface Form {
   readonly names?: Readonly<Record<string, string>>
 }
 
-function caseOf({ name, className, config, extra, traits, mistakes, names }: Form): Case {
+function caseOf({ name, className, shape, config, extra, traits, mistakes, names }: Form): Case {
   return {
     name,
-    config: { ...llamaConfig(SHAPE, name, className), ...config },
-    tensors: [...llamaTensors(SHAPE), ...extra],
+    config: { ...llamaConfig(shape, name, className), ...config },
+    tensors: [...llamaTensors(shape), ...extra],
     prompt: 80,
     mistakes: Object.keys(mistakes),
     reference: (weights, mistake) =>
-      llamaReference(SHAPE, weights, { ...traits, ...(mistake !== undefined && mistakes[mistake]) }),
+      llamaReference(shape, weights, { ...traits, ...(mistake !== undefined && mistakes[mistake]) }),
     ...(names && {
       gguf: {
         architecture: name,
-        metadata: (out) => llamaMetadata(out, name, SHAPE),
-        tensors: (weights) => [...llamaGgufTensors(SHAPE, weights, false), ...beside(weights, names)],
+        metadata: (out) => llamaMetadata(out, name, shape),
+        tensors: (weights) => [...llamaGgufTensors(shape, weights, false), ...beside(shape, weights, names)],
       },
     }),
   }
 }
 
-function beside(weights: Weights, names: Readonly<Record<string, string>>): GgufTensor[] {
-  return Array.from({ length: SHAPE.layers }, (_, i) =>
+function beside({ layers }: LlamaShape, weights: Weights, names: Readonly<Record<string, string>>): GgufTensor[] {
+  return Array.from({ length: layers }, (_, i) =>
     Object.entries(names).map(([from, to]): GgufTensor => {
       const values = weights(`${layerName(i)}.self_attn.${from}`)
       return { name: `blk.${i}.${to}`, dims: [values.length], values }
@@ -55,17 +60,16 @@ function beside(weights: Weights, names: Readonly<Record<string, string>>): Gguf
   ).flat()
 }
 
-const { heads, keyHeads, headSize } = SHAPE
-
 /** Biases of queries, keys and values, whatever the configuration says of them. */
 export const qwen2 = caseOf({
   name: 'qwen2',
   className: 'Qwen2ForCausalLM',
-  config: { use_sliding_window: false, sliding_window: 32, max_window_layers: 4 },
-  extra: each((at) => [
-    vector(`${at}.q_proj.bias`, heads * headSize, 0, 0.3),
-    vector(`${at}.k_proj.bias`, keyHeads * headSize, 0, 0.3),
-    vector(`${at}.v_proj.bias`, keyHeads * headSize, 0, 0.3),
+  shape: NARROW,
+  config: { use_sliding_window: false, sliding_window: 32, max_window_layers: 3 },
+  extra: each(NARROW, (at) => [
+    vector(`${at}.q_proj.bias`, NARROW.heads * NARROW.headSize, 0, 0.3),
+    vector(`${at}.k_proj.bias`, NARROW.keyHeads * NARROW.headSize, 0, 0.3),
+    vector(`${at}.v_proj.bias`, NARROW.keyHeads * NARROW.headSize, 0, 0.3),
   ]),
   traits: { biased: true },
   mistakes: { 'forgets the biases': { biased: false }, 'sees a window': { window: 32 } },
@@ -76,8 +80,9 @@ export const qwen2 = caseOf({
 export const qwen3 = caseOf({
   name: 'qwen3',
   className: 'Qwen3ForCausalLM',
-  config: { attention_bias: false, use_sliding_window: false, sliding_window: null, max_window_layers: 4 },
-  extra: each((at) => [norm(`${at}.q_norm.weight`, headSize), norm(`${at}.k_norm.weight`, headSize)]),
+  shape: WIDE,
+  config: { attention_bias: false, use_sliding_window: false, sliding_window: null, max_window_layers: 3 },
+  extra: each(WIDE, (at) => ['q', 'k'].map((one) => norm(`${at}.${one}_norm.weight`, WIDE.headSize))),
   traits: { headNorms: true },
   mistakes: { 'forgets the norms of heads': { headNorms: false } },
   names: { 'q_norm.weight': 'attn_q_norm.weight', 'k_norm.weight': 'attn_k_norm.weight' },
@@ -87,6 +92,7 @@ export const qwen3 = caseOf({
 export const mistral = caseOf({
   name: 'mistral',
   className: 'MistralForCausalLM',
+  shape: WIDE,
   config: { sliding_window: 32 },
   extra: [],
   traits: { window: 32 },

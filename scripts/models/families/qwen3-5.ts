@@ -19,18 +19,18 @@ import { embedding, gatedMlp, layerName, llamaConfig, llamaMetadata } from './ll
 const SHAPE = {
   vocab: 640,
   hidden: wide(160, 256),
-  inner: wide(288, 512),
+  inner: wide(192, 256),
   layers: 5,
-  heads: 4,
-  keyHeads: 2,
-  headSize: 64,
+  heads: 2,
+  keyHeads: 1,
+  headSize: 256,
   theta: 10_000_000,
   tied: true,
   epsilon: 1e-6,
 }
 /** The linear layers: fewer heads for keys than for values. */
-const LINEAR = { keyHeads: 2, valueHeads: 4, size: wide(32, 64), kernel: 4 }
-const ROTATED = 16
+const LINEAR = { keyHeads: 2, valueHeads: 4, size: 128, kernel: 4 }
+const ROTATED = 64
 const KEYS = LINEAR.keyHeads * LINEAR.size
 const VALUES = LINEAR.valueHeads * LINEAR.size
 const CHANNELS = 2 * KEYS + VALUES
@@ -272,7 +272,7 @@ export const qwen35: Case = {
       rope_type: 'default',
       rope_theta: SHAPE.theta,
       partial_rotary_factor: ROTATED / SHAPE.headSize,
-      mrope_section: [3, 3, 2],
+      mrope_section: [11, 11, 10],
       mrope_interleaved: true,
     },
     linear_num_key_heads: LINEAR.keyHeads,
@@ -303,7 +303,7 @@ export const qwen35: Case = {
     architecture: 'qwen35',
     metadata: (out) => {
       llamaMetadata(out, 'qwen35', SHAPE, { rotated: ROTATED })
-      out.integers('qwen35.rope.dimension_sections', Int32Array.of(3, 3, 2, 0))
+      out.integers('qwen35.rope.dimension_sections', Int32Array.of(11, 11, 10, 0))
       out.u32('qwen35.ssm.conv_kernel', LINEAR.kernel)
       out.u32('qwen35.ssm.state_size', LINEAR.size)
       out.u32('qwen35.ssm.group_count', LINEAR.keyHeads)

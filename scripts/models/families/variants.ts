@@ -15,7 +15,7 @@ import {
   SMALL,
 } from './llama.js'
 
-const SMOLLM = { ...SMALL, layers: 5, tied: true, theta: 5_000_000 }
+const SMOLLM = { ...SMALL, inner: 256, layers: 5, headSize: 128, tied: true, theta: 5_000_000 }
 
 /** Every fourth layer has no positions. `no_rope_layers` says 1 where there are some. */
 export const smollm3: Case = {
@@ -87,7 +87,17 @@ export const granite: Case = {
   },
 }
 
-const OLMO = { ...SMALL, hidden: 256, keyHeads: 4, theta: 500_000, epsilon: 1e-6 }
+const OLMO = {
+  ...SMALL,
+  hidden: 256,
+  inner: 256,
+  layers: 3,
+  heads: 2,
+  keyHeads: 2,
+  headSize: 128,
+  theta: 500_000,
+  epsilon: 1e-6,
+}
 const Q_NORM = 'self_attn.q_norm.weight'
 const K_NORM = 'self_attn.k_norm.weight'
 

@@ -1,0 +1,115 @@
+/** The ways in which a sequence may be fed; each gives, of every wanted step, the likeliest tokens. */
+import type { Sequence, StepInput } from '../../src/decode/token-model.js'
+import { GREEDY } from '../../src/engines/webgpu/architectures/cases.test-helper.js'
+import type { Core } from '../../src/engines/webgpu/core.js'
+
+/** The log probability of a token. */
+export type Told = (token: number) => number
+
+/** A prompt, and `count` tokens after it, the last of which is never fed. */
+export interface Text {
+  readonly tokens: readonly number[]
+  readonly count: number
+}
+
+interface Run {
+  readonly sequence: Sequence
+  readonly text: Text
+  /** Tokens of the prompt in one step. */
+  readonly chunk: number
+}
+
+/** What each is told, alone or in company; those that have read a part go on from there. Closes them. */
+async function told(core: Core, runs: readonly Run[]): Promise<Told[][]> {
+  const seen = runs.map((): Told[] => [])
+  for (;;) {
+    const batch = runs.flatMap((run, i) => {
+      const next = nextOf(run)
+      return next ? [{ i, next }] : []
+    })
+    if (batch.length === 0) break
+    const results = await core.step(batch.map(({ next }) => next))
+    for (const [k, { i, next }] of batch.entries()) if (next.sample) seen[i]!.push(shares(results[k]!.top!))
+  }
+  for (const { sequence } of runs) sequence.close()
+  return seen
+}
+
+function nextOf({ sequence, text: { tokens, count }, chunk }: Run): StepInput | undefined {
+  const [at, prompt] = [sequence.length, tokens.length - count]
+  if (at >= tokens.length - 1) return undefined
+  const fed = at < prompt ? tokens.slice(at, Math.min(prompt, at + chunk)) : [tokens[at]!]
+  return { sequence, tokens: fed, ...(at + fed.length >= prompt && { sample: GREEDY }) }
+}
+
+/** Beside a sequence that is a token ahead of it and one that is as long as a window less. */
+export async function inCompany(core: Core, { tokens, count }: Text): Promise<Told[]> {
+  const prompt = tokens.length - count
+  const sequences = [core.open(), core.open(), core.open()]
+  const [ours, ahead, short] = sequences as [Sequence, Sequence, Sequence]
+  const texts = [tokens, [...tokens.slice(1), tokens[0]!], [...tokens].reverse()]
+  await core.step([
+    { sequence: ahead, tokens: texts[1]!.slice(0, prompt) },
+    { sequence: short, tokens: texts[2]!.slice(0, 5) },
+  ])
+  const seen: Told[] = []
+  let fed = tokens.slice(0, prompt)
+  for (let i = 0; i < count; i++) {
+    const first = { sequence: ahead, tokens: [texts[1]![prompt + i]!], sample: GREEDY }
+    const second = { sequence: short, tokens: [texts[2]![5 + i]!], sample: GREEDY }
+    // Where it stands among the others does not matter either.
+    const own = { sequence: ours, tokens: fed, sample: GREEDY }
+    const results = await core.step(i % 2 === 0 ? [first, own, second] : [own, first])
+    seen.push(shares(results[i % 2 === 0 ? 1 : 0]!.top!))
+    fed = [tokens[prompt + i]!]
+  }
+  for (const sequence of sequences) sequence.close()
+  return seen
+}
+
+function shares(top: readonly { readonly token: number; readonly logprob: number }[]): Told {
+  const known = new Map(top.map(({ token, logprob }) => [token, logprob]))
+  const least = Math.min(...known.values())
+  return (token) => known.get(token) ?? least
+}
+
+/** Somewhere within the prompt, at no multiple of anything. */
+const partOf = ({ tokens, count }: Text) => Math.floor((tokens.length - count) * 0.6) | 1
+
+/** A copy of one that has read a part of a text, and that one itself, cut after it has read something else. */
+async function resumed(core: Core, text: Text): Promise<[copy: Sequence, cut: Sequence]> {
+  const part = partOf(text)
+  const first = core.open()
+  await core.step([{ sequence: first, tokens: text.tokens.slice(0, part) }])
+  const copy = first.clone()
+  await core.step([{ sequence: first, tokens: text.tokens.slice(0, 9).reverse(), sample: GREEDY }])
+  first.truncate(part)
+  return [copy, first]
+}
+
+/** One after the other. */
+export async function eachWay(core: Core, text: Text, chunks: readonly number[]): Promise<Record<string, Told[]>> {
+  const alone = async (sequence: Sequence, chunk: number) => (await told(core, [{ sequence, text, chunk }]))[0]!
+  const ways: Record<string, Told[]> = {}
+  for (const chunk of chunks) ways[`by ${chunk}`] = await alone(core.open(), chunk)
+  ways['in company'] = await inCompany(core, text)
+  const [copy, cut] = await resumed(core, text)
+  ways['from a copy'] = await alone(copy, 24)
+  ways['from a cut'] = await alone(cut, 24)
+  return ways
+}
+
+/** Alone and in one, then all other ways at once beside another text: a GPU in software takes its time for a step. */
+export async function waysAtOnce(core: Core, text: Text): Promise<Record<string, Told[]>> {
+  const [whole] = await told(core, [{ sequence: core.open(), text, chunk: core.maxChunk }])
+  const [copy, cut] = await resumed(core, text)
+  const chunk = 24
+  const other = { tokens: [...text.tokens].reverse(), count: text.count }
+  const [fromCopy, byChunks, , fromCut] = await told(core, [
+    { sequence: copy, text, chunk },
+    { sequence: core.open(), text, chunk },
+    { sequence: core.open(), text: other, chunk: 7 },
+    { sequence: cut, text, chunk },
+  ])
+  return { whole: whole!, 'from a copy': fromCopy!, [`by ${chunk}`]: byChunks!, 'from a cut': fromCut! }
+}

@@ -1,0 +1,84 @@
+/** What the check has found, a line of JSON each, so that a check that was broken off goes on where it was. */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+
+export interface Row {
+  readonly family: string
+  /** `llama.cpp` and `mistake` speak of the definition in float64, the others of our core. */
+  readonly kind: 'llama.cpp' | 'mistake' | 'text' | 'vectors'
+  /** The mistake, or the form of the weights. */
+  readonly what: string
+  readonly device: string
+  /** Tokens after the prompt, or texts. */
+  readonly tokens: number
+  /** Steps at which another token would be chosen. */
+  readonly otherTokens: number
+  /** Nats; of vectors, numbers of one that is one long. */
+  readonly rms: number
+  readonly worst: number
+  /** That of what it is held to: `worst` lies below it, or above it where a mistake is to be seen. */
+  readonly bound: number
+  readonly good: boolean
+  /** Of vectors, the least. */
+  readonly cosine?: number
+  /** How the tokens were fed, each with its worst difference. */
+  readonly ways?: Readonly<Record<string, number>>
+  /** Of the processor. */
+  readonly seconds: number
+}
+
+const keyOf = ({ family, kind, what, device }: Pick<Row, 'family' | 'kind' | 'what' | 'device'>) =>
+  [family, kind, what, device].join(' | ')
+
+export class Rows {
+  readonly #path: string
+  readonly #known = new Map<string, Row>()
+
+  constructor(path: string) {
+    this.#path = path
+    if (!existsSync(path)) return
+    for (const line of readFileSync(path, 'utf8').split('\n')) {
+      if (line === '') continue
+      const row = JSON.parse(line) as Row
+      this.#known.set(keyOf(row), row)
+    }
+  }
+
+  get all(): readonly Row[] {
+    return [...this.#known.values()]
+  }
+
+  /** Computes a row unless it is there, and writes it down. */
+  async once(
+    is: Pick<Row, 'family' | 'kind' | 'what' | 'device'>,
+    compute: () => Promise<Omit<Row, keyof typeof is | 'seconds'>>,
+  ): Promise<void> {
+    if (this.#known.has(keyOf(is))) return
+    const before = process.cpuUsage()
+    const found = await compute()
+    const { user, system } = process.cpuUsage(before)
+    const row: Row = { ...is, ...found, seconds: Math.round((user + system) / 1e5) / 10 }
+    this.#known.set(keyOf(row), row)
+    appendFileSync(this.#path, `${JSON.stringify(row)}\n`)
+    console.log(lineOf(row))
+  }
+}
+
+export function lineOf({
+  family,
+  kind,
+  what,
+  device,
+  tokens,
+  otherTokens,
+  rms,
+  worst,
+  good,
+  ways,
+  seconds,
+}: Row): string {
+  const subject = kind === 'mistake' ? `that ${what} is found out` : kind === 'llama.cpp' ? 'by llama.cpp' : what
+  const figures = `${otherTokens} of ${tokens} other, rms ${rms.toExponential(1)}, worst ${worst.toExponential(1)}`
+  const apart = good || !ways ? [] : Object.entries(ways).map(([way, far]) => `${way} ${far.toExponential(1)}`)
+  const on = device === '' ? '' : ` on ${device}`
+  return `${good ? 'ok  ' : 'FAIL'} ${family} ${subject}${on}: ${[figures, ...apart].join('; ')} (${seconds} s)`
+}

@@ -1,0 +1,34 @@
+/** Tensors in a file, as transformers writes them. */
+import { floatToHalf } from '../../src/platform/half.js'
+import type { TensorSpec, Weights } from './family.js'
+
+export type SafetensorsType = 'F32' | 'F16' | 'BF16'
+
+const STORED: Readonly<Record<SafetensorsType, (values: ArrayLike<number>) => Uint8Array>> = {
+  F32: (values) => new Uint8Array(Float32Array.from(values).buffer),
+  F16: (values) => new Uint8Array(Uint16Array.from(values, floatToHalf).buffer),
+  // The weights of cases have no more than its eight bits.
+  BF16: (values) => new Uint8Array(Uint16Array.from(new Uint32Array(Float32Array.from(values).buffer), high).buffer),
+}
+const high = (word: number) => word >>> 16
+
+/** `within`: what stands before the names in `weights`, and not in the file. */
+export function safetensors(
+  specs: readonly TensorSpec[],
+  weights: Weights,
+  type: SafetensorsType = 'F32',
+  within = '',
+): Uint8Array {
+  const header: Record<string, object> = {}
+  const data = specs.map(({ name }) => STORED[type](weights(`${within}${name}`)))
+  let at = 0
+  for (const [i, { name, shape }] of specs.entries()) {
+    header[name] = { dtype: type, shape, data_offsets: [at, at + data[i]!.length] }
+    at += data[i]!.length
+  }
+  const json = JSON.stringify(header)
+  const text = new TextEncoder().encode(json.padEnd(8 * Math.ceil(json.length / 8)))
+  const head = new Uint8Array(8)
+  new DataView(head.buffer).setBigUint64(0, BigInt(text.length), true)
+  return Buffer.concat([head, text, ...data])
+}
