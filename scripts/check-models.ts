@@ -1,8 +1,7 @@
 /**
  * Whether the definitions of architectures in `scripts/models` hold: each in float64 against llama.cpp on the same made-up
  * model, and against itself with one usual mistake in it; and whether our core is where they are, on the processor and on a
- * GPU in software, in every form of weights, however its sequences are fed. A process for each family; `--resume FILE`
- * keeps what was found.
+ * GPU in software, in every form of weights, however its sequences are fed. `--resume FILE` keeps what was found.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
@@ -23,26 +22,25 @@ import { weightsOf } from './models/weights.js'
 interface Options {
   readonly peers?: string
   readonly tokens: string
-  readonly gpuTokens: string
   readonly device: ('cpu' | 'webgpu')[]
   readonly form: string[]
   readonly resume?: string
-  /** In a process of its own: this family. */
-  readonly only?: string
+  /** In this process. */
+  readonly only?: string[]
 }
 
 const FAMILIES = [...CASES, ...ENCODERS, ...RERANKERS].map(({ name }) => name)
 
 async function checkFamily(family: string, path: string, options: Options): Promise<void> {
-  const { peers, tokens, gpuTokens, device: devices, form: forms } = options
+  const { peers, tokens, device: devices, form: forms } = options
   const rows = new Rows(path)
   const judge = peers === undefined ? {} : { peers }
   const of = CASES.find(({ name }) => name === family)
   if (of) {
     const weights = weightsOf(of)
-    const counts = { cpu: Number(tokens), gpu: Math.min(Number(tokens), Number(gpuTokens)) }
-    await checkDefinition(of, weights, { rows, tokens: counts.cpu, ...judge })
-    await checkOurCore(of, weights, { rows, devices, forms, tokens: counts, ...judge })
+    const count = Number(tokens)
+    await checkDefinition(of, weights, { rows, tokens: count, ...judge })
+    await checkOurCore(of, weights, { rows, devices, forms, tokens: count, ...judge })
   }
   const encoder = ENCODERS.find(({ name }) => name === family)
   if (encoder) await checkEncoder(encoder, { rows, devices, ...judge })
@@ -50,16 +48,24 @@ async function checkFamily(family: string, path: string, options: Options): Prom
   if (reranker) await checkReranker(reranker, { rows, devices, ...judge })
 }
 
-/** This program once more, for one family. */
-function ownProcess(family: string, path: string): Promise<number> {
+/**
+ * This program once more, for some families one after the other: shaders are compiled once for the same shapes. What is
+ * left when it dies is given to another. Names those at which one did.
+ */
+async function inProcesses(families: readonly string[], path: string): Promise<string[]> {
   const given = process.argv.slice(1).filter((argument, i, all) => argument !== '--resume' && all[i - 1] !== '--resume')
-  const child = spawn(process.execPath, [...process.execArgv, ...given, '--only', family, '--resume', path], {
-    stdio: 'inherit',
-  })
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('exit', (code) => resolve(code ?? 1))
-  })
+  const broken: string[] = []
+  for (let left = families; left.length > 0; ) {
+    const args = [...process.execArgv, ...given, '--resume', path, '--only', ...left]
+    const child = spawn(process.execPath, args, { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
+    let done = 0
+    child.on('message', () => done++)
+    const code = await new Promise((resolve, reject) => child.on('error', reject).on('exit', resolve))
+    if (code === 0) break
+    broken.push(left[done] ?? 'its end')
+    left = left.slice(done + 1)
+  }
+  return broken
 }
 
 async function checkAll(wanted: readonly string[], options: Options): Promise<void> {
@@ -67,8 +73,7 @@ async function checkAll(wanted: readonly string[], options: Options): Promise<vo
   if (strange !== undefined) throw new Error(`"${strange}" is none of ${FAMILIES.join(', ')}.`)
   const path = options.resume ?? join(mkdtempSync(join(tmpdir(), 'local-v1-check-')), 'rows.jsonl')
   const families = FAMILIES.filter((name) => wanted.length === 0 || wanted.includes(name))
-  const broken: string[] = []
-  for (const family of families) if ((await ownProcess(family, path)) !== 0) broken.push(family)
+  const broken = await inProcesses(families, path)
   const all = new Rows(path).all.filter(({ family }) => families.includes(family))
   console.log(`\n${report(all)}\n`)
   const failed = all.filter(({ good }) => !good).length
@@ -83,15 +88,17 @@ async function checkAll(wanted: readonly string[], options: Options): Promise<vo
 await new Command('check:models')
   .argument('[architectures...]', 'only these')
   .option('--peers <folder>', 'where node-llama-cpp is installed')
-  .option('--tokens <n>', 'how many follow the prompt', '128')
-  .option('--gpu-tokens <n>', 'how many on a GPU in software, where each takes its time', '12')
+  .option('--tokens <n>', 'how many follow the prompt; fewer on a GPU in software', '128')
   .option('--device <name...>', 'where our core runs: cpu, webgpu (SwiftShader), none', ['cpu', 'webgpu'])
   .option('--form <part...>', `in what, by parts of names: ${FORMS.map(({ name }) => name).join(', ')}`, [])
   .option('--resume <file>', 'of what was found: rows that are in it are not computed again')
-  .option('--only <family>', 'in this process')
+  .option('--only <families...>', 'in this process')
   .action(async (wanted: string[], options: Options) => {
     if (options.only === undefined || options.resume === undefined) return checkAll(wanted, options)
-    await checkFamily(options.only, options.resume, options)
+    for (const family of options.only) {
+      await checkFamily(family, options.resume, options)
+      process.send?.(family)
+    }
     // llama.cpp keeps threads that would keep the process.
     process.exit(0)
   })

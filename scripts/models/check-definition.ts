@@ -10,6 +10,8 @@ const BOUND = 2e-3
 const ROUGH = 1e-2
 /** What a mistake must move the log probabilities by, else nothing would find it. */
 const VISIBLE = 2e-2
+/** After so few tokens. */
+const EARLY = 24
 
 interface Options {
   readonly rows: Rows
@@ -20,7 +22,7 @@ interface Options {
 export async function checkDefinition(of: Case, weights: Weights, { rows, tokens, peers }: Options): Promise<void> {
   const family = of.name
   const found = (verdict: ReturnType<typeof compare>, bound: number, good: boolean) => {
-    const { wrongTokens: otherTokens, rms, worst } = verdict
+    const { wrongTokens: otherTokens, steps: tokens, rms, worst } = verdict
     return { tokens, otherTokens, rms, worst, bound, good }
   }
   const { approximate = false } = of.gguf ?? {}
@@ -34,7 +36,7 @@ export async function checkDefinition(of: Case, weights: Weights, { rows, tokens
   }
   for (const mistake of of.mistakes) {
     await rows.once({ family, kind: 'mistake', what: mistake, device: '' }, async () => {
-      const answer = answerOf(of, weights, tokens)
+      const answer = answerOf(of, weights, Math.min(tokens, EARLY))
       const told = retold(of, weights, answer, mistake).map((logprobs) => (token: number) => logprobs[token]!)
       const verdict = compare(answer.logprobs, told)
       return found(verdict, VISIBLE, verdict.worst > VISIBLE)

@@ -46,7 +46,7 @@ async function ours(device: Device, of: EncoderCase, form: Form, inputs: readonl
       await model.close()
     }
   } finally {
-    device.destroy()
+    if (device.info.kind === 'cpu') device.destroy()
   }
 }
 

@@ -50,6 +50,7 @@ export function retold(of: Case, weights: Weights, { tokens, logprobs }: Answer,
 }
 
 export interface Verdict {
+  readonly steps: number
   /** Steps at which the two would choose another token although the better one leads by more than a near-tie. */
   readonly wrongTokens: number
   /** The root of the mean square, over the 20 likeliest tokens of every step. */
@@ -77,5 +78,5 @@ export function compare(truth: readonly Vector[], told: readonly ((token: number
       count++
     })
   })
-  return { wrongTokens, rms: Math.sqrt(squares / count), worst }
+  return { steps: truth.length, wrongTokens, rms: Math.sqrt(squares / count), worst }
 }

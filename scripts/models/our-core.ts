@@ -37,7 +37,12 @@ const boundOf = ({ type }: Form) => (type === 'F32' ? 2e-3 : 3e-2)
 export const EXACT = 'CPU'
 /** Activations beside 4-bit matrices have 8 bits there, as they do in llama.cpp. */
 export const AS_USED = 'CPU as used'
-export const GPUS = DEVICES.filter(({ name }) => name.startsWith('webgpu'))
+/** In software a step takes its time, and more where groups of threads wait for each other: so many tokens have to do. */
+export const GPUS = DEVICES.filter(({ name }) => name.startsWith('webgpu')).map(({ name, open }) => {
+  let device: Promise<Device> | undefined
+  // Kept: the most of a short check is spent on compiling its shaders.
+  return { name, tokens: name.includes('hardware') ? 4 : 12, open: () => (device ??= open()) }
+})
 
 export interface OursOptions {
   readonly rows: Rows
@@ -45,7 +50,7 @@ export interface OursOptions {
   /** Parts of their names; none: all. */
   readonly forms: readonly string[]
   /** Tokens after the prompt. */
-  readonly tokens: { readonly cpu: number; readonly gpu: number }
+  readonly tokens: number
   /** Where llama.cpp is. */
   readonly peers?: string
 }
@@ -71,15 +76,15 @@ async function checkForm(of: Case, form: Form, plain: Weights, source: WeightSou
   const answer = (count: number) => answerOf(of, weights, count)
   if (devices.includes('cpu')) {
     await row(EXACT, async () =>
-      checkOn(await openCpuDevice({ threads: 1, exact: true }), of, form, source, answer(tokens.cpu)),
+      checkOn(await openCpuDevice({ threads: 1, exact: true }), of, form, source, answer(tokens)),
     )
   }
   if (devices.includes('cpu') && peers !== undefined && form.type === 'Q4_0') {
-    await row(AS_USED, () => checkAsUsed(peers, of, form, source, weights, answer(tokens.cpu)))
+    await row(AS_USED, () => checkAsUsed(peers, of, form, source, weights, answer(tokens)))
   }
   if (!devices.includes('webgpu') || !form.onGpu) return
-  for (const { name, open } of GPUS) {
-    await row(name, async () => checkOn(await open(), of, form, source, answer(tokens.gpu)))
+  for (const { name, open, tokens: most } of GPUS) {
+    await row(name, async () => checkOn(await open(), of, form, source, answer(Math.min(tokens, most))))
   }
 }
 
@@ -130,22 +135,18 @@ async function checkAsUsed(
 
 async function answersOf(device: Device, of: Case, form: Form, source: WeightSource, { tokens, logprobs }: Answer) {
   const text = { tokens, count: logprobs.length }
+  const onCpu = device.info.kind === 'cpu'
+  const core = await loadCore(device, source, {
+    contextLength: Math.max(of.context ?? 0, tokens.length + 8),
+    cacheTokens: 5 * (tokens.length + 64),
+    maxBatch: 4,
+    ...('quantize' in form && { quantize: form.quantize }),
+  })
   try {
-    const core = await loadCore(device, source, {
-      contextLength: Math.max(of.context ?? 0, tokens.length + 8),
-      cacheTokens: 5 * (tokens.length + 64),
-      maxBatch: 4,
-      ...('quantize' in form && { quantize: form.quantize }),
-    })
-    try {
-      return device.info.kind === 'cpu'
-        ? await eachWay(core, text, [core.maxChunk, 24, 7])
-        : await waysAtOnce(core, text)
-    } finally {
-      await core.close()
-    }
+    return onCpu ? await eachWay(core, text, [core.maxChunk, 24, 7]) : await waysAtOnce(core, text)
   } finally {
-    device.destroy()
+    await core.close()
+    if (onCpu) device.destroy()
   }
 }
 
