@@ -1,5 +1,5 @@
 /**
- * Decoding on the CPU device beside llama.cpp, family by family, both reading the same file in Q4_0 and writing in turns:
+ * Decoding on the CPU device beside llama.cpp, family by family, both reading the same file in 4 bits and writing in turns:
  * `chrt -r 1 npx tsx bench/families/main.ts --peers FOLDER`. One thread is timed by what the process computed.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,6 +13,7 @@ import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'
 import { openRepository } from '../../src/repository/open.js'
 import { installed } from '../peers/installed.js'
+import type { BlockName } from './blocks.js'
 import { FAMILIES, writeFamily } from './models.js'
 
 /** What our users were promised. */
@@ -24,6 +25,7 @@ interface Options {
   readonly threads: string
   readonly rounds: string
   readonly tokens: string
+  readonly type: BlockName[]
 }
 
 /** Tokens of one answer, by their times. */
@@ -108,7 +110,8 @@ await new Command('bench:families')
   .option('--threads <n>', 'of both', '1')
   .option('--rounds <n>', 'in which both take their turn', '5')
   .option('--tokens <n>', 'of each answer', '24')
-  .action(async (wanted: string[], { peers, threads: all, rounds, tokens }: Options) => {
+  .option('--type <name...>', 'of the blocks: Q4_0, Q4_K', ['Q4_0', 'Q4_K'])
+  .action(async (wanted: string[], { peers, threads: all, rounds, tokens, type: types }: Options) => {
     const threads = Number(all)
     const clock = clockOf(threads)
     const library = await import(pathToFileURL(installed(peers, 'node-llama-cpp')).href)
@@ -116,11 +119,11 @@ await new Command('bench:families')
     const llama = (await library.getLlama({ gpu: false, build: 'never', maxThreads: threads, logLevel })) as Llama
     const folder = await mkdtemp(join(tmpdir(), 'local-v1-families-'))
     let below = 0
-    console.log('family             ours   llama.cpp  ratio   tokens/s, one answer, Q4_0')
-    for (const family of FAMILIES) {
-      if (wanted.length > 0 && !wanted.includes(family.architecture)) continue
+    console.log('family                  ours   llama.cpp  ratio   tokens/s, one answer')
+    const asked = FAMILIES.filter(({ architecture }) => wanted.length === 0 || wanted.includes(architecture))
+    for (const [family, type] of asked.flatMap((family) => types.map((type) => [family, type] as const))) {
       const path = join(folder, 'model.gguf')
-      const bytes = await writeFamily(path, family)
+      const bytes = await writeFamily(path, family, type)
       const [us, them] = [await ours(path, threads, clock), await theirs(llama, path, threads, clock)]
       const speeds = { us: [] as number[], them: [] as number[] }
       for (let round = 0; round <= Number(rounds); round++) {
@@ -136,7 +139,7 @@ await new Command('bench:families')
       const [a, b] = [median(speeds.us), median(speeds.them)]
       if (a / b < BAR) below++
       const cells = [
-        family.like.padEnd(16),
+        `${family.like} ${type}`.padEnd(21),
         a.toFixed(1).padStart(6),
         b.toFixed(1).padStart(10),
         (a / b).toFixed(2).padStart(7),

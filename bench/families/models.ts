@@ -1,10 +1,11 @@
 /**
- * A model of each family at the width of one that people run, with fewer layers and words, as GGUF in Q4_0: what llama.cpp
+ * A model of each family at the width of one that people run, with fewer layers and words, as GGUF in 4 bits: what llama.cpp
  * and our core read alike. Weights are made up; speed does not hang on them.
  */
 import { llamaMetadata } from '../../scripts/models/families/llama.js'
 import { addWords } from '../../scripts/models/llama-cpp.js'
-import { F32, Metadata, Q4_0, type Tensor, writeGgufFile } from '../peers/gguf-file.js'
+import { F32, Metadata, type Tensor, writeGgufFile } from '../peers/gguf-file.js'
+import { type BlockName, blocksOf } from './blocks.js'
 
 interface Sizes {
   readonly hidden: number
@@ -15,7 +16,7 @@ interface Sizes {
   readonly headSize: number
 }
 
-/** By columns and rows in Q4_0, or values in f32; `fill`: what they are. */
+/** By columns and rows in 4 bits, or values in f32; `fill`: what they are. */
 interface Row {
   readonly name: string
   readonly dims: readonly number[]
@@ -31,9 +32,13 @@ interface Family {
   layer(at: (name: string) => string, layer: number): Row[]
   readonly rotated?: number
   readonly keyHeads?: readonly number[]
+  /** Of each layer's MLP, where they differ. */
+  readonly inner?: readonly number[]
   readonly norm?: string
   /** Its head is no embedding. */
   readonly head?: boolean
+  /** What belongs to no layer, beside embedding, norm and head. */
+  readonly beside?: readonly Row[]
 }
 
 const VOCABULARY = 32_768
@@ -125,6 +130,55 @@ function gemma3(): Family {
   }
 }
 
+/** Of ten layers the last five see the keys and values of others, and have twice the MLP. */
+function gemma4(): Family {
+  const of = sizes([1536, 6144, 10], [8, 1, 512])
+  const { hidden, inner, layers, heads, keyHeads, headSize } = of
+  const [small, own, gifts] = [256, 5, 256]
+  const isFull = (layer: number) => layer % 5 === 4
+  const all = Array.from({ length: layers }, (_, layer) => layer)
+  return {
+    like: 'Gemma 4 E2B',
+    architecture: 'gemma4',
+    sizes: of,
+    inner: all.map((layer) => (layer < own ? inner : 2 * inner)),
+    metadata(out) {
+      const u32 = (name: string, value: number) => out.u32(`gemma4.${name}`, value)
+      u32('embedding_length_per_layer_input', gifts)
+      u32('attention.key_length_swa', small)
+      u32('attention.value_length_swa', small)
+      u32('attention.shared_kv_layers', layers - own)
+      u32('attention.sliding_window', 512)
+      out.flags(
+        'gemma4.attention.sliding_window_pattern',
+        all.map((layer) => !isFull(layer)),
+      )
+      u32('rope.dimension_count_swa', small)
+      out.float('gemma4.rope.freq_base_swa', 10_000)
+      out.float('gemma4.final_logit_softcapping', 30)
+    },
+    beside: [
+      matrix('per_layer_token_embd', layers * gifts, VOCABULARY),
+      matrix('per_layer_model_proj', hidden, layers * gifts),
+      values('per_layer_proj_norm', gifts),
+      // A quarter of a full layer's pairs turns.
+      values('rope_freqs', headSize / 2, 1),
+    ],
+    layer(at, layer) {
+      const mine = { ...of, headSize: isFull(layer) ? headSize : small, inner: layer < own ? inner : 2 * inner }
+      return [
+        ...norms(at, mine, 'attn_norm', 'post_attention_norm', 'ffn_norm', 'post_ffw_norm', 'post_norm'),
+        ...attention(at, { ...mine, heads, keyHeads }),
+        ...headNorms(at, mine),
+        ...mlp(at, mine),
+        matrix(at('inp_gate'), hidden, gifts),
+        matrix(at('proj'), gifts, hidden),
+        { name: at('layer_output_scale.weight'), dims: [1], fill: 0.7 },
+      ]
+    },
+  }
+}
+
 function lfm2(): Family {
   const of = sizes([2048, 8192, 6], [32, 8, 64])
   const attends = (layer: number) => layer % 3 === 2
@@ -199,6 +253,7 @@ export const FAMILIES: readonly Family[] = [
   qwen3(),
   qwen35(),
   gemma3(),
+  gemma4(),
   lfm2(),
   phi3(),
   plain('SmolLM3 3B', 'smollm3', sizes([2048, 11_008, 4], [16, 4, 128])),
@@ -221,50 +276,34 @@ export const FAMILIES: readonly Family[] = [
 ]
 
 /** Bytes of its matrices. */
-export async function writeFamily(path: string, of: Family): Promise<number> {
-  const { architecture, sizes, metadata, layer, norm = 'output_norm', rotated, keyHeads } = of
+export async function writeFamily(path: string, of: Family, type: BlockName): Promise<number> {
+  const { architecture, sizes, metadata, layer, norm = 'output_norm', rotated, keyHeads, inner, beside = [] } = of
   const out = new Metadata()
   out.text('general.architecture', architecture)
   out.u32(`${architecture}.vocab_size`, VOCABULARY)
   const shape = { ...sizes, vocab: VOCABULARY, theta: 1_000_000, tied: true, epsilon: 1e-6 }
-  llamaMetadata(out, architecture, shape, { ...(rotated && { rotated }), ...(keyHeads && { keyHeads }) })
+  llamaMetadata(out, architecture, shape, {
+    ...(rotated && { rotated }),
+    ...(keyHeads && { keyHeads }),
+    ...(inner && { inner }),
+  })
   metadata?.(out)
   addWords(out, VOCABULARY)
   const rows = [
     matrix('token_embd', sizes.hidden, VOCABULARY),
     values(norm, sizes.hidden),
+    ...beside,
     ...(of.head ? [matrix('output', sizes.hidden, VOCABULARY)] : []),
     ...Array.from({ length: sizes.layers }, (_, i) => layer((name) => `blk.${i}.${name}`, i)).flat(),
   ]
-  const tensors = rows.map(tensorOf)
+  const tensors = rows.map((row) => tensorOf(row, type))
   await writeGgufFile(path, out, tensors)
   return tensors.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-function tensorOf({ name, dims, fill }: Row): Tensor {
+function tensorOf({ name, dims, fill }: Row, type: BlockName): Tensor {
   const count = dims.reduce((product, side) => product * side)
-  if (fill !== undefined) {
-    return {
-      name,
-      dims,
-      type: F32,
-      bytes: 4 * count,
-      data: async () => Buffer.from(new Float32Array(count).fill(fill).buffer),
-    }
-  }
-  return { name, dims, type: Q4_0, bytes: (count / 32) * 18, data: async () => blocks(count / 32, name) }
-}
-
-/** Codes of all sixteen kinds under a scale of 2^-7. */
-function blocks(count: number, name: string): Buffer {
-  const out = Buffer.alloc(count * 18)
-  let state = [...name].reduce((hash, sign) => (Math.imul(hash, 31) + sign.charCodeAt(0)) >>> 0, 1)
-  for (let at = 0; at < out.length; at += 18) {
-    out.writeUInt16LE(0x2000, at)
-    for (let i = 2; i < 18; i += 4) {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-      out.writeUInt32LE((state ^ (state >>> 13)) >>> 0, at + i)
-    }
-  }
-  return out
+  if (fill === undefined) return { name, dims, ...blocksOf(type, dims[0]!, count, name) }
+  const data = async () => Buffer.from(new Float32Array(count).fill(fill).buffer)
+  return { name, dims, type: F32, bytes: 4 * count, data }
 }

@@ -106,6 +106,7 @@ interface Differences {
   readonly rotated?: number
   /** For each layer. */
   readonly keyHeads?: readonly number[]
+  readonly inner?: readonly number[]
 }
 
 export function llamaMetadata(out: Metadata, architecture: string, shape: LlamaShape, its: Differences = {}): void {
@@ -113,7 +114,8 @@ export function llamaMetadata(out: Metadata, architecture: string, shape: LlamaS
   u32('context_length', 2048)
   u32('embedding_length', shape.hidden)
   u32('block_count', shape.layers)
-  u32('feed_forward_length', shape.inner)
+  if (its.inner) out.integers(`${architecture}.feed_forward_length`, Int32Array.from(its.inner))
+  else u32('feed_forward_length', shape.inner)
   u32('attention.head_count', shape.heads)
   if (its.keyHeads) out.integers(`${architecture}.attention.head_count_kv`, Int32Array.from(its.keyHeads))
   else u32('attention.head_count_kv', shape.keyHeads)
