@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { gemma3 } from '../../../../scripts/models/families/gemma.js'
+import { CASES } from '../../../../scripts/models/families/index.js'
 import type { AttentionLayer } from '../model/model-plan.js'
 import { readModel } from './index.js'
 
@@ -151,5 +153,60 @@ describe('a configuration', () => {
       pretraining_tp: 1,
     }
     expect(readLlama(idle)).toEqual(readLlama({}))
+  })
+})
+
+describe('angles that are scaled', () => {
+  // Of Gemma 3 only the full layers are, of Gemma 4 none by these; LongRoPE is Phi's own.
+  const scaled = CASES.filter(({ name }) => !['gemma4', 'gemma3', 'phi3', 'phi4-mini'].includes(name))
+  const yarn = { rope_type: 'yarn', factor: 4, original_max_position_embeddings: 512, beta_fast: 24 }
+  const scalings = [yarn, { rope_type: 'dynamic', factor: 2 }, { rope_type: 'linear', factor: 4 }]
+
+  it.each(scaled.flatMap(({ name, config }) => scalings.map((scaling) => ({ name, config, scaling }))))(
+    '$scaling.rope_type: $name reads both forms of transformers',
+    ({ config, scaling }) => {
+      const plain = { ...config, rope_parameters: undefined, rope_scaling: undefined, rope_theta: undefined }
+      const theta = 5000
+      const newer = read({ ...plain, rope_parameters: { ...scaling, rope_theta: theta } })
+      const { rope_type: type, ...rest } = scaling
+      const older = read({ ...plain, rope_theta: theta, rope_scaling: { type, ...rest } })
+      expect(newer).toEqual(older)
+      const turned = newer.layers.filter((layer) => layer.kind === 'attention')
+      expect(turned.length).toBeGreaterThan(0)
+      for (const { angles } of turned) {
+        expect(angles.theta).toBe(theta)
+        if (type === 'dynamic') expect(angles.scaling).toBeUndefined()
+        else expect(angles.scaling).toMatchObject({ type, factor: scaling.factor })
+      }
+      // Its angles would change while a text grows past what the model was trained for.
+      expect(newer.contextLength).toBe(2048)
+      if (type === 'yarn') expect(turned[0]!.angles.scaling).toMatchObject({ originalLength: 512, fast: 24 })
+    },
+  )
+
+  it('Gemma 3 scales its full layers alone, in either form', () => {
+    const { rope_scaling: _, rope_theta, ...plain } = gemma3.config as Record<string, unknown>
+    const newer = read({
+      ...plain,
+      rope_parameters: {
+        full_attention: { ...yarn, rope_theta },
+        sliding_attention: { rope_type: 'default', rope_theta: 10_000 },
+      },
+    })
+    expect(newer).toEqual(read({ ...plain, rope_theta, rope_scaling: yarn }))
+    expect(newer.layers[5]!.angles.scaling).toMatchObject({ type: 'yarn', factor: 4 })
+    expect(newer.layers[0]!.angles.scaling).toBeUndefined()
+  })
+
+  it.each([
+    ['phi3', 48],
+    ['qwen3_5_text', 16],
+  ])('the part of a head that %s turns stands among its angles or outside', (model_type, size) => {
+    const partial_rotary_factor = size / 64
+    const sizes = { model_type, num_hidden_layers: 4, head_dim: 64, partial_rotary_factor }
+    const among = { rope_type: 'default', partial_rotary_factor }
+    const outside = read({ ...sizes, rope_parameters: { rope_type: 'default' } }).layers.at(-1)!
+    expect(outside).toEqual(read({ ...sizes, rope_parameters: among }).layers.at(-1)!)
+    expect(outside.angles.size).toBe(size)
   })
 })

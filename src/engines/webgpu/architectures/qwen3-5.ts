@@ -2,7 +2,7 @@ import type { AttentionLayer, LayerPlan } from '../model/model-plan.js'
 import { MAX_TAPS } from '../model/model-plan.js'
 import type { Architecture, Names } from './architecture.js'
 import { NAMES, QWEN_NAMES } from './names.js'
-import { readAngles } from './read-angles.js'
+import { readAngles, readPart } from './read-angles.js'
 import { readDecoder } from './read-decoder.js'
 
 const LINEAR = 'model.layers.#.linear_attn'
@@ -73,8 +73,7 @@ export const qwen35: Architecture = {
     const parameters = fields.part('rope_parameters')
     // Of text all sections have the same positions.
     for (const vision of ['mrope_section', 'mrope_interleaved']) parameters?.get(vision)
-    const part = parameters?.number('partial_rotary_factor', 0.25) ?? fields.number('partial_rotary_factor', 0.25)
-    fields.get('partial_rotary_factor')
+    const part = readPart(fields, parameters, 0.25)
     // In what the state is kept, which is f32 here.
     fields.word('mamba_ssm_dtype', ['float32'], 'float32')
     const linear = {

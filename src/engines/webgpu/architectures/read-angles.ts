@@ -28,6 +28,12 @@ export function readAngles(
   return { angles: { size, theta, ...(scaling && { scaling }) } }
 }
 
+/** Of a head, the share that is turned: beside the other parameters, or outside of them. */
+export function readPart(fields: Fields, parameters: Fields | undefined, otherwise: number): number {
+  const outer = fields.number('partial_rotary_factor', otherwise)
+  return parameters?.number('partial_rotary_factor', outer) ?? outer
+}
+
 function typeOf(part: Fields): unknown {
   const older = part.get('type')
   return part.get('rope_type') ?? older ?? 'default'
