@@ -1,5 +1,6 @@
 import { type Case, type GgufTensor, matrix, norm, type TensorSpec, type Weights } from '../family.js'
 import { Attention, add, both, frequencies, product, rmsNorm, rotate, silu, type Vector } from '../float64.js'
+import { wide } from '../width.js'
 import { embedding, headOf, type LlamaShape, layerName, llamaConfig, llamaMetadata, SMALL } from './llama.js'
 
 const MAX = 2048
@@ -131,14 +132,17 @@ function phi(form: Form): Case {
   }
 }
 
-const SHAPE = { ...SMALL, inner: 192, layers: 3, tied: true }
+const SHAPE = { ...SMALL, inner: wide(192, 256), layers: 3, tied: true }
+
+const HEADS = wide(3, 4)
+const HEAD = wide(96, 64)
 
 /** Past the first positions with the long factors, and before them with the short ones; the latter turns a part of a head. */
 export const phi3 = phi({
   name: 'phi3',
-  shape: { ...SHAPE, hidden: 288, heads: 3, keyHeads: 3, headSize: 96 },
+  shape: { ...SHAPE, hidden: wide(288, 256), heads: HEADS, keyHeads: HEADS, headSize: HEAD },
   original: 64,
-  rotated: 96,
+  rotated: HEAD,
   context: 1024,
 })
 export const phi4Mini = phi({
