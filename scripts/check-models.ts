@@ -14,7 +14,7 @@ import { checkEncoder, checkReranker } from './models/check-vectors.js'
 import { RERANKERS } from './models/encoders/cross.js'
 import { ENCODERS } from './models/encoders/index.js'
 import { CASES } from './models/families/index.js'
-import { checkOurCore, FORMS } from './models/our-core.js'
+import { checkOurCore, FORMS, type Where } from './models/our-core.js'
 import { Rows } from './models/rows.js'
 import { report } from './models/table.js'
 import { weightsOf } from './models/weights.js'
@@ -22,7 +22,7 @@ import { weightsOf } from './models/weights.js'
 interface Options {
   readonly peers?: string
   readonly tokens: string
-  readonly device: ('cpu' | 'webgpu')[]
+  readonly device: Where[]
   readonly form: string[]
   readonly resume?: string
   /** In this process. */
@@ -89,7 +89,11 @@ await new Command('check:models')
   .argument('[architectures...]', 'only these')
   .option('--peers <folder>', 'where node-llama-cpp is installed')
   .option('--tokens <n>', 'how many follow the prompt; fewer on a GPU in software', '128')
-  .option('--device <name...>', 'where our core runs: cpu, webgpu (SwiftShader), none', ['cpu', 'webgpu'])
+  .option('--device <name...>', 'cpu, hardware or software (as SwiftShader runs kernels cut for it), none', [
+    'cpu',
+    'hardware',
+    'software',
+  ])
   .option('--form <part...>', `in what, by parts of names: ${FORMS.map(({ name }) => name).join(', ')}`, [])
   .option('--resume <file>', 'of what was found: rows that are in it are not computed again')
   .option('--only <families...>', 'in this process')

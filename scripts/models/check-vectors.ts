@@ -7,7 +7,7 @@ import { NO, YES } from './encoders/decoders.js'
 import { distance, type EncoderCase, type Input, inputsOf } from './encoders/encoder-case.js'
 import { encoderSource, encoderWeights } from './encoders/source.js'
 import { llamaScores, llamaVectors } from './llama-cpp.js'
-import { EXACT, GPUS } from './our-core.js'
+import { EXACT, GPUS, type Where } from './our-core.js'
 import type { Rows } from './rows.js'
 
 /** llama.cpp computes BERT's gelu as tanh does, some of it in f16. */
@@ -19,7 +19,7 @@ const SCORES = 2e-3
 
 interface Options {
   readonly rows: Rows
-  readonly devices: readonly ('cpu' | 'webgpu')[]
+  readonly devices: readonly Where[]
   readonly peers?: string
 }
 
@@ -50,7 +50,7 @@ async function ours(device: Device, of: EncoderCase, form: Form, inputs: readonl
   }
 }
 
-const DEVICES = [{ name: EXACT, open: () => openCpuDevice({ threads: 1, exact: true }) }, ...GPUS]
+const DEVICES = [{ name: EXACT, cut: 'cpu', open: () => openCpuDevice({ threads: 1, exact: true }) }, ...GPUS] as const
 
 interface Judged {
   readonly of: EncoderCase
@@ -70,9 +70,8 @@ async function check({ of, inputs, far, mistaken, seen, bounds, llama }: Judged,
     ...found,
   })
   for (const form of ['f32', 'f16'] as const) {
-    for (const { name, open } of DEVICES) {
-      const onCpu = name === EXACT
-      if (!devices.includes(onCpu ? 'cpu' : 'webgpu') || (form === 'f16' && !onCpu)) continue
+    for (const { name, cut, open } of DEVICES) {
+      if (!devices.includes(cut) || (form === 'f16' && cut !== 'cpu')) continue
       const what = `safetensors ${form.toUpperCase()}`
       await rows.once({ family, kind: 'vectors', what, device: name }, async () => {
         const found = far(await ours(await open(), of, form, inputs))

@@ -34,6 +34,9 @@ type Form = (typeof FORMS)[number]
 /** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16, which only weights in f32 go without, add to it. */
 const boundOf = ({ type }: Form) => (type === 'F32' ? 2e-3 : 3e-2)
 
+/** The processor, and SwiftShader with the kernels cut for hardware and for software. */
+export type Where = 'cpu' | 'hardware' | 'software'
+
 export const EXACT = 'CPU'
 /** Activations beside 4-bit matrices have 8 bits there, as they do in llama.cpp. */
 export const AS_USED = 'CPU as used'
@@ -41,12 +44,13 @@ export const AS_USED = 'CPU as used'
 export const GPUS = DEVICES.filter(({ name }) => name.startsWith('webgpu')).map(({ name, open }) => {
   let device: Promise<Device> | undefined
   // Kept: the most of a short check is spent on compiling its shaders.
-  return { name, tokens: name.includes('hardware') ? 4 : 12, open: () => (device ??= open()) }
+  const cut = name.includes('hardware') ? 'hardware' : 'software'
+  return { name, cut, tokens: cut === 'hardware' ? 4 : 12, open: () => (device ??= open()) } as const
 })
 
 export interface OursOptions {
   readonly rows: Rows
-  readonly devices: readonly ('cpu' | 'webgpu')[]
+  readonly devices: readonly Where[]
   /** Parts of their names; none: all. */
   readonly forms: readonly string[]
   /** Tokens after the prompt. */
@@ -82,8 +86,9 @@ async function checkForm(of: Case, form: Form, plain: Weights, source: WeightSou
   if (devices.includes('cpu') && peers !== undefined && form.type === 'Q4_0') {
     await row(AS_USED, () => checkAsUsed(peers, of, form, source, weights, answer(tokens)))
   }
-  if (!devices.includes('webgpu') || !form.onGpu) return
-  for (const { name, open, tokens: most } of GPUS) {
+  if (!form.onGpu) return
+  for (const { name, cut, open, tokens: most } of GPUS) {
+    if (!devices.includes(cut)) continue
     await row(name, async () => checkOn(await open(), of, form, source, answer(Math.min(tokens, most))))
   }
 }
