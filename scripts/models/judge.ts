@@ -61,7 +61,11 @@ export interface Verdict {
 /** Nats: of two tokens that are closer than this, either may be the greedy one. */
 const NEAR_TIE = 1e-3
 
-export function compare(truth: readonly Vector[], told: readonly ((token: number) => number)[]): Verdict {
+export function compare(
+  truth: readonly Vector[],
+  told: readonly ((token: number) => number)[],
+  nearTie = NEAR_TIE,
+): Verdict {
   let wrongTokens = 0
   let squares = 0
   let worst = 0
@@ -70,7 +74,7 @@ export function compare(truth: readonly Vector[], told: readonly ((token: number
     const top = [...logprobs.keys()].sort((a, b) => logprobs[b]! - logprobs[a]!).slice(0, 20)
     const theirs = top.map((token) => told[i]!(token))
     const best = theirs.indexOf(Math.max(...theirs))
-    if (logprobs[top[0]!]! - logprobs[top[best]!]! > NEAR_TIE) wrongTokens++
+    if (logprobs[top[0]!]! - logprobs[top[best]!]! > nearTie) wrongTokens++
     top.forEach((token, k) => {
       const difference = Math.abs(theirs[k]! - logprobs[token]!)
       squares += difference ** 2

@@ -33,6 +33,8 @@ type Form = (typeof FORMS)[number]
 
 /** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16, which only weights in f32 go without, add to it. */
 const boundOf = ({ type }: Form) => (type === 'F32' ? 2e-3 : 3e-2)
+/** Of two tokens either may be chosen where they are closer than what is lost so. */
+const tieOf = (form: Form) => (form.type === 'F32' ? undefined : boundOf(form))
 
 /** The processor, and SwiftShader with the kernels cut for hardware and for software. */
 export type Where = 'cpu' | 'hardware' | 'software'
@@ -96,7 +98,10 @@ async function checkForm(of: Case, form: Form, plain: Weights, source: WeightSou
 async function checkOn(device: Device, of: Case, form: Form, source: WeightSource, answer: Answer) {
   const bound = boundOf(form)
   const ways = await answersOf(device, of, form, source, answer)
-  const verdicts = Object.entries(ways).map(([way, told]) => ({ way, ...compare(answer.logprobs, told) }))
+  const verdicts = Object.entries(ways).map(([way, told]) => ({
+    way,
+    ...compare(answer.logprobs, told, tieOf(form)),
+  }))
   const otherTokens = Math.max(...verdicts.map(({ wrongTokens }) => wrongTokens))
   const worst = Math.max(...verdicts.map(({ worst }) => worst))
   return {
