@@ -116,7 +116,7 @@ async function checkOn(device: Device, of: Case, form: Form, source: WeightSourc
 }
 
 /** How much further from float64 than llama.cpp, which rounds activations too, the core may be. */
-const AS_FAR = 1.5
+export const AS_FAR = 1.5
 
 async function checkAsUsed(
   peers: string,

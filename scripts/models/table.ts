@@ -1,4 +1,5 @@
 /** What was found, as tables: a row for each family. */
+import { AS_FAR, AS_USED } from './our-core.js'
 import type { Row } from './rows.js'
 
 const figure = (value: number) => value.toExponential(0).replace('e+0', '')
@@ -29,6 +30,10 @@ function definitions(rows: readonly Row[]): string {
   return table(['float64', 'llama.cpp is off by', 'tokens or texts', 'mistakes found', 'the least shows by'], lines)
 }
 
+/** Nats; where activations are rounded, how many times as far off as llama.cpp. */
+const told = ({ device, worst, rms, bound }: Row) =>
+  device === AS_USED ? `${((AS_FAR * rms) / bound).toFixed(2)} x` : figure(worst)
+
 /** A column for each form of the weights, on one device. */
 function ours(rows: readonly Row[], device: string): string {
   const here = rows.filter((row) => row.device === device)
@@ -37,7 +42,7 @@ function ours(rows: readonly Row[], device: string): string {
     const own = here.filter((row) => row.family === family)
     const cells = forms.map((form) => {
       const row = own.find(({ what }) => what === form)
-      return row ? marked(row, figure(row.worst)) : '–'
+      return row ? marked(row, told(row)) : '–'
     })
     return [family, distinct(own.map(({ tokens }) => tokens)).join(', '), ...cells]
   })
