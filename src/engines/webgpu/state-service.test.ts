@@ -32,8 +32,8 @@ const user = (content: string) => ({ role: 'user' as const, content })
 describe.each([lfm2, qwen35])('$name over /v1', (of) => {
   let folder: string
   const open: V1[] = []
-  const service = () => {
-    const models = [{ id: model, from: folder, contextLength: 512 }]
+  const service = (size: object = {}) => {
+    const models = [{ id: model, from: folder, contextLength: 512, ...size }]
     const v1 = createV1({ engine: webgpu({ models, device: 'cpu', threads: 1, log: () => {} }), keys: ['secret'] })
     open.push(v1)
     const fetch: typeof globalThis.fetch = (input, init) => v1.fetch(new Request(input, init))
@@ -83,6 +83,20 @@ describe.each([lfm2, qwen35])('$name over /v1', (of) => {
     const together = await Promise.all(PROMPTS.map((prompt) => answer(fresh, [user(prompt)])))
     expect(together.map(({ text }) => text)).toEqual(alone)
     expect(new Set(alone).size).toBeGreaterThan(PROMPTS.length / 2)
+  }, 60_000)
+
+  test('callers that cannot all be kept give way to each other, and get what each would get alone', async () => {
+    const cacheTokens = 192
+    const small = { contextLength: 128, cacheTokens }
+    const long = { max_tokens: 48 }
+    const alone: string[] = []
+    const one = service(small)
+    for (const prompt of PROMPTS) alone.push((await answer(one, [user(prompt)], long)).text)
+    const fresh = service(small)
+    const together = await Promise.all(PROMPTS.map((prompt) => answer(fresh, [user(prompt)], long)))
+    expect(together.map(({ text }) => text)).toEqual(alone)
+    const all = together.reduce((sum, { usage }) => sum + usage.total_tokens, 0)
+    expect(all).toBeGreaterThan(1.5 * cacheTokens)
   }, 60_000)
 
   test('a conversation goes on from its state, and says what it would have said from the beginning', async () => {

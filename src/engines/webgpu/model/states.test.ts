@@ -175,6 +175,25 @@ describe.each([
     for (const each of [sequence, other]) each.close()
   })
 
+  it('judges guesses as step by step, and goes on behind those that were right', async () => {
+    const prompt = words(30)
+    const tokens = [...prompt]
+    const alone: NonNullable<Awaited<ReturnType<typeof fresh>>>[] = []
+    for (let i = 0; i < 4; i++) {
+      alone.push((await fresh(tokens))!)
+      tokens.push(alone[i]!.token)
+    }
+    const [first, second, third] = alone.map(({ token }) => token) as [number, number, number]
+    const sequence = core.open()
+    await answer(sequence, prompt)
+    const guesses = [first, second, third === 300 ? 301 : 300]
+    const [judged] = await core.step([{ sequence, tokens: guesses, drafts: [GREEDY, GREEDY], sample: GREEDY }])
+    expect(judged!.drafts!.map(({ token }) => token)).toEqual([second, third])
+    sequence.truncate(prompt.length + 2)
+    expect(await answer(sequence, tokens.slice(sequence.length, -1))).toEqual(alone[3])
+    sequence.close()
+  })
+
   it('runs ahead as it goes step by step', async () => {
     const prompt = words(30)
     const ahead = core.open()
