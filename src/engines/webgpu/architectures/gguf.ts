@@ -10,11 +10,11 @@ export interface GgufForm {
   /** Whether less than a head may turn. */
   readonly partial?: boolean
   /** What it calls by names of its own, or fixes in its code. */
-  own?(take: Take, config: JsonObject): JsonObject
+  own?(take: TakeKey, config: JsonObject): JsonObject
 }
 
 /** The value of a key, which is known from then on. */
-export type Take = (key: string) => unknown
+export type TakeKey = (key: string) => unknown
 
 /** What all architectures call so. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ const NAMES: Readonly<Record<string, string>> = {
 /** `given`: the metadata below the architecture's name, without that name. A key that nobody knows keeps its name. */
 export function fromGguf(given: JsonObject, form: GgufForm, model: string): JsonObject {
   const left = new Map(Object.entries(given))
-  const take: Take = (key) => {
+  const take: TakeKey = (key) => {
     const value = left.get(key)
     left.delete(key)
     // One number for each layer, all the same.
@@ -61,7 +61,7 @@ export function fromGguf(given: JsonObject, form: GgufForm, model: string): Json
   return config
 }
 
-function readScaling(take: Take, config: JsonObject, model: string): JsonObject | undefined {
+function readScaling(take: TakeKey, config: JsonObject, model: string): JsonObject | undefined {
   const type = take('rope.scaling.type') ?? 'none'
   const factor = take('rope.scaling.factor') ?? take('rope.scale_linear')
   const original_max_position_embeddings =
@@ -96,7 +96,7 @@ function readScaling(take: Take, config: JsonObject, model: string): JsonObject 
   throw refuse(model, `rope.scaling.type "${String(type)}"`, 'Known are none, linear and yarn.')
 }
 
-function readYarn(take: Take, factor: number, attention: number): JsonObject {
+function readYarn(take: TakeKey, factor: number, attention: number): JsonObject {
   const beta_fast = take('rope.scaling.yarn_beta_fast')
   const beta_slow = take('rope.scaling.yarn_beta_slow')
   const mscale = take('rope.scaling.yarn_log_multiplier')
