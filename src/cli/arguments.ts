@@ -25,14 +25,19 @@ export function decimal(least: number, most: number): (value: string) => number 
   }
 }
 
-const UNITS: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }
+const UNITS = new Map([
+  ['KB', 1e3],
+  ['MB', 1e6],
+  ['GB', 1e9],
+  ['TB', 1e12],
+])
 
 /** `1.5GB`. */
 export function size(value: string): number {
   const [, number, unit] = /^(\d+(?:\.\d+)?) ?([KMGT]B)$/i.exec(value) ?? []
   if (number === undefined || Number(number) === 0)
     throw new InvalidArgumentError('It must be a size, like 500MB or 2GB.')
-  return Math.ceil(Number(number) * UNITS[unit!.toUpperCase()]!)
+  return Math.ceil(Number(number) * UNITS.get(unit!.toUpperCase())!)
 }
 
 /** What `"$SECRET"` becomes where no such variable is set would let nobody in. */

@@ -170,6 +170,7 @@ export class Constraints {
       const known = this.#known(key)
       if (known !== undefined) return known
       yield
+      if (work === undefined && this.#known(key) !== undefined) continue
       // Who asks for the same meanwhile helps to make it, and goes on with it should the first one leave.
       work ??= this.#begun.get(key) ?? make()
       if (keeps) this.#begun.set(key, work)

@@ -56,7 +56,8 @@ export function vectorForm(place: string, config: JsonObject): VectorForm | unde
     return { naming: 'gguf', config: rest, sentence: pooledBy(pool), rename: (tensor) => tensor }
   }
   const plain: Record<string, unknown> = { hidden_act: 'gelu' }
-  for (const [key, value] of Object.entries(rest)) plain[FIELDS[key] ?? key.replaceAll('.', '_')] = value
+  for (const [key, value] of Object.entries(rest))
+    plain[Object.hasOwn(FIELDS, key) ? FIELDS[key]! : key.replaceAll('.', '_')] = value
   // Positions count from zero, also where the model had them begin behind that of padding.
   const ranks = type === RANK
   if (ranks) {
