@@ -27,7 +27,8 @@ const EMOJI = ['😀', '👍🏽', '👩‍👩‍👧‍👦', '🏳️‍🌈'
 const ENDINGS = ["don't", "WE'LL", "I'M", "they've", "it'S", "you'd", "he'RE", "'s", "'tis", 'rock’n’roll', "O'Neil's"]
 
 /** Characters of Unicode 16 and 17, which one side's tables may have and the other's not. */
-const NEWEST = /[\u0cdc\u1c89\u1c8a\ua7cb-\ua7cd\ua7da-\ua7dc\u{105c0}-\u{105f3}\u{116d0}-\u{116e3}]/u
+const NEWEST =
+  /[\u0cdc\u1c89\u1c8a\ua7cb-\ua7cd\ua7da-\ua7dc\u{105c0}-\u{105f3}\u{10ec2}-\u{10ec4}\u{10efc}\u{116d0}-\u{116e3}]/u
 
 /** Characters of a script: letters, the marks that stand on them, its digits. */
 function lettersOf(script: string): string[] {
