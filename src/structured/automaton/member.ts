@@ -16,7 +16,12 @@ export class MemberFrame extends Frame {
   readonly #phase: Phase
 
   constructor(state: ObjectState, phase: Phase) {
-    super(state.unresolved && (phase === 'key' || state.home.shape.min > state.count) ? GUESSED : 0)
+    super(
+      state.unresolved &&
+        (phase === 'key' || state.home.shape.min > state.count || state.home.shape.behind !== undefined)
+        ? GUESSED
+        : 0,
+    )
     this.state = state
     this.#phase = phase
   }

@@ -1,10 +1,9 @@
 import { Kept } from '../kept.js'
 import type { KeyAutomaton } from '../schema/key-automaton.js'
-import { freshKeys, keyValue, planObject } from '../schema/object-plan.js'
+import { planObject, unusedKey } from '../schema/object-plan.js'
 import type { ObjectShape } from '../schema/object-shape.js'
 import type { Value } from '../schema/value.js'
 import type { Frames, WeighedFrame } from './frames.js'
-import { keyBytes } from './key-bytes.js'
 import type { ObjectNames } from './object-names.js'
 import { ObjectState } from './object-state.js'
 import { UsedKeys } from './used-keys.js'
@@ -56,16 +55,19 @@ export class ObjectFrames {
 
   /** Whether an object can be completed from such a place; most need no plan to know. */
   canComplete(index: number, count: number, used: UsedKeys, pending: number): boolean {
-    const { min, max } = this.shape
-    if (max === Infinity && pending === 0 && count + this.names.requiredFrom[index]! >= min) return true
+    const { min, max, first, behind } = this.shape
+    const plain = first === undefined && behind === undefined
+    if (plain && max === Infinity && pending === 0 && count + this.names.requiredFrom[index]! >= min) return true
     return planObject(this.shape, { index, count, used: used.keys, pending }).length !== Infinity
+  }
+
+  /** How the object goes on behind a key that must come. */
+  get behind(): ObjectFrames | undefined {
+    return this.shape.behind && this.program.tail(this.shape.behind)
   }
 
   /** The key that the shortest way takes next beyond the declared ones; it stands in for one that is not known yet. */
   freshKey(used: UsedKeys): string | undefined {
-    const taken = new Set([...this.shape.properties.map((p) => p.key), ...this.shape.pending, ...used.keys])
-    const found = freshKeys(this.keys, this.keys.text.start, '', (key) => !taken.has(key), 1)
-    const cost = (key: string) => keyBytes(key).length + (keyValue(this.keys, key)?.length ?? Infinity)
-    return found.sort((a, b) => cost(a) - cost(b))[0]
+    return unusedKey(this.shape, used.keys)
   }
 }

@@ -60,6 +60,7 @@ export class ObjectState implements DeclaredKeys {
 
   get canClose(): boolean {
     const { home } = this
+    if (home.shape.first !== undefined || home.shape.behind !== undefined) return false
     return this.pending === 0 && this.count >= home.shape.min && home.names.requiredFrom[this.index] === 0
   }
 
@@ -125,6 +126,7 @@ export class ObjectState implements DeclaredKeys {
 
   afterExtra(pending: number): ObjectState {
     const { home } = this
+    if (home.behind !== undefined) return home.behind.state(this.index, this.count + 1, this.used, 0, true)
     const owed = this.pending & ~pending
     const used = pending === 0 ? this.used : this.used.with(home.shape.pending[Math.log2(pending)]!)
     return home.state(home.shape.properties.length, this.count + 1, used, owed, pending === 0)
@@ -151,6 +153,7 @@ export class ObjectState implements DeclaredKeys {
   #admits(bit: number): boolean {
     const { home } = this
     if (home.names.requiredFrom[this.index]! > 0 || this.count >= home.shape.max) return false
+    if (home.behind !== undefined) return home.behind.canComplete(this.index, this.count + 1, this.used, 0)
     return home.canComplete(home.shape.properties.length, this.count + 1, this.#usedAfter(bit), this.pending & ~bit)
   }
 
@@ -177,12 +180,25 @@ export class ObjectState implements DeclaredKeys {
       this.#declaredKey ??= new DeclaredKeyFrame(this, 0, this.declared.length, 0)
       out.add(below.push(this.#declaredKey))
     }
-    const extra = ExtraKeyFrame.first(this)
+    const extra = this.#extra
     if (extra !== undefined) out.add(below.push(extra))
   }
 
   get hasKeys(): boolean {
-    return this.declared.length > 0 || ExtraKeyFrame.first(this) !== undefined
+    return this.declared.length > 0 || this.#extra !== undefined
+  }
+
+  /** At the start of a key that is not declared. */
+  get #extra(): ExtraKeyFrame | undefined {
+    const { home } = this
+    if (home.shape.first === undefined) return ExtraKeyFrame.first(this)
+    return home.names.requiredFrom[this.index] === 0 ? ExtraKeyFrame.first(this.#sought) : undefined
+  }
+
+  /** Behind the declared keys, where another must come. */
+  get #sought(): ObjectState {
+    const first = this.program.tail(this.home.shape.first!)
+    return first.state(first.shape.properties.length, this.count, first.start.used, 0, false)
   }
 
   /** Before a key, and before that what still stands between it and what came. */
@@ -199,19 +215,21 @@ export class ObjectState implements DeclaredKeys {
 
   #planned(atLeast: number): ObjectPlan {
     const { index, count, pending } = this
-    const used = atLeast > count ? this.#assumed.keys : this.used.keys
+    const used = atLeast > count || this.home.shape.behind !== undefined ? this.#assumed.keys : this.used.keys
     return planObject(this.home.shape, { index, count, pending, used }, atLeast)
   }
 
   /** The shortest way on, which takes one more member. */
   spell(member: number | string): Bytes {
     const { shape } = this.home
+    if (typeof member === 'string' && shape.first !== undefined) return this.#sought.spell(member)
     const name = typeof member === 'number' ? shape.properties[member]!.key : member
     const head = `"${keyBytes(name)}${shape.colon}${this.#value(member).spell()}`
     const rest = this.#following(member).after.spell()
     // The state behind this key will not know it, and may then plan with others than these.
     const known = typeof member === 'number' || shape.pending.includes(member)
-    return head + (known || this.count + 1 >= shape.min ? rest : loosened(rest))
+    const alike = this.count + 1 >= shape.min && shape.behind?.behind === undefined
+    return head + (known || alike ? rest : loosened(rest))
   }
 
   #value(member: number | string): Pick<Frame, 'spell'> {
@@ -222,6 +240,7 @@ export class ObjectState implements DeclaredKeys {
   #following(member: number | string): ObjectState {
     const { home } = this
     const used = home.shape.min > this.count ? this.#assumed : this.used
+    if (home.behind !== undefined) return this.afterExtra(0)
     if (typeof member === 'number') return home.state(member + 1, this.count + 1, used, this.pending, false)
     const bit = home.shape.pending.indexOf(member)
     const owed = bit < 0 ? this.pending : this.pending & ~(1 << bit)

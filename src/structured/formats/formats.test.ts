@@ -306,6 +306,7 @@ const OTHERS: Readonly<Record<string, (text: string) => boolean>> = {
   'time-local': (text) => ajvFormat('time', `${text}Z`),
   'date-time-local': (text) => ajvFormat('date-time', `${text}Z`),
   base64url: (text) => z.base64url().safeParse(text).success,
+  byte: (text) => z.base64().safeParse(text).success,
   char: (text) => [...text].length === 1,
   ipvanyaddress: (text) => isIP(text) !== 0,
 }

@@ -61,6 +61,8 @@ const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   'iso-date-time': () => compileRegex(`${DATE.slice(0, -1)}[tT ]${ISO_TIME}$`),
   'time-local': () => compileRegex(`^${CLOCK}$`),
   'date-time-local': () => compileRegex(`${DATE.slice(0, -1)}[tT]${CLOCK}$`),
+  // RFC 4648 alone: ajv-formats also takes a text of which one line is such.
+  byte: () => compileRegex('^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'),
   base64url: () => compileRegex('^(?:[A-Za-z0-9_\\-]{4})*(?:[A-Za-z0-9_\\-]{2,3})?$'),
   char: () => compileRegex('^[^]$'),
   url: () => compileRegex(URL),
@@ -117,9 +119,9 @@ export const NUMBER_FORMATS: ReadonlyMap<string, { readonly minimum: number; rea
   ['uint64', { minimum: 0, maximum: 2 ** 64 - 2048 }],
 ])
 
-/** OpenAPI's formats that restrict nothing: of `byte` it says base64, and ajv-formats and real instances take any text. */
+/** OpenAPI's formats that restrict nothing, and draft 3's of numbers that are times. */
 const OPEN_FORMATS: ReadonlySet<string> = new Set([
-  ...['float', 'double', 'password', 'binary', 'byte', 'commonmark', 'html'],
+  ...['float', 'double', 'password', 'binary', 'commonmark', 'html', 'utc-millisec'],
 ])
 
 /** Names that zod writes beside a pattern that says all of it. */

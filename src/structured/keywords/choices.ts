@@ -1,7 +1,7 @@
 import type { Choice } from '../schema/branch.js'
 import { refusal } from '../schema/context.js'
 import type { Site } from '../schema/document.js'
-import { type Atom, OBJECT, type SchemaPart } from '../schema/part.js'
+import { OBJECT, type SchemaPart, type WantedMember } from '../schema/part.js'
 
 /** A way to break a schema that only values of these kinds have. */
 export function only(kinds: number, edit: (part: SchemaPart) => void): Choice {
@@ -14,9 +14,13 @@ export function only(kinds: number, edit: (part: SchemaPart) => void): Choice {
 }
 
 /** Some member must be such. */
-export function wanting(site: Site, keyword: string, value: Atom, has: (key: string) => boolean): Choice {
-  const error = refusal(site, keyword, `'${keyword}' is not supported inside a negation where other keys may come.`)
-  return only(OBJECT, (part) => part.wanted.push({ has, value, error }))
+export function wanting(site: Site, keyword: string, { has, keys, value }: Omit<WantedMember, 'error'>): Choice {
+  const error = refusal(
+    site,
+    keyword,
+    `'${keyword}' is not supported inside so many negations where other keys may come.`,
+  )
+  return only(OBJECT, (part) => part.wanted.push({ has, keys, value, error }))
 }
 
 /** A way that cannot be described exactly: refused only if such values remain possible in the end. */

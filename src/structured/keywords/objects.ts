@@ -1,3 +1,5 @@
+import { literalSet } from '../automata/literals.js'
+import { complement, union } from '../automata/sets.js'
 import { type Dependency, readDependencies, readProperties } from '../schema/arrays-objects.js'
 import { dependencyChoices } from '../schema/depend.js'
 import { forbid } from '../schema/forbid.js'
@@ -6,6 +8,7 @@ import { readStrings } from '../schema/keywords.js'
 import { type Atom, aside, OBJECT, type PropertyGroup, type SchemaPart } from '../schema/part.js'
 import { matches } from '../schema/texts.js'
 import { type Way, waysOfProperties } from '../schema/unevaluated.js'
+import type { ValueSource } from '../schema/value.js'
 import { only, wanting } from './choices.js'
 import { type Denying, type Judging, keyword } from './keyword.js'
 import { atLeast, atMost } from './limits.js'
@@ -40,12 +43,21 @@ function breakProperties({ context, site, choices }: Denying, group: PropertyGro
   }
   for (const { automaton, atom } of group.patterns) {
     if (atom.site.schema === true) continue
-    choices.push(wanting(site, 'patternProperties', context.not(atom), (key) => matches(automaton, key)))
+    const has = (key: string) => matches(automaton, key)
+    choices.push(wanting(site, 'patternProperties', { has, keys: () => automaton, value: context.not(atom) }))
   }
   if (group.additional === undefined || group.additional.site.schema === true) return
   const others = (key: string) =>
     !group.properties.has(key) && !group.patterns.some(({ automaton }) => matches(automaton, key))
-  choices.push(wanting(site, name, context.not(group.additional), others))
+  const keys = () => {
+    const { fuel } = context
+    const named = literalSet(group.properties.keys(), fuel)
+    return complement(
+      group.patterns.reduce((all, { automaton }) => union(all, automaton, fuel), named),
+      fuel,
+    )
+  }
+  choices.push(wanting(site, name, { has: others, keys, value: context.not(group.additional) }))
 }
 
 function propertiesHold({ test }: Judging, group: PropertyGroup, value: unknown): boolean {
@@ -102,7 +114,9 @@ const propertyNames = keyword<Atom>({
   },
   deny({ context, expander, choices, site }, names) {
     const broken = (key: string) => !expander.holds(names, key)
-    choices.push(wanting(site, 'propertyNames', context.atom(context.document.everything), broken))
+    const keys = (values: ValueSource) => values.textsOf([context.not(names)])
+    const value = context.atom(context.document.everything)
+    choices.push(wanting(site, 'propertyNames', { has: broken, keys, value }))
   },
   holds: ({ test }, names, value) => Object.keys(value as Members).every((key) => test(names, key)),
 })

@@ -2,7 +2,7 @@ import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
 import type { Expander, Factors } from './expand.js'
 import { type GraphNode, ObjectGraph, type Take } from './object-graph.js'
-import { atomsFor, type ObjectShape, tailShape } from './object-shape.js'
+import { atomsFor, type ObjectShape, tailShapes } from './object-shape.js'
 import { type Atom, aside, OBJECT, type PropertyGroup, SchemaPart, type WantedMember } from './part.js'
 import type { ValueSource } from './value.js'
 
@@ -64,7 +64,7 @@ class GraphBuilder {
   readonly #said: ReadonlyMap<number, Said>
   readonly #places: ReadonlyMap<string, number>
   readonly #nodes = new Map<string, GraphNode>()
-  readonly #tails = new Map<string, ObjectShape>()
+  readonly #tails = new Map<string, readonly ObjectShape[]>()
 
   constructor(values: ValueSource, expander: Expander, { base, lists }: Factors) {
     this.#values = values
@@ -157,7 +157,7 @@ class GraphBuilder {
       found.push(one)
     }
     const other = part.clone()
-    other.obstacles.push({ kinds: OBJECT, error: wanted.error })
+    other.sought.push(wanted)
     return [...found, other]
   }
 
@@ -279,7 +279,7 @@ class GraphBuilder {
 
   /** The ways to satisfy every list that is still open by what stands behind the declared keys. */
   #tailsOf({ lists, alive }: Standing): ObjectShape[] {
-    const found = new Map<string, ObjectShape>()
+    const found = new Map<string, readonly ObjectShape[]>()
     const choose = (chosen: readonly Alternative[], at: number): void => {
       const { fuel } = this.#values.context
       fuel.spend(5 + chosen.length)
@@ -287,7 +287,7 @@ class GraphBuilder {
         (list, i) => i >= at && lists[i] === 1 && !list.of.some((one) => chosen.includes(one)),
       )
       const closed = [this.#base, ...chosen.map(({ part }) => part)].some(isClosed)
-      if (closed && chosen.some(({ part }) => part.obstacles.length > 0)) return
+      if (closed && chosen.some(({ part }) => part.sought.length > 0)) return
       if (rest >= 0) {
         for (const one of this.#lists[rest]!.of) if (alive[one.id] === 1) choose([...chosen, one], rest + 1)
         return
@@ -296,13 +296,13 @@ class GraphBuilder {
       const key = ids.map(({ id }) => id).join()
       let tail = this.#tails.get(key)
       if (tail === undefined) {
-        tail = tailShape(this.#values, joined(this.#base, ids), this.keys)
+        tail = tailShapes(this.#values, joined(this.#base, ids), this.keys)
         this.#tails.set(key, tail)
       }
       found.set(key, tail)
     }
     choose([], 0)
-    return [...found.values()]
+    return [...found.values()].flat()
   }
 }
 
@@ -384,9 +384,9 @@ function insert(order: string[], known: Set<string>, keys: readonly string[]): v
 }
 
 /** Nothing that could be broken by members beyond the declared ones. */
-function isOpen({ groups, names, minProperties, maxProperties, obstacles }: SchemaPart): boolean {
+function isOpen({ groups, names, minProperties, maxProperties, obstacles, sought }: SchemaPart): boolean {
   const counted = minProperties > 0 || maxProperties !== Infinity
-  return !counted && names.length === 0 && obstacles.length === 0 && groups.every(saysNothingElse)
+  return !counted && names.length + obstacles.length + sought.length === 0 && groups.every(saysNothingElse)
 }
 
 function saysNothingElse({ patterns, additional }: PropertyGroup): boolean {
@@ -404,6 +404,7 @@ function joined(base: SchemaPart, others: readonly Alternative[]): SchemaPart {
     all.groups.push(...part.groups)
     all.names.push(...part.names)
     all.obstacles.push(...part.obstacles)
+    all.sought.push(...part.sought.filter((one) => !all.sought.includes(one)))
     all.minProperties = Math.max(all.minProperties, part.minProperties)
     all.maxProperties = Math.min(all.maxProperties, part.maxProperties)
   }

@@ -21,7 +21,7 @@ export interface KeySource {
   now(): KeyAutomaton
 }
 
-const NO_KEYS: KeyAutomaton = { text: NO_TEXT, value: () => undefined }
+export const NO_KEYS: KeyAutomaton = { text: NO_TEXT, value: () => undefined }
 
 /** One value whatever the key. */
 export function uniformKeys(value: Value): KeySource {

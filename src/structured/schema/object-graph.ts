@@ -50,7 +50,7 @@ export class ObjectGraph {
     this.size = nodes.length
     this.tails = [...new Set(nodes.flatMap((node) => node.tails))]
     const taken = nodes.flatMap((node) => node.takes.map((take) => take.value))
-    this.values = [...new Set([...taken, ...this.tails.flatMap((tail) => tail.keys.values)])]
+    this.values = [...new Set([...taken, ...this.tails.flatMap((tail) => tail.values)])]
     const counted = this.tails.some((tail) => tail.max !== Infinity)
     this.#told = counted ? MOST_MEMBERS : Math.max(1, ...this.tails.map((tail) => tail.min))
   }

@@ -32,6 +32,7 @@ const IMPOSSIBLE: ObjectPlan = { length: Infinity, next: undefined }
 
 /** `atLeast`: how many members there must be in the end. */
 export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = shape.min, fuel?: Fuel): ObjectPlan {
+  if (shape.behind !== undefined) return planSought(shape, shape.behind, place, fuel)
   const { properties, layout } = shape
   let members = 0
   let cost = 0
@@ -44,7 +45,7 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
   const required: number[] = []
   for (let i = place.index; i < properties.length; i++) if (properties[i]!.required) required.push(i)
   const owed = shape.pending.filter((_, bit) => place.pending & (1 << bit))
-  const fill = Math.max(0, atLeast - place.count - required.length - owed.length)
+  const fill = shape.first !== undefined ? 0 : Math.max(0, atLeast - place.count - required.length - owed.length)
   if (place.count + required.length + owed.length + fill > shape.max) return IMPOSSIBLE
   const filling = fill > 0 && fill <= MOST_DEMANDED ? cheapest(shape, place, fill, fuel) : NOTHING
   if (filling.members.length < fill) return IMPOSSIBLE
@@ -56,7 +57,40 @@ export function planObject(shape: ObjectShape, place: ObjectPlace, atLeast = sha
   if (cost === Infinity) return IMPOSSIBLE
   const { open, comma, close } = layout.weights
   if (members > 0) cost += layout.times(members, comma) + (place.count > 0 ? 0 : open - comma)
+  if (shape.first !== undefined) {
+    const count = place.count + members
+    const rest = planObject(shape.first, { index: properties.length, count, used: [], pending: 0 }, 0, fuel)
+    return { length: cost + rest.length, next: next ?? rest.next }
+  }
   return { length: cost + (place.count + members > 0 ? close : 1), next }
+}
+
+/** One of the keys of a shape, and on as the other one says. */
+function planSought(shape: ObjectShape, behind: ObjectShape, place: ObjectPlace, fuel?: Fuel): ObjectPlan {
+  const { layout } = shape
+  const { open, comma } = layout.weights
+  const taken = new Set([...shape.properties.map((property) => property.key), ...place.used])
+  const keys = shape.keys.now()
+  let best = IMPOSSIBLE
+  for (const key of freshKeys(keys, keys.text.start, '', (text) => !taken.has(text), 1, fuel)) {
+    const own = keyCost(shape, key) + layout.inside(keyValue(keys, key)!.length) + (place.count > 0 ? comma : open)
+    // Which key it was is not known at once, where another is sought: it may be the one that hurts most.
+    const worst = behind.behind === undefined ? key : unusedKey(behind, place.used)
+    const used = worst === undefined ? place.used : [...place.used, worst]
+    const after = { ...place, count: place.count + 1, used }
+    const length = own + planObject(behind, after, behind.min, fuel).length
+    if (length < best.length) best = { length, next: key }
+  }
+  return best
+}
+
+/** The cheapest key beyond the declared ones that has not come yet. */
+export function unusedKey(shape: ObjectShape, used: readonly string[]): string | undefined {
+  const keys = shape.keys.now()
+  const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...used])
+  const found = freshKeys(keys, keys.text.start, '', (key) => !taken.has(key), 1)
+  const cost = (key: string) => toBytes(JSON.stringify(key)).length + (keyValue(keys, key)?.length ?? Infinity)
+  return found.sort((a, b) => cost(a) - cost(b))[0]
 }
 
 /** How many members may be demanded without their names. */

@@ -3,9 +3,10 @@ import { acceptsText } from '../automata/words.js'
 import type { SchemaError } from '../schema-error.js'
 import { refusal } from './context.js'
 import { type Layout, toBytes } from './format.js'
-import { KeyProduct, type KeySource, uniformKeys } from './key-automaton.js'
+import { KeyProduct, type KeySource, NO_KEYS, uniformKeys } from './key-automaton.js'
 import { MOST_DEMANDED } from './object-plan.js'
 import { type Atom, OBJECT, type PropertyGroup, type SchemaPart } from './part.js'
+import { type Sought, waysToSeek } from './sought.js'
 import { Value, type ValueSource } from './value.js'
 
 export interface Property {
@@ -31,6 +32,10 @@ export class ObjectShape {
   readonly tooMany: SchemaError | undefined
   /** Its members are texts of which none comes twice, in brackets: keys without values. */
   readonly isSet: boolean
+  /** Behind the declared keys there must come one of these keys, and then what that shape says. */
+  readonly first: ObjectShape | undefined
+  /** Behind one of these keys, which must come, the object goes on so. */
+  readonly behind: ObjectShape | undefined
 
   constructor(
     part: Pick<SchemaPart, 'minProperties' | 'maxProperties'>,
@@ -41,8 +46,11 @@ export class ObjectShape {
     obstacle: SchemaError | undefined,
     tooMany: SchemaError | undefined,
     isSet = false,
+    { first, behind }: { readonly first?: ObjectShape; readonly behind?: ObjectShape } = {},
   ) {
     this.isSet = isSet
+    this.first = first
+    this.behind = behind
     this.properties = properties
     this.pending = pending
     this.keys = keys
@@ -59,7 +67,8 @@ export class ObjectShape {
   }
 
   get values(): readonly Value[] {
-    return [...this.properties.map((property) => property.value), ...this.keys.values]
+    const others = [this.first, this.behind].flatMap((shape) => shape?.values ?? [])
+    return [...this.properties.map((property) => property.value), ...this.keys.values, ...others]
   }
 }
 
@@ -77,13 +86,18 @@ export function textSet(text: TextAutomaton, part: SchemaPart, layout: Layout): 
 /** Beyond this many, required keys that are not declared count as declared last: their set is part of every state. */
 const MOST_PENDING = 24
 
-export function objectShape(values: ValueSource, part: SchemaPart): ObjectShape {
+/** One for each way in which the members that are sought may be one another. */
+export function objectShapes(values: ValueSource, part: SchemaPart): ObjectShape[] {
+  return waysToSeek(values, part).map((sought) => objectShape(values, part, sought))
+}
+
+function objectShape(values: ValueSource, part: SchemaPart, sought: readonly Sought[]): ObjectShape {
   const { context } = values
   const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
   const said = [...part.groups.filter((group) => !group.aside), ...part.groups.filter((group) => group.aside)]
   const declared = new Set(said.flatMap((group) => [...group.properties.keys()]))
   let pending = [...part.required].filter((key) => !declared.has(key))
-  if (pending.length > MOST_PENDING) {
+  if (pending.length > MOST_PENDING || sought.length > 0) {
     for (const key of pending) declared.add(key)
     pending = []
   }
@@ -109,14 +123,42 @@ export function objectShape(values: ValueSource, part: SchemaPart): ObjectShape 
     const head = toBytes(JSON.stringify(key)).length + context.layout.colon.length
     properties.push({ key, value, required: part.required.has(key), head })
   }
-  return shapeOf(values, part, properties, pending, names)
+  if (sought.length === 0) return shapeOf(values, part, properties, pending, names)
+  const first = seeking(values, part, [...declared], names, sought)
+  const none = { values: [], now: () => NO_KEYS }
+  const { layout } = context
+  return new ObjectShape(part, properties, [], none, layout, first.obstacle, first.tooMany, false, { first })
 }
 
 /** What may stand behind these keys, which are decided. */
-export function tailShape(values: ValueSource, part: SchemaPart, decided: readonly string[]): ObjectShape {
+export function tailShapes(values: ValueSource, part: SchemaPart, decided: readonly string[]): ObjectShape[] {
   const names = part.names.length === 0 ? undefined : values.textsOf(part.names)
+  return waysToSeek(values, part).map((sought) => seeking(values, part, decided, names, sought))
+}
+
+/** First one member for each that is sought, then any others. */
+function seeking(
+  values: ValueSource,
+  part: SchemaPart,
+  decided: readonly string[],
+  names: TextAutomaton | undefined,
+  sought: readonly Sought[],
+): ObjectShape {
+  const { context } = values
   const properties = decided.map((key) => ({ key, value: values.never, required: false, head: 0 }))
-  return shapeOf(values, part, properties, [], names)
+  // Whatever else is demanded must have come by then: how many there are is not planned beyond it.
+  const [first] = sought
+  if (first !== undefined && part.minProperties > part.required.size + sought.length) {
+    part.obstacles.push({ kinds: OBJECT, error: first.error })
+  }
+  const rest = shapeOf(values, part, properties, [], names)
+  return sought.reduceRight((behind, one) => {
+    const keys = keySource(values, part.groups, names, one)
+    const counts = { minProperties: 0, maxProperties: part.maxProperties }
+    return new ObjectShape(counts, properties, [], keys, context.layout, behind.obstacle, behind.tooMany, false, {
+      behind,
+    })
+  }, rest)
 }
 
 function shapeOf(
@@ -166,23 +208,28 @@ export function atomsFor(groups: readonly PropertyGroup[], key: string): Atom[] 
   })
 }
 
-function keySource(values: ValueSource, groups: readonly PropertyGroup[], names: TextAutomaton | undefined): KeySource {
+function keySource(
+  values: ValueSource,
+  groups: readonly PropertyGroup[],
+  names: TextAutomaton | undefined,
+  sought?: Sought,
+): KeySource {
   const patterns = groups.flatMap((group) => group.patterns.map((pattern) => pattern.automaton))
-  if (patterns.length === 0 && names === undefined) {
+  if (patterns.length === 0 && names === undefined && sought === undefined) {
     const atoms = groups.map((group) => group.additional).filter((atom) => atom !== undefined)
     return uniformKeys(values.of(atoms))
   }
-  const parts = names === undefined ? patterns : [...patterns, names]
+  const all = [names, sought?.keys].filter((one) => one !== undefined)
   return new KeyProduct(
-    parts,
+    [...patterns, ...all],
     (accepted) => {
-      if (names !== undefined && !accepted[patterns.length]) return undefined
+      if (accepted.slice(patterns.length).includes(false)) return undefined
       let at = 0
       const atoms = groups.flatMap((group) => {
         const matched = group.patterns.filter(() => accepted[at++]).map((pattern) => pattern.atom)
         return matched.length > 0 ? matched : group.additional === undefined ? [] : [group.additional]
       })
-      return values.of(atoms)
+      return values.of(sought === undefined ? atoms : [...atoms, ...sought.atoms])
     },
     values.context.fuel,
   )

@@ -1,6 +1,7 @@
 import type { TextAutomaton } from '../automata/types.js'
 import type { SchemaError } from '../schema-error.js'
 import type { Site } from './document.js'
+import type { ValueSource } from './value.js'
 
 /** Bits for the kinds of JSON value; the two booleans apart, so that `const` and `not` can tell them. */
 export const NULL = 1
@@ -61,8 +62,10 @@ export interface Contains {
 /** That some member must be such: what a closed object, a pattern or a rule for names is broken by. */
 export interface WantedMember {
   has(key: string): boolean
+  /** The keys of which that is true. */
+  keys(values: ValueSource): TextAutomaton
   readonly value: Atom
-  /** Raised where a key that nobody declared could be the one. */
+  /** Raised where a key that nobody declared could be the one, and it cannot be told. */
   readonly error: SchemaError
 }
 
@@ -124,6 +127,8 @@ export class SchemaPart {
   /** A set in order of mention. */
   required = new Set<string>()
   wanted: WantedMember[] = []
+  /** Those of them that are to be among the keys that nobody declared. */
+  sought: WantedMember[] = []
   minProperties = 0
   maxProperties = Infinity
   /** Where the keywords stand that bind here, for refusals that come only when all is put together. */
@@ -151,6 +156,7 @@ export class SchemaPart {
     if (this.names.length > 0) copy.names = this.names.slice()
     if (this.required.size > 0) copy.required = new Set(this.required)
     if (this.wanted.length > 0) copy.wanted = this.wanted.slice()
+    if (this.sought.length > 0) copy.sought = this.sought.slice()
     copy.minProperties = this.minProperties
     copy.maxProperties = this.maxProperties
     copy.places = new Places(this.places)

@@ -15,7 +15,7 @@ import { graphOf } from './graph-of-factors.js'
 import { impossible } from './impossible.js'
 import { canonical } from './json.js'
 import { allParts, objectLength, obligatoryParts, relax } from './lengths.js'
-import { type ObjectShape, objectShape } from './object-shape.js'
+import { type ObjectShape, objectShapes } from './object-shape.js'
 import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type SchemaPart, STRING, TRUE } from './part.js'
 import { unlike } from './unlike.js'
 import { Value, type ValueSource } from './value.js'
@@ -162,7 +162,7 @@ export class Values implements ValueSource {
       const text = part.kinds & STRING ? this.#string(part) : undefined
       if (text !== undefined && !text.empty && !strings.includes(text)) strings.push(text)
       if (part.kinds & ARRAY) arrays.push(arrayShape(this, part))
-      if (part.kinds & OBJECT) objects.push(objectShape(this, part))
+      if (part.kinds & OBJECT) objects.push(...objectShapes(this, part))
     }
     value.literals = [...literals.values()]
     value.numbers = [...numbers]

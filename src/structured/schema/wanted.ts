@@ -1,6 +1,6 @@
 import type { Choice } from './branch.js'
 import type { Context } from './context.js'
-import { aside, OBJECT, type SchemaPart } from './part.js'
+import { aside, type SchemaPart } from './part.js'
 
 /**
  * Which member may be the one that must be such, once all is known that is declared: a declared one, each time the first
@@ -27,7 +27,7 @@ export function wantedChoice(context: Context, part: SchemaPart): readonly Choic
     choices.push({
       edit: (to) => {
         to.groups.push(aside(new Map(keys.map((key) => [key, unlike]))))
-        to.obstacles.push({ kinds: OBJECT, error: wanted.error })
+        to.sought.push(wanted)
       },
     })
   }

@@ -1,4 +1,4 @@
-import type { TextAutomaton } from '../automata/types.js'
+import type { TextAutomaton } from './types.js'
 
 const counts = new WeakMap<TextAutomaton, Map<number, number>>()
 
