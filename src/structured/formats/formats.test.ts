@@ -19,7 +19,7 @@ const FORMATS = [
   ...['iso-time', 'iso-date-time'],
 ] as const
 
-function ajvFormat(name: (typeof FORMATS)[number], text: string): boolean {
+function ajvFormat(name: (typeof FORMATS)[number] | 'byte', text: string): boolean {
   const format = fullFormats[name] as unknown
   const check = (format as { validate?: unknown }).validate ?? format
   return check instanceof RegExp ? check.test(text) : (check as (text: string) => boolean)(text)
@@ -306,7 +306,7 @@ const OTHERS: Readonly<Record<string, (text: string) => boolean>> = {
   'time-local': (text) => ajvFormat('time', `${text}Z`),
   'date-time-local': (text) => ajvFormat('date-time', `${text}Z`),
   base64url: (text) => z.base64url().safeParse(text).success,
-  byte: (text) => z.base64().safeParse(text).success,
+  byte: (text) => ajvFormat('byte', text),
   char: (text) => [...text].length === 1,
   ipvanyaddress: (text) => isIP(text) !== 0,
 }

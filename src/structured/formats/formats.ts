@@ -45,6 +45,9 @@ const CHARACTER = `(?:[a-zA-Z0-9\\-._~!$&'()*+,;=:@]|%${HEX}{2})`
 const URL_TAIL = `(?:\\/(?:${CHARACTER}|\\/)*(?:\\?(?:${CHARACTER}|[/?])*)?(?:#(?:${CHARACTER}|[/?])*)?)?`
 const URL = `^(?:https?|ftp):\\/\\/(?!.*--.*\\.)(?:${NAME}\\.)+[a-z]{2,}(?::\\d{2,5})?${URL_TAIL}$`
 
+const LINE = '[\\n\\r\\u2028\\u2029]'
+const BASE64 = '(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?'
+
 const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   date: () => compileRegex(DATE),
   time,
@@ -61,8 +64,8 @@ const BUILDERS: Readonly<Record<string, () => TextAutomaton>> = {
   'iso-date-time': () => compileRegex(`${DATE.slice(0, -1)}[tT ]${ISO_TIME}$`),
   'time-local': () => compileRegex(`^${CLOCK}$`),
   'date-time-local': () => compileRegex(`${DATE.slice(0, -1)}[tT]${CLOCK}$`),
-  // RFC 4648 alone: ajv-formats also takes a text of which one line is such.
-  byte: () => compileRegex('^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'),
+  // As ajv-formats has it: some line is base64, so that certificates between their BEGIN and END are let pass.
+  byte: () => compileRegex(`^(?:[^]*${LINE})?${BASE64}(?:${LINE}[^]*)?$`),
   base64url: () => compileRegex('^(?:[A-Za-z0-9_\\-]{4})*(?:[A-Za-z0-9_\\-]{2,3})?$'),
   char: () => compileRegex('^[^]$'),
   url: () => compileRegex(URL),

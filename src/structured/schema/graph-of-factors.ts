@@ -1,20 +1,12 @@
 import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
 import type { Expander, Factors } from './expand.js'
+import { orderOf } from './key-order.js'
 import { type GraphNode, ObjectGraph, type Take } from './object-graph.js'
 import { atomsFor, type ObjectShape, tailShapes } from './object-shape.js'
 import { type Atom, aside, OBJECT, type PropertyGroup, SchemaPart, type WantedMember } from './part.js'
+import { type Alternative, type List, nameOf, type Standing, standsOf } from './standing.js'
 import type { ValueSource } from './value.js'
-
-/** One alternative of a list, as a graph sees it. */
-interface Alternative {
-  readonly id: number
-  readonly part: SchemaPart
-  /** The last declared key that it says something of; -1: none. */
-  readonly last: number
-  /** It says nothing of what stands behind the declared keys. */
-  readonly open: boolean
-}
 
 /** What is said of one declared key. */
 interface Said {
@@ -25,18 +17,6 @@ interface Said {
 
 interface Mention extends Said {
   readonly alternative: Alternative
-}
-
-/** One of these must hold. */
-interface List {
-  readonly id: number
-  readonly of: readonly Alternative[]
-}
-
-/** What is still open, by ids: the lists none of whose alternatives is certain yet, and the alternatives that are possible. */
-interface Standing {
-  readonly lists: Uint8Array
-  readonly alive: Uint8Array
 }
 
 /** A value of a key, by what holds of it and what does not, and what is open behind it. */
@@ -312,31 +292,6 @@ function anyObject(): SchemaPart {
   return part
 }
 
-/** Whether one of a list is certain; undefined where none is possible. */
-function standsOf({ of }: List, alive: Uint8Array, index: number, pending?: Uint8Array): boolean | undefined {
-  let possible: false | undefined
-  for (const { id, open, last } of of) {
-    if (alive[id] === 0) continue
-    if (open && last <= index && pending?.[id] !== 1) return true
-    possible = false
-  }
-  return possible
-}
-
-function nameOf({ lists, alive }: Standing): string {
-  return `${bitsOf(lists)}|${bitsOf(alive)}`
-}
-
-function bitsOf(flags: Uint8Array): string {
-  let text = ''
-  for (let i = 0; i < flags.length; i += 16) {
-    let bits = 0
-    for (let k = 0; k < 16; k++) bits = bits * 2 + (flags[i + k] ?? 0)
-    text += String.fromCharCode(bits)
-  }
-  return text
-}
-
 function alike(a: readonly Cell[], b: readonly Cell[]): boolean {
   return (
     a.length === b.length &&
@@ -349,38 +304,6 @@ function alike(a: readonly Cell[], b: readonly Cell[]): boolean {
       )
     })
   )
-}
-
-/**
- * Declared keys in their order: those of a later part before the next one that is known. What one list says stays together,
- * as far as it can: what has come must be remembered for as long as it matters.
- */
-function orderOf(lists: readonly (readonly SchemaPart[])[]): string[] {
-  const order: string[] = []
-  const known = new Set<string>()
-  const append = (key: string) => {
-    if (!known.has(key)) order.push(key)
-    known.add(key)
-  }
-  for (const list of lists) {
-    for (const { groups } of list) {
-      for (const group of groups) if (!group.aside) insert(order, known, [...group.properties.keys()])
-    }
-    for (const { groups, required } of list) {
-      for (const group of groups) for (const key of group.properties.keys()) append(key)
-      for (const key of required) append(key)
-    }
-  }
-  return order
-}
-
-function insert(order: string[], known: Set<string>, keys: readonly string[]): void {
-  let at = order.length
-  for (const key of [...keys].reverse()) {
-    if (known.has(key)) at = order.indexOf(key)
-    else order.splice(at, 0, key)
-  }
-  for (const key of keys) known.add(key)
 }
 
 /** Nothing that could be broken by members beyond the declared ones. */
