@@ -8,7 +8,7 @@ import { canShrink } from './model/planned.js'
 import type { ModelOptions, OfferedModel } from './options.js'
 
 /** `model`: another quantisation in the same repository. */
-export interface Alternative extends Pick<ModelOptions, 'contextLength' | 'quantize'> {
+export interface Remedy extends Pick<ModelOptions, 'contextLength' | 'quantize'> {
   readonly how: string
   readonly memoryBytes: number
   readonly model?: string
@@ -54,12 +54,12 @@ export interface Surrounding {
 }
 
 /** What would fit of a model that does not: a smaller quantisation first, then the same file otherwise. */
-export function alternatives(model: OfferedModel, of: Surrounding): Alternative[] {
+export function alternatives(model: OfferedModel, of: Surrounding): Remedy[] {
   return [...smallerOnHub(model, of), ...instead(model, of.outline, sizeWithin(of.device, of.outline, of.free))]
 }
 
 /** The largest of the same model that fits as it was asked for: blocks take as much memory as in their file. */
-function smallerOnHub(model: OfferedModel, { device, outline, free, siblings, bytes }: Surrounding): Alternative[] {
+function smallerOnHub(model: OfferedModel, { device, outline, free, siblings, bytes }: Surrounding): Remedy[] {
   const { location } = model
   if (location.kind !== 'hub' || outline.naming !== 'gguf' || siblings.size === 0) return []
   const limits = { ...device.limits, totalBytes: Number.POSITIVE_INFINITY, tensorBytes: Number.POSITIVE_INFINITY }
@@ -86,7 +86,7 @@ const withLimits = (device: Device, limits: Device['limits']): Device =>
   })
 
 /** A shorter context, four bits, both; nothing where not even these would do: then only a smaller model will. */
-function instead(model: OfferedModel, outline: WeightOutline, sized: ReturnType<typeof sizeWithin>): Alternative[] {
+function instead(model: OfferedModel, outline: WeightOutline, sized: ReturnType<typeof sizeWithin>): Remedy[] {
   const plain = outline.names.some((name) => {
     const { dtype, shape } = outline.describe(name)
     return name.endsWith('.weight') && shape.length === 2 && dtype !== 'u32' && canShrink(dtype)

@@ -1,7 +1,7 @@
 /** Whether a model would run here and how fast, told by the heads of its files, before anything is downloaded. */
 import { siblingsOf, surveyRepository } from '../../repository/open.js'
 import type { RawTensor, WeightSource } from '../../repository/source.js'
-import { type Alternative, alternatives, sizeWithin } from './alternatives.js'
+import { alternatives, type Remedy, sizeWithin } from './alternatives.js'
 import { chooseDevice } from './choose-device.js'
 import type { Device } from './contract.js'
 import { offeredModel } from './location.js'
@@ -24,10 +24,10 @@ export interface Fit {
   /** Why it does not fit. */
   readonly lacks?: string
   /** What would, each with the memory that it takes. */
-  readonly instead: readonly Alternative[]
+  readonly instead: readonly Remedy[]
 }
 
-export type { Alternative } from './alternatives.js'
+export type { Remedy } from './alternatives.js'
 
 export interface FitOptions {
   /** @default the model's own, at most 8192 */
