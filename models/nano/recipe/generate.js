@@ -7,7 +7,7 @@ import { describeSchema } from '../../../src/decode/schema-prompt.ts'
 import { chatExample } from './chat.js'
 import { readDomains } from './domains.js'
 import { answerOf, makeExample } from './fields.js'
-import { naturalExample } from './natural.js'
+import { naturalExample, naturalList, naturalThread, standsInList } from './natural.js'
 import { readNatural } from './natural-format.js'
 import { grouped, listOfRecords } from './nested.js'
 import { hash, rng } from './random.js'
@@ -60,13 +60,22 @@ function evaluationCase(split) {
 
 const NATURAL = readNatural()
 
+/** Those that can be said of several things, one after the other. */
+let SHORT = []
+
 /** The share of examples from `natural/`; the rest is made of patterns. */
 let natural = 0.7
 
 function trainingPair(length) {
   if (chance(0.06)) return [chatExample()]
   if (chance(natural)) {
-    const made = naturalExample(pick(NATURAL), dense)
+    const roll = rng.float()
+    const made =
+      roll < 0.1
+        ? naturalList(pick(SHORT))
+        : roll < 0.16
+          ? naturalThread([pick(NATURAL), pick(NATURAL), ...(chance(0.3) ? [pick(NATURAL)] : [])], dense)
+          : naturalExample(pick(NATURAL), dense)
     return made ? [inPrompt(made)] : []
   }
   if (chance(0.04)) {
@@ -105,6 +114,7 @@ seedFakers(seed)
 const count = Number(options.count ?? 10)
 dense = options.dense !== undefined
 natural = Number(options.natural ?? natural)
+SHORT = NATURAL.filter(standsInList)
 const lines = []
 const write = (o) => {
   lines.push(JSON.stringify(o))

@@ -176,9 +176,8 @@ export function marked(schema, value) {
   return `\u0001${raw}\u0002`
 }
 
-/** One text asked as one reader would. */
-export function naturalExample(source, dense) {
-  const { text, said } = render(source)
+/** What one reader would ask of one text: fields, each with its schema and its value. */
+function asked(source, said, dense) {
   const style = pick([0, 0, 0, 0, 1, 1, 1, 2, 3])
   const mode = pick(['null', 'null', 'optional'])
   const absent = chance(0.4) ? shuffle(source.absent).slice(0, rng.int(1, 2)) : []
@@ -203,19 +202,102 @@ export function naturalExample(source, dense) {
     const target = field.group && grouped ? groupIn(fields, field.group) : fields
     if (!target.some((f) => f.name === made.name)) target.push(made)
   }
-  const flat = fields.map((f) =>
+  return fields.map((f) =>
     f.inside ? { name: f.name, required: true, schema: objectOf(f.inside), value: filled(f.inside) } : f,
   )
-  if (flat.length === 0) return undefined
-  const schema = objectOf(flat)
-  if (schema.properties && schema.required.length < flat.length && flat.every((f) => f.value === undefined))
+}
+
+const written = (schema, value, system, text) => ({
+  system,
+  described: describeSchema(JSON.parse(JSON.stringify(schema))),
+  user: surrounded(text),
+  answer: marked(schema, value),
+})
+
+/** One text asked as one reader would. */
+export function naturalExample(source, dense) {
+  const { text, said } = render(source)
+  const fields = asked(source, said, dense)
+  if (fields.length === 0) return undefined
+  const schema = objectOf(fields)
+  if (schema.required.length < fields.length && fields.every((f) => f.value === undefined)) return undefined
+  return written(schema, filled(fields), instruction(source, fields), text)
+}
+
+/** Two or three texts, one after the other, each asked in an object of its own: which of them a field means. */
+export function naturalThread(sources, dense) {
+  const parts = sources.map((source) => {
+    const { text, said } = render(source)
+    const fields = asked(source, said, dense).filter((f) => f.value !== undefined)
+    const required = fields.map((f) => ({ ...f, required: true }))
+    const name = source.kind
+      .toLowerCase()
+      .replace(/[^a-z0-9 ]/g, '')
+      .split(' ')
+      .filter((w) => !LITTLE.has(w))
+      .slice(0, 3)
+    return { text, name: name.join('_'), fields: required }
+  })
+  if (
+    parts.some((p) => p.fields.length === 0 || p.name === '') ||
+    new Set(parts.map((p) => p.name)).size < parts.length
+  )
     return undefined
-  return {
-    system: instruction(source, flat),
-    described: describeSchema(JSON.parse(JSON.stringify(schema))),
-    user: surrounded(text),
-    answer: marked(schema, filled(flat)),
+  const groups = (chance(0.5) ? shuffle(parts) : parts).filter((_, i) => i < 2 || chance(0.5))
+  const fields = groups.map((p) => ({
+    name: p.name,
+    required: true,
+    schema: objectOf(p.fields),
+    value: filled(p.fields),
+  }))
+  const schema = objectOf(fields)
+  const between = pick(['\n\n', '\n\n', '\n---\n', '\n\n***\n\n', '\n'])
+  const system = chance(0.5)
+    ? ''
+    : pick(['Extract the data.', 'Return JSON.', 'Fill in the form.', 'Several notes follow.'])
+  return written(schema, filled(fields), system, parts.map((p) => p.text).join(between))
+}
+
+const LITTLE = new Set('a an the of to in at on for from by with and or as is who what it'.split(' '))
+
+/** A text can stand in a list if it is short, in one piece, and says something of one thing. */
+export const standsInList = (source) => {
+  const { text } = render(source)
+  return text.length < 200 && !text.includes('\n') && columnsOf(source).length > 1
+}
+const columnsOf = (source) =>
+  source.fields.filter((f) => !f.records && !f.list && f.value.list === undefined && f.value.id !== undefined)
+
+/** A short text said of several things, asked as a list of records. */
+export function naturalList(source) {
+  const columns = shuffle(columnsOf(source))
+    .slice(0, rng.int(2, 4))
+    .map((field) => {
+      const schema = field.type.includes('|')
+        ? { enum: field.type.split('|') }
+        : typed(field.type, undefined, field.notes)
+      return { field, name: nameOf(field.names, 0), schema, required: true }
+    })
+  if (new Set(columns.map((c) => c.name)).size < columns.length) return undefined
+  const drawn = Array.from({ length: rng.int(1, 5) }, () => render(source))
+  const rows = drawn.map(({ said }) => columns.map(({ field }) => meant(field, said)))
+  columns.forEach((column, at) => {
+    if (rows.some((row) => row[at] === undefined)) column.schema = nullable(column.schema)
+  })
+  const name = pick(['items', 'entries', 'records', 'rows', 'list', 'results', 'all', 'lines'])
+  const note = chance(0.4) ? { description: pick(['all of them', 'every one in the text', 'one for each']) } : {}
+  const list = {
+    name,
+    required: true,
+    schema: { type: 'array', items: objectOf(columns), ...note },
+    value: rows.map((row) => Object.fromEntries(columns.map((c, at) => [c.name, row[at] ?? null]))),
   }
+  const mark = pick([() => '', () => '', () => '- ', (i) => `${i + 1}. `, (i) => `${i + 1}) `, () => '* '])
+  const text = drawn.map((d, i) => mark(i) + d.text).join(chance(0.7) ? '\n' : mark(0) === '' ? ' ' : '\n')
+  const system = chance(0.5)
+    ? ''
+    : pick(['Extract every entry.', 'Extract all of them.', 'List what is said.', 'Return JSON.'])
+  return written(objectOf([list]), filled([list]), system, text)
 }
 
 function groupIn(fields, name) {
