@@ -13,7 +13,7 @@
  *
  * `{id:type text}` is exchanged by another value of the type, `{id a|b}` by one of the list, `{id? key=text|key=text}`
  * by a wording that means the key; `{id}`, `{id.first}` say it again; `[a|b|]` is one of them or nothing. A field whose
- * value is not in the text is absent. `@group name = id` lies in an object of its own, `items[] : name, n:int = (a, b), (c, d)`
+ * value is not in the text is absent; `{id}` in a field's name is what the text says there, beside a name without. `@group name = id` lies in an object of its own, `items[] : name, n:int = (a, b), (c, d)`
  * is a list of records. `!` before a field: its description is always given, for its name says too little.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -159,6 +159,7 @@ function parseField(line, slots) {
     value: parseValue(value, slots),
     notes: notesOf(notes),
   }
+  if (field.names.every((name) => name.includes('{'))) throw new Error(`no name without a slot: ${line}`)
   if (field.always && field.notes.length === 0) throw new Error(`no description: ${line}`)
   checkType(field, slots, line)
   return field

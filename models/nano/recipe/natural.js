@@ -100,8 +100,12 @@ function typed(type, value, notes) {
   return { type: 'string' }
 }
 
-function nameOf(names, style) {
-  const name = chance(0.45) ? names[0] : pick(names)
+/** One of the names; `{id}` in it stands for what the text says there. */
+function nameOf(names, style, said) {
+  const known = names
+    .map((name) => name.replace(/\{(\w+)\}/g, (slot, id) => said?.get(id)?.text.replace(/[^\p{L}\d ]/gu, '') || slot))
+    .filter((name) => !name.includes('{'))
+  const name = chance(0.45) ? known[0] : pick(known)
   return /[A-Z]/.test(name) ? name : styled(name.replaceAll('_', ' '), style)
 }
 
@@ -119,12 +123,17 @@ function makeField(field, said, style) {
       description: chance(0.5) ? note : note[0].toUpperCase() + note.slice(1) + (chance(0.3) ? '.' : ''),
     }
   }
-  return { name: nameOf(field.names, style), schema, value: list ? (value ?? []) : value, list }
+  return { name: nameOf(field.names, style, said), schema, value: list ? (value ?? []) : value, list }
 }
 
 function makeRecords(field, said, style) {
   const columns = field.fields
-    .map((column, i) => ({ column, i, name: nameOf(column.names, style), schema: typed(column.type, undefined, []) }))
+    .map((column, i) => ({
+      column,
+      i,
+      name: nameOf(column.names, style, said),
+      schema: typed(column.type, undefined, []),
+    }))
     .filter(() => field.fields.length < 3 || chance(0.8))
   const rows = field.records
     .map((row) => columns.map(({ column, i }) => meant({ type: column.type, value: row[i] }, said)))
@@ -136,7 +145,7 @@ function makeRecords(field, said, style) {
   const items = objectOf(columns.map((c) => ({ ...c, required: true })))
   const note = field.notes.length > 0 && chance(0.4) ? { description: pick(field.notes) } : {}
   return {
-    name: nameOf(field.names, style),
+    name: nameOf(field.names, style, said),
     schema: { type: 'array', items, ...note },
     value: rows.map((row) => Object.fromEntries(columns.map((c, at) => [c.name, row[at] ?? null]))),
     list: true,
