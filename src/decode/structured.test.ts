@@ -260,9 +260,7 @@ const FAMILIES: readonly (readonly [name: string, template: string, control: rea
 ]
 
 /** A list in lines cannot be told from its end by one token, and Llama 3 makes one call. */
-const MAKES_SEVERAL: ReadonlySet<string> = new Set(
-  FAMILIES.map(([name]) => name).filter((name) => name !== 'llama' && name !== 'olmo3'),
-)
+const MAKES_SEVERAL: ReadonlySet<string> = new Set(FAMILIES.map(([name]) => name).filter((name) => name !== 'llama'))
 
 function familyText(template: string, control: readonly string[]): ChatText {
   const files = smallTokenizer()

@@ -27,6 +27,8 @@ export async function bundle(entry: string, options: BundleOptions = {}): Promis
     target: 'es2022',
     external: ['node:*', 'webgpu', ...(options.external ?? [])],
     sourcemap: 'inline',
+    // A private session of Chromium stores no script of a service worker over 6.25 MiB.
+    sourcesContent: false,
     logLevel: 'error',
   })
   return result.outputFiles[0]!.text
