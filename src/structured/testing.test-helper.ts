@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import type { TokenConstraint } from '../engine.js'
-import { Vocabulary } from './index.js'
+import { type Grammar, Vocabulary } from './index.js'
 
 /** Deterministic numbers below 1. */
 export function randomness(seed: number): () => number {
@@ -201,4 +201,21 @@ export function realSchemas(): SchemaRow[] | undefined {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as SchemaRow)
+}
+
+/** By chance to the end, in a few tokens more than the shortest text takes: each mask, and every token tried. */
+export function* masksOnTheWay(
+  grammar: Grammar,
+  vocabulary: Vocabulary,
+  random: () => number,
+): Generator<{ closes: boolean; masked: number[]; tokens: number[] }> {
+  const constraint = grammar.start(vocabulary)
+  const mask = new Uint32Array(vocabulary.words)
+  for (let left = constraint.shortest + 3; left > 0 && !constraint.done; left--) {
+    const closes = constraint.closing(left)
+    constraint.mask(mask)
+    const tokens = tried(constraint, vocabulary)
+    yield { closes, masked: allowed(mask, vocabulary.size), tokens }
+    constraint.accept(tokens[Math.floor(random() * tokens.length)]!)
+  }
 }

@@ -189,11 +189,10 @@ class GraphFrame extends Frame {
     const { home, node, count, declared } = this.#state
     const { graph } = home
     if (this.#phase !== 'key') return graph.rest(node, count)
-    const least = declared.reduce(
+    return declared.reduce(
       (best, { bytes, index }) => Math.min(best, 1 + bytes.length + this.#state.weightBehind(index)),
       Infinity,
     )
-    return least
   }
 
   override get length(): number {

@@ -2,7 +2,7 @@ import { Ajv2020 as Ajv } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { compile, SchemaError } from '../index.js'
-import { allowed, randomDocument, randomness, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
+import { masksOnTheWay, randomDocument, randomness, smallWords, vocabularyOf } from '../testing.test-helper.js'
 
 const ajv = new Ajv({ strict: false })
 const KEYS = ['a', 'b', 'c', 'd', 'e'] as const
@@ -59,14 +59,9 @@ describe('properties that demand others', () => {
           const text = randomDocument(grammar.start(small), small, budget, random)
           expect([schema, text, grammar.accepts(text)]).toEqual([schema, text, true])
         }
-        const constraint = grammar.start(small)
-        const mask = new Uint32Array(small.words)
-        for (let left = shortest + 3; left > 0 && !constraint.done; left--) {
-          expect(constraint.closing(left)).toBe(true)
-          constraint.mask(mask)
-          const tokens = tried(constraint, small)
-          expect(allowed(mask, small.size)).toEqual(tokens)
-          constraint.accept(tokens[Math.floor(random() * tokens.length)]!)
+        for (const { closes, masked, tokens } of masksOnTheWay(grammar, small, random)) {
+          expect(closes).toBe(true)
+          expect(masked).toEqual(tokens)
         }
       }),
       { numRuns: 40 },

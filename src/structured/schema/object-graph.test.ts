@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { atOnce } from '../../platform/slices.js'
 import { Fuel } from '../fuel.js'
 import { compile, SchemaError } from '../index.js'
-import { allowed, randomDocument, randomness, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
+import { masksOnTheWay, randomDocument, randomness, smallWords, vocabularyOf } from '../testing.test-helper.js'
 import { Context } from './context.js'
 import { Document } from './document.js'
 import { COMPACT } from './format.js'
@@ -107,14 +107,9 @@ describe('objects told apart member by member', () => {
             true,
           ])
         }
-        const constraint = grammar.start(small)
-        const mask = new Uint32Array(small.words)
-        for (let left = shortest + 3; left > 0 && !constraint.done; left--) {
-          expect(constraint.closing(left)).toBe(true)
-          constraint.mask(mask)
-          const tokens = tried(constraint, small)
-          expect(allowed(mask, small.size)).toEqual(tokens)
-          constraint.accept(tokens[Math.floor(random() * tokens.length)]!)
+        for (const { closes, masked, tokens } of masksOnTheWay(grammar, small, random)) {
+          expect(closes).toBe(true)
+          expect(masked).toEqual(tokens)
         }
       }),
       { numRuns: 40 },

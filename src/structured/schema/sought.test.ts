@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { compile, SchemaError } from '../index.js'
 import { judge } from '../judge.js'
 import { refusal } from '../refusal.test-helper.js'
-import { allowed, randomDocument, randomness, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
+import { masksOnTheWay, randomDocument, randomness, smallWords, vocabularyOf } from '../testing.test-helper.js'
 
 const ajv = new Ajv({ strict: false })
 const small = vocabularyOf(smallWords())
@@ -107,14 +107,9 @@ describe('members that must be there under a key that nobody declared', () => {
           const text = randomDocument(grammar.start(small), small, budget, random)
           expect([schema, text, ajv.validate(schema, JSON.parse(text))]).toEqual([schema, text, true])
         }
-        const constraint = grammar.start(small)
-        const mask = new Uint32Array(small.words)
-        for (let left = shortest + 3; left > 0 && !constraint.done; left--) {
-          expect(constraint.closing(left)).toBe(true)
-          constraint.mask(mask)
-          const tokens = tried(constraint, small)
-          expect([schema, allowed(mask, small.size)]).toEqual([schema, tokens])
-          constraint.accept(tokens[Math.floor(random() * tokens.length)]!)
+        for (const { closes, masked, tokens } of masksOnTheWay(grammar, small, random)) {
+          expect(closes).toBe(true)
+          expect([schema, masked]).toEqual([schema, tokens])
         }
       }),
       { numRuns: 60 },
