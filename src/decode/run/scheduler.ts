@@ -250,13 +250,13 @@ export class Scheduler {
   #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {
     if (slot.cancelled || slot.lane.finished) return
     try {
-      const all = [...(sampled.drafts ?? []), sampled]
-      if (all.some(({ token }) => token === UNDRAWN)) {
+      const { drafts = [] } = sampled
+      if (sampled.token === UNDRAWN || drafts.some(({ token }) => token === UNDRAWN)) {
         slot.spoilt = true
         throw notNumbers()
       }
       const { scores } = slot.lane
-      if (scores?.open) scores.take(all)
+      if (scores?.open) scores.take([...drafts, sampled])
       else slot.lane.take(sampled)
     } catch (error) {
       slot.lane.fail(error)
