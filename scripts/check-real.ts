@@ -2,7 +2,7 @@
  * Real weights through the whole core: `npx tsx scripts/check-real.ts [cpu|webgpu]...`. stories15M in three forms goes
  * on from "Once upon a time"; every token must be the one that plain loops over the same weights find most likely.
  */
-import type { SampleSettings } from '../src/decode/token-model.js'
+import { GREEDY } from '../src/decode/answer/sampling.js'
 import type { Device } from '../src/engines/webgpu/contract.js'
 import { openCpuDevice } from '../src/engines/webgpu/cpu/index.js'
 import { openWebGpuDevice } from '../src/engines/webgpu/gpu/index.js'
@@ -12,14 +12,6 @@ import type { WeightSource } from '../src/repository/source.js'
 import { softwareGpu } from '../test/support/swiftshader.js'
 import { convert, MODEL_CONFIG, readStories, type StoryForm } from './stories.js'
 
-const GREEDY: SampleSettings = {
-  temperature: 0,
-  topP: 1,
-  seed: 0,
-  index: 0,
-  presencePenalty: 0,
-  frequencyPenalty: 0,
-}
 const COUNT = 60
 
 const DEVICES: Readonly<Record<string, () => Promise<Device>>> = {

@@ -2,7 +2,7 @@ import type { ChatCall, PromptLogprob } from '../../engine.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { Mask } from './mask.js'
-import { logprobOf, shownToken } from './sampling.js'
+import { GREEDY, logprobOf, shownToken } from './sampling.js'
 
 /**
  * How likely each token of a prompt is after those before it. A model that draws where one token alone is allowed draws
@@ -43,12 +43,7 @@ export class PromptScores {
   /** How the token after `position` is scored. */
   settings(position: number): SampleSettings {
     return {
-      temperature: 0,
-      topP: 1,
-      seed: 0,
-      index: 0,
-      presencePenalty: 0,
-      frequencyPenalty: 0,
+      ...GREEDY,
       mask: new Mask(this.#vocabSize).only([this.#prompt[position + 1]!]),
       topLogprobs: this.#top,
     }

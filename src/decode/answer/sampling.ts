@@ -1,6 +1,16 @@
 import type { TokenLogprob } from '../../engine.js'
-import type { Sampled } from '../token-model.js'
+import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
+
+/** The likeliest token, as the model has it. */
+export const GREEDY: SampleSettings = {
+  temperature: 0,
+  topP: 1,
+  seed: 0,
+  index: 0,
+  presencePenalty: 0,
+  frequencyPenalty: 0,
+}
 
 /** A seed of its own for each choice, so that equal requests give equal choices and the choices differ. */
 export function seedOfChoice(seed: number | undefined, choice: number): number {

@@ -1,19 +1,12 @@
 /** The cases of `scripts/models` as models that the core runs. */
 import type { Case, Weights } from '../../../../scripts/models/family.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
+import { GREEDY as LIKELIEST } from '../../../decode/answer/sampling.js'
 import { floatToHalf } from '../../../platform/half.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import type { Core } from '../core.js'
 
-export const GREEDY = {
-  temperature: 0,
-  topP: 1,
-  seed: 0,
-  index: 0,
-  presencePenalty: 0,
-  frequencyPenalty: 0,
-  topLogprobs: 20,
-}
+export const GREEDY = { ...LIKELIEST, topLogprobs: 20 }
 
 const known = new WeakMap<Weights, Map<string, ReadonlyMap<string, RawTensor>>>()
 

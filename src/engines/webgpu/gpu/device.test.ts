@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { softwareGpu } from '../../../../test/support/swiftshader.js'
+import { GREEDY } from '../../../decode/answer/sampling.js'
 import { loadCore } from '../model/load.js'
 import { planModel } from '../model/plan-model.js'
 import { PRESETS, randomModel } from '../model/random-model.test-helper.js'
@@ -8,7 +9,6 @@ import { isSoftware, openWebGpuDevice } from './index.js'
 
 const adapter = await (await softwareGpu()).requestAdapter()
 const { source } = randomModel(PRESETS[0]!, 'f32', 1)
-const GREEDY = { temperature: 0, topP: 1, seed: 0, index: 0, presencePenalty: 0, frequencyPenalty: 0 }
 
 describe('the WebGPU device', () => {
   it('fails what runs when it is lost, says so once, and a new one takes over', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DecodeLoop } from '../../../decode/decode-loop.js'
 import { call, collect, smallText } from '../../../decode/testing/call.test-helper.js'
-import type { SampleSettings } from '../../../decode/token-model.js'
 import type { Part } from '../../../engine.js'
+import { GREEDY } from '../architectures/cases.test-helper.js'
 import type { Device } from '../contract.js'
 import type { Core } from '../core.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
@@ -10,16 +10,6 @@ import { Chance, type Format } from '../operations/numbers.test-helper.js'
 import { loadCore } from './load.js'
 import { PRESETS, type Preset, QUANTISATIONS, randomModel } from './random-model.test-helper.js'
 import { type Losses, ReferenceDecoder } from './reference.test-helper.js'
-
-const GREEDY: SampleSettings = {
-  temperature: 0,
-  topP: 1,
-  seed: 0,
-  index: 0,
-  presencePenalty: 0,
-  frequencyPenalty: 0,
-  topLogprobs: 20,
-}
 
 /** Every architecture in the form that users run, and one of them in every form. */
 const CASES: { name: string; preset: Preset; format: Format }[] = [
