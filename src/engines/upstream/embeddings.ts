@@ -1,5 +1,5 @@
 import type { Embeddings } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import { broken, parsed } from './sent.js'
 
 /** The vectors of an answer of another service, in the order of the inputs; anything may be missing from it. */
 export function embeddingsOf(text: string, count: number): Embeddings {
@@ -20,14 +20,3 @@ export function embeddingsOf(text: string, count: number): Embeddings {
 
 const isVector = (value: unknown): value is readonly number[] =>
   Array.isArray(value) && value.length > 0 && value.every((number) => typeof number === 'number')
-
-function parsed(text: string): object {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null) return value
-  } catch {}
-  throw broken('sent what is no JSON')
-}
-
-const broken = (why: string): V1Error =>
-  new V1Error(500, `The service behind this one ${why}.`, { code: 'upstream_error' })

@@ -1,5 +1,6 @@
 import type { Part, PromptLogprob, TokenLogprob, Usage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { parsed } from './sent.js'
 
 /** What we read of a chunk. It comes from another service: anything may be missing. */
 interface Chunk {
@@ -68,7 +69,7 @@ export class PartReader {
   readonly #tokens: number[][] = [];
 
   *read(data: string): Generator<Part> {
-    const chunk = parsed(data)
+    const chunk = parsed(data) as Chunk
     if (chunk.error) throw new V1Error(500, messageOf(chunk.error.message), { code: 'upstream_error' })
     this.#fingerprint = chunk.system_fingerprint ?? this.#fingerprint
     if (chunk.usage) {
@@ -94,14 +95,6 @@ export class PartReader {
   *end(): Generator<Part> {
     yield { type: 'usage', usage: this.#usage, fingerprint: this.#fingerprint }
   }
-}
-
-function parsed(data: string): Chunk {
-  try {
-    const chunk: unknown = JSON.parse(data)
-    if (typeof chunk === 'object' && chunk !== null) return chunk
-  } catch {}
-  throw new V1Error(500, 'The service behind this one sent what is no JSON.', { code: 'upstream_error' })
 }
 
 const messageOf = (message: unknown): string =>

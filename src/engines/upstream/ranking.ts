@@ -1,5 +1,5 @@
 import type { Ranking } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import { broken, parsed } from './sent.js'
 
 /** The scores of an answer of another service, in the order of the documents; anything may be missing from it. */
 export function rankingOf(text: string, count: number): Ranking {
@@ -17,14 +17,3 @@ export function rankingOf(text: string, count: number): Ranking {
   const tokens = usage?.prompt_tokens ?? usage?.total_tokens
   return { scores: scores as number[], promptTokens: typeof tokens === 'number' ? tokens : 0 }
 }
-
-function parsed(text: string): object {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null) return value
-  } catch {}
-  throw broken('sent what is no JSON')
-}
-
-const broken = (why: string): V1Error =>
-  new V1Error(500, `The service behind this one ${why}.`, { code: 'upstream_error' })

@@ -1,6 +1,6 @@
 import type { ChatCall, Part, PromptLogprob, TokenLogprob } from '../../engine.js'
-import { V1Error } from '../../errors.js'
 import { type OldLogprobs, oldLogprobs } from './parts.js'
+import { broken, parsed } from './sent.js'
 
 interface Scored {
   readonly usage?: { readonly prompt_tokens?: number; readonly completion_tokens?: number } | null
@@ -15,13 +15,15 @@ interface Scored {
   readonly system_fingerprint?: string | null
 }
 
+const UNSCORED = 'did not tell how likely the prompt is'
+
 /** The one form in which servers tell how likely a prompt is: whole, and before the answer as if that went on from it. */
 export function* scoredParts(body: string, call: ChatCall): Generator<Part> {
-  const { choices = [], usage, system_fingerprint: fingerprint } = parsed(body)
+  const { choices = [], usage, system_fingerprint: fingerprint } = parsed(body, UNSCORED) as Scored
   const promptTokens = usage?.prompt_tokens ?? 0
   for (const [i, { index: choice = i, text = '', logprobs, ...rest }] of choices.entries()) {
     const told = oldLogprobs(logprobs ?? {})
-    if (told.length < promptTokens || promptTokens === 0) throw unscored()
+    if (told.length < promptTokens || promptTokens === 0) throw broken(UNSCORED)
     const [before, after] = [told.slice(0, promptTokens), told.slice(promptTokens)]
     const tokens = rest.prompt_token_ids ?? (typeof call.prompt === 'object' ? call.prompt : [])
     if (i === 0) yield { type: 'prompt', tokens, text: spelled(before), logprobs: before }
@@ -38,14 +40,3 @@ export function* scoredParts(body: string, call: ChatCall): Generator<Part> {
 }
 
 const spelled = (told: readonly PromptLogprob[]): string => told.map(({ token }) => token).join('')
-
-function parsed(body: string): Scored {
-  try {
-    const json: unknown = JSON.parse(body)
-    if (typeof json === 'object' && json !== null) return json
-  } catch {}
-  throw unscored()
-}
-
-const unscored = () =>
-  new V1Error(500, 'The service behind this one did not tell how likely the prompt is.', { code: 'upstream_error' })
