@@ -1,6 +1,7 @@
 import { FixedFrame } from '../automaton/fixed.js'
 import type { Bytes } from '../automaton/frame.js'
 import { choice, follow, leaf, NOTHING, type Rule } from '../automaton/rule.js'
+import { made } from '../kept.js'
 
 /** These bytes, then the rest. */
 export interface Headed {
@@ -16,12 +17,7 @@ export function fixed(bytes: Bytes): Rule {
 /** One rule for each first byte, in which what the heads share stands once. */
 export function withHeads(options: readonly Headed[]): Rule[] {
   const byFirst = new Map<string, Headed[]>()
-  for (const option of options) {
-    const first = option.head.slice(0, 1)
-    const same = byFirst.get(first)
-    if (same === undefined) byFirst.set(first, [option])
-    else same.push(option)
-  }
+  for (const option of options) made(byFirst, option.head.slice(0, 1), () => []).push(option)
   return [...byFirst].flatMap(([first, same]) => {
     if (first === '') return same.map(({ rest }) => rest)
     const shared = sharedOf(same)

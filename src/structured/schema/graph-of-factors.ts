@@ -1,5 +1,6 @@
 import type { TextAutomaton } from '../automata/types.js'
 import { acceptsText } from '../automata/words.js'
+import { made } from '../kept.js'
 import type { Expander, Factors } from './expand.js'
 import { orderOf } from './key-order.js'
 import { type GraphNode, ObjectGraph, type Take } from './object-graph.js'
@@ -53,14 +54,7 @@ class GraphBuilder {
     this.keys = orderOf([[base], ...lists])
     this.#places = new Map(this.keys.map((key, i) => [key, i]))
     const wantedOf = new Map<SchemaPart, readonly SchemaPart[]>()
-    const spread = (part: SchemaPart) => {
-      let found = wantedOf.get(part)
-      if (found === undefined) {
-        found = this.#spread(part)
-        wantedOf.set(part, found)
-      }
-      return found
-    }
+    const spread = (part: SchemaPart) => made(wantedOf, part, () => this.#spread(part))
     const spreadLists = [
       ...lists.map((list) => [...new Set(list.flatMap(spread))]),
       ...base.wanted.map((wanted) => this.#membersFor(wanted, anyObject())),
@@ -68,16 +62,13 @@ class GraphBuilder {
     base.wanted = []
     const mentions: Mention[][] = this.keys.map(() => [])
     const known = new Map<SchemaPart, Alternative>()
-    const alternative = (part: SchemaPart): Alternative => {
-      let found = known.get(part)
-      if (found === undefined) {
+    const alternative = (part: SchemaPart): Alternative =>
+      made(known, part, () => {
         const said = this.#saidBy(part)
-        found = { id: this.#alternatives++, part, last: Math.max(-1, ...said.keys()), open: isOpen(part) }
-        known.set(part, found)
+        const found = { id: this.#alternatives++, part, last: Math.max(-1, ...said.keys()), open: isOpen(part) }
         for (const [i, one] of said) mentions[i]!.push({ alternative: found, ...one })
-      }
-      return found
-    }
+        return found
+      })
     this.#lists = spreadLists.map((list, id) => ({ id, of: list.map(alternative) }))
     this.#mentions = mentions
     this.#said = this.#saidBy(base)
@@ -163,15 +154,15 @@ class GraphBuilder {
     if (node === undefined) {
       this.#values.context.fuel.spend(10)
       const id = this.#nodes.size
-      const made = { id, index, skip: undefined, takes: [], tails: [] } as {
+      const growing = { id, index, skip: undefined, takes: [], tails: [] } as {
         -readonly [K in keyof GraphNode]: GraphNode[K]
       }
-      node = made
+      node = growing
       this.#nodes.set(key, node)
-      if (index === this.keys.length) made.tails = this.#tailsOf(standing)
+      if (index === this.keys.length) growing.tails = this.#tailsOf(standing)
       else {
-        made.takes = this.#takes(index, standing)
-        made.skip = this.#skip(index, standing)
+        growing.takes = this.#takes(index, standing)
+        growing.skip = this.#skip(index, standing)
       }
     }
     return node
@@ -274,12 +265,10 @@ class GraphBuilder {
       }
       const ids = [...chosen].sort((a, b) => a.id - b.id)
       const key = ids.map(({ id }) => id).join()
-      let tail = this.#tails.get(key)
-      if (tail === undefined) {
-        tail = tailShapes(this.#values, joined(this.#base, ids), this.keys)
-        this.#tails.set(key, tail)
-      }
-      found.set(key, tail)
+      found.set(
+        key,
+        made(this.#tails, key, () => tailShapes(this.#values, joined(this.#base, ids), this.keys)),
+      )
     }
     choose([], 0)
     return [...found.values()].flat()
