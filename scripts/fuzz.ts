@@ -3,6 +3,7 @@ import { type Script, type Step, scripted } from '../src/engines/scripted.js'
 import { createV1, memoryResponses, V1Error } from '../src/index.js'
 import { messages } from '../src/messages/index.js'
 import { type Hostile, KEY, MODEL } from './fuzz-requests.js'
+import { unlessItHangs, watchForSpins } from './hangs.js'
 
 /** Keeps to the grammar as far as it can guess, and refuses where it cannot: a wrong document would be a 500. */
 function obedient(call: ChatCall): Script {
@@ -48,11 +49,9 @@ function managed(engine: Engine): Engine {
 const CAPABLE = { embeddings: true, rerank: true, sampling: true, tokens: true, infill: true, promptLogprobs: true }
 const vectorOf = (_: unknown, dimensions = 3) => new Float32Array(dimensions)
 
-/** Far more than any takes: a machine may have other things to do. */
-const TIME_LIMIT = 60_000
-
 export function fuzzTarget(): { try: (each: Hostile) => Promise<string | undefined> } {
   const faults: unknown[] = []
+  const spins = watchForSpins()
   const v1 = createV1({
     engine: managed(scripted({ models: { [MODEL]: obedient }, capabilities: CAPABLE, embed: vectorOf })),
     metrics: true,
@@ -71,12 +70,9 @@ export function fuzzTarget(): { try: (each: Hostile) => Promise<string | undefin
     async try(each) {
       const request = requestOf(each)
       if (!request) return undefined
-      let timer: ReturnType<typeof setTimeout> | undefined
-      const late = new Promise<string>((resolve) => {
-        timer = setTimeout(resolve, TIME_LIMIT, 'it hangs')
-      })
-      const wrong = await Promise.race([late, judge(await v1.fetch(request), each)])
-      clearTimeout(timer)
+      spins.begin(JSON.stringify(each))
+      const wrong = await unlessItHangs(async () => judge(await v1.fetch(request), each))
+      spins.end()
       return wrong ?? (faults.length > 0 ? `faults: ${faults.join()}` : undefined)
     },
   }
