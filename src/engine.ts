@@ -381,7 +381,7 @@ export interface SchemaSource {
   /** @default true */
   readonly strict?: boolean
   /** @default 'compact' */
-  readonly layout?: 'compact' | 'spaced' | { readonly indent: number | '\t' }
+  readonly layout?: 'compact' | 'spaced' | { readonly indent: number | '\t' } | { readonly whitespace: number }
   readonly fuel?: number
 }
 

@@ -134,7 +134,8 @@ export interface V1Options {
   describeSchema?: boolean
   /**
    * How JSON content is laid out: on one line, with a space after `:` and `,`, or indented as
-   * `JSON.stringify(value, null, indent)` writes it, which takes more tokens. Arguments of tools are always compact.
+   * `JSON.stringify(value, null, indent)` writes it, which takes more tokens; or as the model likes, with at most so many
+   * bytes of white space in a row. Arguments of tools are always compact.
    * @default 'compact'
    */
   layout?: LayoutOption

@@ -15,7 +15,8 @@ export interface CompileOptions {
   strict?: boolean
   /**
    * `spaced` writes one space after `:` and `,`. An indent of 1 to 10 spaces, or of a tab, writes what
-   * `JSON.stringify(value, null, indent)` writes; the shortest document is then the one with the fewest lines.
+   * `JSON.stringify(value, null, indent)` writes; the shortest document is then the one with the fewest lines. With
+   * `{ whitespace: 20 }` the model may put up to 20 bytes of white space wherever JSON allows it within the document.
    * @default 'compact'
    */
   layout?: LayoutOption

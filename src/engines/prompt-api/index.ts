@@ -198,8 +198,8 @@ const PROGRESS = { filesLoaded: 0, filesTotal: 1 } as const
 function laidOut(text: string, layout: SchemaSource['layout']): string | undefined {
   if (!isJson(text)) return undefined
   const value: unknown = JSON.parse(text)
-  if (typeof layout === 'object') return JSON.stringify(value, null, layout.indent)
-  if (layout === 'compact') return JSON.stringify(value)
+  if (typeof layout === 'object' && 'indent' in layout) return JSON.stringify(value, null, layout.indent)
+  if (layout !== 'spaced') return JSON.stringify(value)
   // No string holds a line break as it is: those that stand there are of the layout.
   const lines = JSON.stringify(value, null, 1)
   return lines

@@ -54,13 +54,14 @@ class ArrayFrame extends Frame {
     } else if (this.#index > 0) {
       if (byte === COMMA) this.#addItems(breaks.afterComma, below, out)
     } else if (breaks.open === '') {
-      for (const step of this.#steps()) this.#item(step).step(byte, below.push(this.#then(step)), out)
+      for (const step of this.#steps()) this.#item(step).step(byte, below.push(breaks.spaced(this.#then(step))), out)
     } else if (byte === NEWLINE) this.#addItems(breaks.afterOpen, below, out)
   }
 
   #addItems(between: Frame | undefined, below: Cell, out: Cells): void {
+    const { breaks } = this.#home.program
     for (const step of this.#steps()) {
-      const cell = below.push(this.#then(step)).push(this.#item(step))
+      const cell = below.push(breaks.spaced(this.#then(step))).push(breaks.spaced(this.#item(step)))
       out.add(between === undefined ? cell : cell.push(between))
     }
   }

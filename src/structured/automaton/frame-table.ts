@@ -10,7 +10,7 @@ import type { Frame } from './frame.js'
 import type { Frames, WeighedFrame } from './frames.js'
 import { GraphFrames } from './graph.js'
 import { LineBreaks } from './line-breaks.js'
-import { LiteralFrame } from './literal.js'
+import { LiteralFrame, withBlanks } from './literal.js'
 import type { MemberFrame } from './member.js'
 import { NumberFrame } from './number.js'
 import { ObjectFrames } from './object-home.js'
@@ -97,8 +97,12 @@ export class FrameTable implements Frames {
 
   #spelled({ literals }: Value): LiteralFrame {
     const { depth } = this.breaks
-    const texts = literals.map((literal) => toBytes(write(literal, this.layout, depth))).sort()
-    return new LiteralFrame(texts, (text) => this.layout.weigh(text, depth))
+    const blanks = this.layout.blanks > 0
+    const texts = literals.map((literal) => {
+      const text = toBytes(write(literal, this.layout, depth))
+      return blanks ? withBlanks(text) : text
+    })
+    return new LiteralFrame(texts.sort(), this.breaks, (text) => this.layout.weigh(text, depth))
   }
 }
 

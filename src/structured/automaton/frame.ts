@@ -25,6 +25,8 @@ export const GUESSED = 4
 export const IN_STRING = 8
 /** Free text outside of any string: the frame is a `Passing`. */
 export const FREE_TEXT = 16
+/** White space may come first: the frame is a `BlankFrame`. */
+export const SPACED = 32
 
 /** Where the automaton stands inside one construct: a string, an array, a key. Immutable, one object per place. */
 export abstract class Frame {

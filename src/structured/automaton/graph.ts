@@ -106,9 +106,10 @@ class GraphState implements DeclaredKeys {
 
   await(index: number, below: Cell, out: Cells): void {
     const { program } = this
+    const { breaks } = program
     for (const { value, next } of this.takes.get(index)!) {
-      const after = below.push(this.#following(next).after)
-      out.add(after.push(program.inside.value(value)).push(program.breaks.colon))
+      const after = below.push(breaks.spaced(this.#following(next).after))
+      out.add(after.push(breaks.spaced(program.inside.value(value))).push(breaks.spaced(breaks.colon)))
     }
   }
 
@@ -165,9 +166,9 @@ class GraphFrame extends Frame {
       out.add(below.push(state.inKey))
       return
     }
-    const { afterComma, afterOpen } = state.program.breaks
-    const between = byte === COMMA ? afterComma : afterOpen
-    const cell = below.push(state.beforeKey)
+    const { breaks } = state.program
+    const between = byte === COMMA ? breaks.afterComma : breaks.afterOpen
+    const cell = below.push(breaks.spaced(state.beforeKey))
     out.add(between === undefined ? cell : cell.push(between))
   }
 

@@ -1,6 +1,8 @@
+import { made } from '../kept.js'
 import type { Layout } from '../schema/format.js'
+import { BlankFrame } from './blank.js'
 import { FixedFrame } from './fixed.js'
-import type { Bytes } from './frame.js'
+import type { Bytes, Frame } from './frame.js'
 
 const NEWLINE = 0x0a
 
@@ -19,6 +21,7 @@ export class LineBreaks {
   readonly afterComma: FixedFrame | undefined
   readonly afterCloser: { readonly array: FixedFrame; readonly object: FixedFrame } | undefined
   readonly #layout: Layout
+  readonly #spaced = new WeakMap<Frame, BlankFrame>()
 
   constructor(layout: Layout, depth = 0, colon = FixedFrame.of(layout.colon)!, outer?: LineBreaks) {
     const { indent } = layout
@@ -41,6 +44,12 @@ export class LineBreaks {
         object: FixedFrame.of(outer === undefined ? '}' : indent, object)!,
       }
     }
+  }
+
+  /** A frame before which white space may come, where the layout has any. */
+  spaced(frame: Frame): Frame {
+    const { blanks } = this.#layout
+    return blanks === 0 ? frame : made(this.#spaced, frame, () => new BlankFrame(frame, blanks))
   }
 
   /** Those of what stands inside. */

@@ -1,5 +1,20 @@
+import { made } from '../kept.js'
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, ENDS, Frame } from './frame.js'
+import type { LineBreaks } from './line-breaks.js'
+
+/** Where white space may come within a value that is spelled out. No byte is this high. */
+const BLANK = '\u0100'
+
+/** A text with the places where white space may come. */
+export function withBlanks(text: string): string {
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|[[\]{},:]/g, (token) => {
+    if (token[0] === '"') return token
+    const [before, after] = [/[\]},:]/.test(token) ? BLANK : '', /[[{,:]/.test(token) ? BLANK : '']
+    return before + token + after
+  })
+  return marked.replaceAll(BLANK + BLANK, BLANK)
+}
 
 /** Values spelled out, as a prefix tree over their sorted texts that unfolds only where it is walked. */
 export class LiteralFrame extends Frame {
@@ -10,11 +25,20 @@ export class LiteralFrame extends Frame {
   readonly #children = new Map<number, LiteralFrame | null>()
   #shortest: Bytes | undefined
   readonly #weigh: (text: Bytes) => number
+  readonly #breaks: LineBreaks
 
   /** The texts from `from` up to `to`, which share their first `depth` bytes. */
-  constructor(texts: readonly Bytes[], weigh: (text: Bytes) => number, from = 0, to = texts.length, depth = 0) {
+  constructor(
+    texts: readonly Bytes[],
+    breaks: LineBreaks,
+    weigh: (text: Bytes) => number,
+    from = 0,
+    to = texts.length,
+    depth = 0,
+  ) {
     super(depth > 0 && texts[from]!.length === depth ? ENDS : 0)
     this.#texts = texts
+    this.#breaks = breaks
     this.#weigh = weigh
     this.#from = from
     this.#to = to
@@ -22,50 +46,58 @@ export class LiteralFrame extends Frame {
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
-    let child = this.#children.get(byte)
-    if (child === undefined) {
-      child = this.#child(byte) ?? null
-      this.#children.set(byte, child)
-    }
+    const child = this.#child(byte)
     if (child !== null) out.add(child.ends && child.#to - child.#from === 1 ? below : below.push(child))
+    this.#behindBlank?.step(byte, below, out)
   }
 
-  #child(byte: number): LiteralFrame | undefined {
-    const letter = String.fromCharCode(byte)
+  /** Where white space may come here, and then what follows it. */
+  get #behindBlank(): Frame | undefined {
+    // It sorts behind all bytes.
+    if (this.#texts[this.#to - 1]![this.#depth] !== BLANK) return undefined
+    return this.#breaks.spaced(this.#child(BLANK.charCodeAt(0))!)
+  }
+
+  #child(byte: number): LiteralFrame | null {
+    return made(this.#children, byte, () => this.#unfold(String.fromCharCode(byte)))
+  }
+
+  #unfold(letter: string): LiteralFrame | null {
     let from = this.#from
     while (from < this.#to && this.#texts[from]![this.#depth] !== letter) from++
     let to = from
     while (to < this.#to && this.#texts[to]![this.#depth] === letter) to++
-    return from === to ? undefined : new LiteralFrame(this.#texts, this.#weigh, from, to, this.#depth + 1)
+    return from === to ? null : new LiteralFrame(this.#texts, this.#breaks, this.#weigh, from, to, this.#depth + 1)
   }
 
-  override next(_below: Cell, into: Set<number>): boolean {
+  override next(below: Cell, into: Set<number>): boolean {
     for (let i = this.#from; i < this.#to; i++) {
-      if (this.#texts[i]!.length > this.#depth) into.add(this.#texts[i]!.charCodeAt(this.#depth))
+      const text = this.#texts[i]!
+      if (text.length > this.#depth && text[this.#depth] !== BLANK) into.add(text.charCodeAt(this.#depth))
     }
-    return true
+    return this.#behindBlank?.next(below, into) ?? true
   }
 
   override get length(): number {
-    return this.#least().length - this.#depth
+    return this.spell().length
   }
 
   /** Of the shortest text as a whole. */
   get weight(): number {
-    return this.#weigh(this.#least())
+    return this.#weigh(spelled(this.#least()))
   }
 
   override spell(): Bytes {
-    return this.#least().slice(this.#depth)
+    return spelled(this.#least().slice(this.#depth))
   }
 
   /** The first of the shortest. */
   #least(): Bytes {
     if (this.#shortest === undefined) {
       let best = this.#texts[this.#from]!
-      let least = this.#weigh(best)
+      let least = this.#weigh(spelled(best))
       for (let i = this.#from + 1; i < this.#to; i++) {
-        const weight = this.#weigh(this.#texts[i]!)
+        const weight = this.#weigh(spelled(this.#texts[i]!))
         if (weight >= least) continue
         best = this.#texts[i]!
         least = weight
@@ -74,4 +106,9 @@ export class LiteralFrame extends Frame {
     }
     return this.#shortest
   }
+}
+
+/** A text without white space. */
+function spelled(text: Bytes): Bytes {
+  return text.replaceAll(BLANK, '')
 }

@@ -1,3 +1,4 @@
+import { bare } from './blank.js'
 import { Branches } from './branches.js'
 import { Cell, Cells, Forks, open } from './cell.js'
 import { FixedFrame } from './fixed.js'
@@ -56,21 +57,24 @@ export class State {
  * Of a set the next text comes at once.
  */
 function isUnresolved(cell: Cell): boolean {
-  if (cell.frame instanceof MemberFrame) return isUntold(cell) && cell.frame.state.home.shape.isSet
-  return cell.frame instanceof FixedFrame && holders(cell).some(isUntold)
+  const frame = bare(cell.frame)
+  if (frame instanceof MemberFrame) return isUntold(cell) && frame.state.home.shape.isSet
+  return frame instanceof FixedFrame && holders(cell).some(isUntold)
 }
 
 function holders(cell: Cell): readonly Cell[] {
   return cell.below?.ways.flatMap((value) => value.below?.ways ?? []) ?? []
 }
 
-function isUntold({ frame }: Cell): boolean {
+function isUntold(cell: Cell): boolean {
+  const frame = bare(cell.frame)
   return frame instanceof MemberFrame && frame.state.unresolved
 }
 
 function told(holder: Cell, key: string): Cell {
   if (!isUntold(holder)) return holder
-  return holder.below!.push((holder.frame as MemberFrame).state.resolve(key).after)
+  const { state } = bare(holder.frame) as MemberFrame
+  return holder.below!.push(state.program.breaks.spaced(state.resolve(key).after))
 }
 
 /** Rows kept before all are dropped: at most 2 KB each. */
@@ -183,7 +187,7 @@ export class Machine {
     const out = new Cells()
     for (const cell of state.cells) {
       if (!isUnresolved(cell)) out.add(cell)
-      else if (cell.frame instanceof MemberFrame) out.add(told(cell, key))
+      else if (bare(cell.frame) instanceof MemberFrame) out.add(told(cell, key))
       else {
         for (const value of cell.below!.ways) {
           for (const holder of value.below!.ways) out.add(told(holder, key).push(value.frame!).push(cell.frame!))

@@ -134,8 +134,10 @@ export class ObjectState implements DeclaredKeys {
 
   #awaiting(next: ObjectState, value: Value, below: Cell): Cell {
     const { program } = this.home
-    const after = below.push(next.after)
-    return this.home.shape.isSet ? after : after.push(program.inside.value(value)).push(program.breaks.colon)
+    const { breaks } = program
+    const after = below.push(breaks.spaced(next.after))
+    if (this.home.shape.isSet) return after
+    return after.push(breaks.spaced(program.inside.value(value))).push(breaks.spaced(breaks.colon))
   }
 
   /** Whether any key beyond the declared ones may come next, and not only one that is required. */
@@ -203,7 +205,7 @@ export class ObjectState implements DeclaredKeys {
 
   /** Before a key, and before that what still stands between it and what came. */
   beforeKey(below: Cell, between: Frame | undefined): Cell {
-    const cell = below.push(this.#beforeKey)
+    const cell = below.push(this.program.breaks.spaced(this.#beforeKey))
     return between === undefined ? cell : cell.push(between)
   }
 

@@ -30,19 +30,23 @@ export class ValueFrame extends Frame {
 
   override step(byte: number, below: Cell, out: Cells): void {
     const program = this.#program
+    const { breaks } = program
     const { numbers, strings, arrays, objects } = this.#value
     this.#literal?.step(byte, below, out)
     if (byte === QUOTE) {
       for (const text of strings) out.add(below.push(program.text(text).at(text.start)))
     } else if (byte === OPEN_ARRAY) {
-      for (const shape of arrays) if (shape.rest(0, 0) !== Infinity) out.add(below.push(program.array(shape).at(0, 0)))
+      for (const shape of arrays) {
+        if (shape.rest(0, 0) === Infinity) continue
+        out.add(below.push(breaks.spaced(program.array(shape).at(0, 0))))
+      }
     } else if (byte === OPEN_OBJECT) {
       for (const shape of objects) {
         const open = program.object(shape)
-        if (open !== undefined) out.add(below.push(open))
+        if (open !== undefined) out.add(below.push(breaks.spaced(open)))
       }
       const open = this.#graph
-      if (open !== undefined) out.add(below.push(open))
+      if (open !== undefined) out.add(below.push(breaks.spaced(open)))
     } else {
       for (const number of numbers) program.number(number).step(byte, below, out)
     }

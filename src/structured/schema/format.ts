@@ -1,5 +1,5 @@
 /**
- * How the generated text is laid out. Nothing here is optional for the model: one value, one text.
+ * How the generated text is laid out: one value, one text, but for the white space that `blanks` leaves to the model.
  *
  * With an indent the length of a text depends on how deep it stands. The compiler therefore counts in weights, which do
  * not: the lines that a text adds, times `LINE`, plus its bytes were it to stand outermost. So of two texts the one with
@@ -15,10 +15,14 @@ export class Layout {
   /** What stands before the first member of an object or array, between two, and behind the last one with its bracket. */
   readonly weights: { readonly open: number; readonly comma: number; readonly close: number }
 
-  constructor(colon: ':' | ': ', comma: ',' | ', ', indent = '') {
+  /** How many bytes of white space may come between two words of the text, beside what stands there. */
+  readonly blanks: number
+
+  constructor(colon: ':' | ': ', comma: ',' | ', ', indent = '', blanks = 0) {
     this.colon = colon
     this.comma = comma
     this.indent = indent
+    this.blanks = blanks
     this.weights = {
       open: this.weigh(this.open(0)),
       comma: this.weigh(this.between(0)),
@@ -87,17 +91,26 @@ export function indented(indent: string): Layout {
   return new Layout(': ', ',', indent)
 }
 
-export type LayoutOption = 'compact' | 'spaced' | { readonly indent: number | '\t' }
+export type LayoutOption = 'compact' | 'spaced' | { readonly indent: number | '\t' } | { readonly whitespace: number }
+
+/** More at one place only keeps a model busy. */
+const MOST_BLANKS = 100
 
 export function layoutOf(option: LayoutOption): Layout {
   if (option === 'compact') return COMPACT
   if (option === 'spaced') return SPACED
-  const indent: unknown = option?.indent
-  if (indent === '\t') return indented(indent)
-  if (Number.isInteger(indent) && (indent as number) >= 1 && (indent as number) <= 10) {
-    return indented(' '.repeat(indent as number))
-  }
-  throw new TypeError("layout must be 'compact', 'spaced', or an indent: 1 to 10 spaces or '\\t'.")
+  const { indent, whitespace } = { ...(option as { indent?: unknown; whitespace?: unknown }) }
+  if (whitespace === undefined) {
+    if (indent === '\t') return indented(indent)
+    if (isWithin(indent, 10)) return indented(' '.repeat(indent))
+  } else if (indent === undefined && isWithin(whitespace, MOST_BLANKS)) return new Layout(':', ',', '', whitespace)
+  throw new TypeError(
+    "layout must be 'compact', 'spaced', an indent: 1 to 10 spaces or '\\t', or whitespace: at most 1 to 100 bytes in a row.",
+  )
+}
+
+function isWithin(count: unknown, most: number): count is number {
+  return Number.isInteger(count) && (count as number) >= 1 && (count as number) <= most
 }
 
 /** A value as this layout writes it so deep. */
