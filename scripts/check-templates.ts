@@ -10,6 +10,7 @@ import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { Guard } from '../src/decode/prompt/guard.js'
+import { keepsCalls } from '../src/decode/prompt/kept-calls.js'
 import { messagesOf, toolsOf } from '../src/decode/prompt/messages.js'
 import { JinjaTemplate } from '../src/decode/prompt/template.js'
 import { type ToolFormat, together } from '../src/decode/tools/format.js'
@@ -55,7 +56,9 @@ function rendered(template: JinjaTemplate, format: ToolFormat, calls: number): s
   ])
   const guard = new Guard([], [], [])
   const tools = format.native ? toolsOf(call.tools, guard) : []
-  return template.render({ tools, options: {}, messages: messagesOf(call, guard, format, template) })
+  const { readsSystemTools } = template
+  const habits = { writesCalls: keepsCalls(template, format), readsSystemTools }
+  return template.render({ tools, options: {}, messages: messagesOf(call, guard, format, habits) })
 }
 
 function callOf(toolChoice: ChatCall['toolChoice'], strict: boolean, messages: ChatCall['messages'] = []): ChatCall {
@@ -148,7 +151,10 @@ function verdict(source: string, format: ToolFormat): { said: string; isFault: b
     const fault =
       (isKnown ? spellingFault(template, format) : lost) ?? untold ?? readingFault(format) ?? grammarFault(format)
     if (fault !== undefined) return { said: `NO: ${fault}`, isFault: true }
-    const ours = isKnown && !template.writesCalls ? ' (which writes none: in our words)' : ''
+    const ours =
+      !isKnown || keepsCalls(template, format)
+        ? ''
+        : ` (in our words: it writes ${template.writesCalls ? 'them otherwise' : 'none'})`
     return { said: (isKnown ? HELD : NOT_KNOWN) + ours, isFault: false }
   } catch (error) {
     return { said: `NO: ${(error as Error).message}`, isFault: true }

@@ -6,6 +6,7 @@ import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { Guard } from './prompt/guard.js'
 import { infillOf } from './prompt/infill.js'
+import { keepsCalls } from './prompt/kept-calls.js'
 import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
 import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
 import { type Recommended, recommendedOf } from './recommended.js'
@@ -40,6 +41,9 @@ const TURN_ENDS = [
   '<|endoftext|>',
   '<end_of_turn>',
   '<|end|>',
+  // What a call's answer begins with: it is the caller's to give.
+  '<start_function_response>',
+  '<|tool_response>',
 ]
 
 /** Tokens at the end of a prompt among which the mark of a thought would be. */
@@ -60,12 +64,15 @@ export class ChatText {
   /** Tokens that end an answer. */
   readonly ends: ReadonlySet<number>
   readonly recommended: Recommended
+  readonly #habits: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>
   #vocabulary: Vocabulary | undefined
 
   constructor(files: TextFiles) {
     this.tokenizer = new Tokenizer(files.tokenizer, files.tokenizerConfig)
     this.template = templateOf(files, this.tokenizer)
     this.toolFormat = toolFormatOf(this.template.source, (text) => this.tokenizer.idOf(text) !== undefined)
+    const { readsSystemTools } = this.template
+    this.#habits = { writesCalls: keepsCalls(this.template, this.toolFormat), readsSystemTools }
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
     this.infill = infillOf(this.tokenizer)
     this.ends = endsOf(files, this.tokenizer)
@@ -124,7 +131,7 @@ export class ChatText {
     const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
     const options = { ...guard.protectAll(call.templateOptions ?? {}), ...switchOf(call) }
     let text = this.template.render({
-      messages: messagesOf(call, guard, this.toolFormat, this.template),
+      messages: messagesOf(call, guard, this.toolFormat, this.#habits),
       tools,
       options,
     })

@@ -50,8 +50,11 @@ export function messagesOf(
   const notes: string[] = []
   if (plain && call.tools.length > 0 && call.toolChoice !== 'none') notes.push(describeTools(call.tools, guard, plain))
   if (call.describeSchema) notes.push(...describeOutput(call).map((line) => guard.protect(line, false)))
+  const isTold = format.native && call.tools.length > 0 && call.toolChoice !== 'none'
+  const isOpened = messages[0]?.role === 'system'
+  if (isTold && format.opening !== undefined && !isOpened) notes.unshift(format.opening)
   const noted = notes.length === 0 ? messages : withSystemNote(messages, notes.join('\n\n'))
-  const tells = readsSystemTools && format.native && call.tools.length > 0 && call.toolChoice !== 'none'
+  const tells = readsSystemTools && isTold
   return tells ? withSystemTools(noted, JSON.stringify(toolsOf(call.tools, guard).map((tool) => tool.function))) : noted
 }
 

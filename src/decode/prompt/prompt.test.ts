@@ -61,11 +61,75 @@ test('a template that goes through calls which nobody made is given none', () =>
   expect(prompt(chat, [{ role: 'system', content: 'Be brief. ' }, user('Hi')])).toBe('Be brief. Hi')
 })
 
+describe('a call that a template would lose is written as its family writes it', () => {
+  const messages: ChatMessage[] = [
+    user('Where?'),
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: [{ id: 'c', name: 'get', arguments: '{"city":"Bern","days":3}' }],
+    },
+  ]
+  const turns = (call: string) =>
+    `{#- tools [func_name1( -#}{% for m in messages %}{{ m.role + ':' }}{% if m.tool_calls %}${call}{% else %}{{ m.content }}{% endif %}{% endfor %}`
+  const each = (value: string, between = ',') =>
+    turns(
+      `[{{ m.tool_calls[0].function.name }}({% for k, v in m.tool_calls[0].function.arguments.items() %}{{ k }}=${value}{% if not loop.last %}${between}{% endif %}{% endfor %})]`,
+    )
+  test.each([
+    ['without quotes', each('{{ v }}')],
+    ['with quotes around numbers', each('"{{ v }}"')],
+    ['without commas', each('{{ v | tojson }}', '')],
+    ['with a filter that nobody has', each('{{ "%s" | format(v) }}')],
+    ['without its name', turns('[({{ m.tool_calls[0].function.arguments | tojson }})]')],
+  ])('%s', (_, chatTemplate) => {
+    const text = new ChatText({ ...smallTokenizer(), chatTemplate })
+    expect(prompt(text, messages, { tools: [weather] })).toBe('user:Where?assistant:[get(city="Bern", days=3)]')
+  })
+
+  test.each([
+    ['in JSON', each('{{ v | tojson }}', ';').replace(';', ', '), '[get(city="Bern", days=3)]'],
+    ['in another kind of quotes', each(`{{ "'" + v + "'" if v is string else v }}`), "[get(city='Bern',days=3)]"],
+  ])('and one that it keeps is its own: %s', (_, chatTemplate, written) => {
+    const text = new ChatText({ ...smallTokenizer(), chatTemplate })
+    expect(prompt(text, messages, { tools: [weather] })).toBe(`user:Where?assistant:${written}`)
+  })
+})
+
+test('FunctionGemma is told of its tools in the words that it was taught, unless the caller says something', () => {
+  const chatTemplate = `{%- for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% for t in tools or [] %}<start_function_declaration>{{ t.function.name }}{% endfor %}{% endif %}{% endfor %}{#- <start_function_call><escape> -#}`
+  const text = new ChatText({ ...smallTokenizer(), chatTemplate })
+  const taught = 'You are a model that can do function calling with the following functions'
+  expect(prompt(text, [user('x')], { tools: [weather] })).toBe(`${taught}<start_function_declaration>get_weather`)
+  expect(prompt(text, [{ role: 'system', content: 'S' }, user('x')], { tools: [weather] })).toBe(
+    'S<start_function_declaration>get_weather',
+  )
+  expect(prompt(text, [user('x')])).toBe('')
+  expect(prompt(text, [user('x')], { tools: [weather], toolChoice: 'none' })).toBe('')
+})
+
+test('an answer ends where the answer of a tool would begin', () => {
+  const files = smallTokenizer()
+  const last = files.tokenizer.added_tokens.at(-1)!
+  const added = [
+    ...files.tokenizer.added_tokens,
+    { ...last, id: last.id + 1, content: '<start_function_response>', special: true },
+  ]
+  const text = new ChatText({ ...files, tokenizer: { ...files.tokenizer, added_tokens: added } })
+  expect(text.ends).toContain(last.id + 1)
+})
+
+test('a template that goes through the parts of a message is given parts', () => {
+  const chatTemplate = `{% for m in messages %}{% for part in m.content %}{% if part.type == 'text' %}{{ part.text }}{% endif %}{% endfor %}{% endfor %}`
+  const text = new ChatText({ ...smallTokenizer(), chatTemplate })
+  expect(prompt(text, [{ role: 'system', content: 'S' }, user('U')])).toBe('SU')
+})
+
 test('ids of calls are such as Mistral’s templates take, the same for a call and its result', () => {
   const files = smallTokenizer()
   // As the published ones do it.
   const chat_template = `{#- [TOOL_CALLS] tools -#}{%- for message in messages %}
-{%- for call in message.tool_calls or [] %}{%- if call.id|length != 9 %}{{ raise_exception('Nine!') }}{%- endif %}{{ '(' + call.id + ')' }}{%- endfor %}
+{%- for call in message.tool_calls or [] %}{%- if call.id|length != 9 %}{{ raise_exception('Nine!') }}{%- endif %}{{ '[TOOL_CALLS][' + call.function|tojson + '(' + call.id + ')' }}{%- endfor %}
 {%- if message.tool_call_id %}{{ '[' + message.tool_call_id + ']' }}{%- endif %}{%- endfor %}`
   const chat = new ChatText({
     tokenizer: files.tokenizer,
@@ -79,7 +143,8 @@ test('ids of calls are such as Mistral’s templates take, the same for a call a
       { role: 'assistant', content: '', toolCalls: [{ id, name: 'get_weather', arguments: '{}' }] },
       { role: 'tool', toolCallId: id, content: 'sunny' },
     ]
-    expect(prompt(chat, messages, { tools: [weather] })).toBe(`(${told})[${told}]`)
+    const call = '[TOOL_CALLS][{"name": "get_weather", "arguments": {}}'
+    expect(prompt(chat, messages, { tools: [weather] })).toBe(`${call}(${told})[${told}]`)
   }
 })
 

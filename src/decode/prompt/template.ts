@@ -2,6 +2,8 @@ import { Template } from '@huggingface/jinja'
 import { V1Error } from '../../errors.js'
 import { foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
 
+type Written = Omit<TemplateMessage, 'content'> & { readonly content: string | readonly object[] }
+
 export interface TemplateInput {
   readonly messages: readonly TemplateMessage[]
   readonly tools: readonly TemplateTool[]
@@ -58,7 +60,7 @@ export class JinjaTemplate implements ChatTemplate {
     }
   }
 
-  #render({ messages, tools, options }: TemplateInput): string {
+  #render({ messages, tools, options }: Omit<TemplateInput, 'messages'> & { messages: readonly Written[] }): string {
     const own = Object.fromEntries(Object.entries(options).filter(([name]) => !RESERVED.has(name)))
     return this.#template.render({
       ...own,
@@ -72,11 +74,16 @@ export class JinjaTemplate implements ChatTemplate {
 }
 
 /** The same conversation for templates that refuse it as it is. */
-function others(messages: readonly TemplateMessage[]): (readonly TemplateMessage[])[] {
+function others(messages: readonly TemplateMessage[]): (readonly Written[])[] {
   const folded = foldSystem(messages)
   // To Python what is not there is an empty list as well, which some templates go through without asking.
   const listed = (some: readonly TemplateMessage[]) => some.map((message) => ({ tool_calls: [], ...message }))
-  return [...(folded.length === messages.length ? [] : [folded]), listed(messages), listed(folded)]
+  // Those that know images too may go through a message's parts without asking whether it has some.
+  const parted = messages.map((message) => ({
+    ...message,
+    content: [{ type: 'text' as const, text: message.content }],
+  }))
+  return [...(folded.length === messages.length ? [] : [folded]), listed(messages), listed(folded), parted]
 }
 
 function refused(cause: unknown): V1Error {

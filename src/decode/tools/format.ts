@@ -26,6 +26,8 @@ export interface ToolFormat {
   callId?(id: string): string
   /** The template itself tells the model of the tools. */
   readonly native: boolean
+  /** What the system message of a call with tools says where the caller has none: the words that the model was taught. */
+  readonly opening?: string
   /** What may stand between `open` and `close`: one call of a tool that is admitted. */
   grammar(call: ChatCall): OutputGrammar
   /** A call as it stands between `open` and `close`, for models whose template knows no tools. */

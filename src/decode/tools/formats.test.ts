@@ -4,7 +4,7 @@ import type { ToolSpec } from '../../engine.js'
 import { together } from './format.js'
 import { TOOL_FORMATS, toolFormatOf } from './formats.js'
 import { PLAIN, UNKNOWN } from './hermes.js'
-import { OLMO3 } from './pythonic.js'
+import { LFM2, LLAMA_PYTHONIC, OLMO3 } from './pythonic.js'
 
 /** What a schema must say of a value for a reader to know texts from the rest. */
 function toolTaking(name: string, values: Readonly<Record<string, unknown>>): ToolSpec {
@@ -40,6 +40,22 @@ describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s'
       }),
     )
   })
+})
+
+/** As Llama's documents, LFM2.5's template and OLMo 3's have calls: models do not keep to one kind of quote. */
+it.each([
+  [`weather(city='San Francisco', metric="celsius")`, { city: 'San Francisco', metric: 'celsius' }],
+  [`f(a='it\\'s "so"', b="it's", c='\\n\\x41\\u00e9\\U0001F30D\\\\')`, { a: `it's "so"`, b: `it's`, c: '\nAé🌍\\' }],
+  [`f(a=True, b=False, c=None, d=true, e=null)`, { a: true, b: false, c: null, d: true, e: null }],
+  [`f(a=[1, 'x', True], b={'k': (None, 'y')}, c=-1.5e3)`, { a: [1, 'x', true], b: { k: [null, 'y'] }, c: -1500 }],
+  ['f()', {}],
+])('%s is read as Python', (written, means) => {
+  for (const format of [LLAMA_PYTHONIC, LFM2, OLMO3]) {
+    const reader = format.reader([])
+    const deltas = [...written].flatMap((letter) => reader.push(letter) ?? [])
+    expect(deltas.find(({ name }) => name !== undefined)?.name).toBe(written.split('(')[0])
+    expect(JSON.parse(deltas.map((delta) => delta.arguments).join(''))).toEqual(means)
+  }
 })
 
 it('a model whose template knows no tools is asked for calls in the form in which they are spelled', () => {

@@ -132,6 +132,9 @@ function* list(quote: string, add: (json: string) => void): Reading {
   add(']')
 }
 
-export const FUNCTION_GEMMA = gemma('functiongemma', '<escape>', '<start_function_call>', '<end_function_call>')
+export const FUNCTION_GEMMA: ToolFormat = {
+  ...gemma('functiongemma', '<escape>', '<start_function_call>', '<end_function_call>'),
+  opening: 'You are a model that can do function calling with the following functions',
+}
 
 export const GEMMA4 = gemma('gemma4', '<|"|>', '<|tool_call>', '<tool_call|>')

@@ -54,28 +54,3 @@ export function* upTo(end: string, tell?: (text: string) => void): Generator<und
 
 /** The inside of a JSON string. */
 export const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
-
-/** One JSON value, whose first letter is given, and the letter after it. `tell` hears of the value. */
-export function* value(first: string, tell: (text: string) => void): Generator<undefined, string, string> {
-  let depth = 0
-  let quoted = false
-  let letter = first
-  for (;;) {
-    const ends =
-      !quoted &&
-      depth === 0 &&
-      (letter === ',' || letter === ')' || letter === '}' || letter === ']' || letter === '\n')
-    if (ends) return letter
-    tell(letter)
-    if (quoted) {
-      if (letter === '"') quoted = false
-      else if (letter === '\\') {
-        letter = yield
-        tell(letter)
-      }
-    } else if (letter === '"') quoted = true
-    else if (letter === '{' || letter === '[') depth++
-    else if (letter === '}' || letter === ']') depth--
-    letter = yield
-  }
-}

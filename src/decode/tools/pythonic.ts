@@ -2,7 +2,8 @@ import type { TextPart } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import { callGrammar, type Parameters } from './call-grammar.js'
 import type { CallReader, ToolFormat } from './format.js'
-import { readerOf, upTo, value } from './letters.js'
+import { readerOf, upTo } from './letters.js'
+import { literal } from './python-literal.js'
 
 function keywordCalls(spell: (schema: JsonObject, parameters: Parameters) => TextPart) {
   return callGrammar((name, parameters) => ({
@@ -19,7 +20,7 @@ function spellCall(name: string, json: string, spell: (value: unknown) => string
   return `${name}(${all.join(', ')})`
 }
 
-/** `f(city="Paris", days=3)`. Values are JSON, which is Python too, but for three words. */
+/** `f(city="Paris", days=3)`. Values are written as JSON, which is Python too but for three words, and read as Python. */
 const CALL = {
   grammar: keywordCalls(spelled),
   reader: (): CallReader =>
@@ -30,13 +31,7 @@ const CALL = {
       for (let first = true; letter !== ')'; first = false) {
         const key = (letter === ',' || letter === ' ' ? '' : letter) + (yield* upTo('='))
         found.add(`${first ? '' : ','}${JSON.stringify(key.trim())}:`)
-        letter = yield
-        const word = PYTHON.get(letter)
-        if (word === undefined) letter = yield* value(letter, found.add)
-        else {
-          found.add(word)
-          while (letter !== ',' && letter !== ')') letter = yield
-        }
+        letter = yield* literal(yield, found.add)
       }
       found.add('}')
       for (;;) yield
@@ -45,12 +40,6 @@ const CALL = {
   form: 'name(parameter="...")',
   native: true,
 } satisfies Partial<ToolFormat>
-
-const PYTHON: ReadonlyMap<string, string> = new Map([
-  ['T', 'true'],
-  ['F', 'false'],
-  ['N', 'null'],
-])
 
 const python = (each: unknown): string =>
   each === true ? 'True' : each === false ? 'False' : each === null ? 'None' : JSON.stringify(each)
