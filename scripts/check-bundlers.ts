@@ -20,6 +20,8 @@ import { start } from '../test/support/spawn.js'
 import { type Fixture, fixtures } from './bundlers/fixtures.js'
 
 const run = promisify(execFile)
+/** Ends what hangs; a build on a busy machine takes minutes of the clock, and is no fault for it. */
+const LIMIT = 1_200_000
 const root = fileURLToPath(new URL('../', import.meta.url))
 const ISOLATED = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' }
 const PACKAGES = [
@@ -49,7 +51,7 @@ const say = (command: string, cwd: string) =>
   run('sh', ['-c', command], {
     cwd,
     maxBuffer: 2 ** 26,
-    timeout: 300_000,
+    timeout: LIMIT,
     env: { ...process.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' },
   })
 
@@ -77,7 +79,7 @@ async function page(browser: Browser, url: string): Promise<string> {
     const faults: string[] = []
     page.on('pageerror', (error) => faults.push(error.message))
     await page.goto(url)
-    await page.waitForFunction('globalThis.outcome !== undefined', undefined, { timeout: 30_000 }).catch(() => {
+    await page.waitForFunction('globalThis.outcome !== undefined', undefined, { timeout: LIMIT }).catch(() => {
       throw new Error(`The page did not start: ${faults.join('; ')}`)
     })
     const { document, device } = (await page.evaluate('globalThis.outcome')) as { document: object; device: string }
@@ -95,7 +97,7 @@ async function outcomeOf(here: string, { outcome }: Fixture, browser: Browser): 
     // Away from every node_modules: one file must be enough.
     const alone = await mkdtemp(join(tmpdir(), 'local-v1-alone-'))
     await cp(join(here, dirname(outcome.server)), alone, { recursive: true })
-    const { stdout } = await run('node', [join(alone, outcome.server.split('/').pop()!)], { env, timeout: 60_000 })
+    const { stdout } = await run('node', [join(alone, outcome.server.split('/').pop()!)], { env, timeout: LIMIT })
     await rm(alone, { recursive: true })
     return stdout.trim()
   }
