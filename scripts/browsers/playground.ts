@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { writeMadeUp } from '../../src/repository/formats/gguf/made-up.test-helper.js'
-import { BARRIERS, lowOrSmall } from '../../test/playground/audit.js'
+import { BARRIERS, cutOff, lowOrSmall } from '../../test/playground/audit.js'
 import type { DrivenPage } from '../../test/support/webdriver.js'
 import { ISOLATED, type Scenario } from './scenarios.js'
 
@@ -92,10 +92,9 @@ export const screens: readonly Scenario[] = [
             await new Promise((resolve) => setTimeout(resolve, 300))
             await page.evaluate(atRest)
             await picture(tab, `${look}-${size}-${name}`)
-            const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+            const cut = await page.evaluate(cutOff)
             const low = size === 'phone' ? await page.evaluate(lowOrSmall) : []
-            const faults = [...(await page.evaluate<[], string[]>(BARRIERS)), ...low]
-            if (over > 0) faults.push(`${over} px wider than the screen`)
+            const faults = [...(await page.evaluate<[], string[]>(BARRIERS)), ...cut, ...low]
             found.push(...faults.map((fault) => `${look} ${size} ${name}: ${fault}`))
           }
         }

@@ -27,3 +27,21 @@ export function lowOrSmall(): string[] {
   const small = fields.filter((each) => seen(each) && Number.parseFloat(getComputedStyle(each).fontSize) < 16)
   return [...low.map((each) => `low: ${each.outerHTML.slice(0, 90)}`), ...small.map((each) => `small: ${each.id}`)]
 }
+
+export const cutIn = (page: Page): Promise<string[]> => page.evaluate(cutOff)
+
+/** In the page: what reaches out of the window, or out of a box that neither scrolls nor grows. */
+export function cutOff(): string[] {
+  const beyond = document.documentElement.scrollWidth - innerWidth
+  const isCut = (element: Element) => {
+    const over = element.scrollWidth - element.clientWidth
+    if (element.clientWidth === 0 || over <= 1 || !element.checkVisibility()) return false
+    if (element.closest('.visually-hidden, .skip')) return false
+    return !/auto|scroll/.test(getComputedStyle(element).overflowX)
+  }
+  const cut = [...document.querySelectorAll('body *')].filter(isCut)
+  return [
+    ...(beyond > 0 ? [`${beyond} px wider than the window of ${innerWidth} px`] : []),
+    ...cut.map((each) => `${each.scrollWidth - each.clientWidth} px beyond ${(each.cloneNode() as Element).outerHTML}`),
+  ]
+}

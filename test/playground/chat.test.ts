@@ -11,7 +11,7 @@ import { launchChromium } from '../support/chromium.js'
 import { filesIn } from '../support/folder.js'
 import { type Listening, listen } from '../support/serve.js'
 import { canUnpack } from '../support/unpack.js'
-import { barriers, smallTargets } from './audit.js'
+import { barriers, cutIn, smallTargets } from './audit.js'
 
 const out = fileURLToPath(new URL('../../test-output/playground/', import.meta.url))
 
@@ -162,7 +162,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await page.setViewportSize({ width: 360, height: 740 })
     await page.getByLabel('Think first').check()
     await page.screenshot({ path: `${out}24-phone-chat.png` })
-    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
+    expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])
     expect(await smallTargets(page)).toEqual([])
     // Where one writes is in sight, however long the page, and covers no word of the newest answer.

@@ -13,7 +13,7 @@ import { compile } from '../../src/structured/index.js'
 import { launchChromium } from '../support/chromium.js'
 import { startNode } from '../support/node.js'
 import { canUnpack } from '../support/unpack.js'
-import { barriers, smallTargets } from './audit.js'
+import { barriers, cutIn, smallTargets } from './audit.js'
 import { holdStreams, letThrough } from './held-stream.js'
 import { type SlowHub, slowHub } from './hub.js'
 
@@ -506,7 +506,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
         await page.getByRole('tab', { name: tab }).click()
         const name = `${theme} ${width} ${tab}`
         await picture(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
-        expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), name).toBe(0)
+        expect(await cutIn(page), name).toEqual([])
         expect(await barriers(page), name).toEqual([])
         if (width === 360) expect(await smallTargets(page), name).toEqual([])
       }
@@ -515,10 +515,37 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await page.getByRole('button', { name: 'Dark theme' }).click()
   })
 
+  test('has nothing cut in a window of any width', async () => {
+    for (const tab of ['Structured', 'Chat', 'Requests', 'My device']) {
+      await page.getByRole('tab', { name: tab }).click()
+      for (let width = 320; width < 1500; width += 20) {
+        await page.setViewportSize({ width, height: 800 })
+        expect(await cutIn(page), `${tab} at ${width} px`).toEqual([])
+      }
+    }
+    await page.getByRole('tab', { name: 'Structured' }).click()
+  })
+
+  test('shows who decided each token without scrolling, on a phone too', async () => {
+    await page.getByText('Tokens', { exact: true }).first().click()
+    for (const [width, height] of [
+      [1360, 900],
+      [768, 1024],
+      [360, 740],
+    ] as const) {
+      await page.setViewportSize({ width, height })
+      await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }))
+      const seen = await page.evaluate(() => {
+        const { left, top } = document.querySelector('.tokens .sampled')!.getBoundingClientRect()
+        return document.elementFromPoint(left + 2, top + 2)?.className
+      })
+      expect(seen, `${width} px`).toBe('sampled')
+    }
+  })
+
   test('fits a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
-    const wide = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-    expect(await wide()).toBe(0)
+    expect(await cutIn(page)).toEqual([])
     await picture('11-phone-dark')
     await page.getByRole('button', { name: 'Dark theme' }).click()
     await button('Generate').click()
@@ -529,13 +556,13 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await picture('12-phone')
     await page.getByRole('heading', { name: 'Model' }).click()
     await page.getByRole('heading', { name: 'Settings' }).click()
-    expect(await wide()).toBe(0)
+    expect(await cutIn(page)).toEqual([])
     await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }))
     await picture('13-phone-models')
     await page.getByRole('heading', { name: 'Settings' }).click()
     await page.getByRole('heading', { name: 'Model' }).click()
     await page.getByRole('tab', { name: 'Chat' }).click()
-    expect(await wide()).toBe(0)
+    expect(await cutIn(page)).toEqual([])
     await picture('14-phone-chat')
     expect(await barriers(page)).toEqual([])
     await page.getByRole('tab', { name: 'Structured' }).click()
