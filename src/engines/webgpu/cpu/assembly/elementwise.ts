@@ -164,6 +164,22 @@ export function gateMul(kind: i32, x: usize, out: usize, outStride: usize, from:
 
 /** out = gate(gates) * values, of `k` values. */
 export function gateRow(kind: i32, gates: usize, values: usize, out: usize, k: i32): void {
+  // Nearly all models have this one: with its kind known, nothing is chosen anew for each four values.
+  if (kind === SILU) siluRow(gates, values, out, k)
+  else gateRowBy(kind, gates, values, out, k)
+}
+
+function siluRow(gates: usize, values: usize, out: usize, k: i32): void {
+  const bytes = (<usize>k) << 2
+  const whole = bytes & ~15
+  let i: usize = 0
+  for (; i < whole; i += 16) v128.store(out + i, f32x4.mul(silu4(v128.load(gates + i)), v128.load(values + i)))
+  for (; i < bytes; i += 4) {
+    store<f32>(out + i, f32x4.extract_lane(silu4(f32x4.splat(load<f32>(gates + i))), 0) * load<f32>(values + i))
+  }
+}
+
+function gateRowBy(kind: i32, gates: usize, values: usize, out: usize, k: i32): void {
   const bytes = (<usize>k) << 2
   const whole = bytes & ~15
   let i: usize = 0
