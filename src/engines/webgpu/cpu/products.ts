@@ -4,7 +4,7 @@ import * as abi from './abi.js'
 import { own } from './guards.js'
 import type { PassRecorder } from './pass-recorder.js'
 import { few, shareOf } from './program.js'
-import { activationsOf, type CpuActivations, type CpuMatrix, CpuVector, roomOf } from './tensors.js'
+import { activationsOf, type Band, type CpuActivations, type CpuMatrix, CpuVector, roomOf } from './tensors.js'
 
 /** So many values every thread prepares for itself. */
 const PRIVATE = 8192
@@ -22,6 +22,15 @@ interface Prepared {
 interface Activated {
   readonly out: CpuActivations
   prepare(at: number, stride: number, kind: abi.WeightKind): void
+}
+
+/** Where a product goes, of so many rows of activations. */
+interface ProductOut {
+  readonly y: number
+  readonly yStride: number
+  readonly rows: number
+  readonly bias: number
+  readonly add: boolean
 }
 
 const NOWHERE = { at: 0, stride: 0 }
@@ -61,39 +70,51 @@ export class Products {
       return
     }
     const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
+    const [y, yStride] = options.gated ? [halves, w.rows * 4] : [target.use(), target.stride]
     const bias = options.bias ? own(options.bias, CpuVector).use() : 0
-    // What a thread prepares for itself lasts until the next operation.
-    const shared = w.bands.length > 1
-    const inputs: (Prepared | undefined)[] = []
-    for (const { kind } of w.bands) {
-      const form = activationsOf(kind)
-      inputs[form] ??= this.#prepare(source, w.columns, form, rows, options.norm, shared)
-    }
-    for (const { kind, at, first, rows: own, groups, groupBytes } of w.bands) {
-      const input = inputs[activationsOf(kind)]!
-      const by = shareOf(rows * groups * groupBytes)
-      const sharing = { least: Math.ceil(4096 / groupBytes), unit: GROUPS_OF_LINE, by }
-      const bytes = roomOf(kind, w.columns, rows)
-      const unpacked = bytes > 0 ? this.#recorder.perThread(bytes) : NOWHERE
-      const args = {
-        kind,
-        matrix: at,
-        x: input.at,
-        xStride: input.stride,
-        xGap: input.gap,
-        columns: w.columns,
-        tokens: rows,
-        y: (options.gated ? halves : target.use()) + 4 * first,
-        yStride: options.gated ? w.rows * 4 : target.stride,
-        rows: own,
-        add: options.add === true,
-        bias: bias && bias + 4 * first,
-        unpacked: unpacked.at,
-        unpackedGap: unpacked.stride,
+    const out = { y, yStride, rows, bias, add: options.add === true }
+    const [band, another] = w.bands
+    const prepare = (form: abi.WeightKind) => this.#prepare(source, w.columns, form, rows, options.norm, !!another)
+    if (!another) this.#multiply(w, band!, prepare(activationsOf(band!.kind)), out)
+    else {
+      // What a thread prepares for itself lasts until the next operation: bands come after all that they are multiplied with.
+      const inputs = new Map<abi.WeightKind, Prepared>()
+      for (const { kind } of w.bands) {
+        const form = activationsOf(kind)
+        if (!inputs.has(form)) inputs.set(form, prepare(form))
       }
-      this.#recorder.add('matmul', groups, args, sharing)
+      for (const band of w.bands) this.#multiply(w, band, inputs.get(activationsOf(band.kind))!, out)
     }
     if (options.gated) this.#activate(halves, target, columns, rows, options.gate)
+  }
+
+  #multiply(
+    w: CpuMatrix,
+    { kind, at, first, rows: own, groups, groupBytes }: Band,
+    x: Prepared,
+    { y, yStride, rows, bias, add }: ProductOut,
+  ): void {
+    const by = shareOf(rows * groups * groupBytes)
+    const sharing = { least: Math.ceil(4096 / groupBytes), unit: GROUPS_OF_LINE, by }
+    const bytes = roomOf(kind, w.columns, rows)
+    const unpacked = bytes > 0 ? this.#recorder.perThread(bytes) : NOWHERE
+    const args = {
+      kind,
+      matrix: at,
+      x: x.at,
+      xStride: x.stride,
+      xGap: x.gap,
+      columns: w.columns,
+      tokens: rows,
+      y: y + 4 * first,
+      yStride,
+      rows: own,
+      add,
+      bias: bias && bias + 4 * first,
+      unpacked: unpacked.at,
+      unpackedGap: unpacked.stride,
+    }
+    this.#recorder.add('matmul', groups, args, sharing)
   }
 
   /** Product, activation and rounding in one. */

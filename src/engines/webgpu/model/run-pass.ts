@@ -67,7 +67,7 @@ export function submitSpans(
     if (cleared.length > 0) pass.clearPages(cache, cleared)
     if (copies.length > 0) pass.copyPages(cache, copies)
   }
-  decoder.forward(pass, spans, Int32Array.from(wanted))
+  decoder.forward(pass, spans, new Int32Array(wanted))
   decoder.sample(pass, sampler, samples)
   const sampling = planned.filter(({ sample }) => sample)
   return pass.submit().then((rows) => {
@@ -76,7 +76,7 @@ export function submitSpans(
       const before = drafts && rows.slice(next, next + drafts.length)
       next += before?.length ?? 0
       const last = rows[next++]!
-      if ([...(before ?? []), last].some(({ token }) => token === UNDRAWN)) sequence.spoil()
+      if (last.token === UNDRAWN || before?.some(({ token }) => token === UNDRAWN)) sequence.spoil()
       return { input, sampled: before ? { ...last, drafts: before } : last }
     })
   })
