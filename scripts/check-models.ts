@@ -74,13 +74,15 @@ async function checkAll(wanted: readonly string[], options: Options): Promise<vo
   const path = options.resume ?? join(mkdtempSync(join(tmpdir(), 'local-v1-check-')), 'rows.jsonl')
   const families = FAMILIES.filter((name) => wanted.length === 0 || wanted.includes(name))
   const broken = await inProcesses(families, path)
-  const all = new Rows(path).all.filter(({ family }) => families.includes(family))
+  const rows = new Rows(path)
+  const all = rows.current.filter(({ family }) => families.includes(family))
   console.log(`\n${report(all)}\n`)
   const failed = all.filter(({ good }) => !good).length
   const seconds = all.reduce((sum, row) => sum + row.seconds, 0)
+  const old = rows.outdated > 0 ? `, ${rows.outdated} of older code left out` : ''
   const ends = broken.length > 0 ? `, ${broken.join(' and ')} broke off` : ''
   console.log(
-    `${all.length - failed} passed, ${failed} failed${ends}; ${Math.round(seconds / 60)} minutes of a processor`,
+    `${all.length - failed} passed, ${failed} failed${ends}${old}; ${Math.round(seconds / 60)} minutes of a processor`,
   )
   process.exit(failed > 0 || broken.length > 0 ? 1 : 0)
 }
@@ -95,7 +97,7 @@ await new Command('check:models')
     'software',
   ])
   .option('--form <part...>', `in what, by parts of names: ${FORMS.map(({ name }) => name).join(', ')}`, [])
-  .option('--resume <file>', 'of what was found: rows that are in it are not computed again')
+  .option('--resume <file>', 'of what was found: rows that the same code has found are not computed again')
   .option('--only <families...>', 'in this process')
   .action(async (wanted: string[], options: Options) => {
     if (options.only === undefined || options.resume === undefined) return checkAll(wanted, options)

@@ -27,7 +27,7 @@ export async function checkDefinition(of: Case, weights: Weights, { rows, tokens
   }
   const { approximate = false } = of.gguf ?? {}
   if (peers !== undefined && of.gguf) {
-    await rows.once({ family, kind: 'llama.cpp', what: '', device: '' }, async () => {
+    await rows.once({ family, kind: 'llama.cpp', what: '', device: '' }, 'decoders', async () => {
       const answer = answerOf(of, weights, tokens)
       const verdict = compare(answer.logprobs, await llamaCpp(peers, of, weights, answer.tokens.slice(0, -1), tokens))
       const bound = approximate ? ROUGH : BOUND
@@ -35,7 +35,7 @@ export async function checkDefinition(of: Case, weights: Weights, { rows, tokens
     })
   }
   for (const mistake of of.mistakes) {
-    await rows.once({ family, kind: 'mistake', what: mistake, device: '' }, async () => {
+    await rows.once({ family, kind: 'mistake', what: mistake, device: '' }, 'decoders', async () => {
       const answer = answerOf(of, weights, Math.min(tokens, EARLY))
       const told = retold(of, weights, answer, mistake).map((logprobs) => (token: number) => logprobs[token]!)
       const verdict = compare(answer.logprobs, told)

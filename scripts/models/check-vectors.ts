@@ -73,20 +73,24 @@ async function check({ of, inputs, far, mistaken, seen, bounds, llama }: Judged,
     for (const { name, cut, open } of DEVICES) {
       if (!devices.includes(cut) || (form === 'f16' && cut !== 'cpu')) continue
       const what = `safetensors ${form.toUpperCase()}`
-      await rows.once({ family, kind: 'vectors', what, device: name }, async () => {
-        const found = far(await ours(await open(), of, form, inputs))
-        return row(found, bounds[form], found.worst < bounds[form])
-      })
+      await rows.once(
+        { family, kind: 'vectors', what, device: name },
+        cut === 'cpu' ? 'encoders on cpu' : 'encoders on gpu',
+        async () => {
+          const found = far(await ours(await open(), of, form, inputs))
+          return row(found, bounds[form], found.worst < bounds[form])
+        },
+      )
     }
   }
   if (peers !== undefined && of.gguf) {
-    await rows.once({ family, kind: 'llama.cpp', what: '', device: '' }, async () => {
+    await rows.once({ family, kind: 'llama.cpp', what: '', device: '' }, 'encoders', async () => {
       const { bound, good, ...found } = await llama(peers)
       return row(found, bound, good)
     })
   }
   for (const mistake of of.mistakes) {
-    await rows.once({ family, kind: 'mistake', what: mistake, device: '' }, async () => {
+    await rows.once({ family, kind: 'mistake', what: mistake, device: '' }, 'encoders', async () => {
       const found = mistaken(mistake)
       return row(found, seen, found.worst > seen)
     })

@@ -1,5 +1,5 @@
 import type { Metadata } from '../../bench/peers/gguf-file.js'
-import type { Vector } from './float64.js'
+import type { Kept, Vector } from './float64.js'
 
 export interface TensorSpec {
   /** As Hugging Face names it. */
@@ -37,7 +37,8 @@ export interface Case {
   readonly prompt: number
   /** The context that llama.cpp is opened with, where it matters. */
   readonly context?: number
-  reference(weights: Weights, mistake?: string): Reference
+  /** @param kept what becomes of the numbers of keys and values; by default they are kept as they are */
+  reference(weights: Weights, mistake?: string, kept?: Kept): Reference
   /** Each makes the reference wrong in one way that implementations are known to be wrong in. */
   readonly mistakes: readonly string[]
   /** Absent: llama.cpp does not know it. */

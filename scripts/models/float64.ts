@@ -94,14 +94,30 @@ export interface AttentionForm {
   readonly tiled?: boolean
 }
 
+/** What becomes of a number of a key or a value that is kept. */
+export type Kept = (value: number) => number
+
+/** The nearest number of f16, of two the even one. The addition leaves what is no multiple of a step. */
+export function half(value: number): number {
+  const step = 2 ** (Math.max(-14, Math.floor(Math.log2(Math.abs(value)))) - 10)
+  const rounding = 1.5 * 2 ** 52 * step
+  return value + rounding - rounding
+}
+
 /** One layer's keys and values, and what a query finds among them. */
 export class Attention {
   readonly #keys: Vector[] = []
   readonly #values: Vector[] = []
+  readonly #kept: Kept
+
+  /** @param kept by default they are kept as they are */
+  constructor(kept: Kept = (value) => value) {
+    this.#kept = kept
+  }
 
   look(query: Vector, key: Vector, value: Vector, form: AttentionForm): Vector {
-    this.#keys.push(key)
-    this.#values.push(value)
+    this.#keys.push(key.map(this.#kept))
+    this.#values.push(value.map(this.#kept))
     return this.seen(query, form)
   }
 

@@ -7,14 +7,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Device } from '../../src/engines/webgpu/contract.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
-import { loadCore } from '../../src/engines/webgpu/model/load.js'
-import { planModel } from '../../src/engines/webgpu/model/plan-model.js'
+import { loadPlanned } from '../../src/engines/webgpu/model/load.js'
+import { type LoadPlan, planModel } from '../../src/engines/webgpu/model/plan-model.js'
 import { DEVICES } from '../../src/engines/webgpu/operations/devices.test-helper.js'
 import { openRepository } from '../../src/repository/open.js'
 import type { WeightSource } from '../../src/repository/source.js'
+import type { Code } from './code.js'
 import type { Case, Weights } from './family.js'
 import { eachWay, waysAtOnce } from './feeds.js'
-import { type Answer, answerOf, compare } from './judge.js'
+import { half, type Vector } from './float64.js'
+import { type Allowance, type Answer, answerOf, apart, compare, retold } from './judge.js'
 import { type GgufType, llamaCpp, writeGguf } from './llama-cpp.js'
 import { throughMlc, throughQ4_0 } from './rounded.js'
 import type { Rows } from './rows.js'
@@ -31,10 +33,13 @@ export const FORMS = [
 ] as const
 type Form = (typeof FORMS)[number]
 
-/** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16, which only weights in f32 go without, add to it. */
-const boundOf = ({ type }: Form) => (type === 'F32' ? 2e-3 : 3e-2)
-/** Of two tokens either may be chosen where they are closer than what is lost so. */
-const tieOf = (form: Form) => (form.type === 'F32' ? undefined : boundOf(form))
+type CacheType = LoadPlan['size']['cacheType']
+
+/**
+ * Nats, of float64 that keeps keys and values as the core says it does. f32 alone is as far off as llama.cpp is. What it
+ * leaves of a key may be rounded to the next number of f16, so that every layer adds some of what rounding costs at all.
+ */
+const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-3, f16: 1e-2 }
 
 /** The processor, and SwiftShader with the kernels cut for hardware and for software. */
 export type Where = 'cpu' | 'hardware' | 'software'
@@ -74,43 +79,100 @@ export async function checkOurCore(of: Case, weights: Weights, options: OursOpti
   }
 }
 
+/** What is said of a text, by float64 and by llama.cpp. */
+interface Truth {
+  readonly cacheType: CacheType
+  /** By float64 that keeps keys and values as the core does. */
+  readonly answer: Answer
+  /** By llama.cpp, whose keys and values are kept as they are. */
+  readonly theirs?: readonly Vector[]
+  /** By how much what becomes of keys and values moves leads. */
+  readonly moved: Allowance
+}
+
 async function checkForm(of: Case, form: Form, plain: Weights, source: WeightSource, options: OursOptions) {
   const { rows, devices, tokens, peers } = options
   const weights = once(await heldBy(of, form, plain, source))
-  const row = (device: string, check: () => ReturnType<typeof checkOn>) =>
-    rows.once({ family: of.name, kind: 'text', what: form.name, device }, check)
-  const answer = (count: number) => answerOf(of, weights, count)
+  const row = (device: string, code: Code, check: () => ReturnType<typeof checkOn>) =>
+    rows.once({ family: of.name, kind: 'text', what: form.name, device }, code, check)
+  const device = await openCpuDevice({ threads: 1 })
+  const { cacheType } = planned(device, of, form, source, of.prompt + tokens).size
+  device.destroy()
+  const truth = (count: number) => truthOf(of, cacheType, weights, count, peers)
   if (devices.includes('cpu')) {
-    await row(EXACT, async () =>
-      checkOn(await openCpuDevice({ threads: 1, exact: true }), of, form, source, answer(tokens)),
+    await row(EXACT, 'decoders on cpu', async () =>
+      checkOn(await openCpuDevice({ threads: 1, exact: true }), of, form, source, await truth(tokens)),
     )
   }
   if (devices.includes('cpu') && peers !== undefined && form.type === 'Q4_0') {
-    await row(AS_USED, () => checkAsUsed(peers, of, form, source, weights, answer(tokens)))
+    await row(AS_USED, 'decoders on cpu', () =>
+      checkAsUsed(peers, of, form, source, weights, answerOf(of, weights, tokens)),
+    )
   }
   if (!form.onGpu) return
   for (const { name, cut, open, tokens: most } of GPUS) {
     if (!devices.includes(cut)) continue
-    await row(name, async () => checkOn(await open(), of, form, source, answer(Math.min(tokens, most))))
+    await row(name, 'decoders on gpu', async () =>
+      checkOn(await open(), of, form, source, await truth(Math.min(tokens, most))),
+    )
   }
 }
 
-async function checkOn(device: Device, of: Case, form: Form, source: WeightSource, answer: Answer) {
-  const bound = boundOf(form)
+const truths = new WeakMap<Weights, Map<CacheType, Truth>>()
+
+/** Asked for once: fewer tokens are the beginning of more. */
+async function truthOf(
+  of: Case,
+  cacheType: CacheType,
+  weights: Weights,
+  count: number,
+  peers?: string,
+): Promise<Truth> {
+  const byType = truths.get(weights) ?? new Map<CacheType, Truth>()
+  truths.set(weights, byType)
+  const found = byType.get(cacheType)
+  if (found && found.answer.logprobs.length >= count) {
+    const answer = {
+      tokens: found.answer.tokens.slice(0, of.prompt + count),
+      logprobs: found.answer.logprobs.slice(0, count),
+    }
+    return { ...found, answer, ...(found.theirs && { theirs: found.theirs.slice(0, count) }) }
+  }
+  const answer = answerOf(of, weights, count, cacheType === 'f16' ? half : undefined)
+  const plain = cacheType === 'f16' ? retold(of, weights, answer) : answer.logprobs
+  const theirs = peers !== undefined && of.gguf ? await toldByLlamaCpp(peers, of, weights, answer) : undefined
+  const truth = { cacheType, answer, moved: apart(answer.logprobs, plain), ...(theirs && { theirs }) }
+  byType.set(cacheType, truth)
+  return truth
+}
+
+async function toldByLlamaCpp(
+  peers: string,
+  of: Case,
+  weights: Weights,
+  { tokens, logprobs }: Answer,
+): Promise<Vector[]> {
+  const all = await llamaCpp(peers, of, weights, tokens.slice(0, -1), logprobs.length)
+  return all.map((told) => Float64Array.from({ length: of.config.vocab_size }, (_, token) => told(token)))
+}
+
+async function checkOn(device: Device, of: Case, form: Form, source: WeightSource, truth: Truth) {
+  const { answer, theirs, moved } = truth
+  const bound = BOUNDS[truth.cacheType]
   const ways = await answersOf(device, of, form, source, answer)
-  const verdicts = Object.entries(ways).map(([way, told]) => ({
-    way,
-    ...compare(answer.logprobs, told, tieOf(form)),
-  }))
+  const verdicts = Object.entries(ways).map(([way, told]) => ({ way, ...compare(answer.logprobs, told) }))
+  const besideTheirs = theirs && Object.values(ways).map((told) => compare(theirs, told, moved).wrongTokens)
   const otherTokens = Math.max(...verdicts.map(({ wrongTokens }) => wrongTokens))
+  const otherThanPeer = besideTheirs && Math.max(...besideTheirs)
   const worst = Math.max(...verdicts.map(({ worst }) => worst))
   return {
     tokens: answer.logprobs.length,
     otherTokens,
+    ...(otherThanPeer !== undefined && { otherThanPeer }),
     rms: Math.max(...verdicts.map(({ rms }) => rms)),
     worst,
     bound,
-    good: worst < bound && otherTokens === 0,
+    good: worst < bound && otherTokens === 0 && !otherThanPeer,
     ways: Object.fromEntries(verdicts.map(({ way, worst }) => [way, worst])),
   }
 }
@@ -146,18 +208,22 @@ async function checkAsUsed(
 async function answersOf(device: Device, of: Case, form: Form, source: WeightSource, { tokens, logprobs }: Answer) {
   const text = { tokens, count: logprobs.length }
   const onCpu = device.info.kind === 'cpu'
-  const core = await loadCore(device, source, {
-    contextLength: Math.max(of.context ?? 0, tokens.length + 8),
-    cacheTokens: 5 * (tokens.length + 64),
-    maxBatch: 4,
-    ...('quantize' in form && { quantize: form.quantize }),
-  })
+  const core = await loadPlanned(device, source, planned(device, of, form, source, tokens.length))
   try {
     return onCpu ? await eachWay(core, text, [core.maxChunk, 24, 7]) : await waysAtOnce(core, text)
   } finally {
     await core.close()
     if (onCpu) device.destroy()
   }
+}
+
+function planned(device: Device, of: Case, form: Form, source: WeightSource, length: number): LoadPlan {
+  return planModel(source, device, {
+    contextLength: Math.max(of.context ?? 0, length + 8),
+    cacheTokens: 5 * (length + 64),
+    maxBatch: 4,
+    ...('quantize' in form && { quantize: form.quantize }),
+  })
 }
 
 /** As a folder or a file that somebody may have downloaded. */

@@ -1,5 +1,7 @@
 /** What the check has found, a line of JSON each, so that a check that was broken off goes on where it was. */
+
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { type Code, codeOf } from './code.js'
 
 export interface Row {
   readonly family: string
@@ -22,12 +24,19 @@ export interface Row {
   readonly cosine?: number
   /** How the tokens were fed, each with its worst difference. */
   readonly ways?: Readonly<Record<string, number>>
+  /** Steps at which llama.cpp would choose another token; absent: it was not asked. */
+  readonly otherThanPeer?: number
+  /** What it was computed by, and which version of that. */
+  readonly by: Code
+  readonly code: string
   /** Of the processor. */
   readonly seconds: number
 }
 
 const keyOf = ({ family, kind, what, device }: Pick<Row, 'family' | 'kind' | 'what' | 'device'>) =>
   [family, kind, what, device].join(' | ')
+
+const isCurrent = ({ by, code }: Row) => by !== undefined && codeOf(by) === code
 
 export class Rows {
   readonly #path: string
@@ -43,20 +52,28 @@ export class Rows {
     }
   }
 
-  get all(): readonly Row[] {
-    return [...this.#known.values()]
+  /** Those of the code as it is now. */
+  get current(): readonly Row[] {
+    return [...this.#known.values()].filter(isCurrent)
   }
 
-  /** Computes a row unless it is there, and writes it down. */
+  /** How many were computed by code that has changed. */
+  get outdated(): number {
+    return this.#known.size - this.current.length
+  }
+
+  /** Computes a row unless the same code has, and writes it down. */
   async once(
     is: Pick<Row, 'family' | 'kind' | 'what' | 'device'>,
-    compute: () => Promise<Omit<Row, keyof typeof is | 'seconds'>>,
+    by: Code,
+    compute: () => Promise<Omit<Row, keyof typeof is | 'by' | 'code' | 'seconds'>>,
   ): Promise<void> {
-    if (this.#known.has(keyOf(is))) return
+    const found = this.#known.get(keyOf(is))
+    if (found && isCurrent(found)) return
     const before = process.cpuUsage()
-    const found = await compute()
+    const verdict = await compute()
     const { user, system } = process.cpuUsage(before)
-    const row: Row = { ...is, ...found, seconds: Math.round((user + system) / 1e5) / 10 }
+    const row: Row = { ...is, ...verdict, by, code: codeOf(by), seconds: Math.round((user + system) / 1e5) / 10 }
     this.#known.set(keyOf(row), row)
     appendFileSync(this.#path, `${JSON.stringify(row)}\n`)
     console.log(lineOf(row))
@@ -70,6 +87,7 @@ export function lineOf({
   device,
   tokens,
   otherTokens,
+  otherThanPeer,
   rms,
   worst,
   good,
@@ -77,7 +95,8 @@ export function lineOf({
   seconds,
 }: Row): string {
   const subject = kind === 'mistake' ? `that ${what} is found out` : kind === 'llama.cpp' ? 'by llama.cpp' : what
-  const figures = `${otherTokens} of ${tokens} other, rms ${rms.toExponential(1)}, worst ${worst.toExponential(1)}`
+  const peer = otherThanPeer ? ` (${otherThanPeer} than llama.cpp)` : ''
+  const figures = `${otherTokens} of ${tokens} other${peer}, rms ${rms.toExponential(1)}, worst ${worst.toExponential(1)}`
   const apart = good || !ways ? [] : Object.entries(ways).map(([way, far]) => `${way} ${far.toExponential(1)}`)
   const on = device === '' ? '' : ` on ${device}`
   return `${good ? 'ok  ' : 'FAIL'} ${family} ${subject}${on}: ${[figures, ...apart].join('; ')} (${seconds} s)`

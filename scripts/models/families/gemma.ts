@@ -4,6 +4,7 @@ import {
   add,
   frequencies,
   geluTanh,
+  type Kept,
   normHeads,
   product,
   rmsNorm,
@@ -39,6 +40,7 @@ interface Form {
   isFull(layer: number): boolean
   angles(full: boolean): Vector
   readonly mistake?: string
+  readonly kept?: Kept
 }
 
 /** Norms before and after attention and MLP, each by one plus its weight; some layers see a window alone. */
@@ -47,7 +49,7 @@ function reference(weights: Weights, form: Form) {
   const { mistake } = form
   const plus = mistake === 'forgets the one of norms' ? 0 : 1
   const window = mistake === 'sees one key more' ? WINDOW + 1 : mistake === 'sees one key less' ? WINDOW - 1 : WINDOW
-  const caches = Array.from({ length: SHAPE.layers }, () => new Attention())
+  const caches = Array.from({ length: SHAPE.layers }, () => new Attention(form.kept))
   const act = mistake === 'takes silu for gelu' ? silu : geluTanh
   let position = 0
   return {
@@ -140,7 +142,7 @@ export const gemma2: Case = {
   tensors: tensors(false),
   prompt: 80,
   mistakes: [...COMMON, 'forgets the cap of scores', 'forgets the cap of logits', 'begins with a full layer'],
-  reference: (weights, mistake) =>
+  reference: (weights, mistake, kept) =>
     reference(weights, {
       scale: SHAPE.headSize ** -0.5,
       headNorms: false,
@@ -149,6 +151,7 @@ export const gemma2: Case = {
       isFull: (i) => (i % 2 === 1) !== (mistake === 'begins with a full layer'),
       angles: () => plain(LOCAL_THETA),
       mistake,
+      kept,
     }),
   gguf: {
     architecture: 'gemma2',
@@ -190,7 +193,7 @@ export const gemma3: Case = {
     'takes one base for all',
     'makes the first of six full',
   ],
-  reference: (weights, mistake) =>
+  reference: (weights, mistake, kept) =>
     reference(weights, {
       scale: SHAPE.headSize ** -0.5,
       headNorms: mistake !== 'forgets the norms of heads',
@@ -201,6 +204,7 @@ export const gemma3: Case = {
         return scaled ? plain(theta).map((angle) => angle / FACTOR) : plain(theta)
       },
       mistake,
+      kept,
     }),
   gguf: {
     architecture: 'gemma3',

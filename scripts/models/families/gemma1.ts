@@ -15,8 +15,9 @@ export const gemma1: Case = {
   ),
   prompt: 60,
   mistakes: MISTAKES,
-  reference: (weights, mistake) =>
+  reference: (weights, mistake, kept) =>
     llamaReference(SHAPE, weights, {
+      kept,
       embeddingFactor: mistake === MISTAKES[1] ? 1 : Math.sqrt(SHAPE.hidden),
       normOffset: mistake === MISTAKES[0] ? 0 : 1,
       gate: mistake === MISTAKES[2] ? silu : geluTanh,

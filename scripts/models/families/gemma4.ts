@@ -5,6 +5,7 @@ import {
   both,
   frequencies,
   geluTanh,
+  type Kept,
   normHeads,
   product,
   rmsNorm,
@@ -76,10 +77,10 @@ function besides(weights: Weights, token: number, x: Vector, mistake?: string): 
   return times(add(normed, scaled), Math.SQRT1_2)
 }
 
-function reference(weights: Weights, mistake?: string) {
+function reference(weights: Weights, mistake?: string, kept?: Kept) {
   const plus = mistake === 'adds one to norms' ? 1 : 0
   const window = mistake === 'sees one key more' ? WINDOW + 1 : mistake === 'sees one key less' ? WINDOW - 1 : WINDOW
-  const caches = KINDS.map(() => new Attention())
+  const caches = KINDS.map(() => new Attention(kept))
   const act = mistake === 'takes silu for gelu' ? silu : geluTanh
   let position = 0
   return {

@@ -4,6 +4,7 @@ import {
   add,
   both,
   frequencies,
+  type Kept,
   normHeads,
   product,
   rmsNorm,
@@ -66,9 +67,9 @@ function layerTensors(i: number): TensorSpec[] {
   ]
 }
 
-function reference(weights: Weights, mistake?: string) {
+function reference(weights: Weights, mistake?: string, kept?: Kept) {
   const { hidden, headSize, keyHeads, epsilon } = SHAPE
-  const caches = Array.from({ length: SHAPE.layers }, () => new Attention())
+  const caches = Array.from({ length: SHAPE.layers }, () => new Attention(kept))
   const recent: Vector[][] = Array.from({ length: SHAPE.layers }, () => [])
   const angles = frequencies(SHAPE.theta, headSize)
   let position = 0

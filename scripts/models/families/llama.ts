@@ -5,6 +5,7 @@ import {
   add,
   both,
   frequencies,
+  type Kept,
   normHeads,
   product,
   rmsNorm,
@@ -176,6 +177,7 @@ export interface LlamaTraits {
   readonly tiled?: boolean
   /** What gates go through. @default silu */
   readonly gate?: (x: number) => number
+  readonly kept?: Kept
 }
 
 export function llamaReference(shape: LlamaShape, weights: Weights, traits: LlamaTraits = {}) {
@@ -187,7 +189,7 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
     ...(traits.window && { window: traits.window }),
     ...(traits.tiled && { tiled: true }),
   }
-  const caches = Array.from({ length: shape.layers }, () => new Attention())
+  const caches = Array.from({ length: shape.layers }, () => new Attention(traits.kept))
   const angles = traits.angles ?? frequencies(shape.theta, headSize)
   const residual = traits.residualFactor ?? 1
   const { normOffset: offset = 0, gate = silu } = traits
@@ -269,8 +271,8 @@ export const llama: Case = {
   tensors: llamaTensors(SMALL),
   prompt: 80,
   mistakes: Object.keys(MISTAKES),
-  reference: (weights, mistake) =>
-    llamaReference(SMALL, weights, { angles: SCALED, ...(mistake !== undefined && MISTAKES[mistake]) }),
+  reference: (weights, mistake, kept) =>
+    llamaReference(SMALL, weights, { kept, angles: SCALED, ...(mistake !== undefined && MISTAKES[mistake]) }),
   gguf: {
     architecture: 'llama',
     metadata: (out) => llamaMetadata(out, 'llama', SMALL),

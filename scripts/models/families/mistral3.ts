@@ -54,8 +54,9 @@ export const ministral3: Case = {
     'forgets to scale queries',
     'scales queries smoothly',
   ],
-  reference: (weights, mistake) =>
+  reference: (weights, mistake, kept) =>
     llamaReference(SHAPE, weights, {
+      kept,
       angles: stretched(mistake),
       queryFactor: (position) => grown(position, mistake),
     }),

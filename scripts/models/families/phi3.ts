@@ -1,5 +1,16 @@
 import { type Case, type GgufTensor, matrix, norm, type TensorSpec, type Weights } from '../family.js'
-import { Attention, add, both, frequencies, product, rmsNorm, rotate, silu, type Vector } from '../float64.js'
+import {
+  Attention,
+  add,
+  both,
+  frequencies,
+  type Kept,
+  product,
+  rmsNorm,
+  rotate,
+  silu,
+  type Vector,
+} from '../float64.js'
 import { wide } from '../width.js'
 import { embedding, headOf, type LlamaShape, layerName, llamaConfig, llamaMetadata, SMALL } from './llama.js'
 
@@ -32,7 +43,8 @@ function tensorsOf({ vocab, hidden, inner, layers, heads, keyHeads, headSize }: 
   ]
 }
 
-function reference(form: Form, passes: boolean, weights: Weights, mistake?: string) {
+function reference(form: Form, weights: Weights, mistake?: string, kept?: Kept) {
+  const passes = form.context > form.original
   const { hidden, heads, keyHeads, headSize, inner, epsilon } = form.shape
   const pairs = form.rotated / 2
   const factors = passes !== (mistake === 'takes the other factors') ? long(pairs) : short(pairs)
@@ -42,7 +54,7 @@ function reference(form: Form, passes: boolean, weights: Weights, mistake?: stri
     .map((angle, i) => angle / factors[i]!)
   const grown = Math.sqrt(1 + Math.log(MAX / form.original) / Math.log(form.original))
   const scale = mistake === 'forgets the scale of cos and sin' ? 1 : grown
-  const caches = Array.from({ length: form.shape.layers }, () => new Attention())
+  const caches = Array.from({ length: form.shape.layers }, () => new Attention(kept))
   let position = 0
   return {
     step(token: number): Vector {
@@ -94,7 +106,6 @@ function gguf(form: Form, weights: Weights): GgufTensor[] {
 
 function phi(form: Form): Case {
   const pairs = form.rotated / 2
-  const passes = form.context > form.original
   return {
     name: form.name,
     config: {
@@ -115,7 +126,7 @@ function phi(form: Form): Case {
       'takes up for gate',
       ...(form.rotated < form.shape.headSize ? ['takes the exponent over the whole head'] : []),
     ],
-    reference: (weights, mistake) => reference(form, passes, weights, mistake),
+    reference: (weights, mistake, kept) => reference(form, weights, mistake, kept),
     gguf: {
       architecture: 'phi3',
       metadata: (out) => {

@@ -39,8 +39,8 @@ function caseOf({ name, className, shape, config, extra, traits, mistakes, names
     tensors: [...llamaTensors(shape), ...extra],
     prompt: 80,
     mistakes: Object.keys(mistakes),
-    reference: (weights, mistake) =>
-      llamaReference(shape, weights, { ...traits, ...(mistake !== undefined && mistakes[mistake]) }),
+    reference: (weights, mistake, kept) =>
+      llamaReference(shape, weights, { kept, ...traits, ...(mistake !== undefined && mistakes[mistake]) }),
     ...(names && {
       gguf: {
         architecture: name,

@@ -4,6 +4,7 @@ import {
   add,
   both,
   frequencies,
+  type Kept,
   normHeads,
   product,
   rmsNorm,
@@ -152,9 +153,9 @@ function unit(x: Vector): Vector {
   return x.map((value) => value / Math.sqrt(squares + 1e-6))
 }
 
-function reference(weights: Weights, mistake?: string) {
+function reference(weights: Weights, mistake?: string, kept?: Kept) {
   const { hidden, heads, headSize, keyHeads, epsilon } = SHAPE
-  const caches = Array.from({ length: SHAPE.layers }, () => new Attention())
+  const caches = Array.from({ length: SHAPE.layers }, () => new Attention(kept))
   const nets = Array.from(
     { length: SHAPE.layers },
     (_, i) => new DeltaNet((name) => weights(`${layerName(i)}.linear_attn.${name}`), mistake),

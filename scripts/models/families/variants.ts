@@ -1,7 +1,18 @@
 /** Llama with a trait or two changed. */
 
 import { type Case, type GgufTensor, norm, vector, type Weights } from '../family.js'
-import { Attention, add, frequencies, normHeads, product, rmsNorm, rotate, silu, type Vector } from '../float64.js'
+import {
+  Attention,
+  add,
+  frequencies,
+  type Kept,
+  normHeads,
+  product,
+  rmsNorm,
+  rotate,
+  silu,
+  type Vector,
+} from '../float64.js'
 import {
   embedding,
   gatedMlp,
@@ -32,8 +43,9 @@ export const smollm3: Case = {
   tensors: llamaTensors(SMOLLM),
   prompt: 80,
   mistakes: ['rotates every layer', 'reads the list the other way round'],
-  reference: (weights, mistake) =>
+  reference: (weights, mistake, kept) =>
     llamaReference(SMOLLM, weights, {
+      kept,
       rotates: (i) => {
         if (mistake === 'rotates every layer') return true
         const on = (i + 1) % 4 !== 0
@@ -69,8 +81,9 @@ export const granite: Case = {
   tensors: llamaTensors({ ...SMALL, tied: true }),
   prompt: 80,
   mistakes: Object.keys(GRANITE_MISTAKES),
-  reference: (weights, mistake) =>
+  reference: (weights, mistake, kept) =>
     llamaReference({ ...SMALL, tied: true }, weights, {
+      kept,
       ...GRANITE,
       ...GRANITE_MISTAKES[mistake as keyof typeof GRANITE_MISTAKES],
     }),
@@ -123,9 +136,9 @@ export const olmo2: Case = {
   },
 }
 
-function olmoReference(weights: Weights, mistake?: string) {
+function olmoReference(weights: Weights, mistake?: string, kept?: Kept) {
   const { hidden, headSize, keyHeads, epsilon, theta } = OLMO
-  const caches = Array.from({ length: OLMO.layers }, () => new Attention())
+  const caches = Array.from({ length: OLMO.layers }, () => new Attention(kept))
   const angles = frequencies(theta, headSize)
   let position = 0
   const qkNorm = (x: Vector, weight: Vector) =>

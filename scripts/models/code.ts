@@ -1,0 +1,50 @@
+/** Which code a row of the check speaks of: whoever changes what it was computed by has to compute it again. */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+const judges = (...names: string[]) => names.map((name) => `scripts/models/${name}`)
+const core = (...names: string[]) => names.map((name) => `src/engines/webgpu/${name}`)
+
+const BOTH = judges('family.ts', 'float64.ts', 'llama-cpp.ts', 'random.ts', 'width.ts')
+const DECODERS = [...BOTH, ...judges('check-definition.ts', 'families', 'judge.ts', 'rounded.ts', 'weights.ts')]
+const ENCODERS = [...BOTH, ...judges('check-vectors.ts', 'encoders')]
+const CORE = core('contract', 'contract.ts', 'core.ts', 'model', 'sampling.ts')
+const OURS = [...DECODERS, ...CORE, ...judges('feeds.ts', 'our-core.ts', 'safetensors.ts')]
+const VECTORS = [...ENCODERS, ...CORE, ...core('encoders')]
+
+/**
+ * A folder stands for all that is in it but tests; that of the CPU holds the kernels as they are built, too. What reads
+ * configurations is left out, of which each is held by a test of its own.
+ */
+const PARTS = {
+  decoders: DECODERS,
+  'decoders on cpu': [...OURS, ...core('cpu')],
+  'decoders on gpu': [...OURS, ...core('gpu')],
+  encoders: ENCODERS,
+  'encoders on cpu': [...VECTORS, ...core('cpu')],
+  'encoders on gpu': [...VECTORS, ...core('gpu')],
+} as const
+export type Code = keyof typeof PARTS
+
+function filesOf(path: string): string[] {
+  if (!statSync(root + path).isDirectory()) return [path]
+  const names = readdirSync(root + path, { recursive: true, encoding: 'utf8' })
+  return names
+    .filter((name) => name.endsWith('.ts') && !/\.test(-helper)?\.ts$/.test(name))
+    .map((name) => `${path}/${name}`)
+}
+
+const known = new Map<Code, string>()
+
+export function codeOf(code: Code): string {
+  const found = known.get(code)
+  if (found) return found
+  const hash = createHash('sha256')
+  for (const file of PARTS[code].flatMap(filesOf).sort()) hash.update(`${file}\n`).update(readFileSync(root + file))
+  const digest = hash.digest('hex').slice(0, 12)
+  known.set(code, digest)
+  return digest
+}

@@ -1,0 +1,92 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { floatToHalf, halfToFloat } from '../../src/platform/half.js'
+import { codeOf } from './code.js'
+import { Attention, half } from './float64.js'
+import { apart, compare } from './judge.js'
+import { Random } from './random.js'
+import { type Row, Rows } from './rows.js'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'local-v1-rows-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const IS = { family: 'llama', kind: 'text', what: 'safetensors F32', device: 'CPU' } as const
+const FOUND = { tokens: 4, otherTokens: 0, rms: 0, worst: 0, bound: 1, good: true }
+
+describe('rows of the check of architectures', () => {
+  it('are computed again once the code has changed that they were computed by, and only then', async () => {
+    const path = join(folder, 'rows.jsonl')
+    let computed = 0
+    const ask = () =>
+      new Rows(path).once(IS, 'decoders on cpu', async () => {
+        computed++
+        return FOUND
+      })
+    await ask()
+    await ask()
+    expect(computed).toBe(1)
+    const row = JSON.parse(readFileSync(path, 'utf8')) as Row
+    expect(row).toMatchObject({ ...IS, by: 'decoders on cpu', code: codeOf('decoders on cpu') })
+    writeFileSync(path, `${JSON.stringify({ ...row, code: 'another' })}\n`)
+    expect(new Rows(path)).toMatchObject({ current: [], outdated: 1 })
+    await ask()
+    expect(computed).toBe(2)
+    expect(new Rows(path)).toMatchObject({ current: [row], outdated: 0 })
+  })
+
+  it('know their device by the kernels that run there', () => {
+    expect(new Set((['decoders', 'decoders on cpu', 'decoders on gpu'] as const).map(codeOf)).size).toBe(3)
+  })
+})
+
+describe('float64 that keeps keys and values in f16', () => {
+  it('rounds as the product does, which rounds what is in f32', () => {
+    const random = new Random('halves')
+    for (let i = 0; i < 20_000; i++) {
+      const value = Math.fround(random.normal() * 2 ** (random.below(40) - 28))
+      if (Math.abs(value) < 65_504) expect(half(value)).toBe(halfToFloat(floatToHalf(value)) + 0)
+    }
+    for (const value of [
+      0,
+      1,
+      -1,
+      2 ** -24,
+      2 ** -25,
+      3 * 2 ** -25,
+      1 + 2 ** -11,
+      1 + 3 * 2 ** -11,
+      2 - 2 ** -12,
+      65_504,
+    ]) {
+      expect(half(value)).toBe(halfToFloat(floatToHalf(value)) + 0)
+    }
+  })
+
+  it('rounds keys and values, and no query', () => {
+    const form = { headSize: 2, keyHeads: 1, scale: 1 }
+    const of = (...values: number[]) => Float64Array.from(values)
+    const third = half(1 / 3)
+    expect(third).not.toBe(1 / 3)
+    const seen = new Attention(half).look(of(1 / 3, 0), of(1 / 3, 0), of(1 / 3, 1), form)
+    expect([...seen]).toEqual([third, 1])
+    const two = new Attention(half)
+    two.look(of(1 / 3, 0), of(1 / 3, 0), of(1, 0), form)
+    const share = 1 / (1 + Math.exp((1 / 3) * third))
+    expect(two.look(of(1 / 3, 0), of(0, 0), of(0, 0), form)[0]).toBeCloseTo(1 - share, 12)
+  })
+
+  it('allows another token as far as rounding has moved the lead of the one over the other, and no further', () => {
+    const truth = [Float64Array.of(-1, -1.01, -3)]
+    const rounded = [Float64Array.of(-1.01, -1, -3)]
+    const told = [(token: number) => rounded[0]![token]!]
+    expect(compare(truth, told).wrongTokens).toBe(1)
+    expect(compare(truth, told, apart(truth, rounded)).wrongTokens).toBe(0)
+    const less = [Float64Array.of(-1, -1.002, -3)]
+    expect(compare(truth, told, apart(truth, less)).wrongTokens).toBe(1)
+  })
+})
