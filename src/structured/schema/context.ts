@@ -75,11 +75,10 @@ export class Context {
     return this.#typical(at)
   }
 
-  /** As `follow`, of a dynamic reference; undefined where it depends on what led to it. */
-  followDynamic(site: Site, reference: string, keyword: string): Atom | undefined {
+  /** As `follow`, of a dynamic reference. */
+  followDynamic(site: Site, reference: string, keyword: string): Atom {
     try {
-      const target = this.document.resolveDynamic(site, reference, keyword)
-      return target && this.atom(target)
+      return this.atom(this.document.resolveDynamic(site, reference, keyword))
     } catch (error) {
       this.refuse(error)
       return this.atom(this.document.everything)

@@ -1,3 +1,4 @@
+import { made } from '../kept.js'
 import { SchemaError, type SchemaPath } from '../schema-error.js'
 import { has, isObject } from './json.js'
 
@@ -21,18 +22,61 @@ interface Resource {
   readonly draft: number
 }
 
-/** A subschema and where it stands. One per schema object, so that recursion meets itself. */
+/** A place that `$dynamicRef` or `$recursiveRef` may lead to. */
+interface Place {
+  readonly schema: unknown
+  readonly resource: Resource
+  readonly trail: Trail | undefined
+}
+
+/** Where dynamic references lead, by what was come through on the way. */
+class Scope {
+  readonly #places: ReadonlyMap<string, Place>
+  readonly #known: Map<string, Scope>
+  readonly #sites = new Map<object, Site>()
+
+  constructor(places: ReadonlyMap<string, Place> = new Map(), known = new Map<string, Scope>()) {
+    this.#places = places
+    this.#known = known
+  }
+
+  /** The outermost place of that name. */
+  get(name: string): Place | undefined {
+    return this.#places.get(name)
+  }
+
+  /** One per schema object and scope, so that recursion meets itself. */
+  site(schema: object, make: () => Site): Site {
+    return made(this.#sites, schema, make)
+  }
+
+  known(schema: object): Site | undefined {
+    return this.#sites.get(schema)
+  }
+
+  /** The scope inside a resource in which these names have these places. */
+  within(places: ReadonlyMap<string, Place>): Scope {
+    if ([...places.keys()].every((name) => this.#places.has(name))) return this
+    const all = new Map([...places, ...this.#places])
+    const key = JSON.stringify([...all].map(([name, { trail }]) => [name, spelled(trail)]).sort())
+    return made(this.#known, key, () => new Scope(all, this.#known))
+  }
+}
+
+/** A subschema and where it stands. */
 export class Site {
   readonly id: number
   readonly schema: Schema
   readonly resource: Resource
   readonly trail: Trail | undefined
+  readonly scope: Scope
 
-  constructor(id: number, schema: Schema, resource: Resource, trail: Trail | undefined) {
+  constructor(id: number, schema: Schema, resource: Resource, trail: Trail | undefined, scope: Scope) {
     this.id = id
     this.schema = schema
     this.resource = resource
     this.trail = trail
+    this.scope = scope
   }
 
   get path(): SchemaPath {
@@ -54,14 +98,19 @@ function tooDeep(): SchemaError {
   )
 }
 
-/** Refuses at once what is nested so deeply that no place in it could be named: each level takes at most two of JSON. */
-function refuseDepth(schema: unknown): void {
+/**
+ * Refuses at once what is nested so deeply that no place in it could be named: each level takes at most two of JSON.
+ * Says whether any place bears a name that dynamic references ask for.
+ */
+function refuseDepth(schema: unknown): boolean {
   const open = [{ value: schema, depth: 0 }]
   const seen = new Set<unknown>()
+  let dynamic = false
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     const { value, depth } = at
     if (depth > 2 * MAX_LEVELS) throw tooDeep()
     for (const key in value as object) {
+      if (DYNAMIC.has(key)) dynamic = true
       const inside = (value as Record<string, unknown>)[key]
       const plain = typeof inside !== 'object' || inside === null || VALUES.has(key)
       if (plain || seen.has(inside)) continue
@@ -69,7 +118,10 @@ function refuseDepth(schema: unknown): void {
       open.push({ value: inside, depth: depth + 1 })
     }
   }
+  return dynamic
 }
+
+const DYNAMIC: ReadonlySet<string> = new Set(['$dynamicAnchor', '$recursiveAnchor'])
 
 /** Keywords that hold values, which may be as deep as they like. */
 const VALUES: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
@@ -90,38 +142,45 @@ export class Document {
   readonly everything: Site
   readonly nothing: Site
   #next = 0
-  readonly #sites = new Map<object, Site>()
-  /** The places that `$dynamicRef` or `$recursiveRef` may lead to, by the name that is asked for. */
-  readonly #dynamic = new Map<string, { schema: unknown; resource: Resource; trail: Trail | undefined }[]>()
-  #index: Map<string, { target: unknown; resource: Resource; trail: Trail | undefined }> | undefined
+  readonly #first = new Map<object, Site>()
+  /** What dynamic references may lead to, by the root of the resource it stands in and the name that is asked for. */
+  readonly #dynamic = new Map<unknown, Map<string, Place>>()
+  #index: Map<string, Place> | undefined
 
   constructor(schema: unknown) {
-    refuseDepth(schema)
+    const dynamic = refuseDepth(schema)
     const outer: Resource = { base: DEFAULT_BASE, root: schema, trail: undefined, draft: DEFAULT_DRAFT }
     const resource = resourceOf(schema, outer, undefined)
-    this.everything = new Site(this.#next++, true, resource, undefined)
-    this.nothing = new Site(this.#next++, false, resource, undefined)
-    this.root = this.#site(schema, undefined, resource)
+    const scope = new Scope()
+    this.everything = new Site(this.#next++, true, resource, undefined, scope)
+    this.nothing = new Site(this.#next++, false, resource, undefined, scope)
+    if (dynamic) this.#index = this.#indexed(schema, resource)
+    this.root = this.#site({ schema, resource, trail: undefined }, scope)
   }
 
   child(parent: Site, schema: unknown, ...steps: (string | number)[]): Site {
     if (typeof schema === 'object' && schema !== null) {
-      const known = this.#sites.get(schema)
+      const known = parent.scope.known(schema)
       if (known !== undefined) return known
+      // Where it stands is the same in every scope.
+      const elsewhere = this.#first.get(schema)
+      if (elsewhere !== undefined) return this.#site(elsewhere, parent.scope)
     }
     const trail = below(parent.trail, steps)
-    return this.#site(schema, trail, resourceOf(schema, parent.resource, trail))
+    return this.#site({ schema, trail, resource: resourceOf(schema, parent.resource, trail) }, parent.scope)
   }
 
-  #site(schema: unknown, trail: Trail | undefined, resource: Resource): Site {
+  #site({ schema, trail, resource }: Place, outside: Scope): Site {
     if (typeof schema === 'boolean') return schema ? this.everything : this.nothing
     if (!isObject(schema))
       throw new SchemaError(spelled(trail), '', `a schema must be an object or a boolean, not ${typeName(schema)}.`)
-    const known = this.#sites.get(schema)
-    if (known !== undefined) return known
-    const site = new Site(this.#next++, schema, resource, trail)
-    this.#sites.set(schema, site)
-    return site
+    const places = this.#dynamic.get(resource.root)
+    const scope = places === undefined ? outside : outside.within(places)
+    return scope.site(schema, () => {
+      const site = new Site(this.#next++, schema, resource, trail, scope)
+      if (!this.#first.has(schema)) this.#first.set(schema, site)
+      return site
+    })
   }
 
   /** The subschema that a reference names. */
@@ -130,15 +189,15 @@ export class Document {
     const address = hash < 0 ? reference : reference.slice(0, hash)
     const fragment = decodeFragment(hash < 0 ? '' : reference.slice(hash + 1))
     if (address === '' && (fragment === '' || fragment.startsWith('/'))) {
-      const found = this.#point(from.resource, fragment)
+      const found = this.#point(from.resource, fragment, from.scope)
       if (found !== undefined) return found
     } else {
       // An address of its own cannot be joined to every base: not to a `urn:`.
       const uri = address === '' ? from.resource.base : absolute(address, from.resource.base)
       const anchored = this.#lookup(`${uri}#${fragment}`)
-      if (anchored !== undefined) return this.#site(anchored.target, anchored.trail, anchored.resource)
+      if (anchored !== undefined) return this.#site(anchored, from.scope)
       const holder = this.#lookup(`${uri}#`)
-      const found = holder && this.#point(holder.resource, fragment)
+      const found = holder && this.#point(holder.resource, fragment, from.scope)
       if (found !== undefined) return found
     }
     throw new SchemaError(
@@ -149,20 +208,18 @@ export class Document {
   }
 
   /**
-   * Where a `$dynamicRef` or a `$recursiveRef` leads, if that does not depend on what led to it: to the outermost place of
-   * that name, which is the document's own where it has one, since all that is looked at begins there.
+   * Where a `$dynamicRef` or a `$recursiveRef` leads: to the outermost place of that name among what was come through,
+   * if what the reference itself names is one of them.
    */
-  resolveDynamic(from: Site, reference: string, keyword: string): Site | undefined {
-    this.#lookup('')
+  resolveDynamic(from: Site, reference: string, keyword: string): Site {
     const first = this.resolve(from, reference, keyword)
-    const places = this.#dynamic.get(decodeFragment(reference.slice(reference.indexOf('#') + 1))) ?? []
-    if (!places.some(({ schema }) => schema === first.schema)) return first
-    const outermost = places.find(({ resource }) => resource.root === this.root.schema)
-    if (outermost !== undefined) return this.#site(outermost.schema, outermost.trail, outermost.resource)
-    return places.length === 1 ? first : undefined
+    const name = decodeFragment(reference.slice(reference.indexOf('#') + 1))
+    const own = this.#dynamic.get(first.resource.root)?.get(name)
+    const outermost = own?.schema === first.schema ? from.scope.get(name) : undefined
+    return outermost === undefined ? first : this.#site(outermost, from.scope)
   }
 
-  #point(resource: Resource, pointer: string): Site | undefined {
+  #point(resource: Resource, pointer: string, scope: Scope): Site | undefined {
     let target = resource.root
     let trail = resource.trail
     let inside = resource
@@ -178,45 +235,48 @@ export class Document {
       }
     }
     if (typeof target !== 'boolean' && !isObject(target)) return undefined
-    return this.#site(target, trail, inside)
+    return this.#site({ schema: target, trail, resource: inside }, scope)
   }
 
-  #lookup(uri: string) {
-    if (this.#index === undefined) {
-      this.#index = new Map()
-      const root = this.root
-      this.#collect(root.schema, root.resource, undefined)
-    }
+  #lookup(uri: string): Place | undefined {
+    this.#index ??= this.#indexed(this.root.schema, this.root.resource)
     return this.#index.get(uri)
   }
 
+  #indexed(schema: unknown, resource: Resource): Map<string, Place> {
+    const index = new Map<string, Place>()
+    this.#collect({ schema, resource, trail: undefined }, index)
+    return index
+  }
+
   /** Every `$id`, `id`, `$anchor` and `$dynamicAnchor`, wherever a schema may stand. */
-  #collect(value: unknown, outer: Resource, trail: Trail | undefined): void {
-    if (Array.isArray(value)) {
-      value.forEach((item, i) => {
-        this.#collect(item, outer, below(trail, [i]))
+  #collect({ schema, resource: outer, trail }: Place, index: Map<string, Place>): void {
+    if (Array.isArray(schema)) {
+      schema.forEach((item, i) => {
+        this.#collect({ schema: item, resource: outer, trail: below(trail, [i]) }, index)
       })
       return
     }
-    if (!isObject(value)) return
-    const resource = trail === undefined ? outer : resourceOf(value, outer, trail)
-    const index = this.#index!
+    if (!isObject(schema)) return
+    const resource = trail === undefined ? outer : resourceOf(schema, outer, trail)
+    const place = { schema, resource, trail }
     const note = (fragment: string) => {
       const uri = `${resource.base}#${fragment}`
-      if (!index.has(uri)) index.set(uri, { target: value, resource, trail })
+      if (!index.has(uri)) index.set(uri, place)
     }
-    if (resource.root === value) note('')
-    for (const key of ['$anchor', '$dynamicAnchor']) if (typeof value[key] === 'string') note(value[key])
+    if (resource.root === schema) note('')
+    for (const key of ['$anchor', '$dynamicAnchor']) if (typeof schema[key] === 'string') note(schema[key])
     // `$recursiveRef` is always `#`.
-    const dynamic = value.$recursiveAnchor === true ? '' : value.$dynamicAnchor
+    const dynamic = schema.$recursiveAnchor === true ? '' : schema.$dynamicAnchor
     if (typeof dynamic === 'string') {
-      this.#dynamic.set(dynamic, [...(this.#dynamic.get(dynamic) ?? []), { schema: value, resource, trail }])
+      const places = made(this.#dynamic, resource.root, () => new Map<string, Place>())
+      if (!places.has(dynamic)) places.set(dynamic, place)
     }
-    const id = value.$id ?? value.id
+    const id = schema.$id ?? schema.id
     if (typeof id === 'string' && id.startsWith('#')) note(id.slice(1))
-    for (const key of Object.keys(value)) {
+    for (const key of Object.keys(schema)) {
       if (key !== 'enum' && key !== 'const' && key !== 'default' && key !== 'examples') {
-        this.#collect(value[key], resource, below(trail, [key]))
+        this.#collect({ schema: schema[key], resource, trail: below(trail, [key]) }, index)
       }
     }
   }

@@ -140,14 +140,12 @@ class Ways {
   }
 
   /** A reference that leads nowhere is refused where it stands. */
-  #resolved(resolve: () => Site | undefined): Site {
+  #resolved(resolve: () => Site): Site {
     try {
-      const site = resolve()
-      if (site !== undefined) return site
+      return resolve()
     } catch (error) {
-      if (!(error instanceof SchemaError)) throw error
+      throw error instanceof SchemaError ? new Unknown() : error
     }
-    throw new Unknown()
   }
 
   /** Where it depends on the value: of each the ways, one of which every value goes. */
