@@ -7,6 +7,11 @@ import { call, collect, nextTurn, setUp, smallText } from './testing/call.test-h
 import type { RandomModelOptions } from './testing/random-model.test-helper.js'
 import { smallTokenizer } from './testing/small-tokenizer.test-helper.js'
 
+/** By turns, not by a clock: a busy machine is slow. */
+async function untilStep(model: { readonly steps: readonly unknown[] }, at: number): Promise<void> {
+  while (model.steps.length <= at) await nextTurn()
+}
+
 const asks = (text: string) => [{ role: 'user' as const, content: text }]
 
 describe('one answer', () => {
@@ -363,7 +368,7 @@ describe('side by side', () => {
     for (const at of [10, 20, 30, 40, 50]) {
       const { decoder, model } = setUp({ bias, pages, maxBatch: 4 })
       const answers = Promise.all(theirs.map((one) => collect(decoder.generate(one), 8)))
-      await vi.waitUntil(() => model.steps.length > at)
+      await untilStep(model, at)
       const before = model.steps.length
       const newcomer = await collect(decoder.generate(mine))
       // A few to read its prompt, and some that were under way.
@@ -498,13 +503,76 @@ describe('readers and failures', () => {
     for (const at of [60, 70, 80, 90, 98]) {
       const { decoder, model } = setUp({ bias, pages: 24 })
       const answers = Promise.all(long.map((one) => collect(decoder.generate(one))))
-      await vi.waitUntil(() => model.steps.length > at, { interval: 1 })
+      await untilStep(model, at)
       const before = model.steps.length
       expect((await collect(decoder.generate(mine))).texts).toEqual(expected)
       // A few to read its prompt, and some that were under way.
       expect(model.steps.length - before).toBeLessThan(9 + 8)
       expect((await answers).map(({ texts }) => texts)).toEqual(whole.map(({ texts }) => texts))
     }
+  })
+
+  describe('long answers that fill the cache', () => {
+    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
+    const long = Array.from({ length: 7 }, (_, i) =>
+      call({
+        messages: asks(`text ${i} ${'so '.repeat(30)}`),
+        maxTokens: 300 + i,
+        sampling: { ...call().sampling, seed: i },
+      }),
+    )
+    const brief = (i: number) => call({ messages: asks(`${i} ${'so '.repeat(45)}`), maxTokens: 9 })
+    const full = () => setUp({ bias, pages: 96 })
+    let whole: string[][]
+    let short: string[][]
+    beforeAll(async () => {
+      const roomy = setUp({ bias, pages: 1024 }).decoder
+      const texts = (calls: ChatCall[]) =>
+        Promise.all(calls.map(async (one) => (await collect(roomy.generate(one))).texts))
+      whole = await texts(long)
+      short = await texts([0, 1, 2, 3].map(brief))
+    })
+
+    test.each([150, 230, 290, 330, 360])('let a short one in at once, at step %i', async (at) => {
+      const { decoder, model } = full()
+      const answers = Promise.all(long.map((one) => collect(decoder.generate(one))))
+      await untilStep(model, at)
+      for (const i of [0, 1, 2, 3]) {
+        const before = model.steps.length
+        const { texts, usage } = await collect(decoder.generate(brief(i)))
+        expect(texts).toEqual(short[i])
+        // 16 tokens of a prompt in a step, one of an answer, a few under way, and a long answer that is read again first.
+        expect(model.steps.length - before).toBeLessThan(usage.promptTokens / 16 + 9 + 8 + 320 / 16)
+      }
+      expect((await answers).map(({ texts }) => texts)).toEqual(whole)
+    })
+
+    test('end, however many short ones come without an end', async () => {
+      const { decoder, model } = full()
+      let ended = false
+      const answers = Promise.all(long.map((one) => collect(decoder.generate(one)))).finally(() => {
+        ended = true
+      })
+      await untilStep(model, 200)
+      let came = 0
+      const stream = Array.from({ length: 10 }, async () => {
+        while (!ended && came++ < 1500) await collect(decoder.generate(brief(came)))
+      })
+      expect((await answers).map(({ texts }) => texts)).toEqual(whole)
+      expect(came).toBeLessThan(1000)
+      await Promise.all(stream)
+      await decoder.close()
+      expect(model.openSequences).toBe(0)
+    })
+
+    test('are not read again in vain', async () => {
+      const { decoder, model } = full()
+      const answers = await Promise.all(long.map((one) => collect(decoder.generate(one))))
+      const tokens = answers.reduce((sum, { usage }) => sum + usage.promptTokens + usage.completionTokens, 0)
+      const fed = model.steps.flat().reduce((sum, row) => sum + row.tokens, 0)
+      // Little more than half of them fit side by side: the others are read once more.
+      expect(fed).toBeLessThan(2 * tokens)
+    })
   })
 
   test('what alone finds no room in the cache is told so, and the next one is served', async () => {

@@ -11,6 +11,13 @@ export interface Row {
 /** The share of a full chunk that a new prompt gets in a step while others are writing. */
 const PREFILL_SHARE = 4
 
+const chunkBesideOthers = (maxChunk: number) => Math.ceil(maxChunk / PREFILL_SHARE)
+
+/** Steps that a prompt takes while others are writing. */
+export function stepsToRead(tokens: number, { maxChunk }: TokenModel): number {
+  return Math.ceil(tokens / chunkBesideOthers(maxChunk))
+}
+
 /** Those that write get their tokens; what is left of the step goes to prompts, oldest first. */
 export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSamples }: TokenModel): Row[] {
   const ready = shared(
@@ -21,7 +28,7 @@ export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSampl
   const rows: Row[] = writing.map((slot) => ({ slot, count: Math.min(pending(slot), maxChunk) }))
   // Each has one position to itself, whatever others do.
   let spare = maxSamples === undefined ? 0 : maxSamples - Math.min(ready.length, maxBatch)
-  let left = writing.length > 0 ? Math.ceil(maxChunk / PREFILL_SHARE) : maxChunk
+  let left = writing.length > 0 ? chunkBesideOthers(maxChunk) : maxChunk
   for (const slot of ready) {
     if (rows.length >= maxBatch || left <= 0) break
     if (promptIsIn(slot)) continue

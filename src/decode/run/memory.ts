@@ -12,25 +12,28 @@ export class Memory {
   readonly #model: TokenModel
   readonly #cache: PrefixCache
   /** Cloning is for models that hold several sequences at once: for others it costs a whole prompt. */
-  readonly #share: boolean
+  readonly #copies: boolean
+  /** An equal part of the cache for each that may run beside the others, in tokens. */
+  readonly share: number
 
   constructor(model: TokenModel) {
     this.#model = model
-    this.#share = model.maxBatch > 1
-    this.#cache = new PrefixCache(this.#share ? ENTRIES : 1)
+    this.#copies = model.maxBatch > 1
+    this.#cache = new PrefixCache(this.#copies ? ENTRIES : 1)
+    this.share = model.freeTokens / model.maxBatch
   }
 
   /** A sequence that begins like `lane.tokens`, all but the last token of it at most; of what is to be scored, nothing. */
   acquire(lane: Lane, running: readonly Slot[]): Sequence {
     const { tokens, scores } = lane
     const limit = scores?.open ? scores.scored : tokens.length - 1
-    const live = this.#share ? longestLive(lane.tokens, limit, running) : undefined
+    const live = this.#copies ? longestLive(lane.tokens, limit, running) : undefined
     if (live !== undefined && live.length > this.#cache.longest(lane.tokens, limit)) {
       const copy = live.sequence.clone()
       copy.truncate(live.length)
       return copy
     }
-    return this.#cache.take(lane.tokens, limit, this.#share) ?? this.#model.open()
+    return this.#cache.take(lane.tokens, limit, this.#copies) ?? this.#model.open()
   }
 
   keep(tokens: readonly number[], sequence: Sequence): void {

@@ -2,8 +2,9 @@ import { V1Error } from '../../errors.js'
 import { beginSteps, breathe } from '../../platform/turns.js'
 import type { Lane } from '../answer/lane.js'
 import { type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
-import { compose, inputOf, type Row, stepsAhead } from './batch.js'
+import { compose, inputOf, type Row, stepsAhead, stepsToRead } from './batch.js'
 import { modelFailed, notNumbers, quietly } from './failure.js'
+import { inLine, MAY_BE_PASSED, needsLittle } from './line.js'
 import { Memory } from './memory.js'
 import { callOf, makeSlot, promptIsIn, type Slot, sync } from './slot.js'
 
@@ -138,27 +139,38 @@ export class Scheduler {
    */
   #admit(): void {
     const { maxBatch } = this.#model
-    const have = new Set(this.#running.map(callOf))
-    const further = (slot: Slot) => have.has(callOf(slot))
-    for (const slot of [...this.#waiting.filter((slot) => !further(slot)), ...this.#waiting.filter(further)]) {
+    const share = this.#memory.share
+    let wentBefore = 0
+    for (const slot of inLine(this.#waiting, this.#running, share)) {
       const busy = this.#running.filter((other) => !other.lane.paused)
-      if (new Set(busy.map(callOf)).size >= maxBatch) return
+      if (new Set(busy.map(callOf)).size >= maxBatch) break
       if (busy.length >= maxBatch && this.#shares(slot)) continue
       const { first, lane } = slot
       const mustWait = first !== undefined && !first.lane.finished && !first.cancelled && !promptIsIn(first)
       if (mustWait || lane.paused) continue
-      if (!this.#start(slot)) return
+      const little = needsLittle(slot, share)
+      slot.lacksRoom = !this.#start(slot)
+      if (slot.lacksRoom) break
+      if (little) wentBefore++
       this.#waiting = this.#waiting.filter((other) => other !== slot)
     }
+    for (const slot of this.#waiting) if (slot.lacksRoom) slot.passed += wentBefore
   }
 
+  /** There must be room for what the others write while it is read, too: who is put back meanwhile was read in vain. */
   #start(slot: Slot): boolean {
     const { lane } = slot
     const sequence = this.#memory.acquire(lane, this.#running)
     const found = sequence.length
-    const need = () => this.#memory.cost(sequence, lane.tokens.length - found + this.#running.length + 1)
+    const unread = lane.tokens.length - found
+    const need = () => {
+      const written = (this.#running.length + 1) * (1 + stepsToRead(unread, this.#model))
+      return this.#memory.cost(sequence, unread + written)
+    }
+    const little = needsLittle(slot, this.#memory.share)
     while (!this.#memory.makeRoom(need())) {
-      const idle = this.#idle() ?? (this.#shares(slot) ? undefined : this.#spare())
+      const further = this.#shares(slot)
+      const idle = this.#idle() ?? (further ? undefined : (this.#spare() ?? (little ? this.#giver() : undefined)))
       if (idle !== undefined) this.#preempt(idle)
       else if (this.#running.length === 0) break
       else {
@@ -184,13 +196,17 @@ export class Scheduler {
   }
 
   /**
-   * The youngest that takes more of the cache than an equal part: whoever has just begun would else begin again and again
+   * The youngest that has more of the cache than an equal share: whoever has just begun would else begin again and again
    * beside long answers. Never the oldest: somebody always comes to an end.
    */
-  #greedy(): Slot | undefined {
-    const lengths = this.#running.map(({ sequence }) => sequence?.length ?? 0)
-    const part = lengths.reduce((sum, length) => sum + length, 0) / lengths.length
-    return this.#running.findLast((_, i) => i > 0 && lengths[i]! > part)
+  #greedy(may: (slot: Slot) => boolean = () => true): Slot | undefined {
+    const { share } = this.#memory
+    return this.#running.findLast((slot, i) => i > 0 && (slot.sequence?.length ?? 0) > share && may(slot))
+  }
+
+  /** Who gives its room to a call that needs little. */
+  #giver(): Slot | undefined {
+    return this.#greedy(({ passed }) => passed < MAY_BE_PASSED)
   }
 
   /** Whether another choice of the same call is running. */
@@ -202,6 +218,7 @@ export class Scheduler {
   #preempt(slot: Slot): void {
     slot.sequence?.close()
     slot.sequence = undefined
+    slot.lacksRoom = true
     this.#running = this.#running.filter((other) => other !== slot)
     this.#waiting.unshift(slot)
   }

@@ -12,6 +12,10 @@ export interface Slot {
   spoilt: boolean
   /** It has had a sequence before. */
   started: boolean
+  /** It waits because there was no room for it in the cache. */
+  lacksRoom: boolean
+  /** How many calls that came later began while it waited for room. */
+  passed: number
   readonly released: Promise<void>
   readonly release: () => void
 }
@@ -21,7 +25,18 @@ export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  return { lane, first, sequence: undefined, cancelled: false, spoilt: false, started: false, released, release }
+  return {
+    lane,
+    first,
+    sequence: undefined,
+    cancelled: false,
+    spoilt: false,
+    started: false,
+    lacksRoom: false,
+    passed: 0,
+    released,
+    release,
+  }
 }
 
 /** A call is known by the slot of its first choice. */
