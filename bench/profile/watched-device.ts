@@ -39,6 +39,7 @@ export function watch(device: Device, current: Current, timer: Timer, seen: (pas
     },
     lost: device.lost,
     matrix: (data, options) => device.matrix(data, options),
+    growingMatrix: (bands, options) => device.growingMatrix(bands, options),
     matrixBytes: (shape) => device.matrixBytes(shape),
     vector: (values) => device.vector(values),
     activations: (rows, columns) => device.activations(rows, columns),

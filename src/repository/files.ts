@@ -26,8 +26,8 @@ export interface RepositoryFiles {
   fetch(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void>
   /** Bytes of a file that need not be ready: what must be known before it is fetched. Fewer where it ends before. */
   head(name: string, from: number, to: number, signal: AbortSignal): Promise<Uint8Array>
-  /** Bytes of a file that was fetched. */
-  slice(name: string, from: number, to: number): Promise<Uint8Array>
+  /** Bytes of a file that was fetched. `into` has room for them, and may be used for them: a large array less. */
+  slice(name: string, from: number, to: number, into?: Uint8Array): Promise<Uint8Array>
   /** What is said of a file where it lies, beyond what its format says. */
   known?(name: string): Promise<KnownOfFile | undefined>
   /** No more bytes of this file will be asked for. */

@@ -12,12 +12,12 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
   const fs = builtin<Fs>('node:fs/promises')
   if (!fs) throw new V1Error(500, `The model at ${path} cannot be loaded: there are no local folders in a browser.`)
   const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${name}`
-  const head = (name: string, from: number, to: number) =>
-    sliceOfFile(fs, at(name), from, to).catch((cause: unknown) => {
+  const part = (name: string, from: number, to: number, into?: Uint8Array) =>
+    sliceOfFile(fs, at(name), from, to, into).catch((cause: unknown) => {
       throw broken(path, `${name} is missing.`, cause)
     })
-  const slice = async (name: string, from: number, to: number) => {
-    const data = await head(name, from, to)
+  const slice = async (name: string, from: number, to: number, into?: Uint8Array) => {
+    const data = await part(name, from, to, into)
     if (data.length < to - from) throw broken(path, `${name} ends before byte ${to}.`)
     return data
   }
@@ -46,7 +46,7 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
       if (stat.size < least) throw broken(path, `${name} is cut: it has ${stat.size} of at least ${least} bytes.`)
       onBytes(stat.size)
     },
-    head,
+    head: (name, from, to) => part(name, from, to),
     slice,
     release() {},
   }

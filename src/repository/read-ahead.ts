@@ -12,22 +12,28 @@ export function readAhead(
   files: Pick<RepositoryFiles, 'slice'>,
   sizeOf: (name: string) => number,
 ): RepositoryFiles['slice'] {
-  let window:
-    | { readonly name: string; readonly from: number; readonly to: number; data: Promise<Uint8Array> }
-    | undefined
-  return async (name, from, to) => {
-    if (to - from >= WINDOW) return files.slice(name, from, to)
-    if (!window || window.name !== name || from < window.from || to > window.to) {
-      const end = Math.max(to, Math.min(from + WINDOW, sizeOf(name)))
-      window = { name, from, to: end, data: files.slice(name, from, end) }
-    }
-    const { data, from: start } = window
-    try {
-      return (await data).subarray(from - start, to - start)
-    } catch (error) {
-      // Asked for again, it is read again.
+  let window: { readonly name: string; readonly from: number; readonly data: Uint8Array } | undefined
+  let room: Uint8Array | undefined
+  /** One after the other: all windows are read into the same room. */
+  let last: Promise<unknown> = Promise.resolve()
+
+  async function small(name: string, from: number, to: number, given?: Uint8Array): Promise<Uint8Array> {
+    const there = window?.name === name && from >= window.from && to <= window.from + window.data.length
+    if (!window || !there) {
       window = undefined
-      throw error
+      room ??= new Uint8Array(WINDOW)
+      const end = Math.max(to, Math.min(from + WINDOW, sizeOf(name)))
+      window = { name, from, data: await files.slice(name, from, end, room.subarray(0, end - from)) }
     }
+    const into = given ?? new Uint8Array(to - from)
+    const piece = window.data.subarray(from - window.from, to - window.from)
+    into.set(piece)
+    return into.subarray(0, piece.length)
+  }
+  return (name, from, to, into) => {
+    if (to - from >= WINDOW) return files.slice(name, from, to, into)
+    const turn = last.then(() => small(name, from, to, into))
+    last = turn.catch(() => {})
+    return turn
   }
 }

@@ -76,8 +76,8 @@ export class RemoteFiles implements RepositoryFiles {
     return bytes
   }
 
-  async slice(name: string, from: number, to: number): Promise<Uint8Array> {
-    const bytes = await this.#held.get(name)!.slice(from, to)
+  async slice(name: string, from: number, to: number, into?: Uint8Array): Promise<Uint8Array> {
+    const bytes = await this.#held.get(name)!.slice(from, to, into)
     if (bytes.length < to - from) throw unreachable(this.place, `${name} is no longer whole in the cache.`)
     return bytes
   }

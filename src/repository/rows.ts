@@ -10,12 +10,12 @@ const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
 export function storedRows(
   dtype: TensorType,
   columns: number,
-  slice: (from: number, to: number, signal?: AbortSignal) => Promise<Uint8Array>,
+  slice: (from: number, to: number, signal?: AbortSignal, into?: Uint8Array) => Promise<Uint8Array>,
 ): StoredRows {
   const rowBytes = isBlockType(dtype) ? blockBytes(dtype, columns) : columns * SIZES[dtype]
   return {
     rowBytes,
-    read: (from, to, signal) => slice(from * rowBytes, to * rowBytes, signal),
+    read: (from, to, signal, into) => slice(from * rowBytes, to * rowBytes, signal, into),
     widen(bytes, at, out) {
       if (isBlockType(dtype)) {
         out.set(blockValues(dtype, bytes.subarray(at, at + rowBytes)))

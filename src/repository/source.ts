@@ -32,8 +32,8 @@ export interface WeightOutline {
 /** A matrix that is taken row by row, because it may be larger than memory holds in one piece. */
 export interface StoredRows {
   readonly rowBytes: number
-  /** So many rows as they are stored. */
-  read(from: number, to: number, signal?: AbortSignal): Promise<Uint8Array>
+  /** So many rows as they are stored. `into` has room for them, and may be used for them. */
+  read(from: number, to: number, signal?: AbortSignal, into?: Uint8Array): Promise<Uint8Array>
   /** The values of the row whose first byte is at `at`. */
   widen(bytes: Uint8Array, at: number, out: Float32Array): void
 }

@@ -19,6 +19,7 @@ import type {
 import type {
   Activations,
   CacheShape,
+  GrowingMatrix,
   KeyValueCache,
   Matrix,
   MatrixData,
@@ -77,6 +78,8 @@ export interface Device {
    * only so; a device that keeps it in parts must know.
    */
   matrix(data: MatrixData, options?: { readonly gated?: boolean }): Matrix
+  /** As `matrix`, of rows that are not all at hand at once: bands of so many, one below the other. */
+  growingMatrix(bands: readonly MatrixShape[], options?: { readonly gated?: boolean }): GrowingMatrix
   /** Bytes that such a matrix would take. */
   matrixBytes(shape: MatrixShape): number
   /** Uploads a norm's weights, a bias or a table of angles. */

@@ -64,7 +64,7 @@ export const safetensors: RepositoryFormat = {
           rows(name) {
             const { file, from } = find(`${name}.weight`)
             const { shape, dtype } = describe(`${name}.weight`)
-            return storedRows(dtype, shape[1]!, (start, end) => files.slice(file, from + start, from + end))
+            return storedRows(dtype, shape[1]!, (start, end, _, into) => slice(file, from + start, from + end, into))
           },
         }
       },

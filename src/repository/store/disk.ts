@@ -90,7 +90,7 @@ function pathOf(url: string): string {
 }
 
 function diskFile(fs: Fs, path: string, bytes: number): StoredFile {
-  return { bytes, slice: (from, to) => sliceOfFile(fs, path, from, to) }
+  return { bytes, slice: (from, to, into) => sliceOfFile(fs, path, from, to, into) }
 }
 
 /** Nothing is made before there is something to keep, and what holds nothing in the end is taken away. */

@@ -26,7 +26,8 @@ export const USED = '.used'
 
 export interface StoredFile {
   readonly bytes: number
-  slice(from: number, to: number): Promise<Uint8Array>
+  /** `into` has room for them, and may be used for them. */
+  slice(from: number, to: number, into?: Uint8Array): Promise<Uint8Array>
 }
 
 /** One download. Nobody reads the file before `commit`. */

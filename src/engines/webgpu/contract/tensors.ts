@@ -71,12 +71,24 @@ export type MatrixBand =
       readonly data: Uint8Array
     }
 
+/** A matrix whose rows come one after the other, each of its band's form; it may be used once it has them all. */
+export interface GrowingMatrix {
+  readonly matrix: Matrix
+  /** The next rows, of one band. Their bytes may be reused when the call returns. */
+  add(rows: MatrixBand): void
+}
+
 export type PlainFormat = 'f32' | 'f16' | 'bf16'
 
 /** Bytes of a row as it is handed over. */
 export function rowBytes(format: PlainFormat | BlockType, columns: number): number {
   if (isBlockType(format)) return blockBytes(format, columns)
   return columns * (format === 'f32' ? 4 : 2)
+}
+
+export function shapeOf(band: MatrixBand): MatrixShape {
+  const { format, rows, columns } = band
+  return { format, rows, columns, scaleType: band.format === 'q4' ? band.scaleType : 'f16' }
 }
 
 export const bandsOf = (data: MatrixData): readonly MatrixBand[] => (data.format === 'mixed' ? data.bands : [data])

@@ -4,6 +4,7 @@ import type { Activations, Batch, Device, DeviceInfo, DeviceLimits, Pass, Sample
 import { activationBlockBytes } from './abi.js'
 import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
+import { CpuMatrix, storedBytes } from './matrix.js'
 import { DeviceMemory } from './memory.js'
 import { CpuPass } from './pass.js'
 import type { CpuPassHost, OperationProfiler } from './pass-host.js'
@@ -11,7 +12,7 @@ import { PassProgram } from './program.js'
 import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
-import { CpuActivations, CpuCache, CpuMatrix, CpuStates, CpuVector, storedBytes } from './tensors.js'
+import { CpuActivations, CpuCache, CpuStates, CpuVector } from './tensors.js'
 import { bestVariant, compileKernels, hasSimd, instantiate, type Kernels, type KernelVariant } from './wasm.js'
 
 export interface CpuDeviceOptions {
@@ -129,7 +130,12 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
       return alive ? { bytes: memory.bytes, buffers: memory.buffers } : { bytes: 0, buffers: 0 }
     },
     lost,
-    matrix: (data) => living(() => new CpuMatrix(memory, kernels, data, exact)),
+    matrix: (data) => living(() => CpuMatrix.of(memory, kernels, data, exact)),
+    growingMatrix: (bands) =>
+      living(() => {
+        const matrix = new CpuMatrix(memory, kernels, bands, exact)
+        return { matrix, add: (rows) => living(() => matrix.add(rows)) }
+      }),
     matrixBytes: storedBytes,
     vector: (values) => living(() => new CpuVector(memory, values)),
     activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),

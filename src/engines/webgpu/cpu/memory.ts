@@ -4,6 +4,11 @@ import { V1Error } from '../../../errors.js'
 const PAGE_BYTES = 65536
 /** Growth in steps of a mebibyte, so that small tensors do not each ask the host. */
 const STEP_PAGES = 16
+/**
+ * And of this share of what is there: a host counts the whole memory anew whenever it grows, and collects garbage for it.
+ * Pages that nothing was written to take no room.
+ */
+const SHARE = 1 / 4
 const ALIGNMENT = 64
 
 interface Gap {
@@ -102,16 +107,27 @@ export class DeviceMemory {
 
   #grow(missing: number, wanted: number): void {
     const least = Math.ceil(missing / PAGE_BYTES)
-    const room = this.limit / PAGE_BYTES - this.memory.buffer.byteLength / PAGE_BYTES
-    try {
-      this.memory.grow(Math.max(least, Math.min(STEP_PAGES, room)))
-    } catch (cause) {
+    const pages = this.memory.buffer.byteLength / PAGE_BYTES
+    const ahead = Math.min(Math.max(STEP_PAGES, Math.ceil(pages * SHARE)), this.limit / PAGE_BYTES - pages)
+    if (ahead > least && this.#growBy(ahead) === undefined) return
+    const cause = this.#growBy(least)
+    if (cause !== undefined) {
       const mebibytes = (bytes: number) => `${Math.ceil(bytes / 1048576)} MiB`
       throw new V1Error(
         503,
         `The CPU device is out of memory: ${mebibytes(wanted)} more are needed beside the ${mebibytes(this.bytes)} in use, of at most ${mebibytes(this.limit)}.`,
         { code: 'device_out_of_memory', cause },
       )
+    }
+  }
+
+  /** Why it did not. */
+  #growBy(pages: number): unknown {
+    try {
+      this.memory.grow(pages)
+      return undefined
+    } catch (cause) {
+      return cause
     }
   }
 

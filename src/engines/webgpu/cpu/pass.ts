@@ -22,13 +22,14 @@ import { type Arguments, gateCode, type OperationName } from './abi.js'
 import { CpuAttention } from './attention.js'
 import { type PlacedBatch, placeBatch } from './batch.js'
 import { own } from './guards.js'
+import { CpuMatrix, roomOf } from './matrix.js'
 import type { CpuPassHost } from './pass-host.js'
 import type { PassRecorder } from './pass-recorder.js'
 import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
 import { convolve, delta } from './recurrence.js'
 import { CpuSampler } from './sampler.js'
-import { CpuActivations, CpuCache, CpuMatrix, CpuVector, roomOf } from './tensors.js'
+import { CpuActivations, CpuCache, CpuVector } from './tensors.js'
 
 /**
  * Bytes between what two threads write. A processor fetches ahead, up to the end of a page, and would take from the other

@@ -2,9 +2,10 @@
 import { type Gate, type ProjectOptions, Q4_BLOCK } from '../contract.js'
 import * as abi from './abi.js'
 import { own } from './guards.js'
+import { activationsOf, type Band, type CpuMatrix, roomOf } from './matrix.js'
 import type { PassRecorder } from './pass-recorder.js'
 import { few, shareOf } from './program.js'
-import { activationsOf, type Band, type CpuActivations, type CpuMatrix, CpuVector, roomOf } from './tensors.js'
+import { type CpuActivations, CpuVector } from './tensors.js'
 
 /** So many values every thread prepares for itself. */
 const PRIVATE = 8192

@@ -7,6 +7,7 @@ import type {
   Device,
   DeviceInfo,
   DeviceLimits,
+  GrowingMatrix,
   KeyValueCache,
   Matrix,
   MatrixData,
@@ -30,6 +31,9 @@ import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuStates, GpuVector }
 
 /** Changes whenever a kernel's arithmetic does. */
 const KERNELS = 'wgsl-4'
+
+/** Bytes of a part of a matrix: so many of the host's memory hold it while it is written. */
+const MOST_MAPPED = 256 * 1048576
 
 export interface GpuDeviceOptions {
   readonly name: string
@@ -83,7 +87,24 @@ export class GpuDevice implements Device, GpuPassHost {
 
   matrix(data: MatrixData, { gated = false }: { readonly gated?: boolean } = {}): Matrix {
     this.#assertUsable()
-    return new GpuMatrix(this.gpu, data, this.limits.tensorBytes, gated)
+    return GpuMatrix.of(this.gpu, data, this.#partBytes, gated)
+  }
+
+  growingMatrix(bands: readonly MatrixShape[], { gated = false }: { readonly gated?: boolean } = {}): GrowingMatrix {
+    this.#assertUsable()
+    const matrix = new GpuMatrix(this.gpu, bands, this.#partBytes, gated)
+    return {
+      matrix,
+      add: (rows) => {
+        this.#assertUsable()
+        matrix.add(rows)
+      },
+    }
+  }
+
+  /** The host holds a part while it is written. */
+  get #partBytes(): number {
+    return Math.min(this.limits.tensorBytes, MOST_MAPPED)
   }
 
   matrixBytes({ format, rows, columns, scaleType }: MatrixShape): number {

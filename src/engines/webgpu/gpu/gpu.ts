@@ -14,6 +14,11 @@ interface Compiled {
   readonly groups: Map<string, GPUBindGroup>
 }
 
+export interface MappedBuffer {
+  readonly buffer: GPUBuffer
+  readonly bytes: Uint8Array
+}
+
 export class Gpu {
   readonly device: GPUDevice
   readonly traits: GpuTraits
@@ -46,18 +51,10 @@ export class Gpu {
     return this.#track(this.device.createBuffer({ size: padded(bytes), usage: STORAGE | COPY_SRC | COPY_DST, label }))
   }
 
-  /** A storage buffer that holds these bytes, one after the other. */
-  upload(data: readonly Uint8Array[], label: string): GPUBuffer {
-    const size = padded(data.reduce((sum, { byteLength }) => sum + byteLength, 0))
-    const buffer = this.#mapped(size, label)
-    const bytes = new Uint8Array(buffer.getMappedRange())
-    let at = 0
-    for (const part of data) {
-      bytes.set(part, at)
-      at += part.byteLength
-    }
-    buffer.unmap()
-    return this.#track(buffer)
+  /** A storage buffer that the host writes, until it is unmapped. */
+  mapped(bytes: number, label: string): MappedBuffer {
+    const buffer = this.#track(this.#mapped(padded(bytes), label))
+    return { buffer, bytes: new Uint8Array(buffer.getMappedRange()) }
   }
 
   staging(bytes: number): GPUBuffer {

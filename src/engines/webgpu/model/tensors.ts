@@ -1,22 +1,19 @@
 /** Tensors of a repository as the decoder's matrices and vectors. */
 
-import { V1Error } from '../../../errors.js'
-import { BLOCK_TYPES, type BlockType, blockBytes, isBlockType } from '../../../platform/block-types.js'
 import { joined } from '../../../platform/bytes.js'
-import { halfToFloat } from '../../../platform/half.js'
-import { blockValues } from '../../../repository/formats/gguf/dequantize.js'
-import type { RawTensor, WeightSource } from '../../../repository/source.js'
+import type { RawTensor, StoredRows, WeightSource } from '../../../repository/source.js'
 import {
   type Device,
   type Matrix,
   type MatrixBand,
   type MatrixData,
-  type PlainFormat,
+  type MatrixShape,
   rowBytes,
   type Vector,
 } from '../contract.js'
-import { canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
+import { bandForms, canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
 import { quantize } from './quantize.js'
+import { areNumbers, bytesOf, damaged, mismatch, toFloats } from './stored-values.js'
 
 /** Brings planned tensors to a device. */
 export class TensorLoader {
@@ -25,6 +22,8 @@ export class TensorLoader {
   readonly signal: AbortSignal | undefined
   /** Everything made so far, so that a failure half-way can free it. */
   readonly made: { destroy(): void }[] = []
+  /** Where rows are read into, by turns. */
+  readonly #room: [Uint8Array?, Uint8Array?] = []
 
   constructor(device: Device, source: WeightSource, signal?: AbortSignal) {
     this.#device = device
@@ -34,7 +33,13 @@ export class TensorLoader {
 
   async matrix(planned: PlannedMatrix, gated = false): Promise<Matrix> {
     this.signal?.throwIfAborted()
-    return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.signal), { gated }))
+    const rows = rowsOf(this.source, planned)
+    if (!rows) return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.signal), { gated }))
+    const shapes = bandForms(planned).map((form): MatrixShape => ({ ...form, scaleType: 'f16' }))
+    const growing = this.#device.growingMatrix(shapes, { gated })
+    this.#keep(growing.matrix)
+    for await (const band of inChunks(rows, planned, this.#room, this.signal)) growing.add(band)
+    return growing.matrix
   }
 
   async vector(planned: PlannedVector): Promise<Vector> {
@@ -64,6 +69,74 @@ export class TensorLoader {
   }
 }
 
+interface PartRows {
+  readonly part: PlannedMatrix['parts'][number] & { readonly stored: FormedRows['format'] }
+  readonly rows: StoredRows
+}
+
+/** The parts of a matrix that need not be read whole: its rows are taken as they are stored, one part after the other. */
+function rowsOf(source: WeightSource, { parts, columns, order }: PlannedMatrix): PartRows[] | undefined {
+  if (order || !source.rows) return undefined
+  const found: PartRows[] = []
+  for (const { name, rows: count, stored } of parts) {
+    if (stored === 'q4') return undefined
+    const tensor = source.describe(`${name}.weight`)
+    if (tensor.dtype !== stored || tensor.shape.join() !== [count, columns].join()) {
+      throw mismatch(tensor, [count, columns])
+    }
+    found.push({ part: { name, rows: count, stored }, rows: source.rows(name) })
+  }
+  return found
+}
+
+/** Bytes that are read at a time, while those before them go to the device. */
+const CHUNK = 4 * 1048576
+
+/** Rows of a matrix in its device's form, a few at a time; they hold until the next are asked for. */
+async function* inChunks(
+  parts: readonly PartRows[],
+  { columns, quantize: shrink }: PlannedMatrix,
+  room: [Uint8Array?, Uint8Array?],
+  signal?: AbortSignal,
+): AsyncGenerator<MatrixBand> {
+  const wanted = parts.flatMap(({ part, rows }) => {
+    // Whole groups of rows, which devices keep together.
+    const step = Math.max(8, Math.floor(CHUNK / rows.rowBytes / 8) * 8)
+    return Array.from({ length: Math.ceil(part.rows / step) }, (_, i) => ({
+      part,
+      rows,
+      from: i * step,
+      to: Math.min(part.rows, (i + 1) * step),
+    }))
+  })
+  const read = (i: number): Promise<Uint8Array> => {
+    const { rows, from, to } = wanted[i]!
+    const bytes = (to - from) * rows.rowBytes
+    const turn = i % 2 === 0 ? 0 : 1
+    if ((room[turn]?.length ?? 0) < bytes) room[turn] = new Uint8Array(Math.max(bytes, CHUNK))
+    const reading = rows.read(from, to, signal, room[turn]!.subarray(0, bytes))
+    // Whoever waits for it hears of it.
+    reading.catch(() => {})
+    return reading
+  }
+  let next = read(0)
+  for (const [i, { part, rows, from, to }] of wanted.entries()) {
+    const data = await next
+    signal?.throwIfAborted()
+    if (i + 1 < wanted.length) next = read(i + 1)
+    const { stored: format } = part
+    const named = { name: `${part.name}.weight`, dtype: format, shape: [to - from, columns], data }
+    if (data.byteLength !== (to - from) * rows.rowBytes) throw mismatch(named, named.shape)
+    if (!areNumbers(data, format)) throw damaged(named)
+    yield forDevice({ format, rows: to - from, data }, columns, shrink)
+  }
+}
+
+function forDevice({ format, rows, data }: FormedRows, columns: number, shrink: boolean): MatrixBand {
+  if (!shrink || !canShrink(format)) return { format, rows, columns, data }
+  return { format: 'q4', rows, columns, ...quantize(toFloats({ dtype: format, data })), scaleType: 'f16' }
+}
+
 /** The parts of a matrix, one below the other. */
 export async function readMatrix(
   source: WeightSource,
@@ -86,10 +159,7 @@ export async function readMatrix(
     const [data] = await readParts(source, [{ name: `${name}.weight`, shape: [rows, columns] }], stored, signal)
     read.push({ format: stored, rows, data: data! })
   }
-  const bands = inBands(read, columns, order).map(({ format, rows, data }): MatrixBand => {
-    if (!planned.quantize || !canShrink(format)) return { format, rows, columns, data }
-    return { format: 'q4', rows, columns, ...quantize(toFloats({ dtype: format, data })), scaleType: 'f16' }
-  })
+  const bands = inBands(read, columns, order).map((rows) => forDevice(rows, columns, planned.quantize))
   return bands.length === 1 ? bands[0]! : { format: 'mixed', rows, columns, bands }
 }
 
@@ -159,79 +229,4 @@ async function readParts(
   const read: Uint8Array[] = []
   for (const { name, shape } of wanted) read.push(bytesOf(await source.read(name, signal), shape, type))
   return read
-}
-
-const SIZES = { f32: 4, f16: 2, bf16: 2, u32: 4 } as const
-
-/** What was read is once more held against what was planned: a source may not keep its word. */
-function bytesOf(tensor: RawTensor, shape: readonly number[], type: RawTensor['dtype']): Uint8Array {
-  const count = shape.reduce((product, side) => product * side, 1)
-  const needed = isBlockType(type) ? blockBytes(type, count) : count * SIZES[type]
-  // Eight codes to a word: all of them are numbers.
-  if (type !== 'u32' && !areNumbers(tensor.data, type)) throw damaged(tensor)
-  const fits = tensor.dtype === type && tensor.shape.join() === shape.join() && tensor.data.byteLength === needed
-  if (!fits) throw mismatch(tensor, shape)
-  return tensor.data
-}
-
-/** The values of an unquantised tensor. */
-export function toFloats({ dtype, data }: Pick<RawTensor, 'dtype' | 'data'>): Float32Array {
-  if (dtype === 'f32' && data.byteOffset % 4 === 0) {
-    return new Float32Array(data.buffer, data.byteOffset, data.byteLength / 4)
-  }
-  if (isBlockType(dtype)) return blockValues(dtype, data)
-  const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  const size = SIZES[dtype]
-  const values = new Float32Array(data.byteLength / size)
-  for (let i = 0; i < values.length; i++) {
-    values[i] = size === 4 ? view.getFloat32(i * 4, true) : widen(view.getUint16(i * 2, true), dtype)
-  }
-  return values
-}
-
-const word = new Uint32Array(1)
-const float = new Float32Array(word.buffer)
-
-function widen(bits: number, dtype: RawTensor['dtype']): number {
-  if (dtype === 'f16') return halfToFloat(bits)
-  word[0] = bits << 16
-  return float[0]!
-}
-
-/** Whether no value is infinite or NaN: the exponents of these are all ones. */
-function areNumbers(data: Uint8Array, type: PlainFormat | BlockType): boolean {
-  if (isBlockType(type)) return haveScales(data, type)
-  const aligned = data.byteOffset % 4 === 0 ? data : data.slice()
-  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.byteLength >> 2)
-  const high = { f32: 0x7f800000, f16: 0x7c000000, bf16: 0x7f800000 }[type]
-  // Of two values in a word the lower has its exponent sixteen bits below.
-  const low = type === 'f32' ? high : high >>> 16
-  for (let i = 0; i < words.length; i++) {
-    const word = words[i]!
-    if ((word & high) === high || (word & low) === low) return false
-  }
-  const last = aligned.byteLength & 2 ? aligned.at(-2)! | (aligned.at(-1)! << 8) : 0
-  return type === 'f32' || (last & low) !== low
-}
-
-/** Of blocks, the scales. */
-function haveScales(data: Uint8Array, type: BlockType): boolean {
-  const { bytes, halves } = BLOCK_TYPES[type]
-  for (const half of halves) {
-    for (let at = half + 1; at < data.length; at += bytes) if ((data[at]! & 0x7c) === 0x7c) return false
-  }
-  return true
-}
-
-function damaged({ name }: RawTensor): V1Error {
-  return new V1Error(500, `Tensor ${name} holds values that are not numbers: it is damaged. Download it again.`, {
-    code: 'malformed_weights',
-  })
-}
-
-function mismatch({ name, shape: found }: RawTensor, wanted: readonly number[]): V1Error {
-  const shape = (of: readonly number[]) => `[${of.join('][')}]`
-  return new V1Error(500, `Tensor ${name} is ${shape(found)}; the configuration demands ${shape(wanted)}.`, {
-    code: 'malformed_weights',
-  })
 }

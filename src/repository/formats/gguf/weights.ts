@@ -26,8 +26,8 @@ export function ggufWeights(
   return {
     rows(name) {
       const { tensor, form } = find(`${name}.weight`)
-      const slice = (from: number, to: number) => files.slice(tensor.file, tensor.from + from, tensor.from + to)
-      return storedRows(form, tensor.shape[1]!, slice)
+      const { file, from: start, shape } = tensor
+      return storedRows(form, shape[1]!, (from, to, _, into) => read(file, start + from, start + to, into))
     },
     names: [...tensors.keys()],
     has: (name) => tensors.has(name),

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { storedRows } from '../../../repository/rows.js'
+import type { WeightSource } from '../../../repository/source.js'
+import type { Device, Matrix } from '../contract.js'
+import { openCpuDevice } from '../cpu/index.js'
+import { Chance, type Known, knownMatrix } from '../operations/numbers.test-helper.js'
+import type { PlannedMatrix } from './planned.js'
+import { TensorLoader } from './tensors.js'
+
+const MIB = 1048576
+const [ROWS, COLUMNS] = [5000, 1024]
+
+/** A matrix of ten MB in two tensors, and what is asked for of them. */
+function sourceOf(
+  known: Known,
+  change: (read: Uint8Array, tensor: string, from: number) => Uint8Array = (read) => read,
+) {
+  if (known.data.format === 'q4' || known.data.format === 'f32') throw new TypeError('In 16 bits.')
+  const { data, format } = known.data
+  const split = 2000
+  const stored = new Map([
+    ['upper', data.subarray(0, split * COLUMNS * 2)],
+    ['lower', data.subarray(split * COLUMNS * 2)],
+  ])
+  const asked: number[] = []
+  const source: WeightSource = {
+    chatConfig: {},
+    names: [...stored.keys()].map((name) => `${name}.weight`),
+    digest: '',
+    has: () => true,
+    describe: (name) => ({ name, shape: [name.startsWith('upper') ? split : ROWS - split, COLUMNS], dtype: format }),
+    async read(name) {
+      throw new Error(`${name} was read whole.`)
+    },
+    rows: (name) =>
+      storedRows(format, COLUMNS, async (from, to, _, into) => {
+        asked.push(to - from)
+        into!.set(stored.get(name)!.subarray(from, to))
+        return change(into!.subarray(0, to - from), name, from)
+      }),
+  }
+  const planned: PlannedMatrix = {
+    parts: [
+      { name: 'upper', rows: split, stored: format },
+      { name: 'lower', rows: ROWS - split, stored: format },
+    ],
+    rows: ROWS,
+    columns: COLUMNS,
+    scaleType: 'f16',
+    quantize: false,
+  }
+  return { source, planned, asked }
+}
+
+async function product(device: Device, matrix: Matrix): Promise<Float32Array> {
+  const [x, out] = [device.activations(1, COLUMNS), device.activations(1, ROWS)]
+  const pass = device.begin({ spans: [{ tokens: new Int32Array(1), position: 0, pages: new Int32Array(1) }] })
+  pass.write(x, new Chance(3).floats(COLUMNS))
+  pass.project(matrix, x, out)
+  const reading = pass.read(out, 1)
+  await pass.submit()
+  x.destroy()
+  out.destroy()
+  return reading
+}
+
+describe('a large matrix on its way to a device', () => {
+  const known = knownMatrix(new Chance(1), 'bf16', ROWS, COLUMNS)
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+  })
+  afterAll(() => device.destroy())
+
+  it('is never in memory whole beside it', async () => {
+    const { source, planned, asked } = sourceOf(known)
+    const whole = device.matrix(known.data)
+    const expected = await product(device, whole)
+    const matrix = await new TensorLoader(device, source).matrix(planned)
+    expect(await product(device, matrix)).toEqual(expected)
+    expect(Math.max(...asked)).toBeLessThanOrEqual(4 * MIB)
+    expect(asked.reduce((sum, bytes) => sum + bytes, 0)).toBe(2 * ROWS * COLUMNS)
+  })
+
+  it('gets four bits on its way, a few rows at a time', async () => {
+    const { source, planned, asked } = sourceOf(known)
+    const before = device.memory.bytes
+    const matrix = await new TensorLoader(device, source).matrix({ ...planned, quantize: true })
+    expect(device.memory.bytes - before).toBe(matrix.bytes)
+    expect(matrix.bytes).toBe(device.matrixBytes({ format: 'q4', rows: ROWS, columns: COLUMNS, scaleType: 'f16' }))
+    expect(asked.length).toBeGreaterThan(2)
+    const sum = (of: Float32Array) => of.reduce((all, value) => all + value * value, 0)
+    const [four, exact] = [await product(device, matrix), await product(device, device.matrix(known.data))]
+    const off = four.map((value, i) => value - exact[i]!)
+    // Four bits of a normal distribution.
+    expect(Math.sqrt(sum(off) / sum(exact))).toBeLessThan(0.15)
+  })
+
+  it.each<[string, Parameters<typeof sourceOf>[1], RegExp]>([
+    [
+      'is cut',
+      (read, name, from) => (name === 'lower' && from > 0 ? read.subarray(2) : read),
+      /Tensor lower\.weight is/,
+    ],
+    [
+      'is damaged',
+      (read, name, from) => {
+        if (name === 'lower' && from > 0) read.fill(255, 100, 102)
+        return read
+      },
+      /Tensor lower\.weight holds values that are not numbers/,
+    ],
+  ])('is refused where it %s, and nothing stays', async (_, change, message) => {
+    const { source, planned } = sourceOf(known, change)
+    const before = device.memory
+    const loader = new TensorLoader(device, source)
+    await expect(loader.matrix(planned)).rejects.toThrow(message)
+    for (const made of loader.made) made.destroy()
+    expect(device.memory).toEqual(before)
+  })
+})
