@@ -117,10 +117,10 @@ function sentencePiece(metadata: GgufMetadata, tokens: readonly string[], kinds:
     .sort((a, b) => b.score - a.score || a.id - b.id)
   const merges: [string, string][] = []
   for (const { token } of order) {
-    const signs = [...token]
-    for (let i = 1; i < signs.length; i++) {
-      const pair: [string, string] = [signs.slice(0, i).join(''), signs.slice(i).join('')]
-      if (ids.has(pair[0]) && ids.has(pair[1])) merges.push(pair)
+    // Between signs, of which some are two units long.
+    for (let at = signAt(token, 0); at < token.length; at += signAt(token, at)) {
+      const [first, second] = [token.slice(0, at), token.slice(at)]
+      if (ids.has(first) && ids.has(second)) merges.push([first, second])
     }
   }
   const prefix = metadata.get('tokenizer.ggml.add_space_prefix') !== false
@@ -147,6 +147,8 @@ function sentencePiece(metadata: GgufMetadata, tokens: readonly string[], kinds:
     },
   }
 }
+
+const signAt = (text: string, at: number) => (text.codePointAt(at)! > 0xffff ? 2 : 1)
 
 function unknownOf(metadata: GgufMetadata, tokens: readonly string[], kinds: readonly number[]): string | null {
   const unknown = metadata.get('tokenizer.ggml.unknown_token_id')

@@ -1,0 +1,87 @@
+/**
+ * How long a model takes from a warm disk to the CPU device, beside reading its bytes, and how much memory that takes at
+ * its peak beyond what stays: in Node and in Chromium, each in a process of its own, on a made-up model in Q4_0.
+ */
+import { spawnSync } from 'node:child_process'
+import { open, stat } from 'node:fs/promises'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { Command, Option } from 'commander'
+import { SHAPES, syntheticSource } from '../../src/bench/shapes.js'
+import { canUnpack } from '../../test/support/unpack.js'
+import { writeGguf } from '../peers/gguf.js'
+import { type Load, measureLoad } from './load.js'
+
+export interface Measured {
+  readonly readMs: number
+  readonly load: Load
+  /** Bytes of the process at its peak, and once the load is over. */
+  readonly peak: number
+  readonly stays: number
+}
+
+const MB = 1e6
+
+async function readAll(path: string): Promise<number> {
+  const file = await open(path)
+  const chunk = new Uint8Array(1 << 22)
+  const start = performance.now()
+  let bytes = 0
+  for (let read = -1; read !== 0; bytes += read) read = (await file.read(chunk, 0, chunk.length, bytes)).bytesRead
+  const ms = performance.now() - start
+  await file.close()
+  return ms
+}
+
+/** In the child. */
+async function measure(path: string): Promise<void> {
+  await readAll(path)
+  const readMs = Math.min(await readAll(path), await readAll(path))
+  await measureLoad({ kind: 'folder', path }, async (load) => {
+    const peak = process.resourceUsage().maxRSS * 1024
+    globalThis.gc?.()
+    // Freed memory goes back to the system a moment later.
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    console.log(JSON.stringify({ readMs, load, peak, stays: process.memoryUsage().rss } satisfies Measured))
+  })
+}
+
+async function inNode(path: string): Promise<Measured> {
+  const args = ['--expose-gc', ...process.execArgv, fileURLToPath(import.meta.url), '--child', path]
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  if (!stdout) throw new Error(stderr)
+  return JSON.parse(stdout) as Measured
+}
+
+function print(host: string, { readMs, load: { device, head, weights }, peak, stays }: Measured): void {
+  const ms = (of: number) => `${of.toFixed(0)} ms`
+  const all = device + head + weights
+  const parts = `device ${ms(device)}, head and vocabulary ${ms(head)}, weights ${ms(weights)}`
+  const memory = `peak ${((peak - stays) / MB).toFixed(0)} MB above the ${(stays / MB).toFixed(0)} MB that stay`
+  console.log(
+    `${host}: read ${ms(readMs)}, loaded ${ms(all)} (${(all / readMs).toFixed(1)} times: ${parts}); ${memory}`,
+  )
+}
+
+interface Options {
+  readonly runs: string
+  readonly child?: string
+}
+
+await new Command('bench:loading')
+  .argument('[shape]', `one of ${Object.keys(SHAPES).join(', ')}`, 'SmolLM2-135M-like')
+  .option('--runs <count>', 'in each host', '3')
+  .addOption(new Option('--child <path>').hideHelp())
+  .action(async (shape: string, { runs, child }: Options) => {
+    if (child) return measure(child)
+    const of = SHAPES[shape]
+    if (!of) throw new Error(`No shape is called ${shape}.`)
+    const { path, remove } = await writeGguf(`made-up/${shape}`, syntheticSource(of), 512)
+    console.log(`${shape}, ${((await stat(path)).size / MB).toFixed(0)} MB`)
+    for (let run = 0; run < Number(runs); run++) print('Node', await inNode(path))
+    for (let run = 0; run < Number(runs) && canUnpack; run++)
+      print('Chromium', await (await import('./chromium.js')).inChromium(path))
+    await remove()
+  })
+  .parseAsync()
+process.exit(0)

@@ -1,0 +1,27 @@
+/** One load of a model to the CPU device, in parts: what both hosts measure. */
+import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+import { loadCore } from '../../src/engines/webgpu/model/load.js'
+import type { ModelLocation } from '../../src/repository/location.js'
+import { openRepository } from '../../src/repository/open.js'
+
+export interface Load {
+  /** Milliseconds: the kernels compiled and started; head and vocabulary read; weights on the device. */
+  readonly device: number
+  readonly head: number
+  readonly weights: number
+}
+
+/** With nothing before it that would have made the heap large. `stay` keeps the model until it resolves. */
+export async function measureLoad(place: ModelLocation, stay: (load: Load) => Promise<void>): Promise<void> {
+  const start = performance.now()
+  const device = await openCpuDevice({ threads: 1 })
+  const opened = performance.now()
+  const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+  const { weights } = await openRepository(place, options)
+  const read = performance.now()
+  const core = await loadCore(device, weights, { contextLength: 512, maxBatch: 1 })
+  const load = { device: opened - start, head: read - opened, weights: performance.now() - read }
+  await stay(load)
+  await core.close()
+  device.destroy()
+}
