@@ -7,10 +7,16 @@ import type { AnswerPlan } from './plan.js'
 export type Segment =
   /** Written in the model's place, and shown to nobody. */
   | { readonly kind: 'literal'; readonly text: string }
-  /** Free text that is no part of what is said. It ends at its mark, or with its budget of tokens. */
-  | { readonly kind: 'thought'; readonly budget: number }
+  /**
+   * Free text that is no part of what is said. It ends at its mark, or with its budget of tokens. `lead`: what of the mark
+   * that opens it may still come; `said`: what of its text is there already.
+   */
+  | { readonly kind: 'thought'; readonly budget: number; readonly lead?: string; readonly said?: string }
   | { readonly kind: 'document'; readonly grammar: OutputGrammar }
-  | { readonly kind: 'call' }
+  /** `written`: what of its marker is there already. */
+  | { readonly kind: 'call'; readonly written?: string }
+  /** After a call: whether another one follows. */
+  | { readonly kind: 'between' }
   | { readonly kind: 'text' }
 
 /** The segments of an answer to `call`, from where its prompt ends. */

@@ -1,0 +1,64 @@
+import type { OutputGrammar } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+import type { Sampled } from '../token-model.js'
+import { Guided, type GuidedRun } from './guided.js'
+import type { Mask } from './mask.js'
+import type { Stretch, Writing } from './stretch.js'
+
+/** What a grammar guides: it ends where the grammar does. */
+export abstract class GuidedStretch implements Stretch {
+  protected readonly answer: Writing
+  protected readonly guided: Guided
+
+  constructor(answer: Writing, grammar: OutputGrammar) {
+    const { vocabulary, tokenizer } = answer.plan.text
+    this.answer = answer
+    this.guided = new Guided(grammar.start(vocabulary), tokenizer)
+  }
+
+  abstract begin(): void
+
+  /** The grammar is at its end. */
+  protected abstract completed(): void
+  protected abstract bytesOf(token: number): Uint8Array
+  /** Shows bytes, of the token that was sampled or of none. */
+  protected abstract show(bytes: Uint8Array, sampled?: Sampled): void
+
+  mask(mask: Mask): Uint32Array {
+    return mask.allowed(this.guided, this.answer.remaining)
+  }
+
+  advance(): boolean {
+    if (this.guided.done) this.completed()
+    else if (this.answer.remaining <= 0) this.answer.end(this.guided.shortest === 0 ? 'stop' : 'length')
+    else return this.force()
+    return true
+  }
+
+  take(sampled: Sampled): void {
+    const { token } = sampled
+    if (this.answer.plan.text.ends.has(token)) {
+      this.answer.end('stop', token)
+      return
+    }
+    if (!this.guided.accept(token)) throw new V1Error(500, 'The model gave a token that the grammar forbids.')
+    this.answer.log.append([token])
+    this.show(this.bytesOf(token), sampled)
+  }
+
+  /** Writes what is certain, if anything is. */
+  protected force(): boolean {
+    const run = this.guided.plan(this.answer.remaining, true)
+    if (run !== undefined) this.#write(run)
+    return run !== undefined
+  }
+
+  #write(run: GuidedRun): void {
+    const { log, out } = this.answer
+    this.guided.commit(run)
+    log.drop(run.replace)
+    log.append(run.tokens)
+    out.countForced(Math.max(0, run.tokens.length - run.replace))
+    this.show(run.bytes)
+  }
+}
