@@ -31,6 +31,8 @@ export interface Capabilities {
   readonly tools?: boolean
   /** Keep to a schema: JSON of any kind. */
   readonly grammar?: boolean
+  /** Keep to a grammar that is none of JSON: `guided_regex`, `guided_choice`, `grammar`, structural tags. */
+  readonly otherGrammars?: boolean
   /** Think before it speaks, where it is asked to. */
   readonly thinking?: boolean
   /** @default false */

@@ -30,6 +30,8 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['tools', { tools: [tool], tool_choice: 'required' }, 'tools'],
   ['grammar', { response_format: format('json_object') }, 'response_format'],
   ['grammar', { response_format: format('json_schema') }, 'response_format'],
+  ['otherGrammars', { guided_choice: ['{}'] }, 'guided_choice'],
+  ['otherGrammars', { structured_outputs: { choice: ['{}'] } }, 'structured_outputs.choice'],
   ['thinking', { reasoning_effort: 'high' }, 'reasoning_effort'],
   ['images', said(words, image), 'messages[0].content[1].type'],
   ['audio', said(audio), 'messages[0].content[0].type'],

@@ -14,6 +14,7 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
   if (cannot('seed') && spec.sampling.seed !== undefined) throw lacks(id, 'seed', 'cannot repeat an answer')
   if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none') throw lacks(id, 'tools', 'calls no tools')
   if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot keep to a format')
+  if (cannot('otherGrammars') && spec.output.type === 'grammar') throw lacks(id, fields.format, 'keeps to JSON alone')
   if (cannot('thinking') && wantsThoughts(spec)) {
     throw lacks(id, fields.thinking ?? 'reasoning_effort', 'does not think')
   }

@@ -5,13 +5,15 @@ import {
   type Availability,
   type LanguageModelApi,
   type LanguageModelSession,
+  type PromptOptions,
+  type SamplingMode,
   type SessionOptions,
   tokensOf,
   usedBy,
 } from './language-model.js'
 import { failureOf, isForm, requestFor } from './request.js'
 
-export type { LanguageModelApi, LanguageModelSession } from './language-model.js'
+export type { LanguageModelApi, LanguageModelSession, SamplingMode } from './language-model.js'
 
 export interface PromptApiOptions {
   /**
@@ -25,10 +27,16 @@ export interface PromptApiOptions {
    */
   readonly languageModel?: LanguageModelApi
   /**
-   * Languages that answers are expected in, which browsers want to know beforehand.
+   * Languages of texts and answers (`['en', 'ja']`), which browsers want to know beforehand.
    * @default not said
    */
   readonly languages?: readonly string[]
+  /**
+   * How much answers may vary, where a page may set no temperature: `most-predictable` to `most-creative`. A browser
+   * that knows no modes is refused.
+   * @default the browser's
+   */
+  readonly samplingMode?: SamplingMode
 }
 
 /** How often a document that the browser got wrong is asked for again. */
@@ -37,7 +45,8 @@ const TRIES = 3
 /**
  * The model that comes with the browser (Chrome's `LanguageModel`), in a page: `fallback(promptApi(), webgpu(...))` with
  * the same id takes it where it is there. What it cannot do is refused. Documents are looked at by the grammar before
- * any of them is sent, and asked for again: `strict` stays strict.
+ * any of them is sent, and asked for again: `strict` stays strict. Where the model runs is for the browser to choose:
+ * the specification allows a service of its maker's.
  */
 export function promptApi(options: PromptApiOptions = {}): Engine {
   return new PromptApi(options)
@@ -48,13 +57,17 @@ class PromptApi implements Engine {
   readonly ready: Promise<void>
   readonly #id: string
   readonly #api: LanguageModelApi | undefined
-  readonly #languages: readonly string[] | undefined
+  readonly #expected: SessionOptions
   #availability: Availability = 'unavailable'
   #window: number | undefined
 
-  constructor({ id = 'browser/built-in', languageModel, languages }: PromptApiOptions) {
+  constructor({ id = 'browser/built-in', languageModel, languages, samplingMode }: PromptApiOptions) {
+    const texts = languages && [{ type: 'text' as const, languages }]
     this.#id = id
-    this.#languages = languages
+    this.#expected = {
+      ...(texts && { expectedInputs: texts, expectedOutputs: texts }),
+      ...(samplingMode && { samplingMode }),
+    }
     this.#api = languageModel ?? (globalThis as { LanguageModel?: LanguageModelApi }).LanguageModel
     this.ready = this.survey()
   }
@@ -64,7 +77,7 @@ class PromptApi implements Engine {
     const model: ModelInfo = {
       id: this.#id,
       ownedBy: 'browser',
-      capabilities: { logprobs: false, seed: false, tools: false, thinking: false },
+      capabilities: { logprobs: false, seed: false, tools: false, otherGrammars: false, thinking: false },
       metadata: {
         loaded: there === 'available',
         device: 'browser',
@@ -76,7 +89,7 @@ class PromptApi implements Engine {
   }
 
   async survey(): Promise<void> {
-    this.#availability = (await this.#api?.availability(this.#expected()).catch(() => undefined)) ?? 'unavailable'
+    this.#availability = (await this.#api?.availability(this.#expected).catch(() => undefined)) ?? 'unavailable'
   }
 
   async load(_: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
@@ -104,10 +117,11 @@ class PromptApi implements Engine {
     signal.throwIfAborted()
     const params = await this.#api?.params?.().catch(() => null)
     const { initialPrompts, text } = requestFor(call, params != null)
-    const { temperature } = call.sampling
-    const warm =
-      params != null && temperature !== undefined && temperature !== 1 ? { temperature, topK: params.defaultTopK } : {}
-    const session = await this.#session({ initialPrompts, signal, ...warm })
+    const { temperature = 1 } = call.sampling
+    // A mode and a temperature are not taken together: what the request says goes before the option.
+    const warm = params != null && temperature !== 1
+    const sampling = warm && { samplingMode: undefined, temperature, topK: params.defaultTopK }
+    const session = await this.#session({ initialPrompts, signal, ...sampling })
     try {
       yield* isForm(call) ? this.#document(call, session, text) : this.#text(call, session, text)
     } catch (error) {
@@ -146,16 +160,14 @@ class PromptApi implements Engine {
   /** Whole, and only as the grammar has it. */
   async *#document(call: ChatCall, session: LanguageModelSession, text: string): AsyncGenerator<Part> {
     const { signal, output, grammar } = call
-    const responseConstraint = output.type === 'json_schema' ? output.schema : { type: 'object' }
-    const promptTokens = usedBy(session) + (await tokensOf(session, text))
+    const options = {
+      signal,
+      responseConstraint: output.type === 'json_schema' ? output.schema : { type: 'object' },
+      omitResponseConstraintInput: !call.describeSchema,
+    }
+    const promptTokens = usedBy(session) + (await tokensOf(session, text, options))
     for (let i = 0; i < TRIES; i++) {
-      let whole = ''
-      const stream = session.promptStreaming(text, {
-        signal,
-        responseConstraint,
-        omitResponseConstraintInput: !call.describeSchema,
-      })
-      for await (const chunk of chunksOf(stream)) whole += chunk
+      const whole = await attempt(session, text, options)
       signal.throwIfAborted()
       const document = [whole.trim(), laidOut(whole, layoutOf(grammar))].find(
         (text) => text !== undefined && isJson(text) && (!grammar || grammar.accepts(text)),
@@ -172,22 +184,43 @@ class PromptApi implements Engine {
     })
   }
 
-  #expected(): SessionOptions {
-    return this.#languages ? { expectedOutputs: [{ type: 'text', languages: this.#languages }] } : {}
-  }
-
   async #session(options: SessionOptions & { readonly signal: AbortSignal }): Promise<LanguageModelSession> {
     if (!this.#api) throw new V1Error(503, MISSING, { code: 'no_device' })
     try {
-      if ((await this.#api.availability(this.#expected())) === 'unavailable') {
+      if ((await this.#api.availability(this.#expected)) === 'unavailable') {
         throw new V1Error(503, MISSING, { code: 'no_device' })
       }
-      const session = await this.#api.create({ ...this.#expected(), ...options })
+      const session = await this.#api.create({ ...this.#expected, ...options })
+      const { samplingMode } = { ...this.#expected, ...options }
+      if (samplingMode !== undefined && session.samplingMode !== samplingMode) {
+        session.destroy()
+        throw new V1Error(503, "This browser's built-in model knows no 'samplingMode': leave it out.", {
+          code: 'no_device',
+        })
+      }
       this.#window = session.contextWindow ?? session.inputQuota
       return session
     } catch (error) {
       throw failureOf(error, options.signal)
     }
+  }
+}
+
+/**
+ * What the browser writes, by a session of its own: each try begins where the messages end, not after those before it.
+ * Empty where the browser itself gave up on the schema.
+ */
+async function attempt(from: LanguageModelSession, text: string, options: PromptOptions): Promise<string> {
+  const session = await from.clone({ signal: options.signal })
+  try {
+    let whole = ''
+    for await (const chunk of chunksOf(session.promptStreaming(text, options))) whole += chunk
+    return whole
+  } catch (error) {
+    if (error instanceof Error && error.name === 'SyntaxError') return ''
+    throw error
+  } finally {
+    session.destroy()
   }
 }
 

@@ -12,10 +12,20 @@ export interface SessionOptions {
   readonly initialPrompts?: readonly BuiltInMessage[]
   readonly temperature?: number
   readonly topK?: number
+  readonly samplingMode?: SamplingMode
   readonly signal?: AbortSignal
   readonly monitor?: (monitor: EventTarget) => void
-  readonly expectedOutputs?: readonly { readonly type: 'text'; readonly languages: readonly string[] }[]
+  readonly expectedInputs?: readonly ExpectedText[]
+  readonly expectedOutputs?: readonly ExpectedText[]
 }
+
+export interface ExpectedText {
+  readonly type: 'text'
+  readonly languages: readonly string[]
+}
+
+/** How much answers may vary; not together with a temperature. */
+export type SamplingMode = 'most-predictable' | 'predictable' | 'balanced' | 'creative' | 'most-creative'
 
 export interface BuiltInMessage {
   readonly role: 'system' | 'user' | 'assistant'
@@ -31,17 +41,22 @@ export interface PromptOptions {
 /** Names differ between versions: the newer ones stand first. */
 export interface LanguageModelSession {
   promptStreaming(text: string, options?: PromptOptions): ReadableStream<string>
-  measureContextUsage?(text: string): Promise<number>
-  measureInputUsage?(text: string): Promise<number>
+  measureContextUsage?(text: string, options?: PromptOptions): Promise<number>
+  measureInputUsage?(text: string, options?: PromptOptions): Promise<number>
   readonly contextUsage?: number
   readonly inputUsage?: number
   readonly contextWindow?: number
   readonly inputQuota?: number
+  /** Absent where the browser does not know modes. */
+  readonly samplingMode?: SamplingMode
+  /** Another one that has been told the same so far. */
+  clone(options?: { readonly signal?: AbortSignal }): Promise<LanguageModelSession>
   destroy(): void
 }
 
-export async function tokensOf(session: LanguageModelSession, text: string): Promise<number> {
-  const measured = session.measureContextUsage?.(text) ?? session.measureInputUsage?.(text)
+/** With `options`: together with the schema that the browser puts before the model. */
+export async function tokensOf(session: LanguageModelSession, text: string, options?: PromptOptions): Promise<number> {
+  const measured = session.measureContextUsage?.(text, options) ?? session.measureInputUsage?.(text, options)
   return Math.ceil((await measured) ?? 0)
 }
 

@@ -3,50 +3,7 @@ import { createV1 } from '../../v1.js'
 import { scripted } from '../scripted.js'
 import { fallback } from '../upstream.js'
 import { promptApi } from './index.js'
-import type { Availability, LanguageModelApi, PromptOptions, SessionOptions } from './language-model.js'
-
-/** The browser's model as its specification has it: says what it is told to, in pieces, and notes what it was asked. */
-function standIn(answers: readonly (string | Error)[], availability: Availability = 'available') {
-  const seen = {
-    sessions: [] as SessionOptions[],
-    prompts: [] as [string, PromptOptions | undefined][],
-    open: 0,
-    cut: 0,
-  }
-  let at = 0
-  const api: LanguageModelApi = {
-    availability: async () =>
-      seen.sessions.length > 0 && availability === 'downloadable' ? 'available' : availability,
-    async create(options = {}) {
-      seen.sessions.push(options)
-      seen.open++
-      const monitor = new EventTarget()
-      options.monitor?.(monitor)
-      monitor.dispatchEvent(Object.assign(new Event('downloadprogress'), { loaded: 0.5, total: 1 }))
-      return {
-        contextWindow: 6144,
-        contextUsage: 3,
-        measureContextUsage: async (text) => text.length,
-        promptStreaming(text, prompting) {
-          seen.prompts.push([text, prompting])
-          const answer = answers[Math.min(at++, answers.length - 1)]
-          const pieces = typeof answer === 'string' ? (answer.match(/.{1,3}/gs) ?? []) : []
-          return new ReadableStream({
-            pull(controller) {
-              if (answer instanceof Error) return controller.error(answer)
-              const piece = pieces.shift()
-              if (piece === undefined) controller.close()
-              else controller.enqueue(piece)
-            },
-            cancel: () => void seen.cut++,
-          })
-        },
-        destroy: () => void seen.open--,
-      }
-    },
-  }
-  return { api, seen }
-}
+import { standIn } from './stand-in.test-helper.js'
 
 const ID = 'browser/built-in'
 const schema = {
@@ -55,6 +12,14 @@ const schema = {
   required: ['stars'],
   additionalProperties: false,
 }
+const USER = { role: 'user', content: 'Hi' }
+const IMAGE = { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] }
+const CALLS = {
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'a', arguments: '{}' } }],
+}
+const RESULT = { role: 'tool', tool_call_id: 'call_1', content: '1' }
 const strict = { type: 'json_schema', json_schema: { name: 'review', strict: true, schema } }
 
 function asking(engine: ReturnType<typeof promptApi>) {
@@ -84,9 +49,10 @@ describe("the browser's built-in model", () => {
     ]
     const { choices, usage } = (await ask({ messages })).json()
     expect(choices[0]).toMatchObject({ message: { content: 'Hello, wörld 🌍' }, finish_reason: 'stop' })
-    expect(usage).toMatchObject({ prompt_tokens: 3 + 'Greet me.'.length })
+    expect(usage).toMatchObject({ prompt_tokens: 'Be kind.HiYes?Greet me.'.length })
     expect(seen.sessions[0]).toMatchObject({
       initialPrompts: [messages[0], messages[1], messages[2]],
+      expectedInputs: [{ type: 'text', languages: ['en'] }],
       expectedOutputs: [{ type: 'text', languages: ['en'] }],
     })
     expect(seen.prompts[0]?.[0]).toBe('Greet me.')
@@ -111,6 +77,9 @@ describe("the browser's built-in model", () => {
     const answer = await ask({ response_format: strict })
     expect(answer.json().choices[0].message.content).toBe('{"stars":4}')
     expect(seen.prompts.map(([, options]) => options?.responseConstraint)).toEqual([schema, schema, schema])
+    // What the browser puts before the model of the schema is counted too.
+    expect(answer.json().usage.prompt_tokens).toBe('Hi'.length + JSON.stringify(schema).length)
+    expect(seen.open).toBe(0)
     const wrong = asking(promptApi({ languageModel: standIn(['{"stars":9}']).api }))
     expect([
       (await wrong({ response_format: strict })).status,
@@ -128,6 +97,22 @@ describe("the browser's built-in model", () => {
     [{ frequency_penalty: 1 }, 'frequency_penalty'],
     [{ logit_bias: { 1: 1 } }, 'logit_bias'],
     [{ logprobs: true }, 'logprobs'],
+    [{ tools: [{ type: 'function', function: { name: 'a', parameters: { type: 'object' } } }] }, 'tools'],
+    [{ reasoning_effort: 'high' }, 'reasoning_effort'],
+    [{ chat_template_kwargs: { persona: 'pirate' } }, 'chat_template_kwargs'],
+    [{ presence_penalty: 1 }, 'presence_penalty'],
+    [{ top_k: 5 }, 'top_k'],
+    [{ min_p: 0.1 }, 'min_p'],
+    [{ repetition_penalty: 1.1 }, 'repetition_penalty'],
+    [{ min_tokens: 5 }, 'min_tokens'],
+    [{ ignore_eos: true }, 'ignore_eos'],
+    [{ stop_token_ids: [1] }, 'stop_token_ids'],
+    [{ return_token_ids: true }, 'return_token_ids'],
+    [{ guided_regex: 'a+' }, 'guided_regex'],
+    [{ response_format: strict, stop: ['x'] }, 'stop'],
+    [{ messages: [IMAGE] }, 'messages[0].content[0].type'],
+    [{ messages: [USER, { role: 'system', content: 'Late.' }, USER] }, 'messages[1].role'],
+    [{ messages: [USER, CALLS, RESULT, USER] }, 'messages[1].tool_calls'],
     [{ response_format: strict, max_tokens: 5 }, 'max_tokens'],
     [{ messages: [{ role: 'assistant', content: 'a' }] }, 'messages[0].role'],
   ])('refuses by name what it cannot do: %j', async (body, param) => {
@@ -138,15 +123,54 @@ describe("the browser's built-in model", () => {
   })
 
   test('takes a temperature where the browser does', async () => {
-    const { api, seen } = standIn(['x'])
-    const warm = { ...api, params: async () => ({ defaultTopK: 3, maxTemperature: 2 }) }
-    expect((await asking(promptApi({ languageModel: warm }))({ temperature: 0 })).status).toBe(200)
+    const { api, seen } = standIn(['x'], { extension: true })
+    const ask = asking(promptApi({ languageModel: api, samplingMode: 'predictable' }))
+    expect((await ask({ temperature: 0 })).status).toBe(200)
     expect(seen.sessions[0]).toMatchObject({ temperature: 0, topK: 3 })
   })
+
+  test('varies answers as the page wants, and is none where the browser knows no modes', async () => {
+    const { api, seen } = standIn(['x'])
+    const ask = asking(promptApi({ languageModel: api, samplingMode: 'most-predictable' }))
+    expect((await ask({})).status).toBe(200)
+    expect(seen.sessions[0]).toMatchObject({ samplingMode: 'most-predictable' })
+    const old = standIn(['x'], { knowsModes: false })
+    const refused = await asking(promptApi({ languageModel: old.api, samplingMode: 'creative' }))({})
+    expect([refused.status, refused.json().error.code]).toEqual([503, 'no_device'])
+    expect(refused.text).toContain('samplingMode')
+    expect([seen.open, old.seen.open]).toEqual([0, 0])
+  })
+
+  test('begins each try where the messages end', async () => {
+    // Tries that followed each other would fill the context by the second.
+    const contextWindow = 'Hi'.length + JSON.stringify(schema).length + 20
+    const { api, seen } = standIn(['none', new DOMException('gave up', 'SyntaxError'), '{"stars":4}'], {
+      contextWindow,
+    })
+    const answer = await asking(promptApi({ languageModel: api }))({ response_format: strict })
+    expect(answer.json().choices[0].message.content).toBe('{"stars":4}')
+    expect([seen.prompts.length, seen.open]).toEqual([3, 0])
+    const never = standIn([new DOMException('gave up', 'SyntaxError')])
+    const { status, json } = await asking(promptApi({ languageModel: never.api }))({ response_format: strict })
+    expect([status, json().error.code, never.seen.open]).toEqual([500, 'invalid_output', 0])
+  })
+
+  test.each(['messages before the last', 'the last message'])(
+    'says that %s are longer than the context',
+    async (which) => {
+      const { api, seen } = standIn(['x'], { contextWindow: 10 })
+      const long = { role: 'user', content: 'much too long' }
+      const messages = which === 'the last message' ? [long] : [long, { role: 'assistant', content: 'a' }, USER]
+      const { status, json } = await asking(promptApi({ languageModel: api }))({ messages })
+      expect([status, json().error.code, json().error.param]).toEqual([400, 'context_length_exceeded', 'messages'])
+      expect(seen.open).toBe(0)
+    },
+  )
 
   test.each([
     ['QuotaExceededError', 400, 'context_length_exceeded'],
     ['NotSupportedError', 400, 'unsupported_value'],
+    ['NotReadableError', 400, 'content_filter'],
     ['NotAllowedError', 503, 'device_unavailable'],
     ['UnknownError', 503, 'engine_failed'],
   ])('says what the browser says no with: %s', async (name, status, code) => {
@@ -158,7 +182,10 @@ describe("the browser's built-in model", () => {
 
   test('makes room for another engine where there is none', async () => {
     const other = scripted({ models: { [ID]: 'From the other.' } })
-    for (const first of [promptApi(), promptApi({ languageModel: standIn(['x'], 'unavailable').api })]) {
+    for (const first of [
+      promptApi(),
+      promptApi({ languageModel: standIn(['x'], { availability: 'unavailable' }).api }),
+    ]) {
       const alone = await asking(first)({})
       expect([alone.status, alone.json().error.code]).toEqual([503, 'no_device'])
       const { choices } = (await asking(fallback(first, other))({})).json()
@@ -167,7 +194,7 @@ describe("the browser's built-in model", () => {
   })
 
   test('tells how far the browser is with its download', async () => {
-    const { api, seen } = standIn(['x'], 'downloadable')
+    const { api, seen } = standIn(['x'], { availability: 'downloadable' })
     const told: string[] = []
     const engine = promptApi({ languageModel: api })
     await engine.load?.(

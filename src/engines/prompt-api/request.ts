@@ -2,6 +2,8 @@ import { type ChatCall, type ChatMessage, textOf } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import type { BuiltInMessage } from './language-model.js'
 
+const EFFORT = new Set(['reasoning_effort', 'enable_thinking'])
+
 export interface BuiltInRequest {
   readonly initialPrompts: readonly BuiltInMessage[]
   readonly text: string
@@ -19,10 +21,12 @@ export function requestFor(call: ChatCall, mayBeWarm: boolean): BuiltInRequest {
   cannot('presence_penalty', (sampling.presencePenalty ?? 0) !== 0, 'has no penalties: leave it out')
   cannot('frequency_penalty', (sampling.frequencyPenalty ?? 0) !== 0, 'has no penalties: leave it out')
   cannot('logit_bias', (sampling.logitBias?.size ?? 0) > 0, 'has no logit_bias: leave it out')
-  cannot('response_format', call.output.type === 'grammar', 'keeps to JSON alone')
   cannot('temperature', (sampling.temperature ?? 1) !== 1 && !mayBeWarm, 'has no temperature in pages: leave it out')
   cannot('max_tokens', call.maxTokens !== undefined && isForm(call), 'cannot end a document early: leave it out')
   cannot('stop', call.stop.length > 0 && isForm(call), 'cannot end a document early: leave it out')
+  // The two that an effort becomes are the service's to refuse.
+  const variables = Object.keys(call.templateOptions ?? {}).filter((name) => !EFFORT.has(name))
+  cannot('chat_template_kwargs', variables.length > 0, 'has no template of its own to be told: leave it out')
   const messages = call.messages.map(builtIn)
   const last = messages.at(-1)
   if (last?.role !== 'user') {
@@ -61,8 +65,12 @@ export function failureOf(error: unknown, signal: AbortSignal): unknown {
     const text = `The browser's built-in model does not support this: ${message}`
     return new V1Error(400, text, { param: 'response_format', code: 'unsupported_value', cause: error })
   }
+  if (name === 'NotReadableError') {
+    const text = `The browser keeps the answer of its built-in model back: ${message}`
+    return new V1Error(400, text, { code: 'content_filter', cause: error })
+  }
   if (name === 'NotAllowedError') {
-    const text = `The browser does not let this page use its model yet: ${message}`
+    const text = `The browser does not let this page use its model yet (a first load wants a click): ${message}`
     return new V1Error(503, text, { code: 'device_unavailable', cause: error })
   }
   return new V1Error(503, `The browser's built-in model failed: ${message}`, { code: 'engine_failed', cause: error })
