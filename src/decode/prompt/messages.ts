@@ -48,7 +48,10 @@ export function messagesOf(
   const plain = format.native ? undefined : format
   const messages = call.messages.map((message) => convert(message, guard, names, format, writesCalls))
   const notes: string[] = []
-  if (plain && call.tools.length > 0 && call.toolChoice !== 'none') notes.push(describeTools(call.tools, guard, plain))
+  if (plain && call.tools.length > 0 && call.toolChoice !== 'none') {
+    const only = onlyTool(call)
+    notes.push(only ? guard.protect(describeCall(only), false) : describeTools(call.tools, guard, plain))
+  }
   if (call.describeSchema) notes.push(...describeOutput(call).map((line) => guard.protect(line, false)))
   const isTold = format.native && call.tools.length > 0 && call.toolChoice !== 'none'
   const isOpened = messages[0]?.role === 'system'
@@ -152,6 +155,17 @@ function parsed(json: string): unknown {
   } catch {
     return json
   }
+}
+
+/** The one that is called whatever the model thinks. */
+function onlyTool({ tools, toolChoice }: ChatCall): ToolSpec | undefined {
+  if (typeof toolChoice === 'object') return tools.find(({ name }) => name === toolChoice.name)
+  return toolChoice === 'required' && tools.length === 1 ? tools[0] : undefined
+}
+
+/** Small models copy what a form of calls spells; this one has to be filled in, and its marks come by themselves. */
+function describeCall({ name, description, parameters }: ToolSpec): string {
+  return `Fill in the arguments of ${name}${description ? `: ${description}` : '.'}\n\n${describeSchema(parameters)}`
 }
 
 function describeTools(tools: readonly ToolSpec[], guard: Guard, format: ToolFormat): string {

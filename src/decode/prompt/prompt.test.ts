@@ -300,6 +300,20 @@ describe('tools', () => {
   })
 })
 
+test('a call that must be made is told of by what it takes, where the template does not know tools', () => {
+  const text = new ChatText({ ...smallTokenizer(), chatTemplate: '{{ messages[0].content }}' })
+  const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
+  const tool = { name: 'weather', description: 'How it is.', parameters, strict: true }
+  const told = `Fill in the arguments of weather: How it is.\n\n${describeSchema(parameters)}`
+  const other = { ...tool, name: 'other' }
+  const asked = (part: Partial<ChatCall>) => prompt(text, [{ role: 'system', content: 'S' }, user('x')], part)
+  expect(asked({ tools: [tool], toolChoice: 'required' })).toBe(`S\n\n${told}`)
+  expect(asked({ tools: [other, tool], toolChoice: { name: 'weather' } })).toBe(`S\n\n${told}`)
+  for (const toolChoice of ['auto', 'required'] as const)
+    expect(asked({ tools: [tool, other], toolChoice })).toMatch(/call these functions:\n.*weather.*\n.*other/)
+  expect(asked({ tools: [tool], toolChoice: 'auto' })).toContain('call these functions')
+})
+
 test('the schema is described in the system message, unless that is not wanted', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
   const output = { type: 'json_schema' as const, name: 's', strict: true, schema }
