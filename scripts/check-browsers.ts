@@ -7,7 +7,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { buildPlayground } from '../apps/playground/build/build.js'
 import { bundle } from '../test/support/bundle.js'
-import { launchChromium } from '../test/support/chromium.js'
+import { launchDrivenChromium } from '../test/support/driven-chromium.js'
 import { filesIn } from '../test/support/folder.js'
 import { listen } from '../test/support/serve.js'
 import { type Driven, type DrivenTab, launchFirefox, launchWebKit } from '../test/support/webdriver.js'
@@ -27,32 +27,9 @@ const FOREIGN = `
   addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))`
 
 const browsers: Readonly<Record<string, () => Promise<Driven>>> = {
-  Chromium: drivenChromium,
+  Chromium: launchDrivenChromium,
   Firefox: launchFirefox,
   WebKitGTK: launchWebKit,
-}
-
-async function drivenChromium(): Promise<Driven> {
-  const browser = await launchChromium({ webgpu: false })
-  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
-  return {
-    name: 'chromium',
-    version: browser.version(),
-    async open(url) {
-      const page = await context.newPage()
-      await page.goto(url)
-      const text = (run: unknown, args: readonly unknown[]) =>
-        `((__name) => (${String(run)})(...${JSON.stringify(args)}))((it) => it)`
-      return {
-        goto: async (url) => void (await page.goto(url)),
-        evaluate: (run, ...args) => page.evaluate(text(run, args)),
-        frame: { evaluate: (run, ...args) => page.frames()[1]!.evaluate(text(run, args)) },
-        screenshot: () => page.screenshot(),
-        close: () => page.close(),
-      }
-    },
-    close: () => browser.close(),
-  }
 }
 
 async function siteFiles(): Promise<Record<string, string | Uint8Array>> {

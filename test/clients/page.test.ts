@@ -10,7 +10,7 @@ import type { ClientInPage } from './page.js'
 describe.skipIf(!canUnpack)('a page and its service worker (npm has Chromium for Linux on x64)', () => {
   let here: ControlledPage
   beforeAll(async () => {
-    here = await controlledPage('test/contract/worker.ts', { scripts: ['test/clients/page.ts'] })
+    here = await controlledPage('test/contract/worker.ts', ['test/clients/page.ts'])
   })
   afterAll(() => here?.close())
 

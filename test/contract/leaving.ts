@@ -81,6 +81,7 @@ export function leavingContract(reach: () => Reach): void {
   })
 
   test('a reader that does not read holds back the engine', async () => {
+    if (reach().buffers === Number.POSITIVE_INFINITY) return
     const before = (await probe(reach(), 'test/flood')).steps
     const made = async () => (await probe(reach(), 'test/flood')).steps - before
     const answer = await reach().open(CHAT, chat('test/flood', { stream: true }))

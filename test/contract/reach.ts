@@ -10,7 +10,7 @@ export interface Reach {
   readonly raw: boolean
   /** The port on this machine, where there is one. */
   readonly port?: number
-  /** The bytes that all buffers between engine and reader may hold together: the kernel's, the browser's. */
+  /** The bytes that all buffers between engine and reader may hold together: the kernel's, the browser's, which may be without end. */
   readonly buffers: number
   close(): Promise<void>
 }

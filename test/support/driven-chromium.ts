@@ -1,0 +1,26 @@
+import { launchChromium } from './chromium.js'
+import type { Driven } from './webdriver.js'
+
+/** Chromium by the same handles as Firefox and WebKitGTK. */
+export async function launchDrivenChromium(): Promise<Driven> {
+  const browser = await launchChromium({ webgpu: false })
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } })
+  return {
+    name: 'chromium',
+    version: browser.version(),
+    async open(url) {
+      const page = await context.newPage()
+      await page.goto(url)
+      const text = (run: unknown, args: readonly unknown[]) =>
+        `((__name) => (${String(run)})(...${JSON.stringify(args)}))((it) => it)`
+      return {
+        goto: async (url) => void (await page.goto(url)),
+        evaluate: (run, ...args) => page.evaluate(text(run, args)),
+        frame: { evaluate: (run, ...args) => page.frames()[1]!.evaluate(text(run, args)) },
+        screenshot: () => page.screenshot(),
+        close: () => page.close(),
+      }
+    },
+    close: () => browser.close(),
+  }
+}
