@@ -11,11 +11,12 @@ import { launchDrivenChromium } from '../test/support/driven-chromium.js'
 import { filesIn } from '../test/support/folder.js'
 import { listen } from '../test/support/serve.js'
 import { type Driven, type DrivenTab, launchFirefox, launchWebKit } from '../test/support/webdriver.js'
+import { endpoints } from './browsers/contract.js'
 import { screens } from './browsers/playground.js'
 import { scenarios as library, type Scenario } from './browsers/scenarios.js'
 
 const root = new URL('../', import.meta.url)
-const scenarios: readonly Scenario[] = [...library, ...screens]
+const scenarios: readonly Scenario[] = [...library, endpoints, ...screens]
 const HTML = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
 const PHONE = `<!doctype html><meta charset="utf-8"><title>phone</title>
 <iframe width="360" height="740" src="/playground/index.html" title="phone"></iframe>`
