@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { smallTokenizer } from '../../decode/testing/small-tokenizer.test-helper.js'
 import { readModel } from '../../engines/webgpu/architectures/index.js'
 import type { MatrixData } from '../../engines/webgpu/contract.js'
-import { openCpuDevice } from '../../engines/webgpu/cpu/index.js'
-import { planModel } from '../../engines/webgpu/model/plan-model.js'
+import { webgpu } from '../../engines/webgpu/index.js'
 import { planTensors } from '../../engines/webgpu/model/plan-tensors.js'
 import { readMatrix, readVector } from '../../engines/webgpu/model/tensors.js'
 import { halfToFloat } from '../../platform/half.js'
@@ -63,10 +62,14 @@ function encode(names: readonly string[]): Uint8Array {
     header[name] = { dtype: 'F32', shape, data_offsets: [at, at + values.byteLength] }
     at += values.byteLength
   }
+  return Buffer.concat([head(header), ...names.map((name) => new Uint8Array(storedAs(name).values.buffer))])
+}
+
+function head(header: Record<string, unknown>): Uint8Array {
   const json = new TextEncoder().encode(JSON.stringify(header))
   const length = new Uint8Array(8)
   new DataView(length.buffer).setBigUint64(0, BigInt(json.length), true)
-  return Buffer.concat([length, json, ...names.map((name) => new Uint8Array(storedAs(name).values.buffer))])
+  return Buffer.concat([length, json])
 }
 
 /** A quantised repository has other names in their place; what is in them is not looked at. */
@@ -101,6 +104,33 @@ const opened = async (quantize = false) => {
   const weights = await open()
   const { architecture, model } = readModel(weights.chatConfig)
   return { weights, layer: planTensors(weights, architecture, model, quantize).layers[0]! }
+}
+
+/** Asked for from a server, it is refused for the CPU device, and nothing of its weights was read but their head. */
+async function expectRefusal(
+  config: object,
+  file: Uint8Array,
+  error: { message?: RegExp; code?: string; status?: number },
+) {
+  const server = await hub(
+    new Map([
+      ['config.json', Buffer.from(JSON.stringify(config))],
+      ['model.safetensors', Buffer.from(file)],
+      ['tokenizer.json', await readFile(join(folder, 'tokenizer.json'))],
+    ]),
+  )
+  const options = { device: 'cpu', threads: 1, cache: false, log: () => {} } as const
+  const engine = webgpu({ models: [{ id: 'org/model', from: server.url }], ...options })
+  const opening = engine.load?.('org/model', () => {}, new AbortController().signal)
+  const { message, ...rest } = error
+  await expect(opening).rejects.toMatchObject(rest)
+  if (message) await expect(opening).rejects.toThrow(message)
+  const bytes = server.requests.filter(({ file: name }) => name === 'model.safetensors').map(({ range }) => range)
+  // The length of the head, and the head.
+  expect(bytes).toHaveLength(2)
+  for (const range of bytes) expect(range).toMatch(/^bytes=\d+-\d+$/)
+  await engine.close?.()
+  await server.close()
 }
 
 const floats = (data: MatrixData) => {
@@ -166,6 +196,7 @@ describe('safetensors', () => {
       { vocab_size: 49 },
       /embed_tokens.weight is f32 \[48\]\[64\].* \[49\]\[64\]/,
     ],
+    ['of four layers and a half', (names) => names, { num_hidden_layers: 4.5 }, /num_hidden_layers = 4\.5/],
     ['of a model that is not known', (names) => names, { model_type: 'gemma9' }, /"gemma9"/],
     ['quantised by AWQ', (names) => names, quantised({ quant_method: 'awq', bits: 4 }), /"awq" \(quant/],
     ['quantised by GPTQ', (names) => names, quantised({ quant_method: 'gptq', sym: true }), /"gptq" \(quant/],
@@ -192,29 +223,34 @@ describe('safetensors', () => {
     ['with packed tensors', renamed('.weight_packed'), {}, /"compressed-tensors" \(tensor .*weight_packed\)/],
     ['with the tensors of bitsandbytes', renamed('.weight', '.SCB'), {}, /"bitsandbytes" \(tensor .*SCB\)/],
   ])('%s are refused by name, before they are fetched', async (_, change, config, message) => {
-    const files = new Map([
-      ['config.json', Buffer.from(JSON.stringify({ ...CONFIG, ...config }))],
-      ['model.safetensors', Buffer.from(encode(change([...tensors.keys()])))],
-      ['tokenizer.json', await readFile(join(folder, 'tokenizer.json'))],
+    await expectRefusal({ ...CONFIG, ...config }, encode(change([...tensors.keys()])), { message })
+  })
+
+  it('of eight thousand million parameters are refused on the CPU device by their head alone', async () => {
+    const config = { model_type: 'llama', hidden_size: 4096, intermediate_size: 14_336, num_hidden_layers: 32 }
+    const sizes = { num_attention_heads: 32, num_key_value_heads: 8, vocab_size: 128_256, tie_word_embeddings: false }
+    const shapes = new Map([
+      ['model.embed_tokens.weight', [128_256, 4096]],
+      ['model.norm.weight', [4096]],
+      ['lm_head.weight', [128_256, 4096]],
     ])
-    const server = await hub(files)
-    const device = await openCpuDevice({ threads: 1 })
-    const opening = openRepository(
-      { kind: 'url', url: server.url },
-      {
-        cache: false,
-        report: () => {},
-        signal: new AbortController().signal,
-        check: (outline) => planModel(outline, device),
-      },
-    )
-    await expect(opening).rejects.toThrow(message)
-    const bytes = server.requests.filter(({ file }) => file === 'model.safetensors').map(({ range }) => range)
-    // The length of the head, and the head.
-    expect(bytes).toHaveLength(2)
-    for (const range of bytes) expect(range).toMatch(/^bytes=\d+-\d+$/)
-    await server.close()
-    device.destroy()
+    for (let i = 0; i < config.num_hidden_layers; i++) {
+      const layer = `model.layers.${i}`
+      for (const [name, rows] of Object.entries({ q: 4096, k: 1024, v: 1024, o: 4096 }))
+        shapes.set(`${layer}.self_attn.${name}_proj.weight`, [rows, 4096])
+      for (const name of ['gate', 'up']) shapes.set(`${layer}.mlp.${name}_proj.weight`, [14_336, 4096])
+      shapes.set(`${layer}.mlp.down_proj.weight`, [4096, 14_336])
+      for (const name of ['input', 'post_attention']) shapes.set(`${layer}.${name}_layernorm.weight`, [4096])
+    }
+    let at = 0
+    const header: Record<string, unknown> = {}
+    for (const [name, shape] of shapes) {
+      const bytes = shape.reduce((product, side) => product * side, 2)
+      header[name] = { dtype: 'BF16', shape, data_offsets: [at, at + bytes] }
+      at += bytes
+    }
+    expect(at).toBeGreaterThan(16e9)
+    await expectRefusal({ ...config, ...sizes }, head(header), { status: 503, code: 'device_too_small' })
   })
 
   it('of a type that is not read are refused with its name', async () => {
