@@ -1,5 +1,7 @@
+import { ItemTexts } from './automaton/item-texts.js'
 import { fromKeyBytes } from './automaton/key-bytes.js'
 import type { Machine, State } from './automaton/machine.js'
+import { NUMBER_BYTES } from './automaton/number.js'
 
 /**
  * A place in a text: the automaton's state, and the text of the string being read, which the automaton itself does not
@@ -10,23 +12,35 @@ export interface TextPlace {
   /** The bytes since the last opening quote, while some thread is inside a string. */
   readonly string: string
   readonly inString: boolean
+  /** The text of items that may not come twice, while there are any. */
+  readonly items: ItemTexts | undefined
 }
 
 export function startOf(machine: Machine): TextPlace {
-  return { state: machine.start, string: '', inString: false }
+  return placeAt(machine.start, '', undefined)
 }
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
+function placeAt(state: State, string: string, items: ItemTexts | undefined): TextPlace {
+  return { state, string, inString: state.inString, items }
+}
+
 /** One byte further; the state is dead where the text breaks the grammar. */
 export function advance(machine: Machine, place: TextPlace, byte: number): TextPlace {
-  let state = machine.step(place.state, byte)
-  if (!place.inString) return { state, string: '', inString: state.inString }
+  let { state } = place
+  if (state.mayBeUntold && place.items !== undefined && !NUMBER_BYTES.includes(byte)) {
+    state = machine.tell(state, place.items.last)
+  }
+  state = machine.step(state, byte)
+  const items = place.items?.after(byte) ?? (state.opensItems ? ItemTexts.START : undefined)
+  if (state.untold && items !== undefined) state = machine.tell(state, items.last)
+  if (!place.inString) return placeAt(state, '', items)
   const string = place.string + String.fromCharCode(byte)
-  if (byte !== QUOTE || escaped(place.string)) return { state, string, inString: state.inString }
+  if (byte !== QUOTE || escaped(place.string)) return placeAt(state, string, items)
   if (state.unresolved) state = machine.resolve(state, fromKeyBytes(string))
-  return { state, string: '', inString: state.inString }
+  return placeAt(state, '', items)
 }
 
 /** Whether what comes next stands behind a lone backslash. */

@@ -32,83 +32,88 @@ export class ArrayFrames {
   }
 }
 
-class ArrayFrame extends Frame {
-  readonly #home: ArrayFrames
-  readonly #index: number
+export class ArrayFrame extends Frame {
+  readonly home: ArrayFrames
+  readonly index: number
   readonly #tally: number
   #ways: readonly ArrayStep[] | undefined
 
-  constructor(home: ArrayFrames, index: number, tally: number) {
-    super()
-    this.#home = home
-    this.#index = index
+  constructor(home: ArrayFrames, index: number, tally: number, traits = 0) {
+    super(traits)
+    this.home = home
+    this.index = index
     this.#tally = tally
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
-    const { breaks } = this.#home.program
+    const { breaks } = this.home.program
     if (byte === this.#closer) {
       if (!this.#canStop) return
       const rest = byte === CLOSE ? undefined : breaks.afterCloser?.array
       out.add(rest === undefined ? below : below.push(rest))
-    } else if (this.#index > 0) {
+    } else if (this.index > 0) {
       if (byte === COMMA) this.#addItems(breaks.afterComma, below, out)
     } else if (breaks.open === '') {
-      for (const step of this.#steps()) this.#item(step).step(byte, below.push(breaks.spaced(this.#then(step))), out)
+      for (const step of this.steps()) this.item(step).step(byte, below.push(breaks.spaced(this.behind(step))), out)
     } else if (byte === NEWLINE) this.#addItems(breaks.afterOpen, below, out)
   }
 
   #addItems(between: Frame | undefined, below: Cell, out: Cells): void {
-    const { breaks } = this.#home.program
-    for (const step of this.#steps()) {
-      const cell = below.push(breaks.spaced(this.#then(step))).push(breaks.spaced(this.#item(step)))
+    for (const step of this.steps()) {
+      const cell = this.enter(step, below)
       out.add(between === undefined ? cell : cell.push(between))
     }
   }
 
-  #item(step: ArrayStep): Frame {
-    const { shape, program } = this.#home
-    return program.inside.value(shape.value(this.#index, step))
+  /** Before an item. */
+  protected enter(step: ArrayStep, below: Cell): Cell {
+    const { breaks } = this.home.program
+    return below.push(breaks.spaced(this.behind(step))).push(breaks.spaced(this.item(step)))
+  }
+
+  protected item(step: ArrayStep): Frame {
+    const { shape, program } = this.home
+    return program.inside.value(shape.value(this.index, step))
   }
 
   /** The byte that ends the array here: without items its bracket stands on the same line. */
   get #closer(): number {
-    return this.#index === 0 ? CLOSE : (this.#home.program.breaks.closer ?? CLOSE)
+    return this.index === 0 ? CLOSE : (this.home.program.breaks.closer ?? CLOSE)
   }
 
   get #canStop(): boolean {
-    return this.#home.shape.canStop(this.#index, this.#tally)
+    return this.home.shape.canStop(this.index, this.#tally)
   }
 
-  #steps(): readonly ArrayStep[] {
-    this.#ways ??= this.#home.shape.steps(this.#index, this.#tally)
+  protected steps(): readonly ArrayStep[] {
+    this.#ways ??= this.home.shape.steps(this.index, this.#tally)
     return this.#ways
   }
 
-  #then(step: ArrayStep): ArrayFrame {
-    return this.#home.at(this.#index + 1, this.#home.shape.tally(this.#tally, step))
+  protected behind(step: ArrayStep): Frame {
+    return this.home.at(this.index + 1, this.home.shape.tally(this.#tally, step))
   }
 
   override next(below: Cell, into: Set<number>): boolean {
     if (this.#canStop) into.add(this.#closer)
-    const steps = this.#steps()
-    if (this.#index > 0 || this.#home.program.breaks.open !== '') {
-      if (steps.length > 0) into.add(this.#index > 0 ? COMMA : NEWLINE)
+    const steps = this.steps()
+    if (this.index > 0 || this.home.program.breaks.open !== '') {
+      if (steps.length > 0) into.add(this.index > 0 ? COMMA : NEWLINE)
       return true
     }
-    return steps.every((step) => this.#item(step).next(below, into))
+    return steps.every((step) => this.item(step).next(below, into))
   }
 
   override get length(): number {
-    const { shape, program } = this.#home
-    return program.length(shape.rest(this.#index, this.#tally))
+    const { shape, program } = this.home
+    return program.length(shape.rest(this.index, this.#tally))
   }
 
   override spell(): Bytes {
-    const { shape, program } = this.#home
+    const { shape, program } = this.home
     const { breaks } = program
     let bytes = ''
-    let index = this.#index
+    let index = this.index
     let tally = this.#tally
     for (let step = shape.best(index, tally); step !== undefined; step = shape.best(index, tally)) {
       bytes += (index > 0 ? breaks.between : breaks.open) + program.inside.value(shape.value(index, step)).spell()

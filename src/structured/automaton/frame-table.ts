@@ -1,11 +1,14 @@
+import { withLength } from '../automata/lengths.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { made } from '../kept.js'
+import { EXACT_LETTERS } from '../schema/alike.js'
 import type { ArrayShape } from '../schema/array-shape.js'
 import { type Layout, toBytes, write } from '../schema/format.js'
 import type { ObjectGraph } from '../schema/object-graph.js'
 import type { ObjectShape } from '../schema/object-shape.js'
 import type { Value } from '../schema/value.js'
 import { ArrayFrames } from './array.js'
+import { DistinctFrames } from './distinct.js'
 import type { Frame } from './frame.js'
 import type { Frames, WeighedFrame } from './frames.js'
 import { GraphFrames } from './graph.js'
@@ -29,6 +32,7 @@ export class FrameTable implements Frames {
   readonly #graphs = new Map<ObjectGraph, GraphFrames>()
   readonly #literals = new Map<Value, LiteralFrame>()
   #inside: FrameTable | undefined
+  #exact: FrameTable | undefined
 
   constructor(layout: Layout, breaks = new LineBreaks(layout), shared = new Shared()) {
     this.layout = layout
@@ -42,9 +46,16 @@ export class FrameTable implements Frames {
     return this.#inside
   }
 
+  get exact(): FrameTable {
+    if (this.#shared.exact) return this
+    this.#exact ??= new FrameTable(this.layout, this.breaks, new Shared(true))
+    return this.#exact
+  }
+
   /** Drops what is deeper; frames in use stay valid. */
   forget(): void {
     this.#inside = undefined
+    this.#exact = undefined
   }
 
   length(weight: number): number {
@@ -60,11 +71,15 @@ export class FrameTable implements Frames {
   }
 
   number(text: TextAutomaton): NumberFrame {
-    return made(this.#shared.numbers, text, () => new NumberFrame(text, text.start, new Map()))
+    return made(this.#shared.numbers, text, () => {
+      const all = this.#shared.exact ? withLength(text, 0, EXACT_LETTERS) : text
+      return new NumberFrame(all, all.start, new Map())
+    })
   }
 
   array(shape: ArrayShape): { at(index: number, tally: number): Frame } {
     return made(this.#arrays, shape, () => {
+      if (shape.distinct) return new DistinctFrames(shape, this)
       if (shape.set === undefined) return new ArrayFrames(shape, this)
       const { open } = new ObjectFrames(shape.set, this).start
       return { at: () => open }
@@ -108,7 +123,12 @@ export class FrameTable implements Frames {
 
 /** What is the same at every depth. */
 class Shared {
+  readonly exact: boolean
   readonly numbers = new Map<TextAutomaton, NumberFrame>()
   readonly literals = new Map<Value, LiteralFrame>()
   readonly names = new Map<ObjectShape, ObjectNames>()
+
+  constructor(exact = false) {
+    this.exact = exact
+  }
 }

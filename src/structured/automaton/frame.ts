@@ -27,6 +27,10 @@ export const IN_STRING = 8
 export const FREE_TEXT = 16
 /** White space may come first: the frame is a `BlankFrame`. */
 export const SPACED = 32
+/** Behind an item of which the automaton must be told what it was, so that it does not come again: an `UntoldFrame`. */
+export const UNTOLD = 64
+/** Before the first of such items. */
+export const OPENS_ITEMS = 128
 
 /** Where the automaton stands inside one construct: a string, an array, a key. Immutable, one object per place. */
 export abstract class Frame {
@@ -68,4 +72,9 @@ export abstract class Frame {
 
   /** Those bytes, some of them loose. Asked for only where they are few. */
   abstract spell(): Bytes
+}
+
+/** Behind an item: what stands there once it is told. */
+export interface UntoldFrame extends Frame {
+  told(item: Bytes): Frame
 }

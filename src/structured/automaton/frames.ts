@@ -20,6 +20,8 @@ export interface Frames {
   readonly breaks: LineBreaks
   /** For what stands inside the objects and arrays of this one; where depth does not show, the same. */
   readonly inside: Frames
+  /** The same with no numbers but those of which two that look different are different. */
+  readonly exact: Frames
   /** How long a text of this weight is here. */
   length(weight: number): number
   value(value: Value): WeighedFrame

@@ -2,7 +2,7 @@ import { bare } from './blank.js'
 import { Branches } from './branches.js'
 import { Cell, Cells, Forks, open } from './cell.js'
 import { FixedFrame } from './fixed.js'
-import { type Frame, UNCERTAIN } from './frame.js'
+import { type Bytes, type Frame, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
 import { MemberFrame } from './member.js'
 
 /** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
@@ -18,6 +18,11 @@ export class State {
   readonly inString: boolean
   /** What follows rests on such a key, untold. */
   readonly uncertain: boolean
+  /** An item is over, or may be, of which the machine must be told: see `Machine.tell`. */
+  readonly untold: boolean
+  readonly mayBeUntold: boolean
+  /** Before the first of such items. */
+  readonly opensItems: boolean
   /** `length` is a bound that knowing the key may lower. */
   readonly guessed: boolean
   /** Next states by byte, once two of them are known. */
@@ -34,7 +39,12 @@ export class State {
     this.unresolved = cells.some(isUnresolved)
     this.inString = cells.some((cell) => cell.frame?.inString === true)
     this.guessed = cells.some((cell) => cell.guessed)
-    this.uncertain = cells.some(({ frame }) => frame !== undefined && (frame.traits & UNCERTAIN) !== 0)
+    this.untold = cells.some((cell) => isOf(cell, UNTOLD))
+    this.mayBeUntold = cells.some(
+      (cell) => cell.frame?.ends === true && cell.below!.ways.some((way) => isOf(way, UNTOLD)),
+    )
+    this.opensItems = cells.some((cell) => isOf(cell, OPENS_ITEMS))
+    this.uncertain = cells.some((cell) => isOf(cell, UNCERTAIN))
   }
 
   get dead(): boolean {
@@ -50,6 +60,10 @@ export class State {
     }
     return this.#next
   }
+}
+
+function isOf({ frame }: Cell, trait: number): boolean {
+  return frame !== undefined && (frame.traits & trait) !== 0
 }
 
 /**
@@ -192,6 +206,19 @@ export class Machine {
         for (const value of cell.below!.ways) {
           for (const holder of value.below!.ways) out.add(told(holder, key).push(value.frame!).push(cell.frame!))
         }
+      }
+    }
+    return this.among(out)
+  }
+
+  /** Tells the item that is over: of threads in which it may be, those in which it is. */
+  tell(state: State, item: Bytes): State {
+    const out = new Cells()
+    for (const cell of state.cells) {
+      const ways = isOf(cell, UNTOLD) || cell.frame?.ends !== true ? [cell] : cell.below!.ways
+      for (const way of ways) {
+        if (isOf(way, UNTOLD)) out.add(way.below!.push((way.frame as UntoldFrame).told(item)))
+        else out.add(way === cell ? cell : way.push(cell.frame!))
       }
     }
     return this.among(out)

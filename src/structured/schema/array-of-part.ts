@@ -48,6 +48,8 @@ export function arrayShape(values: ValueSource, part: SchemaPart): ArrayShape {
 
 function uniqueRefusal(part: SchemaPart, context: Context): SchemaError {
   const site = part.places.get('uniqueItems') ?? context.document.root
-  const message = `'uniqueItems' is not supported, but for texts, or items of at most ${MOST_UNIQUE} values that are listed.`
+  const message =
+    `'uniqueItems' is not supported, but for texts, items of at most ${MOST_UNIQUE} values that are listed and, where ` +
+    `'minItems' is at most 1, others in which no undeclared keys may come: say "additionalProperties": false.`
   return refusal(site, 'uniqueItems', message)
 }

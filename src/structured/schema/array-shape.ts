@@ -57,6 +57,16 @@ export class ArrayShape {
     return undefined
   }
 
+  /** Whether no item may come twice, and two that look different are different. Known once the items are. */
+  get distinct(): boolean {
+    return false
+  }
+
+  /** Whether a place knows what may follow, without the automaton's being told what came. */
+  get needsNoTelling(): boolean {
+    return true
+  }
+
   value(index: number, step: ArrayStep): Value {
     const list = step === 'counted' ? this.#counted : this.#plain
     return list[Math.min(index, list.length - 1)]!

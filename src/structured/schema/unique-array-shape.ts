@@ -2,6 +2,7 @@ import { literalSet } from '../automata/literals.js'
 import { union } from '../automata/sets.js'
 import type { Fuel } from '../fuel.js'
 import type { SchemaError } from '../schema-error.js'
+import { tellsApart } from './alike.js'
 import { ArrayShape, type ArrayStep } from './array-shape.js'
 import type { Context } from './context.js'
 import { type Layout, toBytes, write } from './format.js'
@@ -25,6 +26,7 @@ export class UniqueArrayShape extends ArrayShape {
   readonly #part: SchemaPart
   readonly #fuel: Fuel
   #set: ObjectShape | undefined
+  #distinct: boolean | undefined
 
   /** `unlisted`: raised where the items are not listed, and any may then come again. */
   constructor(
@@ -70,11 +72,19 @@ export class UniqueArrayShape extends ArrayShape {
     return this.#set
   }
 
+  override get needsNoTelling(): boolean {
+    return this.#choices !== undefined
+  }
+
+  override get distinct(): boolean {
+    if (this.#choices !== undefined || this.set !== undefined) return false
+    this.#distinct ??= this.min <= 1 && this.#layout.blanks === 0 && tellsApart(this.#items)
+    return this.#distinct
+  }
+
   override get obstacle(): SchemaError | undefined {
-    return (
-      super.obstacle ??
-      (this.#choices === undefined && this.set === undefined && this.#items.possible ? this.#unlisted : undefined)
-    )
+    const told = this.#choices !== undefined || this.set !== undefined || this.distinct || !this.#items.possible
+    return super.obstacle ?? (told ? undefined : this.#unlisted)
   }
 
   override value(index: number, step: ArrayStep): Value {
