@@ -51,13 +51,13 @@ export function readModel(
   config: JsonObject,
   name = 'This model',
   naming: Naming = 'mlc',
+  also: readonly string[] = [],
 ): { architecture: Architecture; model: ModelPlan } {
   const type = config.model_type ?? record(config.model_config)?.model_type
   if (typeof type !== 'string') throw refuse(name, 'a configuration that does not name its model_type')
   const architecture = Object.hasOwn(ARCHITECTURES, type) ? ARCHITECTURES[type] : undefined
   if (!architecture) {
-    const known = Object.keys(ARCHITECTURES).join(', ')
-    throw refuse(name, `the architecture "${type}"`, `Known are ${known}.`)
+    throw unknown(type, name, also)
   }
   const fields =
     naming === 'gguf'
@@ -66,6 +66,16 @@ export function readModel(
   const model = { architecture: type, ...architecture.read(fields) }
   fields.assertAllRead()
   return { architecture, model }
+}
+
+/** Names of families in which each token goes through some of many MLPs. */
+const EXPERTS = /moe|gpt.oss|mixtral|granitehybrid|deepseek|dbrx|grok|arctic/
+
+/** `also`: what is known beside decoders. */
+function unknown(type: string, name: string, also: readonly string[]): Error {
+  const known = [...also, ...Object.keys(ARCHITECTURES)].join(', ')
+  const what = EXPERTS.test(type) ? ', a mixture of experts,' : ''
+  return refuse(name, `the architecture "${type}"${what}`, `Known are ${known}.`)
 }
 
 function formOf({ gguf }: Architecture, type: string, name: string): GgufForm {

@@ -6,7 +6,7 @@ import { assertOneLabel } from './read-vectors.js'
 import type { DensePlan, EncoderPlan, VectorPlan } from './vector-plan.js'
 
 /** BERT, and RoBERTa in the form that XLM-R has. */
-export const ENCODERS: ReadonlyMap<unknown, { readonly prefix: string; readonly roberta: boolean }> = new Map([
+export const ENCODERS: ReadonlyMap<string, { readonly prefix: string; readonly roberta: boolean }> = new Map([
   ['bert', { prefix: 'bert.', roberta: false }],
   ['roberta', { prefix: 'roberta.', roberta: true }],
   ['xlm-roberta', { prefix: 'roberta.', roberta: true }],
@@ -19,7 +19,7 @@ export const POOLER = /(^|\.)pooler\.dense\.(weight|bias)$/
 const ACTIVATIONS = { gelu: 'gelu_erf', gelu_python: 'gelu_erf', gelu_new: 'gelu', gelu_pytorch_tanh: 'gelu' } as const
 
 export const isBert = ({ chatConfig }: Pick<WeightOutline, 'chatConfig'>): boolean =>
-  ENCODERS.has(chatConfig.model_type)
+  ENCODERS.has(String(chatConfig.model_type))
 
 /** Refuses by name what it does not know. */
 export function readEncoder(config: WeightOutline['chatConfig'], name: string): EncoderPlan {

@@ -6,13 +6,14 @@ import { joinsApart } from '../model/model-plan.js'
 import { planTensors } from '../model/plan-tensors.js'
 import { refuse } from '../model/refuse.js'
 import { matrixBytes, roomOf, weightBytes } from '../model/size.js'
+import { ENCODERS } from './bert.js'
 import { type EncoderBody, numbersOf } from './encoder-body.js'
 import { planDense } from './plan-encoder.js'
 import { sharedKept } from './pooled-decoder.js'
 import { judges, readVectors, scoreOf } from './read-vectors.js'
 
 export function decoderBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {
-  const { architecture, model: read } = readModel(outline.chatConfig, name, outline.naming)
+  const { architecture, model: read } = readModel(outline.chatConfig, name, outline.naming, [...ENCODERS.keys()])
   const asksWords = !outline.sentence && judges(outline.chatConfig, name)
   // Else nothing asks its head for a word.
   const model: ModelPlan = asksWords ? read : { ...read, tied: true }
