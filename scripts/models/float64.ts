@@ -5,8 +5,17 @@
 
 export type Vector = Float64Array<ArrayBuffer>
 
+const biases = new WeakMap<Vector, Vector>()
+
+/** The same matrix, whose products have a bias. */
+export function biased(matrix: Vector, bias: Vector): Vector {
+  const copy = matrix.slice()
+  biases.set(copy, bias)
+  return copy
+}
+
 /** A matrix of `rows` outputs: `rows x columns`, a row after the other. */
-export function product(matrix: Vector, x: Vector, bias?: Vector): Vector {
+export function product(matrix: Vector, x: Vector, bias = biases.get(matrix)): Vector {
   const rows = matrix.length / x.length
   const out = new Float64Array(rows)
   for (let row = 0, at = 0; row < rows; row++) {

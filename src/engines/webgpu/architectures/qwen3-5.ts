@@ -3,7 +3,7 @@ import { MAX_TAPS } from '../model/model-plan.js'
 import type { Architecture, Names } from './architecture.js'
 import { NAMES, QWEN_NAMES } from './names.js'
 import { readAngles, readPart } from './read-angles.js'
-import { readDecoder } from './read-decoder.js'
+import { ATTENTION_BIAS, readDecoder } from './read-decoder.js'
 
 const LINEAR = 'model.layers.#.linear_attn'
 
@@ -91,8 +91,10 @@ export const qwen35: Architecture = {
       if (size % 16 !== 0) throw fields.odd(`linear_${side}_head_dim`, size)
     }
     const outputGate = fields.flag('attn_output_gate', true)
+    const biased = fields.flag('attention_bias') ? ATTENTION_BIAS : []
     const plan = readDecoder(fields.withDefaults({ head_dim: 256, rms_norm_eps: 1e-6 }), {
       queryKeyNorm: 'head',
+      biased,
       angles: (headSize) => readAngles(fields, headSize * part, parameters, 10_000_000),
       layer: (layer, { normsBefore, normsAfter, intermediate }): Partial<AttentionLayer> | LayerPlan =>
         attends(layer)

@@ -55,9 +55,10 @@ export class Finder {
   }
 
   /** What is there under this role is not needed, and is no fault either. */
-  passOver(role: Role, layer?: number): void {
+  passOver(role: Role, layer?: number, biased = false): void {
     for (const name of this.#partsOf(role, layer)) {
-      for (const suffix of ['weight', 'q_weight', 'q_scale']) this.#used.add(`${name}.${suffix}`)
+      const suffixes = ['weight', 'q_weight', 'q_scale', ...(biased ? ['bias'] : [])]
+      for (const suffix of suffixes) this.#used.add(`${name}.${suffix}`)
     }
   }
 

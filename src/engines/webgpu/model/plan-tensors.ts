@@ -3,7 +3,7 @@ import type { Naming, WeightOutline } from '../../../repository/source.js'
 import type { Architecture } from '../architectures/architecture.js'
 import { Finder } from './find-tensors.js'
 import { type LayerTensors, mixerOf } from './mixers/index.js'
-import type { Beside, LayerPlan, ModelPlan } from './model-plan.js'
+import type { Beside, LayerPlan, ModelPlan, Role } from './model-plan.js'
 import type { PlannedBeside, PlannedLayer, PlannedTensors } from './planned.js'
 
 /** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
@@ -52,15 +52,17 @@ function planLayer(
   { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
 ): PlannedLayer {
   const { intermediate, normsBefore, normsAfter, scaled } = layer
+  // Queries may stand alone, where keys and values are those of another layer.
+  const isBiased = (role: Role) => layer.biased.some((one) => one === (role === 'query' ? 'qkv' : role))
   const find: LayerTensors = {
     matrix(role, rows, columns) {
-      const bias = finder.bias(role, rows, index, layer.biased.includes(role))
+      const bias = finder.bias(role, rows, index, isBiased(role))
       return { ...finder.matrix(role, rows, columns, index), ...(bias && { bias }) }
     },
     vector: (role, length, shape) => finder.vector(role, length, index, shape),
     naming,
     interleaved,
-    passOver: (role) => finder.passOver(role, index),
+    passOver: (role) => finder.passOver(role, index, isBiased(role)),
     norm: (role, length) => ({ ...finder.vector(role, length, index), ...(offset && { offset }) }),
   }
   const mixer = mixerOf(layer).plan(find, layer, hidden)
