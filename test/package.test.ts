@@ -26,8 +26,8 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 120_000,
-  './browser': 330_000,
-  './webgpu': 285_000,
+  './browser': 338_000,
+  './webgpu': 291_000,
   './webllm': 150_000,
   './webllm/worker': 152_000,
   './structured': 80_000,
@@ -121,7 +121,7 @@ describe('the built package', () => {
     } finally {
       await rm(folder, { recursive: true })
     }
-  })
+  }, 600_000)
 
   const inBrowsers = entries.filter(({ name }) => name !== './express' && name !== './vite')
   it.each(inBrowsers.map(({ name, default: file }) => [name, file] as const))(
@@ -161,7 +161,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(950_000)
+    expect(packed.size).toBeLessThan(965_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
