@@ -12,6 +12,8 @@ import { launchChromium } from '../test/support/chromium.js'
 import { filesIn } from '../test/support/folder.js'
 import { serveFiles } from '../test/support/serve.js'
 
+/** Ends what hangs: a busy machine is slow. */
+const LIMIT = 300_000
 const docs = fileURLToPath(new URL('../docs', import.meta.url))
 await promisify(execFile)('npm', ['run', 'build'], { cwd: docs })
 const files = await filesIn(`${docs}/.vitepress/dist`)
@@ -32,6 +34,7 @@ for (const [look, width] of [
     colorScheme: look,
     reducedMotion: 'reduce',
   })
+  context.setDefaultTimeout(LIMIT)
   const page = await context.newPage()
   for (const path of pages) {
     await page.goto(server.origin + path)
@@ -44,15 +47,18 @@ for (const [look, width] of [
 }
 // What one sees first: the first example, answered.
 const context = await browser.newContext({ reducedMotion: 'reduce' })
+context.setDefaultTimeout(LIMIT)
 const page = await context.newPage()
-await page.goto(`${server.origin}/try.html`)
 const answered = '#answer[aria-busy="false"] .tokens .forced'
-await page.frameLocator('iframe').locator(answered).first().waitFor({ timeout: 60_000 })
+for (const path of ['/index.html', '/try.html']) {
+  await page.goto(server.origin + path)
+  await page.frameLocator('iframe').locator(answered).first().waitFor()
+}
 await page.goto(`${server.origin}/playground/index.html`)
 await page.reload()
-await page.locator('body.ready').waitFor({ timeout: 60_000 })
+await page.locator('body.ready').waitFor()
 await page.getByRole('button', { name: 'Generate', exact: true }).click()
-await page.locator(answered).first().waitFor({ timeout: 60_000 })
+await page.locator(answered).first().waitFor()
 if (!(await page.evaluate(() => crossOriginIsolated))) {
   faults++
   console.log('NO   the playground is not isolated, although its service worker answers for it')
