@@ -1,4 +1,5 @@
-import { readTextRequest, textReply } from '../wire/completions.js'
+import { textReply } from '../wire/completions/reply.js'
+import { readTextRequest } from '../wire/completions/request.js'
 import { textCompletionId } from '../wire/ids.js'
 import { answering } from './answering.js'
 import { readJson } from './body.js'

@@ -1,0 +1,138 @@
+import { readOutputFormat } from '../chat/output-format.js'
+import { readReturnTokens } from '../chat/request.js'
+import {
+  aBody,
+  aBoolean,
+  anArray,
+  anInteger,
+  anObject,
+  aString,
+  at,
+  noteUnknown,
+  optional,
+  refuse,
+  required,
+  unsupported,
+  wrongType,
+} from '../fields.js'
+import { GUIDANCE_FIELDS, readForm, withForm } from '../guidance.js'
+import type { CallSpec, FieldNames } from '../reply.js'
+import { aToken, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
+
+export interface TextRequest {
+  readonly spec: CallSpec
+  readonly stream: boolean
+  readonly includeUsage: boolean
+  /** The tokens of prompts and answers are told. */
+  readonly tellsTokens: boolean
+  /** The prompt is sent before what the model says. */
+  readonly echo: boolean
+  readonly ignored: readonly string[]
+}
+
+const KNOWN = new Set([
+  ...[
+    'model',
+    'prompt',
+    'max_tokens',
+    'n',
+    'logprobs',
+    'echo',
+    'stream',
+    'stream_options',
+    'user',
+    'best_of',
+    'suffix',
+    'return_token_ids',
+  ],
+  'response_format',
+  ...GUIDANCE_FIELDS,
+  ...SAMPLING_FIELDS,
+])
+const FIELDS: FieldNames = { format: 'response_format', parameters: () => 'prompt' }
+
+const aTokenLimit = anInteger(0, Number.MAX_SAFE_INTEGER)
+const aChoiceCount = anInteger(1, 128)
+const aTopCount = anInteger(0, 5)
+/** Of one request. */
+const MOST_PROMPTS = 256
+const somePrompts = anArray(1, Number.POSITIVE_INFINITY)
+
+export function readTextRequest(json: unknown): TextRequest {
+  const body = aBody(json)
+  const ignored: string[] = []
+  noteUnknown(body, KNOWN, '', ignored)
+  optional(body, 'user', '', aString)
+  const n = optional(body, 'n', '', aChoiceCount) ?? 1
+  if ((optional(body, 'best_of', '', aChoiceCount) ?? n) !== n) {
+    throw unsupported('best_of', "All answers are sent: use 'n' instead.")
+  }
+  const model = required(body, 'model', '', aString)
+  const prompts = required(body, 'prompt', '', readPrompts)
+  const suffix = optional(body, 'suffix', '', aString)
+  if (suffix && prompts.some((prompt) => typeof prompt !== 'string')) {
+    throw unsupported('suffix', 'It goes with a prompt that is a text.')
+  }
+  const topLogprobs = optional(body, 'logprobs', '', aTopCount)
+  const echo = optional(body, 'echo', '', aBoolean) ?? false
+  if (echo && suffix && topLogprobs !== undefined) {
+    throw unsupported('echo', "A prompt with 'suffix' is written otherwise: leave one of them or 'logprobs' out.")
+  }
+  // What the official description says of this endpoint.
+  const maxTokens = optional(body, 'max_tokens', '', aTokenLimit) ?? 16
+  const form = readForm(body, readOutputFormat(body, ignored), FIELDS.format, ignored)
+  const stream = optional(body, 'stream', '', aBoolean) ?? false
+  const options = optional(body, 'stream_options', '', anObject)
+  return {
+    stream,
+    tellsTokens: readReturnTokens(body).returnTokens === true,
+    includeUsage: (options && optional(options, 'include_usage', 'stream_options', aBoolean)) ?? false,
+    echo,
+    ignored,
+    spec: {
+      model,
+      messages: [],
+      prompt: prompts[0]!,
+      ...(prompts.length > 1 && { prompts }),
+      ...(suffix && { suffix }),
+      n: n * prompts.length,
+      maxTokens,
+      ...readEnding(body, maxTokens),
+      ...readReturnTokens(body),
+      // What tokens spell comes with them.
+      ...(echo && prompts.some((prompt) => typeof prompt !== 'string') && { returnTokens: true }),
+      sampling: readSampling(body),
+      topLogprobs,
+      ...(echo && topLogprobs !== undefined && { promptLogprobs: true }),
+      output: form.output,
+      tools: [],
+      toolChoice: 'none',
+      parallelToolCalls: true,
+      fields: withForm({ ...FIELDS, ...(body.return_token_ids !== true && { tokens: 'echo' }) }, form),
+    },
+  }
+}
+
+/** A text, the tokens of one, or a list of either. */
+function readPrompts(value: unknown, param: string): (string | readonly number[])[] {
+  if (!Array.isArray(value)) {
+    if (typeof value === 'string') return [aText(value, param)]
+    throw wrongType(param, 'a string or an array', value)
+  }
+  const items = somePrompts(value, param)
+  if (typeof items[0] === 'number') return [someTokens(items, param)]
+  if (items.length > MOST_PROMPTS) anArray(1, MOST_PROMPTS)(items, param)
+  return items.map((item, i) => {
+    const place = at(param, i)
+    if (Array.isArray(item)) return someTokens(somePrompts(item, place), place)
+    return aText(item, place)
+  })
+}
+
+const someTokens = (items: readonly unknown[], param: string) => items.map((item, i) => aToken(item, at(param, i)))
+
+function aText(value: unknown, param: string): string {
+  const text = aString(value, param)
+  if (text === '') throw refuse(param, `Invalid '${param}': there is nothing to go on from.`, 'empty_string')
+  return text
+}
