@@ -381,10 +381,10 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
 
   test('are found in what a model says by itself, and taken apart', async () => {
     const { toolFormat, tokenizer } = text
-    const { open, close } = toolFormat
+    const { open, close, bare } = toolFormat
     const json = JSON.stringify({ city: 'Pa"ris é', note: 'a "b"\né', days: 3, tags: ['a', 'b'] })
     const alike = toolFormat.spell('get', json)
-    const said = open === '' || name === 'llama-pythonic' ? open + alike + close : `I look. ${open}${alike}${close}`
+    const said = bare !== undefined ? open + alike + close : `I look. ${open}${alike}${close}`
     const tokens = [...tokenizer.encodeMarker(said), [...text.ends][0]!]
     let from: number | undefined
     const next = (all: readonly number[]) => {
@@ -398,6 +398,24 @@ describe.each(FAMILIES)('calls of the family %s', (name, template, control) => {
     expect(answer.texts[0]!.trim()).toBe(said.startsWith('I look.') ? 'I look.' : '')
     expect(answer.calls[0]!.map((each) => each.name)).toEqual(['get'])
     expect(holds.accepts(spelled(answer.calls[0]![0]!.arguments))).toBe(true)
+  })
+
+  const isMarked = text.toolFormat.bare === undefined
+  // What a marker tells of is a call wherever it stands.
+  if (isMarked) return
+
+  test('are none where talk has the letters of one that only an answer begins with', async () => {
+    const { toolFormat, tokenizer } = text
+    const said = `As in [1] ${toolFormat.open}${toolFormat.spell('get', '{}')}${toolFormat.close} I say.`
+    const tokens = [...tokenizer.encodeMarker(said), [...text.ends][0]!]
+    let from: number | undefined
+    const next = (all: readonly number[]) => {
+      from ??= all.length
+      return tokens[all.length - from]
+    }
+    const asked = call({ tools, toolGrammar, toolChoice: 'auto', maxTokens: 200 })
+    const answer = await collect(setUp({ next }, text).decoder.generate(asked))
+    expect([answer.texts[0], answer.reasons, answer.calls[0]]).toEqual([said, ['stop'], []])
   })
 })
 

@@ -18,7 +18,7 @@ export class DocumentStretch extends GuidedStretch {
 
   override begin(): void {
     const { markers, remaining } = this.answer
-    this.#choosing = markers.mayOpen && markers.trigger !== '' && markers.shortest <= remaining
+    this.#choosing = markers.mayOpen && markers.opening('').length > 0 && markers.shortest <= remaining
   }
 
   override mask(mask: Mask): Uint32Array {

@@ -18,7 +18,9 @@ export class Markers {
     const { toolChoice, toolGrammar } = call
     this.mayOpen = toolGrammar !== undefined && toolChoice === 'auto'
     this.mustOpen = toolGrammar !== undefined && toolChoice !== 'auto' && toolChoice !== 'none'
-    this.trigger = text.toolFormat.open.trimEnd()
+    const { open, bare } = text.toolFormat
+    // Where only an answer's beginning is a call, the same letters further on are talk.
+    this.trigger = bare === undefined ? open.trimEnd() : ''
     this.#call = call
     this.#text = text
     const first = this.mayOpen ? this.opening('')[0] : undefined
