@@ -257,6 +257,7 @@ const FAMILIES: readonly (readonly [name: string, template: string, control: rea
   ['phi4', '<|tool|>', []],
   ['phi4-tags', '<|tool|><|tool_call|>{"name"', ['<|tool_call|>', '<|/tool_call|>']],
   ['granite', '<|tool_call|>', ['<|tool_call|>']],
+  ['xlam', 'calls in a single JSON array', []],
 ]
 
 /** A list in lines cannot be told from its end by one token, and Llama 3 makes one call. */

@@ -79,6 +79,7 @@ it.each([
   ['{% if tools %}<start_function_call>call:<escape>{% endif %}', 'functiongemma'],
   ['{% if tools %}<|tool_call>call:<|"|>{% endif %}', 'gemma4'],
   ['{% if tools %}functools[{% endif %}', 'phi4'],
+  ['{% if tools %}make calls in a single JSON array{% endif %}', 'xlam'],
   ['{% if tools %}<tool_call>name<arg_key>a</arg_key>{% endif %}', 'unknown'],
   ['{% if tools %}<seed:tool_call>\n<function=a>\n<parameter=b>{% endif %}', 'unknown'],
   ['{% for tool in tools %}{% endfor %}', 'unknown'],

@@ -1,7 +1,7 @@
 import type { ToolFormat } from './format.js'
 import { FUNCTION_GEMMA, GEMMA4 } from './gemma.js'
 import { HERMES, PLAIN, UNKNOWN } from './hermes.js'
-import { GRANITE, PHI4, PHI4_TAGS } from './json-list.js'
+import { GRANITE, PHI4, PHI4_TAGS, XLAM } from './json-list.js'
 import { LLAMA } from './llama.js'
 import { MISTRAL, MISTRAL_ARGS, MISTRAL_IDS } from './mistral.js'
 import { LFM2, LLAMA_PYTHONIC, OLMO3 } from './pythonic.js'
@@ -23,6 +23,7 @@ export const TOOL_FORMATS: readonly ToolFormat[] = [
   PHI4,
   PHI4_TAGS,
   GRANITE,
+  XLAM,
   HERMES,
   UNKNOWN,
 ]

@@ -1,3 +1,4 @@
+import { callGrammar } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
 import { JSON_CALL } from './json-call.js'
 
@@ -22,6 +23,24 @@ export const PHI4_TAGS: ToolFormat = {
   close: '<|/tool_call|>',
   between: '',
   native: true,
+}
+
+/** xLAM 2: an answer is talk, or a list of calls and nothing else. */
+export const XLAM: ToolFormat = {
+  ...JSON_CALL,
+  name: 'xlam',
+  isOf: (template) => template.includes('calls in a single JSON array'),
+  open: '[',
+  close: ']',
+  separator: ', ',
+  bare: '[{"name":',
+  native: true,
+  // As its template spells them.
+  grammar: callGrammar((name, parameters) => ({
+    sequence: [`{"name": ${JSON.stringify(name)}, "arguments": `, parameters.whole, '}'],
+  })),
+  spell: (name, json) => `{"name": ${JSON.stringify(name)}, "arguments": ${json || '{}'}}`,
+  form: '{"name": "...", "arguments": {...}}',
 }
 
 /** Granite 3. */
