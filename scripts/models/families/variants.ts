@@ -17,6 +17,7 @@ import {
   embedding,
   gatedMlp,
   headOf,
+  type LlamaShape,
   layerName,
   llamaConfig,
   llamaGgufTensors,
@@ -100,7 +101,7 @@ export const granite: Case = {
   },
 }
 
-const OLMO = {
+const OLMO: LlamaShape = {
   ...SMALL,
   hidden: 256,
   inner: 256,
@@ -111,50 +112,79 @@ const OLMO = {
   theta: 500_000,
   epsilon: 1e-6,
 }
+const EXAONE: LlamaShape = { ...OLMO, keyHeads: 1, theta: 1_000_000, epsilon: 1e-5, tied: true }
 const Q_NORM = 'self_attn.q_norm.weight'
 const K_NORM = 'self_attn.k_norm.weight'
 
 /** Norms stand after attention and after the MLP, and one over all of a projection's heads together. */
 export const olmo2: Case = {
-  name: 'olmo2',
+  ...normedAfter('olmo2', OLMO, 'row'),
   config: { ...llamaConfig(OLMO, 'olmo2', 'Olmo2ForCausalLM'), attention_bias: false },
-  tensors: [
-    ...llamaTensors(OLMO).filter(({ name }) => !name.includes('input_layernorm')),
-    ...Array.from({ length: OLMO.layers }, (_, i) => [
-      norm(`${layerName(i)}.post_feedforward_layernorm.weight`, OLMO.hidden),
-      vector(`${layerName(i)}.${Q_NORM}`, OLMO.heads * OLMO.headSize, 1, 0.2),
-      vector(`${layerName(i)}.${K_NORM}`, OLMO.keyHeads * OLMO.headSize, 1, 0.2),
-    ]).flat(),
-  ],
-  prompt: 80,
   mistakes: ['norms each head', 'norms before attention'],
-  reference: olmoReference,
-  gguf: {
-    architecture: 'olmo2',
-    metadata: (out) => llamaMetadata(out, 'olmo2', OLMO),
-    tensors: olmoGguf,
-  },
 }
 
-function olmoReference(weights: Weights, mistake?: string, kept?: Kept) {
-  const { hidden, headSize, keyHeads, epsilon, theta } = OLMO
-  const caches = Array.from({ length: OLMO.layers }, () => new Attention(kept))
+/** The same with a norm of each head by itself. */
+export const exaone4: Case = {
+  ...normedAfter('exaone4', EXAONE, 'head'),
+  config: {
+    ...llamaConfig(EXAONE, 'exaone4', 'Exaone4ForCausalLM'),
+    attention_bias: false,
+    sliding_window: null,
+    sliding_window_pattern: null,
+    layer_types: Array.from({ length: EXAONE.layers }, () => 'full_attention'),
+  },
+  mistakes: ['norms all heads together', 'norms before attention', 'norms keys like queries'],
+}
+
+function normedAfter(name: string, shape: LlamaShape, over: 'row' | 'head'): Omit<Case, 'config' | 'mistakes'> {
+  const { layers, hidden, heads, keyHeads, headSize } = shape
+  const normOf = (heads: number) => (over === 'row' ? heads : 1) * headSize
+  return {
+    name,
+    tensors: [
+      ...llamaTensors(shape).filter(({ name }) => !name.includes('input_layernorm')),
+      ...Array.from({ length: layers }, (_, i) => [
+        norm(`${layerName(i)}.post_feedforward_layernorm.weight`, hidden),
+        vector(`${layerName(i)}.${Q_NORM}`, normOf(heads), 1, 0.2),
+        vector(`${layerName(i)}.${K_NORM}`, normOf(keyHeads), 1, 0.2),
+      ]).flat(),
+    ],
+    prompt: 80,
+    reference: (weights, mistake, kept) => afterReference(shape, over, weights, mistake, kept),
+    gguf: {
+      architecture: name,
+      metadata: (out) => llamaMetadata(out, name, shape),
+      tensors: (weights) => afterGguf(shape, weights),
+    },
+  }
+}
+
+function afterReference(shape: LlamaShape, over: 'row' | 'head', weights: Weights, mistake?: string, kept?: Kept) {
+  const { hidden, headSize, keyHeads, epsilon, theta, layers, tied } = shape
+  const caches = Array.from({ length: layers }, () => new Attention(kept))
   const angles = frequencies(theta, headSize)
   let position = 0
-  const qkNorm = (x: Vector, weight: Vector) =>
-    mistake === 'norms each head'
-      ? normHeads(x, headSize, weight.slice(0, headSize), epsilon)
-      : rmsNorm(x, weight, epsilon)
+  const qkNorm = (x: Vector, weight: Vector) => {
+    if (mistake === 'norms each head') return normHeads(x, headSize, weight.slice(0, headSize), epsilon)
+    if (mistake === 'norms all heads together')
+      return rmsNorm(
+        x,
+        x.map((_, i) => weight[i % headSize]!),
+        epsilon,
+      )
+    return over === 'row' ? rmsNorm(x, weight, epsilon) : normHeads(x, headSize, weight, epsilon)
+  }
   return {
     step(token: number): Vector {
       let x = embedding(weights, token, hidden)
-      for (let i = 0; i < OLMO.layers; i++) {
+      for (let i = 0; i < layers; i++) {
         const of = (name: string) => weights(`${layerName(i)}.${name}`)
         const after = of('post_attention_layernorm.weight')
         const early = mistake === 'norms before attention'
         const h = early ? rmsNorm(x, after, epsilon) : x
         const q = qkNorm(product(of('self_attn.q_proj.weight'), h), of(Q_NORM))
-        const k = qkNorm(product(of('self_attn.k_proj.weight'), h), of(K_NORM))
+        const keyNorm = of(mistake === 'norms keys like queries' ? Q_NORM : K_NORM)
+        const k = qkNorm(product(of('self_attn.k_proj.weight'), h), keyNorm)
         const v = product(of('self_attn.v_proj.weight'), h)
         const turn = (y: Vector) => rotate(y, headSize, position, angles)
         const seen = caches[i]!.look(turn(q), turn(k), v, { headSize, keyHeads, scale: headSize ** -0.5 })
@@ -164,16 +194,16 @@ function olmoReference(weights: Weights, mistake?: string, kept?: Kept) {
         x = add(x, rmsNorm(m, of('post_feedforward_layernorm.weight'), epsilon))
       }
       position++
-      return product(headOf(weights, false), rmsNorm(x, weights('model.norm.weight'), epsilon))
+      return product(headOf(weights, tied), rmsNorm(x, weights('model.norm.weight'), epsilon))
     },
   }
 }
 
-function olmoGguf(weights: Weights): GgufTensor[] {
+function afterGguf(shape: LlamaShape, weights: Weights): GgufTensor[] {
   // There is no norm before attention, and the one after it has a name of its own.
-  const padded: Weights = (name) => (name.includes('input_layernorm') ? new Float64Array(OLMO.hidden) : weights(name))
-  const list = llamaGgufTensors(OLMO, padded, false).filter(({ name }) => !/attn_norm|ffn_norm/.test(name))
-  for (let i = 0; i < OLMO.layers; i++) {
+  const padded: Weights = (name) => (name.includes('input_layernorm') ? new Float64Array(shape.hidden) : weights(name))
+  const list = llamaGgufTensors(shape, padded, false).filter(({ name }) => !/attn_norm|ffn_norm/.test(name))
+  for (let i = 0; i < shape.layers; i++) {
     const put = (to: string, from: string) => {
       const values = weights(`${layerName(i)}.${from}`)
       list.push({ name: `blk.${i}.${to}.weight`, dims: [values.length], values })

@@ -11,7 +11,7 @@ import { llama } from '../../../../scripts/models/families/llama.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../../scripts/models/families/phi3.js'
 import { qwen35 } from '../../../../scripts/models/families/qwen3-5.js'
-import { granite, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
+import { exaone4, granite, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
 import type { Weights } from '../../../../scripts/models/family.js'
 import { answerOf, compare } from '../../../../scripts/models/judge.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
@@ -28,7 +28,21 @@ import { sourceOf, told } from './cases.test-helper.js'
 import { readModel } from './index.js'
 
 const COUNT = 12
-const CASES = [gemma1, gemma2, gemma3, gemma4, granite, lfm2, ministral3, olmo2, phi3, phi4Mini, qwen35, smollm3]
+const CASES = [
+  exaone4,
+  gemma1,
+  gemma2,
+  gemma3,
+  gemma4,
+  granite,
+  lfm2,
+  ministral3,
+  olmo2,
+  phi3,
+  phi4Mini,
+  qwen35,
+  smollm3,
+]
 
 /** Nats. f32 alone is as far off as llama.cpp is; keys and values in f16 add to it. */
 const BOUNDS = { f32: 2e-3, f16: 3e-2 } as const

@@ -5,6 +5,7 @@ import type { Naming } from '../../../repository/source.js'
 import type { ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Architecture } from './architecture.js'
+import { exaone4 } from './exaone4.js'
 import { Fields, record } from './fields.js'
 import { gemma } from './gemma.js'
 import { gemma2 } from './gemma2.js'
@@ -24,6 +25,7 @@ import { qwen35 } from './qwen3-5.js'
 import { smollm3 } from './smollm3.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
+  exaone4,
   gemma,
   gemma2,
   gemma3,
