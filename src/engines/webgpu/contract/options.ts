@@ -22,7 +22,7 @@ export interface ProjectOptions {
 }
 
 /** `gelu` is the one that is computed by tanh, `gelu_erf` the exact one. */
-export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid'] as const
+export const GATES = ['silu', 'gelu', 'gelu_erf', 'sigmoid', 'relu'] as const
 export type Gate = (typeof GATES)[number]
 
 export interface JoinOptions {

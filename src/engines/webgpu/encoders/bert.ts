@@ -16,7 +16,14 @@ export const ENCODERS: ReadonlyMap<string, { readonly prefix: string; readonly r
 export const IDLE = /(^|\.)(position_ids|token_type_ids)$|^(cls|lm_head)\./
 export const POOLER = /(^|\.)pooler\.dense\.(weight|bias)$/
 
-const ACTIVATIONS = { gelu: 'gelu_erf', gelu_python: 'gelu_erf', gelu_new: 'gelu', gelu_pytorch_tanh: 'gelu' } as const
+const ACTIVATIONS = {
+  gelu: 'gelu_erf',
+  gelu_python: 'gelu_erf',
+  gelu_new: 'gelu',
+  gelu_pytorch_tanh: 'gelu',
+  relu: 'relu',
+  silu: 'silu',
+} as const
 
 export const isBert = ({ chatConfig }: Pick<WeightOutline, 'chatConfig'>): boolean =>
   ENCODERS.has(String(chatConfig.model_type))

@@ -213,9 +213,9 @@ describe('encoders on the CPU', () => {
     ],
     [
       'another activation',
-      /hidden_act = "relu"/,
+      /hidden_act = "mish"/,
       (source: WeightSource) => ({
-        chatConfig: { ...source.chatConfig, hidden_act: 'relu' },
+        chatConfig: { ...source.chatConfig, hidden_act: 'mish' },
       }),
     ],
     [

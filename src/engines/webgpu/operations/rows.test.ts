@@ -17,6 +17,7 @@ function erf(x: number): number {
 const GATES = {
   silu: (x: number) => x / (1 + Math.exp(-x)),
   gelu: (x: number) => 0.5 * x * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (x + 0.044715 * x ** 3))),
+  relu: (x: number) => Math.max(0, x),
   gelu_erf: (x: number) => (Math.abs(x) > 8 ? Math.max(0, x) : 0.5 * x * (1 + erf(x / Math.SQRT2))),
 }
 
@@ -127,7 +128,7 @@ describe.each(KERNEL_DEVICES)('rows on $name', ({ open }) => {
     out.destroy()
   })
 
-  it.each(['silu', 'gelu', 'gelu_erf'] as const)('values go through %s', async (gate) => {
+  it.each(['silu', 'gelu', 'gelu_erf', 'relu'] as const)('values go through %s', async (gate) => {
     const got = await joined(() => ({ gate }))
     values.forEach((value, i) => {
       const expected = GATES[gate](value)
