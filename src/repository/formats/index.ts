@@ -4,9 +4,10 @@ import type { RepositoryFiles } from '../files.js'
 import type { FoundModel, RepositoryFormat } from './format.js'
 import { gguf } from './gguf/index.js'
 import { mlc } from './mlc.js'
+import { mlx } from './mlx.js'
 import { safetensors } from './safetensors.js'
 
-const FORMATS: readonly RepositoryFormat[] = [mlc, safetensors, gguf]
+const FORMATS: readonly RepositoryFormat[] = [mlc, mlx, safetensors, gguf]
 
 export async function detect(files: RepositoryFiles, signal: AbortSignal): Promise<FoundModel> {
   // A model in one file is not looked for in others.

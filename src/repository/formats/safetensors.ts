@@ -1,13 +1,14 @@
-import { isRecord } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import { digestOf, parseJson } from '../json.js'
 import { readAhead } from '../read-ahead.js'
 import { storedRows } from '../rows.js'
 import { foldersWithWeights, readSentence } from '../sentence.js'
+import type { WeightSource } from '../source.js'
 import { readText } from '../text.js'
-import type { RepositoryFormat } from './format.js'
-import { readHeader } from './safetensors-header.js'
+import type { FoundModel, RepositoryFormat } from './format.js'
+import { readHeader, type StoredTensor } from './safetensors-header.js'
 
 const CONFIG = 'config.json'
 const INDEX = 'model.safetensors.index.json'
@@ -19,57 +20,72 @@ export const safetensors: RepositoryFormat = {
   mark: CONFIG,
   async detect(files, signal) {
     const given = await files.text(CONFIG, signal)
-    if (given === undefined) return undefined
-    const chatConfig = parseJson(files.place, CONFIG, given)
-    const text = await readText(files, chatConfig, undefined, signal)
-    const sentence = await readSentence(files, signal)
-    const folders = sentence ? foldersWithWeights(sentence) : []
-    const names = [...(await namesOf(files, signal)), ...folders.map((folder) => `${folder}/${SINGLE}`)]
-    const heads = await Promise.all(names.map((name) => readHeader(files, name, signal)))
-    const stored = heads.flatMap(({ tensors }, i) => {
-      const folder = names[i]!.includes('/') ? names[i]!.replace(/[^/]+$/, '') : ''
-      return folder === '' ? tensors : tensors.map((tensor) => ({ ...tensor, name: `${folder}${tensor.name}` }))
-    })
-    const tensors = new Map(stored.map((tensor) => [tensor.name, tensor]))
-    const find = (name: string) => {
-      const found = tensors.get(name)
-      if (!found) throw broken(files.place, `it has no tensor ${name}.`)
-      return found
-    }
-    const describe = (name: string) => {
-      const { shape, dtype, kind } = find(name)
-      if (dtype) return { name, shape, dtype }
-      throw broken(files.place, `tensor ${name} has the type ${kind}; F32, F16 and BF16 can be read.`)
-    }
-    const outline = { naming: 'huggingface', chatConfig, sentence, names: [...tensors.keys()], describe } as const
-    return {
-      text,
-      wanted: heads.map(({ bytes }, i) => ({ name: names[i]!, bytes })),
-      outline: () => outline,
-      open: () => {
-        const slice = readAhead(files, (name) => heads[names.indexOf(name)]?.bytes ?? 0)
-        return {
-          ...outline,
-          has: (name) => tensors.has(name),
-          digest: digestOf(
-            JSON.stringify(chatConfig),
-            JSON.stringify(stored),
-            ...(sentence ? [JSON.stringify(sentence)] : []),
-          ),
-          async read(name, reading) {
-            reading?.throwIfAborted()
-            const { file, from, to } = find(name)
-            return { ...describe(name), data: await slice(file, from, to) }
-          },
-          rows(name) {
-            const { file, from } = find(`${name}.weight`)
-            const { shape, dtype } = describe(`${name}.weight`)
-            return storedRows(dtype, shape[1]!, (start, end, _, into) => slice(file, from + start, from + end, into))
-          },
-        }
-      },
-    }
+    return given === undefined ? undefined : readTransformers(files, parseJson(files.place, CONFIG, given), signal)
   },
+}
+
+/** For formats that keep something else in such files. */
+export interface TransformersModel extends FoundModel {
+  stored(name: string): StoredTensor
+  /** `slice`: bytes of a file. */
+  open(): WeightSource & { slice(file: string, from: number, to: number): Promise<Uint8Array> }
+}
+
+export async function readTransformers(
+  files: RepositoryFiles,
+  chatConfig: JsonObject,
+  signal: AbortSignal,
+): Promise<TransformersModel> {
+  const text = await readText(files, chatConfig, undefined, signal)
+  const sentence = await readSentence(files, signal)
+  const folders = sentence ? foldersWithWeights(sentence) : []
+  const names = [...(await namesOf(files, signal)), ...folders.map((folder) => `${folder}/${SINGLE}`)]
+  const heads = await Promise.all(names.map((name) => readHeader(files, name, signal)))
+  const stored = heads.flatMap(({ tensors }, i) => {
+    const folder = names[i]!.includes('/') ? names[i]!.replace(/[^/]+$/, '') : ''
+    return folder === '' ? tensors : tensors.map((tensor) => ({ ...tensor, name: `${folder}${tensor.name}` }))
+  })
+  const tensors = new Map(stored.map((tensor) => [tensor.name, tensor]))
+  const find = (name: string) => {
+    const found = tensors.get(name)
+    if (!found) throw broken(files.place, `it has no tensor ${name}.`)
+    return found
+  }
+  const describe = (name: string) => {
+    const { shape, dtype, kind } = find(name)
+    if (dtype) return { name, shape, dtype }
+    throw broken(files.place, `tensor ${name} has the type ${kind}; F32, F16 and BF16 can be read.`)
+  }
+  const outline = { naming: 'huggingface', chatConfig, sentence, names: [...tensors.keys()], describe } as const
+  return {
+    text,
+    wanted: heads.map(({ bytes }, i) => ({ name: names[i]!, bytes })),
+    stored: find,
+    outline: () => outline,
+    open: () => {
+      const slice = readAhead(files, (name) => heads[names.indexOf(name)]?.bytes ?? 0)
+      return {
+        ...outline,
+        slice,
+        has: (name) => tensors.has(name),
+        digest: digestOf(
+          JSON.stringify(chatConfig),
+          JSON.stringify(stored),
+          ...(sentence ? [JSON.stringify(sentence)] : []),
+        ),
+        async read(name, reading) {
+          reading?.throwIfAborted()
+          const { file, from, to } = find(name)
+          return { ...describe(name), data: await slice(file, from, to) }
+        },
+        rows(name) {
+          const { file, from } = find(`${name}.weight`)
+          const { shape, dtype } = describe(`${name}.weight`)
+          return storedRows(dtype, shape[1]!, (start, end, _, into) => slice(file, from + start, from + end, into))
+        },
+      }
+    },
+  }
 }
 
 async function namesOf(files: RepositoryFiles, signal: AbortSignal): Promise<string[]> {

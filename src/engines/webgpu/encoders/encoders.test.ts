@@ -10,6 +10,7 @@ import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { planModel } from '../model/plan-model.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
+import { readEncoder } from './bert.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
 import type { VectorCore } from './vector-core.js'
 
@@ -249,4 +250,13 @@ describe('encoders on the CPU', () => {
   ])('%s is refused by name, before the upload', (_, message, change) => {
     expect(changed(change)).toThrow(message)
   })
+})
+
+it.each([
+  ['gelu', 'gelu_erf'],
+  ['gelu_new', 'gelu'],
+  ['relu', 'relu'],
+  ['silu', 'silu'],
+])('the activation that transformers calls %s is %s', (hidden_act, gate) => {
+  expect(readEncoder({ ...encoderSource(minilm, 'f32').chatConfig, hidden_act }, 'it').gate).toBe(gate)
 })
