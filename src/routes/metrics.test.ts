@@ -50,6 +50,25 @@ it('count what was asked, what it cost and how long it took', async () => {
   expect([told.get('local_v1_running'), told.get('local_v1_waiting')]).toEqual([0, 0])
 })
 
+it('have no line more for anything that a client makes up', async () => {
+  const { ask, chat } = serviceOf(script, { metrics: true })
+  const round = async (name: string) => {
+    const project = { headers: { 'openai-project': `team/${name}` } }
+    await chat({}, project)
+    await chat({ model: name, user: name }, project)
+    for (const path of [`/${name}`, `/models/${name}`, `/models/team/${name}`, `/responses/${name}`]) await ask(path)
+    await ask(`/models/team/${name}/load`, { method: 'POST' })
+    await ask(`/chat/completions?x=${name}`, { method: 'PUT' })
+    await ask('/chat/completions', { method: 'POST', headers: { authorization: `Bearer ${name}` } })
+  }
+  const lines = async () => [...samples((await ask('/metrics')).text).keys()]
+  await round('first')
+  const before = await lines()
+  for (let i = 0; i < 50; i++) await round(`made-up-${i}`)
+  // But for the scrape itself.
+  expect((await lines()).filter((line) => !line.includes('endpoint="/metrics"'))).toEqual(before)
+})
+
 it('say how many grammars are kept, and what they take', async () => {
   const { ask, chat } = serviceOf('{}', { metrics: true })
   const grammars = async () => {
