@@ -18,7 +18,7 @@ import { RemoteFiles, type RemoteFilesOptions } from './remote.js'
 import { readSentence } from './sentence.js'
 import type { WeightCheck, WeightOutline, WeightSource } from './source.js'
 import { assertRoom, noteUse } from './storage.js'
-import { storeFor } from './store/choose.js'
+import { type CacheChoice, storeFor } from './store/choose.js'
 import { findForeign, findOnHub } from './store/foreign/index.js'
 import { originFiles, partsOf, removeFile } from './store/origin.js'
 import type { FileStore } from './store/store.js'
@@ -26,8 +26,8 @@ import type { FileStore } from './store/store.js'
 export interface OpenOptions {
   readonly report: LoadReport
   readonly signal: AbortSignal
-  /** A folder, or `false` to keep nothing. @default the Cache API in browsers, the user's cache directory elsewhere */
-  readonly cache?: string | false
+  /** @default the Cache API in browsers, the user's cache directory elsewhere */
+  readonly cache?: CacheChoice
   /** Is asked before weights are downloaded. */
   readonly check?: WeightCheck
   /** @default the platform's */
@@ -140,13 +140,13 @@ export async function filesInHubCache(place: RemoteLocation, store: FileStore): 
 }
 
 /** What is kept of a repository that was opened before, in bytes; nothing of what is nobody's copy. */
-export async function keptOf(place: ModelLocation, cache: string | false | undefined): Promise<number> {
+export async function keptOf(place: ModelLocation, cache: CacheChoice): Promise<number> {
   if (place.kind === 'kept') return (await partsOf(place.name)).reduce((sum, { bytes }) => sum + bytes, 0)
   return isRemote(place) ? storeFor(cache).kept(baseOf(place)) : 0
 }
 
 /** Whether all of a repository is here, so that it can be loaded without a network. */
-export async function isWhole(place: ModelLocation, cache: string | false | undefined): Promise<boolean> {
+export async function isWhole(place: ModelLocation, cache: CacheChoice): Promise<boolean> {
   if (place.kind === 'kept') return (await lackOf(originFiles(place.name))) === undefined
   if (!isRemote(place)) return true
   const store = storeFor(cache)
@@ -166,7 +166,7 @@ export async function filesKept(place: RemoteLocation, store: FileStore): Promis
 }
 
 /** Deletes what was downloaded of a repository. */
-export async function forget(place: ModelLocation, cache: string | false | undefined): Promise<void> {
+export async function forget(place: ModelLocation, cache: CacheChoice): Promise<void> {
   if (place.kind === 'kept') await removeFile(place.name)
   if (isRemote(place)) await storeFor(cache).forget(baseOf(place))
 }

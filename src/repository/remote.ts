@@ -52,7 +52,8 @@ export class RemoteFiles implements RepositoryFiles {
     const { name, least = 0 } = file
     const url = new URL(name, this.place).href
     const here = await this.#store.read(url)
-    const unnamed = file.md5 === undefined && file.sha256 === undefined && !here
+    const weak = file.md5 === undefined || this.#store.asksForHashes === true
+    const unnamed = weak && file.sha256 === undefined && !here
     const known = unnamed ? await hashNamedBySource(url, this.#fetch, signal) : undefined
     const bytes = file.bytes ?? known?.bytes ?? this.#sizes.get(name)
     if (bytes !== undefined && bytes < least) {
@@ -88,13 +89,13 @@ export class RemoteFiles implements RepositoryFiles {
 
   async #get(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<StoredFile | undefined> {
     const url = new URL(file.name, this.place).href
-    const stored = await this.#store.read(url)
+    const stored = await this.#store.read(url, file.sha256)
     if (stored && stored.bytes === (file.bytes ?? stored.bytes)) {
       this.#known = true
       onBytes(stored.bytes)
       return stored
     }
-    const writer = await this.#store.write(url)
+    const writer = await this.#store.write(url, file.sha256)
     try {
       const found = await download({ url, file, writer, fetch: this.#fetch, onBytes, onRetry: this.#onRetry, signal })
       if (found) return await writer.commit()

@@ -1,4 +1,6 @@
 import { describeRepository, forget, isWhole, keptOf, openRepository, siblingsOf } from '../../repository/open.js'
+import { type CacheChoice, storeFor } from '../../repository/store/choose.js'
+import { crossOriginStorage, sharedStore } from '../../repository/store/cross-origin.js'
 import { chooseDevice } from './choose-device.js'
 import { becomeThread } from './cpu/start-thread.js'
 import { type WebGpu, WebGpuEngine } from './engine.js'
@@ -27,7 +29,8 @@ export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js
 export function webgpu(options: WebGpuOptions): WebGpu {
   // The script of this worker was started once more, for a thread of another's.
   becomeThread()
-  const { device = 'auto', threads, cache } = options
+  const { device = 'auto', threads } = options
+  const cache = cacheOf(options)
   return new WebGpuEngine(options, {
     openDevice: () => chooseDevice(device, threads),
     openRepository: ({ location }, report, signal, check) => openRepository(location, { report, signal, cache, check }),
@@ -39,4 +42,12 @@ export function webgpu(options: WebGpuOptions): WebGpu {
     }),
     forget: ({ location }) => forget(location, cache),
   })
+}
+
+function cacheOf({ cache, crossOriginStorage: wanted = false, log = console.info }: WebGpuOptions): CacheChoice {
+  if (wanted === false || cache === false) return cache
+  const shared = crossOriginStorage()
+  if (shared) return sharedStore(storeFor(cache), shared, wanted)
+  log('There is no Cross-Origin Storage here: models are kept for this site alone.')
+  return cache
 }

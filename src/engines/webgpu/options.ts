@@ -20,6 +20,14 @@ export interface WebGpuOptions {
    */
   readonly cache?: string | false
   /**
+   * Shares files whose SHA-256 the hub names with other sites, where the browser has the proposed Cross-Origin Storage
+   * (`navigator.crossOriginStorage`): what another site has downloaded is not downloaded again. `true`: any site may find
+   * what this one writes, as far as the browser allows it; a list of origins: these alone, and the same site. Such files
+   * are no part of `kept_bytes`, and a page cannot delete them. Without that storage, or where it refuses, `cache` is used.
+   * @default false
+   */
+  readonly crossOriginStorage?: boolean | readonly string[]
+  /**
    * Device memory that loaded models may take together, in bytes. The one that was not used longest is unloaded to make
    * room for another.
    * @default 8 GiB on a GPU, 3 GiB on the CPU

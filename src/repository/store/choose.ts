@@ -4,9 +4,12 @@ import { noStore } from './memory.js'
 import type { FileStore } from './store.js'
 import { webStore } from './web.js'
 
-/** `cache`: a folder, or `false` for nowhere. */
-export function storeFor(cache: string | false | undefined): FileStore {
+/** A folder, `false` for nowhere, or a store itself. */
+export type CacheChoice = string | false | FileStore | undefined
+
+export function storeFor(cache: CacheChoice): FileStore {
   if (cache === false) return noStore
+  if (typeof cache === 'object') return cache
   const folder = cache ?? defaultFolder()
   const disk = folder === undefined ? undefined : diskStore(folder)
   if (disk) return disk

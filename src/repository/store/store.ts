@@ -1,8 +1,11 @@
 /** Where downloaded files are kept, by their address. */
 export interface FileStore {
-  read(url: string): Promise<StoredFile | undefined>
+  /** `sha256`: of the file that is wanted, where it is known. */
+  read(url: string, sha256?: string): Promise<StoredFile | undefined>
   /** Begins a file, or goes on where an earlier download of it broke off. */
-  write(url: string): Promise<FileWriter>
+  write(url: string, sha256?: string): Promise<FileWriter>
+  /** It finds files by their hashes: these are asked for where a repository names others. */
+  readonly asksForHashes?: true
   /** Bytes of the whole files whose addresses begin with `base`, which ends with a slash. */
   kept(base: string): Promise<number>
   /** Every repository of which something is kept. */
