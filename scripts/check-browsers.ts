@@ -3,9 +3,12 @@
  * table of what held, which becomes docs/browsers.md. `-- firefox playground` asks that browser, and only for what is named
  * so; the other cells stay as they were.
  */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildPlayground } from '../apps/playground/build/build.js'
+import { writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
 import { bundle } from '../test/support/bundle.js'
 import { launchDrivenChromium } from '../test/support/driven-chromium.js'
 import { filesIn } from '../test/support/folder.js'
@@ -18,6 +21,8 @@ import { scenarios as library, type Scenario } from './browsers/scenarios.js'
 const root = new URL('../', import.meta.url)
 const scenarios: readonly Scenario[] = [...library, endpoints, ...screens]
 const HTML = '<!doctype html><meta charset="utf-8"><title>tab</title><script type="module" src="/tab.js"></script>'
+const DROPPED =
+  '<!doctype html><meta charset="utf-8"><title>dropped</title><script type="module" src="/dropped.js"></script>'
 const PHONE = `<!doctype html><meta charset="utf-8"><title>phone</title>
 <iframe width="360" height="740" src="/playground/index.html" title="phone"></iframe>`
 /** Of the playground's screens, for people to look at. */
@@ -49,7 +54,20 @@ async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
   const playground = await buildPlayground({ out: `${pictures}site` })
   for (const [path, bytes] of Object.entries(await filesIn(playground))) files[`/playground${path}`] = bytes
   files['/phone.html'] = PHONE
+  files['/dropped.html'] = DROPPED
+  files['/dropped.js'] = await bundle('test/browser/dropped.ts')
+  files['/small.gguf'] = await smallGguf()
   return files
+}
+
+async function smallGguf(): Promise<Uint8Array> {
+  const folder = await mkdtemp(join(tmpdir(), 'local-v1-dropped-'))
+  const path = join(folder, 'small.gguf')
+  const chatTemplate = '{% for message in messages %}<s>{{ message.content }}</s>{% endfor %}'
+  await writeMadeUp(path, { types: { '*': 'Q8_0' }, chatTemplate })
+  const bytes = await readFile(path)
+  await rm(folder, { recursive: true })
+  return bytes
 }
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 /** What must hold in every browser. Each scenario has an origin of its own, and so a storage of its own. */
 import assert from 'node:assert/strict'
 import type { InstallOptions } from '../../adapters/service-worker/index.js'
+import type { Dropped } from '../../test/browser/dropped.js'
 import type { Where } from '../../test/browser/hosts-worker.js'
 import type { Said, Tab } from '../../test/browser/tab.js'
 import type { Driven, DrivenTab } from '../../test/support/webdriver.js'
@@ -53,6 +54,13 @@ const strict = {
 const MODULE: InstallOptions = { script: '/scripted.js' }
 const CLASSIC: InstallOptions = { script: '/scripted-classic.js', type: 'classic' }
 const NANO: InstallOptions = { script: '/nano-classic.js?device=cpu', type: 'classic' }
+
+/** The page of `test/browser/dropped.ts`. */
+async function ready(tab: DrivenTab): Promise<void> {
+  await tab.evaluate(async () => {
+    while (!('page' in window)) await new Promise((resolve) => setTimeout(resolve, 50))
+  })
+}
 
 async function open({ browser, origin }: Here, options = CLASSIC, path = '/'): Promise<DrivenTab> {
   const tab = await browser.open(origin + path)
@@ -231,6 +239,30 @@ export const scenarios: readonly Scenario[] = [
       assert.equal(await install(tab, { ...CLASSIC, replace: true }), 'installed')
       await says(tab, 'service worker')
       await says(tab, 'device')
+    },
+  },
+  {
+    name: 'a GGUF file that is dropped into a page answers, is kept, and is there when the page comes back',
+    async run({ browser, origin }) {
+      const tab = await browser.open(`${origin}/dropped.html`)
+      await ready(tab)
+      const kept = await tab.evaluate(async () => {
+        const data = await (await fetch('/small.gguf')).arrayBuffer()
+        const dataTransfer = new DataTransfer()
+        dataTransfer.items.add(new File([data], 'small.gguf'))
+        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }))
+        return (window as unknown as { page: Dropped }).page.kept
+      })
+      assert.equal(kept, 'kept:small.gguf')
+      const ask = (what: 'ask' | 'askFile') =>
+        tab.evaluate((what) => (window as unknown as { page: Dropped }).page[what]('kept:small.gguf'), what)
+      const answer = await ask('askFile')
+      assert.doesNotMatch(answer, /small\.gguf/)
+      assert.equal(await ask('ask'), answer)
+      await tab.goto(`${origin}/dropped.html`)
+      await ready(tab)
+      assert.equal(await ask('ask'), answer)
+      await tab.close()
     },
   },
   {

@@ -32,21 +32,25 @@ export interface OpenOptions {
   readonly check?: WeightCheck
   /** @default the platform's */
   readonly fetch?: Fetch
+  /** Hears, before anything is downloaded, that it will not be kept, and why. */
+  readonly warn?: (message: string) => void
 }
 
 /** Opens a model repository: downloads what is not here yet, reads what describes it, leaves the weights to be read. */
 export async function openRepository(
   place: ModelLocation,
-  { report: told, signal, cache, check, fetch }: OpenOptions,
+  { report: told, signal, cache, check, fetch, warn }: OpenOptions,
 ): Promise<{ weights: WeightSource; text: TextFiles }> {
   const { report, onRetry } = withRetries(told)
   const store = storeFor(cache)
-  const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry })
+  const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry, warn })
   const found = await detect(files, signal)
   // Throws at what can never be read, before it is downloaded.
   const outline = found.outline()
   check?.(outline)
-  if (files instanceof RemoteFiles) await assertRoom(store, files.place, (await amountOf(files, store, found)).left)
+  if (files instanceof RemoteFiles) {
+    await assertRoom(store, files.place, (await amountOf(files, store, found)).left, warn)
+  }
   await fetchAll(files, found.wanted, report, signal)
   if (files instanceof RemoteFiles) await noteUse(store, files.place)
   return { weights: found.open(), text: found.text }
@@ -55,7 +59,7 @@ export async function openRepository(
 /** What the heads of its files say, and how much of them is to be downloaded: no weights are. */
 export async function surveyRepository(
   place: ModelLocation,
-  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check'>,
+  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check' | 'warn'>,
 ): Promise<{ outline: WeightOutline; bytes: number; left: number }> {
   const store = storeFor(cache)
   const files = await filesAt(place, store, signal, fetch ? { fetch } : {})
@@ -82,7 +86,7 @@ async function amountOf(
 /** The quantisations that the same repository has as GGUF, with their bytes; none where nobody can tell. */
 export async function siblingsOf(
   place: ModelLocation,
-  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check'>,
+  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check' | 'warn'>,
 ): Promise<ReadonlyMap<string, number>> {
   if (place.kind !== 'hub') return new Map()
   const store = storeFor(cache)
@@ -96,7 +100,7 @@ export async function siblingsOf(
 /** What a repository says of its model in its first small files: enough to tell what it is for. */
 export async function describeRepository(
   place: ModelLocation,
-  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check'>,
+  { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check' | 'warn'>,
 ): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence'>> {
   const store = storeFor(cache)
   // What is here is not asked for again: without a network that would take long and tell nothing.

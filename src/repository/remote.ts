@@ -11,6 +11,8 @@ export interface RemoteFilesOptions {
   readonly fetch?: Fetch
   /** Hears why a download is tried again. */
   readonly onRetry?: (message: string) => void
+  /** Hears of a file that could not be kept. */
+  readonly warn?: ((message: string) => void) | undefined
   /** The one file that the model is in, where it was named. */
   readonly file?: string
 }
@@ -23,6 +25,7 @@ export class RemoteFiles implements RepositoryFiles {
   readonly #store: FileStore
   readonly #fetch: Fetch
   readonly #onRetry: ((message: string) => void) | undefined
+  readonly #warn: ((message: string) => void) | undefined
   readonly #held = new Map<string, StoredFile>()
   /** Of files of which a server has told it. */
   readonly #sizes = new Map<string, number>()
@@ -30,12 +33,13 @@ export class RemoteFiles implements RepositoryFiles {
   #known = false
 
   /** `base` ends with a slash. */
-  constructor(base: string, store: FileStore, { fetch, onRetry, file }: RemoteFilesOptions = {}) {
+  constructor(base: string, store: FileStore, { fetch, onRetry, warn, file }: RemoteFilesOptions = {}) {
     this.place = base
     if (file !== undefined) this.file = file
     this.#store = store
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
     this.#onRetry = onRetry
+    this.#warn = warn
   }
 
   async text(name: string, signal: AbortSignal): Promise<string | undefined> {
@@ -98,7 +102,11 @@ export class RemoteFiles implements RepositoryFiles {
     const writer = await this.#store.write(url, file.sha256)
     try {
       const found = await download({ url, file, writer, fetch: this.#fetch, onBytes, onRetry: this.#onRetry, signal })
-      if (found) return await writer.commit()
+      if (found) {
+        const held = await writer.commit()
+        if (held.fleeting) this.#warn?.(`There was no room to keep ${url}: it is downloaded again next time.`)
+        return held
+      }
       await writer.restart()
       return undefined
     } catch (error) {

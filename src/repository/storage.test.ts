@@ -31,7 +31,7 @@ afterEach(async () => {
   await fs.rm(cache, { recursive: true })
 })
 
-const open = (url: string, where: { cache?: string } = { cache }) =>
+const open = (url: string, where: { cache?: string; warn?: (message: string) => void } = { cache }) =>
   openRepository({ kind: 'url', url }, { ...where, report: () => {}, signal: new AbortController().signal })
 
 /** One after the other, each at an hour of its own. */
@@ -164,9 +164,18 @@ describe('downloads in a page', () => {
     expect(await storedModels()).toEqual([])
   })
 
-  it('that the quota does not hold are run all the same, and not kept', async () => {
-    asPage(bytes - 1)
-    const { weights } = await open(servers[0]!.url, {})
+  it('that the quota does not hold are run all the same, and not kept, of which the page hears before', async () => {
+    asPage(bytes - 1, { storage: { estimate: async () => ({ quota: 2e6 + bytes, usage: 2e6 + 1 }) } })
+    const told: { message: string; begun: boolean }[] = []
+    const warn = (message: string) => {
+      told.push({ message, begun: servers[0]!.requests.some(({ file }) => file === SHARD) })
+    }
+    const { weights } = await open(servers[0]!.url, { warn })
+    // By what the browser says of its room, and by what became of it: some browsers do not tell.
+    expect(told).toEqual([
+      { message: expect.stringMatching(/^There is no room for the model at .*It runs, and is down/), begun: false },
+      { message: expect.stringContaining(`There was no room to keep ${servers[0]!.url}${SHARD}`), begun: true },
+    ])
     for (const name of weights.names) await weights.read(name)
     const [kept] = await storedModels()
     expect(kept!.bytes).toBe(takenOf(servers[0]!) - bytes)

@@ -58,10 +58,18 @@ export async function noteUse(store: FileStore, base: string): Promise<void> {
   } catch {}
 }
 
-/** Throws before a download for which there is no room; what is kept of `place` already is not counted. */
-export async function assertRoom(store: FileStore, place: string, bytes: number): Promise<void> {
+/** Before a download of so many bytes. `warn` hears of one that will not be kept; it throws where it must be. */
+export async function assertRoom(
+  store: FileStore,
+  place: string,
+  bytes: number,
+  warn?: (message: string) => void,
+): Promise<void> {
   const room = await store.room()
-  if (room !== undefined && bytes > room) throw await storageFull(store, place, { bytes, room })
+  if (room === undefined || bytes <= room) return
+  const error = await storageFull(store, place, { bytes, room })
+  if (!store.keepsIfItCan) throw error
+  warn?.(`${error.message} It runs, and is downloaded again next time.`)
 }
 
 /** What the system says when there is no room: of a disk, and of a quota. */

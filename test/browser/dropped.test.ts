@@ -112,4 +112,31 @@ describe.skipIf(!canUnpack)('a model file that is dropped into a page (npm has C
     expect(await drop(page, 'letter.gguf', 0)).toContain('is cut')
     expect(await page.evaluate(() => window.page.keptFiles())).toEqual([])
   })
+
+  test('for which the browser has no room is refused, and nothing of it stays', async () => {
+    const page = await opened()
+    await narrow(page, 100_000)
+    expect(await drop(page, 'small.gguf')).toMatch(/^The file has \d+ MB, and this site may keep 0 MB more\./)
+    expect(await page.evaluate(() => window.page.keptFiles())).toEqual([])
+  })
+
+  test('a download that the browser has no room to keep runs, and the page is told', async () => {
+    const wanted = await inNode()
+    const page = await opened()
+    await narrow(page, 100_000)
+    const from = `${server.origin}/small.gguf`
+    const { answer, told } = await page.evaluate((from) => window.page.askShared({ id: 'local/small', from }), from)
+    expect(answer).toBe(wanted)
+    // This browser has no Cross-Origin Storage, which was asked for.
+    expect(told[0]).toBe('There is no Cross-Origin Storage here: models are kept for this site alone.')
+    expect(told).toContain(`There was no room to keep ${from}: it is downloaded again next time.`)
+    const kept = await page.evaluate(async (url) => (await caches.match(url)) !== undefined, from)
+    expect(kept).toBe(false)
+  })
+
+  /** The page's site may keep so many bytes. Chromium does not say so: it tells every page of 5 GiB. */
+  async function narrow(page: Page, quotaSize: number): Promise<void> {
+    const session = await context.newCDPSession(page)
+    await session.send('Storage.overrideQuotaForOrigin', { origin: server.origin, quotaSize })
+  }
 })

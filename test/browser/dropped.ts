@@ -1,6 +1,13 @@
 /** Run in a page that takes a model file which is dropped into it, keeps it, and asks it. */
 
-import { keepFile, keptFiles, type ModelOptions, removeFile, webgpu } from '../../src/engines/webgpu/index.js'
+import {
+  keepFile,
+  keptFiles,
+  type ModelOptions,
+  removeFile,
+  type WebGpuOptions,
+  webgpu,
+} from '../../src/engines/webgpu/index.js'
 import { createV1 } from '../../src/index.js'
 
 export interface Dropped {
@@ -8,6 +15,8 @@ export interface Dropped {
   kept: Promise<string> | undefined
   ask(model: string | ModelOptions): Promise<string>
   askFile(): Promise<string>
+  /** What a model that is shared with other sites answers, and what the page was told before. */
+  askShared(model: ModelOptions): Promise<{ answer: string; told: string[] }>
   /** What `/v1/models` says of a kept model, and after it was deleted over HTTP what is kept. */
   remove(model: string): Promise<{ before: unknown; after: string[] }>
   keptFiles: typeof keptFiles
@@ -16,8 +25,9 @@ export interface Dropped {
 
 let file: File | undefined
 
-async function ask(model: string | ModelOptions): Promise<string> {
-  const v1 = createV1({ engine: webgpu({ models: [model], device: 'cpu', threads: 1, log: () => {} }), keys: 'none' })
+async function ask(model: string | ModelOptions, options: Partial<WebGpuOptions> = {}): Promise<string> {
+  const engine = webgpu({ models: [model], device: 'cpu', threads: 1, log: () => {}, ...options })
+  const v1 = createV1({ engine, keys: 'none' })
   try {
     const [{ id }] = (await (await v1.fetch(new Request('http://localhost/v1/models'))).json()).data
     const body = {
@@ -55,6 +65,11 @@ const page: Dropped = {
   kept: undefined,
   ask,
   askFile: () => ask({ id: 'local/dropped', from: file! }),
+  async askShared(model) {
+    const told: string[] = []
+    const answer = await ask(model, { crossOriginStorage: true, log: (message) => told.push(message) })
+    return { answer, told }
+  },
   remove,
   keptFiles,
   removeFile,

@@ -29,11 +29,12 @@ export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js
 export function webgpu(options: WebGpuOptions): WebGpu {
   // The script of this worker was started once more, for a thread of another's.
   becomeThread()
-  const { device = 'auto', threads } = options
+  const { device = 'auto', threads, log: warn = console.info } = options
   const cache = cacheOf(options)
   return new WebGpuEngine(options, {
     openDevice: () => chooseDevice(device, threads),
-    openRepository: ({ location }, report, signal, check) => openRepository(location, { report, signal, cache, check }),
+    openRepository: ({ location }, report, signal, check) =>
+      openRepository(location, { report, signal, cache, check, warn }),
     describe: ({ location }, signal) => describeRepository(location, { signal, cache }),
     siblings: ({ location }, signal) => siblingsOf(location, { signal, cache }),
     keptOf: async ({ location }) => ({

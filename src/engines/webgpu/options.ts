@@ -46,7 +46,7 @@ export interface WebGpuOptions {
    */
   readonly threads?: number
   /**
-   * Is told, once, which device was taken and why.
+   * Is told, once, which device was taken and why; and before a download what this site has no room to keep.
    * @default console.info
    */
   readonly log?: (message: string) => void

@@ -60,21 +60,22 @@ export function sharedStore(own: FileStore, shared: CrossOriginStorage, sharedWi
     async write(url, sha256) {
       if (sha256 === undefined) return own.write(url)
       return memoryWriter(async (blob) => {
-        if (await share(blob, sha256)) await noteHash(own, url, sha256)
-        else await keep(own, url, blob)
+        if (!(await share(blob, sha256))) return keep(own, url, blob)
+        await noteHash(own, url, sha256)
+        return true
       })
     },
   }
 }
 
-async function keep(store: FileStore, url: string, blob: Blob): Promise<void> {
+async function keep(store: FileStore, url: string, blob: Blob): Promise<boolean> {
   const writer = await store.write(url)
   try {
     await writer.restart()
     for (let at = 0; at < blob.size; at += 1 << 22) {
       await writer.append(new Uint8Array(await blob.slice(at, at + (1 << 22)).arrayBuffer()))
     }
-    await writer.commit()
+    return !(await writer.commit()).fleeting
   } finally {
     await writer.close()
   }

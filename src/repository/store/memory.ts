@@ -7,8 +7,8 @@ export function blobFile(blob: Blob): StoredFile {
   }
 }
 
-/** Collects a file in memory; `keep` is given the whole. */
-export function memoryWriter(keep: (blob: Blob) => Promise<void>): FileWriter {
+/** Collects a file in memory; `keep` is given the whole, and says whether it could. */
+export function memoryWriter(keep: (blob: Blob) => Promise<boolean>): FileWriter {
   let chunks: Uint8Array<ArrayBuffer>[] = []
   let written = 0
   return {
@@ -29,8 +29,7 @@ export function memoryWriter(keep: (blob: Blob) => Promise<void>): FileWriter {
     async commit() {
       const blob = new Blob(chunks)
       chunks = []
-      await keep(blob)
-      return blobFile(blob)
+      return (await keep(blob)) ? blobFile(blob) : { ...blobFile(blob), fleeting: true }
     },
     async close() {},
   }
@@ -39,7 +38,7 @@ export function memoryWriter(keep: (blob: Blob) => Promise<void>): FileWriter {
 /** Keeps nothing beyond the load. */
 export const noStore: FileStore = {
   read: async () => undefined,
-  write: async () => memoryWriter(async () => {}),
+  write: async () => memoryWriter(async () => true),
   kept: async () => 0,
   repositories: async () => [],
   room: async () => undefined,

@@ -10,8 +10,10 @@ export interface FileStore {
   kept(base: string): Promise<number>
   /** Every repository of which something is kept. */
   repositories(): Promise<readonly KeptRepository[]>
-  /** Bytes that may still be kept, where that is known and a download must not go beyond it. */
+  /** Bytes that may still be kept, where that is known. */
   room(): Promise<number | undefined>
+  /** What finds no room is used all the same, and not kept. */
+  readonly keepsIfItCan?: true
   /** Deletes all files below `base`, begun ones too. */
   forget(base: string): Promise<void>
 }
@@ -29,6 +31,8 @@ export const USED = '.used'
 
 export interface StoredFile {
   readonly bytes: number
+  /** There was no room to keep it: it lasts as long as it is held. */
+  readonly fleeting?: true
   /** `into` has room for them, and may be used for them. */
   slice(from: number, to: number, into?: Uint8Array): Promise<Uint8Array>
 }

@@ -15,7 +15,10 @@ export function webStore(): FileStore {
       memoryWriter(async (blob) => {
         const headers = { 'content-length': String(blob.size), 'content-type': typeOf(url) }
         // A full disk is no reason to fail: the model runs, and is downloaded again next time.
-        await (await open(url)).put(url, new Response(blob, { headers })).catch(() => {})
+        return (await open(url)).put(url, new Response(blob, { headers })).then(
+          () => true,
+          () => false,
+        )
       }),
     async kept(base) {
       let bytes = 0
@@ -44,8 +47,12 @@ export function webStore(): FileStore {
       }
       return [...found.values()]
     },
-    // A model that cannot be kept is run all the same.
-    room: async () => undefined,
+    async room() {
+      const { navigator } = globalThis as { navigator?: Navigator }
+      const { quota, usage = 0 } = (await navigator?.storage?.estimate?.().catch(() => undefined)) ?? {}
+      return quota === undefined ? undefined : Math.max(0, quota - usage)
+    },
+    keepsIfItCan: true,
     forget: (base) => each(base, (cache, file) => cache.delete(file)),
   }
 }
