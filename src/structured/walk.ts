@@ -30,12 +30,12 @@ function placeAt(state: State, string: string, items: ItemTexts | undefined): Te
 /** One byte further; the state is dead where the text breaks the grammar. */
 export function advance(machine: Machine, place: TextPlace, byte: number): TextPlace {
   let { state } = place
-  if (state.mayBeUntold && place.items !== undefined && !NUMBER_BYTES.includes(byte)) {
+  if (place.items !== undefined && state.mayBeUntold && !NUMBER_BYTES.includes(byte)) {
     state = machine.tell(state, place.items.last)
   }
   state = machine.step(state, byte)
   const items = place.items?.after(byte) ?? (state.opensItems ? ItemTexts.START : undefined)
-  if (state.untold && items !== undefined) state = machine.tell(state, items.last)
+  if (items !== undefined && state.untold) state = machine.tell(state, items.last)
   if (!place.inString) return placeAt(state, '', items)
   const string = place.string + String.fromCharCode(byte)
   if (byte !== QUOTE || escaped(place.string)) return placeAt(state, string, items)

@@ -2,7 +2,7 @@ import { bare } from './blank.js'
 import { Branches } from './branches.js'
 import { Cell, Cells, Forks, open } from './cell.js'
 import { FixedFrame } from './fixed.js'
-import { type Bytes, type Frame, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
+import { type Bytes, type Frame, IN_STRING, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
 import { MemberFrame } from './member.js'
 
 /** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
@@ -12,17 +12,10 @@ export class State {
   readonly accepting: boolean
   /** Bytes of the shortest way to the end. */
   readonly length: number
-  /** A key has just been closed whose text the machine must be told: see `Machine.resolve`. */
-  readonly unresolved: boolean
   /** Some thread is inside a string. */
   readonly inString: boolean
   /** What follows rests on such a key, untold. */
   readonly uncertain: boolean
-  /** An item is over, or may be, of which the machine must be told: see `Machine.tell`. */
-  readonly untold: boolean
-  readonly mayBeUntold: boolean
-  /** Before the first of such items. */
-  readonly opensItems: boolean
   /** `length` is a bound that knowing the key may lower. */
   readonly guessed: boolean
   /** Next states by byte, once two of them are known. */
@@ -34,17 +27,42 @@ export class State {
 
   constructor(cells: readonly Cell[]) {
     this.cells = cells
-    this.accepting = cells.some((cell) => cell.accepting)
-    this.length = cells.reduce((least, cell) => Math.min(least, cell.length), Infinity)
-    this.unresolved = cells.some(isUnresolved)
-    this.inString = cells.some((cell) => cell.frame?.inString === true)
-    this.guessed = cells.some((cell) => cell.guessed)
-    this.untold = cells.some((cell) => isOf(cell, UNTOLD))
-    this.mayBeUntold = cells.some(
-      (cell) => cell.frame?.ends === true && cell.below!.ways.some((way) => isOf(way, UNTOLD)),
-    )
-    this.opensItems = cells.some((cell) => isOf(cell, OPENS_ITEMS))
-    this.uncertain = cells.some((cell) => isOf(cell, UNCERTAIN))
+    let accepting = false
+    let guessed = false
+    let traits = 0
+    let length = Infinity
+    // One of them is made for every byte of a token walk.
+    for (const cell of cells) {
+      if (cell.accepting) accepting = true
+      if (cell.guessed) guessed = true
+      if (cell.length < length) length = cell.length
+      traits |= cell.frame?.traits ?? 0
+    }
+    this.accepting = accepting
+    this.guessed = guessed
+    this.length = length
+    this.inString = (traits & IN_STRING) !== 0
+    this.uncertain = (traits & UNCERTAIN) !== 0
+  }
+
+  /** A key has just been closed whose text the machine must be told: see `Machine.resolve`. */
+  get unresolved(): boolean {
+    return this.cells.some(isUnresolved)
+  }
+
+  /** An item is over of which the machine must be told: see `Machine.tell`. */
+  get untold(): boolean {
+    return this.cells.some((cell) => isOf(cell, UNTOLD))
+  }
+
+  /** The same where it may be over, as a number may. */
+  get mayBeUntold(): boolean {
+    return this.cells.some((cell) => cell.frame?.ends === true && cell.below!.ways.some((way) => isOf(way, UNTOLD)))
+  }
+
+  /** Before the first of such items. */
+  get opensItems(): boolean {
+    return this.cells.some((cell) => isOf(cell, OPENS_ITEMS))
   }
 
   get dead(): boolean {
