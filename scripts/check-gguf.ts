@@ -16,6 +16,7 @@ import { loadCore } from '../src/engines/webgpu/model/load.js'
 import { type MadeUp, writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
 import { READABLE } from '../src/repository/formats/gguf/types.js'
 import { openRepository } from '../src/repository/open.js'
+import { checkEcho } from './gguf/echo.js'
 import { checkTypes, checkVectorTypes, FILE_TYPES } from './gguf/product.js'
 import { ENCODERS } from './models/encoders/index.js'
 import { CASES as ARCHITECTURES } from './models/families/index.js'
@@ -81,7 +82,7 @@ function report(good: boolean, line: string): void {
   console.log(`${good ? 'ok  ' : 'FAIL'} ${line}`)
 }
 
-async function check(library: Library, folder: string, { name, of }: GgufCase): Promise<void> {
+async function check(library: Library, peers: string, folder: string, { name, of }: GgufCase): Promise<void> {
   const path = join(folder, 'model.gguf')
   await writeMadeUp(path, { ...of, chatTemplate: TEMPLATE })
   const llama = await library.getLlama({
@@ -141,6 +142,10 @@ async function check(library: Library, folder: string, { name, of }: GgufCase): 
       wrong === 0,
       `${name}: ${same} of ${TOKENS} greedy tokens are the same, ${wrong} wrong; rms ${rms.toExponential(1)} nats`,
     )
+    // Beside other weights llama.cpp rounds activations to 8 bits.
+    if (!/^F(16|32)\b/.test(name)) return
+    const { tokens, worst, good } = await checkEcho(path, model.tokenize(PROMPT, true), peers)
+    report(good, `${name}: echo tells of ${tokens} tokens at most ${worst.toExponential(1)} nats from llama.cpp`)
   } finally {
     await core.close()
     device.destroy()
@@ -201,7 +206,7 @@ await new Command('check:gguf')
     try {
       for (const each of CASES) {
         if (names.length === 0 || names.some((wanted) => each.name.startsWith(wanted)))
-          await check(library, folder, each)
+          await check(library, peers, folder, each)
       }
     } finally {
       await rm(folder, { recursive: true })
