@@ -25,6 +25,8 @@ interface Options {
   readonly device: Where[]
   readonly form: string[]
   readonly resume?: string
+  /** Without the definitions. */
+  readonly ours?: true
   /** In this process. */
   readonly only?: string[]
 }
@@ -32,14 +34,14 @@ interface Options {
 const FAMILIES = [...CASES, ...ENCODERS, ...RERANKERS].map(({ name }) => name)
 
 async function checkFamily(family: string, path: string, options: Options): Promise<void> {
-  const { peers, tokens, device: devices, form: forms } = options
+  const { peers, tokens, device: devices, form: forms, ours } = options
   const rows = new Rows(path)
   const judge = peers === undefined ? {} : { peers }
   const of = CASES.find(({ name }) => name === family)
   if (of) {
     const weights = weightsOf(of)
     const count = Number(tokens)
-    await checkDefinition(of, weights, { rows, tokens: count, ...judge })
+    if (!ours) await checkDefinition(of, weights, { rows, tokens: count, ...judge })
     await checkOurCore(of, weights, { rows, devices, forms, tokens: count, ...judge })
   }
   const encoder = ENCODERS.find(({ name }) => name === family)
@@ -97,6 +99,7 @@ await new Command('check:models')
     'software',
   ])
   .option('--form <part...>', `in what, by parts of names: ${FORMS.map(({ name }) => name).join(', ')}`, [])
+  .option('--ours', 'our core alone, without the definitions that it is held to')
   .option('--resume <file>', 'of what was found: rows that the same code has found are not computed again')
   .option('--only <families...>', 'in this process')
   .action(async (wanted: string[], options: Options) => {

@@ -31,6 +31,9 @@ type Metadata = NonNullable<ModelInfo['metadata']>
 
 const CAPABILITIES: Readonly<Record<Purpose, Capabilities>> = { chat: DECODES, embed: EMBEDS, rank: RANKS }
 const GIB = 2 ** 30
+/** `weights_bytes`, `cache_bytes` and so on. */
+const partsOf = ({ parts }: LoadedModel): Metadata =>
+  Object.fromEntries(Object.entries(parts).map(([part, bytes]) => [`${part}_bytes`, bytes]))
 const NOTHING: KeptWeights = { bytes: 0, whole: false }
 
 /** What nobody downloaded for us. */
@@ -127,6 +130,7 @@ export class WebGpuEngine implements WebGpu {
       ...(downloadBytes !== undefined && { download_bytes: downloadBytes }),
       ...(kept !== undefined && isCopy(location) && { kept: kept.whole, kept_bytes: kept.bytes }),
       ...(memory !== undefined && { memory_bytes: memory }),
+      ...(loaded && partsOf(loaded)),
       ...(refused !== undefined && { does_not_fit: refused }),
     }
   }

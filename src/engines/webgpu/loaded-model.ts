@@ -10,7 +10,7 @@ import type { Device } from './contract.js'
 import type { Core } from './core.js'
 import { type EncoderLoadPlan, loadEncoderPlanned, makesVectors, planEncoderLoad } from './encoders/load-encoder.js'
 import type { VectorCore } from './encoders/vector-core.js'
-import { memoryLine, memoryParts } from './memory-parts.js'
+import { type MemoryParts, memoryLine, memoryParts } from './memory-parts.js'
 import { type LoadOptions, loadPlanned } from './model/load.js'
 import { type LoadPlan, planModel } from './model/plan-model.js'
 import type { OfferedModel } from './options.js'
@@ -27,6 +27,8 @@ export interface LoadedModel {
   readonly fingerprint: string
   /** Memory that it takes: of the device, and of the host beside it. */
   readonly bytes: number
+  /** As planned. */
+  readonly parts: MemoryParts
 }
 
 export interface LoadSettings {
@@ -84,7 +86,7 @@ export async function loadModel(
   await compile(core.model, report, bytesTotal)
   const { contextLength, fingerprint } = core.model
   const bytes = Math.max(0, device.memory.bytes - before) + (parts.host ?? 0)
-  return { id, runner: core.runner(), device, contextLength, fingerprint, bytes }
+  return { id, runner: core.runner(), device, contextLength, fingerprint, bytes, parts }
 }
 
 async function chatOf(

@@ -63,6 +63,19 @@ describe.each([lfm2, qwen35])('$name over /v1', (of) => {
     return { text: choices[0]!.message.content!, usage: usage! }
   }
 
+  test('says what it takes for each kind of layer', async () => {
+    await answer(client, [user('A book')], { max_tokens: 1 })
+    const { metadata } = (await client.models.retrieve(model)) as unknown as { metadata: Record<string, number> }
+    const [weights, cache, states] = ['weights', 'cache', 'states'].map((part) => metadata[`${part}_bytes`]!)
+    // In f32 as they are stored.
+    const stored = of.tensors.reduce((sum, { shape }) => sum + 4 * shape.reduce((a, b) => a * b), 0)
+    expect(weights! / stored).toBeGreaterThan(0.9)
+    // Some layers keep keys and values, others a state.
+    expect(Math.min(cache!, states!)).toBeGreaterThan(0)
+    expect(metadata.memory_bytes!).toBeGreaterThan(weights! + cache! + states!)
+    expect(metadata).not.toHaveProperty('windows_bytes')
+  }, 60_000)
+
   test('strict JSON is in its schema, whatever the seed and the budget', async () => {
     for (const seed of [1, 2, 3]) {
       for (const max_tokens of [16, 24, 100]) {
