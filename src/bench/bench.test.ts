@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -57,6 +57,8 @@ describe('a run', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'local-v1-bench-'))
     await writeRepository(tinyRepository(), folder)
+    // Its makers recommend what no side of a comparison asks for.
+    await writeFile(join(folder, 'generation_config.json'), JSON.stringify({ temperature: 0, top_p: 0.5 }))
     const candidate = (threads: number) =>
       coreCandidate({ name: `${threads}`, model: { id: 'test/tiny', from: folder }, device: 'cpu', threads })
     report = await run([candidate(1), candidate(2)], settings, { version: '0', machine, processBytes })

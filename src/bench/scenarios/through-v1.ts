@@ -99,6 +99,11 @@ function bodyOf({ model, ends }: EngineUnderTest, tokens: number, stream: boolea
     model,
     messages: [{ role: 'user', content: PROMPT }],
     max_tokens: tokens,
+    // What is not said is as the model's makers recommend.
+    temperature: 1,
+    top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
     seed: 1,
     ...(stream && { stream, stream_options: { include_usage: true } }),
     ...(ends.length > 0 && { logit_bias: Object.fromEntries(ends.map((id) => [id, -100])) }),
