@@ -71,22 +71,26 @@ export class Products {
       return
     }
     const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
-    const [y, yStride] = options.gated ? [halves, w.rows * 4] : [target.use(), target.stride]
+    const y = options.gated ? halves : target.use()
+    const yStride = options.gated ? w.rows * 4 : target.stride
     const bias = options.bias ? own(options.bias, CpuVector).use() : 0
     const out = { y, yStride, rows, bias, add: options.add === true }
-    const [band, another] = w.bands
-    const prepare = (form: abi.WeightKind) => this.#prepare(source, w.columns, form, rows, options.norm, !!another)
-    if (!another) this.#multiply(w, band!, prepare(activationsOf(band!.kind)), out)
+    if (w.bands.length > 1) this.#multiplyBands(w, source, options.norm, out)
     else {
-      // What a thread prepares for itself lasts until the next operation: bands come after all that they are multiplied with.
-      const inputs = new Map<abi.WeightKind, Prepared>()
-      for (const { kind } of w.bands) {
-        const form = activationsOf(kind)
-        if (!inputs.has(form)) inputs.set(form, prepare(form))
-      }
-      for (const band of w.bands) this.#multiply(w, band, inputs.get(activationsOf(band.kind))!, out)
+      const x = this.#prepare(source, w.columns, activationsOf(w.whole.kind), rows, options.norm, false)
+      this.#multiply(w, w.whole, x, out)
     }
     if (options.gated) this.#activate(halves, target, columns, rows, options.gate)
+  }
+
+  /** What a thread prepares for itself lasts until the next operation: bands come after all that they are multiplied with. */
+  #multiplyBands(w: CpuMatrix, source: CpuActivations, norm: ProjectOptions['norm'], out: ProductOut): void {
+    const inputs = new Map<abi.WeightKind, Prepared>()
+    for (const { kind } of w.bands) {
+      const form = activationsOf(kind)
+      if (!inputs.has(form)) inputs.set(form, this.#prepare(source, w.columns, form, out.rows, norm, true))
+    }
+    for (const band of w.bands) this.#multiply(w, band, inputs.get(activationsOf(band.kind))!, out)
   }
 
   #multiply(
