@@ -25,12 +25,12 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 120_000,
+  '.': 124_000,
   './browser': 338_000,
   './webgpu': 291_000,
-  './webllm': 150_000,
-  './webllm/worker': 152_000,
-  './structured': 80_000,
+  './webllm': 153_000,
+  './webllm/worker': 155_500,
+  './structured': 83_500,
   './messages': 16_000,
   './service-worker': 10_000,
   './express': 7_000,
@@ -138,7 +138,7 @@ describe('the built package', () => {
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 69_000],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 72_000],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2000],

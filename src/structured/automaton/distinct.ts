@@ -2,10 +2,10 @@ import { Kept, made } from '../kept.js'
 import type { ArrayShape, ArrayStep } from '../schema/array-shape.js'
 import { ArrayFrame, ArrayFrames } from './array.js'
 import type { Cell, Cells } from './cell.js'
-import { type Bytes, Frame, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
+import { type Bytes, Frame, LIKE_USED, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
 import type { Frames } from './frames.js'
 import { Machine } from './machine.js'
-import { END, spelled, UsedItems } from './used-items.js'
+import { type Begun, END, spelled, UsedItems } from './used-items.js'
 
 const COMMA = 0x2c
 /** Places kept of one array: each document brings its own items. */
@@ -100,26 +100,26 @@ class UnknownItem extends Frame {
 const UNKNOWN = new UnknownItem()
 
 /** In an item that begins as one or more begin that have come. */
-class ItemFrame extends Frame {
+export class ItemFrame extends Frame {
   readonly #home: DistinctFrames
   readonly #index: number
   readonly #used: UsedItems
   readonly #text: Bytes
-  readonly #at: UsedItems['root']
+  readonly begun: Begun
   readonly #inside = new Map<number, ItemFrame>()
 
   constructor(home: DistinctFrames, index: number, used: UsedItems, text: Bytes, at = used.root) {
-    super()
+    super(at.used ? 0 : LIKE_USED)
     this.#home = home
     this.#index = index
     this.#used = used
     this.#text = text
-    this.#at = at
+    this.begun = at
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
     const { machine } = this.#home
-    const { state, children } = this.#at
+    const { state, children } = this.begun
     const next = machine.step(state, byte)
     if (next.dead) {
       if (this.#ends) this.#after(this.#text).step(byte, below, out)
@@ -129,8 +129,8 @@ class ItemFrame extends Frame {
     const same = children.get(byte)
     if (same === undefined) {
       for (const cell of next.cells) {
-        const behind = cell.frame === undefined ? this.#after(text) : this.#home.after(this.#index, this.#used, false)
-        for (const moved of onTop(cell, below.push(behind))) out.add(moved)
+        if (cell.frame === undefined) out.add(below.push(this.#after(text)))
+        else for (const moved of onTop(cell, below.push(this.#untold))) out.add(moved)
       }
     } else if (same.length !== Infinity) {
       const make = () => new ItemFrame(this.#home, this.#index, this.#used, text, same)
@@ -138,9 +138,18 @@ class ItemFrame extends Frame {
     }
   }
 
+  get #untold(): Frame {
+    return this.#home.after(this.#index, this.#used, false)
+  }
+
+  /** The same place for an item that no other is held against. */
+  apart(below: Cell): Cell[] {
+    return this.begun.state.cells.flatMap((cell) => [...onTop(cell, below.push(this.#untold))])
+  }
+
   /** Whether the item may be over, as a number may. */
   get #ends(): boolean {
-    return this.#at.state.accepting && !this.#at.used
+    return this.begun.state.accepting && !this.begun.used
   }
 
   #after(text: Bytes): Frame {
@@ -148,19 +157,19 @@ class ItemFrame extends Frame {
   }
 
   override next(below: Cell, into: Set<number>): boolean {
-    const { state, children } = this.#at
+    const { state, children } = this.begun
     if (state.next === null) return false
     for (const byte of state.next) if (children.get(byte)?.length !== Infinity) into.add(byte)
     return !this.#ends || this.#after(this.#text).next(below, into)
   }
 
   override get length(): number {
-    return this.#at.length + this.#home.after(this.#index, this.#used, false).length
+    return this.begun.length + this.#untold.length
   }
 
   override spell(): Bytes {
     let bytes = ''
-    let at = this.#at
+    let at = this.begun
     for (; at.way !== END; ) {
       bytes += String.fromCharCode(at.way)
       const same = at.children.get(at.way)
@@ -170,7 +179,7 @@ class ItemFrame extends Frame {
       }
       at = same
     }
-    return bytes + this.#home.after(this.#index, this.#used, false).spell()
+    return bytes + this.#untold.spell()
   }
 }
 

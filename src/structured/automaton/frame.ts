@@ -31,6 +31,8 @@ export const SPACED = 32
 export const UNTOLD = 64
 /** Before the first of such items. */
 export const OPENS_ITEMS = 128
+/** In an item that begins as one that has come, and may not end here as that one does: an `ItemFrame`. */
+export const LIKE_USED = 256
 
 /** Where the automaton stands inside one construct: a string, an array, a key. Immutable, one object per place. */
 export abstract class Frame {

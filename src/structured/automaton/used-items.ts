@@ -9,7 +9,7 @@ const KEPT = 200
 export const END = -1
 
 /** A beginning that items share which have come. */
-interface Begun {
+export interface Begun {
   readonly state: State
   /** An item that has come ends here. */
   readonly used: boolean

@@ -2,12 +2,14 @@ import type { Cell } from '../automaton/cell.js'
 import { Cells } from '../automaton/cell.js'
 import type { CharacterFrame } from '../automaton/characters.js'
 import type { ContentFrame } from '../automaton/content.js'
-import type { Bytes, Frame } from '../automaton/frame.js'
+import type { ItemFrame } from '../automaton/distinct.js'
+import { type Bytes, type Frame, LIKE_USED } from '../automaton/frame.js'
 import type { Machine, State } from '../automaton/machine.js'
 import { FIRST_TOKEN } from '../automaton/token.js'
 import { GrammarError } from '../grammar-error.js'
 import { Kept, made } from '../kept.js'
 import { advance, type TextPlace } from '../walk.js'
+import { tokensAlike } from './alike.js'
 import type { CloserList } from './closers.js'
 import { TokenCosts } from './costs.js'
 import { bytesOfTokens, type Found, setTokens, type Tokens } from './found.js'
@@ -68,7 +70,10 @@ export class Masks {
 
   /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
   fill(into: Uint32Array, place: TextPlace, budget: number): void {
-    const { cells, accepting } = place.state
+    const { accepting } = place.state
+    const alike: number[] = []
+    const all = place.state.cells
+    const cells = place.items === undefined ? all : all.flatMap((cell) => this.#heldApart(cell, alike))
     let anew = true
     for (const cell of cells) {
       if (cell.frame?.inString) this.#fillString(into, cell, place, budget, anew)
@@ -81,7 +86,17 @@ export class Masks {
     }
     if (anew) into.fill(0)
     if (this.machine.tokens.length > 0) this.#fillTokens(into, place.state, budget)
+    for (const token of alike) into[token >> 5]! &= ~(1 << (token & 31))
+    if (alike.length > 0) this.#decide(into, place, alike, budget)
     if (accepting) for (const token of this.vocabulary.eos) into[token >> 5]! |= 1 << (token & 31)
+  }
+
+  /** An item goes on as if none had come, but for the tokens with which it stays like one that has. */
+  #heldApart(cell: Cell, alike: number[]): readonly Cell[] {
+    if (cell.frame === undefined || (cell.frame.traits & LIKE_USED) === 0) return [cell]
+    const frame = cell.frame as ItemFrame
+    alike.push(...tokensAlike(this.vocabulary.tries, frame.begun))
+    return frame.apart(cell.below!)
   }
 
   #fillString(into: Uint32Array, cell: Cell, place: TextPlace, budget: number, anew: boolean): void {
