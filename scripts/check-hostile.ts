@@ -30,16 +30,19 @@ function measure(name: string): Promise<Cost> {
     })
     const failed = (outcome: string) =>
       settle({ name, outcome, refused: false, crashed: true, ms: HUNG_MS, mebibytes: 0 })
-    const timer = setTimeout(() => failed('hung'), name.startsWith('seeds ') ? BATCH_HUNG_MS : HUNG_MS)
+    let timer: NodeJS.Timeout | undefined
     const settle = (cost: Cost) => {
       clearTimeout(timer)
       child.removeAllListeners()
       child.kill('SIGKILL')
       resolve(cost)
     }
-    child.once('message', (cost) => settle(cost as Cost))
     child.once('exit', () => failed('the process died'))
-    child.send(name)
+    child.once('message', () => {
+      timer = setTimeout(() => failed('hung'), name.startsWith('seeds ') ? BATCH_HUNG_MS : HUNG_MS)
+      child.once('message', (cost) => settle(cost as Cost))
+      child.send(name)
+    })
   })
 }
 

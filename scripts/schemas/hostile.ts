@@ -199,6 +199,14 @@ export const WALKS: Readonly<Record<string, { schema: unknown; texts: () => Iter
     },
     texts: () => many(5, () => `${'{"child":'.repeat(40)}null${',"kind":"c"}'.repeat(40)}`),
   },
+  '1,000 documents, each of ten new items of which none comes twice': {
+    schema: {
+      type: 'array',
+      uniqueItems: true,
+      items: { type: 'object', properties: { id: { type: 'string' } }, additionalProperties: false },
+    },
+    texts: () => many(1000, (i) => JSON.stringify(many(10, (j) => ({ id: `item ${i % 7} of document ${i * j + j}` })))),
+  },
   '3,000 documents, each of ten new keys': {
     schema: { type: 'object', additionalProperties: { type: 'number' } },
     texts: () => many(3000, (i) => JSON.stringify(Object.fromEntries(many(10, (k) => [`key ${i * 10 + k}`, k])))),

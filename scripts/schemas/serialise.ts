@@ -25,7 +25,22 @@ const MAX_PARTS = 400
 /** The distinct texts that an instance may be written as; the one with its keys as given comes last. */
 export function textsOf(schema: unknown, data: unknown): string[] {
   const texts = STRATEGIES.map((strategy) => new Writer(schema, strategy).write(data as Json, [schema]))
-  return [...new Set([...texts, JSON.stringify(data)])]
+  return [...new Set([...texts, ...inEachOrder(data).map((ordered) => JSON.stringify(ordered)), JSON.stringify(data)])]
+}
+
+/** More keys have too many orders. */
+const FEW = 4
+
+/** Where properties follow from what other subschemas deny, no strategy tells their order. */
+function inEachOrder(data: unknown): unknown[] {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return []
+  const members = Object.entries(data)
+  return members.length > FEW ? [] : orders(members).map((ordered) => Object.fromEntries(ordered))
+}
+
+function orders<T>(all: readonly T[]): T[][] {
+  if (all.length === 0) return [[]]
+  return all.flatMap((one, i) => orders([...all.slice(0, i), ...all.slice(i + 1)]).map((rest) => [one, ...rest]))
 }
 
 class Writer {
