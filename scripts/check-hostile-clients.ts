@@ -24,8 +24,8 @@ const MOST_MODELS_MS = 100
 const MOST_STRICT_MS = 1000
 /**
  * More than it had when it was idle, after each round: what the system counts as resident, with the garbage collected
- * first, as garbage says when a collector last ran and no more, and with a C library that keeps no freed buffer of a
- * socket (see server.ts). It takes in what the model and V8 have touched since.
+ * first, as garbage says when a collector last ran and no more. It takes in what the model and V8 have touched since, and
+ * what the C library keeps of freed buffers: it is what users get.
  */
 const MOST_MEBIBYTES = 100
 const STALL_SECONDS = 3
@@ -298,6 +298,15 @@ async function attack(server: Server, probe: Probe, { name, run }: Attack, idle:
   answered.push(...hostile, ...outcomes)
 }
 
+/** What it has once the bodies of clients that were ended have been let go, which takes a busy machine a while. */
+async function settled(server: Server, idle: Memory): Promise<Memory> {
+  for (let tries = 1; ; tries++) {
+    await pause(2000)
+    const now = await server.memory()
+    if (tries === 5 || now.external - idle.external < 5) return now
+  }
+}
+
 function shown({ resident, heap, heapReserved, external }: Memory): string {
   const round = (mebibytes: number) => mebibytes.toFixed(0)
   return `${round(resident)} MiB (heap ${round(heap)} of ${round(heapReserved)}, buffers ${round(external)})`
@@ -336,8 +345,7 @@ async function main(): Promise<void> {
       console.log(`\nround ${round}`)
       for (const each of ATTACKS.filter(({ name }) => new RegExp(values.only).test(name)))
         await attack(server, probe, each, idle)
-      await pause(2000)
-      memory.push(await server.memory())
+      memory.push(await settled(server, memory[0]!))
     }
     console.log(`\nmemory: ${memory.map(shown).join('\n        ')}`)
     const grown = Math.max(...memory.map(({ resident }) => resident)) - memory[0]!.resident

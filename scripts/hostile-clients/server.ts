@@ -9,12 +9,6 @@ export const MODEL = 'local-v1/nano'
 export const CALLERS = { flooder: 'sk-flooder', newcomer: 'sk-newcomer', probe: 'sk-probe' } as const
 export type CallerName = keyof typeof CALLERS
 
-/**
- * Node reads sockets into buffers of 64 KiB, which glibc takes from its heap and keeps there when they are freed: 40 MiB
- * after 300 connections, the same after the next 300. They are held by nobody, and would hide what is.
- */
-const GIVE_BACK = { MALLOC_MMAP_THRESHOLD_: `${2 ** 15}` }
-
 export interface Memory {
   readonly resident: number
   /** Of objects that are in use. */
@@ -51,7 +45,6 @@ export class Server {
     const withKeys = keys.flatMap((key) => ['--key', key])
     const child = spawn(process.execPath, [...preloaded, program, 'serve', ...options, ...withKeys], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      env: { ...process.env, ...GIVE_BACK },
     })
     let said = ''
     await new Promise<void>((resolve, reject) => {

@@ -4,7 +4,7 @@ import { callOf, type Slot } from './slot.js'
  * How many calls that need little may go before one that waits for room, in its whole life. A long answer waits for others
  * that are as long, so a few short ones cost it next to nothing; after these it is its turn, whoever else comes.
  */
-export const MAY_BE_PASSED = 16
+export const MAY_BE_PASSED = 32
 
 /** Whether a call that has not begun finds its place in an equal share of the cache. */
 export function needsLittle({ started, lane }: Slot, share: number): boolean {
