@@ -113,6 +113,13 @@ describe.skipIf(!canUnpack)('a model file that is dropped into a page (npm has C
     expect(await page.evaluate(() => window.page.keptFiles())).toEqual([])
   })
 
+  test('is refused by name where a browser has no way to write it', async () => {
+    const page = await opened()
+    await page.evaluate(() => Reflect.deleteProperty(FileSystemFileHandle.prototype, 'createWritable'))
+    expect(await drop(page, 'small.gguf')).toMatch(/^This browser does not write to its private file system/)
+    expect(await page.evaluate(() => window.page.keptFiles())).toEqual([])
+  })
+
   test('for which the browser has no room is refused, and nothing of it stays', async () => {
     const page = await opened()
     await narrow(page, 100_000)

@@ -94,6 +94,10 @@ async function folderOf(options: FileSystemGetDirectoryOptions): Promise<FileSys
   if (!storage?.getDirectory) {
     throw new V1Error(500, 'There is no private file system here: give the file itself as the model, or its path.')
   }
+  const { FileSystemFileHandle: Handle } = globalThis as { FileSystemFileHandle?: { prototype: object } }
+  if (options.create && Handle && !('createWritable' in Handle.prototype)) {
+    throw new V1Error(500, 'This browser does not write to its private file system: give the file itself as the model.')
+  }
   const root = await storage.getDirectory()
   return options.create
     ? root.getDirectoryHandle(FOLDER, options)

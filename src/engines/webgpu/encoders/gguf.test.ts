@@ -5,11 +5,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bge, minilm } from '../../../../scripts/models/encoders/bert.js'
 import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
 import { distance, type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
-import { encoderWeights } from '../../../../scripts/models/encoders/source.js'
+import { encoderWeights, tensorsOf } from '../../../../scripts/models/encoders/source.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
+import { throughQ4_0 } from '../../../../scripts/models/rounded.js'
 import { openRepository } from '../../../repository/open.js'
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
+import { DEVICES } from '../operations/devices.test-helper.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
 
 /** As in `encoders.test.ts`. */
@@ -59,6 +61,34 @@ describe('encoders from GGUF files', () => {
     })
     await model.close()
   })
+
+  it.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))(
+    'in blocks of Q4_0 too, on $name',
+    async ({ open }) => {
+      const shapes = new Map(tensorsOf(minilm).map(({ name, shape }) => [name, shape]))
+      const weights = encoderWeights(minilm)
+      const rounded: typeof weights = (name) => {
+        const [, columns = 1] = shapes.get(name)!
+        return columns % 32 === 0 ? throughQ4_0(weights(name)) : weights(name)
+      }
+      const path = join(folder, 'blocks.gguf')
+      await writeGguf(path, minilm, rounded, 'Q4_0')
+      const options = { report: () => {}, signal: new AbortController().signal } as const
+      const { weights: source } = await openRepository({ kind: 'folder', path }, options)
+      const forms = new Set(source.names.map((name) => source.describe(name).dtype))
+      expect(forms).toEqual(new Set(['q4_0', 'f32']))
+      const another = await open()
+      const model = await loadEncoderPlanned(another, source, planEncoderLoad(source, another))
+      const inputs = inputsOf(minilm).slice(0, 2)
+      const vectors = await model.vectors(inputs)
+      inputs.forEach((input, i) => {
+        expect(distance(minilm.reference(rounded, input), vectors[i]!).worst).toBeLessThan(VECTORS)
+      })
+      await model.close()
+      another.destroy()
+    },
+    120_000,
+  )
 
   it.each<[string, number | undefined, RegExp]>([
     ['no pooling', 0, /bert\.pooling_type is 0/],
