@@ -33,6 +33,8 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['otherGrammars', { guided_choice: ['{}'] }, 'guided_choice'],
   ['otherGrammars', { structured_outputs: { choice: ['{}'] } }, 'structured_outputs.choice'],
   ['thinking', { reasoning_effort: 'high' }, 'reasoning_effort'],
+  ['thinking', { chat_template_kwargs: { enable_thinking: true } }, 'chat_template_kwargs.enable_thinking'],
+  ['thinking', { thinking_budget: 50 }, 'thinking_budget'],
   ['images', said(words, image), 'messages[0].content[1].type'],
   ['audio', said(audio), 'messages[0].content[0].type'],
   ['sampling', { top_k: 5 }, 'top_k'],

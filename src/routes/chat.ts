@@ -1,6 +1,6 @@
 import { chatReply } from '../wire/chat/reply.js'
 import { CHAT_FIELDS, readChatRequest } from '../wire/chat/request.js'
-import { withForm } from '../wire/guidance.js'
+import { withNames } from '../wire/guidance.js'
 import { completionId } from '../wire/ids.js'
 import { answering } from './answering.js'
 import { readJson } from './body.js'
@@ -9,8 +9,8 @@ import type { Answered, Exchange, Service } from './service.js'
 export function chat(service: Service, exchange: Exchange): Promise<Answered> {
   return answering(service, exchange, async ({ signal }) => {
     const request = readChatRequest(await readJson(service, exchange, signal))
-    const { stream, includeUsage, includeForced, outputField, ignored, ...spec } = request
-    const fields = withForm(CHAT_FIELDS, { outputField })
+    const { stream, includeUsage, includeForced, outputField, thinkingField, ignored, ...spec } = request
+    const fields = withNames(CHAT_FIELDS, { outputField, thinkingField })
     return { spec: { ...spec, fields }, reply: chatReply(request), id: completionId(), ignored }
   })
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../platform/json.js'
-import { anInteger, oneOf, optional } from './fields.js'
+import { anInteger, anObject, oneOf, optional } from './fields.js'
 
 /** How long a model shall think, in the words of all endpoints. */
 export const anEffort = oneOf(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
@@ -8,13 +8,22 @@ const aTokenCount = anInteger(0, Number.MAX_SAFE_INTEGER)
 /** Qwen's name for it, and vLLM's. */
 export const BUDGET_FIELDS = ['thinking_budget', 'thinking_token_budget'] as const
 
-/** The most tokens that an answer may think; there only where it is given. */
-export function readThinkingBudget(body: JsonObject): { readonly thinkingBudget?: number } {
+/** What local servers' words ask of thoughts; each is there only where it is given. */
+export interface Thinking {
+  /** The most tokens that an answer may think. */
+  readonly thinkingBudget?: number
+  /** The field that asks for thoughts: errors name what the client wrote. */
+  readonly thinkingField?: string
+}
+
+export function readThinking(body: JsonObject): Thinking {
+  const given = optional(body, 'chat_template_kwargs', '', anObject)
+  const switched = given?.enable_thinking === true && { thinkingField: 'chat_template_kwargs.enable_thinking' }
   for (const name of BUDGET_FIELDS) {
     const thinkingBudget = optional(body, name, '', aTokenCount)
-    if (thinkingBudget !== undefined) return { thinkingBudget }
+    if (thinkingBudget !== undefined) return { thinkingBudget, thinkingField: name, ...switched }
   }
-  return {}
+  return { ...switched }
 }
 
 type Options = Readonly<Record<string, unknown>>

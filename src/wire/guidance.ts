@@ -1,6 +1,7 @@
 import type { OutputFormat, TextSource } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
 import { aSchema } from './chat/output-format.js'
+import type { Thinking } from './effort.js'
 import { anArray, anObject, aString, at, noteUnknown, optional, refuse, unsupported } from './fields.js'
 import type { FieldNames } from './reply.js'
 
@@ -109,9 +110,15 @@ export function readForm(body: JsonObject, output: OutputFormat, format: string,
   return { output: guidance.output, outputField: guidance.field }
 }
 
-/** The names of a request's fields, with that one which asked for the form. */
-export const withForm = (fields: FieldNames, { outputField }: Pick<Form, 'outputField'>): FieldNames =>
-  outputField === undefined ? fields : { ...fields, format: outputField }
+/** The names of a request's fields, with those which asked for the form and for thoughts. */
+export const withNames = (
+  fields: FieldNames,
+  { outputField, thinkingField }: Pick<Form, 'outputField'> & Pick<Thinking, 'thinkingField'>,
+): FieldNames => ({
+  ...fields,
+  ...(outputField !== undefined && { format: outputField }),
+  ...(thinkingField !== undefined && { thinking: thinkingField }),
+})
 
 /** An answer can have one form. */
 function atOnce(field: string, other: string): ReturnType<typeof refuse> {

@@ -356,6 +356,13 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Send').click()
     await answer.getByRole('button').waitFor()
     expect(await answer.getByRole('alert').count()).toBe(1)
+    expect(await answer.getByRole('button').textContent()).toBe('Choose another model')
+    // What is refused as it stands is not offered to be sent again.
+    await button('Thinking').click()
+    await button('Send').click()
+    await answer.getByRole('button', { name: 'Change the request' }).click()
+    expect(await answer.textContent()).toContain('chat_template_kwargs.enable_thinking')
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe('request-body')
     await page.getByLabel('Body').fill('{ "model": ')
     await button('Send').click()
     expect(await page.locator('#request-fault').textContent()).toContain('not JSON')

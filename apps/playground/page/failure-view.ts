@@ -25,8 +25,12 @@ function cureFor(error: unknown, again: () => void): Cure {
   if (status === 401) return { label: 'Give a key', act: () => askForKey(again) }
   if (code === 'context_length_exceeded') return { label: 'Shorten the text', act: focusText }
   if (SMALLER.has(code ?? '')) return { label: 'Choose another model', act: openModels }
+  // It would be refused again as it stands.
+  if (REFUSED.has(status)) return { label: 'Change the request', act: focusText }
   return { label: 'Try again', act: again }
 }
+
+const REFUSED = new Set([400, 404, 405, 413])
 
 const SMALLER = new Set([
   'model_not_found',
@@ -37,9 +41,10 @@ const SMALLER = new Set([
   'cache_full',
 ])
 
+/** What was sent, where one sees it. */
 function focusText(): void {
-  const chat = byId('chat', HTMLElement)
-  byId(chat.hidden ? 'text' : 'message', HTMLTextAreaElement).focus()
+  const fields = ['text', 'message', 'request-body'].map((id) => byId(id, HTMLTextAreaElement))
+  fields.find((field) => field.checkVisibility())?.focus()
 }
 
 function openModels(): void {

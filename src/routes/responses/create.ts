@@ -1,5 +1,5 @@
 import { SSE_HEADERS } from '../../stream/sse.js'
-import { withForm } from '../../wire/guidance.js'
+import { withNames } from '../../wire/guidance.js'
 import { responseId } from '../../wire/ids.js'
 import type { CallSpec, FieldNames, Reply } from '../../wire/reply.js'
 import { ResponseProgress, seconds } from '../../wire/responses/progress.js'
@@ -108,7 +108,7 @@ class Making {
 
   #spec(): CallSpec {
     const { model, maxTokens, ending, sampling, topLogprobs, form, truncation } = this.#request
-    const { tools, toolChoice, parallelToolCalls, templateOptions, thinkingBudget } = this.#request
+    const { tools, toolChoice, parallelToolCalls, templateOptions, thinkingBudget, thinkingField } = this.#request
     return {
       model,
       messages: this.#context.messages,
@@ -123,7 +123,7 @@ class Making {
       parallelToolCalls,
       templateOptions,
       ...(thinkingBudget !== undefined && { thinkingBudget }),
-      fields: withForm(RESPONSE_FIELDS, form),
+      fields: withNames(RESPONSE_FIELDS, { ...form, thinkingField }),
       ...(truncation === 'auto' && { shortened: shortener() }),
     }
   }

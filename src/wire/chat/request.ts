@@ -1,6 +1,6 @@
 import type { ChatMessage, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
-import { anEffort, BUDGET_FIELDS, readThinkingBudget, withEffort } from '../effort.js'
+import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
 import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from '../fields.js'
 import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
 import type { FieldNames } from '../reply.js'
@@ -26,6 +26,7 @@ export interface ChatRequest extends ToolRequest, EndFields, Form {
   readonly topLogprobs?: number
   readonly templateOptions?: Readonly<Record<string, unknown>>
   readonly thinkingBudget?: number
+  readonly thinkingField?: string
   /** Fields that were given and that nothing here reads. */
   readonly ignored: readonly string[]
 }
@@ -85,7 +86,7 @@ export function readChatRequest(json: unknown): ChatRequest {
     ...readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored),
     ...readTools(body, ignored),
     templateOptions: readTemplateOptions(body),
-    ...readThinkingBudget(body),
+    ...readThinking(body),
     ignored,
   }
 }

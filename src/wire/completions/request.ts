@@ -15,7 +15,7 @@ import {
   unsupported,
   wrongType,
 } from '../fields.js'
-import { GUIDANCE_FIELDS, readForm, withForm } from '../guidance.js'
+import { GUIDANCE_FIELDS, readForm, withNames } from '../guidance.js'
 import type { CallSpec, FieldNames } from '../reply.js'
 import { aToken, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
 
@@ -108,7 +108,7 @@ export function readTextRequest(json: unknown): TextRequest {
       tools: [],
       toolChoice: 'none',
       parallelToolCalls: true,
-      fields: withForm({ ...FIELDS, ...(body.return_token_ids !== true && { tokens: 'echo' }) }, form),
+      fields: withNames({ ...FIELDS, ...(body.return_token_ids !== true && { tokens: 'echo' }) }, form),
     },
   }
 }

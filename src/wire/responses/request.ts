@@ -2,7 +2,7 @@ import type { OutputFormat, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import { readMetadata } from '../chat/hints.js'
 import { aSchema } from '../chat/output-format.js'
-import { anEffort, BUDGET_FIELDS, readThinkingBudget, withEffort } from '../effort.js'
+import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
 import {
   aBody,
   aBoolean,
@@ -45,6 +45,7 @@ export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoi
   readonly form: Form
   readonly templateOptions?: Readonly<Record<string, unknown>>
   readonly thinkingBudget?: number
+  readonly thinkingField?: string
   /** Thoughts are also given in the packed form that clients which keep their own state send back. */
   readonly sealThoughts: boolean
   /** Fields that were given and that nothing here reads. */
@@ -155,7 +156,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
     toolChoice,
     parallelToolCalls,
     templateOptions,
-    ...readThinkingBudget(body),
+    ...readThinking(body),
     sealThoughts: includes.includes('reasoning.encrypted_content'),
     skipped,
     ignored,
