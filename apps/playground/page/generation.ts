@@ -32,6 +32,8 @@ export class Generation {
   async run(body: ChatBody, project: string, onChange: () => void): Promise<void> {
     try {
       for await (const { choices, usage } of chat(body, project, this.#aborter.signal)) {
+        // What had come before it was stopped may still lie in the stream, its end too.
+        if (this.stopped) break
         if (usage) this.usage = usage
         const choice = choices[0]
         if (choice?.finish_reason) this.finish = choice.finish_reason
@@ -41,6 +43,8 @@ export class Generation {
       }
     } catch (error) {
       if (!this.stopped) throw error
+    }
+    if (this.stopped) {
       this.finish = 'stopped'
       onChange()
     }
