@@ -4,10 +4,11 @@ import type { Script } from '../../engines/scripted.js'
 import { V1Error } from '../../errors.js'
 import { memoryResponses } from '../../responses/memory.js'
 import { type Answer, errorOf, finish, jsonOf, MODEL, pause, serviceOf, text, until } from '../../v1.test-helper.js'
-import { judges, judgesAreHere } from '../../wire/responses/judges.test-helper.js'
+import { judges, judgesAreHere, requestFields } from '../../wire/responses/judges.test-helper.js'
 import type { ResponseEvent } from '../../wire/responses/progress.js'
 
 const judge = judgesAreHere ? judges() : undefined
+const FIELDS = judgesAreHere ? requestFields() : []
 const schema = {
   type: 'object',
   properties: { city: { type: 'string' } },
@@ -398,3 +399,17 @@ describe('a conversation that grows', () => {
     ])
   })
 })
+
+test.skipIf(!judgesAreHere)(
+  'each field of the official description is read: of no kind that it has, it is refused',
+  async () => {
+    expect(FIELDS.length).toBeGreaterThan(25)
+    const { post, calls } = service()
+    for (const field of FIELDS) {
+      const answer = await post({ input: 'Hi', [field]: [[0]] })
+      expect(answer.status, field).toBe(400)
+      expect(errorOf(answer).param, field).toMatch(new RegExp(`^${field}(\\W|$)`))
+    }
+    expect(calls).toEqual([])
+  },
+)

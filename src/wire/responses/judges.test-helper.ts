@@ -17,6 +17,23 @@ export interface Judges {
   compaction(value: unknown): string[]
 }
 
+interface Described {
+  readonly $ref?: string
+  readonly properties?: object
+  readonly allOf?: readonly Described[]
+}
+
+/** What a request for a response may say, by the official description. */
+export function requestFields(): string[] {
+  const { $defs } = JSON.parse(readFileSync(OFFICIAL, 'utf8')) as { $defs: Readonly<Record<string, Described>> }
+  const fieldsOf = ({ $ref, properties = {}, allOf = [] }: Described): string[] => [
+    ...($ref === undefined ? [] : fieldsOf($defs[$ref.split('/').at(-1)!]!)),
+    ...Object.keys(properties),
+    ...allOf.flatMap(fieldsOf),
+  ]
+  return [...new Set(fieldsOf($defs.CreateResponse!))]
+}
+
 export function judges(): Judges {
   const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: false })
   addFormats.default(ajv)
