@@ -91,6 +91,15 @@ describe('a model as GGUF', () => {
     expect(await refusal(open(partOf(path, 0, 3)))).toContain('split-00002-of-00003.gguf is missing')
   })
 
+  it('is read in version 2 as in version 3', async () => {
+    const of = async (version: 2 | 3) => {
+      const path = await written({ types: { '*': 'Q8_0' }, version })
+      expect((await readFile(path)).readUInt32LE(4)).toBe(version)
+      return answers((await open(path)).weights)
+    }
+    expect(await of(2)).toEqual(await of(3))
+  })
+
   it('divides angles as its file says', async () => {
     const factors = Float32Array.from({ length: SIZES.headSize / 2 }, (_, i) => 1 + i / 4)
     const device = await openCpuDevice({ threads: 1 })
