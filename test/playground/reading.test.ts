@@ -125,7 +125,7 @@ describe('a refused schema', () => {
   }
 
   test.each([
-    ['uniqueItems', { type: 'array', items: { type: 'number' }, uniqueItems: true }],
+    ['uniqueItems', { type: 'array', items: { type: 'object' }, uniqueItems: true }],
     ['type', { type: 'strng' }],
     ['pattern', { type: 'string', pattern: '(' }],
     ['minLenght', { type: 'string', minLenght: 3 }],
