@@ -11,10 +11,12 @@ export const TEST_FILES = [
   'src/engines/webgpu/operations/twins.test.ts',
   'src/engines/webgpu/operations/overflow.test.ts',
   'src/engines/webgpu/operations/rows.test.ts',
+  'src/engines/webgpu/operations/growing.test.ts',
   'src/engines/webgpu/model/decoder.test.ts',
   'src/engines/webgpu/model/kept-on-gpu.test.ts',
   'src/engines/webgpu/architectures/families.test.ts',
   'src/engines/webgpu/encoders/encoders.test.ts',
+  'src/engines/webgpu/encoders/gguf.test.ts',
   'src/engines/webgpu/core.test.ts',
   'src/engines/webgpu/gpu/device.test.ts',
 ] as const

@@ -18,7 +18,7 @@ import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
 const [VECTORS, SCORES] = [3e-6, 3e-5]
 
 /** The cases as llama.cpp's converter writes them, in f32; `check:gguf` holds them to llama.cpp in every type. */
-describe('encoders from GGUF files', () => {
+describe('encoders from GGUF files on the CPU', () => {
   let folder: string
   let device: Device
   beforeAll(async () => {
@@ -62,34 +62,6 @@ describe('encoders from GGUF files', () => {
     await model.close()
   })
 
-  it.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))(
-    'in blocks of Q4_0 too, on $name',
-    async ({ open }) => {
-      const shapes = new Map(tensorsOf(minilm).map(({ name, shape }) => [name, shape]))
-      const weights = encoderWeights(minilm)
-      const rounded: typeof weights = (name) => {
-        const [, columns = 1] = shapes.get(name)!
-        return columns % 32 === 0 ? throughQ4_0(weights(name)) : weights(name)
-      }
-      const path = join(folder, 'blocks.gguf')
-      await writeGguf(path, minilm, rounded, 'Q4_0')
-      const options = { report: () => {}, signal: new AbortController().signal } as const
-      const { weights: source } = await openRepository({ kind: 'folder', path }, options)
-      const forms = new Set(source.names.map((name) => source.describe(name).dtype))
-      expect(forms).toEqual(new Set(['q4_0', 'f32']))
-      const another = await open()
-      const model = await loadEncoderPlanned(another, source, planEncoderLoad(source, another))
-      const inputs = inputsOf(minilm).slice(0, 2)
-      const vectors = await model.vectors(inputs)
-      inputs.forEach((input, i) => {
-        expect(distance(minilm.reference(rounded, input), vectors[i]!).worst).toBeLessThan(VECTORS)
-      })
-      await model.close()
-      another.destroy()
-    },
-    120_000,
-  )
-
   it.each<[string, number | undefined, RegExp]>([
     ['no pooling', 0, /bert\.pooling_type is 0/],
     ['a pooling of another number', 9, /bert\.pooling_type is 9/],
@@ -104,3 +76,34 @@ describe('encoders from GGUF files', () => {
     await expect(opened({ ...minilm, gguf })).rejects.toThrow(message)
   })
 })
+
+describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))(
+  'an encoder in blocks on $name',
+  ({ open }) => {
+    it('has vectors as in float64', async () => {
+      const shapes = new Map(tensorsOf(minilm).map(({ name, shape }) => [name, shape]))
+      const weights = encoderWeights(minilm)
+      const rounded: typeof weights = (name) => {
+        const [, columns = 1] = shapes.get(name)!
+        return columns % 32 === 0 ? throughQ4_0(weights(name)) : weights(name)
+      }
+      const folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
+      const path = join(folder, 'blocks.gguf')
+      await writeGguf(path, minilm, rounded, 'Q4_0')
+      const options = { report: () => {}, signal: new AbortController().signal } as const
+      const { weights: source } = await openRepository({ kind: 'folder', path }, options)
+      const forms = new Set(source.names.map((name) => source.describe(name).dtype))
+      expect(forms).toEqual(new Set(['q4_0', 'f32']))
+      const device = await open()
+      const model = await loadEncoderPlanned(device, source, planEncoderLoad(source, device))
+      const inputs = inputsOf(minilm).slice(0, 2)
+      const vectors = await model.vectors(inputs)
+      inputs.forEach((input, i) => {
+        expect(distance(minilm.reference(rounded, input), vectors[i]!).worst).toBeLessThan(VECTORS)
+      })
+      await model.close()
+      device.destroy()
+      await rm(folder, { recursive: true })
+    }, 120_000)
+  },
+)
