@@ -541,12 +541,14 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
       [360, 740],
     ] as const) {
       await page.setViewportSize({ width, height })
-      await page.evaluate(() => scrollTo({ top: 0, behavior: 'instant' }))
-      const seen = await page.evaluate(() => {
-        const { left, top } = document.querySelector('.tokens .sampled')!.getBoundingClientRect()
-        return document.elementFromPoint(left + 2, top + 2)?.className
-      })
-      expect(seen, `${width} px`).toBe('sampled')
+      // A window that has just been made smaller is laid out a moment later.
+      const seen = () =>
+        page.evaluate(() => {
+          scrollTo({ top: 0, behavior: 'instant' })
+          const { left, top } = document.querySelector('.tokens .sampled')!.getBoundingClientRect()
+          return document.elementFromPoint(left + 2, top + 2)?.className
+        })
+      await expect.poll(seen, { message: `${width} px`, timeout: 10_000 }).toBe('sampled')
     }
   })
 
