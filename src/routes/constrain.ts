@@ -37,7 +37,7 @@ const ADVICE = " Leave it out, or set 'strict' to false: what cannot be enforced
 /** What is larger is compiled anew each time rather than kept. */
 const MAX_KEPT_CHARACTERS = 200_000
 /** Of grammars that were asked for before. */
-const MAX_KEPT_BYTES = 24 * 2 ** 20
+const MAX_KEPT_BYTES = 16 * 2 ** 20
 const MAX_BEGUN = 32
 /** Of sources that were refused, in characters. */
 const MAX_REFUSED = 2 ** 20

@@ -69,7 +69,7 @@ export class Metrics {
       ...described('local_v1_grammars', 'gauge', 'Compiled schemas and grammars that are kept.', [
         `local_v1_grammars ${grammars.size}`,
       ]),
-      ...described('local_v1_grammar_bytes', 'gauge', 'Memory that they take, counted; at most 24 MiB.', [
+      ...described('local_v1_grammar_bytes', 'gauge', 'Memory that they take, counted; at most 16 MiB.', [
         `local_v1_grammar_bytes ${grammars.bytes}`,
       ]),
       ...described(took, 'histogram', 'From a request to the end of its answer.', this.#durations.lines(took)),
