@@ -26,11 +26,14 @@ let owed = 0
 const MOST_OWED_MS = 1000
 
 /**
- * Turns that are left to whatever else comes, where they take less time than the slice before. Of all connections that
- * wait, Node's event loop accepts one in each turn, and what is sent on it is read in the next: with one turn for each
- * slice, whoever connects would wait for as many slices as others have opened connections before.
+ * Turns that are left to whatever else comes. Of all connections that wait, Node's event loop accepts one in each turn,
+ * and what is sent on it is read in the next: with one turn for each slice, whoever connects would wait for as many slices
+ * as others have opened connections before.
  */
 export const TURNS_BETWEEN = 32
+
+/** What these turns may take at most, of the time of the slice before. */
+export const FOR_OTHERS = 4
 
 /**
  * Somebody takes steps from now on, one in each turn of the event loop, until the returned function is called: a model
@@ -66,12 +69,22 @@ async function serve(): Promise<void> {
   serving = false
 }
 
-/** A step is short and a slice may be long: one of each in turn would leave a model a twentieth of the time. */
+/**
+ * A step is short and a slice may be long: one of each in turn would leave a model a twentieth of the time. The same holds
+ * for connections, whose turns take long where many come at once; these get more of it, as each waits for all before it.
+ */
 async function rest(): Promise<void> {
   await breathe()
-  const until = performance.now() + Math.min(owed, MOST_OWED_MS)
+  const began = performance.now()
+  const due = Math.min(owed, MOST_OWED_MS)
   owed = 0
-  for (let turns = 1; (stepping > 0 || turns < TURNS_BETWEEN) && performance.now() < until; turns++) await breathe()
+  for (let turns = 1; ; turns++) {
+    const taken = performance.now() - began
+    const stepsHaveTheirs = stepping === 0 || taken >= due
+    const othersHaveTheirs = turns >= TURNS_BETWEEN || taken >= due * FOR_OTHERS
+    if (stepsHaveTheirs && othersHaveTheirs) return
+    await breathe()
+  }
 }
 
 /** Does the work with a turn of the event loop at each pause, callers in turns; leaves it there once the signal has aborted. */
