@@ -345,6 +345,24 @@ describe('side by side', () => {
     for (const step of mixed) expect(step.some((row) => row.sampled && row.tokens === 1)).toBe(true)
   })
 
+  test('a short prompt is read before longer ones, and the oldest of them is read on meanwhile', async () => {
+    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
+    const { decoder, model } = setUp({ bias, maxChunk: 32 })
+    const writer = collect(decoder.generate(call({ maxTokens: 120 })))
+    await untilStep(model, 5)
+    const long = (i: number) => call({ messages: asks(`${i} ${'word '.repeat(200)}`), maxTokens: 2 })
+    const longs = [0, 1, 2].map((i) => collect(decoder.generate(long(i))))
+    await untilStep(model, 10)
+    const before = model.steps.length
+    const { usage } = await collect(decoder.generate(call({ messages: asks('now'), maxTokens: 1 })))
+    const meanwhile = model.steps.slice(before)
+    // Of the eight tokens that a step reads beside who writes, two are the oldest's; a few steps were under way.
+    expect(meanwhile.length).toBeLessThan(usage.promptTokens / 6 + 6)
+    for (const step of meanwhile) expect(step.filter(({ sampled }) => !sampled).length).toBeGreaterThan(0)
+    for (const each of longs) expect((await each).usage.completionTokens).toBe(2)
+    await writer
+  })
+
   test('choices share their prompt', async () => {
     const { decoder, model } = setUp()
     const answer = await collect(decoder.generate(call({ n: 4, messages: asks('word '.repeat(80)), maxTokens: 5 })), 4)

@@ -18,22 +18,30 @@ export function stepsToRead(tokens: number, { maxChunk }: TokenModel): number {
   return Math.ceil(tokens / chunkBesideOthers(maxChunk))
 }
 
-/** Those that write get their tokens; what is left of the step goes to prompts, oldest first. */
+/**
+ * The share of what a step reads that is the oldest prompt's, whatever shorter ones there are, so that it comes to its end.
+ */
+const OLDEST_SHARE = 4
+
+/** Those that write get their tokens; what is left of the step goes to prompts, shortest first. */
 export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSamples }: TokenModel): Row[] {
   const ready = shared(
     running.filter((slot) => !slot.lane.paused),
     maxBatch,
   )
-  const writing = ready.filter(promptIsIn).slice(0, maxBatch)
+  const writing = ready.filter(promptIsIn)
   const rows: Row[] = writing.map((slot) => ({ slot, count: Math.min(pending(slot), maxChunk) }))
   // Each has one position to itself, whatever others do.
-  let spare = maxSamples === undefined ? 0 : maxSamples - Math.min(ready.length, maxBatch)
+  let spare = maxSamples === undefined ? 0 : maxSamples - ready.length
   let left = writing.length > 0 ? chunkBesideOthers(maxChunk) : maxChunk
-  for (const slot of ready) {
-    if (rows.length >= maxBatch || left <= 0) break
-    if (promptIsIn(slot)) continue
-    const scored = scoredNext(slot, 1 + spare)
-    const count = Math.min(scored ?? pending(slot), left)
+  const [oldest, ...younger] = ready.filter((slot) => !promptIsIn(slot))
+  if (oldest === undefined) return rows
+  const its = Math.min(pending(oldest), Math.ceil(left / OLDEST_SHARE))
+  // It may have what others leave, too.
+  for (const slot of [...younger.sort((a, b) => pending(a) - pending(b)), oldest]) {
+    const most = slot === oldest ? left : left - its
+    const count = Math.min(scoredNext(slot, 1 + spare) ?? pending(slot), most)
+    if (count <= 0) continue
     rows.push({ slot, count })
     left -= count
     if (isScored({ slot, count })) spare -= count - 1
