@@ -1,4 +1,5 @@
 /** Whether a model would run here and how fast, told by the heads of its files, before anything is downloaded. */
+import { GREEDY } from '../../decode/answer/sampling.js'
 import { siblingsOf, surveyRepository } from '../../repository/open.js'
 import type { RawTensor, WeightSource } from '../../repository/source.js'
 import { alternatives, type Remedy, sizeWithin } from './alternatives.js'
@@ -98,9 +99,8 @@ async function probe(device: Device): Promise<(layers: number, bytes: number) =>
   const points: { layers: number; bytes: number; seconds: number }[] = []
   for (const shape of SHAPES) {
     const core = await loadCore(device, zeros(shape), { contextLength: 256, maxBatch: 1 })
-    const sample = { temperature: 0, topP: 1, seed: 0, index: 0, presencePenalty: 0, frequencyPenalty: 0 }
     const sequence = core.open()
-    const step = () => core.step([{ sequence, tokens: [1], sample }])
+    const step = () => core.step([{ sequence, tokens: [1], sample: GREEDY }])
     for (let i = 0; i < 3; i++) await step()
     const start = performance.now()
     let steps = 0
