@@ -58,6 +58,15 @@ function printGroups(judgements: readonly Judgement[]): void {
     const keyword = reason.split('\t')[0]!
     groups.set(keyword, (groups.get(keyword) ?? 0) + 1)
   }
+  const ofSchema: readonly (readonly [string, RegExp])[] = [
+    ['names a format that nobody defines', /^format\tformat '.*' is not supported\.$/],
+    ['misspells a word', /did you mean|is not a keyword/],
+    ['admits no value', /no value can satisfy/],
+  ]
+  const own = ofSchema.map(([label, pattern]) => {
+    return `${label} ${judgements.filter((j) => j.verdict === 'refused' && pattern.test(j.reason)).length}`
+  })
+  console.log(`  refused as the schema itself ${own.join(', ')}`)
   const listed = [...groups].sort((a, b) => b[1] - a[1]).map(([keyword, n]) => `${keyword} ${n}`)
   if (listed.length > 0) console.log(`  refused for: ${listed.join(', ')}`)
 }

@@ -9,7 +9,7 @@ import { madeUpTokenizer, smallVocabulary } from './masks/vocabularies.js'
 /** A seeded part of check-masks.ts. */
 describe('a mask allows a token if and only if', () => {
   it('a text of the language begins so and can be completed within the budget', { timeout: 120_000 }, () => {
-    const random = randomness(3)
+    const random = randomness(6)
     const proof = newProof()
     for (let i = 0; i < 60; i++) {
       const found = language(random)

@@ -5,6 +5,8 @@ export interface Measured {
   readonly outcome: 'compiled' | 'refused' | 'timeout' | 'aborted'
   readonly compileUs: number
   readonly maskUs: readonly number[]
+  /** When each of them began. */
+  readonly maskAtUs?: readonly number[]
   /** Of these, at places where more than one byte may come next. */
   readonly choiceUs: readonly number[]
   readonly acceptUs: readonly number[]

@@ -28,6 +28,7 @@ const BUDGET = 1000
 function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: readonly number[]) {
   const mask = new Uint32Array(vocabulary.words)
   const maskUs: number[] = []
+  const maskAtUs: number[] = []
   const choiceUs: number[] = []
   const acceptUs: number[] = []
   let forced = 0
@@ -41,6 +42,7 @@ function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: rea
     constraint.mask(mask)
     const masked = now()
     maskUs.push(masked - started)
+    maskAtUs.push(started)
     if (known <= 0) known = constraint.forced().length
     if (known <= 0) choiceUs.push(masked - started)
     known -= vocabulary.bytes(token).length
@@ -52,5 +54,5 @@ function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: rea
     followed = false
     break
   }
-  return { maskUs, choiceUs, acceptUs, tokens: maskUs.length, forced, followed }
+  return { maskUs, maskAtUs, choiceUs, acceptUs, tokens: maskUs.length, forced, followed }
 }

@@ -51,6 +51,8 @@ function strings(most: number, letters: readonly string[]): string[] {
 interface Described {
   readonly schema: object
   readonly texts: ReadonlySet<string>
+  /** Items are told apart by their texts: white space may not be left to the model. */
+  readonly told?: boolean
 }
 
 const SCALARS = [null, true, false, 0, 1, -1, 12, 1.5, '', 'a', 'ab', 'b"', 'é', 'name']
@@ -58,8 +60,28 @@ const SCALARS = [null, true, false, 0, 1, -1, 12, 1.5, '', 'a', 'ab', 'b"', 'é'
 function ofSchema(random: Random): Language | undefined {
   const described = schema(random, 2)
   if (described === undefined || described.texts.size === 0) return undefined
-  const source = { schema: described.schema }
-  return { name: JSON.stringify(source), source, texts: described.texts, whole: Infinity }
+  const whitespace = 1 + below(random, 2)
+  const loose = random() < 0.3 && described.told !== true ? loosened(described.texts, whitespace) : undefined
+  const source = { schema: described.schema, ...(loose !== undefined && { layout: { whitespace } }) }
+  return { name: JSON.stringify(source), source, texts: loose ?? described.texts, whole: Infinity }
+}
+
+const WORDS = /"(?:[^"\\]|\\.)*"|[^\s[\]{}:,"]+|[[\]{}:,]/g
+const BLANKS = [' ', '\t', '\n', '\r']
+
+/** The same with at most so much white space between any two words; undefined where they are too many. */
+function loosened(texts: ReadonlySet<string>, most: number): ReadonlySet<string> | undefined {
+  const between = strings(most, BLANKS)
+  const all = new Set<string>()
+  for (const text of texts) {
+    let ways = ['']
+    for (const [i, word] of (text.match(WORDS) ?? []).entries()) {
+      ways = ways.flatMap((way) => (i === 0 ? [word] : between.map((blanks) => way + blanks + word)))
+      if (all.size + ways.length > MOST_TEXTS) return undefined
+    }
+    for (const way of ways) all.add(way)
+  }
+  return all
 }
 
 function schema(random: Random, depth: number): Described | undefined {
@@ -94,7 +116,7 @@ function described(random: Random, kind: string, depth: number): Described | und
       const options = Array.from({ length: 2 }, () => schema(random, depth - 1))
       if (options.some((option) => option === undefined)) return undefined
       const texts = new Set(options.flatMap((option) => [...option!.texts]))
-      return { schema: { anyOf: options.map((option) => option!.schema) }, texts }
+      return { schema: { anyOf: options.map((option) => option!.schema) }, texts, told: isTold(options) }
     }
     case 'tuple': {
       const items = Array.from({ length: 1 + below(random, 2) }, () => schema(random, depth - 1))
@@ -107,14 +129,15 @@ function described(random: Random, kind: string, depth: number): Described | und
         for (const row of rows) texts.add(`[${row.join(',')}]`)
       }
       const prefixItems = items.map((item) => item!.schema)
-      return { schema: { type: 'array', prefixItems, items: false, minItems: least }, texts }
+      return { schema: { type: 'array', prefixItems, items: false, minItems: least }, texts, told: isTold(items) }
     }
     case 'array': {
       const item = schema(random, depth - 1)
       if (item === undefined || item.texts.size > 60) return undefined
-      const least = below(random, 3)
+      const kind = uniqueAs(item)
+      const unique = kind !== undefined && random() < 0.5
+      const least = below(random, unique && kind !== 'listed' ? 2 : 3)
       const most = Math.max(least, 1 + below(random, 2))
-      const unique = random() < 0.3
       const texts = new Set<string>(least === 0 ? ['[]'] : [])
       for (let n = Math.max(1, least); n <= most; n++) {
         const rows = products(new Array(n).fill(item))
@@ -124,12 +147,25 @@ function described(random: Random, kind: string, depth: number): Described | und
         }
       }
       const limits = { minItems: least, maxItems: most }
-      if (unique && !('enum' in item.schema)) return undefined
-      return { schema: { type: 'array', items: item.schema, ...limits, ...(unique && { uniqueItems: true }) }, texts }
+      const made = { type: 'array', items: item.schema, ...limits, ...(unique && { uniqueItems: true }) }
+      return { schema: made, texts, told: isTold([item]) || (unique && kind === 'told') }
     }
     default:
       return object(random, depth)
   }
+}
+
+const isTold = (parts: readonly (Described | undefined)[]) => parts.some((part) => part?.told === true)
+
+/**
+ * How such items can be unique: numbered, as texts or told; undefined where they cannot be. Of texts not more than one is
+ * demanded here: which one is being written is not known before its end, and the way is then thought a little too long.
+ */
+function uniqueAs({ schema, told }: Described): 'listed' | 'text' | 'told' | undefined {
+  const { type, patternProperties } = schema as { type?: string; patternProperties?: object }
+  if ('enum' in schema) return 'listed'
+  if (type === 'string') return 'text'
+  return type === 'integer' || (type === 'object' && patternProperties === undefined && !told) ? 'told' : undefined
 }
 
 function text(random: Random): Described | undefined {
@@ -186,6 +222,7 @@ function object(random: Random, depth: number): Described | undefined {
       maxProperties: names.length + others.length,
     },
     texts: new Set(texts),
+    told: isTold(Object.values(properties)),
   }
 }
 

@@ -7,7 +7,28 @@ const encoder = new TextEncoder()
 
 /** Every byte, and random pieces of what texts are made of; no eos among them. */
 export function smallVocabulary(random: Random, bytesOnly: boolean): Vocabulary {
-  const pieces = ['a', 'b', '"', '\\', '{', '}', '[', ']', ',', ':', 'é', '😀', 'null', 'na', '1', '-', '\\n', 'true']
+  const pieces = [
+    'a',
+    'b',
+    '"',
+    '\\',
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    'é',
+    '😀',
+    'null',
+    'na',
+    '1',
+    '-',
+    '\\n',
+    'true',
+    ' ',
+    '\n',
+  ]
   const texts = new Set<string>()
   for (let i = 0; !bytesOnly && i < 120; i++) {
     let bytes = ''

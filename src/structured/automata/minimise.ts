@@ -1,26 +1,29 @@
 /** From a complete table to the smallest automaton of the same language. */
 
+import { blocksFromEnds } from './acyclic.js'
 import { type Classes, merged } from './classes.js'
 import { Partition } from './partition.js'
-import { distances, TableAutomaton } from './table.js'
+import { type Accepting, distances, TableAutomaton } from './table.js'
 import { DEAD } from './types.js'
 
-/** `table` has the dead state as row 0. All states must be reachable from `start`. */
-export function minimise(start: number, classes: Classes, table: Uint32Array, accepting: Uint8Array): TableAutomaton {
+/**
+ * `table` has the dead state as row 0. All states must be reachable from `start`. Where texts are of several kinds,
+ * `accepting` has the kind of those that end in a state, from 1 on.
+ */
+export function minimise(start: number, classes: Classes, table: Uint32Array, accepting: Accepting): TableAutomaton {
   const width = classes.count
+  const quick = blocksFromEnds(start, width, table, accepting)
+  if (quick !== undefined) return quotient(start, classes, table, accepting, quick)
   const reach = distances(table, width, accepting)
-  if (reach[start] === Number.POSITIVE_INFINITY)
-    return new TableAutomaton(DEAD, classes, new Uint32Array(width), new Uint8Array(1))
   for (let i = 0; i < table.length; i++) if (reach[table[i]!] === Number.POSITIVE_INFINITY) table[i] = DEAD
   for (let s = 0; s < accepting.length; s++) {
     if (reach[s] === Number.POSITIVE_INFINITY) table.fill(DEAD, s * width, (s + 1) * width)
   }
-  const blocks = stateBlocks(table, width, accepting, reach)
-  return quotient(start, classes, table, accepting, blocks)
+  return quotient(start, classes, table, accepting, stateBlocks(table, width, accepting, reach))
 }
 
 /** Hopcroft's algorithm in Valmari's form, over live states and the transitions between them. */
-function stateBlocks(table: Uint32Array, width: number, accepting: Uint8Array, reach: Float64Array): Uint32Array {
+function stateBlocks(table: Uint32Array, width: number, accepting: Accepting, reach: Float64Array): Uint32Array {
   const states = accepting.length
   let count = 0
   for (let i = 0; i < table.length; i++) if (table[i] !== DEAD) count++
@@ -50,8 +53,10 @@ function stateBlocks(table: Uint32Array, width: number, accepting: Uint8Array, r
   const blocks = new Partition(states)
   for (let s = 0; s < states; s++) if (reach[s] === Number.POSITIVE_INFINITY) blocks.mark(s)
   blocks.split()
-  for (let s = 0; s < states; s++) if (accepting[s] === 1) blocks.mark(s)
-  blocks.split()
+  for (const kind of new Set(accepting)) {
+    for (let s = 0; s < states; s++) if (accepting[s] === kind) blocks.mark(s)
+    blocks.split()
+  }
   let block = 0
   for (let cord = 0; cord < cords.count; cord++) {
     for (let i = cords.first[cord]!; i < cords.past[cord]!; i++) blocks.mark(tails[cords.elements[i]!]!)
@@ -71,67 +76,59 @@ function quotient(
   start: number,
   classes: Classes,
   table: Uint32Array,
-  accepting: Uint8Array,
+  accepting: Accepting,
   blocks: Uint32Array,
 ): TableAutomaton {
   const width = classes.count
-  const { columns, narrowed } = mergeColumns(classes, table, accepting.length)
-  const number = new Map<number, number>([[blocks[DEAD]!, DEAD]])
+  const numbers = new Uint32Array(accepting.length)
   const representatives = [DEAD]
   const rename = (state: number) => {
-    let id = number.get(blocks[state]!)
-    if (id === undefined) {
-      id = representatives.push(state) - 1
-      number.set(blocks[state]!, id)
-    }
-    return id
+    const block = blocks[state]!
+    if (block === blocks[DEAD]) return DEAD
+    if (numbers[block] === 0) numbers[block] = representatives.push(state) - 1
+    return numbers[block]!
   }
   const first = rename(start)
-  const rows: number[] = new Array(columns.length).fill(DEAD)
+  const rows: number[] = new Array(width).fill(DEAD)
   for (let s = 1; s < representatives.length; s++) {
-    for (const column of columns) rows.push(rename(table[representatives[s]! * width + column]!))
+    const row = representatives[s]! * width
+    for (let i = row; i < row + width; i++) rows.push(rename(table[i]!))
   }
-  const ends = Uint8Array.from(representatives, (state) => accepting[state]!)
-  return new TableAutomaton(first, narrowed, Uint32Array.from(rows), ends)
+  const ends = new Uint32Array(representatives.length)
+  for (let s = 1; s < ends.length; s++) ends[s] = accepting[representatives[s]!]!
+  return narrow(first, classes, rows, ends)
 }
 
 /** Classes that no state tells apart become one. */
-function mergeColumns(classes: Classes, table: Uint32Array, states: number): { columns: number[]; narrowed: Classes } {
+function narrow(start: number, classes: Classes, rows: readonly number[], accepting: Accepting): TableAutomaton {
   const width = classes.count
-  // Column groups refined row by row: a pair (group so far, entry) names the finer group.
-  let groups = new Uint32Array(width)
-  let count = 1
-  for (let s = 1; s < states && count < width - 1; s++) {
-    const seen = new Map<number, number>()
-    const finer = new Uint32Array(width)
-    for (let cls = 1; cls < width; cls++) {
-      const key = groups[cls]! * states + table[s * width + cls]!
-      let id = seen.get(key)
-      if (id === undefined) {
-        id = seen.size
-        seen.set(key, id)
-      }
-      finer[cls] = id
-    }
-    groups = finer
-    count = seen.size
+  const hashes = new Int32Array(width)
+  for (let i = 0; i < rows.length; i += width) {
+    for (let cls = 1; cls < width; cls++) hashes[cls] = Math.imul(hashes[cls]! ^ rows[i + cls]!, 0x9e3779b1)
   }
-  if (count === width - 1) return { columns: Array.from({ length: width }, (_, i) => i), narrowed: classes }
   const columns = [0]
-  const group = new Map<number, number>()
   const ids = new Uint16Array(width)
   for (let cls = 1; cls < width; cls++) {
-    let id = group.get(groups[cls]!)
-    if (id === undefined) {
-      id = columns.push(cls) - 1
-      group.set(groups[cls]!, id)
-    }
+    let id = 1
+    while (id < columns.length && !sameColumns(rows, width, hashes, columns[id]!, cls)) id++
+    if (id === columns.length) columns.push(cls)
     ids[cls] = id
   }
+  if (columns.length === width) return new TableAutomaton(start, classes, new Uint32Array(rows), accepting)
   const narrowed = merged(
     [...classes.starts],
     Array.from(classes.ids, (cls) => ids[cls]!),
     columns.length,
   )
-  return { columns, narrowed }
+  const table = new Uint32Array(accepting.length * columns.length)
+  for (let s = 0, i = 0; s < accepting.length; s++) {
+    for (const column of columns) table[i++] = rows[s * width + column]!
+  }
+  return new TableAutomaton(start, narrowed, table, accepting)
+}
+
+function sameColumns(rows: readonly number[], width: number, hashes: Int32Array, a: number, b: number): boolean {
+  if (hashes[a] !== hashes[b]) return false
+  for (let i = 0; i < rows.length; i += width) if (rows[i + a] !== rows[i + b]) return false
+  return true
 }

@@ -14,7 +14,8 @@ export class Partition {
   private touchedCount = 0
 
   constructor(size: number) {
-    this.elements = Uint32Array.from({ length: size }, (_, i) => i)
+    this.elements = new Uint32Array(size)
+    for (let i = 0; i < size; i++) this.elements[i] = i
     this.location = this.elements.slice()
     this.setOf = new Uint32Array(size)
     this.first = new Uint32Array(size + 1)

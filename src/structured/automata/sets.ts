@@ -121,9 +121,11 @@ function product(a: TextAutomaton, b: TextAutomaton, accepts: Combine, fuel: Fue
       rows.push(dead ? 0 : pairs.id(nextX, nextY))
     }
   }
-  const accepting = Uint8Array.from(pairs.lefts, (x, i) => (accepts(a.accepts(x), b.accepts(pairs.rights[i]!)) ? 1 : 0))
-  accepting[0] = 0
-  return minimise(1, classes, Uint32Array.from(rows), accepting)
+  const accepting = new Uint8Array(pairs.lefts.length)
+  for (let s = 1; s < accepting.length; s++) {
+    if (accepts(a.accepts(pairs.lefts[s]!), b.accepts(pairs.rights[s]!))) accepting[s] = 1
+  }
+  return minimise(1, classes, new Uint32Array(rows), accepting)
 }
 
 /** Pairs of states, numbered as they are met; number 0 is the dead pair. */
@@ -206,5 +208,5 @@ export function concat(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_F
     }
   }
   const accepting = Uint8Array.from(sets, ({ tails }) => (tails.some((tail) => b.accepts(tail)) ? 1 : 0))
-  return minimise(start, classes, Uint32Array.from(rows), accepting)
+  return minimise(start, classes, new Uint32Array(rows), accepting)
 }

@@ -3,6 +3,9 @@
 import type { Classes } from './classes.js'
 import { DEAD, type TextAutomaton } from './types.js'
 
+/** By state: 0 where no text ends, else 1, or its kind where texts are of several. */
+export type Accepting = Uint8Array | Uint32Array
+
 export class TableAutomaton implements TextAutomaton {
   readonly start: number
   readonly states: number
@@ -10,11 +13,11 @@ export class TableAutomaton implements TextAutomaton {
   readonly classes: Classes
   /** `state * classes.count + class` -> state. Row 0 is the dead state's. */
   readonly table: Uint32Array
-  private readonly accepting: Uint8Array
+  private readonly accepting: Accepting
   private distances: Float64Array | undefined
   private any: Float64Array | undefined
 
-  constructor(start: number, classes: Classes, table: Uint32Array, accepting: Uint8Array) {
+  constructor(start: number, classes: Classes, table: Uint32Array, accepting: Accepting) {
     this.start = start
     this.classes = classes
     this.table = table
@@ -24,7 +27,12 @@ export class TableAutomaton implements TextAutomaton {
   }
 
   accepts(state: number): boolean {
-    return this.accepting[state] === 1
+    return this.accepting[state] !== 0
+  }
+
+  /** The kind of a text that ends here; 0: none does. */
+  kind(state: number): number {
+    return this.accepting[state]!
   }
 
   step(state: number, cls: number): number {
@@ -82,7 +90,7 @@ export class TableAutomaton implements TextAutomaton {
 }
 
 /** For each state the fewest steps to acceptance, backwards from the accepting ones. */
-export function distances(table: Uint32Array, width: number, accepting: Uint8Array): Float64Array {
+export function distances(table: Uint32Array, width: number, accepting: Accepting): Float64Array {
   const states = accepting.length
   const { first, tails } = reverse(table, width, states)
   const result = new Float64Array(states).fill(Number.POSITIVE_INFINITY)

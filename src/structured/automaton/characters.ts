@@ -15,6 +15,7 @@ export abstract class CharacterFrame extends ScalarFrame implements ContentFrame
   abstract readonly room: number
   abstract readonly exact: boolean
   abstract readonly anything: boolean
+  abstract readonly free: number
   abstract readonly level: boolean
   abstract readonly needed: number
   abstract readonly settled: boolean

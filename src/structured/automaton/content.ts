@@ -16,6 +16,8 @@ export interface ContentFrame extends Frame, Passing {
   readonly roaming: Passing
   /** Whether all kinds pass, escapes among them. */
   readonly anything: boolean
+  /** How many characters may come, whichever they are. */
+  readonly free: number
   /** Whether every character leads back here, limits on length aside: only `room` and `needed` tell such places apart. */
   readonly level: boolean
   /** Where it is level: how many characters must still come before the closing quote. */

@@ -1,38 +1,45 @@
 import type { Cell, Cells } from './cell.js'
 import { type Bytes, Frame } from './frame.js'
 
-/** Bytes that can only come as they are: punctuation, line breaks. */
+/** Bytes that can only come as they are: punctuation, line breaks, names of tools. */
 export class FixedFrame extends Frame {
-  readonly #byte: number
+  readonly #bytes: Bytes
+  readonly #at: number
   readonly #rest: FixedFrame | undefined
   override readonly length: number
+  #next: FixedFrame | undefined
 
-  private constructor(byte: number, rest: FixedFrame | undefined) {
+  private constructor(bytes: Bytes, at: number, rest: FixedFrame | undefined) {
     super()
-    this.#byte = byte
+    this.#bytes = bytes
+    this.#at = at
     this.#rest = rest
-    this.length = 1 + (rest?.length ?? 0)
+    this.length = bytes.length - at + (rest?.length ?? 0)
   }
 
   /** These bytes, then those of `rest`, which is shared; undefined for none at all. */
   static of(bytes: Bytes, rest?: FixedFrame): FixedFrame | undefined {
-    let frame = rest
-    for (let i = bytes.length - 1; i >= 0; i--) frame = new FixedFrame(bytes.charCodeAt(i), frame)
-    return frame
+    return bytes === '' ? rest : new FixedFrame(bytes, 0, rest)
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
-    if (byte === this.#byte) out.add(this.#rest === undefined ? below : below.push(this.#rest))
+    if (byte !== this.#bytes.charCodeAt(this.#at)) return
+    const next = this.#at + 1 < this.#bytes.length ? this.#further() : this.#rest
+    out.add(next === undefined ? below : below.push(next))
+  }
+
+  /** Made where it is come to: of a thousand tools the names of most never are. */
+  #further(): FixedFrame {
+    this.#next ??= new FixedFrame(this.#bytes, this.#at + 1, this.#rest)
+    return this.#next
   }
 
   override next(_below: Cell, into: Set<number>): boolean {
-    into.add(this.#byte)
+    into.add(this.#bytes.charCodeAt(this.#at))
     return true
   }
 
   override spell(): Bytes {
-    let bytes = ''
-    for (let at: FixedFrame | undefined = this; at !== undefined; at = at.#rest) bytes += String.fromCharCode(at.#byte)
-    return bytes
+    return this.#bytes.slice(this.#at) + (this.#rest?.spell() ?? '')
   }
 }

@@ -33,6 +33,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   override readonly leaving: number
   override readonly room: number
   override readonly anything: boolean
+  override readonly free: number
   override readonly level: boolean
   override readonly settled: boolean
   #best: Way | undefined
@@ -46,7 +47,9 @@ export class ExtraKeyFrame extends CharacterFrame {
     const automaton = state.home.keys.text
     const { admitsAnyExtra } = state
     // Where any letters may come in any number, there is always some key that has not come yet.
-    this.anything = admitsAnyExtra && automaton.freedomAll(text) === Infinity
+    // Where taken keys begin so, one more character must be free than may come: more keys than are taken then begin so too.
+    this.free = admitsAnyExtra ? automaton.freedomAll(text) - (this.#alone ? 0 : 1) : -1
+    this.anything = this.free === Infinity
     const passing = admitsAnyExtra && this.#alone ? leavingKinds(automaton, text) : NONE_PASS
     this.leaving = this.anything ? SPECIAL : passing
     this.room = this.anything ? Infinity : passing === NONE_PASS ? -1 : automaton.room(text)

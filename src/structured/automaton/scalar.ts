@@ -93,6 +93,10 @@ export abstract class WithinFrame extends Frame implements ContentFrame {
     return false
   }
 
+  get free(): number {
+    return -1
+  }
+
   get level(): boolean {
     return false
   }

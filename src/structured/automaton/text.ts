@@ -60,6 +60,7 @@ class TextFrame extends CharacterFrame {
   override readonly room: number
   override readonly exact: boolean
   override readonly anything: boolean
+  override readonly free: number
   override readonly level: boolean
   override readonly settled: boolean
   /** Passing characters lead back here, but for how many have come: what must still come only becomes less. */
@@ -76,6 +77,7 @@ class TextFrame extends CharacterFrame {
     this.level = leaving === SPECIAL && isLevel(text, state)
     const all = this.level ? -1 : text.freedomAll(state)
     // Where the places differ but let pass the same, that is said of all kinds; else only of those that lead back here.
+    this.free = this.level ? text.room(state) : all
     const row = uniform ? all > 0 : all >= MANY
     this.anything = this.level || row
     this.leaving = row ? SPECIAL : leaving

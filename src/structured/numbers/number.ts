@@ -135,15 +135,16 @@ function explore(positive: Magnitudes, negative: Magnitudes | undefined, mirrore
   for (let s = 1; s < nodes.length; s++) {
     const { side, at } = nodes[s]!
     fuel.spend(PLACE_COST)
-    const row = new Array<number>(width).fill(0)
+    const row = rows.length
+    for (let i = 0; i < width; i++) rows.push(0)
     for (let i = 0; i < SYMBOLS.length; i++) {
       const alike = i < 10 && !side.tells(at!, i)
-      row[columns[i]!] = alike ? row[columns[i - 1]!]! : stateOf(side, side.read(at!, SYMBOLS[i]!))
+      rows[row + columns[i]!] = alike ? rows[row + columns[i - 1]!]! : stateOf(side, side.read(at!, SYMBOLS[i]!))
     }
-    if (s === start && negative !== undefined) row[columns[SYMBOLS.indexOf('-')]!] = stateOf(negative, negative.first)
-    for (const to of row) rows.push(to)
+    if (s === start && negative !== undefined)
+      rows[row + columns[SYMBOLS.indexOf('-')]!] = stateOf(negative, negative.first)
   }
-  return minimise(start, classes, Uint32Array.from(rows), Uint8Array.from(accepting))
+  return minimise(start, classes, new Uint32Array(rows), new Uint8Array(accepting))
 }
 
 /** Whether a digit other than zero has come. */

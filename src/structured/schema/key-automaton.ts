@@ -1,6 +1,6 @@
 import { refine } from '../automata/classes.js'
+import { minimise } from '../automata/minimise.js'
 import { ANY_TEXT, NO_TEXT } from '../automata/sets.js'
-import { TableAutomaton } from '../automata/table.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import type { Value } from './value.js'
@@ -62,7 +62,8 @@ export class KeyProduct implements KeySource {
     const labels = new Map<Value, number>()
     for (let i = 0; i < this.#width; i++) this.#rows.push(DEAD)
     for (let s = 1; s < vectors.length; s++) {
-      fuel.spend(this.#width * (parts.length + 1))
+      // Once more for making it the smallest.
+      fuel.spend(this.#width * (parts.length + 2))
       const vector = vectors[s]!
       const value = valueFor(vector.map((state, p) => parts[p]!.accepts(state)))
       this.#labels.push(value === undefined ? -1 : this.#label(labels, value))
@@ -93,28 +94,13 @@ export class KeyProduct implements KeySource {
     return this.#trimmed
   }
 
+  /** Places that go on alike are one, whichever patterns they have matched: masks are learned place by place. */
   #trim(): KeyAutomaton {
-    const accepting = Uint8Array.from(this.#labels, (label) => (label >= 0 && this.values[label]!.possible ? 1 : 0))
-    const states = accepting.length
-    const width = this.#width
-    const live = Uint8Array.from(accepting)
-    for (let changed = true; changed; ) {
-      changed = false
-      for (let s = states - 1; s > 0; s--) {
-        if (live[s] === 1) continue
-        for (let cls = 1; cls < width; cls++) {
-          if (live[this.#rows[s * width + cls]!] === 1) {
-            live[s] = 1
-            changed = true
-            break
-          }
-        }
-      }
-    }
-    const table = Uint32Array.from(this.#rows, (target) => (live[target] === 1 ? target : DEAD))
-    const text = new TableAutomaton(live[1] === 1 ? 1 : DEAD, this.#classes, table, accepting)
-    const value = (state: number) => (accepting[state] === 1 ? this.values[this.#labels[state]!] : undefined)
-    return { text, value }
+    const kinds = Uint32Array.from(this.#labels, (label) =>
+      label >= 0 && this.values[label]!.possible ? label + 1 : 0,
+    )
+    const text = minimise(1, this.#classes, Uint32Array.from(this.#rows), kinds)
+    return { text, value: (state) => (text.accepts(state) ? this.values[text.kind(state) - 1] : undefined) }
   }
 }
 

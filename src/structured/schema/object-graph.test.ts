@@ -88,7 +88,7 @@ describe('objects told apart member by member', () => {
       }),
       { numRuns: 60 },
     )
-    expect(graphs).toBeGreaterThan(15)
+    expect(graphs).toBeGreaterThan(5)
   })
 
   it('close within every budget, with masks that equal every token tried', () => {

@@ -1,5 +1,6 @@
 import type { Classes } from '../automata/classes.js'
-import type { TextAutomaton } from '../automata/types.js'
+import { TableAutomaton } from '../automata/table.js'
+import { DEAD, type TextAutomaton } from '../automata/types.js'
 import { toBytes } from './format.js'
 
 /** Texts longer than this are measured by a bound, not spelled out. */
@@ -28,13 +29,18 @@ export class CharacterSpelling {
   readonly #bytesOf: (codePoint: number) => string
   readonly #lengths = new WeakMap<TextAutomaton, Map<number, number>>()
   readonly #sizes = new WeakMap<Classes, Uint8Array>()
+  readonly #leasts = new WeakMap<TableAutomaton, Float64Array>()
 
   constructor(bytesOf: (codePoint: number) => string) {
     this.#bytesOf = bytesOf
   }
 
-  /** The next code point of the canonical way to the end of a text, of the fewest characters; -1 if it may end here. */
+  /**
+   * The next code point of the canonical way to the end of a text; -1 if it may end here. The way takes the fewest bytes, or,
+   * where lengths are counted, of the fewest characters those that look shortest one by one.
+   */
   next(text: TextAutomaton, state: number): number {
+    if (text instanceof TableAutomaton) return this.#nextOf(text, state)
     const wanted = text.distance(state) - 1
     if (wanted < 0) return -1
     const sizes = this.#sizesOf(text.classes)
@@ -45,6 +51,56 @@ export class CharacterSpelling {
       if (next !== 0 && text.distance(next) === wanted) best = cls
     }
     return best === 0 ? -1 : text.classes.sample(best)
+  }
+
+  #nextOf(text: TableAutomaton, state: number): number {
+    const least = this.#leastOf(text)
+    const left = least[state]!
+    if (left === 0 || left === Infinity) return -1
+    const sizes = this.#sizesOf(text.classes)
+    for (let cls = 1; cls < sizes.length; cls++) {
+      const next = text.step(state, cls)
+      if (next !== DEAD && sizes[cls]! + least[next]! === left) return text.classes.sample(cls)
+    }
+    return -1
+  }
+
+  /** By state: the bytes of the shortest way to the end, found from the ends backwards. */
+  #leastOf(text: TableAutomaton): Float64Array {
+    const known = this.#leasts.get(text)
+    if (known !== undefined) return known
+    const sizes = this.#sizesOf(text.classes)
+    const width = sizes.length
+    const { table, states } = text
+    const first = new Uint32Array(states + 1)
+    for (let i = 0; i < table.length; i++) first[table[i]! + 1]!++
+    for (let s = 1; s <= states; s++) first[s]! += first[s - 1]!
+    const steps = new Uint32Array(table.length)
+    const filled = first.slice()
+    for (let i = 0; i < table.length; i++) steps[filled[table[i]!]!++] = i
+    const least = new Float64Array(states).fill(Infinity)
+    const byLength: number[][] = [[]]
+    for (let s = 1; s < states; s++) {
+      if (!text.accepts(s)) continue
+      least[s] = 0
+      byLength[0]!.push(s)
+    }
+    for (let length = 0; length < byLength.length; length++) {
+      for (const state of byLength[length] ?? []) {
+        if (least[state] !== length) continue
+        for (let j = first[state]!; j < first[state + 1]!; j++) {
+          const before = (steps[j]! / width) | 0
+          const cls = steps[j]! % width
+          const through = length + sizes[cls]!
+          if (cls === 0 || before === DEAD || through >= least[before]!) continue
+          least[before] = through
+          byLength[through] ??= []
+          byLength[through].push(before)
+        }
+      }
+    }
+    this.#leasts.set(text, least)
+    return least
   }
 
   /** By class: the bytes of its sample, which takes no more than any of its characters, where one is of ASCII. */
@@ -70,6 +126,7 @@ export class CharacterSpelling {
 
   /** How many those bytes are; more than that, but never growing on the way, where spelling them would take long. */
   length(text: TextAutomaton, state: number): number {
+    if (text instanceof TableAutomaton) return this.#leastOf(text)[state]!
     const characters = text.distance(state)
     if (characters === Infinity) return Infinity
     if (characters > SPELLED) return characters * MOST_BYTES

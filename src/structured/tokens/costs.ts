@@ -21,6 +21,8 @@ interface Costs {
 export class TokenCosts {
   readonly #vocabulary: Vocabulary
   #known = new WeakMap<Cell, Costs>()
+  /** Before each cell the longest way spelled lately: those from other places of the same frame end as it does. */
+  #longest = new WeakMap<Cell, Costs>()
   #bytes = 0
   readonly #states = new WeakMap<State, number>()
 
@@ -47,6 +49,7 @@ export class TokenCosts {
     // Here and not in the midst of a way, which rests on what is known of its end.
     if (this.#bytes > MOST_BYTES) {
       this.#known = new WeakMap()
+      this.#longest = new WeakMap()
       this.#bytes = 0
     }
     return this.#at(cell, 0)
@@ -69,11 +72,24 @@ export class TokenCosts {
     let costs = this.#known.get(cell)
     if (costs === undefined) {
       const bytes = cell.frame!.spell()
-      costs = { bytes, tokens: new Int32Array(bytes.length).fill(NEVER) }
+      const other = this.#longest.get(cell.below!)
+      const common = other === undefined ? 0 : commonEnd(bytes, other.bytes)
+      // What is counted from a place on depends on nothing before it.
+      const end = other?.tokens.subarray(other.bytes.length - common)
+      if (end !== undefined && common === bytes.length) {
+        costs = { bytes, tokens: end }
+        this.#bytes += ENTRY_BYTES
+      } else {
+        costs = { bytes, tokens: new Int32Array(bytes.length).fill(NEVER) }
+        if (end !== undefined) costs.tokens.set(end, bytes.length - common)
+        this.#bytes += ENTRY_BYTES + 5 * bytes.length
+      }
       this.#known.set(cell, costs)
-      this.#bytes += ENTRY_BYTES + 5 * bytes.length
-      for (let i = bytes.length - 1; i >= 0; i--) {
+      for (let i = bytes.length - common - 1; i >= 0; i--) {
         costs.tokens[i] = bytes.charCodeAt(i) < LOOSE ? this.#least(cell, i) : this.#at(cell, i + 1) + 1
+      }
+      if (other === undefined || bytes.length > other.bytes.length || 2 * common < bytes.length) {
+        this.#longest.set(cell.below!, costs)
       }
     }
     return costs
@@ -104,6 +120,15 @@ export class TokenCosts {
       if (trie.token(node) >= 0) best = Math.min(best, this.#at(at, i) + 1)
     }
   }
+}
+
+/** How many bytes two texts have in common at their ends. */
+function commonEnd(a: string, b: string): number {
+  if (b.endsWith(a)) return a.length
+  const most = Math.min(a.length, b.length)
+  let common = 0
+  while (common < most && a.charCodeAt(a.length - 1 - common) === b.charCodeAt(b.length - 1 - common)) common++
+  return common
 }
 
 /** Of several ways on those that are short enough to be spelled out. */

@@ -16,6 +16,8 @@ export class Found {
   unsure: number[] = []
   #mask: Uint32Array
   readonly #own: Uint32Array
+  /** Nodes of tries that walks have followed: the work of all masks so far. */
+  followed = 0
   /** These are left out. */
   without: ReadonlySet<number> | undefined
   readonly #list: Int32Array

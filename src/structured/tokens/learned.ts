@@ -1,4 +1,5 @@
 import { made } from '../kept.js'
+import { DeadEnds } from './dead-ends.js'
 import { Found } from './found.js'
 import { LevelMasks } from './level-masks.js'
 import { StringMasks } from './string-masks.js'
@@ -15,11 +16,13 @@ export class Learned {
   /** Where masks are found, one at a time: of what stands in strings, and of all else. */
   readonly inStrings: Found
   readonly behind: Found
+  readonly deadEnds: DeadEnds
 
   private constructor(vocabulary: Vocabulary) {
     this.levels = new LevelMasks(vocabulary)
     this.inStrings = new Found(vocabulary)
     this.behind = new Found(vocabulary)
+    this.deadEnds = new DeadEnds(this.inStrings)
     this.strings = new StringMasks(vocabulary, this)
   }
 

@@ -4,6 +4,7 @@ import type { Frame } from '../automaton/frame.js'
 import { TextFrames } from '../automaton/text.js'
 import { ENTRY_BYTES, Kept } from '../kept.js'
 import { type CloserList, closerList } from './closers.js'
+import { setWords } from './found.js'
 import { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
@@ -21,7 +22,9 @@ export class LevelMasks {
   readonly #vocabulary: Vocabulary
   /** The tokens that end inside the string. */
   readonly #all: Uint32Array
-  /** The same by their characters, those with the most first, and behind them where fewer than `i` characters begin. */
+  /** Those of them that end between two characters. */
+  readonly #between: Uint32Array
+  /** The first by their characters, those with the most first, and behind them where fewer than `i` characters begin. */
   readonly #tall: Uint32Array
   readonly #below: Uint32Array
   /** Those of them that end inside a character or an escape. */
@@ -56,6 +59,8 @@ export class LevelMasks {
       this.#all[token >> 5]! |= 1 << (token & 31)
       this.#tall[next[most - this.#characters[token]!]!++] = token
     }
+    this.#between = this.#all.slice()
+    for (const token of within) this.#between[token >> 5]! &= ~(1 << (token & 31))
     this.within = trieOf(
       within,
       within.map((token) => String.fromCharCode(...vocabulary.bytes(token))),
@@ -103,7 +108,7 @@ export class LevelMasks {
 
   /** What is kept here. */
   get bytes(): number {
-    const whole = [this.#all, this.#tall, this.#below, this.#characters, this.#ends]
+    const whole = [this.#all, this.#between, this.#tall, this.#below, this.#characters, this.#ends]
     const always = whole.reduce((sum, { byteLength }) => sum + byteLength, ENTRY_BYTES * this.#closing.length)
     return always + this.within.byteLength + this.#masks.bytes + this.#closers.bytes
   }
@@ -124,7 +129,10 @@ export class LevelMasks {
   /** Adds those of them that end between two characters, if so many suffice. */
   addBetween(into: Uint32Array, room: number, admits: (characters: number) => boolean): void {
     const most = Math.min(room, this.#most)
-    for (let n = most; n > 0; n--) if (admits(n)) this.#addOf(into, n)
+    const admitted: number[] = []
+    for (let n = most; n > 0; n--) if (admits(n)) admitted.push(n)
+    if (admitted.length === this.#most) setWords(into, this.#between)
+    else for (const n of admitted) this.#addOf(into, n)
   }
 
   #addOf(into: Uint32Array, characters: number): void {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { compile, type Vocabulary } from '../index.js'
+import { compile, fromSource, type Vocabulary } from '../index.js'
 import { allowed, pick, randomness, realWords, smallWords, tried, vocabularyOf } from '../testing.test-helper.js'
+import { Learned } from './learned.js'
 
 const object = (rest: object) => ({ type: 'object', ...rest })
 const pattern = (source: string, rest: object = {}) => ({ type: 'string', pattern: source, ...rest })
@@ -46,6 +47,13 @@ const SCHEMAS: Readonly<Record<string, unknown>> = {
     patternProperties: { x_: { type: 'integer' }, '': {} },
     required: ['x_', 'na'],
   }),
+  'keys with words in them that exclude each other': object({
+    patternProperties: { foo: { type: 'integer' }, ba: { type: 'null' }, '[A-Z]': { type: 'string' } },
+    additionalProperties: false,
+    properties: { food: {} },
+  }),
+  'a text without a word': { type: 'string', not: { pattern: 'ab|xyz' } },
+  'a text without a sign, or one with a word': { anyOf: [pattern('^[^@]*$'), pattern('@x')] },
   'a key still owed': object({ required: ['late'], maxProperties: 2 }),
 }
 
@@ -84,6 +92,46 @@ describe('masks equal every token tried by itself', () => {
   }
 })
 
+describe('what a mask costs inside keys that patterns tell apart', () => {
+  const values = [{ type: 'integer' }, { type: 'string' }, { type: 'boolean' }, { type: 'null' }, { enum: ['a'] }, {}]
+  const written = [1, 'text', true, null, 'a', 1.5]
+  const words = ['foo', 'bar', 'baz', 'qux', 'name', 'kind']
+  const several = (count: number, rest: object) => ({
+    schema: object({
+      patternProperties: Object.fromEntries(words.slice(0, count).map((word, i) => [word, values[i]])),
+      ...rest,
+    }),
+    document: Object.fromEntries(words.slice(0, count).map((word, i) => [`my ${word} is here`, written[i]])),
+  })
+  const cases = {
+    'three words': several(3, { additionalProperties: false }),
+    'six words': several(6, { additionalProperties: false }),
+    'six words, other keys too': several(6, {}),
+    'kinds of characters': {
+      schema: object({ patternProperties: { '[0-9]': values[0], '[A-Z]': values[1], '[_-]': values[2] } }),
+      document: { abc1: 1, Title: 'x', snake_case: true },
+    },
+  }
+  const nodes = gpt2.tries.reduce((sum, trie) => sum + trie.bytes.length, 0)
+  it.each(Object.entries(cases))(
+    'is that of following at most half of the vocabulary: %s',
+    (_, { schema, document }) => {
+      const constraint = compile(schema).start(gpt2)
+      const mask = new Uint32Array(gpt2.words)
+      const { inStrings } = Learned.of(gpt2)
+      const text = new TextEncoder().encode(JSON.stringify(document))
+      for (const byte of text) {
+        const before = inStrings.followed
+        constraint.closing(1000)
+        constraint.mask(mask)
+        expect(inStrings.followed - before).toBeLessThanOrEqual(nodes / 2)
+        const token = gpt2.tries.map((trie) => trie.token(trie.child(0, byte))).find((found) => found >= 0)!
+        expect(constraint.accept(token)).toBe(true)
+      }
+    },
+  )
+})
+
 describe('a token that begins and ends inside a character', () => {
   it('is allowed exactly where the budget suffices to complete both', () => {
     const tokens = [
@@ -111,6 +159,19 @@ describe('the shortest way out of a string', () => {
     const bytes = (schema: object) => compile({ type: 'string', ...schema }).shortest
     expect(bytes({ pattern: '^(?:["éa]a?)*$', minLength: 1, maxLength: 2 })).toBe(3)
     expect(bytes({ pattern: '^a?["\\\\éb]*$', minLength: 2 })).toBe(4)
+  })
+})
+
+describe('the shortest way out of a text', () => {
+  it.each([
+    ['(?:a[abé"]é|b[ab]")', 3],
+    ['aaé|bac', 3],
+    ['😀|ccc', 3],
+    ['(?:é|aa)c*d', 3],
+  ])('takes the fewest bytes of all: %s', (regex, bytes) => {
+    const constraint = fromSource({ regex }).start(vocabularyOf(smallWords()))
+    expect(fromSource({ regex }).shortest).toBe(bytes)
+    expect(constraint.closing(bytes)).toBe(true)
   })
 })
 

@@ -1,8 +1,9 @@
 import { NONE_PASS } from '../automata/kinds.js'
 import type { CharacterFrame } from '../automaton/characters.js'
 import type { ContentFrame } from '../automaton/content.js'
-import { Kept } from '../kept.js'
+import { ENTRY_BYTES, Kept, made } from '../kept.js'
 import { bytesOfClosers, type CloserList, ClosersFound } from './closers.js'
+import type { DeadEnds } from './dead-ends.js'
 import { bytesOfTokens, type Found, setTokens, setWords, type Tokens } from './found.js'
 import type { Learned } from './learned.js'
 import type { LevelMasks } from './level-masks.js'
@@ -11,6 +12,13 @@ import type { Vocabulary } from './vocabulary.js'
 
 /** Of up to 19 KB each for a vocabulary of 152,000. */
 const INSIDES = 150
+
+/** What may come before the closing quote: these tokens beside those of plain content, or all but those that lead nowhere. */
+type Inside = Tokens | { readonly dead: Int32Array }
+
+function bytesOfInside(inside: Inside): number {
+  return 'dead' in inside ? ENTRY_BYTES + inside.dead.byteLength : bytesOfTokens(inside)
+}
 
 /**
  * What may come at a place inside a string: the tokens that end before its closing quote, which do not depend on what
@@ -22,16 +30,21 @@ export class StringMasks {
   readonly #levels: LevelMasks
   readonly #found: Found
   readonly #walk: StringWalk
-  readonly #insides = new Kept<ContentFrame, Tokens>(INSIDES, bytesOfTokens)
+  readonly #deadEnds: DeadEnds
+  readonly #insides = new Kept<ContentFrame, Inside>(INSIDES, bytesOfInside)
   readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
   readonly #closers = new Kept<ContentFrame, CloserList>(10 * INSIDES, bytesOfClosers)
   readonly #closersFound = new ClosersFound()
 
-  constructor(vocabulary: Vocabulary, { levels, inStrings }: Pick<Learned, 'levels' | 'inStrings'>) {
+  constructor(
+    vocabulary: Vocabulary,
+    { levels, inStrings, deadEnds }: Pick<Learned, 'levels' | 'inStrings' | 'deadEnds'>,
+  ) {
     this.#vocabulary = vocabulary
     this.#levels = levels
     this.#found = inStrings
     this.#walk = new StringWalk(this.#found)
+    this.#deadEnds = deadEnds
   }
 
   /** What is kept here. */
@@ -63,6 +76,11 @@ export class StringMasks {
       else setWords(into, words)
       return
     }
+    const inside = this.#inside(frame)
+    if ('dead' in inside) {
+      setAllBut(into, this.#levels.mask(Infinity), inside.dead, anew)
+      return
+    }
     const { leaving, room } = frame.roaming
     const plain = leaving !== NONE_PASS
     if (plain) {
@@ -71,23 +89,19 @@ export class StringMasks {
       else setWords(into, words)
     }
     if (anew) into.fill(0, plain ? this.#vocabulary.words : 0)
-    setTokens(into, this.#inside(frame))
+    setTokens(into, inside)
   }
 
-  #inside(frame: ContentFrame): Tokens {
-    const key = frame.like
-    let tokens = this.#insides.get(key)
-    if (tokens === undefined) {
+  #inside(frame: ContentFrame): Inside {
+    return made(this.#insides, frame.like, () => {
+      const { tries, words } = this.#vocabulary
+      const dead = mostLead(frame) ? this.#deadEnds.from(tries, frame, this.#levels.mask(Infinity), words) : undefined
+      if (dead !== undefined) return { dead }
       const { roaming } = frame
-      this.#all(frame, {
-        skip: roaming.leaving,
-        skipRoom: roaming === frame ? skipRoom(frame) : roaming.room,
-        cut: true,
-      })
-      tokens = this.#found.tokens()
-      this.#insides.set(key, tokens)
-    }
-    return tokens
+      const room = roaming === frame ? skipRoom(frame) : roaming.room
+      this.#all(frame, { skip: roaming.leaving, skipRoom: room, cut: true })
+      return this.#found.tokens()
+    })
   }
 
   #all(frame: ContentFrame, options: StringWalkOptions): void {
@@ -174,6 +188,27 @@ export class StringMasks {
 }
 
 const LETTER = 0x61
+const QUOTE = 0x22
+const [SPACE, DELETE] = [0x20, 0x7f]
+
+/** Whether most letters, digits and signs lead on from here: elsewhere there are too many dead ends to look for. */
+function mostLead(frame: ContentFrame): boolean {
+  let leads = 0
+  for (let byte = SPACE; byte < DELETE; byte++) if (byte !== QUOTE && frame.move(byte) !== null) leads++
+  return 2 * leads > DELETE - SPACE
+}
+
+/** All tokens that may come in any string but those of `dead`; the bits that are set already stay, but where all begins `anew`. */
+function setAllBut(into: Uint32Array, all: Uint32Array, dead: Int32Array, anew: boolean): void {
+  if (anew) {
+    into.set(all)
+    for (const token of dead) into[token >> 5]! &= ~(1 << (token & 31))
+    return
+  }
+  const before = dead.filter((token) => (into[token >> 5]! & (1 << (token & 31))) === 0)
+  setWords(into, all)
+  for (const token of before) into[token >> 5]! &= ~(1 << (token & 31))
+}
 
 /** Where one character more than there is room for is not allowed, no longer token needs a look. */
 function skipRoom({ room, exact }: ContentFrame): number {

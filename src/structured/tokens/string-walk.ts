@@ -73,6 +73,7 @@ export class StringWalk {
       const own = from[child]!
       const end = child + 1 < last ? from[child + 1]! : to
       if ((all & spot.leaving) === 0 && heights[child]! <= spot.room && this.#takeAll(spot, tokens, own, end)) continue
+      this.#found.followed++
       if (byte === QUOTE && spot.frame instanceof CharacterFrame) {
         if (spot.frame.closes) closers?.add(spot.frame, trie, child, end)
         continue

@@ -126,6 +126,27 @@ describe('a constraint', () => {
     expect(() => clone.rollback(9)).toThrow(RangeError)
   })
 
+  it('counts the same from a place whatever it has counted before', () => {
+    const words = smallWords()
+    const vocabulary = vocabularyOf(words)
+    const member = { type: 'object', properties: { name: { enum: ['an', 'annan'] }, n: {} }, required: ['name', 'n'] }
+    const names = ['a', 'b', 'name', 'c']
+    const schema = {
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, { anyOf: [member, { const: 'name' }] }])),
+      required: names,
+    }
+    const walked = compile(schema).start(vocabulary)
+    const text = '{"a":{"name":"annan","n":[1]},"b":"name","name":{"name":"an","n":{"a":"b"}},"c":"name"}'
+    for (let at = 0; at <= text.length; at++) {
+      const fresh = compile(schema).start(vocabulary)
+      for (const letter of text.slice(0, at)) expect(fresh.accept(idOf(words, letter))).toBe(true)
+      expect(walked.shortest).toBe(fresh.shortest)
+      if (at < text.length) expect(walked.accept(idOf(words, text[at]!))).toBe(true)
+    }
+    expect(walked.done).toBe(true)
+  })
+
   it('counts the shortest document in tokens', () => {
     const vocabulary = vocabularyOf(smallWords())
     const encoded = (schema: unknown) => compile(schema).start(vocabulary).shortest
