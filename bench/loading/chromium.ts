@@ -28,6 +28,7 @@ export async function inChromium(path: string): Promise<Measured> {
     const read = () => page.evaluate(() => window.loading.read())
     await read()
     const readMs = Math.min(await read(), await read())
+    const keptMs = await page.evaluate(() => window.loading.keep())
     await page.evaluate(() => (globalThis as { gc?: () => void }).gc!())
     const session = await browser.newBrowserCDPSession()
     const { processInfo } = await session.send('SystemInfo.getProcessInfo')
@@ -38,7 +39,7 @@ export async function inChromium(path: string): Promise<Measured> {
     const peak = await memoryOf(id, 'VmHWM')
     await page.evaluate(() => (globalThis as { gc?: () => void }).gc!())
     await new Promise((resolve) => setTimeout(resolve, 100))
-    return { readMs, load, peak, stays: await memoryOf(id, 'VmRSS') }
+    return { readMs, keptMs, load, peak, stays: await memoryOf(id, 'VmRSS') }
   } finally {
     await browser.close()
     await server.close()

@@ -13,7 +13,9 @@ import { writeGguf } from '../peers/gguf.js'
 import { type Load, measureLoad } from './load.js'
 
 export interface Measured {
+  /** Into a few megabytes, again and again; and into memory of its own, which no model is loaded without. */
   readonly readMs: number
+  readonly keptMs: number
   readonly load: Load
   /** Bytes of the process at its peak, and once the load is over. */
   readonly peak: number
@@ -33,52 +35,76 @@ async function readAll(path: string): Promise<number> {
   return ms
 }
 
-/** In the child. */
-async function measure(path: string): Promise<void> {
+async function keepAll(path: string): Promise<number> {
+  const file = await open(path)
+  const { size } = await file.stat()
+  const start = performance.now()
+  const kept = Array.from({ length: Math.ceil(size / (1 << 22)) }, () => new Uint8Array(1 << 22))
+  for (const [i, chunk] of kept.entries()) await file.read(chunk, 0, chunk.length, i << 22)
+  const ms = performance.now() - start
+  await file.close()
+  return ms
+}
+
+/** In a child of its own: what it kept counts in no peak. */
+async function measureReading(path: string): Promise<void> {
   await readAll(path)
   const readMs = Math.min(await readAll(path), await readAll(path))
-  await measureLoad({ kind: 'folder', path }, async (load) => {
+  console.log(JSON.stringify({ readMs, keptMs: await keepAll(path) }))
+}
+
+/** In the child. */
+async function measure(path: string, threads: number): Promise<void> {
+  await measureLoad({ kind: 'folder', path }, threads, async (load) => {
     const peak = process.resourceUsage().maxRSS * 1024
     globalThis.gc?.()
     // Freed memory goes back to the system a moment later.
     await new Promise((resolve) => setTimeout(resolve, 100))
-    console.log(JSON.stringify({ readMs, load, peak, stays: process.memoryUsage().rss } satisfies Measured))
+    console.log(JSON.stringify({ load, peak, stays: process.memoryUsage().rss }))
   })
 }
 
-async function inNode(path: string): Promise<Measured> {
-  const args = ['--expose-gc', ...process.execArgv, fileURLToPath(import.meta.url), '--child', path]
-  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-  if (!stdout) throw new Error(stderr)
-  return JSON.parse(stdout) as Measured
+function inNode(path: string, threads: string): Measured {
+  const child = (what: string) => {
+    const args = ['--expose-gc', ...process.execArgv, fileURLToPath(import.meta.url), what, path, '--threads', threads]
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    if (!stdout) throw new Error(stderr)
+    return JSON.parse(stdout)
+  }
+  return { ...child('--reading'), ...child('--child') }
 }
 
-function print(host: string, { readMs, load: { device, head, weights }, peak, stays }: Measured): void {
+function print(host: string, { readMs, keptMs, load: { device, head, weights }, peak, stays }: Measured): void {
   const ms = (of: number) => `${of.toFixed(0)} ms`
   const all = device + head + weights
   const parts = `device ${ms(device)}, head and vocabulary ${ms(head)}, weights ${ms(weights)}`
   const memory = `peak ${((peak - stays) / MB).toFixed(0)} MB above the ${(stays / MB).toFixed(0)} MB that stay`
   console.log(
-    `${host}: read ${ms(readMs)}, loaded ${ms(all)} (${(all / readMs).toFixed(1)} times: ${parts}); ${memory}`,
+    `${host}: read ${ms(readMs)}, to memory of its own ${ms(keptMs)}, loaded ${ms(all)} (${(all / readMs).toFixed(1)} and ${(all / keptMs).toFixed(1)} times: ${parts}); ${memory}`,
   )
 }
 
 interface Options {
   readonly runs: string
+  readonly threads: string
   readonly child?: string
+  readonly reading?: string
 }
 
 await new Command('bench:loading')
   .argument('[shape]', `one of ${Object.keys(SHAPES).join(', ')}`, 'SmolLM2-135M-like')
   .option('--runs <count>', 'in each host', '3')
+  .option('--threads <count>', 'of the CPU device in Node', '1')
   .addOption(new Option('--child <path>').hideHelp())
-  .action(async (shape: string, { runs, child }: Options) => {
-    if (child) return measure(child)
+  .addOption(new Option('--reading <path>').hideHelp())
+  .action(async (shape: string, { runs, threads, child, reading }: Options) => {
+    if (reading) return measureReading(reading)
+    if (child) return measure(child, Number(threads))
     const of = SHAPES[shape]
     if (!of) throw new Error(`No shape is called ${shape}.`)
     const { path, remove } = await writeGguf(`made-up/${shape}`, syntheticSource(of), 512)
     console.log(`${shape}, ${((await stat(path)).size / MB).toFixed(0)} MB`)
-    for (let run = 0; run < Number(runs); run++) print('Node', await inNode(path))
+    for (let run = 0; run < Number(runs); run++) print('Node', inNode(path, threads))
     for (let run = 0; run < Number(runs) && canUnpack; run++)
       print('Chromium', await (await import('./chromium.js')).inChromium(path))
     await remove()

@@ -12,9 +12,13 @@ export interface Load {
 }
 
 /** With nothing before it that would have made the heap large. `stay` keeps the model until it resolves. */
-export async function measureLoad(place: ModelLocation, stay: (load: Load) => Promise<void>): Promise<void> {
+export async function measureLoad(
+  place: ModelLocation,
+  threads: number,
+  stay: (load: Load) => Promise<void>,
+): Promise<void> {
   const start = performance.now()
-  const device = await openCpuDevice({ threads: 1 })
+  const device = await openCpuDevice({ threads })
   const opened = performance.now()
   const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
   const { weights } = await openRepository(place, options)

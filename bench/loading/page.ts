@@ -4,6 +4,8 @@ import { type Load, measureLoad } from './load.js'
 export interface LoadingPage {
   /** Milliseconds in which the file's bytes are read, a few at a time. */
   read(): Promise<number>
+  /** The same, all of which is kept until the end. */
+  keep(): Promise<number>
   /** The model stays. */
   load(): Promise<Load>
 }
@@ -17,6 +19,13 @@ const page: LoadingPage = {
     for (let at = 0; at < file.size; at += 1 << 22) await file.slice(at, at + (1 << 22)).arrayBuffer()
     return performance.now() - start
   },
+  async keep() {
+    const file = chosen()
+    const start = performance.now()
+    const kept: ArrayBuffer[] = []
+    for (let at = 0; at < file.size; at += 1 << 22) kept.push(await file.slice(at, at + (1 << 22)).arrayBuffer())
+    return performance.now() - start
+  },
   load: () =>
     new Promise((resolve, reject) => {
       const stay = (load: Load) => {
@@ -26,7 +35,7 @@ const page: LoadingPage = {
           Object.assign(window, { end })
         })
       }
-      measureLoad({ kind: 'files', files: [chosen()] }, stay).catch(reject)
+      measureLoad({ kind: 'files', files: [chosen()] }, 1, stay).catch(reject)
     }),
 }
 Object.assign(window, { loading: page })

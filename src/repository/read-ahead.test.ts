@@ -47,6 +47,35 @@ describe('reading ahead', () => {
     ])
   })
 
+  it('reads what is not so small by itself too, unless it has it', async () => {
+    const { read, ahead } = watched()
+    expect(same(await ahead('a', 100, 100 + MIB), 100, 100 + MIB)).toBe(true)
+    await ahead('a', 0, 10)
+    expect(same(await ahead('a', 10, 10 + MIB), 10, 10 + MIB)).toBe(true)
+    expect(read).toEqual([
+      ['a', 100, 100 + MIB],
+      ['a', 0, 4 * MIB],
+    ])
+  })
+
+  it('keeps what it read for those who read elsewhere by turns', async () => {
+    const { read, ahead } = watched()
+    for (let i = 0; i < 5; i++) {
+      for (const start of [0, 5 * MIB]) {
+        const from = start + i * 1000
+        expect(same(await ahead('a', from, from + 1000), from, from + 1000)).toBe(true)
+      }
+    }
+    expect(read).toEqual([
+      ['a', 0, 4 * MIB],
+      ['a', 5 * MIB, 9 * MIB],
+    ])
+    // Not for ever.
+    for (let i = 0; i < 4; i++) await ahead(`b${i}`, 0, 1)
+    await ahead('a', 0, 1)
+    expect(read).toHaveLength(7)
+  })
+
   it('forgets what failed', async () => {
     const { read, ahead } = watched()
     await expect(ahead('gone', 0, 1)).rejects.toThrow('gone')

@@ -1,3 +1,8 @@
+type FileHandle = import('node:fs/promises').FileHandle
+
+/** Files that are being read: who reads beside another uses the same handle. */
+const shared = new Map<string, { readonly file: Promise<FileHandle>; readers: number }>()
+
 /** The bytes of a file from one place to another; fewer where it ends before. `into` has room for them. */
 export async function sliceOfFile(
   fs: typeof import('node:fs/promises'),
@@ -6,11 +11,24 @@ export async function sliceOfFile(
   to: number,
   into: Uint8Array = new Uint8Array(to - from),
 ): Promise<Uint8Array> {
-  const file = await fs.open(path)
+  const open = shared.get(path) ?? { file: fs.open(path), readers: 0 }
+  shared.set(path, open)
+  open.readers++
+  const file = await open.file.catch((error: unknown) => {
+    leave(path, open)
+    throw error
+  })
   try {
     const { bytesRead } = await file.read(into, 0, to - from, from)
     return into.subarray(0, bytesRead)
   } finally {
-    await file.close()
+    if (leave(path, open)) await file.close()
   }
+}
+
+/** Whether nobody else reads it. */
+function leave(path: string, open: { readers: number }): boolean {
+  if (--open.readers > 0) return false
+  shared.delete(path)
+  return true
 }

@@ -117,3 +117,43 @@ describe('matrices of MLX in 4 bits', () => {
     await expect(open()).rejects.toThrow(/the parts of model\.layers\.0\.mlp\.down_proj do not belong together/)
   })
 })
+
+describe('what mlx-lm writes otherwise than transformers', () => {
+  const taps = [0.5, -1, 2, 0.25, 1, -2, 3, 4]
+  const parts = (shape: number[]): Record<string, Part> => ({
+    'language_model.model.layers.0.linear_attn.conv1d.weight': { dtype: 'BF16', shape, bytes: asBrain(taps) },
+    'language_model.model.layers.0.linear_attn.norm.weight': { dtype: 'BF16', shape: [2], bytes: asBrain([1, 2]) },
+    'language_model.model.layers.0.input_layernorm.weight': { dtype: 'BF16', shape: [2], bytes: asBrain([1.5, 0.25]) },
+    'language_model.model.layers.3.self_attn.q_norm.weight': { dtype: 'F16', shape: [2], bytes: asHalves([2, 0.5]) },
+    'language_model.model.norm.weight': { dtype: 'F32', shape: [1], bytes: new Uint8Array(Float32Array.of(3).buffer) },
+  })
+  const read = async (type: string, shape: number[]) => {
+    await put({ model_type: type, quantization: QUANTIZATION }, parts(shape))
+    const weights = await open()
+    const all = await Promise.all(weights.names.map((name) => weights.read(name)))
+    expect(all.map(({ data: _, ...described }) => described)).toEqual(all.map(({ name }) => weights.describe(name)))
+    return new Map(all.map(({ name, shape, dtype, data }) => [name.split('.').slice(-2)[0]!, { shape, dtype, data }]))
+  }
+
+  it('has its channels in the middle again, and of Qwen 3.5 no one in norms that add it', async () => {
+    const found = await read('qwen3_5', [2, 4, 1])
+    expect(found.get('conv1d')).toMatchObject({ shape: [2, 1, 4], dtype: 'bf16', data: asBrain(taps) })
+    const values = (name: string) => [...new Float32Array(found.get(name)!.data.slice().buffer)]
+    expect(values('input_layernorm')).toEqual([0.5, -0.75])
+    expect(values('q_norm')).toEqual([1, -0.5])
+    // The last: its name ends in the same.
+    expect(found.get('norm')).toMatchObject({ dtype: 'f32', shape: [1] })
+    expect(values('norm')).toEqual([2])
+  })
+
+  it('is as it lies there in other families, and where mlx-lm has not been', async () => {
+    for (const [type, shape] of [
+      ['lfm2', [2, 4, 1]],
+      ['qwen3_5', [2, 1, 4]],
+    ] as const) {
+      const found = await read(type, [...shape])
+      expect(found.get('conv1d')!.shape).toEqual([2, 1, 4])
+      expect(found.get('input_layernorm')).toMatchObject({ dtype: 'bf16', data: asBrain([1.5, 0.25]) })
+    }
+  })
+})

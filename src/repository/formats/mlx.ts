@@ -3,7 +3,7 @@
  * of each group in a row a scale and what is added: code * scale + bias. That is ggml's Q4_1 with larger groups, and so
  * it is given, number for number.
  */
-import { floatToHalf } from '../../platform/half.js'
+import { floatToHalf, halfToFloat } from '../../platform/half.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import { parseJson } from '../json.js'
@@ -16,6 +16,10 @@ const CONFIG = 'config.json'
 const BLOCK = 32
 const BLOCK_BYTES = 20
 const GROUPS: readonly unknown[] = [32, 64, 128]
+/** mlx-lm has the channels of a convolution last: [channels][taps][1], the same bytes as transformers' [channels][1][taps]. */
+const KERNEL = /\.conv(1d)?\.weight$/
+/** Of these it stores the norms' weights with the one in them that transformers adds. */
+const GROWN = { types: /^qwen3_5/, names: /(_layernorm|model\.norm|\.[qk]_norm)\.weight$/ }
 
 export const mlx: RepositoryFormat = {
   name: 'MLX',
@@ -33,6 +37,10 @@ export const mlx: RepositoryFormat = {
     const model = await readTransformers(files, config, signal)
     const matrices = matricesOf(model, group, files.place)
     const plain = model.outline()
+    const isKernel = (name: string) => KERNEL.test(name) && plain.describe(name).shape[2] === 1
+    // As mlx-lm itself tells whether it has been there.
+    const grown = GROWN.types.test(String(config.model_type)) && plain.names.some(isKernel)
+    const isGrown = (name: string) => grown && GROWN.names.test(name)
     const outline = {
       ...plain,
       names: plain.names.filter(
@@ -40,7 +48,11 @@ export const mlx: RepositoryFormat = {
       ),
       describe(name: string) {
         const matrix = matrices.get(name.replace(/\.weight$/, ''))
-        return matrix ? { name, shape: [matrix.rows, matrix.columns], dtype: 'q4_1' as const } : plain.describe(name)
+        if (matrix) return { name, shape: [matrix.rows, matrix.columns], dtype: 'q4_1' as const }
+        const given = plain.describe(name)
+        const [channels, taps] = given.shape
+        if (isKernel(name)) return { ...given, shape: [channels!, 1, taps!] }
+        return isGrown(name) ? { ...given, dtype: 'f32' as const } : given
       },
     }
     return {
@@ -66,7 +78,12 @@ export const mlx: RepositoryFormat = {
           has: (name) => outline.names.includes(name),
           async read(name, reading) {
             const matrix = matrices.get(name.replace(/\.weight$/, ''))
-            if (!matrix) return source.read(name, reading)
+            if (!matrix) {
+              const { data } = await source.read(name, reading)
+              if (!isGrown(name)) return { ...outline.describe(name), data }
+              const less = floatsOf(data, model.stored(name).kind).map((value) => value - 1)
+              return { ...outline.describe(name), data: new Uint8Array(less.buffer) }
+            }
             reading?.throwIfAborted()
             return { ...outline.describe(name), data: await blocks(matrix, 0, matrix.rows) }
           },
@@ -129,17 +146,17 @@ function matricesOf(model: TransformersModel, group: number, place: string): Map
   )
 }
 
-/** Numbers of whatever type as halves. Scales of weights lie well within what these can say. */
-function halvesOf(bytes: Uint8Array, kind: string): Uint16Array {
+/** Numbers of whatever type. */
+function floatsOf(bytes: Uint8Array, kind: string): Float32Array<ArrayBuffer> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (kind === 'F16') return Uint16Array.from({ length: bytes.length / 2 }, (_, i) => view.getUint16(2 * i, true))
-  const size = kind === 'F32' ? 4 : 2
-  const word = new DataView(new ArrayBuffer(4))
-  return Uint16Array.from({ length: bytes.length / size }, (_, i) => {
-    word.setUint32(0, size === 4 ? view.getUint32(4 * i, true) : view.getUint16(2 * i, true) << 16)
-    return floatToHalf(word.getFloat32(0))
-  })
+  if (kind === 'F32') return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true))
+  const words = Uint16Array.from({ length: bytes.length / 2 }, (_, i) => view.getUint16(2 * i, true))
+  if (kind === 'F16') return Float32Array.from(words, halfToFloat)
+  return new Float32Array(Uint32Array.from(words, (word) => word << 16).buffer)
 }
+
+/** Scales of weights lie well within what halves can say. */
+const halvesOf = (bytes: Uint8Array, kind: string): Uint16Array => Uint16Array.from(floatsOf(bytes, kind), floatToHalf)
 
 /** Q4_1 has the first sixteen codes of a block in the low halves of its bytes; MLX has neighbours in one byte. */
 function blocksOf(codes: Uint8Array, scales: Uint16Array, biases: Uint16Array, group: number): Uint8Array {

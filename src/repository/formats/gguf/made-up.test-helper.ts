@@ -11,6 +11,8 @@ export interface MadeUp {
   /** @default 'llama' */
   readonly architecture?: 'llama' | 'qwen2' | 'qwen3'
   readonly vocabulary?: 'sentencepiece' | 'bpe'
+  /** Of queries; half as many of keys. @default 4 */
+  readonly heads?: number
   readonly version?: 2 | 3
   readonly metadata?: (out: Metadata) => void
   readonly chatTemplate?: string
@@ -36,8 +38,9 @@ const HALVES: Readonly<Record<string, readonly number[]>> = {
 
 export async function writeMadeUp(path: string, of: MadeUp): Promise<void> {
   const out = new Metadata()
-  const { hidden, inner, layers, heads, keyHeads, headSize } = SIZES
-  const { architecture = 'llama' } = of
+  const { hidden, inner, layers } = SIZES
+  const { architecture = 'llama', heads = SIZES.heads } = of
+  const [keyHeads, headSize] = [heads / 2, hidden / heads]
   out.text('general.architecture', architecture)
   out.text('general.name', 'made up')
   out.u32(`${architecture}.context_length`, 512)
