@@ -4,7 +4,7 @@
  * GPU in software, in every form of weights, however its sequences are fed. `--resume FILE` keeps what was found.
  */
 import { spawn } from 'node:child_process'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -16,25 +16,29 @@ import { ENCODERS } from './models/encoders/index.js'
 import { CASES } from './models/families/index.js'
 import { checkOurCore, FORMS, type Where } from './models/our-core.js'
 import { Rows } from './models/rows.js'
-import { report } from './models/table.js'
+import { report, withTables } from './models/table.js'
 import { weightsOf } from './models/weights.js'
 
 interface Options {
   readonly peers?: string
   readonly tokens: string
+  readonly gpuTokens: string
   readonly device: Where[]
   readonly form: string[]
   readonly resume?: string
+  readonly write?: true
   /** Without the definitions. */
   readonly ours?: true
   /** In this process. */
   readonly only?: string[]
 }
 
+const RESULTS = new URL('../bench/RESULTS.md', import.meta.url)
+const SECTION = 'Families held to float64 and llama.cpp'
 const FAMILIES = [...CASES, ...ENCODERS, ...RERANKERS].map(({ name }) => name)
 
 async function checkFamily(family: string, path: string, options: Options): Promise<void> {
-  const { peers, tokens, device: devices, form: forms, ours } = options
+  const { peers, tokens, gpuTokens, device: devices, form: forms, ours } = options
   const rows = new Rows(path)
   const judge = peers === undefined ? {} : { peers }
   const of = CASES.find(({ name }) => name === family)
@@ -42,7 +46,14 @@ async function checkFamily(family: string, path: string, options: Options): Prom
     const weights = weightsOf(of)
     const count = Number(tokens)
     if (!ours) await checkDefinition(of, weights, { rows, tokens: count, ...judge })
-    await checkOurCore(of, weights, { rows, devices, forms, tokens: count, ...judge })
+    await checkOurCore(of, weights, {
+      rows,
+      devices,
+      forms,
+      tokens: count,
+      onGpu: Math.min(count, Number(gpuTokens)),
+      ...judge,
+    })
   }
   const encoder = ENCODERS.find(({ name }) => name === family)
   if (encoder) await checkEncoder(encoder, { rows, devices, ...judge })
@@ -78,7 +89,9 @@ async function checkAll(wanted: readonly string[], options: Options): Promise<vo
   const broken = await inProcesses(families, path)
   const rows = new Rows(path)
   const all = rows.current.filter(({ family }) => families.includes(family))
-  console.log(`\n${report(all)}\n`)
+  console.log(`\n${report(all, FAMILIES)}\n`)
+  if (options.write)
+    writeFileSync(RESULTS, withTables(readFileSync(RESULTS, 'utf8'), SECTION, report(rows.current, FAMILIES), FAMILIES))
   const failed = all.filter(({ good }) => !good).length
   const seconds = all.reduce((sum, row) => sum + row.seconds, 0)
   const old = rows.outdated > 0 ? `, ${rows.outdated} of older code left out` : ''
@@ -92,7 +105,8 @@ async function checkAll(wanted: readonly string[], options: Options): Promise<vo
 await new Command('check:models')
   .argument('[architectures...]', 'only these')
   .option('--peers <folder>', 'where node-llama-cpp is installed')
-  .option('--tokens <n>', 'how many follow the prompt; fewer on a GPU in software', '128')
+  .option('--tokens <n>', 'how many follow the prompt', '128')
+  .option('--gpu-tokens <n>', 'and on a GPU in software, where 12 take a third of the time that 128 do', '128')
   .option('--device <name...>', 'cpu, hardware or software (as SwiftShader runs kernels cut for it), none', [
     'cpu',
     'hardware',
@@ -101,6 +115,10 @@ await new Command('check:models')
   .option('--form <part...>', `in what, by parts of names: ${FORMS.map(({ name }) => name).join(', ')}`, [])
   .option('--ours', 'our core alone, without the definitions that it is held to')
   .option('--resume <file>', 'of what was found: rows that the same code has found are not computed again')
+  .option(
+    '--write',
+    'writes tables of what the file has of this code into bench/RESULTS.md; older figures stay, marked',
+  )
   .option('--only <families...>', 'in this process')
   .action(async (wanted: string[], options: Options) => {
     if (options.only === undefined || options.resume === undefined) return checkAll(wanted, options)

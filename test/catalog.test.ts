@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelGuide } from '../scripts/model-guide.js'
 import { type BertShape, bertConfig, bertTensors, sentenceFiles } from '../scripts/models/encoders/bert.js'
+import { prebuiltRecords } from '../scripts/webllm/records.js'
 import { FAMILIES } from '../src/bench/families.js'
 import { SHAPES, syntheticSource } from '../src/bench/shapes.js'
 import { syntheticWeights } from '../src/bench/synthetic.js'
@@ -141,6 +142,13 @@ describe('the catalog', () => {
   it('names every model as serve takes it, once', () => {
     expect(new Set(CATALOG.map(({ id }) => id)).size).toBe(CATALOG.length)
     for (const { from, id } of CATALOG) expect(offeredModel(from).id).toBe(id)
+  })
+
+  it('has of MLC what WebLLM lists, under the names that it gives', async () => {
+    const listed = new Set((await prebuiltRecords()).map(({ model }) => model))
+    for (const { id, format } of CATALOG) {
+      if (id !== NANO && format.startsWith('MLC')) expect(listed).toContain(`https://huggingface.co/${id}`)
+    }
   })
 
   it('knows tools by the formats that are read', () => {

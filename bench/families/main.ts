@@ -110,7 +110,7 @@ await new Command('bench:families')
   .option('--threads <n>', 'of both', '1')
   .option('--rounds <n>', 'in which both take their turn', '5')
   .option('--tokens <n>', 'of each answer', '24')
-  .option('--type <name...>', 'of the blocks: Q4_0, Q4_K', ['Q4_0', 'Q4_K'])
+  .option('--type <name...>', 'of the blocks: Q4_0, Q4_K, or Q4_K_M, which mixes Q6_K in', ['Q4_0', 'Q4_K'])
   .action(async (wanted: string[], { peers, threads: all, rounds, tokens, type: types }: Options) => {
     const threads = Number(all)
     const clock = clockOf(threads)

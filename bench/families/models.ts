@@ -5,7 +5,7 @@
 import { llamaMetadata } from '../../scripts/models/families/llama.js'
 import { addWords } from '../../scripts/models/llama-cpp.js'
 import { F32, Metadata, type Tensor, writeGgufFile } from '../peers/gguf-file.js'
-import { type BlockName, blocksOf } from './blocks.js'
+import { type BlockName, blocksOf, type Place } from './blocks.js'
 
 interface Sizes {
   readonly hidden: number
@@ -296,14 +296,15 @@ export async function writeFamily(path: string, of: Family, type: BlockName): Pr
     ...(of.head ? [matrix('output', sizes.hidden, VOCABULARY)] : []),
     ...Array.from({ length: sizes.layers }, (_, i) => layer((name) => `blk.${i}.${name}`, i)).flat(),
   ]
-  const tensors = rows.map((row) => tensorOf(row, type))
+  const place = { layers: sizes.layers, head: of.head ? 'output.weight' : 'token_embd.weight' }
+  const tensors = rows.map((row) => tensorOf(row, type, place))
   await writeGgufFile(path, out, tensors)
   return tensors.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-function tensorOf({ name, dims, fill }: Row, type: BlockName): Tensor {
+function tensorOf({ name, dims, fill }: Row, type: BlockName, place: Place): Tensor {
   const count = dims.reduce((product, side) => product * side)
-  if (fill === undefined) return { name, dims, ...blocksOf(type, dims[0]!, count, name) }
+  if (fill === undefined) return { name, dims, ...blocksOf(type, dims[0]!, count, name, place) }
   const data = async () => Buffer.from(new Float32Array(count).fill(fill).buffer)
   return { name, dims, type: F32, bytes: 4 * count, data }
 }

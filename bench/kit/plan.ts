@@ -15,6 +15,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/model/decoder.test.ts',
   'src/engines/webgpu/model/kept-on-gpu.test.ts',
   'src/engines/webgpu/architectures/families.test.ts',
+  'src/engines/webgpu/encoders/blocks.test.ts',
   'src/engines/webgpu/encoders/encoders.test.ts',
   'src/engines/webgpu/encoders/gguf.test.ts',
   'src/engines/webgpu/core.test.ts',

@@ -8,7 +8,11 @@ export const F32 = 0
 export const F16 = 1
 export const Q4_0 = 2
 export const Q5_0 = 6
+export const Q5_1 = 7
+export const Q8_0 = 8
 export const Q4_K = 12
+export const Q5_K = 13
+export const Q6_K = 14
 
 export interface Tensor {
   readonly name: string

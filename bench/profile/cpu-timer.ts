@@ -18,6 +18,7 @@ const KERNELS: Readonly<Record<OperationName, string>> = {
   delta: 'delta rule',
   gate: 'gate',
   gated: 'product, activate and round',
+  pack: 'pack',
 }
 
 export class CpuTimer implements Timer, OperationProfiler {

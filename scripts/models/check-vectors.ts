@@ -6,8 +6,10 @@ import type { CrossCase } from './encoders/cross.js'
 import { NO, YES } from './encoders/decoders.js'
 import { distance, type EncoderCase, type Input, inputsOf } from './encoders/encoder-case.js'
 import { encoderSource, encoderWeights } from './encoders/source.js'
+import type { Weights } from './family.js'
 import { llamaScores, llamaVectors } from './llama-cpp.js'
 import { EXACT, GPUS, type Where } from './our-core.js'
+import { throughMlc } from './rounded.js'
 import type { Rows } from './rows.js'
 
 /** llama.cpp computes BERT's gelu as tanh does, some of it in f16. */
@@ -24,7 +26,13 @@ interface Options {
 }
 
 type Vectors = readonly ArrayLike<number>[]
-type Form = 'f32' | 'f16'
+
+const FORMS = [
+  { what: 'safetensors F32', type: 'f32' },
+  { what: 'safetensors F16', type: 'f16' },
+  { what: 'safetensors to 4 bits', type: 'f32', quantize: 'q4f16_1' },
+] as const
+type Form = (typeof FORMS)[number]
 
 /** Of what is held to `truth`: how far, and by which cosine where it has one. */
 interface Far {
@@ -32,13 +40,45 @@ interface Far {
   readonly cosine?: number
 }
 
+function planned(device: Device, of: EncoderCase, form: Form) {
+  const judges = of.name === 'qwen3 reranker'
+  const prefix = judges ? 'model.' : ''
+  const { sentence, ...source } = encoderSource(of, form.type, (name) => `${prefix}${name}`)
+  const whole = sentence ? { ...source, sentence } : source
+  const name = judges ? 'Qwen/Qwen3-Reranker-0.6B' : of.name
+  const plan = planEncoderLoad(whole, device, { name, ...('quantize' in form && { quantize: form.quantize }) })
+  return { judges, prefix, whole, plan }
+}
+
+/** What is left of the weights in a form. */
+async function heldBy(of: EncoderCase, form: Form): Promise<Weights> {
+  const weights = encoderWeights(of)
+  if (!('quantize' in form)) return weights
+  const device = await openCpuDevice({ threads: 1 })
+  const { plan, prefix } = planned(device, of, form)
+  device.destroy()
+  const four = new Set(matricesIn(plan.body).flatMap(({ quantize, parts }) => (quantize ? parts : [])))
+  const names = new Set([...four].map(({ name }) => `${name.slice(prefix.length)}.weight`))
+  if (names.size === 0) throw new Error(`${of.name} has nothing that four bits are made of.`)
+  return (name) => (names.has(name) ? throughMlc(weights(name)) : weights(name))
+}
+
+interface Matrix {
+  readonly quantize: boolean
+  readonly parts: readonly { readonly name: string }[]
+}
+
+/** Wherever a plan has them. */
+function matricesIn(plan: unknown): Matrix[] {
+  if (typeof plan !== 'object' || plan === null) return []
+  if ('quantize' in plan && 'parts' in plan) return [plan as Matrix]
+  return Object.values(plan).flatMap(matricesIn)
+}
+
 /** Texts of several lengths, all in one call. */
 async function ours(device: Device, of: EncoderCase, form: Form, inputs: readonly Input[]): Promise<Vectors> {
-  const judges = of.name === 'qwen3 reranker'
-  const { sentence, ...source } = encoderSource(of, form, (name) => (judges ? `model.${name}` : name))
-  const whole = sentence ? { ...source, sentence } : source
   try {
-    const plan = planEncoderLoad(whole, device, { name: judges ? 'Qwen/Qwen3-Reranker-0.6B' : of.name })
+    const { judges, whole, plan } = planned(device, of, form)
     const model = await loadEncoderPlanned(device, whole, plan, judges ? { words: [YES, NO] } : {})
     try {
       return await model.vectors(inputs)
@@ -55,30 +95,30 @@ const DEVICES = [{ name: EXACT, cut: 'cpu', open: () => openCpuDevice({ threads:
 interface Judged {
   readonly of: EncoderCase
   readonly inputs: readonly Input[]
-  far(vectors: Vectors): Far
+  /** Of the definition with these weights. */
+  far(vectors: Vectors, weights: Weights): Far
   /** By a definition with a mistake. */
   mistaken(mistake: string): Far
   readonly seen: number
-  readonly bounds: Readonly<Record<Form, number>>
+  readonly bound: number
   llama(peers: string): Promise<Far & { readonly bound: number; readonly good: boolean }>
 }
 
-async function check({ of, inputs, far, mistaken, seen, bounds, llama }: Judged, { rows, devices, peers }: Options) {
+async function check({ of, inputs, far, mistaken, seen, bound, llama }: Judged, { rows, devices, peers }: Options) {
   const family = of.name
   const row = (found: Far, bound: number, good: boolean) => ({
     ...{ tokens: inputs.length, otherTokens: 0, rms: 0, bound, good },
     ...found,
   })
-  for (const form of ['f32', 'f16'] as const) {
+  for (const form of FORMS) {
     for (const { name, cut, open } of DEVICES) {
-      if (!devices.includes(cut) || (form === 'f16' && cut !== 'cpu')) continue
-      const what = `safetensors ${form.toUpperCase()}`
+      if (!devices.includes(cut)) continue
       await rows.once(
-        { family, kind: 'vectors', what, device: name },
+        { family, kind: 'vectors', what: form.what, device: name },
         cut === 'cpu' ? 'encoders on cpu' : 'encoders on gpu',
         async () => {
-          const found = far(await ours(await open(), of, form, inputs))
-          return row(found, bounds[form], found.worst < bounds[form])
+          const found = far(await ours(await open(), of, form, inputs), await heldBy(of, form))
+          return row(found, bound, found.worst < bound)
         },
       )
     }
@@ -100,18 +140,21 @@ async function check({ of, inputs, far, mistaken, seen, bounds, llama }: Judged,
 export async function checkEncoder(of: EncoderCase, options: Options): Promise<void> {
   const weights = encoderWeights(of)
   const inputs = inputsOf(of)
-  const truth = inputs.map((input) => of.reference(weights, input))
-  const far = (told: Vectors) => {
-    const all = truth.map((vector, i) => distance(vector, told[i]!))
+  const far = (told: Vectors, held: Weights) => {
+    const all = inputs.map((input, i) => distance(of.reference(held, input), told[i]!))
     return { cosine: Math.min(...all.map(({ cosine }) => cosine)), worst: Math.max(...all.map(({ worst }) => worst)) }
   }
   await check(
     {
-      ...{ of, inputs, far, seen: SEEN, bounds: { f32: SEEN / 10, f16: SEEN / 10 } },
-      mistaken: (mistake) => far(inputs.map((input) => of.reference(weights, input, mistake))),
+      ...{ of, inputs, far, seen: SEEN, bound: SEEN / 10 },
+      mistaken: (mistake) =>
+        far(
+          inputs.map((input) => of.reference(weights, input, mistake)),
+          weights,
+        ),
       async llama(peers) {
         const tokens = inputs.map(({ tokens }) => tokens)
-        const found = far(await llamaVectors(peers, of, weights, tokens))
+        const found = far(await llamaVectors(peers, of, weights, tokens), weights)
         return { ...found, bound: COSINE, good: found.cosine > COSINE }
       },
     },
@@ -123,19 +166,23 @@ export async function checkEncoder(of: EncoderCase, options: Options): Promise<v
 export async function checkReranker(of: CrossCase, options: Options): Promise<void> {
   const weights = encoderWeights(of)
   const share = (score: number) => 1 / (1 + Math.exp(-score))
-  const asked = (mistake?: string) => of.pairs.map((pair) => share(of.reference(weights, pair, mistake)[0]!))
-  const truth = asked()
-  const apart = (told: readonly number[], against = truth) => ({
+  const asked = (held: Weights, mistake?: string) =>
+    of.pairs.map((pair) => share(of.reference(held, pair, mistake)[0]!))
+  const apart = (told: readonly number[], against: readonly number[]) => ({
     worst: Math.max(...told.map((score, i) => Math.abs(score - against[i]!))),
   })
   await check(
     {
-      ...{ of, inputs: of.pairs, seen: 10 * SCORES, bounds: { f32: SCORES / 100, f16: SCORES / 100 } },
-      far: (told) => apart(told.map((scores) => share(scores[0]!))),
-      mistaken: (mistake) => apart(asked(mistake)),
+      ...{ of, inputs: of.pairs, seen: 10 * SCORES, bound: SCORES / 100 },
+      far: (told, held) =>
+        apart(
+          told.map((scores) => share(scores[0]!)),
+          asked(held),
+        ),
+      mistaken: (mistake) => apart(asked(weights, mistake), asked(weights)),
       async llama(peers) {
         const tokens = of.pairs.map(({ tokens }) => tokens)
-        const found = apart(await llamaScores(peers, of, weights, tokens), asked(of.peerMistake))
+        const found = apart(await llamaScores(peers, of, weights, tokens), asked(weights, of.peerMistake))
         return { ...found, bound: SCORES, good: found.worst < SCORES }
       },
     },

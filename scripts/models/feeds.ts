@@ -17,6 +17,15 @@ interface Run {
   readonly text: Text
   /** Tokens of the prompt in one step. */
   readonly chunk: number
+  /** Tokens after it. @default each in one of its own */
+  readonly after?: After
+}
+
+/** So many of the first and of the last are fed one at a time, and those between, as drafts are, `several` in a step. */
+export interface After {
+  readonly first: number
+  readonly last: number
+  readonly several: number
 }
 
 /** What each is told, alone or in company; those that have read a part go on from there. */
@@ -29,18 +38,31 @@ async function told(core: Core, runs: readonly Run[], ends = true): Promise<Told
     })
     if (batch.length === 0) break
     const results = await core.step(batch.map(({ next }) => next))
-    for (const [k, { i, next }] of batch.entries()) if (next.sample) seen[i]!.push(shares(results[k]!.top!))
+    for (const [k, { i, next }] of batch.entries()) {
+      if (!next.sample) continue
+      const { drafts = [], top } = results[k]!
+      if (drafts.length !== (next.drafts?.length ?? 0)) throw new Error('Drafts were left out.')
+      seen[i]!.push(...drafts.map((draft) => shares(draft.top!)), shares(top!))
+    }
   }
   if (ends) for (const { sequence } of runs) sequence.close()
   return seen
 }
 
-function nextOf({ sequence, text: { tokens, count }, chunk }: Run): StepInput | undefined {
+function nextOf({ sequence, text: { tokens, count }, chunk, after }: Run): StepInput | undefined {
   const [at, prompt] = [sequence.length, tokens.length - count]
   if (at >= tokens.length - 1) return undefined
-  const fed = at < prompt ? tokens.slice(at, Math.min(prompt, at + chunk)) : [tokens[at]!]
-  return { sequence, tokens: fed, ...(at + fed.length >= prompt && { sample: GREEDY }) }
+  if (at < prompt) {
+    const fed = tokens.slice(at, Math.min(prompt, at + chunk))
+    return { sequence, tokens: fed, ...(at + fed.length >= prompt && { sample: GREEDY }) }
+  }
+  const size = after ? sizeOf(after, at - prompt, tokens.length - 1 - at) : 1
+  const drafts = Array.from({ length: size - 1 }, () => GREEDY)
+  return { sequence, tokens: tokens.slice(at, at + size), sample: GREEDY, ...(size > 1 && { drafts }) }
 }
+
+const sizeOf = ({ first, last, several }: After, done: number, left: number): number =>
+  done < first ? 1 : Math.max(1, Math.min(several, left - last))
 
 /** Beside a sequence that is a token ahead of it and one that is as long as a window less. */
 export async function inCompany(core: Core, { tokens, count }: Text): Promise<Told[]> {
@@ -93,20 +115,27 @@ export async function eachWay(core: Core, text: Text, chunks: readonly number[])
   const ways: Record<string, Told[]> = {}
   for (const chunk of chunks) ways[`by ${chunk}`] = await alone(core.open(), chunk)
   ways['in company'] = await inCompany(core, text)
+  const drafted = { sequence: core.open(), text, chunk: core.maxChunk, after: { first: 1, last: 1, several: 13 } }
+  ways['several at once'] = (await told(core, [drafted]))[0]!
   const [copy, cut] = await resumed(core, text)
   ways['from a copy'] = await alone(copy, 24)
   ways['from a cut'] = await alone(cut, 24)
   return ways
 }
 
+/** Tokens after the prompt in ways that begin with parts of it: how it was read is what they are about. */
+const FEW = 12
+
 /**
- * Alone and in one, then all other ways at once beside a short text: a GPU in software takes its time for a step. What is
- * gone on from is the first, cut twice: what it has read meanwhile must not be seen in its copy.
+ * Alone and in one, then a few tokens in all other ways at once beside a short text: a GPU in software takes its time. What
+ * is gone on from is the first, cut twice: what it has read meanwhile must not be seen in its copy.
  */
-export async function waysAtOnce(core: Core, text: Text): Promise<Record<string, Told[]>> {
+export async function waysAtOnce(core: Core, text: Text, after: After): Promise<Record<string, Told[]>> {
   const { tokens } = text
   const first = core.open()
-  const [whole] = await told(core, [{ sequence: first, text, chunk: core.maxChunk }], false)
+  const count = Math.min(FEW, text.count)
+  const begin = { tokens: tokens.slice(0, tokens.length - text.count + count), count }
+  const [whole] = await told(core, [{ sequence: first, text, chunk: core.maxChunk, after }], false)
   const part = partOf(text)
   first.truncate(part)
   if (first.length < part) await core.step([{ sequence: first, tokens: tokens.slice(first.length, part) }])
@@ -114,12 +143,12 @@ export async function waysAtOnce(core: Core, text: Text): Promise<Record<string,
   await core.step([{ sequence: first, tokens: tokens.slice(0, 9).reverse(), sample: GREEDY }])
   first.truncate(part)
   const chunk = 24
-  const other = { tokens: tokens.slice(0, 12).reverse(), count: Math.min(text.count, 8) }
+  const other = { tokens: tokens.slice(0, 12).reverse(), count: Math.min(count, 8) }
   const [fromCopy, byChunks, , fromCut] = await told(core, [
-    { sequence: copy, text, chunk },
-    { sequence: core.open(), text, chunk },
+    { sequence: copy, text: begin, chunk },
+    { sequence: core.open(), text: begin, chunk },
     { sequence: core.open(), text: other, chunk: 7 },
-    { sequence: first, text, chunk },
+    { sequence: first, text: begin, chunk },
   ])
   return { whole: whole!, 'from a copy': fromCopy!, [`by ${chunk}`]: byChunks!, 'from a cut': fromCut! }
 }

@@ -103,14 +103,34 @@ export interface AttentionForm {
   readonly tiled?: boolean
 }
 
-/** What becomes of a number of a key or a value that is kept. */
-export type Kept = (value: number) => number
+/** What becomes of the numbers of a key or a value that are kept. */
+export type Kept = (values: Vector) => Vector
 
 /** The nearest number of f16, of two the even one. The addition leaves what is no multiple of a step. */
 export function half(value: number): number {
   const step = 2 ** (Math.max(-14, Math.floor(Math.log2(Math.abs(value)))) - 10)
   const rounding = 1.5 * 2 ** 52 * step
   return value + rounding - rounding
+}
+
+/** Each by itself. */
+export const inHalves: Kept = (values) => values.map(half)
+
+/** ggml's Q8_0: of each 32 numbers the greatest size / 127 in f16, and how many times that each is, to the nearest. */
+export const inQ8_0: Kept = (values) => inBlocks(values, (scales, block) => scales[block]!)
+
+/** With the scale of the next block, as who counts blocks in a wrong place does. */
+export const inQ8_0OfNext: Kept = (values) => inBlocks(values, (scales, block) => scales[(block + 1) % scales.length]!)
+
+function inBlocks(values: Vector, scaleOf: (scales: Vector, block: number) => number): Vector {
+  const steps = Float64Array.from({ length: values.length / 32 }, (_, block) =>
+    values.subarray(32 * block, 32 * block + 32).reduce((most, value) => Math.max(most, Math.abs(value) / 127), 0),
+  )
+  const scales = inHalves(steps)
+  return values.map((value, i) => {
+    const step = steps[i >> 5]!
+    return step === 0 ? 0 : Math.round(value / step) * scaleOf(scales, i >> 5)
+  })
 }
 
 /** One layer's keys and values, and what a query finds among them. */
@@ -120,13 +140,13 @@ export class Attention {
   readonly #kept: Kept
 
   /** @param kept by default they are kept as they are */
-  constructor(kept: Kept = (value) => value) {
+  constructor(kept: Kept = (values) => values) {
     this.#kept = kept
   }
 
   look(query: Vector, key: Vector, value: Vector, form: AttentionForm): Vector {
-    this.#keys.push(key.map(this.#kept))
-    this.#values.push(value.map(this.#kept))
+    this.#keys.push(this.#kept(key))
+    this.#values.push(this.#kept(value))
     return this.seen(query, form)
   }
 

@@ -1,35 +1,24 @@
 /** README says of no family more than the check has found: what bench/RESULTS.md keeps of its rows. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { RERANKERS } from './encoders/cross.js'
+import { ENCODERS } from './encoders/index.js'
 import { CASES } from './families/index.js'
+import type { Case } from './family.js'
+import { AS_USED, EXACT, formsOf, GPUS } from './our-core.js'
+import { gridOf } from './table.js'
 
 const text = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 
 type Table = ReadonlyMap<string, ReadonlyMap<string, string>>
-
-/** A row by its first cell, its cells by their heads. */
-function tableOf(within: string, head: string): Table {
-  const lines = within.slice(within.indexOf(`| ${head} |`)).split('\n')
-  const cells = (line: string) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim())
-  const [heads, , ...rows] = lines
-    .slice(
-      0,
-      lines.findIndex((line) => !line.startsWith('|')),
-    )
-    .map(cells)
-  return new Map(rows.map((row) => [row[0]!, new Map(heads!.map((name, i) => [name, row[i]!]))]))
-}
+const tableOf = (within: string, head: string): Table | undefined => gridOf(within, head)?.rows
 
 const results = text('bench/RESULTS.md')
 const section = results.slice(results.indexOf('## Families held to float64 and llama.cpp'))
-const [definitions, cpu, ...cuts] = ['float64', 'CPU', 'webgpu, cut for hardware', 'webgpu, cut for software'].map(
-  (head) => tableOf(section, head),
+const [definitions, cpu, asUsed, ...cuts] = ['float64', EXACT, AS_USED, ...GPUS.map(({ name }) => name)].map((head) =>
+  tableOf(section, head),
 )
-const readme = tableOf(text('README.md'), 'Family | Sizes')
+const readme = tableOf(text('README.md'), 'Family | Sizes')!
 
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Llama 2 and 3, TinyLlama, SmolLM2': ['llama'],
@@ -47,23 +36,22 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Granite (dense)': ['granite'],
 }
 
-const FORMS = ['safetensors F32', 'safetensors BF16', 'safetensors F16', 'safetensors to 4 bits']
-const GGUF = ['GGUF F32', 'GGUF F16', 'GGUF Q4_0']
+const named = (forms: readonly { readonly name: string }[]) => forms.map(({ name }) => name)
+const onGpu = (of: Case) => named(formsOf(of).filter((form) => form.onGpu))
+const onProcessor = (of: Case) => named(formsOf(of))
+
+const VECTOR_FORMS = ['safetensors F32', 'safetensors F16', 'safetensors to 4 bits']
 
 /** A figure that is there, and not one over its bound, which is set in bold. */
 const found = (table: Table | undefined, name: string, forms: readonly string[]) =>
   forms.every((form) => /^\d/.test(table?.get(name)?.get(form) ?? ''))
 
 function heldTo(name: string): string {
-  const { gguf } = CASES.find((of) => of.name === name)!
+  const of = CASES.find((of) => of.name === name)!
   const peer = found(definitions, name, ['llama.cpp is off by']) ? 'llama.cpp' : 'float64'
-  const onCpu = found(cpu, name, gguf ? [...FORMS, ...GGUF] : FORMS)
-    ? ['CPU']
-    : found(cpu, name, ['safetensors F32'])
-      ? ['CPU in F32']
-      : []
-  const onGpu = cuts.every((table) => found(table, name, ['safetensors F32']))
-  return [peer, ...onCpu, ...(onGpu ? ['GPU'] : [])].join(', ')
+  const cpuToo = found(cpu, name, onProcessor(of)) ? ['CPU'] : []
+  const gpuToo = cuts.every((table) => found(table, name, onGpu(of))) ? ['GPU'] : []
+  return [peer, ...cpuToo, ...gpuToo].join(', ')
 }
 
 describe('the table of families in README', () => {
@@ -80,5 +68,19 @@ describe('the table of families in README', () => {
     for (const { name, mistakes } of CASES) {
       expect(definitions!.get(name)!.get('mistakes found'), name).toBe(String(mistakes.length))
     }
+  })
+})
+
+describe('what the check has found', () => {
+  it.each(CASES)('is there of $name in every form on every device, and lies within its bound', (of) => {
+    expect(found(definitions, of.name, of.gguf ? ['llama.cpp is off by'] : []), 'llama.cpp').toBe(true)
+    expect(found(cpu, of.name, onProcessor(of)), EXACT).toBe(true)
+    expect(found(asUsed, of.name, of.gguf ? ['GGUF Q4_0'] : []), AS_USED).toBe(true)
+    for (const [i, { name }] of GPUS.entries()) expect(found(cuts[i], of.name, onGpu(of)), name).toBe(true)
+  })
+
+  it.each([...ENCODERS, ...RERANKERS])('is there of $name', ({ name }) => {
+    expect(found(definitions, name, ['llama.cpp is off by'])).toBe(true)
+    for (const table of [cpu, ...cuts]) expect(found(table, name, VECTOR_FORMS)).toBe(true)
   })
 })

@@ -48,8 +48,14 @@ function computed(of: Case, weights: Weights, count: number, kept?: Kept): Answe
 }
 
 /** The same tokens through the reference, with a mistake in it where one is named. */
-export function retold(of: Case, weights: Weights, { tokens, logprobs }: Answer, mistake?: string): Vector[] {
-  const reference = of.reference(weights, mistake)
+export function retold(
+  of: Case,
+  weights: Weights,
+  { tokens, logprobs }: Answer,
+  mistake?: string,
+  kept?: Kept,
+): Vector[] {
+  const reference = of.reference(weights, mistake, kept)
   const all = tokens.slice(0, -1).map((token) => logSoftmax(reference.step(token)))
   return all.slice(-logprobs.length)
 }

@@ -39,25 +39,36 @@ export async function llamaCpp(
   tokens: readonly number[],
   count: number,
   type: GgufType = 'F32',
+  cache: LlamaCache = 'F32',
 ): Promise<((token: number) => number)[]> {
-  const all = await written(of, weights, type, (modelPath) => probabilitiesOf(peers, modelPath, { of, tokens, count }))
+  const asked = { of, tokens, count, cache }
+  const all = await written(of, weights, type, (modelPath) => probabilitiesOf(peers, modelPath, asked))
   return all.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0))
 }
+
+/** How llama.cpp keeps keys and values. */
+export type LlamaCache = 'F32' | 'Q8_0'
 
 /** Of a file that is there, which is a form of the case: probabilities. */
 export function probabilitiesOf(
   peers: string,
   modelPath: string,
-  { of, tokens, count }: { of: Pick<Case, 'context'>; tokens: readonly number[]; count: number },
+  {
+    of,
+    tokens,
+    count,
+    cache = 'F32',
+  }: { of: Pick<Case, 'context'>; tokens: readonly number[]; count: number; cache?: LlamaCache },
 ): Promise<Map<number, number>[]> {
   return withModelAt(peers, modelPath, async (model) => {
     const context = await model.createContext({
       contextSize: of.context ?? 1024,
       batchSize: 512,
       threads: 1,
-      flashAttention: false,
-      experimentalKvCacheKeyType: 'F32',
-      experimentalKvCacheValueType: 'F32',
+      // Without it values are not kept in blocks.
+      flashAttention: cache === 'Q8_0',
+      experimentalKvCacheKeyType: cache,
+      experimentalKvCacheValueType: cache,
     })
     const wanted = { generateNext: { probabilities: true, options: { temperature: 1, topK: 0, topP: 1, minP: 0 } } }
     const from = tokens.length - count

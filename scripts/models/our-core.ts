@@ -15,31 +15,42 @@ import type { WeightSource } from '../../src/repository/source.js'
 import type { Code } from './code.js'
 import type { Case, Weights } from './family.js'
 import { eachWay, waysAtOnce } from './feeds.js'
-import { half, type Vector } from './float64.js'
+import { inHalves, inQ8_0, inQ8_0OfNext, type Kept, type Vector } from './float64.js'
 import { type Allowance, type Answer, answerOf, apart, compare, retold } from './judge.js'
-import { type GgufType, llamaCpp, writeGguf } from './llama-cpp.js'
+import { type GgufType, type LlamaCache, llamaCpp, writeGguf } from './llama-cpp.js'
+import { mlxConfig, mlxTensors, throughMlx } from './mlx.js'
 import { throughMlc, throughQ4_0 } from './rounded.js'
 import type { Rows } from './rows.js'
-import { type SafetensorsType, safetensors } from './safetensors.js'
+import { type SafetensorsType, safetensors, safetensorsFile } from './safetensors.js'
 
 export const FORMS = [
   { name: 'safetensors F32', format: 'safetensors', type: 'F32', onGpu: true },
   { name: 'safetensors BF16', format: 'safetensors', type: 'BF16', onGpu: false },
   { name: 'safetensors F16', format: 'safetensors', type: 'F16', onGpu: true },
   { name: 'safetensors to 4 bits', format: 'safetensors', type: 'BF16', quantize: 'q4f16_1', onGpu: true },
+  { name: 'MLX 4 bits', format: 'MLX', type: 'BF16', onGpu: true },
   { name: 'GGUF F32', format: 'GGUF', type: 'F32', onGpu: false },
   { name: 'GGUF F16', format: 'GGUF', type: 'F16', onGpu: false },
   { name: 'GGUF Q4_0', format: 'GGUF', type: 'Q4_0', onGpu: true },
+  { name: 'F16, 8-bit cache', format: 'safetensors', type: 'F16', cacheType: 'q8_0', onGpu: true },
 ] as const
 type Form = (typeof FORMS)[number]
+
+/** Each kind of layer that keeps keys and values: all, with normed heads, those of a window, beside others that keep states. */
+const IN_8_BITS: readonly string[] = ['llama', 'qwen3', 'gemma3', 'qwen3_5']
+
+export const formsOf = (of: Case): Form[] =>
+  FORMS.filter((form) => (form.format !== 'GGUF' || of.gguf) && (!('cacheType' in form) || IN_8_BITS.includes(of.name)))
 
 type CacheType = LoadPlan['size']['cacheType']
 
 /**
  * Nats, of float64 that keeps keys and values as the core says it does. f32 alone is as far off as llama.cpp is. What it
- * leaves of a key may be rounded to the next number of f16, so that every layer adds some of what rounding costs at all.
+ * leaves of a key may be rounded to the next number of f16, so that every layer adds some of what rounding costs at all;
+ * of 8 bits the next is eight times as far.
  */
-const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-3, f16: 1e-2 }
+const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-3, f16: 1e-2, q8_0: 8e-2 }
+const KEPT: Readonly<Record<CacheType, Kept | undefined>> = { f32: undefined, f16: inHalves, q8_0: inQ8_0 }
 
 /** The processor, and SwiftShader with the kernels cut for hardware and for software. */
 export type Where = 'cpu' | 'hardware' | 'software'
@@ -47,12 +58,13 @@ export type Where = 'cpu' | 'hardware' | 'software'
 export const EXACT = 'CPU'
 /** Activations beside 4-bit matrices have 8 bits there, as they do in llama.cpp. */
 export const AS_USED = 'CPU as used'
-/** In software a step takes its time, and more where groups of threads wait for each other: so many tokens have to do. */
+/** In software a step takes its time, and more where groups of threads wait for each other. */
+const IN_SOFTWARE = { first: 6, last: 2, several: 13 }
 export const GPUS = DEVICES.filter(({ name }) => name.startsWith('webgpu')).map(({ name, open }) => {
   let device: Promise<Device> | undefined
   // Kept: the most of a short check is spent on compiling its shaders.
   const cut = name.includes('hardware') ? 'hardware' : 'software'
-  return { name, cut, tokens: cut === 'hardware' ? 4 : 12, open: () => (device ??= open()) } as const
+  return { name, cut, open: () => (device ??= open()) } as const
 })
 
 export interface OursOptions {
@@ -62,6 +74,8 @@ export interface OursOptions {
   readonly forms: readonly string[]
   /** Tokens after the prompt. */
   readonly tokens: number
+  /** And on a GPU in software. */
+  readonly onGpu: number
   /** Where llama.cpp is. */
   readonly peers?: string
 }
@@ -69,8 +83,7 @@ export interface OursOptions {
 export async function checkOurCore(of: Case, weights: Weights, options: OursOptions): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'local-v1-core-'))
   try {
-    for (const form of FORMS) {
-      if (form.format === 'GGUF' && !of.gguf) continue
+    for (const form of formsOf(of)) {
       if (options.forms.length > 0 && !options.forms.some((part) => form.name.includes(part))) continue
       await checkForm(of, form, weights, await written(of, form, weights, folder), options)
     }
@@ -84,37 +97,42 @@ interface Truth {
   readonly cacheType: CacheType
   /** By float64 that keeps keys and values as the core does. */
   readonly answer: Answer
-  /** By llama.cpp, whose keys and values are kept as they are. */
+  /** By llama.cpp, whose keys and values are kept as they are, or in 8 bits as the core's. */
   readonly theirs?: readonly Vector[]
+  /** By float64 that keeps keys and values as they are. */
+  readonly plain: readonly Vector[]
   /** By how much what becomes of keys and values moves leads. */
   readonly moved: Allowance
 }
 
 async function checkForm(of: Case, form: Form, plain: Weights, source: WeightSource, options: OursOptions) {
-  const { rows, devices, tokens, peers } = options
+  const { rows, devices, tokens, onGpu, peers } = options
   const weights = once(await heldBy(of, form, plain, source))
-  const row = (device: string, code: Code, check: () => ReturnType<typeof checkOn>) =>
-    rows.once({ family: of.name, kind: 'text', what: form.name, device }, code, check)
+  const row = (device: string, code: Code, count: number, check: Parameters<Rows['once']>[2]) =>
+    rows.once({ family: of.name, kind: 'text', what: form.name, device }, code, check, count)
   const device = await openCpuDevice({ threads: 1 })
   const { cacheType } = planned(device, of, form, source, of.prompt + tokens).size
   device.destroy()
   const truth = (count: number) => truthOf(of, cacheType, weights, count, peers)
+  const check = async (device: Device, truth: Truth) => {
+    const ways = await answersOf(device, of, form, source, truth.answer)
+    const verdict = checkOn(ways, truth)
+    return cacheType === 'q8_0' ? inBlocks(verdict, ways, truth, of, weights) : verdict
+  }
   if (devices.includes('cpu')) {
-    await row(EXACT, 'decoders on cpu', async () =>
-      checkOn(await openCpuDevice({ threads: 1, exact: true }), of, form, source, await truth(tokens)),
+    await row(EXACT, 'decoders on cpu', tokens, async () =>
+      check(await openCpuDevice({ threads: 1, exact: true }), await truth(tokens)),
     )
   }
   if (devices.includes('cpu') && peers !== undefined && form.type === 'Q4_0') {
-    await row(AS_USED, 'decoders on cpu', () =>
+    await row(AS_USED, 'decoders on cpu', tokens, () =>
       checkAsUsed(peers, of, form, source, weights, answerOf(of, weights, tokens)),
     )
   }
   if (!form.onGpu) return
-  for (const { name, cut, open, tokens: most } of GPUS) {
+  for (const { name, cut, open } of GPUS) {
     if (!devices.includes(cut)) continue
-    await row(name, 'decoders on gpu', async () =>
-      checkOn(await open(), of, form, source, await truth(Math.min(tokens, most))),
-    )
+    await row(name, 'decoders on gpu', onGpu, async () => check(await open(), await truth(onGpu)))
   }
 }
 
@@ -132,16 +150,21 @@ async function truthOf(
   truths.set(weights, byType)
   const found = byType.get(cacheType)
   if (found && found.answer.logprobs.length >= count) {
-    const answer = {
-      tokens: found.answer.tokens.slice(0, of.prompt + count),
-      logprobs: found.answer.logprobs.slice(0, count),
+    const { tokens, logprobs } = found.answer
+    const answer = { tokens: tokens.slice(0, of.prompt + count), logprobs: logprobs.slice(0, count) }
+    return {
+      ...found,
+      answer,
+      plain: found.plain.slice(0, count),
+      ...(found.theirs && { theirs: found.theirs.slice(0, count) }),
     }
-    return { ...found, answer, ...(found.theirs && { theirs: found.theirs.slice(0, count) }) }
   }
-  const answer = answerOf(of, weights, count, cacheType === 'f16' ? half : undefined)
-  const plain = cacheType === 'f16' ? retold(of, weights, answer) : answer.logprobs
-  const theirs = peers !== undefined && of.gguf ? await toldByLlamaCpp(peers, of, weights, answer) : undefined
-  const truth = { cacheType, answer, moved: apart(answer.logprobs, plain), ...(theirs && { theirs }) }
+  const kept = KEPT[cacheType]
+  const answer = answerOf(of, weights, count, kept)
+  const plain = kept ? retold(of, weights, answer) : answer.logprobs
+  const cache = cacheType === 'q8_0' ? 'Q8_0' : 'F32'
+  const theirs = peers !== undefined && of.gguf ? await toldByLlamaCpp(peers, of, weights, answer, cache) : undefined
+  const truth = { cacheType, answer, plain, moved: apart(answer.logprobs, plain), ...(theirs && { theirs }) }
   byType.set(cacheType, truth)
   return truth
 }
@@ -151,17 +174,22 @@ async function toldByLlamaCpp(
   of: Case,
   weights: Weights,
   { tokens, logprobs }: Answer,
+  cache: LlamaCache,
 ): Promise<Vector[]> {
-  const all = await llamaCpp(peers, of, weights, tokens.slice(0, -1), logprobs.length)
+  const all = await llamaCpp(peers, of, weights, tokens.slice(0, -1), logprobs.length, 'F32', cache)
   return all.map((told) => Float64Array.from({ length: of.config.vocab_size }, (_, token) => told(token)))
 }
 
-async function checkOn(device: Device, of: Case, form: Form, source: WeightSource, truth: Truth) {
+type Ways = Awaited<ReturnType<typeof answersOf>>
+
+function checkOn(ways: Ways, truth: Truth) {
   const { answer, theirs, moved } = truth
   const bound = BOUNDS[truth.cacheType]
-  const ways = await answersOf(device, of, form, source, answer)
-  const verdicts = Object.entries(ways).map(([way, told]) => ({ way, ...compare(answer.logprobs, told) }))
-  const besideTheirs = theirs && Object.values(ways).map((told) => compare(theirs, told, moved).wrongTokens)
+  const verdicts = Object.entries(ways).map(([way, told]) => {
+    return { way, ...compare(answer.logprobs.slice(0, told.length), told) }
+  })
+  const besideTheirs =
+    theirs && Object.values(ways).map((told) => compare(theirs.slice(0, told.length), told, moved).wrongTokens)
   const otherTokens = Math.max(...verdicts.map(({ wrongTokens }) => wrongTokens))
   const otherThanPeer = besideTheirs && Math.max(...besideTheirs)
   const worst = Math.max(...verdicts.map(({ worst }) => worst))
@@ -175,6 +203,21 @@ async function checkOn(device: Device, of: Case, form: Form, source: WeightSourc
     good: worst < bound && otherTokens === 0 && !otherThanPeer,
     ways: Object.fromEntries(verdicts.map(({ way, worst }) => [way, worst])),
   }
+}
+
+/**
+ * Of an 8-bit cache: llama.cpp rounds queries beside it too, and so may take another token; what is asked is that ours
+ * costs no more. And that the scale of the next block would have been seen.
+ */
+function inBlocks(verdict: ReturnType<typeof checkOn>, ways: Ways, truth: Truth, of: Case, weights: Weights) {
+  const { answer, plain, theirs } = truth
+  const { otherThanPeer: _, ...rest } = verdict
+  const of64 = (all: readonly Vector[]) => all.map((each) => (token: number) => each[token]!)
+  const mistaken = compare(answer.logprobs, of64(retold(of, weights, answer, undefined, inQ8_0OfNext))).worst
+  const costs = (told: Parameters<typeof compare>[1]) => compare(plain.slice(0, told.length), told).rms
+  const asGood = (told: Ways[string]) => !theirs || costs(told) < AS_FAR * costs(of64(theirs.slice(0, told.length)))
+  const good = rest.worst < rest.bound && rest.otherTokens === 0 && mistaken > rest.bound
+  return { ...rest, good: good && Object.values(ways).every(asGood) }
 }
 
 /** How much further from float64 than llama.cpp, which rounds activations too, the core may be. */
@@ -210,7 +253,7 @@ async function answersOf(device: Device, of: Case, form: Form, source: WeightSou
   const onCpu = device.info.kind === 'cpu'
   const core = await loadPlanned(device, source, planned(device, of, form, source, tokens.length))
   try {
-    return onCpu ? await eachWay(core, text, [core.maxChunk, 24, 7]) : await waysAtOnce(core, text)
+    return onCpu ? await eachWay(core, text, [core.maxChunk, 24, 7]) : await waysAtOnce(core, text, IN_SOFTWARE)
   } finally {
     await core.close()
     if (onCpu) device.destroy()
@@ -221,8 +264,9 @@ function planned(device: Device, of: Case, form: Form, source: WeightSource, len
   return planModel(source, device, {
     contextLength: Math.max(of.context ?? 0, length + 8),
     cacheTokens: 5 * (length + 64),
-    maxBatch: 4,
+    maxBatch: 16,
     ...('quantize' in form && { quantize: form.quantize }),
+    ...('cacheType' in form && { cacheType: form.cacheType }),
   })
 }
 
@@ -231,16 +275,17 @@ async function written(of: Case, form: Form, weights: Weights, within: string): 
   const at = join(within, form.name.replaceAll(' ', '-'))
   const path = form.format === 'GGUF' ? `${at}.gguf` : at
   if (form.format === 'GGUF') await writeGguf(path, of, weights, form.type satisfies GgufType)
-  else await writeFolder(path, of, weights, form.type)
+  else if (form.format === 'MLX') await writeFolder(path, mlxConfig(of), safetensorsFile(mlxTensors(of, weights)))
+  else await writeFolder(path, of.config, safetensors(of.tensors, weights, form.type satisfies SafetensorsType))
   const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
   return (await openRepository({ kind: 'folder', path }, options)).weights
 }
 
-async function writeFolder(folder: string, of: Case, weights: Weights, type: SafetensorsType): Promise<void> {
+async function writeFolder(folder: string, config: object, tensors: Uint8Array): Promise<void> {
   await mkdir(folder)
-  await writeFile(join(folder, 'config.json'), JSON.stringify(of.config))
+  await writeFile(join(folder, 'config.json'), JSON.stringify(config))
   await writeFile(join(folder, 'tokenizer.json'), '{}')
-  await writeFile(join(folder, 'model.safetensors'), safetensors(of.tensors, weights, type))
+  await writeFile(join(folder, 'model.safetensors'), tensors)
 }
 
 /** What is left of the weights in a form. */
@@ -251,6 +296,7 @@ async function heldBy(of: Case, form: Form, plain: Weights, source: WeightSource
     )
     return (name) => (whole.has(name) ? throughQ4_0(plain(name)) : plain(name))
   }
+  if (form.format === 'MLX') return throughMlx(of, plain)
   if (!('quantize' in form)) return plain
   const device = await openCpuDevice({ threads: 1 })
   const { tensors } = planModel(source, device, { quantize: form.quantize })

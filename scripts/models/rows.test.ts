@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { floatToHalf, halfToFloat } from '../../src/platform/half.js'
 import { codeOf } from './code.js'
-import { Attention, half } from './float64.js'
+import { Attention, half, inHalves } from './float64.js'
 import { apart, compare } from './judge.js'
 import { Random } from './random.js'
 import { type Row, Rows } from './rows.js'
+import { report, withTables } from './table.js'
 
 let folder: string
 beforeEach(() => {
@@ -37,6 +38,65 @@ describe('rows of the check of architectures', () => {
     await ask()
     expect(computed).toBe(2)
     expect(new Rows(path)).toMatchObject({ current: [row], outdated: 0 })
+  })
+
+  it('are computed again where more tokens are asked for than they speak of', async () => {
+    const path = join(folder, 'rows.jsonl')
+    const asked: number[] = []
+    for (const tokens of [4, 2, 4, 12, 4]) {
+      await new Rows(path).once(
+        IS,
+        'decoders on cpu',
+        async () => {
+          asked.push(tokens)
+          return { ...FOUND, tokens }
+        },
+        tokens,
+      )
+    }
+    expect(asked).toEqual([4, 12])
+  })
+
+  it('become tables in the place of those that a section has, in one order', () => {
+    const row = (family: string, what: string, device: string): Row => {
+      return { ...FOUND, family, kind: 'text', what, device, by: 'decoders on cpu', code: '', seconds: 1, worst: 2e-3 }
+    }
+    const found = [
+      row('qwen2', 'safetensors F16', 'webgpu, cut for hardware'),
+      row('qwen2', 'GGUF F16', 'CPU'),
+      { ...row('llama', 'safetensors F16', 'CPU'), good: false },
+    ]
+    const tables = report(found, ['llama', 'qwen2'])
+    expect(tables.split('\n')).toEqual([
+      '| CPU | tokens or texts | safetensors F16 | GGUF F16 |',
+      '|---|---|---|---|',
+      '| llama | 4 | **2e-3** | – |',
+      '| qwen2 | 4 | – | 2e-3 |',
+      '',
+      '| webgpu, cut for hardware | tokens or texts | safetensors F16 |',
+      '|---|---|---|',
+      '| qwen2 | 4 | 2e-3 |',
+    ])
+    const older = [
+      '| CPU | tokens or texts | safetensors F32 | GGUF F16 |',
+      '|---|---|---|---|',
+      '| llama | 128 | 1e-5 | 4e-3 |',
+      '| qwen3 | 12 | 3e-5† | – |',
+    ].join('\n')
+    const text = `# Results\n\n## One\n\n| CPU | a |\n|---|\n\n## Two\n\nWords.\n\n${older}\n\n## Three\n`
+    const families = ['llama', 'qwen2', 'qwen3']
+    // What was known alone is known by older code.
+    const both = [
+      '| CPU | tokens or texts | safetensors F32 | safetensors F16 | GGUF F16 |',
+      '|---|---|---|---|---|',
+      '| llama | 4 | 1e-5† | **2e-3** | 4e-3† |',
+      '| qwen2 | 4 | – | – | 2e-3 |',
+      '| qwen3 | 12 | 3e-5† | – | – |',
+    ].join('\n')
+    const [, other] = tables.split('\n\n')
+    expect(withTables(text, 'Two', tables, families)).toBe(text.replace(older, `${both}\n\n${other}`))
+    expect(() => withTables(text, 'Three', tables, families)).toThrow(/no table/)
+    expect(() => withTables(text, 'Four', tables, families)).toThrow(/no section/)
   })
 
   it('know their device by the kernels that run there', () => {
@@ -72,9 +132,9 @@ describe('float64 that keeps keys and values in f16', () => {
     const of = (...values: number[]) => Float64Array.from(values)
     const third = half(1 / 3)
     expect(third).not.toBe(1 / 3)
-    const seen = new Attention(half).look(of(1 / 3, 0), of(1 / 3, 0), of(1 / 3, 1), form)
+    const seen = new Attention(inHalves).look(of(1 / 3, 0), of(1 / 3, 0), of(1 / 3, 1), form)
     expect([...seen]).toEqual([third, 1])
-    const two = new Attention(half)
+    const two = new Attention(inHalves)
     two.look(of(1 / 3, 0), of(1 / 3, 0), of(1, 0), form)
     const share = 1 / (1 + Math.exp((1 / 3) * third))
     expect(two.look(of(1 / 3, 0), of(0, 0), of(0, 0), form)[0]).toBeCloseTo(1 - share, 12)

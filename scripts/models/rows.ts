@@ -62,14 +62,15 @@ export class Rows {
     return this.#known.size - this.current.length
   }
 
-  /** Computes a row unless the same code has, and writes it down. */
+  /** Computes a row unless the same code has, over as many tokens or more, and writes it down. */
   async once(
     is: Pick<Row, 'family' | 'kind' | 'what' | 'device'>,
     by: Code,
     compute: () => Promise<Omit<Row, keyof typeof is | 'by' | 'code' | 'seconds'>>,
+    tokens = 0,
   ): Promise<void> {
     const found = this.#known.get(keyOf(is))
-    if (found && isCurrent(found)) return
+    if (found && isCurrent(found) && found.tokens >= tokens) return
     const before = process.cpuUsage()
     const verdict = await compute()
     const { user, system } = process.cpuUsage(before)

@@ -12,23 +12,43 @@ const STORED: Readonly<Record<SafetensorsType, (values: ArrayLike<number>) => Ui
 }
 const high = (word: number) => word >>> 16
 
+/** What a file holds of a tensor. */
+export interface StoredTensor {
+  readonly name: string
+  readonly dtype: SafetensorsType | 'U32'
+  readonly shape: readonly number[]
+  readonly data: Uint8Array
+}
+
+export const storedAs = (
+  { name, shape }: TensorSpec,
+  dtype: SafetensorsType,
+  values: ArrayLike<number>,
+): StoredTensor => ({
+  name,
+  dtype,
+  shape,
+  data: STORED[dtype](values),
+})
+
 /** `within`: what stands before the names in `weights`, and not in the file. */
-export function safetensors(
+export const safetensors = (
   specs: readonly TensorSpec[],
   weights: Weights,
   type: SafetensorsType = 'F32',
   within = '',
-): Uint8Array {
+): Uint8Array => safetensorsFile(specs.map((spec) => storedAs(spec, type, weights(`${within}${spec.name}`))))
+
+export function safetensorsFile(tensors: readonly StoredTensor[]): Uint8Array {
   const header: Record<string, object> = {}
-  const data = specs.map(({ name }) => STORED[type](weights(`${within}${name}`)))
   let at = 0
-  for (const [i, { name, shape }] of specs.entries()) {
-    header[name] = { dtype: type, shape, data_offsets: [at, at + data[i]!.length] }
-    at += data[i]!.length
+  for (const { name, dtype, shape, data } of tensors) {
+    header[name] = { dtype, shape, data_offsets: [at, at + data.length] }
+    at += data.length
   }
   const json = JSON.stringify(header)
   const text = new TextEncoder().encode(json.padEnd(8 * Math.ceil(json.length / 8)))
   const head = new Uint8Array(8)
   new DataView(head.buffer).setBigUint64(0, BigInt(text.length), true)
-  return Buffer.concat([head, text, ...data])
+  return Buffer.concat([head, text, ...tensors.map(({ data }) => data)])
 }

@@ -3,6 +3,8 @@ import { ARCHITECTURES } from '../../src/engines/webgpu/architectures/index.js'
 import { ENCODERS } from '../../src/engines/webgpu/encoders/bert.js'
 
 export interface PrebuiltRecord {
+  /** Where its files are. */
+  readonly model: string
   readonly model_id: string
   readonly model_lib: string
   /** 2: it sees. */

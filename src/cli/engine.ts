@@ -4,6 +4,7 @@ import process from 'node:process'
 import type { Engine } from '../engine.js'
 import { fallback, upstream } from '../engines/upstream.js'
 import { type DevicePreference, type WebGpu, webgpu } from '../engines/webgpu/index.js'
+import { offeredModel } from '../engines/webgpu/location.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 import { webllmEngine } from './webllm.js'
@@ -16,6 +17,8 @@ export interface EngineOptions {
   readonly webllm?: string
   readonly device: DevicePreference
   readonly cache?: string
+  /** Of our own core's models. */
+  readonly cacheType?: 'q8_0'
   readonly upstream?: string
   /**
    * Hears which device was taken and why.
@@ -42,11 +45,14 @@ export async function openEngine(options: EngineOptions): Promise<OpenedEngine> 
 }
 
 async function localEngine(options: EngineOptions): Promise<WebGpu> {
-  const { model = [NANO], device, cache, lib, webllm } = options
+  const { model = [NANO], device, cache, cacheType, lib, webllm } = options
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
   try {
     return webgpu({
-      models: model.map((name) => (name === NANO ? { id: NANO, from: nanoFolder() } : name)),
+      models: model.map((name) => {
+        const { id } = offeredModel(name)
+        return { id, from: name === NANO ? nanoFolder() : name, ...(cacheType && { cacheType }) }
+      }),
       device,
       cache,
       log: options.log ?? ((message) => note(paint('dim', message))),

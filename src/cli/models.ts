@@ -77,10 +77,14 @@ const reasonOf = (error: unknown) =>
 export interface FitsOptions extends CacheOptions {
   readonly device: DevicePreference
   readonly context?: number
+  readonly cacheType?: 'q8_0'
 }
 
 /** Whether models would run here, by the heads of their files alone; without names, all that are on this machine. */
-export async function fits(names: readonly string[], { cache, device, context }: FitsOptions): Promise<void> {
+export async function fits(
+  names: readonly string[],
+  { cache, device, context, cacheType }: FitsOptions,
+): Promise<void> {
   const wanted = names.length > 0 ? names : await everything({ cache })
   for (const name of wanted) placeOf(name)
   // What the system would have to take from others is not counted.
@@ -90,7 +94,7 @@ export async function fits(names: readonly string[], { cache, device, context }:
   try {
     for (const name of wanted) {
       const told = await fitter
-        .fit(name, { ...(context !== undefined && { contextLength: context }), cache })
+        .fit(name, { ...(context !== undefined && { contextLength: context }), ...(cacheType && { cacheType }), cache })
         .then(lineOf, (error: unknown) => `no   ${reasonOf(error)}`)
       if (told.startsWith('no')) bad++
       process.stdout.write(`${told.slice(0, 5)}${name}  ${told.slice(5)}\n`)
@@ -108,7 +112,7 @@ function lineOf({ leftBytes, memoryBytes, memory, contextLength, tokensPerSecond
     const advice = ways.length > 0 ? ways.join(', ') : 'only a smaller model or quantisation would'
     return `no   ${left}; ${lacks}; ${advice}`
   }
-  const speed = tokensPerSecond === undefined ? '' : `, about ${tokensPerSecond.toPrecision(2)} tokens/s`
+  const speed = tokensPerSecond === undefined ? '' : `, about ${Number(tokensPerSecond.toPrecision(2))} tokens/s`
   const parts = memory ? ` (${memoryLine(memory)})` : ''
   return `yes  ${left}, ${megabytes(memoryBytes)} of memory${parts} at a context of ${contextLength}${speed}`
 }

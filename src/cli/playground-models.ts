@@ -20,7 +20,7 @@ export interface PageModelOptions {
   readonly key?: string
 }
 
-type Wanted = Pick<ModelOptions, 'contextLength' | 'quantize'> & { readonly model: string }
+type Wanted = Pick<ModelOptions, 'contextLength' | 'cacheType' | 'quantize'> & { readonly model: string }
 
 export const MODELS_PATH = '/playground/'
 const MOST_BYTES = 4096
@@ -82,15 +82,21 @@ async function wantedIn(request: Request): Promise<Wanted> {
     if (text.length <= MOST_BYTES) body = JSON.parse(text)
   } catch {}
   if (!isRecord(body) || typeof body.model !== 'string') throw invalid("The body must be JSON with a 'model'.", 'model')
-  const { model, contextLength, quantize } = body
+  const { model, contextLength, cacheType, quantize } = body
   const whole = (value: unknown): value is number => Number.isInteger(value) && (value as number) > 0
   if (contextLength !== undefined && !whole(contextLength))
     throw invalid("'contextLength' must be a positive whole number.", 'contextLength')
+  if (cacheType !== undefined && cacheType !== 'q8_0') throw invalid("'cacheType' can be 'q8_0'.", 'cacheType')
   if (quantize !== undefined && quantize !== 'q4f16_1') throw invalid("'quantize' can be 'q4f16_1'.", 'quantize')
   const { kind } = placeOf(model)
   if (kind !== 'hub' && kind !== 'foreign')
     throw invalid(`"${model}" is no name: give a Hugging Face id, ollama:name:tag or lmstudio:owner/name.`, 'model')
-  return { model, ...(contextLength !== undefined && { contextLength }), ...(quantize && { quantize }) }
+  return {
+    model,
+    ...(contextLength !== undefined && { contextLength }),
+    ...(cacheType && { cacheType }),
+    ...(quantize && { quantize }),
+  }
 }
 
 function placeOf(model: string): ReturnType<typeof locationOf> {

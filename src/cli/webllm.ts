@@ -8,11 +8,20 @@ import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 
 /** WebLLM in its worker, for models of its list or for one with a compiled library of its own. */
-export async function webllmEngine({ model, device, cache, lib, webllm: module }: EngineOptions): Promise<WebLlm> {
+export async function webllmEngine({
+  model,
+  device,
+  cache,
+  cacheType,
+  lib,
+  webllm: module,
+}: EngineOptions): Promise<WebLlm> {
   if (model === undefined) {
     throw new Fault('WebLLM has many models: name one with --model, such as mlc-ai/Qwen3-0.6B-q4f16_1-MLC.')
   }
   if (device === 'cpu') throw new Fault('WebLLM runs on a GPU: leave --device cpu to --engine webgpu.')
+  if (cacheType !== undefined)
+    throw new Fault('WebLLM keeps keys and values its own way: --cache-type belongs to --engine webgpu.')
   if (lib !== undefined && model.length > 1) throw new Fault('A compiled library (--lib) belongs to one --model.')
   const engine = webllm({
     models: lib === undefined ? model : [await ownRecord(model[0]!, lib)],

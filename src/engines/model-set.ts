@@ -93,7 +93,9 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     const loaded = await this.#usable(model.id)
     if (this.#closed) throw new V1Error(503, 'The engine is closed.', { code: 'engine_closed' })
     if (loaded !== undefined) return loaded
-    const loading = this.#loading.get(model.id) ?? this.#start(model)
+    const known = this.#loading.get(model.id)
+    // One that is being given up fails whoever joins it; the next stands behind it in the line.
+    const loading = known && !known.aborter.signal.aborted ? known : this.#start(model)
     loading.listeners.add(onProgress)
     loading.waiters++
     try {
@@ -150,13 +152,15 @@ export class ModelSet<Model extends { readonly id: string }, L extends Loaded> {
     }
     const done = this.#line
       .then(() => this.#load(model, tell, aborter.signal))
-      .finally(() => this.#loading.delete(model.id))
+      .finally(() => {
+        if (this.#loading.get(model.id) === loading) this.#loading.delete(model.id)
+      })
     // Not the model itself: it would be held, and its memory with it, until the next one is loaded.
     this.#line = done.then(
       () => {},
       () => {},
     )
-    const loading = { done, aborter, listeners, waiters: 0 }
+    const loading: Loading<L> = { done, aborter, listeners, waiters: 0 }
     this.#loading.set(model.id, loading)
     return loading
   }

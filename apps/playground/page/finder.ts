@@ -51,13 +51,17 @@ export class PageFinder implements Finder {
   async add(
     found: Found,
     wanted: Wanted,
-    { quantize }: How,
+    { cacheType, quantize }: How,
     onProgress: (done: number, of: number) => void,
   ): Promise<string> {
     const { id, downloadBytes, memoryBytes = 0, contextLength = 0 } = found
     const answer = typeof wanted === 'string' ? undefined : await this.#ask({ kind: 'keep', files: wanted }, onProgress)
     const from = answer && 'kept' in answer ? answer.kept : found.from
-    const model: AddedModel = { id, from, contextLength, downloadBytes, memoryBytes, ...(quantize && { quantize }) }
+    const model: AddedModel = {
+      ...{ id, from, contextLength, downloadBytes, memoryBytes },
+      ...(cacheType && { cacheType }),
+      ...(quantize && { quantize }),
+    }
     await keepAdded([...(await addedModels()).filter((each) => each.id !== id), model])
     return id
   }

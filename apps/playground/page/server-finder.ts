@@ -29,11 +29,11 @@ export class ServerFinder implements Finder {
   async add(
     found: Found,
     _: Wanted,
-    { quantize }: How,
+    { cacheType, quantize }: How,
     onProgress: (done: number, of: number) => void,
   ): Promise<string> {
     const { from: model, contextLength } = found
-    const loading = await askAt('/playground/models', { model, contextLength, quantize })
+    const loading = await askAt('/playground/models', { model, contextLength, cacheType, quantize })
     for await (const { bytes_loaded, bytes_total } of events<{ bytes_loaded: number; bytes_total: number }>(loading)) {
       onProgress(bytes_loaded, bytes_total)
     }

@@ -5,6 +5,7 @@ export interface AddedModel {
   /** Where it is: as `webgpu({ models })` takes it. */
   readonly from: string
   readonly contextLength: number
+  readonly cacheType?: 'q8_0'
   readonly quantize?: 'q4f16_1'
   readonly downloadBytes: number
   readonly memoryBytes: number

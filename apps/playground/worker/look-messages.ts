@@ -7,7 +7,7 @@ export const LOOK = 'local-v1 playground look'
 /** A name, or the files themselves. */
 export type Wanted = string | readonly File[]
 
-export type How = Pick<ModelOptions, 'contextLength' | 'quantize'>
+export type How = Pick<ModelOptions, 'contextLength' | 'cacheType' | 'quantize'>
 
 export type Question =
   /** `free`: bytes that models may take here, where that is known. */

@@ -1,14 +1,14 @@
 /** What a model takes on a device, and what would fit where it does not. Names nothing that does not exist. */
 import { V1Error } from '../../errors.js'
 import type { WeightOutline } from '../../repository/source.js'
-import type { Device } from './contract.js'
+import { type Device, keepsHeads } from './contract.js'
 import { planLoad } from './loaded-model.js'
 import { type MemoryParts, memoryParts, sumOf } from './memory-parts.js'
 import { canShrink } from './model/planned.js'
 import type { ModelOptions, OfferedModel } from './options.js'
 
 /** `model`: another quantisation in the same repository. */
-export interface Remedy extends Pick<ModelOptions, 'contextLength' | 'quantize'> {
+export interface Remedy extends Pick<ModelOptions, 'contextLength' | 'cacheType' | 'quantize'> {
   readonly how: string
   readonly memoryBytes: number
   readonly model?: string
@@ -55,15 +55,14 @@ export interface Surrounding {
 
 /** What would fit of a model that does not: a smaller quantisation first, then the same file otherwise. */
 export function alternatives(model: OfferedModel, of: Surrounding): Remedy[] {
-  return [...smallerOnHub(model, of), ...instead(model, of.outline, sizeWithin(of.device, of.outline, of.free))]
+  return [...smallerOnHub(model, of), ...instead(model, of)]
 }
 
 /** The largest of the same model that fits as it was asked for: blocks take as much memory as in their file. */
 function smallerOnHub(model: OfferedModel, { device, outline, free, siblings, bytes }: Surrounding): Remedy[] {
   const { location } = model
   if (location.kind !== 'hub' || outline.naming !== 'gguf' || siblings.size === 0) return []
-  const limits = { ...device.limits, totalBytes: Number.POSITIVE_INFINITY, tensorBytes: Number.POSITIVE_INFINITY }
-  const plan = planLoad(model, outline, withLimits(device, limits), 1)
+  const plan = planLoad(model, outline, endless(device), 1)
   const needed = sumOf(memoryParts(plan))
   const most = Math.min(free, device.limits.totalBytes ?? Number.POSITIVE_INFINITY)
   const fitting = [...siblings]
@@ -76,36 +75,46 @@ function smallerOnHub(model: OfferedModel, { device, outline, free, siblings, by
   })
 }
 
-const withLimits = (device: Device, limits: Device['limits']): Device =>
-  new Proxy(device, {
+/** The device as if its memory had no end: whatever can run at all is planned on it. */
+function endless(device: Device): Device {
+  const limits = { ...device.limits, totalBytes: Number.POSITIVE_INFINITY, tensorBytes: Number.POSITIVE_INFINITY }
+  return new Proxy(device, {
     get(target, key) {
       if (key === 'limits') return limits
       const value: unknown = Reflect.get(target, key, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
+}
 
-/** A shorter context, four bits, both; nothing where not even these would do: then only a smaller model will. */
-function instead(model: OfferedModel, outline: WeightOutline, sized: ReturnType<typeof sizeWithin>): Remedy[] {
+/** An 8-bit cache, a shorter context, four bits, two of these; nothing where none would do: then only a smaller model will. */
+function instead(model: OfferedModel, { device, outline, free }: Surrounding): Remedy[] {
+  const sized = sizeWithin(device, outline, free)
   const plain = outline.names.some((name) => {
     const { dtype, shape } = outline.describe(name)
     return name.endsWith('.weight') && shape.length === 2 && dtype !== 'u32' && canShrink(dtype)
   })
   const contexts = [4096, 2048, 1024, 512].filter((length) => length < (model.contextLength ?? 8192))
-  const options = [
-    ...contexts.map((contextLength) => ({ how: `a context of ${contextLength}`, contextLength })),
-    ...(plain ? [{ how: "quantize: 'q4f16_1'", quantize: 'q4f16_1' as const }] : []),
-    ...(plain
-      ? contexts.map((contextLength) => ({
-          how: `quantize: 'q4f16_1' and a context of ${contextLength}`,
-          contextLength,
-          quantize: 'q4f16_1' as const,
-        }))
-      : []),
-  ]
+  const cut = contexts.map((contextLength): Way => ({ how: `a context of ${contextLength}`, contextLength }))
+  const kept = keepsInBlocks(model, device, outline) ? [EIGHT_BITS] : []
+  const four = plain ? [FOUR_BITS] : []
+  const both = (one: Way) => (other: Way) => ({ ...one, ...other, how: `${one.how} and ${other.how}` })
+  const options = [...kept, ...cut, ...four, ...[...kept, ...four].flatMap((one) => cut.map(both(one)))]
   for (const { how, ...option } of options) {
     const found = sized({ ...model, ...option })
     if (typeof found !== 'string') return [{ how, memoryBytes: found.memoryBytes, ...option }]
   }
   return []
 }
+
+/** Whether an 8-bit cache may be named: it keeps keys and values, in whole blocks, and otherwise so far. */
+function keepsInBlocks(model: OfferedModel, device: Device, outline: WeightOutline): boolean {
+  if (model.cacheType !== undefined) return false
+  const plan = planLoad(model, outline, endless(device), 1)
+  if (!('model' in plan) || !('layers' in plan.model)) return false
+  return plan.model.layers.every((layer) => layer.kind !== 'attention' || keepsHeads('q8_0', layer.headSize))
+}
+
+type Way = Omit<Remedy, 'memoryBytes' | 'model'>
+const EIGHT_BITS: Way = { how: "an 8-bit cache (cacheType: 'q8_0')", cacheType: 'q8_0' }
+const FOUR_BITS: Way = { how: "quantize: 'q4f16_1'", quantize: 'q4f16_1' }

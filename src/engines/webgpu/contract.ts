@@ -32,6 +32,7 @@ import type {
 } from './contract/tensors.js'
 
 export * from './contract/batch.js'
+export * from './contract/cache-types.js'
 export * from './contract/options.js'
 export * from './contract/tensors.js'
 
@@ -80,6 +81,8 @@ export interface Device {
   matrix(data: MatrixData, options?: { readonly gated?: boolean }): Matrix
   /** As `matrix`, of rows that are not all at hand at once: bands of so many, one below the other. */
   growingMatrix(bands: readonly MatrixShape[], options?: { readonly gated?: boolean }): GrowingMatrix
+  /** So many bytes will be asked for, piece by piece. Absent where it makes no difference. */
+  reserve?(bytes: number): void
   /** Bytes that such a matrix would take. */
   matrixBytes(shape: MatrixShape): number
   /** Uploads a norm's weights, a bias or a table of angles. */

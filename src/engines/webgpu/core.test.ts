@@ -16,10 +16,23 @@ const DRAWN: SampleSettings = {
   frequencyPenalty: 0,
   topLogprobs: 3,
 }
-const OPTIONS = { maxChunk: 40, contextLength: 128, cacheTokens: 512, tokens: 85 }
+const SIZES = { maxChunk: 40, contextLength: 128, cacheTokens: 512, tokens: 85 }
 
-describe.each(DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sequences on $name', ({ open }) => {
-  const { source } = randomModel(PRESETS[1]!, 'q4f16', 5)
+const USED = DEVICES.filter(({ name }) => name !== 'cpu, exact')
+const IN_8_BITS = { ...PRESETS[1]!, model: { ...PRESETS[1]!.model, head_dim: 32 } }
+const CASES = [
+  ...USED.map((device) => ({ ...device, preset: PRESETS[1]!, OPTIONS: SIZES })),
+  // Kernels cut for hardware take half a minute to compile for each kind of cache: `operations` has them all.
+  ...USED.filter(({ name }) => !name.includes('hardware')).map(({ name, open }) => ({
+    name: `${name}, with an 8-bit cache`,
+    open,
+    preset: IN_8_BITS,
+    OPTIONS: { ...SIZES, cacheType: 'q8_0' as const },
+  })),
+]
+
+describe.each(CASES)('sequences on $name', ({ open, preset, OPTIONS }) => {
+  const { source } = randomModel(preset, 'q4f16', 5)
   let device: Device
   let core: Core
   beforeAll(async () => {
@@ -162,7 +175,7 @@ describe.each(DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sequences on
 
   it('a sequence that becomes no number ends alone, and leaves nothing behind in its pages', async () => {
     // A tied embedding: the token is above those that are ever sampled, so that no other logit is touched.
-    const { source: plain } = randomModel(PRESETS[1]!, 'f32', 5)
+    const { source: plain } = randomModel(preset, 'f32', 5)
     const spoil = (data: MatrixData): MatrixData => {
       if (data.format !== 'f32' || data.rows !== 88) return data
       const values = data.data.slice()

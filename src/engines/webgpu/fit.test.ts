@@ -12,6 +12,7 @@ import { loadCore } from './model/load.js'
 import type { Surroundings } from './surroundings.js'
 
 const fetch_ = globalThis.fetch
+const EIGHT_BITS = "an 8-bit cache (cacheType: 'q8_0')"
 let folder: string
 let path: string
 let bytes: Buffer
@@ -66,8 +67,9 @@ describe('whether a model fits', () => {
 
   it('and of one that does not, what it lacks and what would', async () => {
     const { memoryBytes: whole = 0 } = await fitter.fit(path)
-    const small = await openFitter('cpu', whole - 1)
-    const found = await small.fit(path, { contextLength: 4096 })
+    const { memoryBytes: kept = 0 } = await fitter.fit(path, { cacheType: 'q8_0' })
+    const small = await openFitter('cpu', kept - 1)
+    const found = await small.fit(path, { contextLength: 4096, cacheType: 'q8_0' })
     expect(found.memoryBytes).toBeUndefined()
     expect(found.lacks).toMatch(/needs \d+ MiB of memory, and \d+ MiB are free/)
     expect(found.instead).toEqual([
@@ -79,6 +81,23 @@ describe('whether a model fits', () => {
     const none = await openFitter('cpu', 1000)
     expect((await none.fit(path)).instead).toEqual([])
     none.close()
+  })
+
+  it('and that an 8-bit cache would, in the words of the option, where heads are of whole blocks', async () => {
+    const { memory, memoryBytes: whole = 0 } = await fitter.fit(path)
+    // As ggml stores it: 34 bytes for 32 values, which take 64 in f16.
+    const memoryBytes = whole - (memory!.cache! * 30) / 64
+    expect(await fitter.fit(path, { cacheType: 'q8_0' })).toMatchObject({ memoryBytes, instead: [] })
+    const small = await openFitter('cpu', whole - 1)
+    expect((await small.fit(path)).instead).toEqual([{ how: EIGHT_BITS, cacheType: 'q8_0', memoryBytes }])
+    small.close()
+    const odd = join(folder, 'odd-heads.gguf')
+    await writeMadeUp(odd, { types: { '*': 'Q8_0' }, heads: 16 })
+    const { memoryBytes: all = 0 } = await fitter.fit(odd)
+    const less = await openFitter('cpu', all - 1)
+    expect((await less.fit(odd, { contextLength: 512 })).instead[0]!.how).not.toContain('8-bit')
+    await expect(less.fit(odd, { cacheType: 'q8_0' })).rejects.toThrow('heads of 16 values')
+    less.close()
   })
 
   it('and of one at the hub, which smaller quantisation of the same repository would', async () => {

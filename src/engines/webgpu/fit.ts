@@ -33,6 +33,8 @@ export type { Remedy } from './alternatives.js'
 export interface FitOptions {
   /** @default the model's own, at most 8192 */
   readonly contextLength?: number
+  /** As of `webgpu`'s models. */
+  readonly cacheType?: 'q8_0'
   /** Where downloaded files are kept: what is there need not be downloaded. @default as for `webgpu` */
   readonly cache?: string | false
   /** Ends the look. */
@@ -64,8 +66,12 @@ export async function openFitter(
   const seconds = await probe(device)
   return {
     device: device.info.name,
-    async fit(name, { contextLength, cache, signal = new AbortController().signal } = {}) {
-      const model: OfferedModel = { ...offeredModel(name), ...(contextLength !== undefined && { contextLength }) }
+    async fit(name, { contextLength, cacheType, cache, signal = new AbortController().signal } = {}) {
+      const model: OfferedModel = {
+        ...offeredModel(name),
+        ...(contextLength !== undefined && { contextLength }),
+        ...(cacheType !== undefined && { cacheType }),
+      }
       const { outline, bytes, left } = await surveyRepository(model.location, { cache, signal })
       const sized = sizeWithin(device, outline, free)
       const found = sized(model)

@@ -40,7 +40,7 @@ export interface LoadSettings {
 
 /** What is known of the model before its weights are downloaded; throws where it cannot be run here. */
 export function planLoad(
-  { id, contextLength, cacheTokens, quantize }: OfferedModel,
+  { id, contextLength, cacheTokens, cacheType, quantize }: OfferedModel,
   weights: WeightOutline,
   device: Device,
   maxBatch: number | undefined,
@@ -51,6 +51,7 @@ export function planLoad(
     ...(maxBatch !== undefined && { maxBatch }),
     ...(contextLength !== undefined && { contextLength }),
     ...(cacheTokens !== undefined && { cacheTokens }),
+    ...(cacheType !== undefined && { cacheType }),
     ...(quantize !== undefined && { quantize }),
   })
 }

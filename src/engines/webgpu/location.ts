@@ -6,6 +6,8 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
   const options = typeof model === 'string' ? { id: idOf(model), from: model } : model
   if (!REPOSITORY_ID.test(options.id))
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
+  if (options.cacheType !== undefined && options.cacheType !== 'q8_0')
+    throw new TypeError(`The cacheType of ${options.id} can be 'q8_0'; this one is "${options.cacheType as string}".`)
   const { from = options.id } = options
   return { ...options, location: typeof from === 'string' ? locationOf(from) : { kind: 'files', files: [from].flat() } }
 }

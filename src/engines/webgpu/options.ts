@@ -75,6 +75,13 @@ export interface ModelOptions {
    */
   readonly cacheTokens?: number
   /**
+   * How keys and values are kept. `q8_0`: an 8-bit cache, whole numbers of 8 bits and a scale in f16 for each 32 values, as
+   * llama.cpp's; it takes 17 of 32 bytes of one in f16, and models of heads that are no multiple of 32, or that keep no
+   * keys and values (embeddings, rerankers), are refused with it.
+   * @default f16, and f32 beside weights in full precision
+   */
+  readonly cacheType?: 'q8_0'
+  /**
    * What weights in full precision (safetensors) become while they are loaded: 4 bits take a quarter of the memory of
    * f16 and are read faster.
    * @default they stay as they are

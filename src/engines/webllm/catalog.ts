@@ -24,6 +24,12 @@ export class Catalog {
   #offered: readonly Offered[] = []
 
   constructor(options: WebLlmOptions, loadLibrary: () => Promise<WebLlmLibrary>) {
+    const own = options.models?.find((model) => typeof model !== 'string' && 'cacheType' in model)
+    if (own !== undefined) {
+      throw new TypeError(
+        "webllm: 'cacheType' is of webgpu's models: WebLLM keeps keys and values as its libraries were compiled.",
+      )
+    }
     this.#options = options
     this.#loadLibrary = loadLibrary
     this.#own = offer(ownRecords(options))

@@ -31,6 +31,11 @@ function engineOf(options: WebLlmOptions, gpu: GpuFacts | undefined = GPU, list:
   return { engine, seen, loads: () => loads }
 }
 
+test('an 8-bit cache is refused by name, before anything is loaded', () => {
+  const asked = { ...record('small'), cacheType: 'q8_0' }
+  expect(() => engineOf({ models: [asked] })).toThrow(/webllm: 'cacheType'/)
+})
+
 test('the prebuilt list is offered under the ids of its weights, without embedding models', async () => {
   const { engine } = engineOf({})
   await engine.ready

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -15,6 +15,8 @@ import { exaone4, granite, olmo2, smollm3 } from '../../../../scripts/models/fam
 import type { Weights } from '../../../../scripts/models/family.js'
 import { answerOf, compare } from '../../../../scripts/models/judge.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
+import { mlxConfig, mlxTensors, throughMlx } from '../../../../scripts/models/mlx.js'
+import { safetensorsFile } from '../../../../scripts/models/safetensors.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
 import { halfToFloat } from '../../../platform/half.js'
 import { openRepository } from '../../../repository/open.js'
@@ -185,6 +187,43 @@ describe('architectures on the CPU, from GGUF files as llama.cpp takes them', ()
   })
 })
 
+describe('architectures on the CPU, from repositories as mlx-lm writes them', () => {
+  let device: Device
+  let folder: string
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1, exact: true })
+    folder = await mkdtemp(join(tmpdir(), 'local-v1-mlx-'))
+  })
+  afterAll(async () => {
+    device.destroy()
+    await rm(folder, { recursive: true })
+  })
+
+  // The others are check:models' matter: of the latter two convolutions are turned, of one the norms grown.
+  it.each([llama, lfm2, qwen35])(
+    '$name: greedy tokens and log probabilities are those of float64',
+    async (of) => {
+      const path = join(folder, of.name)
+      await mkdir(path)
+      await writeFile(join(path, 'config.json'), JSON.stringify(mlxConfig(of)))
+      await writeFile(join(path, 'tokenizer.json'), '{}')
+      await writeFile(join(path, 'model.safetensors'), safetensorsFile(mlxTensors(of, weightsOf(of))))
+      const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
+      const { weights } = await openRepository({ kind: 'folder', path }, options)
+      const { tokens, logprobs } = answerOf(of, throughMlx(of, weightsOf(of)), COUNT)
+      const core = await loadCore(device, weights, { contextLength: 144 })
+      const verdict = compare(logprobs, await told(core, tokens, COUNT, 64))
+      expect(verdict.worst).toBeLessThan(BOUNDS.f16)
+      // Keys and values are kept in f16, which float64 does not.
+      expect(verdict.wrongTokens).toBeLessThan(2)
+      await core.close()
+      const plain = answerOf(of, weightsOf(of), COUNT).logprobs.map((logprobs) => (token: number) => logprobs[token]!)
+      expect(compare(logprobs, plain).worst).toBeGreaterThan(10 * BOUNDS.f16)
+    },
+    60_000,
+  )
+})
+
 describe('formats and limits on the CPU', () => {
   let device: Device
   beforeAll(async () => {
@@ -201,7 +240,7 @@ describe('formats and limits on the CPU', () => {
       chatConfig: { model_type: 'qwen3_5', tie_word_embeddings, text_config, vision_config: { depth: 2 } },
       names: [
         ...plain.names.map((name) => name.replace('model.', 'model.language_model.')),
-        ...['model.visual.blocks.0.attn.qkv.weight', 'mtp.fc.weight'],
+        ...['model.visual.blocks.0.attn.qkv.weight', 'vision_tower.blocks.0.attn.qkv.weight', 'mtp.fc.weight'],
       ],
       describe: (name) => plain.describe(inner(name)),
       read: (name) => plain.read(inner(name)),

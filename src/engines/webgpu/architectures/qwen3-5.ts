@@ -41,8 +41,8 @@ const GGUF: Names = {
 export const qwen35: Architecture = {
   names: { huggingface: HUGGINGFACE, mlc: MLC, gguf: GGUF },
   prefixes: ['model.language_model.', 'language_model.model.'],
-  // What sees, and what guesses several tokens ahead.
-  idle: /^(model\.)?visual\.|^mtp\./,
+  // What sees, as transformers and as MLX call it, and what guesses several tokens ahead.
+  idle: /^(model\.)?visual\.|^vision_tower\.|^mtp\./,
   gguf: {
     partial: true,
     own(take, config) {

@@ -1,5 +1,6 @@
 /** What lies on a device: weights, activations, and what is kept of sequences. */
 import { type BlockType, blockBytes, isBlockType } from '../../../platform/block-types.js'
+import type { CacheType } from './cache-types.js'
 
 /** Positions per page of the key/value cache. */
 export const PAGE = 16
@@ -93,15 +94,31 @@ export function shapeOf(band: MatrixBand): MatrixShape {
 
 export const bandsOf = (data: MatrixData): readonly MatrixBand[] => (data.format === 'mixed' ? data.bands : [data])
 
+interface Fillable extends Matrix {
+  add(rows: MatrixBand): void
+}
+
+/** A matrix with all its rows; nothing of it stays where they cannot be had. */
+export function filled<M extends Fillable>(data: MatrixData, make: (bands: readonly MatrixShape[]) => M): M {
+  const bands = bandsOf(data)
+  const matrix = make(bands.map(shapeOf))
+  try {
+    for (const band of bands) matrix.add(band)
+  } catch (error) {
+    matrix.destroy()
+    throw error
+  }
+  return matrix
+}
+
 export interface CacheShape {
   readonly layers: number
   readonly pages: number
   /** Heads of keys, and of values. */
   readonly heads: number
-  /** A multiple of 4. */
+  /** A multiple of 4, and one that `type` keeps. */
   readonly headSize: number
-  /** The least precision in which keys and values are kept. */
-  readonly type: 'f16' | 'f32'
+  readonly type: CacheType
   /** Its layers see a window alone: a sequence lies on its `windowPages`. */
   readonly sliding?: boolean
 }

@@ -3,7 +3,7 @@
  * arguments (`WRITERS`, in TypeScript) and what reads them: the module `./abi` of `assembly/`, with a constant for each
  * number and each operation's code, and a namespace for each operation (`Norm.epsilon(args)`).
  */
-import { GATES, type Gate, PAGE, Q4_BLOCK } from '../contract.js'
+import { CACHE_BLOCK, type CacheType, GATES, type Gate, PAGE, Q4_BLOCK } from '../contract.js'
 import { blocksModule } from './block-kinds.js'
 
 /** Kinds of matrices, by how they are stored and multiplied. */
@@ -16,6 +16,10 @@ export const Q4_EXACT = 4
 /** Those of `block-kinds.ts` among them. */
 export type WeightKind = number
 
+/** How keys and values are kept. */
+const CACHE_CODES: Readonly<Record<CacheType, number>> = { f32: 0, f16: 1, q8_0: 2 }
+export const cacheCode = (type: CacheType): number => CACHE_CODES[type]
+
 /** 0 is none. */
 export const gateCode = (gate: Gate): number => GATES.indexOf(gate) + 1
 
@@ -24,8 +28,8 @@ export const GROUP = 8
 /** 4-bit weights, 8 rows by 32 columns: eight f32 scales, then four steps of 8 columns, two vectors of 4 rows each. */
 export const Q4_BLOCK_BYTES = 160
 /**
- * Quantised activations, 32 columns: f32 scale, i32 zero point correction, a mask of the lowest nibbles, 4 bytes of
- * padding, then the values. The mask is there because compilers load what they would make anew in every round of a loop.
+ * Quantised activations, 32 columns: f32 scale, i32 zero point correction, a mask of the lowest nibbles, the sums of both
+ * halves in 16 bits, then the values. The mask is there because compilers load what they would make anew in every round of a loop.
  */
 const X_HEADER_BYTES = 16
 /** Eight activations: as bytes where the machine multiplies bytes, else as 16-bit integers. */
@@ -89,14 +93,14 @@ export const OPERATIONS = {
   },
   /**
    * Turns queries and keys by their positions and puts keys and values into the cache. `pages`: of each row;
-   * `overflows`: of each page, a bit for each slot that holds what f16 cannot; `queriesOnly`: no keys, no values. Items: a
+   * `overflows`: of each page, a bit for each slot that has what cannot be kept; `queriesOnly`: no keys, no values. Items: a
    * row's key head, and the heads of queries that read it, so that mostly the same thread will read what it writes here.
    */
   place: {
     ...{ qkv: 'pointer', stride: 'pointer', heads: 'i32', keyHeads: 'i32', headSize: 'i32', angles: 'pointer' },
     ...{ positions: 'pointer', pages: 'pointer', keys: 'pointer', values: 'pointer' },
     ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', queryNorm: 'pointer', keyNorm: 'pointer' },
-    ...{ epsilon: 'f32', half: 'bool', growBy: 'f32', growEvery: 'i32', overflows: 'pointer' },
+    ...{ epsilon: 'f32', kept: 'i32', growBy: 'f32', growEvery: 'i32', overflows: 'pointer' },
     queriesOnly: 'bool',
   },
   /**
@@ -107,7 +111,7 @@ export const OPERATIONS = {
     ...{ qkv: 'pointer', stride: 'pointer', out: 'pointer', outStride: 'pointer' },
     ...{ heads: 'i32', keyHeads: 'i32', headSize: 'i32', keys: 'pointer', values: 'pointer' },
     ...{ keyPageBytes: 'pointer', valuePageBytes: 'pointer', lasts: 'pointer', lists: 'pointer' },
-    ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', half: 'bool', pairsTokens: 'bool' },
+    ...{ firsts: 'pointer', scale: 'f32', room: 'pointer', roomGap: 'pointer', kept: 'i32', pairsTokens: 'bool' },
     ...{ rows: 'i32', cap: 'f32', overflows: 'pointer' },
   },
   /** `x` is packed: gates, then values. Items: rows. */
@@ -162,6 +166,10 @@ export const OPERATIONS = {
     ...{ gates: 'pointer', gatesStride: 'pointer', values: 'pointer', valuesStride: 'pointer' },
     ...{ out: 'pointer', outStride: 'pointer', columns: 'i32', gate: 'i32' },
   },
+  /** Rows from `source` to `matrix`; `scales`: of 4 bits, which have them apart, in f16 if `half`. Items: groups of eight rows. */
+  pack: {
+    ...{ kind: 'i32', source: 'pointer', scales: 'pointer', half: 'bool', matrix: 'pointer', columns: 'i32' },
+  },
 } as const satisfies Readonly<Record<string, Fields>>
 
 export type OperationName = keyof typeof OPERATIONS
@@ -179,7 +187,9 @@ export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 
 const INTEGERS = {
   ...{ F32, F16, Q4, BF16, Q4_EXACT, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE },
   ...Object.fromEntries(GATES.map((gate) => [gate.toUpperCase(), gateCode(gate)])),
+  ...Object.fromEntries(Object.entries(CACHE_CODES).map(([type, code]) => [`CACHE_${type.toUpperCase()}`, code])),
   BLOCK: Q4_BLOCK,
+  CACHE_BLOCK,
   PAGE_BITS: Math.log2(PAGE),
 }
 const SIZES = {

@@ -37,7 +37,7 @@ export class CpuAttention {
       values: kv.values(layer),
       keyPageBytes: kv.keyPageBytes,
       valuePageBytes: kv.valuePageBytes,
-      half: kv.half,
+      kept: kv.kept,
       overflows: kv.overflows(),
       queryNorm: norm ? own(norm.query, CpuVector).use() : 0,
       keyNorm: norm ? own(norm.key, CpuVector).use() : 0,
@@ -52,8 +52,9 @@ export class CpuAttention {
     OPERATIONS.attend.fit(this.#pass.shape, qkv, cache, layer, out, shape)
     const [x, kv, target] = [own(qkv, CpuActivations), own(cache, CpuCache), own(out, CpuActivations)]
     const { heads, headSize } = kv.shape
-    // For each of two queries: itself, scaled, and its scores, in whole pages.
-    const room = this.#pass.perThread(2 * (headSize + (Math.ceil(this.#pass.batch.longest / PAGE) + 1) * PAGE) * 4)
+    // For each of two queries: itself, scaled, and its scores, in whole pages; once more as they weigh a block of values.
+    const scores = (Math.ceil(this.#pass.batch.longest / PAGE) + 1) * PAGE * (kv.shape.type === 'q8_0' ? 2 : 1)
+    const room = this.#pass.perThread(2 * (headSize + scores) * 4)
     const sharing = few(this.#pass.rows * shape.heads * this.#pass.batch.longest * headSize)
     const { lasts, firsts } = this.#sight(shape)
     const args = {
@@ -70,7 +71,7 @@ export class CpuAttention {
       values: kv.values(layer),
       keyPageBytes: kv.keyPageBytes,
       valuePageBytes: kv.valuePageBytes,
-      half: kv.half,
+      kept: kv.kept,
       overflows: kv.overflows(),
       lasts,
       firsts,

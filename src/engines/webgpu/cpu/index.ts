@@ -1,11 +1,23 @@
 /** The CPU device: every machine's fallback. WebAssembly SIMD, on as many threads as help. */
 import { V1Error } from '../../../errors.js'
-import type { Activations, Batch, Device, DeviceInfo, DeviceLimits, Pass, Sampler, SamplerShape } from '../contract.js'
+import {
+  type Activations,
+  type Batch,
+  type Device,
+  type DeviceInfo,
+  type DeviceLimits,
+  filled,
+  type MatrixShape,
+  type Pass,
+  type Sampler,
+  type SamplerShape,
+} from '../contract.js'
 import { activationBlockBytes } from './abi.js'
 import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import { CpuMatrix, storedBytes } from './matrix.js'
 import { DeviceMemory } from './memory.js'
+import { Packer } from './packer.js'
 import { CpuPass } from './pass.js'
 import type { CpuPassHost, OperationProfiler } from './pass-host.js'
 import { PassProgram } from './program.js'
@@ -109,9 +121,12 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     loss = error
     lose(error)
   }
+  const runner = new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost })
+  const packer = new Packer(memory, runner, team.threads)
+  const empty = (bands: readonly MatrixShape[]) => new CpuMatrix(memory, packer, bands, exact)
   const host: CpuPassHost = {
     memory,
-    runner: new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost }),
+    runner,
     program: new PassProgram(team.threads),
     threads: team.threads,
     activationBlockBytes: activationBlockBytes(parts.variant),
@@ -130,12 +145,13 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
       return alive ? { bytes: memory.bytes, buffers: memory.buffers } : { bytes: 0, buffers: 0 }
     },
     lost,
-    matrix: (data) => living(() => CpuMatrix.of(memory, kernels, data, exact)),
+    matrix: (data) => living(() => filled(data, empty)),
     growingMatrix: (bands) =>
       living(() => {
-        const matrix = new CpuMatrix(memory, kernels, bands, exact)
+        const matrix = empty(bands)
         return { matrix, add: (rows) => living(() => matrix.add(rows)) }
       }),
+    reserve: (bytes) => living(() => memory.reserve(bytes)),
     matrixBytes: storedBytes,
     vector: (values) => living(() => new CpuVector(memory, values)),
     activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),

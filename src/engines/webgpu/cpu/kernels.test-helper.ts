@@ -12,6 +12,8 @@ export interface Bench {
   /** Room for `bytes`, zeroed. */
   room(bytes: number): number
   put(values: Float32Array | Uint32Array | Uint16Array | Int32Array): number
+  /** So many rows, and zeros for those that their group of eight lacks. */
+  putRows(values: Float32Array | Uint32Array | Uint16Array, rows: number): number
   /** Arguments of an operation. */
   argumentsOf<N extends OperationName>(name: N, args: Arguments<N>): number
   floats(at: number, count: number): Float32Array
@@ -30,16 +32,17 @@ export async function bench(variant: KernelVariant, mebibytes = 16): Promise<Ben
     if (top > memory.buffer.byteLength) throw new Error('The test needs more memory.')
     return at
   }
+  const set = (at: number, values: ArrayBufferView) => {
+    new Uint8Array(memory.buffer).set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at)
+    return at
+  }
   return {
     variant,
     call,
     activationBlock: activationBlockBytes(variant),
     room,
-    put(values) {
-      const at = room(values.byteLength)
-      new Uint8Array(memory.buffer).set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), at)
-      return at
-    },
+    put: (values) => set(room(values.byteLength), values),
+    putRows: (values, rows) => set(room((values.byteLength / rows) * Math.ceil(rows / 8) * 8), values),
     argumentsOf(name, args) {
       const program = new PassProgram(1)
       program.add(name, 0, args)

@@ -52,13 +52,13 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
     [21, 32, 2],
     [64, 1536, 4],
   ])('multiply %i x %i with %i tokens within the rounding of activations', async (n, k, tokens) => {
-    const { call, room, put, argumentsOf, floats: read, activationBlock } = await bench(variant)
+    const { call, room, put, putRows, argumentsOf, floats: read, activationBlock } = await bench(variant)
     const { codes, scales, values } = matrixQ4(n, k, n * k)
     const x = floats(tokens * k, 7, 3)
     const blocks = k / 32
     const groups = Math.ceil(n / 8)
     const w = room(groups * blocks * 160)
-    call.packQ4!(put(codes), put(scales), false, w, 0, n, blocks)
+    call.packQ4!(putRows(codes, n), putRows(scales, n), false, w, 0, Math.ceil(n / 8), blocks)
     const prepared = room(tokens * blocks * activationBlock)
     call.quantize!(put(x), k * 4, prepared, 0, tokens, blocks)
     const y = room(tokens * n * 4)
@@ -83,13 +83,13 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
   })
 
   it('multiply exactly where activations are whole numbers up to 127', async () => {
-    const { call, room, put, floats: read, activationBlock } = await bench(variant)
+    const { call, room, put, putRows, floats: read, activationBlock } = await bench(variant)
     const [n, k] = [11, 64]
     const next = random(5)
     const codes = matrixQ4(n, k, 3).codes
     const x = Float32Array.from({ length: k }, (_, i) => (i % 32 === 0 ? 127 : Math.round(next() * 254 - 127)))
     const w = room(2 * 2 * 160)
-    call.packQ4!(put(codes), put(new Float32Array(n * 2).fill(1)), false, w, 0, n, 2)
+    call.packQ4!(putRows(codes, n), putRows(new Float32Array(n * 2).fill(1), n), false, w, 0, 2, 2)
     const prepared = room(2 * activationBlock)
     call.quantize!(put(x), k * 4, prepared, 0, 1, 2)
     const y = room(n * 4)
@@ -105,7 +105,7 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
       const [n, k] = [8, 64]
       const w = room(2 * 160)
       const { codes, scales } = matrixQ4(n, k, 1)
-      call.packQ4!(put(codes), put(scales), false, w, 0, n, 2)
+      call.packQ4!(put(codes), put(scales), false, w, 0, 1, 2)
       const [prepared, y] = [room(2 * activationBlock), room(n * 4)]
       for (let place = 0; place < k; place++) {
         const x = floats(k, 2)
@@ -121,11 +121,11 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
   )
 
   it('give the same sums for one token and for several', async () => {
-    const { call, room, put, floats: read, activationBlock } = await bench(variant)
+    const { call, room, put, putRows, floats: read, activationBlock } = await bench(variant)
     const [n, k, tokens, blocks] = [37, 160, 4, 5]
     const { codes, scales } = matrixQ4(n, k, 1)
     const w = room(5 * blocks * 160)
-    call.packQ4!(put(codes), put(scales), false, w, 0, n, blocks)
+    call.packQ4!(putRows(codes, n), putRows(scales, n), false, w, 0, Math.ceil(n / 8), blocks)
     const prepared = room(tokens * blocks * activationBlock)
     call.quantize!(put(floats(tokens * k, 2)), k * 4, prepared, 0, tokens, blocks)
     const together = room(tokens * n * 4)
@@ -138,12 +138,12 @@ describe.each(variants)('4-bit matrices (%s)', (variant) => {
   })
 
   it('come back unchanged as rows, also from f16 scales', async () => {
-    const { call, room, put, floats: read } = await bench(variant)
+    const { call, room, putRows, floats: read } = await bench(variant)
     const [n, k] = [10, 96]
     const { codes, scales } = matrixQ4(n, k, 9)
     const halves = Uint16Array.from(scales, toHalf)
     const w = room(2 * 3 * 160)
-    call.packQ4!(put(codes), put(halves), true, w, 0, n, 3)
+    call.packQ4!(putRows(codes, n), putRows(halves, n), true, w, 0, 2, 3)
     const out = room(k * 4)
     for (let row = 0; row < n; row++) {
       call.rowQ4!(w, row, out, 3)
@@ -167,7 +167,7 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     ['bf16', 5, 7, 1],
     ['bf16', 9, 129, 6],
   ])('multiply %s %i x %i with %i tokens, bias and addition', async (type, n, k, tokens) => {
-    const { call, room, put, argumentsOf, floats: read } = await bench(variant)
+    const { call, room, put, putRows, argumentsOf, floats: read } = await bench(variant)
     const source = floats(n * k, n + k)
     const bits = type === 'f16' ? Uint16Array.from(source, toHalf) : Uint16Array.from(source, toBrain)
     const values = { f32: source, f16: Float64Array.from(bits, fromHalf), bf16: Float64Array.from(bits, fromBrain) }[
@@ -179,7 +179,7 @@ describe.each(variants)('dense matrices (%s)', (variant) => {
     const before = floats(tokens * n, 6)
     const groups = Math.ceil(n / 8)
     const w = room(groups * 8 * k * size)
-    call.packDense!(put(size === 2 ? bits : source), size, w, 0, n, k)
+    call.packDense!(putRows(size === 2 ? bits : source, n), size, w, 0, groups, k)
     const xs = put(x)
     const prepared = type === 'f16' ? room(tokens * k * 4) : xs
     if (type === 'f16') call.scaleUp!(xs, k * 4, prepared, 0, tokens, k)

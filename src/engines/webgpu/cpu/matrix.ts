@@ -1,23 +1,11 @@
-/** Matrices in the device's memory, and how their bytes get there. */
+/** Matrices in the device's memory. */
 import { BLOCK_TYPES, isBlockType } from '../../../platform/block-types.js'
-import {
-  bandsOf,
-  type Matrix,
-  type MatrixBand,
-  type MatrixData,
-  type MatrixShape,
-  Q4_BLOCK,
-  rowBytes,
-  shapeOf,
-} from '../contract.js'
+import { type Matrix, type MatrixBand, type MatrixShape, Q4_BLOCK, rowBytes } from '../contract.js'
 import { BF16, F16, F32, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT, type WeightKind } from './abi.js'
 import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND } from './block-kinds.js'
 import type { DeviceMemory } from './memory.js'
+import type { Filling, Packer } from './packer.js'
 import { Tensor } from './tensors.js'
-import type { Kernels } from './wasm.js'
-
-/** Staged at a time on the way to the kernels' layout. */
-const STAGE_BYTES = 1 << 22
 
 /** Rows of one form. */
 export interface Band {
@@ -36,15 +24,16 @@ export class CpuMatrix extends Tensor implements Matrix {
   readonly columns: number
   readonly bands: readonly Band[]
 
-  readonly #kernels: Kernels
+  readonly #packer: Packer
+  readonly #fillings: readonly Filling[]
   #filled = 0
 
-  constructor(device: DeviceMemory, kernels: Kernels, bands: readonly MatrixShape[], exact: boolean) {
+  constructor(device: DeviceMemory, packer: Packer, bands: readonly MatrixShape[], exact: boolean) {
     super(
       device,
       bands.reduce((sum, band) => sum + storedBytes(band), 0),
     )
-    this.#kernels = kernels
+    this.#packer = packer
     this.rows = bands.reduce((sum, { rows }) => sum + rows, 0)
     this.columns = bands[0]!.columns
     let { at } = this
@@ -58,27 +47,17 @@ export class CpuMatrix extends Tensor implements Matrix {
       first += rows
       return placed
     })
-  }
-
-  static of(device: DeviceMemory, kernels: Kernels, data: MatrixData, exact: boolean): CpuMatrix {
-    const bands = bandsOf(data)
-    const matrix = new CpuMatrix(device, kernels, bands.map(shapeOf), exact)
-    try {
-      for (const band of bands) matrix.add(band)
-    } catch (error) {
-      matrix.destroy()
-      throw error
-    }
-    return matrix
+    this.#fillings = this.bands.map(({ kind, at, groupBytes }) => ({ kind, at, groupBytes, waiting: [] }))
   }
 
   /** The next rows. */
   add(rows: MatrixBand): void {
-    const band = this.bands.find(({ first, rows }) => this.#filled < first + rows)
-    const from = this.#filled - (band?.first ?? 0)
-    if (!band || from + rows.rows > band.rows) throw new RangeError('A matrix was given more rows than it has.')
-    upload(this.device, this.#kernels, rows, { at: band.at, from })
-    this.#filled += rows.rows
+    const index = this.bands.findIndex(({ first, rows }) => this.#filled < first + rows)
+    const band = this.bands[index]
+    const filled = this.#filled + rows.rows
+    if (!band || filled > band.first + band.rows) throw new RangeError('A matrix was given more rows than it has.')
+    this.#packer.add(this.#fillings[index]!, rows, filled === band.first + band.rows)
+    this.#filled = filled
   }
 
   /** The only one: of a matrix that is gated, or a table. */
@@ -123,60 +102,4 @@ export function storedBytes({ format, rows, columns }: Pick<MatrixShape, 'format
 
 function wrongColumns(format: string, values: number, columns: number): RangeError {
   return new RangeError(`A ${format} matrix has a multiple of ${values} columns, not ${columns}.`)
-}
-
-function expectBytes(what: string, bytes: Uint8Array, expected: number): void {
-  if (bytes.byteLength !== expected) {
-    throw new RangeError(`The matrix's ${what} take ${expected} bytes, but ${bytes.byteLength} were given.`)
-  }
-}
-
-/** Rows into the band that lies at `at`, from its row `from` on. */
-function upload(
-  device: DeviceMemory,
-  kernels: Kernels,
-  data: MatrixBand,
-  { at, from: before }: { readonly at: number; readonly from: number },
-): void {
-  const { rows, columns } = data
-  if (data.format === 'q4') {
-    const scaleBytes = (columns / Q4_BLOCK) * (data.scaleType === 'f16' ? 2 : 4)
-    expectBytes('codes', data.codes, (rows * columns) / 2)
-    expectBytes('scales', data.scales, rows * scaleBytes)
-    stage(device, rows, [data.codes, data.scales], (from, to, [codes, scales]) => {
-      const half = data.scaleType === 'f16'
-      kernels.packQ4(codes!, scales!, half, at, before + from, before + to, columns / Q4_BLOCK)
-    })
-  } else {
-    const { format } = data
-    expectBytes('values', data.data, rows * rowBytes(format, columns))
-    stage(device, rows, [data.data], (from, to, [values]) => {
-      if (isBlockType(format)) kernels.packBlocks(blockKind(format), values!, at, before + from, before + to, columns)
-      else kernels.packDense(values!, rowBytes(format, 1), at, before + from, before + to, columns)
-    })
-  }
-}
-
-/** Hands rows to the kernels a few at a time: their bytes lie outside the kernels' memory. */
-function stage(
-  device: DeviceMemory,
-  rows: number,
-  parts: readonly Uint8Array[],
-  pack: (from: number, to: number, staged: readonly number[]) => void,
-): void {
-  const strides = parts.map((part) => part.byteLength / rows)
-  const rowBytes = strides.reduce((sum, stride) => sum + stride, 0)
-  const count = Math.min(rows, Math.max(1, Math.floor(STAGE_BYTES / rowBytes)))
-  const staged: number[] = []
-  try {
-    for (const stride of strides) staged.push(device.allocate(count * stride))
-    const { u8 } = device
-    for (let from = 0; from < rows; from += count) {
-      const to = Math.min(from + count, rows)
-      for (const [i, part] of parts.entries()) u8.set(part.subarray(from * strides[i]!, to * strides[i]!), staged[i]!)
-      pack(from, to, staged)
-    }
-  } finally {
-    for (const at of staged) device.free(at)
-  }
 }

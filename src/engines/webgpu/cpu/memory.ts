@@ -105,6 +105,12 @@ export class DeviceMemory {
     return at
   }
 
+  /** Makes room at once for what will be asked for in pieces. Where the host has not so much, the pieces hear of it. */
+  reserve(bytes: number): void {
+    const missing = this.#end + bytes - this.memory.buffer.byteLength
+    if (missing > 0) this.#growBy(Math.ceil(missing / PAGE_BYTES))
+  }
+
   #grow(missing: number, wanted: number): void {
     const least = Math.ceil(missing / PAGE_BYTES)
     const pages = this.memory.buffer.byteLength / PAGE_BYTES

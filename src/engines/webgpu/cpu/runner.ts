@@ -47,6 +47,12 @@ export class Runner {
     choice.took(performance.now() - start)
   }
 
+  /** A single operation, on all threads: one that is known to be worth it. */
+  share(program: number): void {
+    if (this.#parts.team.threads === 1) this.#alone(program, 1)
+    else this.#together(program, 1)
+  }
+
   #alone(program: number, operations: number): void {
     this.#guarded(() => {
       this.#parts.kernels.run(program, operations)

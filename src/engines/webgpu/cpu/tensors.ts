@@ -2,12 +2,14 @@
 import {
   type Activations,
   type CacheShape,
+  cacheBytes,
   type KeyValueCache,
   PAGE,
   type Span,
   type States,
   type StatesShape,
 } from '../contract.js'
+import { cacheCode } from './abi.js'
 import type { DeviceMemory } from './memory.js'
 
 export class Tensor {
@@ -85,24 +87,25 @@ export class CpuActivations extends Tensor implements Activations {
 
 export class CpuCache extends Tensor implements KeyValueCache {
   readonly shape: CacheShape
-  readonly half: boolean
+  /** See `cacheCode`. */
+  readonly kept: number
   readonly keyPageBytes: number
   readonly valuePageBytes: number
   /** Pages that hold nothing but numbers: slots without a position are multiplied with zero, and must not be NaN. */
   readonly #begun: Uint8Array
-  /** Of each page, a bit for each slot with a key or a value that f16 cannot hold: whoever sees it computes NaN. */
+  /** Of each page, a bit for each slot with a key or a value that cannot be kept: whoever sees it computes NaN. */
   readonly #overflows: number
 
   constructor(device: DeviceMemory, shape: CacheShape) {
-    const size = shape.type === 'f16' ? 2 : 4
-    const keys = shape.heads * shape.headSize * PAGE * size
-    const values = shape.heads * Math.ceil(shape.headSize / 16) * 16 * PAGE * size
+    const bytesOf = (values: number) => shape.heads * PAGE * cacheBytes(shape.type, values)
+    const keys = bytesOf(shape.headSize)
+    const values = bytesOf(Math.ceil(shape.headSize / 16) * 16)
     const bytes = shape.layers * shape.pages * (keys + values)
     super(device, bytes + shape.pages * 4)
     this.#overflows = this.at + bytes
     this.shape = shape
     this.#begun = new Uint8Array(shape.pages)
-    this.half = shape.type === 'f16'
+    this.kept = cacheCode(shape.type)
     this.keyPageBytes = keys
     this.valuePageBytes = values
   }

@@ -25,9 +25,6 @@ export interface Kernels {
     bound: number,
   ): number
   raceAbove(values: number, count: number, above: number, weights: number, odds: number, bound: number): number
-  packQ4(codes: number, scales: number, half: boolean, w: number, from: number, to: number, blocks: number): void
-  packBlocks(kind: number, source: number, w: number, from: number, to: number, k: number): void
-  packDense(source: number, size: number, w: number, from: number, to: number, k: number): void
 }
 
 export type KernelVariant = 'simd' | 'relaxed'

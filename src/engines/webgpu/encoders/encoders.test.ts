@@ -143,6 +143,11 @@ describe('encoders on the CPU', () => {
     await model.close()
   })
 
+  it.each(ENCODERS)('$name has no cache to keep in 8 bits', (of) => {
+    const options = { name: 'test/it', cacheType: 'q8_0' } as const
+    expect(() => planEncoderLoad(encoderSource(of, 'f32'), device, options)).toThrow(/^test\/it .*'q8_0'/)
+  })
+
   it('a decoder that sees what follows makes no text', () => {
     const { sentence: _, ...source } = encoderSource(embeddingGemma, 'f32')
     expect(() => planModel(source, device, { name: 'test/it' })).toThrow(/use_bidirectional_attention/)

@@ -57,6 +57,13 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
   assertPlain(outline, name)
   const task = purposeOf(outline, name)
   if (task === 'chat') throw refuse(name, 'an encoder that does not say how its rows become a vector (modules.json)')
+  if (options.cacheType !== undefined) {
+    throw refuse(
+      name,
+      `an 8-bit cache (cacheType: '${options.cacheType}') of a model that keeps none`,
+      'Leave cacheType away.',
+    )
+  }
   const body = (isBert(outline) ? bertBody : decoderBody)(outline, options.quantize !== undefined, name)
   const prompt = outline.sentence ? defaultPrompt(outline.sentence, name) : ''
   const { most, positions } = body
@@ -99,6 +106,7 @@ export async function loadEncoderPlanned(
     for (const resource of loader.made) resource.destroy()
   }
   try {
+    device.reserve?.(size.bytes.total)
     const caches = body.caches.map(({ heads, headSize }) => {
       const cache = device.cache({ layers: 1, pages: pagesOf(batchTokens), heads, headSize, type: 'f32' })
       loader.made.push(cache)

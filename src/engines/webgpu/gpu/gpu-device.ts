@@ -20,14 +20,15 @@ import type {
   StatesShape,
   Vector,
 } from '../contract.js'
-import { Q4_BLOCK, rowBytes } from '../contract.js'
+import { filled, Q4_BLOCK, rowBytes } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { Gpu } from './gpu.js'
 import type { GpuTraits } from './kernels/kernel.js'
+import { GpuMatrix } from './matrix.js'
 import { GpuPass, type GpuPassHost } from './pass.js'
 import { FEW } from './products.js'
 import { Rehearsal } from './rehearsal.js'
-import { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuStates, GpuVector } from './tensors.js'
+import { GpuActivations, GpuCache, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
 const KERNELS = 'wgsl-4'
@@ -87,7 +88,7 @@ export class GpuDevice implements Device, GpuPassHost {
 
   matrix(data: MatrixData, { gated = false }: { readonly gated?: boolean } = {}): Matrix {
     this.#assertUsable()
-    return GpuMatrix.of(this.gpu, data, this.#partBytes, gated)
+    return filled(data, (bands) => new GpuMatrix(this.gpu, bands, this.#partBytes, gated))
   }
 
   growingMatrix(bands: readonly MatrixShape[], { gated = false }: { readonly gated?: boolean } = {}): GrowingMatrix {

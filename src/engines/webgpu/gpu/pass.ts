@@ -31,12 +31,14 @@ import { gateRows } from './kernels/gate-rows.js'
 import { join } from './kernels/join.js'
 import type { Kernel, Recorder } from './kernels/kernel.js'
 import { pick } from './kernels/pick.js'
-import { type PlaceOperands, type PlaceShape, place } from './kernels/place.js'
+import { type PlaceOperands, place } from './kernels/place.js'
 import { pool } from './kernels/pool.js'
 import { sample } from './kernels/sample.js'
 import { decodeResults, encodeJob } from './kernels/sample-job.js'
+import type { PlaceShape } from './kernels/turn.js'
+import type { GpuMatrix } from './matrix.js'
 import { FEW, project } from './products.js'
-import type { GpuActivations, GpuCache, GpuMatrix, GpuSampler, GpuStates, GpuVector } from './tensors.js'
+import type { GpuActivations, GpuCache, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 const slides = (sliding: boolean | undefined) => (sliding ? { sliding } : {})
 
@@ -190,7 +192,7 @@ export class GpuPass implements Pass, Recorder {
     this.#place()
     const { heads: queries, angles, headNorm, growth, queriesOnly } = options
     const { heads, headSize, type, sliding } = cache.shape
-    const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16', growth, ...slides(sliding) }
+    const layout = { queries, columns: qkv.columns, heads, headSize, type, growth, ...slides(sliding) }
     const shape = { ...layout, ...(queriesOnly && { queriesOnly }) }
     this.#toPlace = {
       shape: headNorm ? { ...shape, epsilon: headNorm.epsilon } : shape,
@@ -214,7 +216,7 @@ export class GpuPass implements Pass, Recorder {
     OPERATIONS.attend.fit(this.#shape, qkv, cache, layer, out, options)
     const { heads, headSize, type, sliding } = cache.shape
     const { heads: queries, scale, window, cap, causal = true } = options
-    const layout = { queries, columns: qkv.columns, heads, headSize, half: type === 'f16', ...slides(sliding) }
+    const layout = { queries, columns: qkv.columns, heads, headSize, type, ...slides(sliding) }
     const shape = { ...layout, scale, window, ...(cap && { cap }), ...(!causal && { causal }) }
     const target = out as GpuActivations
     const buffers = {

@@ -9,7 +9,8 @@ import { matmul } from './kernels/matmul.js'
 import { matmulHalf } from './kernels/matmul-half.js'
 import { matvec } from './kernels/matvec.js'
 import { norm } from './kernels/norm.js'
-import type { GpuActivations, GpuMatrix } from './tensors.js'
+import type { GpuMatrix } from './matrix.js'
+import type { GpuActivations } from './tensors.js'
 
 /** Up to so many rows, the weights are read once for every eight; beyond, the tiled product is quicker. */
 export const FEW = 16

@@ -1,5 +1,5 @@
 /** How much of keys and values a model keeps on a device: of all tokens, or of the last ones where a layer sees no more. */
-import { type DeviceLimits, PAGE } from '../contract.js'
+import { type CacheType, type DeviceLimits, PAGE } from '../contract.js'
 import { type KeptPlan, planKept, tokenBytes, windowOf } from './kept.js'
 import type { ModelPlan } from './model-plan.js'
 import { bytes, short } from './short.js'
@@ -7,7 +7,7 @@ import { bytes, short } from './short.js'
 export interface CacheNeeds {
   readonly name: string
   readonly limits: DeviceLimits
-  readonly type: 'f16' | 'f32'
+  readonly type: CacheType
   /** The longest sequence that is wanted. */
   readonly context: number
   /** Tokens over all sequences. @default see `defaultCacheTokens` */

@@ -1,5 +1,5 @@
 /** What the layers of a model keep of a sequence: keys and values in caches, everything else in states. */
-import type { CacheShape, KeyValueCache, States } from '../contract.js'
+import { type CacheShape, cacheBytes, type KeyValueCache, type States } from '../contract.js'
 import { mixerOf } from './mixers/index.js'
 import type { LayerPlan, ModelPlan } from './model-plan.js'
 
@@ -65,8 +65,7 @@ export function tokenBytes(
   sliding = false,
 ): { all: number; most: number } {
   const caches = all.filter((cache) => (cache.sliding ?? false) === sliding)
-  const of = ({ heads, headSize }: { heads: number; headSize: number }) =>
-    2 * heads * headSize * (type === 'f16' ? 2 : 4)
+  const of = ({ heads, headSize }: { heads: number; headSize: number }) => 2 * heads * cacheBytes(type, headSize)
   return {
     all: caches.reduce((sum, cache) => sum + of(cache) * cache.layers, 0),
     most: Math.max(0, ...caches.map(of)),

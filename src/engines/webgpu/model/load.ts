@@ -41,6 +41,7 @@ export async function loadPlanned(
   const { vocabulary } = model
   const loader = new TensorLoader(device, source, options.signal)
   try {
+    device.reserve?.(size.bytes.total)
     const weights = await loadWeights(loader, model, tensors, contextLength, options.onProgress)
     const kept = keep(device, model, size, loader.made)
     const known = Math.min(options.tokens ?? vocabulary, vocabulary)

@@ -36,6 +36,36 @@ describe('the size of a model', () => {
     await core.close()
   })
 
+  it('is less with an 8-bit cache by what that is less, and kept so', async () => {
+    const preset = PRESETS[0]!
+    const { source } = randomModel({ ...preset, model: { ...preset.model, ...SHAPE } }, 'f16', 3)
+    const options = { contextLength: 256, maxBatch: 2 }
+    const whole = planModel(source, device, options).size
+    const { bytes } = planModel(source, device, { ...options, cacheType: 'q8_0' }).size
+    // As ggml stores it: 34 bytes for 32 values, which take 64 in f16.
+    expect(bytes.cache).toBe((whole.bytes.cache * 34) / 64)
+    expect(bytes.total).toBe(whole.bytes.total - whole.bytes.cache + bytes.cache)
+    const taken = async (cacheType?: 'q8_0') => {
+      const before = device.memory.bytes
+      const core = await loadCore(device, source, { ...options, ...(cacheType && { cacheType }) })
+      const bytes = device.memory.bytes - before
+      const { fingerprint } = core
+      await core.close()
+      return { bytes, fingerprint }
+    }
+    const [full, less] = [await taken(), await taken('q8_0')]
+    expect(Math.abs(full.bytes - less.bytes - (whole.bytes.cache - bytes.cache))).toBeLessThan(1024)
+    expect(less.fingerprint).not.toBe(full.fingerprint)
+  })
+
+  it('is not told of an 8-bit cache whose blocks do not fit the heads', () => {
+    const preset = PRESETS[0]!
+    const { source } = randomModel({ ...preset, model: { ...preset.model, ...SHAPE, head_dim: 80 } }, 'f16', 3)
+    expect(() => planModel(source, device, { name: 'test/odd', cacheType: 'q8_0' })).toThrow(
+      /^test\/odd cannot be run: an 8-bit cache \(cacheType: 'q8_0'\) for heads of 80 values/,
+    )
+  })
+
   it('leaves room for one whole context, and for more where there is some', () => {
     expect(defaultCacheTokens(8192, 1, 1e9)).toBe(8192)
     expect(defaultCacheTokens(8192, 8, 1e9)).toBe(8192 + 7 * 512)

@@ -1,12 +1,13 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 import type { WeightOutline } from '../../../repository/source.js'
-import type { Device } from '../contract.js'
+import { type CacheType, type Device, keepsHeads } from '../contract.js'
 import { planCaches } from './cache-size.js'
 import { hostBytes } from './host-rows.js'
 import { type KeptPlan, planKept } from './kept.js'
 import { mixerOf } from './mixers/index.js'
 import { joinsApart, type ModelPlan } from './model-plan.js'
 import { bandForms, type PlannedMatrix, type PlannedTensors } from './planned.js'
+import { refuse } from './refuse.js'
 import { bytes, short } from './short.js'
 
 export interface SizeOptions {
@@ -16,6 +17,8 @@ export interface SizeOptions {
   readonly contextLength?: number
   /** Tokens that the cache holds over all sequences. @default see `defaultCacheTokens` of `cache-size.ts` */
   readonly cacheTokens?: number
+  /** How keys and values are kept. @default f16, and f32 beside weights in full precision */
+  readonly cacheType?: 'q8_0'
   /** Sequences that one step advances. @default 8 */
   readonly maxBatch?: number
   /** Tokens that one step should append to one sequence. @default 256 on a GPU, 64 on the CPU */
@@ -29,7 +32,7 @@ export interface ModelSize {
   readonly maxChunk: number
   /** Tokens of one pass. */
   readonly rows: number
-  readonly cacheType: 'f16' | 'f32'
+  readonly cacheType: CacheType
   readonly pages: number
   /** Of the window, and how many there are of layers that keep no more; 0: none does. */
   readonly window: number
@@ -72,7 +75,12 @@ export function sizeOf(
   const maxBatch = options.maxBatch ?? 8
   const maxChunk = Math.min(options.maxChunk ?? (device.info.kind === 'cpu' ? 64 : 256), limits.rows - maxBatch)
   const rows = maxChunk + maxBatch
-  const cacheType = isWide(outline) ? 'f32' : 'f16'
+  const cacheType = options.cacheType ?? (isWide(outline) ? 'f32' : 'f16')
+  const odd = kept.caches.find((cache) => !keepsHeads(cacheType, cache.headSize))
+  if (odd) {
+    const what = `an 8-bit cache (cacheType: 'q8_0') for heads of ${odd.headSize} values, no multiple of 32,`
+    throw refuse(name, what, 'Leave cacheType away.')
+  }
   const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
   const weights = weightBytes(device, tensors)
   const host = sum((tensors.beside?.tables ?? []).map(hostBytes))

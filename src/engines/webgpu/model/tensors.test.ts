@@ -118,4 +118,36 @@ describe('a large matrix on its way to a device', () => {
     for (const made of loader.made) made.destroy()
     expect(device.memory).toEqual(before)
   })
+
+  it('is loaded beside one other, and after a failure none begins', async () => {
+    const { source, planned } = sourceOf(known)
+    const begun = new Set<string>()
+    let [loading, most] = [0, 0]
+    const rows: WeightSource['rows'] = (name) => {
+      const [tensor, matrix] = name.split(' ') as [string, string]
+      const of = source.rows!(tensor)
+      return {
+        ...of,
+        async read(from, to, signal, into) {
+          begun.add(matrix)
+          most = Math.max(most, ++loading)
+          await new Promise((resolve) => setTimeout(resolve, 1))
+          loading--
+          if (matrix === '2') throw new Error('The second is gone.')
+          return of.read(from, to, signal, into)
+        },
+      }
+    }
+    const describe: WeightSource['describe'] = (name) => source.describe(name)
+    const loader = new TensorLoader(device, { ...source, rows, describe })
+    const loads = [1, 2, 3, 4, 5, 6].map((i) =>
+      loader.matrix({ ...planned, parts: planned.parts.map((part) => ({ ...part, name: `${part.name} ${i}` })) }),
+    )
+    const settled = await Promise.allSettled(loads)
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', ...Array(5).fill('rejected')])
+    for (const one of settled.slice(1)) expect(one).toMatchObject({ reason: { message: 'The second is gone.' } })
+    expect([...begun]).toEqual(['1', '2'])
+    expect(most).toBeGreaterThan(1)
+    for (const made of loader.made) made.destroy()
+  })
 })

@@ -22,8 +22,9 @@ export class TensorLoader {
   readonly signal: AbortSignal | undefined
   /** Everything made so far, so that a failure half-way can free it. */
   readonly made: { destroy(): void }[] = []
-  /** Where rows are read into, by turns. */
-  readonly #room: [Uint8Array?, Uint8Array?] = []
+  readonly #lanes: readonly Lane[] = [new Lane(), new Lane()]
+  #begun = 0
+  #failure: unknown
 
   constructor(device: Device, source: WeightSource, signal?: AbortSignal) {
     this.#device = device
@@ -31,19 +32,37 @@ export class TensorLoader {
     this.signal = signal
   }
 
-  async matrix(planned: PlannedMatrix, gated = false): Promise<Matrix> {
-    this.signal?.throwIfAborted()
+  /** May be asked for while others are under way. */
+  matrix(planned: PlannedMatrix, gated = false): Promise<Matrix> {
+    return this.#inTurn((room) => this.#matrix(planned, gated, room))
+  }
+
+  async #matrix(planned: PlannedMatrix, gated: boolean, room: Room): Promise<Matrix> {
     const rows = rowsOf(this.source, planned)
     if (!rows) return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.signal), { gated }))
     const shapes = bandForms(planned).map((form): MatrixShape => ({ ...form, scaleType: 'f16' }))
     const growing = this.#device.growingMatrix(shapes, { gated })
     this.#keep(growing.matrix)
-    for await (const band of inChunks(rows, planned, this.#room, this.signal)) growing.add(band)
+    for await (const band of inChunks(rows, planned, room, this.signal)) growing.add(band)
     return growing.matrix
   }
 
-  async vector(planned: PlannedVector): Promise<Vector> {
-    return this.floats(await readVector(this.source, planned, this.signal))
+  vector(planned: PlannedVector): Promise<Vector> {
+    return this.#inTurn(async () => this.floats(await readVector(this.source, planned, this.signal)))
+  }
+
+  /** Two at a time: one is read while the other goes to the device. After a failure none begins. */
+  #inTurn<T>(load: (room: Room) => Promise<T>): Promise<T> {
+    return this.#lanes[this.#begun++ % this.#lanes.length]!.run(async (room) => {
+      if (this.#failure !== undefined) throw this.#failure
+      try {
+        this.signal?.throwIfAborted()
+        return await load(room)
+      } catch (error) {
+        this.#failure ??= error
+        throw error
+      }
+    })
   }
 
   /** The values of a matrix that is stored plain, row by row: for those that are joined before they are used. */
@@ -66,6 +85,21 @@ export class TensorLoader {
   #keep<T extends { destroy(): void }>(tensor: T): T {
     this.made.push(tensor)
     return tensor
+  }
+}
+
+/** Where rows are read into, by turns. */
+type Room = [Uint8Array?, Uint8Array?]
+
+/** One after the other. */
+class Lane {
+  readonly #room: Room = []
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(task: (room: Room) => Promise<T>): Promise<T> {
+    const done = this.#last.then(() => task(this.#room))
+    this.#last = done.catch(() => {})
+    return done
   }
 }
 
@@ -96,7 +130,7 @@ const CHUNK = 4 * 1048576
 async function* inChunks(
   parts: readonly PartRows[],
   { columns, quantize: shrink }: PlannedMatrix,
-  room: [Uint8Array?, Uint8Array?],
+  room: Room,
   signal?: AbortSignal,
 ): AsyncGenerator<MatrixBand> {
   const wanted = parts.flatMap(({ part, rows }) => {

@@ -46,14 +46,20 @@ export async function loadWeights(
     tables.set(key, table)
     return table
   }
-  const embedding = await loader.matrix(tensors.embedding)
-  const layers: LayerWeights[] = []
-  for (const [i, planned] of tensors.layers.entries()) {
-    layers.push(await loadLayer(loader, planned, tableOf(model.layers[i]!)))
-    onLayer?.(i + 1, tensors.layers.length)
-  }
-  const norm = await loader.vector(tensors.norm)
-  const head = tensors.head ? await loader.matrix(tensors.head) : embedding
+  let done = 0
+  const [embedding, layers, norm, ownHead] = await allOf([
+    loader.matrix(tensors.embedding),
+    allOf(
+      tensors.layers.map(async (planned, i) => {
+        const layer = await loadLayer(loader, planned, tableOf(model.layers[i]!))
+        onLayer?.(++done, tensors.layers.length)
+        return layer
+      }),
+    ),
+    loader.vector(tensors.norm),
+    tensors.head && loader.matrix(tensors.head),
+  ] as const)
+  const head = ownHead ?? embedding
   const beside = tensors.beside && {
     table: await HostRows.load(loader.source, tensors.beside.tables, loader.signal),
     product: await loader.matrix(tensors.beside.product),
@@ -67,16 +73,30 @@ async function loadLayer(
   planned: PlannedLayer,
   angles: Vector | undefined,
 ): Promise<LayerWeights> {
-  const matrices: Partial<Record<MatrixRole, BiasedMatrix>> = {}
-  const vectors: Partial<Record<VectorRole, Vector>> = {}
-  for (const [role, of] of Object.entries(planned.vectors)) vectors[role as VectorRole] = await loader.vector(of)
-  for (const [role, of] of Object.entries(planned.matrices)) {
-    matrices[role as MatrixRole] = await loadProjection(loader, of, role === 'gateUp')
+  const [vectors, matrices] = await allOf([
+    allOf(Object.entries(planned.vectors).map(async ([role, of]) => [role, await loader.vector(of)] as const)),
+    allOf(
+      Object.entries(planned.matrices).map(
+        async ([role, of]) => [role, await loadProjection(loader, of, role === 'gateUp')] as const,
+      ),
+    ),
+  ] as const)
+  return {
+    matrices: Object.fromEntries(matrices),
+    vectors: Object.fromEntries(vectors),
+    ...(angles && { angles }),
   }
-  return { matrices, vectors, ...(angles && { angles }) }
+}
+
+/** All of them, or a failure once none is under way any more: what they make may be freed then. */
+async function allOf<const T extends readonly unknown[]>(
+  loads: T,
+): Promise<{ -readonly [I in keyof T]: Awaited<T[I]> }> {
+  await Promise.allSettled(loads)
+  return Promise.all(loads)
 }
 
 async function loadProjection(loader: TensorLoader, of: PlannedMatrix, gated: boolean): Promise<BiasedMatrix> {
-  const matrix = await loader.matrix(of, gated)
-  return { matrix, ...(of.bias && { bias: await loader.vector(of.bias) }) }
+  const [matrix, bias] = await allOf([loader.matrix(of, gated), of.bias && loader.vector(of.bias)] as const)
+  return { matrix, ...(bias && { bias }) }
 }

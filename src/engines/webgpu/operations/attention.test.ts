@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Device, PAGE, type Span } from '../contract.js'
+import { inQ8_0, inQ8_0OfNext, type Kept } from '../../../../scripts/models/float64.js'
+import { type CacheType, type Device, PAGE, type Span } from '../contract.js'
 import { angleTable, frequencies as frequenciesOf } from '../model/angles.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
 import { Chance } from './numbers.test-helper.js'
@@ -9,7 +10,7 @@ interface Case {
   readonly heads: number
   readonly keyHeads: number
   readonly headSize: number
-  readonly type: 'f16' | 'f32'
+  readonly type: CacheType
   readonly window?: number
   /** It sees what follows too. */
   readonly both?: boolean
@@ -236,9 +237,116 @@ const CASES: readonly Case[] = [
     ],
     few: true,
   },
+  {
+    name: '8 bits, groups of 3',
+    heads: 6,
+    keyHeads: 2,
+    headSize: 64,
+    type: 'q8_0',
+    spans: [
+      [37, 1],
+      [0, 5],
+      [16, 3],
+    ],
+    few: true,
+  },
+  {
+    name: '8 bits, one block to a head, a long context in parts',
+    heads: 7,
+    keyHeads: 1,
+    headSize: 32,
+    type: 'q8_0',
+    spans: [
+      [700, 1],
+      [12, 2],
+    ],
+  },
+  {
+    name: '8 bits, an odd number of blocks, many rows',
+    heads: 2,
+    keyHeads: 1,
+    headSize: 96,
+    type: 'q8_0',
+    spans: [
+      [30, 41],
+      [5, 1],
+    ],
+    few: true,
+  },
+  {
+    name: '8 bits, one row each, normed, in parts, a window',
+    heads: 6,
+    keyHeads: 2,
+    headSize: 128,
+    type: 'q8_0',
+    headNorm: true,
+    window: 270,
+    spans: [
+      [300, 1],
+      [12, 1],
+      [255, 1],
+      [256, 1],
+    ],
+    few: true,
+  },
+  {
+    name: '8 bits, large heads, groups of 8, single rows',
+    heads: 8,
+    keyHeads: 1,
+    headSize: 512,
+    type: 'q8_0',
+    headNorm: true,
+    spans: [
+      [20, 1],
+      [40, 1],
+    ],
+  },
+  {
+    name: '8 bits, large heads, groups of 2, many rows',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 320,
+    type: 'q8_0',
+    spans: [
+      [3, 21],
+      [0, 2],
+    ],
+  },
+  {
+    name: '8 bits, a cache that slides, many rows',
+    heads: 2,
+    keyHeads: 1,
+    headSize: 64,
+    type: 'q8_0',
+    window: 33,
+    sliding: true,
+    spans: [
+      [290, 30],
+      [40, 2],
+    ],
+    few: true,
+  },
+  {
+    name: '8 bits, queries alone, single rows',
+    heads: 4,
+    keyHeads: 2,
+    headSize: 64,
+    type: 'q8_0',
+    headNorm: true,
+    queriesOnly: true,
+    spans: [
+      [40, 1],
+      [7, 1],
+    ],
+  },
 ]
 
 const EPSILON = 1e-6
+/**
+ * Values about 1: f16 keys and values are off by 2^-11 each, f32 sums by far less. Of 8 bits the reference is told; what
+ * lies between two codes may get either, a hundredth apart, but is seldom and one of many that are summed.
+ */
+const BOUNDS: Readonly<Record<CacheType, number>> = { f32: 2e-5, f16: 3e-3, q8_0: 2e-3 }
 /** Pages that a cache that slides has not. */
 const NOWHERE = new Int32Array(64).fill(1 << 20)
 
@@ -251,8 +359,7 @@ describe.each(KERNEL_DEVICES)('attention on $name', ({ open, cases: which }) => 
 
   it.each(CASES.filter(({ few }) => which === 'all' || few))('$name', async (test) => {
     const { got, expected } = await run(device, test)
-    // Values about 1: f16 keys and values are off by 2^-11 each, f32 sums by far less.
-    const bound = test.type === 'f16' ? 3e-3 : 2e-5
+    const bound = BOUNDS[test.type]
     for (let i = 0; i < expected.length; i++) {
       if (!(Math.abs(got[i]! - expected[i]!) <= bound)) {
         const width = test.heads * test.headSize
@@ -262,20 +369,58 @@ describe.each(KERNEL_DEVICES)('attention on $name', ({ open, cases: which }) => 
   })
 })
 
+it.each(CASES.filter(({ type, few, headSize }) => type === 'q8_0' && few && headSize < 128))(
+  'a mistaken scale shows: $name',
+  (test) => {
+    const { texts, gains, frequencies } = textsOf(test)
+    const truth = answers(texts, test, frequencies, gains)
+    const mistaken = answers(texts, test, frequencies, gains, inQ8_0OfNext)
+    const gaps = truth.map((value, i) => Math.abs(value - mistaken[i]!))
+    expect(Math.max(...gaps)).toBeGreaterThan(20 * BOUNDS.q8_0)
+  },
+)
+
+const TURNS = { theta: 10000 }
+
+/** Rows of queries, keys and values of each sequence, and what else the case is made of. */
+function textsOf({ heads, keyHeads, headSize, spans }: Case) {
+  const chance = new Chance(heads * 100 + headSize)
+  const width = (heads + 2 * keyHeads) * headSize
+  const texts = spans.map(([before, rows]) => Array.from({ length: before + rows }, () => chance.floats(width)))
+  const gains = { query: chance.floats(headSize), key: chance.floats(headSize) }
+  return { texts, gains, frequencies: frequenciesOf({ size: headSize, ...TURNS }, 1024) }
+}
+
+function answers(
+  texts: readonly Float32Array[][],
+  test: Case,
+  frequencies: Float64Array,
+  gains: { query: Float32Array; key: Float32Array },
+  kept: Kept = test.type === 'q8_0' ? inQ8_0 : (values) => values,
+): number[] {
+  const { heads, keyHeads, headSize, spans } = test
+  return texts.flatMap((text, i) => {
+    const placed = text.map((row, p) => {
+      const out = turned(row, p, test, frequencies, gains)
+      for (let head = heads; head < heads + 2 * keyHeads; head++) {
+        out.set(kept(out.slice(head * headSize, (head + 1) * headSize)), head * headSize)
+      }
+      return out
+    })
+    return placed.slice(spans[i]![0]).flatMap((_, k) => attended(placed, spans[i]![0] + k, test))
+  })
+}
+
 async function run(device: Device, test: Case) {
   const { heads, keyHeads, headSize, spans, window } = test
   const width = (heads + 2 * keyHeads) * headSize
-  const chance = new Chance(heads * 100 + headSize)
-  const ends = spans.map(([before, rows]) => before + rows)
-  const texts = ends.map((length) => Array.from({ length }, () => chance.floats(width)))
+  const { texts, gains, frequencies } = textsOf(test)
+  const ends = texts.map(({ length }) => length)
   const pages = ends.map((length) => Math.ceil(length / PAGE))
   const total = pages.reduce((sum, count) => sum + count, 0)
   // Pages in reverse, so that no page is where its position would be.
   let next = total
   const tables = pages.map((count) => Int32Array.from({ length: count }, () => --next))
-  const turns = { size: headSize, theta: 10000 }
-  const frequencies = frequenciesOf(turns, 1024)
-  const gains = { query: chance.floats(headSize), key: chance.floats(headSize) }
   const resources = {
     table: device.matrix({ format: 'f32', rows: ends.reduce((a, b) => a + b), columns: width, data: bytesOf(texts) }),
     asked: device.matrix({
@@ -291,7 +436,7 @@ async function run(device: Device, test: Case) {
       ...{ layers: 2, pages: total, heads: keyHeads, headSize, type: test.type },
       ...(test.sliding && { sliding: true }),
     }),
-    angles: device.vector(angleTable(1024, turns)),
+    angles: device.vector(angleTable(1024, { size: headSize, ...TURNS })),
     query: device.vector(gains.query),
     key: device.vector(gains.key),
   }
@@ -330,10 +475,7 @@ async function run(device: Device, test: Case) {
   const reading = tested.read(out, tested.rows)
   await tested.submit()
   const got = await reading
-  const placed = texts.map((text) => text.map((row, p) => turned(row, p, test, frequencies, gains)))
-  const expected = placed.flatMap((rows, i) =>
-    rows.slice(spans[i]![0]).flatMap((_, k) => attended(rows, spans[i]![0] + k, test)),
-  )
+  const expected = answers(texts, test, frequencies, gains)
   for (const resource of Object.values(resources)) resource.destroy()
   return { got, expected }
 }
@@ -348,7 +490,7 @@ function turned(
   { heads, keyHeads, headSize, headNorm }: Case,
   frequencies: Float64Array,
   gains: { query: Float32Array; key: Float32Array },
-): Float64Array {
+): Float64Array<ArrayBuffer> {
   const out = Float64Array.from(row)
   const half = headSize / 2
   for (let h = 0; h < heads + keyHeads; h++) {

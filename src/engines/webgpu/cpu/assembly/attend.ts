@@ -1,18 +1,18 @@
 /** Attention as an operation: pairs up the queries that read the same keys and values. */
-import { Attend } from './abi'
+import { Attend, CACHE_F16, CACHE_Q8_0 } from './abi'
 import { attendOne, attendTwo } from './attention'
-import { holdOverflow } from './cache-page'
+import { holdOverflow, keptBytes } from './cache-page'
 
 export function attend(args: usize, from: i32, to: i32, thread: i32): void {
   const room = Attend.room(args) + <usize>thread * Attend.roomGap(args)
-  const half = Attend.half(args)
+  const kept = Attend.kept(args)
   for (let item = from; item < to; item++) {
-    if (Attend.pairsTokens(args)) tokenPair(args, item, room, half)
-    else headPair(args, item, room, half)
+    if (Attend.pairsTokens(args)) tokenPair(args, item, room, kept)
+    else headPair(args, item, room, kept)
   }
 }
 
-function tokenPair(args: usize, item: i32, room: usize, half: bool): void {
+function tokenPair(args: usize, item: i32, room: usize, kept: i32): void {
   const heads = Attend.heads(args)
   const head = item % heads
   const row = (item / heads) << 1
@@ -20,23 +20,24 @@ function tokenPair(args: usize, item: i32, room: usize, half: bool): void {
   const another = row + 1 < Attend.rows(args)
   // Rows of one sequence have the same list.
   const together = another && load<u32>(lists) === load<u32>(lists, 4)
-  query(args, row, head, together ? 1 : 0, 0, room, half)
-  if (another && !together) query(args, row + 1, head, 0, 0, room, half)
+  query(args, row, head, together ? 1 : 0, 0, room, kept)
+  if (another && !together) query(args, row + 1, head, 0, 0, room, kept)
 }
 
-function headPair(args: usize, item: i32, room: usize, half: bool): void {
+function headPair(args: usize, item: i32, room: usize, kept: i32): void {
   const keyHeads = Attend.keyHeads(args)
   const share = Attend.heads(args) / keyHeads
   const pairs = (share + 1) >> 1
   const pair = item % (pairs * keyHeads)
   const member = (pair % pairs) << 1
   const head = (pair / pairs) * share + member
-  query(args, item / (pairs * keyHeads), head, 0, member + 1 < share ? 1 : 0, room, half)
+  query(args, item / (pairs * keyHeads), head, 0, member + 1 < share ? 1 : 0, room, kept)
 }
 
 /** One query, and with it that of the next row or of the next head, if `nextRow` or `nextHead` is 1. */
-function query(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i32, room: usize, half: bool): void {
-  if (half) queryAs<u16>(args, row, head, nextRow, nextHead, room)
+function query(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i32, room: usize, kept: i32): void {
+  if (kept === CACHE_F16) queryAs<u16>(args, row, head, nextRow, nextHead, room)
+  else if (kept === CACHE_Q8_0) queryAs<i8>(args, row, head, nextRow, nextHead, room)
   else queryAs<f32>(args, row, head, nextRow, nextHead, room)
 }
 
@@ -46,15 +47,15 @@ function queryAs<T>(args: usize, row: i32, head: i32, nextRow: i32, nextHead: i3
   const keyHead = <usize>(head / (Attend.heads(args) / Attend.keyHeads(args)))
   const q = Attend.qkv(args) + <usize>row * Attend.stride(args) + <usize>head * headBytes
   const out = Attend.out(args) + <usize>row * Attend.outStride(args) + <usize>head * headBytes
-  const keys = Attend.keys(args) + keyHead * <usize>d * 16 * sizeof<T>()
-  const values = Attend.values(args) + keyHead * <usize>((d + 15) >> 4) * 256 * sizeof<T>()
+  const keys = Attend.keys(args) + keyHead * keptBytes<T>(d)
+  const values = Attend.values(args) + keyHead * keptBytes<T>((d + 15) & ~15)
   const pages = <usize>load<u32>(Attend.lists(args) + ((<usize>row) << 2))
   const lasts = Attend.lasts(args) + ((<usize>row) << 2)
   const last = load<i32>(lasts) + 1
   const first = firstOf(args, row)
   const scale = Attend.scale(args)
   const cap = Attend.cap(args)
-  const overflows = sizeof<T>() === 2 ? Attend.overflows(args) : 0
+  const overflows = sizeof<T>() < 4 ? Attend.overflows(args) : 0
   const keyPage = Attend.keyPageBytes(args)
   const valuePage = Attend.valuePageBytes(args)
   if (nextRow + nextHead === 0) {

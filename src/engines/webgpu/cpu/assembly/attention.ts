@@ -2,8 +2,8 @@
  * Attention over a paged cache: softmax(q K) V for one query, or for two that read the same keys and values, which are
  * loaded and widened once for both. A query's answer does not depend on the one beside it.
  */
-import { PAGE_BITS } from './abi'
-import { LINE, PAGE, quarter, restored } from './cache-page'
+import { CACHE_BLOCK, PAGE_BITS } from './abi'
+import { LINE, PAGE, quarter, restored, scales4 } from './cache-page'
 import { cap4 } from './elementwise'
 import { exp4 } from './exp'
 
@@ -18,7 +18,7 @@ function scaleQuery<T>(q: usize, d: i32, scale: f32, out: usize): void {
 
 /**
  * Positions `first` to `last` (not included) of the pages of one key head. `room`: the query, scaled, then the scores of
- * all positions, in whole pages.
+ * all positions, in whole pages, and of blocks as much again.
  */
 export function attendOne<T>(
   q: usize,
@@ -41,13 +41,20 @@ export function attendOne<T>(
   scaleQuery<T>(q, d, scale, room)
   let s = scores
   for (let page = from; page < end; page += 4) {
-    scoreOne<T>(room, keys + <usize>load<u32>(page) * keyPageBytes, d, s)
+    const at = keys + <usize>load<u32>(page) * keyPageBytes
+    if (sizeof<T>() === 1) scoreBlocksOne(room, at, d, s)
+    else scoreOne<T>(room, at, d, s)
     s += LINE
   }
   if (cap > 0) capScores(scores, s, cap)
   const inverse = softmax<T>(scores, s, first & (PAGE - 1), last - (first & ~(PAGE - 1)))
+  let scales = values + ((<usize>d) << PAGE_BITS)
   for (let column = 0; column < d; column += 16) {
-    weighOne<T>(scores, values, valuePageBytes, from, end, inverse, out, d - column)
+    if (sizeof<T>() === 1 && column % CACHE_BLOCK === 0) {
+      scaleScores(scores, s, scales, valuePageBytes, from, s)
+      scales += CACHE_BLOCK
+    }
+    weighOne<T>(sizeof<T>() === 1 ? s : scores, values, valuePageBytes, from, end, inverse, out, d - column)
     values += 256 * sizeof<T>()
     out += LINE
   }
@@ -81,7 +88,9 @@ export function attendTwo<T>(
   scaleQuery<T>(q + qGap, d, scale, room + roomGap)
   let s = scores
   for (let page = from; page < end; page += 4) {
-    scoreTwo<T>(room, roomGap, keys + <usize>load<u32>(page) * keyPageBytes, d, s)
+    const at = keys + <usize>load<u32>(page) * keyPageBytes
+    if (sizeof<T>() === 1) scoreBlocksTwo(room, roomGap, at, d, s)
+    else scoreTwo<T>(room, roomGap, at, d, s)
     s += LINE
   }
   if (cap > 0) {
@@ -92,8 +101,26 @@ export function attendTwo<T>(
   const count = last - (first & ~(PAGE - 1))
   const inverse = softmax<T>(scores, s, before, count)
   const other = softmax<T>(scores + roomGap, s + roomGap, before + firstMore, count + lastMore)
+  let scales = values + ((<usize>d) << PAGE_BITS)
   for (let column = 0; column < d; column += 16) {
-    weighTwo<T>(scores, roomGap, values, valuePageBytes, from, end, inverse, other, out, outGap, d - column)
+    if (sizeof<T>() === 1 && column % CACHE_BLOCK === 0) {
+      scaleScores(scores, s, scales, valuePageBytes, from, s)
+      scaleScores(scores + roomGap, s + roomGap, scales, valuePageBytes, from, s + roomGap)
+      scales += CACHE_BLOCK
+    }
+    weighTwo<T>(
+      sizeof<T>() === 1 ? s : scores,
+      roomGap,
+      values,
+      valuePageBytes,
+      from,
+      end,
+      inverse,
+      other,
+      out,
+      outGap,
+      d - column,
+    )
     values += 256 * sizeof<T>()
     out += LINE
   }
@@ -143,6 +170,68 @@ function scoreTwo<T>(q: usize, gap: usize, page: usize, d: i32, out: usize): voi
   }
   putLine(out, s0, s1, s2, s3)
   putLine(out + gap, t0, t1, t2, t3)
+}
+
+/** Of blocks: what each gives, times its scales. */
+function scoreBlocksOne(q: usize, page: usize, d: i32, out: usize): void {
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let scales = page + ((<usize>d) << PAGE_BITS)
+  for (const end = q + ((<usize>d) << 2); q < end; q += CACHE_BLOCK * 4) {
+    scoreOne<i8>(q, page, CACHE_BLOCK, out)
+    s0 = f32x4.add(s0, f32x4.mul(v128.load(out), scales4(scales, 0)))
+    s1 = f32x4.add(s1, f32x4.mul(v128.load(out, 16), scales4(scales, 1)))
+    s2 = f32x4.add(s2, f32x4.mul(v128.load(out, 32), scales4(scales, 2)))
+    s3 = f32x4.add(s3, f32x4.mul(v128.load(out, 48), scales4(scales, 3)))
+    page += CACHE_BLOCK << PAGE_BITS
+    scales += CACHE_BLOCK
+  }
+  putLine(out, s0, s1, s2, s3)
+}
+
+function scoreBlocksTwo(q: usize, gap: usize, page: usize, d: i32, out: usize): void {
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let t0 = s0
+  let t1 = s0
+  let t2 = s0
+  let t3 = s0
+  let scales = page + ((<usize>d) << PAGE_BITS)
+  for (const end = q + ((<usize>d) << 2); q < end; q += CACHE_BLOCK * 4) {
+    scoreTwo<i8>(q, gap, page, CACHE_BLOCK, out)
+    let c = scales4(scales, 0)
+    s0 = f32x4.add(s0, f32x4.mul(v128.load(out), c))
+    t0 = f32x4.add(t0, f32x4.mul(v128.load(out + gap), c))
+    c = scales4(scales, 1)
+    s1 = f32x4.add(s1, f32x4.mul(v128.load(out, 16), c))
+    t1 = f32x4.add(t1, f32x4.mul(v128.load(out + gap, 16), c))
+    c = scales4(scales, 2)
+    s2 = f32x4.add(s2, f32x4.mul(v128.load(out, 32), c))
+    t2 = f32x4.add(t2, f32x4.mul(v128.load(out + gap, 32), c))
+    c = scales4(scales, 3)
+    s3 = f32x4.add(s3, f32x4.mul(v128.load(out, 48), c))
+    t3 = f32x4.add(t3, f32x4.mul(v128.load(out + gap, 48), c))
+    page += CACHE_BLOCK << PAGE_BITS
+    scales += CACHE_BLOCK
+  }
+  putLine(out, s0, s1, s2, s3)
+  putLine(out + gap, t0, t1, t2, t3)
+}
+
+/** Scores times the scales of a block's values, of which each position has one. */
+function scaleScores(from: usize, end: usize, scales: usize, pageBytes: usize, pages: usize, out: usize): void {
+  for (; from < end; from += LINE) {
+    const line = scales + <usize>load<u32>(pages) * pageBytes
+    for (let i = 0; i < 4; i++) {
+      v128.store(out, f32x4.mul(v128.load(from + ((<usize>i) << 4)), scales4(line, i)))
+      out += 16
+    }
+    pages += 4
+  }
 }
 
 function putLine(out: usize, s0: v128, s1: v128, s2: v128, s3: v128): void {

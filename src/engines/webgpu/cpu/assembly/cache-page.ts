@@ -1,15 +1,23 @@
 /**
  * A page of the cache holds 16 positions of every key and value head of one layer: keys as [head][d][16], so that one
  * product fills the scores of 16 positions without sums across lanes; values as [head][d / 16][16 positions][16], so
- * that 16 columns of the answer stay in registers. T is how they are stored: f32, or u16 for f16, of which each eight
- * stand as 0 4 1 5 2 6 3 7: neighbours are widened into two vectors in the right order.
+ * that 16 columns of the answer stay in registers. T is how they are stored: f32; u16 for f16, of which each eight stand as
+ * 0 4 1 5 2 6 3 7: neighbours are widened into two vectors in the right order; or i8 for q8_0, where behind what is said
+ * above of a head lie the scales of its blocks, [d / 32][16 positions], as f16 lies.
  */
-import { PAGE_BITS } from './abi'
-import { fitHalves, halves4, widenFirst, widenSecond } from './half'
+import { CACHE_BLOCK, PAGE_BITS } from './abi'
+import { ROUNDER } from './exp'
+import { f32ToF16, fitHalves, halves4, widenFirst, widenSecond } from './half'
 
 export const PAGE: i32 = 1 << PAGE_BITS
 /** Sixteen f32. */
 export const LINE: usize = 64
+
+/** Of the keys, or the values, of one head. */
+export function keptBytes<T>(columns: i32): usize {
+  const values = ((<usize>columns) << PAGE_BITS) * sizeof<T>()
+  return sizeof<T>() === 1 ? values + <usize>columns : values
+}
 
 /** Where value `i` of a line of 16 stands. */
 function placeOf<T>(i: i32): usize {
@@ -17,7 +25,7 @@ function placeOf<T>(i: i32): usize {
   return (<usize>((i & 8) | ((i & 3) << 1) | ((i >> 2) & 1))) << 1
 }
 
-/** Halves are widened to 2^-112 of what they should be: what they are multiplied with makes up for it. */
+/** Halves are widened to 2^-112 of what they should be: what they are multiplied with makes up for it. Codes are not. */
 export function restored<T>(value: v128): v128 {
   return sizeof<T>() === 2 ? f32x4.mul(value, f32x4.splat(reinterpret<f32>((127 + 112) << 23))) : value
 }
@@ -25,6 +33,10 @@ export function restored<T>(value: v128): v128 {
 /** Four of the sixteen values of a line. */
 export function quarter<T>(line: usize, index: i32): v128 {
   if (sizeof<T>() === 4) return v128.load(line + ((<usize>index) << 4))
+  if (sizeof<T>() === 1) {
+    const codes = v128.load8x8_s(line + ((<usize>(index >> 1)) << 3))
+    return f32x4.convert_i32x4_s((index & 1) === 0 ? i32x4.extend_low_i16x8_s(codes) : i32x4.extend_high_i16x8_s(codes))
+  }
   const halves = v128.load(line + ((<usize>(index >> 1)) << 4))
   return (index & 1) === 0 ? widenFirst(halves) : widenSecond(halves)
 }
@@ -46,6 +58,80 @@ export function writeKeyValue<T>(k: usize, v: usize, keyHead: usize, valueHead: 
     to += line * 16
   }
   return sizeof<T>() === 4 || (allFit(k - ((<usize>d) << 2), d) && allFit(v, d))
+}
+
+/** The scales of four of the sixteen positions of a line. */
+export function scales4(line: usize, index: i32): v128 {
+  return restored<u16>(quarter<u16>(line, index))
+}
+
+/** Keys and values beyond it have scales that f16 cannot hold. */
+const MOST_OF_BLOCK: f32 = 65504 * 127
+
+/** As `writeKeyValue`, in blocks of codes and a scale; `d` is a multiple of a block. */
+export function writeBlocks(k: usize, v: usize, keyHead: usize, valueHead: usize, slot: i32, d: i32): bool {
+  const keyScales = keyHead + ((<usize>d) << PAGE_BITS) + placeOf<u16>(slot)
+  const valueScales = valueHead + ((<usize>d) << PAGE_BITS) + placeOf<u16>(slot)
+  let keys = keyHead + <usize>slot
+  let values = valueHead + ((<usize>slot) << PAGE_BITS)
+  let most: f32 = 0
+  let fit = true
+  for (let i: usize = 0; i < <usize>d; i += CACHE_BLOCK) {
+    most = peakOf(k)
+    if (!(most <= MOST_OF_BLOCK)) fit = false
+    store<u16>(keyScales + i, f32ToF16(most / 127))
+    putKeyCodes(keys, k, inverseOf(most))
+    most = peakOf(v)
+    if (!(most <= MOST_OF_BLOCK)) fit = false
+    store<u16>(valueScales + i, f32ToF16(most / 127))
+    putValueCodes(values, v, inverseOf(most))
+    k += CACHE_BLOCK * 4
+    v += CACHE_BLOCK * 4
+    keys += CACHE_BLOCK << PAGE_BITS
+    values += CACHE_BLOCK << PAGE_BITS
+  }
+  return fit
+}
+
+/** The greatest size in a block; compared by their bits, among which infinities and NaN are the greatest. */
+function peakOf(from: usize): f32 {
+  let most = f32x4.abs(v128.load(from))
+  for (let i: usize = 16; i < <usize>(CACHE_BLOCK * 4); i += 16) {
+    most = i32x4.max_s(most, f32x4.abs(v128.load(from + i)))
+  }
+  most = i32x4.max_s(most, v128.shuffle<i32>(most, most, 2, 3, 0, 1))
+  most = i32x4.max_s(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
+  return f32x4.extract_lane(most, 0)
+}
+
+/** What turns values into codes. Below a peak of 1e-35 it would overflow, and such a block is as good as zero. */
+function inverseOf(peak: f32): v128 {
+  return f32x4.splat(peak > 1e-35 ? 1 / (peak / 127) : 0)
+}
+
+/** Four codes, each in the lowest byte of its lane. */
+function codes4(values: usize, inverse: v128): v128 {
+  return f32x4.add(f32x4.mul(v128.load(values), inverse), f32x4.splat(ROUNDER))
+}
+
+function putKeyCodes(to: usize, from: usize, inverse: v128): void {
+  for (const end = from + CACHE_BLOCK * 4; from < end; from += 16) {
+    const codes = codes4(from, inverse)
+    v128.store8_lane(to, codes, 0)
+    v128.store8_lane(to, codes, 4, 1 << PAGE_BITS)
+    v128.store8_lane(to, codes, 8, 2 << PAGE_BITS)
+    v128.store8_lane(to, codes, 12, 3 << PAGE_BITS)
+    to += 4 << PAGE_BITS
+  }
+}
+
+/** In lines of sixteen, a page apart. */
+function putValueCodes(to: usize, from: usize, inverse: v128): void {
+  for (let i: usize = 0; i < <usize>CACHE_BLOCK; i += 4) {
+    const codes = codes4(from + (i << 2), inverse)
+    const bytes = v128.shuffle<i8>(codes, codes, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12)
+    v128.store32_lane(to + ((i >> 4) << (2 * PAGE_BITS)) + (i & 15), bytes, 0)
+  }
 }
 
 function allFit(from: usize, d: i32): bool {

@@ -2,9 +2,9 @@
 import { X_HEADER_BYTES } from './abi'
 import { WORDS_BYTES } from './blocks'
 import { X_STEP_BYTES } from './layout'
-import { scaledBy, sizeOf, sumsOf } from './matmul-blocks-one'
 import { dot } from './q4-dot'
 import { putRows } from './rows'
+import { leastsOf, scaledBy, sumsOf } from './scales'
 
 /**
  * Codes as they are multiplied: 16-bit integers up to the factors of the activations, or bytes. Bytes of 8 bits are cut in
@@ -141,6 +141,18 @@ export function quadOfPlanes(
   let s5 = s0
   let s6 = s0
   let s7 = s0
+  if (least) {
+    const l0 = scales + 32
+    const l1 = scales + 48
+    s0 = f32x4.neg(leastsOf(l0, x, runs, shares))
+    s1 = f32x4.neg(leastsOf(l1, x, runs, shares))
+    s2 = f32x4.neg(leastsOf(l0, x + xStride, runs, shares))
+    s3 = f32x4.neg(leastsOf(l1, x + xStride, runs, shares))
+    s4 = f32x4.neg(leastsOf(l0, x + stride2, runs, shares))
+    s5 = f32x4.neg(leastsOf(l1, x + stride2, runs, shares))
+    s6 = f32x4.neg(leastsOf(l0, x + stride3, runs, shares))
+    s7 = f32x4.neg(leastsOf(l1, x + stride3, runs, shares))
+  }
   for (let run = 0; run < runs; run++) {
     const header = x
     x += X_HEADER_BYTES
@@ -197,24 +209,7 @@ export function quadOfPlanes(
       s5 = scaledBy(c1, high, xc, s5)
       s6 = scaledBy(d0, low, xd, s6)
       s7 = scaledBy(d1, high, xd, s7)
-      scales += 32
-      if (least) {
-        const l0 = v128.load(scales)
-        const l1 = v128.load(scales, 16)
-        let size = sizeOf(sumsOf(header, shares, share), xa)
-        s0 = f32x4.sub(s0, f32x4.mul(size, l0))
-        s1 = f32x4.sub(s1, f32x4.mul(size, l1))
-        size = sizeOf(sumsOf(header + xStride, shares, share), xb)
-        s2 = f32x4.sub(s2, f32x4.mul(size, l0))
-        s3 = f32x4.sub(s3, f32x4.mul(size, l1))
-        size = sizeOf(sumsOf(header + stride2, shares, share), xc)
-        s4 = f32x4.sub(s4, f32x4.mul(size, l0))
-        s5 = f32x4.sub(s5, f32x4.mul(size, l1))
-        size = sizeOf(sumsOf(header + stride3, shares, share), xd)
-        s6 = f32x4.sub(s6, f32x4.mul(size, l0))
-        s7 = f32x4.sub(s7, f32x4.mul(size, l1))
-        scales += 32
-      }
+      scales += least ? 64 : 32
     }
   }
   putRows(y, s0, rows, add)

@@ -4,32 +4,31 @@ import { WORDS_BYTES } from './blocks'
 import { X_STEP_BYTES } from './layout'
 import { dot } from './q4-dot'
 import { putRows } from './rows'
-
-/** The lanes of a block's two sums that a share of it has: both, the first, the second. */
-export function sumsOf(header: usize, shares: i32, share: i32): v128 {
-  const sums = v128.load_splat<i32>(header, 12)
-  if (shares === 1) return sums
-  return v128.and(sums, i32x4.splat(share === 0 ? 0xffff : 0xffff0000))
-}
-
-/** total + sum * scale of the weights * scale of the activations, for four rows. */
-export function scaledBy(sum: v128, scales: v128, x: v128, total: v128): v128 {
-  return f32x4.add(total, f32x4.mul(f32x4.convert_i32x4_s(sum), f32x4.mul(scales, x)))
-}
-
-/** The sum of the activations themselves. */
-export function sizeOf(sums: v128, x: v128): v128 {
-  return f32x4.mul(f32x4.convert_i32x4_s(i32x4.dot_i16x8_s(sums, i16x8.splat(ASC_FEATURE_RELAXED_SIMD ? 1 : 256))), x)
-}
+import { scaledBy, sumsOf } from './scales'
 
 /** Bits that a code of 4, 5 or 6 has beside four: T is i8, i16 or i32. */
 function further<T>(): i32 {
   return sizeof<T>() >> 1
 }
 
+/** Eight factors times the scales of their rows. */
+function timesLow(factors: v128, scales: usize): v128 {
+  return f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(factors)), v128.load(scales))
+}
+
+function timesHigh(factors: v128, scales: usize): v128 {
+  return f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(factors)), v128.load(scales, 16))
+}
+
+/** In a block that lies as `gather` leaves it, or as `unfold` does. */
+function runsOf<L>(): i32 {
+  return sizeof<L>() === 8 ? 8 : 1
+}
+
 /**
- * Codes of 4, 5 or 6 bits, in runs of one share or two (S: i8, i16), with something that is taken off or not (L: i16, i8):
- * compilers keep sums in registers only where they know how long loops are.
+ * Codes of 4, 5 or 6 bits, in runs of one share or two (S: i8, i16), with unfolded scales, beside which leasts stand or not
+ * (L: i16, i8), or with gathered ones (i64): compilers keep sums in registers only where they know how long loops are.
+ * `low`, `high`: what the sums begin with.
  */
 export function oneToken<T, S, L>(
   codes: usize,
@@ -38,91 +37,96 @@ export function oneToken<T, S, L>(
   y: usize,
   runs: i32,
   zero: v128,
+  low: v128,
+  high: v128,
   rows: i32,
   add: bool,
 ): void {
   const shares: i32 = sizeof<S>()
-  const m = ASC_FEATURE_RELAXED_SIMD ? i8x16.splat(15) : v128.load_splat<i32>(x, 8)
+  const m = v128.load_splat<i32>(x, 8)
   const m4 = i16x8.shl(m, 4)
   const m8 = i16x8.shl(m, 8)
-  // The further bits of a code, where they are put.
-  const f = ASC_FEATURE_RELAXED_SIMD
-    ? i8x16.splat(further<T>() === 1 ? 0x10 : 0x30)
-    : i16x8.splat(further<T>() === 1 ? 0x10 : 0x30)
+  // The further bits of a code, where they are put: made of what was loaded, as compilers load no constant but anew.
+  const f = v128.and(m4, i16x8.shl(m, further<T>()))
   const f4 = i16x8.shl(f, 4)
   const f8 = i16x8.shl(f, 8)
   const length = <usize>(shares === 1 ? 4 : 2) * X_STEP_BYTES
-  let low = f32x4.splat(0)
-  let high = low
-  for (let run = 0; run < runs; run++) {
-    const header = x
-    x += X_HEADER_BYTES
-    for (let share = 0; share < shares; share++) {
-      const sums = sumsOf(header, shares, share)
-      let a0 = i32x4.dot_i16x8_s(sums, zero)
-      let a1 = a0
-      let g0 = a0
-      let g1 = a0
-      if (further<T>() > 0) {
-        g0 = v128.load(codes)
-        g1 = v128.load(codes, 16)
-        codes += WORDS_BYTES
-      }
-      for (const end = x + length; x < end; x += X_STEP_BYTES) {
-        const w0 = v128.load(codes)
-        const w1 = v128.load(codes, 16)
-        codes += WORDS_BYTES
-        if (ASC_FEATURE_RELAXED_SIMD) {
-          let c0 = v128.and(w0, m)
-          let c1 = v128.and(w1, m)
-          if (further<T>() > 0) {
-            c0 = v128.or(c0, v128.and(i16x8.shl(g0, 4), f))
-            c1 = v128.or(c1, v128.and(i16x8.shl(g1, 4), f))
-          }
-          let e = v128.load_splat<i32>(x)
-          a0 = dot(c0, e, a0)
-          a1 = dot(c1, e, a1)
-          c0 = v128.and(i16x8.shr_u(w0, 4), m)
-          c1 = v128.and(i16x8.shr_u(w1, 4), m)
-          if (further<T>() > 0) {
-            c0 = v128.or(c0, v128.and(g0, f))
-            c1 = v128.or(c1, v128.and(g1, f))
-          }
-          e = v128.load_splat<i32>(x, 4)
-          a0 = dot(c0, e, a0)
-          a1 = dot(c1, e, a1)
-        } else {
-          const u0 = i16x8.shl(g0, 4)
-          const u1 = i16x8.shl(g1, 4)
-          let e = v128.load_splat<i32>(x)
-          a0 = dot(further<T>() > 0 ? v128.or(v128.and(w0, m), v128.and(u0, f)) : v128.and(w0, m), e, a0)
-          a1 = dot(further<T>() > 0 ? v128.or(v128.and(w1, m), v128.and(u1, f)) : v128.and(w1, m), e, a1)
-          e = v128.load_splat<i32>(x, 4)
-          a0 = dot(further<T>() > 0 ? v128.or(v128.and(w0, m4), v128.and(u0, f4)) : v128.and(w0, m4), e, a0)
-          a1 = dot(further<T>() > 0 ? v128.or(v128.and(w1, m4), v128.and(u1, f4)) : v128.and(w1, m4), e, a1)
-          e = v128.load_splat<i32>(x, 8)
-          a0 = dot(further<T>() > 0 ? v128.or(v128.and(w0, m8), v128.and(u0, f8)) : v128.and(w0, m8), e, a0)
-          a1 = dot(further<T>() > 0 ? v128.or(v128.and(w1, m8), v128.and(u1, f8)) : v128.and(w1, m8), e, a1)
-          e = v128.load_splat<i32>(x, 12)
-          const c0 = i16x8.shr_u(w0, 12)
-          const c1 = i16x8.shr_u(w1, 12)
-          a0 = dot(further<T>() > 0 ? v128.or(c0, v128.and(i16x8.shr_u(g0, 8), f)) : c0, e, a0)
-          a1 = dot(further<T>() > 0 ? v128.or(c1, v128.and(i16x8.shr_u(g1, 8), f)) : c1, e, a1)
-        }
+  for (let block = runs / runsOf<L>(); block > 0; block--) {
+    const rowScales = scales
+    if (runsOf<L>() > 1) scales += 32
+    for (let run = 0; run < runsOf<L>(); run++) {
+      const header = x
+      x += X_HEADER_BYTES
+      for (let share = 0; ; share++) {
+        let a0 = i32x4.splat(0)
+        if (runsOf<L>() === 1 || shares === 2) a0 = i32x4.dot_i16x8_s(sumsOf(header, shares, share), zero)
+        let a1 = a0
+        let g0 = a0
+        let g1 = a0
         if (further<T>() > 0) {
-          g0 = i32x4.shr_u(g0, further<T>())
-          g1 = i32x4.shr_u(g1, further<T>())
+          g0 = v128.load(codes)
+          g1 = v128.load(codes, 16)
+          codes += WORDS_BYTES
         }
-      }
-      const by = v128.load_splat<f32>(header)
-      low = scaledBy(a0, v128.load(scales), by, low)
-      high = scaledBy(a1, v128.load(scales, 16), by, high)
-      scales += 32
-      if (sizeof<L>() === 2) {
-        const size = sizeOf(sums, by)
-        low = f32x4.sub(low, f32x4.mul(size, v128.load(scales)))
-        high = f32x4.sub(high, f32x4.mul(size, v128.load(scales, 16)))
-        scales += 32
+        for (const end = x + length; x < end; x += X_STEP_BYTES) {
+          const w0 = v128.load(codes)
+          const w1 = v128.load(codes, 16)
+          codes += WORDS_BYTES
+          if (ASC_FEATURE_RELAXED_SIMD) {
+            let c0 = v128.and(w0, m)
+            let c1 = v128.and(w1, m)
+            if (further<T>() > 0) {
+              c0 = v128.or(c0, v128.and(i16x8.shl(g0, 4), f))
+              c1 = v128.or(c1, v128.and(i16x8.shl(g1, 4), f))
+            }
+            let e = v128.load_splat<i32>(x)
+            a0 = dot(c0, e, a0)
+            a1 = dot(c1, e, a1)
+            c0 = v128.and(i16x8.shr_u(w0, 4), m)
+            c1 = v128.and(i16x8.shr_u(w1, 4), m)
+            if (further<T>() > 0) {
+              c0 = v128.or(c0, v128.and(g0, f))
+              c1 = v128.or(c1, v128.and(g1, f))
+            }
+            e = v128.load_splat<i32>(x, 4)
+            a0 = dot(c0, e, a0)
+            a1 = dot(c1, e, a1)
+          } else {
+            const u0 = i16x8.shl(g0, 4)
+            const u1 = i16x8.shl(g1, 4)
+            let e = v128.load_splat<i32>(x)
+            a0 = dot(further<T>() > 0 ? v128.or(v128.and(w0, m), v128.and(u0, f)) : v128.and(w0, m), e, a0)
+            a1 = dot(further<T>() > 0 ? v128.or(v128.and(w1, m), v128.and(u1, f)) : v128.and(w1, m), e, a1)
+            e = v128.load_splat<i32>(x, 4)
+            a0 = dot(further<T>() > 0 ? v128.or(v128.and(w0, m4), v128.and(u0, f4)) : v128.and(w0, m4), e, a0)
+            a1 = dot(further<T>() > 0 ? v128.or(v128.and(w1, m4), v128.and(u1, f4)) : v128.and(w1, m4), e, a1)
+            e = v128.load_splat<i32>(x, 8)
+            a0 = dot(further<T>() > 0 ? v128.or(v128.and(w0, m8), v128.and(u0, f8)) : v128.and(w0, m8), e, a0)
+            a1 = dot(further<T>() > 0 ? v128.or(v128.and(w1, m8), v128.and(u1, f8)) : v128.and(w1, m8), e, a1)
+            e = v128.load_splat<i32>(x, 12)
+            const c0 = i16x8.shr_u(w0, 12)
+            const c1 = i16x8.shr_u(w1, 12)
+            a0 = dot(further<T>() > 0 ? v128.or(c0, v128.and(i16x8.shr_u(g0, 8), f)) : c0, e, a0)
+            a1 = dot(further<T>() > 0 ? v128.or(c1, v128.and(i16x8.shr_u(g1, 8), f)) : c1, e, a1)
+          }
+          if (further<T>() > 0) {
+            g0 = i32x4.shr_u(g0, further<T>())
+            g1 = i32x4.shr_u(g1, further<T>())
+          }
+        }
+        const by = v128.load_splat<f32>(header)
+        if (runsOf<L>() > 1) {
+          // Those of 8 bits have a sign.
+          const factors = shares === 2 ? v128.load8x8_s(scales) : v128.load8x8_u(scales)
+          low = scaledBy(a0, timesLow(factors, rowScales), by, low)
+          high = scaledBy(a1, timesHigh(factors, rowScales), by, high)
+          scales += 8
+        } else {
+          low = scaledBy(a0, v128.load(scales), by, low)
+          high = scaledBy(a1, v128.load(scales, 16), by, high)
+          scales += sizeof<L>() === 2 ? 64 : 32
+        }
+        if (shares === 1 || share === 1) break
       }
     }
   }
@@ -141,7 +145,7 @@ export function oneTokenOfBytes(
   rows: i32,
   add: bool,
 ): void {
-  const m = i8x16.splat(15)
+  const m = v128.load_splat<i32>(x, 8)
   const upper = i16x8.splat(<i16>0xff00)
   let low = f32x4.splat(0)
   let high = low

@@ -5,10 +5,12 @@
  */
 import { BLOCK, GROUP, runOf, sharesOf } from './abi'
 import { blockGroupBytes } from './blocks'
+import { gather, gatheredBytes, isGathered, leastsOfSix, sizesOf } from './gather'
 import { X_FACTOR } from './layout'
 import { quadOfPlanes, unpackRuns } from './matmul-blocks-batch'
 import { oneToken, oneTokenOfBytes } from './matmul-blocks-one'
 import { dense1 } from './matmul-dense'
+import { leastsOf } from './scales'
 import { blockGroup, hasLeast, roomAfter, runsAt, runZero, unfold } from './unfold'
 
 /** Groups `from` to `to`. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
@@ -34,9 +36,13 @@ export function multiplyBlocks(
   const runs = k / BLOCK
   const quads = tokens & ~3
   const planes = room + roomAfter(kind, k)
+  const gathered = isGathered(kind)
+  const blocks = k / 256
+  const leasts = room + <usize>blocks * gatheredBytes(shares)
+  const sizes = leasts + 96
   for (let g = from; g < to; g++) {
     const group = w + <usize>g * <usize>blockGroupBytes(kind, k)
-    unfold(kind, group, room, k)
+    if (quads > 0 || !gathered) unfold(kind, group, room, k)
     const codes = runsAt(kind, group, room, k)
     const rows = n - g * GROUP
     let xt = x
@@ -48,8 +54,20 @@ export function multiplyBlocks(
       xt += xStride << 2
       yt += yStride << 2
     }
+    if (gathered && t < tokens) gather(kind, group, room, k)
     for (; t < tokens; t++) {
-      one(bits, shares, least, codes, room, xt, yt, runs, zero, rows, add)
+      let low = f32x4.splat(0)
+      let high = low
+      if (gathered && least) {
+        if (g === from || tokens > 1) sizesOf(xt, sizes, runs)
+        leastsOfSix(group, sizes, leasts + 32, leasts, blocks)
+        low = f32x4.neg(v128.load(leasts))
+        high = f32x4.neg(v128.load(leasts, 16))
+      } else if (least) {
+        low = f32x4.neg(leastsOf(room + 32, xt, runs, shares))
+        high = f32x4.neg(leastsOf(room + 48, xt, runs, shares))
+      }
+      one(bits, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
       xt += xStride
       yt += yStride
     }
@@ -60,25 +78,30 @@ function one(
   bits: i32,
   shares: i32,
   least: bool,
+  gathered: bool,
   codes: usize,
   scales: usize,
   x: usize,
   y: usize,
   runs: i32,
   zero: v128,
+  low: v128,
+  high: v128,
   rows: i32,
   add: bool,
 ): void {
   if (bits === 8) oneTokenOfBytes(codes, scales, x, y, runs, zero, rows, add)
-  else if (bits === 6) oneToken<i32, i16, i8>(codes, scales, x, y, runs, zero, rows, add)
+  else if (bits === 6) oneToken<i32, i16, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
   else if (bits === 5) {
-    if (least) oneToken<i16, i8, i16>(codes, scales, x, y, runs, zero, rows, add)
-    else oneToken<i16, i8, i8>(codes, scales, x, y, runs, zero, rows, add)
-  } else if (shares === 1) {
-    if (least) oneToken<i8, i8, i16>(codes, scales, x, y, runs, zero, rows, add)
-    else oneToken<i8, i8, i8>(codes, scales, x, y, runs, zero, rows, add)
-  } else if (least) oneToken<i8, i16, i16>(codes, scales, x, y, runs, zero, rows, add)
-  else oneToken<i8, i16, i8>(codes, scales, x, y, runs, zero, rows, add)
+    if (gathered) oneToken<i16, i8, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    else if (least) oneToken<i16, i8, i16>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    else oneToken<i16, i8, i8>(codes, scales, x, y, runs, zero, low, high, rows, add)
+  } else if (gathered) oneToken<i8, i8, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
+  else if (shares === 1) {
+    if (least) oneToken<i8, i8, i16>(codes, scales, x, y, runs, zero, low, high, rows, add)
+    else oneToken<i8, i8, i8>(codes, scales, x, y, runs, zero, low, high, rows, add)
+  } else if (least) oneToken<i8, i16, i16>(codes, scales, x, y, runs, zero, low, high, rows, add)
+  else oneToken<i8, i16, i8>(codes, scales, x, y, runs, zero, low, high, rows, add)
 }
 
 /** With activations as they are. `room`: that of `multiplyBlocks`, and a group of rows in f32. */

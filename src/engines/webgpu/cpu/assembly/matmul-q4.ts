@@ -11,7 +11,7 @@ import { putRows } from './rows'
 
 /** One token. */
 export function matmulQ4x1(w: usize, x: usize, y: usize, from: i32, to: i32, n: i32, blocks: i32, add: bool): void {
-  const m = ASC_FEATURE_RELAXED_SIMD ? i8x16.splat(15) : v128.load_splat<i32>(x, 8)
+  const m = v128.load_splat<i32>(x, 8)
   const m4 = i16x8.shl(m, 4)
   const m8 = i16x8.shl(m, 8)
   let p = w + <usize>(from * blocks) * Q4_BLOCK_BYTES

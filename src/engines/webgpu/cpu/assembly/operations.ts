@@ -8,6 +8,8 @@ import {
   ATTEND,
   BF16,
   BLOCK,
+  CACHE_F16,
+  CACHE_Q8_0,
   CONVOLVE,
   COPY,
   Copy,
@@ -25,6 +27,7 @@ import {
   MATMUL,
   NORM,
   Norm,
+  PACK,
   PLACE,
   Place,
   POOL,
@@ -35,13 +38,14 @@ import {
   Q4_EXACT,
 } from './abi'
 import { attend } from './attend'
-import { writeKeyValue } from './cache-page'
+import { keptBytes, writeBlocks, writeKeyValue } from './cache-page'
 import { convolve } from './convolve'
 import { delta } from './delta'
 import { gateMul, gateRow, joinRows, meanRows, rmsnorm, ropeHead } from './elementwise'
 import { rowBF16, rowBlocks, rowF16, rowF32, rowQ4 } from './embed'
 import { gated } from './gated'
 import { matmul } from './matmul'
+import { pack } from './pack'
 import { quantize, scaleUp } from './prepare'
 
 export function runOperation(code: i32, args: usize, from: i32, to: i32, thread: i32): void {
@@ -59,6 +63,7 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === CONVOLVE) convolve(args, from, to)
   else if (code === DELTA) delta(args, from, to, thread)
   else if (code === GATE) gate(args, from, to)
+  else if (code === PACK) pack(args, from, to)
 }
 
 function embed(args: usize, from: i32, to: i32, thread: i32): void {
@@ -157,8 +162,10 @@ function copyRows(args: usize, from: i32, to: i32): void {
 
 function place(args: usize, from: i32, to: i32): void {
   const keyHeads = Place.keyHeads(args)
+  const kept = Place.kept(args)
   for (let item = from; item < to; item++) {
-    if (Place.half(args)) placeHead<u16>(args, item / keyHeads, item % keyHeads)
+    if (kept === CACHE_F16) placeHead<u16>(args, item / keyHeads, item % keyHeads)
+    else if (kept === CACHE_Q8_0) placeHead<i8>(args, item / keyHeads, item % keyHeads)
     else placeHead<f32>(args, item / keyHeads, item % keyHeads)
   }
 }
@@ -187,11 +194,15 @@ function placeHead<T>(args: usize, row: i32, head: i32): void {
   }
   if (Place.queriesOnly(args)) return
   turn(k, 1, Place.keyNorm(args), angles, d, eps)
-  const keys = Place.keys(args) + page * Place.keyPageBytes(args) + <usize>head * <usize>d * 16 * sizeof<T>()
-  const valueHead = <usize>head * <usize>((d + 15) >> 4) * 256 * sizeof<T>()
+  const keys = Place.keys(args) + page * Place.keyPageBytes(args) + <usize>head * keptBytes<T>(d)
+  const valueHead = <usize>head * keptBytes<T>((d + 15) & ~15)
   const values = Place.values(args) + page * Place.valuePageBytes(args) + valueHead
-  if (!writeKeyValue<T>(k, k + <usize>keyHeads * headBytes, keys, values, position & 15, d)) {
-    atomic.or<u32>(Place.overflows(args) + (page << 2), 1 << (position & 15))
+  const v = k + <usize>keyHeads * headBytes
+  const slot = position & 15
+  const fit =
+    sizeof<T>() === 1 ? writeBlocks(k, v, keys, values, slot, d) : writeKeyValue<T>(k, v, keys, values, slot, d)
+  if (!fit) {
+    atomic.or<u32>(Place.overflows(args) + (page << 2), 1 << slot)
   }
 }
 

@@ -1,9 +1,8 @@
-/** Brings weights and activations into the form that the matrix kernels read. Weights: once, at upload. */
+/** Brings activations into the form that the matrix kernels read. */
 
-import { BLOCK, F16, GROUP, Q4, Q4_BLOCK_BYTES, X_HEADER_BYTES } from './abi'
+import { BLOCK, F16, Q4, X_HEADER_BYTES } from './abi'
 import { ROUNDER } from './exp'
-import { f16ToF32 } from './half'
-import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO, X_BLOCK_BYTES, X_FACTOR, X_STEP_BYTES } from './layout'
+import { Q4_ZERO, X_BLOCK_BYTES, X_FACTOR, X_STEP_BYTES } from './layout'
 
 /**
  * The 16-bit kernel takes nibbles 0 and 2, 4 and 6, 1 and 3, 5 and 7 of eight at a time, and moves only the last pair
@@ -11,50 +10,6 @@ import { Q4_SCALES_BYTES, Q4_STEP_BYTES, Q4_ZERO, X_BLOCK_BYTES, X_FACTOR, X_STE
  * too great, and still exact: 256 * 15 * 127 * 32 < 2^24.
  */
 const PLANE_FACTORS = i16x8(256, 256, 16, 16, 1, 1, 256, 256)
-
-/** Eight nibbles, low first, to four bytes that hold nibble t low and nibble t + 4 high. */
-function pairNibbles(word: u32): u32 {
-  let low = word & 0xffff
-  let high = word >>> 16
-  low = (low | (low << 8)) & 0x00ff00ff
-  low = (low | (low << 4)) & 0x0f0f0f0f
-  high = (high | (high << 8)) & 0x00ff00ff
-  high = (high | (high << 4)) & 0x0f0f0f0f
-  return low | (high << 4)
-}
-
-/**
- * Rows `from` to `to` of an MLC 4-bit matrix (`codes` [n][k / 8], `scales` [n][k / 32], f16 or f32) into `w`, whose
- * first row is row 0. `codes` and `scales` start at row `from`. `w` must be zero before: rows past n stay zero.
- */
-export function packQ4(codes: usize, scales: usize, halfScales: bool, w: usize, from: i32, to: i32, blocks: i32): void {
-  for (let row = from; row < to; row++) {
-    const lane = <usize>(row % GROUP)
-    let p = w + <usize>((row / GROUP) * blocks) * Q4_BLOCK_BYTES
-    for (let b = 0; b < blocks; b++) {
-      store<f32>(p + (lane << 2), halfScales ? f16ToF32(load<u16>(scales)) : load<f32>(scales))
-      scales += halfScales ? 2 : 4
-      for (let step: usize = 0; step < 4; step++) {
-        store<u32>(p + Q4_SCALES_BYTES + step * Q4_STEP_BYTES + (lane << 2), pairNibbles(load<u32>(codes)))
-        codes += 4
-      }
-      p += Q4_BLOCK_BYTES
-    }
-  }
-}
-
-/** Rows of a dense matrix, `size` bytes an element, interleaved by eight: [n / 8][k][8]. */
-export function packDense(source: usize, size: i32, w: usize, from: i32, to: i32, k: i32): void {
-  for (let row = from; row < to; row++) {
-    let p = w + <usize>(((row / GROUP) * k * GROUP + (row % GROUP)) * size)
-    for (let i = 0; i < k; i++) {
-      if (size === 2) store<u16>(p, load<u16>(source))
-      else store<u32>(p, load<u32>(source))
-      source += size
-      p += GROUP * size
-    }
-  }
-}
 
 /** Rounds rows of `x` to 8 bits per block of 32, with what the kernels need to undo the weights' zero point. */
 export function quantize(x: usize, xStride: usize, out: usize, from: i32, to: i32, blocks: i32): void {
@@ -107,7 +62,7 @@ function quantizeBlock(p: usize, o: usize): void {
   const one = i32x4.extract_lane(sum, 0)
   const another = i32x4.extract_lane(sum, 2)
   store<i32>(o, -Q4_ZERO * X_FACTOR * (one + another), 4)
-  store<u32>(o, 0x000f000f, 8)
+  store<u32>(o, ASC_FEATURE_RELAXED_SIMD ? 0x0f0f0f0f : 0x000f000f, 8)
   store<i16>(o, <i16>one, 12)
   store<i16>(o, <i16>another, 14)
 }

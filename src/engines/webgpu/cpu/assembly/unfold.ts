@@ -17,7 +17,7 @@ import {
   zeroOf,
 } from './abi'
 import { codesAt, ROW_BYTES, stepAt, WORDS_BYTES } from './blocks'
-import { widenHigh, widenLow } from './half'
+import { wideHigh, wideLow } from './scales'
 
 /** Beside each scale stands what is taken off. */
 export function hasLeast(kind: i32): bool {
@@ -67,16 +67,11 @@ export function unfold(kind: i32, group: usize, room: usize, k: i32): void {
   else nibbles(codes, to, k / 32, bits === 3)
 }
 
-/** Eight halves as f32. */
-function wide(v: v128): v128 {
-  return f32x4.mul(v, f32x4.splat(reinterpret<f32>((127 + 112) << 23)))
-}
-
 function halves(p: usize, out: usize, runs: i32): void {
   for (let i = 0; i < runs; i++) {
     const v = v128.load(p)
-    v128.store(out, wide(widenLow(v)))
-    v128.store(out, wide(widenHigh(v)), 16)
+    v128.store(out, wideLow(v))
+    v128.store(out, wideHigh(v), 16)
     p += 16
     out += 32
   }
@@ -85,12 +80,12 @@ function halves(p: usize, out: usize, runs: i32): void {
 function pairs(p: usize, out: usize, runs: i32): void {
   for (let i = 0; i < runs; i++) {
     const v = v128.load(p)
-    v128.store(out, wide(widenLow(v)))
-    v128.store(out, wide(widenHigh(v)), 16)
+    v128.store(out, wideLow(v))
+    v128.store(out, wideHigh(v), 16)
     // What is added there is taken off here.
     const m = v128.load(p, 16)
-    v128.store(out, f32x4.neg(wide(widenLow(m))), 32)
-    v128.store(out, f32x4.neg(wide(widenHigh(m))), 48)
+    v128.store(out, f32x4.neg(wideLow(m)), 32)
+    v128.store(out, f32x4.neg(wideHigh(m)), 48)
     p += 32
     out += 64
   }
@@ -124,8 +119,8 @@ function sixLeast(p: usize, out: usize, blocks: i32): void {
   for (let i = 0; i < blocks; i++) {
     const d = v128.load(p)
     const m = v128.load(p, 16)
-    sixty(p + 32, wide(widenLow(d)), wide(widenHigh(d)), 0, out, 64)
-    sixty(p + 80, wide(widenLow(m)), wide(widenHigh(m)), 0, out + 32, 64)
+    sixty(p + 32, wideLow(d), wideHigh(d), 0, out, 64)
+    sixty(p + 80, wideLow(m), wideHigh(m), 0, out + 32, 64)
     p += 128
     out += 512
   }
@@ -136,7 +131,7 @@ function six(p: usize, out: usize, blocks: i32, sets: i32): void {
     const d = v128.load(p)
     p += 16
     for (let set = 0; set < sets; set++) {
-      sixty(p, wide(widenLow(d)), wide(widenHigh(d)), 32, out, 32)
+      sixty(p, wideLow(d), wideHigh(d), 32, out, 32)
       p += 48
       out += 256
     }
@@ -146,8 +141,8 @@ function six(p: usize, out: usize, blocks: i32, sets: i32): void {
 function eight(p: usize, out: usize, blocks: i32): void {
   for (let i = 0; i < blocks; i++) {
     const d = v128.load(p)
-    const low = wide(widenLow(d))
-    const high = wide(widenHigh(d))
+    const low = wideLow(d)
+    const high = wideHigh(d)
     p += 16
     for (let share = 0; share < 16; share++) {
       put(v128.load8x8_s(p), low, high, out)
@@ -164,8 +159,8 @@ function four(p: usize, out: usize, blocks: i32): void {
     p += 32
     for (let share = 0; share < 16; share++) {
       const both = v128.load8x8_u(p)
-      put(v128.and(both, i16x8.splat(15)), wide(widenLow(d)), wide(widenHigh(d)), out)
-      put(i16x8.shr_u(both, 4), wide(widenLow(m)), wide(widenHigh(m)), out + 32)
+      put(v128.and(both, i16x8.splat(15)), wideLow(d), wideHigh(d), out)
+      put(i16x8.shr_u(both, 4), wideLow(m), wideHigh(m), out + 32)
       p += 8
       out += 64
     }

@@ -2,9 +2,9 @@
  * Attention with one invocation for each head of each row: no barrier, so that software adapters are quick with it.
  * The softmax runs along, page by page.
  */
-import { PAGE } from '../../contract.js'
+import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import type { AttendShape } from './attend.js'
-import { cacheFunctions, wordsPerHead } from './cache.js'
+import { BLOCK_WORDS, CODES, cacheFunctions, wordsPerHead } from './cache.js'
 import { capped } from './cap.js'
 import { declare, float, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
@@ -13,11 +13,11 @@ import { sight } from './sight.js'
 const QUADS = PAGE / 4
 
 export const attendSerialKernel = memo(function attendSerialKernel(shape: AttendShape): Kernel {
-  const { queries, columns, heads, headSize, half, scale, cap } = shape
+  const { queries, columns, heads, headSize, type, scale, cap } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
-    ['cache', half ? 'vec4<u32>' : 'vec4<f32>', 'r'],
+    ['cache', type === 'f32' ? 'vec4<f32>' : 'vec4<u32>', 'r'],
     ['out', 'f32', 'w'],
   ])
   return {
@@ -43,10 +43,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
   for (var index = first / ${PAGE}u; index <= last / ${PAGE}u; index++) {
     let page = cachePage(row, index);
 ${repeat(QUADS, (q) => `    var s${q} = vec4<f32>();`)}
-    for (var i = 0u; i < ${wordsPerHead(shape)}u; i++) {
-      let key = keyWord(page, head, i, 0u) / 4u;
-${half ? scoreHalf() : scoreFloat()}
-    }
+${type === 'q8_0' ? scoreBlocks(shape) : scoreNumbers(shape)}
     let start = index * ${PAGE}u;
     var most = greatest;
 ${repeat(
@@ -61,7 +58,7 @@ ${repeat(QUADS, (q) => `    s${q} = select(vec4<f32>(), exp(s${q} - most), ${vis
     total = total * fade + ${Array.from({ length: QUADS }, (_, q) => `dot(s${q}, vec4<f32>(1.0))`).join(' + ')};
     for (var i = 0u; i < ${headSize / 4}u; i++) {
       var sum = sums[i] * fade;
-${repeat(PAGE, (slot) => `      sum += s${slot >> 2}[${slot & 3}] * ${valueQuad(shape, slot)};`)}
+${type === 'q8_0' ? weights() : ''}${repeat(PAGE, (slot) => `      sum += ${type === 'q8_0' ? 'w' : 's'}${slot >> 2}[${slot & 3}] * ${valueQuad(shape, slot)};`)}
       sums[i] = sum;
     }
   }
@@ -83,6 +80,39 @@ function visible(q: number): string {
   return `(vec4<u32>(${positions}) >= vec4<u32>(first)) & (vec4<u32>(${positions}) <= vec4<u32>(last))`
 }
 
+const scoreNumbers = (shape: AttendShape) => `    for (var i = 0u; i < ${wordsPerHead(shape)}u; i++) {
+      let key = keyWord(page, head, i, 0u) / 4u;
+${shape.type === 'f16' ? scoreHalf() : scoreFloat()}
+    }`
+
+/** What each block gives, times the scales of its keys. */
+function scoreBlocks(shape: AttendShape): string {
+  const code = (q: number, k: number) => `vec4<f32>(vec4<i32>(k${q} << vec4<u32>(${24 - 8 * k}u)) >> vec4<u32>(24u))`
+  return `    for (var block = 0u; block < ${shape.headSize / CACHE_BLOCK}u; block++) {
+${repeat(QUADS, (q) => `      var b${q} = vec4<f32>();`)}
+      for (var i = block * ${BLOCK_WORDS}u; i < (block + 1u) * ${BLOCK_WORDS}u; i++) {
+        let key = keyWord(page, head, i, 0u) / 4u;
+        let start = begin + 4u * i;
+${repeat(
+  QUADS,
+  (q) => `        let k${q} = cache[key + ${q}u];
+        b${q} += ${[0, 1, 2, 3].map((k) => `qkv[start + ${k}u] * ${code(q, k)}`).join(' + ')};`,
+)}
+      }
+      let scales = scaleWord(page, head, block, 0u) / 4u;
+${repeat(QUADS, (q) => `      s${q} += b${q} * ${scalesOf(`cache[scales + ${q}u]`, 'x')};`)}
+    }`
+}
+
+/** Of four positions' words, the scales of keys (x) or of values (y). */
+const scalesOf = (words: string, which: 'x' | 'y') =>
+  `vec4<f32>(${['x', 'y', 'z', 'w'].map((lane) => `unpack2x16float(${words}.${lane}).${which}`).join(', ')})`
+
+/** Scores as they weigh the codes of a block's values. */
+const weights = () => `      let scales = scaleWord(page, head, i / ${BLOCK_WORDS}u, 0u) / 4u;
+${repeat(QUADS, (q) => `      let w${q} = s${q} * ${scalesOf(`cache[scales + ${q}u]`, 'y')};`)}
+`
+
 function scoreHalf(): string {
   const part = (q: number, component: string) => {
     const words = ['x', 'y', 'z', 'w'].map((lane) => `unpack2x16float(k${q}.${lane}).${component}`).join(', ')
@@ -101,13 +131,14 @@ function scoreFloat(): string {
 ${repeat(QUADS, (q) => `      s${q} += a * cache[key + ${q}u];`)}`
 }
 
-function valueQuad({ half }: AttendShape, slot: number): string {
-  return half ? `valueOf(page, head, i, ${slot}u)` : `cache[valueWord(page, head, 4u * i, ${slot}u) / 4u]`
+function valueQuad({ type }: AttendShape, slot: number): string {
+  return type !== 'f32' ? `valueOf(page, head, i, ${slot}u)` : `cache[valueWord(page, head, 4u * i, ${slot}u) / 4u]`
 }
 
 /** Four values of f16 are two words, which may straddle the four of a load. */
-function valueFunction({ half }: AttendShape): string {
-  if (!half) return ''
+function valueFunction({ type }: AttendShape): string {
+  if (type === 'f32') return ''
+  if (type === 'q8_0') return CODE_FUNCTION
   return /* wgsl */ `
 fn valueOf(page: u32, head: u32, i: u32, slot: u32) -> vec4<f32> {
   let word = valueWord(page, head, 2u * i, slot);
@@ -116,3 +147,9 @@ fn valueOf(page: u32, head: u32, i: u32, slot: u32) -> vec4<f32> {
   return vec4<f32>(unpack2x16float(two.x), unpack2x16float(two.y));
 }`
 }
+
+const CODE_FUNCTION = /* wgsl */ `${CODES}
+fn valueOf(page: u32, head: u32, i: u32, slot: u32) -> vec4<f32> {
+  let word = valueWord(page, head, i, slot);
+  return codesOf(cache[word / 4u][word % 4u]);
+}`

@@ -4,16 +4,16 @@
  * between workgroups, whose parts `mergeKernel` puts together. How a row is computed depends on its own position alone.
  */
 
-import { PAGE } from '../../contract.js'
+import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import type { AttendShape } from './attend.js'
-import { cacheFunctions, wordsPerHead } from './cache.js'
+import { BLOCK_WORDS, CODES, cacheFunctions, perWord, wordsPerHead } from './cache.js'
 import { capped } from './cap.js'
 import { declare, float, type GpuTraits, type Kernel, memo, repeat } from './kernel.js'
 import { META } from './meta.js'
-import type { PlaceShape } from './place.js'
 import { placing, placingBindings, placingFunctions } from './place-within.js'
 import { sight } from './sight.js'
 import { enableSubgroups, exchange } from './subgroup.js'
+import type { PlaceShape } from './turn.js'
 
 const LANES = 64
 /** Positions of one part of a context that is split. */
@@ -61,11 +61,11 @@ function cutOf(shape: TiledShape): Cut {
 }
 
 export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: GpuTraits): Kernel {
-  const { headSize, half, placing: toPlace } = shape
+  const { headSize, type, placing: toPlace } = shape
   const { source, bindings } = declare([
     ['batch', 'u32', 'r'],
     ['qkv', 'f32', 'r'],
-    ['cache', half ? 'u32' : 'f32', toPlace ? 'w' : 'r'],
+    ['cache', type === 'f32' ? 'f32' : 'u32', toPlace ? 'w' : 'r'],
     ['out', 'f32', 'w'],
     ...(toPlace ? placingBindings(toPlace) : []),
   ])
@@ -79,11 +79,11 @@ export const tiledKernel = memo(function tiledKernel(shape: TiledShape, traits: 
 ${enableSubgroups(near)}
 ${source}
 ${META}
-${cacheFunctions(shape)}
+${cacheFunctions(shape)}${type === 'q8_0' ? CODES : ''}
 ${toPlace ? placingFunctions(toPlace) : ''}
 var<workgroup> query: array<f32, ${count * headSize}>;
-// Two rows at least: at the end they hold both halves of the sums that lanes share.
-var<workgroup> scores: array<f32, ${Math.max(2, count) * LANES}>;
+// Rows enough: at the end they hold the parts of the sums that lanes share.
+var<workgroup> scores: array<f32, ${Math.max(sumOf(shape), count) * LANES}>;
 var<workgroup> partial: array<f32, ${LANES / near}>;
 var<workgroup> most: array<f32, ${count}>;
 var<workgroup> fade: array<f32, ${count}>;
@@ -133,31 +133,26 @@ function loadQueries(shape: TiledShape, count: number): string {
   }`
 }
 
+/** Sums of a lane for a word of values: two also where only one is used. */
+const sumOf = (shape: TiledShape): 2 | 4 => (perWord(shape) === 4 ? 4 : 2)
+
 /** A lane's sums over the values, in registers. */
 function sums(shape: TiledShape): string {
   const { count, columns } = cutOf(shape)
-  return repeat(count * columns, (i) => `  var o${i} = vec2<f32>();`)
+  return repeat(count * columns, (i) => `  var o${i} = vec${sumOf(shape)}<f32>();`)
 }
 
 /** A lane scores one position with all queries. */
 function scoring(shape: TiledShape): string {
-  const { headSize, half, cap } = shape
+  const { cap, type } = shape
   const { count } = cutOf(shape)
   const group = sharersOf(shape)
-  const words = wordsPerHead(shape)
-  const term = (m: number) =>
-    half
-      ? `s${m} += query[${m * headSize}u + 2u * i] * key.x + query[${m * headSize}u + 2u * i + 1u] * key.y;`
-      : `s${m} += query[${m * headSize}u + i] * key;`
   return `    let position = base + lane;
 ${repeat(count, (m) => `    var s${m} = ${LOW};`)}
     if (position >= start && position < end) {
       let word = keyWord(cachePage(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
 ${repeat(count, (m) => `      s${m} = 0.0;`)}
-      for (var i = 0u; i < ${words}u; i++) {
-        let key = ${half ? `unpack2x16float(cache[word + i * ${PAGE}u])` : `cache[word + i * ${PAGE}u]`};
-${repeat(count, (m) => `        ${term(m)}`)}
-      }
+${type === 'q8_0' ? addBlocks(shape) : addNumbers(shape)}
 ${cap ? repeat(count, (m) => `      s${m} = ${capped(`s${m}`, cap)};`) : ''}
 ${repeat(count, (m) => {
   const own = `row + min(${Math.floor(m / group)}u, rows - 1u)`
@@ -165,6 +160,32 @@ ${repeat(count, (m) => {
 })}
     }
 ${repeat(count, (m) => `    scores[${m * LANES}u + lane] = s${m};`)}`
+}
+
+/** Products of queries with the key that begins at `word`. */
+function addNumbers(shape: TiledShape): string {
+  const { headSize, type } = shape
+  const term = (m: number) =>
+    type === 'f16'
+      ? `s${m} += query[${m * headSize}u + 2u * i] * key.x + query[${m * headSize}u + 2u * i + 1u] * key.y;`
+      : `s${m} += query[${m * headSize}u + i] * key;`
+  return `      for (var i = 0u; i < ${wordsPerHead(shape)}u; i++) {
+        let key = ${type === 'f16' ? `unpack2x16float(cache[word + i * ${PAGE}u])` : `cache[word + i * ${PAGE}u]`};
+${repeat(cutOf(shape).count, (m) => `        ${term(m)}`)}
+      }`
+}
+
+function addBlocks(shape: TiledShape): string {
+  const { headSize } = shape
+  const query = (m: number) => [0, 1, 2, 3].map((k) => `query[${m * headSize + k}u + 4u * i]`).join(', ')
+  return `      let scales = scaleWord(cachePage(row, position / ${PAGE}u), head, 0u, position % ${PAGE}u);
+      for (var block = 0u; block < ${headSize / CACHE_BLOCK}u; block++) {
+        let scale = unpack2x16float(cache[scales + block * ${PAGE}u]).x;
+        for (var i = block * ${BLOCK_WORDS}u; i < (block + 1u) * ${BLOCK_WORDS}u; i++) {
+          let key = scale * codesOf(cache[word + i * ${PAGE}u]);
+${repeat(cutOf(shape).count, (m) => `          s${m} += dot(vec4<f32>(${query(m)}), key);`)}
+        }
+      }`
 }
 
 /** The lanes share out the queries: each has a stretch of one query's scores. */
@@ -203,13 +224,15 @@ function gather(name: string, lanes: number, near: number, combine: (a: string, 
 
 /** A lane sums columns of the values. Lanes that share a column take every second position, or third, ... */
 function weighing(shape: TiledShape): string {
-  const { half } = shape
+  const { type } = shape
   const { count, columns, shares } = cutOf(shape)
   const words = wordsPerHead(shape)
   const column = (c: number) => (shares > 1 ? `lane % ${words}u` : `lane + ${c * LANES}u`)
   const value = (c: number) => {
     const at = `cache[valueWord(page, head, ${column(c)}, at % ${PAGE}u)]`
-    return half ? `unpack2x16float(${at})` : `vec2<f32>(${at}, 0.0)`
+    if (type === 'f32') return `vec2<f32>(${at}, 0.0)`
+    if (type === 'f16') return `unpack2x16float(${at})`
+    return `unpack2x16float(cache[scaleWord(page, head, (${column(c)}) / ${BLOCK_WORDS}u, at % ${PAGE}u)]).y * codesOf(${at})`
   }
   return `${repeat(count * columns, (i) => `    o${i} *= fade[${Math.floor(i / columns)}];`)}
     for (var i = lane / ${words}u; i < ${LANES}u; i += ${shares}u) {
@@ -230,20 +253,22 @@ ${sum}
 
 /** Lanes that shared a column add up; then the answer, or a part: sums, greatest score, weight. */
 function finishing(shape: TiledShape): string {
-  const { queries, headSize, half, split } = shape
+  const { queries, headSize, split } = shape
   const { columns, shares } = cutOf(shape)
   const words = wordsPerHead(shape)
   const group = sharersOf(shape)
-  const perWord = half ? 2 : 1
+  const each = perWord(shape)
+  const parts = ['x', 'y', 'z', 'w'].slice(0, sumOf(shape))
+  const row = (i: number) => (i === 0 ? '' : `${i * LANES}u + `)
   const width = split ? headSize + 2 : headSize
   const one = (m: number, c: number) => {
     const column = shares > 1 ? 'lane' : `(lane + ${c * LANES}u)`
     const gather =
       shares > 1
-        ? `scores[lane] = o${m}.x; scores[${LANES}u + lane] = o${m}.y;
+        ? `${parts.map((part, i) => `scores[${row(i)}lane] = o${m}.${part};`).join(' ')}
     workgroupBarrier();
     if (lane < ${words}u) {
-      for (var i = 1u; i < ${shares}u; i++) { o${m} += vec2<f32>(scores[lane + i * ${words}u], scores[${LANES}u + lane + i * ${words}u]); }
+      for (var i = 1u; i < ${shares}u; i++) { o${m} += vec${parts.length}<f32>(${parts.map((_, k) => `scores[${row(k)}lane + i * ${words}u]`).join(', ')}); }
     }
     workgroupBarrier();`
         : ''
@@ -253,8 +278,11 @@ function finishing(shape: TiledShape): string {
     if (${Math.floor(m / group)}u < rows && ${column} < ${words}u) {
       let unit = (row + ${Math.floor(m / group)}u) * ${queries}u + id.y * ${group}u + ${m % group}u;
       let to = ${split ? 'unit * splits + id.z' : 'unit'};
-      out[to * ${width}u + ${column} * ${perWord}u] = ${value}.x;
-      ${half ? `out[to * ${width}u + ${column} * 2u + 1u] = ${value}.y;` : ''}
+      out[to * ${width}u + ${column} * ${each}u] = ${value}.x;
+      ${parts
+        .slice(1, each)
+        .map((part, i) => `out[to * ${width}u + ${column} * ${each}u + ${i + 1}u] = ${value}.${part};`)
+        .join('\n      ')}
       ${split && c === 0 ? `if (lane == 0u) { out[to * ${width}u + ${headSize}u] = most[${m}]; out[to * ${width}u + ${headSize + 1}u] = total[${m}]; }` : ''}
     }
   }`

@@ -5,7 +5,8 @@ import { attendSerialKernel } from './attend-serial.js'
 import { isLarge, PART, sharersOf, tiledKernel, tileRowsOf } from './attend-tiled.js'
 import type { CacheLayout } from './cache.js'
 import type { Recorder } from './kernel.js'
-import type { PlaceOperands, PlaceShape } from './place.js'
+import type { PlaceOperands } from './place.js'
+import type { PlaceShape } from './turn.js'
 
 export interface AttendShape extends CacheLayout {
   /** Heads of queries. */

@@ -3,10 +3,12 @@
  * turns its queries, and turns and stores its key and value first. A dispatch less for each layer of each step, with the
  * arithmetic of `place.ts`.
  */
-import { PAGE } from '../../contract.js'
+import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import type { Binding } from './formats.js'
 import { float, repeat } from './kernel.js'
-import { grown, type PlaceShape, storeFunctions, turned } from './place.js'
+import { storeFunctions } from './place.js'
+import { storeBlockFunctions } from './store-blocks.js'
+import { grown, type PlaceShape, turned } from './turn.js'
 
 /** Bindings of what placing reads besides what attention has. */
 export function placingBindings({ epsilon }: PlaceShape): Binding[] {
@@ -17,7 +19,9 @@ export function placingBindings({ epsilon }: PlaceShape): Binding[] {
 export function placingFunctions(shape: PlaceShape): string {
   const { queries, heads, epsilon } = shape
   const scales = epsilon === undefined ? '' : `var<workgroup> headScales: array<f32, ${queries / heads + 1}>;`
-  return `${storeFunctions(shape)}\n${scales}`
+  const angle = (position: string, j: string) => `angles[${position} * ${shape.headSize / 2}u + ${j}]`
+  const store = shape.type === 'q8_0' ? storeBlockFunctions(shape, angle) : storeFunctions(shape)
+  return `${store}\n${scales}`
 }
 
 /** Fills `query` for `count` queries, and stores key and value. */
@@ -42,7 +46,7 @@ export function placing(shape: PlaceShape, scale: number, count: number, lanes: 
     query[m * ${headSize}u + j] = select(0.0, ${turned('low')} * ${float(scale)}${grown(shape, 'own')}, m < ${group}u);
     query[m * ${headSize}u + j + ${half}u] = select(0.0, ${turned('high')} * ${float(scale)}${grown(shape, 'own')}, m < ${group}u);
   }
-  ${shape.queriesOnly ? '' : storing(shape, lanes)}
+  ${shape.queriesOnly ? '' : shape.type === 'q8_0' ? storingBlocks(shape, lanes) : storing(shape, lanes)}
   storageBarrier();`
 }
 
@@ -70,6 +74,16 @@ ${repeat(2, (i) => {
   const from = `value + 2u * j + ${i * half}u`
   return `      storeValue(page, head, j + ${(i * headSize) / 4}u, slot, vec2<f32>(qkv[${from}], qkv[${from} + 1u]));`
 })}
+    }
+  }`
+}
+
+/** The same in blocks. */
+function storingBlocks({ queries, heads, headSize, epsilon }: PlaceShape, lanes: number): string {
+  const norm = epsilon === undefined ? '1.0' : `headScales[${queries / heads}u]`
+  return `if (own >= start && own < end) {
+    for (var j = lane; j < ${headSize / CACHE_BLOCK}u; j += ${lanes}u) {
+      storeBlock(row, own, cachePage(row, own / ${PAGE}u), head, j, own % ${PAGE}u, ${norm});
     }
   }`
 }

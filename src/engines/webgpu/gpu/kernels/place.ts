@@ -1,44 +1,28 @@
 /** Turns queries and keys by their positions, norming their heads first where asked, and stores keys and values. */
-import { type Growth, PAGE } from '../../contract.js'
+import { CACHE_BLOCK, PAGE } from '../../contract.js'
 import { type CacheLayout, cacheFunctions } from './cache.js'
 import type { Binding } from './formats.js'
 import { declare, float, type Kernel, memo, type Recorder, WIDE } from './kernel.js'
 import { META } from './meta.js'
+import { storeBlockFunctions } from './store-blocks.js'
+import { grown, type PlaceShape, turned } from './turn.js'
 
-export interface PlaceShape extends CacheLayout {
-  /** Heads of queries. */
-  readonly queries: number
-  /** Columns of a row of qkv. */
-  readonly columns: number
-  readonly growth?: Growth | undefined
-  /** Of the norm of heads; absent: none. */
-  readonly epsilon?: number
-  /** No keys, no values. */
-  readonly queriesOnly?: boolean
-}
-
-/** Heads of a row. */
-const headsOf = ({ queries, heads, queriesOnly }: PlaceShape) => (queriesOnly ? queries : queries + 2 * heads)
-
-/** Spelt out: wherever a value is turned it must come out the same, however a compiler would put sums together. */
-export function turned(which: 'low' | 'high'): string {
-  return which === 'low' ? 'fma(low, cosine, -(high * sine))' : 'fma(high, cosine, low * sine)'
-}
-
-/** What queries are multiplied with at a position. */
-export function grown({ growth }: PlaceShape, position: string): string {
-  return growth ? ` * (1.0 + ${float(growth.by)} * log(f32(1u + ${position} / ${growth.every}u)))` : ''
+/** Heads of a row; of blocks, those of values go with those of keys. */
+function headsOf({ queries, heads, queriesOnly, type }: PlaceShape): number {
+  if (queriesOnly) return queries
+  return queries + (type === 'q8_0' ? 1 : 2) * heads
 }
 
 /** An invocation takes values 2 j and 2 j + 1 of a head and those that they are turned with. */
 export const placeKernel = memo(function placeKernel(shape: PlaceShape): Kernel {
-  const { queries, columns, heads, headSize, epsilon } = shape
+  const { queries, columns, headSize, epsilon } = shape
   const normed = epsilon !== undefined
+  const inBlocks = shape.type === 'q8_0'
   const list: Binding[] = [
     ['batch', 'u32', 'r'],
     ['angles', 'vec4<f32>', 'r'],
     ['qkv', 'f32', 'w'],
-    ['cache', shape.half ? 'u32' : 'f32', 'w'],
+    ['cache', shape.type === 'f32' ? 'f32' : 'u32', 'w'],
   ]
   if (normed) list.push(['queryGain', 'f32', 'r'], ['keyGain', 'f32', 'r'])
   const { source, bindings } = declare(list)
@@ -51,7 +35,7 @@ export const placeKernel = memo(function placeKernel(shape: PlaceShape): Kernel 
 ${source}
 ${META}
 ${cacheFunctions(shape)}
-${storeFunctions(shape)}
+${inBlocks ? storeBlockFunctions(shape, pairAngle(quarter)) : storeFunctions(shape)}
 @compute @workgroup_size(${normed ? quarter : 64})
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
   let flat = group.x + group.y * ${WIDE}u;
@@ -69,11 +53,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
   let position = positionOf(row);
   let page = cachePage(row, position / ${PAGE}u);
   let slot = position % ${PAGE}u;
-  if (head >= ${queries + heads}u) {
-    storeValue(page, head - ${queries + heads}u, j, slot, low);
-    storeValue(page, head - ${queries + heads}u, j + ${quarter}u, slot, high);
-    return;
-  }
+  ${inBlocks ? placeBlock(shape) : placeValue(shape)}
   ${normed ? normHead(shape) : ''}
   let turn = angles[position * ${quarter}u + j];
   let cosine = turn.xz;
@@ -87,13 +67,33 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     qkv[at + 1u] = grownLow.y;
     qkv[at + ${headSize / 2}u] = grownHigh.x;
     qkv[at + ${headSize / 2 + 1}u] = grownHigh.y;
-  } else {
-    storeKey(page, head - ${queries}u, j, slot, turnedLow);
-    storeKey(page, head - ${queries}u, j + ${quarter}u, slot, turnedHigh);
-  }
+  }${inBlocks ? '' : placeKey(shape)}
 }`,
   }
 })
+
+const placeValue = ({ queries, heads, headSize }: PlaceShape) => `if (head >= ${queries + heads}u) {
+    storeValue(page, head - ${queries + heads}u, j, slot, low);
+    storeValue(page, head - ${queries + heads}u, j + ${headSize / 4}u, slot, high);
+    return;
+  }`
+
+const placeKey = ({ queries, headSize }: PlaceShape) => ` else {
+    storeKey(page, head - ${queries}u, j, slot, turnedLow);
+    storeKey(page, head - ${queries}u, j + ${headSize / 4}u, slot, turnedHigh);
+  }`
+
+/** Fewer invocations than a head has do all of it. */
+const placeBlock = ({ queries, headSize, epsilon }: PlaceShape) => `if (head >= ${queries}u) {
+    if (j < ${headSize / CACHE_BLOCK}u) {
+      storeBlock(row, position, page, head - ${queries}u, j, slot, ${epsilon === undefined ? '1.0' : `keyNormOf(row, head - ${queries}u)`});
+    }
+    return;
+  }`
+
+/** Of a table of two pairs to an element. */
+const pairAngle = (quarter: number) => (position: string, j: string) =>
+  `select(angles[${position} * ${quarter}u + ${j} / 2u].xy, angles[${position} * ${quarter}u + ${j} / 2u].zw, (${j} & 1u) == 1u)`
 
 /** The whole head is read before any of it is overwritten: its invocations are one workgroup. */
 function normHead({ queries, columns, headSize, epsilon }: PlaceShape): string {
@@ -119,7 +119,8 @@ fn halvesOf(value: vec2<f32>) -> u32 {
   return select(pack2x16float(value), 0x7e007e00u, any(abs(value) > vec2<f32>(65504.0)));
 }`
 
-export function storeFunctions({ half }: CacheLayout): string {
+export function storeFunctions({ type }: CacheLayout): string {
+  const half = type === 'f16'
   const store = (name: string) =>
     half
       ? `  cache[${name}(page, head, pair, slot)] = halvesOf(value);`

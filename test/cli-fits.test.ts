@@ -1,0 +1,56 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
+import { PROGRAM } from './support/cli.js'
+import { start } from './support/spawn.js'
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-fits-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+it('local-v1 models fits says what a model would take, and of one that cannot run why', async () => {
+  const [good, bad] = [join(folder, 'good.gguf'), join(folder, 'bad.gguf')]
+  await writeMadeUp(good, { types: { '*': 'Q8_0' } })
+  await writeFile(bad, 'no model')
+  const args = ['models', 'fits', good, bad, '--device', 'cpu', '--context', '128']
+  const program = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
+  const { code } = await program.exit
+  const output = program.output()
+  expect(output).toMatch(/yes {2}\S+good\.gguf {2}nothing to download, .+ of memory .* at a context of 128/)
+  expect(output).toMatch(/no {3}\S+bad\.gguf {2}.*bad\.gguf is /)
+  expect(code).toBe(1)
+}, 120_000)
+
+it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16', async () => {
+  const nano = fileURLToPath(new URL('../models/nano', import.meta.url))
+  const cache = async (...more: string[]) => {
+    const args = ['models', 'fits', nano, '--device', 'cpu', '--context', '4096', ...more]
+    const program = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
+    expect((await program.exit).code).toBe(0)
+    expect(program.output()).toMatch(/about \d+ tokens\/s/)
+    return Number(/cache (\d+) MB/.exec(program.output())?.[1])
+  }
+  expect((await cache('--cache-type', 'q8_0')) / (await cache())).toBeCloseTo(17 / 32, 1)
+}, 120_000)
+
+it('local-v1 serve refuses an 8-bit cache of WebLLM by its name', async () => {
+  const args = [
+    'serve',
+    '--engine',
+    'webllm',
+    '--model',
+    'Qwen3-0.6B-q4f16_1-MLC',
+    '--cache-type',
+    'q8_0',
+    '--port',
+    '0',
+  ]
+  const program = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
+  expect((await program.exit).code).toBe(2)
+  expect(program.output()).toMatch(/--cache-type belongs to --engine webgpu/)
+}, 120_000)
