@@ -71,13 +71,13 @@ export const examples: readonly Example[] = [
     text: 'Customer: Ines Prado, 12 Harbour Lane, Aveiro. Phone: 234 118 220. Order 5512: 3 mirrors, total 87.50 euros.',
     schema: record({
       customer: record({ name: { type: 'string' }, phone: { type: 'string' } }),
-      order: record({ number: { type: 'string' }, quantity: { type: 'integer' }, total: { type: 'number' } }),
+      order: record({ id: { type: 'string' }, quantity: { type: 'integer' }, total: { type: 'number' } }),
     }),
   },
   {
     name: 'Job',
     instructions: 'Extract the job.',
-    text: 'Marlow Optics is hiring a lab technician in Jena. The salary is 41,000 euros a year. You need 3 years of experience. Apply by 15 June.',
+    text: 'Marlow Optics in Jena is looking for an accountant. The salary is 41,000 euros a year. You need 3 years of experience. Apply by 15 June.',
     schema: record({
       company: { type: 'string' },
       job: { type: 'string' },

@@ -13,8 +13,9 @@
  *
  * `{id:type text}` is exchanged by another value of the type, `{id a|b}` by one of the list, `{id? key=text|key=text}`
  * by a wording that means the key; `{id}`, `{id.first}` say it again; `[a|b|]` is one of them or nothing. A field whose
- * value is not in the text is absent; `{id}` in a field's name is what the text says there, beside a name without. `@group name = id` lies in an object of its own, `items[] : name, n:int = (a, b), (c, d)`
- * is a list of records. `!` before a field: its description is always given, for its name says too little.
+ * value is not in the text is absent; `{id}` in a field's name is what the text says there, beside a name without. `@group name = id` lies in an object of its own, `@order.customer name = id` in one inside
+ * another; `items[] : name, n:int, from.city = (a, b, e), (c, d, null)` is a list of records, here with an object in each.
+ * `!` before a field: its description is always given, for its name says too little.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dateLike, numberIn } from './natural-values.js'
@@ -149,7 +150,7 @@ function parseField(line, slots) {
   const records = line.match(/^(@\w+ )?([^=:]+)\[\] *: *(.*?) *= *(\(.*\))(?: *;(.*))?$/)
   if (records) return parseRecords(records, slots)
   const [, bang, group, names, type, value, notes] =
-    line.match(/^(!)?(?:@(\w+) )?([^=:]+?)(?: *:([^=]*?))? *= *(\[.*?\]|"[^"]*"|[^;]*?)(?: *;(.*))?$/) ?? []
+    line.match(/^(!)?(?:@([\w.]+) )?([^=:]+?)(?: *:([^=]*?))? *= *(\[.*?\]|"[^"]*"|[^;]*?)(?: *;(.*))?$/) ?? []
   if (value === undefined) throw new Error(`not a field: ${line}`)
   const field = {
     always: bang !== undefined,
@@ -173,8 +174,9 @@ const notesOf = (text) =>
 
 function parseRecords([, group, names, columns, rows, notes], slots) {
   const fields = columns.split(',').map((column) => {
-    const [name, type = ''] = column.trim().split(':')
-    return { names: split(name), type, notes: [] }
+    const [, inside, name, type = ''] = column.trim().match(/^(?:([\w.]+)\.)?([^:.]+)(?::(.*))?$/) ?? []
+    if (name === undefined) throw new Error(`not a column: ${column}`)
+    return { group: inside, names: split(name), type, notes: [] }
   })
   const records = [...rows.matchAll(/\(([^)]*)\)/g)].map(([, row]) => {
     const values = row.split(',').map((value) => parseValue(value.trim(), slots))

@@ -93,7 +93,9 @@ function typed(type, value, notes) {
     }
   if (type.includes('|')) {
     const all = type.split('|')
-    const kept = all.length > 3 && chance(0.3) ? all.filter((option) => option === value || chance(0.7)) : all
+    // Without a value it is a column, in which each record may hold any of them.
+    const some = value !== undefined && all.length > 3 && chance(0.3)
+    const kept = some ? all.filter((option) => option === value || chance(0.7)) : all
     const options = kept.length > 1 ? kept : all
     return { ...(chance(0.6) ? { type: 'string' } : {}), enum: chance(0.5) ? options : shuffle(options) }
   }
@@ -131,6 +133,8 @@ function makeRecords(field, said, style) {
     .map((column, i) => ({
       column,
       i,
+      group: column.group,
+      required: true,
       name: nameOf(column.names, style, said),
       schema: typed(column.type, undefined, []),
     }))
@@ -138,16 +142,24 @@ function makeRecords(field, said, style) {
   const rows = field.records
     .map((row) => columns.map(({ column, i }) => meant({ type: column.type, value: row[i] }, said)))
     .filter((row) => row.some((value) => value !== undefined))
-  if (columns.length === 0 || new Set(columns.map((c) => c.name)).size < columns.length) return undefined
+  if (columns.length === 0 || new Set(columns.map((c) => `${c.group} ${c.name}`)).size < columns.length)
+    return undefined
   columns.forEach((column, at) => {
     if (rows.some((row) => row[at] === undefined)) column.schema = nullable(column.schema)
   })
-  const items = objectOf(columns.map((c) => ({ ...c, required: true })))
+  const items = objectOf(gathered(columns, style))
   const note = field.notes.length > 0 && chance(0.4) ? { description: pick(field.notes) } : {}
   return {
     name: nameOf(field.names, style, said),
     schema: { type: 'array', items, ...note },
-    value: rows.map((row) => Object.fromEntries(columns.map((c, at) => [c.name, row[at] ?? null]))),
+    value: rows.map((row) =>
+      filled(
+        gathered(
+          columns.map((c, at) => ({ ...c, value: row[at] ?? null })),
+          style,
+        ),
+      ),
+    ),
     list: true,
   }
 }
@@ -206,14 +218,37 @@ function asked(source, said, dense) {
       else if (!missing && mode === 'null' && chance(0.12)) made.schema = nullable(made.schema)
       made.required = !(mode === 'optional' && (missing || chance(0.15)))
     } else made.required = true
-    if (field.group && !grouped && !field.names[0].includes(field.group))
-      made.name = styled(`${field.group} ${made.name}`.replaceAll(/[_-]/g, ' '), style)
-    const target = field.group && grouped ? groupIn(fields, field.group) : fields
-    if (!target.some((f) => f.name === made.name)) target.push(made)
+    if (field.group && grouped) made.group = field.group
+    else if (field.group && !field.names[0].includes(field.group))
+      made.name = styled(`${field.group} ${made.name}`.replaceAll(/[._-]/g, ' '), style)
+    if (!fields.some((f) => f.name === made.name && f.group === made.group)) fields.push(made)
   }
-  return fields.map((f) =>
-    f.inside ? { name: f.name, required: true, schema: objectOf(f.inside), value: filled(f.inside) } : f,
-  )
+  return gathered(fields, style)
+}
+
+/** Fields of one group become one object; a group inside another (`order.customer`) an object inside its object. */
+function gathered(fields, style) {
+  const made = []
+  for (const field of fields) {
+    if (!field.group) {
+      made.push(field)
+      continue
+    }
+    const [outer, ...inner] = field.group.split('.')
+    const name = /[A-Z]/.test(outer) ? outer : styled(outer.replaceAll('_', ' '), style)
+    let group = made.find((f) => f.name === name && f.inside)
+    if (!group) {
+      group = { name, required: true, inside: [] }
+      made.push(group)
+    }
+    group.inside.push({ ...field, group: inner.join('.') })
+  }
+  const whole = made.map((f) => {
+    if (!f.inside) return f
+    const inside = gathered(f.inside, style)
+    return { name: f.name, required: true, schema: objectOf(inside), value: filled(inside) }
+  })
+  return whole.filter((f, i) => whole.findIndex((other) => other.name === f.name) === i)
 }
 
 const written = (schema, value, system, text) => ({
@@ -307,14 +342,6 @@ export function naturalList(source) {
     ? ''
     : pick(['Extract every entry.', 'Extract all of them.', 'List what is said.', 'Return JSON.'])
   return written(objectOf([list]), filled([list]), system, text)
-}
-
-function groupIn(fields, name) {
-  const found = fields.find((f) => f.name === name && f.inside)
-  if (found) return found.inside
-  const made = { name, inside: [] }
-  fields.push(made)
-  return made.inside
 }
 
 const filled = (fields) => Object.fromEntries(fields.filter((f) => f.value !== undefined).map((f) => [f.name, f.value]))
