@@ -106,6 +106,18 @@ function newerMarks(python: string): ReadonlySet<string> {
   return new Set(marks.filter((_, i) => kept[i] !== plain))
 }
 
+/** Marks that by themselves make the difference: accents to this platform's tables, and letters to llama.cpp's. */
+function marksApart(odd: readonly string[], differs: (text: string) => boolean): string[] {
+  const marks = new Set(odd.flatMap((text) => text.match(/\p{Mn}/gu) ?? []))
+  return [...marks].filter((mark) => differs(`a${mark}b`) && !differs('ab'))
+}
+
+function sayNewer(mark: string, texts: number): void {
+  const code = mark.codePointAt(0)!.toString(16).toUpperCase()
+  const here = `an accent in Unicode ${process.versions.unicode}, which this platform has`
+  console.log(`     not counted: ${texts} with U+${code}, ${here}; this llama.cpp's tables do not know it`)
+}
+
 function report(kind: string, all: number, odd: readonly string[]): void {
   if (odd.length > 0) failures++
   console.log(`${odd.length === 0 ? 'ok  ' : 'FAIL'} ${kind}: ${all - odd.length} of ${all} texts have the same ids`)
@@ -161,9 +173,13 @@ await new Command('check:tokenizers')
       const { metadata } = await readHead(folderFiles({ folder }), 'vocabulary.gguf', new AbortController().signal)
       const { tokenizer: json, tokenizerConfig } = readTokenizer(path, metadata)
       const tokenizer = new Tokenizer(json, tokenizerConfig)
-      const odd = texts.filter((text) => tokenizer.encode(text).join() !== [...model.tokenize(text, true)].join())
+      const differs = (text: string) => tokenizer.encode(text).join() !== [...model.tokenize(text, true)].join()
+      const odd = texts.filter(differs)
+      const newer = kind === 'WordPiece' ? marksApart(odd, differs) : []
       await model.dispose()
-      report(kind, texts.length, odd)
+      const known = odd.filter((text) => !newer.some((mark) => text.includes(mark)))
+      report(kind, texts.length - (odd.length - known.length), known)
+      for (const mark of newer) sayNewer(mark, odd.filter((text) => text.includes(mark)).length)
     }
     await rm(folder, { recursive: true })
     console.log(failures === 0 ? 'All hold.' : `${failures} do not hold.`)
