@@ -187,7 +187,7 @@ describe('what cannot be read is refused by its name', () => {
     device.destroy()
   })
 
-  it('a type, a version, the other order of bytes, a file of another kind', async () => {
+  it('a version, the other order of bytes, a file of another kind', async () => {
     const path = await written({ types: { '*': 'F16' } })
     const bytes = await readFile(path)
     const with_ = async (at: number, ...values: number[]) => {
@@ -199,8 +199,6 @@ describe('what cannot be read is refused by its name', () => {
     expect(await with_(4, 1)).toContain('version 1')
     expect(await with_(4, 0, 0, 0, 3)).toContain('big-endian')
     expect(await with_(0, 0)).toContain('is no GGUF file')
-    const typed = bytes.indexOf('token_embd.weight') + 'token_embd.weight'.length + 4 + 16
-    expect(await with_(typed, 19)).toMatch(/token_embd\.weight has the type IQ1_S; these can be read: F32, F16/)
   })
 
   it('a cut file, wherever it ends', async () => {

@@ -21,8 +21,10 @@ const PLAIN: Readonly<Record<number, GgmlType>> = {
   30: { label: 'BF16', block: 1, bytes: 2, form: 'bf16' },
 }
 
-/** Known by name alone. */
+/** Known by name alone; some are in old files only, and have no place in newer ones. */
 const OTHERS: Readonly<Record<number, string>> = {
+  4: 'Q4_2',
+  5: 'Q4_3',
   9: 'Q8_1',
   15: 'Q8_K',
   16: 'IQ2_XXS',
@@ -37,9 +39,18 @@ const OTHERS: Readonly<Record<number, string>> = {
   27: 'I64',
   28: 'F64',
   29: 'IQ1_M',
+  31: 'Q4_0_4_4',
+  32: 'Q4_0_4_8',
+  33: 'Q4_0_8_8',
   34: 'TQ1_0',
   35: 'TQ2_0',
+  36: 'IQ4_NL_4_4',
+  37: 'IQ4_NL_4_8',
+  38: 'IQ4_NL_8_8',
   39: 'MXFP4',
+  40: 'NVFP4',
+  41: 'Q1_0',
+  42: 'Q2_0',
 }
 
 export const READABLE = [
