@@ -36,6 +36,9 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Granite (dense)': ['granite'],
 }
 
+/** README says that so many are held everywhere. */
+const COUNT = 'tokens or texts'
+
 const named = (forms: readonly { readonly name: string }[]) => forms.map(({ name }) => name)
 const onGpu = (of: Case) => named(formsOf(of).filter((form) => form.onGpu))
 const onProcessor = (of: Case) => named(formsOf(of))
@@ -77,6 +80,7 @@ describe('what the check has found', () => {
     expect(found(cpu, of.name, onProcessor(of)), EXACT).toBe(true)
     expect(found(asUsed, of.name, of.gguf ? ['GGUF Q4_0'] : []), AS_USED).toBe(true)
     for (const [i, { name }] of GPUS.entries()) expect(found(cuts[i], of.name, onGpu(of)), name).toBe(true)
+    for (const table of [cpu, ...cuts]) expect(table!.get(of.name)!.get(COUNT)).toBe('128')
   })
 
   it.each([...ENCODERS, ...RERANKERS])('is there of $name', ({ name }) => {
