@@ -4,7 +4,7 @@ import process from 'node:process'
 import type { Engine } from '../engine.js'
 import { fallback, upstream } from '../engines/upstream.js'
 import { type DevicePreference, type WebGpu, webgpu } from '../engines/webgpu/index.js'
-import { offeredModel } from '../engines/webgpu/location.js'
+import { idOf } from '../engines/webgpu/location.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 import { webllmEngine } from './webllm.js'
@@ -49,10 +49,11 @@ async function localEngine(options: EngineOptions): Promise<WebGpu> {
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
   try {
     return webgpu({
-      models: model.map((name) => {
-        const { id } = offeredModel(name)
-        return { id, from: name === NANO ? nanoFolder() : name, ...(cacheType && { cacheType }) }
-      }),
+      models: model.map((name) => ({
+        id: idOf(name),
+        from: name === NANO ? nanoFolder() : name,
+        ...(cacheType && { cacheType }),
+      })),
       device,
       cache,
       log: options.log ?? ((message) => note(paint('dim', message))),

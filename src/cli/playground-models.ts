@@ -2,7 +2,7 @@ import { freemem } from 'node:os'
 import type { WebGpu } from '../engines/webgpu/engine.js'
 import { openFitter } from '../engines/webgpu/fit.js'
 import type { DevicePreference, ModelOptions } from '../engines/webgpu/index.js'
-import { offeredModel } from '../engines/webgpu/location.js'
+import { idOf } from '../engines/webgpu/location.js'
 import { V1Error } from '../errors.js'
 import { isRecord } from '../platform/json.js'
 import { locationOf } from '../repository/location.js'
@@ -34,7 +34,7 @@ export function pageModels({ engine, v1, device, cache, key }: PageModelOptions)
     // What the system would have to take from others is not counted; it changes with every load.
     const fitter = await openFitter(device, freemem())
     try {
-      const found = await fitter.fit({ ...how, id: offeredModel(model).id, from: model }, { cache })
+      const found = await fitter.fit({ ...how, id: idOf(model), from: model }, { cache })
       return Response.json({ ...found, from: model, device: fitter.device })
     } finally {
       fitter.close()
@@ -43,7 +43,7 @@ export function pageModels({ engine, v1, device, cache, key }: PageModelOptions)
 
   function add({ model, ...how }: Wanted): Response {
     const known = engine.models.map(({ id }) => id)
-    const { id } = engine.offer({ ...how, id: offeredModel(model).id, from: model })
+    const { id } = engine.offer({ ...how, id: idOf(model), from: model })
     return progressOf(async (tell, signal) => {
       try {
         await v1.load(id, ({ bytesLoaded, bytesTotal }) => tell(bytesLoaded, bytesTotal), signal)

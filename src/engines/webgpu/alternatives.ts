@@ -25,20 +25,30 @@ export interface Sized {
 /** What a model takes with its options, or what it lacks. */
 export function sizeWithin(device: Device, outline: WeightOutline, free: number) {
   return (model: OfferedModel): Sized | string => {
-    try {
-      const plan = planLoad(model, outline, device, 1)
-      const memory = memoryParts(plan)
-      const total = sumOf(memory)
-      if (total > free) return `it needs ${mib(total)} of memory, and ${mib(free)} are free`
-      const layers = 'model' in plan && 'layers' in plan.model ? plan.model.layers.length : undefined
-      const { contextLength } = plan.size
-      return { memoryBytes: total, memory, contextLength, ...(layers !== undefined && { layers }) }
-    } catch (error) {
-      if (V1Error.is(error) && error.code === 'device_too_small') return error.message
-      throw error
-    }
+    const plan = planWithin(device, outline, model)
+    if (typeof plan === 'string') return plan
+    const memory = memoryParts(plan)
+    const total = sumOf(memory)
+    if (total > free) return `it needs ${mib(total)} of memory, and ${mib(free)} are free`
+    const { contextLength } = plan.size
+    const layers = layersOf(plan)?.length
+    return { memoryBytes: total, memory, contextLength, ...(layers !== undefined && { layers }) }
   }
 }
+
+/** Or why the device is too small for it. */
+function planWithin(device: Device, outline: WeightOutline, model: OfferedModel): Plan | string {
+  try {
+    return planLoad(model, outline, device, 1)
+  } catch (error) {
+    if (V1Error.is(error) && error.code === 'device_too_small') return error.message
+    throw error
+  }
+}
+
+type Plan = ReturnType<typeof planLoad>
+/** Undefined: it generates nothing. */
+const layersOf = (plan: Plan) => ('model' in plan && 'layers' in plan.model ? plan.model.layers : undefined)
 
 const mib = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`
 
@@ -55,14 +65,19 @@ export interface Surrounding {
 
 /** What would fit of a model that does not: a smaller quantisation first, then the same file otherwise. */
 export function alternatives(model: OfferedModel, of: Surrounding): Remedy[] {
-  return [...smallerOnHub(model, of), ...instead(model, of)]
+  const plan = planWithin(endless(of.device), of.outline, model)
+  // It lacks what no memory makes up for.
+  if (typeof plan === 'string') return []
+  return [...smallerOnHub(model, of, plan), ...instead(model, of, plan)]
 }
 
 /** The largest of the same model that fits as it was asked for: blocks take as much memory as in their file. */
-function smallerOnHub(model: OfferedModel, { device, outline, free, siblings, bytes }: Surrounding): Remedy[] {
-  const { location } = model
+function smallerOnHub(
+  { location }: OfferedModel,
+  { device, outline, free, siblings, bytes }: Surrounding,
+  plan: Plan,
+): Remedy[] {
   if (location.kind !== 'hub' || outline.naming !== 'gguf' || siblings.size === 0) return []
-  const plan = planLoad(model, outline, endless(device), 1)
   const needed = sumOf(memoryParts(plan))
   const most = Math.min(free, device.limits.totalBytes ?? Number.POSITIVE_INFINITY)
   const fitting = [...siblings]
@@ -88,7 +103,7 @@ function endless(device: Device): Device {
 }
 
 /** An 8-bit cache, a shorter context, four bits, two of these; nothing where none would do: then only a smaller model will. */
-function instead(model: OfferedModel, { device, outline, free }: Surrounding): Remedy[] {
+function instead(model: OfferedModel, { device, outline, free }: Surrounding, whole: Plan): Remedy[] {
   const sized = sizeWithin(device, outline, free)
   const plain = outline.names.some((name) => {
     const { dtype, shape } = outline.describe(name)
@@ -96,7 +111,7 @@ function instead(model: OfferedModel, { device, outline, free }: Surrounding): R
   })
   const contexts = [4096, 2048, 1024, 512].filter((length) => length < (model.contextLength ?? 8192))
   const cut = contexts.map((contextLength): Way => ({ how: `a context of ${contextLength}`, contextLength }))
-  const kept = keepsInBlocks(model, device, outline) ? [EIGHT_BITS] : []
+  const kept = keepsInBlocks(model, whole) ? [EIGHT_BITS] : []
   const four = plain ? [FOUR_BITS] : []
   const both = (one: Way) => (other: Way) => ({ ...one, ...other, how: `${one.how} and ${other.how}` })
   const options = [...kept, ...cut, ...four, ...[...kept, ...four].flatMap((one) => cut.map(both(one)))]
@@ -108,11 +123,9 @@ function instead(model: OfferedModel, { device, outline, free }: Surrounding): R
 }
 
 /** Whether an 8-bit cache may be named: it keeps keys and values, in whole blocks, and otherwise so far. */
-function keepsInBlocks(model: OfferedModel, device: Device, outline: WeightOutline): boolean {
-  if (model.cacheType !== undefined) return false
-  const plan = planLoad(model, outline, endless(device), 1)
-  if (!('model' in plan) || !('layers' in plan.model)) return false
-  return plan.model.layers.every((layer) => layer.kind !== 'attention' || keepsHeads('q8_0', layer.headSize))
+function keepsInBlocks({ cacheType }: OfferedModel, plan: Plan): boolean {
+  const layers = cacheType === undefined ? layersOf(plan) : undefined
+  return layers?.every((layer) => layer.kind !== 'attention' || keepsHeads('q8_0', layer.headSize)) ?? false
 }
 
 type Way = Omit<Remedy, 'memoryBytes' | 'model'>

@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { writeMadeUp } from '../../repository/formats/gguf/made-up.test-helper.js'
 import { type Hub, hub } from '../../repository/hub.test-helper.js'
-import { openRepository } from '../../repository/open.js'
+import { openRepository, surveyRepository } from '../../repository/open.js'
+import { alternatives, sizeWithin } from './alternatives.js'
 import { openCpuDevice } from './cpu/index.js'
 import { WebGpuEngine } from './engine.js'
 import { type Fitter, openFitter } from './fit.js'
+import { offeredModel } from './location.js'
 import { loadCore } from './model/load.js'
 import type { Surroundings } from './surroundings.js'
 
@@ -98,6 +100,19 @@ describe('whether a model fits', () => {
     expect((await less.fit(odd, { contextLength: 512 })).instead[0]!.how).not.toContain('8-bit')
     await expect(less.fit(odd, { cacheType: 'q8_0' })).rejects.toThrow('heads of 16 values')
     less.close()
+  })
+
+  it('and nothing of one whose heads no memory makes room for', async () => {
+    const options = { signal: new AbortController().signal, cache: false } as const
+    const { outline } = await surveyRepository({ kind: 'folder', path }, options)
+    const device = await openCpuDevice({ threads: 1 })
+    Object.defineProperty(device, 'limits', { value: { ...device.limits, headSize: 32 } })
+    const free = Number.POSITIVE_INFINITY
+    const model = offeredModel(path)
+    expect(sizeWithin(device, outline, free)(model)).toMatch(/heads of 64 values/)
+    const siblings = new Map([['Q2_K', 1000]])
+    expect(alternatives(model, { device, outline, free, siblings, bytes: bytes.length })).toEqual([])
+    device.destroy()
   })
 
   it('and of one at the hub, which smaller quantisation of the same repository would', async () => {

@@ -13,7 +13,7 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
 }
 
 /** An id for what was given without one: the last two parts of an address, `local/` and the name of a folder. */
-function idOf(from: string): string {
+export function idOf(from: string): string {
   const place = locationOf(from)
   const { kind } = place
   if (kind === 'hub') {
