@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { compile, Vocabulary } from '../src/structured/index.js'
 import { SAMPLES } from '../src/structured/samples.test-helper.js'
 import { randomness } from '../src/structured/testing.test-helper.js'
-import { type Language, language } from './masks/languages.js'
-import { newProof, proveAccepted, proveLanguage, proveWritten, Segments } from './masks/proof.js'
-import { madeUpTokenizer, smallVocabulary } from './masks/vocabularies.js'
+import { arrangements, type Language, language } from './masks/languages.js'
+import { newProof, proveAccepted, proveEverywhere, proveLanguage, proveWritten, Segments } from './masks/proof.js'
+import { madeUpTokenizer, smallVocabulary, tinyVocabulary } from './masks/vocabularies.js'
 
 /** A seeded part of check-masks.ts. */
 describe('a mask allows a token if and only if', () => {
   it('a text of the language begins so and can be completed within the budget', { timeout: 120_000 }, () => {
-    const random = randomness(6)
+    const random = randomness(3)
     const proof = newProof()
     for (let i = 0; i < 60; i++) {
       const found = language(random)
@@ -17,6 +17,56 @@ describe('a mask allows a token if and only if', () => {
     }
     expect(proof.faults).toEqual([])
     expect(proof.triples).toBeGreaterThan(50_000)
+  })
+
+  /** Which key or item is being written decides what the others cost that must still come. */
+  it.each([
+    [['', 'a', 'ab', 'abé'], 2],
+    [['a', 'aa', 'aaaa', '"', '""'], 2],
+    [['a', 'b', 'aa', 'ab', '"a'], 3],
+    [['aaaa', 'ab', 'b', 'bé'], 1],
+  ])('at every place and within every budget: %j, of which %d must come', (words, least) => {
+    const proof = newProof()
+    const random = randomness(7)
+    const pattern = (some: readonly string[]) => `^(?:${some.join('|')})$`
+    const [light, heavy] = [words.filter((word) => word.length !== 1), words.filter((word) => word.length === 1)]
+    const rows = [least, least + 1].flatMap((n) => arrangements(words, n))
+    const member = (key: string) => `${JSON.stringify(key)}:${heavy.includes(key) ? 'false' : '1'}`
+    const languages: Language[] = [
+      {
+        name: 'texts',
+        source: {
+          schema: {
+            type: 'array',
+            uniqueItems: true,
+            items: { type: 'string', pattern: pattern(words) },
+            minItems: least,
+            maxItems: least + 1,
+          },
+        },
+        texts: new Set(rows.map((row) => JSON.stringify(row))),
+        whole: Infinity,
+      },
+      {
+        name: 'keys',
+        source: {
+          schema: {
+            type: 'object',
+            patternProperties: { [pattern(light)]: { const: 1 }, [pattern(heavy)]: { const: false } },
+            additionalProperties: false,
+            minProperties: least,
+            maxProperties: least + 1,
+          },
+        },
+        texts: new Set(rows.map((row) => `{${row.map(member).join(',')}}`)),
+        whole: Infinity,
+      },
+    ]
+    for (const one of languages) {
+      for (const pieces of [0, 20]) proveEverywhere(proof, one, tinyVocabulary(random, one.texts, pieces))
+    }
+    expect(proof.faults).toEqual([])
+    expect(proof.triples).toBeGreaterThan(1000)
   })
 
   for (const spelling of ['byte-level', 'sentencepiece'] as const) {

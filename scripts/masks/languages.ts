@@ -136,8 +136,8 @@ function described(random: Random, kind: string, depth: number): Described | und
       if (item === undefined || item.texts.size > 60) return undefined
       const kind = uniqueAs(item)
       const unique = kind !== undefined && random() < 0.5
-      const least = below(random, unique && kind !== 'listed' ? 2 : 3)
-      const most = Math.max(least, 1 + below(random, 2))
+      const least = below(random, unique && kind === 'told' ? 2 : 3)
+      const most = Math.max(least, 1 + below(random, unique && item.texts.size <= 12 ? 3 : 2))
       const texts = new Set<string>(least === 0 ? ['[]'] : [])
       for (let n = Math.max(1, least); n <= most; n++) {
         const rows = products(new Array(n).fill(item))
@@ -157,10 +157,7 @@ function described(random: Random, kind: string, depth: number): Described | und
 
 const isTold = (parts: readonly (Described | undefined)[]) => parts.some((part) => part?.told === true)
 
-/**
- * How such items can be unique: numbered, as texts or told; undefined where they cannot be. Of texts not more than one is
- * demanded here: which one is being written is not known before its end, and the way is then thought a little too long.
- */
+/** How such items can be unique: numbered, as texts or told (of which not more than one is demanded); undefined where they cannot be. */
 function uniqueAs({ schema, told }: Described): 'listed' | 'text' | 'told' | undefined {
   const { type, patternProperties } = schema as { type?: string; patternProperties?: object }
   if ('enum' in schema) return 'listed'
@@ -174,7 +171,18 @@ function text(random: Random): Described | undefined {
   const most = 1 + below(random, letters.length > 4 ? 2 : 3)
   const least = below(random, most + 1)
   const inner = letters.map((letter) => ({ '"': '"', '\\': '\\\\', '\n': '\\n' })[letter] ?? letter).join('')
-  const patterns = [`^[${inner}]*$`, `^[${inner}]{${least},${most}}$`, `^(?:[${inner}]a?)*$`, `^a?[${inner}]*$`]
+  const words = () => {
+    const all = strings(most, letters)
+    const some = Array.from({ length: 2 + below(random, 3) }, () => pick(random, all))
+    return some.map((word) => word.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')).join('|')
+  }
+  const patterns = [
+    `^[${inner}]*$`,
+    `^(?:${words()})$`,
+    `^[${inner}]{${least},${most}}$`,
+    `^(?:[${inner}]a?)*$`,
+    `^a?[${inner}]*$`,
+  ]
   const pattern = pick(random, patterns)
   const tried = new RegExp(pattern, 'u')
   const texts = new Set<string>()
@@ -196,8 +204,12 @@ function object(random: Random, depth: number): Described | undefined {
     if (value === undefined || value.texts.size > 40) return undefined
     properties[name] = { ...value, required: random() < 0.5 }
   }
-  const others = random() < 0.4 ? (random() < 0.5 ? ['x', 'ax'] : ['x']) : []
-  const least = random() < 0.3 ? below(random, 3) : 0
+  const others =
+    random() < 0.4 ? [...new Set(Array.from({ length: 1 + below(random, 3) }, () => pick(random, OTHERS)))] : []
+  // Those of one pattern are nothing, those of the other 1.
+  const valueBehind = (key: string) => (other.test(key) ? 1 : null)
+  const other = random() < 0.5 ? /^x/ : /^$/
+  const least = random() < 0.4 ? below(random, 4) : 0
   let members: string[][] = [[]]
   for (const [name, { texts, required }] of Object.entries(properties)) {
     const own = [...texts].map((text) => `${JSON.stringify(name)}:${text}`)
@@ -206,8 +218,10 @@ function object(random: Random, depth: number): Described | undefined {
   }
   let all = members
   for (let n = 1; n <= others.length; n++) {
-    const orders = arrangements(others, n)
-    all = [...all, ...members.flatMap((row) => orders.map((keys) => [...row, ...keys.map((key) => `"${key}":null`)]))]
+    const orders = arrangements(others, n).map((keys) =>
+      keys.map((key) => `${JSON.stringify(key)}:${valueBehind(key)}`),
+    )
+    all = [...all, ...members.flatMap((row) => orders.map((extra) => [...row, ...extra]))]
     if (all.length > MOST_TEXTS) return undefined
   }
   const texts = all.filter((row) => row.length >= least).map((row) => `{${row.join(',')}}`)
@@ -216,7 +230,7 @@ function object(random: Random, depth: number): Described | undefined {
       type: 'object',
       properties: Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, value.schema])),
       required: names.filter((name) => properties[name]!.required),
-      ...(others.length > 0 && { patternProperties: { [`^(?:${others.join('|')})$`]: { type: 'null' } } }),
+      ...(others.length > 0 && { patternProperties: patternsOf(others, valueBehind) }),
       additionalProperties: false,
       minProperties: least,
       maxProperties: names.length + others.length,
@@ -226,7 +240,16 @@ function object(random: Random, depth: number): Described | undefined {
   }
 }
 
-function arrangements(keys: readonly string[], n: number): string[][] {
+const OTHERS = ['x', 'ax', 'xx', '"', '""', 'ü']
+
+function patternsOf(keys: readonly string[], valueBehind: (key: string) => unknown): object {
+  const said = new Map<unknown, string[]>()
+  for (const key of keys) said.set(valueBehind(key), [...(said.get(valueBehind(key)) ?? []), key])
+  return Object.fromEntries([...said].map(([value, some]) => [`^(?:${some.join('|')})$`, { const: value }]))
+}
+
+/** Every row of so many of them, each once. */
+export function arrangements(keys: readonly string[], n: number): string[][] {
   if (n === 0) return [[]]
   return keys.flatMap((key) =>
     arrangements(

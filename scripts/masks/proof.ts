@@ -2,7 +2,7 @@
 
 import type { TokenConstraint } from '../../src/engine.js'
 import type { Vocabulary } from '../../src/structured/index.js'
-import { fromSource } from '../../src/structured/index.js'
+import { fromSource, type Grammar } from '../../src/structured/index.js'
 import { type Begun, beginnings, type Language, type Random } from './languages.js'
 import { wordsOf } from './vocabularies.js'
 
@@ -26,50 +26,104 @@ export const allows = (mask: Uint32Array, token: number) => ((mask[token >> 5]! 
 
 /** Walks a language that is known whole, at random, and decides about every token at every place. */
 export function proveLanguage(proof: Proof, language: Language, vocabulary: Vocabulary, random: Random): void {
-  const grammar = fromSource(language.source)
-  const { words, longest } = wordsOf(vocabulary)
-  const begun = beginnings(language, words, longest)
-  const mask = new Uint32Array(vocabulary.words)
+  const whole = new Whole(proof, language, vocabulary)
+  const first = whole.begun.get('')
+  if (first === undefined) return
   for (let walk = 0; walk < 4; walk++) {
-    const constraint = grammar.start(vocabulary)
-    const first = begun.get('')
-    if (first === undefined) return
+    const constraint = whole.start('')
     // Endless languages are known up to a length, and so are walked under a budget that keeps to it.
     let budget = language.whole < Infinity || walk > 0 ? first.tokens + Math.floor(random() * 6) : Infinity
     let prefix = ''
     for (let step = 0; step < 14; step++) {
-      if (budget === Infinity) constraint.closing(Infinity)
-      else if (!constraint.closing(budget)) {
-        if (begun.get(prefix)!.bytes <= budget)
-          fault(proof, `${language.name}: closing(${budget}) after ${quoted(prefix)}`)
-        break
-      }
-      constraint.mask(mask)
-      const found: number[] = []
-      for (let token = 0; token < vocabulary.size; token++) {
-        const allowed = allows(mask, token)
-        if (allowed !== accepts(constraint, token))
-          fault(proof, `${language.name}: mask and accept of ${token} after ${quoted(prefix)} within ${budget}`)
-        if (vocabulary.eos.includes(token)) {
-          if (allowed !== begun.get(prefix)!.text) fault(proof, `${language.name}: the end after ${quoted(prefix)}`)
-          proof.triples++
-          continue
-        }
-        const text = prefix + Buffer.from(vocabulary.bytes(token)).toString('latin1')
-        const after = begun.get(text)
-        // Of an endless language only what is left of the known length can be denied.
-        const known = text.length + (budget - 1) * longest <= language.whole
-        if (!known && (after === undefined || after.bytes > budget - 1)) continue
-        proof.triples++
-        judge(proof, language, after, { allowed, budget: budget - 1, token, prefix })
-        if (allowed && after !== undefined) found.push(token)
-      }
+      const found = whole.prove(constraint, prefix, budget)
       if (found.length === 0) break
       const token = found[Math.floor(random() * found.length)]!
       constraint.accept(token)
       prefix += Buffer.from(vocabulary.bytes(token)).toString('latin1')
       budget--
     }
+  }
+}
+
+/** The same after every beginning of a text, under every budget that may restrict. */
+export function proveEverywhere(proof: Proof, language: Language, vocabulary: Vocabulary): void {
+  const whole = new Whole(proof, language, vocabulary)
+  for (const [prefix, { bytes, tokens }] of whole.begun) {
+    for (let budget = Math.max(1, tokens - 1); budget <= bytes + 4; budget++) {
+      whole.prove(whole.start(prefix), prefix, budget)
+    }
+  }
+}
+
+class Whole {
+  readonly begun: ReadonlyMap<string, Begun>
+  readonly #proof: Proof
+  readonly #language: Language
+  readonly #vocabulary: Vocabulary
+  readonly #grammar: Grammar
+  readonly #longest: number
+  readonly #mask: Uint32Array
+  readonly #bytes = new Map<string, number>()
+
+  constructor(proof: Proof, language: Language, vocabulary: Vocabulary) {
+    const { words, longest } = wordsOf(vocabulary)
+    this.#proof = proof
+    this.#language = language
+    this.#vocabulary = vocabulary
+    this.#grammar = fromSource(language.source)
+    this.#longest = longest
+    this.#mask = new Uint32Array(vocabulary.words)
+    this.begun = beginnings(language, words, longest)
+    for (let token = 0; token < vocabulary.size; token++) {
+      const bytes = vocabulary.bytes(token)
+      if (bytes.length === 1) this.#bytes.set(String.fromCharCode(bytes[0]!), token)
+    }
+  }
+
+  /** After these bytes, each of which is a token. */
+  start(prefix: string): TokenConstraint {
+    const constraint = this.#grammar.start(this.#vocabulary)
+    for (const letter of prefix) {
+      if (!constraint.accept(this.#bytes.get(letter)!))
+        fault(this.#proof, `${this.#language.name}: ${quoted(prefix)} is refused`)
+    }
+    return constraint
+  }
+
+  /** Decides about every token at one place; those that may come. */
+  prove(constraint: TokenConstraint, prefix: string, budget: number): number[] {
+    const language = this.#language
+    const proof = this.#proof
+    const { begun } = this
+    const vocabulary = this.#vocabulary
+    if (!constraint.closing(budget)) {
+      if (begun.get(prefix)!.bytes <= budget)
+        fault(proof, `${language.name}: closing(${budget}) after ${quoted(prefix)}`)
+      return []
+    }
+    constraint.mask(this.#mask)
+    const found: number[] = []
+    for (let token = 0; token < vocabulary.size; token++) {
+      const allowed = allows(this.#mask, token)
+      if (allowed !== accepts(constraint, token))
+        fault(proof, `${language.name}: mask and accept of ${token} after ${quoted(prefix)} within ${budget}`)
+      if (vocabulary.eos.includes(token)) {
+        if (allowed !== begun.get(prefix)!.text) fault(proof, `${language.name}: the end after ${quoted(prefix)}`)
+        proof.triples++
+        continue
+      }
+      const text = prefix + Buffer.from(vocabulary.bytes(token)).toString('latin1')
+      const after = begun.get(text)
+      // Of an endless language only what is left of the known length can be denied.
+      const known = text.length + (budget - 1) * this.#longest <= language.whole
+      if (!known && (after === undefined || after.bytes > budget - 1)) continue
+      proof.triples++
+      judge(proof, language, after, { allowed, budget: budget - 1, token, prefix })
+      if (allowed && after !== undefined) found.push(token)
+    }
+    if (language.whole === Infinity && found.length === 0 && !begun.get(prefix)!.text)
+      fault(proof, `${language.name}: nothing may come after ${quoted(prefix)} within ${budget}`)
+    return found
   }
 }
 

@@ -48,6 +48,19 @@ export function smallVocabulary(random: Random, bytesOnly: boolean): Vocabulary 
   return new Vocabulary(tokens, { eos: tokens.length - 1 })
 }
 
+/** The bytes of these texts, and some pieces of them; no eos among them. */
+export function tinyVocabulary(random: Random, texts: Iterable<string>, pieces: number): Vocabulary {
+  const all = [...texts].map((text) => Buffer.from(text).toString('latin1'))
+  const words = new Set(all.flatMap((text) => [...text]))
+  for (let i = 0; i < pieces; i++) {
+    const text = all[Math.floor(random() * all.length)]!
+    const from = Math.floor(random() * text.length)
+    words.add(text.slice(from, from + 2 + Math.floor(random() * 4)))
+  }
+  const tokens = [...[...words].map((word) => Uint8Array.from(Buffer.from(word, 'latin1'))), undefined]
+  return new Vocabulary(tokens, { eos: tokens.length - 1 })
+}
+
 export function wordsOf(vocabulary: Vocabulary): { words: Set<string>; longest: number } {
   const words = new Set<string>()
   let longest = 0

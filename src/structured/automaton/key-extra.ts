@@ -1,26 +1,15 @@
 import { countTexts } from '../automata/count.js'
 import { isLevel, leaving as leavingKinds, NONE_PASS, SPECIAL } from '../automata/kinds.js'
-import { freshKeys, keyValue } from '../schema/object-plan.js'
-import { encoded } from '../schema/text-length.js'
+import { encoded, IN_JSON } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { ContentFrame, Passing } from './content.js'
 import { type Bytes, type Frame, UNCERTAIN } from './frame.js'
-import type { WeighedFrame } from './frames.js'
-import { codePointAt, keyBytes } from './key-bytes.js'
+import { codePointAt } from './key-bytes.js'
+import { cheapestWay, type Way } from './key-ways.js'
 import type { ObjectState } from './object-state.js'
 import { SimilarKeys } from './similar-keys.js'
 import { listCharacters, samplesOf } from './text.js'
-
-interface Way {
-  readonly weight: number
-  /** The code point that it begins with; -1 for the closing quote. */
-  readonly first: number
-  readonly spell: () => Bytes
-}
-
-/** Where the search for an unused key gives up: the place is left open but never chosen when the budget is short. */
-const NO_WAY: Way = { weight: Infinity, first: -1, spell: () => '' }
 
 /** Places from which the way to the end is asked for, to have the longest. */
 const MOST_PLACES = 150
@@ -55,13 +44,13 @@ export class ExtraKeyFrame extends CharacterFrame {
     this.room = this.anything ? Infinity : passing === NONE_PASS ? -1 : automaton.room(text)
     // With a limit on length, which place a key ends at may tell which value follows.
     this.level = passing === SPECIAL && automaton.room(text) === Infinity && isLevel(automaton, text) && this.closes
-    this.settled = passing !== NONE_PASS && (!this.anything || this.level) && automaton.steady(text)
+    this.settled = passing !== NONE_PASS && (!this.anything || this.level) && IN_JSON.isSteady(automaton, text)
   }
 
   /** At the start of a key; undefined if there can be none. */
   static first(state: ObjectState): ExtraKeyFrame | undefined {
     const { text } = state.home.keys
-    return ExtraKeyFrame.#at(state, text.start, SimilarKeys.all(state.used.taken))
+    return ExtraKeyFrame.#at(state, text.start, SimilarKeys.all(state.toldApart))
   }
 
   static #at(state: ObjectState, text: number, similar: SimilarKeys): ExtraKeyFrame | undefined {
@@ -76,7 +65,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     return frame ?? undefined
   }
 
-  /** No taken key begins like this one. */
+  /** No key that is told apart begins like this one. */
   get #alone(): boolean {
     return this.#similar.none
   }
@@ -86,7 +75,13 @@ export class ExtraKeyFrame extends CharacterFrame {
     if (this.#owed().length > 0) return true
     if (!admitsAnyExtra) return false
     const texts = countTexts(home.keys.text, this.#text)
-    return texts === Infinity || texts > this.#similar.texts.filter((bytes) => home.names.isExtra(bytes)).length
+    return texts === Infinity || texts > this.#taken.filter((bytes) => home.names.isExtra(bytes)).length
+  }
+
+  /** The taken keys that begin like this one. */
+  get #taken(): readonly Bytes[] {
+    const { texts } = this.#similar
+    return this.#state.planned.length === 0 ? texts : texts.filter((bytes) => !this.#state.planned.includes(bytes))
   }
 
   /** The required keys that this one may still become, in the order in which the plan has them. */
@@ -149,7 +144,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     const { home, admitsAnyExtra } = this.#state
     if (home.keys.value(this.#text) === undefined) return false
     const same = this.#similar.same
-    return same === undefined ? admitsAnyExtra : this.#state.owes(same)
+    return same === undefined || this.#state.planned.includes(same) ? admitsAnyExtra : this.#state.owes(same)
   }
 
   override close(below: Cell, out: Cells): void {
@@ -258,41 +253,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   }
 
   #way(): Way {
-    if (this.#best === undefined) {
-      const ways = this.#owed().map((bytes) => this.#wayOf(bytes, this.#state.home.names.pendingBit(bytes)))
-      if (this.#state.admitsAnyExtra) ways.push(...this.#freeWays())
-      this.#best = ways.reduce((a, b) => (b.weight < a.weight ? b : a), NO_WAY)
-    }
+    this.#best ??= cheapestWay(this.#state, this.#text, this.#similar, this.#owed())
     return this.#best
-  }
-
-  /** By a required key, known as a whole. */
-  #wayOf(bytes: Bytes, bit: number): Way {
-    const { home } = this.#state
-    const value = home.value(keyValue(home.keys, home.shape.pending[Math.log2(bit)]!)!)
-    return this.#wayThrough(bytes.slice(this.#similar.depth), value, bit)
-  }
-
-  #freeWays(): Way[] {
-    const { home } = this.#state
-    const { keys } = home
-    const fresh = (text: string) => !this.#similar.goOnAs(keyBytes(text))
-    const found = this.#alone ? home.names.nearest(this.#text) : freshKeys(keys, this.#text, '', fresh, 1)
-    return found.map((text) => {
-      let state = this.#text
-      for (const char of text) state = keys.text.next(state, char.codePointAt(0)!)
-      return this.#wayThrough(keyBytes(text), home.value(keys.value(state)!), 0)
-    })
-  }
-
-  #wayThrough(bytes: Bytes, value: Pick<WeighedFrame, 'weight' | 'spell'>, bit: number): Way {
-    const { layout } = this.#state.home.program
-    const { colon } = this.#state.home.shape
-    const { after } = this.#state.afterExtra(bit)
-    return {
-      weight: bytes.length + colon.length + layout.inside(value.weight) + after.weight,
-      first: codePointAt(bytes, 0),
-      spell: () => bytes + colon + value.spell() + after.spell(),
-    }
   }
 }

@@ -1,7 +1,8 @@
 import { acceptsText } from '../automata/words.js'
+import { freshKeys } from '../schema/fresh-keys.js'
 import type { KeyAutomaton } from '../schema/key-automaton.js'
-import { freshKeys } from '../schema/object-plan.js'
 import type { ObjectShape } from '../schema/object-shape.js'
+import type { Value } from '../schema/value.js'
 import type { ContentFrame } from './content.js'
 import { fromKeyBytes, keyBytes } from './key-bytes.js'
 
@@ -20,7 +21,7 @@ export class ObjectNames {
   readonly alone = new Map<number, ContentFrame>()
   /** The weight of the heaviest of the values that may follow a key beyond the declared ones. */
   readonly heaviest: number
-  readonly #nearest = new Map<number, readonly string[]>()
+  readonly #nearest = new Map<number, string | null>()
   readonly #bits: ReadonlyMap<string, number>
   readonly #extras = new Map<string, boolean>()
 
@@ -47,14 +48,14 @@ export class ObjectNames {
     return this.#bits.get(bytes) ?? 0
   }
 
-  /** The ends of the shortest keys from a state of their text on, whichever keys have come. */
-  nearest(text: number): readonly string[] {
+  /** The end of the cheapest key from a state of its text on, whichever keys have come. */
+  nearest(text: number, behind: (value: Value) => number): string | undefined {
     let known = this.#nearest.get(text)
     if (known === undefined) {
-      known = freshKeys(this.keys, text, '', () => true, 1)
+      known = freshKeys(this.keys, { from: text, fresh: () => true, taken: 0, count: 1, behind })[0] ?? null
       this.#nearest.set(text, known)
     }
-    return known
+    return known ?? undefined
   }
 
   /** Whether a declared or required key could be one of the others, were it not taken. */

@@ -1,4 +1,4 @@
-import { keyValue, type ObjectPlan, planObject } from '../schema/object-plan.js'
+import { fillingKeys, keyValue, type ObjectPlan, planObject } from '../schema/object-plan.js'
 import { MOST_BYTES } from '../schema/text-length.js'
 import type { Value } from '../schema/value.js'
 import type { Cell, Cells } from './cell.js'
@@ -30,6 +30,8 @@ export class ObjectState implements DeclaredKeys {
   readonly #beforeKey: MemberFrame
   readonly extraFrames = new Map<string | number, ExtraKeyFrame | null>()
   #anyExtra: boolean | undefined
+  #filling: readonly Bytes[] | undefined
+  #toldApart: readonly Bytes[] | undefined
   #plan: ObjectPlan | undefined
   #keyPlan: ObjectPlan | undefined
   #declared: readonly KeyCandidate[] | undefined
@@ -138,6 +140,35 @@ export class ObjectState implements DeclaredKeys {
     const after = below.push(breaks.spaced(next.after))
     if (this.home.shape.isSet) return after
     return after.push(breaks.spaced(program.inside.value(value))).push(breaks.spaced(breaks.colon))
+  }
+
+  /**
+   * With which keys the shortest way goes on behind one more, whichever that is; the cheapest come first. Only where it is
+   * one of these does it matter which it is: another must then come in its stead.
+   */
+  get planned(): readonly Bytes[] {
+    if (this.#filling === undefined) {
+      const { shape } = this.home
+      const count = this.count + 1
+      const none = count >= shape.min || shape.behind !== undefined || !this.admitsAnyExtra
+      const place = { index: shape.properties.length, count, used: this.used.keys, pending: this.pending }
+      this.#filling = none ? [] : fillingKeys(shape, place).map(keyBytes)
+    }
+    return this.#filling
+  }
+
+  /** The keys that an undeclared one is held against while it is read, sorted. */
+  get toldApart(): readonly Bytes[] {
+    const { taken } = this.used
+    this.#toldApart ??= this.planned.length === 0 ? taken : [...taken, ...this.planned].sort()
+    return this.#toldApart
+  }
+
+  /** How the object goes on behind this key, which is not declared; undefined: one with which no plan goes on. */
+  behindKey(key: string | undefined): ObjectState {
+    if (this.planned.length === 0) return this.afterExtra(0)
+    const used = key === undefined ? this.used : this.used.with(key)
+    return this.home.state(this.home.shape.properties.length, this.count + 1, used, this.pending, false)
   }
 
   /** Whether any key beyond the declared ones may come next, and not only one that is required. */

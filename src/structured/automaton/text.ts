@@ -1,7 +1,7 @@
 import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Kept, made } from '../kept.js'
-import { encoded, IN_JSON, longestText } from '../schema/text-length.js'
+import { IN_JSON, longestText } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { Passing } from './content.js'
@@ -36,7 +36,7 @@ export class TextFrames {
 
   /** No way out of so many characters is longer. */
   longestFor(characters: number): number {
-    this.#widest ??= widestOf(this.text)
+    this.#widest ??= IN_JSON.widest(this.text)
     return longestText(characters, this.#widest) + 1
   }
 
@@ -84,7 +84,7 @@ class TextFrame extends CharacterFrame {
     this.room = row ? all : loops ? text.room(state) : -1
     this.exact = !row || uniform
     this.#shrinking = loops && !row
-    this.settled = this.#shrinking && text.steady(state)
+    this.settled = this.#shrinking && IN_JSON.isSteady(text, state)
   }
 
   /** Kinds that lead from place to place but may go on, where they are more than those that lead back here. */
@@ -193,11 +193,4 @@ export function listCharacters(text: TextAutomaton, state: number, closes: boole
   for (const c of found) into.add(c < 0x20 || c === 0x22 ? 0x5c : c)
   if (closes) into.add(0x22)
   return true
-}
-
-/** The most bytes that a character on the canonical way takes. */
-function widestOf({ classes }: TextAutomaton): number {
-  let widest = 1
-  for (let cls = 1; cls < classes.count; cls++) widest = Math.max(widest, encoded(classes.sample(cls)).length)
-  return widest
 }

@@ -9,6 +9,8 @@ import type { Value } from './value.js'
 export interface KeyAutomaton {
   /** Trimmed to keys that some value can follow. */
   readonly text: TextAutomaton
+  /** Those that may follow some key. */
+  readonly values: readonly Value[]
   /** The value that follows a key that ends in this state; undefined where none may end. */
   value(state: number): Value | undefined
 }
@@ -21,11 +23,11 @@ export interface KeySource {
   now(): KeyAutomaton
 }
 
-export const NO_KEYS: KeyAutomaton = { text: NO_TEXT, value: () => undefined }
+export const NO_KEYS: KeyAutomaton = { text: NO_TEXT, values: [], value: () => undefined }
 
 /** One value whatever the key. */
 export function uniformKeys(value: Value): KeySource {
-  const keys = { text: ANY_TEXT, value: (state: number) => (state === DEAD ? undefined : value) }
+  const keys = { text: ANY_TEXT, values: [value], value: (state: number) => (state === DEAD ? undefined : value) }
   return { values: [value], now: () => (value.possible ? keys : NO_KEYS) }
 }
 
@@ -100,7 +102,8 @@ export class KeyProduct implements KeySource {
       label >= 0 && this.values[label]!.possible ? label + 1 : 0,
     )
     const text = minimise(1, this.#classes, Uint32Array.from(this.#rows), kinds)
-    return { text, value: (state) => (text.accepts(state) ? this.values[text.kind(state) - 1] : undefined) }
+    const value = (state: number) => (text.accepts(state) ? this.values[text.kind(state) - 1] : undefined)
+    return { text, values: this.values.filter(({ possible }) => possible), value }
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Classes } from '../automata/classes.js'
 import type { Fuel } from '../fuel.js'
 import { toBytes } from './format.js'
+import { freshKeys } from './fresh-keys.js'
 import type { KeyAutomaton } from './key-automaton.js'
 import type { ObjectShape } from './object-shape.js'
 import type { Value } from './value.js'
@@ -72,7 +72,7 @@ function planSought(shape: ObjectShape, behind: ObjectShape, place: ObjectPlace,
   const taken = new Set([...shape.properties.map((property) => property.key), ...place.used])
   const keys = shape.keys.now()
   let best = IMPOSSIBLE
-  for (const key of freshKeys(keys, keys.text.start, '', (text) => !taken.has(text), 1, fuel)) {
+  for (const key of freshKeys(keys, wantedOf(shape, keys, taken, 1), fuel)) {
     const own = keyCost(shape, key) + layout.inside(keyValue(keys, key)!.length) + (place.count > 0 ? comma : open)
     // Which key it was is not known at once, where another is sought: it may be the one that hurts most.
     const worst = behind.behind === undefined ? key : unusedKey(behind, place.used)
@@ -88,9 +88,13 @@ function planSought(shape: ObjectShape, behind: ObjectShape, place: ObjectPlace,
 export function unusedKey(shape: ObjectShape, used: readonly string[]): string | undefined {
   const keys = shape.keys.now()
   const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...used])
-  const found = freshKeys(keys, keys.text.start, '', (key) => !taken.has(key), 1)
-  const cost = (key: string) => toBytes(JSON.stringify(key)).length + (keyValue(keys, key)?.length ?? Infinity)
-  return found.sort((a, b) => cost(a) - cost(b))[0]
+  return freshKeys(keys, wantedOf(shape, keys, taken, 1))[0]
+}
+
+function wantedOf({ layout }: ObjectShape, keys: KeyAutomaton, taken: ReadonlySet<string>, count: number) {
+  const fresh = (key: string) => !taken.has(key)
+  const behind = (value: Value) => layout.inside(value.length)
+  return { from: keys.text.start, fresh, taken: taken.size, count, behind }
 }
 
 /** How many members may be demanded without their names. */
@@ -103,6 +107,16 @@ interface Filling {
 
 const NOTHING: Filling = { members: [], declared: [] }
 
+/** The undeclared keys that the shortest way takes from such a place because so many members are demanded. */
+export function fillingKeys(shape: ObjectShape, place: ObjectPlace): string[] {
+  const owed = shape.pending.filter((_, bit) => place.pending & (1 << bit))
+  const fill = shape.min - place.count - owed.length
+  if (fill <= 0 || fill > MOST_DEMANDED) return []
+  return cheapest(shape, place, fill)
+    .members.map(({ member }) => member)
+    .filter((member) => typeof member === 'string')
+}
+
 /** The cheapest optional members, which `minProperties` asks for. */
 function cheapest(shape: ObjectShape, place: ObjectPlace, count: number, fuel?: Fuel): Filling {
   const members: { member: number | string; cost: number }[] = []
@@ -112,7 +126,7 @@ function cheapest(shape: ObjectShape, place: ObjectPlace, count: number, fuel?: 
   }
   const taken = new Set([...shape.properties.map((property) => property.key), ...shape.pending, ...place.used])
   const keys = shape.keys.now()
-  for (const key of freshKeys(keys, keys.text.start, '', (text) => !taken.has(text), count, fuel)) {
+  for (const key of freshKeys(keys, wantedOf(shape, keys, taken, count), fuel)) {
     members.push({ member: key, cost: keyCost(shape, key) + shape.layout.inside(keyValue(keys, key)!.length) })
   }
   members.sort((a, b) => a.cost - b.cost)
@@ -131,88 +145,4 @@ export function keyValue(keys: KeyAutomaton, key: string): Value | undefined {
   let state = keys.text.start
   for (const char of key) state = keys.text.next(state, char.codePointAt(0)!)
   return keys.value(state)
-}
-
-/** How far the search for unused keys goes before it gives up. */
-const MOST_VISITED = 2000
-/** Members of each stretch of characters that are tried where one does not do. */
-const BROAD = 40
-
-/**
- * The shortest acceptable keys that begin with `prefix` (which leads to `state`), at most `count` for each value, in
- * order of length, then of letters.
- */
-export function freshKeys(
-  keys: KeyAutomaton,
-  state: number,
-  prefix: string,
-  fresh: (key: string) => boolean,
-  count: number,
-  fuel?: Fuel,
-): string[] {
-  if (state === 0) return []
-  const found = search(keys, state, prefix, fresh, count, alphabet(keys, 1), fuel)
-  return found.length >= count ? found : search(keys, state, prefix, fresh, count, alphabet(keys, BROAD), fuel)
-}
-
-function search(
-  keys: KeyAutomaton,
-  state: number,
-  prefix: string,
-  fresh: (key: string) => boolean,
-  count: number,
-  letters: readonly string[],
-  fuel: Fuel | undefined,
-): string[] {
-  const found: string[] = []
-  const left = new Map<Value, number>()
-  // By the length that a key will have at the least: the way to a long obligatory ending is straight.
-  const queues: { state: number; text: string; length: number }[][] = []
-  const enqueue = (at: number, text: string, length: number) => {
-    const least = length + keys.text.distance(at)
-    queues[least] ??= []
-    queues[least].push({ state: at, text, length })
-  }
-  enqueue(state, prefix, 0)
-  let visited = 0
-  for (let least = 0; least < queues.length; least++) {
-    // The latest first: straight to the end of one key before another is begun.
-    for (let at = queues[least]?.pop(); at !== undefined; at = queues[least]!.pop()) {
-      const { state: here, text, length } = at
-      const value = keys.value(here)
-      if (value !== undefined && fresh(text)) {
-        const before = left.get(value) ?? count
-        if (before > 0) found.push(text)
-        left.set(value, before - 1)
-        if (found.length >= count && [...left.values()].every((n) => n <= 0)) return found
-      }
-      if (visited++ > MOST_VISITED) return found
-      fuel?.spend(letters.length >> 3)
-      for (let i = letters.length - 1; i >= 0; i--) {
-        const next = keys.text.next(here, letters[i]!.codePointAt(0)!)
-        if (next !== 0) enqueue(next, text + letters[i], length + 1)
-      }
-    }
-  }
-  return found
-}
-
-const alphabets = new WeakMap<Classes, Map<number, readonly string[]>>()
-
-/** A letter of each class, letters and digits, and the first few of each stretch of characters. */
-function alphabet({ text: { classes } }: KeyAutomaton, few: number): readonly string[] {
-  const known = alphabets.get(classes)?.get(few)
-  if (known !== undefined) return known
-  const letters = new Set<string>()
-  for (let cls = 1; cls < classes.count; cls++) letters.add(String.fromCodePoint(classes.sample(cls)))
-  for (const letter of 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ') letters.add(letter)
-  for (let i = 0; i < classes.ids.length; i++) {
-    if (classes.ids[i] === 0) continue
-    for (let c = classes.starts[i]!; c <= classes.end(i) && c < classes.starts[i]! + few; c++)
-      letters.add(String.fromCodePoint(c))
-  }
-  const found = [...letters]
-  const all = alphabets.get(classes) ?? new Map<number, readonly string[]>()
-  alphabets.set(classes, all.set(few, found))
-  return found
 }

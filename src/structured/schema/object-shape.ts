@@ -78,9 +78,10 @@ NOTHING.length = 0
 /** The arrays of such texts in which none comes twice. */
 export function textSet(text: TextAutomaton, part: SchemaPart, layout: Layout): ObjectShape {
   const value = (state: number) => (text.accepts(state) ? NOTHING : undefined)
-  const keys: KeySource = { values: [], now: () => ({ text, value }) }
+  const keys = { text, values: [NOTHING], value }
+  const source: KeySource = { values: [], now: () => keys }
   const counts = { minProperties: part.minItems, maxProperties: part.maxItems }
-  return new ObjectShape(counts, [], [], keys, layout, undefined, undefined, true)
+  return new ObjectShape(counts, [], [], source, layout, undefined, undefined, true)
 }
 
 /** Beyond this many, required keys that are not declared count as declared last: their set is part of every state. */

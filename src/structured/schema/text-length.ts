@@ -1,6 +1,8 @@
 import type { Classes } from '../automata/classes.js'
 import { TableAutomaton } from '../automata/table.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
+import type { Fuel } from '../fuel.js'
+import { cheapestEnds, type Sizes, sizesOf } from './cheapest-ends.js'
 import { toBytes } from './format.js'
 
 /** Texts longer than this are measured by a bound, not spelled out. */
@@ -28,8 +30,8 @@ export function longestText(characters: number, widest: number): number {
 export class CharacterSpelling {
   readonly #bytesOf: (codePoint: number) => string
   readonly #lengths = new WeakMap<TextAutomaton, Map<number, number>>()
-  readonly #sizes = new WeakMap<Classes, Uint8Array>()
-  readonly #leasts = new WeakMap<TableAutomaton, Float64Array>()
+  readonly #sizes = new WeakMap<Classes, Sizes>()
+  readonly #leasts = new WeakMap<TextAutomaton, ((state: number) => number) | null>()
 
   constructor(bytesOf: (codePoint: number) => string) {
     this.#bytesOf = bytesOf
@@ -37,80 +39,64 @@ export class CharacterSpelling {
 
   /**
    * The next code point of the canonical way to the end of a text; -1 if it may end here. The way takes the fewest bytes, or,
-   * where lengths are counted, of the fewest characters those that look shortest one by one.
+   * where there are too many places to know, of the fewest characters those that look shortest one by one.
    */
   next(text: TextAutomaton, state: number): number {
-    if (text instanceof TableAutomaton) return this.#nextOf(text, state)
-    const wanted = text.distance(state) - 1
-    if (wanted < 0) return -1
-    const sizes = this.#sizesOf(text.classes)
-    let best = 0
-    for (let cls = 1; cls < sizes.length; cls++) {
-      if (best !== 0 && sizes[cls]! >= sizes[best]!) continue
-      const next = text.step(state, cls)
-      if (next !== 0 && text.distance(next) === wanted) best = cls
-    }
-    return best === 0 ? -1 : text.classes.sample(best)
-  }
-
-  #nextOf(text: TableAutomaton, state: number): number {
+    const { samples, bytes } = this.#sizesOf(text.classes)
     const least = this.#leastOf(text)
-    const left = least[state]!
+    const left = least?.(state) ?? text.distance(state)
     if (left === 0 || left === Infinity) return -1
-    const sizes = this.#sizesOf(text.classes)
-    for (let cls = 1; cls < sizes.length; cls++) {
+    let best = 0
+    for (let cls = 1; cls < bytes.length; cls++) {
+      if (best !== 0 && (least !== undefined || bytes[cls]! >= bytes[best]!)) continue
       const next = text.step(state, cls)
-      if (next !== DEAD && sizes[cls]! + least[next]! === left) return text.classes.sample(cls)
+      if (next !== DEAD && (least === undefined ? text.distance(next) + 1 : least(next) + bytes[cls]!) === left)
+        best = cls
     }
-    return -1
+    return best === 0 ? -1 : samples[best]!
   }
 
-  /** By state: the bytes of the shortest way to the end, found from the ends backwards. */
-  #leastOf(text: TableAutomaton): Float64Array {
-    const known = this.#leasts.get(text)
-    if (known !== undefined) return known
-    const sizes = this.#sizesOf(text.classes)
-    const width = sizes.length
-    const { table, states } = text
-    const first = new Uint32Array(states + 1)
-    for (let i = 0; i < table.length; i++) first[table[i]! + 1]!++
-    for (let s = 1; s <= states; s++) first[s]! += first[s - 1]!
-    const steps = new Uint32Array(table.length)
-    const filled = first.slice()
-    for (let i = 0; i < table.length; i++) steps[filled[table[i]!]!++] = i
-    const least = new Float64Array(states).fill(Infinity)
-    const byLength: number[][] = [[]]
-    for (let s = 1; s < states; s++) {
-      if (!text.accepts(s)) continue
-      least[s] = 0
-      byLength[0]!.push(s)
+  /** By state: the bytes of the shortest way to the end. */
+  #leastOf(text: TextAutomaton): ((state: number) => number) | undefined {
+    let known = this.#leasts.get(text)
+    if (known === undefined) {
+      const sizes = this.#sizesOf(text.classes)
+      const end = (state: number) => (text.accepts(state) ? 0 : Infinity)
+      known = (this.#counts(text) ? undefined : cheapestEnds(text, sizes, end)) ?? null
+      this.#leasts.set(text, known)
     }
-    for (let length = 0; length < byLength.length; length++) {
-      for (const state of byLength[length] ?? []) {
-        if (least[state] !== length) continue
-        for (let j = first[state]!; j < first[state + 1]!; j++) {
-          const before = (steps[j]! / width) | 0
-          const cls = steps[j]! % width
-          const through = length + sizes[cls]!
-          if (cls === 0 || before === DEAD || through >= least[before]!) continue
-          least[before] = through
-          byLength[through] ??= []
-          byLength[through].push(before)
-        }
-      }
-    }
-    this.#leasts.set(text, least)
-    return least
+    return known ?? undefined
   }
 
-  /** By class: the bytes of its sample, which takes no more than any of its characters, where one is of ASCII. */
-  #sizesOf(classes: Classes): Uint8Array {
+  /** By state the cost of the cheapest way to an end that itself costs so much, `least` or more. */
+  cheapest(text: TextAutomaton, end: (state: number) => number, least: number, fuel?: Fuel): (state: number) => number {
+    const found = cheapestEnds(text, this.#sizesOf(text.classes), end, fuel)
+    return found ?? ((state) => this.length(text, state) + least)
+  }
+
+  /** Whether all characters take the same, so that counting them is all. */
+  #counts(text: TextAutomaton): boolean {
+    return !(text instanceof TableAutomaton) && this.#sizesOf(text.classes).even
+  }
+
+  /** Whether the way to the end is the same after all characters that lead back here but for their number. */
+  isSteady(text: TextAutomaton, state: number): boolean {
+    // The shortest way may be one of more characters than there is still room for.
+    return text instanceof TableAutomaton || (this.#counts(text) && text.steady(state))
+  }
+
+  #sizesOf(classes: Classes): Sizes {
     let sizes = this.#sizes.get(classes)
     if (sizes === undefined) {
-      sizes = Uint8Array.from({ length: classes.count }, (_, cls) => this.#bytesOf(classes.sample(cls)).length)
+      sizes = sizesOf(classes, this.#bytesOf)
       this.#sizes.set(classes, sizes)
     }
     return sizes
+  }
+
+  /** The most bytes that a character on the canonical way takes. */
+  widest(text: TextAutomaton): number {
+    return this.#sizesOf(text.classes).bytes.reduce((most, size, cls) => (cls === 0 ? most : Math.max(most, size)), 1)
   }
 
   /** The bytes of the canonical way to the end of a text. */
@@ -126,7 +112,8 @@ export class CharacterSpelling {
 
   /** How many those bytes are; more than that, but never growing on the way, where spelling them would take long. */
   length(text: TextAutomaton, state: number): number {
-    if (text instanceof TableAutomaton) return this.#leastOf(text)[state]!
+    const least = this.#leastOf(text)
+    if (least !== undefined) return least(state)
     const characters = text.distance(state)
     if (characters === Infinity) return Infinity
     if (characters > SPELLED) return characters * MOST_BYTES

@@ -1,0 +1,68 @@
+import { freshKeys } from '../schema/fresh-keys.js'
+import { keyValue } from '../schema/object-plan.js'
+import type { Value } from '../schema/value.js'
+import { type Bytes, loosened } from './frame.js'
+import { codePointAt, fromKeyBytes, keyBytes } from './key-bytes.js'
+import type { ObjectState } from './object-state.js'
+import type { SimilarKeys } from './similar-keys.js'
+
+/** A way from inside a key that is not declared to the end of its object. */
+export interface Way {
+  readonly weight: number
+  /** The code point that it begins with; -1 for the closing quote. */
+  readonly first: number
+  readonly spell: () => Bytes
+}
+
+/** Where the search for an unused key gives up: the place is left open but never chosen when the budget is short. */
+const NO_WAY: Way = { weight: Infinity, first: -1, spell: () => '' }
+
+/** The cheapest one where the key has led to this place of its text; `owed`: the required keys that it may still become. */
+export function cheapestWay(state: ObjectState, text: number, similar: SimilarKeys, owed: readonly Bytes[]): Way {
+  const ways = owed.map((bytes) => wayOf(state, similar, bytes))
+  if (state.admitsAnyExtra) ways.push(...freeWays(state, text, similar))
+  return ways.reduce((a, b) => (b.weight < a.weight ? b : a), NO_WAY)
+}
+
+/** By a required key, known as a whole. */
+function wayOf(state: ObjectState, similar: SimilarKeys, bytes: Bytes): Way {
+  const { names, keys, shape } = state.home
+  const bit = names.pendingBit(bytes)
+  const value = keyValue(keys, shape.pending[Math.log2(bit)]!)!
+  return wayThrough(state, bytes.slice(similar.depth), value, state.afterExtra(bit))
+}
+
+/** By those that may still become a key with which the plan goes on, in its order, then by the cheapest of all others. */
+function freeWays(state: ObjectState, from: number, similar: SimilarKeys): Way[] {
+  const { planned } = state
+  const { keys, names, program } = state.home
+  const { texts, depth } = similar
+  const ways = planned
+    .filter((bytes) => texts.includes(bytes))
+    .map((bytes) => {
+      const key = fromKeyBytes(bytes)
+      return wayThrough(state, bytes.slice(depth), keyValue(keys, key)!, state.behindKey(key), true)
+    })
+  const fresh = (text: string) => !similar.goOnAs(keyBytes(text))
+  const behind = (value: Value) => program.layout.inside(value.length)
+  const text = similar.none
+    ? names.nearest(from, behind)
+    : freshKeys(keys, { from, fresh, taken: texts.length, count: 1, behind })[0]
+  if (text === undefined) return ways
+  let at = from
+  for (const char of text) at = keys.text.next(at, char.codePointAt(0)!)
+  return [...ways, wayThrough(state, keyBytes(text), keys.value(at)!, state.behindKey(undefined), planned.length > 0)]
+}
+
+/** `loose`: what stands behind this key will not know it at once, and may then plan with others. */
+function wayThrough({ home }: ObjectState, bytes: Bytes, found: Value, { after }: ObjectState, loose = false): Way {
+  const { layout } = home.program
+  const { colon } = home.shape
+  const value = home.value(found)
+  const rest = () => (loose ? loosened(after.spell()) : after.spell())
+  return {
+    weight: bytes.length + colon.length + layout.inside(value.weight) + after.weight,
+    first: codePointAt(bytes, 0),
+    spell: () => bytes + colon + value.spell() + rest(),
+  }
+}

@@ -1,0 +1,172 @@
+import type { Classes } from '../automata/classes.js'
+import type { Fuel } from '../fuel.js'
+import type { KeyAutomaton } from './key-automaton.js'
+import { encoded, IN_JSON } from './text-length.js'
+import type { Value } from './value.js'
+
+/** How far the search gives up. */
+const MOST_VISITED = 2000
+/** Characters of one class that are tried, at most. */
+const MOST_LETTERS = 256
+
+export interface Wanted {
+  /** Where the key stands: what has come of it led here. */
+  readonly from: number
+  /** Whether what follows makes a key that has not come yet. */
+  readonly fresh: (rest: string) => boolean
+  /** No more keys than this are not fresh. */
+  readonly taken: number
+  readonly count: number
+  /** What the value behind a key adds to its cost. */
+  readonly behind: (value: Value) => number
+}
+
+/** The cheapest acceptable keys, at most `count`, the cheapest first: its bytes in JSON, and what stands behind it. */
+export function freshKeys(keys: KeyAutomaton, wanted: Wanted, fuel?: Fuel): string[] {
+  if (wanted.from === 0) return []
+  const costs = endCosts(keys, wanted, fuel)
+  // Of a class whose characters all lead on alike, more than so many cannot be needed.
+  const letters = alphabet(keys.text.classes, Math.min(wanted.count + wanted.taken, MOST_LETTERS))
+  return new Search(keys, wanted, costs, letters, fuel).found
+}
+
+interface Place {
+  /** -1: the key ends. */
+  readonly state: number
+  readonly text: string
+  readonly cost: number
+}
+
+class Search {
+  readonly found: string[] = []
+  /** By the cost that a key will have at the least: the way to a long obligatory ending is straight. */
+  readonly #queues = new Map<number, Place[]>()
+  /** Those costs, descending. */
+  readonly #open: number[] = []
+
+  constructor(
+    keys: KeyAutomaton,
+    { from, fresh, count, behind }: Wanted,
+    least: (state: number) => number,
+    letters: readonly Letter[],
+    fuel: Fuel | undefined,
+  ) {
+    this.#add({ state: from, text: '', cost: 0 }, least(from))
+    for (let visited = 0; ; ) {
+      const place = this.#next()
+      if (place === undefined) return
+      const { state, text, cost } = place
+      if (state < 0) {
+        if (fresh(text)) this.found.push(text)
+        if (this.found.length >= count) return
+        continue
+      }
+      if (visited++ > MOST_VISITED) return
+      fuel?.spend(letters.length >> 3)
+      for (let i = letters.length - 1; i >= 0; i--) {
+        const { letter, codePoint, bytes } = letters[i]!
+        const next = keys.text.next(state, codePoint)
+        if (next !== 0) this.#add({ state: next, text: text + letter, cost: cost + bytes }, cost + bytes + least(next))
+      }
+      const value = keys.value(state)
+      if (value !== undefined) this.#add({ state: -1, text, cost }, cost + behind(value))
+    }
+  }
+
+  #add(place: Place, cost: number): void {
+    if (cost === Infinity) return
+    const queue = this.#queues.get(cost)
+    if (queue !== undefined) {
+      queue.push(place)
+      return
+    }
+    this.#queues.set(cost, [place])
+    let at = this.#open.length
+    while (at > 0 && this.#open[at - 1]! < cost) at--
+    this.#open.splice(at, 0, cost)
+  }
+
+  /** Of those that may be the cheapest the latest: straight to the end of one key before another is begun. */
+  #next(): Place | undefined {
+    for (let cost = this.#open.at(-1); cost !== undefined; cost = this.#open.at(-1)) {
+      const place = this.#queues.get(cost)!.pop()
+      if (place !== undefined) return place
+      this.#queues.delete(cost)
+      this.#open.pop()
+    }
+    return undefined
+  }
+}
+
+interface Known {
+  readonly behind: string
+  readonly least: (state: number) => number
+}
+
+const known = new WeakMap<KeyAutomaton, Known>()
+
+/** By state: the cost of the cheapest ending, and never more. What stands behind keys is not final while it is measured. */
+function endCosts(keys: KeyAutomaton, { behind }: Wanted, fuel?: Fuel): (state: number) => number {
+  const costs = keys.values.map(behind).join()
+  const before = known.get(keys)
+  if (before?.behind === costs) return before.least
+  const end = (state: number) => {
+    const value = keys.value(state)
+    return value === undefined ? Infinity : behind(value)
+  }
+  const least = IN_JSON.cheapest(keys.text, end, Math.min(...keys.values.map(behind)), fuel)
+  known.set(keys, { behind: costs, least })
+  return least
+}
+
+interface Letter {
+  readonly letter: string
+  readonly codePoint: number
+  readonly bytes: number
+}
+
+const alphabets = new WeakMap<Classes, Map<number, readonly Letter[]>>()
+
+/** Of each class the `few` characters that JSON writes shortest, letters and digits first. */
+function alphabet(classes: Classes, few: number): readonly Letter[] {
+  let size = 1
+  while (size < few) size *= 2
+  const all = alphabets.get(classes) ?? new Map<number, readonly Letter[]>()
+  alphabets.set(classes, all)
+  let found = all.get(size)
+  if (found === undefined) {
+    found = shortest(classes, size)
+    all.set(size, found)
+  }
+  return found
+}
+
+/** Where characters begin to take another number of bytes. */
+const ZONES = [0, 0x20, 0x7f, 0x800, 0x10000, 0x110000]
+
+function shortest(classes: Classes, few: number): Letter[] {
+  const byClass: Letter[][] = Array.from({ length: classes.count }, () => [])
+  for (let i = 0; i < classes.ids.length; i++) {
+    const own = byClass[classes.ids[i]!]!
+    if (classes.ids[i] === 0) continue
+    for (let zone = 1; zone < ZONES.length; zone++) {
+      const from = Math.max(classes.starts[i]!, ZONES[zone - 1]!)
+      // All of ASCII: which of it is escaped has no order.
+      const most = zone <= 2 ? Infinity : few
+      const to = Math.min(classes.end(i), ZONES[zone]! - 1, from + most - 1)
+      for (let c = from; c <= to; c++) {
+        own.push({ letter: String.fromCodePoint(c), codePoint: c, bytes: encoded(c).length })
+      }
+    }
+  }
+  const order = (a: Letter, b: Letter) =>
+    a.bytes - b.bytes || rankOf(a.letter) - rankOf(b.letter) || a.codePoint - b.codePoint
+  return byClass.flatMap((own) => own.sort(order).slice(0, few)).sort(order)
+}
+
+const FIRST = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+
+function rankOf(letter: string): number {
+  const at = FIRST.indexOf(letter)
+  return at < 0 ? FIRST.length : at
+}
