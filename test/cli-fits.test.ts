@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { writeMadeUp } from '../src/repository/formats/gguf/made-up.test-helper.js'
+import { hub } from '../src/repository/hub.test-helper.js'
 import { PROGRAM } from './support/cli.js'
 import { start } from './support/spawn.js'
 
@@ -24,6 +25,22 @@ it('local-v1 models fits says what a model would take, and of one that cannot ru
   expect(output).toMatch(/yes {2}\S+good\.gguf {2}nothing to download, .+ of memory .* at a context of 128/)
   expect(output).toMatch(/no {3}\S+bad\.gguf {2}.*bad\.gguf is /)
   expect(code).toBe(1)
+}, 120_000)
+
+it('local-v1 models fits tells of a file at an address by its head alone', async () => {
+  const path = join(folder, 'plain.gguf')
+  await writeMadeUp(path, { types: { '*': 'F32' } })
+  const bytes = await readFile(path)
+  const server = await hub(new Map([['plain.gguf', bytes]]))
+  const args = ['models', 'fits', `${server.url}plain.gguf`, '--device', 'cpu', '--cache', join(folder, 'cache')]
+  const program = start(process.execPath, [PROGRAM, ...args], { NO_COLOR: '1' })
+  expect((await program.exit).code).toBe(0)
+  const size = (bytes.length / 1e6).toFixed(1)
+  expect(program.output()).toContain(`plain.gguf  ${size} MB to download, `)
+  expect(program.output()).toMatch(/ of memory \(weights .+ at a context of 512, about [\d.]+ tokens\/s/)
+  expect(server.requests.map(({ range }) => range)).toEqual([`bytes=0-${2 ** 20 - 1}`])
+  expect(bytes.length).toBeGreaterThan(4 * 2 ** 20)
+  await server.close()
 }, 120_000)
 
 it('local-v1 models fits counts an 8-bit cache at 17 of 32 bytes of one in f16', async () => {

@@ -87,6 +87,9 @@ describe('downloads on a disk', () => {
     const [, lacking] = message.match(/local-v1 models remove --least-used \d+MB, or freeStorage\((\d+)\)/)!
     expect(Number(lacking) + 1000).toBeLessThanOrEqual(total)
     expect(servers[2]!.requests.map(({ file }) => file)).not.toContain(SHARD)
+    // Nothing was removed that nobody asked for.
+    const here = (await storedModels({ cache })).map(({ name }) => name)
+    expect(here).toEqual(expect.arrayContaining([servers[0]!.url, servers[1]!.url]))
     await freeStorage(Number(lacking), { cache })
     withRoom(1000 + total)
     vi.setSystemTime(Date.UTC(2026, 0, 2))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import * as fs from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
@@ -9,7 +9,10 @@ import { writeMadeUp } from '../../formats/gguf/made-up.test-helper.js'
 import { locationOf } from '../../location.js'
 import { forget, isWhole, keptOf, type OpenOptions, openRepository } from '../../open.js'
 import { verify } from '../../verify.js'
-import { listForeign } from './index.js'
+import type { Disk } from './foreign.js'
+import { findForeign, listForeign } from './index.js'
+
+const { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } = fs
 
 let home: string
 let model: Buffer
@@ -102,6 +105,24 @@ describe('Ollama', () => {
     await ollama(join(home, folder), 'registry.ollama.ai/library/qwen3.5/0.8b')
     expect(await listed()).toEqual(['ollama:qwen3.5:0.8b (Ollama)'])
     await expectServed('ollama:qwen3.5:0.8b')
+  })
+
+  it('a model of the service that its installers set up is found behind the user’s own', async () => {
+    // The same disk, all of it below another root.
+    const at = (path: unknown) => join(home, String(path))
+    const below = {
+      ...fs,
+      readdir: (path: unknown, options: { withFileTypes: true }) => readdir(at(path), options),
+      readFile: (path: unknown) => readFile(at(path), 'utf8'),
+    }
+    const disk: Disk = { fs: below as unknown as Disk['fs'], home: '/me', platform: 'linux', environment: {} }
+    for (const folder of ['/usr/share/ollama/.ollama/models', '/var/lib/ollama/models', '/me/.ollama/models']) {
+      await ollama(at(folder), 'registry.ollama.ai/library/small/latest')
+      const newest = (await findForeign('ollama', 'small', disk)).folder
+      const first = folder === '/var/lib/ollama/models' ? '/usr/share/ollama/.ollama/models' : folder
+      expect(newest).toBe(`${first}/blobs`)
+    }
+    expect((await listForeign(disk)).map(({ name }) => name)).toEqual(['ollama:small:latest'])
   })
 
   it('names are those of Ollama, with a tag of their own where none is given', async () => {
@@ -199,6 +220,7 @@ describe('LM Studio', () => {
 describe('the cache of Hugging Face', () => {
   it.each([
     ['HF_HUB_CACHE', { HF_HUB_CACHE: 'a' }, 'a'],
+    ['HUGGINGFACE_HUB_CACHE', { HUGGINGFACE_HUB_CACHE: 'd' }, 'd'],
     ['HF_HOME', { HF_HOME: 'b' }, 'b/hub'],
     ['XDG_CACHE_HOME', { XDG_CACHE_HOME: 'c' }, 'c/huggingface/hub'],
     ['the user’s folder', {}, '.cache/huggingface/hub'],
