@@ -3,19 +3,16 @@ import '../../../../scripts/gguf/wide.js'
 
 import { describe, expect, it } from 'vitest'
 import { minilm } from '../../../../scripts/models/encoders/bert.js'
-import { distance, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
+import { inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
 import { encoderSource, encoderWeights, tensorsOf } from '../../../../scripts/models/encoders/source.js'
 import type { Weights } from '../../../../scripts/models/family.js'
 import type { BlockType } from '../../../platform/block-types.js'
 import type { WeightSource } from '../../../repository/source.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
 import { Chance, type Known, knownMatrix } from '../operations/numbers.test-helper.js'
-import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
+import { expectVectors } from './vectors.test-helper.js'
 
 delete process.env.MODELS_WIDE
-
-/** As in `encoders.test.ts`. */
-const VECTORS = 3e-6
 
 /** The tables of positions and kinds stay plain, as in the files that people have. */
 function inBlocks(type: BlockType): { source: WeightSource; weights: Weights } {
@@ -45,13 +42,7 @@ describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))('an enc
       const forms = source.names.map((name) => source.describe(name).dtype)
       expect(forms.filter((form) => form === type).length).toBeGreaterThan(12)
       const device = await open()
-      const model = await loadEncoderPlanned(device, source, planEncoderLoad(source, device))
-      const inputs = inputsOf(minilm).slice(0, 2)
-      const vectors = await model.vectors(inputs)
-      inputs.forEach((input, i) => {
-        expect(distance(minilm.reference(weights, input), vectors[i]!).worst).toBeLessThan(VECTORS)
-      })
-      await model.close()
+      await expectVectors(device, source, minilm, { weights, inputs: inputsOf(minilm).slice(0, 2) })
       device.destroy()
     },
     120_000,

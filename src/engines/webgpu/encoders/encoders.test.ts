@@ -13,9 +13,7 @@ import { DEVICES } from '../operations/devices.test-helper.js'
 import { readEncoder } from './bert.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
 import type { VectorCore } from './vector-core.js'
-
-/** Of numbers of a vector of length one: what sums in f32 may lose, and a tenth of what the least mistake costs. */
-const BOUND = 3e-6
+import { BOUND } from './vectors.test-helper.js'
 
 const load = (device: Device, source: WeightSource, options = {}): Promise<VectorCore> =>
   loadEncoderPlanned(device, source, planEncoderLoad(source, device, options))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bge, minilm } from '../../../../scripts/models/encoders/bert.js'
 import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
-import { distance, type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
+import { type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
 import { encoderWeights, tensorsOf } from '../../../../scripts/models/encoders/source.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { throughQ4_0 } from '../../../../scripts/models/rounded.js'
@@ -13,9 +13,10 @@ import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
+import { expectVectors } from './vectors.test-helper.js'
 
 /** As in `encoders.test.ts`. */
-const [VECTORS, SCORES] = [3e-6, 3e-5]
+const SCORES = 3e-5
 
 /** The cases as llama.cpp's converter writes them, in f32; `check:gguf` holds them to llama.cpp in every type. */
 describe('encoders from GGUF files on the CPU', () => {
@@ -38,16 +39,7 @@ describe('encoders from GGUF files on the CPU', () => {
   }
 
   it.each([minilm, bge])('$name: pooled as the file says, vectors are those of float64', async (of) => {
-    const source = await opened(of)
-    const plan = planEncoderLoad(source, device)
-    expect(plan.task).toBe('embed')
-    const model = await loadEncoderPlanned(device, source, plan)
-    const inputs = inputsOf(of)
-    const vectors = await model.vectors(inputs)
-    inputs.forEach((input, i) => {
-      expect(distance(of.reference(encoderWeights(of), input), vectors[i]!).worst).toBeLessThan(VECTORS)
-    })
-    await model.close()
+    await expectVectors(device, await opened(of), of)
   })
 
   it.each(CROSS_ENCODERS)('$name: scores are those of float64', async (of) => {
@@ -95,13 +87,7 @@ describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))(
       const forms = new Set(source.names.map((name) => source.describe(name).dtype))
       expect(forms).toEqual(new Set(['q4_0', 'f32']))
       const device = await open()
-      const model = await loadEncoderPlanned(device, source, planEncoderLoad(source, device))
-      const inputs = inputsOf(minilm).slice(0, 2)
-      const vectors = await model.vectors(inputs)
-      inputs.forEach((input, i) => {
-        expect(distance(minilm.reference(rounded, input), vectors[i]!).worst).toBeLessThan(VECTORS)
-      })
-      await model.close()
+      await expectVectors(device, source, minilm, { weights: rounded, inputs: inputsOf(minilm).slice(0, 2) })
       device.destroy()
       await rm(folder, { recursive: true })
     }, 120_000)

@@ -1,12 +1,12 @@
 /** BERT as MLC stores it, by the names of `python/mlc_llm/model/bert` (July 2026): snowflake-arctic-embed of WebLLM's list. */
 import { expect, it } from 'vitest'
 import { bge } from '../../../../scripts/models/encoders/bert.js'
-import { distance, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
-import { encoderSource, encoderWeights } from '../../../../scripts/models/encoders/source.js'
+import { encoderSource } from '../../../../scripts/models/encoders/source.js'
 import type { JsonObject } from '../../../platform/json.js'
 import type { RawTensor, WeightSource } from '../../../repository/source.js'
 import { openCpuDevice } from '../cpu/index.js'
-import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
+import { planEncoderLoad } from './load-encoder.js'
+import { expectVectors } from './vectors.test-helper.js'
 
 const FUSED = ['query', 'key', 'value'] as const
 
@@ -54,16 +54,7 @@ function mlcBert(metadata?: JsonObject): WeightSource {
 it('BERT of MLC takes the first token, as that of transformers that says so', async () => {
   const device = await openCpuDevice({ threads: 1 })
   for (const metadata of [undefined, { model_type: 'encoder', pooling_strategy: 'cls', normalize: true }]) {
-    const source = mlcBert(metadata)
-    const plan = planEncoderLoad(source, device)
-    expect(plan.task).toBe('embed')
-    const model = await loadEncoderPlanned(device, source, plan)
-    const inputs = inputsOf(bge)
-    const vectors = await model.vectors(inputs)
-    inputs.forEach((input, i) => {
-      expect(distance(bge.reference(encoderWeights(bge), input), vectors[i]!).worst).toBeLessThan(3e-6)
-    })
-    await model.close()
+    await expectVectors(device, mlcBert(metadata), bge)
   }
   const odd = (metadata: JsonObject) => () => planEncoderLoad(mlcBert(metadata), device)
   expect(odd({ pooling_strategy: 'max' })).toThrow('pooling_strategy = "max"')
