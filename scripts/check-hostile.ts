@@ -13,37 +13,46 @@ const MOST_MS = 200
 const MOST_MEBIBYTES = 50
 /** For what must compile. */
 const COSTLY_MS = 100
-/** A process that has not answered by then never will. */
-const HUNG_MS = 20_000
-/** Generated schemas that one process compiles, and what it may take for all of them. */
+/** Generated schemas that one process compiles. */
 const BATCH = 100
-const BATCH_HUNG_MS = 120_000
 
 const { values: flags } = parseArgs({ options: { seeds: { type: 'string', default: '2000' } } })
-/** The best of so many runs. */
+/** The best of so many runs, and of more where that is too much: what else the machine does only adds to it. */
 const RUNS = 2
+const MOST_RUNS = 6
 
 function measure(name: string): Promise<Cost> {
   return new Promise((resolve) => {
     const child = fork(new URL('./schemas/hostile-child.ts', import.meta.url), {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     })
-    const failed = (outcome: string) =>
-      settle({ name, outcome, refused: false, crashed: true, ms: HUNG_MS, mebibytes: 0 })
-    let timer: NodeJS.Timeout | undefined
     const settle = (cost: Cost) => {
-      clearTimeout(timer)
       child.removeAllListeners()
       child.kill('SIGKILL')
       resolve(cost)
     }
-    child.once('exit', () => failed('the process died'))
+    // A process that takes too much of the processor ends itself: how long it takes by a clock says how busy the machine is.
+    child.once('exit', (_, signal) => {
+      const outcome = signal === 'SIGKILL' ? 'hung' : 'the process died'
+      settle({ name, outcome, refused: false, crashed: true, ms: Infinity, mebibytes: 0 })
+    })
     child.once('message', () => {
-      timer = setTimeout(() => failed('hung'), name.startsWith('seeds ') ? BATCH_HUNG_MS : HUNG_MS)
       child.once('message', (cost) => settle(cost as Cost))
       child.send(name)
     })
   })
+}
+
+function least(runs: readonly Cost[], what: 'ms' | 'mebibytes'): number {
+  return Math.min(...runs.map((run) => run[what]))
+}
+
+function isBad(name: string, runs: readonly Cost[]): boolean {
+  const costly = name in COSTLY
+  const { refused } = runs[0]!
+  if (runs.some(({ crashed }) => crashed) || (costly && refused) || least(runs, 'ms') > (costly ? COSTLY_MS : MOST_MS))
+    return true
+  return !name.startsWith('seeds ') && least(runs, 'mebibytes') > MOST_MEBIBYTES
 }
 
 let missed = 0
@@ -53,17 +62,16 @@ const batches = Array.from({ length: Math.ceil(seeds / BATCH) }, (_, i) => {
 })
 for (const name of [...Object.keys(HOSTILE), ...Object.keys(COSTLY), ...Object.keys(WALKS), ...batches]) {
   const runs: Cost[] = []
-  for (let i = 0; i < RUNS && (i === 0 || runs[0]!.ms < HUNG_MS); i++) runs.push(await measure(name))
-  const ms = Math.min(...runs.map((run) => run.ms))
-  const mebibytes = Math.min(...runs.map((run) => run.mebibytes))
-  const { name: told, outcome, crashed, refused } = runs[0]!
-  const costly = name in COSTLY
-  const many = name.startsWith('seeds ')
-  const bad =
-    crashed || (costly && refused) || ms > (costly ? COSTLY_MS : MOST_MS) || (!many && mebibytes > MOST_MEBIBYTES)
+  let bad = true
+  while (runs.length < RUNS || (bad && runs.length < MOST_RUNS)) {
+    runs.push(await measure(name))
+    bad = isBad(name, runs)
+    if (runs.at(-1)!.crashed) break
+  }
+  const { name: told, outcome } = runs.find(({ crashed }) => crashed) ?? runs[0]!
   if (bad) missed++
   console.log(
-    `${bad ? 'MISSED' : 'ok    '} ${told}: ${ms.toFixed(0)} ms, ${mebibytes.toFixed(0)} MiB: ${outcome.slice(0, 140)}`,
+    `${bad ? 'MISSED' : 'ok    '} ${told}: ${least(runs, 'ms').toFixed(0)} ms, ${least(runs, 'mebibytes').toFixed(0)} MiB: ${outcome.slice(0, 140)}`,
   )
 }
 process.exitCode = missed > 0 ? 1 : 0

@@ -27,14 +27,17 @@ export async function unlessItHangs<T>(run: () => Promise<T>, turns = TURNS): Pr
 
 /** What never gives way can be seen only from another thread, and ended only with its process. */
 export interface SpinWatch {
+  /** Once the watch itself costs no more. */
+  readonly ready: Promise<void>
   begin(what: string): void
   end(): void
 }
 
 export function watchForSpins(seconds = WORK): SpinWatch {
   const worker = new Worker(WATCH, { eval: true, workerData: seconds })
+  const ready = new Promise<void>((resolve) => worker.once('message', () => resolve()))
   worker.unref()
-  return { begin: (what) => worker.postMessage(what), end: () => worker.postMessage(undefined) }
+  return { ready, begin: (what) => worker.postMessage(what), end: () => worker.postMessage(undefined) }
 }
 
 const WATCH = `
@@ -47,4 +50,5 @@ setInterval(() => {
   if (what === undefined || work() - began < limit) return
   writeSync(2, 'It spins: ' + what + '\\n')
   process.kill(process.pid, 'SIGKILL')
-}, 100)`
+}, 100)
+parentPort.postMessage('ready')`

@@ -3,6 +3,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { compile, SchemaError } from '../../src/structured/index.js'
+import { watchForSpins } from '../hangs.js'
 import { costly } from './costly.js'
 import { COSTLY, HOSTILE, WALKS } from './hostile.js'
 
@@ -15,6 +16,10 @@ export interface Cost {
   readonly ms: number
   readonly mebibytes: number
 }
+
+/** Seconds of the processor that no schema and no text may take; a process that does is ended. */
+const HUNG = 20
+const watch = watchForSpins(HUNG)
 
 // Warm, as in a server: what is measured is the schema, not the first run of the compiler's code.
 for (let i = 0; i < 30; i++) {
@@ -41,6 +46,7 @@ function compiled(name: string, schema: unknown): Cost {
   let outcome = 'compiled'
   let refused = false
   let crashed = false
+  watch.begin(name)
   const cost = measured(() => {
     try {
       compile(schema)
@@ -68,7 +74,10 @@ function walked(name: string): Cost {
   let accepted = 0
   const before = heap()
   const { ms } = measured(() => {
-    for (const text of all) if (grammar.accepts(text)) accepted++
+    for (const text of all) {
+      watch.begin(name)
+      if (grammar.accepts(text)) accepted++
+    }
   })
   const crashed = accepted < all.length
   return {
@@ -94,8 +103,8 @@ function slowest(from: number, to: number): Cost {
   return worst!
 }
 
-// To begin with takes as long as the machine is busy.
-process.send!('ready')
+// To begin with takes as long as the machine is busy, and the watch is a thread of this process, whose start would count.
+void watch.ready.then(() => process.send!('ready'))
 process.on('message', (name: string) => {
   const seeds = /^seeds (\d+) (\d+)$/.exec(name)
   if (seeds !== null) process.send!(slowest(Number(seeds[1]), Number(seeds[2])))
