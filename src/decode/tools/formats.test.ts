@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ToolSpec } from '../../engine.js'
+import type { ChatCall, ToolSpec } from '../../engine.js'
+import { fromSource } from '../../structured/index.js'
 import { together } from './format.js'
 import { TOOL_FORMATS, toolFormatOf } from './formats.js'
 import { PLAIN, UNKNOWN } from './hermes.js'
@@ -41,6 +42,38 @@ describe.each(TOOL_FORMATS.map((format) => [format.name, format] as const))('%s'
     )
   })
 })
+
+const closed = (properties: Readonly<Record<string, object>>) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+})
+const range = (i: number) => ({ type: 'number', minimum: i / 7, maximum: 1000 + i / 3 })
+/** Each by itself is well below what a request may cost; nothing of one serves another. */
+const RANGES: readonly ToolSpec[] = Array.from({ length: 40 }, (_, i) => ({
+  name: `f${i}`,
+  strict: true,
+  parameters: closed({ a: range(i), b: closed({ x: range(i + 0.5), y: range(i + 100) }) }),
+}))
+
+it.each(TOOL_FORMATS.map((format) => [format.name, format] as const))(
+  '%s: 40 strict tools with different ranges of numbers are kept to together',
+  (_, format) => {
+    const calls = RANGES.map(({ name, parameters }) => ({
+      sequence: [`{"name":"${name}","arguments":`, { schema: parameters, layout: 'compact' as const }, '}'],
+    }))
+    const grammar = format.grammar({
+      tools: RANGES,
+      toolChoice: 'auto',
+      toolGrammar: fromSource({ choice: calls }),
+    } as unknown as ChatCall)
+    // Control tokens within a call are no text, and a text can then not be held to it.
+    if (format.marks !== undefined) return
+    const call = (a: number) => format.spell('f39', JSON.stringify({ a, b: { x: 6, y: 20 } }))
+    expect([5, 6, 1013, 1014].map((a) => grammar.accepts(call(a)))).toEqual([false, true, true, false])
+  },
+)
 
 /** As Llama's documents, LFM2.5's template and OLMo 3's have calls: models do not keep to one kind of quote. */
 it.each([
