@@ -145,6 +145,9 @@ describe('a model in parts at an address', () => {
     const verified = []
     for await (const each of verify(place, cache, new AbortController().signal)) verified.push(each)
     expect(verified).toEqual(NAMES.map((name) => ({ name, by: 'sha256' })))
+    // All of it is kept, and nothing is asked for any more.
+    const offline = () => Promise.reject(new TypeError('offline'))
+    await expect(open(place, { fetch: offline })).resolves.toBeDefined()
   })
 
   it('that was named by another number of parts is told which it has', async () => {

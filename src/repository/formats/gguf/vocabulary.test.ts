@@ -58,7 +58,7 @@ const MERGES: [string, string][] = []
     const [a, b] = [one(pieces), one(pieces)]
     const piece = a + b
     // What repeats itself can be cut in two ways of one rank; a mark stands at the begin.
-    if (new Set(piece).size < [...piece].length || /.▁|\n/.test(piece) || pieces.includes(piece)) continue
+    if (new Set(piece).size < [...piece].length || /.▁/.test(piece) || pieces.includes(piece)) continue
     MERGES.push([a, b])
     pieces.push(piece)
   }
