@@ -69,7 +69,7 @@ describe('local-v1 schema check', () => {
     expect(code).toBe(1)
     expect(output.split('\n').slice(1)).toEqual([
       '  #/properties/a b  the back-reference \\1 cannot be enforced exactly',
-      "  #/properties/b/items  format 'colour' is not supported.",
+      "  #/properties/b/items  format 'colour' is not supported; say what it means in a 'pattern' instead.",
       "  #/properties/c  'minLenght' is not a keyword; did you mean 'minLength'?",
       '',
     ])

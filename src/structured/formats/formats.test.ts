@@ -370,7 +370,9 @@ describe('other names', () => {
 
   it('are refused, and listed where that is let pass', () => {
     for (const format of ['color', 'path', '', 'constructor', 'data', 'topic', 'jwt']) {
-      expect(() => compile({ type: 'string', format })).toThrow(`format '${format}' is not supported.`)
+      expect(() => compile({ type: 'string', format })).toThrow(
+        `format '${format}' is not supported; say what it means in a 'pattern' instead.`,
+      )
       const { notEnforced } = compile({ type: 'string', format }, { strict: false })
       expect(notEnforced.map(({ keyword }) => keyword)).toEqual(['format'])
     }

@@ -142,7 +142,8 @@ const PLAIN = new Map(KNOWN.map((name) => [plain(name), name]))
 export function whyNotFormat(name: string): string | undefined {
   if (KNOWN.includes(name)) return undefined
   const meant = PLAIN.get(plain(name)) ?? KNOWN.find((known) => isNear(name, known))
-  return `format '${name}' is not supported${meant === undefined ? '.' : `; did you mean '${meant}'?`}`
+  const remedy = meant === undefined ? "say what it means in a 'pattern' instead." : `did you mean '${meant}'?`
+  return `format '${name}' is not supported; ${remedy}`
 }
 
 function plain(name: string): string {
