@@ -1,7 +1,9 @@
 import { acceptsText } from '../automata/words.js'
-import { freshKeys } from '../schema/fresh-keys.js'
+import type { Layout } from '../schema/format.js'
+import { endsOf, freshKeys } from '../schema/fresh-keys.js'
 import type { KeyAutomaton } from '../schema/key-automaton.js'
 import type { ObjectShape } from '../schema/object-shape.js'
+import { MOST_BYTES } from '../schema/text-length.js'
 import type { Value } from '../schema/value.js'
 import type { ContentFrame } from './content.js'
 import { fromKeyBytes, keyBytes } from './key-bytes.js'
@@ -19,16 +21,15 @@ export class ObjectNames {
   readonly requiredFrom: readonly number[]
   /** By the state of their text the first frames seen of keys that no taken one begins like. */
   readonly alone = new Map<number, ContentFrame>()
-  /** The weight of the heaviest of the values that may follow a key beyond the declared ones. */
-  readonly heaviest: number
   readonly #nearest = new Map<number, string | null>()
+  #longest: number | undefined
+  readonly #values: readonly Value[]
   readonly #bits: ReadonlyMap<string, number>
   readonly #extras = new Map<string, boolean>()
 
   constructor(shape: ObjectShape) {
     this.keys = shape.keys.now()
-    const possible = shape.keys.values.filter((value) => value.possible)
-    this.heaviest = possible.reduce((most, value) => Math.max(most, value.length), 0)
+    this.#values = shape.keys.values
     this.spelled = shape.properties.map((property) => keyBytes(property.key))
     this.taken = [...this.spelled, ...shape.pending.map(keyBytes)].sort()
     this.#bits = new Map(shape.pending.map((key, i) => [keyBytes(key), 1 << i]))
@@ -58,6 +59,17 @@ export class ObjectNames {
     return known ?? undefined
   }
 
+  /** No key is longer with what stands behind it, wherever it stands and whichever have come. */
+  longest(layout: Layout): number {
+    if (this.#longest === undefined) {
+      const behind = (value: Value) => layout.inside(value.length)
+      const costs = endsOf(this.keys, behind).all
+      const apart = () => this.keys.text.farthest * MOST_BYTES + layout.inside(layout.most(this.#values.map(lengthOf)))
+      this.#longest = costs === undefined ? apart() : layout.most(costs)
+    }
+    return this.#longest
+  }
+
   /** Whether a declared or required key could be one of the others, were it not taken. */
   isExtra(bytes: string): boolean {
     let known = this.#extras.get(bytes)
@@ -68,3 +80,5 @@ export class ObjectNames {
     return known
   }
 }
+
+const lengthOf = ({ length }: Value) => length

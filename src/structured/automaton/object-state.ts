@@ -195,8 +195,9 @@ export class ObjectState implements DeclaredKeys {
     const { home } = this
     const { layout } = home.program
     const { after } = this.afterExtra(0)
-    const head = (more + home.keys.text.farthest) * MOST_BYTES + 1 + home.shape.colon.length
-    return home.program.length(head + layout.inside(home.names.heaviest) + after.weight)
+    return home.program.length(
+      more * MOST_BYTES + home.names.longest(layout) + 1 + home.shape.colon.length + after.weight,
+    )
   }
 
   /** The same where any characters may come, and so many taken keys begin so; `Infinity` where it takes too long to know. */

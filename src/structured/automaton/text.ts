@@ -30,7 +30,10 @@ export class TextFrames {
 
   /** No way out of any of its places is longer. */
   get longest(): number {
-    this.#longest ??= this.longestFor(this.text.farthest)
+    if (this.#longest === undefined) {
+      const known = IN_JSON.longest(this.text)
+      this.#longest = known === undefined ? this.longestFor(this.text.farthest) : known + 1
+    }
     return this.#longest
   }
 

@@ -39,6 +39,13 @@ interface Table {
   readonly placeOf: (state: number) => number
 }
 
+/** By state the cost of the cheapest way to an end. */
+export interface Ends {
+  readonly from: (state: number) => number
+  /** From all states, `Infinity` where there is none; undefined: not known. */
+  readonly all: Float64Array | undefined
+}
+
 /**
  * By state the cost of the cheapest way to an end: its bytes, and what ending there costs. Undefined where the places are
  * too many to be looked at one by one.
@@ -48,7 +55,7 @@ export function cheapestEnds(
   { bytes }: Sizes,
   end: (state: number) => number,
   fuel?: Fuel,
-): ((state: number) => number) | undefined {
+): Ends | undefined {
   const found = tableOf(text)
   if (found === undefined) return undefined
   const { table, places, stateOf, placeOf } = found
@@ -75,7 +82,7 @@ export function cheapestEnds(
       waiting.add(before, through)
     }
   }
-  return (state) => least[placeOf(state)] ?? Infinity
+  return { from: (state) => least[placeOf(state)] ?? Infinity, all: least }
 }
 
 const explored = new WeakMap<TextAutomaton, Table | null>()

@@ -71,6 +71,18 @@ export class Layout {
     return count * lines * LINE + Math.min(MOST, count * (weight - lines * LINE))
   }
 
+  /** Wherever they stand, none of these is longer than a text of this weight; those that are `Infinity` do not count. */
+  most(weights: Iterable<number>): number {
+    let [lines, bytes] = [0, 0]
+    for (const weight of weights) {
+      if (weight === Infinity) continue
+      const own = this.indent === '' ? 0 : Math.floor(weight / LINE)
+      lines = Math.max(lines, own)
+      bytes = Math.max(bytes, weight - own * LINE)
+    }
+    return lines * LINE + bytes
+  }
+
   /** Keeps lengths that no document has from being taken for lines. */
   bounded(weight: number): number {
     if (this.indent === '' || weight === Infinity) return weight

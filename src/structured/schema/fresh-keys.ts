@@ -1,5 +1,6 @@
 import type { Classes } from '../automata/classes.js'
 import type { Fuel } from '../fuel.js'
+import type { Ends } from './cheapest-ends.js'
 import type { KeyAutomaton } from './key-automaton.js'
 import { encoded, IN_JSON } from './text-length.js'
 import type { Value } from './value.js'
@@ -24,10 +25,10 @@ export interface Wanted {
 /** The cheapest acceptable keys, at most `count`, the cheapest first: its bytes in JSON, and what stands behind it. */
 export function freshKeys(keys: KeyAutomaton, wanted: Wanted, fuel?: Fuel): string[] {
   if (wanted.from === 0) return []
-  const costs = endCosts(keys, wanted, fuel)
+  const ends = endsOf(keys, wanted.behind, fuel)
   // Of a class whose characters all lead on alike, more than so many cannot be needed.
   const letters = alphabet(keys.text.classes, Math.min(wanted.count + wanted.taken, MOST_LETTERS))
-  return new Search(keys, wanted, costs, letters, fuel).found
+  return new Search(keys, wanted, ends, letters, fuel).found
 }
 
 interface Place {
@@ -47,7 +48,7 @@ class Search {
   constructor(
     keys: KeyAutomaton,
     { from, fresh, count, behind }: Wanted,
-    least: (state: number) => number,
+    { from: least }: Ends,
     letters: readonly Letter[],
     fuel: Fuel | undefined,
   ) {
@@ -98,25 +99,20 @@ class Search {
   }
 }
 
-interface Known {
-  readonly behind: string
-  readonly least: (state: number) => number
-}
+const known = new WeakMap<KeyAutomaton, { readonly behind: string; readonly ends: Ends }>()
 
-const known = new WeakMap<KeyAutomaton, Known>()
-
-/** By state: the cost of the cheapest ending, and never more. What stands behind keys is not final while it is measured. */
-function endCosts(keys: KeyAutomaton, { behind }: Wanted, fuel?: Fuel): (state: number) => number {
+/** By state of their text what the cheapest key costs. What stands behind keys is not final while it is measured. */
+export function endsOf(keys: KeyAutomaton, behind: (value: Value) => number, fuel?: Fuel): Ends {
   const costs = keys.values.map(behind).join()
   const before = known.get(keys)
-  if (before?.behind === costs) return before.least
+  if (before?.behind === costs) return before.ends
   const end = (state: number) => {
     const value = keys.value(state)
     return value === undefined ? Infinity : behind(value)
   }
-  const least = IN_JSON.cheapest(keys.text, end, Math.min(...keys.values.map(behind)), fuel)
-  known.set(keys, { behind: costs, least })
-  return least
+  const ends = IN_JSON.cheapest(keys.text, end, Math.min(...keys.values.map(behind)), fuel)
+  known.set(keys, { behind: costs, ends })
+  return ends
 }
 
 interface Letter {

@@ -2,7 +2,7 @@ import type { Classes } from '../automata/classes.js'
 import { TableAutomaton } from '../automata/table.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
-import { cheapestEnds, type Sizes, sizesOf } from './cheapest-ends.js'
+import { cheapestEnds, type Ends, type Sizes, sizesOf } from './cheapest-ends.js'
 import { toBytes } from './format.js'
 
 /** Texts longer than this are measured by a bound, not spelled out. */
@@ -31,7 +31,7 @@ export class CharacterSpelling {
   readonly #bytesOf: (codePoint: number) => string
   readonly #lengths = new WeakMap<TextAutomaton, Map<number, number>>()
   readonly #sizes = new WeakMap<Classes, Sizes>()
-  readonly #leasts = new WeakMap<TextAutomaton, ((state: number) => number) | null>()
+  readonly #leasts = new WeakMap<TextAutomaton, Ends | null>()
 
   constructor(bytesOf: (codePoint: number) => string) {
     this.#bytesOf = bytesOf
@@ -44,20 +44,20 @@ export class CharacterSpelling {
   next(text: TextAutomaton, state: number): number {
     const { samples, bytes } = this.#sizesOf(text.classes)
     const least = this.#leastOf(text)
-    const left = least?.(state) ?? text.distance(state)
+    const left = least?.from(state) ?? text.distance(state)
     if (left === 0 || left === Infinity) return -1
     let best = 0
     for (let cls = 1; cls < bytes.length; cls++) {
       if (best !== 0 && (least !== undefined || bytes[cls]! >= bytes[best]!)) continue
       const next = text.step(state, cls)
-      if (next !== DEAD && (least === undefined ? text.distance(next) + 1 : least(next) + bytes[cls]!) === left)
+      if (next !== DEAD && (least === undefined ? text.distance(next) + 1 : least.from(next) + bytes[cls]!) === left)
         best = cls
     }
     return best === 0 ? -1 : samples[best]!
   }
 
   /** By state: the bytes of the shortest way to the end. */
-  #leastOf(text: TextAutomaton): ((state: number) => number) | undefined {
+  #leastOf(text: TextAutomaton): Ends | undefined {
     let known = this.#leasts.get(text)
     if (known === undefined) {
       const sizes = this.#sizesOf(text.classes)
@@ -69,9 +69,9 @@ export class CharacterSpelling {
   }
 
   /** By state the cost of the cheapest way to an end that itself costs so much, `least` or more. */
-  cheapest(text: TextAutomaton, end: (state: number) => number, least: number, fuel?: Fuel): (state: number) => number {
+  cheapest(text: TextAutomaton, end: (state: number) => number, least: number, fuel?: Fuel): Ends {
     const found = cheapestEnds(text, this.#sizesOf(text.classes), end, fuel)
-    return found ?? ((state) => this.length(text, state) + least)
+    return found ?? { from: (state) => this.length(text, state) + least, all: undefined }
   }
 
   /** Whether all characters take the same, so that counting them is all. */
@@ -94,6 +94,11 @@ export class CharacterSpelling {
     return sizes
   }
 
+  /** From no state the shortest way to the end is longer; undefined where that is not known. */
+  longest(text: TextAutomaton): number | undefined {
+    return this.#leastOf(text)?.all?.reduce((most, length) => (length < Infinity ? Math.max(most, length) : most), 0)
+  }
+
   /** The most bytes that a character on the canonical way takes. */
   widest(text: TextAutomaton): number {
     return this.#sizesOf(text.classes).bytes.reduce((most, size, cls) => (cls === 0 ? most : Math.max(most, size)), 1)
@@ -113,7 +118,7 @@ export class CharacterSpelling {
   /** How many those bytes are; more than that, but never growing on the way, where spelling them would take long. */
   length(text: TextAutomaton, state: number): number {
     const least = this.#leastOf(text)
-    if (least !== undefined) return least(state)
+    if (least !== undefined) return least.from(state)
     const characters = text.distance(state)
     if (characters === Infinity) return Infinity
     if (characters > SPELLED) return characters * MOST_BYTES
