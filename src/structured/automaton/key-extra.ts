@@ -6,7 +6,7 @@ import { CharacterFrame, MOST_LEFT } from './characters.js'
 import type { ContentFrame, Passing } from './content.js'
 import { type Bytes, type Frame, UNCERTAIN } from './frame.js'
 import { codePointAt } from './key-bytes.js'
-import { cheapestWay, type Way } from './key-ways.js'
+import { cheapestWay, type KeyWay } from './key-ways.js'
 import type { ObjectState } from './object-state.js'
 import { SimilarKeys } from './similar-keys.js'
 import { listCharacters, samplesOf } from './text.js'
@@ -25,7 +25,7 @@ export class ExtraKeyFrame extends CharacterFrame {
   override readonly free: number
   override readonly level: boolean
   override readonly settled: boolean
-  #best: Way | undefined
+  #best: KeyWay | undefined
   #most: number | undefined
 
   private constructor(state: ObjectState, text: number, similar: SimilarKeys) {
@@ -252,7 +252,7 @@ export class ExtraKeyFrame extends CharacterFrame {
     return [...owed, ...others, ...free].filter((codePoint) => codePoint >= low && codePoint <= high)
   }
 
-  #way(): Way {
+  #way(): KeyWay {
     this.#best ??= cheapestWay(this.#state, this.#text, this.#similar, this.#owed())
     return this.#best
   }

@@ -7,7 +7,7 @@ import type { ObjectState } from './object-state.js'
 import type { SimilarKeys } from './similar-keys.js'
 
 /** A way from inside a key that is not declared to the end of its object. */
-export interface Way {
+export interface KeyWay {
   readonly weight: number
   /** The code point that it begins with; -1 for the closing quote. */
   readonly first: number
@@ -15,17 +15,17 @@ export interface Way {
 }
 
 /** Where the search for an unused key gives up: the place is left open but never chosen when the budget is short. */
-const NO_WAY: Way = { weight: Infinity, first: -1, spell: () => '' }
+const NO_WAY: KeyWay = { weight: Infinity, first: -1, spell: () => '' }
 
 /** The cheapest one where the key has led to this place of its text; `owed`: the required keys that it may still become. */
-export function cheapestWay(state: ObjectState, text: number, similar: SimilarKeys, owed: readonly Bytes[]): Way {
+export function cheapestWay(state: ObjectState, text: number, similar: SimilarKeys, owed: readonly Bytes[]): KeyWay {
   const ways = owed.map((bytes) => wayOf(state, similar, bytes))
   if (state.admitsAnyExtra) ways.push(...freeWays(state, text, similar))
   return ways.reduce((a, b) => (b.weight < a.weight ? b : a), NO_WAY)
 }
 
 /** By a required key, known as a whole. */
-function wayOf(state: ObjectState, similar: SimilarKeys, bytes: Bytes): Way {
+function wayOf(state: ObjectState, similar: SimilarKeys, bytes: Bytes): KeyWay {
   const { names, keys, shape } = state.home
   const bit = names.pendingBit(bytes)
   const value = keyValue(keys, shape.pending[Math.log2(bit)]!)!
@@ -33,7 +33,7 @@ function wayOf(state: ObjectState, similar: SimilarKeys, bytes: Bytes): Way {
 }
 
 /** By those that may still become a key with which the plan goes on, in its order, then by the cheapest of all others. */
-function freeWays(state: ObjectState, from: number, similar: SimilarKeys): Way[] {
+function freeWays(state: ObjectState, from: number, similar: SimilarKeys): KeyWay[] {
   const { planned } = state
   const { keys, names, program } = state.home
   const { texts, depth } = similar
@@ -55,7 +55,7 @@ function freeWays(state: ObjectState, from: number, similar: SimilarKeys): Way[]
 }
 
 /** `loose`: what stands behind this key will not know it at once, and may then plan with others. */
-function wayThrough({ home }: ObjectState, bytes: Bytes, found: Value, { after }: ObjectState, loose = false): Way {
+function wayThrough({ home }: ObjectState, bytes: Bytes, found: Value, { after }: ObjectState, loose = false): KeyWay {
   const { layout } = home.program
   const { colon } = home.shape
   const value = home.value(found)
