@@ -195,23 +195,19 @@ class GraphBuilder {
     standing: Standing,
     mentions: readonly Mention[],
     said: readonly Atom[],
-    decided: ReadonlyMap<number, boolean>,
+    decided: Map<number, boolean>,
   ): Cell[] {
     const { context } = this.#values
     context.fuel.spend(5)
-    const holds = (atom: Atom) => {
-      const side = decided.get(atom.id >> 1)
-      return side === undefined ? undefined : side !== atom.negated
-    }
     const alive = standing.alive.slice()
     // Those that hang on what is not decided yet are not certain.
     const unsure: Mention[] = []
     const pending = new Uint8Array(alive.length)
     for (const mention of mentions) {
       const { id } = mention.alternative
-      const answers = mention.atoms.map((atom) => (atom.site.schema === false ? false : holds(atom)))
-      if (answers.includes(false)) alive[id] = 0
-      else if (answers.includes(undefined)) {
+      const all = allHold(mention.atoms, decided)
+      if (all === false) alive[id] = 0
+      else if (all === undefined) {
         unsure.push(mention)
         pending[id] = 1
       }
@@ -232,13 +228,16 @@ class GraphBuilder {
       const then = this.#settle(index, { lists, alive })
       return then === undefined ? [] : [{ atoms: [], then, key: nameOf(then) }]
     }
-    const atom = next.atoms.find((one) => holds(one) === undefined)!
+    const atom = next.atoms.find((one) => !decided.has(one.id >> 1))!
     const [yes, no] = [atom, context.not(atom)].map((side) => {
       context.fuel.spend(2 + said.length)
       const all = [...said, side]
       if (this.#expander.shallow.contradict(all)) return undefined
-      const then = new Map(decided).set(atom.id >> 1, !side.negated)
-      return this.#cells(index, standing, mentions, all, then)
+      // One map for all: copies of it were most of what a deep tree of decisions costs.
+      decided.set(atom.id >> 1, !side.negated)
+      const cells = this.#cells(index, standing, mentions, all, decided)
+      decided.delete(atom.id >> 1)
+      return cells
     })
     // Where one cannot be, or both lead to the same, there is nothing to tell apart.
     if (yes === undefined || no === undefined) return yes ?? no ?? []
@@ -279,6 +278,17 @@ function anyObject(): SchemaPart {
   const part = new SchemaPart()
   part.kinds = OBJECT
   return part
+}
+
+/** Undefined where it hangs on what is not decided yet. */
+function allHold(atoms: readonly Atom[], decided: ReadonlyMap<number, boolean>): boolean | undefined {
+  let known = true
+  for (const atom of atoms) {
+    const side = decided.get(atom.id >> 1)
+    if (atom.site.schema === false || side === atom.negated) return false
+    if (side === undefined) known = false
+  }
+  return known ? true : undefined
 }
 
 function alike(a: readonly Cell[], b: readonly Cell[]): boolean {
