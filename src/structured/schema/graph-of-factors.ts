@@ -44,6 +44,7 @@ class GraphBuilder {
   readonly #mentions: readonly (readonly Mention[])[]
   readonly #said: ReadonlyMap<number, Said>
   readonly #places: ReadonlyMap<string, number>
+  readonly #scratch: Readonly<Record<'alive' | 'pending' | 'lists' | 'wanted', Uint8Array>>
   readonly #nodes = new Map<string, GraphNode>()
   readonly #tails = new Map<string, readonly ObjectShape[]>()
 
@@ -72,6 +73,11 @@ class GraphBuilder {
     this.#lists = spreadLists.map((list, id) => ({ id, of: list.map(alternative) }))
     this.#mentions = mentions
     this.#said = this.#saidBy(base)
+    const [ofAlternatives, ofLists] = [
+      () => new Uint8Array(this.#alternatives),
+      () => new Uint8Array(this.#lists.length),
+    ]
+    this.#scratch = { alive: ofAlternatives(), pending: ofAlternatives(), wanted: ofAlternatives(), lists: ofLists() }
   }
 
   start(): GraphNode | undefined {
@@ -199,10 +205,14 @@ class GraphBuilder {
   ): Cell[] {
     const { context } = this.#values
     context.fuel.spend(5)
-    const alive = standing.alive.slice()
+    // Used before this goes deeper, and no longer: made anew for every decision they would be most of what it costs.
+    const { alive, pending, lists, wanted } = this.#scratch
+    alive.set(standing.alive)
+    pending.fill(0)
+    lists.fill(0)
+    wanted.fill(0)
     // Those that hang on what is not decided yet are not certain.
     const unsure: Mention[] = []
-    const pending = new Uint8Array(alive.length)
     for (const mention of mentions) {
       const { id } = mention.alternative
       const all = allHold(mention.atoms, decided)
@@ -212,8 +222,6 @@ class GraphBuilder {
         pending[id] = 1
       }
     }
-    const lists = new Uint8Array(standing.lists.length)
-    const wanted = new Uint8Array(alive.length)
     context.fuel.spend(1 + (standing.lists.length >> 3))
     for (const list of this.#lists) {
       if (standing.lists[list.id] === 0) continue
