@@ -385,6 +385,8 @@ export interface SchemaSource {
   /** @default 'compact' */
   readonly layout?: 'compact' | 'spaced' | { readonly indent: number | '\t' } | { readonly whitespace: number }
   readonly fuel?: number
+  /** Own ones: patterns, and names that only describe. */
+  readonly formats?: Readonly<Record<string, string | true>>
 }
 
 /** Texts that need not be JSON. */

@@ -18,7 +18,7 @@ import { Loader } from './routes/loader.js'
 import { Metrics } from './routes/metrics.js'
 import { Router } from './routes/router.js'
 import type { Service } from './routes/service.js'
-import type { LayoutOption } from './structured/index.js'
+import type { Formats, LayoutOption } from './structured/index.js'
 import type { UsageEvent, UsageLedger } from './usage/ledger.js'
 import { memoryUsage } from './usage/memory.js'
 
@@ -140,6 +140,12 @@ export interface V1Options {
    */
   layout?: LayoutOption
   /**
+   * What names of `format` mean that are your own, before those that are known: the pattern that a text matches, or
+   * `true` where the name only describes.
+   * @default none: strict schemas with formats that nobody knows are refused
+   */
+  formats?: Formats
+  /**
    * Whether admins may load, unload and remove models over HTTP: `POST models/<id>/load` and `/unload`, and
    * `DELETE models/<id>`. Who asks without a key, where none is needed, counts as one.
    * @default false
@@ -204,7 +210,7 @@ export function createV1(options: V1Options): V1 {
     admission,
     loader,
     ledger: usage,
-    constraints: new Constraints(options.layout),
+    constraints: new Constraints(options.layout, options.formats),
     metrics: options.metrics ? new Metrics() : undefined,
     onUsage: options.onUsage,
     log: options.log ?? logFaults,

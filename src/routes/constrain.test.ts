@@ -107,6 +107,23 @@ describe('a strict schema', () => {
     expect(() => sayingWith({ layout: { indent: 99 } })).toThrow('layout must be')
   })
 
+  it('has formats as the service was told, in contents, tools and the last look', async () => {
+    const schema = closed({ version: { type: 'string', format: 'semver' } })
+    const tools = [{ type: 'function', function: { name: 'f', parameters: schema, strict: true } }]
+    const formats = { semver: String.raw`^\d+\.\d+$` }
+    const { chat, calls } = sayingWith({ formats }, text('{"version":"1.2"}'), finish())
+    await chat({ ...format(schema), tools })
+    const { grammar, toolGrammar } = calls[0]!
+    expect(['{"version":"1.2"}', '{"version":"x"}'].map((text) => grammar!.accepts(text))).toEqual([true, false])
+    const call = (version: string) => `{"name":"f","arguments":{"version":"${version}"}}`
+    expect([call('1.2'), call('x')].map((text) => toolGrammar!.accepts(text))).toEqual([true, false])
+    const wrong = sayingWith({ formats }, text('{"version":"x"}'), finish())
+    expect(errorOf(await wrong.chat(format(schema))).status).toBe(500)
+    expect(errorOf(await saying(text('{}'), finish()).chat(format(schema))).message).toContain("format 'semver'")
+    expect(() => sayingWith({ formats: { broken: '(' } })).toThrow()
+    expect(() => sayingWith({ formats: { broken: 5 as never } })).toThrow("'format' must be a string")
+  })
+
   it('that cannot be enforced is refused in OpenAI’s form, before the engine is asked', async () => {
     const { chat, calls } = saying()
     const schema = closed({ x: { type: 'string', pattern: '(a)\\1' } })

@@ -5,6 +5,7 @@ import type { Slices } from '../platform/slices.js'
 import {
   compile,
   compileInSlices,
+  type Formats,
   fromSourceInSlices,
   type Grammar,
   GrammarCache,
@@ -53,12 +54,15 @@ export class Constraints {
   /** Compilations under way, some perhaps left. */
   readonly #begun = new LruMap<string, Slices<Grammar>>(MAX_BEGUN)
   readonly #layout: LayoutOption
+  readonly #own: { readonly formats?: Formats }
 
   /** `layout` is that of contents; arguments of tools are for programs, and compact. */
-  constructor(layout: LayoutOption = 'compact') {
+  constructor(layout: LayoutOption = 'compact', formats?: Formats) {
     this.#layout = layout
-    // A layout that there is not is refused now, not with the first request.
-    compile(true, { layout })
+    this.#own = formats ? { formats } : {}
+    // What cannot be used of them is refused now, not with the first request.
+    const named = Object.keys(formats ?? {}).map((format) => [format, { type: 'string', format }])
+    compile({ properties: Object.fromEntries(named) }, { layout, ...this.#own })
   }
 
   /**
@@ -83,7 +87,13 @@ export class Constraints {
     const { schema, name, strict } = output
     const grammar = yield* this.#refusing(fields.format, name, schema, strict, this.#layout)
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
-    return { grammar, check: documentCheck(schema, grammar, strict), toolGrammar, toolChecks, notEnforced }
+    return {
+      grammar,
+      check: documentCheck(schema, grammar, strict, this.#own.formats),
+      toolGrammar,
+      toolChecks,
+      notEnforced,
+    }
   }
 
   *#ofGrammar(param: string, source: TextSource): Slices<Grammar> {
@@ -114,7 +124,7 @@ export class Constraints {
       const param = fields.parameters(tools.indexOf(tool))
       const known = this.kept.get(keyOf(parameters, strict, 'compact'))
       const grammar = known ?? (yield* this.#refusing(param, name, parameters, strict, 'compact', 'function'))
-      if (strict) checks.set(name, documentCheck(parameters, grammar, true))
+      if (strict) checks.set(name, documentCheck(parameters, grammar, true, this.#own.formats))
       steps += grammar.steps
       if (steps > MOST_STEPS) throw new V1Error(400, TOO_MUCH, { param: 'tools' })
       for (const error of grammar.notEnforced) notEnforced.push(`${name}: ${inWords(error)}`)
@@ -160,7 +170,9 @@ export class Constraints {
   }
 
   *#compile(schema: unknown, strict: boolean, layout: LayoutOption): Slices<Grammar> {
-    return yield* this.#remembered(keyOf(schema, strict, layout), () => compileInSlices(schema, { strict, layout }))
+    return yield* this.#remembered(keyOf(schema, strict, layout), () =>
+      compileInSlices(schema, { strict, layout, ...this.#own }),
+    )
   }
 
   *#remembered(key: string, make: () => Slices<Grammar>): Slices<Grammar> {

@@ -1,4 +1,4 @@
-import type { Grammar } from '../structured/index.js'
+import type { Formats, Grammar } from '../structured/index.js'
 import { judge } from '../structured/judge.js'
 
 /** Looks at a generated document before it is called finished. */
@@ -19,7 +19,7 @@ export interface DocumentCheck {
  * refer back to themselves, takes time without bound on alternatives that recur, and needs `new Function`. It is the
  * oracle of the tests instead, beside the labels of real instances (`npm run check:schemas`).
  */
-export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean): DocumentCheck {
+export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean, formats?: Formats): DocumentCheck {
   return {
     strict,
     faultOf(text) {
@@ -30,7 +30,8 @@ export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean
         return (error as SyntaxError).message
       }
       // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
-      return !strict || (judge(schema, value) ?? grammar.accepts(text)) ? undefined : 'it does not satisfy the schema'
+      const right = !strict || (judge(schema, value, formats) ?? grammar.accepts(text))
+      return right ? undefined : 'it does not satisfy the schema'
     },
   }
 }

@@ -3,6 +3,7 @@ import { atOnce, type Slices } from '../platform/slices.js'
 import { Machine } from './automaton/machine.js'
 import { Grammar } from './grammar.js'
 import { documentsOf, remember } from './rules/documents.js'
+import type { Formats } from './schema/context.js'
 import type { LayoutOption } from './schema/format.js'
 import { SchemaError } from './schema-error.js'
 
@@ -25,6 +26,12 @@ export interface CompileOptions {
    * @default 200000
    */
   fuel?: number
+  /**
+   * What names of `format` mean that are your own, before those that are known: the pattern that a text matches, or
+   * `true` where the name only describes.
+   * @default none: formats that nobody knows are refused
+   */
+  formats?: Formats
 }
 
 /** Shortest documents beyond this many bytes are refused: no model writes them. */
@@ -37,8 +44,14 @@ export function compile(schema: unknown, options: CompileOptions = {}): Grammar 
 
 /** As `compile`, with a pause every few milliseconds in which others may work: `for (const _ of ...)` would be one of them. */
 export function* compileInSlices(schema: unknown, options: CompileOptions = {}): Slices<Grammar> {
-  const { strict = true, layout = 'compact', fuel } = options
-  const source: SchemaSource = { schema, strict, layout, ...(fuel !== undefined && { fuel }) }
+  const { strict = true, layout = 'compact', fuel, formats } = options
+  const source: SchemaSource = {
+    schema,
+    strict,
+    layout,
+    ...(fuel !== undefined && { fuel }),
+    ...(formats && { formats }),
+  }
   const documents = yield* documentsOf(source)
   const { first, forget } = documents
   if (first.length > LONGEST) throw new SchemaError([], '', `every document would be longer than ${LONGEST} bytes.`)

@@ -6,6 +6,7 @@ export { Grammar } from './grammar.js'
 export { GrammarCache } from './grammar-cache.js'
 export { GrammarError } from './grammar-error.js'
 export { type DeepPartial, type PartialOptions, partial } from './partial.js'
+export type { Formats } from './schema/context.js'
 export type { LayoutOption } from './schema/format.js'
 export { SchemaError, type SchemaPath, schemaErrorMessage } from './schema-error.js'
 export {

@@ -9,7 +9,9 @@ import { walk } from '../automata/walk.test-helper.js'
 import { acceptsText } from '../automata/words.js'
 import { compile } from '../compile.js'
 import { Fuel } from '../fuel.js'
+import { judge } from '../judge.js'
 import { compileRegex } from '../regex/regex.js'
+import { fromSource } from '../texts.js'
 import { formatAutomaton, IMPLIED, NUMBER_FORMATS } from './formats.js'
 import { IDN_LETTERS, IDN_MOST } from './hosts.js'
 
@@ -376,6 +378,27 @@ describe('other names', () => {
       const { notEnforced } = compile({ type: 'string', format }, { strict: false })
       expect(notEnforced.map(({ keyword }) => keyword)).toEqual(['format'])
     }
+  })
+
+  it('mean what the caller says, before what is known, and may only describe', () => {
+    const formats = { semver: String.raw`^\d+\.\d+\.\d+$`, date: '^today$', note: true as const }
+    const of = (schema: unknown) => compile(schema, { formats })
+    const version = of({ type: 'string', format: 'semver' })
+    expect(['"1.20.3"', '"1.2"', '""'].map((text) => version.accepts(text))).toEqual([true, false, false])
+    const other = of({ type: 'string', not: { format: 'semver' } })
+    expect(['"1.20.3"', '"1.2"', '""'].map((text) => other.accepts(text))).toEqual([false, true, true])
+    const day = of({ type: 'string', format: 'date' })
+    expect(['"today"', '"2026-11-23"'].map((text) => day.accepts(text))).toEqual([true, false])
+    expect(of({ type: 'string', format: 'note', maxLength: 2 }).accepts('"ab"')).toBe(true)
+    expect(() => of({ type: 'string', format: 'constructor' })).toThrow("format 'constructor' is not supported")
+    // As another thread makes it of what is sent there, and alone or within texts.
+    expect(fromSource(JSON.parse(JSON.stringify(version.source))).accepts('"1.2"')).toBe(false)
+    const within = fromSource({ sequence: ['v ', { schema: { type: 'string', format: 'semver' }, formats }] })
+    expect(['v "1.2.3"', 'v "1.2"'].map((text) => within.accepts(text))).toEqual([true, false])
+    expect(judge({ type: 'string', format: 'semver' }, '1.2', formats)).toBe(false)
+    expect(judge({ type: 'string', format: 'semver' }, '1.2.3', formats)).toBe(true)
+    // Two that share a name are two languages.
+    expect(compile({ type: 'string', format: 'semver' }, { formats: { semver: true } }).accepts('"x"')).toBe(true)
   })
 
   it.each([

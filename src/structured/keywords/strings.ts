@@ -46,6 +46,14 @@ const format = keyword<{
   read({ context, site, schema }) {
     if (schema.format === undefined) return undefined
     const name = readString(site, 'format', schema.format)
+    if (Object.hasOwn(context.formats, name)) {
+      const own = context.formats[name]
+      return {
+        automaton:
+          own === true ? undefined : patternAutomaton(context, site, 'format', readString(site, 'format', own)),
+        range: undefined,
+      }
+    }
     if (isSpelledOut(name, schema)) return undefined
     return { automaton: formatOf(context, site, name), range: NUMBER_FORMATS.get(name) }
   },

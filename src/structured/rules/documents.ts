@@ -38,12 +38,12 @@ export function remember(source: SchemaSource, documents: Documents): void {
 export function* documentsOf(source: SchemaSource): Slices<Documents> {
   const known = compiled.get(source)
   if (known !== undefined) return known
-  const { schema, strict = true, layout: chosen = 'compact' } = source
+  const { schema, strict = true, layout: chosen = 'compact', formats } = source
   const layout = layoutOf(chosen)
   const ignored: SchemaError[] | undefined = strict ? undefined : []
   const fuel = new Fuel(source.fuel)
   try {
-    const root = yield* new Values(new Context(new Document(schema), fuel, layout, ignored)).root()
+    const root = yield* new Values(new Context(new Document(schema), fuel, layout, ignored, formats)).root()
     const table = new FrameTable(layout)
     const steps = fuel.spent
     const bytes = DOCUMENTS_BYTES + STEP_BYTES * steps

@@ -8,6 +8,12 @@ import type { Layout } from './format.js'
 import { isObject } from './json.js'
 import type { Atom } from './part.js'
 
+/**
+ * What names of `format` mean that are one's own, before those that are known: the pattern that a text matches, or
+ * `true` where the name only describes.
+ */
+export type Formats = Readonly<Record<string, string | true>>
+
 /** What all parts of one compilation share. */
 export class Context {
   readonly document: Document
@@ -15,6 +21,8 @@ export class Context {
   /** Lenient: what cannot be enforced is noted here and left out. Strict: absent, and refused. */
   readonly ignored: SchemaError[] | undefined
   readonly layout: Layout
+  /** The caller's own. */
+  readonly formats: Formats
   /** By source: each is paid for once, whatever was compiled before this document. */
   readonly patterns = new Map<string, TextAutomaton>()
   /** What each place says; see `keywords/reading.ts`. */
@@ -24,11 +32,18 @@ export class Context {
 
   readonly #madeUp = new Map<string, Schema>()
 
-  constructor(document: Document, fuel: Fuel, layout: Layout, ignored: SchemaError[] | undefined) {
+  constructor(
+    document: Document,
+    fuel: Fuel,
+    layout: Layout,
+    ignored: SchemaError[] | undefined,
+    formats: Formats = {},
+  ) {
     this.document = document
     this.fuel = fuel
     this.layout = layout
     this.ignored = ignored
+    this.formats = formats
   }
 
   atom(site: Site, negated = false): Atom {
