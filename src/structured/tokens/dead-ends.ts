@@ -78,9 +78,12 @@ export class DeadEnds {
       }
       for (let i = from[child]!; i < end; i++) {
         const token = tokens[i]!
-        if ((among[token >> 5]! & (1 << (token & 31))) !== 0) this.#dead.push(token)
+        if ((among[token >> 5]! & (1 << (token & 31))) === 0) continue
+        // Here and not behind the loop: below a space there is half of the vocabulary.
+        if (this.#dead.length === this.#most) return false
+        this.#dead.push(token)
+        this.#found.followed++
       }
-      if (this.#dead.length > this.#most) return false
     }
     return true
   }

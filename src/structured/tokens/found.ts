@@ -16,7 +16,7 @@ export class Found {
   unsure: number[] = []
   #mask: Uint32Array
   readonly #own: Uint32Array
-  /** Nodes of tries that walks have followed: the work of all masks so far. */
+  /** Nodes of tries that walks have followed, and tokens that were found to lead nowhere: the work of all masks so far. */
   followed = 0
   /** These are left out. */
   without: ReadonlySet<number> | undefined
@@ -55,13 +55,18 @@ export class Found {
 
   /** Tokens from one place of a trie's list up to another. */
   add(tokens: Uint32Array, from: number, to: number): void {
+    const { without } = this
+    const mask = this.#mask
+    const list = this.#list
+    let count = this.#count
     for (let i = from; i < to; i++) {
       const token = tokens[i]!
-      if (this.without?.has(token)) continue
-      this.#mask[token >> 5]! |= 1 << (token & 31)
-      if (this.#count < this.#list.length) this.#list[this.#count] = token
-      this.#count++
+      if (without?.has(token)) continue
+      mask[token >> 5]! |= 1 << (token & 31)
+      if (count < list.length) list[count] = token
+      count++
     }
+    this.#count = count
   }
 
   doubt(tokens: Uint32Array, from: number, to: number): void {

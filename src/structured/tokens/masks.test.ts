@@ -113,24 +113,60 @@ describe('what a mask costs inside keys that patterns tell apart', () => {
     },
   }
   const nodes = gpt2.tries.reduce((sum, trie) => sum + trie.bytes.length, 0)
+  /** Along a document, byte by byte. */
+  const follow = ({ schema, document }: { schema: object; document: object }, spare: number) => {
+    const constraint = compile(schema).start(gpt2)
+    const mask = new Uint32Array(gpt2.words)
+    const { inStrings } = Learned.of(gpt2)
+    const text = new TextEncoder().encode(JSON.stringify(document))
+    for (const [i, byte] of text.entries()) {
+      const before = inStrings.followed
+      constraint.closing(text.length - i + spare)
+      constraint.mask(mask)
+      expect(inStrings.followed - before).toBeLessThanOrEqual(nodes / 2)
+      const token = gpt2.tries.map((trie) => trie.token(trie.child(0, byte))).find((found) => found >= 0)!
+      expect(constraint.accept(token)).toBe(true)
+    }
+  }
   // A budget of 12 tokens beyond the document leaves room for any other key from all of its places.
   it.each(Object.entries(cases).flatMap(([name, one]) => [1000, 12].map((spare) => [name, spare, one] as const)))(
     'is that of following at most half of the vocabulary: %s, %d tokens to spare',
-    (_, spare, { schema, document }) => {
-      const constraint = compile(schema).start(gpt2)
-      const mask = new Uint32Array(gpt2.words)
-      const { inStrings } = Learned.of(gpt2)
-      const text = new TextEncoder().encode(JSON.stringify(document))
-      for (const [i, byte] of text.entries()) {
-        const before = inStrings.followed
-        constraint.closing(text.length - i + spare)
-        constraint.mask(mask)
-        expect(inStrings.followed - before).toBeLessThanOrEqual(nodes / 2)
-        const token = gpt2.tries.map((trie) => trie.token(trie.child(0, byte))).find((found) => found >= 0)!
-        expect(constraint.accept(token)).toBe(true)
-      }
-    },
+    (_, spare, one) => follow(one, spare),
   )
+
+  it('is no more in a text of letters and digits: most tokens begin with a space, which leads nowhere', () => {
+    const id = pattern('^[0-9A-Za-z]{8}-[0-9A-Za-z]{4}-[0-9A-Za-z]{12}$')
+    follow({ schema: object({ properties: { id } }), document: { id: '12345678-9ABC-DEF012345678' } }, 1000)
+  })
+
+  it('is nothing where all ways on have been counted: what stands behind takes fewer tokens than bytes', () => {
+    const schema = object({
+      properties: { a: pattern('foo|bar|baz'), b: { const: 'behind it there stands a text of many words' } },
+      required: ['a', 'b'],
+    })
+    const constraint = compile(schema).start(gpt2)
+    for (const byte of new TextEncoder().encode('{"a":"my ')) {
+      constraint.accept(gpt2.tries.map((trie) => trie.token(trie.child(0, byte))).find((found) => found >= 0)!)
+    }
+    const { inStrings } = Learned.of(gpt2)
+    const mask = new Uint32Array(gpt2.words)
+    const maskFor = (budget: number) => {
+      const before = inStrings.followed
+      constraint.closing(budget)
+      constraint.mask(mask)
+      return inStrings.followed - before
+    }
+    // Inside of a character or an escape a way takes some tokens more.
+    const budget = constraint.shortest + 12
+    expect(budget).toBeLessThan('foo","b":"behind it there stands a text of many words"}'.length)
+    expect(maskFor(budget)).toBeGreaterThan(nodes / 2)
+    // What may come where no budget restricts is learned apart.
+    maskFor(Infinity)
+    for (const left of [budget - 1, budget - 2]) {
+      expect(maskFor(left)).toBe(0)
+      expect(allowed(mask, gpt2.size)).toEqual(tried(constraint, gpt2))
+    }
+  })
 })
 
 describe('a token that begins and ends inside a character', () => {

@@ -7,7 +7,7 @@ import type { DeadEnds } from './dead-ends.js'
 import { bytesOfTokens, type Found, setTokens, setWords, type Tokens } from './found.js'
 import type { Learned } from './learned.js'
 import type { LevelMasks } from './level-masks.js'
-import { type Rest, StringWalk, type StringWalkOptions } from './string-walk.js'
+import { isAffordable, type Reached, type Rest, StringWalk, type StringWalkOptions } from './string-walk.js'
 import type { Vocabulary } from './vocabulary.js'
 
 /** Of up to 19 KB each for a vocabulary of 152,000. */
@@ -18,6 +18,10 @@ type Inside = Tokens | { readonly dead: Int32Array }
 
 function bytesOfInside(inside: Inside): number {
   return 'dead' in inside ? ENTRY_BYTES + inside.dead.byteLength : bytesOfTokens(inside)
+}
+
+function bytesOfPlaces(places: ReadonlySet<ContentFrame>): number {
+  return ENTRY_BYTES + 20 * places.size
 }
 
 /**
@@ -33,6 +37,8 @@ export class StringMasks {
   readonly #deadEnds: DeadEnds
   readonly #insides = new Kept<ContentFrame, Inside>(INSIDES, bytesOfInside)
   readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
+  /** All places that tokens lead to, as walks with a budget that restricts have met them. */
+  readonly #reached = new Kept<ContentFrame, ReadonlySet<ContentFrame>>(INSIDES, bytesOfPlaces)
   readonly #closers = new Kept<ContentFrame, CloserList>(10 * INSIDES, bytesOfClosers)
   readonly #closersFound = new ClosersFound()
 
@@ -49,7 +55,8 @@ export class StringMasks {
 
   /** What is kept here. */
   get bytes(): number {
-    return this.#insides.bytes + this.#longests.bytes + this.#closers.bytes + this.#walk.bytes
+    const { bytes } = this.#reached
+    return bytes + this.#insides.bytes + this.#longests.bytes + this.#closers.bytes + this.#walk.bytes
   }
 
   /** Adds those that end inside the string and after which the budget suffices; `anew`: whatever `into` holds is to go. */
@@ -62,10 +69,14 @@ export class StringMasks {
   }
 
   /** Whether the budget suffices after any of them. */
-  #isWide(frame: ContentFrame, { below, budget }: Rest): boolean {
+  #isWide(frame: ContentFrame, rest: Rest): boolean {
+    const { below, budget } = rest
     if (budget === Infinity) return true
     const left = budget - below.length
-    return frame.longest <= left || (frame.length <= left && this.#longest(frame) <= left)
+    if (frame.longest <= left || (frame.length <= left && this.#longest(frame) <= left)) return true
+    // What stands behind takes fewer tokens than bytes: between the two there are most of the masks that are narrow.
+    const reached = this.#reached.get(frame)
+    return reached !== undefined && [...reached].every((place) => isAffordable(place, rest))
   }
 
   #fillWide(into: Uint32Array, frame: ContentFrame, anew: boolean): void {
@@ -165,13 +176,20 @@ export class StringMasks {
   }
 
   #narrowOther(into: Uint32Array, frame: ContentFrame, rest: Rest): void {
+    const reached = { places: new Set<ContentFrame>(), all: true }
+    this.#ask(into, frame, rest, reached)
+    if (reached.all) this.#reached.set(frame, reached.places)
+  }
+
+  /** Each token, or all that lead to the same at once. */
+  #ask(into: Uint32Array, frame: ContentFrame, rest: Rest, reached: Reached): void {
     const { whole, cut, quoted } = this.#vocabulary
     const { leaving, room } = frame
     const plain = (admitted: boolean | undefined, alsoCut: boolean): number => {
       if (admitted) setWords(into, this.#vocabulary.plainMask(leaving, room, alsoCut))
       return admitted === undefined ? NONE_PASS : leaving
     }
-    const all = { rest, skip: NONE_PASS, skipRoom: skipRoom(frame) }
+    const all = { rest, reached, skip: NONE_PASS, skipRoom: skipRoom(frame) }
     this.#walk.run(quoted, frame, { ...all, cut: true })
     if (leaving === NONE_PASS) {
       this.#walk.run(whole, frame, { ...all, cut: false })

@@ -32,6 +32,14 @@ export interface StringWalkOptions {
   readonly measure?: boolean
   /** Takes the tokens that close the string. */
   readonly closers?: ClosersFound
+  /** Takes the places that are asked about. */
+  readonly reached?: Reached
+}
+
+/** Where the tokens lead: between them these places cost what any of them costs, but where some were taken by a bound. */
+export interface Reached {
+  readonly places: Set<ContentFrame>
+  all: boolean
 }
 
 /** Walks a trie along the inside of a string, up to its closing quote. */
@@ -103,9 +111,12 @@ export class StringWalk {
   }
 
   #admits(spot: Spot): boolean | undefined {
-    const { rest, cut } = this.#options
-    if (rest === undefined || longestAfter(spot.frame, cut) + rest.below.length <= rest.budget) return true
-    return spot.frame.settled && !cut ? this.#affordable(spot, rest) : undefined
+    const { rest, cut, reached } = this.#options
+    if (rest === undefined) return true
+    if (spot.frame.settled && !cut) return this.#affordable(spot, rest)
+    const admits = longestAfter(spot.frame, cut) + rest.below.length <= rest.budget
+    if (admits && reached !== undefined) reached.all = false
+    return admits || undefined
   }
 
   #take(spot: Spot, tokens: Uint32Array, from: number, to: number): void {
@@ -119,15 +130,20 @@ export class StringWalk {
     this.#found.longest = Math.max(this.#found.longest, length)
   }
 
-  #affordable(spot: Spot, { below, budget, costs }: Rest): boolean {
-    if (budget === Infinity) return true
+  #affordable(spot: Spot, rest: Rest): boolean {
+    if (rest.budget === Infinity) return true
     if (spot.asked !== this.#walks) {
       spot.asked = this.#walks
-      const { frame } = spot
-      spot.affordable = frame.length + below.length <= budget || costs.ofCell(below.push(frame)) <= budget
+      spot.affordable = isAffordable(spot.frame, rest)
+      this.#options.reached?.places.add(spot.frame)
     }
     return spot.affordable
   }
+}
+
+/** Whether the budget suffices from a place to the end. */
+export function isAffordable(place: ContentFrame, { below, budget, costs }: Rest): boolean {
+  return place.length + below.length <= budget || costs.ofCell(below.push(place)) <= budget
 }
 
 function longestAfter(frame: ContentFrame, cut: boolean): number {
