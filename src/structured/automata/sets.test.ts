@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Fuel } from '../fuel.js'
 import { compileRegex } from '../regex/regex.js'
 import { lengthBetween, withLength } from './lengths.js'
 import { literalSet } from './literals.js'
@@ -100,6 +101,24 @@ describe('lengths', () => {
     expect(pattern.distance(pattern.start)).toBe(6)
     expect(acceptsText(pattern, 'ab'.repeat(499_999))).toBe(true)
     expect(acceptsText(pattern, 'ab'.repeat(500_000))).toBe(false)
+  })
+
+  it('are no work where something is left out of them all', () => {
+    const names = '^[a-z]+(?:-[a-z]+)*$'
+    const spent = (most: number) => {
+      const fuel = new Fuel()
+      const rest = sets.difference(withLength(compileRegex(names), 1, most), compileRegex('^(?:ab|cd-)+e?$'), fuel)
+      for (const [text, allowed] of [
+        ['abc', true],
+        ['ababe', false],
+        ['a'.repeat(most), true],
+        ['a'.repeat(most + 1), false],
+      ] as const) {
+        expect(acceptsText(rest, text)).toBe(allowed)
+      }
+      return fuel.spent
+    }
+    expect(spent(100_000)).toBe(spent(20))
   })
 
   it('count code points', () => {

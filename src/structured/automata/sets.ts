@@ -44,7 +44,13 @@ export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FU
 /** What `a` accepts and `b` does not. */
 export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (b instanceof Complement) return intersect(a, b.of, fuel)
-  if (a.empty || b.empty || disjoint(a, b, fuel)) return a
+  if (a.empty || b.empty) return a
+  // What is left out of all lengths is left out of these. Multiplied, every length would be a state.
+  if (a instanceof CountedAutomaton && !(b instanceof CountedAutomaton)) {
+    const base = difference(a.base, b, fuel)
+    return base === a.base ? a : a.over(base, fuel)
+  }
+  if (disjoint(a, b, fuel)) return a
   return remembered(differences, a, b, fuel, () => product(a, b, (x, y) => x && !y, fuel))
 }
 
@@ -106,26 +112,33 @@ function product(a: TextAutomaton, b: TextAutomaton, accepts: Combine, fuel: Fue
   // A pair whose dead half decides is dead as a whole.
   const needsLeft = !accepts(false, true)
   const needsRight = !accepts(true, false)
-  const rows: number[] = new Array(width).fill(0)
+  let rows = new Uint32Array(64 * width)
   pairs.id(a.start, b.start)
   for (let s = 1; s < pairs.lefts.length; s++) {
     // A cell takes a fraction of the time of other steps.
     fuel.spend(1 + (width >> 2))
     const x = pairs.lefts[s]!
     const y = pairs.rights[s]!
-    rows.push(0)
+    const row = s * width
+    if (row === rows.length) rows = enlarged(rows)
     for (let cls = 1; cls < width; cls++) {
       const nextX = a.step(x, left[cls]!)
       const nextY = b.step(y, right[cls]!)
       const dead = (nextX === DEAD && (needsLeft || nextY === DEAD)) || (nextY === DEAD && needsRight)
-      rows.push(dead ? 0 : pairs.id(nextX, nextY))
+      if (!dead) rows[row + cls] = pairs.id(nextX, nextY)
     }
   }
   const accepting = new Uint8Array(pairs.lefts.length)
   for (let s = 1; s < accepting.length; s++) {
     if (accepts(a.accepts(pairs.lefts[s]!), b.accepts(pairs.rights[s]!))) accepting[s] = 1
   }
-  return minimise(1, classes, new Uint32Array(rows), accepting)
+  return minimise(1, classes, rows.slice(0, accepting.length * width), accepting)
+}
+
+function enlarged(rows: Uint32Array): Uint32Array<ArrayBuffer> {
+  const more = new Uint32Array(2 * rows.length)
+  more.set(rows)
+  return more
 }
 
 /** Pairs of states, numbered as they are met; number 0 is the dead pair. */
