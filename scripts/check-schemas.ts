@@ -8,7 +8,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { type Case, type Judgement, judge, type Verdict } from './schemas/judge.js'
+import { type Case, type Judgement, judge, judgeDescribed, type Verdict } from './schemas/judge.js'
 import { ajvAccepts } from './schemas/oracle.js'
 import { isStrictSubset } from './schemas/strict-subset.js'
 import { WRITTEN } from './schemas/written/index.js'
@@ -51,6 +51,9 @@ function quantile(values: readonly number[], q: number): number {
 const count = (judgements: readonly Judgement[], verdict: Verdict) =>
   judgements.filter((j) => j.verdict === verdict).length
 
+/** Not those that are near a known one. */
+const NOBODYS = /^format\tformat '.*' is not supported; say/
+
 function printGroups(judgements: readonly Judgement[]): void {
   const groups = new Map<string, number>()
   for (const { verdict, reason } of judgements) {
@@ -59,7 +62,7 @@ function printGroups(judgements: readonly Judgement[]): void {
     groups.set(keyword, (groups.get(keyword) ?? 0) + 1)
   }
   const ofSchema: readonly (readonly [string, RegExp])[] = [
-    ['names a format that nobody defines', /^format\tformat '.*' is not supported\.$/],
+    ['names a format that nobody defines', NOBODYS],
     ['misspells a word', /did you mean|is not a keyword/],
     ['admits no value', /no value can satisfy/],
   ]
@@ -109,9 +112,14 @@ function summarise(name: string, judgements: readonly Judgement[]): void {
 function run(name: string, cases: readonly Case[]): Judgement[] {
   const ids = new Set(cases.map((one) => one.id))
   const listed = disputed.filter((dispute) => ids.has(dispute.id))
-  const judgements = cases.map((one) => judge(one, new Set(listed.filter((d) => d.id === one.id).map((d) => d.test))))
+  const skipped = ({ id }: Case) => new Set(listed.filter((dispute) => dispute.id === id).map(({ test }) => test))
+  const judgements = cases.map((one) => judge(one, skipped(one)))
   summarise(name, judgements)
   printGroups(judgements)
+  const described = judgements.flatMap((judgement, i) => {
+    return NOBODYS.test(judgement.reason) ? [judgeDescribed(cases[i]!, skipped(cases[i]!), judgement)] : []
+  })
+  if (described.length > 0) summarise('  of these, where `formats` says that such names only describe', described)
   printInstances(cases, judgements)
   const times = judgements.map((j) => j.compileMs)
   console.log(

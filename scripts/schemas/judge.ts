@@ -1,6 +1,6 @@
 /** One schema with its labelled instances against the grammar. */
 
-import { compile, SchemaError } from '../../src/structured/index.js'
+import { compile, type Formats, SchemaError } from '../../src/structured/index.js'
 import { judge as judgeValue } from '../../src/structured/judge.js'
 import { textsOf } from './serialise.js'
 
@@ -27,11 +27,11 @@ export interface Judgement {
 }
 
 /** `skip` holds the indices of disputed instances. */
-export function judge(one: Case, skip: ReadonlySet<number>): Judgement {
+export function judge(one: Case, skip: ReadonlySet<number>, formats: Formats = {}): Judgement {
   const started = performance.now()
   let grammar: ReturnType<typeof compile>
   try {
-    grammar = compile(one.schema as Record<string, unknown>)
+    grammar = compile(one.schema, { formats })
   } catch (error) {
     const compileMs = performance.now() - started
     const refusal = error instanceof SchemaError
@@ -58,7 +58,7 @@ export function judge(one: Case, skip: ReadonlySet<number>): Judgement {
       const passes = textsOf(one.schema, test.data).some((text) => grammar.accepts(text))
       if (passes && !test.valid) accepted.push(i)
       if (!passes && test.valid) rejected.push(i)
-      if (judgeValue(one.schema, test.data) !== test.valid) misjudged.push(i)
+      if (judgeValue(one.schema, test.data, formats) !== test.valid) misjudged.push(i)
     })
   } catch (error) {
     return {
@@ -82,5 +82,15 @@ export function judge(one: Case, skip: ReadonlySet<number>): Judgement {
     accepted,
     rejected,
     misjudged,
+  }
+}
+
+/** Of a refused schema that names formats that nobody defines: what it is where the caller says that they only describe. */
+export function judgeDescribed(one: Case, skip: ReadonlySet<number>, refused: Judgement): Judgement {
+  const formats: Record<string, true> = {}
+  for (let judgement = refused; ; judgement = judge(one, skip, formats)) {
+    const [, name] = /^format\tformat '(.*)' is not supported; say/.exec(judgement.reason) ?? []
+    if (name === undefined || Object.hasOwn(formats, name)) return judgement
+    formats[name] = true
   }
 }
