@@ -2,6 +2,7 @@ import type { Classes } from '../automata/classes.js'
 import { TableAutomaton } from '../automata/table.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
+import { CheapestFirst } from './cheapest-first.js'
 
 /** Cells that the table of an automaton without one may have. */
 const MOST_CELLS = 40_000
@@ -63,15 +64,14 @@ export function cheapestEnds(
   const width = text.classes.count
   const least = new Float64Array(places).fill(Infinity)
   const { first, steps } = backwards(table, places)
-  const waiting = new Waiting()
+  const waiting = new CheapestFirst<number>()
   for (let place = 1; place < places; place++) {
     const cost = end(stateOf(place))
-    if (cost === Infinity) continue
     least[place] = cost
     waiting.add(place, cost)
   }
   for (let next = waiting.next(); next !== undefined; next = waiting.next()) {
-    const { place, cost } = next
+    const { item: place, cost } = next
     if (least[place] !== cost) continue
     for (let j = first[place]!; j < first[place + 1]!; j++) {
       const before = (steps[j]! / width) | 0
@@ -136,33 +136,4 @@ function backwards(table: Uint32Array, places: number): { first: Uint32Array; st
   const filled = first.slice()
   for (let i = 0; i < table.length; i++) steps[filled[table[i]!]!++] = i
   return { first, steps }
-}
-
-/** What is still to be looked at, the cheapest first. */
-class Waiting {
-  readonly #queues = new Map<number, number[]>()
-  /** The costs of those queues, descending. */
-  readonly #costs: number[] = []
-
-  add(place: number, cost: number): void {
-    const queue = this.#queues.get(cost)
-    if (queue !== undefined) {
-      queue.push(place)
-      return
-    }
-    this.#queues.set(cost, [place])
-    let at = this.#costs.length
-    while (at > 0 && this.#costs[at - 1]! < cost) at--
-    this.#costs.splice(at, 0, cost)
-  }
-
-  next(): { readonly place: number; readonly cost: number } | undefined {
-    for (let cost = this.#costs.at(-1); cost !== undefined; cost = this.#costs.at(-1)) {
-      const place = this.#queues.get(cost)!.pop()
-      if (place !== undefined) return { place, cost }
-      this.#queues.delete(cost)
-      this.#costs.pop()
-    }
-    return undefined
-  }
 }

@@ -1,6 +1,7 @@
 import type { Classes } from '../automata/classes.js'
 import type { Fuel } from '../fuel.js'
 import type { Ends } from './cheapest-ends.js'
+import { CheapestFirst } from './cheapest-first.js'
 import type { KeyAutomaton } from './key-automaton.js'
 import { encoded, IN_JSON } from './text-length.js'
 import type { Value } from './value.js'
@@ -40,10 +41,11 @@ interface Place {
 
 class Search {
   readonly found: string[] = []
-  /** By the cost that a key will have at the least: the way to a long obligatory ending is straight. */
-  readonly #queues = new Map<number, Place[]>()
-  /** Those costs, descending. */
-  readonly #open: number[] = []
+  /**
+   * By the cost that a key will have at the least, so that the way to a long obligatory ending is straight; the latest
+   * first, so that one key comes to its end before another is begun.
+   */
+  readonly #waiting = new CheapestFirst<Place>()
 
   constructor(
     keys: KeyAutomaton,
@@ -52,11 +54,11 @@ class Search {
     letters: readonly Letter[],
     fuel: Fuel | undefined,
   ) {
-    this.#add({ state: from, text: '', cost: 0 }, least(from))
+    this.#waiting.add({ state: from, text: '', cost: 0 }, least(from))
     for (let visited = 0; ; ) {
-      const place = this.#next()
-      if (place === undefined) return
-      const { state, text, cost } = place
+      const next = this.#waiting.next()
+      if (next === undefined) return
+      const { state, text, cost } = next.item
       if (state < 0) {
         if (fresh(text)) this.found.push(text)
         if (this.found.length >= count) return
@@ -66,36 +68,13 @@ class Search {
       fuel?.spend(letters.length >> 3)
       for (let i = letters.length - 1; i >= 0; i--) {
         const { letter, codePoint, bytes } = letters[i]!
-        const next = keys.text.next(state, codePoint)
-        if (next !== 0) this.#add({ state: next, text: text + letter, cost: cost + bytes }, cost + bytes + least(next))
+        const to = keys.text.next(state, codePoint)
+        if (to !== 0)
+          this.#waiting.add({ state: to, text: text + letter, cost: cost + bytes }, cost + bytes + least(to))
       }
       const value = keys.value(state)
-      if (value !== undefined) this.#add({ state: -1, text, cost }, cost + behind(value))
+      if (value !== undefined) this.#waiting.add({ state: -1, text, cost }, cost + behind(value))
     }
-  }
-
-  #add(place: Place, cost: number): void {
-    if (cost === Infinity) return
-    const queue = this.#queues.get(cost)
-    if (queue !== undefined) {
-      queue.push(place)
-      return
-    }
-    this.#queues.set(cost, [place])
-    let at = this.#open.length
-    while (at > 0 && this.#open[at - 1]! < cost) at--
-    this.#open.splice(at, 0, cost)
-  }
-
-  /** Of those that may be the cheapest the latest: straight to the end of one key before another is begun. */
-  #next(): Place | undefined {
-    for (let cost = this.#open.at(-1); cost !== undefined; cost = this.#open.at(-1)) {
-      const place = this.#queues.get(cost)!.pop()
-      if (place !== undefined) return place
-      this.#queues.delete(cost)
-      this.#open.pop()
-    }
-    return undefined
   }
 }
 
