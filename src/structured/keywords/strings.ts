@@ -24,7 +24,9 @@ const pattern = keyword<{ automaton: TextAutomaton | undefined }>({
   kinds: STRING,
   read({ context, site, schema }) {
     if (schema.pattern === undefined) return undefined
-    if (typeof schema.format === 'string' && IMPLIED.get(schema.format) === schema.pattern) return undefined
+    const { format } = schema
+    const implies = typeof format === 'string' && context.ownFormat(format) === undefined
+    if (implies && IMPLIED.get(format) === schema.pattern) return undefined
     return { automaton: patternAutomaton(context, site, 'pattern', readString(site, 'pattern', schema.pattern)) }
   },
   assert({ part, site }, { automaton }) {
@@ -46,15 +48,11 @@ const format = keyword<{
   read({ context, site, schema }) {
     if (schema.format === undefined) return undefined
     const name = readString(site, 'format', schema.format)
-    if (Object.hasOwn(context.formats, name)) {
-      const own = context.formats[name]
-      return {
-        automaton:
-          own === true ? undefined : patternAutomaton(context, site, 'format', readString(site, 'format', own)),
-        range: undefined,
-      }
+    const own = context.ownFormat(name)
+    if (own === true || (own === undefined && isSpelledOut(name, schema))) return undefined
+    if (own !== undefined) {
+      return { automaton: patternAutomaton(context, site, 'format', readString(site, 'format', own)), range: undefined }
     }
-    if (isSpelledOut(name, schema)) return undefined
     return { automaton: formatOf(context, site, name), range: NUMBER_FORMATS.get(name) }
   },
   assert({ part }, { automaton, range }) {

@@ -21,8 +21,7 @@ export class Context {
   /** Lenient: what cannot be enforced is noted here and left out. Strict: absent, and refused. */
   readonly ignored: SchemaError[] | undefined
   readonly layout: Layout
-  /** The caller's own. */
-  readonly formats: Formats
+  readonly #formats: Formats
   /** By source: each is paid for once, whatever was compiled before this document. */
   readonly patterns = new Map<string, TextAutomaton>()
   /** What each place says; see `keywords/reading.ts`. */
@@ -43,7 +42,12 @@ export class Context {
     this.fuel = fuel
     this.layout = layout
     this.ignored = ignored
-    this.formats = formats
+    this.#formats = formats
+  }
+
+  /** What a name of `format` means that is the caller's own; undefined: it is none. */
+  ownFormat(name: string): string | true | undefined {
+    return Object.hasOwn(this.#formats, name) ? this.#formats[name] : undefined
   }
 
   atom(site: Site, negated = false): Atom {
