@@ -8,7 +8,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { type Case, type Judgement, judge, judgeDescribed, type Verdict } from './schemas/judge.js'
+import { type Case, type Judgement, judge, judgeDescribed, NOBODYS, type Verdict } from './schemas/judge.js'
 import { ajvAccepts } from './schemas/oracle.js'
 import { isStrictSubset } from './schemas/strict-subset.js'
 import { WRITTEN } from './schemas/written/index.js'
@@ -50,9 +50,6 @@ function quantile(values: readonly number[], q: number): number {
 
 const count = (judgements: readonly Judgement[], verdict: Verdict) =>
   judgements.filter((j) => j.verdict === verdict).length
-
-/** Not those that are near a known one. */
-const NOBODYS = /^format\tformat '.*' is not supported; say/
 
 function printGroups(judgements: readonly Judgement[]): void {
   const groups = new Map<string, number>()

@@ -85,11 +85,14 @@ export function judge(one: Case, skip: ReadonlySet<number>, formats: Formats = {
   }
 }
 
+/** Refused for a format that nobody defines, not for one that is near a known one. */
+export const NOBODYS = /^format\tformat '(.*)' is not supported; say/
+
 /** Of a refused schema that names formats that nobody defines: what it is where the caller says that they only describe. */
 export function judgeDescribed(one: Case, skip: ReadonlySet<number>, refused: Judgement): Judgement {
   const formats: Record<string, true> = {}
   for (let judgement = refused; ; judgement = judge(one, skip, formats)) {
-    const [, name] = /^format\tformat '(.*)' is not supported; say/.exec(judgement.reason) ?? []
+    const [, name] = NOBODYS.exec(judgement.reason) ?? []
     if (name === undefined || Object.hasOwn(formats, name)) return judgement
     formats[name] = true
   }
