@@ -21,7 +21,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 // Nobody hears any more; what is left to do is done all the same.
 process.stderr.on('error', () => {})
 
-const CACHE_TYPE = 'how keys and values are kept, where not in f16: q8_0, an 8-bit cache'
+/** The same for every command that runs or plans a model of our own core. */
+const cacheTypeOption = () =>
+  new Option('--cache-type <type>', 'how keys and values are kept, where not in f16: q8_0, an 8-bit cache').choices([
+    'q8_0',
+  ])
 
 /** The options that choose what answers, the same for every command that runs a model. */
 function withEngine(command: Command): Command {
@@ -38,7 +42,7 @@ function withEngine(command: Command): Command {
         .default('auto'),
     )
     .option('--cache <folder>', 'where downloaded models are kept')
-    .addOption(new Option('--cache-type <type>', CACHE_TYPE).choices(['q8_0']))
+    .addOption(cacheTypeOption())
     .option('--lib <file>', 'webllm: the compiled library for a --model that is not in its list')
     .option('--webllm <module>', 'webllm: its module, where another version than the installed one is meant')
 }
@@ -138,7 +142,7 @@ function withModels(models: Command): void {
     .description('whether they would run here and how fast, by the heads of their files, without a download')
     .addOption(new Option('--device <name>', 'where').choices(['auto', 'webgpu', 'cpu']).default('auto'))
     .option('--context <tokens>', 'the longest sequence', count(1, 10_000_000))
-    .addOption(new Option('--cache-type <type>', CACHE_TYPE).choices(['q8_0']))
+    .addOption(cacheTypeOption())
     .action(async (names: string[], options) => (await import('./models.js')).fits(names, options))
   kept(models.command('verify').argument('[names...]', 'models as serve takes them; none: all on this machine'))
     .description('hold files against the sizes and hashes that their sources name')
