@@ -1,7 +1,7 @@
 /**
- * `npm run check:browsers`: the same scenarios in Chromium (of npm), Firefox and WebKitGTK (of this machine), and the
- * table of what held, which becomes docs/browsers.md. `-- firefox playground` asks that browser, and only for what is named
- * so; the other cells stay as they were.
+ * `npm run check:browsers`: the same scenarios in Chromium (of npm), in Firefox ESR and WebKitGTK (of this machine) and in
+ * the newest Firefox (that LOCAL_V1_FIREFOX names), and the table of what held, which becomes docs/browsers.md.
+ * `-- firefox playground` asks that browser, and only for what is named so; the other cells stay as they were.
  */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -32,9 +32,13 @@ const FOREIGN = `
   addEventListener('activate', (event) => event.waitUntil(clients.claim()))
   addEventListener('fetch', (event) => event.respondWith(fetch(event.request)))`
 
-const browsers: Readonly<Record<string, () => Promise<Driven>>> = {
+/** Debian's releases have the ESR alone. */
+const newest = process.env.LOCAL_V1_FIREFOX
+
+const browsers: Readonly<Record<string, (() => Promise<Driven>) | undefined>> = {
   Chromium: launchDrivenChromium,
-  Firefox: launchFirefox,
+  Firefox: newest === undefined ? undefined : () => launchFirefox(newest),
+  'Firefox ESR': () => launchFirefox('firefox-esr'),
   WebKitGTK: launchWebKit,
 }
 
@@ -78,7 +82,12 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 const typeOf = (path: string) => (path === '/' ? 'text/html' : (TYPES[path.split('.').pop()!] ?? ''))
 
-async function attempt(browser: Driven, files: Record<string, string | Uint8Array>, { headers, run }: Scenario) {
+async function attempt(
+  column: string,
+  browser: Driven,
+  files: Record<string, string | Uint8Array>,
+  { headers, run }: Scenario,
+) {
   const leaked: string[] = []
   const server = await listen((request, response) => {
     const path = new URL(request.url!, 'http://localhost').pathname
@@ -90,8 +99,7 @@ async function attempt(browser: Driven, files: Record<string, string | Uint8Arra
   try {
     const picture = async (tab: DrivenTab, name: string) => {
       await mkdir(pictures, { recursive: true })
-      const seen = await tab.screenshot()
-      if (seen) await writeFile(`${pictures}${browser.name}-${name}.png`, seen)
+      await writeFile(`${pictures}${fileName(column)}-${name}.png`, await tab.screenshot())
     }
     await run({ browser, origin: server.origin, leaked, picture })
     return leaked.length === 0 ? undefined : `the web server was asked for ${leaked.join(', ')}`
@@ -101,6 +109,8 @@ async function attempt(browser: Driven, files: Record<string, string | Uint8Arra
     await server.close()
   }
 }
+
+const fileName = (column: string) => column.toLowerCase().replaceAll(' ', '-')
 
 const words = process.argv.slice(2).map((word) => word.toLowerCase())
 const isBrowser = (word: string) => Object.keys(browsers).some((name) => name.toLowerCase().startsWith(word))
@@ -113,11 +123,15 @@ const seen = new Map<string, Map<string, string>>(scenarios.map(({ name }) => [n
 const versions = new Map<string, string>()
 const notes: string[] = []
 for (const [name, launch] of Object.entries(browsers).filter(([name]) => isChosen(name, named))) {
+  if (!launch) {
+    console.log(`${name}: LOCAL_V1_FIREFOX names none, so its column stays as it was`)
+    continue
+  }
   const browser = await launch()
   versions.set(name, `${name} ${browser.version}`)
   console.log(versions.get(name))
   for (const scenario of scenarios.filter((each) => isChosen(each.name, parts))) {
-    const fault = await attempt(browser, files, scenario)
+    const fault = await attempt(name, browser, files, scenario)
     seen.get(scenario.name)?.set(name, fault === undefined ? 'yes' : 'no')
     console.log(
       `  ${fault === undefined ? 'yes' : 'NO '}  ${scenario.name}${fault === undefined ? '' : `\n       ${fault}`}`,
@@ -132,7 +146,7 @@ const [before = '', table = ''] = (await readFile(file, 'utf8').catch(() => ''))
 const kept = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
 const heads = kept.find((cells) => cells.length > 2) ?? []
 const keptCell = (row: string, browser: string) =>
-  kept.find((cells) => cells[1] === row)?.[heads.findIndex((head) => head.startsWith(browser))]
+  kept.find((cells) => cells[1] === row)?.[heads.findIndex((head) => head.replace(/ \d\S*$/, '') === browser)]
 const row = (words: readonly string[]) => `| ${words.join(' | ')} |`
 const names = Object.keys(browsers)
 const lines = [

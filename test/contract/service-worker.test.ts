@@ -10,7 +10,7 @@ const asked = (process.env.CONTRACT_BROWSERS ?? '').split(',')
 
 const BROWSERS = [
   ['Chromium (npm has it for Linux on x64)', launchDrivenChromium, canUnpack],
-  ['Firefox (where CONTRACT_BROWSERS names it)', launchFirefox, asked.includes('firefox')],
+  ['Firefox (where CONTRACT_BROWSERS names it)', () => launchFirefox(), asked.includes('firefox')],
   ['WebKitGTK (where CONTRACT_BROWSERS names it)', launchWebKit, asked.includes('webkit')],
 ] as const
 

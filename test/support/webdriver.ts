@@ -9,6 +9,8 @@ export interface Driven {
   /** For files: `firefox`. */
   readonly name: string
   readonly version: string
+  /** What makes another process of tests use this very browser. */
+  readonly asked: Readonly<Record<string, string>>
   /** A tab of its own at that address. */
   open(url: string): Promise<DrivenTab>
   close(): Promise<void>
@@ -26,8 +28,8 @@ export interface DrivenTab extends DrivenPage {
   goto(url: string): Promise<void>
   /** The first frame in it: as narrow as a page likes, where windows have a least width. */
   readonly frame: DrivenPage
-  /** What is seen of it, as a PNG; WebKitGTK's driver waits for ever for one where nothing puts windows together. */
-  screenshot(): Promise<Uint8Array | undefined>
+  /** What is seen of it, as a PNG. */
+  screenshot(): Promise<Uint8Array>
   close(): Promise<void>
 }
 
@@ -56,7 +58,13 @@ const __name = (it) => it
 Promise.resolve().then(() => (${run})(...args))
   .then((value) => done({ value }), (error) => done({ error: String(error) + '\\n' + (error && error.stack) }))`
 
-async function driven(name: string, send: Send, capabilities: object, end: () => Promise<void>): Promise<Driven> {
+async function driven(
+  name: string,
+  asked: Driven['asked'],
+  send: Send,
+  capabilities: object,
+  end: () => Promise<void>,
+): Promise<Driven> {
   const session = (await send('WebDriver:NewSession', capabilities)) as { capabilities: { browserVersion: string } }
   await send('WebDriver:SetTimeouts', { script: 120_000, pageLoad: 60_000 })
   const home = (await send('WebDriver:GetWindowHandle')) as string
@@ -69,12 +77,14 @@ async function driven(name: string, send: Send, capabilities: object, end: () =>
   }
   return {
     name,
+    asked: { CONTRACT_BROWSERS: name, ...asked },
     version: session.capabilities.browserVersion,
     async open(url) {
       const opened = await inTurn(async () => {
         // The window that had the floor may be closed.
         await send('WebDriver:SwitchToWindow', { handle: home })
-        return send('WebDriver:NewWindow', { type: 'tab' })
+        // WebKitGTK paints no tab but the one in front, and its driver waits for ever for a picture of another.
+        return send('WebDriver:NewWindow', { type: name === 'webkit' ? 'window' : 'tab' })
       })
       const { handle } = opened as { handle: string }
       const here = <Value>(act: () => Promise<Value>) =>
@@ -99,9 +109,7 @@ async function driven(name: string, send: Send, capabilities: object, end: () =>
         evaluate: evaluating(async () => {}),
         frame: { evaluate: evaluating(() => send('WebDriver:SwitchToFrame', { id: 0 })) },
         screenshot: async () =>
-          name === 'webkit'
-            ? undefined
-            : Buffer.from((await here(() => send('WebDriver:TakeScreenshot', { full: false }))) as string, 'base64'),
+          Buffer.from((await here(() => send('WebDriver:TakeScreenshot', { full: false }))) as string, 'base64'),
         close: async () => void (await here(() => send('WebDriver:CloseWindow', {}))),
       }
     },
@@ -110,18 +118,17 @@ async function driven(name: string, send: Send, capabilities: object, end: () =>
 }
 
 /** Debian's Firefox ESR, or the one that LOCAL_V1_FIREFOX names, by Marionette: no geckodriver is needed. */
-export async function launchFirefox(): Promise<Driven> {
+export async function launchFirefox(program = process.env.LOCAL_V1_FIREFOX ?? 'firefox-esr'): Promise<Driven> {
   const profile = await mkdtemp(join(tmpdir(), 'local-v1-firefox-'))
   const port = await freePort()
   const preferences = { 'marionette.port': port, 'browser.shell.checkDefaultBrowser': false }
   const lines = Object.entries(preferences).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`)
   await writeFile(join(profile, 'user.js'), lines.join('\n'))
-  const program = process.env.LOCAL_V1_FIREFOX ?? 'firefox-esr'
   const size = { MOZ_HEADLESS_WIDTH: '1400', MOZ_HEADLESS_HEIGHT: '1000' }
   const args = ['--headless', '--marionette', '--no-remote', '--profile', profile]
   const running = start(program, args, { HOME: profile, ...size })
   const socket = await connected(port, running)
-  return driven('firefox', marionette(socket), {}, async () => {
+  return driven('firefox', { LOCAL_V1_FIREFOX: program }, marionette(socket), {}, async () => {
     socket.destroy()
     await running.stop('SIGTERM')
     await rm(profile, { recursive: true, force: true, maxRetries: 5 })
@@ -146,7 +153,7 @@ export async function launchWebKit(): Promise<Driven> {
   const binary = process.env.LOCAL_V1_WEBKIT ?? '/usr/lib/x86_64-linux-gnu/webkit2gtk-4.1/MiniBrowser'
   const options = { 'webkitgtk:browserOptions': { binary, args: ['--automation', '--geometry=1400x1000'] } }
   const send = overHttp(`http://127.0.0.1:${port}/session`)
-  return driven('webkit', send, { capabilities: { alwaysMatch: options } }, async () => {
+  return driven('webkit', {}, send, { capabilities: { alwaysMatch: options } }, async () => {
     await send('WebDriver:DeleteSession').catch(() => {})
     await running.stop('SIGTERM')
     await rm(home, { recursive: true, force: true, maxRetries: 5 })
