@@ -21,9 +21,13 @@ export const smallTargets = (page: Page): Promise<string[]> => page.evaluate(low
 /** The same, in the page. */
 export function lowOrSmall(): string[] {
   const seen = (element: Element) => element.checkVisibility() && !element.closest('.visually-hidden, .skip')
-  const pressed = [...document.querySelectorAll('button, select, summary, input:not([type="radio"]), .segments span')]
+  const pressed = [
+    ...document.querySelectorAll(
+      'button, select, summary, input:not([type="radio"], [type="checkbox"]), .segments span, .check',
+    ),
+  ]
   const low = pressed.filter((each) => seen(each) && each.getBoundingClientRect().height < 43.9)
-  const fields = [...document.querySelectorAll('input:not([type="radio"]), textarea, select')]
+  const fields = [...document.querySelectorAll('input:not([type="radio"], [type="checkbox"]), textarea, select')]
   const small = fields.filter((each) => seen(each) && Number.parseFloat(getComputedStyle(each).fontSize) < 16)
   return [...low.map((each) => `low: ${each.outerHTML.slice(0, 90)}`), ...small.map((each) => `small: ${each.id}`)]
 }
@@ -37,7 +41,9 @@ export function cutOff(): string[] {
     const over = element.scrollWidth - element.clientWidth
     if (element.clientWidth === 0 || over <= 1 || !element.checkVisibility()) return false
     if (element.closest('.visually-hidden, .skip')) return false
-    return !/auto|scroll/.test(getComputedStyle(element).overflowX)
+    // An ellipsis tells that there is more.
+    const { overflowX, textOverflow } = getComputedStyle(element)
+    return !/auto|scroll/.test(overflowX) && textOverflow !== 'ellipsis'
   }
   const cut = [...document.querySelectorAll('body *')].filter(isCut)
   return [

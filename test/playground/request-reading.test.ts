@@ -1,6 +1,7 @@
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { readingOf } from '../../apps/playground/page/request-reading.js'
+import { streamEvent } from '../../apps/playground/page/stream-events.js'
 import type { ChatCall } from '../../src/engine.js'
 import { type Script, type Step, scripted } from '../../src/engines/scripted.js'
 import { createV1 } from '../../src/index.js'
@@ -99,5 +100,45 @@ describe('what an answer says', () => {
       '{"data":[{"embedding":"AAAA"}]}',
     ])
       expect(readingOf(odd)).toEqual({ said: '', thought: '', calls: [], facts: [] })
+  })
+})
+
+describe('the events of a stream', () => {
+  const events = (text: string) => text.split('\n\n').flatMap((block) => streamEvent(block) ?? [])
+
+  test('are told by their names, each with what it brings', async () => {
+    const { client, raw } = listening()
+    for await (const _ of await client.responses.create({ model: 'test/model', input: 'Hi', stream: true })) {
+    }
+    const told = events(await raw()).map(({ name, gist }) => `${name} ${gist}`)
+    expect(told[0]).toBe('response.created { "status": "in_progress" }')
+    expect(told).toContain('response.output_text.delta "is \\"five\\""')
+    expect(told.at(-2)).toBe('response.completed { "status": "completed" }')
+  })
+
+  test('of chat completions are told by what they are, and the last one as it stands', async () => {
+    const { client, raw } = listening()
+    const asked = {
+      model: 'test/model',
+      messages: [...messages],
+      stream: true,
+      stream_options: { include_usage: true },
+    }
+    for await (const _ of await client.chat.completions.create(asked as OpenAI.ChatCompletionCreateParamsStreaming)) {
+    }
+    const told = events(await raw())
+    expect(told.map(({ gist }) => gist)).toContain('{ "delta": { "content": "It " } }')
+    expect(told.at(-2)!.gist).toMatch(/^\{ "usage": \{ "prompt_tokens": 3, /)
+    expect(told.at(-1)).toEqual({ name: '[DONE]', gist: '', data: undefined })
+    expect(new Set(told.slice(0, -1).map(({ name }) => name))).toEqual(new Set(['chat.completion.chunk']))
+    expect(JSON.stringify(told[0]!.data)).toBe((await raw()).split('\n')[0]!.slice('data: '.length))
+  })
+
+  test('may fail, and rest', () => {
+    expect(streamEvent(': still there')).toBeUndefined()
+    expect(streamEvent('data: {"error":{"message":"No room.","code":"cache_full"}}')).toMatchObject({
+      name: 'error',
+      gist: '{ "message": "No room.", "code": "cache_full" }',
+    })
   })
 })

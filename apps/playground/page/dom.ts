@@ -45,6 +45,13 @@ export function framed(draw: () => void): () => void {
   }
 }
 
+/** Where an answer stands below what is asked, it is out of sight: this shows the panel that it is in. */
+export function showPanelOf(answer: HTMLElement): void {
+  if (!matchMedia('(max-width: 1180px)').matches) return
+  const calm = matchMedia('(prefers-reduced-motion: reduce)').matches
+  answer.closest('.panel')?.scrollIntoView({ block: 'start', behavior: calm ? 'instant' : 'smooth' })
+}
+
 /** Says it to screen readers. */
 export function announce(text: string): void {
   byId('announcer', HTMLElement).textContent = text

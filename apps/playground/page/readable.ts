@@ -25,7 +25,8 @@ function items(values: readonly unknown[], indent: string): string[] {
   return lines
 }
 
-function inOneLine(value: unknown): string {
+/** All of it, however long that gets. */
+export function inOneLine(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inOneLine).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${inOneLine(item)}`)

@@ -1,5 +1,5 @@
 import { ask } from './api.js'
-import { button, byId, el, framed } from './dom.js'
+import { button, byId, el, framed, showPanelOf } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { failureView } from './failure-view.js'
 import { milliseconds } from './format.js'
@@ -8,6 +8,7 @@ import { readable } from './readable.js'
 import { readingOf } from './request-reading.js'
 import { type RequestSample, requestSamples } from './request-samples.js'
 import { syntaxFault } from './schema-fault.js'
+import { StreamEventsView } from './stream-events.js'
 
 /** What stands in the fields. */
 interface RequestDraft {
@@ -25,6 +26,7 @@ export class RequestsView {
   readonly #fault = byId('request-fault', HTMLElement)
   readonly #send = byId('request-send', HTMLButtonElement)
   readonly #stop = byId('request-stop', HTMLButtonElement)
+  readonly #ways = byId('request-ways', HTMLElement)
   readonly #drafts = new Drafts<RequestDraft>('request')
   readonly #showAside: () => void
   #name = ''
@@ -49,6 +51,8 @@ export class RequestsView {
       shown = models.selected
     })
     for (const field of [this.#path, this.#body]) field.addEventListener('input', () => this.#keep())
+    this.#body.addEventListener('input', () => this.#fit())
+    this.#ways.addEventListener('change', () => this.#showWay())
     const aside = byId('request-aside', HTMLElement)
     this.#showAside = asideView(
       aside,
@@ -74,6 +78,8 @@ export class RequestsView {
     this.#name = name
     this.#path.value = path
     this.#body.value = body
+    this.#fit()
+    this.#ways.hidden = true
     byId('request-about', HTMLElement).textContent = requestSamples.find((each) => each.name === name)?.about ?? ''
     for (const chip of byId('request-samples', HTMLElement).children) {
       chip.setAttribute('aria-pressed', String(chip.textContent === name))
@@ -85,6 +91,17 @@ export class RequestsView {
         'Send it as it stands, or change it first: what comes back is shown here as it comes.',
       ),
     )
+  }
+
+  /** As high as its text, in browsers that do not do so by themselves. */
+  #fit(): void {
+    this.#body.rows = this.#body.value.split('\n').length
+  }
+
+  /** A stream by its events, or as it came. */
+  #showWay(): void {
+    const way = this.#ways.querySelector<HTMLInputElement>(':checked')?.value
+    for (const view of this.#answer.querySelectorAll<HTMLElement>('[data-way]')) view.hidden = view.dataset.way !== way
   }
 
   #keep(): void {
@@ -100,14 +117,16 @@ export class RequestsView {
     this.#aborter = aborter
     this.#setBusy(true)
     const head = el('p', { class: 'muted' }, 'Waiting for the answer.')
-    const text = el('pre', { class: 'code', tabindex: 0, 'aria-label': 'Answer' })
     const reading = el('div', { class: 'reading' })
-    this.#answer.replaceChildren(head, reading, text)
+    const document = el('div', {})
+    this.#answer.replaceChildren(head, reading, document)
+    this.#ways.hidden = true
+    showPanelOf(this.#answer)
     const began = performance.now()
     try {
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: this.#body.value }
       const response = await ask(this.#path.value, { ...init, signal: aborter.signal })
-      await this.#read(response, reading, text)
+      await this.#read(response, reading, document)
       head.textContent = `${response.status}, after ${milliseconds(performance.now() - began)}`
     } catch (error) {
       if (aborter.signal.aborted) head.textContent = 'Stopped.'
@@ -121,21 +140,33 @@ export class RequestsView {
   async #read(response: Response, reading: HTMLElement, place: HTMLElement): Promise<void> {
     if (!response.body) return
     const isStream = /event-stream/.test(response.headers.get('content-type') ?? '')
+    const text = el('pre', {
+      class: 'code',
+      tabindex: 0,
+      'aria-label': 'Answer',
+      ...(isStream && { 'data-way': 'raw' }),
+    })
+    const events = new StreamEventsView()
+    events.element.dataset.way = 'events'
+    place.append(...(isStream ? [events.element] : []), text)
+    this.#ways.hidden = !isStream
+    this.#showWay()
     let whole = ''
     const draw = framed(() => {
       reading.replaceChildren(...readingView(whole))
-      place.textContent = whole
+      text.textContent = whole
     })
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
       whole += value
+      if (isStream) events.take(value)
       if (isStream) draw()
     }
     reading.replaceChildren(...readingView(whole))
     if (!isStream && !syntaxFault(whole)) whole = readable(JSON.parse(whole))
-    place.textContent = whole
+    text.textContent = whole
   }
 
   #setBusy(busy: boolean): void {

@@ -2,7 +2,7 @@ import { readPartial } from '../../../src/structured/partial-json.js'
 import { ApiError, type ChatBody } from './api.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
-import { announce, button, byId, framed } from './dom.js'
+import { announce, button, byId, framed, showPanelOf } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { type Example, examples } from './examples.js'
 import { failureView } from './failure-view.js'
@@ -23,9 +23,6 @@ import { packed, sharedNow } from './share.js'
 import type { Draft } from './structured-draft.js'
 import { tokensView } from './tokens-view.js'
 
-const calm = matchMedia('(prefers-reduced-motion: reduce)')
-const stacked = matchMedia('(max-width: 1180px)')
-
 /** A text and a schema on one side, the document that fills in on the other. */
 export class StructuredView {
   readonly #models: Models
@@ -42,7 +39,8 @@ export class StructuredView {
   readonly #drawSoon = framed(() => this.#draw())
   #name = 'document'
   #view: 'fields' | 'tokens' = 'tokens'
-  #isFirst = false
+  /** Nobody has written anything yet. */
+  #isExample = false
   #generation: Generation | undefined
   /** The schema that the answer is being written for; the one in the editor may have changed since. */
   #schema: unknown
@@ -83,17 +81,17 @@ export class StructuredView {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !this.#busy) void this.#start()
     })
     if (shared) this.#replace(shared)
-    else if (this.#drafts.current) this.#show(this.#drafts.current)
     else {
-      this.#load(examples[0]!)
-      this.#isFirst = true
+      if (this.#drafts.current) this.#show(this.#drafts.current)
+      else this.#load(examples[0]!)
+      this.#isExample = !this.#drafts.edited
     }
     this.#showAside()
   }
 
-  /** Who has never been here sees at once what this does: the first example, answered. */
+  /** Who has written nothing here sees at once what this does: the example, answered. */
   async introduce(): Promise<void> {
-    if (this.#isFirst && !this.#busy && this.#generation === undefined) await this.#start(false)
+    if (this.#isExample && !this.#busy && this.#generation === undefined) await this.#start(false)
   }
 
   #chip(example: Example): HTMLElement {
@@ -182,9 +180,7 @@ export class StructuredView {
     this.#schema = JSON.parse(source)
     this.#error = undefined
     this.#setBusy(true, goThere)
-    // Where the answer stands below the form, it is out of sight.
-    if (goThere && stacked.matches)
-      this.#answer.closest('.panel')?.scrollIntoView({ block: 'start', behavior: calm.matches ? 'instant' : 'smooth' })
+    if (goThere) showPanelOf(this.#answer)
     try {
       await this.#models.loadForRequest()
       await generation.run(this.#body(this.#schema), settings().project, this.#drawSoon)
