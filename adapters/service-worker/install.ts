@@ -39,7 +39,8 @@ export interface InstallOptions {
    */
   replace?: boolean
   /**
-   * Ask the browser, once a model was downloaded here, to keep the site's data also when the disk gets full.
+   * Ask the browser, once a model of 32 MB or more was downloaded here, to keep the site's data also when the disk gets
+   * full.
    * @default true
    */
   persist?: boolean
@@ -54,7 +55,8 @@ export interface Installed extends WebGpuFinding {
   readonly registration: ServiceWorkerRegistration
   /**
    * Whether the browser keeps the site's data when the disk gets full; else models may have to be downloaded again. It
-   * is asked for after the first download; where the browser asks the user, once and not again on a later visit.
+   * is asked for after the first download of 32 MB or more; where the browser asks the user, once and not again on a
+   * later visit.
    */
   readonly persisted: boolean
   /**

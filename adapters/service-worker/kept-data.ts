@@ -2,12 +2,14 @@ import type { LoadProgress } from '../../src/index.js'
 
 /** In `localStorage`, where the browser was asked before. */
 const ASKED = 'local-v1: asked to keep the data'
+/** Less is there again in a moment; nobody is asked for the sake of the embedded model, which comes with the page. */
+const WORTH_ASKING_BYTES = 32_000_000
 
 /** Whether the browser keeps the site's data; asks for it once there is something to keep. */
 export class KeptData {
   readonly #ask: boolean
   #persisted = false
-  #downloaded = false
+  #isLarge = false
 
   constructor(ask: boolean) {
     this.#ask = ask
@@ -22,10 +24,10 @@ export class KeptData {
   }
 
   /** Some browsers ask the user: not before he has asked for a model himself. */
-  follow({ phase }: LoadProgress): void {
-    if (phase === 'download') this.#downloaded = true
-    if (phase !== 'ready' || !this.#downloaded || !this.#ask || this.#persisted) return
-    this.#downloaded = false
+  follow({ phase, bytesTotal }: LoadProgress): void {
+    if (phase === 'download') this.#isLarge = bytesTotal >= WORTH_ASKING_BYTES
+    if (phase !== 'ready' || !this.#isLarge || !this.#ask || this.#persisted) return
+    this.#isLarge = false
     void said(askOnce).then((persisted) => {
       this.#persisted = persisted
     })

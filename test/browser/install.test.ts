@@ -13,6 +13,20 @@ import type { Tab } from './tab.js'
 const NANO = fileURLToPath(new URL('../../models/nano/', import.meta.url))
 const WEIGHTS = /\/([\w-]+\.json|params_shard_\d+\.bin)$/
 
+const ROOM = 33_000_000
+
+/** The same model, with room behind its weights: more than 32 MB to download. */
+function padded(path: string, bytes: Uint8Array): Uint8Array {
+  if (path.endsWith('.bin')) return Buffer.concat([bytes, Buffer.alloc(ROOM)])
+  if (!path.endsWith('-cache.json')) return bytes
+  const index = JSON.parse(Buffer.from(bytes).toString()) as { records: { nbytes: number; md5sum?: string }[] }
+  for (const shard of index.records) {
+    shard.nbytes += ROOM
+    delete shard.md5sum
+  }
+  return Buffer.from(JSON.stringify(index))
+}
+
 const strict = {
   model: 'local-v1/nano',
   stream: true,
@@ -61,6 +75,7 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
         '/refuses.js': 'addEventListener("install", (event) => event.waitUntil(Promise.reject(new Error("no"))))',
         '/silent.js': 'addEventListener("activate", () => {})',
         ...Object.fromEntries(nano.map(([path, bytes]) => [`/nano${path}`, bytes])),
+        ...Object.fromEntries(nano.map(([path, bytes]) => [`/large${path}`, padded(path, bytes)])),
       },
       // What a single-page application says to every path.
       html,
@@ -116,11 +131,13 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
   })
 
   test.each([
-    ['asks for it after the first download, not before', undefined, false, 'asked'],
-    ['asks for it, and is told that it may', undefined, true, 'asked'],
-    ['does not ask where it shall not', false, false, 'tab'],
-  ])('says whether the browser keeps the data: %s', async (_, persist, granted, title) => {
-    const here = await visit({ script: '/v1.js?device=cpu', ...(persist !== undefined && { persist }) })
+    ['asks for it after the first download, not before', 'large', undefined, false, 'asked'],
+    ['asks for it, and is told that it may', 'large', undefined, true, 'asked'],
+    ['does not ask where it shall not', 'large', false, false, 'tab'],
+    ['asks nobody for the sake of a few megabytes', 'nano', undefined, false, 'tab'],
+  ])('says whether the browser keeps the data: %s', async (_, from, persist, granted, title) => {
+    const script = `/v1.js?device=cpu&from=${from}`
+    const here = await visit({ script, ...(persist !== undefined && { persist }) })
     await here.context.addInitScript(() => {
       const { persist } = StorageManager.prototype
       StorageManager.prototype.persist = function () {
@@ -137,6 +154,9 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
       await (await browser.newBrowserCDPSession()).send('Browser.grantPermissions', permissions)
     }
     await (await tab.chat({ model: 'local-v1/nano', max_tokens: 1 })).done()
+    // It is asked, or not, as this is heard.
+    const loaded = () => tab.page.evaluate(() => (window as unknown as { tab: Tab }).tab.progress.at(-1)?.phase)
+    await expect.poll(loaded).toBe('ready')
     await expect.poll(() => tab.page.title()).toBe(title)
     const persisted = () => tab.page.evaluate(() => (window as unknown as { tab: Tab }).tab.persisted())
     await expect.poll(persisted).toBe(granted)
@@ -147,7 +167,7 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
     ['a user who declined is not asked again', false, 'tab'],
     ['a browser that asks nobody is', true, 'asked'],
   ])('asks to keep the data of a model that is here from an earlier visit: %s', async (_, decidesAlone, again) => {
-    const here = await visit({ script: '/v1.js?device=cpu' })
+    const here = await visit({ script: '/v1.js?device=cpu&from=large' })
     await here.context.addInitScript((decidesAlone) => {
       // Only Chromium has it.
       if (!decidesAlone) delete (Navigator.prototype as { userAgentData?: unknown }).userAgentData

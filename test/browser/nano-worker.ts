@@ -7,7 +7,8 @@ import { createV1, indexedDbUsage } from '../../src/index.js'
 const { searchParams } = new URL(location.href)
 const device = searchParams.get('device') as DevicePreference
 const threads = Number(searchParams.get('threads') ?? 0) || undefined
-const models = [{ id: 'local-v1/nano', from: `${location.origin}/nano/` }]
+const from = `${location.origin}/${searchParams.get('from') ?? 'nano'}/`
+const models = [{ id: 'local-v1/nano', from }]
 const v1 = createV1({
   engine: webgpu({ models, device, threads, log: () => {} }),
   keys: 'none',
