@@ -356,6 +356,10 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     const gist = (await delta.locator('span').textContent())!
     await delta.click()
     expect(await answer.locator('details[open] .code').textContent()).toContain(`"delta": ${gist}`)
+    await answer.locator('summary', { hasText: 'response.completed' }).click()
+    await picture('26-events')
+    expect(await cutIn(page)).toEqual([])
+    expect(await barriers(page)).toEqual([])
     expect(await answer.locator('[data-way="raw"]').isVisible()).toBe(false)
     await page.getByText('Raw', { exact: true }).click()
     expect(await answer.locator('pre:visible').textContent()).toMatch(/^event: response\.created\ndata: \{/)

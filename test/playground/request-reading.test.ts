@@ -136,6 +136,7 @@ describe('the events of a stream', () => {
 
   test('may fail, and rest', () => {
     expect(streamEvent(': still there')).toBeUndefined()
+    expect(streamEvent('event: ping\r\ndata: {}')).toMatchObject({ name: 'ping', gist: '{}' })
     expect(streamEvent('data: {"error":{"message":"No room.","code":"cache_full"}}')).toMatchObject({
       name: 'error',
       gist: '{ "message": "No room.", "code": "cache_full" }',

@@ -15,7 +15,7 @@ type Json = Readonly<Record<string, unknown>>
 
 /** What stands between two empty lines; undefined for a heartbeat. */
 export function streamEvent(block: string): StreamEvent | undefined {
-  const fields = block.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line))
+  const fields = block.split(/\r?\n/).map((line) => /^(\w+): ?(.*)$/.exec(line))
   const of = (field: string) => fields.find((found) => found?.[1] === field)?.[2]
   const data = of('data')
   if (data === undefined) return undefined
@@ -59,7 +59,7 @@ export class StreamEventsView {
   #rest = ''
 
   take(text: string): void {
-    const blocks = (this.#rest + text).split('\n\n')
+    const blocks = (this.#rest + text).split(/\r?\n\r?\n/)
     this.#rest = blocks.pop()!
     for (const block of blocks) {
       const event = streamEvent(block)
