@@ -57,7 +57,7 @@ export const screens: readonly Scenario[] = [
 
       await click(tab, '#requests-tab')
       await click(tab, '#request-send')
-      await shown(tab, '#request-answer', /response\.(completed|incomplete)/)
+      await shown(tab, '#request-answer', /event: response\.(completed|incomplete)/)
       await picture(tab, 'requests')
 
       await click(tab, '#device-tab')

@@ -348,7 +348,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await button('Responses').click()
     expect(await answer.textContent()).toMatch(/^Send it/)
     await button('Send').click()
-    await expect.poll(() => answer.textContent(), SLOW).toMatch(/response\.(completed|incomplete)/)
+    await expect.poll(() => answer.textContent(), SLOW).toMatch(/event: response\.(completed|incomplete)/)
     await picture('18-requests')
     expect(await cutIn(page)).toEqual([])
     expect(await barriers(page)).toEqual([])

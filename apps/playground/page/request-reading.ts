@@ -8,7 +8,7 @@ export interface Reading {
   readonly facts: readonly string[]
 }
 
-type Json = Readonly<Record<string, unknown>>
+export type Json = Readonly<Record<string, unknown>>
 
 /** Of an answer's whole text, or of as much of it as has come. */
 export function readingOf(text: string): Reading {
@@ -19,16 +19,17 @@ export function readingOf(text: string): Reading {
 
 /** A document is one event. */
 function eventsOf(text: string): Json[] {
-  const whole = parsed(text)
+  const whole = objectIn(text)
   if (whole) return [whole]
   const lines = text.split('\n').filter((line) => line.startsWith('data: '))
   return lines.flatMap((line) => {
-    const event = parsed(line.slice(6))
+    const event = objectIn(line.slice(6))
     return event ? [event] : []
   })
 }
 
-function parsed(text: string): Json | undefined {
+/** The object that a text is, where it is one. */
+export function objectIn(text: string): Json | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined
@@ -96,8 +97,8 @@ class Reader {
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-const recordOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
-const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.map(recordOf) : [])
+export const recordOf = (value: unknown): Json => (typeof value === 'object' && value !== null ? (value as Json) : {})
+export const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.map(recordOf) : [])
 
 function cosine(a: readonly number[], b: readonly number[]): number {
   const dot = (x: readonly number[], y: readonly number[]) => x.reduce((sum, value, i) => sum + value * (y[i] ?? 0), 0)

@@ -118,15 +118,15 @@ export class RequestsView {
     this.#setBusy(true)
     const head = el('p', { class: 'muted' }, 'Waiting for the answer.')
     const reading = el('div', { class: 'reading' })
-    const document = el('div', {})
-    this.#answer.replaceChildren(head, reading, document)
+    const place = el('div', {})
+    this.#answer.replaceChildren(head, reading, place)
     this.#ways.hidden = true
     showPanelOf(this.#answer)
     const began = performance.now()
     try {
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: this.#body.value }
       const response = await ask(this.#path.value, { ...init, signal: aborter.signal })
-      await this.#read(response, reading, document)
+      await this.#read(response, reading, place)
       head.textContent = `${response.status}, after ${milliseconds(performance.now() - began)}`
     } catch (error) {
       if (aborter.signal.aborted) head.textContent = 'Stopped.'
@@ -161,8 +161,9 @@ export class RequestsView {
       const { done, value } = await reader.read()
       if (done) break
       whole += value
-      if (isStream) events.take(value)
-      if (isStream) draw()
+      if (!isStream) continue
+      events.take(value)
+      draw()
     }
     reading.replaceChildren(...readingView(whole))
     if (!isStream && !syntaxFault(whole)) whole = readable(JSON.parse(whole))

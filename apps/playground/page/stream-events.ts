@@ -1,5 +1,6 @@
 import { el } from './dom.js'
 import { inOneLine, readable } from './readable.js'
+import { type Json, listOf, objectIn, recordOf } from './request-reading.js'
 
 /** One event of a stream, for people. */
 export interface StreamEvent {
@@ -10,8 +11,6 @@ export interface StreamEvent {
   /** All of it; undefined where it is no JSON. */
   readonly data: Json | undefined
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 /** What stands between two empty lines; undefined for a heartbeat. */
 export function streamEvent(block: string): StreamEvent | undefined {
@@ -30,10 +29,10 @@ const SAID_BEFORE = new Set(['type', 'sequence_number', 'item_id', 'output_index
 /** Without what its name says, and what every other event says too. */
 function gistOf(event: Json): string {
   const rest = Object.fromEntries(Object.entries(event).filter(([key]) => !SAID_BEFORE.has(key)))
-  const [choice] = Array.isArray(event.choices) ? (event.choices as Json[]) : []
+  const [choice] = listOf(event.choices)
   if (choice) return inOneLine(withoutNothing({ ...choice, index: undefined }))
   if (event.usage && event.choices) return inOneLine({ usage: event.usage })
-  if (rest.response) return inOneLine({ status: (rest.response as Json).status })
+  if (rest.response) return inOneLine({ status: recordOf(rest.response).status })
   if (typeof rest.delta === 'string') return JSON.stringify(rest.delta)
   return inOneLine(withoutNothing(rest.error ?? rest))
 }
@@ -42,15 +41,6 @@ function withoutNothing(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const kept = Object.entries(value).filter(([, item]) => item !== null && item !== undefined)
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutNothing(item)]))
-}
-
-function objectIn(text: string): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Json) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** The events of a stream as they come: a line each, which opens. */
