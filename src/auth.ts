@@ -31,6 +31,9 @@ export type Authenticate = (request: Request) => Caller | Promise<Caller>
 /** Everyone, where no keys are asked for: one caller, who may see all usage. */
 const ANYONE: Caller = { id: 'anonymous', admin: true }
 
+/** Whether all requests are one caller's, whatever keys they carry. */
+export const isSoleCaller = (keys: Keys): boolean => keys === 'none' || (Array.isArray(keys) && keys.length === 1)
+
 export function authenticator(keys: Keys): Authenticate {
   if (keys === 'none') return () => ANYONE
   if (typeof keys === 'function') {

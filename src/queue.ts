@@ -10,10 +10,26 @@ export interface AdmissionLimits {
    * @default no limit
    */
   readonly maxWaitingBytes?: number
+  /**
+   * All calls are one caller's: no place is kept for another.
+   * @default false
+   */
+  readonly soleCaller?: boolean
 }
 
-/** How long a caller who has left is expected back. */
-const EXPECTED_MS = 60_000
+/** What a call takes of the door while it waits and once it is in. */
+export interface Entering {
+  /**
+   * Bytes that it holds while it waits.
+   * @default 0
+   */
+  readonly bytes?: number
+  /**
+   * Places that it takes: as many as answers are made for it.
+   * @default 1
+   */
+  readonly weight?: number
+}
 
 /** Gives the place back. Calling it again does nothing. */
 export type Release = () => void
@@ -21,6 +37,7 @@ export type Release = () => void
 interface Waiter {
   readonly caller: string
   readonly bytes: number
+  readonly weight: number
   start(): void
   refuse(error: V1Error): void
 }
@@ -30,8 +47,9 @@ interface Waiter {
  * among equals callers take turns, so that one who sends a hundred requests does not keep the next one waiting behind
  * all of them; a caller's own requests keep their order. Where the line is full, who has the longest one gives way.
  *
- * Nobody is sent out of a place, however long an answer is. So the last one is kept for whoever was here a moment ago
- * and holds none: all eight would otherwise be one caller's for as long as eight long answers take.
+ * Nobody is sent out of a place, however long an answer is. So the last one is kept for whoever holds none: all eight
+ * would otherwise be one caller's for as long as eight long answers take. A call of many answers takes as many places, as
+ * far as there are so many; whoever holds none begins with what is free.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
@@ -39,9 +57,9 @@ export class Admission {
   readonly #lines = new Map<string, Waiter[]>()
   /** Places by caller; nobody is in it with none. */
   readonly #places = new Map<string, number>()
-  /** When each left who holds no place, the latest at the end. */
-  readonly #left = new Map<string, number>()
   #running = 0
+  /** Places that those who run have. */
+  #taken = 0
   #waiting = 0
   #waitingBytes = 0
   /** A moving average, for telling how long the line will take. */
@@ -65,27 +83,23 @@ export class Admission {
     return this.#waiting
   }
 
-  /** Callers that are remembered although they hold nothing. */
-  get remembered(): number {
-    return this.#left.size
-  }
-
   /**
    * Rejects with the signal's reason when it aborts in line, and with 429 when the line is full: at once, or later, when
-   * a newcomer takes the place. `bytes` is what the call holds while it waits.
+   * a newcomer takes the place.
    */
-  enter(caller: string, signal: AbortSignal, bytes = 0): Promise<Release> | Release {
+  enter(caller: string, signal: AbortSignal, { bytes = 0, weight = 1 }: Entering = {}): Promise<Release> | Release {
     signal.throwIfAborted()
     if (this.#closed) throw new V1Error(503, 'The service is closing and takes no new requests.', { code: 'closing' })
-    if (!this.#lines.has(caller) && this.#mayStart(caller)) return this.#start(caller)
+    if (!this.#lines.has(caller) && this.#mayStart(caller, weight)) return this.#start(caller, weight)
     this.#makeRoom(caller, bytes)
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         caller,
         bytes,
+        weight,
         start: () => {
           signal.removeEventListener('abort', leave)
-          resolve(this.#start(caller))
+          resolve(this.#start(caller, weight))
         },
         refuse: (error) => {
           signal.removeEventListener('abort', leave)
@@ -111,10 +125,11 @@ export class Admission {
     })
   }
 
-  #start(caller: string): Release {
+  #start(caller: string, weight: number): Release {
+    const taken = Math.min(weight, this.#open(caller))
     this.#running++
-    this.#left.delete(caller)
-    this.#places.set(caller, this.#placesOf(caller) + 1)
+    this.#taken += taken
+    this.#places.set(caller, this.#placesOf(caller) + taken)
     const began = performance.now()
     let released = false
     return () => {
@@ -122,13 +137,10 @@ export class Admission {
       released = true
       this.#secondsPerCall += ((performance.now() - began) / 1000 - this.#secondsPerCall) / 8
       this.#running--
-      const left = this.#placesOf(caller) - 1
+      this.#taken -= taken
+      const left = this.#placesOf(caller) - taken
       if (left > 0) this.#places.set(caller, left)
-      else {
-        this.#places.delete(caller)
-        this.#forgetWhoStaysAway()
-        this.#left.set(caller, performance.now())
-      }
+      else this.#places.delete(caller)
       this.#goOn()
       if (this.#running + this.#waiting === 0) this.#drained?.()
     }
@@ -138,26 +150,26 @@ export class Admission {
     return this.#places.get(caller) ?? 0
   }
 
-  #mayStart(caller: string): boolean {
-    const free = this.#limits.maxInFlight - this.#running
+  /** Places that a caller may have of those that are free: the last is for whoever holds none. */
+  #open(caller: string): number {
+    const { maxInFlight, soleCaller } = this.#limits
+    const free = maxInFlight - this.#taken
     // Where there is one place, there is none to keep.
-    if (free !== 1 || this.#running === 0 || this.#placesOf(caller) === 0) return free > 0
-    this.#forgetWhoStaysAway()
-    return this.#left.size === 0
+    const kept = soleCaller || maxInFlight === 1 || this.#placesOf(caller) === 0 ? 0 : 1
+    return free - kept
   }
 
-  #forgetWhoStaysAway(): void {
-    const now = performance.now()
-    for (const [caller, at] of this.#left) {
-      if (now - at < EXPECTED_MS) return
-      this.#left.delete(caller)
-    }
+  #mayStart(caller: string, weight: number): boolean {
+    const { maxInFlight } = this.#limits
+    const need = this.#placesOf(caller) === 0 ? 1 : Math.min(weight, Math.max(1, maxInFlight - 1))
+    return this.#open(caller) >= need
   }
 
   #goOn(): void {
-    for (let next = this.#next(); next !== undefined && this.#mayStart(next); next = this.#next()) {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const line = this.#lines.get(next)!
       const waiter = line[0]!
+      if (!this.#mayStart(next, waiter.weight)) return
       this.#remove(waiter)
       if (this.#lines.delete(next)) this.#lines.set(next, line)
       waiter.start()

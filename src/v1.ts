@@ -1,4 +1,4 @@
-import { authenticator, type Keys } from './auth.js'
+import { authenticator, isSoleCaller, type Keys } from './auth.js'
 import { basePathOf, pathUnder } from './base-path.js'
 import { ENDPOINTS, type Endpoint, type EndpointSet } from './endpoints.js'
 import type { Engine, LoadProgress } from './engine.js'
@@ -43,8 +43,8 @@ export interface V1Options {
    */
   basePath?: string
   /**
-   * How many requests the engine is given at once. Of two or more the last is kept for a caller who has none running and
-   * had one within the last minute.
+   * How many requests the engine is given at once. Of two or more the last is kept for a caller who has none running,
+   * where there is more than one key. A request of `n` answers counts as so many.
    * @default 8
    */
   maxInFlight?: number
@@ -203,6 +203,7 @@ export function createV1(options: V1Options): V1 {
     maxInFlight: positive('maxInFlight', options.maxInFlight ?? 8),
     maxQueue: positive('maxQueue', options.maxQueue ?? 100, 0),
     maxWaitingBytes: bodiesLimit,
+    soleCaller: isSoleCaller(options.keys),
   })
   const service: Service = {
     engine,

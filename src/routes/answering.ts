@@ -51,13 +51,13 @@ async function answered(service: Service, run: Run, asked: Asked, caller: string
     const model = await knownModel(service.engine, spec.model, run.signal)
     checkCapable(model, spec)
     run.model = spec.model
-    await run.enter()
+    await run.enter(spec.n)
     const constraint = await inTurns(service.constraints.of(spec), run.signal, caller)
     const loading = service.loader.ready(spec.model, run.signal)
     if (loading) {
       run.stepAside()
       await loading
-      await run.enter()
+      await run.enter(spec.n)
       // Some of what it cannot do a model says only once it is there.
       checkCapable(findModel(service.engine, spec.model), spec)
     }

@@ -34,6 +34,34 @@ describe('completions', () => {
     ])
   })
 
+  it('are at most 1,024 in one request, whichever way they are asked for', async () => {
+    const { post, calls } = texts()
+    const refused = await post({ prompt: Array(256).fill('Go'), n: 128 })
+    expect(refused.status).toBe(400)
+    expect(errorOf(refused)).toMatchObject({ param: 'n', message: expect.stringContaining('32768 answers') })
+    expect(calls).toEqual([])
+    expect((await post({ prompt: Array(8).fill('Go'), n: 129 })).status).toBe(400)
+  })
+
+  it('are made sixteen at a time, however they are spread over prompts', async () => {
+    let running = 0
+    let most = 0
+    const { ask } = serviceOf(async function* ({ n }: ChatCall) {
+      running += n
+      most = Math.max(most, running)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      for (let choice = 0; choice < n; choice++) yield* [text('.', choice), finish('stop', choice)]
+      running -= n
+    })
+    const answer = await ask('/completions', {
+      method: 'POST',
+      body: JSON.stringify({ model: MODEL, prompt: Array(32).fill('Go'), n: 8 }),
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(jsonOf(answer).choices).toHaveLength(256)
+    expect(most).toBe(16)
+  })
+
   it('are streamed, with an echo and with the usage where it is asked for', async () => {
     const { post } = texts()
     const events = eventsOf(

@@ -43,9 +43,10 @@ export class Run {
     this.signal = this.#abort.signal
   }
 
-  async enter(): Promise<void> {
-    const { caller, bodyBytes } = this.#exchange
-    const release = await this.#service.admission.enter(caller.id, this.signal, bodyBytes)
+  /** `weight`: how many answers are to be made. */
+  async enter(weight = 1): Promise<void> {
+    const { caller, bodyBytes = 0 } = this.#exchange
+    const release = await this.#service.admission.enter(caller.id, this.signal, { bytes: bodyBytes, weight })
     // It may have been left while it was on its way out of the line.
     if (this.#ended) release()
     else this.#release = release

@@ -1,7 +1,7 @@
 import type { ChatCall, Engine, Part, Usage } from '../engine.js'
 import { NO_USAGE } from '../wire/usage.js'
 
-/** Calls of one request that an engine has at a time: it does as many side by side as it can. */
+/** Answers of one request that an engine makes at a time, one call's at least: it does as many side by side as it can. */
 const AT_ONCE = 16
 
 /** A call for each prompt as one: the choices of each follow those of the one before it, and usage is added up. */
@@ -29,7 +29,7 @@ export async function* generateEach(
     ask(at)
   }
   try {
-    while (begun < Math.min(AT_ONCE, prompts.length)) begin()
+    while (begun < Math.min(Math.max(1, Math.floor(AT_ONCE / n)), prompts.length)) begin()
     while (coming.size > 0) {
       const { at, result } = await Promise.race(coming.values())
       coming.delete(at)

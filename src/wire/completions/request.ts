@@ -56,6 +56,8 @@ const aChoiceCount = anInteger(1, 128)
 const aTopCount = anInteger(0, 5)
 /** Of one request. */
 const MOST_PROMPTS = 256
+/** Of all prompts of one request together. */
+const MOST_ANSWERS = 1024
 const somePrompts = anArray(1, Number.POSITIVE_INFINITY)
 
 export function readTextRequest(json: unknown): TextRequest {
@@ -69,6 +71,7 @@ export function readTextRequest(json: unknown): TextRequest {
   }
   const model = required(body, 'model', '', aString)
   const prompts = required(body, 'prompt', '', readPrompts)
+  if (n * prompts.length > MOST_ANSWERS) throw tooManyAnswers(prompts.length, n)
   const suffix = optional(body, 'suffix', '', aString)
   if (suffix && prompts.some((prompt) => typeof prompt !== 'string')) {
     throw unsupported('suffix', 'It goes with a prompt that is a text.')
@@ -111,6 +114,11 @@ export function readTextRequest(json: unknown): TextRequest {
       fields: withNames({ ...FIELDS, ...(body.return_token_ids !== true && { tokens: 'echo' }) }, form),
     },
   }
+}
+
+function tooManyAnswers(prompts: number, n: number) {
+  const message = `Invalid value for 'n': ${prompts} prompts with ${n} answers each are ${prompts * n} answers, and one request may ask for ${MOST_ANSWERS}. Send several requests.`
+  return refuse('n', message, 'invalid_value')
 }
 
 /** A text, the tokens of one, or a list of either. */
