@@ -106,12 +106,12 @@ async function answer(
 /** Who asks for what is open to all. */
 const NOBODY: Caller = { id: 'anonymous' }
 
-function findPlace({ base, router }: Door, pathname: string): FoundRoute | undefined {
-  const path = pathUnder(base, pathname)
-  if (path !== undefined) return router.find(path)
-  const found = router.find(pathname)
-  return [...(found?.endpoints.values() ?? [])].every(({ open }) => open) ? found : undefined
-}
+/**
+ * Below the base path, or where nothing else took the path, as it stands: some clients leave the base path out, and others
+ * ask a server of open models for what lies beside it (`/tokenize`, `/health`).
+ */
+const findPlace = ({ base, router }: Door, pathname: string): FoundRoute | undefined =>
+  router.find(pathUnder(base, pathname) ?? pathname)
 
 function options(request: Request, allow: string, cors: readonly string[]): Answered {
   const asked = request.headers.get('access-control-request-method') !== null

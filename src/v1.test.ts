@@ -79,6 +79,20 @@ describe('paths and methods', () => {
     }
   })
 
+  it('a client that leaves the base path out is answered, with its key, where nothing else takes the path', async () => {
+    const { v1 } = serviceOf()
+    const asked = (path: string, headers: HeadersInit = { authorization: `Bearer ${KEY}` }) => {
+      const request = new Request(`http://x${path}`, { headers })
+      expect(v1.match(request)).toBe(false)
+      return v1.fetch(request)
+    }
+    expect((await asked('/models')).status).toBe(200)
+    expect((await asked('/models', {})).status).toBe(401)
+    expect((await asked('/chat/completions')).status).toBe(405)
+    const chat = new Request('http://x/chat/completions', chatInit({}, { headers: { authorization: `Bearer ${KEY}` } }))
+    expect((await v1.fetch(chat)).status).toBe(200)
+  })
+
   it('a slash at the end changes nothing', async () => {
     const { ask } = serviceOf()
     expect(jsonOf(await ask('/models/'))).toMatchObject({ object: 'list' })

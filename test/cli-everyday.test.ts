@@ -86,6 +86,7 @@ describe('the configuration file', () => {
     [{ serve: { port: 70000 } }, /serve\.port: It must be a whole number/],
     [{ serve: { port: [1, 2] } }, /serve\.port takes one value/],
     [{ serve: { device: 'tpu' } }, /serve\.device: It must be one of auto, webgpu, cpu/],
+    [{ serve: { responses: true } }, /serve\.responses must be a text/],
     [{ serve: { playground: 'no' } }, /serve\.playground must be true or false/],
     [{ serve: { cors: ['https://app.example/'] } }, /serve\.cors: It must be an origin/],
     [{ sevre: {} }, /'sevre' is no command/],

@@ -263,6 +263,29 @@ describe('local-v1 serve', () => {
     expect((await server.exit).code).toBe(0)
   })
 
+  it.each([
+    [[], true],
+    [['--responses'], true],
+    [['--no-responses'], false],
+  ] as const)('keeps responses unasked, as OpenAI does: %j', async (given, kept) => {
+    const where = join(folder, 'responses')
+    const args = given[0] === '--responses' ? [...given, where] : given
+    const { process: server, url } = await served('--model', 'local-v1/nano', ...args)
+    const client = new OpenAI({ baseURL: url, apiKey: 'none' })
+    const create = (input: string, previous_response_id?: string) =>
+      client.responses.create({ model: 'local-v1/nano', input, max_output_tokens: 16, previous_response_id })
+    const first = await create('Hi')
+    const second = create('And?', first.id)
+    if (kept) {
+      expect((await second).previous_response_id).toBe(first.id)
+      expect((await client.responses.retrieve(first.id)).id).toBe(first.id)
+    } else await expect(second).rejects.toMatchObject({ status: 400, code: 'previous_response_not_found' })
+    const asked = await fetch(`${url}/models`)
+    expect(asked.headers.get('keep-alive')).toBe('timeout=75')
+    await server.stop('SIGTERM')
+    if (given[0] === '--responses') expect((await readdir(where)).length).toBe(2)
+  })
+
   it('takes keys from a file, where no other user of the machine sees them', async () => {
     const file = join(folder, 'keys.txt')
     await writeFile(file, '# of this machine\nfrom-file\r\n\nand-another\n')

@@ -45,7 +45,9 @@ function pathTo(command: Command, root: Command): Command[] {
 }
 
 function set(file: string, command: Command, name: string, value: unknown): void {
-  const option = command.options.find(({ long }) => long === `--${name}` || long === `--no-${name}`)
+  const named = (long: string) => command.options.find((each) => each.long === long)
+  // One that takes a value may have a form without: `false` means that.
+  const option = (value === false && named(`--no-${name}`)) || (named(`--${name}`) ?? named(`--no-${name}`))
   const place = `${file}: ${command.name()}.${name}`
   if (!option) throw new Fault(`${place} is no option; local-v1 ${command.name()} --help lists them.`)
   const key = option.attributeName()

@@ -65,6 +65,12 @@ function program(): Command {
     .option('--allow-host <name>', 'a host name it is reached by, behind a proxy or tunnel here; repeatable', collect)
     .option('--alias <name=id>', 'another name for a model: gpt-4o-mini=local-v1/nano; repeatable', aliases)
     .option('--usage-file <file>', 'keep the usage ledger in this file')
+    .option(
+      '--responses <folder>',
+      'keep responses in this folder, beyond the end of the server (else: in memory)',
+      true,
+    )
+    .option('--no-responses', 'keep responses only where a request says store: true')
     .option('--upstream <url>', 'a /v1 to fall back to when this machine cannot answer (its key: UPSTREAM_API_KEY)')
     .option('--max-in-flight <number>', 'how many requests a model works on at once', count(1, 1000), 8)
     .option('--queue <number>', 'how many more may wait', count(0, 100_000), 100)

@@ -5,9 +5,11 @@ import process from 'node:process'
 import { express } from '../../adapters/express.js'
 import type { ModelInfo } from '../engine.js'
 import { messages } from '../messages/index.js'
+import { folderResponses } from '../responses/folder.js'
+import { memoryResponses } from '../responses/memory.js'
 import { fileUsage } from '../usage/file.js'
 import type { UsageLedger } from '../usage/ledger.js'
-import { createV1 } from '../v1.js'
+import { createV1, type V1Options } from '../v1.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { withPlayground } from './playground.js'
@@ -25,6 +27,8 @@ export interface ServerOptions extends EngineOptions, KeyOptions {
   /** Other names of models. */
   readonly alias?: Readonly<Record<string, string>>
   readonly usageFile?: string
+  /** The folder in which responses are kept; true: memory, as long as the process runs; false: only where a request asks. */
+  readonly responses: string | boolean
   readonly maxInFlight: number
   readonly queue: number
   /** Seconds; 0 for no limit. */
@@ -35,6 +39,9 @@ export interface ServerOptions extends EngineOptions, KeyOptions {
   /** Whether `/` shows the playground. */
   readonly playground: boolean
 }
+
+/** A client that works for some seconds between two requests finds its connection as it left it. */
+const KEEP_ALIVE_MS = 75_000
 
 /** Serves until a signal comes, or what started it has ended. */
 export async function serve(options: ServerOptions): Promise<void> {
@@ -58,6 +65,7 @@ export async function serve(options: ServerOptions): Promise<void> {
     log: serveLog(),
     endpoints: [messages()],
     aliases: options.alias ?? {},
+    ...keptIn(options.responses),
     ...(hosts && { hosts }),
     ...(options.cors && { cors: options.cors }),
     ...(usage && { usage }),
@@ -68,6 +76,7 @@ export async function serve(options: ServerOptions): Promise<void> {
   const adds = own && (keys.length === 0 || pageKey)
   const page = adds && pageModels({ engine: own, v1, device: options.device, cache: options.cache, key: pageKey?.key })
   const server = createServer(options.playground ? withPlayground(service, { hosts, upstream, models: page }) : service)
+  server.keepAliveTimeout = KEEP_ALIVE_MS
   const url = await listen(server, options)
   note(`local-v1 listens on ${url} and loads ${models[0]}.`)
   const ending = stopOnSignal(server, v1, options.grace * 1000)
@@ -107,6 +116,12 @@ async function ledgerIn(file: string | undefined): Promise<UsageLedger | undefin
     throw new Fault(`The usage file ${file} cannot be written: ${(error as Error).message}`, 1)
   }
   return ledger
+}
+
+/** Clients go on from a response that they never asked to be kept, as OpenAI keeps it. */
+function keptIn(place: ServerOptions['responses']): Pick<V1Options, 'responses'> {
+  if (place === false) return {}
+  return { responses: place === true ? memoryResponses() : folderResponses(place) }
 }
 
 function milliseconds(seconds: number): number {

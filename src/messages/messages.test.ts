@@ -219,6 +219,16 @@ describe('a message', () => {
   const result = { type: 'tool_result', tool_use_id: 't1', content: 'x' }
   const user = (...content: object[]) => ({ role: 'user', content })
   test.each([
+    [{ thinking: { type: 'deep' } }, 'thinking.type'],
+    [{ output_config: { effort: 'huge' } }, 'output_config.effort'],
+    [{ thinking: { type: 'enabled' } }, null],
+    [{ thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }, null],
+  ])('never refuses a hint: of %j it names %s', async (body, field) => {
+    const answer = await service().post(body)
+    expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, field])
+  })
+
+  test.each([
     [{ messages: [] }, 'messages'],
     [{ max_tokens: null }, 'max_tokens'],
     [{ max_tokens: 0 }, 'max_tokens'],
@@ -248,10 +258,9 @@ describe('a message', () => {
     [{ tool_choice: { type: 'any' } }, 'tool_choice.type'],
     [{ tools: [look], tool_choice: { type: 'tool', name: 'see' } }, 'tool_choice.name'],
     [{ stop_sequences: [''] }, 'stop_sequences[0]'],
-    [{ thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
-    [{ thinking: { type: 'deep' } }, 'thinking.type'],
     [{ container: 'c' }, 'container'],
     [{ temperature: 3 }, 'temperature'],
+    [{ thinking: 'deeply' }, 'thinking'],
   ])('refuses %j by %s', async (body, field) => {
     const { post, calls } = service()
     expect(errorOf(await post(body))).toMatchObject({

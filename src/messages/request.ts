@@ -10,6 +10,7 @@ import {
   anObject,
   aString,
   at,
+  hint,
   noteUnknown,
   oneOf,
   optional,
@@ -109,7 +110,7 @@ interface AskedOutput {
 function readOutput(body: JsonObject, ignored: string[]): AskedOutput {
   const config = optional(body, 'output_config', '', anObject)
   if (config) noteUnknown(config, KNOWN_CONFIG, 'output_config', ignored)
-  const effort = config && optional(config, 'effort', 'output_config', anEffort)
+  const effort = config && hint(config, 'effort', 'output_config', anEffort, ignored)
   const asked = { ...(effort !== undefined && { effort }) }
   const [holder, place, name] =
     config?.format == null ? [body, '', 'output_format'] : [config, 'output_config', 'format']
@@ -128,9 +129,9 @@ function readThinking(body: JsonObject, effort: AskedOutput['effort'], ignored: 
   const thinking = optional(body, 'thinking', '', anObject)
   if (!thinking) return { showsThoughts: true, ...options(withEffort(effort, undefined)) }
   noteUnknown(thinking, KNOWN_THINKING, 'thinking', ignored)
-  const type = required(thinking, 'type', 'thinking', aThinking)
-  const display = optional(thinking, 'display', 'thinking', aDisplay)
-  const budget = type === 'enabled' ? required(thinking, 'budget_tokens', 'thinking', aTokenLimit) : undefined
+  const type = hint(thinking, 'type', 'thinking', aThinking, ignored)
+  const display = hint(thinking, 'display', 'thinking', aDisplay, ignored)
+  const budget = type === 'enabled' ? hint(thinking, 'budget_tokens', 'thinking', aTokenLimit, ignored) : undefined
   // `adaptive` leaves it to the model, as its template does where nothing is said.
   const switched = type === 'enabled' ? true : type === 'disabled' ? false : undefined
   return {

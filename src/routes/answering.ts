@@ -6,7 +6,7 @@ import { SSE_HEADERS } from '../stream/sse.js'
 import type { AnswerHead } from '../wire/answer.js'
 import type { Asked, CallSpec, WholeReply } from '../wire/reply.js'
 import { AnswerEvents } from './answer-events.js'
-import { checkCapable } from './capable.js'
+import { checkCapable, withoutHints } from './capable.js'
 import { checkChoice } from './check.js'
 import type { OutputConstraint } from './constrain.js'
 import { findModel, knownModel } from './models.js'
@@ -45,22 +45,26 @@ export async function answering(
   return asked.early
 }
 
-async function answered(service: Service, run: Run, asked: Asked, caller: string): Promise<Answered> {
-  const { spec, reply, id, ignored, headers: own } = asked
+async function answered(service: Service, run: Run, read: Asked, caller: string): Promise<Answered> {
+  const { reply, id, headers: own } = read
   try {
-    const model = await knownModel(service.engine, spec.model, run.signal)
-    checkCapable(model, spec)
-    run.model = spec.model
-    await run.enter(spec.n)
-    const constraint = await inTurns(service.constraints.of(spec), run.signal, caller)
-    const loading = service.loader.ready(spec.model, run.signal)
+    const model = await knownModel(service.engine, read.spec.model, run.signal)
+    let asked = withoutHints(model, read)
+    checkCapable(model, asked.spec)
+    run.model = read.spec.model
+    await run.enter(read.spec.n)
+    const constraint = await inTurns(service.constraints.of(asked.spec), run.signal, caller)
+    const loading = service.loader.ready(model.id, run.signal)
     if (loading) {
       run.stepAside()
       await loading
-      await run.enter(spec.n)
+      await run.enter(read.spec.n)
       // Some of what it cannot do a model says only once it is there.
-      checkCapable(findModel(service.engine, spec.model), spec)
+      const loaded = findModel(service.engine, model.id)
+      asked = withoutHints(loaded, asked)
+      checkCapable(loaded, asked.spec)
     }
+    const { spec, ignored } = asked
     const head = headOf(service, spec.model, id)
     const call = callOf(spec, model, id, run.signal, constraint, service.describeSchema)
     // Before the first part an engine may still refuse; only then are status and headers settled.

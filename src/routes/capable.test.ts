@@ -32,9 +32,6 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['grammar', { response_format: format('json_schema') }, 'response_format'],
   ['otherGrammars', { guided_choice: ['{}'] }, 'guided_choice'],
   ['otherGrammars', { structured_outputs: { choice: ['{}'] } }, 'structured_outputs.choice'],
-  ['thinking', { reasoning_effort: 'high' }, 'reasoning_effort'],
-  ['thinking', { chat_template_kwargs: { enable_thinking: true } }, 'chat_template_kwargs.enable_thinking'],
-  ['thinking', { thinking_budget: 50 }, 'thinking_budget'],
   ['images', said(words, image), 'messages[0].content[1].type'],
   ['audio', said(audio), 'messages[0].content[0].type'],
   ['sampling', { top_k: 5 }, 'top_k'],
@@ -44,6 +41,12 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['sampling', { stop_token_ids: [5] }, 'stop_token_ids'],
   ['sampling', { ignore_eos: true }, 'ignore_eos'],
   ['tokens', { return_token_ids: true }, 'return_token_ids'],
+]
+/** What only shapes an answer, and its field. */
+const HINTS: readonly [object, string][] = [
+  [{ reasoning_effort: 'high' }, 'reasoning_effort'],
+  [{ chat_template_kwargs: { enable_thinking: true } }, 'chat_template_kwargs.enable_thinking'],
+  [{ thinking_budget: 50 }, 'thinking_budget'],
 ]
 /** What nobody has who does not say so. */
 const RARE: readonly string[] = ['images', 'audio', 'sampling', 'tokens']
@@ -72,6 +75,49 @@ describe('what a model says it cannot do', () => {
       ).status,
     ).toBe(200)
     expect((await chat({ reasoning_effort: 'none', response_format: { type: 'text' } })).status).toBe(200)
+  })
+})
+
+describe('a hint', () => {
+  it.each(HINTS)('is ignored and named by a model that cannot follow it: %j', async (body, field) => {
+    const { chat, calls } = serviceThat({ thinking: false })
+    for (const _ of ['first', 'second']) {
+      const answer = await chat(body)
+      expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, field])
+    }
+    expect(calls).toHaveLength(2)
+    for (const { templateOptions, thinkingBudget } of calls) {
+      expect([templateOptions, thinkingBudget]).toEqual([{ enable_thinking: false }, undefined])
+    }
+  })
+
+  it.each(HINTS)('reaches a model that can, and one that says nothing of it: %j', async (body) => {
+    for (const capabilities of [undefined, {}, { thinking: true }]) {
+      const { chat, calls } = serviceThat(capabilities)
+      const answer = await chat(body)
+      expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, null])
+      const { templateOptions, thinkingBudget } = calls[0]!
+      expect(templateOptions?.enable_thinking === true || thinkingBudget === 50).toBe(true)
+    }
+  })
+
+  it('is named also by a model that says what it cannot do only once it is loaded', async () => {
+    const engine = scripted({ models: { [MODEL]: [text('x'), finish()] }, capabilities: {} })
+    const [unloaded] = engine.models
+    let models = [unloaded!]
+    const late = {
+      ...engine,
+      get models() {
+        return models
+      },
+      generate: engine.generate.bind(engine),
+      load: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        models = [{ ...unloaded!, capabilities: { thinking: false } }]
+      },
+    }
+    const answer = await serviceOf(late).chat({ reasoning_effort: 'high' })
+    expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, 'reasoning_effort'])
   })
 })
 

@@ -2,7 +2,7 @@ import type { Capabilities, ModelInfo } from '../engine.js'
 import type { V1Error } from '../errors.js'
 import { notTaken } from '../wire/chat/messages.js'
 import { unsupported } from '../wire/fields.js'
-import type { CallSpec } from '../wire/reply.js'
+import type { Asked, CallSpec } from '../wire/reply.js'
 
 /** Refuses what the model has said it cannot do, by the name of the field that asks for it. */
 export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpec): void {
@@ -15,11 +15,24 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
   if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none') throw lacks(id, 'tools', 'calls no tools')
   if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot keep to a format')
   if (cannot('otherGrammars') && spec.output.type === 'grammar') throw lacks(id, fields.format, 'keeps to JSON alone')
-  if (cannot('thinking') && wantsThoughts(spec)) {
-    throw lacks(id, fields.thinking ?? 'reasoning_effort', 'does not think')
-  }
   checkLocal(id, capabilities, spec)
   checkMedia(capabilities, spec)
+}
+
+/**
+ * The call without what only shapes an answer and this model cannot do, and the names of the fields that asked for it.
+ * Agents send their effort to every model: one that does not think answers all the same.
+ */
+export function withoutHints<T extends Asked>({ capabilities }: ModelInfo, asked: T): T {
+  const { spec } = asked
+  if (capabilities?.thinking !== false || !wantsThoughts(spec)) return asked
+  const { thinkingBudget: _, templateOptions, ...rest } = spec
+  const { reasoning_effort: __, ...options } = templateOptions ?? {}
+  return {
+    ...asked,
+    spec: { ...rest, templateOptions: { ...options, enable_thinking: false } },
+    ignored: [...asked.ignored, spec.fields.thinking ?? 'reasoning_effort'],
+  }
 }
 
 const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boolean =>

@@ -312,10 +312,10 @@ describe('completions', () => {
     ['guided_regex', { prompt: 'a', guided_regex: '(' }],
     ['guided_regex', { prompt: 'a', guided_regex: 'a', response_format: { type: 'json_object' } }],
     ['max_tokens', { prompt: 'a', echo: true, max_tokens: 0 }],
-    ['max_tokens', { prompt: 'a', max_tokens: -1 }],
+    ['max_tokens', { prompt: 'a', max_tokens: -2 }],
     ['return_token_ids', { prompt: 'a', return_token_ids: true }],
     ['echo', { prompt: [1], echo: true }],
-    ['logprobs', { prompt: 'a', logprobs: 6 }],
+    ['logprobs', { prompt: 'a', logprobs: 21 }],
   ])('refuse by the name of the field: %s %j', async (param, body) => {
     const { post, calls } = texts()
     expect(errorOf(await post(body))).toMatchObject({ status: 400, param })

@@ -152,6 +152,27 @@ export function aName(pattern: RegExp, maxLength: number): (value: unknown, para
   }
 }
 
+/**
+ * A field that only shapes an answer: what it says is done where it can be, and otherwise ignored and named; only of the
+ * wrong type it is a slip to be told. What a caller relies on (a schema, a tool, a stop, a limit) is read by `optional` and
+ * `required`, which refuse.
+ */
+export function hint<T>(
+  object: JsonObject,
+  name: string,
+  path: string,
+  read: (value: unknown, param: string) => T,
+  ignored: string[],
+): T | undefined {
+  try {
+    return optional(object, name, path, read)
+  } catch (error) {
+    if (!V1Error.is(error) || error.code === 'invalid_type') throw error
+    ignored.push(at(path, name))
+    return undefined
+  }
+}
+
 /** Notes the fields that nobody reads, so that the answer can name them. */
 export function noteUnknown(object: JsonObject, known: ReadonlySet<string>, path: string, ignored: string[]): void {
   for (const name in object) if (!known.has(name)) ignored.push(at(path, name))

@@ -25,10 +25,14 @@ describe('what local servers call the form of an answer', () => {
     ['guided_choice', { guided_choice: ['a'] }, grammar({ choice: ['a'] })],
     ['guided_grammar', { guided_grammar: 'root ::= "a"' }, grammar({ gbnf: 'root ::= "a"' })],
     ['grammar', { grammar: 'root ::= "a"' }, grammar({ gbnf: 'root ::= "a"' })],
+    ['regex', { regex: 'a' }, grammar({ regex: 'a' })],
+    ['ebnf', { ebnf: 'root ::= "a"' }, grammar({ gbnf: 'root ::= "a"' })],
+    ['format', { format: 'json' }, { type: 'json_object' }],
     ...[
       ['structured_outputs.json', { structured_outputs: { json: schema } }],
       ['guided_json', { guided_json: JSON.stringify(schema) }],
       ['json_schema', { json_schema: schema }],
+      ['format', { format: schema }],
     ].map(([field, body]) => [field, body, { type: 'json_schema', name: 'schema', strict: true, schema }]),
   ] as [string, object, object][])('%s', (field, body, output) => {
     expect(read(body)).toMatchObject({ output, outputField: field, ignored: [] })
@@ -47,6 +51,9 @@ describe('what local servers call the form of an answer', () => {
     [{ structured_outputs: { structural_tag: '[]' } }, 'structured_outputs.structural_tag'],
     [{ structured_outputs: { regex: 'a', whitespace_pattern: ' ' } }, 'structured_outputs.whitespace_pattern'],
     [{ structured_outputs: { regex: 'a', choice: ['a'] } }, 'structured_outputs.choice'],
+    [{ regex: ['a'] }, 'regex'],
+    [{ format: 'yaml' }, 'format'],
+    [{ ebnf: 'root ::= "a"', regex: 'a' }, 'ebnf'],
     [{ guided_regex: 'a', structured_outputs: { regex: 'a' } }, 'guided_regex'],
     [{ guided_regex: 'a', response_format: { type: 'json_object' } }, 'guided_regex'],
   ])('%j is refused for its field', (body, field) => {

@@ -23,6 +23,11 @@ const readJson: Read = (value, field) => {
 
 const readGrammar = (text: string): TextSource => (text.includes('::=') ? { gbnf: text } : { lark: text })
 
+const readRegex: Read = (value, field) => ({ type: 'grammar', source: { regex: aString(value, field) } })
+
+/** Ollama's: `'json'`, or a schema. */
+const readOllamaFormat: Read = (value, field) => (value === 'json' ? { type: 'json_object' } : readJson(value, field))
+
 /** By what stands behind `guided_` and in `structured_outputs`. */
 const CONSTRAINTS: ReadonlyMap<string, Read> = new Map<string, Read>([
   ['json', readJson],
@@ -33,7 +38,7 @@ const CONSTRAINTS: ReadonlyMap<string, Read> = new Map<string, Read>([
       throw refuse(field, `Invalid '${field}': it can only be true.`, 'invalid_value')
     },
   ],
-  ['regex', (value, field) => ({ type: 'grammar', source: { regex: aString(value, field) } })],
+  ['regex', readRegex],
   [
     'choice',
     (value, field) => {
@@ -59,13 +64,17 @@ function parsed(text: string, field: string, fault: string): unknown {
   }
 }
 
-/** vLLM's newer form, its older fields, and llama-server's. */
+/** vLLM's older fields, llama-server's, SGLang's and Ollama's. */
 const ALONE: ReadonlyMap<string, Read> = new Map([
   ...[...CONSTRAINTS].map(([name, read]) => [`guided_${name}`, read] as const),
   ['grammar', (value, field) => ({ type: 'grammar', source: { gbnf: aString(value, field) } })],
   ['json_schema', readJson],
+  ['regex', readRegex],
+  ['ebnf', (value, field) => ({ type: 'grammar', source: readGrammar(aString(value, field)) })],
+  ['format', readOllamaFormat],
 ])
 
+/** vLLM's newer form. */
 const TOGETHER = 'structured_outputs'
 /** Which blanks JSON may hold is the layout's matter, and what is not enforced is never let pass. */
 const HINTS = new Set(['disable_fallback', 'disable_any_whitespace', 'disable_additional_properties'])

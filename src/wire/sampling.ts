@@ -31,6 +31,11 @@ const aTopK = anInteger(-1, 2 ** 31 - 1)
 const aFactor = aNumber(0.01, 100)
 const aTokenCount = anInteger(0, Number.MAX_SAFE_INTEGER)
 const someTokens = anArray(0, 128)
+/** How long an answer may be. Local servers and their clients write "no limit" as -1. */
+export function tokenLimit(least: number): (value: unknown, param: string) => number | undefined {
+  const aLimit = anInteger(least, Number.MAX_SAFE_INTEGER)
+  return (value, param) => (value === -1 ? undefined : aLimit(value, param))
+}
 /** The id of a token. */
 export const aToken = anInteger(0, 2 ** 31 - 1)
 

@@ -28,8 +28,12 @@ export function logprobOf(sampled: Sampled, tokenizer: Tokenizer): TokenLogprob 
   return { ...shownToken(sampled.token, tokenizer), logprob: sampled.logprob, top }
 }
 
-export function shownToken(token: number, tokenizer: Tokenizer): { token: string; bytes: number[] | null } {
+export function shownToken(token: number, tokenizer: Tokenizer): { token: string; bytes: number[] } {
   const bytes = tokenizer.bytes(token)
-  if (bytes.length === 0) return { token: tokenizer.name(token), bytes: null }
+  if (bytes.length === 0) {
+    // A control token says nothing, but it has a name, and clients read its bytes as those of every other.
+    const name = tokenizer.name(token)
+    return { token: name, bytes: [...new TextEncoder().encode(name)] }
+  }
   return { token: new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes), bytes: [...bytes] }
 }

@@ -172,7 +172,6 @@ describe('a response', () => {
     [{ input: 'Hi', guided_regex: 'a', text: { format: { type: 'json_object' } } }, 'guided_regex'],
     [{ input: 'Hi', prompt: { id: 'x' } }, 'prompt'],
     [{ input: 'Hi', max_output_tokens: 3 }, 'max_output_tokens'],
-    [{ input: 'Hi', text: { verbosity: 'low' } }, 'text.verbosity'],
     [{ input: 'Hi', include: ['everything'] }, 'include[0]'],
     [{ input: 'Hi', tool_choice: 'required' }, 'tool_choice'],
     [{ input: 'Hi', background: true, store: false }, 'background'],
@@ -181,6 +180,16 @@ describe('a response', () => {
     [{ input: [{ type: 'compaction', encrypted_content: 'abc' }] }, 'input[0].encrypted_content'],
   ])('refuses %j by %s', async (body, param) => {
     expect(errorOf(await service().post(body))).toMatchObject({ status: 400, param })
+  })
+
+  test.each([
+    [{ text: { verbosity: 'low' } }, 'text.verbosity'],
+    [{ reasoning: { effort: 'huge' } }, 'reasoning.effort'],
+    [{ reasoning: { summary: 'poem' } }, 'reasoning.summary'],
+    [{ service_tier: 'gold' }, 'service_tier'],
+  ])('never refuses a hint: %j is ignored and named', async (body, field) => {
+    const answer = await service().post({ input: 'Hi', ...body })
+    expect([answer.status, answer.headers.get('x-ignored-fields')]).toEqual([200, field])
   })
 
   test('keeps to what local servers ask by fields of their own', async () => {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../platform/json.js'
-import { aBoolean, anArray, anObject, aString, at, oneOf, optional, refuse, unsupported } from '../fields.js'
+import { aBoolean, anArray, anObject, aString, at, hint, oneOf, optional, refuse, unsupported } from '../fields.js'
 
 /** Fields that may be there and change nothing in the answer. */
 export const HINTS = [
@@ -31,28 +31,34 @@ export function refuseUnsupported(body: JsonObject): void {
   for (const [name, why] of WHY) if (body[name] != null) throw unsupported(name, why)
 }
 
-const aTier = oneOf(['auto', 'default', 'flex', 'scale', 'priority', 'fast'])
-const aVerbosity = oneOf(['low', 'medium', 'high'])
+export const aTier = oneOf(['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'])
+/** As long as the model likes, which is what every answer is. */
+const asItComes = oneOf(['medium'])
+/** Of a chat nothing is kept. */
+const notStored = (value: unknown, param: string): void => {
+  if (aBoolean(value, param)) throw unsupported(param, 'Nothing is stored.')
+}
 const someModalities = anArray(1, 2)
 const aModality = oneOf(['text', 'audio'])
 
-/** Harmless, but of the wrong type they are still a client's mistake. */
-export function acceptHints(body: JsonObject): void {
+/** Those that cannot be done are named in `ignored`. */
+export function acceptHints(body: JsonObject, ignored: string[]): void {
   optional(body, 'user', '', aString)
   optional(body, 'safety_identifier', '', aString)
   optional(body, 'prompt_cache_key', '', aString)
   optional(body, 'prompt_cache_retention', '', aString)
   optional(body, 'prompt_cache_options', '', anObject)
   optional(body, 'prediction', '', anObject)
-  optional(body, 'service_tier', '', aTier)
   optional(body, 'metadata', '', readMetadata)
-  if (optional(body, 'store', '', aBoolean)) throw unsupported('store', 'Nothing is stored: leave it out.')
-  const verbosity = optional(body, 'verbosity', '', aVerbosity)
-  if (verbosity !== undefined && verbosity !== 'medium') {
-    throw unsupported('verbosity', "Say it in the messages instead, or use 'medium'.")
-  }
+  hint(body, 'service_tier', '', aTier, ignored)
+  hint(body, 'store', '', notStored, ignored)
+  readVerbosity(body, '', ignored)
   optional(body, 'modalities', '', readModalities)
 }
+
+/** How long a model's answers are is its own: every word but the usual one is ignored and named. */
+export const readVerbosity = (object: JsonObject, path: string, ignored: string[]) =>
+  hint(object, 'verbosity', path, asItComes, ignored)
 
 /** Up to 16 pairs of texts, which OpenAI keeps beside what is stored. */
 export function readMetadata(value: unknown, param: string): Record<string, string> {

@@ -108,7 +108,7 @@ describe('a chat request', () => {
     ['n', { n: 129 }],
     ['n', { n: 1.5 }],
     ['max_tokens', { max_tokens: 0 }],
-    ['max_completion_tokens', { max_completion_tokens: -1 }],
+    ['max_completion_tokens', { max_completion_tokens: -2 }],
     ['max_tokens', { max_tokens: 1, max_completion_tokens: 1 }],
     ['stream', { stream: 'true' }],
     ['stream_options', { stream_options: { include_usage: true } }],
@@ -125,17 +125,16 @@ describe('a chat request', () => {
     ['top_logprobs', { top_logprobs: 2 }],
     ['top_logprobs', { logprobs: true, top_logprobs: 21 }],
     ['logprobs', { logprobs: 2 }],
-    ['reasoning_effort', { reasoning_effort: 'huge' }],
+    ['reasoning_effort', { reasoning_effort: 3 }],
+    ['store', { store: 'yes' }],
+    ['verbosity', { verbosity: {} }],
     ['functions', { functions: [] }],
     ['function_call', { function_call: 'auto' }],
     ['audio', { audio: { voice: 'alloy', format: 'wav' } }],
     ['modalities', { modalities: ['text', 'audio'] }],
     ['web_search_options', { web_search_options: {} }],
-    ['store', { store: true }],
-    ['verbosity', { verbosity: 'low' }],
     ['metadata', { metadata: [] }],
     ['metadata.a', { metadata: { a: 1 } }],
-    ['service_tier', { service_tier: 'gold' }],
     ['user', { user: 5 }],
     ['top_k', { top_k: -2 }],
     ['top_k', { top_k: 1.5 }],
@@ -155,6 +154,23 @@ describe('a chat request', () => {
   it('takes harmless hints', () => {
     const hints = { user: 'me', metadata: { a: 'b' }, store: false, service_tier: 'auto', modalities: ['text'] }
     expect(read({ ...hints, prediction: { type: 'content', content: 'x' }, verbosity: 'medium' }).ignored).toEqual([])
+  })
+
+  it.each([
+    ['reasoning_effort', { reasoning_effort: 'huge' }],
+    ['store', { store: true }],
+    ['verbosity', { verbosity: 'low' }],
+    ['verbosity', { verbosity: 'epic' }],
+    ['service_tier', { service_tier: 'gold' }],
+  ])('never refuses a hint: %s is ignored and named', (name, body) => {
+    expect(read(body).ignored).toEqual([name])
+  })
+
+  it('takes -1 for no limit, as local servers do', () => {
+    expect(read({ max_tokens: -1 })).toMatchObject({ maxTokens: undefined, ignored: [] })
+    expect(read({ max_completion_tokens: -1 }).maxTokens).toBeUndefined()
+    expect(refusedFor({ ...minimal, max_tokens: -2 })).toBe('max_tokens')
+    expect(refusedFor({ ...minimal, max_tokens: -1, max_completion_tokens: 5 })).toBe('max_tokens')
   })
 
   it('hands on what servers of open models take', () => {

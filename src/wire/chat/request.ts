@@ -1,10 +1,21 @@
 import type { ChatMessage, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
-import { aBody, aBoolean, anInteger, anObject, aString, noteUnknown, optional, refuse, required } from '../fields.js'
+import {
+  aBody,
+  aBoolean,
+  anInteger,
+  anObject,
+  aString,
+  hint,
+  noteUnknown,
+  optional,
+  refuse,
+  required,
+} from '../fields.js'
 import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
 import type { FieldNames } from '../reply.js'
-import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
+import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../sampling.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
 import { readMessages } from './messages.js'
 import { readOutputFormat } from './output-format.js'
@@ -61,7 +72,7 @@ const KNOWN: ReadonlySet<string> = new Set([
 ])
 const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation', 'include_forced'])
 
-const aTokenLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
+const aTokenLimit = tokenLimit(1)
 const aChoiceCount = anInteger(1, 128)
 const aTopCount = anInteger(0, 20)
 
@@ -69,7 +80,7 @@ export function readChatRequest(json: unknown): ChatRequest {
   const body = aBody(json)
   const ignored: string[] = []
   refuseUnsupported(body)
-  acceptHints(body)
+  acceptHints(body, ignored)
   noteUnknown(body, KNOWN, '', ignored)
   const model = required(body, 'model', '', aString)
   const maxTokens = readMaxTokens(body)
@@ -85,7 +96,7 @@ export function readChatRequest(json: unknown): ChatRequest {
     topLogprobs: readLogprobs(body),
     ...readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored),
     ...readTools(body, ignored),
-    templateOptions: readTemplateOptions(body),
+    templateOptions: readTemplateOptions(body, ignored),
     ...readThinking(body),
     ignored,
   }
@@ -113,7 +124,7 @@ function readStream(body: JsonObject, ignored: string[]): StreamRequest {
 function readMaxTokens(body: JsonObject): number | undefined {
   const old = optional(body, 'max_tokens', '', aTokenLimit)
   const current = optional(body, 'max_completion_tokens', '', aTokenLimit)
-  if (old !== undefined && current !== undefined) {
+  if (body.max_tokens != null && body.max_completion_tokens != null) {
     const message = "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported."
     throw refuse('max_tokens', message, 'invalid_parameter_combination')
   }
@@ -131,7 +142,7 @@ function readLogprobs(body: JsonObject): number | undefined {
   return undefined
 }
 
-function readTemplateOptions(body: JsonObject): Readonly<Record<string, unknown>> | undefined {
+function readTemplateOptions(body: JsonObject, ignored: string[]): Readonly<Record<string, unknown>> | undefined {
   const given = optional(body, 'chat_template_kwargs', '', anObject)
-  return withEffort(optional(body, 'reasoning_effort', '', anEffort), given)
+  return withEffort(hint(body, 'reasoning_effort', '', anEffort, ignored), given)
 }

@@ -17,7 +17,7 @@ import {
 } from '../fields.js'
 import { GUIDANCE_FIELDS, readForm, withNames } from '../guidance.js'
 import type { CallSpec, FieldNames } from '../reply.js'
-import { aToken, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
+import { aToken, readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../sampling.js'
 
 export interface TextRequest {
   readonly spec: CallSpec
@@ -51,9 +51,10 @@ const KNOWN = new Set([
 ])
 const FIELDS: FieldNames = { format: 'response_format', parameters: () => 'prompt' }
 
-const aTokenLimit = anInteger(0, Number.MAX_SAFE_INTEGER)
+const aTokenLimit = tokenLimit(0)
 const aChoiceCount = anInteger(1, 128)
-const aTopCount = anInteger(0, 5)
+/** OpenAI's own limit is 5; evaluation harnesses ask other servers for up to 20. */
+const aTopCount = anInteger(0, 20)
 /** Of one request. */
 const MOST_PROMPTS = 256
 /** Of all prompts of one request together. */
@@ -82,7 +83,7 @@ export function readTextRequest(json: unknown): TextRequest {
     throw unsupported('echo', "A prompt with 'suffix' is written otherwise: leave one of them or 'logprobs' out.")
   }
   // What the official description says of this endpoint.
-  const maxTokens = optional(body, 'max_tokens', '', aTokenLimit) ?? 16
+  const maxTokens = body.max_tokens == null ? 16 : aTokenLimit(body.max_tokens, 'max_tokens')
   const form = readForm(body, readOutputFormat(body, ignored), FIELDS.format, ignored)
   const stream = optional(body, 'stream', '', aBoolean) ?? false
   const options = optional(body, 'stream_options', '', anObject)

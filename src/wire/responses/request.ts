@@ -1,6 +1,6 @@
 import type { OutputFormat, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
-import { readMetadata } from '../chat/hints.js'
+import { aTier, readMetadata, readVerbosity } from '../chat/hints.js'
 import { aSchema } from '../chat/output-format.js'
 import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
 import {
@@ -12,6 +12,7 @@ import {
   anObject,
   aString,
   at,
+  hint,
   noteUnknown,
   oneOf,
   optional,
@@ -21,7 +22,7 @@ import {
   wrongValue,
 } from '../fields.js'
 import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
-import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS } from '../sampling.js'
+import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../sampling.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'
 import { type ResponseTools, readResponseTools } from './tools.js'
@@ -99,13 +100,11 @@ const INCLUDES = [
 ] as const
 
 /** The least that the interface takes. */
-const aTokenLimit = anInteger(16, Number.MAX_SAFE_INTEGER)
+const aTokenLimit = tokenLimit(16)
 const aCallLimit = anInteger(1, Number.MAX_SAFE_INTEGER)
 const aTopCount = anInteger(0, 20)
-const aTier = oneOf(['auto', 'default', 'flex', 'scale', 'priority', 'fast', 'ultrafast'])
 const aTruncation = oneOf(['auto', 'disabled'])
 const aSummary = oneOf(['auto', 'concise', 'detailed'])
-const aVerbosity = oneOf(['low', 'medium', 'high'])
 const someIncludes = anArray(0, INCLUDES.length)
 const anInclude = oneOf(INCLUDES)
 const aFormatName = aName(/^[a-zA-Z0-9_-]+$/, 64)
@@ -137,7 +136,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
   const user = optional(body, 'user', '', aString)
   optional(body, 'prompt_cache_options', '', anObject)
   optional(body, 'prompt_cache_retention', '', aString)
-  optional(body, 'service_tier', '', aTier)
+  hint(body, 'service_tier', '', aTier, ignored)
   return {
     model: required(body, 'model', '', aString),
     input: readAll(body, previousId, ignored),
@@ -195,10 +194,7 @@ const readIncludes = (value: unknown, param: string) =>
 
 function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; text: ResponseEcho['text'] } {
   const text = optional(body, 'text', '', anObject)
-  const verbosity = text && optional(text, 'verbosity', 'text', aVerbosity)
-  if (verbosity !== undefined && verbosity !== 'medium') {
-    throw unsupported('text.verbosity', "Say it in 'instructions' instead, or use 'medium'.")
-  }
+  const verbosity = text && readVerbosity(text, 'text', ignored)
   if (text) noteUnknown(text, KNOWN_TEXT, 'text', ignored)
   const said = verbosity === undefined ? {} : { verbosity }
   const path = 'text.format'
@@ -223,10 +219,10 @@ function readReasoning(body: JsonObject, ignored: string[]) {
   const reasoning = optional(body, 'reasoning', '', anObject)
   if (!reasoning) return { templateOptions: given, reasoning: null }
   noteUnknown(reasoning, KNOWN_REASONING, 'reasoning', ignored)
-  const effort = optional(reasoning, 'effort', 'reasoning', anEffort)
+  const effort = hint(reasoning, 'effort', 'reasoning', anEffort, ignored)
   const summary =
-    optional(reasoning, 'summary', 'reasoning', aSummary) ??
-    optional(reasoning, 'generate_summary', 'reasoning', aSummary)
+    hint(reasoning, 'summary', 'reasoning', aSummary, ignored) ??
+    hint(reasoning, 'generate_summary', 'reasoning', aSummary, ignored)
   return {
     templateOptions: withEffort(effort, given),
     reasoning: { effort: (effort && (TOLD_EFFORTS.get(effort) ?? effort)) ?? null, summary: summary ?? null },
