@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import asc from 'assemblyscript/asc'
-import { assemblyModule, writersModule } from '../src/engines/webgpu/cpu/abi.js'
+import { assemblyModule, CONSTANTS, writersModule } from '../src/engines/webgpu/cpu/abi.js'
 
 const folder = fileURLToPath(new URL('../src/engines/webgpu/cpu/', import.meta.url))
 const sources = `${folder}assembly/`
@@ -19,6 +19,7 @@ const FLAGS = [
   ...['--optimizeLevel', '3', '--shrinkLevel', '0', '--noAssert', '--runtime', 'stub'],
   ...['--enable', 'simd', '--enable', 'threads', '--importMemory', '--sharedMemory', '--noExportMemory'],
   ...['--initialMemory', '1', '--maximumMemory', '65536', '--zeroFilledMemory', '--disableWarning', '112'],
+  ...['--memoryBase', String(CONSTANTS)],
 ]
 
 /**

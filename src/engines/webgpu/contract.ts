@@ -104,6 +104,8 @@ export interface Device {
   ): Promise<void>
   /** Resolves when all submitted work is done. */
   idle(): Promise<void>
+  /** Of each thread, how many items it has done of what was shared out. Absent where there are no threads to count. */
+  work?(): readonly number[]
   /** Frees everything, also what was not destroyed. Every later call fails. */
   destroy(): void
 }

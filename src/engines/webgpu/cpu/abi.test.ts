@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { compileKernels } from '../../../../scripts/build-kernels.js'
 import * as abi from './abi.js'
 import { PassProgram } from './program.js'
+import { compileKernels as compileShipped, instantiate } from './wasm.js'
 
 const { HEADER_WORDS, OPERATION_NAMES, OPERATION_WORDS, OPERATIONS } = abi
 
@@ -53,5 +54,13 @@ describe('the two sides of the CPU device', () => {
       Object.fromEntries(SHARED.map((name) => [name, ours[name]])),
     )
     expect(constants.OPERATION_BYTES!.value).toBe(OPERATION_WORDS * 4)
+  })
+
+  it('keep the constants of the kernels and the control block apart', async () => {
+    const bytes = new Uint8Array(memory.buffer).fill(0)
+    await instantiate(await compileShipped('simd', true), memory)
+    const last = bytes.findLastIndex((byte) => byte !== 0)
+    expect(last).toBeGreaterThanOrEqual(abi.CONSTANTS)
+    expect(last).toBeLessThan(abi.CONTROL)
   })
 })

@@ -46,12 +46,21 @@ export const HEADER_WORDS = 4
 /** Gates and values of a gated product that a thread computes before it joins them; one item of all tokens may take more. */
 export const GATED_ROOM = 16384
 
+/** The first bytes of memory stay unused, so that 0 is no valid place; then come the constants of the kernels' own. */
+export const CONSTANTS = 64
+/** Where the control block of the threads lies: behind them. */
+export const CONTROL = 512
+
 /** Values in a line of memory, to which no two threads should write. */
 export const CHANNELS_OF_LINE = 16
 
 /** The control block of the threads, as `assembly/control.ts` lays it out: a line for each thread comes last. */
 const SLICES = 768
 const SLICE_BYTES = 128
+/** Bytes into the line that a thread alone writes to: how many items of shared operations it has done. */
+const WORK = 68
+/** Where thread `thread` counts its items, in bytes into the control block. */
+export const workAt = (thread: number): number => SLICES + thread * SLICE_BYTES + WORK
 /** Bytes into it: whether thread 0 may sleep, and how often a thread looks before it does. */
 export const MAY_SLEEP = 396
 export const SPINS = 400
@@ -193,7 +202,7 @@ const INTEGERS = {
   PAGE_BITS: Math.log2(PAGE),
 }
 const SIZES = {
-  ...{ Q4_BLOCK_BYTES, X_HEADER_BYTES, SLICES, SLICE_BYTES, MAY_SLEEP, SPINS },
+  ...{ Q4_BLOCK_BYTES, X_HEADER_BYTES, SLICES, SLICE_BYTES, WORK, MAY_SLEEP, SPINS },
   X_STEP_BYTES_RELAXED: X_STEP_BYTES.relaxed,
   X_STEP_BYTES_SIMD: X_STEP_BYTES.simd,
   HEADER_BYTES: HEADER_WORDS * 4,

@@ -12,7 +12,7 @@ import {
   type Sampler,
   type SamplerShape,
 } from '../contract.js'
-import { activationBlockBytes } from './abi.js'
+import { activationBlockBytes, CONTROL } from './abi.js'
 import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import { CpuMatrix, storedBytes } from './matrix.js'
@@ -51,8 +51,6 @@ export interface CpuDeviceOptions {
   readonly profiler?: OperationProfiler
 }
 
-/** Where the control block of the threads lies; the first bytes stay unused, so that 0 is no valid place. */
-const CONTROL = 64
 const TOGETHER = CONTROL + CONTROL_BYTES
 const MAX_ROWS = 8192
 const MAX_HEAD_SIZE = 512
@@ -165,6 +163,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
         return open
       }),
     idle: () => living(breathe),
+    work: team.work,
     destroy() {
       if (!alive) return
       alive = false

@@ -24,7 +24,11 @@ async function expected(): Promise<number[]> {
 
 async function expectSame(outcomes: readonly Outcome[]) {
   const values = await expected()
-  for (const outcome of outcomes) expect(outcome.values, outcome.name).toEqual(values)
+  for (const { name, values: found, work } of outcomes) {
+    expect(found, name).toEqual(values)
+    expect(work.length, name).toBe(name.endsWith('3 threads') ? 3 : 1)
+    if (work.length > 1) expect(Math.min(...work), `${name} did ${work}`).toBeGreaterThan(0)
+  }
 }
 
 describe('the CPU device', () => {

@@ -1,13 +1,14 @@
 import { availableParallelism } from 'node:os'
+import { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
-import { MAY_SLEEP, SPINS } from './abi.js'
+import { CONTROL, MAY_SLEEP, SPINS } from './abi.js'
 import { random } from './kernels.test-helper.js'
 import { DeviceMemory } from './memory.js'
 import { OPERATION_BYTES, PassProgram } from './program.js'
+import { type Thread, WAYS } from './start-thread.js'
 import { CONTROL_BYTES, gatherTeam, type Team } from './team.js'
 import { compileKernels, instantiate } from './wasm.js'
 
-const CONTROL = 64
 /** Rows that are moved, and the bytes of one. */
 const ROWS = 96
 const ROW = 512
@@ -17,18 +18,31 @@ afterEach(() => {
   for (const team of open.splice(0)) team.close()
 })
 
-async function gathered(threads: number) {
+async function gathered(threads: number, ways?: readonly (() => Thread)[]) {
   const module = await compileKernels('simd', true)
   const memory = new DeviceMemory(CONTROL + CONTROL_BYTES, true)
   const kernels = await instantiate(module, memory.memory)
-  const team = await gatherTeam(kernels, module, memory.memory, CONTROL, threads)
+  const team = await gatherTeam(kernels, module, memory.memory, CONTROL, threads, ways)
   open.push(team)
-  expect(team.threads).toBe(threads)
   return {
+    team,
     memory,
     kernels,
     set: (word: number, value: number) => memory.i32.fill(value, (CONTROL + word) / 4, (CONTROL + word) / 4 + 1),
   }
+}
+
+/** Until every thread has done something: one that the system gives no core misses work. */
+async function allAtWork({ team }: Gathered, shuffle: (operations: number) => void): Promise<void> {
+  await expect
+    .poll(
+      () => {
+        shuffle(100)
+        return team.work().filter((items) => items === 0)
+      },
+      { timeout: 20_000, interval: 1 },
+    )
+    .toEqual([])
 }
 
 type Gathered = Awaited<ReturnType<typeof gathered>>
@@ -93,6 +107,7 @@ describe('a team', () => {
     ['many more threads than cores, asleep at once', 4 * cores, 0, 1],
   ])('does every item once and in order: %s', async (_name, threads, looks, maySleep) => {
     const team = await gathered(threads)
+    expect(team.team.threads).toBe(threads)
     team.set(SPINS, looks)
     team.set(MAY_SLEEP, maySleep)
     const shuffle = shuffler(team, threads, threads + looks)
@@ -101,6 +116,50 @@ describe('a team', () => {
       shuffle(1 + Math.floor(next() * (i % 10 === 0 ? 512 : 60)))
       // Long enough for everybody to fall asleep, or not.
       if (next() < 0.2) await new Promise((resolve) => setTimeout(resolve, next() * 3))
+    }
+  })
+
+  it.each([2, 3, 4])('of %i has every thread at work', async (threads) => {
+    const team = await gathered(threads)
+    expect(team.team.work()).toEqual(Array.from({ length: threads }, () => 0))
+    await allAtWork(team, shuffler(team, threads, threads))
+    expect(team.team.work().length).toBe(threads)
+  })
+
+  it('counts each item for the thread that did it', async () => {
+    const team = await gathered(3)
+    const shared = 20
+    const program = new PassProgram(3)
+    const [from, to] = [team.memory.allocate(ROWS * ROW), team.memory.allocate(ROWS * ROW)]
+    const args = { x: from, xStride: ROW, rows: 0, out: to, outStride: ROW, bytes: ROW }
+    for (let i = 0; i < shared; i++) program.add('copy', ROWS, args)
+    program.add('copy', ROWS, args, { by: 'one' })
+    const place = team.memory.allocate(program.bytes)
+    program.write(team.memory.i32, place)
+    expect(team.kernels.runTogether(CONTROL, place, program.count, 3)).toBe(1)
+    await expect.poll(() => team.kernels.isSettled(CONTROL)).toBeTruthy()
+    expect(team.team.work().reduce((sum, items) => sum + items)).toBe(shared * ROWS)
+  })
+
+  const forbidden = () => {
+    throw new Error('forbidden')
+  }
+  const broken = () => new Worker('throw new Error("broken")', { eval: true }) as Thread
+  const [works] = WAYS as [() => Thread]
+
+  it('numbers its threads without gaps, whatever ways to start one failed before', async () => {
+    const team = await gathered(3, [forbidden, broken, works])
+    expect(team.team.reason).toBe('3 threads')
+    await allAtWork(team, shuffler(team, 3, 1))
+  })
+
+  it('is one thread, and says why, where none may be started, or only some', async () => {
+    let started = 0
+    for (const way of [broken, () => (started++ ? broken() : works())]) {
+      const { team } = await gathered(4, [way])
+      expect(team.threads).toBe(1)
+      expect(team.reason).toBe('one thread, because broken')
+      expect(team.work()).toEqual([0])
     }
   })
 

@@ -1,6 +1,6 @@
 /** Worker threads that share the kernels' memory and run programs together with the calling thread. */
 import { builtin } from '../../../platform/builtin.js'
-import { controlBytes, MAY_SLEEP, SPINS } from './abi.js'
+import { controlBytes, MAY_SLEEP, SPINS, workAt } from './abi.js'
 import { type Thread, WAYS } from './start-thread.js'
 import type { Kernels } from './wasm.js'
 
@@ -12,6 +12,8 @@ export interface Team {
   readonly threads: number
   /** Why there are so many, in words for the device's description. */
   readonly reason: string
+  /** Of each thread, the calling one first, how many items it has done of what was shared out. */
+  work(): readonly number[]
   close(): void
 }
 
@@ -68,9 +70,12 @@ function maySleep(memory: WebAssembly.Memory): boolean {
 }
 
 /** The first way to start a thread that does. */
-async function firstThat(start: (way: () => Thread) => Promise<void>): Promise<() => Thread> {
+async function firstThat(
+  ways: readonly (() => Thread)[],
+  start: (way: () => Thread) => Promise<void>,
+): Promise<() => Thread> {
   let why: unknown
-  for (const way of WAYS) {
+  for (const way of ways) {
     try {
       await start(way)
       return way
@@ -88,23 +93,26 @@ export async function gatherTeam(
   memory: WebAssembly.Memory,
   control: number,
   threads: number,
+  ways: readonly (() => Thread)[] = WAYS,
 ): Promise<Team> {
-  const alone = (reason: string): Team => ({ threads: 1, reason, close() {} })
+  const alone = (reason: string): Team => ({ threads: 1, reason, work: () => [0], close() {} })
   if (threads <= 1) return alone('one thread')
-  const workers: Thread[] = []
-  const start = async (way: () => Thread) => {
+  const workers = new Set<Thread>()
+  /** `thread`: its number; the caller is 0, and a slice of every operation is that of each number below `threads`. */
+  const start = async (way: () => Thread, thread: number) => {
     const worker = way()
+    workers.add(worker)
     try {
-      await ready(worker, { module, memory, control, thread: workers.push(worker) + 1 })
+      await ready(worker, { module, memory, control, thread })
     } catch (error) {
       worker.terminate()
-      workers.splice(workers.indexOf(worker), 1)
+      workers.delete(worker)
       throw error
     }
   }
   try {
-    const way = await firstThat(start)
-    await Promise.all(Array.from({ length: threads - 2 }, () => start(way)))
+    const way = await firstThat(ways, (way) => start(way, 1))
+    await Promise.all(Array.from({ length: threads - 2 }, (_, i) => start(way, i + 2)))
   } catch (error) {
     for (const worker of workers) worker.terminate()
     return alone(`one thread, because ${(error as Error).message}`)
@@ -116,6 +124,10 @@ export async function gatherTeam(
   return {
     threads,
     reason: `${threads} threads`,
+    work() {
+      const words = new Int32Array(memory.buffer)
+      return Array.from({ length: threads }, (_, thread) => words[(control + workAt(thread)) / 4]! >>> 0)
+    },
     close() {
       kernels.dismiss(control)
       for (const worker of workers) worker.terminate()

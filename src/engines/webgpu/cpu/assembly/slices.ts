@@ -1,5 +1,5 @@
 /** Who does which items of an operation, and when it is whole. */
-import { OPERATION_BYTES, SLICE_BYTES, SLICES } from './abi'
+import { OPERATION_BYTES, SLICE_BYTES, SLICES, WORK } from './abi'
 import { CURRENT, DONE, OPERATIONS, PROGRAM, STALLED, THREADS } from './control'
 import {
   chunkOf,
@@ -72,6 +72,10 @@ function runSlice(control: usize, index: i32, slice: i32, thread: i32, ready: bo
     const to = min(from + chunk, end)
     runItems(operation, from, to, thread)
     done += to - from
+  }
+  if (done > 0) {
+    const count = control + SLICES + <usize>thread * SLICE_BYTES
+    store<i32>(count, load<i32>(count, WORK) + done, WORK)
   }
   return done
 }
