@@ -1,16 +1,18 @@
 /**
  * How good local-v1/nano is on what it has never seen, through the real `/v1` on the CPU device:
  * `tsx scripts/check-nano.ts [--cases a.jsonl,b.jsonl] [--model folder] [--limit n] [--show n] [--no-chat]`.
+ * `--answers file` judges the answers in it, one JSON a line, instead of the model's; `--save file` keeps the model's.
  * A case: `{ split, system, user, schema, answer, kinds? }`, asked greedily with strict JSON and judged field by field;
- * then greetings and off-topic questions at temperatures from 0 to 1, of which none may run on.
+ * then the questions of `eval/decisions.txt`, each as a strict enum; then greetings and off-topic questions at temperatures from 0 to 1, of which none may run on.
  * Exits with 1 when a bar is missed.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { createV1, type V1 } from '../src/index.js'
+import { readDecisions } from './decisions.js'
 
 interface Case {
   readonly split: string
@@ -33,6 +35,7 @@ const BARS: Record<string, number> = {
   long: 0.75,
 }
 const WHOLE_BAR = 0.6
+const DECISIONS_BAR = 0.75
 const TEMPERATURES = [0, 0.25, 0.5, 0.75, 1]
 /** What a greeting or a refusal may take; more is an answer that runs on. */
 const LONGEST_TALK = 60
@@ -48,6 +51,8 @@ const { values: options } = parseArgs({
     model: { type: 'string', default: `${root}/models/nano` },
     limit: { type: 'string', default: '1000' },
     show: { type: 'string', default: '0' },
+    answers: { type: 'string' },
+    save: { type: 'string' },
     'no-chat': { type: 'boolean', default: false },
   },
 })
@@ -96,9 +101,12 @@ const engine = webgpu({
 })
 const v1 = createV1({ engine, keys: 'none' })
 const started = performance.now()
-const answers = await each(cases, (one) => ask(v1, one))
+const given = options.answers === undefined ? undefined : readLines(options.answers).map((line) => JSON.parse(line))
+const answers = given ?? (await each(cases, (one) => ask(v1, one)))
+if (options.save) writeFileSync(options.save, answers.map((answer) => `${JSON.stringify(answer)}\n`).join(''))
 const missed = report(cases, answers)
-if (!options['no-chat'] && !(await talkEnds(v1))) missed.push('talk')
+if (!given && !(await decidesWell(v1))) missed.push('decisions')
+if (!options['no-chat'] && !given && !(await talkEnds(v1))) missed.push('talk')
 await v1.close()
 if (missed.length > 0) {
   console.log(`Below the bar: ${missed.join(', ')}`)
@@ -156,6 +164,35 @@ async function ask(v1: V1, { system, user, schema }: Case): Promise<unknown> {
   }
 }
 
+/** Each question alone, its choices as an enum; chance and always the first show what a share is worth. */
+async function decidesWell(v1: V1): Promise<boolean> {
+  const questions = readDecisions(readFileSync(`${root}/models/nano/eval/decisions.txt`, 'utf8')).slice(
+    0,
+    Number(options.limit),
+  )
+  const tally = new Tally()
+  const got = await each(questions, async ({ text, question, choices }) => {
+    const schema = {
+      type: 'object',
+      properties: { answer: { enum: choices, description: question } },
+      required: ['answer'],
+      additionalProperties: false,
+    }
+    return (await ask(v1, { split: 'decisions', system: '', user: text, schema, answer: {} })) as { answer: string }
+  })
+  questions.forEach(({ kind, right }, i) => {
+    tally.add(kind, got[i]?.answer === right)
+    tally.add('decisions', got[i]?.answer === right)
+  })
+  tally.print('decision', 'asked', { decisions: DECISIONS_BAR })
+  const chance = questions.reduce((sum, { choices }) => sum + 1 / choices.length, 0)
+  const best = Math.max(...[0, 1, 2, 3].map((at) => questions.filter((q) => q.choices[at] === q.right).length))
+  console.log(
+    `by chance ${((100 * chance) / questions.length).toFixed(1)} %, always the same place ${((100 * best) / questions.length).toFixed(1)} %`,
+  )
+  return tally.share('decisions') >= DECISIONS_BAR
+}
+
 /** Plain talk has no grammar that ends it: the model has to. */
 async function talkEnds(v1: V1): Promise<boolean> {
   const asked = readLines(`${root}/models/nano/eval/chat.txt`)
@@ -177,6 +214,7 @@ function report(cases: readonly Case[], answers: readonly unknown[]): string[] {
   const splits = new Tally()
   const kinds = new Tally()
   const whole = new Tally()
+  const stretches = new Tally()
   let shown = Number(options.show)
   cases.forEach((one, i) => {
     const got = (answers[i] ?? {}) as Record<string, unknown>
@@ -186,6 +224,7 @@ function report(cases: readonly Case[], answers: readonly unknown[]): string[] {
       for (const [kind, good] of judge(got[field], one.answer[field])) {
         splits.add(one.split, good)
         kinds.add(one.kinds?.[field] ?? kind, good)
+        if (standsIn(one.user, one.answer[field])) stretches.add(one.split, good)
         right &&= good
       }
     }
@@ -196,6 +235,7 @@ function report(cases: readonly Case[], answers: readonly unknown[]): string[] {
   splits.print('split', 'fields', BARS)
   kinds.print('kind', 'fields')
   whole.print('whole', 'answers')
+  stretches.print('stretch', 'fields')
   const share = whole.shareOfAll()
   const seconds = (performance.now() - started) / 1000
   console.log(
@@ -203,6 +243,15 @@ function report(cases: readonly Case[], answers: readonly unknown[]): string[] {
   )
   const below = splits.keys().filter((split) => splits.share(split) < (BARS[split] ?? 0))
   return share < WHOLE_BAR ? [...below, 'whole answers'] : below
+}
+
+/** Whether a value, which is no object or list, is a stretch of the text: a number as its digits. */
+function standsIn(text: string, value: unknown): boolean {
+  if (typeof value === 'string') return text.includes(value)
+  return (
+    typeof value === 'number' &&
+    (text.match(/\d[\d,]*(\.\d+)?/g) ?? []).some((n) => Number(n.replaceAll(',', '')) === value)
+  )
 }
 
 /** What is asked of one field: itself, or each field of the objects in it. A record too many or too few is a fault. */

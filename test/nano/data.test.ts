@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { examples } from '../../apps/playground/page/examples.js'
+import { readDecisions } from '../../scripts/decisions.js'
 
 /**
  * What judges the embedded model, and what shows it, is nowhere in what it was trained on: no run of N words of the
@@ -58,6 +59,8 @@ const cases = (name: string): Case[] =>
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Case)
 
+const decisions = readDecisions(read('eval/decisions.txt'))
+
 describe('the texts that nano was trained on', () => {
   it('are read: what they say is found', () => {
     expect(files.length).toBeGreaterThan(8)
@@ -68,6 +71,7 @@ describe('the texts that nano was trained on', () => {
   it.each([
     ['natural.jsonl', cases('natural').map(({ user }) => user), trained],
     ['held-out.jsonl', cases('held-out').map(({ user }) => user), written],
+    ['decisions.txt', decisions.map(({ text }) => text), trained],
     ['chat.txt', read('eval/chat.txt').split('\n'), trained],
     ["the playground's examples", examples.map(({ text }) => text), trained],
     ['README', [readFileSync(new URL('../../README.md', import.meta.url), 'utf8')], trained],
@@ -83,6 +87,25 @@ describe('natural.jsonl', () => {
       expect(Object.keys(answer)).toEqual(Object.keys(schema.properties))
       expect(schema.required).toEqual(Object.keys(answer))
       expect(user.length).toBeGreaterThan(40)
+    }
+  })
+})
+
+describe('decisions.txt', () => {
+  it('asks three hundred questions in twenty domains', () => {
+    expect(decisions).toHaveLength(300)
+    expect(new Set(decisions.map(({ domain }) => domain)).size).toBe(20)
+    for (const { choices, right } of decisions) {
+      expect(choices.filter((choice) => choice === right)).toHaveLength(1)
+      expect(new Set(choices).size).toBe(choices.length)
+    }
+  })
+
+  it('gives nothing to who answers always alike', () => {
+    for (const kind of ['choice', 'score', 'predicate'] as const) {
+      const asked = decisions.filter((decision) => decision.kind === kind)
+      const places = [0, 1, 2, 3].map((at) => asked.filter(({ choices, right }) => choices[at] === right).length)
+      expect(Math.max(...places) / asked.length).toBeLessThanOrEqual(0.5)
     }
   })
 })

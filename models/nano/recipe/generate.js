@@ -11,6 +11,7 @@ import { naturalExample, naturalList, naturalThread, standsInList } from './natu
 import { readNatural } from './natural-format.js'
 import { grouped, listOfRecords } from './nested.js'
 import { hash, rng } from './random.js'
+import { spanExample } from './spans.js'
 import { makeText, nonceDomain } from './text.js'
 import { chance, pick, seedFakers } from './values.js'
 
@@ -37,6 +38,9 @@ export function example(split, length) {
 
 /** Many fields of short texts: more choices to learn from per token read. */
 let dense = false
+
+/** Examples of the encoder: queries and stretches instead of a prompt and an answer. */
+let spans = false
 
 const SPLITS = ['values', 'templates', 'fields', 'domains']
 const plain = (v) => (v !== null && typeof v === 'object' && 'raw' in v ? Number(v.raw) : v)
@@ -67,7 +71,7 @@ let SHORT = []
 let natural = 0.7
 
 function trainingPair(length) {
-  if (chance(0.06)) return [chatExample()]
+  if (!spans && chance(0.06)) return [chatExample()]
   if (chance(natural)) {
     const roll = rng.float()
     const made =
@@ -78,18 +82,23 @@ function trainingPair(length) {
           : naturalExample(pick(NATURAL), dense)
     return made ? [inPrompt(made)] : []
   }
-  if (chance(0.04)) {
+  if (!spans && chance(0.04)) {
     const records = listOfRecords(pick(TRAIN))
     if (records) return [records]
   }
   return example('train', length).map((made) => {
     const described = describeSchema(made.schema)
-    return inPrompt({ system: made.instruction, described, user: made.text, answer: answerOf(made.fields) })
+    const asked = { text: made.text, schema: made.schema, value: plainValues(made.fields) }
+    return inPrompt({ system: made.instruction, described, user: made.text, answer: answerOf(made.fields), asked })
   })
 }
 
+const plainValues = (fields) =>
+  Object.fromEntries(fields.map((f) => [f.name, f.inside ? plainValues(f.inside) : f.value]))
+
 /** The instruction stands before the schema, or in the user's message. */
-function inPrompt({ system, described, user, answer }) {
+function inPrompt({ system, described, user, answer, asked }) {
+  if (spans) return spanExample(asked)
   const join = '\n\n'
   if (system && chance(0.12))
     return { system: described, user: chance(0.5) ? `${system}${join}${user}` : `${user}${join}${system}`, answer }
@@ -113,6 +122,7 @@ rng.seed(hash(`${options.split}:${seed}`))
 seedFakers(seed)
 const count = Number(options.count ?? 10)
 dense = options.dense !== undefined
+spans = options.form === 'spans'
 natural = Number(options.natural ?? natural)
 SHORT = NATURAL.filter(standsInList)
 const lines = []

@@ -48,10 +48,14 @@ def rotate(x, cos, sin):
 
 def attend(q, k, v, mask):
     """Plain products: on a CPU, heads this small are four times slower in torch's fused attention."""
-    if mask is not None or q.is_cuda:
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
     batch, heads, length, dim = q.shape
-    future = torch.full((length, length), -1e9, dtype=q.dtype).triu(1).expand(batch * heads, length, length)
+    if q.is_cuda or (mask is not None and k.shape[2] != length):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None)
+    if mask is None:
+        mask = torch.full((length, length), -1e9, dtype=q.dtype).triu(1)
+    elif mask.dtype == torch.bool:
+        mask = torch.where(mask, 0.0, -1e9).to(q.dtype)
+    future = mask.expand(batch, heads, length, length).reshape(batch * heads, length, length)
     q, k, v = ((t.reshape(batch * heads, length, dim)) for t in (q * dim**-0.5, k, v))
     return (torch.baddbmm(future, q, k.transpose(1, 2)).softmax(-1) @ v).view(batch, heads, length, dim)
 

@@ -6,9 +6,14 @@ import { rng } from './random.js'
 import { joinList, PROSE, shuffle } from './text.js'
 import { chance, pick } from './values.js'
 
-/** The text with drawn values, and what each slot says in it. */
+/** Letters of nobody's text: they stand around a value until its place is known. */
+const OPEN = '\uE000'
+const CLOSE = '\uE001'
+
+/** The text with drawn values, what each slot says in it, and where values stand. */
 export function render(source) {
   const said = new Map()
+  const order = []
   const write = (parts) => parts.map(one).join('')
   const one = (part) => {
     if (typeof part === 'string') return part
@@ -16,22 +21,41 @@ export function render(source) {
     if (part.again) {
       const value = said.get(part.again)
       if (!value) throw new Error(`{${part.again}} is said where it is not`)
-      return partOf(value.text, part.part)
+      return marked(partOf(value.text, part.part), value)
     }
     const { id, type, argument, keyed, options } = part.slot
     const option = pick(options)
     const text = write(option.parts)
     const value = type === undefined ? { text } : exchange(type, argument, text)
     said.set(id, keyed ? { ...value, key: option.key } : value)
-    return value.text
+    return keyed ? value.text : marked(value.text, value)
+  }
+  const marked = (text, { iso }) => {
+    order.push(iso)
+    return `${OPEN}${String.fromCharCode(0xe100 + order.length - 1)}${text}${CLOSE}`
   }
   // What an empty choice leaves behind: two spaces, a space before a stop, an empty line.
   const text = write(source.text)
     .replace(/(?<! ) {2}(?! )/g, ' ')
     .replace(/ +([.,!?]?)$/gm, '$1')
-    .replace(/(?<=\w) ([.,!?])(?=\s)/g, '$1')
+    .replace(/(?<=[\w\uE001]) ([.,!?])(?=\s)/g, '$1')
     .replace(/\n{3,}/g, '\n\n')
-  return { text: text.trim(), said }
+  for (const value of said.values()) value.text = value.text.replace(/[\uE000-\uE8FF]/g, '')
+  return { ...placed(text.trim(), order), said }
+}
+
+/** The text without its marks, and the stretches that were marked: `{ start, end, said, iso }`. */
+function placed(text, order) {
+  const places = []
+  const open = []
+  let plain = ''
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === OPEN) open.push({ start: plain.length, iso: order[text.charCodeAt(++i) - 0xe100] })
+    else if (text[i] === CLOSE) places.push({ ...open.pop(), end: plain.length })
+    else plain += text[i]
+  }
+  for (const place of places) place.said = plain.slice(place.start, place.end)
+  return { text: plain, places }
 }
 
 function partOf(text, part) {
@@ -251,27 +275,39 @@ function gathered(fields, style) {
   return whole.filter((f, i) => whole.findIndex((other) => other.name === f.name) === i)
 }
 
-const written = (schema, value, system, text) => ({
-  system,
-  described: describeSchema(JSON.parse(JSON.stringify(schema))),
-  user: surrounded(text),
-  answer: marked(schema, value),
-})
+/** `parts`: the rendered texts in it, to know where their values stand. */
+function written(schema, value, system, text, parts) {
+  const user = surrounded(text)
+  let from = 0
+  const places = parts.flatMap((part) => {
+    from = user.indexOf(part.text, from)
+    const at = from
+    from += part.text.length
+    return part.places.map((p) => ({ ...p, start: p.start + at, end: p.end + at }))
+  })
+  return {
+    system,
+    described: describeSchema(JSON.parse(JSON.stringify(schema))),
+    user,
+    answer: marked(schema, value),
+    asked: { text: user, schema, value, places },
+  }
+}
 
 /** One text asked as one reader would. */
 export function naturalExample(source, dense) {
-  const { text, said } = render(source)
+  const { text, said, places } = render(source)
   const fields = asked(source, said, dense)
   if (fields.length === 0) return undefined
   const schema = objectOf(fields)
   if (schema.required.length < fields.length && fields.every((f) => f.value === undefined)) return undefined
-  return written(schema, filled(fields), instruction(source, fields), text)
+  return written(schema, filled(fields), instruction(source, fields), text, [{ text, places }])
 }
 
 /** Two or three texts, one after the other, each asked in an object of its own: which of them a field means. */
 export function naturalThread(sources, dense) {
   const parts = sources.map((source) => {
-    const { text, said } = render(source)
+    const { text, said, places } = render(source)
     const fields = asked(source, said, dense).filter((f) => f.value !== undefined)
     const required = fields.map((f) => ({ ...f, required: true }))
     const name = source.kind
@@ -280,7 +316,7 @@ export function naturalThread(sources, dense) {
       .split(' ')
       .filter((w) => !LITTLE.has(w))
       .slice(0, 3)
-    return { text, name: name.join('_'), fields: required }
+    return { text, places, name: name.join('_'), fields: required }
   })
   if (
     parts.some((p) => p.fields.length === 0 || p.name === '') ||
@@ -299,7 +335,7 @@ export function naturalThread(sources, dense) {
   const system = chance(0.5)
     ? ''
     : pick(['Extract the data.', 'Return JSON.', 'Fill in the form.', 'Several notes follow.'])
-  return written(schema, filled(fields), system, parts.map((p) => p.text).join(between))
+  return written(schema, filled(fields), system, parts.map((p) => p.text).join(between), parts)
 }
 
 const LITTLE = new Set('a an the of to in at on for from by with and or as is who what it'.split(' '))
@@ -341,7 +377,7 @@ export function naturalList(source) {
   const system = chance(0.5)
     ? ''
     : pick(['Extract every entry.', 'Extract all of them.', 'List what is said.', 'Return JSON.'])
-  return written(objectOf([list]), filled([list]), system, text)
+  return written(objectOf([list]), filled([list]), system, text, drawn)
 }
 
 const filled = (fields) => Object.fromEntries(fields.filter((f) => f.value !== undefined).map((f) => [f.name, f.value]))

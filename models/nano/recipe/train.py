@@ -92,9 +92,7 @@ class Refill:
         self.left -= count
         if self.run is None:
             if self.left <= 0:
-                self.n += 1
-                with open(self.path, "w") as file:
-                    self.run = subprocess.Popen(shlex.split(self.command.replace("{n}", str(self.n))), stdout=file)
+                self.start()
         elif self.run.poll() is not None:
             made = read(self.path, self.tokenizer, self.longest) if self.run.returncode == 0 else ([], [])
             print(f"refill {self.n}: {len(made[0])} examples", flush=True)
@@ -102,6 +100,11 @@ class Refill:
                 all_of += new
                 del all_of[: max(0, len(all_of) - self.keep)]
             self.left, self.run = len(made[0]), None
+
+    def start(self):
+        self.n += 1
+        with open(self.path, "w") as file:
+            self.run = subprocess.Popen(shlex.split(self.command.replace("{n}", str(self.n))), stdout=file)
 
 
 def batches(ids, budget, progress, rng, flat, draw):
