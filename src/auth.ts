@@ -8,6 +8,11 @@ export interface Caller {
   readonly admin?: boolean
   /** The projects that this caller may name; absent: any. */
   readonly projects?: readonly string[]
+  /**
+   * What is kept for one project of this caller, responses and their items, is not found from another.
+   * @default false: its projects share it
+   */
+  readonly projectsApart?: boolean
 }
 
 /** Whether a header can carry it: visible ASCII, as `Bearer` takes it. */

@@ -97,6 +97,15 @@ export async function inTurns<T>(work: Slices<T>, signal: AbortSignal, caller = 
   }
 }
 
+/** Goes on in a turn of its own, callers in turns: before a piece of work that takes some milliseconds and cannot pause. */
+export async function myTurn(signal: AbortSignal, caller: string): Promise<void> {
+  await inTurns(onePause(), signal, caller)
+}
+
+function* onePause(): Slices<void> {
+  yield
+}
+
 /** A refusal may have taken as long as what it refuses. */
 function slice<T>(work: Slices<T>): IteratorResult<void, T> {
   const began = performance.now()

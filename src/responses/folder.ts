@@ -1,19 +1,24 @@
-import { type ResponseBounds, type ResponseStore, type Shelf, shelvedResponses } from './store.js'
+import { shelvedResponses } from './shelved.js'
+import type { ResponseBounds, ResponseStore, Shelf } from './store.js'
 
 /** The few functions of `node:fs/promises` used here; Deno and Bun have them too. */
 interface Files {
-  mkdir(path: string, options: { recursive: true }): Promise<unknown>
+  mkdir(path: string, options: { recursive: true; mode: number }): Promise<unknown>
+  chmod(path: string, mode: number): Promise<void>
   readdir(path: string): Promise<string[]>
   stat(path: string): Promise<{ readonly mtimeMs: number }>
   readFile(path: string, encoding: 'utf8'): Promise<string>
-  writeFile(path: string, text: string): Promise<void>
+  writeFile(path: string, text: string, options: { mode: number }): Promise<void>
   rename(from: string, to: string): Promise<void>
   rm(path: string, options: { force: true }): Promise<void>
 }
 
+const KEPT = /^resp_[0-9a-f]+\.json$/
+const NEW = /^resp_[0-9a-f]+\.json\.new$/
+
 /**
  * Responses in a folder of their own, a file each, for Node, Deno and Bun: they outlive the process. One process at a
- * time should use the folder.
+ * time should use the folder, and no other user of the machine can read it.
  */
 export function folderResponses(path: string, bounds?: ResponseBounds): ResponseStore {
   return shelvedResponses(new FolderShelf(path), bounds)
@@ -27,15 +32,20 @@ class FolderShelf implements Shelf {
     this.#path = path
   }
 
-  async open(): Promise<readonly string[]> {
+  async *open(): AsyncIterable<string> {
     const files = await this.#load()
-    await files.mkdir(this.#path, { recursive: true })
-    const names = (await files.readdir(this.#path)).filter((name) => /^resp_[0-9a-f]+\.json$/.test(name))
+    await files.mkdir(this.#path, { recursive: true, mode: 0o700 })
+    // It may have been there before, and be somebody else's.
+    await files.chmod(this.#path, 0o700).catch(() => {})
+    const names = await files.readdir(this.#path)
+    // Of a process that ended while it wrote.
+    for (const name of names) if (NEW.test(name)) await files.rm(`${this.#path}/${name}`, { force: true })
+    const kept = names.filter((name) => KEPT.test(name))
     const dated = await Promise.all(
-      names.map(async (name) => ({ name, time: (await files.stat(`${this.#path}/${name}`)).mtimeMs })),
+      kept.map(async (name) => ({ name, time: (await files.stat(`${this.#path}/${name}`)).mtimeMs })),
     )
     dated.sort((a, b) => a.time - b.time)
-    return Promise.all(dated.map(({ name }) => files.readFile(`${this.#path}/${name}`, 'utf8')))
+    for (const { name } of dated) yield files.readFile(`${this.#path}/${name}`, 'utf8')
   }
 
   async read(id: string): Promise<string | undefined> {
@@ -49,9 +59,16 @@ class FolderShelf implements Shelf {
 
   async write(id: string, text: string): Promise<void> {
     const files = await this.#load()
-    // Renamed into place: a reader finds the old text or the new one, never half of it.
-    await files.writeFile(`${this.#file(id)}.new`, text)
-    await files.rename(`${this.#file(id)}.new`, this.#file(id))
+    const unfinished = `${this.#file(id)}.new`
+    try {
+      // Renamed into place: a reader finds the old text or the new one, never half of it.
+      await files.writeFile(unfinished, text, { mode: 0o600 })
+      await files.rename(unfinished, this.#file(id))
+    } catch (error) {
+      // On a full disk half of it is there.
+      await files.rm(unfinished, { force: true }).catch(() => {})
+      throw error
+    }
   }
 
   async remove(id: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
-import { type ResponseBounds, type ResponseStore, type Shelf, shelvedResponses } from './store.js'
+import { shelvedResponses } from './shelved.js'
+import type { ResponseBounds, ResponseStore, Shelf } from './store.js'
 
 interface Schema extends DBSchema {
   responses: { key: string; value: { readonly text: string; readonly written: number }; indexes: { written: number } }
@@ -22,9 +23,12 @@ class DatabaseShelf implements Shelf {
     this.#name = name
   }
 
-  async open(): Promise<readonly string[]> {
-    const kept = await (await this.#database()).getAllFromIndex('responses', 'written')
-    return kept.map(({ text }) => text)
+  async *open(): AsyncIterable<string> {
+    const database = await this.#database()
+    for (const id of await database.getAllKeysFromIndex('responses', 'written')) {
+      const kept = await database.get('responses', id)
+      if (kept) yield kept.text
+    }
   }
 
   async read(id: string): Promise<string | undefined> {

@@ -1,11 +1,12 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ResponseResource } from '../wire/responses/resource.js'
 import { folderResponses } from './folder.js'
 import { memoryResponses } from './memory.js'
-import type { KeptResponse, ResponseBounds, ResponseStore } from './store.js'
+import { shelvedResponses } from './shelved.js'
+import type { KeptResponse, Owner, ResponseBounds, ResponseStore, Shelf } from './store.js'
 
 const now = () => Math.floor(Date.now() / 1000)
 
@@ -23,6 +24,10 @@ function kept(n: number, caller = 'ann', age = 0): KeptResponse {
   }
 }
 
+const ANN = { caller: 'ann' }
+const BOB = { caller: 'bob' }
+const itemOf = async (store: ResponseStore, id: string, owner: Owner = ANN) => (await store.items(owner, [id])).get(id)
+
 let folder: string
 let count = 0
 beforeAll(async () => {
@@ -39,62 +44,107 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
   test('a response and its items are found again, by its caller alone', async () => {
     const store = open()
     await store.put(kept(1))
-    expect(await store.get('ann', 'resp_1')).toEqual(kept(1))
-    expect(await store.item('ann', 'msg_1')).toEqual(kept(1).response.output[0])
-    expect(await store.item('ann', 'msg_in_1')).toEqual(kept(1).input[0])
-    expect(await store.get('bob', 'resp_1')).toBeUndefined()
-    expect(await store.item('bob', 'msg_1')).toBeUndefined()
-    expect(await store.delete('bob', 'resp_1')).toBe(false)
-    expect(await store.get('ann', '../resp_1')).toBeUndefined()
-    expect(await store.get('ann', '__proto__')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_1')).toEqual(kept(1))
+    expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
+    expect(await itemOf(store, 'msg_in_1')).toEqual(kept(1).input[0])
+    expect(await store.get(BOB, 'resp_1')).toBeUndefined()
+    expect(await itemOf(store, 'msg_1', BOB)).toBeUndefined()
+    expect(await store.delete(BOB, 'resp_1')).toBe(false)
+    expect(await store.get(ANN, '../resp_1')).toBeUndefined()
+    expect(await store.get(ANN, '__proto__')).toBeUndefined()
   })
 
   test('what is deleted is gone', async () => {
     const store = open()
     await store.put(kept(1))
-    expect(await store.delete('ann', 'resp_1')).toBe(true)
-    expect(await store.delete('ann', 'resp_1')).toBe(false)
-    expect(await store.get('ann', 'resp_1')).toBeUndefined()
-    expect(await store.item('ann', 'msg_1')).toBeUndefined()
+    expect(await store.delete(ANN, 'resp_1')).toBe(true)
+    expect(await store.delete(ANN, 'resp_1')).toBe(false)
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await itemOf(store, 'msg_1')).toBeUndefined()
   })
 
   test('of too many the one unused for longest goes first', async () => {
     const store = open({ maxResponses: 2 })
     await store.put(kept(1))
     await store.put(kept(2))
-    await store.get('ann', 'resp_1')
+    await store.get(ANN, 'resp_1')
     await store.put(kept(3))
-    expect(await store.get('ann', 'resp_2')).toBeUndefined()
-    expect(await store.get('ann', 'resp_1')).toBeDefined()
-    expect(await store.get('ann', 'resp_3')).toBeDefined()
+    expect(await store.get(ANN, 'resp_2')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_1')).toBeDefined()
+    expect(await store.get(ANN, 'resp_3')).toBeDefined()
   })
 
   test('bytes are bounded, and one that can never fit pushes nobody out', async () => {
     const size = JSON.stringify(kept(1)).length
     const store = open({ maxBytes: 2 * size + 10 })
     for (const n of [1, 2, 3]) await store.put(kept(n))
-    expect(await store.get('ann', 'resp_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
     const long = kept(4)
     await store.put({ ...long, input: [{ ...long.input[0]!, id: 'x'.repeat(3 * size) }] })
-    expect(await store.get('ann', 'resp_4')).toBeUndefined()
-    expect(await store.get('ann', 'resp_2')).toBeDefined()
-    expect(await store.get('ann', 'resp_3')).toBeDefined()
+    expect(await store.get(ANN, 'resp_4')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_2')).toBeDefined()
+    expect(await store.get(ANN, 'resp_3')).toBeDefined()
   })
 
   test('letters of several bytes count as so many', async () => {
     const wide = (n: number) => ({ ...kept(n), input: [{ ...kept(n).input[0]!, id: `${n}${'€'.repeat(1000)}` }] })
     const store = open({ maxBytes: 3500 + JSON.stringify(kept(1)).length })
     for (const n of [1, 2]) await store.put(wide(n))
-    expect(await store.get('ann', 'resp_1')).toBeUndefined()
-    expect(await store.get('ann', 'resp_2')).toBeDefined()
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_2')).toBeDefined()
   })
 
   test('what is too old is not given out', async () => {
     const store = open({ maxAge: 100 })
     await store.put(kept(1, 'ann', 101))
     await store.put(kept(2, 'ann', 50))
-    expect(await store.get('ann', 'resp_1')).toBeUndefined()
-    expect(await store.get('ann', 'resp_2')).toBeDefined()
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_2')).toBeDefined()
+  })
+
+  test('bounds are each caller’s own', async () => {
+    const store = open({ maxResponses: 2 })
+    await store.put(kept(1))
+    for (let n = 2; n < 20; n++) await store.put(kept(n, 'bob'))
+    expect(await store.get(ANN, 'resp_1')).toBeDefined()
+    expect(await store.get(BOB, 'resp_11')).toBeUndefined()
+    expect(await store.get(BOB, 'resp_12')).toBeDefined()
+  })
+
+  test('of all callers together whoever has the most gives way', async () => {
+    const size = JSON.stringify(kept(1)).length
+    const store = open({ maxBytesInAll: 4 * size + 40 })
+    await store.put(kept(1))
+    for (const n of [2, 3, 4, 5, 6]) await store.put(kept(n, 'bob'))
+    await store.put(kept(7, 'cid'))
+    expect(await store.get(ANN, 'resp_1')).toBeDefined()
+    expect(await store.get({ caller: 'cid' }, 'resp_7')).toBeDefined()
+    expect(await store.get(BOB, 'resp_6')).toBeDefined()
+    expect(await store.get(BOB, 'resp_4')).toBeUndefined()
+  })
+
+  test('an item’s id is its caller’s own, whoever uses it too', async () => {
+    const store = open()
+    await store.put(kept(1))
+    const other = kept(2, 'bob')
+    await store.put({ ...other, input: [{ ...other.input[0]!, id: 'msg_1' }] })
+    expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
+    await store.delete(BOB, 'resp_2')
+    expect(await itemOf(store, 'msg_1')).toEqual(kept(1).response.output[0])
+  })
+
+  test('projects that are kept apart know nothing of each other', async () => {
+    const store = open()
+    const [one, two] = ['team/one', 'team/two'].map((project) => ({ caller: 'ann', project })) as [Owner, Owner]
+    await store.put({ ...kept(1), ...one })
+    expect(await store.get(one, 'resp_1')).toMatchObject(one)
+    expect(await itemOf(store, 'msg_1', one)).toBeDefined()
+    for (const owner of [two, ANN]) {
+      expect(await store.get(owner, 'resp_1')).toBeUndefined()
+      expect(await itemOf(store, 'msg_1', owner)).toBeUndefined()
+      expect(await store.delete(owner, 'resp_1')).toBe(false)
+    }
+    expect(await store.delete(one, 'resp_1')).toBe(true)
   })
 
   test('a response that is put again is the newer one, and counted once', async () => {
@@ -102,8 +152,8 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     await store.put(kept(1))
     const later = { ...kept(1), input: [] }
     await store.put(later)
-    expect(await store.get('ann', 'resp_1')).toEqual(later)
-    expect(await store.item('ann', 'msg_in_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_1')).toEqual(later)
+    expect(await itemOf(store, 'msg_in_1')).toBeUndefined()
   })
 })
 
@@ -114,9 +164,72 @@ test('a folder holds what an earlier process left there, and no more than its bo
   await first.close!()
   await writeFile(join(path, 'resp_f00.json'), '{"torn')
   const second = folderResponses(path, { maxResponses: 2 })
-  expect(await second.get('ann', 'resp_3')).toEqual(kept(3))
-  expect(await second.get('ann', 'resp_f00')).toBeUndefined()
+  expect(await second.get(ANN, 'resp_3')).toEqual(kept(3))
+  expect(await second.get(ANN, 'resp_f00')).toBeUndefined()
   await second.put(kept(4))
   const names = (await readdir(path)).filter((name) => name !== 'resp_f00.json')
   expect(names).toHaveLength(2)
+})
+
+test('a folder is its user’s alone, and so are its files', async () => {
+  const path = join(folder, 'private')
+  await mkdir(path)
+  await chmod(path, 0o755)
+  await folderResponses(path).put(kept(1))
+  const modeOf = async (file: string) => (await stat(file)).mode & 0o777
+  expect(await modeOf(path)).toBe(0o700)
+  expect(await modeOf(join(path, 'resp_1.json'))).toBe(0o600)
+})
+
+test('nothing stays in a folder of what could not be written, now or by an earlier process', async () => {
+  const path = join(folder, 'unfinished')
+  await mkdir(path)
+  await writeFile(join(path, 'resp_2.json.new'), '{"hal')
+  const store = folderResponses(path)
+  await store.put(kept(3))
+  // A file cannot be renamed to where a folder is.
+  await mkdir(join(path, 'resp_4.json'))
+  await expect(store.put(kept(4))).rejects.toThrow()
+  expect(await readdir(path)).toEqual(['resp_3.json', 'resp_4.json'])
+})
+
+describe('a shelf that takes nothing more', () => {
+  const full = (): Shelf => ({
+    async *open() {},
+    read: async () => undefined,
+    write: () => Promise.reject(Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })),
+    remove: async () => {},
+    close: async () => {},
+  })
+
+  test('leaves a response in memory, within its bounds', async () => {
+    const store = shelvedResponses(full(), { maxResponses: 2 })
+    for (const n of [1, 2, 3]) await expect(store.put(kept(n))).rejects.toThrow('no space left')
+    expect(await store.get(ANN, 'resp_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_3')).toEqual(kept(3))
+    expect(await itemOf(store, 'msg_3')).toBeDefined()
+    expect(await store.delete(ANN, 'resp_3')).toBe(true)
+    expect(await store.get(ANN, 'resp_3')).toBeUndefined()
+  })
+
+  test('reads a response once, however many of its items are asked for', async () => {
+    let reads = 0
+    const texts = new Map<string, string>()
+    const store = shelvedResponses({
+      ...full(),
+      read: async (id) => {
+        reads++
+        return texts.get(id)
+      },
+      write: async (id, text) => void texts.set(id, text),
+    })
+    const many = kept(1)
+    const input = Array.from({ length: 3000 }, (_, i) => ({ ...many.input[0]!, id: `msg_in_${i}` }))
+    await store.put({ ...many, input })
+    const found = await store.items(
+      ANN,
+      input.map(({ id }) => id),
+    )
+    expect([found.size, reads]).toEqual([3000, 1])
+  })
 })

@@ -1,4 +1,4 @@
-import type { ChatCall, ModelInfo, Part } from '../engine.js'
+import type { ChatCall, ChatMessage, ModelInfo, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { inTurns } from '../platform/turns.js'
 import { type Patience, paced } from '../stream/paced.js'
@@ -16,6 +16,11 @@ import { type Answered, type Exchange, jsonAnswer, type Service } from './servic
 
 /** A request that has been read, and what becomes of one that is answered before its answer is made. */
 export interface Answering extends Asked {
+  /**
+   * The conversation, where it is more than the request itself brought: it is put together once the run has its place,
+   * and stands for `spec.messages`.
+   */
+  readonly context?: () => Promise<readonly ChatMessage[]>
   /** What the client is told at once, while the run goes on without it. */
   readonly early?: Answered
   /** Hears why a run that went on without its client came to nothing. */
@@ -45,14 +50,18 @@ export async function answering(
   return asked.early
 }
 
-async function answered(service: Service, run: Run, read: Asked, caller: string): Promise<Answered> {
-  const { reply, id, headers: own } = read
+async function answered(service: Service, run: Run, read: Answering, caller: string): Promise<Answered> {
+  const { reply, id, headers: own, context } = read
   try {
     const model = await knownModel(service.engine, read.spec.model, run.signal)
-    let asked = withoutHints(model, read)
+    let asked: Asked = withoutHints(model, read)
     checkCapable(model, asked.spec)
-    run.model = read.spec.model
+    run.model = model.id
     await run.enter(read.spec.n)
+    if (context) {
+      asked = { ...asked, spec: { ...asked.spec, messages: await context() } }
+      checkCapable(model, asked.spec)
+    }
     const constraint = await inTurns(service.constraints.of(asked.spec), run.signal, caller)
     const loading = service.loader.ready(model.id, run.signal)
     if (loading) {

@@ -7,6 +7,7 @@ import { Leavable } from '../stream/leavable.js'
 import type { UsageEvent } from '../usage/ledger.js'
 import { Answer, type AnswerChoice } from '../wire/answer.js'
 import type { CallSpec } from '../wire/reply.js'
+import type { BodyRoom } from './bodies.js'
 import { requestError } from './failure.js'
 import type { Exchange, Service } from './service.js'
 import { generateEach } from './several.js'
@@ -25,6 +26,8 @@ export class Run {
   readonly #client: AbortSignal
   readonly #abort: LinkedAbort
   #release: Release | undefined
+  #room: BodyRoom | undefined
+  #held = 0
   #parts: Leavable<Part> | undefined
   #check: (choice: AnswerChoice) => void = () => {}
   #ended = false
@@ -52,6 +55,14 @@ export class Run {
     else this.#release = release
     // Whoever hung up meanwhile is heard of in the next turn of the event loop: nothing is begun for nobody.
     await breathe()
+    this.signal.throwIfAborted()
+  }
+
+  /** So many bytes more are held for it until its answer begins: they count as those of its caller's bodies do. */
+  hold(bytes: number): void {
+    this.#room ??= this.#service.bodies.begin(this.#exchange.caller.id, (error) => void this.fail(error))
+    this.#held += bytes
+    this.#room.hold(this.#held)
     this.signal.throwIfAborted()
   }
 
@@ -92,17 +103,24 @@ export class Run {
   #take(part: Part | undefined): void {
     const answer = this.answer!
     if (part) {
-      if (!this.#begun) this.#service.metrics?.began((performance.now() - this.#arrived) / 1000)
-      this.#begun = true
+      if (!this.#begun) this.#begin()
       answer.take(part)
       if (part.type === 'finish') this.#check(answer.choices[part.choice]!)
     } else if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')
+  }
+
+  /** The engine has read what it was given. */
+  #begin(): void {
+    this.#begun = true
+    this.#room?.done()
+    this.#service.metrics?.began((performance.now() - this.#arrived) / 1000)
   }
 
   /** To be called before the last word goes out: what was answered is counted. */
   async succeed(): Promise<void> {
     if (this.#ended) return
     this.#ended = true
+    this.#room?.done()
     this.#abort.dispose()
     await this.#parts?.leave()
     await this.#record('ok')
@@ -117,6 +135,7 @@ export class Run {
     const answer = requestError(error, this.#left || this.#client.aborted)
     if (this.#ended) return answer
     this.#ended = true
+    this.#room?.done()
     // Aborted first: the engine is then already stopping when it is asked to return.
     this.#abort.abort(error)
     this.#abort.dispose()

@@ -2,7 +2,7 @@ import type { Caller } from '../auth.js'
 import type { Engine } from '../engine.js'
 import type { Log } from '../log.js'
 import type { Admission } from '../queue.js'
-import type { ResponseStore } from '../responses/store.js'
+import type { Owner, ResponseStore } from '../responses/store.js'
 import type { UsageEvent, UsageLedger } from '../usage/ledger.js'
 import type { Bodies } from './bodies.js'
 import type { Constraints } from './constrain.js'
@@ -57,6 +57,12 @@ export interface Exchange {
   /** Writes the request's line into the log, once. A stream calls it at its end. */
   end(status: number, details?: { model?: string; usage?: RequestUsage; error?: unknown }): void
 }
+
+/** Whose a response is that this request keeps or asks for. */
+export const ownerOf = ({ caller, project }: Exchange): Owner => ({
+  caller: caller.id,
+  ...(caller.projectsApart && project !== null && { project }),
+})
 
 export interface RequestUsage {
   readonly promptTokens: number

@@ -1,11 +1,12 @@
 import { V1Error } from '../../errors.js'
+import type { Owner } from '../../responses/store.js'
 import { SSE_DONE } from '../../stream/sse.js'
 import type { ResponseEvent, ResponseProgress } from '../../wire/responses/progress.js'
 import { framed } from '../../wire/responses/reply.js'
 
 /** A response that is made whether or not anybody waits for it. Whoever likes may follow its events. */
 export class BackgroundResponse {
-  readonly caller: string
+  readonly owner: Owner
   progress: ResponseProgress | undefined
   cancelled = false
   readonly #client: AbortController
@@ -14,8 +15,8 @@ export class BackgroundResponse {
   #news: (() => void)[] = []
 
   /** Whoever aborts `client` ends it. */
-  constructor(caller: string, client: AbortController) {
-    this.caller = caller
+  constructor(owner: Owner, client: AbortController) {
+    this.owner = owner
     this.#client = client
   }
 

@@ -22,17 +22,21 @@ const ASKED: ChatMessage = {
 
 /** `POST responses/compact`: what users said as it was, and of all else a sum that the model makes. */
 export const compactResponse: Route = (service, exchange) =>
-  answering(service, exchange, async ({ signal }) => {
-    const request = readResponseRequest(await readJson(service, exchange, signal))
-    const { messages, own } = await contextOf(service.responses.store, exchange.caller.id, request)
-    const said = own.filter((item) => item.type === 'message' && item.role === 'user')
+  answering(service, exchange, async (run) => {
+    const request = readResponseRequest(await readJson(service, exchange, run.signal))
+    const reply = new Compaction()
     return {
       id: responseId(),
       ignored: request.ignored,
-      reply: new Compaction(said),
+      reply,
+      async context() {
+        const { messages, own } = await contextOf(service, exchange, run, request)
+        reply.said = own.filter((item) => item.type === 'message' && item.role === 'user')
+        return [...messages, ASKED]
+      },
       spec: {
         model: request.model,
-        messages: [...messages, ASKED],
+        messages: [],
         n: 1,
         maxTokens: MOST_TOKENS,
         stop: [],
@@ -50,13 +54,10 @@ export const compactResponse: Route = (service, exchange) =>
 
 class Compaction implements WholeReply {
   readonly stream = false
-  readonly #said: readonly StoredItem[]
+  /** What users said. */
+  said: readonly StoredItem[] = []
   #head: AnswerHead | undefined
   #answer: Answer | undefined
-
-  constructor(said: readonly StoredItem[]) {
-    this.#said = said
-  }
 
   begin(head: AnswerHead, answer: Answer): void {
     this.#head = head
@@ -69,7 +70,7 @@ class Compaction implements WholeReply {
     const { id, created } = this.#head!
     const { choices, usage } = this.#answer!
     const sum = { type: 'compaction', id: itemId('cmp'), encrypted_content: sealed(choices[0]!.text.trim()) }
-    const output = [...this.#said, sum]
+    const output = [...this.said, sum]
     return { id, object: 'response.compaction', created_at: created, output, usage: wireResponseUsage(usage) }
   }
 }

@@ -1,9 +1,11 @@
 import type { ChatMessage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import type { ResponseStore } from '../../responses/store.js'
+import { inTurns, myTurn } from '../../platform/turns.js'
 import type { InputItem } from '../../wire/responses/items.js'
 import { messagesOf } from '../../wire/responses/items.js'
 import type { StoredItem } from '../../wire/responses/resource.js'
+import type { Run } from '../run.js'
+import { type Exchange, ownerOf, type Service } from '../service.js'
 
 /** A conversation put together from what a request brings and what it refers to. */
 export interface Conversation {
@@ -18,43 +20,89 @@ interface Asking {
   readonly previousId?: string
 }
 
-export async function contextOf(store: ResponseStore, caller: string, asking: Asking): Promise<Conversation> {
-  const { input, instructions, previousId } = asking
-  const earlier = previousId === undefined ? [] : await conversationOf(store, caller, previousId)
-  const own: StoredItem[] = []
-  for (const item of input) own.push(await resolved(store, caller, item, earlier))
+/**
+ * Puts it together, for a run that has its place: a conversation may be many megabytes, which count as much as the body
+ * that asks for them.
+ */
+export async function contextOf(
+  service: Service,
+  exchange: Exchange,
+  run: Run,
+  { input, instructions, previousId }: Asking,
+): Promise<Conversation> {
+  const turns: (readonly StoredItem[])[] = []
+  if (previousId !== undefined) {
+    for await (const turn of turnsBefore(service, exchange, run.signal, previousId)) {
+      turns.push(turn)
+      run.hold(bytesOf(turn))
+    }
+  }
+  const earlier = turns.reverse().flat()
+  const own = await resolved(service, exchange, input, earlier)
+  run.hold(bytesOf(own))
   const place = (at: number) => (at < earlier.length ? 'previous_response_id' : `input[${at - earlier.length}]`)
-  return { own, messages: messagesOf(instructions, [...earlier, ...own], place) }
+  const messages = await inTurns(messagesOf(instructions, [...earlier, ...own], place), run.signal, exchange.caller.id)
+  return { own, messages }
 }
 
-/** All items up to a response, its own answer included. Instructions are not handed on. */
-export async function conversationOf(store: ResponseStore, caller: string, id: string): Promise<StoredItem[]> {
-  const turns: StoredItem[][] = []
-  for (let at: string | null = id; at !== null; ) {
-    const kept = await store.get(caller, at)
+/** The items of a response and of all that it went on from, its own answer included, the latest first. */
+export async function* turnsBefore(
+  { responses: { store } }: Service,
+  exchange: Exchange,
+  signal: AbortSignal,
+  id: string,
+): AsyncGenerator<readonly StoredItem[]> {
+  const seen = new Set<string>()
+  for (let at: string | null = id; at !== null && !seen.has(at); ) {
+    await myTurn(signal, exchange.caller.id)
+    const kept = await store.get(ownerOf(exchange), at)
     if (!kept) throw notFound('previous_response_id', `Previous response with id '${at.slice(0, 100)}' not found.`)
     const { status, output, previous_response_id: previous } = kept.response
     if (status === 'queued' || status === 'in_progress') {
       const message = `Previous response with id '${at}' is still in progress.`
       throw new V1Error(400, message, { param: 'previous_response_id', code: 'response_in_progress' })
     }
-    turns.unshift([...kept.input, ...output])
+    yield [...kept.input, ...output]
+    seen.add(at)
     at = previous
   }
-  return turns.flat()
 }
 
+/** With what references name in their place. */
 async function resolved(
-  store: ResponseStore,
-  caller: string,
-  item: InputItem,
+  { responses: { store } }: Service,
+  exchange: Exchange,
+  input: readonly InputItem[],
   earlier: readonly StoredItem[],
-): Promise<StoredItem> {
-  if (item.type !== 'item_reference') return item
-  const found = earlier.find(({ id }) => id === item.id) ?? (await store.item(caller, item.id))
-  if (found) return found
-  const message = `Item with id '${item.id.slice(0, 100)}' not found. Items are kept where a response is stored: set 'store' to true, or send the item itself.`
-  throw notFound(item.param, message)
+): Promise<StoredItem[]> {
+  const references = input.filter((item) => item.type === 'item_reference')
+  if (references.length === 0) return input as StoredItem[]
+  const known = new Map(earlier.map((item) => [item.id, item]))
+  const others = references.filter(({ id }) => !known.has(id)).map(({ id }) => id)
+  const kept = others.length === 0 ? known : await store.items(ownerOf(exchange), others)
+  return input.map((item) => {
+    if (item.type !== 'item_reference') return item
+    const found = known.get(item.id) ?? kept.get(item.id)
+    if (found) return found
+    const message = `Item with id '${item.id.slice(0, 100)}' not found. Items are kept where a response is stored: set 'store' to true, or send the item itself.`
+    throw notFound(item.param, message)
+  })
+}
+
+/** About what an item takes beside its texts. */
+const ITEM = 200
+
+function bytesOf(items: readonly StoredItem[]): number {
+  let bytes = 0
+  for (const item of items) bytes += ITEM + lengthOf(item)
+  return bytes
+}
+
+function lengthOf(item: StoredItem): number {
+  if (item.type === 'function_call') return item.arguments.length
+  if (item.type === 'function_call_output') return item.output.length
+  const parts = item.type === 'message' ? item.content : item.summary
+  return parts.reduce((sum, { text }) => sum + text.length, 0)
 }
 
 function notFound(param: string, message: string): V1Error {

@@ -1,3 +1,4 @@
+import type { ChatMessage } from '../../engine.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
 import { withNames } from '../../wire/guidance.js'
 import { responseId } from '../../wire/ids.js'
@@ -5,12 +6,14 @@ import type { CallSpec, FieldNames, Reply } from '../../wire/reply.js'
 import { ResponseProgress, seconds } from '../../wire/responses/progress.js'
 import { type KeepResponse, ResponseEvents, WholeResponse } from '../../wire/responses/reply.js'
 import { type ResponseRequest, readResponseRequest } from '../../wire/responses/request.js'
+import type { StoredItem } from '../../wire/responses/resource.js'
 import { type Answering, answering } from '../answering.js'
 import { readJson } from '../body.js'
 import { findModel, lookedAround } from '../models.js'
-import { type Answered, type Exchange, jsonAnswer, type Service } from '../service.js'
+import type { Run } from '../run.js'
+import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../service.js'
 import { BackgroundResponse } from './background.js'
-import { type Conversation, contextOf, shortener } from './conversation.js'
+import { contextOf, shortener, turnsBefore } from './conversation.js'
 
 export const RESPONSE_FIELDS: FieldNames = {
   format: 'text.format.schema',
@@ -23,13 +26,16 @@ export function createResponse(service: Service, exchange: Exchange): Promise<An
   const client = new AbortController()
   const left = () => client.abort(exchange.request.signal.reason)
   exchange.request.signal.addEventListener('abort', left)
-  const ask = async ({ signal }: { signal: AbortSignal }): Promise<Answering> => {
+  const ask = async (run: Run): Promise<Answering> => {
+    const { signal } = run
     const request = readResponseRequest(await readJson(service, exchange, signal))
-    const context = await contextOf(service.responses.store, exchange.caller.id, request)
-    const making = new Making(service, exchange, request, context)
+    const making = new Making(service, exchange, run, request)
     if (!request.background) return making.asked()
     await lookedAround(service.engine, signal)
     findModel(service.engine, request.model)
+    const { previousId } = request
+    // Whoever is told that it is being made should have named something that there is.
+    if (previousId !== undefined) await turnsBefore(service, exchange, signal, previousId).next()
     // From here on it no longer matters whether anybody waits.
     exchange.request.signal.removeEventListener('abort', left)
     return making.askedInBackground(client)
@@ -41,16 +47,17 @@ export function createResponse(service: Service, exchange: Exchange): Promise<An
 class Making {
   readonly #service: Service
   readonly #exchange: Exchange
+  readonly #run: Run
   readonly #request: ResponseRequest
-  readonly #context: Conversation
+  #own: readonly StoredItem[] = []
   readonly #id = responseId()
   readonly #stores: boolean
 
-  constructor(service: Service, exchange: Exchange, request: ResponseRequest, context: Conversation) {
+  constructor(service: Service, exchange: Exchange, run: Run, request: ResponseRequest) {
     this.#service = service
     this.#exchange = exchange
+    this.#run = run
     this.#request = request
-    this.#context = context
     this.#stores = request.store ?? service.responses.always
   }
 
@@ -62,7 +69,7 @@ class Making {
 
   askedInBackground(client: AbortController): Answering {
     const { background } = this.#service.responses
-    const running = new BackgroundResponse(this.#exchange.caller.id, client)
+    const running = new BackgroundResponse(ownerOf(this.#exchange), client)
     const progress = this.#progress(running.hear)
     const over = async () => {
       await this.#keep(progress.resource)
@@ -85,10 +92,15 @@ class Making {
     }
   }
 
+  /** The answer is given whether or not it can be kept. */
   readonly #keep: KeepResponse = async (response) => {
     if (!this.#stores) return
-    const { caller } = this.#exchange
-    await this.#service.responses.store.put({ caller: caller.id, response, input: this.#context.own })
+    const { responses, log } = this.#service
+    try {
+      await responses.store.put({ ...ownerOf(this.#exchange), response, input: this.#own })
+    } catch (error) {
+      log({ type: 'fault', message: `The response ${response.id} could not be kept as it should be.`, error })
+    }
   }
 
   #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
@@ -98,7 +110,20 @@ class Making {
   }
 
   #answering(reply: Reply): Answering {
-    return { spec: this.#spec(), reply, id: this.#id, ignored: this.#request.ignored, headers: this.#headers() }
+    return {
+      spec: this.#spec(),
+      context: this.#context,
+      reply,
+      id: this.#id,
+      ignored: this.#request.ignored,
+      headers: this.#headers(),
+    }
+  }
+
+  readonly #context = async (): Promise<readonly ChatMessage[]> => {
+    const { own, messages } = await contextOf(this.#service, this.#exchange, this.#run, this.#request)
+    this.#own = own
+    return messages
   }
 
   #headers(): Record<string, string> {
@@ -111,7 +136,7 @@ class Making {
     const { tools, toolChoice, parallelToolCalls, templateOptions, thinkingBudget, thinkingField } = this.#request
     return {
       model,
-      messages: this.#context.messages,
+      messages: [],
       n: 1,
       maxTokens,
       ...ending,

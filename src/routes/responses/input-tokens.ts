@@ -7,10 +7,9 @@ import { contextOf } from './conversation.js'
 
 /** `POST responses/input_tokens`: what a request would have a model read, as its template writes it. */
 export const countInputTokens: Route = (service, exchange) =>
-  once(service, exchange, async ({ signal }) => {
-    const request = readResponseRequest(await readJson(service, exchange, signal))
+  once(service, exchange, async (run) => {
+    const request = readResponseRequest(await readJson(service, exchange, run.signal))
     const { model, tools, toolChoice, templateOptions, ignored } = request
-    const { messages } = await contextOf(service.responses.store, exchange.caller.id, request)
     return {
       model,
       ignored,
@@ -22,6 +21,7 @@ export const countInputTokens: Route = (service, exchange) =>
         })
       },
       async act(signal) {
+        const { messages } = await contextOf(service, exchange, run, request)
         const asked = { model, signal, messages, tools: toolChoice === 'none' ? [] : tools }
         const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })
         return { body: { object: 'response.input_tokens', input_tokens: tokens.length } }

@@ -1,10 +1,11 @@
 import { V1Error } from '../../errors.js'
+import { keyOf } from '../../responses/shelved.js'
 import type { KeptResponse } from '../../responses/store.js'
 import { SSE_DONE, SSE_HEADERS } from '../../stream/sse.js'
 import { framed } from '../../wire/responses/reply.js'
 import type { ResponseResource, StoredItem } from '../../wire/responses/resource.js'
-import { type Answered, type Exchange, jsonAnswer, type Service } from '../service.js'
-import { conversationOf } from './conversation.js'
+import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../service.js'
+import { turnsBefore } from './conversation.js'
 
 export async function retrieveResponse(service: Service, exchange: Exchange): Promise<Answered> {
   const query = new URLSearchParams(exchange.query)
@@ -22,7 +23,7 @@ export async function retrieveResponse(service: Service, exchange: Exchange): Pr
 export async function deleteResponse(service: Service, exchange: Exchange): Promise<Answered> {
   const id = exchange.rest
   await runningOf(service, exchange)?.cancel()
-  if (!(await service.responses.store.delete(exchange.caller.id, id))) throw unknown(id)
+  if (!(await service.responses.store.delete(ownerOf(exchange), id))) throw unknown(id)
   return jsonAnswer({ id, object: 'response', deleted: true })
 }
 
@@ -38,39 +39,67 @@ export async function cancelResponse(service: Service, exchange: Exchange): Prom
 /** What the model was given: the items of the request, after those of the responses that it went on from. */
 export async function listInputItems(service: Service, exchange: Exchange): Promise<Answered> {
   const { input, response } = await keptOf(service, exchange)
-  const { store } = service.responses
+  const query = new URLSearchParams(exchange.query)
+  const asked = pageOf(query)
   const previous = response.previous_response_id
-  const earlier = previous === null ? [] : await conversationOf(store, exchange.caller.id, previous)
-  return jsonAnswer(page([...earlier, ...input], new URLSearchParams(exchange.query)))
+  const turns = previous === null ? [] : turnsBefore(service, exchange, exchange.request.signal, previous)
+  if (asked.order === 'asc') {
+    const before: (readonly StoredItem[])[] = []
+    for await (const turn of turns) before.push(turn)
+    return jsonAnswer(page([...before.reverse().flat(), ...input], asked))
+  }
+  // The latest come first: as a rule nobody asks for what is far back.
+  const items = input.toReversed()
+  for await (const turn of isWhole(items, asked) ? [] : turns) {
+    for (const item of turn.toReversed()) items.push(item)
+    if (isWhole(items, asked)) break
+  }
+  return jsonAnswer(page(items, asked))
 }
 
-function page(items: readonly StoredItem[], query: URLSearchParams) {
+interface Page {
+  readonly order: string
+  readonly limit: number
+  readonly after: string | null
+}
+
+function pageOf(query: URLSearchParams): Page {
   const order = query.get('order') ?? 'desc'
   if (order !== 'asc' && order !== 'desc') throw badQuery('order', "'asc' or 'desc'")
-  const limit = wholeNumber(query, 'limit', 20, 100)
-  const all = order === 'asc' ? items : items.toReversed()
-  const after = query.get('after')
-  const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1
+  return { order, limit: wholeNumber(query, 'limit', 20, 100), after: query.get('after') }
+}
+
+const startOf = (items: readonly StoredItem[], after: string | null): number =>
+  after === null ? 0 : items.findIndex(({ id }) => id === after) + 1
+
+/** Whether the page, and one more that says that there is more, are among the items. */
+function isWhole(items: readonly StoredItem[], { after, limit }: Page): boolean {
+  const from = startOf(items, after)
+  return (after === null || from > 0) && items.length > from + limit
+}
+
+function page(items: readonly StoredItem[], { after, limit }: Page) {
+  const from = startOf(items, after)
   if (after !== null && from === 0) throw badQuery('after', 'the id of an item of this response')
-  const data = all.slice(from, from + limit)
+  const data = items.slice(from, from + limit)
   return {
     object: 'list',
     data,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
-    has_more: from + limit < all.length,
+    has_more: from + limit < items.length,
   }
 }
 
-function runningOf({ responses }: Service, { rest: id, caller }: Exchange) {
-  const running = responses.background.get(id)
-  return running?.caller === caller.id ? running : undefined
+function runningOf({ responses }: Service, exchange: Exchange) {
+  const running = responses.background.get(exchange.rest)
+  return running && keyOf(running.owner) === keyOf(ownerOf(exchange)) ? running : undefined
 }
 
-async function keptOf({ responses }: Service, { rest: id, caller }: Exchange): Promise<KeptResponse> {
-  const kept = await responses.store.get(caller.id, id)
+async function keptOf({ responses }: Service, exchange: Exchange): Promise<KeptResponse> {
+  const kept = await responses.store.get(ownerOf(exchange), exchange.rest)
   if (kept) return kept
-  throw unknown(id)
+  throw unknown(exchange.rest)
 }
 
 /** Of one that is over: the event that says how it ended, with all of it. */

@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
+import type { Slices } from '../../platform/slices.js'
 import {
   aName,
   anArray,
@@ -182,19 +183,23 @@ function readCompaction(item: JsonObject, path: string): MessageItem {
   return { type: 'message', id: idOf(item, path, 'cmp'), status: 'completed', role: 'system', content }
 }
 
+/** Items between two pauses. */
+const SLICE = 4096
+
 /** The conversation in the engine's form. `places` names the items in errors: the request's own by their place in it. */
-export function messagesOf(
+export function* messagesOf(
   instructions: string | undefined,
   items: readonly StoredItem[],
   places: (item: number) => string,
-): ChatMessage[] {
+): Slices<ChatMessage[]> {
   const messages: ChatMessage[] = []
   if (instructions !== undefined) messages.push({ role: 'system', content: instructions })
   const turn = new AssistantTurn()
   const calls = new Map<string, number>()
-  items.forEach((item, i) => {
+  for (const [i, item] of items.entries()) {
+    if (i % SLICE === SLICE - 1) yield
     if (item.type === 'function_call') calls.set(item.call_id, i)
-    if (turn.take(item)) return
+    if (turn.take(item)) continue
     turn.end(messages)
     if (item.type === 'function_call_output') {
       if (!calls.delete(item.call_id)) throw noCall(item.call_id, places(i))
@@ -203,7 +208,7 @@ export function messagesOf(
       const role = item.role === 'user' ? 'user' : 'system'
       messages.push({ role, content: textOf(item) })
     }
-  })
+  }
   turn.end(messages)
   for (const [callId, i] of calls) throw noOutput(callId, places(i))
   return messages
