@@ -133,7 +133,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   stream: { holds: ['src/stream'], imports: ['platform'] },
   usage: { holds: ['src/usage'], imports: ['contract', 'platform'] },
   wire: { holds: ['src/wire'], imports: ['contract', 'platform', 'stream'] },
-  responses: { holds: ['src/responses'], imports: ['wire'] },
+  responses: { holds: ['src/responses'], imports: ['platform', 'wire'] },
   door: {
     holds: ['auth', 'base-path', 'entrance', 'log', 'origin', 'project', 'queue', 'request-url'].map(
       (name) => `src/${name}.ts`,
