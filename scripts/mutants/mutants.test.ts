@@ -1,0 +1,82 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { type Equal, judged, type Report } from './judge.js'
+import { isJudged, testsOf, type Watched } from './select.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const read = (name: string) => JSON.parse(readFileSync(`${root}scripts/mutants/${name}`, 'utf8'))
+
+describe('a verdict', () => {
+  const source = 'const a = 1\nif (a > 0 &&\n  b) c()\n'
+  const at = (line: number, from: number, to: number, end = line) => ({
+    start: { line, column: from },
+    end: { line: end, column: to },
+  })
+  const survivor = { status: 'Survived', replacement: 'true', location: at(2, 5, 4, 3) }
+  const report = (...statuses: string[]): Report => {
+    const killed = statuses.map((status) => ({ status, replacement: '2', location: at(1, 11, 12) }))
+    return { files: { 'a.ts': { source, mutants: [...killed, survivor] } } }
+  }
+  const equal: Equal = { was: 'a > 0 && b', becomes: 'true', because: 'b is always there' }
+
+  it('counts what was found out, by a test or by the clock, and what does not compile on neither side', () => {
+    const { percent, killed, of } = judged('a.ts', report('Killed', 'Timeout', 'CompileError', 'RuntimeError'), [])
+    expect({ percent, killed, of }).toEqual({ percent: 66, killed: 2, of: 3 })
+  })
+
+  it('names a survivor by its text, also over several lines, and whether any test came by', () => {
+    const { survivors } = judged('a.ts', report('NoCoverage'), [])
+    expect(survivors).toEqual([
+      { line: 1, was: '1', becomes: '2', reached: false },
+      { line: 2, was: 'a > 0 && b', becomes: 'true', reached: true },
+    ])
+  })
+
+  it('leaves out what is known to be equal, and tells of what no longer is a survivor', () => {
+    expect(judged('a.ts', report('Killed'), [equal])).toMatchObject({ percent: 100, of: 1, unheard: [] })
+    const other = { ...equal, becomes: 'false' }
+    expect(judged('a.ts', report('Killed'), [other])).toMatchObject({ percent: 50, unheard: [other] })
+  })
+
+  it('of a file without mutants is whole, and of one that was not judged is an error', () => {
+    expect(judged('a.ts', { files: { 'a.ts': { source, mutants: [] } } }, []).percent).toBe(100)
+    expect(() => judged('b.ts', report(), [])).toThrow('b.ts')
+  })
+})
+
+describe('the files that are judged', () => {
+  const listed = Object.entries(read('files.json') as Record<string, Watched>)
+
+  it('are sixty, and they and their tests are there', () => {
+    expect(listed).toHaveLength(60)
+    for (const [file, { tests }] of listed) {
+      expect([file, isJudged(file)]).toEqual([file, true])
+      expect([file, ...tests].filter((name) => !existsSync(root + name))).toEqual([])
+      expect(tests.length).toBeGreaterThan(0)
+    }
+  })
+
+  it('have a reason for each change that is none', () => {
+    const known = new Set(listed.map(([file]) => file))
+    for (const [file, equals] of Object.entries(read('equal.json') as Record<string, Equal[]>)) {
+      expect([file, known.has(file)]).toEqual([file, true])
+      for (const { because } of equals) expect(because.length).toBeGreaterThan(10)
+    }
+  })
+
+  it('otherwise have the test of their name, or those of their folder', () => {
+    expect(testsOf(root, 'src/auth.ts')).toEqual(['src/auth.test.ts'])
+    expect(testsOf(root, 'src/stream/sse.ts')).toEqual(['src/stream/paced.test.ts'])
+  })
+
+  it.each([
+    ['src/auth.ts', true],
+    ['adapters/express.ts', true],
+    ['src/auth.test.ts', false],
+    ['src/v1.test-helper.ts', false],
+    ['src/engines/webgpu/cpu/kernels.generated.ts', false],
+    ['src/engines/webgpu/cpu/assembly/team.ts', false],
+    ['scripts/test.ts', false],
+  ])('%s: %s', (file, expected) => expect(isJudged(file)).toBe(expected))
+})
