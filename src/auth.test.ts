@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Caller, Keys } from './auth.js'
+import { authenticator, type Caller, isKey, type Key, type Keys } from './auth.js'
 import type { UsageEvent } from './usage/ledger.js'
 import { errorOf, KEY, serviceOf } from './v1.test-helper.js'
 
@@ -87,4 +87,89 @@ describe('a key', () => {
     const key = String.fromCharCode(...Array.from({ length: 0x7e - 0x21 + 1 }, (_, i) => 0x21 + i))
     expect((await serviceOf('Hi', { keys: [key] }).ask('/models', bearer(key))).status).toBe(200)
   })
+})
+
+describe('a request without a good key', () => {
+  const refusal = async (headers: Record<string, string>) => {
+    const answer = await serviceOf().ask('/models', { headers: { authorization: '', ...headers } })
+    return { ...errorOf(answer), challenge: answer.headers.get('www-authenticate') }
+  }
+  const without = async () => {
+    const error = await Promise.resolve()
+      .then(() => authenticator([KEY])(new Request('http://device.test/v1/models')))
+      .catch((error: unknown) => error)
+    return error as { message: string; code: string; headers: Record<string, string> }
+  }
+
+  it('learns how to send one, and that none came', async () => {
+    expect(await without()).toMatchObject({
+      status: 401,
+      code: 'missing_api_key',
+      message: expect.stringMatching(/^You didn't provide an API key\. .*'Authorization: Bearer YOUR_KEY'/),
+      headers: { 'www-authenticate': 'Bearer realm="local-v1"' },
+    })
+  })
+
+  it('learns how to send one, and that what came is no key', async () => {
+    expect(await refusal({ authorization: `Basic ${KEY}` })).toMatchObject({
+      code: 'invalid_api_key',
+      message: expect.stringMatching(/'Authorization' header holds no bearer key\. .*'Authorization: Bearer YOUR_KEY'/),
+      challenge: 'Bearer realm="local-v1", error="invalid_token"',
+    })
+  })
+
+  it('learns that the key is wrong', async () => {
+    expect(await refusal({ authorization: 'Bearer sk-other' })).toMatchObject({
+      code: 'invalid_api_key',
+      message: 'Incorrect API key provided.',
+      challenge: 'Bearer realm="local-v1", error="invalid_token"',
+    })
+  })
+})
+
+describe("Anthropic's header", () => {
+  const by = authenticator(['first', 'second'])
+  const asked = (headers: Record<string, string>) =>
+    Promise.resolve().then(() => by(new Request('http://device.test/v1/models', { headers })))
+
+  it('carries a key as well', async () => {
+    expect(await asked({ 'x-api-key': 'second' })).toEqual(await asked({ authorization: 'Bearer second' }))
+    await expect(asked({ 'x-api-key': 'third' })).rejects.toMatchObject({ code: 'invalid_api_key' })
+    await expect(asked({ 'x-api-key': '' })).rejects.toMatchObject({ code: 'missing_api_key' })
+  })
+
+  it('does not take the place of a bearer key, good or not', async () => {
+    const first = await asked({ authorization: 'Bearer first' })
+    expect(await asked({ authorization: 'Bearer first', 'x-api-key': 'second' })).toEqual(first)
+    await expect(asked({ authorization: 'Basic x', 'x-api-key': 'second' })).rejects.toMatchObject({ status: 401 })
+  })
+})
+
+describe('the list of keys', () => {
+  it.each([
+    ['none', []],
+    ['a single key, bare', 'sk-bare' as never],
+  ])('of %s says how to have one, or to let everyone in', (_, keys: Keys) => {
+    expect(() => authenticator(keys)).toThrow(/^keys: give at least one key, or a function; 'none' lets everyone in/)
+  })
+
+  it.each([
+    ['alone', ['']],
+    ['beside a good one', ['good', { key: '', id: 'me' }]],
+    ['of no text', ['good', { key: 7 } as unknown as Key]],
+  ])('with an empty key is refused, %s', (_, keys: Keys) => {
+    expect(() => authenticator(keys)).toThrow('keys: a key is empty.')
+  })
+
+  it('may be one for everyone, who then sees all usage', async () => {
+    const everyone = authenticator('none')
+    for (const headers of [new Headers(), new Headers({ authorization: 'Bearer sk-any' })]) {
+      const caller = await everyone(new Request('http://device.test/v1/models', { headers }))
+      expect(caller).toEqual({ id: 'anonymous', admin: true })
+    }
+  })
+})
+
+it.each([[7], [undefined], [null], [['sk']], [{ toString: () => 'sk' }]])('what is no text is no key: %j', (key) => {
+  expect(isKey(key)).toBe(false)
 })

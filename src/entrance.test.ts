@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { scripted } from './engines/scripted.js'
-import { BEGIN_PER_TURN } from './entrance.js'
+import { BEGIN_PER_TURN, Entrance } from './entrance.js'
 import { createV1 } from './v1.js'
 import { MODEL } from './v1.test-helper.js'
 
@@ -52,5 +55,39 @@ describe('requests that come all at once', () => {
     const newcomer = answers.at(-1)!
     expect(newcomer.status).toBe(200)
     expect(newcomer.place).toBeLessThanOrEqual(2 * BEGIN_PER_TURN)
+  })
+})
+
+describe('an entrance', () => {
+  const atOnce = (entrance: Entrance, count: number) => Array.from({ length: count }, () => entrance.enter('many'))
+  const begun = (waits: readonly unknown[]) => waits.filter((wait) => wait === undefined).length
+
+  it('lets just so many begin at once', () => {
+    expect(begun(atOnce(new Entrance(), 3 * BEGIN_PER_TURN))).toBe(BEGIN_PER_TURN)
+  })
+
+  it('has whoever comes while those who waited begin wait for a turn as well', async () => {
+    const entrance = new Entrance()
+    const waits = atOnce(entrance, 3 * BEGIN_PER_TURN)
+    await waits[BEGIN_PER_TURN]
+    // Still in the turn in which as many as may have begun.
+    expect(begun(atOnce(entrance, 2 * BEGIN_PER_TURN))).toBe(0)
+  })
+
+  it('is as it was once all have begun', async () => {
+    const entrance = new Entrance()
+    await Promise.all(atOnce(entrance, 2 * BEGIN_PER_TURN + 1))
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+    expect(begun(atOnce(entrance, 2 * BEGIN_PER_TURN))).toBe(BEGIN_PER_TURN)
+  })
+
+  it('that nobody uses any longer lets the process end', async () => {
+    const script = `
+      const { Entrance } = await import(${JSON.stringify(fileURLToPath(new URL('entrance.ts', import.meta.url)))})
+      const entrance = new Entrance()
+      await Promise.all(Array.from({ length: 40 }, () => entrance.enter('one')))
+    `
+    const args = ['--import', 'tsx', '--input-type=module', '-e', script]
+    await expect(promisify(execFile)(process.execPath, args, { timeout: 60_000 })).resolves.toBeDefined()
   })
 })

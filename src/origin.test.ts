@@ -47,6 +47,30 @@ describe('CORS', () => {
     }
   })
 
+  it('lets any origin ask where the list says so', async () => {
+    const { ask } = serviceOf('Hi', { cors: ['*'] })
+    for (const origin of [APP, 'null']) {
+      const { headers } = await ask('/models', { headers: { origin } })
+      expect(headers.get('access-control-allow-origin')).toBe(origin)
+    }
+  })
+
+  it('tells caches by what answers differ, and is silent to who is no page', async () => {
+    const { ask } = serviceOf('Hi', { cors: ['*'] })
+    const plain = await ask('/models')
+    expect(plain.headers.get('vary')).toBe('origin')
+    expect(plain.headers.get('access-control-allow-origin')).toBe(null)
+    expect((await ask('/models', { headers: { origin: APP } })).headers.get('vary')).toBe('origin')
+    expect((await serviceOf().ask('/models', { headers: { origin: APP } })).headers.get('vary')).toBe(null)
+  })
+
+  it('has a preflight kept for two hours, and allows no headers that were not asked for', async () => {
+    const { ask } = serviceOf('Hi', { cors: [APP] })
+    expect((await ask('/models', preflight)).headers.get('access-control-max-age')).toBe('7200')
+    const { 'access-control-request-headers': _, ...headers } = preflight.headers
+    expect((await ask('/models', { ...preflight, headers })).headers.get('access-control-allow-headers')).toBe(null)
+  })
+
   it('lets nobody else', async () => {
     const { ask } = serviceOf('Hi', { cors: [APP] })
     for (const origin of ['https://evil.example', 'http://app.example', `${APP}.evil.example`, 'null']) {
@@ -70,7 +94,7 @@ describe('the list of origins', () => {
     ).not.toThrow()
   })
 
-  it.each(['', 'app.example', `${APP}/`, `${APP}/page`, 'https://App.example', 'https://'])(
+  it.each(['', 'app.example', ` ${APP}`, `1${APP}`, `${APP}/`, `${APP}/page`, 'https://App.example', 'https://'])(
     'refuses what would never match: %j',
     (origin) => {
       expect(listed(origin)).toThrow(`cors: '${origin}' is not an origin`)
@@ -79,6 +103,32 @@ describe('the list of origins', () => {
 })
 
 describe('DNS rebinding', () => {
+  async function refusal(url: string, headers: Record<string, string> = {}) {
+    const { v1 } = serviceOf('Hi')
+    const request = new Request(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}`, ...headers } })
+    const response = await v1.fetch(request, { localAddress: '127.0.0.1' })
+    return errorOf({ status: response.status, headers: response.headers, text: await response.text() })
+  }
+
+  it('is refused in words that name what was wrong and where to allow it, and no more than so many of them', async () => {
+    const long = `${'a.'.repeat(400)}example`
+    expect(await refusal(`http://evil.example:81`)).toMatchObject({
+      code: 'host_not_allowed',
+      message: expect.stringMatching(/'evil\.example:81'.*'hosts'/),
+    })
+    const origin = 'https://evil.example'
+    expect(await refusal('http://localhost', { origin })).toMatchObject({
+      code: 'origin_not_allowed',
+      message: expect.stringMatching(/'https:\/\/evil\.example'.*'cors'/),
+    })
+    for (const error of [
+      await refusal(`http://${long}`),
+      await refusal('http://localhost', { origin: `https://${long}` }),
+    ]) {
+      expect(error.message.length).toBeLessThan(450)
+    }
+  })
+
   async function status(url: string, info: ConnectionInfo | undefined, options: object = {}, origin?: string) {
     const { v1 } = serviceOf('Hi', options)
     const headers = { authorization: `Bearer ${KEY}`, ...(origin !== undefined && { origin }) }
@@ -115,6 +165,9 @@ describe('DNS rebinding', () => {
     '127.0.0.1evil.example',
     '127.0.0.x',
     'evil127.0.0.1.example',
+    '[::7f00:1]',
+    '[::ffff:7f00:0:1]',
+    '[1::ffff:7f00:1]',
     'localhost.evil.example',
     'evil-localhost',
     'xlocalhost',
@@ -139,6 +192,7 @@ describe('DNS rebinding', () => {
     'LOCALHOST',
     '[0::1]',
     '[::ffff:127.0.0.2]',
+    '[::ffff:127.8.9.10]',
   ])('over loopback knows its own addresses however they are written: %s', async (host) => {
     expect(await status(`http://${host}:8080`, loopback)).toBe(200)
   })
@@ -162,6 +216,8 @@ describe('DNS rebinding', () => {
     ['Node, in another spelling', { localAddress: '0:0:0:0:0:0:0:1' }],
     ['Node, of another loopback address', { localAddress: '127.8.9.10' }],
     ['Deno, of a socket without addresses', { remoteAddr: {} }],
+    ['Deno, of no socket', { remoteAddr: undefined } as never],
+    ['Node, of an address that nobody can read', { localAddress: 'no address' }],
     ['Bun', { requestIP: () => ({ address: '127.0.0.1', family: 'IPv4', port: 1 }) } as ConnectionInfo],
     ['Bun, of a client that has left', { requestIP: () => null }],
   ])('is kept off as over loopback where it is said by %s', async (_, info) => {
@@ -174,6 +230,8 @@ describe('DNS rebinding', () => {
     ['Node, of a link', { localAddress: 'fe80::1%eth0' }],
     ['Bun', { requestIP: () => ({ address: '10.0.0.2' }) }],
     ['nobody', {}],
+    ['a host that has no words for it', null as never],
+    ['a host that says no more than a word', 'here' as never],
   ])('is no matter where it came from elsewhere, says %s', async (_, info) => {
     expect(await status('http://any.example', info)).toBe(200)
   })
@@ -210,6 +268,16 @@ describe('DNS rebinding', () => {
     }
     for (const url of ['http://[::1]:8081', 'https://plain.example'])
       expect(await status(url, loopback, { hosts })).toBe(403)
+  })
+
+  it('takes the port that a scheme has by itself for no other', async () => {
+    const hosts = ['safe.example:443', '[::1]:9']
+    expect(await status('https://safe.example', loopback, { hosts })).toBe(200)
+    expect(await status('https://safe.example:444', loopback, { hosts })).toBe(403)
+    expect(await status('http://safe.example', loopback, { hosts })).toBe(403)
+    // The digits of an address are no port.
+    expect(await status('http://[::1]:10', loopback, { hosts: ['[::1]'] })).toBe(200)
+    expect(await status('http://[::1]:10', loopback, { hosts })).toBe(403)
   })
 
   it.each(['', 'https://api.example', 'api.example/v1', 'a b', 'me@api.example', '127.0.0.1:99999', 'xn--'])(

@@ -37,7 +37,10 @@ describe('a project', () => {
     const both = (project: string) =>
       ask('/models', { headers: { 'openai-project': 'a/b', 'compat-project': project } })
     expect((await both('a/b')).status).toBe(200)
-    expect((await both('a/c')).status).toBe(400)
+    expect(errorOf(await both('a/c'))).toMatchObject({
+      status: 400,
+      message: "The headers 'openai-project' and 'compat-project' name different projects.",
+    })
   })
 
   it('may go by another header', async () => {
