@@ -1,26 +1,28 @@
-/** The built command line serving nano, as whoever installs it has it. */
+/** The built command line with its default options, as whoever installs it has it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Watch } from './ready.js'
 
-export const MODEL = 'local-v1/nano'
-export const CALLERS = { flooder: 'sk-flooder', newcomer: 'sk-newcomer', probe: 'sk-probe' } as const
-export type CallerName = keyof typeof CALLERS
+export const NANO = 'local-v1/nano'
+/** Callers that may come, each of them once: `sk-new-0`, `sk-new-1` and so on. */
+const CALLERS = 2000
 
 export interface Memory {
   readonly resident: number
   /** Of objects that are in use. */
   readonly heap: number
-  /** What V8 has taken for objects, in use or not. */
-  readonly heapReserved: number
   /** Of buffers. */
   readonly external: number
 }
 
 export class Server {
   readonly origin: string
+  /** Of the models, as it lists them. */
+  models: readonly string[] = []
+  readonly flooder = 'sk-flooder'
   readonly #process: ChildProcess
   readonly #folder: string
   #ended = false
@@ -34,18 +36,22 @@ export class Server {
     })
   }
 
-  /** `extra` are options of the command line that the program under test may not know yet. */
-  static async start(program: string, extra: readonly string[]): Promise<Server> {
+  /** `models`: what to offer beside nano. */
+  static async start(program: string, models: readonly string[]): Promise<Server> {
     const folder = mkdtempSync(join(tmpdir(), 'hostile-clients-'))
     const port = await freePort()
-    const keys = Object.values(CALLERS)
+    const keys = ['sk-flooder', ...Array.from({ length: CALLERS }, (_, i) => `sk-new-${i}`)]
+    const keyFile = join(folder, 'keys')
+    writeFileSync(keyFile, keys.join('\n'), { mode: 0o600 })
     writeFileSync(join(folder, 'usage.jsonl'), '')
-    const options = ['--port', `${port}`, '--device', 'cpu', '--usage-file', join(folder, 'usage.jsonl'), ...extra]
-    const preloaded = ['--expose-gc', '--import', new URL('memory.mjs', import.meta.url).href]
-    const withKeys = keys.flatMap((key) => ['--key', key])
-    const child = spawn(process.execPath, [...preloaded, program, 'serve', ...options, ...withKeys], {
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    })
+    const options = ['--port', `${port}`, '--device', 'cpu', '--usage-file', join(folder, 'usage.jsonl')]
+    const offered = models.flatMap((each) => ['--model', each])
+    const preloaded = ['--expose-gc', '--import', new URL('watch.mjs', import.meta.url).href]
+    const child = spawn(
+      process.execPath,
+      [...preloaded, program, 'serve', ...options, '--key-file', keyFile, '--model', NANO, ...offered],
+      { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
+    )
     let said = ''
     await new Promise<void>((resolve, reject) => {
       child.once('exit', (code) => reject(new Error(`The server ended with ${code}: ${said}`)))
@@ -55,44 +61,60 @@ export class Server {
       })
     })
     child.stderr!.resume()
-    return new Server(`http://127.0.0.1:${port}`, child, folder)
+    const server = new Server(`http://127.0.0.1:${port}`, child, folder)
+    const headers = { authorization: 'Bearer sk-flooder' }
+    const list = (await (await fetch(`${server.origin}/v1/models`, { headers })).json()) as { data: { id: string }[] }
+    server.models = list.data.map(({ id }) => id)
+    return server
+  }
+
+  get pid(): number {
+    return this.#process.pid!
   }
 
   /** What it has in memory once its garbage is collected, in MiB: by the system's count and by the runtime's. */
-  memory(): Promise<Memory> {
+  async memory(): Promise<Memory> {
+    const { rss, heapUsed, external } = await this.#told<NodeJS.MemoryUsage>('memory')
+    const mebibytes = (bytes: number) => bytes / 2 ** 20
+    return { resident: mebibytes(rss), heap: mebibytes(heapUsed), external: mebibytes(external) }
+  }
+
+  /** Milliseconds of a processor that the longest turn of its event loop has taken since this was last asked. */
+  longestTurn(): Promise<number> {
+    return this.#told('turn')
+  }
+
+  #told<T>(what: string): Promise<T> {
     return new Promise((resolve, reject) => {
       const gone = () => reject(new Error('The server has ended.'))
-      this.#process.once('exit', gone).once('message', (usage) => {
+      this.#process.once('exit', gone).once('message', (told) => {
         this.#process.off('exit', gone)
-        const { rss, heapUsed, heapTotal, external } = usage as NodeJS.MemoryUsage
-        const mebibytes = (bytes: number) => bytes / 2 ** 20
-        resolve({
-          resident: mebibytes(rss),
-          heap: mebibytes(heapUsed),
-          heapReserved: mebibytes(heapTotal),
-          external: mebibytes(external),
-        })
+        resolve(told as T)
       })
-      this.#process.send('memory')
+      this.#process.send(what)
     })
   }
 
-  /** Outcomes in the ledger, as the disk has them. */
-  get counted(): string[] {
+  /** Answers that the ledger has, as the disk has it. */
+  get counted(): number {
     const lines = readFileSync(join(this.#folder, 'usage.jsonl'), 'utf8').split('\n').filter(Boolean)
-    return lines.map((line) => (JSON.parse(line) as { outcome?: string }).outcome ?? '').filter(Boolean)
+    return lines.filter((line) => (JSON.parse(line) as { outcome?: string }).outcome === 'ok').length
   }
 
   /** Sends a signal; settles with the exit code and how long it took to come. */
-  async stop(signal: NodeJS.Signals): Promise<{ code: number | null; seconds: number }> {
-    const began = performance.now()
+  async stop(signal: NodeJS.Signals): Promise<{ code: number | null; ms: number }> {
+    const watch = new Watch(this.pid).start()
+    let { own } = watch.ms
+    const looking = setInterval(() => {
+      own = watch.ms.own
+    }, 50)
     const ended = new Promise<number | null>((resolve) => this.#process.once('exit', resolve))
     this.#process.kill(signal)
     const late = setTimeout(() => this.#process.kill('SIGKILL'), 20_000)
     const code = await ended
     clearTimeout(late)
-    rmSync(this.#folder, { recursive: true, force: true })
-    return { code, seconds: (performance.now() - began) / 1000 }
+    clearInterval(looking)
+    return { code, ms: own }
   }
 
   abandon(): void {

@@ -2,10 +2,20 @@
 export class CallerLines {
   readonly #lines = new Map<string, (() => void)[]>()
 
-  add(caller: string, begin: () => void): void {
+  /** The returned function takes it out again, where it has not begun. */
+  add(caller: string, begin: () => void): () => void {
     const line = this.#lines.get(caller)
     if (line) line.push(begin)
     else this.#lines.set(caller, [begin])
+    return () => this.#remove(caller, begin)
+  }
+
+  #remove(caller: string, begin: () => void): void {
+    const line = this.#lines.get(caller)
+    const at = line?.indexOf(begin) ?? -1
+    if (at < 0) return
+    line!.splice(at, 1)
+    if (line!.length === 0) this.#lines.delete(caller)
   }
 
   get empty(): boolean {

@@ -47,6 +47,29 @@ it('work in slices leaves steps as much time as it takes, however many do such w
   for (const count of taken.slice(1, 12)) expect(count).toBeGreaterThanOrEqual(SLICE_MS / STEP_MS - 1)
 })
 
+it('whoever has left is told at once, and takes no turn from who comes after', async () => {
+  function* work() {
+    for (let i = 0; i < 3; i++) yield
+    return 'done'
+  }
+  const leaving = new AbortController()
+  const left = Array.from({ length: 200 }, () => inTurns(work(), leaving.signal))
+  const reasons = Promise.all(left.map((each) => each.catch((reason: unknown) => reason)))
+  await breathe()
+  leaving.abort('gone')
+  let turns = 0
+  let counting = true
+  const next = () => {
+    turns++
+    if (counting) setImmediate(next)
+  }
+  setImmediate(next)
+  expect(await inTurns(work(), never)).toBe('done')
+  counting = false
+  expect(turns).toBeLessThan(5 * TURNS_BETWEEN)
+  expect(await reasons).toEqual(Array(200).fill('gone'))
+})
+
 it('work in slices rests for a few turns where nobody takes steps', async () => {
   const pass = clock()
   let turns = 0

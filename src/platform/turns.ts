@@ -53,9 +53,18 @@ export function beginSteps(): () => void {
  * slices and asks before each holds everybody else up for one slice, however many do the same. Callers take turns, so
  * that the work of many requests of one is not all done before that of another.
  */
-function ownTurn(caller: string): Promise<void> {
-  return new Promise((resolve) => {
-    lines.add(caller, resolve)
+function ownTurn(caller: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // Whoever has left is not to have a turn first: others would wait for it.
+    const leave = () => {
+      remove()
+      reject(signal.reason)
+    }
+    const remove = lines.add(caller, () => {
+      signal.removeEventListener('abort', leave)
+      resolve()
+    })
+    signal.addEventListener('abort', leave, { once: true })
     if (!serving) void serve()
   })
 }
@@ -93,7 +102,7 @@ export async function inTurns<T>(work: Slices<T>, signal: AbortSignal, caller = 
     signal.throwIfAborted()
     const { done, value } = slice(work)
     if (done) return value
-    await ownTurn(caller)
+    await ownTurn(caller, signal)
   }
 }
 

@@ -1,7 +1,7 @@
 import { V1Error } from '../errors.js'
 import { isRecord } from '../platform/json.js'
 import type { Slices } from '../platform/slices.js'
-import { inTurns } from '../platform/turns.js'
+import { inTurns, myTurn } from '../platform/turns.js'
 import { linkAbort } from '../stream/abort.js'
 import type { BodyRoom } from './bodies.js'
 import { ENCODINGS, inflated, isReadable } from './inflate.js'
@@ -28,7 +28,10 @@ export async function readJson(service: Service, exchange: Exchange, signal: Abo
     const sent = await readBytes(request, service.bodyLimit, reading.signal, room)
     const bytes = await unpacked(sent, encodingOf(request.headers), service.bodyLimit, reading.signal, room)
     exchange.bodyBytes = bytes.length
-    return await withModel(service, await inTurns(parsedInTurn(bytes), signal, caller.id), signal)
+    const body = await inTurns(parsedInTurn(bytes), signal, caller.id)
+    // To look at every field of it takes as long again.
+    if (bytes.length > LARGE) await myTurn(signal, caller.id)
+    return await withModel(service, body, signal)
   } finally {
     room.done()
     reading.dispose()

@@ -53,7 +53,9 @@ export class Run {
     // It may have been left while it was on its way out of the line.
     if (this.#ended) release()
     else this.#release = release
-    // Whoever hung up meanwhile is heard of in the next turn of the event loop: nothing is begun for nobody.
+    // Whoever hung up meanwhile is heard of once sockets have been looked at again, which the rest of this turn of the
+    // event loop may not do: nothing is begun for nobody.
+    await breathe()
     await breathe()
     this.signal.throwIfAborted()
   }

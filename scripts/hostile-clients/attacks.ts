@@ -1,0 +1,230 @@
+/** What clients that mean no good do, endpoint by endpoint. Each attack is begun anew until its time is over. */
+import { costly, endless, fresh, LINES, letters, long, megabyte, short, user } from './bodies.js'
+import { all, ask, left, type Outcome, open, pause, unread } from './clients.js'
+import { NANO, type Server } from './server.js'
+
+export interface Attack {
+  readonly name: string
+  /** Whom it goes to, as the table of endpoints has it. */
+  readonly endpoints: readonly string[]
+  /** Models that are offered beside nano: those of `models.ts`. */
+  readonly models?: 'encoders' | 'hostile'
+  run(server: Server): Promise<Outcome[]>
+}
+
+const CHAT = '/chat/completions'
+const RESPONSES = '/responses'
+const post = (server: Server, path: string, body: object) => ask(server, { path, body })
+const idOf = ({ text }: Outcome): string => (JSON.parse(text) as { id: string }).id
+
+/** A conversation of so many megabytes, a response each; gives back the last one's id. */
+async function conversation(server: Server, megabytes: number): Promise<string> {
+  let previous: string | undefined
+  for (let turn = 0; turn < megabytes; turn++) {
+    // It is kept whether or not the model can read it.
+    const body = { model: NANO, input: megabyte(), store: true, background: true, previous_response_id: previous }
+    const made = await post(server, RESPONSES, body)
+    if (made.status !== 200) return previous!
+    previous = idOf(made)
+    for (let status = 'queued'; status === 'queued' || status === 'in_progress'; ) {
+      const { text } = await ask(server, { path: `${RESPONSES}/${previous}` })
+      status = (JSON.parse(text) as { status: string }).status
+    }
+  }
+  return previous!
+}
+
+/** Items of a kept response, by the ids that the client gave them. */
+async function keptItems(server: Server, count: number): Promise<string[]> {
+  const name = fresh()
+  const input = Array.from({ length: count }, (_, i) => ({ id: `msg_${name}_${i}`, role: 'user', content: 'x' }))
+  await post(server, RESPONSES, { model: NANO, input, store: true })
+  return input.map(({ id }) => id)
+}
+
+export const ATTACKS: readonly Attack[] = [
+  {
+    name: 'eight prompts of 1 MB, and eight as long as fits',
+    endpoints: [CHAT],
+    run: (server) => all(16, (i) => post(server, CHAT, short(i < 8 ? megabyte() : long()))),
+  },
+  {
+    name: '20,000 messages of a letter',
+    endpoints: [CHAT],
+    run: (server) => all(4, () => post(server, CHAT, { model: NANO, messages: letters(), max_tokens: 4 })),
+  },
+  {
+    name: '600 prompts that are left within 60 ms',
+    endpoints: [CHAT],
+    run: (server) => left(server, 600, 60, () => ({ path: CHAT, body: short(long()) })),
+  },
+  {
+    name: 'eight readable answers of eight choices',
+    endpoints: [CHAT],
+    run: (server) => all(8, () => post(server, CHAT, { ...endless(8), logprobs: undefined, top_logprobs: undefined })),
+  },
+  {
+    name: 'eight unread answers of eight choices',
+    endpoints: [CHAT],
+    run: (server) => unread(server, 8, 6000, { path: CHAT, body: endless(8) }),
+  },
+  {
+    name: '100 costly schemas',
+    endpoints: [CHAT],
+    run: (server) => all(100, () => post(server, CHAT, costly())),
+  },
+  {
+    name: 'a flood of 320',
+    endpoints: [CHAT],
+    run: (server) => all(320, () => post(server, CHAT, short())),
+  },
+  {
+    name: '300 bodies of 1 MB that never end',
+    endpoints: [CHAT],
+    async run(server) {
+      const half = Array.from({ length: 300 }, () => {
+        const sent = open(server, { path: CHAT, body: {} }).on('error', () => {})
+        sent.on('response', (response) => response.resume())
+        sent.setHeader('content-length', 1_000_000)
+        sent.write(Buffer.alloc(900_000, 0x20))
+        return sent
+      })
+      await pause(4000)
+      for (const sent of half) sent.destroy()
+      return []
+    },
+  },
+  {
+    name: '2,000 projects of one key',
+    endpoints: [CHAT],
+    run: (server) =>
+      all(100, () => ask(server, { path: CHAT, body: {}, headers: { 'openai-project': `team/p${fresh()}` } })),
+  },
+  {
+    name: '256 prompts, four answers each',
+    endpoints: ['/completions'],
+    run: (server) =>
+      all(4, () => post(server, '/completions', { model: NANO, prompt: Array.from({ length: 256 }, fresh), n: 4 })),
+  },
+  {
+    name: '3,000 references to items, and 3,000 to none',
+    endpoints: [RESPONSES],
+    async run(server) {
+      const ids = await keptItems(server, 3000)
+      const refer = (some: readonly string[]) => some.map((id) => ({ type: 'item_reference', id }))
+      return all(8, (i) =>
+        post(server, RESPONSES, {
+          model: NANO,
+          input: refer(i % 2 ? ids : ids.map((id) => `${id}x`)),
+          max_output_tokens: 16,
+        }),
+      )
+    },
+  },
+  {
+    name: 'a kept conversation of 30 MB, gone on with and listed eight times',
+    endpoints: [RESPONSES, '/responses/{id}/input_items', '/responses/{id}'],
+    async run(server) {
+      const id = await conversation(server, 30)
+      const body = { model: NANO, input: 'And?', previous_response_id: id, max_output_tokens: 16 }
+      return all(24, (i) => {
+        if (i % 3 === 0) return post(server, RESPONSES, { ...body, truncation: 'auto' })
+        return ask(server, { path: `${RESPONSES}/${id}${i % 3 === 1 ? '' : '/input_items?order=asc'}` })
+      })
+    },
+  },
+  {
+    name: '20,000 messages, cut where they are too many',
+    endpoints: [RESPONSES],
+    run: (server) =>
+      all(4, () =>
+        post(server, RESPONSES, { model: NANO, input: letters(), truncation: 'auto', max_output_tokens: 16 }),
+      ),
+  },
+  {
+    name: '300 in the background, cancelled and deleted',
+    endpoints: [RESPONSES, '/responses/{id}/cancel', '/responses/{id}'],
+    async run(server) {
+      const made = await all(300, () => post(server, RESPONSES, { model: NANO, input: long(), background: true }))
+      const ids = made.filter(({ status }) => status === 200).map(idOf)
+      return Promise.all(
+        ids.map((id, i) =>
+          i % 2
+            ? ask(server, { path: `${RESPONSES}/${id}`, method: 'DELETE' })
+            : ask(server, { path: `${RESPONSES}/${id}/cancel`, method: 'POST' }),
+        ),
+      )
+    },
+  },
+  {
+    name: 'long conversations, summed up and counted',
+    endpoints: ['/responses/compact', '/responses/input_tokens'],
+    run: (server) =>
+      all(16, (i) =>
+        post(server, i % 2 ? '/responses/compact' : '/responses/input_tokens', {
+          model: NANO,
+          input: i % 4 < 2 ? megabyte(LINES) : [...letters().slice(0, 15_000), { role: 'user', content: 'x' }],
+        }),
+      ),
+  },
+  {
+    name: 'sixteen texts of 1 MB, of words, lines and letters, and their tokens',
+    endpoints: ['/tokenize', '/detokenize'],
+    run: (server) =>
+      all(16, (i) =>
+        i % 4 === 3
+          ? post(server, '/detokenize', { model: NANO, tokens: Array.from({ length: 180_000 }, (_, k) => k % 1000) })
+          : post(server, '/tokenize', { model: NANO, prompt: megabyte([LINES, 'word ', 'x'][i % 4]) }),
+      ),
+  },
+  {
+    name: "Anthropic's messages, long ones and many, counted",
+    endpoints: ['/messages', '/messages/count_tokens'],
+    run: (server) =>
+      all(16, (i) =>
+        post(server, i % 2 ? '/messages' : '/messages/count_tokens', {
+          model: NANO,
+          max_tokens: 4,
+          messages: i % 4 < 2 ? user(megabyte()) : letters().slice(0, 19_999),
+        }),
+      ),
+  },
+  {
+    name: '2,000 texts to embed and to rank, and texts of 1 MB',
+    endpoints: ['/embeddings', '/rerank'],
+    models: 'encoders',
+    run: (server) => {
+      const [, embeds, ranks] = server.models
+      const words = () =>
+        Array.from({ length: 40 }, (_, i) => `w${300 + ((i * 7 + Math.floor(Math.random() * 90)) % 100)}`).join(' ')
+      return all(8, (i) => {
+        const texts = i % 4 < 2 ? Array.from({ length: 2000 }, words) : [megabyte('w300 ')]
+        return i % 2
+          ? post(server, '/embeddings', { model: embeds, input: texts })
+          : post(server, '/rerank', { model: ranks, query: 'w301 w302', documents: texts })
+      })
+    },
+  },
+  {
+    name: 'lists, usage and health, 300 at a time',
+    endpoints: ['/models', '/models/{model}', '/organization/usage/completions', '/health'],
+    run: (server) => {
+      const paths = ['/models', `/models/${NANO}`, '/organization/usage/completions?start_time=0&limit=31', '/health']
+      return all(300, (i) => ask(server, { path: paths[i % paths.length]! }))
+    },
+  },
+  {
+    name: 'models of strangers: templates without an end, layers and tokens without number',
+    endpoints: [CHAT, '/tokenize'],
+    models: 'hostile',
+    run: (server) =>
+      Promise.all(
+        server.models
+          .slice(1)
+          .flatMap((model) => [
+            post(server, CHAT, { model, messages: user(fresh()), max_tokens: 4 }),
+            post(server, '/tokenize', { model, prompt: `${'a'.repeat(30)}!` }),
+          ]),
+      ),
+  },
+]

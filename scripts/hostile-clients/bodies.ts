@@ -1,0 +1,56 @@
+/** Requests that share nothing: no request is to find in a cache what an earlier one has left there. */
+import { NANO } from './server.js'
+
+let made = 0
+/** Another word each time. */
+export const fresh = (): string => `${(made++).toString(36)}-${Math.random().toString(36).slice(2)}`
+
+export const user = (content: string) => [{ role: 'user', content }]
+export const short = (content = fresh()) => ({ model: NANO, messages: user(content), max_tokens: 4 })
+/** A prompt about as long as fits, and like no other. */
+export const long = () => `${fresh()} ${Array.from({ length: 300 }, fresh).join(' ').slice(0, 3000)}`
+
+export const strict = (schema: object) => ({
+  model: NANO,
+  messages: user(`Anna Berg is 31 years old and lives in Bern. ${fresh()}`),
+  response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema } },
+})
+export const PERSON = {
+  type: 'object',
+  properties: { name: { type: 'string', maxLength: 12 }, age: { type: 'integer', minimum: 0, maximum: 120 } },
+  required: ['name', 'age'],
+  additionalProperties: false,
+}
+/** Whether an answer to `strict(PERSON)` is what it asks for. */
+export function isPerson(text: string): boolean {
+  const { choices } = JSON.parse(text) as { choices: { message: { content: string } }[] }
+  const { name, age } = JSON.parse(choices[0]!.message.content) as { name: unknown; age: unknown }
+  return typeof name === 'string' && Number.isInteger(age)
+}
+
+/** Long whatever the model would like to say: more than the system keeps of a stream that nobody reads. */
+export const endless = (n: number) => ({
+  ...strict({ type: 'array', items: { type: 'boolean' }, minItems: 170 }),
+  ...{ max_tokens: 900, n, stream: true, logprobs: true, top_logprobs: 20 },
+})
+
+/** Small to send, and not to compile: each of some objects excludes each of the others. */
+export function costly() {
+  const name = fresh()
+  const parts = Array.from({ length: 6 }, (_, k) => ({
+    type: 'object',
+    properties: Object.fromEntries(
+      Array.from({ length: 3 }, (_, p) => [`f${p}_${name}_${k}`, { type: 'string', maxLength: 9 }]),
+    ),
+    required: [`f0_${name}_${k}`],
+  }))
+  return strict({ oneOf: parts })
+}
+
+/** Messages of one letter, as many as a body holds. */
+export const letters = () =>
+  Array.from({ length: 20_000 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: 'x' }))
+
+export const LINES = '{"a": 12}\n'
+export const megabyte = (piece = 'word ') =>
+  `${fresh()} ${piece.repeat(Math.floor(950_000 / JSON.stringify(piece).length))}`

@@ -1,0 +1,40 @@
+/**
+ * Preloaded into the server: says on request what the process has in memory, garbage collected first, and how long the
+ * longest turn of its event loop has kept a processor since it was last asked. Needs `--expose-gc`.
+ */
+import { readFileSync } from 'node:fs'
+
+/** Milliseconds of a processor that this thread has had; of time, where the system does not say. */
+function had() {
+  try {
+    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+  } catch {
+    return performance.now()
+  }
+}
+
+let last = had()
+let longest = 0
+// A timer that is due is looked at once in each turn: what lies between two is a turn, and no more than these milliseconds.
+setInterval(() => {
+  const now = had()
+  longest = Math.max(longest, now - last)
+  last = now
+}, 2).unref()
+
+process.on('message', (asked) => {
+  if (asked === 'turn') {
+    process.send(longest)
+    longest = 0
+    return
+  }
+  globalThis.gc()
+  // The second time for what finalizers of the first have let go.
+  setTimeout(() => {
+    globalThis.gc()
+    process.send(process.memoryUsage())
+    last = had()
+  }, 100)
+})
+// It is not to keep the server alive.
+process.channel.unref()
