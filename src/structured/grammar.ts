@@ -1,5 +1,6 @@
 import type { GrammarSource, OutputGrammar, TokenConstraint, TokenVocabulary } from '../engine.js'
 import type { Machine } from './automaton/machine.js'
+import { STEP_WORK } from './automaton/work.js'
 import type { SchemaError } from './schema-error.js'
 import { Constraint } from './tokens/constraint.js'
 import { Masks } from './tokens/masks.js'
@@ -55,6 +56,7 @@ export class Grammar implements OutputGrammar {
     const machine = this.#machine
     let place = startOf(machine)
     for (const byte of encoder.encode(text)) {
+      machine.allow(STEP_WORK)
       place = advance(machine, place, byte)
       if (place.state.dead) return false
     }

@@ -1,7 +1,7 @@
 import type { GrammarSource, SchemaSource, TextPart } from '../engine.js'
 import { atOnce, type Slices } from '../platform/slices.js'
+import { prepare } from './automaton/entry.js'
 import { Machine } from './automaton/machine.js'
-import { frameOf } from './automaton/rule.js'
 import { type CompileOptions, compileInSlices } from './compile.js'
 import { Fuel } from './fuel.js'
 import { Grammar } from './grammar.js'
@@ -58,15 +58,15 @@ function* compiled(source: GrammarSource, cache?: GrammarCache): Slices<Grammar>
     )
     yield* builder.prepare(source)
     const rule = builder.rule(source)
+    measure(rule, fuel)
     const names = namesIn(rule)
-    measure(rule, names, fuel)
     if (names.length > 0) {
       withoutLeftRecursion(names, fuel)
-      measure(rule, namesIn(rule), fuel)
+      measure(rule, fuel)
     }
     if (rule.length === Infinity) throw new GrammarError('no text satisfies the grammar.')
     if (rule.length > LONGEST) throw new GrammarError(`every text would be longer than ${LONGEST} bytes.`)
-    const machine = new Machine(frameOf(rule), () => builder.forget(), builder.tokens)
+    const machine = new Machine(prepare(rule, fuel), () => builder.forget(), builder.tokens, true)
     const steps = fuel.spent
     return new Grammar(machine, {
       notEnforced: builder.notEnforced,

@@ -1,4 +1,6 @@
 import type { TokenConstraint } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+import { GrammarError } from '../../structured/index.js'
 import { type ForcedRun, forcedTokens, narrow } from '../../structured/tokens/forced.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
@@ -33,15 +35,21 @@ export class Guided {
   /** False if no token may come next within `budget`, which only a wrong grammar or budget can bring about. */
   mask(into: Uint32Array, budget: number): boolean {
     into.fill(0)
-    if (!this.#constraint.closing(budget)) return false
-    this.#constraint.mask(into)
-    narrow(into, this.#constraint.forced(), this.#next, this.#tokenizer)
+    const constraint = this.#constraint
+    if (!bounded(() => constraint.closing(budget))) return false
+    bounded(() => constraint.mask(into))
+    narrow(
+      into,
+      bounded(() => constraint.forced()),
+      this.#next,
+      this.#tokenizer,
+    )
     for (let i = 0; i < into.length; i++) if (into[i] !== 0) return true
     return false
   }
 
   accept(token: number): boolean {
-    if (!this.#constraint.accept(token)) return false
+    if (!bounded(() => this.#constraint.accept(token))) return false
     this.#accepted.push(token)
     this.#next = []
     return true
@@ -49,7 +57,8 @@ export class Guided {
 
   /** Tokens that are certain to come next, if there are any and the text can still end within `budget` after them. */
   plan(budget: number, mayReplace: boolean): GuidedRun | undefined {
-    const run = forcedTokens(this.#constraint, this.#tokenizer, mayReplace ? this.#accepted : [], budget)
+    const written = mayReplace ? this.#accepted : []
+    const run = bounded(() => forcedTokens(this.#constraint, this.#tokenizer, written, budget))
     if (run === undefined) return undefined
     if (run.covered > 0) return { ...run, bytes: this.#constraint.forced().subarray(0, run.covered) }
     if (run.replace === 0) this.#next = run.next
@@ -63,6 +72,21 @@ export class Guided {
     this.#accepted.push(...run.tokens)
     this.#next = run.next
   }
+}
+
+/** What a grammar asks of us is bounded: one that is read in too many ways is its author's to mend. */
+function bounded<T>(ask: () => T): T {
+  try {
+    return ask()
+  } catch (error) {
+    // The engine's own limit on recursion is one on nesting.
+    if (error instanceof RangeError) throw refused('the text is nested too deeply.', error)
+    throw error instanceof GrammarError ? refused(error.message, error) : error
+  }
+}
+
+function refused(message: string, cause: Error): V1Error {
+  return new V1Error(400, `The answer cannot go on: ${message}`, { code: 'grammar_too_complex', cause })
 }
 
 function advanced(constraint: TokenConstraint, run: ForcedRun): TokenConstraint | undefined {

@@ -1,4 +1,6 @@
+import type { Entry } from './entry.js'
 import type { Frame } from './frame.js'
+import type { Work } from './work.js'
 
 let made = 0
 
@@ -48,6 +50,16 @@ export class Cell {
     return cell
   }
 
+  /** What was made of this stack and a frame above it. */
+  above(frame: Frame): Cell | undefined {
+    return this.#above?.get(frame)
+  }
+
+  keep(frame: Frame, cell: Cell): void {
+    this.#above ??= new Map()
+    this.#above.set(frame, cell)
+  }
+
   /** Whether nothing need come: the bottom. */
   get complete(): boolean {
     return this.fork === undefined ? this.frame === undefined : this.fork.some((way) => way.complete)
@@ -63,7 +75,7 @@ export class Cell {
  * The frames that may take the next byte, each with its stack: those on top, and those below where the ones above may end.
  * Each once, and without recursion: many threads may share a tall stack.
  */
-export function open(cells: readonly Cell[]): readonly Cell[] {
+export function open(cells: readonly Cell[], work?: Work): readonly Cell[] {
   const [only] = cells
   if (cells.length === 1 && only!.fork === undefined && only!.frame?.ends !== true) return only!.frame ? cells : []
   const found = new Set<Cell>()
@@ -78,6 +90,7 @@ export function open(cells: readonly Cell[]): readonly Cell[] {
       if (cell.frame.ends) rest.push(cell.below!)
     }
   }
+  work?.spend(seen.size - cells.length)
   return [...found]
 }
 
@@ -85,46 +98,30 @@ function shortest(cells: readonly Cell[]): number {
   return cells.reduce((least, cell) => Math.min(least, cell.length), Infinity)
 }
 
+/** More cells than this are found by their identity. */
+const FEW = 16
+
 /** Collects the cells of the next state. */
 export class Cells {
   readonly list: Cell[] = []
+  #known: Set<Cell> | undefined
+  /** Rules that are begun here. They are entered together, once all are known: see `Entering`. */
+  readonly begun: { readonly entry: Entry; readonly below: Cell }[] = []
 
   add(cell: Cell): void {
     if (cell.fork !== undefined) for (const way of cell.fork) this.add(way)
-    else if (!this.list.includes(cell)) this.list.push(cell)
-  }
-}
-
-/** Makes one cell of those with the same frame on top. */
-export class Forks {
-  #known = new Map<string, Cell>()
-
-  /** `apart` are cells that must stay as they are. */
-  merge(cells: readonly Cell[], apart: (cell: Cell) => boolean): Cell[] {
-    const byFrame = new Map<Frame | Cell, Cell[]>()
-    for (const cell of cells) {
-      const key = cell.frame === undefined || apart(cell) ? cell : cell.frame
-      const same = byFrame.get(key)
-      if (same === undefined) byFrame.set(key, [cell])
-      else same.push(cell)
-    }
-    if (byFrame.size === cells.length) return [...cells]
-    return [...byFrame].map(([frame, same]) => (same.length === 1 ? same[0]! : this.#below(same).push(frame as Frame)))
+    else if (!this.#has(cell)) this.list.push(cell)
   }
 
-  #below(cells: readonly Cell[]): Cell {
-    const ways = [...new Set(cells.flatMap((cell) => cell.below!.ways))].sort((a, b) => a.id - b.id)
-    if (ways.length === 1) return ways[0]!
-    const key = ways.map((way) => way.id).join()
-    let fork = this.#known.get(key)
-    if (fork === undefined) {
-      fork = new Cell(undefined, undefined, ways)
-      this.#known.set(key, fork)
-    }
-    return fork
+  #has(cell: Cell): boolean {
+    if (this.list.length < FEW) return this.list.includes(cell)
+    this.#known ??= new Set(this.list)
+    if (this.#known.has(cell)) return true
+    this.#known.add(cell)
+    return false
   }
 
-  clear(): void {
-    this.#known = new Map()
+  begin(entry: Entry, below: Cell): void {
+    this.begun.push({ entry, below })
   }
 }

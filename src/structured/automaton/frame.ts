@@ -69,6 +69,16 @@ export abstract class Frame {
   /** Adds every byte of its own that may come next; false if they are too many to be worth a list. */
   abstract next(below: Cell, into: Set<number>): boolean
 
+  /** Directly below this frame that one changes nothing: whatever both allow, this one does. */
+  get absorbs(): Frame | undefined {
+    return undefined
+  }
+
+  /** Whether that frame directly above this one changes nothing. */
+  swallows(_above: Frame): boolean {
+    return false
+  }
+
   /** How many bytes the canonical shortest way to the end of the construct takes. */
   abstract readonly length: number
 

@@ -1,9 +1,12 @@
 import { bare } from './blank.js'
 import { Branches } from './branches.js'
-import { Cell, Cells, Forks, open } from './cell.js'
+import { Cell, Cells, open } from './cell.js'
+import { enter } from './entry.js'
 import { FixedFrame } from './fixed.js'
+import { Forks } from './forks.js'
 import { type Bytes, type Frame, IN_STRING, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
 import { MemberFrame } from './member.js'
+import { Work } from './work.js'
 
 /** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
 export class State {
@@ -124,17 +127,29 @@ export class Machine {
   #rows: State[] = []
   #single = new Map<Cell, State>()
   #several = new Map<string, State>()
-  readonly #forks = new Forks()
+  /** What calls take of it. */
+  readonly work = new Work()
+  readonly #limited: boolean
+  readonly #forks = new Forks(this.work)
 
   readonly #forgotten: (() => void) | undefined
   /** Tokens that stand for no text, by their symbols from `FIRST_TOKEN` on. */
   readonly tokens: readonly string[]
 
-  /** `forgotten` is told when everything is dropped that was only kept to be quick. */
-  constructor(first: Frame, forgotten?: () => void, tokens: readonly string[] = []) {
+  /**
+   * `forgotten` is told when everything is dropped that was only kept to be quick; `limited`: where rules may be written
+   * such that a text has any number of readings.
+   */
+  constructor(first: Frame, forgotten?: () => void, tokens: readonly string[] = [], limited = false) {
     this.#forgotten = forgotten
     this.tokens = tokens
+    this.#limited = limited
     this.start = this.#state([this.#bottom.push(first)])
+  }
+
+  /** Begins a call, which may take so much. */
+  allow(work: number): void {
+    if (this.#limited) this.work.allow(work)
   }
 
   step(state: State, byte: number): State {
@@ -182,7 +197,8 @@ export class Machine {
       }
     }
     const out = new Cells()
-    for (const cell of open(state.cells)) cell.frame!.step(byte, cell.below!, out)
+    for (const cell of open(state.cells, this.work)) cell.frame!.step(byte, cell.below!, out)
+    if (out.begun.length > 0) enter(byte, out, this.#forks, this.work)
     return this.among(out)
   }
 

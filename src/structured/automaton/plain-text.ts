@@ -1,12 +1,16 @@
 import { leaving as leavingKinds, NONE_PASS } from '../automata/kinds.js'
 import { withLength } from '../automata/lengths.js'
-import type { TextAutomaton } from '../automata/types.js'
+import { DEAD, type TextAutomaton } from '../automata/types.js'
+import { made } from '../kept.js'
 import { PLAIN } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import type { Passing } from './content.js'
 import { type Bytes, ENDS, FREE_TEXT, type Frame } from './frame.js'
 import { ScalarFrame } from './scalar.js'
 import { samplesOf } from './text.js'
+
+const first = new WeakMap<TextAutomaton, PlainTextFrame>()
+const begun = new WeakMap<PlainTextFrame, PlainTextFrame>()
 
 /** Inside a text that stands as it is, outside of any JSON. It ends where something comes that cannot belong to it. */
 export class PlainTextFrame extends ScalarFrame implements Passing {
@@ -15,6 +19,7 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
   readonly #frames: Map<number, PlainTextFrame>
   readonly leaving: number
   readonly room: number
+  #loops: boolean | undefined
 
   private constructor(text: TextAutomaton, state: number, frames: Map<number, PlainTextFrame>) {
     const leaving = leavingKinds(text, state)
@@ -26,13 +31,38 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
     this.room = text.room(state)
   }
 
+  /** One for each text, so that threads in the same text are found to be. */
   static of(text: TextAutomaton): PlainTextFrame {
-    return new PlainTextFrame(text, text.start, new Map())
+    return made(first, text, () => {
+      const frames = new Map<number, PlainTextFrame>()
+      const frame = new PlainTextFrame(text, text.start, frames)
+      frames.set(text.start, frame)
+      return frame
+    })
   }
 
   /** The same text, of one character at least. */
   get begun(): PlainTextFrame {
-    return PlainTextFrame.of(withLength(this.#text, 1, Number.POSITIVE_INFINITY))
+    return made(begun, this, () => PlainTextFrame.of(withLength(this.#text, 1, Number.POSITIVE_INFINITY)))
+  }
+
+  /** Whether any number of its texts in a row are one of them: all that may come leads back. */
+  get loops(): boolean {
+    this.#loops ??= this.#leadsBack()
+    return this.#loops
+  }
+
+  #leadsBack(): boolean {
+    if (!this.ends || this.#text.room(this.#state) !== Number.POSITIVE_INFINITY) return false
+    for (const cls of this.#text.classes.ids) {
+      const next = this.#text.step(this.#state, cls)
+      if (next !== DEAD && next !== this.#state) return false
+    }
+    return true
+  }
+
+  override get absorbs(): Frame | undefined {
+    return this.loops ? this : undefined
   }
 
   get longest(): number {

@@ -1,8 +1,8 @@
-import type { Cell, Cells } from './cell.js'
-import { type Bytes, ENDS, Frame } from './frame.js'
+import { FixedFrame } from './fixed.js'
+import type { Bytes, Frame } from './frame.js'
 
 /** A set of texts, made of smaller ones. A rule that stands in itself does so by its name. */
-export type Rule = Leaf | Nothing | Then | Choice | Repeat | Name
+export type Rule = Leaf | Nothing | Then | Choice | Heads | Repeat | Name
 
 interface Measured {
   /** Whether nothing need come. */
@@ -11,7 +11,7 @@ interface Measured {
   length: number
 }
 
-interface Leaf extends Measured {
+export interface Leaf extends Measured {
   readonly kind: 'leaf'
   readonly frame: Frame
 }
@@ -20,7 +20,7 @@ interface Nothing extends Measured {
   readonly kind: 'nothing'
 }
 
-interface Then extends Measured {
+export interface Then extends Measured {
   readonly kind: 'then'
   readonly first: Rule
   readonly rest: Rule
@@ -31,7 +31,20 @@ interface Choice extends Measured {
   readonly options: readonly Rule[]
 }
 
-interface Repeat extends Measured {
+/** Options of which each begins with bytes of its own, found by those bytes and not one by one. */
+export interface Heads extends Measured {
+  readonly kind: 'heads'
+  /** Sorted by their heads, none of which is empty. */
+  readonly options: readonly Headed[]
+}
+
+/** These bytes, then the rest. */
+export interface Headed {
+  readonly head: Bytes
+  readonly rest: Rule
+}
+
+export interface Repeat extends Measured {
   readonly kind: 'repeat'
   readonly body: Rule
   readonly min: number
@@ -44,9 +57,9 @@ export interface Name extends Measured {
   readonly kind: 'name'
   readonly name: string
   rule: Rule
+  /** Behind this one it changes nothing: a text of both is a text of this one. */
+  absorbs?: Name
 }
-
-const UNMEASURED: Measured = { nullable: false, length: Infinity }
 
 export const NOTHING: Nothing = { kind: 'nothing', nullable: true, length: 0 }
 
@@ -55,8 +68,27 @@ export function leaf(frame: Frame): Leaf {
 }
 
 export function follow(first: Rule, rest: Rule): Rule {
-  if (first === NOTHING) return rest
-  return rest === NOTHING ? first : { kind: 'then', first, rest, ...UNMEASURED }
+  if (first === NOTHING || changesNothing(first, rest)) return rest
+  if (rest === NOTHING) return first
+  const next = rest.kind === 'then' ? rest.first : rest
+  if (isFixed(first) && isFixed(next)) {
+    const joined = leaf(FixedFrame.of(first.frame.spell() + next.frame.spell())!)
+    return rest.kind === 'then' ? follow(joined, rest.rest) : joined
+  }
+  const nullable = first.nullable && rest.nullable
+  return { kind: 'then', first, rest, nullable, length: first.length + rest.length }
+}
+
+function isFixed(rule: Rule): rule is Leaf {
+  return rule.kind === 'leaf' && rule.frame instanceof FixedFrame
+}
+
+/** Whether whatever comes first may as well be the beginning of what follows, as with two free texts in a row. */
+function changesNothing(first: Rule, rest: Rule): boolean {
+  const next = rest.kind === 'then' ? rest.first : rest
+  return (
+    first.kind === 'leaf' && next.kind === 'leaf' && first.frame === next.frame && first.frame.absorbs === first.frame
+  )
 }
 
 export function sequence(parts: readonly Rule[]): Rule {
@@ -64,128 +96,68 @@ export function sequence(parts: readonly Rule[]): Rule {
 }
 
 export function choice(options: readonly Rule[]): Rule {
-  return options.length === 1 ? options[0]! : { kind: 'choice', options, ...UNMEASURED }
+  if (options.length === 1) return options[0]!
+  const nullable = options.some((option) => option.nullable)
+  return { kind: 'choice', options, nullable, length: shortest(options) }
+}
+
+export function heads(options: readonly Headed[]): Heads {
+  const length = options.reduce((least, { head, rest }) => Math.min(least, head.length + rest.length), Infinity)
+  return { kind: 'heads', options, nullable: false, length }
 }
 
 export function repeat(body: Rule, min: number, max: number): Rule {
   if (max === 0) return NOTHING
-  return min === 1 && max === 1 ? body : { kind: 'repeat', body, min, max, ...UNMEASURED }
+  if (min === 1 && max === 1) return body
+  // Of any number of rounds of rounds nobody can say which they were.
+  if (body.kind === 'repeat' && min <= 1 && max === Infinity && body.min <= 1) {
+    return repeat(body.body, Math.min(min, body.min), Infinity)
+  }
+  const nullable = min === 0 || body.nullable
+  return { kind: 'repeat', body, min, max, nullable, length: nullable ? 0 : min * body.length }
 }
 
 export function nameOf(name: string): Name {
-  return { kind: 'name', name, rule: NOTHING, ...UNMEASURED }
+  return { kind: 'name', name, rule: NOTHING, nullable: false, length: Infinity }
 }
 
 /** What is left of a repetition after one round. */
-function afterRound(rule: Repeat): Rule {
+export function afterRound(rule: Repeat): Rule {
   if (rule.rest === undefined) {
     const { body, min, max } = rule
-    const rest = max === Infinity && min === 0 ? rule : repeat(body, Math.max(0, min - 1), max - 1)
-    if (rest !== rule && rest.kind === 'repeat') {
-      rest.nullable = rest.min === 0 || body.nullable
-      rest.length = rest.nullable ? 0 : rest.min * body.length
-    }
-    rule.rest = rest
+    rule.rest = max === Infinity && min === 0 ? rule : repeat(body, Math.max(0, min - 1), max - 1)
   }
   return rule.rest
 }
 
-const frames = new WeakMap<Rule, Frame>()
-
-/** The frame before a rule; rules are measured by then, and none begins with itself. */
-export function frameOf(rule: Rule): Frame {
-  if (rule.kind === 'leaf') return rule.frame
-  if (rule.kind === 'name') return frameOf(rule.rule)
-  let frame = frames.get(rule)
-  if (frame === undefined) {
-    frame = new RuleFrame(rule)
-    frames.set(rule, frame)
-  }
-  return frame
+function shortest(rules: readonly Rule[]): number {
+  return rules.reduce((least, { length }) => Math.min(least, length), Infinity)
 }
 
-/** Before a rule: whatever may come of it. */
-class RuleFrame extends Frame {
-  readonly #rule: Rule
-  override readonly length: number
-
-  constructor(rule: Rule) {
-    super(rule.nullable ? ENDS : 0)
-    this.#rule = rule
-    this.length = rule.length
-  }
-
-  override step(symbol: number, below: Cell, out: Cells): void {
-    enter(this.#rule, symbol, below, out)
-  }
-
-  override next(below: Cell, into: Set<number>): boolean {
-    return list(this.#rule, below, into)
-  }
-
-  override spell(): Bytes {
-    return spell(this.#rule)
+/** Finds anew whether a rule may be empty and how short it can be, from what is known of its parts. */
+export function weigh(rule: Rule): void {
+  if (rule.kind === 'then') {
+    rule.nullable = rule.first.nullable && rule.rest.nullable
+    rule.length = rule.first.length + rule.rest.length
+  } else if (rule.kind === 'choice') {
+    rule.nullable = rule.options.some((option) => option.nullable)
+    rule.length = shortest(rule.options)
+  } else if (rule.kind === 'heads') {
+    rule.length = rule.options.reduce((least, { head, rest }) => Math.min(least, head.length + rest.length), Infinity)
+  } else if (rule.kind === 'repeat') {
+    rule.nullable = rule.min === 0 || rule.body.nullable
+    rule.length = rule.nullable ? 0 : rule.min * rule.body.length
+  } else if (rule.kind === 'name') {
+    rule.nullable = rule.rule.nullable
+    rule.length = rule.rule.length
   }
 }
 
-function pushed(rule: Rule, below: Cell): Cell {
-  return rule === NOTHING ? below : below.push(frameOf(rule))
-}
-
-function enter(rule: Rule, symbol: number, below: Cell, out: Cells): void {
-  switch (rule.kind) {
-    case 'leaf':
-      rule.frame.step(symbol, below, out)
-      return
-    case 'nothing':
-      return
-    case 'then':
-      enter(rule.first, symbol, pushed(rule.rest, below), out)
-      if (rule.first.nullable) enter(rule.rest, symbol, below, out)
-      return
-    case 'choice':
-      for (const option of rule.options) enter(option, symbol, below, out)
-      return
-    case 'repeat':
-      enter(rule.body, symbol, pushed(afterRound(rule), below), out)
-      return
-    case 'name':
-      enter(rule.rule, symbol, below, out)
-  }
-}
-
-function list(rule: Rule, below: Cell, into: Set<number>): boolean {
-  switch (rule.kind) {
-    case 'leaf':
-      return rule.frame.next(below, into)
-    case 'nothing':
-      return true
-    case 'then':
-      return list(rule.first, below, into) && (!rule.first.nullable || list(rule.rest, below, into))
-    case 'choice':
-      return rule.options.every((option) => list(option, below, into))
-    case 'repeat':
-      return list(rule.body, below, into)
-    case 'name':
-      return list(rule.rule, below, into)
-  }
-}
-
-/** The canonical shortest text. */
-function spell(rule: Rule): Bytes {
-  if (rule.length === 0) return ''
-  switch (rule.kind) {
-    case 'leaf':
-      return rule.frame.spell()
-    case 'nothing':
-      return ''
-    case 'then':
-      return spell(rule.first) + spell(rule.rest)
-    case 'choice':
-      return spell(rule.options.find((option) => option.length === rule.length)!)
-    case 'repeat':
-      return spell(rule.body).repeat(rule.min)
-    case 'name':
-      return spell(rule.rule)
-  }
+/** The rules that it is made of. */
+export function partsOf(rule: Rule): readonly Rule[] {
+  if (rule.kind === 'then') return [rule.first, rule.rest]
+  if (rule.kind === 'choice') return rule.options
+  if (rule.kind === 'heads') return rule.options.map(({ rest }) => rest)
+  if (rule.kind === 'repeat') return [rule.body]
+  return rule.kind === 'name' ? [rule.rule] : []
 }

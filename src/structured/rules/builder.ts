@@ -4,9 +4,8 @@ import type { CharSet } from '../automata/charset.js'
 import { literalSet, oneOf } from '../automata/literals.js'
 import { upTo, without } from '../automata/search.js'
 import { type TextAutomaton, TextError } from '../automata/types.js'
-import type { Bytes } from '../automaton/frame.js'
 import { PlainTextFrame } from '../automaton/plain-text.js'
-import { choice, leaf, type Rule, repeat, sequence } from '../automaton/rule.js'
+import { leaf, type Rule, repeat, sequence } from '../automaton/rule.js'
 import { FIRST_TOKEN, TokenFrame } from '../automaton/token.js'
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
@@ -16,14 +15,16 @@ import { isObject } from '../schema/json.js'
 import type { SchemaError } from '../schema-error.js'
 import { type Documents, documentsOf } from './documents.js'
 import { gbnf } from './gbnf.js'
-import { fixed, type Headed, withHeads } from './headed.js'
 import { lark } from './lark.js'
+import { fixed, optionsOf } from './options.js'
 import { structuralTag } from './structural-tag.js'
 
 /** More rounds than any text has. */
 const MOST_ROUNDS = 100_000
 const MOST_DEPTH = 100
 const REGEX_COST = 200
+/** Of texts that are one automaton. */
+const MOST_LETTERS = 2000
 
 /** Makes the rules of one grammar from what it is described by. */
 export class Builder {
@@ -78,35 +79,25 @@ export class Builder {
   }
 
   literal(text: string): Rule {
-    return fixed(this.#bytesOf(text))
-  }
-
-  #bytesOf(text: string): Bytes {
     if (/\p{Surrogate}/u.test(text)) throw new GrammarError('a text holds half a character (a lone surrogate).')
     this.fuel.spend(text.length >> 2)
-    return toBytes(text)
+    return fixed(toBytes(text))
   }
 
   #choice(options: readonly TextPart[]): Rule {
     if (listed(options, 'choice').length === 0) throw new GrammarError("'choice' is empty: nothing could be said.")
     const texts = options.filter((option): option is string => typeof option === 'string')
-    const others = options.filter((option) => typeof option !== 'string')
-    // Many texts are one automaton, which knows what they share.
-    const words = texts.length > 1 ? [this.text(literalSet(texts, this.fuel))] : texts.map((text) => this.literal(text))
-    return choice([...words, ...this.#headed(others)])
+    const others = options.filter((option) => typeof option !== 'string').map((option) => this.rule(option))
+    const letters = texts.reduce((sum, { length }) => sum + length, 0)
+    // Some texts are one automaton, which knows what they share; many are found by their beginnings.
+    if (texts.length < 2 || letters > MOST_LETTERS)
+      return this.options([...texts.map((text) => this.literal(text)), ...others])
+    return this.options([this.text(literalSet(texts, this.fuel)), ...others])
   }
 
-  /** What begins with a text, as a call begins with the name of its tool, is found by that text and not one by one. */
-  #headed(options: readonly Exclude<TextPart, string>[]): Rule[] {
-    const heads: Headed[] = []
-    const rules: Rule[] = []
-    for (const option of options) {
-      const parts = isObject(option) && 'sequence' in option ? listed(option.sequence, 'sequence') : []
-      const [first, ...rest] = parts
-      if (typeof first !== 'string' || first === '') rules.push(this.rule(option))
-      else heads.push({ head: this.#bytesOf(first), rest: this.rule({ sequence: rest }) })
-    }
-    return [...rules, ...withHeads(heads)]
+  options(rules: readonly Rule[]): Rule {
+    this.fuel.spend(rules.length)
+    return optionsOf(rules)
   }
 
   text(automaton: TextAutomaton): Rule {

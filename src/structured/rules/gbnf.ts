@@ -1,5 +1,5 @@
 import { EVERY, negate, normalise } from '../automata/charset.js'
-import { choice, type Name, type Rule, sequence } from '../automaton/rule.js'
+import { type Name, type Rule, sequence } from '../automaton/rule.js'
 import type { Builder } from './builder.js'
 import { GrammarText } from './grammar-text.js'
 import { RuleNames } from './names.js'
@@ -60,7 +60,7 @@ class Gbnf {
       options.push(this.#sequence())
     }
     this.#depth--
-    return choice(options)
+    return this.#builder.options(options)
   }
 
   /** A bar may also begin the next line. */

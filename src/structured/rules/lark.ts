@@ -93,7 +93,7 @@ class Lark {
     const options = [this.#sequence()]
     while (this.#bar()) options.push(this.#sequence())
     this.#depth--
-    return choice(options)
+    return this.#builder.options(options)
   }
 
   /** A bar may also begin the next line. */

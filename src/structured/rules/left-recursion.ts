@@ -1,92 +1,117 @@
-import { PlainTextFrame } from '../automaton/plain-text.js'
-import { choice, follow, leaf, type Name, NOTHING, nameOf, type Rule, repeat } from '../automaton/rule.js'
+import { choice, follow, type Name, NOTHING, nameOf, type Rule, repeat } from '../automaton/rule.js'
 import type { Fuel } from '../fuel.js'
+import { made } from '../kept.js'
+import { NotEmpty } from './not-empty.js'
 
 /**
  * Rewrites rules that begin with themselves so that none does, and the texts stay the same: `sum: sum "+" n | n` becomes
- * `n ("+" n)*`. (Paull's algorithm, over rules without their empty text.) Rules must have been measured, and are to be
- * measured anew.
+ * `n ("+" n)*`. Rules that begin with each other are read from the left corner: what may come first of any of them, then
+ * what of the one that was wanted is still missing. That takes as many rules as there are pairs of them, never more.
+ * Rules must have been measured, and are to be measured anew.
  */
 export function withoutLeftRecursion(names: readonly Name[], fuel: Fuel): void {
-  for (const circle of circles(names, fuel)) new Circle(circle, fuel).rewrite()
+  const circles = circlesOf(names, fuel)
+  const notEmpty = new NotEmpty(fuel, new Set(circles.flat()))
+  // All are read before any is changed.
+  const read = circles.map((circle) => new Circle(circle, notEmpty, fuel))
+  for (const circle of read) circle.rewrite()
 }
 
-/** A production: what comes first, not empty and no group, and what follows it. */
-interface Production {
-  readonly head: Rule
+/** From one name of a circle, once it is complete, to another that it is the beginning of. */
+interface Edge {
+  readonly to: Name
   readonly tail: Rule
 }
 
 /** Names that may each begin with each other. */
 class Circle {
   readonly #names: readonly Name[]
+  readonly #notEmpty: NotEmpty
   readonly #fuel: Fuel
-  /** Each of them without its empty text. */
-  readonly #begun = new Map<Name, Name>()
+  /** For each name, what may come first of it and is none of the circle. */
+  readonly #seeds = new Map<Name, Rule[]>()
+  readonly #edges = new Map<Name, Edge[]>()
 
-  constructor(names: readonly Name[], fuel: Fuel) {
+  constructor(names: readonly Name[], notEmpty: NotEmpty, fuel: Fuel) {
     this.#names = names
+    this.#notEmpty = notEmpty
     this.#fuel = fuel
-    for (const name of names) this.#begun.set(name, nameOf(name.name))
+    for (const name of names) {
+      this.#seeds.set(name, [])
+      this.#edges.set(name, [])
+    }
+    const bare = new Map(names.map((name) => [notEmpty.name(name) as Rule, name]))
+    for (const name of names) {
+      for (const { head, tail } of notEmpty.heads(name.rule)) {
+        fuel.spend(1)
+        const from = bare.get(head)
+        if (from === undefined) this.#seeds.get(name)!.push(follow(head, tail))
+        else this.#edges.get(from)!.push({ to: name, tail })
+      }
+    }
   }
 
   rewrite(): void {
-    const productions = this.#names.map((name) => this.#heads(name.rule))
-    const begun = this.#names.map((name) => this.#begun.get(name)!)
-    begun.forEach((name, i) => {
-      let own = productions[i]!
-      for (let j = 0; j < i; j++) {
-        own = own.flatMap(({ head, tail }) =>
-          head === begun[j]
-            ? productions[j]!.map((other) => this.#production(other.head, other.tail, tail))
-            : [{ head, tail }],
-        )
-      }
-      const more = own.filter(({ head, tail }) => head === name && tail !== NOTHING).map(({ tail }) => tail)
-      const first = own.filter(({ head }) => head !== name)
-      const rounds = more.length === 0 ? NOTHING : repeat(choice(more), 0, Infinity)
-      productions[i] = first.map(({ head, tail }) => this.#production(head, tail, rounds))
-      name.rule = choice(productions[i]!.map(({ head, tail }) => follow(head, tail)))
+    const [only] = this.#names
+    const rules = this.#names.length === 1 ? [this.#single(only!)] : this.#names.map((name) => this.#among(name))
+    this.#names.forEach((name, i) => {
+      const bare = this.#notEmpty.name(name)
+      bare.rule = rules[i]!
+      name.rule = name.nullable ? choice([bare, NOTHING]) : bare
     })
-    for (const name of this.#names)
-      name.rule = name.nullable ? choice([this.#begun.get(name)!, NOTHING]) : this.#begun.get(name)!
   }
 
-  #production(head: Rule, tail: Rule, rest: Rule): Production {
-    this.#fuel.spend(4)
-    return { head, tail: rest === NOTHING ? tail : tail === NOTHING ? rest : follow(tail, rest) }
+  /** A name that begins only with itself: what may come first, then any number of what may follow it. */
+  #single(name: Name): Rule {
+    const tails = this.#edges
+      .get(name)!
+      .map(({ tail }) => tail)
+      .filter((tail) => tail !== NOTHING)
+    const first = choice(this.#seeds.get(name)!)
+    return tails.length === 0 ? first : follow(first, repeat(choice(tails), 0, Infinity))
   }
 
-  /** Every way in which a text of this rule that is not empty may begin. */
-  #heads(rule: Rule): Production[] {
-    this.#fuel.spend(1)
-    switch (rule.kind) {
-      case 'nothing':
-        return []
-      case 'leaf':
-        return [
-          {
-            head: rule.nullable && rule.frame instanceof PlainTextFrame ? leaf(rule.frame.begun) : rule,
-            tail: NOTHING,
-          },
-        ]
-      case 'then': {
-        const heads = this.#heads(rule.first).map(({ head, tail }) => this.#production(head, tail, rule.rest))
-        return rule.first.nullable ? [...heads, ...this.#heads(rule.rest)] : heads
-      }
-      case 'choice':
-        return rule.options.flatMap((option) => this.#heads(option))
-      case 'repeat': {
-        const min = rule.body.nullable ? 0 : Math.max(0, rule.min - 1)
-        const more = repeat(rule.body, min, rule.max - 1)
-        return this.#heads(rule.body).map(({ head, tail }) => this.#production(head, tail, more))
-      }
-      case 'name': {
-        const begun = this.#begun.get(rule)
-        if (begun !== undefined) return [{ head: begun, tail: NOTHING }]
-        return rule.nullable ? this.#heads(rule.rule) : [{ head: rule, tail: NOTHING }]
-      }
+  /** The texts of one name, by way of all that may be its beginning. */
+  #among(wanted: Name): Rule {
+    const missing = new Map<Name, Name>()
+    const behind = (name: Name) =>
+      made(missing, name, () => {
+        const rest = nameOf(wanted.name)
+        rest.nullable = this.#leadsTo(name, wanted)
+        return rest
+      })
+    const options: Rule[] = []
+    for (const name of this.#names) {
+      const seeds = this.#seeds.get(name)!
+      if (seeds.length > 0) options.push(follow(choice(seeds), behind(name)))
     }
+    for (const [name, rest] of missing) {
+      const more: Rule[] = []
+      for (const begun of this.#same(name)) {
+        for (const { to, tail } of this.#edges.get(begun)!) {
+          this.#fuel.spend(2)
+          const written = this.#notEmpty.of(tail)
+          if (written !== undefined) more.push(follow(written, behind(to)))
+        }
+      }
+      rest.rule = choice(rest.nullable ? [...more, NOTHING] : more)
+      rest.absorbs = behind(wanted)
+    }
+    return choice(options)
+  }
+
+  /** Names that are complete where this one is, itself among them: nothing need come in between. */
+  #same(name: Name): Set<Name> {
+    const found = new Set([name])
+    for (const one of found) {
+      for (const { to, tail } of this.#edges.get(one)!) if (tail.nullable) found.add(to)
+      this.#fuel.spend(1)
+    }
+    return found
+  }
+
+  #leadsTo(name: Name, wanted: Name): boolean {
+    return this.#same(name).has(wanted)
   }
 }
 
@@ -95,14 +120,18 @@ function beginnings(rule: Rule, into: Set<Name>): void {
   if (rule.kind === 'name') into.add(rule)
   else if (rule.kind === 'repeat') beginnings(rule.body, into)
   else if (rule.kind === 'choice') for (const option of rule.options) beginnings(option, into)
-  else if (rule.kind === 'then') {
-    beginnings(rule.first, into)
-    if (rule.first.nullable) beginnings(rule.rest, into)
+  else {
+    let at: Rule = rule
+    for (; at.kind === 'then'; at = at.rest) {
+      beginnings(at.first, into)
+      if (!at.first.nullable) return
+    }
+    if (at !== rule) beginnings(at, into)
   }
 }
 
 /** The sets of names that lead back to themselves, by Tarjan's algorithm. */
-function circles(names: readonly Name[], fuel: Fuel): Name[][] {
+function circlesOf(names: readonly Name[], fuel: Fuel): Name[][] {
   const found: Name[][] = []
   const order = new Map<Name, number>()
   const low = new Map<Name, number>()

@@ -51,7 +51,7 @@ class Tags {
       case 'sequence':
         return sequence(this.#all(format.elements, `${place}.elements`))
       case 'or':
-        return choice(this.#all(format.elements, `${place}.elements`))
+        return this.#builder.options(this.#all(format.elements, `${place}.elements`))
       case 'tag': {
         const { begin, rest } = this.#tag(format, place)
         return follow(builder.literal(begin), rest)
@@ -95,7 +95,7 @@ class Tags {
       const begun = tags.filter(({ begin }) => begin.startsWith(trigger))
       if (begun.length === 0 || free.empty) return []
       const rests = begun.map(({ begin, rest }) => follow(this.#builder.literal(begin.slice(trigger.length)), rest))
-      return [follow(this.#builder.text(free), choice(rests))]
+      return [follow(this.#builder.text(free), this.#builder.options(rests))]
     })
     const without_ = tags.find(({ begin }) => !triggers.some((trigger) => begin.startsWith(trigger)))
     if (without_ !== undefined) {
@@ -112,7 +112,7 @@ class Tags {
     const separator = this.#builder.literal(texted(format.separator, `${place}.separator`))
     const tags = this.#all(format.tags, `${place}.tags`)
     if (tags.length === 0) throw new GrammarError(`'${place}.tags' is empty.`)
-    const one = choice(tags)
+    const one = this.#builder.options(tags)
     const some = format.stop_after_first === true ? one : follow(one, repeat(follow(separator, one), 0, Infinity))
     return format.at_least_one === true ? some : choice([some, NOTHING])
   }

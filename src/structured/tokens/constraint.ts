@@ -1,4 +1,5 @@
 import type { TokenConstraint } from '../../engine.js'
+import { MASK_WORK } from '../automaton/work.js'
 import { advance, type TextPlace } from '../walk.js'
 import type { Masks } from './masks.js'
 
@@ -34,6 +35,7 @@ export class Constraint implements TokenConstraint {
   }
 
   mask(into: Uint32Array): void {
+    this.#masks.machine.allow(MASK_WORK)
     if (this.#at.ended) into.fill(0)
     else this.#masks.fill(into, this.#at.place, this.#at.budget - 1)
   }
@@ -41,6 +43,7 @@ export class Constraint implements TokenConstraint {
   accept(token: number): boolean {
     const { place, budget, ended } = this.#at
     if (ended) return false
+    this.#masks.machine.allow(MASK_WORK)
     if (this.#masks.vocabulary.eos.includes(token)) {
       if (!place.state.accepting) return false
       this.#at = { before: this.#at, place, ended: true, budget }
@@ -61,6 +64,7 @@ export class Constraint implements TokenConstraint {
     const bytes: number[] = []
     let { place } = this.#at
     if (this.#at.ended) return new Uint8Array(0)
+    machine.allow(MASK_WORK)
     while (bytes.length < LONGEST_RUN && !place.state.accepting && place.state.next?.length === 1) {
       const byte = place.state.next[0]!
       bytes.push(byte)

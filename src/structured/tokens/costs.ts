@@ -23,6 +23,8 @@ export class TokenCosts {
   #known = new WeakMap<Cell, Costs>()
   /** Before each cell the longest way spelled lately: those from other places of the same frame end as it does. */
   #longest = new WeakMap<Cell, Costs>()
+  /** Of forks: the least of their ways, which share most of what lies below them. */
+  #forks = new WeakMap<Cell, number>()
   #bytes = 0
   readonly #states = new WeakMap<State, number>()
 
@@ -50,6 +52,7 @@ export class TokenCosts {
     if (this.#bytes > MOST_BYTES) {
       this.#known = new WeakMap()
       this.#longest = new WeakMap()
+      this.#forks = new WeakMap()
       this.#bytes = 0
     }
     return this.#at(cell, 0)
@@ -64,8 +67,19 @@ export class TokenCosts {
       i -= bytes.length
       at = at.below!
     }
-    if (at.complete) return i === 0 ? 0 : NEVER
-    return spelled(at).reduce((least, way) => Math.min(least, this.#at(way, i)), NEVER)
+    return i === 0 ? this.#atFork(at) : NEVER
+  }
+
+  /** From the beginning of each of its ways: no frame above a fork reaches into it. */
+  #atFork(fork: Cell): number {
+    if (fork.complete) return 0
+    let least = this.#forks.get(fork)
+    if (least === undefined) {
+      least = spelled(fork).reduce((least, way) => Math.min(least, this.#at(way, 0)), NEVER)
+      this.#forks.set(fork, least)
+      this.#bytes += ENTRY_BYTES
+    }
+    return least
   }
 
   #costs(cell: Cell): Costs {
@@ -97,11 +111,11 @@ export class TokenCosts {
 
   /** Tries every token that the way from here begins with. */
   #least(cell: Cell, from: number): number {
-    return Math.min(...this.#vocabulary.tries.map((trie) => this.#leastOf(trie, 0, cell, from)))
+    return Math.min(...this.#vocabulary.tries.map((trie) => this.#leastOf(trie, 0, cell, from, new Set())))
   }
 
-  /** From a node of the trie on, to which the bytes before this place have led. */
-  #leastOf(trie: Trie, reached: number, cell: Cell, from: number): number {
+  /** From a node of the trie on, to which the bytes before this place have led. `seen`: forks come to, by their nodes. */
+  #leastOf(trie: Trie, reached: number, cell: Cell, from: number, seen: Set<string>): number {
     let best = NEVER
     let at = cell
     let i = from
@@ -111,8 +125,8 @@ export class TokenCosts {
         at = at.below!
       }
       if (at.frame === undefined) {
-        if (at.complete) return best
-        return spelled(at).reduce((least, way) => Math.min(least, this.#leastOf(trie, node, way, i)), best)
+        if (at.complete || !isNew(seen, `${at.id},${node}`)) return best
+        return spelled(at).reduce((least, way) => Math.min(least, this.#leastOf(trie, node, way, i, seen)), best)
       }
       node = trie.child(node, this.#costs(at).bytes.charCodeAt(i))
       if (node === 0) return best
@@ -120,6 +134,11 @@ export class TokenCosts {
       if (trie.token(node) >= 0) best = Math.min(best, this.#at(at, i) + 1)
     }
   }
+}
+
+function isNew<T>(seen: Set<T>, value: T): boolean {
+  const { size } = seen
+  return seen.add(value).size > size
 }
 
 /** How many bytes two texts have in common at their ends. */
