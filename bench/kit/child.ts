@@ -8,17 +8,20 @@ import { settingsOf } from '../../src/bench/settings.js'
 import { isSoftware } from '../../src/engines/webgpu/gpu/index.js'
 import { profiled } from '../profile/carry-out.js'
 import { answers } from './answers.js'
+import { boundOf } from './bound.js'
 import { softwareGpu } from './gpu.js'
 import { type Adapter, NO_TIME, tell } from './message.js'
-import { ENDING, type Job } from './plan.js'
+import { endingOf, type Job } from './plan.js'
 import { runTests } from './tests.js'
 
 declare const __KIT_VERSION__: string
 const version = __KIT_VERSION__
 const progress = (message: string) => console.log(message)
 
+const findAdapter = async () => (await softwareGpu()).requestAdapter({ powerPreference: 'high-performance' })
+
 async function adapterHere(): Promise<Adapter | undefined> {
-  const adapter = await (await softwareGpu()).requestAdapter({ powerPreference: 'high-performance' })
+  const adapter = await findAdapter()
   if (!adapter) return undefined
   const info = plain<unknown>(adapter.info)
   return {
@@ -42,6 +45,10 @@ function plain<T>(host: object): Record<string, T> {
 
 async function work(job: Job | { readonly kind: 'adapter' }, until: number): Promise<void> {
   if (job.kind === 'adapter') return tell({ kind: 'adapter', adapter: await adapterHere() })
+  if (job.kind === 'bound') {
+    const adapter = (await findAdapter())!
+    return tell({ kind: 'bound', bound: await boundOf(adapter, isSoftware(adapter)) })
+  }
   if (job.kind === 'tests') return runTests(job.file, new RegExp(job.names), until)
   if (job.kind === 'answers') return answers(job.requests, until)
   // The core finds the package by itself; WebGPU's constants are for what profiles it.
@@ -66,7 +73,7 @@ async function work(job: Job | { readonly kind: 'adapter' }, until: number): Pro
 }
 
 const [job, seconds] = process.argv.slice(2) as [string, string]
-await work(JSON.parse(job), (Number(seconds) - ENDING) * 1000)
+await work(JSON.parse(job), (Number(seconds) - endingOf(Number(seconds))) * 1000)
 // Dawn keeps threads; what was told must have left first.
 if (process.connected) process.disconnect()
 process.exit()

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { random as chance } from '../../src/engines/webgpu/cpu/kernels.test-helper.js'
 import { swiftshaderEnv } from '../../test/support/swiftshader.js'
 import { canUnpack } from '../../test/support/unpack.js'
 import { pack } from './pack.js'
-import { limitOf, MINUTES, plan, TEST_FILES } from './plan.js'
+import { CHOOSING, endingOf, LEAST_MINUTES, limitOf, MINUTES, type Part, plan, REST, TEST_FILES } from './plan.js'
 
 const run = promisify(execFile)
 /** What a process may take with it where there is no network; not every machine lets its users do that. */
@@ -48,12 +49,21 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
     expect(stdout).toMatch(/ 0 failed\n$/)
     expect(passed! + failed!).toBe(ran.length + parts.filter(({ tried }) => tried.length === 0).length)
     expect(parts.map(({ name }) => name)).toEqual(plan(true).map(({ name }) => name))
-    for (const name of ['tests of attention', 'tests of sample', 'tests of decoder', 'answers through /v1']) {
+    for (const name of [
+      'tests of project',
+      'tests of attention',
+      'tests of sample',
+      'tests of decoder',
+      'answers through /v1',
+    ]) {
       expect(parts.find((part) => part.name === name)!.tried.map(({ state }) => state)).toContain('pass')
     }
     expect(await read('bench.svg')).toContain('made-up/nano-like on webgpu')
     expect(await read('bench.txt')).toMatch(/decode 32, x1 +tok\/s/)
-    expect(await read('profile.txt')).toMatch(/^attention +attend/m)
+    // The share of what this adapter does at most, which it has measured of itself.
+    expect(await read('profile.txt')).toMatch(/^attention +attend.* \d+\.\d %$/m)
+    expect(stdout).toMatch(/^bound: [\d.]+ GB\/s copied, [\d.]+ GMul\/s in f32/m)
+    expect(stdout).toMatch(/^made-up\/nano-like, a step of decoding, .*: \d+\.\d % of the bound/m)
     expect(await read('summary.txt')).toBe(stdout.slice(stdout.indexOf('local-v1 kit, ')))
   })
 
@@ -81,10 +91,10 @@ describe.skipIf(!canUnpack)('the kit (packed on Linux on x64 alone)', () => {
       else process.disconnect()`,
     )
     // What is kept for the parts after it leaves the one that hangs a few seconds.
-    const kept = plan(true)
-      .slice(1)
-      .reduce((sum, { least }) => sum + least, 0)
-    const minutes = String((kept + 20) / 60)
+    const parts = plan(true)
+    const hanging = parts.findIndex(({ name }) => name === 'tests of attention')
+    const kept = parts.slice(hanging + 1).reduce((sum, { least }) => sum + least, 0)
+    const minutes = String((REST + kept + 20) / 60)
     const env = { PATH: '/usr/bin:/bin' }
     const began = performance.now()
     const { stdout } = await run('./broken/run.sh', ['broken-results', '--quick', '--minutes', minutes], {
@@ -138,16 +148,53 @@ describe('the plan', () => {
     }
   })
 
-  it('leaves time for measuring, however long the tests take', () => {
-    const parts = plan(false)
-    let left = MINUTES * 60 - 10
-    const limits = parts.map((part, i) => {
-      const seconds = limitOf(parts.slice(i), left)
-      left -= seconds
-      return [seconds, part.least] as const
+  /** The seconds of each part, where each takes of its limit what `taken` says; the driver is found first. */
+  function limits(minutes: number, quick: boolean, taken: () => number): { seconds: number[]; left: number } {
+    const parts: Pick<Part, 'seconds' | 'least'>[] = [CHOOSING, ...plan(quick)]
+    let left = minutes * 60 - REST
+    const seconds = parts.map((_, i) => {
+      const limit = limitOf(parts.slice(i), left)
+      left -= limit * taken()
+      return limit
     })
-    for (const [seconds, least] of limits) expect(seconds).toBeGreaterThanOrEqual(least)
-    expect(left).toBeGreaterThanOrEqual(0)
+    return { seconds, left }
+  }
+  const random = chance(7)
+  const TAKEN = [() => 1, () => 0, random, () => (random() < 0.5 ? 1 : random() * 0.1)]
+
+  it.each([true, false])('keeps no more time than there is, for any --minutes; quick: %s', (quick) => {
+    const parts: Pick<Part, 'least'>[] = [CHOOSING, ...plan(quick)]
+    for (let minutes = LEAST_MINUTES; minutes <= 3 * MINUTES; minutes += 0.25) {
+      for (const taken of TAKEN) {
+        const { seconds, left } = limits(minutes, quick, taken)
+        expect(left).toBeGreaterThanOrEqual(-1e-6)
+        // Whatever those before them take, the first have what is kept for them, as many as there is time for.
+        let kept = REST
+        for (const [i, { least }] of parts.entries()) {
+          kept += least
+          if (kept > minutes * 60) break
+          expect(seconds[i], `part ${i} of ${minutes} minutes`).toBeGreaterThanOrEqual(least - 1e-6)
+        }
+      }
+    }
+  })
+
+  it('has time for every part by default, of which most is for what the part is for', () => {
+    for (const taken of TAKEN) {
+      const { seconds } = limits(MINUTES, false, taken)
+      for (const [i, { name, least }] of plan(false).entries()) {
+        expect(seconds[i + 1], name).toBeGreaterThanOrEqual(least - 1e-6)
+        expect(least - endingOf(least), name).toBeGreaterThan(least / 2)
+      }
+    }
+  })
+
+  it('asks first what the adapter can do, then tries the products of matrices', () => {
+    const kinds = plan(false).map(({ name, job }) => (job.kind === 'tests' ? TEST_FILES[job.file]! : name))
+    expect(kinds.slice(0, 4)).toEqual([
+      "the adapter's bound",
+      ...['operations/project', 'operations/blocks', 'gpu/half'].map((path) => `src/engines/webgpu/${path}.test.ts`),
+    ])
   })
 
   it('measures what was asked for', () => {

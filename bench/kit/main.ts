@@ -8,17 +8,11 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { drivers } from './drivers.js'
 import { type Adapter, type Message, NO_TIME } from './message.js'
-import { limitOf, MINUTES, type Part, plan } from './plan.js'
+import { CHOOSING, LEAST_MINUTES, limitOf, MINUTES, type Part, plan, REST } from './plan.js'
 import { Results } from './results.js'
 
 const here = dirname(fileURLToPath(import.meta.url))
-/** For tables and files, after the last part, and for what is slow to end. */
-const REST = 15
-/** To find the driver, however many there are. */
-const CHOOSING = 60
-/** Without a driver nothing can be tried. */
-const LEAST_CHOOSING = 20
-/** A process that waits for a GPU that hangs cannot be ended; nobody waits for it. */
+/** Of a part's time: a process that waits for a GPU that hangs cannot be ended, and nobody waits longer for it. */
 const DYING_MS = 3000
 
 type Env = Readonly<Record<string, string>>
@@ -32,15 +26,14 @@ async function main(args: string[]): Promise<void> {
   const { quick } = values
   const minutes = Number(values.minutes)
   const [folder] = positionals
-  if (folder === undefined || !(minutes > 0)) return usage()
+  if (folder === undefined || !(minutes >= LEAST_MINUTES)) return usage()
   const out = resolve(folder)
   await mkdir(out, { recursive: true })
   const log = createWriteStream(join(out, 'log.txt'))
   const results = new Results(out)
   const deadline = Date.now() + (minutes * 60 - REST) * 1000
   const parts = plan(quick)
-  const left = limitOf([{ seconds: CHOOSING, least: 0 }, ...parts], (deadline - Date.now()) / 1000)
-  const chosen = await chooseDriver(log, Math.max(left, LEAST_CHOOSING))
+  const chosen = await chooseDriver(log, limitOf([CHOOSING, ...parts], (deadline - Date.now()) / 1000))
   results.begin(chosen?.adapter)
   if (chosen === undefined) results.fail('the GPU', 'No driver shows a WebGPU adapter: see log.txt.')
   for (const [i, part] of chosen === undefined ? [] : parts.entries()) {
@@ -49,11 +42,11 @@ async function main(args: string[]): Promise<void> {
     const start = Date.now()
     const take = (message: Message) => results.take(part.name, message)
     const { fault, cut } =
-      seconds < 1 ? { fault: NO_TIME, cut: true } : await carryOut(part, seconds, chosen!.env, log, take)
-    // What takes longer than a part may take on any GPU hangs. One in software is slow, and others shorten its time.
-    const short = cut && (seconds < part.seconds || chosen!.adapter.software)
-    if (short) results.leave(part.name, fault!)
-    results.end(part.name, short ? undefined : fault)
+      seconds * 1000 < 2 * DYING_MS
+        ? { fault: NO_TIME, cut: true }
+        : await carryOut(part, seconds, chosen!.env, log, take)
+    if (cut) results.leave(part.name, fault!)
+    results.end(part.name, cut ? undefined : fault)
     process.stdout.write(`${((Date.now() - start) / 1000).toFixed(1)} s${fault ? `: ${fault}` : ''}\n`)
     await results.write()
   }
@@ -66,7 +59,7 @@ async function main(args: string[]): Promise<void> {
 
 function usage(): void {
   process.stderr.write(
-    'run.sh RESULTS [--quick] [--minutes 8]: the folder for what comes of it; --quick for a GPU in software\n',
+    `run.sh RESULTS [--quick] [--minutes ${MINUTES}]: the folder for what comes of it; --quick for a GPU in software; at least ${LEAST_MINUTES} minute\n`,
   )
   process.exitCode = 2
 }
@@ -105,8 +98,9 @@ function carryOut(
   take: (message: Message) => void,
 ): Promise<Ended> {
   log.write(`\n## ${name}\n`)
+  const dyingSeconds = DYING_MS / 1000
   return new Promise((done) => {
-    const child = fork(join(here, 'child.mjs'), [JSON.stringify(job), String(seconds)], {
+    const child = fork(join(here, 'child.mjs'), [JSON.stringify(job), String(seconds - dyingSeconds)], {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     })
@@ -115,10 +109,13 @@ function carryOut(
     const late = () =>
       done({ fault: `It took longer than ${Math.round(seconds)} s; the last that it said: ${lastSaid()}`, cut: true })
     let dying: NodeJS.Timeout | undefined
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL')
-      dying = setTimeout(late, DYING_MS)
-    }, seconds * 1000)
+    const timer = setTimeout(
+      () => {
+        child.kill('SIGKILL')
+        dying = setTimeout(late, DYING_MS)
+      },
+      seconds * 1000 - DYING_MS,
+    )
     for (const stream of [child.stdout!, child.stderr!]) {
       stream.on('data', (data) => {
         said = `${said}${data}`.slice(-2000)

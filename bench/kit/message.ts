@@ -1,6 +1,7 @@
 /** What a part's process tells the one that started it. */
 import type { BenchReport } from '../../src/bench/report.js'
 import type { Profile } from '../profile/profile.js'
+import type { MachineBound } from '../profile/table.js'
 
 /** In place of an error, where nothing is wrong but that time was short. */
 export const NO_TIME = 'There was no time left.'
@@ -23,6 +24,7 @@ export interface Adapter {
 
 export type Message =
   | { readonly kind: 'adapter'; readonly adapter: Adapter | undefined }
+  | { readonly kind: 'bound'; readonly bound: MachineBound }
   | { readonly kind: 'tried'; readonly tried: Tried }
   | { readonly kind: 'report'; readonly report: BenchReport }
   | { readonly kind: 'profile'; readonly profile: Profile }

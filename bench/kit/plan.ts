@@ -1,7 +1,7 @@
 /** What the kit does, part by part; each in a process of its own, with a time limit of its own. */
 import type { Settings } from '../../src/bench/scenarios/scenario.js'
 
-/** All of these take their GPU from test/support/swiftshader.ts, which the kit replaces. */
+/** By what matters most: time may be short. All of these take their GPU from test/support/swiftshader.ts, which the kit replaces. */
 export const TEST_FILES = [
   'src/engines/webgpu/operations/project.test.ts',
   'src/engines/webgpu/operations/blocks.test.ts',
@@ -23,6 +23,7 @@ export const TEST_FILES = [
 ] as const
 
 export type Job =
+  | { readonly kind: 'bound' }
   | { readonly kind: 'tests'; readonly file: number; readonly names: string }
   | { readonly kind: 'answers'; readonly requests: number }
   | {
@@ -41,7 +42,7 @@ export type Job =
 export interface Part {
   readonly name: string
   readonly seconds: number
-  /** Kept for it, whatever the parts before it take. */
+  /** Kept for it, whatever the parts before it take, where there is time for all that come before. */
   readonly least: number
   readonly job: Job
 }
@@ -49,14 +50,30 @@ export interface Part {
 /** All of it, tables and files included. */
 export const MINUTES = 8
 
-/** Of a part's seconds, so many are for what is under way when it should end, and for telling of it. */
-export const ENDING = 15
+export const LEAST_MINUTES = 1
 
-/** The seconds of the first of `parts` when so many are left for all of them. */
+/** For tables and files, after the last part, and for what is slow to end. */
+export const REST = 15
+/** To find the driver, however many there are; without one nothing can be tried. */
+export const CHOOSING = { seconds: 60, least: 20 }
+
+/** Of a part's seconds, so many are for what is under way when it should end, and for telling of it. */
+export const endingOf = (seconds: number): number => Math.min(15, seconds / 3)
+
+/**
+ * The seconds of the first of `parts` when so many are left for all of them. What is kept for later ones is never more
+ * than there is: where all of it does not fit, the last have nothing of their own.
+ */
 export function limitOf([part, ...later]: readonly Pick<Part, 'seconds' | 'least'>[], left: number): number {
-  return Math.min(part!.seconds, left - later.reduce((sum, { least }) => sum + least, 0))
+  let kept = 0
+  for (const { least } of later) {
+    if (part!.least + kept + least > left) break
+    kept += least
+  }
+  return Math.max(0, Math.min(part!.seconds, left - kept))
 }
 
+export const BOUND = "the adapter's bound"
 const MODELS = ['made-up/Llama-3.2-1B-like', 'made-up/SmolLM2-135M-like']
 const PROMPTS = [512, 4096]
 const BATCHES = [1, 8]
@@ -65,18 +82,26 @@ const BATCHES = [1, 8]
 const ON_GPU = "^(?!.* on ('|the )?(cpu|CPU))"
 /** The way of cutting the work that a GPU in software is quick at, and the files that need few compiled kernels. */
 const IN_SOFTWARE = 'cut for software'
-const QUICK_FILES = /(attention|sample|decoder)\.test/
+const QUICK_FILES = /(project|attention|sample|decoder)\.test/
 
-/** `quick`: small shapes and few tests, for a GPU in software. */
+/** Tests that come before all measuring: if these fail, the rest means little. */
+const FIRST_FILES = 4
+
+/** By what matters most. `quick`: small shapes and few tests, for a GPU in software. */
 export function plan(quick: boolean): Part[] {
+  const tests = TEST_FILES.map((path, file): Part[] => {
+    if (quick && !QUICK_FILES.test(path)) return []
+    const name = `tests of ${path.split('/').at(-1)!.replace('.test.ts', '')}${path.includes('encoders') ? ' (encoders)' : ''}`
+    return [{ name, seconds: 100, least: 12, job: { kind: 'tests', file, names: quick ? IN_SOFTWARE : ON_GPU } }]
+  })
+  const [first = [], ...others] = quick ? [quickMeasures()] : MODELS.map(measures)
   return [
-    ...TEST_FILES.flatMap((path, file): Part[] => {
-      if (quick && !QUICK_FILES.test(path)) return []
-      const name = `tests of ${path.split('/').at(-1)!.replace('.test.ts', '')}`
-      return [{ name, seconds: 100, least: 15, job: { kind: 'tests', file, names: quick ? IN_SOFTWARE : ON_GPU } }]
-    }),
-    { name: 'answers through /v1', seconds: 60, least: 15, job: { kind: 'answers', requests: quick ? 2 : 24 } },
-    ...(quick ? quickMeasures() : MODELS.flatMap(measures)),
+    { name: BOUND, seconds: 30, least: 12, job: { kind: 'bound' } },
+    ...tests.slice(0, FIRST_FILES).flat(),
+    ...first,
+    { name: 'answers through /v1', seconds: 100, least: 12, job: { kind: 'answers', requests: quick ? 2 : 24 } },
+    ...tests.slice(FIRST_FILES).flat(),
+    ...others.flat(),
   ]
 }
 

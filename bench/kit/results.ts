@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chartOf } from '../../src/bench/chart.js'
 import type { BenchReport } from '../../src/bench/report.js'
-import { tableOf } from '../../src/bench/table.js'
+import { figure, tableOf } from '../../src/bench/table.js'
 import type { Profile } from '../profile/profile.js'
-import { printed } from '../profile/table.js'
+import { boundMs, type MachineBound, printed } from '../profile/table.js'
 import { type Adapter, type Message, NO_TIME, type Tried } from './message.js'
 
 interface PartResult {
@@ -25,6 +25,7 @@ export class Results {
   readonly #profiles: Profile[] = []
   readonly #date = new Date().toISOString()
   #adapter: Adapter | undefined
+  #bound: MachineBound | undefined
 
   constructor(folder: string) {
     this.#folder = folder
@@ -36,6 +37,7 @@ export class Results {
 
   take(part: string, message: Message): void {
     if (message.kind === 'tried') this.#part(part).tried.push(message.tried)
+    if (message.kind === 'bound') this.#bound = message.bound
     if (message.kind === 'report') this.#told.set(part, message.report)
     if (message.kind === 'profile') this.#profiles.push(message.profile)
   }
@@ -70,7 +72,7 @@ export class Results {
   async write(): Promise<void> {
     const files: Record<string, string> = {
       'summary.txt': this.summary(),
-      'tests.json': json({ date: this.#date, adapter: this.#adapter, parts: this.#all }),
+      'tests.json': json({ date: this.#date, adapter: this.#adapter, bound: this.#bound, parts: this.#all }),
     }
     if (this.#reports.length > 0) {
       const report = together(this.#reports)
@@ -80,7 +82,7 @@ export class Results {
     }
     if (this.#profiles.length > 0) {
       files['profile.json'] = json(this.#profiles)
-      files['profile.txt'] = `${this.#profiles.map(printed).join('\n\n')}\n`
+      files['profile.txt'] = `${this.#profiles.map((profile) => printed(profile, this.#bound)).join('\n\n')}\n`
     }
     for (const [name, text] of Object.entries(files)) await writeFile(join(this.#folder, name), text)
   }
@@ -109,9 +111,28 @@ export class Results {
         )
       }
     }
+    lines.push(...this.#shares())
     if (this.#reports.length > 0) lines.push('', tableOf(together(this.#reports)).trimEnd())
     lines.push('', `${this.passed} passed, ${this.failed} failed`)
     return `${lines.join('\n')}\n`
+  }
+
+  /** How near each step and prompt comes to what the adapter can do. */
+  #shares(): string[] {
+    const bound = this.#bound
+    if (bound === undefined) return []
+    const half = bound.halfGMulps === undefined ? '' : `, ${figure(bound.halfGMulps)} in f16`
+    const lines = ['', `bound: ${figure(bound.copyGBps)} GB/s copied, ${figure(bound.fmaGMulps)} GMul/s in f32${half}`]
+    for (const { model, parts } of this.#profiles) {
+      for (const part of parts) {
+        const least = boundMs(part.rows, bound)
+        const share = ((least / part.unprofiled) * 100).toFixed(1)
+        lines.push(
+          `${model}, ${part.title}: ${share} % of the bound (${figure(least)} of ${figure(part.unprofiled)} ms)`,
+        )
+      }
+    }
+    return lines
   }
 
   get #reports(): BenchReport[] {

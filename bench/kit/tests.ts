@@ -51,7 +51,8 @@ export async function runTests(file: number, names: RegExp, until: number): Prom
   for (const { result, name } of files) {
     // Of the file as a whole: what it could not even collect, or what a hook threw.
     for (const error of result?.errors ?? []) {
-      tell({ kind: 'tried', tried: { name, state: 'fail', milliseconds: 0, error: textOf(error) } })
+      const [state, text] = isLate(error) ? (['skip', NO_TIME] as const) : (['fail', textOf(error)] as const)
+      tell({ kind: 'tried', tried: { name, state, milliseconds: 0, error: text } })
     }
   }
   if (told.size === 0) throw new Error(`No test has a name like ${names}.`)
@@ -59,9 +60,14 @@ export async function runTests(file: number, names: RegExp, until: number): Prom
 
 const testsOf = (task: Task): Test[] => (task.type === 'test' ? [task] : task.tasks.flatMap(testsOf))
 
+/** Slow is not wrong: what a test would have said at its end nobody knows. */
+const isLate = ({ message }: TestError) => /^(Test|Hook) timed out in \d+ms/.test(message)
+
 function report(test: Test): void {
-  const { state, duration, errors } = test.result ?? {}
-  const error = errors?.map(textOf).join('\n')
+  const { state: found, duration, errors } = test.result ?? {}
+  const late = errors !== undefined && errors.length > 0 && errors.every(isLate)
+  const state = late ? 'skip' : found
+  const error = late ? NO_TIME : errors?.map(textOf).join('\n')
   tell({
     kind: 'tried',
     tried: {
