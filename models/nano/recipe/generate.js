@@ -42,6 +42,10 @@ let dense = false
 /** Examples of the encoder: queries and stretches instead of a prompt and an answer. */
 let spans = false
 
+/** Of the encoder's examples without a choice in them, the share that is left out: choices are rarer than stretches. */
+let without = 0
+const kept = ({ queries }) => queries.some((query) => query.options) || !chance(without)
+
 const SPLITS = ['values', 'templates', 'fields', 'domains']
 const plain = (v) => (v !== null && typeof v === 'object' && 'raw' in v ? Number(v.raw) : v)
 
@@ -123,6 +127,7 @@ seedFakers(seed)
 const count = Number(options.count ?? 10)
 dense = options.dense !== undefined
 spans = options.form === 'spans'
+without = Number(options.choices ?? 0)
 natural = Number(options.natural ?? natural)
 SHORT = NATURAL.filter(standsInList)
 const lines = []
@@ -136,7 +141,7 @@ else {
     // Short texts first: the heads that copy form sooner on them.
     const progress = (Number(options.reach ?? 1) * i) / count
     const length = Math.round(1 + (1 + 8 * progress) * rng.float())
-    for (const pair of trainingPair(length)) write(pair)
+    for (const pair of trainingPair(length)) if (!spans || kept(pair)) write(pair)
   }
 }
 if (lines.length) process.stdout.write(`${lines.join('\n')}\n`)
