@@ -54,8 +54,16 @@ class Bytes {
 
 /** Names and values, each of its type. */
 export class Metadata {
-  readonly bytes = new Bytes()
-  count = 0
+  /** By names: what is written again takes the place of what was. */
+  readonly #values = new Map<string, Bytes>()
+
+  get count(): number {
+    return this.#values.size
+  }
+
+  get parts(): readonly Buffer[] {
+    return [...this.#values.values()].flatMap(({ parts }) => parts)
+  }
 
   u32(name: string, value: number): void {
     this.#key(name, U32).u32(value)
@@ -70,8 +78,8 @@ export class Metadata {
     this.#key(name, STRING).text(value)
   }
   texts(name: string, values: readonly string[]): void {
-    this.#key(name, ARRAY).u32(STRING).u64(values.length)
-    for (const value of values) this.bytes.text(value)
+    const list = this.#key(name, ARRAY).u32(STRING).u64(values.length)
+    for (const value of values) list.text(value)
   }
   floats(name: string, values: Float32Array): void {
     this.#key(name, ARRAY).u32(FLOAT).u64(values.length).push(Buffer.from(values.buffer))
@@ -90,8 +98,9 @@ export class Metadata {
   }
 
   #key(name: string, type: number): Bytes {
-    this.count++
-    return this.bytes.text(name).u32(type)
+    const value = new Bytes().text(name).u32(type)
+    this.#values.set(name, value)
+    return value
   }
 }
 
@@ -102,7 +111,7 @@ export async function writeGgufFile(
   version = 3,
 ): Promise<void> {
   const head = new Bytes().push(Buffer.from('GGUF')).u32(version).u64(tensors.length).u64(metadata.count)
-  for (const part of metadata.bytes.parts) head.push(part)
+  for (const part of metadata.parts) head.push(part)
   let offset = 0
   for (const { name, dims, type, bytes } of tensors) {
     head.text(name).u32(dims.length)

@@ -116,7 +116,7 @@ export class ChatText {
   nameOf(token: number): string {
     return this.tokenizer.special.has(token)
       ? this.tokenizer.name(token)
-      : new TextDecoder().decode(this.tokenizer.bytes(token))
+      : new TextDecoder('utf-8', { ignoreBOM: true }).decode(this.tokenizer.bytes(token))
   }
 
   /** The tokens after which the model answers `call`. */

@@ -84,7 +84,7 @@ export class Encoder {
     const { before, after } = this.#tokenizer.surround
     const tokens = call.bare ? whole.tokens.slice(before.length, whole.tokens.length - after.length) : whole.tokens
     const { special } = this.#tokenizer
-    const decoder = new TextDecoder()
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
     const texts = tokens.map((id) =>
       special.has(id) ? this.#tokenizer.name(id) : decoder.decode(this.#tokenizer.bytes(id)),
     )

@@ -77,7 +77,8 @@ export function scripted({ models, capabilities, embed, delayMs = 0, seed = 1 }:
       const tokens = tokensOf(text)
       return { tokens, texts: tokens.map((byte) => String.fromCharCode(byte)) }
     },
-    detokenize: async ({ tokens }: DetokenizeCall) => new TextDecoder().decode(Uint8Array.from(tokens)),
+    detokenize: async ({ tokens }: DetokenizeCall) =>
+      new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(tokens)),
   }
 }
 

@@ -5,6 +5,16 @@ export function broken(place: string, what: string, cause?: unknown): V1Error {
   return new V1Error(500, `The model at ${place} cannot be loaded: ${what}`, { code: 'model_files', cause })
 }
 
+/**
+ * What is thrown while a model's files are read: where it is no refusal of ours, those contradict themselves in a way that
+ * nobody has thought of, which is still their fault.
+ */
+export function asBroken(place: string, error: unknown): unknown {
+  if (V1Error.is(error) || (error as { name?: unknown } | null)?.name === 'AbortError') return error
+  const why = error instanceof Error ? error.message : String(error)
+  return broken(place, `its files cannot be understood: ${why.slice(0, 200)}`, error)
+}
+
 /** The network or the server failed; asking again may help. */
 export function unreachable(place: string, what: string, cause?: unknown): V1Error {
   return new V1Error(503, `The model at ${place} cannot be fetched now: ${what}`, {

@@ -37,7 +37,7 @@ export function example(grammar: Grammar, { seed = 0, more = 100 }: ExampleOptio
     if (byte === END || !constraint.accept(byte)) break
     text.push(byte)
   }
-  return new TextDecoder().decode(Uint8Array.from(text))
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(text))
 }
 
 /** Letters, digits and marks of JSON before others, so that what comes out can be read. */

@@ -177,7 +177,7 @@ export class AnswerDecoder implements Lane, Writing {
   cut(rest: string): void {
     if (rest === '') return
     const { tokenizer } = this.plan.text
-    const last = new TextDecoder().decode(tokenizer.bytes(this.tokens.at(-1)!))
+    const last = new TextDecoder('utf-8', { ignoreBOM: true }).decode(tokenizer.bytes(this.tokens.at(-1)!))
     this.log.drop(1)
     this.write(tokenizer.encodeContinuation(last.slice(0, Math.max(0, last.length - rest.length))))
   }

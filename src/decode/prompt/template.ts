@@ -1,5 +1,5 @@
-import { Template } from '@huggingface/jinja'
 import { V1Error } from '../../errors.js'
+import { FueledTemplate, TemplateFuelError } from './fueled.js'
 import { foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
 
 type Written = Omit<TemplateMessage, 'content'> & { readonly content: string | readonly object[] }
@@ -34,14 +34,14 @@ export class JinjaTemplate implements ChatTemplate {
   readonly source: string
   readonly writesCalls: boolean
   readonly readsSystemTools: boolean
-  readonly #template: Template
+  readonly #template: FueledTemplate
   readonly #tokens: Readonly<Record<string, string>>
 
   constructor(source: string, tokens: Readonly<Record<string, string>>) {
     this.source = source
     this.writesCalls = source.includes('tool_calls')
     this.readsSystemTools = source.includes("message['tools']")
-    this.#template = new Template(source)
+    this.#template = new FueledTemplate(source)
     this.#tokens = tokens
   }
 
@@ -49,6 +49,7 @@ export class JinjaTemplate implements ChatTemplate {
     try {
       return this.#render(input)
     } catch (cause) {
+      if (cause instanceof TemplateFuelError) throw cause
       for (const messages of others(input.messages)) {
         try {
           return this.#render({ ...input, messages })
@@ -88,5 +89,6 @@ function others(messages: readonly TemplateMessage[]): (readonly Written[])[] {
 
 function refused(cause: unknown): V1Error {
   const why = cause instanceof Error ? cause.message : String(cause)
+  if (cause instanceof RangeError) return new TemplateFuelError('calls itself without end')
   return new V1Error(400, `The model's chat template refuses these messages: ${why}`, { param: 'messages', cause })
 }

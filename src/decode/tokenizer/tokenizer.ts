@@ -3,6 +3,7 @@ import type { JsonObject } from '../../platform/json.js'
 import { LruMap } from '../../platform/lru-map.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
 import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from '../../platform/token-bytes.js'
+import { assertSound } from './assert-sound.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { LongWords, type MergeModel } from './long-words.js'
 import { Pieces } from './pieces.js'
@@ -53,6 +54,7 @@ export class Tokenizer {
       added_tokens: [],
       ...tokenizerJson,
     }
+    assertSound(filled)
     this.#hf = new HfTokenizer(filled, tokenizerConfig)
     this.#spelling = spellingOf(filled)
     this.#prefixesSpace =

@@ -1,9 +1,10 @@
-import { ChatText } from '../../decode/chat-text.js'
+import { ChatText, type TextFiles } from '../../decode/chat-text.js'
 import { DecodeLoop } from '../../decode/decode-loop.js'
 import { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
 import { Encoder } from '../../encode/encoder.js'
 import { VERDICTS } from '../../encode/judge.js'
 import { V1Error } from '../../errors.js'
+import { asBroken } from '../../repository/failure.js'
 import type { LoadReport } from '../../repository/progress.js'
 import type { WeightOutline } from '../../repository/source.js'
 import type { Device } from './contract.js'
@@ -45,15 +46,24 @@ export function planLoad(
   device: Device,
   maxBatch: number | undefined,
 ): LoadPlan | EncoderLoadPlan {
-  const plan = makesVectors(weights, id) ? planEncoderLoad : planModel
-  return plan(weights, device, {
+  const options = {
     name: id,
     ...(maxBatch !== undefined && { maxBatch }),
     ...(contextLength !== undefined && { contextLength }),
     ...(cacheTokens !== undefined && { cacheTokens }),
     ...(cacheType !== undefined && { cacheType }),
     ...(quantize !== undefined && { quantize }),
-  })
+  }
+  return understood(id, () => (makesVectors(weights, id) ? planEncoderLoad : planModel)(weights, device, options))
+}
+
+/** What its files say is made something of; what they contradict themselves in is theirs. */
+function understood<T>(id: string, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    throw asBroken(id, error)
+  }
 }
 
 export async function loadModel(
@@ -82,21 +92,25 @@ export async function loadModel(
   }
   const core =
     'task' in plan
-      ? await encoderOf(repository, device, plan, options)
-      : await chatOf(repository, device, plan, options)
+      ? await encoderOf(id, repository, device, plan, options)
+      : await chatOf(id, repository, device, plan, options)
   await compile(core.model, report, bytesTotal)
   const { contextLength, fingerprint } = core.model
   const bytes = Math.max(0, device.memory.bytes - before) + (parts.host ?? 0)
   return { id, runner: core.runner(), device, contextLength, fingerprint, bytes, parts }
 }
 
+/** What its files say about text. */
+export const chatTextOf = (id: string, files: TextFiles): ChatText => understood(id, () => new ChatText(files))
+
 async function chatOf(
+  id: string,
   { text: files, weights }: OpenedRepository,
   device: Device,
   plan: LoadPlan,
   options: LoadOptions,
 ) {
-  const text = new ChatText(files)
+  const text = chatTextOf(id, files)
   const model = await loadPlanned(device, weights, plan, { tokens: text.tokenizer.size, ...options })
   const runner = () => {
     // Most of a second for a large tokenizer: better now than in the first request for JSON.
@@ -107,12 +121,13 @@ async function chatOf(
 }
 
 async function encoderOf(
+  id: string,
   { text, weights }: OpenedRepository,
   device: Device,
   plan: EncoderLoadPlan,
   options: LoadOptions,
 ) {
-  const tokenizer = new Tokenizer(text.tokenizer, text.tokenizerConfig)
+  const tokenizer = understood(id, () => new Tokenizer(text.tokenizer, text.tokenizerConfig))
   const [yes, no] = VERDICTS.map((word) => tokenizer.idOf(word))
   const words = yes !== undefined && no !== undefined ? ([yes, no] as const) : undefined
   if (plan.judges && !words) throw new V1Error(500, 'The model has no tokens for yes and no.', { code: 'model_files' })

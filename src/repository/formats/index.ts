@@ -1,5 +1,5 @@
 /** The formats that can be read, in the order in which they are looked for. */
-import { broken } from '../failure.js'
+import { asBroken, broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
 import type { FoundModel, RepositoryFormat } from './format.js'
 import { gguf } from './gguf/index.js'
@@ -12,7 +12,10 @@ const FORMATS: readonly RepositoryFormat[] = [mlc, mlx, safetensors, gguf]
 export async function detect(files: RepositoryFiles, signal: AbortSignal): Promise<FoundModel> {
   // A model in one file is not looked for in others.
   for (const format of files.file === undefined ? FORMATS : [gguf]) {
-    const found = await format.detect(files, signal)
+    const found = await format.detect(files, signal).catch((error: unknown) => {
+      signal.throwIfAborted()
+      throw asBroken(files.place, error)
+    })
     if (found) return found
   }
   const marks = FORMATS.map(({ name, mark }) => `${mark} (${name})`)

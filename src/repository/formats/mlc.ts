@@ -6,6 +6,7 @@ import { digestOf, parseJson } from '../json.js'
 import type { PlainType, RawTensor } from '../source.js'
 import { readText } from '../text.js'
 import type { RepositoryFormat } from './format.js'
+import { assertApart } from './places.js'
 
 interface Placed extends Omit<RawTensor, 'data'> {
   readonly shard: string
@@ -44,7 +45,12 @@ export const mlc: RepositoryFormat = {
     const { chatConfig = {} } = text
     const { name, text: manifest } = await readManifest(files, signal)
     const entries = recordsOf(parseJson(files.place, name, manifest))
-    const shards = new Map(entries.map((entry) => [String(entry.dataPath), readShard(files.place, name, entry)]))
+    const shards = new Map<string, Shard>()
+    for (const entry of entries) {
+      const shard = readShard(files.place, name, entry)
+      if (shards.has(shard.name)) throw broken(files.place, `${name} names the shard ${shard.name} twice.`)
+      shards.set(shard.name, shard)
+    }
     // Whoever takes the shards alone (WebLLM) may know tensors that cannot be read here.
     let placed: ReadonlyMap<string, Placed> | undefined
     const tensors = () => {
@@ -109,8 +115,11 @@ function placeTensors(place: string, manifest: string, entries: readonly JsonObj
   const tensors = new Map<string, Placed>()
   for (const entry of entries) {
     const shard = readShard(place, manifest, entry)
-    for (const record of recordsOf(entry)) {
-      const placed = placeTensor(place, record, shard.name, shard.bytes)
+    const within = recordsOf(entry).map((record) => placeTensor(place, record, shard.name, shard.bytes))
+    const ends = within.map(({ name, offset, bytes }) => ({ name, from: offset, to: offset + bytes }))
+    assertApart(place, shard.name, ends)
+    for (const placed of within) {
+      if (tensors.has(placed.name)) throw broken(place, `it has the tensor ${placed.name} twice.`)
       tensors.set(placed.name, placed)
     }
   }

@@ -1,8 +1,9 @@
 import { isRecord } from '../../platform/json.js'
 import { broken } from '../failure.js'
 import type { RepositoryFiles } from '../files.js'
-import { parseJson } from '../json.js'
+import { assertKeysOnce, parseJson } from '../json.js'
 import type { PlainType } from '../source.js'
+import { assertApart } from './places.js'
 
 export interface StoredTensor {
   readonly name: string
@@ -23,18 +24,24 @@ export interface Header {
 }
 
 const TYPES: Readonly<Record<string, PlainType | undefined>> = { F32: 'f32', F16: 'f16', BF16: 'bf16' }
+const MOST_SIDES = 8
 const SIZES: Readonly<Record<PlainType, number>> = { f32: 4, f16: 2, bf16: 2, u32: 4 }
-const MOST_HEADER = 100 * 2 ** 20
+/** A hundred thousand tensors take that; more would take more memory than it is worth to read. */
+const MOST_HEADER = 8 * 2 ** 20
 
 /** Reads where the tensors of one file stand: eight bytes of length, JSON of that length, the data. */
 export async function readHeader(files: RepositoryFiles, file: string, signal: AbortSignal): Promise<Header> {
   const first = await exactly(files, file, 0, 8, signal)
   const length = new DataView(first.buffer, first.byteOffset).getBigUint64(0, true)
-  if (length > BigInt(MOST_HEADER)) throw broken(files.place, `${file} is not in the safetensors format.`)
+  if (length > BigInt(MOST_HEADER)) {
+    throw broken(files.place, `${file} is not in the safetensors format: its head would have ${length} bytes.`)
+  }
   const start = 8 + Number(length)
   const text = new TextDecoder().decode(await exactly(files, file, 8, start, signal))
+  assertKeysOnce(files.place, file, text)
   const entries = Object.entries(parseJson(files.place, file, text)).filter(([name]) => name !== '__metadata__')
   const tensors = entries.map(([name, entry]) => readEntry(files.place, file, start, name, entry))
+  assertApart(files.place, file, tensors)
   return { tensors, bytes: tensors.reduce((end, { to }) => Math.max(end, to), start) }
 }
 
@@ -59,4 +66,4 @@ function readEntry(place: string, file: string, start: number, name: string, ent
 }
 
 const isSizes = (value: unknown): value is number[] =>
-  Array.isArray(value) && value.every((side) => Number.isSafeInteger(side) && side >= 0)
+  Array.isArray(value) && value.length <= MOST_SIDES && value.every((side) => Number.isSafeInteger(side) && side >= 0)

@@ -8,6 +8,7 @@ import { foldersWithWeights, readSentence } from '../sentence.js'
 import type { WeightSource } from '../source.js'
 import { readText } from '../text.js'
 import type { FoundModel, RepositoryFormat } from './format.js'
+import { assertNamedOnce } from './places.js'
 import { readHeader, type StoredTensor } from './safetensors-header.js'
 
 const CONFIG = 'config.json'
@@ -45,6 +46,7 @@ export async function readTransformers(
     const folder = names[i]!.includes('/') ? names[i]!.replace(/[^/]+$/, '') : ''
     return folder === '' ? tensors : tensors.map((tensor) => ({ ...tensor, name: `${folder}${tensor.name}` }))
   })
+  if (names.length > 1) assertNamedOnce(files.place, stored)
   const tensors = new Map(stored.map((tensor) => [tensor.name, tensor]))
   const find = (name: string) => {
     const found = tensors.get(name)

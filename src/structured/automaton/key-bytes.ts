@@ -6,7 +6,8 @@ export function keyBytes(key: string): string {
   return toBytes(JSON.stringify(key)).slice(1)
 }
 
-const decoder = new TextDecoder()
+/** A mark at the beginning of a key is a part of it. */
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export function fromKeyBytes(bytes: string): string {
   const utf8 = Uint8Array.from(bytes, (letter) => letter.charCodeAt(0))

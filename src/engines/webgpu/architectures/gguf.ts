@@ -36,8 +36,9 @@ export function fromGguf(given: JsonObject, form: GgufForm, model: string): Json
   const take: TakeKey = (key) => {
     const value = left.get(key)
     left.delete(key)
-    // One number for each layer, all the same.
-    if (Array.isArray(value) && value.length > 0 && value.every((each) => each === value[0])) return value[0]
+    // One number for each layer, all the same; divisors of angles are a list whatever they are.
+    if (!FACTORS.has(key) && Array.isArray(value) && value.length > 0 && value.every((each) => each === value[0]))
+      return value[0]
     return value
   }
   const config: Record<string, unknown> = { model_type: take('model_type'), vocab_size: take('vocab_size') }
@@ -61,6 +62,8 @@ export function fromGguf(given: JsonObject, form: GgufForm, model: string): Json
   return config
 }
 
+const FACTORS: ReadonlySet<string> = new Set(['rope_freqs', 'rope_factors_long', 'rope_factors_short'])
+
 function readScaling(take: TakeKey, config: JsonObject, model: string): JsonObject | undefined {
   const type = take('rope.scaling.type') ?? 'none'
   const factor = take('rope.scaling.factor') ?? take('rope.scale_linear')
@@ -69,7 +72,7 @@ function readScaling(take: TakeKey, config: JsonObject, model: string): JsonObje
   const attention = take('rope.scaling.attn_factor') ?? 1
   // Says how it was trained, not how it is computed.
   take('rope.scaling.finetuned')
-  const [freqs, long, short] = ['rope_freqs', 'rope_factors_long', 'rope_factors_short'].map(take)
+  const [freqs, long, short] = [...FACTORS].map(take)
   if (freqs !== undefined || long !== undefined) {
     if (type !== 'none' && type !== 'longrope')
       throw refuse(model, `divisors of angles beside rope.scaling.type "${String(type)}"`)

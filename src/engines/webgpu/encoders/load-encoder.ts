@@ -2,6 +2,7 @@
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline, WeightSource } from '../../../repository/source.js'
 import { type Device, type KeyValueCache, type Matrix, PAGE } from '../contract.js'
+import { assertLayers } from '../model/assert-layers.js'
 import { assertPlain } from '../model/assert-plain.js'
 import type { LoadOptions } from '../model/load.js'
 import type { PlanOptions } from '../model/plan-model.js'
@@ -55,6 +56,7 @@ export interface EncoderOptions extends LoadOptions {
 export function planEncoderLoad(outline: WeightOutline, device: Device, options: PlanOptions = {}): EncoderLoadPlan {
   const name = options.name ?? 'This model'
   assertPlain(outline, name)
+  assertLayers(outline, name)
   const task = purposeOf(outline, name)
   if (task === 'chat') throw refuse(name, 'an encoder that does not say how its rows become a vector (modules.json)')
   if (options.cacheType !== undefined) {

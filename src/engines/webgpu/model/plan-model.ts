@@ -3,6 +3,7 @@
 import type { WeightOutline } from '../../../repository/source.js'
 import { readModel } from '../architectures/index.js'
 import type { Device } from '../contract.js'
+import { assertLayers } from './assert-layers.js'
 import { assertPlain } from './assert-plain.js'
 import type { ModelPlan } from './model-plan.js'
 import { planTensors } from './plan-tensors.js'
@@ -24,6 +25,7 @@ export interface LoadPlan {
 /** Throws what is unknown, missing, malformed or short, by name. */
 export function planModel(outline: WeightOutline, device: Device, options: PlanOptions = {}): LoadPlan {
   assertPlain(outline, options.name ?? 'This model')
+  assertLayers(outline, options.name ?? 'This model')
   const { architecture, model } = readModel(outline.chatConfig, options.name, outline.naming)
   if (model.layers.some((layer) => layer.kind === 'attention' && layer.causal === false)) {
     throw refuse(options.name ?? 'This model', 'text from a model that sees what follows (use_bidirectional_attention)')

@@ -5,6 +5,7 @@ import type { RepositoryFiles } from '../../files.js'
 import { digestOf } from '../../json.js'
 import type { WeightOutline } from '../../source.js'
 import type { RepositoryFormat } from '../format.js'
+import { assertNamedOnce } from '../places.js'
 import { POSITIONS, readConfig } from './config.js'
 import { vectorForm } from './encoder.js'
 import { type GgufHead, type GgufTensor, readBeginning, readHead } from './head.js'
@@ -22,6 +23,7 @@ export const gguf: RepositoryFormat = {
     const heads = await readHeads(files, name, signal)
     const [{ metadata }] = heads
     const stored = heads.flatMap(({ tensors }) => tensors)
+    if (heads.length > 1) assertNamedOnce(files.place, stored)
     const positions = stored.filter(({ name }) => POSITIONS.test(name))
     const read = positions.map(async (tensor) => [
       tensor.name.replace('.weight', ''),

@@ -19,6 +19,24 @@ function cut(patterns: readonly string[], bytes: boolean): JsonObject {
   return { type: 'Sequence', pretokenizers: bytes ? [...splits, BYTES] : splits }
 }
 
+/** What lists a vocabulary has, and of what. */
+const LISTS = {
+  tokens: 'string',
+  merges: 'string',
+  scores: 'number',
+  token_type: 'number',
+  precompiled_charsmap: 'number',
+} as const
+
+function assertLists(place: string, metadata: GgufMetadata): void {
+  for (const [name, kind] of Object.entries(LISTS)) {
+    const key = `tokenizer.ggml.${name}`
+    const list = metadata.get(key)
+    if (list === undefined || (Array.isArray(list) && list.every((each) => typeof each === kind))) continue
+    throw broken(place, `its ${key} is no list of ${kind}s.`)
+  }
+}
+
 /** `vectors`: of a model that makes some; what stands around a chat is its template's business. */
 export function readTokenizer(
   place: string,
@@ -26,8 +44,9 @@ export function readTokenizer(
   vectors = false,
 ): { tokenizer: JsonObject; tokenizerConfig: JsonObject } {
   const model = metadata.get('tokenizer.ggml.model')
-  const tokens = metadata.get('tokenizer.ggml.tokens')
-  if (!Array.isArray(tokens)) throw broken(place, 'it has no vocabulary (tokenizer.ggml.tokens).')
+  const tokens = metadata.get('tokenizer.ggml.tokens') as readonly string[] | undefined
+  assertLists(place, metadata)
+  if (tokens === undefined) throw broken(place, 'it has no vocabulary (tokenizer.ggml.tokens).')
   const kinds = (metadata.get('tokenizer.ggml.token_type') ?? []) as readonly number[]
   const marks = new Set(model === 'bert' ? Object.values(marksOf(metadata, tokens)) : [])
   const added_tokens = tokens.flatMap((content: string, id) => {

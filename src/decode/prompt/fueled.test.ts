@@ -1,0 +1,89 @@
+import { Template } from '@huggingface/jinja'
+import { describe, expect, it } from 'vitest'
+import { V1Error } from '../../errors.js'
+import { FueledTemplate } from './fueled.js'
+import { JinjaTemplate } from './template.js'
+
+const messages = [{ role: 'user', content: 'Hello' }]
+const input = { messages, tools: [], options: {} }
+const grow = (step: string) => `{% set ns = namespace(x=['ab'], t='ab') %}${step.repeat(40)}`
+
+describe('a template from a stranger', () => {
+  it.each([
+    ['a long range', '{% for i in range(1000000000) %}{% endfor %}'],
+    ['a range down', '{% for i in range(0, -1000000000, -1) %}{% endfor %}'],
+    ['ranges of fractions', '{{ range(0, 1, 0.000000001) | length }}'],
+    ['nested loops without a body', `${'{% for i in range(1000) %}'.repeat(6)}${'{% endfor %}'.repeat(6)}`],
+    ['nested loops with one', `${'{% for i in range(1000) %}'.repeat(4)}x${'{% endfor %}'.repeat(4)}`],
+    [
+      'loops over a filtered list',
+      `{% for i in range(2000) if i %}{% for j in range(2000) if j %}{% endfor %}{% endfor %}`,
+    ],
+    ['a macro that calls itself', '{% macro m(x) %}{{ m(x) }}{{ m(x) }}{% endmacro %}{{ m(1) }}'],
+    ['a text that doubles', `${grow('{% set ns.t = ns.t + ns.t %}')}{{ ns.t }}`],
+    ['a text that doubles with ~', `${grow('{% set ns.t = ns.t ~ ns.t %}')}{{ ns.t }}`],
+    ['a list that doubles', `${grow('{% set ns.x = ns.x + ns.x %}')}{{ ns.x | length }}`],
+    ['a list that holds itself twice, printed', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x }}`],
+    ['the same as JSON', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x | tojson }}`],
+    ['the same beside a text', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x ~ 'a' }}`],
+    ['the same joined', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x | join(',') }}`],
+    ['a replacement between any two signs', `${grow("{% set ns.t = ns.t.replace('', ns.t) %}")}`],
+    ['the same as a filter', `${grow("{% set ns.t = ns.t | replace('', ns.t) %}")}`],
+    ['a long indent', "{{ 'a' | indent(1000000000) }}"],
+    ['a long indent by its name', "{{ 'a\\nb' | indent(width=1000000000) }}"],
+    ['a long indent of JSON', "{{ {'a': 1} | tojson(indent=100000000) }}"],
+  ])('is stopped, with an error that says so: %s', (_, source) => {
+    const template = new JinjaTemplate(source, {})
+    let refused: unknown
+    try {
+      template.render(input)
+    } catch (error) {
+      refused = error
+    }
+    expect(V1Error.is(refused) && refused.code).toBe('model_files')
+    expect(String(refused)).toMatch(/chat template .*stopped/)
+  })
+
+  it.each([
+    ['blanks', ' '.repeat(5_000_000), /characters/],
+    ['blanks that are fewer', ' '.repeat(50_000), /blanks/],
+    ['line ends', '\n'.repeat(50_000), /blanks/],
+    ['parentheses', `{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`, /./],
+    ['conditions', '{% if a %}'.repeat(10_000), /./],
+    ['not after not', `{{ ${'not '.repeat(30_000)}a }}`, /./],
+  ])('is refused where there is no end of its %s', (_, source, why) => {
+    expect(() => new JinjaTemplate(source, {}).render(input)).toThrow(why)
+  })
+
+  it('has enough for long conversations, whatever it looks for in them', () => {
+    const source = `{% set ns = namespace(last=0) %}{% for m in messages[::-1] %}{% if m.role == 'user' and ns.last == 0 %}{% set ns.last = loop.index %}{% endif %}{% endfor %}
+{% for m in messages %}{% if '</think>' in m.content %}{{ m.content.split('</think>')[-1].lstrip('\\n') }}{% else %}<|{{ m.role }}|>{{ m.content | trim }}{{ messages[loop.index0].role }}{% endif %}{% endfor %}`
+    const many = Array.from({ length: 5000 }, (_, i) => ({
+      role: i % 2 ? 'assistant' : 'user',
+      content: `${i} `.repeat(20),
+    }))
+    const given = { messages: many, add_generation_prompt: true }
+    expect(new FueledTemplate(source).render(given)).toBe(new Template(source).render(given))
+  })
+})
+
+describe('as in Python', () => {
+  const text = (source: string, values: Record<string, unknown> = {}) => new FueledTemplate(source).render(values)
+
+  // Each as Python's jinja2 3.1 prints it.
+  it.each([
+    ["{{ ['city'] }}", "['city']"],
+    ["{{ ['it\\'s', 'a\"b', \"'\\\"\"] }}", `["it's", 'a"b', '\\'"']`],
+    ["{{ {'a': none, 'b': [true, false], 'c': 1.0} }}", "{'a': None, 'b': [True, False], 'c': 1.0}"],
+    ['{{ required }}', "['city', 'unit']"],
+    ["{{ 'needs ' ~ required }}", "needs ['city', 'unit']"],
+    ["{{ 'needs ' + required | string }}", "needs ['city', 'unit']"],
+    ['{{ (1, 2) }}', '(1, 2)'],
+    ['{{ true }} {{ 1 == 2 }}', 'True False'],
+    ['{{ line }}', `['a\\nb\\t\\x00é\\u200b']`],
+    ['{{ required | tojson }}', '["city", "unit"]'],
+    ["{{ required | join(', ') }}", 'city, unit'],
+  ])('%s', (source, expected) => {
+    expect(text(source, { required: ['city', 'unit'], line: ['a\nb\t\0é\u200b'] })).toBe(expected)
+  })
+})

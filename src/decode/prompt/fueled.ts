@@ -1,0 +1,288 @@
+/**
+ * A chat template under fuel. Whoever makes a model writes it, and it is a program: it may loop, recur and grow without
+ * end. The library's interpreter has no hook for that, but everything that it evaluates goes through its one method
+ * `evaluate`, and what can be long in one step through five others; they are overridden here. Lists and mappings are
+ * printed on the way as Python prints them: the library writes JSON.
+ */
+import { Environment, Interpreter, Template } from '@huggingface/jinja'
+import { V1Error } from '../../errors.js'
+import { pythonText, strftime } from './python-text.js'
+
+/** Characters of a template: the longest of the published ones has a sixth of it. */
+const MOST_SOURCE = 2 ** 17
+/** Blanks in a row: looking for tags, the library takes the square of them. */
+const MOST_BLANKS = 1000
+/** Characters of a text that a template makes, beside what goes in. */
+const MOST_TEXT = 2 ** 24
+/** Steps, beside those for each value and each character that goes in. */
+const [STEPS, PER_VALUE, PER_CHARACTER] = [500_000, 2000, 4]
+/** Characters that weigh as much as a step. */
+const CHARACTERS = 256
+/** What making the round of a loop takes, or an element of a list. */
+const ROUND = 4
+const MOST_INDENT = 64
+const MOST_DEPTH = 400
+const RANGES = 2 ** 22
+
+/** As the library has them, as far as it is looked at here. */
+interface Value {
+  readonly type: string
+  readonly value: unknown
+  toString(): string
+}
+type FunctionOf = (args: Value[], scope: Environment) => Value
+type Evaluated = ReturnType<Interpreter['evaluate']>
+type Statement = NonNullable<Parameters<Interpreter['evaluate']>[0]>
+interface Node extends Record<string, unknown> {
+  readonly type: string
+}
+
+/** Not to be caught by anything that tries the messages in another way. */
+export class TemplateFuelError extends V1Error {
+  constructor(what: string) {
+    super(500, `The model's chat template ${what}; it is stopped.`, {
+      code: 'model_files',
+      headers: { 'x-should-retry': 'false' },
+    })
+  }
+}
+
+export class FueledTemplate {
+  readonly #program: Template['parsed']
+
+  constructor(source: string) {
+    if (source.length > MOST_SOURCE) {
+      throw new SyntaxError(`it has ${source.length} characters; up to ${MOST_SOURCE} are read.`)
+    }
+    if (longestBlank(source) > MOST_BLANKS) throw new SyntaxError(`it has more than ${MOST_BLANKS} blanks in a row.`)
+    this.#program = new Template(source).parsed
+  }
+
+  render(given: Readonly<Record<string, unknown>>): string {
+    const { values, characters } = sizeOf(given)
+    const steps = STEPS + PER_VALUE * values + PER_CHARACTER * characters
+    const interpreter = new FueledInterpreter(steps, MOST_TEXT + 8 * characters)
+    for (const [name, value] of Object.entries(given)) interpreter.global.set(name, value)
+    return String((interpreter.run(this.#program) as unknown as Value).value)
+  }
+}
+
+/** What goes into a template: values, and the characters of its texts. */
+function sizeOf(given: unknown): { values: number; characters: number } {
+  let [values, characters] = [0, 0]
+  const line: unknown[] = [given]
+  for (let next = line.pop(); line.length > 0 || next !== undefined; next = line.pop()) {
+    values++
+    if (typeof next === 'string') characters += next.length
+    else if (typeof next === 'object' && next !== null) {
+      for (const [key, value] of Object.entries(next)) {
+        characters += key.length
+        if (value !== undefined) line.push(value)
+      }
+    }
+  }
+  return { values, characters }
+}
+
+function longestBlank(source: string): number {
+  let longest = 0
+  for (const [blank] of source.matchAll(/\s+/g)) longest = Math.max(longest, blank.length)
+  return longest
+}
+
+/** What the library keeps to itself. */
+interface Inner {
+  readonly global: Environment
+  run(program: Template['parsed']): Evaluated
+  evaluate(statement: Statement | undefined, environment: Environment): Evaluated
+  applyFilter(operand: Value, filter: Node, environment: Environment): Value
+  evaluateMemberExpression(node: Node, environment: Environment): Value
+}
+const inner = Interpreter.prototype as unknown as Inner
+/** TypeScript lets nobody override what is private. */
+const Open = Interpreter as unknown as new (globals: Environment) => Inner
+/** Names of its filters that look at no more of a value than its outside. */
+const SHALLOW: ReadonlySet<unknown> = new Set(['length', 'count', 'first', 'last', 'list', 'safe', 'default', 'd'])
+
+class FueledInterpreter extends Open {
+  #steps: number
+  readonly #mostText: number
+  /** What loops go through: its length is what they take. */
+  readonly #iterated = new WeakSet<object>()
+  /** Spends what printing takes, and prints. */
+  readonly #print: (this: Value) => string
+  #depth = 0
+
+  constructor(steps: number, mostText: number) {
+    super(globalsFor((count) => this.#spend(count)))
+    this.#steps = steps
+    this.#mostText = mostText
+    const weigh = (value: Value) => this.#weigh(value)
+    this.#print = function (this: Value) {
+      weigh(this)
+      return pythonText(this)
+    }
+  }
+
+  #spend(steps: number): void {
+    this.#steps -= steps
+    if (this.#steps < 0) throw new TemplateFuelError('takes too many steps')
+  }
+
+  override evaluate(statement: Statement | undefined, environment: Environment): Evaluated {
+    this.#spend(1)
+    // Deeper down the library takes a full stack for a name that is not there.
+    if (++this.#depth > MOST_DEPTH) throw new TemplateFuelError('calls itself without end')
+    try {
+      return this.#evaluate(statement, environment)
+    } finally {
+      this.#depth--
+    }
+  }
+
+  #evaluate(statement: Statement | undefined, environment: Environment): Evaluated {
+    const node = statement as unknown as Node | undefined
+    if (node?.type === 'Known') return node.value as Evaluated
+    if (node?.type === 'For') {
+      const { iterable } = node as { iterable?: Node & { lhs?: Node } }
+      const list = iterable?.type === 'SelectExpression' ? iterable.lhs : iterable
+      if (list) this.#iterated.add(list)
+    }
+    if (node?.type === 'BinaryExpression' && (node.operator as Node).value === '~') {
+      const [left, right] = [node.left, node.right].map((each) => this.#text(each as Statement, environment))
+      return this.#made(super.evaluate({ ...node, left, right } as unknown as Statement, environment), node)
+    }
+    return this.#made(super.evaluate(statement, environment), node)
+  }
+
+  /** What stands beside a `~` is printed first: the library would have JavaScript print it. */
+  #text(node: Statement, environment: Environment): Node {
+    const value = this.evaluate(node, environment) as unknown as Value
+    const { value: held } = value
+    if (!Array.isArray(held) && !(held instanceof Map) && typeof held !== 'boolean') return { type: 'Known', value }
+    return { type: 'Known', value: this.#textOf(value.toString(), environment) }
+  }
+
+  #textOf(text: string, environment: Environment): Value {
+    return super.evaluate(
+      { type: 'StringLiteral', value: text } as unknown as Statement,
+      environment,
+    ) as unknown as Value
+  }
+
+  #made(made: Evaluated, node: Node | undefined): Evaluated {
+    const { value } = made as unknown as Value
+    if (typeof value === 'string') {
+      if (value.length > this.#mostText) throw new TemplateFuelError('makes too long a text')
+      this.#spend(value.length / CHARACTERS)
+    } else if (Array.isArray(value) || value instanceof Map) {
+      if (node && this.#iterated.has(node)) this.#spend(ROUND * (Array.isArray(value) ? value.length : value.size))
+      // A copy of a list is new each time, a name for one is not.
+      else if (node && node.type !== 'Identifier')
+        this.#spend((Array.isArray(value) ? value.length : value.size) / ROUND)
+    }
+    if ((typeof value === 'object' && value !== null) || typeof value === 'boolean') {
+      if (!Object.hasOwn(made, 'toString')) Object.defineProperty(made, 'toString', { value: this.#print })
+    }
+    return made
+  }
+
+  /** All that is in a value, as often as it is in it. */
+  #weigh(value: Value): void {
+    this.#spend(1)
+    const { value: held } = value
+    if (typeof held === 'string') this.#spend(held.length / CHARACTERS)
+    else if (Array.isArray(held)) for (const each of held) this.#weigh(each)
+    else if (held instanceof Map) for (const each of held.values()) this.#weigh(each)
+  }
+
+  override applyFilter(operand: Value, filter: Node, environment: Environment): Value {
+    const name = (filter.callee as Node | undefined)?.value ?? filter.value
+    if (!SHALLOW.has(name)) this.#weigh(operand)
+    if (name === 'string') return this.#textOf(operand.toString(), environment)
+    const args = filter.args as Node[] | undefined
+    if (args === undefined) return inner.applyFilter.call(this, operand, filter, environment)
+    // Once, so that they can be looked at.
+    const known = args.map((each) => this.#known(each, environment))
+    for (const each of known) {
+      const { value } = (
+        (each.value as Node | undefined)?.type === 'Known' ? (each.value as Node).value : each.value
+      ) as Value
+      if (typeof value === 'number' && value > MOST_INDENT && (name === 'indent' || name === 'tojson'))
+        throw new TemplateFuelError(`indents by ${value}`)
+    }
+    if (name === 'indent') this.#expect(operand, '\n', ' '.repeat(MOST_INDENT))
+    if (name === 'replace')
+      this.#assertReplaces(
+        operand,
+        known.map((each) => each.value as Value),
+      )
+    if (name === 'join') {
+      const [separator] = known.map((each) => each.value as Value)
+      const parts = Array.isArray(operand.value) ? operand.value.length : String(operand.value).length
+      this.#limit(parts * String(separator?.value ?? '').length)
+    }
+    return inner.applyFilter.call(this, operand, { ...filter, args: known }, environment)
+  }
+
+  /** An argument as a node that has its value already. */
+  #known(node: Node, environment: Environment): Node {
+    if (node.type === 'KeywordArgumentExpression') {
+      return { ...node, value: this.#known(node.value as Node, environment) }
+    }
+    if (node.type.startsWith('Spread') || node.type.startsWith('KeywordSpread')) return node
+    return { type: 'Known', value: this.evaluate(node as unknown as Statement, environment) }
+  }
+
+  /** Methods of texts may make much of little. */
+  override evaluateMemberExpression(node: Node, environment: Environment): Value {
+    const object = this.evaluate(node.object as Statement, environment) as unknown as Value
+    const found = inner.evaluateMemberExpression.call(
+      this,
+      { ...node, object: { type: 'Known', value: object } },
+      environment,
+    )
+    if (found.type !== 'FunctionValue' || typeof object.value !== 'string') return found
+    const call = found.value as FunctionOf
+    const Made = found.constructor as new (call: FunctionOf) => Value
+    return new Made((args, scope) => {
+      this.#spend(object.value instanceof Map ? 1 : String(object.value).length / ROUND)
+      if (args.length > 1) this.#assertReplaces(object, args)
+      return call(args, scope)
+    })
+  }
+
+  #assertReplaces(text: Value, [before, after]: Value[]): void {
+    this.#expect(text, String(before?.value ?? ''), String(after?.value ?? ''))
+  }
+
+  /** What a text would be at most, with the one for the other. */
+  #expect({ value }: Value, before: string, after: string): void {
+    const { length } = String(value)
+    this.#limit(length + (length / Math.max(1, before.length) + 1) * after.length)
+  }
+
+  #limit(length: number): void {
+    if (length > 4 * this.#mostText) throw new TemplateFuelError('makes too long a text')
+  }
+}
+
+/** As the library sets them, but for numbers in a row, of which there is an end here. */
+function globalsFor(spend: (steps: number) => void): Environment {
+  const environment = new Environment()
+  const constants = { false: false, true: true, none: null, False: false, True: true, None: null }
+  for (const [name, value] of Object.entries(constants)) environment.set(name, value)
+  environment.set('raise_exception', (message: string) => {
+    throw new Error(message)
+  })
+  environment.set('range', (from: number, to?: number, step = 1) => {
+    const [first, end] = to === undefined ? [0, from] : [from, to]
+    if (step === 0 || ![first, end, step].every(Number.isFinite)) throw new Error('range() needs whole numbers')
+    const count = Math.max(0, Math.ceil((end - first) / step))
+    if (count > RANGES) throw new TemplateFuelError(`asks for a range of ${count} numbers`)
+    spend(ROUND * count)
+    return Array.from({ length: count }, (_, i) => first + i * step)
+  })
+  environment.set('strftime_now', strftime)
+  return environment
+}
