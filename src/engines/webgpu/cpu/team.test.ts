@@ -1,12 +1,15 @@
-import { availableParallelism } from 'node:os'
+import { execFile } from 'node:child_process'
+import os, { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { CONTROL, MAY_SLEEP, SPINS } from './abi.js'
 import { random } from './kernels.test-helper.js'
 import { DeviceMemory } from './memory.js'
 import { OPERATION_BYTES, PassProgram } from './program.js'
 import { type Thread, WAYS } from './start-thread.js'
-import { CONTROL_BYTES, gatherTeam, type Team } from './team.js'
+import { CONTROL_BYTES, gatherTeam, sharingRefusal, type Team, usefulThreads } from './team.js'
 import { compileKernels, instantiate } from './wasm.js'
 
 /** Rows that are moved, and the bytes of one. */
@@ -171,5 +174,172 @@ describe('a team', () => {
     await expect.poll(() => team.kernels.isSettled(CONTROL), { timeout: 30_000 }).toBeTruthy()
     team.kernels.fail(CONTROL)
     expect(() => shuffle(50)).toThrow()
+  })
+})
+
+describe('starting threads', () => {
+  const [works] = WAYS as [() => Thread]
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.unstubAllGlobals()
+    vi.restoreAllMocks()
+  })
+
+  /** Ways to start a thread, and which of the threads have ended. */
+  function followed(way: () => Thread) {
+    const threads: { ended: boolean }[] = []
+    const start = () => {
+      const thread = way()
+      const state = { ended: false }
+      threads.push(state)
+      ;(thread as unknown as Worker).on('exit', () => {
+        state.ended = true
+      })
+      return thread
+    }
+    return { start, ended: () => threads.map(({ ended }) => ended) }
+  }
+
+  it('waits for one that never answers for five seconds, not longer, and leaves none behind', async () => {
+    const mute = followed(() => new Worker('setInterval(() => {}, 1000)', { eval: true }) as Thread)
+    const good = followed(works)
+    let nth = 0
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    let over = false
+    const gathering = gathered(3, [() => (nth++ === 0 ? good.start() : mute.start())]).finally(() => {
+      over = true
+    })
+    while (nth < 2) await new Promise((resolve) => setImmediate(resolve))
+    vi.advanceTimersByTime(4999)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(over).toBe(false)
+    vi.advanceTimersByTime(1)
+    const { team } = await gathering
+    expect([team.threads, team.reason]).toEqual([1, 'one thread, because a worker did not start in time'])
+    vi.useRealTimers()
+    await expect.poll(() => [...good.ended(), ...mute.ended()], { timeout: 20_000 }).toEqual([true, true])
+  })
+
+  it('of one thread starts none', async () => {
+    const forbidden = () => expect.fail('a thread was started')
+    for (const threads of [1, 0]) {
+      const { team } = await gathered(threads, [forbidden])
+      expect([team.threads, team.reason, team.work()]).toEqual([1, 'one thread', [0]])
+    }
+  })
+
+  it('ends them all with the team', async () => {
+    const ways = followed(works)
+    const { team } = await gathered(4, [ways.start])
+    expect(ways.ended()).toEqual([false, false, false])
+    team.close()
+    await expect.poll(ways.ended, { timeout: 20_000 }).toEqual([true, true, true])
+  })
+
+  it('ends those that had a way which did not work, and says the first reason', async () => {
+    const dies = followed(() => new Worker('throw new Error("no such file")', { eval: true }) as Thread)
+    const { team } = await gathered(2, [dies.start, () => new Worker('throw ""', { eval: true }) as Thread])
+    expect(team.reason).toBe('one thread, because no such file')
+    await expect.poll(dies.ended, { timeout: 20_000 }).toEqual([true])
+  })
+
+  /** A thread as browsers have them: without `on`. */
+  function asInBrowsers(thread: Thread): Thread {
+    const like: Thread = {
+      postMessage: (message) => thread.postMessage(message),
+      terminate: () => thread.terminate(),
+      onmessage: null,
+      onerror: null,
+    } as never
+    thread.on!('message', (data: unknown) => like.onmessage?.({ data } as never))
+    thread.on!('error', (error: unknown) => like.onerror?.(error as never))
+    return like
+  }
+
+  it('works with those of browsers, whose errors may have no words', async () => {
+    const team = await gathered(2, [() => asInBrowsers(works())])
+    expect(team.team.threads).toBe(2)
+    await allAtWork(team, shuffler(team, 2, 2))
+    const wordless = () => asInBrowsers(new Worker('throw new Error("")', { eval: true }) as Thread)
+    const { team: alone } = await gathered(2, [wordless])
+    expect(alone.reason).toBe('one thread, because a worker could not be loaded')
+  })
+
+  it('has the caller sleep while it waits, but where that is forbidden', async () => {
+    const told = async () => {
+      const { memory } = await gathered(2)
+      return [memory.i32[(CONTROL + MAY_SLEEP) / 4], memory.i32[(CONTROL + SPINS) / 4]! > 0]
+    }
+    expect(await told()).toEqual([1, true])
+    vi.spyOn(Atomics, 'wait').mockImplementation(() => {
+      throw new TypeError('Atomics.wait cannot be called in this context')
+    })
+    expect(await told()).toEqual([0, true])
+  })
+
+  it('does not keep a process that has nothing else to do', async () => {
+    const device = fileURLToPath(new URL('index.ts', import.meta.url))
+    const script = `
+      const { openCpuDevice } = await import(${JSON.stringify(device)})
+      const device = await openCpuDevice({ threads: 2 })
+      console.log(device.info.name)
+    `
+    const args = ['--import', 'tsx', '--input-type=module', '-e', script]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+    expect(stdout).toMatch(/2 threads$/m)
+  })
+
+  it.each([
+    [1, 1],
+    [2, 2],
+    [4, 4],
+    [5, 4],
+    [8, 4],
+    [10, 5],
+    [16, 8],
+    [64, 8],
+  ])('is worth it by the cores that are reported: of %i, %i', (cores, threads) => {
+    vi.spyOn(os, 'availableParallelism').mockReturnValue(cores)
+    expect(usefulThreads()).toBe(threads)
+  })
+
+  it('is worth it by what a browser reports, where nothing else is known', () => {
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+    vi.stubGlobal('navigator', { hardwareConcurrency: 3 })
+    expect(usefulThreads()).toBe(3)
+    vi.stubGlobal('navigator', undefined)
+    expect(usefulThreads()).toBe(1)
+  })
+
+  it.each<[string, Record<string, unknown>, string | undefined]>([
+    ['in Node', {}, undefined],
+    ['in a page that is isolated', { crossOriginIsolated: true, document: {}, Worker: class {} }, undefined],
+    [
+      'in a page that is not',
+      { crossOriginIsolated: false, document: {}, Worker: class {} },
+      'the page is not cross-origin isolated',
+    ],
+    ['in a server that says it is none', { crossOriginIsolated: false, Worker: class {} }, undefined],
+    [
+      'without shared memory',
+      { SharedArrayBuffer: undefined, crossOriginIsolated: false },
+      'the page is not cross-origin isolated',
+    ],
+    [
+      'without shared memory, though isolated',
+      { SharedArrayBuffer: undefined, crossOriginIsolated: true },
+      'this browser shares no memory',
+    ],
+  ])('is refused with the reason, or not at all: %s', (_, globals, refusal) => {
+    for (const [name, value] of Object.entries(globals)) vi.stubGlobal(name, value)
+    expect(sharingRefusal()).toBe(refusal)
+  })
+
+  it('is refused where there are no workers', () => {
+    vi.spyOn(process, 'getBuiltinModule').mockReturnValue(undefined as never)
+    vi.stubGlobal('Worker', undefined)
+    expect(sharingRefusal()).toBe('there are no workers here')
+    vi.stubGlobal('Worker', class {})
+    expect(sharingRefusal()).toBeUndefined()
   })
 })
