@@ -245,14 +245,14 @@ describe('starting threads', () => {
 
   /** A thread as browsers have them: without `on`. */
   function asInBrowsers(thread: Thread): Thread {
-    const like: Thread = {
-      postMessage: (message) => thread.postMessage(message),
+    const like = {
+      postMessage: (message: unknown) => thread.postMessage(message),
       terminate: () => thread.terminate(),
-      onmessage: null,
-      onerror: null,
-    } as never
-    thread.on!('message', (data: unknown) => like.onmessage?.({ data } as never))
-    thread.on!('error', (error: unknown) => like.onerror?.(error as never))
+      onmessage: (_event: unknown): void => {},
+      onerror: (_event: unknown): void => {},
+    }
+    thread.on!('message', (data) => like.onmessage({ data }))
+    thread.on!('error', (error) => like.onerror(error))
     return like
   }
 
