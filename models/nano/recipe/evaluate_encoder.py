@@ -6,12 +6,13 @@ import sys
 import torch
 from tokenizers import Tokenizer
 
+from compact import read
 from encoder import Encoder, answer, encode, pack
 
 
 def main(checkpoint, folder, path):
     torch.set_num_threads(1)
-    state = torch.load(checkpoint, weights_only=True)
+    state = read(checkpoint)
     model = Encoder(state["config"]["model"])
     model.load_state_dict(state["model"])
     model.quantise("--4bit" in sys.argv)

@@ -2,9 +2,11 @@
  * From cases to the encoder's queries, and from what it points at to answers:
  *
  *     tsx fill.js ask cases.jsonl > asked.jsonl
+ *     tsx fill.js decisions > cases.jsonl                                the questions of ../eval/decisions.txt as cases
  *     tsx fill.js answer asked.jsonl pointed.jsonl > answers.jsonl       (pointed: by evaluate_encoder.py)
  */
 import { readFileSync } from 'node:fs'
+import { readDecisions } from '../../../scripts/decisions.ts'
 import { askedAs, optionAs, queriesOf, read } from './spans.js'
 
 const lines = (path) =>
@@ -90,8 +92,25 @@ function answer({ text, schema }, pointed) {
   return made
 }
 
+/** Of each question a case for check-nano: one field, the choices its enum, the question its description. */
+function decisions() {
+  const source = readFileSync(new URL('../eval/decisions.txt', import.meta.url), 'utf8')
+  return readDecisions(source).map(({ text, kind, question, choices, right }) => ({
+    split: kind,
+    system: '',
+    user: text,
+    schema: {
+      type: 'object',
+      properties: { answer: { enum: choices, description: question } },
+      required: ['answer'],
+      additionalProperties: false,
+    },
+    answer: { answer: right },
+  }))
+}
+
 const [what, path, other] = process.argv.slice(2)
-const cases = lines(path)
+const cases = what === 'decisions' ? decisions() : lines(path)
 const pointed = other ? lines(other) : []
-for (const [i, one] of cases.entries())
-  console.log(JSON.stringify(what === 'ask' ? asked(one) : answer(one, pointed[i])))
+const made = (one, i) => (what === 'ask' ? asked(one) : what === 'answer' ? answer(one, pointed[i]) : one)
+for (const [i, one] of cases.entries()) console.log(JSON.stringify(made(one, i)))

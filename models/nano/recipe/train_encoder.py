@@ -12,6 +12,7 @@ import time
 import torch
 from tokenizers import Tokenizer
 
+from compact import read as restore
 from encoder import Encoder, encode, loss_of, pack
 from train import Muon, Refill
 
@@ -82,7 +83,7 @@ def main():
     rng = random.Random(o.seed)
     config = json.load(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "configs.json")))[o.config]
     model = Encoder(config["model"])
-    state = torch.load(o.resume, weights_only=True) if o.resume else None
+    state = restore(o.resume) if o.resume else None
     if state:
         missing, unexpected = model.load_state_dict(state.get("last", state["model"]), strict=False)
         print(f"resumed; anew: {', '.join(missing) or 'nothing'}; left out: {', '.join(unexpected) or 'nothing'}", flush=True)
@@ -102,7 +103,8 @@ def main():
     progress = lambda: 1.0 if o.stop and os.path.exists(o.stop) else min(1.0, (time.time() - begun) / 60 / o.minutes)
     refill = Examples(o, tokenizer, len(examples)) if o.refill else None
     source = batches(examples, o.batch_tokens, rng, lambda n: refill.more(n, examples) if refill else None)
-    step = seen = 0
+    step, seen = 0, state.get("seen", 0) if state else 0
+    first = seen
     window = {}
 
     def save(name):
@@ -141,7 +143,7 @@ def main():
         if step % 25 == 0:
             shares = ", ".join(f"{n} {a / max(1, b):.3f}" for n, (a, b) in sorted(window.items()))
             now = time.time()
-            print(f"{(now - begun) / 60:5.1f} min step {step} {seen / 1e6:.2f}M tokens ({seen / (now - begun):.0f}/s, {seen / time.process_time():.0f} a core's second) {shares}", flush=True)
+            print(f"{(now - begun) / 60:5.1f} min step {step} {seen / 1e6:.2f}M tokens ({(seen - first) / (now - begun):.0f}/s, {(seen - first) / time.process_time():.0f} a core's second) {shares}", flush=True)
             window = {}
             if now - saved > 300:
                 save("checkpoint.pt")
