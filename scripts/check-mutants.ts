@@ -126,5 +126,6 @@ function inList([name, { percent, tests }]: [string, Watched]): string {
   const quoted = tests.map((test) => JSON.stringify(test))
   const row = `    "tests": [${quoted.join(', ')}]`
   const told = row.length <= 120 ? row : `    "tests": [\n      ${quoted.join(',\n      ')}\n    ]`
-  return `  ${JSON.stringify(name)}: {\n    "percent": ${percent},\n${told}\n  }`
+  const before = percent === undefined ? '' : `    "percent": ${percent},\n`
+  return `  ${JSON.stringify(name)}: {\n${before}${told}\n  }`
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { UsageEvent, UsageRow } from './ledger.js'
 import { rowOf, UsageTable } from './table.js'
 
@@ -105,11 +105,29 @@ describe('a table of usage', () => {
     expect(starts.sort((a, b) => a - b)).toEqual([60, ...Array.from({ length: 50 }, (_, i) => 111 + i)])
   })
 
+  it('sums up what is oldest, in whatever order it came', () => {
+    const table = new UsageTable(100)
+    for (let minute = 100; minute >= 0; minute--) table.add(rowOf(event({ time: START + minute * 60 })))
+    const starts = table.rows().map(({ start }) => (start - START) / 60)
+    expect(starts.sort((a, b) => a - b)).toEqual([0, ...Array.from({ length: 50 }, (_, i) => 51 + i)])
+  })
+
   it('keeps what no hour and no day can join: callers of one minute', () => {
     const table = new UsageTable(100)
     for (let i = 0; i < 1000; i++) table.add(rowOf(event({ caller: `caller ${i}`, time: START + 60 })))
     expect(table.size).toBe(1000)
     expect(totals(table.rows())[0]).toBe(1000)
     expect(new Set(table.rows().map(({ caller }) => caller)).size).toBe(1000)
+  })
+
+  it('does not go through all that it keeps for each that comes', () => {
+    const table = new UsageTable(100)
+    const sorted = vi.spyOn(Array.prototype, 'sort')
+    try {
+      for (let i = 0; i < 1000; i++) table.add(rowOf(event({ caller: `caller ${i}`, time: START + 60 })))
+      expect(sorted.mock.calls.length).toBeLessThan(20)
+    } finally {
+      sorted.mockRestore()
+    }
   })
 })
