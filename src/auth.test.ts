@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { authenticator, type Caller, isKey, type Key, type Keys } from './auth.js'
+import { authenticator, type Caller, isKey, isSoleCaller, type Key, type Keys } from './auth.js'
 import type { UsageEvent } from './usage/ledger.js'
 import { errorOf, KEY, serviceOf } from './v1.test-helper.js'
 
@@ -128,9 +128,8 @@ describe('a request without a good key', () => {
 })
 
 describe("Anthropic's header", () => {
-  const by = authenticator(['first', 'second'])
-  const asked = (headers: Record<string, string>) =>
-    Promise.resolve().then(() => by(new Request('http://device.test/v1/models', { headers })))
+  const asked = async (headers: Record<string, string>) =>
+    authenticator(['first', 'second'])(new Request('http://device.test/v1/models', { headers }))
 
   it('carries a key as well', async () => {
     expect(await asked({ 'x-api-key': 'second' })).toEqual(await asked({ authorization: 'Bearer second' }))
@@ -172,4 +171,14 @@ describe('the list of keys', () => {
 
 it.each([[7], [undefined], [null], [['sk']], [{ toString: () => 'sk' }]])('what is no text is no key: %j', (key) => {
   expect(isKey(key)).toBe(false)
+})
+
+it.each<[Keys, boolean]>([
+  ['none', true],
+  [['one'], true],
+  [[{ key: 'one', id: 'me' }], true],
+  [['one', 'two'], false],
+  [() => null, false],
+])('whoever may ask is one caller, or may be several: %j, %s', (keys, sole) => {
+  expect(isSoleCaller(keys)).toBe(sole)
 })
