@@ -73,6 +73,7 @@ const FIELDS = [
   ...['system', 'max_tokens', 'stop_sequences', 'thinking', 'budget_tokens', 'display', 'output_config', 'effort'],
   ...['input_schema', 'tool_use_id', 'is_error', 'signature', 'source', 'media_type', 'data', 'cache_control'],
   ...['query', 'documents', 'top_n', 'return_documents', 'truncate'],
+  ...['state', 'questions', 'choices', 'levels', 'criteria', 'value', 'label', 'order', 'calibrated', 'images'],
   ...[
     'structured_outputs',
     'guided_json',
@@ -113,6 +114,7 @@ const WORDS = [
   ...['message', 'function_call', 'function_call_output', 'reasoning', 'item_reference', 'compaction'],
   ...['tool_use', 'tool_result', 'thinking', 'image', 'document', 'enabled', 'any', 'custom'],
   ...['input_text', 'output_text', 'summary_text', 'base64', 'float', 'high', 'resp_x'],
+  ...['predicate', 'choice', 'score', 'noul', 'input_json', 'input_image', 'custom_tool_call', 'average'],
   'Hi',
   '\ud800',
   '__proto__',
@@ -162,6 +164,22 @@ const message = fc.record(
   { role: fc.constantFrom('system', 'user', 'assistant', 'tool'), content: json },
   { requiredKeys: [] },
 )
+const option = fc.oneof(
+  fc.constantFrom<unknown>({ value: 'a' }, { value: 'b', description: 'x' }, { value: true }, { value: '' }),
+  fc.constantFrom<unknown>({ label: 'a' }, { label: 'b' }, { label: 5 }),
+  json,
+)
+const question = fc.record(
+  {
+    type: fc.constantFrom<unknown>('predicate', 'choice', 'score', 'noul', 5),
+    instructions: fc.oneof(fc.constant('Is it?'), json),
+    name: fc.oneof(fc.constant('n'), json),
+    choices: fc.array(option, { maxLength: 3 }),
+    levels: fc.array(option, { maxLength: 3 }),
+    criteria: fc.oneof(fc.dictionary(fc.constantFrom('a', 'b', '', '__proto__'), json), fc.array(json), json),
+  },
+  { requiredKeys: ['type'] },
+)
 const plausible = fc
   .record({
     model: fc.constantFrom<unknown>(MODEL, MODEL, MODEL, 'no/such', 5),
@@ -177,6 +195,11 @@ const plausible = fc
     tokens: fc.constantFrom<unknown>([72, 105], [], [-1], undefined),
     query: fc.constantFrom<unknown>('Hi', undefined, 5),
     documents: fc.constantFrom<unknown>(['a', 'b'], [], undefined),
+    state: fc.oneof(fc.constantFrom<unknown>('Hi', null, ['Hi'], { a: 1 }), json),
+    questions: fc.oneof(
+      fc.array(question, { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('a', '__proto__', ''), question),
+    ),
   })
   .chain((base) =>
     fc.dictionary(fc.constantFrom(...FIELDS), json, { maxKeys: 2 }).map((more) => ({ ...base, ...more })),

@@ -41,12 +41,19 @@ function managed(engine: Engine): Engine {
       onProgress({ model, phase: 'ready', bytesLoaded: 1, bytesTotal: 1, filesLoaded: 1, filesTotal: 1 })
     },
     rank: async ({ documents }) => ({ scores: documents.map(() => 0.5), promptTokens: documents.length }),
+    decide: async ({ questions }) => ({
+      answers: questions.map(({ options }) => ({ probabilities: options.map(() => 1 / options.length) })),
+      usage: { promptTokens: 1, completionTokens: 0, cachedTokens: 0 },
+    }),
     async unload() {},
     async remove() {},
   }
 }
 
-const CAPABLE = { embeddings: true, rerank: true, sampling: true, tokens: true, infill: true, promptLogprobs: true }
+const CAPABLE = {
+  ...{ embeddings: true, rerank: true, decisions: true },
+  ...{ sampling: true, tokens: true, infill: true, promptLogprobs: true },
+}
 const vectorOf = (_: unknown, dimensions = 3) => new Float32Array(dimensions)
 
 export function fuzzTarget(): { try: (each: Hostile) => Promise<string | undefined> } {

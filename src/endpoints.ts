@@ -1,6 +1,7 @@
 import type { V1Error } from './errors.js'
 import { chat } from './routes/chat.js'
 import { completions } from './routes/completions.js'
+import { decisions, systemOne } from './routes/decisions.js'
 import { embeddings } from './routes/embeddings.js'
 import { health } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
@@ -61,6 +62,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/completions', route: completions },
   { method: 'POST', path: '/embeddings', route: embeddings },
   { method: 'POST', path: '/rerank', route: rerank },
+  { method: 'POST', path: '/decisions', route: decisions },
+  { method: 'POST', path: '/systemone', route: systemOne },
   { method: 'POST', path: '/tokenize', route: tokenize },
   { method: 'POST', path: '/detokenize', route: detokenize },
   { method: 'GET', path: '/models', route: listModels },

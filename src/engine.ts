@@ -44,6 +44,11 @@ export interface Capabilities {
   /** @default false */
   readonly rerank?: boolean
   /**
+   * Answer typed questions with probabilities: `decide`.
+   * @default false
+   */
+  readonly decisions?: boolean
+  /**
    * Draw as servers of open models do: `topK`, `minP` and `repetitionPenalty`, `minTokens`, `stopTokens`, `ignoreEnds`.
    * @default false
    */
@@ -84,6 +89,8 @@ export interface Engine {
   embed?(call: EmbedCall): Promise<Embeddings>
   /** How well each document answers a query, for models whose `capabilities` say so. */
   rank?(call: RankCall): Promise<Ranking>
+  /** How likely each option of each question is, for models whose `capabilities` say so. */
+  decide?(call: DecideCall): Promise<Decided>
   tokenize?(call: TokenizeCall): Promise<TokenizedText>
   /** The text of tokens. */
   detokenize?(call: DetokenizeCall): Promise<string>
@@ -214,6 +221,61 @@ export interface Ranking {
   readonly scores: readonly number[]
   readonly promptTokens: number
 }
+
+/** Questions about one state, each with its options; nothing is said. */
+export interface DecideCall {
+  /** `dec-...`, for logs. */
+  readonly id: string
+  readonly model: string
+  readonly signal: AbortSignal
+  /** What is judged: a text, or a conversation, which is read and not gone on with. */
+  readonly state: string | readonly ChatMessage[]
+  readonly questions: readonly DecideQuestion[]
+  /**
+   * `average`: each question is asked with its options in several orders, and the mean is told, so that the order in which
+   * they are given changes nothing.
+   */
+  readonly order: 'given' | 'average'
+  /** The probabilities as the model's fitted temperature has them; refused where none was fitted. */
+  readonly calibrated: boolean
+  /** Think about the state before anything is asked, so many tokens at most; absent: not at all. */
+  readonly thinkingBudget?: number
+}
+
+export interface DecideQuestion {
+  /** A `predicate` has two options: that it is true, that it is not. The options of a `score` are levels, the lowest first. */
+  readonly type: 'predicate' | 'choice' | 'score'
+  /** What is asked, or the statement that may be true. */
+  readonly instructions: Content
+  /** One at least. What an engine cannot tell apart must not be asked: no two of them have the same text. */
+  readonly options: readonly DecideOption[]
+}
+
+export interface DecideOption {
+  /** What is said to choose it. */
+  readonly text: string
+  readonly description?: string
+}
+
+export interface Decided {
+  /** In the order of the questions. */
+  readonly answers: readonly Decision[]
+  /** `promptTokens` has the state once, however many questions there are. */
+  readonly usage: Usage
+  readonly fingerprint?: string
+  /** By which the probabilities were calibrated; absent: they are the model's own. */
+  readonly temperature?: number
+}
+
+export type Decision =
+  | {
+      /** Of each option, in the order in which they were given; their sum is 1. */
+      readonly probabilities: readonly number[]
+      /** How much of the model's own probability fell on the options at all; absent: the engine does not know. */
+      readonly optionMass?: number
+    }
+  /** The model would not answer. */
+  | { readonly refused: true }
 
 /** A text as it stands, or a conversation as the model's template writes it. */
 export type TokenizeCall = { readonly model: string; readonly signal: AbortSignal } & (

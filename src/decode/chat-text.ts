@@ -140,7 +140,7 @@ export class ChatText {
     if (marks && thoughtWish(call) === 'be brief' && endsInThought(text, marks)) {
       text = `${text.trimEnd()}\n\n${marks.close}${marks.gap}`
     }
-    return yield* this.#encoded(text, capacity, (section) => guard.reveal(section))
+    return yield* this.encodedSections(this.tokenizer.sections(text), capacity, (section) => guard.reveal(section))
   }
 
   #filled(prompt: string | readonly number[], suffix: string | undefined): string | readonly number[] {
@@ -151,15 +151,20 @@ export class ChatText {
   /** Control tokens in it stand for themselves: whoever writes all of a prompt writes those too. */
   *#asItStands(prompt: string | readonly number[], capacity: number): Slices<number[]> {
     if (typeof prompt !== 'string') return [...prompt]
-    const ids = yield* this.#encoded(prompt, capacity, (section) => section)
+    const ids = yield* this.encodedSections(this.tokenizer.sections(prompt), capacity)
     const { opening } = this.tokenizer
     return opening === undefined || ids[0] === opening ? ids : [opening, ...ids]
   }
 
-  *#encoded(text: string, capacity: number, reveal: (section: string) => string): Slices<number[]> {
+  /** Sections of a prompt as tokens; `from`: so many sections stand before them. */
+  *encodedSections(
+    sections: readonly (number | string)[],
+    capacity: number,
+    reveal: (section: string) => string = (section) => section,
+    from = 0,
+  ): Slices<number[]> {
     // Who wrote a little too much is told how much it was.
     const most = capacity + COUNTED
-    const sections = this.tokenizer.sections(text)
     for (const section of sections) {
       if (typeof section === 'string' && this.tokenizer.isBeyond(reveal(section), most))
         throw tooLong(capacity, most, true)
@@ -168,7 +173,7 @@ export class ChatText {
     for (const [index, section] of sections.entries()) {
       if (typeof section === 'number') ids.push(section)
       else {
-        const more = yield* this.tokenizer.encodeInSlices(reveal(section), index, most - ids.length)
+        const more = yield* this.tokenizer.encodeInSlices(reveal(section), from + index, most - ids.length)
         for (const id of more) ids.push(id)
       }
       if (ids.length > most) throw tooLong(capacity, most, true)

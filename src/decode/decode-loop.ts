@@ -1,4 +1,13 @@
-import type { Capabilities, ChatCall, DetokenizeCall, Part, TokenizeCall, TokenizedText } from '../engine.js'
+import type {
+  Capabilities,
+  ChatCall,
+  DecideCall,
+  Decided,
+  DetokenizeCall,
+  Part,
+  TokenizeCall,
+  TokenizedText,
+} from '../engine.js'
 import { V1Error } from '../errors.js'
 import { PartQueue } from '../platform/part-queue.js'
 import { inTurns } from '../platform/turns.js'
@@ -7,6 +16,8 @@ import type { AnswerSink } from './answer/output.js'
 import type { AnswerPlan } from './answer/plan.js'
 import { PromptScores } from './answer/prompt-scores.js'
 import type { ChatText } from './chat-text.js'
+import { decide } from './decide/decide.js'
+import { thinkAbout } from './decide/think.js'
 import { checkCall } from './limits.js'
 import { settledSampling } from './recommended.js'
 import { Scheduler } from './run/scheduler.js'
@@ -35,6 +46,7 @@ export const DECODES: Capabilities = {
   tokens: true,
   infill: true,
   promptLogprobs: true,
+  decisions: true,
 }
 
 /** Nothing but a conversation: what is cut into tokens without being answered. */
@@ -127,6 +139,15 @@ export class DecodeLoop {
       call.signal.removeEventListener('abort', abort)
       await this.#scheduler.cancel(slots)
     }
+  }
+
+  async decide(call: DecideCall): Promise<Decided> {
+    call.signal.throwIfAborted()
+    if (this.failure !== undefined) throw this.failure
+    const thinks = call.thinkingBudget !== undefined && this.#text.thoughtMarks !== undefined
+    const thought = thinks ? await thinkAbout(call, (asked) => this.generate(asked)) : undefined
+    const parts = { model: this.#model, text: this.#text, scheduler: this.#scheduler, capacity: this.#capacity }
+    return decide(call, parts, thought)
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {

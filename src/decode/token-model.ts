@@ -14,6 +14,11 @@ export interface TokenModel {
   readonly maxChunk: number
   /** Positions that one step may sample, over all its sequences. Absent: the last of each, and no `drafts`. */
   readonly maxSamples?: number
+  /**
+   * Up to so many tokens that one step appends to a sequence are computed in one way, more of them in another that rounds
+   * differently. Absent: what comes of a token does not depend on how many are appended with it.
+   */
+  readonly fewTokens?: number
   /** Names weights, kernels and device: the base of `system_fingerprint`. */
   readonly fingerprint: string
   /** An empty sequence. */
@@ -89,7 +94,12 @@ export interface SampleSettings {
   readonly logitBias?: ReadonlyMap<number, number>
   /** How many alternatives to report with their log probabilities; absent: none, not even the sampled one's. */
   readonly topLogprobs?: number
+  /** Tokens of which it is to be told how likely each is, `MOST_AMONG` at most. */
+  readonly among?: readonly number[]
 }
+
+/** The most tokens of which one position is asked how likely they are. */
+export const MOST_AMONG = 264
 
 /** In place of a token: the model's logits are not numbers, and nothing can be drawn from them. */
 export const UNDRAWN = -1
@@ -100,6 +110,8 @@ export interface Sampled {
   /** Of the model's own distribution, before temperature and mask. Present when `topLogprobs` was given. */
   readonly logprob?: number
   readonly top?: readonly { readonly token: number; readonly logprob: number }[]
+  /** Log probabilities of the tokens of `among`, of the model's own distribution. */
+  readonly among?: readonly number[]
   /** What was drawn for `StepInput.drafts`. */
   readonly drafts?: readonly Sampled[]
 }

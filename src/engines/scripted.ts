@@ -1,6 +1,8 @@
 import {
   type Capabilities,
   type ChatCall,
+  type DecideCall,
+  type DecideQuestion,
   type DetokenizeCall,
   type EmbedCall,
   type Engine,
@@ -31,6 +33,12 @@ export interface ScriptedOptions {
    */
   readonly embed?: (input: string | readonly number[], dimensions: number | undefined) => ArrayLike<number>
   /**
+   * How likely each option of a question is, in any measure, for models whose `capabilities` say `decisions`; undefined:
+   * the question is refused.
+   * @default no decisions
+   */
+  readonly decide?: (question: DecideQuestion, state: DecideCall['state']) => readonly number[] | undefined
+  /**
    * Waits before each word of a text, in milliseconds: the mean; single ones vary by the seed.
    * @default 0
    */
@@ -45,7 +53,7 @@ export interface ScriptedOptions {
 const FINGERPRINT = 'fp_scripted'
 
 /** An engine that replays what it is given: for tests of applications, without a model. */
-export function scripted({ models, capabilities, embed, delayMs = 0, seed = 1 }: ScriptedOptions): Engine {
+export function scripted({ models, capabilities, embed, decide, delayMs = 0, seed = 1 }: ScriptedOptions): Engine {
   const infos: ModelInfo[] = Object.entries(models).map(([id, script]) => ({
     id,
     ownedBy: 'scripted',
@@ -70,6 +78,21 @@ export function scripted({ models, capabilities, embed, delayMs = 0, seed = 1 }:
       embed: async ({ inputs, dimensions }: EmbedCall) => ({
         vectors: inputs.map((input) => embed(input, dimensions)),
         promptTokens: inputs.reduce((sum, input) => sum + tokensOf(input).length, 0),
+      }),
+    }),
+    ...(decide && {
+      decide: async ({ state, questions }: DecideCall) => ({
+        answers: questions.map((question) => {
+          const likely = decide(question, state)
+          if (likely === undefined) return { refused: true } as const
+          const sum = likely.reduce((total, one) => total + one, 0)
+          return { probabilities: likely.map((one) => one / sum) }
+        }),
+        usage: {
+          promptTokens: tokensOf(JSON.stringify([state, questions])).length,
+          completionTokens: 0,
+          cachedTokens: 0,
+        },
       }),
     }),
     tokenize: async (call: TokenizeCall) => {

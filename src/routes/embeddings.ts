@@ -1,6 +1,7 @@
 import { V1Error } from '../errors.js'
 import { readEmbeddingsRequest, wireEmbeddings } from '../wire/embeddings.js'
 import { embeddingId } from '../wire/ids.js'
+import { NO_USAGE } from '../wire/usage.js'
 import { readJson } from './body.js'
 import { once } from './once.js'
 import type { Route } from './service.js'
@@ -24,7 +25,7 @@ export const embeddings: Route = (service, exchange) =>
           const message = `Unsupported value: 'dimensions' is ${dimensions}, which the model '${model}' does not offer.`
           throw new V1Error(400, message, { param: 'dimensions', code: 'unsupported_value' })
         }
-        return { body: wireEmbeddings(made, request), promptTokens: made.promptTokens }
+        return { body: wireEmbeddings(made, request), usage: { ...NO_USAGE, promptTokens: made.promptTokens } }
       },
     }
   })

@@ -22,6 +22,8 @@ const ROWS: Readonly<Record<string, Asking>> = {
   '/completions': { body: { prompt: 'Hello?' }, streams: true },
   '/embeddings': { body: { input: 'Hello?' } },
   '/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
+  '/decisions': { body: { input: 'Hello?', questions: [{ type: 'predicate', instructions: 'Is it so?' }] } },
+  '/systemone': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
   '/tokenize': { body: { prompt: 'Hello?' } },
   '/detokenize': { body: { tokens: [1, 2] } },
   '/messages': { body: { messages: USER, max_tokens: 9 }, streams: true },
@@ -46,7 +48,7 @@ function service(options: Partial<V1Options> = {}) {
       signal.addEventListener('abort', () => resolve())
     }).then(() => signal.throwIfAborted())
   }
-  const capabilities = { embeddings: true, rerank: true } as never
+  const capabilities = { embeddings: true, rerank: true, decisions: true } as never
   const engine: Engine = {
     models: ['first', 'this', 'last'].map((id) => ({ id, ownedBy: 'me', capabilities })),
     async *generate(call) {
@@ -61,6 +63,11 @@ function service(options: Partial<V1Options> = {}) {
     async rank(call) {
       await hold(call)
       return { scores: call.documents.map(() => 0.5), promptTokens: 1 }
+    },
+    async decide(call) {
+      await hold(call)
+      const usage = { promptTokens: 1, completionTokens: 0, cachedTokens: 0 }
+      return { answers: call.questions.map(({ options }) => ({ probabilities: options.map(() => 0.5) })), usage }
     },
     async tokenize(call) {
       await hold(call)

@@ -6,7 +6,8 @@ import { jsonAnswer, type Route, type Service } from './service.js'
 export const listModels: Route = async ({ engine }, { request }) => {
   await lookedAround(engine, request.signal)
   await engine.survey?.()
-  return jsonAnswer({ object: 'list', data: engine.models.map(wireModel) })
+  const decide = engine.models.filter(({ capabilities }) => capabilities?.decisions)
+  return jsonAnswer({ object: 'list', data: engine.models.map(wireModel), models: decide.map(wireDecider) })
 }
 
 export const retrieveModel: Route = async (service, { rest, request }) => {
@@ -46,6 +47,12 @@ export function modelIdOf({ engine, aliases }: Pick<Service, 'engine' | 'aliases
   if (alias !== undefined) return alias
   const named = asked.includes('/') ? [] : models.filter(({ id }) => id.slice(id.indexOf('/') + 1) === asked)
   return named.length === 1 ? named[0]!.id : asked
+}
+
+/** A model that decides, as TypeSafe's clients list them: they read this part alone, and OpenAI's the other. */
+function wireDecider({ id, contextLength }: ModelInfo) {
+  const context = contextLength === undefined ? '' : `, over up to ${contextLength} tokens`
+  return { name: id, description: `Answers typed questions with probabilities${context}.`, release_date: '1970-01-01' }
 }
 
 export function wireModel({ id, ownedBy, contextLength, capabilities, metadata }: ModelInfo) {

@@ -1,4 +1,4 @@
-import type { ModelInfo } from '../engine.js'
+import type { ModelInfo, Usage } from '../engine.js'
 import { Answer } from '../wire/answer.js'
 import { knownModel } from './models.js'
 import { noticeHeaders } from './notice.js'
@@ -11,8 +11,8 @@ export interface AskedOnce {
   readonly ignored?: readonly string[]
   /** Throws for what this model cannot do. */
   check?(model: ModelInfo): void
-  /** The answer, and the tokens that were read for it; without them nothing is counted. */
-  act(signal: AbortSignal): Promise<{ readonly body: unknown; readonly promptTokens?: number }>
+  /** The answer, and the tokens that went into it; without them nothing is counted. */
+  act(signal: AbortSignal): Promise<{ readonly body: unknown; readonly usage?: Usage }>
 }
 
 /** One request that has one result: limited, queued, counted and logged as every other. */
@@ -32,11 +32,11 @@ export async function once(
       await loading
       await run.enter()
     }
-    const { body, promptTokens } = await act(run.signal)
+    const { body, usage } = await act(run.signal)
     run.answer = new Answer(0)
-    if (promptTokens !== undefined) {
+    if (usage !== undefined) {
       run.model = model
-      run.answer.usage = { promptTokens, completionTokens: 0, cachedTokens: 0 }
+      run.answer.usage = usage
     }
     await run.succeed()
     return jsonAnswer(body, ignored.length > 0 ? noticeHeaders(ignored, []) : undefined)

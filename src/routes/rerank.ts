@@ -1,6 +1,7 @@
 import { V1Error } from '../errors.js'
 import { rerankId } from '../wire/ids.js'
 import { readRerankRequest, wireRanking } from '../wire/rerank.js'
+import { NO_USAGE } from '../wire/usage.js'
 import { readJson } from './body.js'
 import { once } from './once.js'
 import type { Route } from './service.js'
@@ -20,7 +21,7 @@ export const rerank: Route = (service, exchange) =>
         const id = rerankId()
         const ranking = await service.engine.rank!({ id, model, signal, query, documents })
         if (ranking.scores.length !== documents.length) throw new Error('The engine sent no score for each document.')
-        return { body: wireRanking(ranking, request, id), promptTokens: ranking.promptTokens }
+        return { body: wireRanking(ranking, request, id), usage: { ...NO_USAGE, promptTokens: ranking.promptTokens } }
       },
     }
   })

@@ -125,6 +125,19 @@ export function endpointsContract(reach: () => Reach): void {
       expect(results).toMatchObject([{ index: 2 }, { index: 1 }])
       await refused('/rerank', { query: 'b', documents: [] }, 'documents')
     },
+    'POST /decisions': async () => {
+      const choice = { type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: false }] }
+      const { answers } = await post('/decisions', { input: 'b', questions: [choice] })
+      expect(answers).toMatchObject([
+        { type: 'choice', name: null, choice: 'a', probabilities: [{}, { value: false }] },
+      ])
+      await refused('/decisions', { input: 'b', questions: [] }, 'questions')
+    },
+    'POST /systemone': async () => {
+      const { answers } = await post('/systemone', { state: ['b'], questions: { so: { type: 'noul' } } })
+      expect(answers).toEqual({ so: { type: 'noul', noul: 0.5 } })
+      await refused('/systemone', { state: 'b', questions: {} }, 'questions')
+    },
     'POST /tokenize': async () => {
       expect(await post('/tokenize', { prompt: 'ab', return_token_strs: true })).toMatchObject({
         ...{ count: 2, tokens: [97, 98], token_strs: ['a', 'b'] },

@@ -65,6 +65,12 @@ export function scenarioEngine(scenario: Scenario): ScenarioEngine {
       )
       return { vectors, promptTokens: all.reduce((sum, { length }) => sum + length, 0) }
     },
+    async decide({ questions, state }) {
+      return {
+        answers: questions.map(({ options }) => ({ probabilities: options.map(() => 1 / options.length) })),
+        usage: { promptTokens: state.length, completionTokens: 0, cachedTokens: 0 },
+      }
+    },
     async rank({ query, documents }) {
       const scores = documents.map((each) => (each.split(query).length - 1) / each.length)
       return { scores, promptTokens: documents.length }

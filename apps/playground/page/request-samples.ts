@@ -77,6 +77,24 @@ export const requestSamples: readonly RequestSample[] = [
     body: (model) => ({ model, query: 'What boils water?', documents: ['a teapot', 'a kettle', 'a bicycle'] }),
   },
   {
+    name: 'Decisions',
+    path: '/decisions',
+    about: 'Questions about a text, each answered with how likely every option is.',
+    body: (model) => ({
+      model,
+      input: 'I was charged twice. Please fix this today.',
+      questions: [
+        { type: 'predicate', name: 'angry', instructions: 'The customer is angry.' },
+        {
+          type: 'choice',
+          name: 'topic',
+          instructions: 'What is it about?',
+          choices: [{ value: 'billing' }, { value: 'shipping' }, { value: 'something else' }],
+        },
+      ],
+    }),
+  },
+  {
     name: 'Tokens',
     path: '/tokenize',
     about: 'A text as the model reads it.',

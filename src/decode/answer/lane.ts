@@ -1,5 +1,26 @@
 import type { Sampled, SampleSettings } from '../token-model.js'
-import type { PromptScores } from './prompt-scores.js'
+
+/** Scores of tokens that a lane has already, found a few positions a step. */
+export interface LaneScores {
+  /** Tokens after which the next one's score is known. */
+  readonly scored: number
+  /** Scores that are to come. */
+  readonly open: number
+  /** What is asked after the token at `position`. */
+  settings(position: number): SampleSettings
+  /** The next ones. */
+  take(sampled: readonly Sampled[]): void
+}
+
+/** In which pieces a lane is read, so that its values do not depend on its company. */
+export interface Pieces {
+  /** Of a prefix that somebody else has read, how much may be gone on from. */
+  floor(length: number): number
+  /** How many tokens the next step may read from `at`, of `most` that there is room for; 0: it waits for more room. */
+  next(at: number, most: number): number
+  /** How many those are at least. */
+  least(at: number): number
+}
 
 /** One choice of one call, as the scheduler sees it: a list of tokens that wants to grow. */
 export interface Lane {
@@ -7,7 +28,11 @@ export interface Lane {
   readonly tokens: readonly number[]
   readonly promptLength: number
   /** Of its prompt, where this choice is the one that finds them. */
-  readonly scores: PromptScores | undefined
+  readonly scores: LaneScores | undefined
+  /** Tokens to be read, where that is not all of them. */
+  readonly reads?: number
+  /** Absent: in any. */
+  readonly pieces?: Pieces | undefined
   /** How many leading tokens are as they were when the scheduler last looked. */
   readonly kept: number
   /** The reader is behind: no step should be spent on this answer now. */
@@ -23,6 +48,8 @@ export interface Lane {
   take(sampled: Sampled): void
   /** The scheduler has seen `tokens`. */
   settle(): void
+  /** So many of its tokens are in the cache now. */
+  holds?(tokens: number): void
   /** Tokens of the prompt that an earlier call left in the cache. */
   cached(tokens: number): void
   fail(error: unknown): void

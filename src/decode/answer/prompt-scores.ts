@@ -1,6 +1,7 @@
 import type { ChatCall, PromptLogprob } from '../../engine.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import type { LaneScores } from './lane.js'
 import { Mask } from './mask.js'
 import { GREEDY, logprobOf, shownToken } from './sampling.js'
 
@@ -8,7 +9,7 @@ import { GREEDY, logprobOf, shownToken } from './sampling.js'
  * How likely each token of a prompt is after those before it. A model that draws where one token alone is allowed draws
  * that one, and tells its own log probability of it: nothing else is asked of it, a few positions a step.
  */
-export class PromptScores {
+export class PromptScores implements LaneScores {
   readonly told: PromptLogprob[]
   readonly #prompt: readonly number[]
   readonly #top: number

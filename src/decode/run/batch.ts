@@ -30,23 +30,33 @@ export function compose(running: readonly Slot[], { maxBatch, maxChunk, maxSampl
     maxBatch,
   )
   const writing = ready.filter(promptIsIn)
-  const rows: Row[] = writing.map((slot) => ({ slot, count: Math.min(pending(slot), maxChunk) }))
+  const rows: Row[] = writing.flatMap((slot) => {
+    const count = Math.min(pending(slot), maxChunk)
+    return count > 0 ? [{ slot, count }] : []
+  })
   // Each has one position to itself, whatever others do.
   let spare = maxSamples === undefined ? 0 : maxSamples - ready.length
   let left = writing.length > 0 ? chunkBesideOthers(maxChunk) : maxChunk
   const [oldest, ...younger] = ready.filter((slot) => !promptIsIn(slot))
   if (oldest === undefined) return rows
-  const its = Math.min(pending(oldest), Math.ceil(left / OLDEST_SHARE))
+  const its = Math.min(pending(oldest), left, Math.max(Math.ceil(left / OLDEST_SHARE), leastOf(oldest)))
   // It may have what others leave, too.
   for (const slot of [...younger.sort((a, b) => pending(a) - pending(b)), oldest]) {
     const most = slot === oldest ? left : left - its
-    const count = Math.min(scoredNext(slot, 1 + spare) ?? pending(slot), most)
+    const count = inPieces(slot, Math.min(scoredNext(slot, 1 + spare) ?? pending(slot), most))
     if (count <= 0) continue
     rows.push({ slot, count })
     left -= count
     if (isScored({ slot, count })) spare -= count - 1
   }
   return rows
+}
+
+const leastOf = ({ lane, sequence }: Slot): number => lane.pieces?.least(sequence?.length ?? 0) ?? 0
+
+/** Of tokens for which there is room, those that a step reads. */
+function inPieces({ lane, sequence }: Slot, most: number): number {
+  return lane.pieces && most > 0 ? lane.pieces.next(sequence?.length ?? 0, most) : most
 }
 
 /**

@@ -25,8 +25,9 @@ export class Memory {
 
   /** A sequence that begins like `lane.tokens`, all but the last token of it at most; of what is to be scored, nothing. */
   acquire(lane: Lane, running: readonly Slot[]): Sequence {
-    const { tokens, scores } = lane
-    const limit = scores?.open ? scores.scored : tokens.length - 1
+    const { tokens, scores, pieces } = lane
+    const most = scores?.open ? scores.scored : tokens.length - 1
+    const limit = pieces ? pieces.floor(this.#longest(tokens, most, running)) : most
     const live = this.#copies ? longestLive(lane.tokens, limit, running) : undefined
     if (live !== undefined && live.length > this.#cache.longest(lane.tokens, limit)) {
       const copy = live.sequence.clone()
@@ -34,6 +35,12 @@ export class Memory {
       return copy
     }
     return this.#cache.take(lane.tokens, limit, this.#copies) ?? this.#model.open()
+  }
+
+  /** How much of these tokens somebody has read. */
+  #longest(tokens: readonly number[], limit: number, running: readonly Slot[]): number {
+    const live = this.#copies ? longestLive(tokens, limit, running) : undefined
+    return Math.max(live?.length ?? 0, this.#cache.longest(tokens, limit))
   }
 
   keep(tokens: readonly number[], sequence: Sequence): void {

@@ -39,11 +39,11 @@ export class Scheduler {
     return this.#running.length + this.#waiting.length === 0
   }
 
-  /** Queues the choices of one call. */
-  add(lanes: readonly Lane[]): Slot[] {
+  /** Queues the choices of one call; `first`: more of those that it has already. */
+  add(lanes: readonly Lane[], first?: Slot): Slot[] {
     if (this.#failure !== undefined) throw this.#failure
     const slots: Slot[] = []
-    for (const lane of lanes) slots.push(makeSlot(lane, slots[0]))
+    for (const lane of lanes) slots.push(makeSlot(lane, first ?? slots[0]))
     this.#waiting.push(...slots)
     this.poke()
     return slots
@@ -182,6 +182,7 @@ export class Scheduler {
     if (slot.first === undefined && !slot.started) lane.cached(found)
     slot.started = true
     slot.sequence = sequence
+    lane.holds?.(sequence.length)
     this.#running.push(slot)
     return true
   }
@@ -218,6 +219,7 @@ export class Scheduler {
   #preempt(slot: Slot): void {
     slot.sequence?.close()
     slot.sequence = undefined
+    slot.lane.holds?.(0)
     slot.lacksRoom = true
     this.#running = this.#running.filter((other) => other !== slot)
     this.#waiting.unshift(slot)

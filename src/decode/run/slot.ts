@@ -46,7 +46,7 @@ export function callOf(slot: Slot): Slot {
 
 /** Tokens that the cache does not hold yet. */
 export function pending(slot: Slot): number {
-  return slot.lane.tokens.length - (slot.sequence?.length ?? 0)
+  return (slot.lane.reads ?? slot.lane.tokens.length) - (slot.sequence?.length ?? 0)
 }
 
 /** Takes back what the lane has replaced, and leaves at least one token to be fed, for its logits. */
@@ -56,6 +56,7 @@ export function sync(slot: Slot): void {
   const good = Math.min(lane.kept, lane.tokens.length - 1)
   if (sequence.length > good) sequence.truncate(good)
   lane.settle()
+  lane.holds?.(sequence.length)
 }
 
 /** Whether the prompt that other choices of the call share is in the cache. */

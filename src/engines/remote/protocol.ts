@@ -1,6 +1,8 @@
 /** What goes over the port. Plain data: whatever cannot be cloned is named here by what it was made from. */
 import type {
   ChatCall,
+  DecideCall,
+  Decided,
   DetokenizeCall,
   EmbedCall,
   Embeddings,
@@ -39,10 +41,11 @@ export type Told =
 export type ValueAsked =
   | { readonly what: 'embed'; readonly call: Unsigned<EmbedCall> }
   | { readonly what: 'rank'; readonly call: Unsigned<RankCall> }
+  | { readonly what: 'decide'; readonly call: Unsigned<DecideCall> }
   | { readonly what: 'tokenize'; readonly call: Unsigned<TokenizeCall> }
   | { readonly what: 'detokenize'; readonly call: Unsigned<DetokenizeCall> }
 
-export type CallValue = Embeddings | Ranking | TokenizedText | string
+export type CallValue = Embeddings | Ranking | Decided | TokenizedText | string
 
 /** The signal is a message of its own. */
 type Unsigned<T> = T extends unknown ? Omit<T, 'signal'> : never

@@ -176,7 +176,11 @@ test('a closed engine ends its thread and refuses', async () => {
 test('what has one result comes from the other side, and so does a refusal', async () => {
   const { port1, port2 } = new MessageChannel()
   const [near, far] = [port1, port2].map((port) => portOf(port as unknown as Parameters<typeof portOf>[0]))
-  const behind = scripted({ models: { 'a/b': 'x' }, embed: (input) => Float32Array.of(input.length, 0.5) })
+  const behind = scripted({
+    models: { 'a/b': 'x' },
+    embed: (input) => Float32Array.of(input.length, 0.5),
+    decide: () => [1, 3],
+  })
   serveEngine({ ...behind, detokenize: undefined }, far!)
   const engine = new RemoteEngine({ start: () => ({ port: near!, gone: new Promise(() => {}), end: () => {} }) })
   onTestFinished(() => [port1, port2].forEach((port) => void port.close()))
@@ -185,6 +189,9 @@ test('what has one result comes from the other side, and so does a refusal', asy
     vectors: [Float32Array.of(3, 0.5), Float32Array.of(2, 0.5)],
     promptTokens: 5,
   })
+  const question = { type: 'predicate', instructions: 'So?', options: [{ text: 'Yes' }, { text: 'No' }] } as const
+  const call = { ...asked, id: 'dec-1', state: 'x', questions: [question], order: 'given', calibrated: false } as const
+  expect((await engine.decide(call)).answers).toEqual([{ probabilities: [0.25, 0.75] }])
   expect((await engine.tokenize({ ...asked, prompt: 'hé' })).tokens).toEqual([104, 195, 169])
   await expect(engine.detokenize({ ...asked, tokens: [104] })).rejects.toMatchObject({ status: 400, param: 'model' })
   await expect(engine.tokenize({ ...asked, prompt: 'x', signal: AbortSignal.abort('left') })).rejects.toBe('left')

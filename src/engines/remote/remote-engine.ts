@@ -1,5 +1,7 @@
 import type {
   ChatCall,
+  DecideCall,
+  Decided,
   DetokenizeCall,
   EmbedCall,
   Embeddings,
@@ -93,6 +95,10 @@ export class RemoteEngine implements Engine {
     if (this.#learned.has(model)) return
     await session.question('learn', model, signal)
     this.#learned.add(model)
+  }
+
+  async decide({ signal, ...call }: DecideCall): Promise<Decided> {
+    return (await this.#session().value({ what: 'decide', call }, signal)) as Decided
   }
 
   async tokenize({ signal, ...call }: TokenizeCall): Promise<TokenizedText> {

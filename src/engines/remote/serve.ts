@@ -107,10 +107,11 @@ class EngineServer {
   }
 
   #value(asked: ValueAsked, signal: AbortSignal): Promise<CallValue> {
-    const { embed, rank, tokenize, detokenize } = this.#engine
+    const { embed, rank, decide, tokenize, detokenize } = this.#engine
     const engine = this.#engine
     if (asked.what === 'embed' && embed) return embed.call(engine, { ...asked.call, signal })
     if (asked.what === 'rank' && rank) return rank.call(engine, { ...asked.call, signal })
+    if (asked.what === 'decide' && decide) return decide.call(engine, { ...asked.call, signal })
     if (asked.what === 'tokenize' && tokenize) return tokenize.call(engine, { ...asked.call, signal } as TokenizeCall)
     if (asked.what === 'detokenize' && detokenize) return detokenize.call(engine, { ...asked.call, signal })
     const message = `The model '${asked.call.model}' cannot ${asked.what} here.`

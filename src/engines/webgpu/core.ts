@@ -66,6 +66,10 @@ export class Core implements TokenModel {
     return this.maxBatch
   }
 
+  get fewTokens(): number | undefined {
+    return this.device.limits.fewRows
+  }
+
   get device(): Device {
     return this.#parts.device
   }

@@ -3,6 +3,8 @@ import { EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
 import type {
   Capabilities,
   ChatCall,
+  DecideCall,
+  Decided,
   DetokenizeCall,
   EmbedCall,
   Embeddings,
@@ -149,6 +151,13 @@ export class WebGpuEngine implements WebGpu {
 
   async rank(call: RankCall): Promise<Ranking> {
     return this.#ask(call, 'rerank', 'ranks no documents', (encoder) => encoder.rank(call))
+  }
+
+  async decide(call: DecideCall): Promise<Decided> {
+    return this.#set.ask(this.#model(call.model), call.signal, ({ runner }) => {
+      if (runner instanceof DecodeLoop) return runner.decide(call)
+      throw cannot(call.model, 'decides nothing')
+    })
   }
 
   /** Asks a model that can, whether or not it had said so before it was loaded. */

@@ -52,13 +52,16 @@ export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, 
   for (let t = 0; t < tokens; t++) if (!Number.isFinite(logits[t]!)) return { token: UNDRAWN }
   const greatest = adjusted(logits, tokens, row, scratch)
   const token = row.temperature > 0 ? draw(scratch, tokens, row, greatest) : scratch.indexOf(greatest)
-  if (row.topLogprobs === undefined) return { token }
+  if (row.topLogprobs === undefined && !row.among) return { token }
   const total = logSumExp(logits, tokens)
+  const among = row.among && { among: row.among.map((id) => logits[id]! - total) }
+  if (row.topLogprobs === undefined) return { token, ...among }
   const top = greatestOf(logits, tokens, Math.min(row.topLogprobs, MAX_TOP, tokens))
   return {
     token,
     logprob: logits[token]! - total,
     top: top.map((id) => ({ token: id, logprob: logits[id]! - total })),
+    ...among,
   }
 }
 

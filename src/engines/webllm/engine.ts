@@ -2,6 +2,8 @@ import type { TextFiles } from '../../decode/chat-text.js'
 import { DECODES } from '../../decode/decode-loop.js'
 import type {
   ChatCall,
+  DecideCall,
+  Decided,
   DetokenizeCall,
   Engine,
   LoadProgress,
@@ -64,6 +66,10 @@ export class WebLlmEngine implements Engine {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     const model = await this.#find(call.model)
     yield* this.#set.use(model, call.signal, ({ runner }) => runner.generate(call))
+  }
+
+  async decide(call: DecideCall): Promise<Decided> {
+    return this.#set.ask(await this.#find(call.model), call.signal, ({ runner }) => runner.decide(call))
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {

@@ -63,6 +63,8 @@ export interface SampleRow {
   readonly adjust?: { readonly tokens: Int32Array; readonly deltas: Float32Array }
   /** Absent: no log probabilities. They are of the logits as the model gave them. */
   readonly topLogprobs?: number
+  /** Tokens whose log probabilities are wanted, `MOST_AMONG` at most. */
+  readonly among?: readonly number[]
 }
 
 export interface SampledRow {
@@ -70,4 +72,5 @@ export interface SampledRow {
   readonly token: number
   readonly logprob?: number
   readonly top?: readonly { readonly token: number; readonly logprob: number }[]
+  readonly among?: readonly number[]
 }

@@ -61,7 +61,7 @@ export class CpuSampler implements Sampler {
     const greatest = this.#kernels.greatest(values, tokens)
     const token = row.temperature > 0 ? this.#draw(values, row, greatest) : this.#first(values, greatest)
     this.slots[row.slot] = token
-    return row.topLogprobs === undefined ? { token } : { token, ...this.#logprobs(logits, token, row.topLogprobs) }
+    return row.topLogprobs === undefined && !row.among ? { token } : { token, ...this.#logprobs(logits, token, row) }
   }
 
   /** Where the logits stand after adjustments and mask: the row itself if there are none. */
@@ -181,14 +181,16 @@ export class CpuSampler implements Sampler {
     return exact >= wanted
   }
 
-  #logprobs(logits: number, token: number, wanted: number): Omit<SampledRow, 'token'> {
+  #logprobs(logits: number, token: number, { topLogprobs: wanted, among }: SampleRow): Omit<SampledRow, 'token'> {
     const { tokens } = this.shape
     const greatest = this.#kernels.greatest(logits, tokens)
     const total = greatest + Math.log(this.#kernels.sumExp(logits, tokens, greatest, 1))
     const { f32 } = this.#memory
     const of = (id: number) => f32[logits / 4 + id]!
+    const told = among && { among: among.map((id) => of(id) - total) }
+    if (wanted === undefined) return { ...told }
     const top = this.#greatestOf(logits, Math.min(wanted, MAX_TOP, tokens), greatest)
-    return { logprob: of(token) - total, top: top.map((id) => ({ token: id, logprob: of(id) - total })) }
+    return { logprob: of(token) - total, top: top.map((id) => ({ token: id, logprob: of(id) - total })), ...told }
   }
 
   /** Ids of the `count` greatest, greatest first, the lowest id first among equals. */

@@ -16,6 +16,7 @@ export function sampleRow(settings: SampleSettings, slot: number, index = settin
     ...(settings.mask ? { mask: settings.mask } : {}),
     ...(adjust ? { adjust } : {}),
     ...(settings.topLogprobs === undefined ? {} : { topLogprobs: settings.topLogprobs }),
+    ...(settings.among ? { among: settings.among } : {}),
   }
 }
 

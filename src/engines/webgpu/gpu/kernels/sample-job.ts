@@ -1,12 +1,14 @@
 /** What is to be sampled, as words of one buffer, and how the answer is read. */
-import { UNDRAWN } from '../../../../decode/token-model.js'
+import { MOST_AMONG, UNDRAWN } from '../../../../decode/token-model.js'
 import { MAX_TOP, type SampledRow, type SampleRow } from '../../contract.js'
 import { drawKey, reachOf, repeatFactors } from '../../sampling.js'
 
 /** Words per row, from word 0: see `JOB`. */
-const ROW_WORDS = 16
-/** Words of an answer: token, log probability, then alternatives in pairs. */
-export const RESULT_WORDS = 2 + 2 * MAX_TOP
+const ROW_WORDS = 18
+/** Where log probabilities of tokens that were named begin in an answer. */
+export const AMONG_AT = 2 + 2 * MAX_TOP
+/** Words of an answer: token, log probability, then alternatives in pairs, then what was named. */
+export const RESULT_WORDS = AMONG_AT + MOST_AMONG
 
 /** In place of a token: see `UNDRAWN`. */
 export const UNDRAWN_WORD = 0xffffffff
@@ -16,19 +18,22 @@ struct Job {
   temperature: f32, topP: f32, key: u32, slot: u32,
   mask: u32, maskWords: u32, adjust: u32, adjustCount: u32, wanted: u32, top: u32,
   topK: u32, reach: f32, repeats: u32, repeatWords: u32, above: f32, below: f32,
+  among: u32, amongCount: u32,
 }
 fn jobOf(row: u32) -> Job {
   let at = row * ${ROW_WORDS}u;
   return Job(bitcast<f32>(job[at]), bitcast<f32>(job[at + 1u]), job[at + 2u], job[at + 3u], job[at + 4u], job[at + 5u],
     job[at + 6u], job[at + 7u], job[at + 8u], job[at + 9u], job[at + 10u], bitcast<f32>(job[at + 11u]), job[at + 12u],
-    job[at + 13u], bitcast<f32>(job[at + 14u]), bitcast<f32>(job[at + 15u]));
+    job[at + 13u], bitcast<f32>(job[at + 14u]), bitcast<f32>(job[at + 15u]), job[at + 16u],
+    job[at + 17u]);
 }
 `
 
 export function encodeJob(rows: readonly SampleRow[]): Uint32Array<ArrayBuffer> {
   let length = rows.length * ROW_WORDS
-  for (const { mask, adjust, repeats } of rows) {
-    length += (mask?.length ?? 0) + 2 * (adjust?.tokens.length ?? 0) + (repeats?.tokens.length ?? 0)
+  for (const { mask, adjust, repeats, among } of rows) {
+    length +=
+      (mask?.length ?? 0) + 2 * (adjust?.tokens.length ?? 0) + (repeats?.tokens.length ?? 0) + (among?.length ?? 0)
   }
   const words = new Uint32Array(length)
   const floats = new Float32Array(words.buffer)
@@ -60,10 +65,15 @@ export function encodeJob(rows: readonly SampleRow[]): Uint32Array<ArrayBuffer> 
       floats.set(repeatFactors(by), at + 14)
       end += tokens.length
     }
+    if (row.among) {
+      words.set(row.among, end)
+      words.set([end, row.among.length], at + 16)
+      end += row.among.length
+    }
     words[at + 10] = row.topK ?? 0
     const reach = reachOf(row)
     floats[at + 11] = Number.isFinite(reach) ? reach : -1
-    words[at + 8] = row.topLogprobs === undefined ? 0 : 1
+    words[at + 8] = row.topLogprobs === undefined && !row.among ? 0 : 1
     words[at + 9] = Math.min(row.topLogprobs ?? 0, MAX_TOP)
   })
   return words
@@ -76,12 +86,13 @@ export function decodeResults(buffer: ArrayBuffer, rows: readonly SampleRow[], t
     const at = i * RESULT_WORDS
     const token = words[at]!
     if (token === UNDRAWN_WORD) return { token: UNDRAWN }
-    if (row.topLogprobs === undefined) return { token }
+    const among = row.among && { among: row.among.map((_, k) => floats[at + AMONG_AT + k]!) }
+    if (row.topLogprobs === undefined) return { token, ...among }
     const count = Math.min(row.topLogprobs, MAX_TOP, tokens)
     const top = Array.from({ length: count }, (_, k) => ({
       token: words[at + 2 + 2 * k]!,
       logprob: floats[at + 3 + 2 * k]!,
     }))
-    return { token, logprob: floats[at + 1]!, top }
+    return { token, logprob: floats[at + 1]!, top, ...among }
   })
 }

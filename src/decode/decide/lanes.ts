@@ -1,0 +1,172 @@
+/** What a decision reads, as the scheduler sees it: the state once, each question behind it, and what options go on with. */
+import type { Lane, LaneScores, Pieces } from '../answer/lane.js'
+import { GREEDY } from '../answer/sampling.js'
+import type { Sampled, SampleSettings } from '../token-model.js'
+import type { OptionTrie, Walk } from './trie.js'
+
+const askedOf = (among: readonly number[]): SampleSettings => ({ ...GREEDY, among })
+
+/** In place of a token that is never read. */
+const NOTHING = 0
+
+abstract class ReadingLane implements Lane {
+  abstract readonly tokens: readonly number[]
+  abstract readonly promptLength: number
+  /** It holds what others go on from, and reads nothing itself. */
+  paused = false
+  finished = false
+  readonly foreseeable = false
+  readonly remaining = 1
+  readonly #failed: (error: unknown) => void
+
+  constructor(failed: (error: unknown) => void) {
+    this.#failed = failed
+  }
+
+  get scores(): LaneScores | undefined {
+    return undefined
+  }
+
+  get kept(): number {
+    return this.tokens.length
+  }
+
+  settings(): SampleSettings {
+    return GREEDY
+  }
+
+  abstract take(sampled: Sampled): void
+
+  settle(): void {}
+
+  cached(_tokens: number): void {}
+
+  fail(error: unknown): void {
+    this.finished = true
+    this.#failed(error)
+  }
+}
+
+/** The state: read once, and held until the last question is answered, then kept for the next request about it. */
+export class StateLane extends ReadingLane {
+  readonly tokens: readonly number[]
+  readonly promptLength: number
+  readonly reads: number
+  readonly pieces: Pieces | undefined
+  /** What an earlier request had read of it. */
+  found = 0
+
+  constructor(state: readonly number[], pieces: Pieces | undefined, failed: (error: unknown) => void) {
+    super(failed)
+    this.tokens = [...state, NOTHING]
+    this.promptLength = this.tokens.length
+    this.reads = state.length
+    this.pieces = pieces
+  }
+
+  holds(tokens: number): void {
+    this.paused = tokens >= this.reads
+  }
+
+  override cached(tokens: number): void {
+    this.found = tokens
+  }
+
+  take(): void {}
+}
+
+/** A question behind the state: asked for the first token of its options, then for what one of them goes on with. */
+export class QuestionLane extends ReadingLane {
+  readonly pieces: Pieces | undefined
+  readonly #stem: readonly number[]
+  readonly #trie: OptionTrie
+  /** Hears that all that it asked is answered: it may go on then, or end. */
+  next: (lane: QuestionLane) => void
+  #walk: WalkScores | undefined
+  #kept = Number.POSITIVE_INFINITY
+  tokens: readonly number[]
+
+  constructor(
+    stem: readonly number[],
+    trie: OptionTrie,
+    pieces: Pieces | undefined,
+    next: (lane: QuestionLane) => void,
+    failed: (error: unknown) => void,
+  ) {
+    super(failed)
+    this.tokens = stem
+    this.pieces = pieces
+    this.#stem = stem
+    this.#trie = trie
+    this.next = next
+  }
+
+  /** One more than it ever has: it is a prompt throughout, and as many of its places are asked as a step has room for. */
+  get promptLength(): number {
+    return this.tokens.length + 2
+  }
+
+  override get scores(): LaneScores | undefined {
+    return this.#walk
+  }
+
+  override get kept(): number {
+    return Math.min(this.#kept, this.tokens.length)
+  }
+
+  override settings(): SampleSettings {
+    return askedOf(this.#trie.asked([]))
+  }
+
+  /** Goes on with what options have in common from their second token on. */
+  go(walk: Walk): void {
+    this.tokens = [...this.#stem, ...walk.path]
+    this.#walk = new WalkScores(this.#stem.length, walk, this.#trie, () => this.next(this))
+  }
+
+  take({ among }: Sampled): void {
+    this.#trie.take([], among!)
+    this.next(this)
+  }
+
+  /** Nothing of it is kept. */
+  end(): void {
+    this.#kept = 0
+    this.finished = true
+  }
+}
+
+class WalkScores implements LaneScores {
+  readonly #stem: number
+  readonly #walk: Walk
+  readonly #trie: OptionTrie
+  readonly #whole: () => void
+  #told = 0
+
+  constructor(stem: number, walk: Walk, trie: OptionTrie, whole: () => void) {
+    this.#stem = stem
+    this.#walk = walk
+    this.#trie = trie
+    this.#whole = whole
+  }
+
+  get scored(): number {
+    return this.#stem + this.#walk.from + this.#told
+  }
+
+  get open(): number {
+    return this.#walk.path.length - this.#walk.from - this.#told
+  }
+
+  settings(position: number): SampleSettings {
+    return askedOf(this.#trie.asked(this.#walk.path.slice(0, position - this.#stem + 1)))
+  }
+
+  take(sampled: readonly Sampled[]): void {
+    for (const { among } of sampled) {
+      this.#told++
+      this.#trie.take(this.#walk.path.slice(0, this.#walk.from + this.#told), among!)
+    }
+    if (this.open === 0) this.#whole()
+  }
+}

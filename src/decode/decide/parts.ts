@@ -1,0 +1,45 @@
+import type { ChatText } from '../chat-text.js'
+import { Guard } from '../prompt/guard.js'
+import { endsInThought } from '../thinking/marks.js'
+
+/** A rendered conversation around the place of a question. */
+export interface DecideParts {
+  /** Control tokens and texts before the text that the state ends in. */
+  readonly before: readonly (number | string)[]
+  readonly section: string
+  /** Behind the question: a text, which may be empty, then control tokens and texts. */
+  readonly after: readonly [string, ...(number | string)[]]
+  /** A section as it is encoded. */
+  reveal(section: string): string
+}
+
+/** In place of the question; what callers write is looked through for it. */
+const PLACE = '\uFDD0'
+
+/** `state` is all that stands before the question. The model is at its answer then: it thinks no more. */
+export function partsAround(text: ChatText, system: string, state: string): DecideParts {
+  const { tokenizer } = text
+  const said = state.replaceAll(PLACE, '\uFFFD')
+  const guard = new Guard([said, PLACE], tokenizer.addedTexts(true), tokenizer.addedTexts(false))
+  const messages = [
+    { role: 'system', content: system },
+    { role: 'user', content: guard.protect(said, false) + PLACE },
+  ]
+  const rendered = (thinking: boolean) =>
+    text.template.render({ messages, tools: [], options: { enable_thinking: thinking, thinking } })
+  const [head, tail, ...more] = closed(text, rendered(false), () => rendered(true)).split(PLACE)
+  if (tail === undefined || more.length > 0) throw new Error('The chat template does not write a message once.')
+  const before = tokenizer.sections(head!)
+  const section = before.pop()
+  if (typeof section !== 'string') throw new Error('The chat template does not write a message as it is.')
+  const after = tokenizer.sections(tail)
+  const first = typeof after[0] === 'string' ? (after.shift() as string) : ''
+  return { before, section, after: [first, ...after], reveal: (each) => guard.reveal(each) }
+}
+
+/** A thought that a template opens whatever it is told is closed; where it knows no switch, an empty one is written. */
+function closed({ thoughtMarks: marks }: ChatText, brief: string, thinking: () => string): string {
+  if (!marks) return brief
+  if (endsInThought(brief, marks)) return `${brief.trimEnd()}\n\n${marks.close}${marks.gap}`
+  return brief === thinking() ? `${brief}${marks.open}\n\n${marks.close}${marks.gap}` : brief
+}

@@ -1,0 +1,42 @@
+import type { ChatCall, DecideCall, Part } from '../../engine.js'
+import type { Thought } from './decide.js'
+import { stateBlock, stateText } from './questions.js'
+
+const TASK = 'You will be asked questions about a state. Think about what matters in it.'
+/** What is said after the thought is thrown away. */
+const SAID = 1
+
+/** A thought about the state alone: every question is given it, and none of them has a part in it. */
+export async function thinkAbout(
+  { id, model, signal, state, thinkingBudget }: DecideCall,
+  generate: (call: ChatCall) => AsyncIterable<Part>,
+): Promise<Thought> {
+  const call: ChatCall = {
+    id,
+    model,
+    signal,
+    messages: [
+      { role: 'system', content: TASK },
+      { role: 'user', content: stateBlock(stateText(state), '') },
+    ],
+    n: 1,
+    stop: [],
+    // The same state is thought about in the same way.
+    sampling: { seed: 0 },
+    maxTokens: thinkingBudget! + SAID,
+    output: { type: 'text' },
+    tools: [],
+    toolChoice: 'none',
+    parallelToolCalls: false,
+    templateOptions: { enable_thinking: true },
+    thinkingBudget: thinkingBudget!,
+    describeSchema: false,
+  }
+  let text = ''
+  let tokens = 0
+  for await (const part of generate(call)) {
+    if (part.type === 'reasoning-delta') text += part.text
+    if (part.type === 'usage') tokens = part.usage.completionTokens
+  }
+  return { text, tokens }
+}

@@ -1,0 +1,69 @@
+import type { Decided, DecideQuestion, ModelInfo } from '../engine.js'
+import { V1Error } from '../errors.js'
+import { notTaken } from '../wire/chat/messages.js'
+import { wireDecisions, wireSystemOne } from '../wire/decisions/reply.js'
+import { readDecisions } from '../wire/decisions/request.js'
+import type { DecideSpec } from '../wire/decisions/spec.js'
+import { readSystemOne } from '../wire/decisions/systemone.js'
+import { unsupported } from '../wire/fields.js'
+import { decisionId } from '../wire/ids.js'
+import { readJson } from './body.js'
+import { once } from './once.js'
+import type { Route } from './service.js'
+
+/** Whatever decides is asked the same: what differs is how questions are written and answers told. */
+const deciding =
+  <R extends DecideSpec & { readonly questions: readonly DecideQuestion[] }>(
+    read: (json: unknown) => R,
+    told: (request: R, decided: Decided) => object,
+  ): Route =>
+  (service, exchange) =>
+    once(service, exchange, async ({ signal }) => {
+      const request = read(await readJson(service, exchange, signal))
+      const { model, ignored, questions, state, order, thinkingBudget, calibrated = false } = request
+      return {
+        model,
+        ignored,
+        check(info) {
+          if (!service.engine.decide || !info.capabilities?.decisions) {
+            const message = `The model '${info.id}' decides nothing: ask one whose 'capabilities' say 'decisions'.`
+            throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+          }
+          checkCapable(info, request)
+        },
+        async act(signal) {
+          const asked = { model, state, order, calibrated, ...(thinkingBudget !== undefined && { thinkingBudget }) }
+          const call = { ...asked, id: decisionId(), signal, questions: questions.map(plain) }
+          const decided = await service.engine.decide!(call).catch((error: unknown) => {
+            throw named(error, request.stateField)
+          })
+          if (decided.answers.length !== questions.length) throw new Error('The engine sent no answer to a question.')
+          return { body: told(request, decided), usage: decided.usage }
+        },
+      }
+    })
+
+/** `POST decisions`, as OpenAI has it. */
+export const decisions = deciding(readDecisions, wireDecisions)
+
+/** `POST systemone`, as TypeSafe has it. */
+export const systemOne = deciding(readSystemOne, wireSystemOne)
+
+const plain = ({ type, instructions, options }: DecideQuestion): DecideQuestion => ({ type, instructions, options })
+
+function checkCapable({ id, capabilities = {} }: ModelInfo, { images, thinkingBudget }: DecideSpec): void {
+  if (images.length > 0 && !capabilities.images) throw notTaken(images[0]!, 'input_image', 'Images')
+  if (thinkingBudget !== undefined && capabilities.thinking === false) {
+    throw unsupported('reasoning.effort', `The model '${id}' does not think: leave it out.`)
+  }
+}
+
+/** What an engine says of messages it says here of the state. */
+function named(error: unknown, stateField: string): unknown {
+  if (!V1Error.is(error) || error.param !== 'messages') return error
+  const { status, type, code, headers, cause } = error
+  const message = error.message
+    .replaceAll('your messages', `'${stateField}' and a question`)
+    .replaceAll('the messages', `'${stateField}'`)
+  return new V1Error(status, message, { type, param: stateField, code, headers, cause })
+}
