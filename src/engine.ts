@@ -465,6 +465,8 @@ export type TextSource =
   | { readonly without: readonly string[] }
   /** Any text that ends where this first occurs. */
   | { readonly upTo: string }
+  /** A JSON string, quotes and escapes included, that says one of these; they hold neither JSON nor tokens. */
+  | { readonly quoted: TextPart }
   /** A token of the vocabulary that stands for no text, by its name. */
   | { readonly token: string }
   /** A grammar as Lark writes it; see docs/grammars.md for what of it is understood. */

@@ -16,6 +16,7 @@ export {
   type GrammarPart,
   gbnf,
   lark,
+  quoted,
   regex,
   repeat,
   type SourceOptions,

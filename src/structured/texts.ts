@@ -119,6 +119,11 @@ export function upTo(word: string): Grammar {
   return fromSource({ upTo: word })
 }
 
+/** A JSON string, quotes and escapes included, that says one of these texts. */
+export function quoted(part: GrammarPart): Grammar {
+  return fromSource({ quoted: partOf(part) })
+}
+
 /** A grammar as Lark writes it, of which docs/grammars.md says what is understood. */
 export function lark(grammar: string): Grammar {
   return fromSource({ lark: grammar })

@@ -1,6 +1,7 @@
 import type { GrammarSource, SchemaSource, TextPart } from '../../engine.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
 import type { CharSet } from '../automata/charset.js'
+import { escaped } from '../automata/escaped.js'
 import { literalSet, oneOf } from '../automata/literals.js'
 import { upTo, without } from '../automata/search.js'
 import { type TextAutomaton, TextError } from '../automata/types.js'
@@ -9,6 +10,7 @@ import { leaf, type Rule, repeat, sequence } from '../automaton/rule.js'
 import { FIRST_TOKEN, TokenFrame } from '../automaton/token.js'
 import type { Fuel } from '../fuel.js'
 import { GrammarError } from '../grammar-error.js'
+import { made } from '../kept.js'
 import { compileRegex } from '../regex/regex.js'
 import { toBytes } from '../schema/format.js'
 import { isObject } from '../schema/json.js'
@@ -37,6 +39,9 @@ export class Builder {
   readonly #documents = new Map<SchemaSource, Documents>()
   readonly #known: ((source: SchemaSource) => Slices<SchemaSource>) | undefined
   #depth = 0
+  /** Inside a JSON string: characters stand as JSON writes them. */
+  #quoted = false
+  readonly #escaped = new Map<TextAutomaton, TextAutomaton>()
 
   /** `known` finds for a schema one that was compiled before. */
   constructor(fuel: Fuel, known?: (source: SchemaSource) => Slices<SchemaSource>) {
@@ -71,6 +76,7 @@ export class Builder {
     if ('repeat' in source) return this.repeated(this.rule(source.repeat), source.min ?? 0, source.max ?? Infinity)
     if ('without' in source) return this.free(source.without)
     if ('upTo' in source) return this.text(upTo([worded(source.upTo, 'upTo')], this.fuel)[0]!)
+    if ('quoted' in source) return this.#string(source.quoted)
     if ('token' in source) return this.token(source.token)
     if ('lark' in source) return lark(worded(source.lark, 'lark'), this)
     if ('gbnf' in source) return gbnf(worded(source.gbnf, 'gbnf'), this)
@@ -81,7 +87,20 @@ export class Builder {
   literal(text: string): Rule {
     if (/\p{Surrogate}/u.test(text)) throw new GrammarError('a text holds half a character (a lone surrogate).')
     this.fuel.spend(text.length >> 2)
-    return fixed(toBytes(text))
+    return fixed(toBytes(this.#quoted ? JSON.stringify(text).slice(1, -1) : text))
+  }
+
+  #string(part: TextPart): Rule {
+    if (this.#quoted) throw new GrammarError("a 'quoted' stands within another.")
+    const quote = this.literal('"')
+    this.#quoted = true
+    const inside = this.rule(part)
+    this.#quoted = false
+    return sequence([quote, inside, this.literal('"')])
+  }
+
+  #notQuoted(what: string): void {
+    if (this.#quoted) throw new GrammarError(`${what} cannot stand within 'quoted'.`)
   }
 
   #choice(options: readonly TextPart[]): Rule {
@@ -101,7 +120,8 @@ export class Builder {
   }
 
   text(automaton: TextAutomaton): Rule {
-    return leaf(PlainTextFrame.of(automaton))
+    if (!this.#quoted) return leaf(PlainTextFrame.of(automaton))
+    return leaf(PlainTextFrame.of(made(this.#escaped, automaton, () => escaped(automaton, this.fuel))))
   }
 
   /** One character of a set. */
@@ -145,6 +165,7 @@ export class Builder {
   }
 
   document(source: SchemaSource): Rule {
+    this.#notQuoted('JSON')
     return leaf(atOnce(this.#prepared(source)).first)
   }
 
@@ -159,6 +180,7 @@ export class Builder {
   }
 
   token(name: string): Rule {
+    this.#notQuoted('a token')
     let index = this.tokens.indexOf(worded(name, 'token'))
     if (index < 0) index = this.tokens.push(name) - 1
     return leaf(new TokenFrame(FIRST_TOKEN + index))

@@ -39,6 +39,11 @@ const GRAMMARS: Record<string, Grammar> = {
   'rows of documents': repeat(sequence([compile({ enum: ['a', 'na', 1] }), '\n']), { min: 1, max: 5 }),
   'quotes before keys': sequence([regex('[{",a ]*'), compile({ type: 'object', required: ['a'] })]),
   'text with parts': TAGS,
+  'a grammar within a string': sequence([
+    '{"input":',
+    fromSource({ quoted: { lark: 'start: "(" start ")" | /[^a()\\n]*\\n?"?/' } }),
+    '}',
+  ]),
   'control characters': regex('(?:a\\r\\n\\t?)+\\x00'),
 }
 
