@@ -337,6 +337,8 @@ export interface ToolSpec {
   readonly description?: string
   readonly parameters: Readonly<Record<string, unknown>>
   readonly strict: boolean
+  /** It takes a text, the one property `input` of its parameters, and this is what the text must be. */
+  readonly input?: TextSource
 }
 
 export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string }

@@ -14,7 +14,7 @@ import {
   schemaErrorMessage,
 } from '../structured/index.js'
 import type { CallSpec, FieldNames } from '../wire/reply.js'
-import { type DocumentCheck, documentCheck, textCheck } from './verify.js'
+import { type DocumentCheck, documentCheck, inputCheck, textCheck } from './verify.js'
 
 /** What a request demands of the generated text, compiled: for the engine to keep to, and for us to check. */
 export interface OutputConstraint {
@@ -120,11 +120,13 @@ export class Constraints {
     const calls: TextPart[] = []
     let [steps, key] = [0, '']
     for (const tool of admitted) {
-      const { name, parameters, strict } = tool
+      const { name, parameters, strict, input } = tool
       const param = fields.parameters(tools.indexOf(tool))
-      const known = this.kept.get(keyOf(parameters, strict, 'compact'))
-      const grammar = known ?? (yield* this.#refusing(param, name, parameters, strict, 'compact', 'function'))
-      if (strict) checks.set(name, documentCheck(parameters, grammar, true, this.#own.formats))
+      let grammar = input ? undefined : this.kept.get(keyOf(parameters, strict, 'compact'))
+      if (input) grammar = yield* this.#ofGrammar(placeOfFormat(param), inputSource(input))
+      grammar ??= yield* this.#refusing(param, name, parameters, strict, 'compact', 'function')
+      if (input) checks.set(name, inputCheck(grammar))
+      else if (strict) checks.set(name, documentCheck(parameters, grammar, true, this.#own.formats))
       steps += grammar.steps
       if (steps > MOST_STEPS) throw new V1Error(400, TOO_MUCH, { param: 'tools' })
       for (const error of grammar.notEnforced) notEnforced.push(`${name}: ${inWords(error)}`)
@@ -209,6 +211,13 @@ export class Constraints {
     return this.kept.get(key)
   }
 }
+
+/** Where such a tool says what the text must be: beside where a function says its parameters. */
+const placeOfFormat = (parameters: string): string =>
+  parameters.replace('.function.', '.custom.').replace(/\.[^.]*$/, '.format')
+
+/** The arguments of a tool that takes a text. */
+const inputSource = (input: TextSource): TextSource => ({ sequence: ['{"input":', { quoted: input }, '}'] })
 
 function keyOf(schema: unknown, strict: boolean, layout: LayoutOption): string {
   return JSON.stringify([strict, layout, schema])

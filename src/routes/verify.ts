@@ -36,6 +36,20 @@ export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean
   }
 }
 
+/** For the arguments of a tool that takes a text: however their JSON is written, the text is one of the grammar's. */
+export function inputCheck(grammar: Grammar): DocumentCheck {
+  return {
+    strict: true,
+    faultOf(text) {
+      try {
+        const { input } = JSON.parse(text) as { input?: unknown }
+        if (typeof input === 'string' && grammar.accepts(JSON.stringify({ input }))) return undefined
+      } catch {}
+      return 'its input is no text of its grammar'
+    },
+  }
+}
+
 /** For what is no document: whoever generated it, a text that the grammar does not hold is not sent. */
 export function textCheck(grammar: Grammar): DocumentCheck {
   return {

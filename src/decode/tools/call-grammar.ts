@@ -29,6 +29,8 @@ function compiled(tools: readonly ToolSpec[], spell: SpellCall): OutputGrammar {
 
 const refused = (message: string) => new V1Error(400, `Invalid 'tools': ${message}`, { param: 'tools' })
 
+export const ANY_TEXT: TextPart = { without: [] }
+
 /** What may stand beside `properties` without restricting more than is kept to here. */
 const PLAIN = new Set([
   ...['type', 'properties', 'required', 'additionalProperties', '$defs', 'definitions'],
@@ -42,6 +44,8 @@ export class Parameters {
   readonly #properties: JsonObject
   readonly #required: ReadonlySet<unknown>
   readonly #shared: JsonObject
+  /** Of a tool that takes a text. */
+  readonly #input: JsonObject = { type: 'string' }
 
   constructor(tool: ToolSpec) {
     const { name, parameters, strict } = tool
@@ -67,11 +71,22 @@ export class Parameters {
 
   /** A value that satisfies a schema, as JSON. */
   value(schema: JsonObject): TextPart {
+    const { input } = this.#tool
+    if (input && schema === this.#tool.parameters) return { sequence: ['{"input":', { quoted: input }, '}'] }
+    if (input && schema === this.#input) return { quoted: input }
     return { schema, strict: this.#tool.strict, layout: 'compact' }
+  }
+
+  /** What a text must be where it stands as it is; undefined for what is no text, or one that only JSON can be held to. */
+  text(schema: JsonObject): TextPart | undefined {
+    const { input } = this.#tool
+    if (!input) return isAnyText(schema) ? ANY_TEXT : undefined
+    return 'without' in input && input.without.length === 0 ? ANY_TEXT : input
   }
 
   /** The schema of one. */
   schema(name: string): JsonObject {
+    if (this.#tool.input) return this.#input
     const own = this.#properties[name]
     if (!isRecord(own)) return own === false ? { not: {} } : {}
     return { ...this.#shared, ...own }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ChatCall, ToolSpec } from '../../engine.js'
 import { fromSource } from '../../structured/index.js'
+import { argumentsOf, CallInput } from '../../wire/custom-tool.js'
 import { together } from './format.js'
 import { TOOL_FORMATS, toolFormatOf } from './formats.js'
 import { PLAIN, UNKNOWN } from './hermes.js'
@@ -72,6 +73,35 @@ it.each(TOOL_FORMATS.map((format) => [format.name, format] as const))(
     if (format.marks !== undefined) return
     const call = (a: number) => format.spell('f39', JSON.stringify({ a, b: { x: 6, y: 20 } }))
     expect([5, 6, 1013, 1014].map((a) => grammar.accepts(call(a)))).toEqual([false, true, true, false])
+  },
+)
+
+/** What a tool that takes a text may be called with, and what not. */
+const PATCH: ToolSpec = {
+  name: 'patch',
+  strict: true,
+  parameters: closed({ input: { type: 'string' } }),
+  input: { lark: 'start: "*** Begin" "\\n" line+ "*** End"\nline: /[+-][^\\n]*/ "\\n"' },
+}
+const PATCHES = ['*** Begin\n+a "b" \\ <c>\n*** End', "*** Begin\n-it's\n+é\t{}[]\n*** End"]
+const NO_PATCHES = ['', '*** Begin\n*** End', '*** Begin\n+a\n*** End\n', '*** Begin\na\n*** End']
+
+it.each(TOOL_FORMATS.map((format) => [format.name, format] as const))(
+  '%s: a tool that takes a text of a grammar is called with such a text, and with nothing else',
+  (_, format) => {
+    const toolGrammar = fromSource({
+      sequence: ['{"name":"patch","arguments":{"input":', { quoted: PATCH.input! }, '}}'],
+    })
+    const grammar = format.grammar({ tools: [PATCH], toolChoice: 'auto', toolGrammar } as unknown as ChatCall)
+    for (const text of [...PATCHES, ...NO_PATCHES]) {
+      const spelled = format.spell('patch', argumentsOf(text))
+      // Control tokens within a call are no text, and a text can then not be held to it.
+      if (format.marks === undefined) expect(grammar.accepts(spelled), spelled).toBe(PATCHES.includes(text))
+      const reader = format.reader([PATCH])
+      const input = new CallInput()
+      for (const letter of spelled) input.push(reader.push(letter)?.arguments ?? '')
+      expect(input.text).toBe(text)
+    }
   },
 )
 

@@ -48,7 +48,8 @@ function gemma(name: string, quote: string, open: string, close: string): ToolFo
 function spelled(schema: JsonObject, mark: TextPart, parameters: Parameters): TextPart {
   const texts = textsOf(schema)
   if (texts) return { sequence: [mark, { choice: texts }, mark] }
-  if (isAnyText(schema)) return { sequence: [mark, { without: [] }, mark] }
+  const text = parameters.text(schema)
+  if (text) return { sequence: [mark, text, mark] }
   const { type, items, description: _, title: __, ...more } = schema
   if (type === 'array' && isRecord(items) && isAnyText(items) && Object.keys(more).length === 0) {
     const item = spelled(items, mark, parameters)

@@ -1,6 +1,6 @@
 import type { TextPart, ToolSpec } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
-import { callGrammar, isAnyText, type Parameters, textsOf } from './call-grammar.js'
+import { ANY_TEXT, callGrammar, isAnyText, type Parameters, textsOf } from './call-grammar.js'
 import type { ToolFormat } from './format.js'
 import { HERMES } from './hermes.js'
 import { escaped, readerOf, upTo } from './letters.js'
@@ -52,7 +52,8 @@ export const QWEN_XML: ToolFormat = {
 function spelled(schema: JsonObject, parameters: Parameters): TextPart {
   const texts = textsOf(schema)
   if (texts) return { sequence: [{ choice: texts }, END] }
-  return isAnyText(schema) ? { upTo: END } : { sequence: [parameters.value(schema), END] }
+  const text = parameters.text(schema)
+  return text === ANY_TEXT ? { upTo: END } : { sequence: [text ?? parameters.value(schema), END] }
 }
 
 function takesText(tools: readonly ToolSpec[], name: string, key: string): boolean {

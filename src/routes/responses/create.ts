@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../engine.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
+import { customNames } from '../../wire/custom-tool.js'
 import { withNames } from '../../wire/guidance.js'
 import { responseId } from '../../wire/ids.js'
 import type { CallSpec, FieldNames, Reply } from '../../wire/reply.js'
@@ -104,8 +105,16 @@ class Making {
   }
 
   #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
-    const { model, echo, sealThoughts } = this.#request
-    const head = { id: this.#id, createdAt: seconds(), model, echo: { ...echo, store: this.#stores }, sealThoughts }
+    const { model, echo, sealThoughts, tools } = this.#request
+    const custom = customNames(tools)
+    const head = {
+      id: this.#id,
+      createdAt: seconds(),
+      model,
+      echo: { ...echo, store: this.#stores },
+      sealThoughts,
+      custom,
+    }
     return new ResponseProgress(head, hear)
   }
 

@@ -132,6 +132,56 @@ describe('a response', () => {
     ])
   })
 
+  test('calls tools that take a text, held to its grammar', async () => {
+    const patch = {
+      type: 'custom',
+      name: 'patch',
+      description: 'Patches.',
+      format: { type: 'grammar', syntax: 'lark', definition: 'start: "a" "\\n"+' },
+    }
+    const said = (text: string) => {
+      const delta = { ...(call(0, text) as Part & { type: 'tool-call-delta' }), name: 'patch' }
+      return delta
+    }
+    const script = [said('{"inp'), said('ut":"a\\'), said('n\\n'), said('"}'), finish('tool_calls')]
+    const { create, post, calls } = service(script)
+    const asked = { input: 'Hi', tools: [patch, look], tool_choice: { type: 'custom', name: 'patch' } }
+    const { output, tools, tool_choice } = await create(asked)
+    const item = { type: 'custom_tool_call', call_id: 'call_0', name: 'patch', input: 'a\n\n', status: 'completed' }
+    expect(output).toMatchObject([item])
+    expect([tools[0], tool_choice]).toEqual([patch, { type: 'custom', name: 'patch' }])
+    const [{ toolGrammar }] = calls as [ChatCall]
+    expect(toolGrammar!.accepts('{"name":"patch","arguments":{"input":"a\\n"}}')).toBe(true)
+    expect(toolGrammar!.accepts('{"name":"patch","arguments":{"input":"a"}}')).toBe(false)
+    const stream = (await post({ ...asked, stream: true })).text
+    const deltas = [...stream.matchAll(/^data: (.*custom_tool_call_input.delta.*)$/gm)].map(([, json]) =>
+      JSON.parse(json!),
+    )
+    expect(deltas.map(({ delta }) => delta).join('')).toBe('a\n\n')
+    // What no engine of ours held to its grammar is not sent.
+    expect(errorOf(await service([said('{"input":"b"}'), finish('tool_calls')]).post(asked))).toMatchObject({
+      status: 500,
+      code: 'invalid_output',
+    })
+    const next = await create({
+      ...asked,
+      input: ['Hi', output[0], { type: 'custom_tool_call_output', call_id: 'call_0', output: 'Done.' }].map((item) =>
+        typeof item === 'string' ? { role: 'user', content: item } : item,
+      ),
+    })
+    expect(next.status).toBe('completed')
+    expect(calls.at(-1)!.messages.slice(1)).toEqual([
+      {
+        role: 'assistant',
+        content: '',
+        toolCalls: [{ id: 'call_0', name: 'patch', arguments: '{"input":"a\\n\\n"}' }],
+      },
+      { role: 'tool', content: 'Done.', toolCallId: 'call_0' },
+    ])
+    const bad = { ...patch, format: { ...patch.format, definition: 'start: "a' } }
+    expect(errorOf(await post({ ...asked, tools: [bad] }))).toMatchObject({ status: 400, param: 'tools[0].format' })
+  })
+
   test('keeps to a schema, and names its place in its own words where it cannot', async () => {
     const { create, post, calls } = service('{"city":"Bonn"}')
     const format = { type: 'json_schema', name: 'place', strict: true, schema }

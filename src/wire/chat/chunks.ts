@@ -1,5 +1,6 @@
 import type { Part } from '../../engine.js'
 import type { Answer, AnswerHead } from '../answer.js'
+import { CallInput } from '../custom-tool.js'
 import { wireLogprob } from '../logprobs.js'
 import { wireUsage } from '../usage.js'
 
@@ -7,6 +8,8 @@ import { wireUsage } from '../usage.js'
 export interface ChunkOptions {
   readonly includeUsage: boolean
   readonly includeForced: boolean
+  /** The tools whose calls are told as texts. */
+  readonly custom: ReadonlySet<string>
 }
 
 /**
@@ -22,6 +25,7 @@ export class ChunkWriter {
   readonly #frame: (json: string) => string
   readonly #started: boolean[] = []
   readonly #calls: boolean[][] = []
+  readonly #inputs: CallInput[][] = []
 
   constructor(head: AnswerHead, answer: Answer, asked: ChunkOptions, frame: (json: string) => string) {
     this.#answer = answer
@@ -91,10 +95,19 @@ export class ChunkWriter {
     const known = seen[part.index]
     seen[part.index] = true
     const call = this.#answer.choices[part.choice]!.toolCalls[part.index]!
+    const type = this.#asked.custom.has(call.name) ? 'custom' : 'function'
+    const said = type === 'custom' ? { input: this.#inputOf(part) } : { arguments: part.arguments }
+    if (known && said.input === '') return ''
     const delta = known
-      ? { index: part.index, function: { arguments: part.arguments } }
-      : { index: part.index, id: call.id, type: 'function', function: { name: call.name, arguments: part.arguments } }
+      ? { index: part.index, [type]: said }
+      : { index: part.index, id: call.id, type, [type]: { name: call.name, ...said } }
     return this.#chunk(part.choice, `{"tool_calls":[${JSON.stringify(delta)}]}`, 'null', 'null')
+  }
+
+  #inputOf({ choice, index, arguments: json }: Part & { type: 'tool-call-delta' }): string {
+    this.#inputs[choice] ??= []
+    this.#inputs[choice][index] ??= new CallInput()
+    return this.#inputs[choice][index].push(json)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Part } from '../../engine.js'
 import type { Answer, AnswerChoice, AnswerHead } from '../answer.js'
+import { CallInput } from '../custom-tool.js'
 import { type WireLogprob, wireLogprob } from '../logprobs.js'
 import { type WireUsage, wireUsage } from '../usage.js'
 
@@ -25,11 +26,7 @@ export interface CompletionChoice {
     readonly reasoning_content?: string
     readonly reasoning?: string
     readonly annotations: readonly []
-    readonly tool_calls?: readonly {
-      readonly id: string
-      readonly type: 'function'
-      readonly function: { readonly name: string; readonly arguments: string }
-    }[]
+    readonly tool_calls?: readonly CompletionCall[]
   }
   readonly logprobs: { readonly content: readonly WireLogprob[]; readonly refusal: null } | null
   readonly finish_reason: 'stop' | 'length' | 'tool_calls'
@@ -38,6 +35,11 @@ export interface CompletionChoice {
   /** As `prompt_token_ids`. */
   readonly token_ids?: readonly number[]
 }
+
+export type CompletionCall = { readonly id: string } & (
+  | { readonly type: 'function'; readonly function: { readonly name: string; readonly arguments: string } }
+  | { readonly type: 'custom'; readonly custom: { readonly name: string; readonly input: string } }
+)
 
 /** The log probabilities of a whole answer, which only a completion has to hold back until the end. */
 export class Logprobs {
@@ -57,21 +59,31 @@ export class Logprobs {
   }
 }
 
-export function completionOf(head: AnswerHead, answer: Answer, logprobs: Logprobs | undefined): Completion {
+/** `custom`: the tools whose calls are told as texts. */
+export function completionOf(
+  head: AnswerHead,
+  answer: Answer,
+  logprobs: Logprobs | undefined,
+  custom: ReadonlySet<string>,
+): Completion {
   const fingerprint = answer.fingerprint ?? head.fingerprint
   return {
     id: head.id,
     object: 'chat.completion',
     created: head.created,
     model: head.model,
-    choices: answer.choices.map((choice) => completionChoice(choice, logprobs)),
+    choices: answer.choices.map((choice) => completionChoice(choice, logprobs, custom)),
     usage: wireUsage(answer.usage),
     ...(answer.prompts[0] && { prompt_token_ids: answer.prompts[0] }),
     ...(fingerprint !== undefined && { system_fingerprint: fingerprint }),
   }
 }
 
-function completionChoice(choice: AnswerChoice, logprobs: Logprobs | undefined): CompletionChoice {
+function completionChoice(
+  choice: AnswerChoice,
+  logprobs: Logprobs | undefined,
+  custom: ReadonlySet<string>,
+): CompletionChoice {
   const calls = choice.toolCalls.filter((call) => call !== undefined)
   return {
     index: choice.index,
@@ -82,11 +94,11 @@ function completionChoice(choice: AnswerChoice, logprobs: Logprobs | undefined):
       annotations: [],
       ...(choice.reasoning !== '' && { reasoning_content: choice.reasoning, reasoning: choice.reasoning }),
       ...(calls.length > 0 && {
-        tool_calls: calls.map(({ id, name, arguments: text }) => ({
-          id,
-          type: 'function' as const,
-          function: { name, arguments: text },
-        })),
+        tool_calls: calls.map(({ id, name, arguments: text }) =>
+          custom.has(name)
+            ? { id, type: 'custom' as const, custom: { name, input: new CallInput().push(text) } }
+            : { id, type: 'function' as const, function: { name, arguments: text } },
+        ),
       }),
     },
     logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,

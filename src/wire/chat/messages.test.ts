@@ -57,7 +57,7 @@ describe('messages', () => {
     ['messages[0].audio', { role: 'assistant', content: 'x', audio: { id: 'a' } }],
     ['messages[0].function_call', { role: 'assistant', function_call: { name: 'f', arguments: '' } }],
     ['messages[0].tool_calls', { role: 'assistant', tool_calls: [] }],
-    ['messages[0].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...call, type: 'custom' }] }],
+    ['messages[0].tool_calls[0].type', { role: 'assistant', tool_calls: [{ ...call, type: 'hosted' }] }],
     ['messages[0].tool_calls[0].id', { role: 'assistant', tool_calls: [{ ...call, id: undefined }] }],
     ['messages[0].tool_calls[0].function.name', { role: 'assistant', tool_calls: [{ ...call, function: {} }] }],
     ['messages[0].tool_call_id', { role: 'tool', content: 'x' }],

@@ -1,5 +1,6 @@
 import { type ChatMessage, type Content, type ContentPart, textOf } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
+import { argumentsOf } from '../custom-tool.js'
 import {
   aName,
   anArray,
@@ -122,7 +123,16 @@ function readToolCalls(value: unknown, param: string): ToolCalls {
     const path = at(param, i)
     const call = anObject(item, path)
     const type = required(call, 'type', path, aString)
-    if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
+    if (type === 'custom') {
+      const place = at(path, type)
+      const said = required(call, type, path, anObject)
+      return {
+        id: required(call, 'id', path, aString),
+        name: required(said, 'name', place, aString),
+        arguments: argumentsOf(required(said, 'input', place, aString)),
+      }
+    }
+    if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
     const called = required(call, 'function', path, anObject)
     return {
       id: required(call, 'id', path, aString),

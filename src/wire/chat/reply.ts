@@ -2,6 +2,7 @@ import type { Part } from '../../engine.js'
 import type { V1Error } from '../../errors.js'
 import { SSE_DONE, sseEvent } from '../../stream/sse.js'
 import type { Answer, AnswerHead } from '../answer.js'
+import { customNames } from '../custom-tool.js'
 import type { Reply, StreamReply, WholeReply } from '../reply.js'
 import { ChunkWriter } from './chunks.js'
 import { type Completion, completionOf, Logprobs } from './completion.js'
@@ -22,7 +23,12 @@ class ChatChunks implements StreamReply {
   }
 
   begin(head: AnswerHead, answer: Answer): string {
-    this.#writer = new ChunkWriter(head, answer, this.#request, sseEvent)
+    this.#writer = new ChunkWriter(
+      head,
+      answer,
+      { ...this.#request, custom: customNames(this.#request.tools) },
+      sseEvent,
+    )
     return ''
   }
 
@@ -42,10 +48,12 @@ class ChatChunks implements StreamReply {
 class ChatCompletion implements WholeReply {
   readonly stream = false
   readonly #logprobs: Logprobs | undefined
+  readonly #custom: ReadonlySet<string>
   #head: AnswerHead | undefined
   #answer: Answer | undefined
 
-  constructor({ topLogprobs, n }: ChatRequest) {
+  constructor({ topLogprobs, n, tools }: ChatRequest) {
+    this.#custom = customNames(tools)
     this.#logprobs = topLogprobs === undefined ? undefined : new Logprobs(n)
   }
 
@@ -59,6 +67,6 @@ class ChatCompletion implements WholeReply {
   }
 
   whole(): Completion {
-    return completionOf(this.#head!, this.#answer!, this.#logprobs)
+    return completionOf(this.#head!, this.#answer!, this.#logprobs, this.#custom)
   }
 }

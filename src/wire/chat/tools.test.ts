@@ -56,7 +56,7 @@ describe('tools', () => {
     ['tool_choice', { tools: [], tool_choice: 'required' }],
     ['tools', { tools: Array.from({ length: 129 }, () => tool) }],
     ['tools[0]', { tools: ['weather'] }],
-    ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'x' } }] }],
+    ['tools[0].type', { tools: [{ type: 'hosted', hosted: { name: 'x' } }] }],
     ['tools[0].function', { tools: [{ type: 'function' }] }],
     ['tools[0].function.name', { tools: [{ type: 'function', function: { name: 'two words' } }] }],
     ['tools[0].function.name', { tools: [{ type: 'function', function: { name: 'x'.repeat(65) } }] }],
@@ -66,7 +66,7 @@ describe('tools', () => {
     ['tool_choice', { tool_choice: 'auto' }],
     ['tool_choice', { tools, tool_choice: 'sometimes' }],
     ['tool_choice', { tools, tool_choice: 5 }],
-    ['tool_choice.type', { tools, tool_choice: { type: 'custom' } }],
+    ['tool_choice.type', { tools, tool_choice: { type: 'hosted' } }],
     ['tool_choice.function.name', { tools, tool_choice: { type: 'function', function: { name: 'other' } } }],
     [
       'tool_choice.allowed_tools.mode',

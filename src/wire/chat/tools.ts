@@ -1,5 +1,6 @@
 import type { ToolChoice, ToolSpec } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isCustom, readCustomTool } from '../custom-tool.js'
 import {
   aBoolean,
   aName,
@@ -60,7 +61,8 @@ function readSpecs(value: unknown, param: string, ignored: string[]): ToolSpec[]
   const names = new Set<string>()
   return anyTools(value, param).map((item, i) => {
     const tool = readSpec(item, at(param, i), ignored)
-    if (names.has(tool.name)) throw namedTwice(tool.name, `${at(param, i)}.function.name`)
+    if (names.has(tool.name))
+      throw namedTwice(tool.name, `${at(param, i)}.${isCustom(tool) ? 'custom' : 'function'}.name`)
     names.add(tool.name)
     return tool
   })
@@ -102,7 +104,8 @@ const namedTwice = (name: string, place: string) =>
 function readSpec(value: unknown, path: string, ignored: string[]): ToolSpec {
   const tool = anObject(value, path)
   const type = required(tool, 'type', path, aString)
-  if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
+  if (type === 'custom') return readCustomTool(required(tool, 'custom', path, anObject), at(path, 'custom'), ignored)
+  if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
   noteUnknown(tool, KNOWN_TOOL, path, ignored)
   const spec = required(tool, 'function', path, anObject)
   noteUnknown(spec, KNOWN_FUNCTION, at(path, 'function'), ignored)
@@ -142,9 +145,11 @@ function chooseTools(
   if (typeof choice === 'string') return { tools, toolChoice: oneOf(MODES)(choice, 'tool_choice') }
   if (!isRecord(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
   const type = required(choice, 'type', 'tool_choice', aString)
-  if (type === 'function') return { tools, toolChoice: { name: namedTool(choice, 'tool_choice', tools) } }
+  if (type === 'function' || type === 'custom') {
+    return { tools, toolChoice: { name: namedTool(choice, 'tool_choice', tools) } }
+  }
   if (type === 'allowed_tools') return chooseAllowed(choice, tools)
-  throw wrongValue('tool_choice.type', type, ['function', 'allowed_tools'])
+  throw wrongValue('tool_choice.type', type, ['function', 'custom', 'allowed_tools'])
 }
 
 function chooseAllowed(choice: JsonObject, tools: readonly ToolSpec[]) {
@@ -159,9 +164,10 @@ function chooseAllowed(choice: JsonObject, tools: readonly ToolSpec[]) {
 }
 
 function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[]): string {
-  const name = required(required(choice, 'function', path, anObject), 'name', at(path, 'function'), aString)
-  if (!tools.some((tool) => tool.name === name)) {
-    const param = `${path}.function.name`
+  const kind = choice.type === 'custom' ? 'custom' : 'function'
+  const name = required(required(choice, kind, path, anObject), 'name', at(path, kind), aString)
+  if (!tools.some((tool) => tool.name === name && isCustom(tool) === (kind === 'custom'))) {
+    const param = `${path}.${kind}.name`
     throw refuse(
       param,
       `Invalid '${param}': there is no tool named '${name.slice(0, 100)}' in 'tools'.`,

@@ -1,6 +1,7 @@
 import type { ChatMessage } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import type { Slices } from '../../platform/slices.js'
+import { argumentsOf } from '../custom-tool.js'
 import {
   aName,
   anArray,
@@ -16,7 +17,15 @@ import {
   wrongValue,
 } from '../fields.js'
 import { itemId } from '../ids.js'
-import type { FunctionCallItem, FunctionOutputItem, MessageItem, ReasoningItem, StoredItem } from './resource.js'
+import type {
+  CustomCallItem,
+  CustomOutputItem,
+  FunctionCallItem,
+  FunctionOutputItem,
+  MessageItem,
+  ReasoningItem,
+  StoredItem,
+} from './resource.js'
 import { openSealed } from './sealed.js'
 
 const ROLES = ['user', 'assistant', 'system', 'developer'] as const
@@ -50,6 +59,17 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
   [
     'function_call_output',
     { known: new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller']), read: readOutput },
+  ],
+  [
+    'custom_tool_call',
+    {
+      known: new Set(['type', 'id', 'call_id', 'name', 'input', 'status', 'caller', 'namespace']),
+      read: readCustomCall,
+    },
+  ],
+  [
+    'custom_tool_call_output',
+    { known: new Set(['type', 'id', 'call_id', 'name', 'output', 'status', 'caller']), read: readCustomOutput },
   ],
   [
     'reasoning',
@@ -145,11 +165,26 @@ function readCall(item: JsonObject, path: string): FunctionCallItem {
 }
 
 function readOutput(item: JsonObject, path: string, ignored: string[]): FunctionOutputItem {
+  return { type: 'function_call_output', id: idOf(item, path, 'fco'), ...readResult(item, path, ignored) }
+}
+
+function readCustomOutput(item: JsonObject, path: string, ignored: string[]): CustomOutputItem {
+  return { type: 'custom_tool_call_output', id: idOf(item, path, 'ctco'), ...readResult(item, path, ignored) }
+}
+
+const readResult = (item: JsonObject, path: string, ignored: string[]) => ({
+  call_id: required(item, 'call_id', path, aCallId),
+  output: required(item, 'output', path, (value, param) => readTexts(value, param, 'user', ignored)).join('\n'),
+  status: 'completed' as const,
+})
+
+function readCustomCall(item: JsonObject, path: string): CustomCallItem {
   return {
-    type: 'function_call_output',
-    id: idOf(item, path, 'fco'),
+    type: 'custom_tool_call',
+    id: idOf(item, path, 'ctc'),
     call_id: required(item, 'call_id', path, aCallId),
-    output: required(item, 'output', path, (value, param) => readTexts(value, param, 'user', ignored)).join('\n'),
+    name: required(item, 'name', path, aFunctionName),
+    input: required(item, 'input', path, aString),
     status: 'completed',
   }
 }
@@ -198,10 +233,10 @@ export function* messagesOf(
   const calls = new Map<string, number>()
   for (const [i, item] of items.entries()) {
     if (i % SLICE === SLICE - 1) yield
-    if (item.type === 'function_call') calls.set(item.call_id, i)
+    if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.set(item.call_id, i)
     if (turn.take(item)) continue
     turn.end(messages)
-    if (item.type === 'function_call_output') {
+    if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       if (!calls.delete(item.call_id)) throw noCall(item.call_id, places(i))
       messages.push({ role: 'tool', content: item.output, toolCallId: item.call_id })
     } else if (item.type === 'message') {
@@ -226,6 +261,8 @@ class AssistantTurn {
   take(item: StoredItem): boolean {
     if (item.type === 'function_call') {
       this.#calls.push({ id: item.call_id, name: item.name, arguments: item.arguments })
+    } else if (item.type === 'custom_tool_call') {
+      this.#calls.push({ id: item.call_id, name: item.name, arguments: argumentsOf(item.input) })
     } else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
     else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))
     else return false

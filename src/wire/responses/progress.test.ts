@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { customNames } from '../custom-tool.js'
 import { judges, judgesAreHere } from './judges.test-helper.js'
 import { type ResponseEvent, ResponseProgress } from './progress.js'
 import { readResponseRequest } from './request.js'
@@ -16,6 +17,14 @@ const someTools = fc.constantFrom<object>(
   { tools: [] },
   { tools: [look] },
   { tools: [{ ...look, description: 'Looks.', strict: true }, { type: 'web_search' }], tool_choice: 'required' },
+  { tools: [{ type: 'custom', name: 'patch' }, look] },
+  {
+    tools: [
+      { type: 'custom', name: 'patch', format: { type: 'grammar', syntax: 'lark', definition: 'start: "a"' } },
+      { type: 'custom', name: 'say', description: 'Says it.', format: { type: 'text' } },
+    ],
+    tool_choice: { type: 'custom', name: 'patch' },
+  },
   { tools: [{ type: 'function', name: 'look' }], tool_choice: { type: 'function', name: 'look' } },
   {
     tools: [look],
@@ -86,6 +95,14 @@ const aStep: fc.Arbitrary<Step> = fc.oneof(
     name: fc.constant('look'),
     arguments: aText,
   }),
+  fc.record({
+    type: fc.constant('tool-call-delta' as const),
+    choice: fc.constant(0),
+    index: fc.nat(2),
+    id: fc.constant('call_2'),
+    name: fc.constant('patch'),
+    arguments: fc.oneof(aText, fc.constant('{"input":"'), fc.constant('a\\n')),
+  }),
   fc.record({ type: fc.constant('thought' as const), text: aText }),
   fc.record({
     type: fc.constant('usage' as const),
@@ -102,9 +119,16 @@ interface Told {
 }
 
 function told(request: object, steps: readonly Step[], end: string, queued: boolean): Told {
-  const { echo, sealThoughts } = readResponseRequest({ model: 'a/b', ...request })
+  const { echo, sealThoughts, tools } = readResponseRequest({ model: 'a/b', ...request })
   const events: ResponseEvent[] = []
-  const head = { id: 'resp_1', createdAt: 1, model: 'a/b', echo: { ...echo, store: false }, sealThoughts }
+  const head = {
+    id: 'resp_1',
+    createdAt: 1,
+    model: 'a/b',
+    echo: { ...echo, store: false },
+    sealThoughts,
+    custom: customNames(tools),
+  }
   // What a stream sends is written at once: later changes must not be seen in it.
   const progress = new ResponseProgress(head, (event) => events.push(JSON.parse(JSON.stringify(event))))
   if (queued) progress.queued()
@@ -177,6 +201,7 @@ test('an error is an event that clients throw and a failed response', () => {
 
 function textOf(item: ResponseResource['output'][number]): string {
   if (item.type === 'function_call') return (item as FunctionCallItem).arguments
+  if (item.type === 'custom_tool_call') return item.input
   if (item.type === 'reasoning') return item.summary.map(({ text }) => text).join('')
   return (item as MessageItem).content.map(({ text }) => text).join('')
 }

@@ -1,9 +1,11 @@
 import type { Part, TokenLogprob, Usage } from '../../engine.js'
 import type { V1Error } from '../../errors.js'
+import { CallInput } from '../custom-tool.js'
 import { itemId, toolCallId } from '../ids.js'
 import { wireLogprob } from '../logprobs.js'
 import { NO_USAGE } from '../usage.js'
 import type {
+  CustomCallItem,
   FunctionCallItem,
   MessageItem,
   OutputItem,
@@ -22,7 +24,8 @@ export type ResponseEvent = { readonly type: string; readonly sequence_number: n
 >
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
-type Draft = Mutable<MessageItem> | Mutable<FunctionCallItem> | Mutable<ReasoningItem>
+type CallDraft = Mutable<FunctionCallItem> | Mutable<CustomCallItem>
+type Draft = Mutable<MessageItem> | CallDraft | Mutable<ReasoningItem>
 
 export interface ResponseHead {
   readonly id: string
@@ -31,6 +34,8 @@ export interface ResponseHead {
   readonly model: string
   readonly echo: ResponseEcho
   readonly sealThoughts: boolean
+  /** The tools whose calls are told as texts. */
+  readonly custom: ReadonlySet<string>
 }
 
 /**
@@ -45,6 +50,7 @@ export class ResponseProgress {
   #open: { readonly item: Draft; readonly call?: number } | undefined
   #logprobs: OutputText['logprobs'][number][] = []
   #thoughts = ''
+  #input = new CallInput()
   #usage: Usage = NO_USAGE
   #cut = false
   #error: ResponseResource['error'] = null
@@ -164,22 +170,21 @@ export class ResponseProgress {
   }
 
   #call({ index, id, name, arguments: text }: Part & { type: 'tool-call-delta' }): void {
-    let item = this.#open?.call === index ? (this.#open.item as Mutable<FunctionCallItem>) : undefined
+    let item = this.#open?.call === index ? (this.#open.item as CallDraft) : undefined
     if (!item) {
       this.#close('completed')
-      item = {
-        type: 'function_call',
-        id: itemId('fc'),
-        call_id: id ?? toolCallId(),
-        name: name ?? '',
-        arguments: '',
-        status: 'in_progress',
-      }
+      this.#input = new CallInput()
+      const about = { call_id: id ?? toolCallId(), name: name ?? '', status: 'in_progress' as const }
+      item = this.#head.custom.has(about.name)
+        ? { type: 'custom_tool_call', id: itemId('ctc'), ...about, input: '' }
+        : { type: 'function_call', id: itemId('fc'), ...about, arguments: '' }
       this.#add(item, index)
     }
-    if (text === '') return
-    item.arguments += text
-    this.#say('response.function_call_arguments.delta', { ...this.#place(item), delta: text })
+    const delta = item.type === 'custom_tool_call' ? this.#input.push(text) : text
+    if (delta === '') return
+    if (item.type === 'custom_tool_call') item.input += delta
+    else item.arguments += delta
+    this.#say(`response.${CALL_TEXTS[item.type]}.delta`, { ...this.#place(item), delta })
   }
 
   #add(item: Draft, call?: number): void {
@@ -200,6 +205,8 @@ export class ResponseProgress {
     } else if (item.type === 'function_call') {
       const { name, arguments: whole } = item
       this.#say('response.function_call_arguments.done', { ...place, name, arguments: whole })
+    } else if (item.type === 'custom_tool_call') {
+      this.#say('response.custom_tool_call_input.done', { ...place, input: item.input })
     } else {
       const part = this.#thought(item)
       this.#say('response.reasoning_summary_text.done', { ...place, summary_index: 0, text: part.text })
@@ -243,6 +250,9 @@ export class ResponseProgress {
     this.#tell({ type, sequence_number: this.#sequence++, ...rest })
   }
 }
+
+/** What of a call is told as it is written. */
+const CALL_TEXTS = { function_call: 'function_call_arguments', custom_tool_call: 'custom_tool_call_input' } as const
 
 export const seconds = (): number => Math.floor(Date.now() / 1000)
 

@@ -33,6 +33,24 @@ export interface FunctionCallItem {
   readonly status: ItemStatus
 }
 
+/** A call of a tool that takes a text. */
+export interface CustomCallItem {
+  readonly type: 'custom_tool_call'
+  readonly id: string
+  readonly call_id: string
+  readonly name: string
+  readonly input: string
+  readonly status: ItemStatus
+}
+
+export interface CustomOutputItem {
+  readonly type: 'custom_tool_call_output'
+  readonly id: string
+  readonly call_id: string
+  readonly output: string
+  readonly status: ItemStatus
+}
+
 export interface FunctionOutputItem {
   readonly type: 'function_call_output'
   readonly id: string
@@ -50,9 +68,9 @@ export interface ReasoningItem {
 }
 
 /** An item of a conversation as it is kept and sent. */
-export type StoredItem = MessageItem | FunctionCallItem | FunctionOutputItem | ReasoningItem
+export type StoredItem = OutputItem | FunctionOutputItem | CustomOutputItem
 
-export type OutputItem = MessageItem | FunctionCallItem | ReasoningItem
+export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | ReasoningItem
 
 export interface ResponseUsage {
   readonly input_tokens: number

@@ -1,6 +1,7 @@
-import type { ToolChoice, ToolSpec } from '../../engine.js'
+import type { TextSource, ToolChoice, ToolSpec } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import { type HostedTool, readBesideHosted, readFunction } from '../chat/tools.js'
+import { readCustomTool } from '../custom-tool.js'
 import {
   aBoolean,
   anArray,
@@ -34,7 +35,6 @@ const HOSTED: ReadonlySet<string> = new Set([
   'tool_search',
   'namespace',
   'programmatic_tool_calling',
-  'custom',
 ])
 const KNOWN = new Set(['type', 'name', 'description', 'parameters', 'strict'])
 const MODES = ['none', 'auto', 'required'] as const
@@ -60,7 +60,7 @@ export interface ResponseTools {
 export function readResponseTools(body: JsonObject, ignored: string[]): ResponseTools {
   const read = (tool: JsonObject, path: string) => readSpec(tool, path, ignored)
   const { tools, skipped } = optional(body, 'tools', '', (value, param) =>
-    readBesideHosted(someTools(value, param), param, read, "of type 'function'"),
+    readBesideHosted(someTools(value, param), param, read, "of type 'function' or 'custom'"),
   ) ?? { tools: [], skipped: [] }
   const parallel = optional(body, 'parallel_tool_calls', '', aBoolean) ?? true
   const chosen = choose(body.tool_choice ?? undefined, tools)
@@ -73,18 +73,21 @@ export function readResponseTools(body: JsonObject, ignored: string[]): Response
   }
 }
 
-const echoed = ({ name, description, parameters, strict }: ToolSpec) => ({
-  type: 'function',
-  name,
-  description: description ?? null,
-  parameters,
-  strict,
-})
+const echoed = ({ name, description, parameters, strict, input }: ToolSpec) =>
+  input
+    ? { type: 'custom', name, ...(description !== undefined && { description }), format: formatOf(input) }
+    : { type: 'function', name, description: description ?? null, parameters, strict }
+
+function formatOf(input: TextSource): object {
+  if ('lark' in input) return { type: 'grammar', syntax: 'lark', definition: input.lark }
+  return 'regex' in input ? { type: 'grammar', syntax: 'regex', definition: input.regex } : { type: 'text' }
+}
 
 function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec | HostedTool {
   const type = required(tool, 'type', path, aString)
   if (HOSTED.has(type)) return { hosted: type }
-  if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function'])
+  if (type === 'custom') return readCustomTool(tool, path, ignored)
+  if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
   noteUnknown(tool, KNOWN, path, ignored)
   return readFunction(tool, path)
 }
@@ -105,11 +108,11 @@ function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
   }
   if (!isRecord(choice)) throw wrongType('tool_choice', 'a string or an object', choice)
   const type = required(choice, 'type', 'tool_choice', aString)
-  if (type === 'function') {
+  if (type === 'function' || type === 'custom') {
     const name = namedTool(choice, 'tool_choice', tools)
     return { tools, toolChoice: { name }, echo: { type, name } }
   }
-  if (type !== 'allowed_tools') throw wrongValue('tool_choice.type', type, ['function', 'allowed_tools'])
+  if (type !== 'allowed_tools') throw wrongValue('tool_choice.type', type, ['function', 'custom', 'allowed_tools'])
   const mode = optional(choice, 'mode', 'tool_choice', anAllowedMode) ?? 'auto'
   const names = required(choice, 'tools', 'tool_choice', someAllowed).map((item, i) =>
     namedTool(anObject(item, at('tool_choice.tools', i)), at('tool_choice.tools', i), tools),
@@ -117,7 +120,13 @@ function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
   return {
     tools: tools.filter(({ name }) => names.includes(name)),
     toolChoice: mode,
-    echo: { type, mode, tools: names.map((name) => ({ type: 'function', name })) },
+    echo: {
+      type,
+      mode,
+      tools: tools
+        .filter(({ name }) => names.includes(name))
+        .map(({ name, input }) => ({ type: input ? 'custom' : 'function', name })),
+    },
   }
 }
 
