@@ -100,7 +100,8 @@ function bytesOf(items: readonly StoredItem[]): number {
 
 function lengthOf(item: StoredItem): number {
   if (item.type === 'function_call') return item.arguments.length
-  if (item.type === 'function_call_output') return item.output.length
+  if (item.type === 'custom_tool_call') return item.input.length
+  if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') return item.output.length
   const parts = item.type === 'message' ? item.content : item.summary
   return parts.reduce((sum, { text }) => sum + text.length, 0)
 }
