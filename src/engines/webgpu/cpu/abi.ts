@@ -13,6 +13,8 @@ export const Q4 = 2
 export const BF16 = 3
 /** Stored as Q4, multiplied with activations that are not rounded. */
 export const Q4_EXACT = 4
+/** Activations in 16 bits where the machine multiplies bytes too: what matrices with `WIDE_BLOCKS` are multiplied with. */
+export const WIDE = 5
 /** Those of `block-kinds.ts` among them. */
 export type WeightKind = number
 
@@ -194,7 +196,7 @@ export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 
 
 /** Constants of `./abi`: counts and codes, then bytes. */
 const INTEGERS = {
-  ...{ F32, F16, Q4, BF16, Q4_EXACT, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE },
+  ...{ F32, F16, Q4, BF16, Q4_EXACT, WIDE, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE },
   ...Object.fromEntries(GATES.map((gate) => [gate.toUpperCase(), gateCode(gate)])),
   ...Object.fromEntries(Object.entries(CACHE_CODES).map(([type, code]) => [`CACHE_${type.toUpperCase()}`, code])),
   BLOCK: Q4_BLOCK,

@@ -37,12 +37,21 @@ const KINDS: Readonly<Record<BlockType, BlockKind>> = {
 
 /** The first kind of matrix that is one of blocks. */
 export const FIRST_BLOCK_KIND = 8
+/** Added to a kind whose codes are multiplied in 8 bits: activations are `WIDE`, which some machines multiply faster. */
+export const WIDE_BLOCKS = 32
 /** Added to a kind: activations are not rounded. */
 export const EXACT_BLOCKS = 64
 
 const NAMES = Object.keys(KINDS) as BlockType[]
 
 export const blockKind = (type: BlockType): number => FIRST_BLOCK_KIND + NAMES.indexOf(type)
+export const nameOf = (kind: number): BlockType => NAMES[(kind & (WIDE_BLOCKS - 1)) - FIRST_BLOCK_KIND]!
+/** Whether codes are multiplied in 8 bits. */
+export function isOfBytes(kind: number): boolean {
+  if (kind < FIRST_BLOCK_KIND || kind >= EXACT_BLOCKS) return false
+  const { bits, run = bits } = KINDS[nameOf(kind)]
+  return run === 8
+}
 
 /** Room that a thread needs to read a group of eight rows: scales, codes, and these once more for several tokens. */
 export function blockRoom(columns: number, several: boolean): number {
@@ -52,7 +61,7 @@ export function blockRoom(columns: number, several: boolean): number {
 /** Constants and functions of the module `./abi` of `assembly/`. */
 export function blocksModule(): string {
   const constants = {
-    ...{ FIRST_BLOCK_KIND, EXACT_BLOCKS },
+    ...{ FIRST_BLOCK_KIND, WIDE_BLOCKS, EXACT_BLOCKS },
     ...Object.fromEntries(NAMES.map((name) => [name.toUpperCase(), blockKind(name)])),
     ...Object.fromEntries(SCALES.map((name, i) => [`SCALES_${name.toUpperCase()}`, i])),
   }

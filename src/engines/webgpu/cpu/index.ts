@@ -12,7 +12,7 @@ import {
   type Sampler,
   type SamplerShape,
 } from '../contract.js'
-import { activationBlockBytes, CONTROL } from './abi.js'
+import { CONTROL } from './abi.js'
 import { breathe } from './breathe.js'
 import { KERNELS_HASH } from './kernels.generated.js'
 import { CpuMatrix, storedBytes } from './matrix.js'
@@ -20,6 +20,7 @@ import { DeviceMemory } from './memory.js'
 import { Packer } from './packer.js'
 import { CpuPass } from './pass.js'
 import type { CpuPassHost, OperationProfiler } from './pass-host.js'
+import { type ByteProducts, ProductTrial } from './product-trial.js'
 import { PassProgram } from './program.js'
 import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
@@ -45,6 +46,11 @@ export interface CpuDeviceOptions {
    * @default the fastest that the host runs; both compute the same
    */
   readonly variant?: KernelVariant
+  /**
+   * How codes of 8 bits are multiplied where there is relaxed SIMD. Both come to the same values.
+   * @default what a trial of 5 ms finds quicker, for each type of weights, when the first of it is loaded
+   */
+  readonly byteProducts?: ByteProducts
   /** Why this device was taken, for its description. */
   readonly reason?: string
   /** Takes the times of operations. @default none */
@@ -75,8 +81,9 @@ export async function openCpuDevice(options: CpuDeviceOptions = {}): Promise<Dev
     reason: options.reason ?? 'The CPU was asked for.',
     kernels: `cpu-${KERNELS_HASH}${exact ? '-exact' : ''}`,
   }
-  const { profiler } = options
-  return assemble(info, { memory, team, variant, exact, kernels, ...(profiler && { profiler }) })
+  const { profiler, byteProducts } = options
+  const chosen = { ...(profiler && { profiler }), ...(byteProducts && { byteProducts }) }
+  return assemble(info, { memory, team, variant, exact, kernels, ...chosen })
 }
 
 async function compiled(given: KernelVariant | undefined, shared: boolean) {
@@ -98,6 +105,7 @@ interface Parts {
   readonly exact: boolean
   readonly kernels: Kernels
   readonly profiler?: OperationProfiler
+  readonly byteProducts?: ByteProducts
 }
 
 function assemble(info: DeviceInfo, parts: Parts): Device {
@@ -121,13 +129,19 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
   }
   const runner = new Runner({ kernels, memory, team, control: CONTROL, room: TOGETHER, onLost })
   const packer = new Packer(memory, runner, team.threads)
-  const empty = (bands: readonly MatrixShape[]) => new CpuMatrix(memory, packer, bands, exact)
+  const products = new ProductTrial(parts)
+  const empty = (bands: readonly MatrixShape[]) => {
+    const matrix = new CpuMatrix(memory, packer, bands, exact)
+    for (const { kind } of matrix.bands) products.meet(kind)
+    return matrix
+  }
   const host: CpuPassHost = {
     memory,
     runner,
     program: new PassProgram(team.threads),
     threads: team.threads,
-    activationBlockBytes: activationBlockBytes(parts.variant),
+    variant: parts.variant,
+    products,
     done: breathe,
     ...(parts.profiler && { profiler: parts.profiler }),
   }
@@ -164,6 +178,9 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
       }),
     idle: () => living(breathe),
     work: team.work,
+    get kernelChoices() {
+      return products.choices
+    },
     destroy() {
       if (!alive) return
       alive = false

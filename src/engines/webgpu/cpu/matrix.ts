@@ -1,11 +1,23 @@
 /** Matrices in the device's memory. */
 import { BLOCK_TYPES, isBlockType } from '../../../platform/block-types.js'
 import { type Matrix, type MatrixBand, type MatrixShape, Q4_BLOCK, rowBytes } from '../contract.js'
-import { BF16, F16, F32, GROUP, Q4, Q4_BLOCK_BYTES, Q4_EXACT, type WeightKind } from './abi.js'
-import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND } from './block-kinds.js'
+import {
+  activationBlockBytes,
+  BF16,
+  F16,
+  F32,
+  GROUP,
+  Q4,
+  Q4_BLOCK_BYTES,
+  Q4_EXACT,
+  type WeightKind,
+  WIDE,
+} from './abi.js'
+import { blockKind, blockRoom, EXACT_BLOCKS, FIRST_BLOCK_KIND, WIDE_BLOCKS } from './block-kinds.js'
 import type { DeviceMemory } from './memory.js'
 import type { Filling, Packer } from './packer.js'
 import { Tensor } from './tensors.js'
+import type { KernelVariant } from './wasm.js'
 
 /** Rows of one form. */
 export interface Band {
@@ -77,7 +89,14 @@ function kindOf({ format }: MatrixShape, exact: boolean): WeightKind {
 /** In which form activations are multiplied with a matrix. */
 export function activationsOf(kind: WeightKind): WeightKind {
   if (kind >= EXACT_BLOCKS) return F32
+  if (kind >= WIDE_BLOCKS) return WIDE
   return kind >= FIRST_BLOCK_KIND ? Q4 : kind
+}
+
+/** Bytes of a row of activations in such a form. */
+export function activationBytes(form: WeightKind, columns: number, variant: KernelVariant): number {
+  if (form !== Q4 && form !== WIDE) return columns * 4
+  return Math.ceil(columns / Q4_BLOCK) * activationBlockBytes(form === WIDE ? 'simd' : variant)
 }
 
 /** Room that a thread needs beside a product with so many rows of activations, or a table's rows. */

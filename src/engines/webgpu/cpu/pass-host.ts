@@ -1,7 +1,9 @@
 import type { OperationName } from './abi.js'
 import type { DeviceMemory } from './memory.js'
+import type { ProductTrial } from './product-trial.js'
 import type { PassProgram } from './program.js'
 import type { Runner } from './runner.js'
+import type { KernelVariant } from './wasm.js'
 
 /** Takes the times of single operations, which run one by one then: see `bench/profile`. */
 export interface OperationProfiler {
@@ -19,7 +21,8 @@ export interface CpuPassHost {
   readonly runner: Runner
   readonly program: PassProgram
   readonly threads: number
-  readonly activationBlockBytes: number
+  readonly variant: KernelVariant
+  readonly products: ProductTrial
   readonly profiler?: OperationProfiler
   /** Called once the pass is over; lets the event loop turn now and then. */
   done(): Promise<void>

@@ -77,7 +77,8 @@ export class CpuPass implements Pass {
     }
     this.#attention = new CpuAttention(this.#recorder)
     this.#products = new Products(this.#recorder, {
-      activationBlockBytes: host.activationBlockBytes,
+      variant: host.variant,
+      trial: host.products,
       amend: (name, args) => this.#program.amend(name, args),
     })
   }

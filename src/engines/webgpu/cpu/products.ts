@@ -2,10 +2,12 @@
 import { type Gate, type ProjectOptions, Q4_BLOCK } from '../contract.js'
 import * as abi from './abi.js'
 import { own } from './guards.js'
-import { activationsOf, type Band, type CpuMatrix, roomOf } from './matrix.js'
+import { activationBytes, activationsOf, type Band, type CpuMatrix, roomOf } from './matrix.js'
 import type { PassRecorder } from './pass-recorder.js'
+import type { ProductTrial } from './product-trial.js'
 import { few, shareOf } from './program.js'
 import { type CpuActivations, CpuVector } from './tensors.js'
+import type { KernelVariant } from './wasm.js'
 
 /** So many values every thread prepares for itself. */
 const PRIVATE = 8192
@@ -38,7 +40,8 @@ const NOWHERE = { at: 0, stride: 0 }
 
 /** What products need of their device and its program. */
 interface ProductsHost {
-  readonly activationBlockBytes: number
+  readonly variant: KernelVariant
+  readonly trial: ProductTrial
   /** Arguments of the last operation. */
   amend<N extends abi.OperationName>(name: N, args: abi.Arguments<N>): void
 }
@@ -65,9 +68,9 @@ export class Products {
     const columns = options.gated ? w.rows / 2 : w.rows
     w.use()
     if (options.gated && !options.bias && columns % Q4_BLOCK === 0 && w.bands.length === 1) {
-      const { kind } = w.whole
+      const kind = this.#kindOf(w.whole, rows)
       const input = this.#prepare(source, w.columns, activationsOf(kind), rows, options.norm, false)
-      this.#projectGated(w, input, target, columns, rows, options.gate)
+      this.#projectGated(w, kind, input, target, columns, rows, options.gate)
       return
     }
     const halves = options.gated ? target.scratch('halves', w.rows * 4) : 0
@@ -77,7 +80,7 @@ export class Products {
     const out = { y, yStride, rows, bias, add: options.add === true }
     if (w.bands.length > 1) this.#multiplyBands(w, source, options.norm, out)
     else {
-      const x = this.#prepare(source, w.columns, activationsOf(w.whole.kind), rows, options.norm, false)
+      const x = this.#prepare(source, w.columns, activationsOf(this.#kindOf(w.whole, rows)), rows, options.norm, false)
       this.#multiply(w, w.whole, x, out)
     }
     if (options.gated) this.#activate(halves, target, columns, rows, options.gate)
@@ -86,19 +89,22 @@ export class Products {
   /** What a thread prepares for itself lasts until the next operation: bands come after all that they are multiplied with. */
   #multiplyBands(w: CpuMatrix, source: CpuActivations, norm: ProjectOptions['norm'], out: ProductOut): void {
     const inputs = new Map<abi.WeightKind, Prepared>()
-    for (const { kind } of w.bands) {
-      const form = activationsOf(kind)
+    const formOf = (band: Band) => activationsOf(this.#kindOf(band, out.rows))
+    for (const band of w.bands) {
+      const form = formOf(band)
       if (!inputs.has(form)) inputs.set(form, this.#prepare(source, w.columns, form, out.rows, norm, true))
     }
-    for (const band of w.bands) this.#multiply(w, band, inputs.get(activationsOf(band.kind))!, out)
+    for (const band of w.bands) this.#multiply(w, band, inputs.get(formOf(band))!, out)
   }
 
-  #multiply(
-    w: CpuMatrix,
-    { kind, at, first, rows: own, groups, groupBytes }: Band,
-    x: Prepared,
-    { y, yStride, rows, bias, add }: ProductOut,
-  ): void {
+  /** As which it is multiplied with so many rows. */
+  #kindOf({ kind }: Band, rows: number): abi.WeightKind {
+    return this.#host.trial.kindFor(kind, rows)
+  }
+
+  #multiply(w: CpuMatrix, band: Band, x: Prepared, { y, yStride, rows, bias, add }: ProductOut): void {
+    const { at, first, rows: own, groups, groupBytes } = band
+    const kind = this.#kindOf(band, rows)
     const by = shareOf(rows * groups * groupBytes)
     const sharing = { least: Math.ceil(4096 / groupBytes), unit: GROUPS_OF_LINE, by }
     const bytes = roomOf(kind, w.columns, rows)
@@ -125,13 +131,14 @@ export class Products {
   /** Product, activation and rounding in one. */
   #projectGated(
     w: CpuMatrix,
+    kind: abi.WeightKind,
     x: Prepared,
     target: CpuActivations,
     columns: number,
     rows: number,
     gate: Gate = 'silu',
   ): void {
-    const { kind, at } = w.whole
+    const { at } = w.whole
     const unpackedBytesOfGroup = roomOf(kind, w.columns, rows)
     const room = this.#recorder.perThread(unpackedBytesOfGroup + Math.max(abi.GATED_ROOM, rows * 2 * Q4_BLOCK * 4))
     const args = {
@@ -195,9 +202,9 @@ export class Products {
     norm: ProjectOptions['norm'],
     shared: boolean,
   ): Prepared {
-    const plain = form !== abi.Q4 && form !== abi.F16
+    const plain = form === abi.F32 || form === abi.BF16 || form === abi.Q4_EXACT
     if (!norm && plain) return { at: x.use(), stride: x.stride, gap: 0 }
-    const stride = form === abi.Q4 ? Math.ceil(k / Q4_BLOCK) * this.#host.activationBlockBytes : k * 4
+    const stride = activationBytes(form, k, this.#host.variant)
     if (!norm && this.#activated?.out === x && x.columns === k) {
       const at = x.scratch('prepared', stride)
       // What was just activated is prepared by the same operation, while it is at hand.

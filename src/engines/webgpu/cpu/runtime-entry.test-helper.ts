@@ -8,6 +8,7 @@ export interface Outcome {
   readonly values: readonly number[]
   /** What each thread did of it. */
   readonly work: readonly number[]
+  readonly kernelChoices: Readonly<Record<string, string>>
 }
 
 /** Milliseconds after which a thread that has done nothing never will, on however busy a machine. */
@@ -18,6 +19,10 @@ export async function outcomes(): Promise<Outcome[]> {
   const variants = bestVariant() === 'relaxed' ? (['simd', 'relaxed'] as const) : (['simd'] as const)
   for (const variant of variants) {
     for (const threads of [1, 3]) results.push(await outcome({ variant, threads }))
+    if (variant === 'simd') continue
+    for (const byteProducts of ['bytes', 'wide'] as const) {
+      results.push(await outcome({ variant, threads: 1, byteProducts }))
+    }
   }
   return results
 }
@@ -32,8 +37,9 @@ async function outcome(options: CpuDeviceOptions): Promise<Outcome> {
     await blocks(device)
   }
   const work = device.work!()
+  const { kernelChoices = {} } = device
   device.destroy()
-  return { name, values, work }
+  return { name, values, work, kernelChoices }
 }
 
 const host = globalThis as { Deno?: unknown; outcomes?: typeof outcomes }

@@ -22,6 +22,18 @@ async function expected(): Promise<number[]> {
   return values
 }
 
+const TYPES = ['iq4_nl', 'iq4_xs', 'q8_0']
+
+/** Plain SIMD has nothing to choose from; else each type of 8 bits was tried, or has what was asked for. */
+function expectChosen(outcomes: readonly Outcome[]) {
+  const chosen = outcomes.map(({ kernelChoices }) => kernelChoices)
+  expect(chosen.slice(0, 2)).toEqual([{}, {}])
+  const keys = TYPES.flatMap((type) => [`${type}, a row`, `${type}, several rows`])
+  for (const choices of chosen.slice(2)) expect(Object.keys(choices).sort()).toEqual(keys)
+  const kinds = chosen.slice(4).map((choices) => [...new Set(Object.values(choices))])
+  expect(kinds).toEqual([['products of bytes'], ['products of 16 bits']])
+}
+
 async function expectSame(outcomes: readonly Outcome[]) {
   const values = await expected()
   for (const { name, values: found, work } of outcomes) {
@@ -52,8 +64,11 @@ describe('the CPU device', () => {
         'WebAssembly SIMD, 3 threads',
         'WebAssembly relaxed SIMD, one thread',
         'WebAssembly relaxed SIMD, 3 threads',
+        'WebAssembly relaxed SIMD, one thread',
+        'WebAssembly relaxed SIMD, one thread',
       ])
       await expectSame(outcomes)
+      expectChosen(outcomes)
     } finally {
       await rm(folder, { recursive: true, force: true })
     }
@@ -89,8 +104,11 @@ describe('the CPU device', () => {
         `WebAssembly SIMD, ${threads}`,
         expect.stringContaining('WebAssembly relaxed SIMD, one thread'),
         `WebAssembly relaxed SIMD, ${threads}`,
+        expect.stringContaining('WebAssembly relaxed SIMD, one thread'),
+        expect.stringContaining('WebAssembly relaxed SIMD, one thread'),
       ])
       await expectSame(outcomes)
+      expectChosen(outcomes)
     } finally {
       await browser.close()
       await server.close()

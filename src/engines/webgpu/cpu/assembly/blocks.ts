@@ -9,6 +9,8 @@ import { bitsOf, blockBytes, blockValues, GROUP } from './abi'
 
 /** Of rows side by side. */
 export const ROW_BYTES: usize = 4
+/** By which codes of 8 bits differ from signed bytes: those that are cut in halves have no sign. */
+export const BYTES_SIGN: i8 = ASC_FEATURE_RELAXED_SIMD ? -128 : 0
 /** Of the words of eight rows. */
 export const WORDS_BYTES: usize = 32
 

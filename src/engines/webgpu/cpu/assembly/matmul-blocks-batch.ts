@@ -1,8 +1,8 @@
 /** Eight rows of blocks with four tokens at a time, codes unpacked for all of them. */
 import { X_HEADER_BYTES } from './abi'
-import { WORDS_BYTES } from './blocks'
-import { X_STEP_BYTES } from './layout'
-import { dot } from './q4-dot'
+import { BYTES_SIGN, WORDS_BYTES } from './blocks'
+import { stepBytesOf } from './layout'
+import { dotOf } from './q4-dot'
 import { putRows } from './rows'
 import { leastsOf, scaledBy, sumsOf } from './scales'
 
@@ -94,12 +94,13 @@ function widen(bits: i32, codes: usize, planes: usize, runs: i32): void {
   }
 }
 
-function widenBytes(codes: usize, planes: usize, runs: i32): void {
+export function widenBytes(codes: usize, planes: usize, runs: i32): void {
   const upper = i16x8.splat(<i16>0xff00)
+  const sign = i8x16.splat(BYTES_SIGN)
   for (let step = 0; step < runs * 4; step++) {
     for (let side: usize = 0; side < 32; side += 16) {
-      const a = v128.load(codes + side)
-      const b = v128.load(codes + side, WORDS_BYTES)
+      const a = v128.xor(v128.load(codes + side), sign)
+      const b = v128.xor(v128.load(codes + side, WORDS_BYTES), sign)
       const to = planes + side
       v128.store(to, i16x8.shr_s(i16x8.shl(a, 8), 8))
       v128.store(to, i16x8.shr_s(i16x8.shl(b, 8), 4), 32)
@@ -111,8 +112,108 @@ function widenBytes(codes: usize, planes: usize, runs: i32): void {
   }
 }
 
-/** Four tokens, `xStride` and `yStride` bytes apart. */
-export function quadOfPlanes(
+/**
+ * Four tokens in 16 bits, codes of 8 bits: apart from the function below, because compilers keep sums in registers only
+ * where a function has no more than this.
+ */
+export function quadOfWide(
+  planes: usize,
+  scales: usize,
+  x: usize,
+  xStride: usize,
+  y: usize,
+  yStride: usize,
+  runs: i32,
+  rows: i32,
+  add: bool,
+): void {
+  const stride2 = xStride * 2
+  const stride3 = xStride * 3
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let s4 = s0
+  let s5 = s0
+  let s6 = s0
+  let s7 = s0
+  for (; runs > 0; runs--) {
+    const header = x
+    let a0 = i32x4.splat(0)
+    let b0 = a0
+    let c0 = a0
+    let d0 = a0
+    let a1 = a0
+    let b1 = a0
+    let c1 = a0
+    let d1 = a0
+    x += X_HEADER_BYTES
+    for (const end = x + 4 * stepBytesOf<i16>(); x < end; x += 4) {
+      const m0 = v128.load(planes)
+      const m1 = v128.load(planes, 16)
+      let e = v128.load_splat<i32>(x)
+      a0 = dotOf<i16>(m0, e, a0)
+      a1 = dotOf<i16>(m1, e, a1)
+      e = v128.load_splat<i32>(x + xStride)
+      b0 = dotOf<i16>(m0, e, b0)
+      b1 = dotOf<i16>(m1, e, b1)
+      e = v128.load_splat<i32>(x + stride2)
+      c0 = dotOf<i16>(m0, e, c0)
+      c1 = dotOf<i16>(m1, e, c1)
+      e = v128.load_splat<i32>(x + stride3)
+      d0 = dotOf<i16>(m0, e, d0)
+      d1 = dotOf<i16>(m1, e, d1)
+      planes += 32
+    }
+    const low = v128.load(scales)
+    const high = v128.load(scales, 16)
+    const xa = v128.load_splat<f32>(header)
+    const xb = v128.load_splat<f32>(header + xStride)
+    const xc = v128.load_splat<f32>(header + stride2)
+    const xd = v128.load_splat<f32>(header + stride3)
+    s0 = scaledBy(a0, low, xa, s0)
+    s1 = scaledBy(a1, high, xa, s1)
+    s2 = scaledBy(b0, low, xb, s2)
+    s3 = scaledBy(b1, high, xb, s3)
+    s4 = scaledBy(c0, low, xc, s4)
+    s5 = scaledBy(c1, high, xc, s5)
+    s6 = scaledBy(d0, low, xd, s6)
+    s7 = scaledBy(d1, high, xd, s7)
+    scales += 32
+  }
+  putQuad(y, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)
+}
+
+/** What eight rows come to with four tokens. */
+function putQuad(
+  y: usize,
+  yStride: usize,
+  s0: v128,
+  s1: v128,
+  s2: v128,
+  s3: v128,
+  s4: v128,
+  s5: v128,
+  s6: v128,
+  s7: v128,
+  rows: i32,
+  add: bool,
+): void {
+  putRows(y, s0, rows, add)
+  putRows(y + 16, s1, rows - 4, add)
+  y += yStride
+  putRows(y, s2, rows, add)
+  putRows(y + 16, s3, rows - 4, add)
+  y += yStride
+  putRows(y, s4, rows, add)
+  putRows(y + 16, s5, rows - 4, add)
+  y += yStride
+  putRows(y, s6, rows, add)
+  putRows(y + 16, s7, rows - 4, add)
+}
+
+/** Four tokens, `xStride` and `yStride` bytes apart, as bytes (T: i8) or in 16 bits (i16). */
+export function quadOfPlanes<T>(
   bits: i32,
   planes: usize,
   scales: usize,
@@ -129,9 +230,9 @@ export function quadOfPlanes(
 ): void {
   const stride2 = xStride * 2
   const stride3 = xStride * 3
-  const length = <usize>(shares === 1 ? 4 : 2) * X_STEP_BYTES
+  const length = <usize>(shares === 1 ? 4 : 2) * stepBytesOf<T>()
   // Of bytes cut in halves the upper ones are multiplied first, and count for sixteen.
-  const halved = ASC_FEATURE_RELAXED_SIMD && bits === 8
+  const halved = sizeof<T>() === 1 && bits === 8
   const start = halved ? i16x8.shr_s(zero, 4) : zero
   let s0 = f32x4.splat(0)
   let s1 = s0
@@ -171,17 +272,17 @@ export function quadOfPlanes(
           const m0 = v128.load(planes)
           const m1 = v128.load(planes, 16)
           let e = v128.load_splat<i32>(x)
-          a0 = dot(m0, e, a0)
-          a1 = dot(m1, e, a1)
+          a0 = dotOf<T>(m0, e, a0)
+          a1 = dotOf<T>(m1, e, a1)
           e = v128.load_splat<i32>(x + xStride)
-          b0 = dot(m0, e, b0)
-          b1 = dot(m1, e, b1)
+          b0 = dotOf<T>(m0, e, b0)
+          b1 = dotOf<T>(m1, e, b1)
           e = v128.load_splat<i32>(x + stride2)
-          c0 = dot(m0, e, c0)
-          c1 = dot(m1, e, c1)
+          c0 = dotOf<T>(m0, e, c0)
+          c1 = dotOf<T>(m1, e, c1)
           e = v128.load_splat<i32>(x + stride3)
-          d0 = dot(m0, e, d0)
-          d1 = dot(m1, e, d1)
+          d0 = dotOf<T>(m0, e, d0)
+          d1 = dotOf<T>(m1, e, d1)
           planes += 32
         }
         if (!again) break
@@ -212,15 +313,5 @@ export function quadOfPlanes(
       scales += least ? 64 : 32
     }
   }
-  putRows(y, s0, rows, add)
-  putRows(y + 16, s1, rows - 4, add)
-  y += yStride
-  putRows(y, s2, rows, add)
-  putRows(y + 16, s3, rows - 4, add)
-  y += yStride
-  putRows(y, s4, rows, add)
-  putRows(y + 16, s5, rows - 4, add)
-  y += yStride
-  putRows(y, s6, rows, add)
-  putRows(y + 16, s7, rows - 4, add)
+  putQuad(y, yStride, s0, s1, s2, s3, s4, s5, s6, s7, rows, add)
 }

@@ -1,8 +1,8 @@
 /** Eight rows of blocks with one token, codes unpacked in registers. */
 import { X_HEADER_BYTES } from './abi'
-import { WORDS_BYTES } from './blocks'
-import { X_STEP_BYTES } from './layout'
-import { dot } from './q4-dot'
+import { BYTES_SIGN, WORDS_BYTES } from './blocks'
+import { stepBytesOf, X_STEP_BYTES } from './layout'
+import { dot, dotOf } from './q4-dot'
 import { putRows } from './rows'
 import { scaledBy, sumsOf } from './scales'
 
@@ -134,8 +134,8 @@ export function oneToken<T, S, L>(
   putRows(y + 16, high, rows - 4, add)
 }
 
-/** Of 8 bits: signed, or, where bytes are multiplied, cut in halves. */
-export function oneTokenOfBytes(
+/** Of 8 bits: signed, with activations in 16 bits (T: i16), or cut in halves, with bytes (i8). */
+export function oneTokenOfBytes<T>(
   codes: usize,
   scales: usize,
   x: usize,
@@ -147,6 +147,7 @@ export function oneTokenOfBytes(
 ): void {
   const m = v128.load_splat<i32>(x, 8)
   const upper = i16x8.splat(<i16>0xff00)
+  const sign = i8x16.splat(BYTES_SIGN)
   let low = f32x4.splat(0)
   let high = low
   for (let run = 0; run < runs; run++) {
@@ -157,39 +158,45 @@ export function oneTokenOfBytes(
     let h0 = i32x4.splat(0)
     let h1 = h0
     x += X_HEADER_BYTES
-    for (const end = x + 4 * X_STEP_BYTES; x < end; x += X_STEP_BYTES) {
-      const w0 = v128.load(codes)
-      const w1 = v128.load(codes, 16)
-      const w2 = v128.load(codes, 32)
-      const w3 = v128.load(codes, 48)
+    for (const end = x + 4 * stepBytesOf<T>(); x < end; x += stepBytesOf<T>()) {
+      let w0 = v128.load(codes)
+      let w1 = v128.load(codes, 16)
+      let w2 = v128.load(codes, 32)
+      let w3 = v128.load(codes, 48)
       codes += 2 * WORDS_BYTES
-      if (ASC_FEATURE_RELAXED_SIMD) {
+      if (sizeof<T>() === 1) {
         let e = v128.load_splat<i32>(x)
-        a0 = dot(v128.and(w0, m), e, a0)
-        a1 = dot(v128.and(w1, m), e, a1)
-        h0 = dot(v128.and(i16x8.shr_u(w0, 4), m), e, h0)
-        h1 = dot(v128.and(i16x8.shr_u(w1, 4), m), e, h1)
+        a0 = dotOf<T>(v128.and(w0, m), e, a0)
+        a1 = dotOf<T>(v128.and(w1, m), e, a1)
+        h0 = dotOf<T>(v128.and(i16x8.shr_u(w0, 4), m), e, h0)
+        h1 = dotOf<T>(v128.and(i16x8.shr_u(w1, 4), m), e, h1)
         e = v128.load_splat<i32>(x, 4)
-        a0 = dot(v128.and(w2, m), e, a0)
-        a1 = dot(v128.and(w3, m), e, a1)
-        h0 = dot(v128.and(i16x8.shr_u(w2, 4), m), e, h0)
-        h1 = dot(v128.and(i16x8.shr_u(w3, 4), m), e, h1)
+        a0 = dotOf<T>(v128.and(w2, m), e, a0)
+        a1 = dotOf<T>(v128.and(w3, m), e, a1)
+        h0 = dotOf<T>(v128.and(i16x8.shr_u(w2, 4), m), e, h0)
+        h1 = dotOf<T>(v128.and(i16x8.shr_u(w3, 4), m), e, h1)
       } else {
+        if (BYTES_SIGN !== 0) {
+          w0 = v128.xor(w0, sign)
+          w1 = v128.xor(w1, sign)
+          w2 = v128.xor(w2, sign)
+          w3 = v128.xor(w3, sign)
+        }
         let e = v128.load_splat<i32>(x)
-        a0 = dot(i16x8.shr_s(i16x8.shl(w0, 8), 8), e, a0)
-        a1 = dot(i16x8.shr_s(i16x8.shl(w1, 8), 8), e, a1)
+        a0 = dotOf<T>(i16x8.shr_s(i16x8.shl(w0, 8), 8), e, a0)
+        a1 = dotOf<T>(i16x8.shr_s(i16x8.shl(w1, 8), 8), e, a1)
         e = v128.load_splat<i32>(x, 4)
-        a0 = dot(i16x8.shr_s(i16x8.shl(w2, 8), 4), e, a0)
-        a1 = dot(i16x8.shr_s(i16x8.shl(w3, 8), 4), e, a1)
+        a0 = dotOf<T>(i16x8.shr_s(i16x8.shl(w2, 8), 4), e, a0)
+        a1 = dotOf<T>(i16x8.shr_s(i16x8.shl(w3, 8), 4), e, a1)
         e = v128.load_splat<i32>(x, 8)
-        a0 = dot(v128.and(w0, upper), e, a0)
-        a1 = dot(v128.and(w1, upper), e, a1)
+        a0 = dotOf<T>(v128.and(w0, upper), e, a0)
+        a1 = dotOf<T>(v128.and(w1, upper), e, a1)
         e = v128.load_splat<i32>(x, 12)
-        a0 = dot(i16x8.shr_s(w2, 8), e, a0)
-        a1 = dot(i16x8.shr_s(w3, 8), e, a1)
+        a0 = dotOf<T>(i16x8.shr_s(w2, 8), e, a0)
+        a1 = dotOf<T>(i16x8.shr_s(w3, 8), e, a1)
       }
     }
-    if (ASC_FEATURE_RELAXED_SIMD) {
+    if (sizeof<T>() === 1) {
       a0 = i32x4.add(a0, i32x4.shl(h0, 4))
       a1 = i32x4.add(a1, i32x4.shl(h1, 4))
     }

@@ -3,17 +3,17 @@
  * share (16 or 32 columns that have a scale) are exact integers, and shares are added in order: a result depends neither
  * on how many tokens are multiplied together nor on how rows are shared among threads.
  */
-import { BLOCK, GROUP, runOf, sharesOf } from './abi'
+import { BLOCK, GROUP, runOf, sharesOf, WIDE_BLOCKS } from './abi'
 import { blockGroupBytes } from './blocks'
 import { gather, gatheredBytes, isGathered, leastsOfSix, sizesOf } from './gather'
 import { X_FACTOR } from './layout'
-import { quadOfPlanes, unpackRuns } from './matmul-blocks-batch'
+import { quadOfPlanes, quadOfWide, unpackRuns, widenBytes } from './matmul-blocks-batch'
 import { oneToken, oneTokenOfBytes } from './matmul-blocks-one'
 import { dense1 } from './matmul-dense'
 import { leastsOf } from './scales'
 import { blockGroup, hasLeast, roomAfter, runsAt, runZero, unfold } from './unfold'
 
-/** Groups `from` to `to`. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
+/** Groups `from` to `to`; a `kind` with `WIDE_BLOCKS`: activations are in 16 bits. `room`: as much as `blockRoom` of `block-kinds.ts` says. */
 export function multiplyBlocks(
   kind: i32,
   w: usize,
@@ -29,10 +29,12 @@ export function multiplyBlocks(
   add: bool,
   room: usize,
 ): void {
+  const wide = (kind & WIDE_BLOCKS) !== 0
+  kind &= WIDE_BLOCKS - 1
   const bits = runOf(kind)
   const shares = sharesOf(kind)
   const least = hasLeast(kind)
-  const zero = i16x8.splat(<i16>(-runZero(kind) * X_FACTOR))
+  const zero = i16x8.splat(wide ? 0 : <i16>(-runZero(kind) * X_FACTOR))
   const runs = k / BLOCK
   const quads = tokens & ~3
   const planes = room + roomAfter(kind, k)
@@ -47,10 +49,19 @@ export function multiplyBlocks(
     const rows = n - g * GROUP
     let xt = x
     let yt = y + ((<usize>(g * GROUP)) << 2)
-    if (quads > 0) unpackRuns(bits, codes, planes, runs)
+    if (quads > 0) {
+      if (wide) widenBytes(codes, planes, runs)
+      else unpackRuns(bits, codes, planes, runs)
+    }
     let t = 0
     for (; t < quads; t += 4) {
-      quadOfPlanes(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, least, rows, add)
+      if (wide || (!ASC_FEATURE_RELAXED_SIMD && bits === 8)) {
+        quadOfWide(planes, room, xt, xStride, yt, yStride, runs, rows, add)
+      } else if (ASC_FEATURE_RELAXED_SIMD) {
+        quadOfPlanes<i8>(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, least, rows, add)
+      } else {
+        quadOfPlanes<i16>(bits, planes, room, xt, xStride, yt, yStride, runs, shares, zero, least, rows, add)
+      }
       xt += xStride << 2
       yt += yStride << 2
     }
@@ -67,7 +78,7 @@ export function multiplyBlocks(
         low = f32x4.neg(leastsOf(room + 32, xt, runs, shares))
         high = f32x4.neg(leastsOf(room + 48, xt, runs, shares))
       }
-      one(bits, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
+      one(bits, wide, shares, least, gathered, codes, room, xt, yt, runs, zero, low, high, rows, add)
       xt += xStride
       yt += yStride
     }
@@ -76,6 +87,7 @@ export function multiplyBlocks(
 
 function one(
   bits: i32,
+  wide: bool,
   shares: i32,
   least: bool,
   gathered: bool,
@@ -90,8 +102,10 @@ function one(
   rows: i32,
   add: bool,
 ): void {
-  if (bits === 8) oneTokenOfBytes(codes, scales, x, y, runs, zero, rows, add)
-  else if (bits === 6) oneToken<i32, i16, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
+  if (bits === 8) {
+    if (ASC_FEATURE_RELAXED_SIMD && !wide) oneTokenOfBytes<i8>(codes, scales, x, y, runs, zero, rows, add)
+    else oneTokenOfBytes<i16>(codes, scales, x, y, runs, zero, rows, add)
+  } else if (bits === 6) oneToken<i32, i16, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
   else if (bits === 5) {
     if (gathered) oneToken<i16, i8, i64>(codes, scales, x, y, runs, zero, low, high, rows, add)
     else if (least) oneToken<i16, i8, i16>(codes, scales, x, y, runs, zero, low, high, rows, add)

@@ -12,6 +12,7 @@ import {
   Q4,
   Q4_BLOCK_BYTES,
   Q4_EXACT,
+  WIDE_BLOCKS,
 } from './abi'
 import { blockGroupBytes } from './blocks'
 import { addBias } from './elementwise'
@@ -25,7 +26,7 @@ import { matmulQ4Exact } from './matmul-q4-exact'
 const TILE_BYTES: i32 = 16384
 
 export function groupBytes(kind: i32, k: i32): i32 {
-  if (kind >= FIRST_BLOCK_KIND) return blockGroupBytes(kind & (EXACT_BLOCKS - 1), k)
+  if (kind >= FIRST_BLOCK_KIND) return blockGroupBytes(kind & (WIDE_BLOCKS - 1), k)
   if (kind === Q4 || kind === Q4_EXACT) return (k / BLOCK) * <i32>Q4_BLOCK_BYTES
   return k * GROUP * (kind === F16 || kind === BF16 ? 2 : 4)
 }

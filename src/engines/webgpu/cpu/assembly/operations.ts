@@ -36,6 +36,7 @@ import {
   Prepare,
   Q4,
   Q4_EXACT,
+  WIDE,
 } from './abi'
 import { attend } from './attend'
 import { keptBytes, writeBlocks, writeKeyValue } from './cache-page'
@@ -85,7 +86,7 @@ function embed(args: usize, from: i32, to: i32, thread: i32): void {
 
 /** Activations in the form that a matrix of this kind is multiplied with; some take them as they are. */
 function prepare(kind: i32, x: usize, xStride: usize, out: usize, from: i32, to: i32, k: i32): void {
-  if (kind === Q4) quantize(x, xStride, out, from, to, k / BLOCK)
+  if (kind === Q4 || kind === WIDE) quantize(x, xStride, out, from, to, k / BLOCK, kind === WIDE)
   else if (kind === F16) scaleUp(x, xStride, out, from, to, k)
 }
 

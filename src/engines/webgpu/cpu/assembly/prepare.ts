@@ -1,8 +1,8 @@
 /** Brings activations into the form that the matrix kernels read. */
 
-import { BLOCK, F16, Q4, X_HEADER_BYTES } from './abi'
+import { BLOCK, F16, Q4, WIDE, X_HEADER_BYTES } from './abi'
 import { ROUNDER } from './exp'
-import { Q4_ZERO, X_BLOCK_BYTES, X_FACTOR, X_STEP_BYTES } from './layout'
+import { Q4_ZERO, stepBytesOf, WIDE_BLOCK_BYTES, X_BLOCK_BYTES } from './layout'
 
 /**
  * The 16-bit kernel takes nibbles 0 and 2, 4 and 6, 1 and 3, 5 and 7 of eight at a time, and moves only the last pair
@@ -12,19 +12,27 @@ import { Q4_ZERO, X_BLOCK_BYTES, X_FACTOR, X_STEP_BYTES } from './layout'
 const PLANE_FACTORS = i16x8(256, 256, 16, 16, 1, 1, 256, 256)
 
 /** Rounds rows of `x` to 8 bits per block of 32, with what the kernels need to undo the weights' zero point. */
-export function quantize(x: usize, xStride: usize, out: usize, from: i32, to: i32, blocks: i32): void {
-  let o = out + <usize>(from * blocks) * X_BLOCK_BYTES
+export function quantize(x: usize, xStride: usize, out: usize, from: i32, to: i32, blocks: i32, wide: bool): void {
+  if (ASC_FEATURE_RELAXED_SIMD && !wide) quantizeRows<i8>(x, xStride, out, from, to, blocks)
+  else quantizeRows<i16>(x, xStride, out, from, to, blocks)
+}
+
+/** As bytes (T: i8), or in the 16 bits of the 16-bit kernel (i16). */
+function quantizeRows<T>(x: usize, xStride: usize, out: usize, from: i32, to: i32, blocks: i32): void {
+  const bytes = X_HEADER_BYTES + 4 * stepBytesOf<T>()
+  let o = out + <usize>(from * blocks) * bytes
   for (let row = from; row < to; row++) {
     let p = x + <usize>row * xStride
     for (let i = 0; i < blocks; i++) {
-      quantizeBlock(p, o)
+      quantizeBlock<T>(p, o)
       p += BLOCK * 4
-      o += X_BLOCK_BYTES
+      o += bytes
     }
   }
 }
 
-function quantizeBlock(p: usize, o: usize): void {
+function quantizeBlock<T>(p: usize, o: usize): void {
+  const factor: i32 = sizeof<T>() === 1 ? 1 : 256
   // Compared by their bits, among which infinities and NaN are the greatest.
   let most = f32x4.abs(v128.load(p))
   let other = f32x4.abs(v128.load(p, 16))
@@ -36,7 +44,7 @@ function quantizeBlock(p: usize, o: usize): void {
   most = i32x4.max_s(most, v128.shuffle<i32>(most, most, 2, 3, 0, 1))
   most = i32x4.max_s(most, v128.shuffle<i32>(most, most, 1, 0, 3, 2))
   const peak = f32x4.extract_lane(most, 0)
-  store<f32>(o, peak / (127 * <f32>X_FACTOR))
+  store<f32>(o, peak / (127 * <f32>factor))
   // Below it 127 / peak overflows, and such a block is as good as zero.
   const inverse = f32x4.splat(peak > 1e-35 ? 127 / peak : 0)
   let sum = i32x4.splat(0)
@@ -47,10 +55,10 @@ function quantizeBlock(p: usize, o: usize): void {
     const b = rounded(f32x4.mul(v128.load(p, 16), inverse))
     sum = i32x4.add(sum, i32x4.add(a, b))
     const both = i16x8.narrow_i32x4_s(a, b)
-    if (ASC_FEATURE_RELAXED_SIMD) v128.store64_lane(to, i8x16.narrow_i16x8_s(both, both), 0)
+    if (sizeof<T>() === 1) v128.store64_lane(to, i8x16.narrow_i16x8_s(both, both), 0)
     else v128.store(to, i16x8.mul(v128.shuffle<i16>(both, both, 0, 2, 4, 6, 1, 3, 5, 7), PLANE_FACTORS))
     p += 32
-    to += X_STEP_BYTES
+    to += stepBytesOf<T>()
     if (step === 1) {
       before = sum
       sum = i32x4.splat(0)
@@ -61,8 +69,8 @@ function quantizeBlock(p: usize, o: usize): void {
   sum = i32x4.add(sum, v128.shuffle<i32>(sum, sum, 1, 0, 3, 2))
   const one = i32x4.extract_lane(sum, 0)
   const another = i32x4.extract_lane(sum, 2)
-  store<i32>(o, -Q4_ZERO * X_FACTOR * (one + another), 4)
-  store<u32>(o, ASC_FEATURE_RELAXED_SIMD ? 0x0f0f0f0f : 0x000f000f, 8)
+  store<i32>(o, -Q4_ZERO * factor * (one + another), 4)
+  store<u32>(o, sizeof<T>() === 1 ? 0x0f0f0f0f : 0x000f000f, 8)
   store<i16>(o, <i16>one, 12)
   store<i16>(o, <i16>another, 14)
 }
@@ -82,9 +90,11 @@ export function prepareColumns(
   rows: i32,
   block: i32,
 ): void {
-  const at = out + <usize>block * (kind === Q4 ? X_BLOCK_BYTES : BLOCK * 4)
+  const bytes = kind === Q4 ? X_BLOCK_BYTES : kind === WIDE ? WIDE_BLOCK_BYTES : BLOCK * 4
+  const at = out + <usize>block * bytes
   for (let row: usize = 0; row < <usize>rows; row++) {
-    if (kind === Q4) quantizeBlock(x + row * xStride, at + row * outStride)
+    if (ASC_FEATURE_RELAXED_SIMD && kind === Q4) quantizeBlock<i8>(x + row * xStride, at + row * outStride)
+    else if (kind === Q4 || kind === WIDE) quantizeBlock<i16>(x + row * xStride, at + row * outStride)
     else if (kind === F16) scaleUp(x + row * xStride, 0, at + row * outStride, 0, 1, BLOCK)
   }
 }

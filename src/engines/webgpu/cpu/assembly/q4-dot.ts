@@ -6,6 +6,14 @@ export function dot(plane: v128, x: v128, sum: v128): v128 {
   return i32x4.add(sum, i32x4.dot_i16x8_s(plane, x))
 }
 
+/** Of activations as bytes (T: i8), or in 16 bits (i16). */
+export function dotOf<T>(plane: v128, x: v128, sum: v128): v128 {
+  if (ASC_FEATURE_RELAXED_SIMD) {
+    if (sizeof<T>() === 1) return i32x4.relaxed_dot_i8x16_i7x16_add_s(x, plane, sum)
+  }
+  return i32x4.add(sum, i32x4.dot_i16x8_s(plane, x))
+}
+
 /** total + sum * scale of the weights * scale of the activations, for four rows. */
 export function scaled(sum: v128, scales: usize, x: usize, total: v128): v128 {
   const scale = f32x4.mul(v128.load(scales), v128.load_splat<f32>(x))

@@ -16,7 +16,7 @@ import {
   sharesOf,
   zeroOf,
 } from './abi'
-import { codesAt, ROW_BYTES, stepAt, WORDS_BYTES } from './blocks'
+import { BYTES_SIGN, codesAt, ROW_BYTES, stepAt, WORDS_BYTES } from './blocks'
 import { wideHigh, wideLow } from './scales'
 
 /** Beside each scale stands what is taken off. */
@@ -193,7 +193,7 @@ function nibbles(p: usize, out: usize, runs: i32, three: bool): void {
 function steps(p: usize, out: usize, runs: i32): void {
   const table = v128.xor(
     i8x16(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113),
-    i8x16.splat(ASC_FEATURE_RELAXED_SIMD ? -128 : 0),
+    i8x16.splat(BYTES_SIGN),
   )
   const m = i8x16.splat(15)
   for (let run = 0; run < runs; run++) {
