@@ -135,6 +135,14 @@ describe('the plan', () => {
     ).toEqual([...TEST_FILES].sort())
   })
 
+  it('sets for the process what a test sets for the modules after it', async () => {
+    for (const { name, job, env } of plan(false)) {
+      if (job.kind !== 'tests') continue
+      const isWide = (await readFile(TEST_FILES[job.file]!, 'utf8')).includes("gguf/wide.js'")
+      expect([name, env]).toEqual([name, isWide ? { MODELS_WIDE: '1' } : undefined])
+    }
+  })
+
   it('leaves out what opens the processor alone, which would take the time of what needs the GPU', async () => {
     for (const { job } of plan(false)) {
       if (job.kind !== 'tests') continue

@@ -44,7 +44,7 @@ async function main(args: string[]): Promise<void> {
     const { fault, cut } =
       seconds * 1000 < 2 * DYING_MS
         ? { fault: NO_TIME, cut: true }
-        : await carryOut(part, seconds, chosen!.env, log, take)
+        : await carryOut(part, seconds, { ...chosen!.env, ...part.env }, log, take)
     if (cut) results.leave(part.name, fault!)
     results.end(part.name, cut ? undefined : fault)
     process.stdout.write(`${((Date.now() - start) / 1000).toFixed(1)} s${fault ? `: ${fault}` : ''}\n`)

@@ -45,6 +45,8 @@ export interface Part {
   /** Kept for it, whatever the parts before it take, where there is time for all that come before. */
   readonly least: number
   readonly job: Job
+  /** Set before its process begins: in the bundle no module runs before those that it imports. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** All of it, tables and files included. */
@@ -80,6 +82,9 @@ const BATCHES = [1, 8]
 
 /** The processor has been tried everywhere else, and its tests would take the time of those that need the GPU. */
 const ON_GPU = "^(?!.* on ('|the )?(cpu|CPU))"
+/** Those whose first import is `scripts/gguf/wide.ts`, and what that sets. */
+const WIDE_FILES = /encoders\/blocks\.test/
+const WIDE = { MODELS_WIDE: '1' }
 /** The way of cutting the work that a GPU in software is quick at, and the files that need few compiled kernels. */
 const IN_SOFTWARE = 'cut for software'
 const QUICK_FILES = /(project|attention|sample|decoder)\.test/
@@ -92,7 +97,15 @@ export function plan(quick: boolean): Part[] {
   const tests = TEST_FILES.map((path, file): Part[] => {
     if (quick && !QUICK_FILES.test(path)) return []
     const name = `tests of ${path.split('/').at(-1)!.replace('.test.ts', '')}${path.includes('encoders') ? ' (encoders)' : ''}`
-    return [{ name, seconds: 100, least: 12, job: { kind: 'tests', file, names: quick ? IN_SOFTWARE : ON_GPU } }]
+    return [
+      {
+        name,
+        seconds: 100,
+        least: 12,
+        job: { kind: 'tests', file, names: quick ? IN_SOFTWARE : ON_GPU },
+        ...(WIDE_FILES.test(path) && { env: WIDE }),
+      },
+    ]
   })
   const [first = [], ...others] = quick ? [quickMeasures()] : MODELS.map(measures)
   return [
