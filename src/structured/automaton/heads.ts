@@ -2,18 +2,12 @@ import { made } from '../kept.js'
 import type { Cell, Cells } from './cell.js'
 import { FixedFrame } from './fixed.js'
 import { type Bytes, ENDS, Frame } from './frame.js'
-import type { Headed } from './rule.js'
-
-/** A head and the frame of what follows it, which is asked for only where the head has come; undefined: nothing does. */
-export interface HeadedFrame {
-  readonly head: Bytes
-  readonly headed: Headed
-  readonly rest: () => Frame | undefined
-}
+import type { Headed, Rule } from './rule.js'
 
 /** Options by the bytes that they begin with: a prefix tree that unfolds only where it is walked. */
 export class HeadsFrame extends Frame {
-  readonly #options: readonly HeadedFrame[]
+  readonly #options: readonly Headed[]
+  readonly #behind: (rest: Rule) => Frame | undefined
   readonly #from: number
   readonly #to: number
   readonly #depth: number
@@ -22,12 +16,22 @@ export class HeadsFrame extends Frame {
   readonly #children = new Map<number, HeadsFrame | undefined>()
   #length: number | undefined
 
-  /** Options sorted by their heads; those from `from` up to `to` share their first `depth` bytes. */
-  constructor(options: readonly HeadedFrame[], from = 0, to = options.length, depth = 0) {
+  /**
+   * Options sorted by their heads; those from `from` up to `to` share their first `depth` bytes. `behind`: the frame of
+   * what follows a head, asked for only where the head has come; undefined: nothing does.
+   */
+  constructor(
+    options: readonly Headed[],
+    behind: (rest: Rule) => Frame | undefined,
+    from = 0,
+    to = options.length,
+    depth = 0,
+  ) {
     let longer = from
     while (longer < to && options[longer]!.head.length === depth) longer++
-    super(options.slice(from, longer).some(({ headed }) => headed.rest.nullable) ? ENDS : 0)
+    super(options.slice(from, longer).some(({ rest }) => rest.nullable) ? ENDS : 0)
     this.#options = options
+    this.#behind = behind
     this.#from = from
     this.#to = to
     this.#depth = depth
@@ -35,7 +39,7 @@ export class HeadsFrame extends Frame {
   }
 
   override step(byte: number, below: Cell, out: Cells): void {
-    for (let i = this.#from; i < this.#longer; i++) this.#options[i]!.rest()?.step(byte, below, out)
+    for (let i = this.#from; i < this.#longer; i++) this.#rest(i)?.step(byte, below, out)
     const child = made(this.#children, byte, () => this.#unfold(byte))
     if (child === undefined) return
     const only = child.#from + 1 === child.#to ? this.#options[child.#from] : undefined
@@ -43,16 +47,20 @@ export class HeadsFrame extends Frame {
       out.add(below.push(child))
       return
     }
-    const rest = only.rest()
+    const rest = this.#behind(only.rest)
     const target = rest === undefined ? below : below.push(rest)
     const left = FixedFrame.of(only.head.slice(child.#depth))
     out.add(left === undefined ? target : target.push(left))
   }
 
+  #rest(i: number): Frame | undefined {
+    return this.#behind(this.#options[i]!.rest)
+  }
+
   #unfold(byte: number): HeadsFrame | undefined {
     const from = this.#search(byte, this.#longer)
     const to = this.#search(byte + 1, from)
-    return from === to ? undefined : new HeadsFrame(this.#options, from, to, this.#depth + 1)
+    return from === to ? undefined : new HeadsFrame(this.#options, this.#behind, from, to, this.#depth + 1)
   }
 
   /** The first place whose head has this byte here, or a higher one. */
@@ -72,8 +80,7 @@ export class HeadsFrame extends Frame {
       into.add(byte)
       at = this.#search(byte + 1, at)
     }
-    for (let i = this.#from; i < this.#longer; i++)
-      if (this.#options[i]!.rest()?.next(below, into) === false) return false
+    for (let i = this.#from; i < this.#longer; i++) if (this.#rest(i)?.next(below, into) === false) return false
     return true
   }
 
@@ -86,15 +93,15 @@ export class HeadsFrame extends Frame {
     return this.#length
   }
 
-  #lengthOf({ head, headed }: HeadedFrame): number {
-    return head.length - this.#depth + headed.rest.length
+  #lengthOf({ head, rest }: Headed): number {
+    return head.length - this.#depth + rest.length
   }
 
   override spell(): Bytes {
     const { length } = this
     for (let i = this.#from; i < this.#to; i++) {
       const option = this.#options[i]!
-      if (this.#lengthOf(option) === length) return option.head.slice(this.#depth) + (option.rest()?.spell() ?? '')
+      if (this.#lengthOf(option) === length) return option.head.slice(this.#depth) + (this.#rest(i)?.spell() ?? '')
     }
     throw new Error('options without a shortest text')
   }

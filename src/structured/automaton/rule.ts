@@ -157,7 +157,7 @@ export function weigh(rule: Rule): void {
 export function partsOf(rule: Rule): readonly Rule[] {
   if (rule.kind === 'then') return [rule.first, rule.rest]
   if (rule.kind === 'choice') return rule.options
-  if (rule.kind === 'heads') return rule.options.map(({ rest }) => rest)
+  if (rule.kind === 'heads') return rule.options.map(({ rest }) => rest).filter((rest) => rest !== NOTHING)
   if (rule.kind === 'repeat') return [rule.body]
   return rule.kind === 'name' ? [rule.rule] : []
 }

@@ -142,6 +142,12 @@ describe('what a text has many readings in is read once', () => {
     expect(found.perByte).toBeLessThan(most)
   })
 
+  it('however deeply it is nested', () => {
+    const constraint = gbnf('root ::= "(" root ")" | "a"').start(vocabularyOf(['(', 'a', ')']))
+    for (let depth = 0; depth < 1900; depth++) expect(constraint.accept(1)).toBe(true)
+    expect(constraint.shortest).toBe(1901)
+  })
+
   it('or refused by the name of a rule', () => {
     const grammar = gbnf('root ::= r\nr ::= ((r | "a") root+)*')
     expect(grammar.accepts('a'.repeat(20))).toBe(true)

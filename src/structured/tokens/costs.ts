@@ -8,6 +8,9 @@ import type { Vocabulary } from './vocabulary.js'
 /** Ways to the end that are longer than this are counted in bytes: every byte is at most one token. */
 const SPELLED = 2048
 
+/** Stacks of fewer frames are counted as they come. */
+const TALL = 100
+
 /** Kept before all is dropped. */
 const MOST_BYTES = 2 ** 21
 
@@ -55,7 +58,23 @@ export class TokenCosts {
       this.#forks = new WeakMap()
       this.#bytes = 0
     }
+    if (!this.#known.has(cell)) this.#begin(cell)
     return this.#at(cell, 0)
+  }
+
+  /** From the bottom up: a tall stack is more than the engine's own holds. */
+  #begin(cell: Cell): void {
+    const found = new Set([cell])
+    for (const one of found) {
+      const { below } = one
+      const next = one.fork !== undefined ? spelled(one) : below === undefined ? [] : [below]
+      for (const other of next) if (!this.#known.has(other) && !this.#forks.has(other)) found.add(other)
+    }
+    if (found.size < TALL) return
+    for (const one of [...found].reverse()) {
+      if (one.frame !== undefined) this.#costs(one)
+      else this.#atFork(one)
+    }
   }
 
   #at(cell: Cell, offset: number): number {
