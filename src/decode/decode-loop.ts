@@ -144,6 +144,10 @@ export class DecodeLoop {
   async decide(call: DecideCall): Promise<Decided> {
     call.signal.throwIfAborted()
     if (this.failure !== undefined) throw this.failure
+    if (call.calibrated) {
+      const message = `No temperature was fitted for the model '${call.model}': leave 'calibrated' out.`
+      throw new V1Error(400, message, { param: 'calibrated', code: 'not_calibrated' })
+    }
     const thinks = call.thinkingBudget !== undefined && this.#text.thoughtMarks !== undefined
     const thought = thinks ? await thinkAbout(call, (asked) => this.generate(asked)) : undefined
     const parts = { model: this.#model, text: this.#text, scheduler: this.#scheduler, capacity: this.#capacity }

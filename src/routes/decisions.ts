@@ -1,11 +1,10 @@
-import type { Decided, DecideQuestion, ModelInfo } from '../engine.js'
+import type { Decided, DecideQuestion } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { notTaken } from '../wire/chat/messages.js'
 import { wireDecisions, wireSystemOne } from '../wire/decisions/reply.js'
 import { readDecisions } from '../wire/decisions/request.js'
 import type { DecideSpec } from '../wire/decisions/spec.js'
 import { readSystemOne } from '../wire/decisions/systemone.js'
-import { unsupported } from '../wire/fields.js'
 import { decisionId } from '../wire/ids.js'
 import { readJson } from './body.js'
 import { once } from './once.js'
@@ -20,7 +19,9 @@ const deciding =
   (service, exchange) =>
     once(service, exchange, async ({ signal }) => {
       const request = read(await readJson(service, exchange, signal))
-      const { model, ignored, questions, state, order, thinkingBudget, calibrated = false } = request
+      const { model, questions, state, order, thinkingBudget, calibrated = false } = request
+      const ignored = [...request.ignored]
+      let thinks = thinkingBudget !== undefined
       return {
         model,
         ignored,
@@ -29,10 +30,17 @@ const deciding =
             const message = `The model '${info.id}' decides nothing: ask one whose 'capabilities' say 'decisions'.`
             throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
           }
-          checkCapable(info, request)
+          if (request.images.length > 0 && !info.capabilities.images) {
+            throw notTaken(request.images[0]!, 'input_image', 'Images')
+          }
+          // A hint, as everywhere: who cannot think answers all the same.
+          if (thinks && info.capabilities.thinking === false) {
+            thinks = false
+            ignored.push('reasoning.effort')
+          }
         },
         async act(signal) {
-          const asked = { model, state, order, calibrated, ...(thinkingBudget !== undefined && { thinkingBudget }) }
+          const asked = { model, state, order, calibrated, ...(thinks && { thinkingBudget }) }
           const call = { ...asked, id: decisionId(), signal, questions: questions.map(plain) }
           const decided = await service.engine.decide!(call).catch((error: unknown) => {
             throw named(error, request.stateField)
@@ -50,13 +58,6 @@ export const decisions = deciding(readDecisions, wireDecisions)
 export const systemOne = deciding(readSystemOne, wireSystemOne)
 
 const plain = ({ type, instructions, options }: DecideQuestion): DecideQuestion => ({ type, instructions, options })
-
-function checkCapable({ id, capabilities = {} }: ModelInfo, { images, thinkingBudget }: DecideSpec): void {
-  if (images.length > 0 && !capabilities.images) throw notTaken(images[0]!, 'input_image', 'Images')
-  if (thinkingBudget !== undefined && capabilities.thinking === false) {
-    throw unsupported('reasoning.effort', `The model '${id}' does not think: leave it out.`)
-  }
-}
 
 /** What an engine says of messages it says here of the state. */
 function named(error: unknown, stateField: string): unknown {

@@ -180,6 +180,13 @@ describe('a decision', () => {
     expect(model.steps).toEqual([])
   })
 
+  it('is not calibrated by nobody', async () => {
+    const { decoder, model } = setUp()
+    const refused = decoder.decide(asking(QUESTIONS, { calibrated: true }))
+    await expect(refused).rejects.toMatchObject({ status: 400, param: 'calibrated' })
+    expect(model.steps).toEqual([])
+  })
+
   it('fails alone where the model fails', async () => {
     const { decoder } = setUp({
       before: (batch) => {

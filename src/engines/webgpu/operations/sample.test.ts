@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { UNDRAWN } from '../../../decode/token-model.js'
+import { MOST_AMONG, UNDRAWN } from '../../../decode/token-model.js'
 import type { Device, SampleRow } from '../contract.js'
 import { sampleRow } from '../sampling.js'
 import { KERNEL_DEVICES } from './devices.test-helper.js'
@@ -65,6 +65,26 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
     for (let i = 0; i < 5; i++) all.set(logits, i * VOCABULARY)
     const { got } = await both(all, [...rows, settings({ mask: short, temperature: 1 })], 5)
     expect(got.map(({ token }) => token)).toEqual([41, 40, 1500, 93 * 32 + 7, 35])
+  })
+
+  it('tokens that are named are told as float64 has them, side by side, with other log probabilities or without', async () => {
+    const logits = new Chance(7).floats(VOCABULARY * 3, 4)
+    const many = Array.from({ length: MOST_AMONG }, (_, i) => (i * 37) % TOKENS)
+    const named = [[0, TOKENS - 1, 5], many, [9]]
+    const rows = [
+      settings({ among: named[0]! }),
+      settings({ among: many, topLogprobs: 3, temperature: 1 }),
+      settings({ among: [9] }),
+    ]
+    const { got } = await both(logits, rows, 3)
+    for (const [i, { among, top }] of got.entries()) {
+      const own = Array.from(logits.subarray(i * VOCABULARY, i * VOCABULARY + TOKENS))
+      const total = Math.log(own.reduce((sum, logit) => sum + Math.exp(logit), 0))
+      expect(among).toHaveLength(named[i]!.length)
+      for (const [k, token] of named[i]!.entries())
+        expect(Math.abs(among![k]! - own[token]! + total)).toBeLessThan(1e-4)
+      expect(top?.length).toBe(i === 1 ? 3 : undefined)
+    }
   })
 
   it('log probabilities are of the logits as they were given', async () => {
