@@ -1,7 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { Fault } from './fault.js'
 import { serveKeys } from './serve-keys.js'
 
@@ -17,6 +17,21 @@ describe('the keys of a server', () => {
     const env = { LOCAL_V1_KEY: 'one', LOCAL_V1_KEYS: 'two, three\nfour' }
     expect(serveKeys({ key: ['said'], keyFile }, env)).toEqual(['said', 'in-file', 'one', 'two', 'three', 'four'])
     expect(serveKeys({}, {})).toEqual([])
+  })
+
+  it.skipIf(process.platform === 'win32')('in a file that others may read are told, once the file is read', () => {
+    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+    const keyFile = fileOf('in-file\n')
+    for (const [mode, times] of [
+      [0o600, 0],
+      [0o640, 1],
+      [0o604, 2],
+    ] as const) {
+      chmodSync(keyFile, mode)
+      serveKeys({ keyFile }, {})
+      expect(said.mock.calls.filter(([text]) => String(text).includes('chmod 600'))).toHaveLength(times)
+    }
+    said.mockRestore()
   })
 
   it.each<[string, () => unknown]>([

@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import process from 'node:process'
 import { isKey } from '../auth.js'
 import { Fault } from './fault.js'
+import { note } from './terminal.js'
 
 export interface KeyOptions {
   readonly key?: readonly string[]
@@ -27,6 +28,9 @@ function linesOf(file: string): string[] {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
+    // Windows has no such bits.
+    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0)
+      note(`--key-file ${file} can be read by other users of this machine: chmod 600 it.`)
   } catch (error) {
     throw new Fault(`--key-file ${file} cannot be read: ${(error as Error).message}`)
   }

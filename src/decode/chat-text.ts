@@ -46,6 +46,10 @@ const TURN_ENDS = [
   '<|tool_response>',
 ]
 
+/** What looks like control where nobody calls it special; tags of HTML and runs of blanks, which many have, do not. */
+const CONTROL =
+  /\||^\[[A-Z/_ ]+\]$|think|tool|function|call|respon|reason|thought|channel|turn|_of_|image|audio|video|^<\/?(s|bos|eos|pad|unk|mask)>$/i
+
 /** Tokens at the end of a prompt among which the mark of a thought would be. */
 const ENDING = 16
 
@@ -64,6 +68,8 @@ export class ChatText {
   /** Tokens that end an answer. */
   readonly ends: ReadonlySet<number>
   readonly recommended: Recommended
+  /** Added tokens that a user's text must not become: control tokens, and marks of thoughts and calls. */
+  readonly #controlling: readonly string[]
   readonly #habits: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>
   #vocabulary: Vocabulary | undefined
 
@@ -74,6 +80,11 @@ export class ChatText {
     const { readsSystemTools } = this.template
     this.#habits = { writesCalls: keepsCalls(this.template, this.toolFormat), readsSystemTools }
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
+    const own = new Set([this.thoughtMarks?.open, this.thoughtMarks?.close, ...(this.toolFormat.marks ?? [])])
+    const special = new Set(this.tokenizer.addedTexts(true))
+    this.#controlling = this.tokenizer
+      .addedTexts(false)
+      .filter((text) => special.has(text) || own.has(text) || CONTROL.test(text))
     this.infill = infillOf(this.tokenizer)
     this.ends = endsOf(files, this.tokenizer)
     this.recommended = recommendedOf(files)
@@ -127,7 +138,7 @@ export class ChatText {
   /** `prompt` with pauses. One that is far beyond `capacity` is refused as soon as that is certain. */
   *promptInSlices(call: ChatCall, capacity = Number.POSITIVE_INFINITY): Slices<number[]> {
     if (call.prompt !== undefined) return yield* this.#asItStands(this.#filled(call.prompt, call.suffix), capacity)
-    const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.tokenizer.addedTexts(false))
+    const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.#controlling)
     const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
     const options = { ...guard.protectAll(call.templateOptions ?? {}), ...switchOf(call) }
     let text = this.template.render({

@@ -18,6 +18,8 @@ export interface Download {
 }
 
 const ATTEMPTS = 5
+/** Bytes of a file whose size nobody names, beyond those that its head says: the largest of such are vocabularies. */
+const MOST_UNKNOWN = 128 * 2 ** 20
 
 /** Thrown where another attempt may succeed. */
 class Retry extends Error {
@@ -85,7 +87,8 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error && cause.message !== '' ? ` (${cause.message})` : ''
 }
 
-async function pour({ file, writer, onBytes }: Download, response: Response): Promise<void> {
+async function pour({ url, file, writer, onBytes }: Download, response: Response): Promise<void> {
+  const most = file.bytes ?? (file.least ?? 0) + MOST_UNKNOWN
   const reader = response.body!.getReader()
   try {
     for (;;) {
@@ -95,7 +98,13 @@ async function pour({ file, writer, onBytes }: Download, response: Response): Pr
       if (done) return
       await writer.append(value)
       onBytes(value.length)
-      if (file.bytes !== undefined && writer.written > file.bytes) return
+      if (writer.written <= most) continue
+      if (file.bytes !== undefined) return
+      await writer.restart()
+      throw broken(
+        url,
+        `${file.name} has more than the ${most} bytes that such a file may have. Nothing of it was kept.`,
+      )
     }
   } finally {
     reader.cancel().catch(() => {})

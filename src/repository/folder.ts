@@ -4,6 +4,7 @@ import { broken } from './failure.js'
 import type { RepositoryFiles } from './files.js'
 import { sliceOfFile } from './slice-of-file.js'
 import type { ForeignPlace } from './store/foreign/index.js'
+import { within } from './within.js'
 
 type Fs = typeof import('node:fs/promises')
 
@@ -11,7 +12,7 @@ type Fs = typeof import('node:fs/promises')
 export function folderFiles({ folder: path, file, known }: ForeignPlace): RepositoryFiles {
   const fs = builtin<Fs>('node:fs/promises')
   if (!fs) throw new V1Error(500, `The model at ${path} cannot be loaded: there are no local folders in a browser.`)
-  const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${name}`
+  const at = (name: string) => `${path.replace(/[/\\]+$/, '')}/${within(path, name)}`
   const part = (name: string, from: number, to: number, into?: Uint8Array) =>
     sliceOfFile(fs, at(name), from, to, into).catch((cause: unknown) => {
       throw broken(path, `${name} is missing.`, cause)

@@ -6,10 +6,11 @@ import { detect } from './formats/index.js'
 import { notedHash } from './named-hash.js'
 import type { ForeignPlace } from './store/foreign/index.js'
 import type { FileStore } from './store/store.js'
+import { within } from './within.js'
 
 /** A repository at an address, as far as it is kept: what is not here is not asked for. */
 export function keptFiles(base: string, store: FileStore, file?: string): RepositoryFiles {
-  const read = (name: string) => store.read(new URL(name, base).href)
+  const read = (name: string) => store.read(new URL(within(base, name), base).href)
   const head = async (name: string, from: number, to: number) => {
     const file = await read(name)
     if (file === undefined) throw unreachable(base, `${name} is not kept.`)

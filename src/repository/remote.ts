@@ -3,8 +3,10 @@ import { broken, unreachable } from './failure.js'
 import type { RepositoryFiles, WantedFile } from './files.js'
 import { fetchHead } from './head.js'
 import { hashNamedBySource, noteHash } from './named-hash.js'
+import { carefully } from './redirects.js'
 import { isFull, storageFull } from './storage.js'
 import type { FileStore, StoredFile } from './store/store.js'
+import { within } from './within.js'
 
 export interface RemoteFilesOptions {
   /** @default the platform's */
@@ -37,7 +39,7 @@ export class RemoteFiles implements RepositoryFiles {
     this.place = base
     if (file !== undefined) this.file = file
     this.#store = store
-    this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init))
+    this.#fetch = carefully(fetch ?? ((url, init) => globalThis.fetch(url, init)))
     this.#onRetry = onRetry
     this.#warn = warn
   }
@@ -54,7 +56,7 @@ export class RemoteFiles implements RepositoryFiles {
 
   async fetch(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<void> {
     const { name, least = 0 } = file
-    const url = new URL(name, this.place).href
+    const url = this.#urlOf(name)
     const here = await this.#store.read(url)
     const weak = file.md5 === undefined || this.#store.asksForHashes === true
     const unnamed = weak && file.sha256 === undefined && !here
@@ -73,7 +75,7 @@ export class RemoteFiles implements RepositoryFiles {
   }
 
   async head(name: string, from: number, to: number, signal: AbortSignal): Promise<Uint8Array> {
-    const url = new URL(name, this.place).href
+    const url = this.#urlOf(name)
     const stored = await this.#store.read(url)
     if (stored) return stored.slice(from, to)
     const { bytes, total } = await fetchHead(url, from, to, this.#fetch, signal)
@@ -87,12 +89,16 @@ export class RemoteFiles implements RepositoryFiles {
     return bytes
   }
 
+  #urlOf(name: string): string {
+    return new URL(within(this.place, name), this.place).href
+  }
+
   release(name: string): void {
     this.#held.delete(name)
   }
 
   async #get(file: WantedFile, onBytes: (bytes: number) => void, signal: AbortSignal): Promise<StoredFile | undefined> {
-    const url = new URL(file.name, this.place).href
+    const url = this.#urlOf(file.name)
     const stored = await this.#store.read(url, file.sha256)
     if (stored && stored.bytes === (file.bytes ?? stored.bytes)) {
       this.#known = true

@@ -372,3 +372,27 @@ test('MLC’s conversation template is the fall-back', () => {
   )
   expect(text.ends).toContain(5)
 })
+
+describe('added tokens that are not special, in a text of the user', () => {
+  const { tokenizer, tokenizerConfig } = smallTokenizer()
+  const id = (at: number) => Object.keys(tokenizer.model.vocab).length + tokenizer.added_tokens.length + at
+  const plain = ['<h1>', '  ', '<table>'].map((content, i) => ({
+    ...tokenizer.added_tokens[0]!,
+    content,
+    special: false,
+    id: id(i),
+  }))
+  const added = { ...tokenizer, added_tokens: [...tokenizer.added_tokens, ...plain] }
+  const own = new ChatText({ tokenizer: added, tokenizerConfig })
+  const ask = (content: string) => own.prompt(call({ messages: [{ role: 'user', content }] }))
+
+  test.each(['<h1>', '  ', '<table>'])('are what they are: %j', (text) => {
+    const found = own.tokenizer.idOf(text)!
+    expect(ask(`a${text}b`)).toContain(found)
+  })
+
+  test.each(['<think>', '</think>', '<tool_call>', '<|im_end|>'])('are not, where they control: %s', (text) => {
+    const before = ask('ab').filter((each) => each === own.tokenizer.idOf(text)).length
+    expect(ask(`a${text}b`).filter((each) => each === own.tokenizer.idOf(text))).toHaveLength(before)
+  })
+})

@@ -20,10 +20,52 @@ export function assertSound(tokenizer: JsonObject): void {
   const word = model.max_input_chars_per_word
   if (model.type === 'WordPiece' && word !== undefined && !(Number(word) <= MOST_WORD))
     throw malformed(`its max_input_chars_per_word is ${String(word).slice(0, 40)}; up to ${MOST_WORD} can be read.`)
+  for (const pattern of patternsIn([tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.decoder])) {
+    if (repeatsRepetitions(pattern)) {
+      throw malformed(
+        `its pattern ${pattern.slice(0, 100)} repeats what repeats or chooses, which may take time without end.`,
+      )
+    }
+  }
   for (const part of ['normalizer', 'pre_tokenizer', 'decoder']) {
     const growth = growthOf(tokenizer[part])
     if (growth > MOST_GROWTH) throw malformed(`its ${part} would make texts ${growth} times as long.`)
   }
+}
+
+/** Every regular expression in a part of the file. */
+function* patternsIn(part: unknown): Iterable<string> {
+  if (typeof part !== 'object' || part === null) return
+  for (const [key, value] of Object.entries(part)) {
+    if (key === 'Regex' && typeof value === 'string') yield value
+    else yield* patternsIn(value)
+  }
+}
+
+/**
+ * The platform goes back in a pattern: where something is repeated without end that is itself so repeated, or is one of
+ * several, that may take time without end. No published tokenizer has such a one.
+ */
+function repeatsRepetitions(pattern: string): boolean {
+  /** Of each open group, whether it repeats or chooses. */
+  const groups: boolean[] = [false]
+  let closed: boolean | undefined
+  const parts = /\\.|\[(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\(|\)|[*+]|\{\d*,\d*\}|\{\d+\}|[\s\S]/gu
+  for (const [part] of pattern.matchAll(parts)) {
+    if (part === '(') groups.push(false)
+    else if (part === ')') {
+      closed = groups.pop() ?? false
+      if (groups.length === 0) groups.push(false)
+      groups[groups.length - 1] ||= closed
+      continue
+    } else if (part === '|') groups[groups.length - 1] = true
+    else if (/^([*+]|\{.*\})$/.test(part)) {
+      if (closed) return true
+      if (part === '*' || part === '+' || part.includes(',')) groups[groups.length - 1] = true
+    }
+    closed = undefined
+  }
+  return false
 }
 
 function assertIds(model: JsonObject, added: unknown): void {

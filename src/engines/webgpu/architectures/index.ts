@@ -59,7 +59,7 @@ export function readModel(
   if (typeof type !== 'string') throw refuse(name, 'a configuration that does not name its model_type')
   const architecture = Object.hasOwn(ARCHITECTURES, type) ? ARCHITECTURES[type] : undefined
   if (!architecture) {
-    throw unknown(type, name, also)
+    throw unknown(type, name, also, config)
   }
   const fields =
     naming === 'gguf'
@@ -74,9 +74,10 @@ export function readModel(
 const EXPERTS = /moe|gpt.oss|mixtral|granitehybrid|deepseek|dbrx|grok|arctic/
 
 /** `also`: what is known beside decoders. */
-function unknown(type: string, name: string, also: readonly string[]): Error {
+function unknown(type: string, name: string, also: readonly string[], config: JsonObject): Error {
   const known = [...also, ...Object.keys(ARCHITECTURES)].join(', ')
-  const what = EXPERTS.test(type) ? ', a mixture of experts,' : ''
+  const experts = config.num_local_experts ?? config.num_experts ?? config.expert_count
+  const what = (typeof experts === 'number' ? experts > 0 : EXPERTS.test(type)) ? ', a mixture of experts,' : ''
   return refuse(name, `the architecture "${type}"${what}`, `Known are ${known}.`)
 }
 

@@ -7,6 +7,8 @@ export interface ReadAngles {
   readonly angles: Angles
   /** Positions beyond which the angles would have to change while a sequence grows; absent: none. */
   readonly most?: number
+  /** Positions up to which they are those of most texts; longer sequences are for who asks for them. Absent: all. */
+  readonly usual?: number
 }
 
 /** `size`: values of a head that are turned. `parameters`: transformers 5 keeps everything about angles in one object. */
@@ -25,7 +27,10 @@ export function readAngles(
     throw refuse(fields.model, 'rope_scaling beside a different rope_parameters')
   }
   if (scaling === 'dynamic') return { angles: { size, theta }, most: trained(fields) }
-  return { angles: { size, theta, ...(scaling && { scaling }) } }
+  const angles = { size, theta, ...(scaling && { scaling }) }
+  // The angles are one table for all sequences: a longer one than the original would change those of short ones too.
+  const differs = scaling?.type === 'longrope' && scaling.short.some((each, i) => each !== scaling.long[i])
+  return { angles, ...(differs && { usual: scaling.originalLength }) }
 }
 
 /** Of a head, the share that is turned: beside the other parameters, or outside of them. */

@@ -38,7 +38,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
   }
   if (headSize % 2 !== 0) throw refuse(fields.model, `heads of ${headSize} values`)
   if (heads % keyHeads !== 0) throw refuse(fields.model, `${heads} attention heads over ${keyHeads} key heads`)
-  const { angles, most } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
+  const { angles, most, usual } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
   const shape: AttentionLayer = {
     kind: 'attention',
     heads,
@@ -59,6 +59,7 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     hidden,
     vocabulary: fields.count('vocab_size'),
     contextLength: Math.min(context, most ?? context),
+    ...(usual !== undefined && { usualLength: usual }),
     epsilon: fields.number('rms_norm_eps', 1e-5),
     ...(gate !== 'silu' && { gate }),
     layers: Array.from({ length: fields.count('num_hidden_layers') }, (_, layer) => {

@@ -18,6 +18,7 @@ import { openCpuDevice } from '../cpu/index.js'
 import { planEncoderLoad } from '../encoders/load-encoder.js'
 import { planModel } from '../model/plan-model.js'
 import { sourceOf } from './cases.test-helper.js'
+import { readModel } from './index.js'
 
 let device: Device
 beforeAll(async () => {
@@ -180,6 +181,18 @@ describe('of GGUF files', () => {
     })
     expect(() => plan(outline)).toThrow(`"${architecture}"`)
   })
+})
+
+it('a family in which some are mixtures is told to be one by the number of its experts', () => {
+  const refusal = (config: object) => {
+    try {
+      readModel({ model_type: 'granitemoehybrid', ...config })
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  expect(refusal({ num_local_experts: 0 })).not.toContain('experts')
+  expect(refusal({ num_local_experts: 62 })).toContain('a mixture of experts')
 })
 
 describe('mixtures of experts', () => {

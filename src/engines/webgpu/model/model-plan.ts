@@ -12,6 +12,8 @@ export interface ModelPlan {
   readonly vocabulary: number
   /** The longest sequence that the model was made for. */
   readonly contextLength: number
+  /** Unless a longer one is asked for: beyond it, short texts would be read otherwise too. @default no other */
+  readonly usualLength?: number
   /** Of all norms. */
   readonly epsilon: number
   readonly layers: readonly LayerPlan[]

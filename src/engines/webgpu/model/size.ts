@@ -81,7 +81,10 @@ export function sizeOf(
     const what = `an 8-bit cache (cacheType: 'q8_0') for heads of ${odd.headSize} values, no multiple of 32,`
     throw refuse(name, what, 'Leave cacheType away.')
   }
-  const context = Math.min(options.contextLength ?? CONTEXT, model.contextLength)
+  const context = Math.min(
+    options.contextLength ?? Math.min(CONTEXT, model.usualLength ?? CONTEXT),
+    model.contextLength,
+  )
   const weights = weightBytes(device, tensors)
   const host = sum((tensors.beside?.tables ?? []).map(hostBytes))
   const slots = stateSlots(kept, maxBatch)

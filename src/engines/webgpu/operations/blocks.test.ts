@@ -1,7 +1,7 @@
 /** Matrices in ggml's blocks on each device: their values are those that llama.cpp's own library reads. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { BLOCK_TYPES, type BlockType, blockBytes } from '../../../platform/block-types.js'
-// scripts/gguf/types.py.
+// scripts/gguf/block_types.py.
 import fixture from '../../../repository/formats/gguf/types.fixture.json' with { type: 'json' }
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'

@@ -10,7 +10,7 @@ import { openRepository, surveyRepository } from '../../open.js'
 import { blockValues } from './dequantize.js'
 import type { GgufTensor } from './head.js'
 import { writeMadeUp } from './made-up.test-helper.js'
-// Blocks and their values as llama.cpp's own library quantises and reads them back: scripts/gguf/types.py.
+// Blocks and their values as llama.cpp's own library quantises and reads them back: scripts/gguf/block_types.py.
 import fixture from './types.fixture.json' with { type: 'json' }
 import { READABLE, typeOf } from './types.js'
 import { ggufWeights } from './weights.js'
