@@ -1,7 +1,7 @@
 /**
  * `npm run check:newcomer`: follows each page of docs/start and docs/recipes that has steps from an empty folder, as
- * somebody new would, and says how long it took to the first strict answer. What npm has not got yet is taken from here,
- * packed. The table becomes docs/platforms.md. `-- node` follows that page alone (or several), and leaves the rows of the
+ * somebody new would, with the very lines of the page, and says how long it took to the first strict answer. Beside that
+ * folder lies what `npm run pack` makes in a clone. The table becomes docs/platforms.md. `-- node` follows that page alone (or several), and leaves the rows of the
  * others as they are.
  */
 import { execFile } from 'node:child_process'
@@ -17,6 +17,7 @@ import { denoPath } from '../test/support/deno.js'
 import { filesIn } from '../test/support/folder.js'
 import { serveFiles } from '../test/support/serve.js'
 import { printed, type Running, start } from '../test/support/spawn.js'
+import { packInto } from './pack.js'
 
 const LIMIT_MS = 60_000
 const PORT = '18080'
@@ -31,28 +32,9 @@ interface Followed {
   readonly order: string
 }
 
-/** The packages as they will be published. */
-async function packed(folder: string): Promise<Record<string, string>> {
-  const paths: Record<string, string> = {}
-  for (const [name, from] of [
-    ['local-v1', root],
-    ['local-v1-nano', join(root, 'models/nano')],
-  ] as const) {
-    const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder]
-    const [{ filename }] = JSON.parse((await run('npm', pack, { cwd: from })).stdout) as [{ filename: string }]
-    paths[name] = join(folder, filename)
-  }
-  return paths
-}
-
-/** The page's own command, but for what is not on npm yet and the port. */
-function said(code: string, tarballs: Record<string, string>): string {
-  const install = /^(npm install|bun add) .*$/gm
-  return code
-    .replace(install, (line) => line.replace(/(?<= )local-v1(-nano)?(?= |$)/g, (name) => tarballs[name] ?? name))
-    .replaceAll(/(127\.0\.0\.1|localhost):8080/g, `$1:${PORT}`)
-    .replaceAll(/(--port|-p) 8080/g, `$1 ${PORT}`)
-}
+/** The page's own lines, but for the port. */
+const said = (code: string): string =>
+  code.replaceAll(/(127\.0\.0\.1|localhost):8080/g, `$1:${PORT}`).replaceAll(/(--port|-p) 8080/g, `$1 ${PORT}`)
 
 /** Programs that a page takes for granted, of npm's packages: nothing else that is installed here may help. */
 async function programs(folder: string): Promise<string> {
@@ -62,8 +44,9 @@ async function programs(folder: string): Promise<string> {
   return [join(folder, 'node_modules/.bin'), dirname(denoPath()), process.env.PATH].join(':')
 }
 
-async function follow(page: string, tarballs: Record<string, string>, path: string): Promise<Followed> {
-  const folder = await mkdtemp(join(tmpdir(), `local-v1-${basename(page, '.md')}-`))
+async function follow(page: string, store: string, path: string): Promise<Followed> {
+  // Beside the clone, whose packages are what the page installs.
+  const folder = await mkdtemp(join(store, `${basename(page, '.md')}-`))
   const steps = codeBlocks(await readFile(join(root, page), 'utf8')).filter(({ words }) => words[0] === 'step')
   const env: NodeJS.ProcessEnv = { ...process.env, PORT, PATH: path, NEXT_TELEMETRY_DISABLED: '1' }
   // What npm itself sets for its scripts is not there for a newcomer.
@@ -73,7 +56,7 @@ async function follow(page: string, tarballs: Record<string, string>, path: stri
   const began = performance.now()
   try {
     for (const step of steps) {
-      const came = await take(step, folder, env, tarballs)
+      const came = await take(step, folder, env)
       if (typeof came === 'string') order = came
       else server = came ?? server
     }
@@ -90,14 +73,13 @@ async function take(
   { language, words: [, what = '', where = ''], code }: CodeBlock,
   folder: string,
   env: NodeJS.ProcessEnv,
-  tarballs: Record<string, string>,
 ): Promise<Running | string | undefined> {
   if (language !== 'sh') {
     await mkdir(dirname(join(folder, what)), { recursive: true })
-    await writeFile(join(folder, what), said(code, {}))
+    await writeFile(join(folder, what), said(code))
     return undefined
   }
-  const command = said(code, tarballs)
+  const command = said(code)
   if (what === 'serve') {
     const server = start('sh', ['-c', `cd '${folder}' && exec ${command.trim()}`], env as Record<string, string>, {
       group: true,
@@ -174,7 +156,7 @@ async function visit(folder: string): Promise<string> {
 
 if (!existsSync(join(root, 'dist/index.d.ts'))) throw new Error('npm run build comes first.')
 const store = await mkdtemp(join(tmpdir(), 'local-v1-packed-'))
-const tarballs = await packed(store)
+packInto(join(store, 'local-v1/packed'))
 const path = await programs(store)
 const rows = new Map<string, string>()
 let faults = 0
@@ -189,7 +171,7 @@ for (const { page, name, title } of stepped) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   const link = `[${title}](${page.replace('docs/', './')})`
   try {
-    const { ms, order, versions } = await follow(page, tarballs, path)
+    const { ms, order, versions } = await follow(page, store, path)
     const inTime = ms <= LIMIT_MS
     if (!inTime) faults++
     console.log(`${inTime ? 'yes ' : 'SLOW'}  ${name}: ${(ms / 1000).toFixed(1)} s, ${order}, ${versions}`)
