@@ -54,11 +54,11 @@ function rendered(template: JinjaTemplate, format: ToolFormat, calls: number): s
     { role: 'assistant', content: '', toolCalls },
     ...ids.map((id) => ({ role: 'tool' as const, content: 'sunny', toolCallId: id })),
   ])
-  const guard = new Guard([], [], [])
+  const guard = new Guard('\ufdef', [], [])
   const tools = format.native ? toolsOf(call.tools, guard) : []
   const { readsSystemTools } = template
   const habits = { writesCalls: keepsCalls(template, format), readsSystemTools }
-  return template.render({ tools, options: {}, messages: messagesOf(call, guard, format, habits) })
+  return template.render({ tools, options: {}, messages: atOnce(messagesOf(call, guard, format, habits)) })
 }
 
 function callOf(toolChoice: ChatCall['toolChoice'], strict: boolean, messages: ChatCall['messages'] = []): ChatCall {

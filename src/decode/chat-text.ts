@@ -1,10 +1,10 @@
-import type { ChatCall } from '../engine.js'
+import { type ChatCall, textOf } from '../engine.js'
 import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
 import { atOnce, type Slices } from '../platform/slices.js'
 import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
-import { Guard } from './prompt/guard.js'
+import { Guard, sentinelFor } from './prompt/guard.js'
 import { infillOf } from './prompt/infill.js'
 import { keepsCalls } from './prompt/kept-calls.js'
 import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
@@ -138,20 +138,31 @@ export class ChatText {
   /** `prompt` with pauses. One that is far beyond `capacity` is refused as soon as that is certain. */
   *promptInSlices(call: ChatCall, capacity = Number.POSITIVE_INFINITY): Slices<number[]> {
     if (call.prompt !== undefined) return yield* this.#asItStands(this.#filled(call.prompt, call.suffix), capacity)
-    const guard = new Guard(textsOf(call), this.tokenizer.addedTexts(true), this.#controlling)
+    this.#assertMayFit(call, capacity)
+    const sentinel = yield* sentinelFor(textsOf(call))
+    const guard = new Guard(sentinel, this.tokenizer.addedTexts(true), this.#controlling)
     const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
     const options = { ...guard.protectAll(call.templateOptions ?? {}), ...switchOf(call) }
-    let text = this.template.render({
-      messages: messagesOf(call, guard, this.toolFormat, this.#habits),
-      tools,
-      options,
-    })
+    const messages = yield* messagesOf(call, guard, this.toolFormat, this.#habits)
+    let text = yield* this.template.renderInSlices({ messages, tools, options })
     const marks = this.thoughtMarks
     // Some templates open a thought whatever they are told: one that nobody wants is closed at once.
     if (marks && thoughtWish(call) === 'be brief' && endsInThought(text, marks)) {
       text = `${text.trimEnd()}\n\n${marks.close}${marks.gap}`
     }
     return yield* this.encodedSections(this.tokenizer.sections(text), capacity, (section) => guard.reveal(section))
+  }
+
+  /** Refuses what is far too long before anything is made of it: what a user has said is a token each, at least. */
+  #assertMayFit({ messages }: ChatCall, capacity: number): void {
+    const most = capacity + COUNTED
+    let said = 0
+    for (const { role, content } of messages) {
+      if (role !== 'user') continue
+      const text = textOf(content)
+      if (text !== '') said++
+      if (said > most || this.tokenizer.isBeyond(text, most)) throw tooLong(capacity, most, true)
+    }
   }
 
   #filled(prompt: string | readonly number[], suffix: string | undefined): string | readonly number[] {

@@ -1,3 +1,4 @@
+import type { Slices } from '../../platform/slices.js'
 import type { TemplateMessage } from './messages.js'
 import type { ChatTemplate, TemplateInput } from './template.js'
 
@@ -25,6 +26,11 @@ export class MlcTemplate implements ChatTemplate {
   constructor(conv: ConvTemplate, prefix: string) {
     this.#conv = conv
     this.#prefix = prefix
+  }
+
+  *renderInSlices(input: TemplateInput): Slices<string> {
+    yield
+    return this.render(input)
   }
 
   render({ messages }: TemplateInput): string {

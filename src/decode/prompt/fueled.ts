@@ -6,7 +6,9 @@
  */
 import { Environment, Interpreter, Template } from '@huggingface/jinja'
 import { V1Error } from '../../errors.js'
+import { atOnce, type Slices } from '../../platform/slices.js'
 import { pythonText, strftime } from './python-text.js'
+import { runInSlices, setInSlices } from './sliced.js'
 
 /** Characters of a template: the longest of the published ones has a sixth of it. */
 const MOST_SOURCE = 2 ** 17
@@ -59,11 +61,19 @@ export class FueledTemplate {
   }
 
   render(given: Readonly<Record<string, unknown>>): string {
+    return atOnce(this.renderInSlices(given))
+  }
+
+  /** `render` with pauses. */
+  *renderInSlices(given: Readonly<Record<string, unknown>>): Slices<string> {
     const { values, characters } = sizeOf(given)
     const steps = STEPS + PER_VALUE * values + PER_CHARACTER * characters
     const interpreter = new FueledInterpreter(steps, MOST_TEXT + 8 * characters)
-    for (const [name, value] of Object.entries(given)) interpreter.global.set(name, value)
-    return String((interpreter.run(this.#program) as unknown as Value).value)
+    for (const [name, value] of Object.entries(given)) {
+      if (Array.isArray(value)) yield* setInSlices(interpreter.global, name, value)
+      else interpreter.global.set(name, value)
+    }
+    return yield* runInSlices(interpreter, this.#program, () => interpreter.round())
   }
 }
 
@@ -122,6 +132,11 @@ class FueledInterpreter extends Open {
       weigh(this)
       return pythonText(this)
     }
+  }
+
+  /** Another round of a loop is made. */
+  round(): void {
+    this.#spend(ROUND)
   }
 
   #spend(steps: number): void {

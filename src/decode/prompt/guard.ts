@@ -1,3 +1,5 @@
+import type { Slices } from '../../platform/slices.js'
+
 /**
  * Keeps control tokens that a message spells out (`<|im_end|>` typed by a user) from controlling the model. A sentinel
  * is put inside each of them before the template runs, and taken out after the rendered prompt was cut at its real
@@ -7,9 +9,8 @@ export class Guard {
   readonly #sentinel: string
   readonly #patterns: { readonly special: RegExp | undefined; readonly added: RegExp | undefined }
 
-  /** `texts` is everything that callers wrote: the sentinel is a character that none of it holds. */
-  constructor(texts: Iterable<string>, special: readonly string[], added: readonly string[]) {
-    this.#sentinel = unusedCharacter(texts)
+  constructor(sentinel: string, special: readonly string[], added: readonly string[]) {
+    this.#sentinel = sentinel
     this.#patterns = { special: patternOf(special), added: patternOf(added) }
   }
 
@@ -43,14 +44,25 @@ function patternOf(texts: readonly string[]): RegExp | undefined {
   return new RegExp(long.map((text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g')
 }
 
-/** Unicode's noncharacters are for such use inside a program. */
-function unusedCharacter(texts: Iterable<string>): string {
+/** Characters between two pauses. */
+const SLICE = 2 ** 18
+
+/**
+ * A character that none of the texts holds, which are all that callers wrote. Unicode's noncharacters are for such use
+ * inside a program.
+ */
+export function* sentinelFor(texts: Iterable<string>): Slices<string> {
   const used = new Set<number>()
+  let seen = 0
   for (const text of texts) {
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i)
       if (code >= 0xe000 && code <= 0xfdef) used.add(code)
     }
+    seen += text.length
+    if (seen < SLICE) continue
+    seen = 0
+    yield
   }
   for (let code = 0xfdef; code >= 0xfdd0; code--) if (!used.has(code)) return String.fromCharCode(code)
   for (let code = 0xf8ff; code >= 0xe000; code--) if (!used.has(code)) return String.fromCharCode(code)

@@ -1,4 +1,5 @@
 import { type ChatCall, type ChatMessage, type ToolSpec, textOf } from '../../engine.js'
+import type { Slices } from '../../platform/slices.js'
 import { describeSchema } from '../schema-prompt.js'
 import { type ToolFormat, together } from '../tools/format.js'
 import type { Guard } from './guard.js'
@@ -28,25 +29,30 @@ export interface TemplateTool {
 }
 
 /** Everything in a call that a caller wrote and a template may print. */
-export function textsOf(call: ChatCall): string[] {
-  const texts = [
-    JSON.stringify(call.tools),
-    JSON.stringify(call.messages),
-    JSON.stringify(call.templateOptions ?? null),
-  ]
-  return call.output.type === 'json_schema' ? [...texts, JSON.stringify(call.output.schema)] : texts
+export function* textsOf(call: ChatCall): Iterable<string> {
+  yield JSON.stringify(call.tools)
+  for (const message of call.messages) yield JSON.stringify(message)
+  yield JSON.stringify(call.templateOptions ?? null)
+  if (call.output.type === 'json_schema') yield JSON.stringify(call.output.schema)
 }
 
+/** Messages between two pauses. */
+const SLICE = 256
+
 /** The call's messages with the schema's description in the system message, where small models heed it best. */
-export function messagesOf(
+export function* messagesOf(
   call: ChatCall,
   guard: Guard,
   format: ToolFormat,
   { writesCalls, readsSystemTools }: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>,
-): TemplateMessage[] {
+): Slices<TemplateMessage[]> {
   const names = toolNames(call.messages)
   const plain = format.native ? undefined : format
-  const messages = call.messages.map((message) => convert(message, guard, names, format, writesCalls))
+  const messages: TemplateMessage[] = []
+  for (const message of call.messages) {
+    messages.push(convert(message, guard, names, format, writesCalls))
+    if (messages.length % SLICE === 0) yield
+  }
   const notes: string[] = []
   if (plain && call.tools.length > 0 && call.toolChoice !== 'none') {
     const only = onlyTool(call)

@@ -1,4 +1,5 @@
 import { V1Error } from '../../errors.js'
+import { atOnce, type Slices } from '../../platform/slices.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
 import { foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
 
@@ -18,6 +19,8 @@ export interface ChatTemplate {
   /** It finds tools in a system message, as Phi-4's does, and nowhere else. */
   readonly readsSystemTools: boolean
   render(input: TemplateInput): string
+  /** `render` with pauses: a conversation may have twenty thousand messages. */
+  renderInSlices(input: TemplateInput): Slices<string>
 }
 
 /** ChatML, for models that come with no template: the form most fine-tuned models have seen. */
@@ -46,13 +49,17 @@ export class JinjaTemplate implements ChatTemplate {
   }
 
   render(input: TemplateInput): string {
+    return atOnce(this.renderInSlices(input))
+  }
+
+  *renderInSlices(input: TemplateInput): Slices<string> {
     try {
-      return this.#render(input)
+      return yield* this.#render(input)
     } catch (cause) {
       if (cause instanceof TemplateFuelError) throw cause
       for (const messages of others(input.messages)) {
         try {
-          return this.#render({ ...input, messages })
+          return yield* this.#render({ ...input, messages })
         } catch {
           // What it refuses first is what it refuses.
         }
@@ -61,9 +68,13 @@ export class JinjaTemplate implements ChatTemplate {
     }
   }
 
-  #render({ messages, tools, options }: Omit<TemplateInput, 'messages'> & { messages: readonly Written[] }): string {
+  *#render({
+    messages,
+    tools,
+    options,
+  }: Omit<TemplateInput, 'messages'> & { messages: readonly Written[] }): Slices<string> {
     const own = Object.fromEntries(Object.entries(options).filter(([name]) => !RESERVED.has(name)))
-    return this.#template.render({
+    return yield* this.#template.renderInSlices({
       ...own,
       ...this.#tokens,
       messages,

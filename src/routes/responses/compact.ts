@@ -8,6 +8,7 @@ import type { StoredItem } from '../../wire/responses/resource.js'
 import { sealed } from '../../wire/responses/sealed.js'
 import { answering } from '../answering.js'
 import { readJson } from '../body.js'
+import { findModel } from '../models.js'
 import type { Route } from '../service.js'
 import { contextOf, shortener } from './conversation.js'
 import { RESPONSE_FIELDS } from './create.js'
@@ -47,7 +48,7 @@ export const compactResponse: Route = (service, exchange) =>
         parallelToolCalls: true,
         templateOptions: { enable_thinking: false },
         fields: RESPONSE_FIELDS,
-        shortened: shortener(),
+        shortened: shortener(() => findModel(service.engine, request.model).contextLength),
       },
     }
   })

@@ -111,13 +111,19 @@ function notFound(param: string, message: string): V1Error {
   return new V1Error(400, message, { param, code })
 }
 
-/** Leaves out ever more of a conversation's oldest turns, and never what the system said. */
-export function shortener(): (messages: readonly ChatMessage[]) => readonly ChatMessage[] | undefined {
+/**
+ * Leaves out ever more of a conversation's oldest turns, and never what the system said. A turn takes a token at least:
+ * of more than `contextLength` nobody tries how many fit.
+ */
+export function shortener(
+  contextLength: () => number | undefined = () => undefined,
+): (messages: readonly ChatMessage[]) => readonly ChatMessage[] | undefined {
   let turns = 1
   return (messages) => {
     const starts = messages.flatMap(({ role }, i) => (role === 'user' ? [i] : []))
+    const least = starts.length - (contextLength() ?? starts.length)
     // The last turn is what is being asked.
-    const from = starts[Math.min(turns, starts.length - 1)]
+    const from = starts[Math.min(Math.max(turns, least), starts.length - 1)]
     if (from === undefined || starts.length < 2) return undefined
     turns *= 2
     return messages.filter(({ role }, i) => role === 'system' || i >= from)

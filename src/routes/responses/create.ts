@@ -158,7 +158,9 @@ class Making {
       templateOptions,
       ...(thinkingBudget !== undefined && { thinkingBudget }),
       fields: withNames(RESPONSE_FIELDS, { ...form, thinkingField }),
-      ...(truncation === 'auto' && { shortened: shortener() }),
+      ...(truncation === 'auto' && {
+        shortened: shortener(() => findModel(this.#service.engine, model).contextLength),
+      }),
     }
   }
 }

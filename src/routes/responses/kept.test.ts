@@ -4,6 +4,7 @@ import { memoryResponses } from '../../responses/memory.js'
 import { shelvedResponses } from '../../responses/shelved.js'
 import type { ResponseStore } from '../../responses/store.js'
 import { errorOf, finish, jsonOf, KEY, MODEL, serviceOf, text } from '../../v1.test-helper.js'
+import { shortener } from './conversation.js'
 
 function keeping(script: Parameters<typeof serviceOf>[0], options: Parameters<typeof serviceOf>[1] = {}) {
   const { ask } = serviceOf(script, { responses: memoryResponses(), ...options })
@@ -114,6 +115,16 @@ describe('what a request refers to', () => {
     expect(await list('limit=2')).toEqual({ texts: ['Turn 9', 'Done.'], has_more: true, reads: 2 })
     expect(await list('limit=2&order=asc')).toEqual({ texts: ['Turn 0', 'Done.'], has_more: true, reads: 10 })
   })
+})
+
+test('of a conversation of far too many turns no more are tried than could fit', () => {
+  const turns = Array.from({ length: 20_000 }, () => ({ role: 'user' as const, content: 'x' }))
+  const shortened = shortener(() => 100)
+  let messages = shortened([{ role: 'system', content: 'Be brief.' }, ...turns])
+  const lengths: number[] = []
+  for (; messages; messages = shortened(messages)) lengths.push(messages.length)
+  expect(lengths[0]).toBe(101)
+  expect(lengths.length).toBeLessThan(10)
 })
 
 describe('projects of one key', () => {
