@@ -1,8 +1,10 @@
 /**
- * A thousand requests, many of them left half-way, against the whole service over a small model with random weights:
- * afterwards no device buffer, no cache page and no unsettled promise may be left.
+ * Two soaks. Ten thousand requests of all kinds to all endpoints over several models (`soak/mixed.ts`): usage is exact
+ * to the token, and memory stays where it was. And a thousand, many of them left half-way, against the whole service
+ * over a small model with random weights: afterwards no device buffer, no cache page and no unsettled promise is left.
  *
- * `tsx scripts/check-soak.ts [--requests 1000] [--seed 1] [--device cpu|webgpu]`; webgpu is the software one from npm.
+ * `tsx scripts/check-soak.ts [--mixed 10000] [--requests 1000] [--seed 1] [--device cpu|webgpu]`; webgpu is the software
+ * one from npm.
  */
 import { createHook } from 'node:async_hooks'
 import { parseArgs } from 'node:util'
@@ -18,9 +20,11 @@ import { loadCore } from '../src/engines/webgpu/model/load.js'
 import { tinyRepository } from '../src/engines/webgpu/tiny-repository.test-helper.js'
 import { createV1, type Engine, type V1 } from '../src/index.js'
 import { softwareGpu } from '../test/support/swiftshader.js'
+import { mixed } from './soak/mixed.js'
 
 const { values } = parseArgs({
   options: {
+    mixed: { type: 'string', default: '10000' },
     requests: { type: 'string', default: '1000' },
     seed: { type: 'string', default: '1' },
     device: { type: 'string', default: 'cpu' },
@@ -181,4 +185,7 @@ function megabytes(bytes: number): string {
   return `${(bytes / 2 ** 20).toFixed(1)} MiB`
 }
 
+const wrong = Number(values.mixed) > 0 ? await mixed(Number(values.mixed), Number(values.seed), collectGarbage) : []
+for (const problem of wrong) console.error(`WRONG: ${problem}`)
+if (wrong.length > 0) process.exitCode = 1
 await main()

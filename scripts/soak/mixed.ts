@@ -1,0 +1,354 @@
+/**
+ * Requests of all kinds to all endpoints, over two models that talk, one of which thinks, one that embeds and one that
+ * ranks, all with made-up weights on the CPU: many are left half-way. What each answer says of its tokens is what the
+ * ledger has of it, to the token, the sums are those of the usage endpoint, and memory stays where it was.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ENDPOINTS } from '../../src/endpoints.js'
+import { webgpu } from '../../src/engines/webgpu/index.js'
+import { tinyRepository, writeRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
+import { createV1, memoryResponses, type UsageEvent, type V1 } from '../../src/index.js'
+import { messages } from '../../src/messages/index.js'
+import { MARKS, minilm } from '../models/encoders/bert.js'
+import { bertScores } from '../models/encoders/cross.js'
+import { wordsTokenizer, writeEncoder } from '../models/encoders/repository.js'
+
+const TALKS = 'test/talks'
+const THINKS = 'test/thinks'
+const EMBEDS = 'test/embeds'
+const RANKS = 'test/ranks'
+const KEYS = ['sk-one', 'sk-two', 'sk-three']
+const ABREAST = 8
+/** After which everything has been needed once. */
+const WARM = 0.2
+const MOST_MEBIBYTES = 16
+
+const THINKING = `{%- for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{%- endfor %}{{ '<|im_start|>assistant\\n' }}{%- if enable_thinking is not defined or enable_thinking %}{{ '<think>\\n' }}{%- else %}{{ '<think>\\n\\n</think>\\n\\n' }}{%- endif %}`
+
+const PERSON = {
+  type: 'object',
+  properties: {
+    name: { type: 'string', maxLength: 8 },
+    tags: { type: 'array', items: { enum: ['a', 'b'] }, maxItems: 3 },
+  },
+  required: ['name', 'tags'],
+  additionalProperties: false,
+}
+const TOOL = { name: 'f', strict: true, parameters: PERSON }
+
+interface Tokens {
+  readonly prompt: number
+  readonly completion: number
+}
+
+/** One kind of request. */
+interface Kind {
+  readonly endpoint: string
+  ask(random: (below: number) => number): { path: string; body?: object; method?: string; key?: string }
+  /** What an answer says of its tokens, or the last event of a stream that says it; undefined: nothing. */
+  tokens?(json: Record<string, never>): Tokens | undefined
+}
+
+type Counts = Readonly<Record<string, number>> | undefined
+const counts = (prompt: string, completion: string) => (json: { usage?: Counts; response?: { usage?: Counts } }) => {
+  const usage = json.response?.usage ?? json.usage
+  const [read, written] = [usage?.[prompt], usage?.[completion] ?? 0]
+  return read === undefined || (usage?.[completion] === undefined && completion !== 'none')
+    ? undefined
+    : { prompt: read, completion: written }
+}
+/** Anthropic counts apart what was in the cache. */
+const anthropic = (json: { usage?: Counts }) => {
+  const said = counts('input_tokens', 'output_tokens')(json)
+  return said && { ...said, prompt: said.prompt + (json.usage?.cache_read_input_tokens ?? 0) }
+}
+const openAi = counts('prompt_tokens', 'completion_tokens')
+const newer = counts('input_tokens', 'output_tokens')
+const readOnly = counts('prompt_tokens', 'none')
+
+const words = (random: (below: number) => number, most = 30) =>
+  Array.from({ length: 1 + random(most) }, () => ['quick', 'brown', 'fox', 'the', 'Paris'][random(5)]).join(' ')
+const model = (random: (below: number) => number) => (random(2) ? TALKS : THINKS)
+/** Kept responses and whose they are, the latest last. */
+const kept: { readonly id: string; readonly key: string }[] = []
+/** Asks for one of them, by its caller's key. */
+function ofKept(random: (below: number) => number, rest = '', method = 'GET') {
+  const { id, key } = kept[random(kept.length)] ?? { id: 'resp_0', key: KEYS[0]! }
+  return { path: `/responses/${id}${rest}`, key, method }
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    endpoint: '/chat/completions',
+    tokens: openAi,
+    ask(random) {
+      const stream = random(2) > 0
+      const extra = [
+        {},
+        { n: 3, temperature: 0.7 },
+        { response_format: { type: 'json_schema', json_schema: { name: 'x', strict: true, schema: PERSON } } },
+        { tools: [{ type: 'function', function: TOOL }], tool_choice: 'required' },
+        { logprobs: true, top_logprobs: 2, stop: ['the'] },
+        { reasoning_effort: 'low' },
+      ][random(6)]!
+      const name = 'reasoning_effort' in extra ? THINKS : model(random)
+      const base = { model: name, max_tokens: 40 + random(20), messages: [{ role: 'user', content: words(random) }] }
+      return {
+        path: '/chat/completions',
+        body: { ...base, ...extra, stream, ...(stream && { stream_options: { include_usage: true } }) },
+      }
+    },
+  },
+  {
+    endpoint: '/completions',
+    tokens: openAi,
+    ask: (random) => ({
+      path: '/completions',
+      body: { model: model(random), prompt: [words(random), words(random)], n: 1 + random(2), max_tokens: 12 },
+    }),
+  },
+  {
+    endpoint: '/responses',
+    tokens: newer,
+    ask(random) {
+      const earlier = random(3) === 0 ? kept.at(-1) : undefined
+      const base = { model: model(random), input: words(random, 8), max_output_tokens: 16, stream: random(2) > 0 }
+      return {
+        path: '/responses',
+        ...(earlier && { key: earlier.key }),
+        body: { ...base, ...(earlier && { previous_response_id: earlier.id, truncation: 'auto' }) },
+      }
+    },
+  },
+  {
+    endpoint: '/responses',
+    ask: (random) => ({
+      path: '/responses',
+      body: { model: TALKS, input: words(random), background: true, max_output_tokens: 8 },
+    }),
+  },
+  {
+    endpoint: '/responses/compact',
+    tokens: newer,
+    ask: (random) => ({ path: '/responses/compact', body: { model: TALKS, input: words(random) } }),
+  },
+  {
+    endpoint: '/responses/input_tokens',
+    ask: (random) => ({ path: '/responses/input_tokens', body: { model: model(random), input: words(random) } }),
+  },
+  {
+    endpoint: '/responses/{id}',
+    ask: (random) => ofKept(random, '', random(3) ? 'GET' : 'DELETE'),
+  },
+  {
+    endpoint: '/responses/{id}/cancel',
+    ask: (random) => ofKept(random, '/cancel', 'POST'),
+  },
+  { endpoint: '/responses/{id}/input_items', ask: (random) => ofKept(random, '/input_items') },
+  {
+    endpoint: '/embeddings',
+    tokens: readOnly,
+    ask: (random) => ({ path: '/embeddings', body: { model: EMBEDS, input: ['w300 w301', `w${302 + random(50)}`] } }),
+  },
+  {
+    endpoint: '/rerank',
+    ask: (random) => ({
+      path: '/rerank',
+      body: { model: RANKS, query: 'w300', documents: ['w301 w302', `w${303 + random(50)}`] },
+    }),
+  },
+  {
+    endpoint: '/tokenize',
+    ask: (random) => ({ path: '/tokenize', body: { model: model(random), prompt: words(random) } }),
+  },
+  {
+    endpoint: '/detokenize',
+    ask: (random) => ({ path: '/detokenize', body: { model: model(random), tokens: [1 + random(90), 2, 3] } }),
+  },
+  {
+    endpoint: '/messages',
+    tokens: anthropic,
+    ask: (random) => ({
+      path: '/messages',
+      body: { model: model(random), max_tokens: 12, messages: [{ role: 'user', content: words(random) }] },
+    }),
+  },
+  {
+    endpoint: '/messages/count_tokens',
+    ask: (random) => ({
+      path: '/messages/count_tokens',
+      body: { model: model(random), messages: [{ role: 'user', content: words(random) }] },
+    }),
+  },
+  { endpoint: '/models', ask: () => ({ path: '/models' }) },
+  { endpoint: '/models/{model}', ask: () => ({ path: `/models/${TALKS}` }) },
+  {
+    endpoint: '/organization/usage/completions',
+    ask: () => ({ path: '/organization/usage/completions?start_time=0' }),
+  },
+  { endpoint: '/health', ask: () => ({ path: '/health' }) },
+]
+
+export async function mixed(count: number, seed: number, collectGarbage: () => void): Promise<string[]> {
+  const problems: string[] = []
+  const named = new Set(KINDS.map(({ endpoint }) => endpoint))
+  for (const { path, admin, option } of [...ENDPOINTS, ...(messages().endpoints as typeof ENDPOINTS)]) {
+    if (!admin && !option && !named.has(path)) problems.push(`nothing is asked of ${path}`)
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'soak-'))
+  const events = new Map<string, UsageEvent[]>()
+  const heard = (event: UsageEvent) => void events.set(event.requestId, [...(events.get(event.requestId) ?? []), event])
+  const v1 = await serviceIn(folder, heard)
+  const soak = new Soak(v1, seed, problems)
+  try {
+    for (const each of [TALKS, THINKS, EMBEDS, RANKS]) await v1.load(each)
+    let before = 0
+    for (let done = 0; done < count; done += Math.ceil(count * WARM)) {
+      await soak.run(Math.min(Math.ceil(count * WARM), count - done))
+      const now = await soak.memory(collectGarbage)
+      if (before === 0) before = now
+      console.log(`${soak.asked} requests, ${now.toFixed(1)} MiB of objects and buffers`)
+      if (now - before > MOST_MEBIBYTES) problems.push(`memory grew by ${(now - before).toFixed(0)} MiB`)
+    }
+    await soak.compare(events)
+    console.log(soak.outcomes)
+  } finally {
+    await v1.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return problems
+}
+
+async function serviceIn(folder: string, onUsage: (event: UsageEvent) => void): Promise<V1> {
+  const in_ = (name: string) => join(folder, name)
+  await writeRepository(tinyRepository(1), in_('talks'))
+  const thinking = tinyRepository(2)
+  const config = JSON.parse(new TextDecoder().decode(thinking.files.get('tokenizer_config.json'))) as object
+  const files = new Map(thinking.files).set(
+    'tokenizer_config.json',
+    new TextEncoder().encode(JSON.stringify({ ...config, chat_template: THINKING })),
+  )
+  await writeRepository({ ...thinking, files }, in_('thinks'))
+  await writeEncoder(minilm, in_('embeds'), wordsTokenizer(minilm, MARKS))
+  await writeEncoder(bertScores, in_('ranks'), wordsTokenizer(bertScores, MARKS))
+  const models = [TALKS, THINKS, EMBEDS, RANKS].map((id) => ({ id, from: in_(id.slice('test/'.length)) }))
+  return createV1({
+    engine: webgpu({ models, device: 'cpu', threads: 1, log: () => {} }),
+    keys: KEYS,
+    responses: memoryResponses({ maxResponses: 50 }),
+    endpoints: [messages()],
+    onUsage,
+    log: (entry) => void (entry.type === 'fault' && console.error(entry)),
+  })
+}
+
+class Soak {
+  asked = 0
+  readonly outcomes: Record<string, number> = {}
+  readonly #v1: V1
+  readonly #problems: string[]
+  /** By request: what its answer said. */
+  readonly #told = new Map<string, Tokens>()
+  #state: number
+
+  constructor(v1: V1, seed: number, problems: string[]) {
+    this.#v1 = v1
+    this.#state = seed
+    this.#problems = problems
+  }
+
+  readonly #random = (below: number): number => {
+    this.#state = (Math.imul(this.#state, 1664525) + 1013904223) >>> 0
+    return Math.floor((this.#state / 2 ** 32) * below)
+  }
+
+  async run(count: number): Promise<void> {
+    let left = count
+    const worker = async () => {
+      while (left-- > 0) await this.#one(KINDS[this.asked++ % KINDS.length]!)
+    }
+    await Promise.all(Array.from({ length: ABREAST }, worker))
+  }
+
+  async #one(kind: Kind): Promise<void> {
+    const own = KEYS[this.#random(KEYS.length)]!
+    const { path, body, method = body ? 'POST' : 'GET', key = own } = kind.ask(this.#random)
+    const leaving = new AbortController()
+    const timer = this.#random(6) === 0 ? setTimeout(() => leaving.abort(), this.#random(60)) : undefined
+    const outcome = await this.#asked(kind, path, key, {
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: leaving.signal,
+    }).catch((error: unknown) => {
+      if (leaving.signal.aborted) return 'left'
+      throw error
+    })
+    clearTimeout(timer)
+    this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1
+    // Of kept responses some were deleted, and some are not made in the background.
+    const fine = ['200', 'left', '499', ...(path.startsWith('/responses') ? ['400', '404'] : [])]
+    if (!fine.includes(outcome)) this.#problems.push(`${method} ${path}: ${outcome}`)
+  }
+
+  async #asked({ tokens }: Kind, path: string, key: string, init: RequestInit): Promise<string> {
+    const response = await this.#v1.fetch(new Request(`http://device/v1${path}`, init))
+    const text = await response.text()
+    if (init.signal?.aborted) return 'left'
+    if (response.status !== 200) return `${response.status}`
+    const documents = text.startsWith('{') ? [text] : [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => json!)
+    for (const json of documents.map((each) => JSON.parse(each))) {
+      const said = tokens?.(json)
+      if (said) this.#told.set(response.headers.get('x-request-id')!, said)
+      const id: unknown = json.response?.id ?? json.id
+      if (typeof id === 'string' && id.startsWith('resp_') && kept.at(-1)?.id !== id) kept.push({ id, key })
+    }
+    kept.splice(0, kept.length - 20)
+    return '200'
+  }
+
+  async memory(collectGarbage: () => void): Promise<number> {
+    for (let i = 0; i < 5; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      collectGarbage()
+    }
+    const { heapUsed, external } = process.memoryUsage()
+    return (heapUsed + external) / 2 ** 20
+  }
+
+  /** What answers said with what was counted, and both with what the usage endpoint says. */
+  async compare(events: ReadonlyMap<string, readonly UsageEvent[]>): Promise<void> {
+    for (const [id, said] of this.#told) {
+      const [event, ...more] = events.get(id) ?? []
+      const same = event?.promptTokens === said.prompt && event.completionTokens === said.completion
+      if (!same || more.length > 0)
+        this.#problems.push(`${id} said ${JSON.stringify(said)}: ${JSON.stringify(events.get(id))}`)
+    }
+    let [read, written, requests] = [0, 0, 0]
+    for (const key of KEYS) {
+      const headers = { authorization: `Bearer ${key}` }
+      const start = Math.floor(Date.now() / 1000) - 86_400
+      const url = `http://device/v1/organization/usage/completions?start_time=${start}&bucket_width=1d`
+      const { data } = (await (await this.#v1.fetch(new Request(url, { headers }))).json()) as {
+        data: { results: { input_tokens: number; output_tokens: number; num_model_requests: number }[] }[]
+      }
+      for (const result of data.flatMap(({ results }) => results)) {
+        read += result.input_tokens
+        written += result.output_tokens
+        requests += result.num_model_requests
+      }
+    }
+    const all = [...events.values()].flat()
+    const sums = [sum(all, 'promptTokens'), sum(all, 'completionTokens'), all.length]
+    console.log(
+      `usage: ${read} tokens read and ${written} written in ${requests} requests; ${this.#told.size} answers said theirs`,
+    )
+    if (`${sums}` !== `${[read, written, requests]}`)
+      this.#problems.push(`the ledger has ${sums}, usage says ${[read, written, requests]}`)
+  }
+}
+
+const sum = (events: readonly UsageEvent[], of: 'promptTokens' | 'completionTokens') =>
+  events.reduce((total, event) => total + event[of], 0)
