@@ -5,8 +5,8 @@
  * after it memory is back, the ledger has every answer and the server ends when it is told to. Exit code 1 otherwise.
  *
  * `tsx scripts/check-hostile-clients.ts [--program dist/cli.js] [--only PATTERN] [--minutes 10]`. On Linux times are
- * those of the clock without what the server and the client waited for a processor, so that a busy machine does not
- * count; the clock's own stand in brackets.
+ * what the server worked meanwhile and what it was idle, without what threads waited for a processor, so that a busy
+ * machine does not count; the clock's own stand in brackets.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

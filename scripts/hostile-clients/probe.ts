@@ -29,7 +29,7 @@ let listed: Time[] = []
 let guests: Guest[] = []
 
 function list(): void {
-  const watch = new Watch(Number(pid)).start()
+  const watch = new Watch(Number(pid), { computed: false }).start()
   const again = () => {
     listed.push(watch.ms)
     setTimeout(list, PAUSE_MS)

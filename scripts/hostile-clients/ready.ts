@@ -1,55 +1,79 @@
 /**
- * How long threads were ready and had to wait for a processor, as Linux counts it: on a busy machine this is what an
- * answer is late by through no fault of the server. Elsewhere it is 0.
+ * Times that a busy machine does not lengthen. Linux counts for each thread how long it had a processor and how long it
+ * was ready and waited for one; what is left of the clock is what somebody was kept waiting for. Elsewhere there is only
+ * the clock.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Milliseconds, of a process: the most that one of its threads did. They wait for each other, and at the same time. */
-export function waited(pid: number): number {
+export interface Time {
+  /** By the clock. */
+  readonly clock: number
+  /** What the server worked meanwhile, and what it was idle although it was asked. */
+  readonly own: number
+}
+
+interface Spent {
+  readonly worked: number
+  readonly waited: number
+}
+const NOTHING: Spent = { worked: 0, waited: 0 }
+
+/** Of a thread, in milliseconds. */
+function spentBy(pid: number, task: string): Spent {
   try {
-    return Math.max(0, ...readdirSync(`/proc/${pid}/task`).map((task) => waitOf(pid, task)))
+    const [worked, waited] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ').map(Number)
+    return { worked: worked! / 1e6, waited: waited! / 1e6 }
   } catch {
-    return 0
+    return NOTHING
   }
 }
 
-function waitOf(pid: number, task: string): number {
+function allOf(pid: number): Map<string, Spent> {
   try {
-    return Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[1]) / 1e6
+    return new Map(readdirSync(`/proc/${pid}/task`).map((task) => [task, spentBy(pid, task)]))
   } catch {
-    return 0
+    return new Map()
   }
 }
 
-/** Measures times by the clock, and with what the server and this process waited for a processor taken off. */
+const since = (now: Spent, before: Spent = NOTHING): Spent => ({
+  worked: now.worked - before.worked,
+  waited: now.waited - before.waited,
+})
+
+/** Measures how long a server is asked something, from the process that asks. */
 export class Watch {
   readonly #server: number
+  /** Whether the answer is computed, with threads that the first one waits for. */
+  readonly #computed: boolean
   #began = 0
-  #ready = 0
+  #threads = new Map<string, Spent>()
+  #asking = NOTHING
 
-  constructor(server: number) {
+  constructor(server: number, { computed = true } = {}) {
     this.#server = server
+    this.#computed = computed
   }
 
   start(): this {
-    this.#ready = this.#waited()
+    this.#threads = allOf(this.#server)
+    this.#asking = spentBy(process.pid, `${process.pid}`)
     this.#began = performance.now()
     return this
   }
 
   get ms(): Time {
     const clock = performance.now() - this.#began
-    return { clock, own: Math.max(0, clock - (this.#waited() - this.#ready)) }
+    const asking = since(spentBy(process.pid, `${process.pid}`), this.#asking)
+    let first = NOTHING
+    let busiest = NOTHING
+    for (const [task, now] of allOf(this.#server)) {
+      const spent = since(now, this.#threads.get(task))
+      if (task === `${this.#server}`) first = spent
+      else if (spent.worked + spent.waited > busiest.worked + busiest.waited) busiest = spent
+    }
+    const known = first.worked + first.waited + busiest.worked + busiest.waited + asking.worked + asking.waited
+    const idle = Math.max(0, clock - known)
+    return { clock, own: first.worked + (this.#computed ? busiest.worked : 0) + idle }
   }
-
-  #waited(): number {
-    return waited(this.#server) + waited(process.pid)
-  }
-}
-
-export interface Time {
-  /** By the clock. */
-  readonly clock: number
-  /** Without what was waited for a processor. */
-  readonly own: number
 }
