@@ -18,6 +18,9 @@ interface Share {
   bytes: number
 }
 
+/** Bytes of a response that takes a while. */
+const LARGE = 2 ** 18
+
 /** How often what has become too old is looked for; it is not given out in between. */
 const SWEEP_MS = 60_000
 
@@ -47,18 +50,21 @@ class ShelvedResponses implements ResponseStore {
 
   async put(kept: KeptResponse): Promise<void> {
     const text = JSON.stringify(kept)
+    const bytes = bytesOf(text)
     const { id } = kept.response
     // One that can never fit would only push out all others.
-    if (bytesOf(text) > this.#bounds.maxBytes) return this.#forget(id)
+    if (bytes > this.#bounds.maxBytes) return this.#forget(id)
+    // To write down and to enter twenty thousand items takes as long each.
+    if (bytes > LARGE) await breathe()
     try {
       await this.#opened()
       await this.#shelf.write(id, text)
     } catch (error) {
-      this.#enter(kept, text, false)
+      this.#enter(kept, bytes, text)
       await this.#makeRoom(kept.caller)
       throw error
     }
-    this.#enter(kept, text, true)
+    this.#enter(kept, bytes)
     await this.#makeRoom(kept.caller)
   }
 
@@ -120,18 +126,18 @@ class ShelvedResponses implements ResponseStore {
     for await (const text of this.#shelf.open()) {
       await breathe()
       const kept = parsed(text)
-      if (kept && !this.#entries.has(kept.response.id)) this.#enter(kept, text, true)
+      if (kept && !this.#entries.has(kept.response.id)) this.#enter(kept, bytesOf(text))
     }
     for (const caller of [...this.#shares.keys()]) await this.#makeRoom(caller)
   }
 
-  #enter({ caller, project, response, input }: KeptResponse, text: string, onShelf: boolean): void {
+  /** `text`: what the shelf has not taken. */
+  #enter({ caller, project, response, input }: KeptResponse, bytes: number, text?: string): void {
     const { id, created_at: createdAt, output } = response
     this.#drop(id)
     const owner = { caller, ...(project !== undefined && { project }) }
     const items = [...input, ...output].map((item) => item.id)
-    const bytes = bytesOf(text)
-    this.#entries.set(id, { owner, createdAt, bytes, items, ...(!onShelf && { text }) })
+    this.#entries.set(id, { owner, createdAt, bytes, items, ...(text !== undefined && { text }) })
     const share = this.#shares.get(caller) ?? { ids: new Set(), bytes: 0 }
     this.#shares.set(caller, share)
     share.ids.add(id)

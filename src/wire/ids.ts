@@ -9,4 +9,16 @@ export const decisionId = (): string => `dec-${random()}`
 export const requestId = (): string => `req_${random()}`
 export const toolCallId = (): string => `call_${random().slice(0, 24)}`
 export const responseId = (): string => `resp_${random()}`
-export const itemId = (prefix: string): string => `${prefix}_${random()}`
+
+/** Items whose ids begin alike: a request may bring twenty thousand, and chance takes half the time of reading them. */
+const ALIKE = 4096
+let beginning = ''
+let left = 0
+
+export function itemId(prefix: string): string {
+  if (left === 0) {
+    beginning = random().slice(0, 24)
+    left = ALIKE
+  }
+  return `${prefix}_${beginning}${(--left).toString(16).padStart(8, '0')}`
+}
