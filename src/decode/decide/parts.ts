@@ -1,5 +1,6 @@
+import { atOnce } from '../../platform/slices.js'
 import type { ChatText } from '../chat-text.js'
-import { Guard } from '../prompt/guard.js'
+import { Guard, sentinelFor } from '../prompt/guard.js'
 import { endsInThought } from '../thinking/marks.js'
 
 /** A rendered conversation around the place of a question. */
@@ -20,7 +21,8 @@ const PLACE = '\uFDD0'
 export function partsAround(text: ChatText, system: string, state: string): DecideParts {
   const { tokenizer } = text
   const said = state.replaceAll(PLACE, '\uFFFD')
-  const guard = new Guard([said, PLACE], tokenizer.addedTexts(true), tokenizer.addedTexts(false))
+  const sentinel = atOnce(sentinelFor([said, PLACE]))
+  const guard = new Guard(sentinel, tokenizer.addedTexts(true), tokenizer.addedTexts(false))
   const messages = [
     { role: 'system', content: system },
     { role: 'user', content: guard.protect(said, false) + PLACE },
