@@ -3,7 +3,7 @@
  * `tsx scripts/check-nano.ts [--cases a.jsonl,b.jsonl] [--model folder] [--limit n] [--show n] [--no-chat]`.
  * `--answers file` judges the answers in it, one JSON a line, instead of the model's; `--save file` keeps the model's.
  * A case: `{ split, system, user, schema, answer, kinds? }`, asked greedily with strict JSON and judged field by field;
- * then the questions of `eval/decisions.txt`, each as a strict enum; then greetings and off-topic questions at temperatures from 0 to 1, of which none may run on.
+ * then the questions of `eval/decisions.txt`, each as a strict enum and by `/decisions`; then greetings and off-topic questions at temperatures from 0 to 1, of which none may run on.
  * Exits with 1 when a bar is missed.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { createV1, type V1 } from '../src/index.js'
-import { readDecisions } from './decisions.js'
+import { type Decision, readDecisions } from './decisions.js'
 
 interface Case {
   readonly split: string
@@ -138,19 +138,19 @@ interface Completion {
   readonly error?: { message: string }
 }
 
-async function complete(v1: V1, body: Record<string, unknown>): Promise<Completion> {
+async function post<T>(v1: V1, path: string, body: Record<string, unknown>): Promise<T> {
   const response = await v1.fetch(
-    new Request('http://localhost/v1/chat/completions', {
+    new Request(`http://localhost/v1/${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'local-v1/nano', ...body }),
     }),
   )
-  return (await response.json()) as Completion
+  return (await response.json()) as T
 }
 
 async function ask(v1: V1, { system, user, schema }: Case): Promise<unknown> {
-  const answer = await complete(v1, {
+  const answer = await post<Completion>(v1, 'chat/completions', {
     messages: [...(system ? [{ role: 'system', content: system }] : []), { role: 'user', content: user }],
     temperature: 0,
     max_tokens: 400,
@@ -190,7 +190,53 @@ async function decidesWell(v1: V1): Promise<boolean> {
   console.log(
     `by chance ${((100 * chance) / questions.length).toFixed(1)} %, always the same place ${((100 * best) / questions.length).toFixed(1)} %`,
   )
-  return tally.share('decisions') >= DECISIONS_BAR
+  return (await byDecisions(v1, questions)) >= DECISIONS_BAR
+}
+
+interface Decided {
+  readonly answers: readonly {
+    readonly probability: number
+    readonly probabilities: readonly { readonly value: string; readonly label: string; readonly probability: number }[]
+  }[]
+}
+
+/** The same through `POST /decisions`, the questions of one text together; the share that is right. */
+async function byDecisions(v1: V1, questions: readonly Decision[]): Promise<number> {
+  const tally = new Tally()
+  const sure: { share: number; right: boolean }[] = []
+  await each([...new Set(questions.map(({ text }) => text))], async (input) => {
+    const own = questions.filter(({ text }) => text === input)
+    const { answers } = await post<Decided>(v1, 'decisions', { input, questions: own.map(asQuestion) })
+    own.forEach(({ kind, choices, right }, i) => {
+      const { probability = 0, probabilities = [] } = answers[i] ?? {}
+      const shares = kind === 'predicate' ? [probability, 1 - probability] : probabilities.map((p) => p.probability)
+      const share = Math.max(...shares)
+      const good = choices[shares.indexOf(share)] === right
+      sure.push({ share, right: good })
+      tally.add(kind, good)
+      tally.add('decisions', good)
+    })
+  })
+  tally.print('by decisions', 'asked', { decisions: DECISIONS_BAR })
+  console.log(`calibration error ${calibrationError(sure).toFixed(2)}`)
+  return tally.share('decisions')
+}
+
+function asQuestion({ kind: type, question, choices }: Decision) {
+  const instructions = question.replace(/^is it true: /, '')
+  if (type === 'choice') return { type, instructions, choices: choices.map((value) => ({ value })) }
+  if (type === 'score') return { type, instructions, levels: choices.map((label) => ({ label })) }
+  return { type, instructions }
+}
+
+/** How far, over ten bins, the shares that were said lie from the shares that were right. */
+function calibrationError(answers: readonly { share: number; right: boolean }[]): number {
+  const off = new Array<number>(10).fill(0)
+  for (const { share, right } of answers) {
+    const bin = Math.min(9, Math.floor(10 * share))
+    off[bin] = (off[bin] ?? 0) + share - Number(right)
+  }
+  return off.reduce((sum, by) => sum + Math.abs(by), 0) / answers.length
 }
 
 /** Plain talk has no grammar that ends it: the model has to. */
@@ -199,7 +245,12 @@ async function talkEnds(v1: V1): Promise<boolean> {
   const calls = TEMPERATURES.flatMap((temperature) => asked.map((content) => ({ temperature, content })))
   const lengths = await each(calls, async ({ temperature, content }) => {
     const messages = [{ role: 'user', content }]
-    const answer = await complete(v1, { messages, temperature, seed: 1, max_tokens: 4 * LONGEST_TALK })
+    const answer = await post<Completion>(v1, 'chat/completions', {
+      messages,
+      temperature,
+      seed: 1,
+      max_tokens: 4 * LONGEST_TALK,
+    })
     return answer.usage?.completion_tokens ?? Number.POSITIVE_INFINITY
   })
   const longer = lengths.filter((length) => length > LONGEST_TALK).length
