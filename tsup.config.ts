@@ -44,6 +44,7 @@ const modules = defineConfig({
     partial: 'src/structured/partial.ts',
     cli: 'src/cli/main.ts',
     'cpu-worker': 'src/engines/webgpu/cpu/cpu-worker.ts',
+    'webgpu-worker': 'src/engines/webgpu/worker/webgpu-worker.ts',
     'webllm-worker': 'src/engines/webllm/worker/webllm-worker.ts',
   },
   platform: 'neutral',

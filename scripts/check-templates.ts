@@ -9,6 +9,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { Constraints } from '../src/constraints/constraints.js'
 import { Guard } from '../src/decode/prompt/guard.js'
 import { keepsCalls } from '../src/decode/prompt/kept-calls.js'
 import { messagesOf, toolsOf } from '../src/decode/prompt/messages.js'
@@ -17,9 +18,7 @@ import { type ToolFormat, together } from '../src/decode/tools/format.js'
 import { TOOL_FORMATS, toolFormatOf } from '../src/decode/tools/formats.js'
 import type { ChatCall, OutputGrammar } from '../src/engine.js'
 import { atOnce } from '../src/platform/slices.js'
-import { Constraints } from '../src/routes/constrain.js'
 import { Vocabulary } from '../src/structured/index.js'
-import { CHAT_FIELDS } from '../src/wire/chat/request.js'
 
 const NAME = 'get_weather'
 const ARGUMENTS = { city: 'Paris', days: 3 }
@@ -105,7 +104,7 @@ function grammarFault(format: ToolFormat): string | undefined {
   for (const choice of ['required', { name: NAME }] as const) {
     for (const strict of [true, false]) {
       const call = callOf(choice, strict)
-      const { toolGrammar } = atOnce(constraints.of({ ...call, fields: CHAT_FIELDS }))
+      const { toolGrammar } = atOnce(constraints.of({ ...call, places: PLACES }))
       const grammar = format.grammar({ ...call, ...(toolGrammar && { toolGrammar }) })
       const where = `where ${JSON.stringify(choice)}${strict ? ', strict,' : ''} asks for a call`
       if (!takes(grammar, good)) return `${good} may not be written ${where}`
@@ -137,6 +136,7 @@ const VOCABULARY = new Vocabulary([...BYTES, ...MARKS.map(() => undefined), unde
   named: Object.fromEntries(MARKS.map((mark, i) => [mark, 256 + i])),
 })
 const constraints = new Constraints()
+const PLACES = { format: 'response_format', tools: ['tools[0].function.parameters'] }
 
 const HELD = 'calls as its template spells them, read letter by letter, kept to by required, named and strict'
 const NOT_KNOWN = 'calls told of in the prompt, or in the commonest form'

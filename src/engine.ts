@@ -95,6 +95,12 @@ export interface Engine {
   /** The text of tokens. */
   detokenize?(call: DetokenizeCall): Promise<string>
   /**
+   * Compiles what answers have to be, for an engine that computes in another thread than its service: there, too, so that
+   * the thread that answers HTTP computes nothing. Refusals are a `V1Error` 400. Absent, or undefined for this model: the
+   * service does it itself.
+   */
+  constrain?(call: ConstrainCall): Promise<Constrained | undefined>
+  /**
    * Finds out from a model's description what it can, so that `capabilities` say so before its weights are here; settles
    * at once where that is known. The service asks before it holds a request against them.
    */
@@ -301,6 +307,45 @@ export interface DetokenizeCall {
   readonly model: string
   readonly signal: AbortSignal
   readonly tokens: readonly number[]
+}
+
+/** What a request demands of its answer. All of it but the signal is plain data. */
+export interface ConstrainCall {
+  /** `chatcmpl-...`, for logs. */
+  readonly id: string
+  readonly model: string
+  readonly signal: AbortSignal
+  /** For whom: work of one is done in turns with that of others. */
+  readonly caller: string
+  readonly output: OutputFormat
+  readonly tools: readonly ToolSpec[]
+  readonly toolChoice: ToolChoice
+  /** What errors call the place of the format, and those of the tools' parameters. */
+  readonly places: { readonly format: string; readonly tools: readonly string[] }
+  /** Of contents; arguments of tools are compact. */
+  readonly layout?: SchemaSource['layout']
+  /** Own ones. */
+  readonly formats?: SchemaSource['formats']
+}
+
+/** It, compiled. */
+export interface Constrained {
+  /** For `ChatCall.grammar`. */
+  readonly grammar?: OutputGrammar
+  /** For `ChatCall.toolGrammar`. */
+  readonly toolGrammar?: OutputGrammar
+  /** What lenient schemas ask for and nothing enforces, in words. */
+  readonly notEnforced: readonly string[]
+  /** What is wrong with an answer, in words; undefined for one that is right, or that nothing is asked of. */
+  faultOf(answer: ConstrainedAnswer): string | undefined | Promise<string | undefined>
+}
+
+/** One choice, whole. */
+export interface ConstrainedAnswer {
+  readonly text: string
+  readonly toolCalls: readonly { readonly name: string; readonly arguments: string }[]
+  /** It ended for want of tokens. */
+  readonly cut: boolean
 }
 
 /** A part of a message. What is no text comes only to models whose `capabilities` say that they take it. */

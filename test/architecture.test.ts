@@ -75,6 +75,9 @@ const ROOMS: Readonly<Record<string, Room>> = {
     ],
   },
 
+  // What requests demand of answers: schemas and tools, compiled, and the judge of what was written.
+  constraints: { holds: ['src/constraints'], imports: ['contract', 'platform', 'structured'] },
+
   // The decode loop, and the files of models.
   'token model': { holds: ['src/decode/token-model.ts'] },
   decode: {
@@ -90,7 +93,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   scripted: { holds: ['src/engines/scripted.ts'], imports: ['contract', 'platform'] },
   upstream: { holds: ['src/engines/upstream', 'src/engines/upstream.ts'], imports: ['contract'] },
   'prompt api': { holds: ['src/engines/prompt-api'], imports: ['contract', 'decode'] },
-  remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured'] },
+  remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured', 'constraints'] },
   'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
   // What a device can compute, on the ground; below it side by side the GPU and its twin, the CPU.
   device: {
@@ -119,7 +122,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
   webgpu: {
     holds: ['src/engines/webgpu'],
     imports: [
-      ...['contract', 'decode', 'encode', 'encoders', 'repository', 'model set', 'device', 'gpu', 'cpu', 'model'],
+      ...['contract', 'platform', 'decode', 'encode', 'encoders', 'repository', 'remote', 'model set', 'device', 'gpu'],
+      ...['cpu', 'model'],
     ],
   },
   webllm: {
@@ -142,13 +146,13 @@ const ROOMS: Readonly<Record<string, Room>> = {
   },
   routes: {
     holds: ['src/routes', 'src/endpoints.ts'],
-    imports: ['contract', 'platform', 'structured', 'stream', 'usage', 'wire', 'responses', 'door'],
+    imports: [...['contract', 'platform', 'structured', 'constraints', 'stream', 'usage', 'wire', 'responses', 'door']],
   },
   // Interfaces beside OpenAI's, each an entry point of its own.
   messages: { holds: ['src/messages'], imports: ['contract', 'platform', 'stream', 'wire', 'routes'] },
   service: {
     holds: ['src/v1.ts', 'src/respond.ts', 'src/index.ts'],
-    imports: ['contract', 'structured', 'usage', 'wire', 'responses', 'door', 'routes'],
+    imports: ['contract', 'structured', 'constraints', 'usage', 'wire', 'responses', 'door', 'routes'],
   },
 
   // What stands around it.
@@ -158,7 +162,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   bench: {
     holds: ['src/bench'],
     imports: [
-      ...['contract', 'platform', 'structured', 'decode', 'repository', 'device', 'webgpu', 'routes', 'service'],
+      ...['contract', 'platform', 'structured', 'constraints', 'decode', 'repository', 'device', 'webgpu', 'service'],
     ],
   },
   cli: {

@@ -26,10 +26,10 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
   '.': 132_500,
-  './browser': 366_000,
-  './webgpu': 313_000,
-  './webllm': 160_500,
-  './webllm/worker': 163_000,
+  './browser': 375_000,
+  './webgpu': 326_000,
+  './webllm': 163_500,
+  './webllm/worker': 169_000,
   './structured': 86_500,
   './messages': 16_000,
   './service-worker': 10_000,
@@ -161,7 +161,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_054_000)
+    expect(packed.size).toBeLessThan(1_075_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

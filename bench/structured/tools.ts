@@ -1,9 +1,8 @@
 /** What it takes to go on with tools of which most are known, and what is kept of them. */
 
+import { Constraints } from '../../src/constraints/constraints.js'
 import { atOnce } from '../../src/platform/slices.js'
-import { Constraints } from '../../src/routes/constrain.js'
 import { compile, type Vocabulary } from '../../src/structured/index.js'
-import type { FieldNames } from '../../src/wire/reply.js'
 import { now, quantile } from './measure.js'
 
 const TOOLS = 500
@@ -40,7 +39,7 @@ export function measureTools(rows: readonly Row[], vocabulary: Vocabulary) {
       const changed = { ...own, properties: { ...(own.properties as object), [`of${round}`]: { type: 'integer' } } }
       return { name: `tool_${i}`, parameters: i === round ? changed : own, strict: false }
     })
-    const fields = { parameters: (i: number) => `tools[${i}]` } as FieldNames
+    const places = { format: 'response_format', tools: tools.map((_, i) => `tools[${i}]`) }
     // As they come: parsed anew with each request.
     const spec = {
       output: { type: 'text' as const },
@@ -48,7 +47,7 @@ export function measureTools(rows: readonly Row[], vocabulary: Vocabulary) {
       tools: JSON.parse(JSON.stringify(tools)),
     }
     const started = now()
-    const { toolGrammar } = atOnce(constraints.of({ ...spec, fields }))
+    const { toolGrammar } = atOnce(constraints.of({ ...spec, places }))
     const compiled = now() - started
     const mask = new Uint32Array(vocabulary.words)
     toolGrammar!.start(vocabulary).mask(mask)

@@ -10,6 +10,7 @@ import type {
 } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { PartQueue } from '../platform/part-queue.js'
+import { inStage } from '../platform/pulse.js'
 import { inTurns } from '../platform/turns.js'
 import { AnswerDecoder } from './answer/answer.js'
 import type { AnswerSink } from './answer/output.js'
@@ -103,7 +104,10 @@ export class DecodeLoop {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
     if (this.failure !== undefined) throw this.failure
-    const prompt = await inTurns(this.#text.promptInSlices(call, this.#capacity), call.signal)
+    const prompt = await inTurns(
+      inStage('prompt', call.id, this.#text.promptInSlices(call, this.#capacity)),
+      call.signal,
+    )
     // The model may have been lost meanwhile.
     if (this.failure !== undefined) throw this.failure
     const opened = call.prompt === undefined && this.#text.endsInThought(prompt)
@@ -157,7 +161,7 @@ export class DecodeLoop {
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     const asked = 'prompt' in call ? { messages: [], tools: [], prompt: call.prompt } : call
     const tokens = await inTurns(
-      this.#text.promptInSlices({ ...PLAIN_CALL, ...asked, signal: call.signal }),
+      inStage('prompt', call.model, this.#text.promptInSlices({ ...PLAIN_CALL, ...asked, signal: call.signal })),
       call.signal,
     )
     const told = 'prompt' in call && call.bare ? this.#bare(tokens, call.prompt) : tokens

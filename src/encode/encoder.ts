@@ -10,6 +10,7 @@ import type {
   TokenizedText,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
 import { JUDGE } from './judge.js'
@@ -55,18 +56,18 @@ export class Encoder {
     return this.#line.failure
   }
 
-  async embed({ inputs, dimensions, signal }: EmbedCall): Promise<Embeddings> {
+  async embed({ id, inputs, dimensions, signal }: EmbedCall): Promise<Embeddings> {
     const { size } = this.#model
     if (dimensions !== undefined && dimensions > size) throw tooManyDimensions(dimensions, size)
     const place = (i: number) => (inputs.length === 1 ? 'input' : `input[${i}]`)
-    const texts = await this.#read(inputs.length, signal, (i) => this.#alone(inputs[i]!, place(i)))
+    const texts = await this.#read(id, inputs.length, signal, (i) => this.#alone(inputs[i]!, place(i)))
     const vectors = await this.#line.run(texts, signal)
     return { vectors: vectors.map((vector) => unit(vector.subarray(0, dimensions))), promptTokens: tokensOf(texts) }
   }
 
-  async rank({ query, documents, signal }: RankCall): Promise<Ranking> {
-    const asked = this.#judges ? [] : await inTurns(this.#plain(query), signal)
-    const texts = await this.#read(documents.length, signal, (i) =>
+  async rank({ id, query, documents, signal }: RankCall): Promise<Ranking> {
+    const asked = this.#judges ? [] : await inTurns(inStage('prompt', id, this.#plain(query)), signal)
+    const texts = await this.#read(id, documents.length, signal, (i) =>
       this.#judges
         ? this.#question(query, documents[i]!, `documents[${i}]`)
         : this.#pair(asked, documents[i]!, `documents[${i}]`),
@@ -80,7 +81,10 @@ export class Encoder {
       const message = `The model '${call.model}' holds no conversations: give a prompt in place of messages.`
       throw new V1Error(400, message, { param: 'messages', code: 'unsupported_parameter' })
     }
-    const whole = await inTurns(this.#alone(call.prompt, 'prompt', Number.POSITIVE_INFINITY), call.signal)
+    const whole = await inTurns(
+      inStage('prompt', call.model, this.#alone(call.prompt, 'prompt', Number.POSITIVE_INFINITY)),
+      call.signal,
+    )
     const { before, after } = this.#tokenizer.surround
     const tokens = call.bare ? whole.tokens.slice(before.length, whole.tokens.length - after.length) : whole.tokens
     const { special } = this.#tokenizer
@@ -108,7 +112,12 @@ export class Encoder {
     await this.#model.close()
   }
 
-  async #read(count: number, signal: AbortSignal, one: (i: number) => Slices<TextTokens>): Promise<TextTokens[]> {
+  async #read(
+    id: string,
+    count: number,
+    signal: AbortSignal,
+    one: (i: number) => Slices<TextTokens>,
+  ): Promise<TextTokens[]> {
     const texts: TextTokens[] = []
     const all = function* (): Slices<void> {
       for (let i = 0; i < count; i++) {
@@ -116,7 +125,7 @@ export class Encoder {
         yield
       }
     }
-    await inTurns(all(), signal)
+    await inTurns(inStage('prompt', id, all()), signal)
     return texts
   }
 

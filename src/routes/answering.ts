@@ -1,6 +1,5 @@
-import type { ChatCall, ChatMessage, ModelInfo, Part } from '../engine.js'
+import type { ChatCall, ChatMessage, Constrained, ModelInfo, Part } from '../engine.js'
 import { V1Error } from '../errors.js'
-import { inTurns } from '../platform/turns.js'
 import { type Patience, paced } from '../stream/paced.js'
 import { SSE_HEADERS } from '../stream/sse.js'
 import type { AnswerHead } from '../wire/answer.js'
@@ -8,7 +7,7 @@ import type { Asked, CallSpec, WholeReply } from '../wire/reply.js'
 import { AnswerEvents } from './answer-events.js'
 import { checkCapable, withoutHints } from './capable.js'
 import { checkChoice } from './check.js'
-import type { OutputConstraint } from './constrain.js'
+import { constrained } from './constrain.js'
 import { findModel, knownModel } from './models.js'
 import { noticeHeaders } from './notice.js'
 import { Run } from './run.js'
@@ -62,7 +61,7 @@ async function answered(service: Service, run: Run, read: Answering, caller: str
       asked = { ...asked, spec: { ...asked.spec, messages: await context() } }
       checkCapable(model, asked.spec)
     }
-    const constraint = await inTurns(service.constraints.of(asked.spec), run.signal, caller)
+    const constraint = await constrained(service, asked.spec, { id, caller, signal: run.signal })
     const loading = service.loader.ready(model.id, run.signal)
     if (loading) {
       run.stepAside()
@@ -97,12 +96,7 @@ function notKept({ log }: Service, id: string, error: unknown): void {
 }
 
 /** The first part. Where the conversation is too long and may be shortened, it is asked again with less of it. */
-async function begun(
-  run: Run,
-  call: ChatCall,
-  spec: CallSpec,
-  constraint: OutputConstraint,
-): Promise<Part | undefined> {
+async function begun(run: Run, call: ChatCall, spec: CallSpec, constraint: Constrained): Promise<Part | undefined> {
   for (let messages = call.messages; ; ) {
     try {
       run.begin({ ...call, messages }, (choice) => checkChoice(choice, spec, constraint), spec.prompts)
@@ -137,7 +131,7 @@ function callOf(
   { capabilities }: ModelInfo,
   id: string,
   signal: AbortSignal,
-  { grammar, toolGrammar }: OutputConstraint,
+  { grammar, toolGrammar }: Constrained,
   describeSchema: boolean,
 ): ChatCall {
   // What only some engines take, and would change nothing, need not be known to the others.

@@ -1,11 +1,10 @@
 import { describe, expect, it, vi } from 'vitest'
+import { Constraints } from '../constraints/constraints.js'
 import type { ChatCall, Engine, Part } from '../engine.js'
 import { atOnce } from '../platform/slices.js'
 import { Values } from '../structured/schema/values.js'
 import type { V1Options } from '../v1.js'
 import { errorOf, eventsOf, finish, jsonOf, MODEL, serviceOf, text } from '../v1.test-helper.js'
-import type { FieldNames } from '../wire/reply.js'
-import { Constraints } from './constrain.js'
 
 const closed = (properties: object) => ({
   type: 'object',
@@ -47,7 +46,7 @@ const work = (schema: Record<string, unknown>) => ({
   output: { type: 'json_schema' as const, name: 'x', schema, strict: true },
   tools: [],
   toolChoice: 'none' as const,
-  fields: { format: 'response_format' } as FieldNames,
+  places: { format: 'response_format', tools: [] },
 })
 
 describe('a schema that takes long', () => {

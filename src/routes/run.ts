@@ -29,7 +29,7 @@ export class Run {
   #room: BodyRoom | undefined
   #held = 0
   #parts: Leavable<Part> | undefined
-  #check: (choice: AnswerChoice) => void = () => {}
+  #check: (choice: AnswerChoice) => void | Promise<void> = () => {}
   #ended = false
   #begun = false
   readonly #arrived = performance.now()
@@ -75,7 +75,7 @@ export class Run {
   }
 
   /** `check` throws for a choice that must not be sent, before anybody hears that it is finished. */
-  begin(call: ChatCall, check: (choice: AnswerChoice) => void, prompts?: CallSpec['prompts']): void {
+  begin(call: ChatCall, check: (choice: AnswerChoice) => void | Promise<void>, prompts?: CallSpec['prompts']): void {
     const { engine } = this.#service
     this.answer = new Answer(call.n)
     this.#check = check
@@ -92,22 +92,24 @@ export class Run {
     if (this.signal.aborted) failed(this.signal.reason)
     else
       this.#parts!.ask((part) => {
+        let checked: void | Promise<void>
         try {
-          this.#take(part)
+          checked = this.#take(part)
         } catch (error) {
           failed(error)
           return
         }
-        heard(part)
+        if (checked) checked.then(() => heard(part), failed)
+        else heard(part)
       }, failed)
   }
 
-  #take(part: Part | undefined): void {
+  #take(part: Part | undefined): void | Promise<void> {
     const answer = this.answer!
     if (part) {
       if (!this.#begun) this.#begin()
       answer.take(part)
-      if (part.type === 'finish') this.#check(answer.choices[part.choice]!)
+      if (part.type === 'finish') return this.#check(answer.choices[part.choice]!)
     } else if (!answer.finished) throw new Error('The engine stopped before it had finished every choice.')
   }
 

@@ -1,6 +1,6 @@
 /** Documents under a strict schema beside free text of the same prompts, seeds and lengths. */
 
-import { documentCheck } from '../../routes/verify.js'
+import { documentCheck } from '../../constraints/document-check.js'
 import { compile, type Grammar } from '../../structured/index.js'
 import { callOf, type TimedAnswer, timed } from '../clock.js'
 import { plainCall } from '../engine-subject.js'

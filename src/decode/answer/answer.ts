@@ -60,6 +60,10 @@ export class AnswerDecoder implements Lane, Writing {
     return this.thought?.tokens ?? 0
   }
 
+  get request(): string {
+    return this.plan.call.id
+  }
+
   get tokens(): readonly number[] {
     return this.log.tokens
   }

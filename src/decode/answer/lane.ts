@@ -24,6 +24,8 @@ export interface Pieces {
 
 /** One choice of one call, as the scheduler sees it: a list of tokens that wants to grow. */
 export interface Lane {
+  /** The call that it belongs to, as logs name it, where its settings may take long. */
+  readonly request?: string
   /** Prompt and answer so far. */
   readonly tokens: readonly number[]
   readonly promptLength: number

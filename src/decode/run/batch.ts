@@ -1,3 +1,4 @@
+import { at } from '../../platform/pulse.js'
 import type { StepInput, TokenModel } from '../token-model.js'
 import { callOf, pending, promptIsIn, type Slot } from './slot.js'
 
@@ -109,7 +110,7 @@ export function inputOf(row: Row): StepInput | undefined {
   }
   if (from + count < lane.tokens.length) return { sequence, tokens }
   try {
-    return { sequence, tokens, sample: lane.settings() }
+    return { sequence, tokens, sample: at('mask', lane.request ?? '', () => lane.settings()) }
   } catch (error) {
     lane.fail(error)
     return undefined

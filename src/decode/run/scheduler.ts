@@ -1,4 +1,5 @@
 import { V1Error } from '../../errors.js'
+import { at } from '../../platform/pulse.js'
 import { beginSteps, breathe } from '../../platform/turns.js'
 import type { Lane } from '../answer/lane.js'
 import { type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
@@ -276,7 +277,7 @@ export class Scheduler {
       }
       const { scores } = slot.lane
       if (scores?.open) scores.take([...drafts, sampled])
-      else slot.lane.take(sampled)
+      else at('mask', slot.lane.request ?? '', () => slot.lane.take(sampled))
     } catch (error) {
       slot.lane.fail(error)
     }

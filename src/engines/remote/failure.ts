@@ -1,4 +1,5 @@
 import { V1Error, type V1ErrorType } from '../../errors.js'
+import { type Doing, STAGES } from '../../platform/pulse.js'
 
 /** An error as plain data: of a clone only name and message would be left. */
 export interface WireFailure {
@@ -30,4 +31,40 @@ export function failureOf({ name, message, stack, v1 }: WireFailure): Error {
     : Object.assign(new Error(message), { name })
   if (stack !== undefined) error.stack = stack
   return error
+}
+
+/** Something that was asked of the other side, as errors and logs name it. */
+export interface Culprit {
+  readonly id: number
+  readonly words: string
+}
+
+export function closed(): V1Error {
+  return new V1Error(503, 'The engine is closed.', { code: 'engine_closed' })
+}
+
+export function lost(cause: unknown): V1Error {
+  const why = cause instanceof Error ? cause.message : String(cause)
+  return new V1Error(503, `The worker that runs the models has stopped: ${why}`, {
+    code: 'engine_lost',
+    retryAfter: 1,
+    cause,
+  })
+}
+
+export function overDoing(doing: Doing | undefined): string {
+  return doing ? `over ${STAGES[doing.stage]}` : 'over something that is not known'
+}
+
+/** For what was under way when the other side was ended because it computed without end. */
+export function stood(seconds: number, doing: Doing | undefined, culprit: Culprit | undefined, job: number): V1Error {
+  if (culprit?.id === job) {
+    const message = `The request was given up: the engine did nothing else for ${seconds} s, ${overDoing(doing)} (${culprit.words}).`
+    // It would stand as long again.
+    return new V1Error(500, message, { code: 'engine_stood', headers: { 'x-should-retry': 'false' } })
+  }
+  const message = `The worker that runs the models was ended: it did nothing else for ${seconds} s, ${overDoing(doing)} of ${
+    culprit ? 'another request' : 'a request that is not known'
+  }. It starts anew.`
+  return new V1Error(503, message, { code: 'engine_lost', retryAfter: 1 })
 }

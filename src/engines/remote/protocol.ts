@@ -1,73 +1,83 @@
 /** What goes over the port. Plain data: whatever cannot be cloned is named here by what it was made from. */
-import type {
-  ChatCall,
-  DecideCall,
-  Decided,
-  DetokenizeCall,
-  EmbedCall,
-  Embeddings,
-  GrammarSource,
-  LoadProgress,
-  ModelInfo,
-  Part,
-  RankCall,
-  Ranking,
-  TokenizeCall,
-  TokenizedText,
-} from '../../engine.js'
+import type { GrammarSource, LoadProgress, ModelInfo, OutputGrammar, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import type { WireFailure } from './failure.js'
+
+/**
+ * What the contract asks with one object, which has the signal in it, and has one result. A method more of this kind is a
+ * name here and a line in `RemoteEngine`.
+ */
+export const CALLS = ['embed', 'rank', 'decide', 'tokenize', 'detokenize'] as const
+export type CallName = (typeof CALLS)[number]
+
+/** The same for what demands are compiled to: the other side does it for itself, where its engine leaves it to its service. */
+export type ValueName = CallName | 'constrain' | 'check'
 
 /** From the service to the engine. `id` is the caller's, one for each thing that is asked. */
 export type EngineCommand =
   | { readonly type: 'generate'; readonly id: number; readonly call: WireCall }
+  | { readonly type: 'value'; readonly id: number; readonly what: ValueName; readonly call: WireCall }
   | { readonly type: 'load' | 'unload' | 'remove' | 'learn'; readonly id: number; readonly model: string }
   | { readonly type: 'survey' | 'close'; readonly id: number }
-  | { readonly type: 'value'; readonly id: number; readonly asked: ValueAsked }
   | { readonly type: 'abort'; readonly id: number }
   /** The reader has taken so many more parts. */
   | { readonly type: 'taken'; readonly id: number; readonly parts: number }
+
+/** What comes to an end. */
+export type Work = Exclude<EngineCommand, { type: 'abort' | 'taken' }>
 
 /** From the engine to the service. */
 export type Told =
   | { readonly type: 'models'; readonly models: readonly ModelInfo[]; readonly ready: boolean }
   | { readonly type: 'part'; readonly id: number; readonly part: Part }
   | { readonly type: 'progress'; readonly id: number; readonly progress: LoadProgress }
-  | { readonly type: 'value'; readonly id: number; readonly value: CallValue }
+  | { readonly type: 'value'; readonly id: number; readonly value: unknown }
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly failure: WireFailure }
 
-/** What has one result. */
-export type ValueAsked =
-  | { readonly what: 'embed'; readonly call: Unsigned<EmbedCall> }
-  | { readonly what: 'rank'; readonly call: Unsigned<RankCall> }
-  | { readonly what: 'decide'; readonly call: Unsigned<DecideCall> }
-  | { readonly what: 'tokenize'; readonly call: Unsigned<TokenizeCall> }
-  | { readonly what: 'detokenize'; readonly call: Unsigned<DetokenizeCall> }
-
-export type CallValue = Embeddings | Ranking | Decided | TokenizedText | string
-
-/** The signal is a message of its own. */
-type Unsigned<T> = T extends unknown ? Omit<T, 'signal'> : never
+/** What demands come to, of which the grammars are compiled. */
+export interface WireConstraint {
+  readonly grammar?: GrammarSource
+  readonly toolGrammar?: GrammarSource
+  readonly notEnforced: readonly string[]
+  /** Whether an answer can be at fault at all. */
+  readonly judged: boolean
+}
 
 /** Parts that may be under way and unread, for each call. */
 export const WINDOW = 64
 
 /** A call without its signal, which is a message of its own, and with its grammars as what they were compiled from. */
-export interface WireCall extends Omit<ChatCall, 'signal' | 'grammar' | 'toolGrammar'> {
-  readonly grammar?: GrammarSource
-  readonly toolGrammar?: GrammarSource
+export interface WireCall {
+  /** Which request it is, for whoever asks what an engine is at. */
+  readonly about: Whose
+  readonly rest: Readonly<Record<string, unknown>>
+  readonly grammars: Readonly<Record<string, GrammarSource>>
 }
 
-export function wireCall({ signal: _, grammar, toolGrammar, ...rest }: ChatCall): WireCall {
-  return {
-    ...rest,
-    ...(grammar && { grammar: sourceOf(grammar) }),
-    ...(toolGrammar && { toolGrammar: sourceOf(toolGrammar) }),
+export interface Whose {
+  readonly model: string
+  /** `chatcmpl-...`, where it has one. */
+  readonly request?: string
+}
+
+export function wireCall(call: { readonly model: string; readonly id?: string }): WireCall {
+  const rest: Record<string, unknown> = {}
+  const grammars: Record<string, GrammarSource> = {}
+  for (const [name, value] of Object.entries(call)) {
+    if (name === 'signal') continue
+    if (isGrammar(value)) grammars[name] = sourceOf(value)
+    else rest[name] = value
   }
+  const { model, id } = call
+  return { about: { model, ...(id !== undefined && { request: id }) }, rest, grammars }
 }
 
-function sourceOf({ source }: NonNullable<ChatCall['grammar']>): GrammarSource {
+function isGrammar(value: unknown): value is OutputGrammar {
+  return typeof (value as Partial<OutputGrammar> | null | undefined)?.accepts === 'function'
+}
+
+function sourceOf({ source }: OutputGrammar): GrammarSource {
   if (source !== undefined) return source
   throw new V1Error(500, 'A grammar that does not say what it was compiled from cannot be sent to another thread.')
 }

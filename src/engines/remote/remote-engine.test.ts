@@ -2,14 +2,23 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { bundle } from '../../../test/support/bundle.js'
 import { call, collect, setUp } from '../../decode/testing/call.test-helper.js'
 import type { ChatCall, Engine, LoadProgress } from '../../engine.js'
 import { compile } from '../../structured/index.js'
 import { scripted } from '../scripted.js'
-import { portOf, RemoteEngine, serveEngine } from './index.js'
+import {
+  farThread,
+  portOf,
+  portPair,
+  RemoteEngine,
+  type RemoteOptions,
+  serveEngine,
+  type WorkerThread,
+} from './index.js'
 
+const silent = { options: {}, log: () => {} }
 let folder: string
 let script: string
 
@@ -21,21 +30,21 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 /** The engine in a real thread. */
-function remote(file = script) {
+function remote(file = script, options: Partial<RemoteOptions> = {}) {
   const threads: Worker[] = []
+  const told: string[] = []
+  const log = (message: string) => void told.push(message)
   const engine = new RemoteEngine({
     start() {
       const thread = new Worker(file, { stderr: true })
       threads.push(thread)
-      const gone = new Promise<unknown>((resolve) => {
-        thread.once('error', resolve)
-        thread.once('exit', (code) => resolve(`it ended with ${code}`))
-      })
-      return { port: portOf(thread), gone, end: () => void thread.terminate() }
+      return farThread(thread as unknown as WorkerThread, { options: {}, log, watched: true })
     },
+    log,
+    ...options,
   })
   onTestFinished(() => engine.close())
-  return { engine, threads }
+  return { engine, threads, told }
 }
 
 const ask = (engine: RemoteEngine, content = 'Hello', part: Partial<ChatCall> = {}) =>
@@ -137,6 +146,91 @@ test('a thread that cannot start is told to each request, and holds up neither t
   await engine.survey()
   await engine.unload('test/small')
   await engine.close()
+})
+
+describe('a thread that computes without end', () => {
+  const STANDS_MS = 1000
+
+  test('is ended: who it was for is told where it stood, the others that they may ask again; twice', async () => {
+    const { engine, threads, told } = remote(script, { standsMs: STANDS_MS })
+    for (let round = 0; round < 2; round++) {
+      const other = ask(engine, 'Hello', { maxTokens: 400, id: `chatcmpl-other-${round}` })
+      const [stood, left] = await Promise.allSettled([ask(engine, 'stand', { id: `chatcmpl-${round}` }), other])
+      expect(stood).toMatchObject({
+        reason: {
+          status: 500,
+          code: 'engine_stood',
+          headers: { 'x-should-retry': 'false' },
+          message: expect.stringMatching(
+            `over its prompt \\(chat template, tokenizer\\) \\(an answer of test/small, request chatcmpl-${round}\\)`,
+          ),
+        },
+      })
+      // Another's request is named to nobody.
+      expect(left).toMatchObject({
+        reason: { status: 503, code: 'engine_lost', retryAfter: 1, message: expect.not.stringContaining('chatcmpl-') },
+      })
+      expect((await ask(engine)).texts).toEqual((await here()).texts)
+    }
+    expect(threads).toHaveLength(3)
+    expect(told).toHaveLength(2)
+    expect(told[1]).toContain('request chatcmpl-1')
+  })
+
+  test('and is alone there is known although it says nothing', async () => {
+    const { engine } = remote(script, { standsMs: STANDS_MS })
+    await expect(ask(engine, 'stand without a word')).rejects.toMatchObject({ status: 500, code: 'engine_stood' })
+  })
+
+  test('is another than one that is slow and goes on', async () => {
+    const { engine, threads } = remote(script, { standsMs: STANDS_MS })
+    expect((await ask(engine, `work for ${3 * STANDS_MS}`)).reasons).toEqual(['length'])
+    expect(threads).toHaveLength(1)
+  })
+})
+
+describe('where no thread can begin', () => {
+  const inside = () => {
+    const [port, far] = portPair()
+    serveEngine(scripted({ models: { 'a/b': 'x' } }), far)
+    return { port, gone: new Promise<unknown>(() => {}), end: () => {} }
+  }
+  const say = (engine: RemoteEngine) => collect(engine.generate(call({ model: 'a/b' })))
+
+  test.each<[string, () => RemoteOptions['start']]>([
+    [
+      'it cannot be found',
+      () => () => farThread(new Worker(join(folder, 'nothing.mjs')) as unknown as WorkerThread, silent),
+    ],
+    [
+      'it is forbidden',
+      () => () => {
+        throw new Error('not allowed')
+      },
+    ],
+  ])('because %s, what stands in for it has every request, and nobody hears of it', async (_, start) => {
+    const causes: unknown[] = []
+    const models = [{ id: 'a/b', ownedBy: 'a' }]
+    const instead = (cause: unknown) => {
+      causes.push(cause)
+      return inside()
+    }
+    const { engine } = remote(script, { start: start(), lazily: true, models, instead })
+    const answers = await Promise.all([say(engine), say(engine)])
+    expect(answers.map(({ texts }) => texts)).toEqual([['x'], ['x']])
+    expect((await say(engine)).texts).toEqual(['x'])
+    expect(causes).toHaveLength(1)
+  })
+})
+
+test('one that is begun lazily is begun with the first thing that is asked', async () => {
+  const models = [{ id: 'test/small', ownedBy: 'test' }]
+  const { engine, threads } = remote(script, { lazily: true, models })
+  await engine.ready
+  expect(engine.models).toEqual(models)
+  expect(threads).toHaveLength(0)
+  await ask(engine)
+  expect(threads).toHaveLength(1)
 })
 
 test('who goes away without a word is left too', async () => {

@@ -1,30 +1,29 @@
 import type {
   ChatCall,
-  DecideCall,
-  Decided,
-  DetokenizeCall,
-  EmbedCall,
-  Embeddings,
+  ConstrainCall,
+  Constrained,
+  ConstrainedAnswer,
   Engine,
   LoadProgress,
   ModelInfo,
   Part,
-  RankCall,
-  Ranking,
-  TokenizeCall,
-  TokenizedText,
 } from '../../engine.js'
-import { V1Error } from '../../errors.js'
+import type { Doing, Pulse } from '../../platform/pulse.js'
 import { atMost } from '../../platform/wait.js'
+import { closed, lost, overDoing, stood } from './failure.js'
+import { FarGrammar } from './far-grammar.js'
 import type { Port } from './port.js'
-import type { ValueAsked } from './protocol.js'
-import { Session } from './session.js'
+import type { CallName, WireConstraint } from './protocol.js'
+import { type Errand, Session } from './session.js'
+import { Watch } from './watch.js'
 
 /** A worker or whatever else holds the engine, and its line. */
 export interface Far {
   readonly port: Port
   /** Settles with the reason once the other side is gone; never rejects. */
   readonly gone: Promise<unknown>
+  /** Where it shows that it lives: one that shows none for long is ended. */
+  readonly pulse?: Pulse
   /** Whether it must keep the process alive. */
   hold?(hold: boolean): void
   /** Ends it for good. */
@@ -36,21 +35,37 @@ export interface RemoteOptions {
   readonly start: () => Far
   /** What is listed until the other side has told. */
   readonly models?: readonly ModelInfo[]
+  /** Begins the other side with the first thing that is asked of it: `models` are all there are. */
+  readonly lazily?: boolean
+  /** Begins another in its place, from then on, where it never came to life. */
+  readonly instead?: (cause: unknown) => Far
+  /**
+   * How long the other side may show no life while it has something to do, in milliseconds.
+   * @default 10000
+   */
+  readonly standsMs?: number
+  /** Hears of what was ended, and why. */
+  readonly log?: (message: string) => void
 }
 
 /** How long a closing engine may take to free what it holds. */
 const CLOSE_MS = 5000
+const STANDS_MS = 10_000
 
 interface Running {
   readonly far: Far
   readonly session: Session
+  readonly watch: Watch | undefined
+  /** Settles once it has told its models, with undefined, or is gone before, with why. */
+  readonly begun: Promise<unknown>
 }
 
 /** An engine that runs on the other side of a port: in a worker, mostly. */
 export class RemoteEngine implements Engine {
   readonly version = 2
   readonly ready: Promise<void>
-  readonly #start: () => Far
+  readonly #options: RemoteOptions
+  #start: () => Far
   #models: readonly ModelInfo[]
   #running: Running | undefined
   /** Models that the other side has looked at. */
@@ -58,14 +73,19 @@ export class RemoteEngine implements Engine {
   #markReady = () => {}
   #closed = false
 
-  constructor({ start, models = [] }: RemoteOptions) {
-    this.#start = start
-    this.#models = models
+  constructor(options: RemoteOptions) {
+    this.#options = options
+    this.#start = options.start
+    this.#models = options.models ?? []
     this.ready = new Promise((resolve) => {
       this.#markReady = resolve
     })
+    if (options.lazily) {
+      this.#markReady()
+      return
+    }
     try {
-      this.#session()
+      this.#run()
     } catch {
       // The first request tries again, and is told.
       this.#markReady()
@@ -76,42 +96,38 @@ export class RemoteEngine implements Engine {
     return this.#models
   }
 
+  readonly embed = this.#asks('embed')
+  readonly rank = this.#asks('rank')
+  readonly decide = this.#asks('decide')
+  readonly tokenize = this.#asks('tokenize')
+  readonly detokenize = this.#asks('detokenize')
+
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
-    yield* this.#session().generate(call)
+    yield* (await this.#session()).generate(call)
   }
 
-  async embed({ signal, ...call }: EmbedCall): Promise<Embeddings> {
-    return (await this.#session().value({ what: 'embed', call }, signal)) as Embeddings
-  }
-
-  async rank({ signal, ...call }: RankCall): Promise<Ranking> {
-    return (await this.#session().value({ what: 'rank', call }, signal)) as Ranking
+  readonly constrain = async (call: ConstrainCall): Promise<Constrained> => {
+    const session = await this.#session()
+    const { judged, grammar, toolGrammar, ...rest } = (await session.value('constrain', call)) as WireConstraint
+    return {
+      ...rest,
+      ...(grammar && { grammar: new FarGrammar(grammar) }),
+      ...(toolGrammar && { toolGrammar: new FarGrammar(toolGrammar) }),
+      faultOf: judged ? (answer) => this.#check(call, answer) : () => undefined,
+    }
   }
 
   async learn(model: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    const session = this.#session()
-    if (this.#learned.has(model)) return
-    await session.question('learn', model, signal)
+    if (this.#learned.has(model) && this.#running) return
+    await (await this.#session()).question('learn', model, signal)
     this.#learned.add(model)
-  }
-
-  async decide({ signal, ...call }: DecideCall): Promise<Decided> {
-    return (await this.#session().value({ what: 'decide', call }, signal)) as Decided
-  }
-
-  async tokenize({ signal, ...call }: TokenizeCall): Promise<TokenizedText> {
-    return (await this.#session().value({ what: 'tokenize', call } as ValueAsked, signal)) as TokenizedText
-  }
-
-  async detokenize({ signal, ...call }: DetokenizeCall): Promise<string> {
-    return (await this.#session().value({ what: 'detokenize', call }, signal)) as string
   }
 
   async load(model: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
-    await this.#session().question('load', model, signal, onProgress)
+    await (await this.#session()).question('load', model, signal, onProgress)
   }
 
   async unload(model: string): Promise<void> {
@@ -120,12 +136,13 @@ export class RemoteEngine implements Engine {
   }
 
   async remove(model: string): Promise<void> {
-    await this.#session().question('remove', model)
+    await (await this.#session()).question('remove', model)
   }
 
+  /** The list must be shown whatever has become of the other side. */
   async survey(): Promise<void> {
-    // The list must be shown whatever has become of the other side.
-    await this.#running?.session.question('survey', '').catch(() => {})
+    if (!this.#running && !this.#options.lazily) return
+    await this.#settled('survey')
   }
 
   async close(): Promise<void> {
@@ -133,48 +150,118 @@ export class RemoteEngine implements Engine {
     this.#closed = true
     const running = this.#running
     if (running === undefined) return
-    const asked = running.session.question('close', '').catch(() => {})
-    await atMost(CLOSE_MS, asked)
-    this.#end(running, closed())
+    await atMost(
+      CLOSE_MS,
+      running.session.question('close', '').catch(() => {}),
+    )
+    this.#end(running, () => closed())
   }
 
-  #session(): Session {
+  async #settled(question: Errand): Promise<void> {
+    try {
+      await (await this.#session()).question(question, '')
+    } catch {
+      // What cannot be asked has nothing to say.
+    }
+  }
+
+  async #check(call: ConstrainCall, answer: ConstrainedAnswer): Promise<string | undefined> {
+    const asked = { ...call, answer }
+    return (await (await this.#session()).value('check', asked)) as string | undefined
+  }
+
+  #asks<Name extends CallName>(what: Name): Required<Engine>[Name] {
+    const ask = async (call: { readonly model: string; readonly signal: AbortSignal }) => {
+      call.signal.throwIfAborted()
+      return (await this.#session()).value(what, call)
+    }
+    // What comes back is what the contract says of this method.
+    return ask as unknown as Required<Engine>[Name]
+  }
+
+  /** The line to the other side, which is begun if it must be; to what is taken in its place, if it cannot. */
+  async #session(): Promise<Session> {
+    const running = this.#run()
+    const { instead } = this.#options
+    if (!instead || this.#start !== this.#options.start) return running.session
+    const cause = await running.begun
+    if (cause === undefined) return running.session
+    // Of all who wait, the first.
+    if (this.#start === this.#options.start) this.#start = () => instead(cause)
+    return this.#run().session
+  }
+
+  #run(): Running {
     if (this.#closed) throw closed()
-    if (this.#running !== undefined) return this.#running.session
+    if (this.#running !== undefined) return this.#running
+    const { instead } = this.#options
     let far: Far
     try {
       far = this.#start()
     } catch (cause) {
-      throw lost(cause)
+      if (!instead || this.#start !== this.#options.start) throw lost(cause)
+      this.#start = () => instead(cause)
+      return this.#run()
     }
+    let began: (cause: unknown) => void
+    const begun = new Promise<unknown>((resolve) => {
+      began = resolve
+    })
+    const watch =
+      far.pulse &&
+      new Watch({
+        pulse: far.pulse,
+        standsMs: this.#options.standsMs ?? STANDS_MS,
+        stands: (doing) => this.#stood(running, doing),
+      })
     // Whoever waits for `ready`, and for nothing else, must not see the process end.
     let held = { busy: false, starting: true }
     const hold = (change: Partial<typeof held>) => {
       held = { ...held, ...change }
-      far.hold?.(held.busy || held.starting)
+      const holds = held.busy || held.starting
+      far.hold?.(holds)
+      if (holds) watch?.begin()
+      else watch?.end()
     }
     const session = new Session(far.port, {
       models: (models, ready) => {
         this.#models = models
+        began(undefined)
         if (!ready) return
         this.#markReady()
         hold({ starting: false })
       },
       busy: (busy) => hold({ busy }),
     })
-    const running = { far, session }
+    const running: Running = { far, session, watch, begun }
     this.#learned.clear()
     this.#running = running
     hold({})
-    void far.gone.then((cause) => this.#end(running, lost(cause)))
-    return session
+    void far.gone.then((cause) => {
+      this.#end(running, () => lost(cause))
+      began(cause)
+    })
+    return running
   }
 
-  /** What ran fails with `error`; the next request starts anew. */
-  #end(running: Running, error: V1Error): void {
+  /** It computes without end: whoever it was for is told so, the others that they may ask again. */
+  #stood(running: Running, doing: Doing | undefined): void {
+    const seconds = (this.#options.standsMs ?? STANDS_MS) / 1000
+    const culprit = running.session.culprit(doing)
+    this.#options.log?.(
+      `local-v1 ended its worker, which stood for ${seconds} s: ${overDoing(doing)}${culprit ? ` (${culprit.words})` : ''}.`,
+    )
+    this.#end(running, (job) => stood(seconds, doing, culprit, job))
+    // Who asks next finds it on its way.
+    if (!this.#closed && !this.#running) void this.#session().catch(() => {})
+  }
+
+  /** What ran fails with its error; the next request starts anew. */
+  #end(running: Running, errorOf: Parameters<Session['die']>[0]): void {
     if (this.#running !== running) return
     this.#running = undefined
-    running.session.die(error)
+    running.watch?.end()
+    running.session.die(errorOf)
     running.far.end()
     this.#models = this.#models.map(unloaded)
     this.#markReady()
@@ -184,17 +271,4 @@ export class RemoteEngine implements Engine {
 /** What an engine says of a model that it has loaded no longer holds. */
 function unloaded(model: ModelInfo): ModelInfo {
   return model.metadata?.loaded === true ? { ...model, metadata: { ...model.metadata, loaded: false } } : model
-}
-
-function lost(cause: unknown): V1Error {
-  const why = cause instanceof Error ? cause.message : String(cause)
-  return new V1Error(503, `The worker that runs the models has stopped: ${why}`, {
-    code: 'engine_lost',
-    retryAfter: 1,
-    cause,
-  })
-}
-
-function closed(): V1Error {
-  return new V1Error(503, 'The engine is closed.', { code: 'engine_closed' })
 }

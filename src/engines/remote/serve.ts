@@ -1,13 +1,9 @@
-import type { ChatCall, Engine, GrammarSource, OutputGrammar, TokenizeCall } from '../../engine.js'
+import type { ChatCall, Engine, OutputGrammar } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import { inTurns } from '../../platform/turns.js'
-import { fromSourceInSlices, GrammarCache } from '../../structured/index.js'
+import { Demands } from './demands.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
-import { type CallValue, type EngineCommand, type Told, type ValueAsked, WINDOW, type WireCall } from './protocol.js'
-
-/** Of grammars that are kept with what was learned about them: clients send the same schema again and again. */
-const KEPT_BYTES = 64 * 2 ** 20
+import { CALLS, type EngineCommand, type Told, type ValueName, WINDOW, type WireCall, type Work } from './protocol.js'
 
 /** Lets whoever holds the other end of `port` use `engine` as if it were there. */
 export function serveEngine(engine: Engine, port: Port): void {
@@ -35,13 +31,14 @@ class EngineServer {
   readonly #engine: Engine
   readonly #port: Port
   readonly #jobs = new Map<number, Job>()
-  readonly #grammars = new GrammarCache({ maxBytes: KEPT_BYTES })
+  readonly #demands: Demands
   #ready = false
   #told = ''
 
   constructor(engine: Engine, port: Port) {
     this.#engine = engine
     this.#port = port
+    this.#demands = new Demands(engine)
     this.#tellModels()
     void Promise.resolve(engine.ready)
       .catch(() => {})
@@ -66,7 +63,7 @@ class EngineServer {
     for (const { aborter } of this.#jobs.values()) aborter.abort(new Error('The other end of the port is closed.'))
   }
 
-  async #run(message: Exclude<EngineCommand, { type: 'abort' | 'taken' }>): Promise<void> {
+  async #run(message: Work): Promise<void> {
     const { id } = message
     const job: Job = { aborter: new AbortController(), unread: 0, wake: () => {} }
     this.#jobs.set(id, job)
@@ -82,14 +79,14 @@ class EngineServer {
     }
   }
 
-  async #do(message: Exclude<EngineCommand, { type: 'abort' | 'taken' }>, job: Job): Promise<void> {
+  async #do(message: Work, job: Job): Promise<void> {
     const { signal } = job.aborter
     const { id } = message
     switch (message.type) {
       case 'generate':
         return this.#generate(id, message.call, job)
       case 'value':
-        return this.#tell({ type: 'value', id, value: await this.#value(message.asked, signal) })
+        return this.#tell({ type: 'value', id, value: await this.#value(message.what, message.call, signal) })
       case 'load':
         return this.#engine.load?.(message.model, (progress) => this.#tell({ type: 'progress', id, progress }), signal)
       case 'unload':
@@ -106,21 +103,21 @@ class EngineServer {
     }
   }
 
-  #value(asked: ValueAsked, signal: AbortSignal): Promise<CallValue> {
-    const { embed, rank, decide, tokenize, detokenize } = this.#engine
-    const engine = this.#engine
-    if (asked.what === 'embed' && embed) return embed.call(engine, { ...asked.call, signal })
-    if (asked.what === 'rank' && rank) return rank.call(engine, { ...asked.call, signal })
-    if (asked.what === 'decide' && decide) return decide.call(engine, { ...asked.call, signal })
-    if (asked.what === 'tokenize' && tokenize) return tokenize.call(engine, { ...asked.call, signal } as TokenizeCall)
-    if (asked.what === 'detokenize' && detokenize) return detokenize.call(engine, { ...asked.call, signal })
-    const message = `The model '${asked.call.model}' cannot ${asked.what} here.`
+  async #value(what: ValueName, call: WireCall, signal: AbortSignal): Promise<unknown> {
+    const whole = await this.#whole(call, signal)
+    if (what === 'constrain') return this.#demands.compiled(whole as never)
+    if (what === 'check') return this.#demands.faultOf(whole as never)
+    const ask = CALLS.includes(what)
+      ? (this.#engine[what] as ((call: unknown) => Promise<unknown>) | undefined)
+      : undefined
+    if (ask) return ask.call(this.#engine, whole)
+    const message = `The model '${call.about.model}' cannot ${what} here.`
     throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
   }
 
   async #generate(id: number, call: WireCall, job: Job): Promise<void> {
     const { signal } = job.aborter
-    for await (const part of this.#engine.generate(await this.#callOf(call, signal))) {
+    for await (const part of this.#engine.generate((await this.#whole(call, signal)) as unknown as ChatCall)) {
       // Also an engine that does not look at its signal stops here.
       signal.throwIfAborted()
       this.#tell({ type: 'part', id, part })
@@ -130,17 +127,13 @@ class EngineServer {
     }
   }
 
-  async #callOf({ grammar, toolGrammar, ...rest }: WireCall, signal: AbortSignal): Promise<ChatCall> {
-    return {
-      ...rest,
-      signal,
-      ...(grammar && { grammar: await this.#compiled(grammar, signal) }),
-      ...(toolGrammar && { toolGrammar: await this.#compiled(toolGrammar, signal) }),
+  /** The call as it was, with a signal of this side and grammars that are compiled here. */
+  async #whole({ about, rest, grammars }: WireCall, signal: AbortSignal): Promise<Record<string, unknown>> {
+    const compiled: Record<string, OutputGrammar> = {}
+    for (const [name, source] of Object.entries(grammars)) {
+      compiled[name] = await this.#demands.grammar(source, about.request ?? about.model, signal)
     }
-  }
-
-  #compiled(source: GrammarSource, signal: AbortSignal): Promise<OutputGrammar> {
-    return inTurns(fromSourceInSlices(source, { cache: this.#grammars }), signal)
+    return { ...rest, ...compiled, signal }
   }
 
   /** Whenever they may have changed: before the other side goes on, it knows. */

@@ -1,14 +1,16 @@
 import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { PartQueue } from '../../platform/part-queue.js'
-import { failureOf } from './failure.js'
+import type { Doing } from '../../platform/pulse.js'
+import { type Culprit, failureOf } from './failure.js'
 import type { Port } from './port.js'
-import { type CallValue, type EngineCommand, type Told, type ValueAsked, WINDOW, wireCall } from './protocol.js'
+import { type EngineCommand, type Told, type ValueName, WINDOW, type Work, wireCall } from './protocol.js'
 
 /** Something asked of the other side that has not ended. */
 interface Job {
+  readonly work: Work
   readonly part?: (part: Part) => void
   readonly progress?: (progress: LoadProgress) => void
-  readonly value?: (value: CallValue) => void
+  readonly value?: (value: unknown) => void
   readonly end: (error?: unknown) => void
 }
 
@@ -18,7 +20,7 @@ export interface SessionEvents {
   busy(busy: boolean): void
 }
 
-type Question = 'load' | 'unload' | 'remove' | 'learn' | 'survey' | 'close'
+export type Errand = 'load' | 'unload' | 'remove' | 'learn' | 'survey' | 'close'
 
 /** The line to one living engine on the other side, and what is under way on it. */
 export class Session {
@@ -26,7 +28,7 @@ export class Session {
   readonly #events: SessionEvents
   readonly #jobs = new Map<number, Job>()
   #last = 0
-  #dead: unknown
+  #errorOf: ((job: number) => unknown) | undefined
 
   constructor(port: Port, events: SessionEvents) {
     this.#port = port
@@ -34,11 +36,20 @@ export class Session {
     port.listen((message) => this.#take(message as Told))
   }
 
-  /** The other side is gone: what runs fails, and whatever is asked from now on. */
-  die(error: unknown): void {
-    this.#dead ??= error
-    for (const id of [...this.#jobs.keys()]) this.#end(id, this.#dead)
+  /** The other side is gone: what runs fails, each with its error, and whatever is asked from now on. */
+  die(errorOf: (job: number) => unknown): void {
+    this.#errorOf ??= errorOf
+    for (const id of [...this.#jobs.keys()]) this.#end(id, this.#errorOf(id))
     this.#port.close()
+  }
+
+  /** Which of the things under way the other side is at: as it says, or because there is no other. */
+  culprit(doing: Doing | undefined): Culprit | undefined {
+    const all = [...this.#jobs].map(([id, { work }]) => ({ id, ...aboutOf(work) }))
+    const named = all.find(({ request }) => request === doing?.of) ?? all.find(({ model }) => model === doing?.of)
+    // Of what nobody named, a load is what files of strangers come in by.
+    const found = named ?? (all.length === 1 ? all[0] : all.find(({ words }) => words.startsWith('load ')))
+    return found && { id: found.id, words: found.words }
   }
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
@@ -46,7 +57,8 @@ export class Session {
     const queue = new PartQueue<Part>(Number.POSITIVE_INFINITY, () => {})
     const { id, over } = this.#ask(
       (id) => ({ type: 'generate', id, call: wire }),
-      (end) => ({
+      (end, work) => ({
+        work,
         part: (part) => queue.push(part),
         end: (error) => {
           if (error === undefined) queue.end()
@@ -80,34 +92,35 @@ export class Session {
 
   /** Settles when it is done there, or at once with the signal's reason. */
   question(
-    type: Question,
+    type: Errand,
     model: string,
     signal?: AbortSignal,
     progress?: (progress: LoadProgress) => void,
   ): Promise<void> {
-    const asked = (id: number): EngineCommand =>
-      type === 'survey' || type === 'close' ? { type, id } : { type, id, model }
+    const asked = (id: number): Work => (type === 'survey' || type === 'close' ? { type, id } : { type, id, model })
     return this.#answered(asked, { ...(progress && { progress }) }, signal)
   }
 
   /** What it comes to there. */
-  async value(asked: ValueAsked, signal: AbortSignal): Promise<CallValue> {
-    let value: CallValue | undefined
-    const hear = (given: CallValue) => {
+  async value(what: ValueName, call: { readonly model: string; readonly signal: AbortSignal }): Promise<unknown> {
+    let value: unknown
+    const hear = (given: unknown) => {
       value = given
     }
-    await this.#answered((id) => ({ type: 'value', id, asked }), { value: hear }, signal)
-    return value!
+    const wire = wireCall(call)
+    await this.#answered((id) => ({ type: 'value', id, what, call: wire }), { value: hear }, call.signal)
+    return value
   }
 
   async #answered(
-    asked: (id: number) => EngineCommand,
-    hears: Omit<Job, 'end'>,
+    asked: (id: number) => Work,
+    hears: Omit<Job, 'end' | 'work'>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     let failure: unknown
-    const { id, over } = this.#ask(asked, (end) => ({
+    const { id, over } = this.#ask(asked, (end, work) => ({
       ...hears,
+      work,
       end: (error) => {
         failure = error
         end()
@@ -128,12 +141,16 @@ export class Session {
     })
   }
 
-  #ask(message: (id: number) => EngineCommand, job: (end: () => void) => Job): { id: number; over: Promise<void> } {
-    if (this.#dead !== undefined) throw this.#dead
+  #ask(
+    workOf: (id: number) => Work,
+    job: (end: () => void, work: Work) => Job,
+  ): { readonly id: number; readonly over: Promise<void> } {
     const id = ++this.#last
+    if (this.#errorOf !== undefined) throw this.#errorOf(id)
+    const work = workOf(id)
     // Before it counts as under way: what cannot be cloned throws here.
-    this.#post(message(id))
-    const over = new Promise<void>((resolve) => this.#jobs.set(id, job(resolve)))
+    this.#post(work)
+    const over = new Promise<void>((resolve) => this.#jobs.set(id, job(resolve, work)))
     if (this.#jobs.size === 1) this.#events.busy(true)
     return { id, over }
   }
@@ -156,6 +173,15 @@ export class Session {
   }
 
   #post(message: EngineCommand): void {
-    if (this.#dead === undefined) this.#port.post(message)
+    if (this.#errorOf === undefined) this.#port.post(message)
   }
+}
+
+/** What it is for, and how to say so. */
+function aboutOf(work: Work): { readonly model?: string; readonly request?: string; readonly words: string } {
+  if (!('call' in work))
+    return 'model' in work ? { model: work.model, words: `${work.type} of ${work.model}` } : { words: work.type }
+  const { model, request } = work.call.about
+  const what = work.type === 'generate' ? 'an answer' : work.what
+  return { ...work.call.about, words: `${what} of ${model}${request === undefined ? '' : `, request ${request}`}` }
 }

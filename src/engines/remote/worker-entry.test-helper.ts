@@ -1,9 +1,9 @@
-/** Run in a worker: a small model with random weights, and calls that end the thread. */
-import { parentPort } from 'node:worker_threads'
+/** Run in a worker: a small model with random weights, and calls that end the thread or never end themselves. */
 import { setUp } from '../../decode/testing/call.test-helper.js'
 import type { ChatCall, Engine, Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import { portOf, serveEngine } from './index.js'
+import { at, beat } from '../../platform/pulse.js'
+import { serveInside } from './index.js'
 
 const { decoder } = setUp()
 let loaded = false
@@ -18,6 +18,9 @@ const engine: Engine = {
       throw new V1Error(429, 'Too much.', { retryAfter: 7, headers: { 'x-a': 'b' }, param: 'n', code: 'c' })
     }
     if (said === 'stumble') throw new RangeError('stumbled')
+    if (said === 'stand') at('prompt', call.id, forEver)
+    if (said === 'stand without a word') forEver()
+    if (typeof said === 'string' && said.startsWith('work for ')) work(Number(said.slice(9)))
     loaded = true
     for await (const part of decoder.generate(call)) {
       yield part
@@ -35,4 +38,14 @@ function raise(): never {
   throw new Error('nobody catches this')
 }
 
-serveEngine(engine, portOf(parentPort!))
+function forEver(): never {
+  for (;;);
+}
+
+/** As a pass on a slow processor: no event loop, and yet it goes on. */
+function work(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end) beat()
+}
+
+serveInside(() => engine)

@@ -1,5 +1,7 @@
 import type {
   ChatCall,
+  ConstrainCall,
+  Constrained,
   DetokenizeCall,
   EmbedCall,
   Embeddings,
@@ -79,6 +81,12 @@ class Fallback implements Engine {
       this.#inFlight--
     }
     yield* second.generate(call)
+  }
+
+  /** The first of the two that has the model; the other compiles for itself what it needs. */
+  async constrain(call: ConstrainCall): Promise<Constrained | undefined> {
+    const engine = has(this.#first, call.model) ? this.#first : this.#second
+    return engine.constrain?.(call)
   }
 
   async embed(call: EmbedCall): Promise<Embeddings> {

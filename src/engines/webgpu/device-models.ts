@@ -1,4 +1,5 @@
 import { V1Error } from '../../errors.js'
+import { at } from '../../platform/pulse.js'
 import { quantisationOf } from '../../repository/quantisation.js'
 import type { WeightOutline } from '../../repository/source.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
@@ -46,7 +47,7 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
       let plan: ReturnType<typeof planLoad> | undefined
       const repository = await surroundings.openRepository(model, report, signal, (weights) => {
         seen = weights
-        plan = planLoad(model, weights, device, maxBatch)
+        plan = at('files', model.id, () => planLoad(model, weights, device, maxBatch))
       })
       seen = repository.weights
       plan ??= planLoad(model, repository.weights, device, maxBatch)

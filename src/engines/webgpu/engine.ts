@@ -29,7 +29,7 @@ import { offeredModel } from './location.js'
 import type { ModelOptions, OfferedModel, WebGpuOptions } from './options.js'
 import type { KeptWeights, Surroundings } from './surroundings.js'
 
-type Metadata = NonNullable<ModelInfo['metadata']>
+export type Metadata = NonNullable<ModelInfo['metadata']>
 
 const CAPABILITIES: Readonly<Record<Purpose, Capabilities>> = { chat: DECODES, embed: EMBEDS, rank: RANKS }
 const GIB = 2 ** 30
@@ -127,6 +127,7 @@ export class WebGpuEngine implements WebGpu {
     const refused = this.#refused.get(id)
     return {
       loaded: loaded !== undefined,
+      ...this.#surroundings.said,
       ...(loaded?.runner instanceof DecodeLoop && loaded.runner.metadata),
       ...(info && { device: info.kind, device_name: info.name, device_reason: info.reason }),
       ...(downloadBytes !== undefined && { download_bytes: downloadBytes }),

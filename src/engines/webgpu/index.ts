@@ -1,10 +1,9 @@
-import { describeRepository, forget, isWhole, keptOf, openRepository, siblingsOf } from '../../repository/open.js'
-import { type CacheChoice, storeFor } from '../../repository/store/choose.js'
-import { crossOriginStorage, sharedStore } from '../../repository/store/cross-origin.js'
-import { chooseDevice } from './choose-device.js'
 import { becomeThread } from './cpu/start-thread.js'
-import { type WebGpu, WebGpuEngine } from './engine.js'
+import type { WebGpu } from './engine.js'
+import { webgpuHere } from './here.js'
 import type { WebGpuOptions } from './options.js'
+import { webgpuInWorker } from './worker/in-worker.js'
+import { findScript } from './worker/script.js'
 
 export type { NamedBlob } from '../../repository/blobs.js'
 export type { FreeOptions, StorageOptions, StoredModel } from '../../repository/storage.js'
@@ -24,31 +23,14 @@ export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js
  * const v1 = createV1({ engine: webgpu({ models: ['mlc-ai/Qwen3-0.6B-q4f16_1-MLC'] }), keys: 'none' })
  * ```
  *
+ * In Node, Deno and Bun all of it computes in a worker, and the thread of the application stays free; see `worker`.
  * `offer` and `withdraw` add and take away models while it runs.
  */
 export function webgpu(options: WebGpuOptions): WebGpu {
   // The script of this worker was started once more, for a thread of another's.
   becomeThread()
-  const { device = 'auto', threads, log: warn = console.info } = options
-  const cache = cacheOf(options)
-  return new WebGpuEngine(options, {
-    openDevice: () => chooseDevice(device, threads),
-    openRepository: ({ location }, report, signal, check) =>
-      openRepository(location, { report, signal, cache, check, warn }),
-    describe: ({ location }, signal) => describeRepository(location, { signal, cache }),
-    siblings: ({ location }, signal) => siblingsOf(location, { signal, cache }),
-    keptOf: async ({ location }) => ({
-      bytes: await keptOf(location, cache),
-      whole: await isWhole(location, cache),
-    }),
-    forget: ({ location }) => forget(location, cache),
-  })
-}
-
-function cacheOf({ cache, crossOriginStorage: wanted = false, log = console.info }: WebGpuOptions): CacheChoice {
-  if (wanted === false || cache === false) return cache
-  const shared = crossOriginStorage()
-  if (shared) return sharedStore(storeFor(cache), shared, wanted)
-  log('There is no Cross-Origin Storage here: models are kept for this site alone.')
-  return cache
+  const script = options?.worker === false ? undefined : findScript()
+  if (script === undefined) return webgpuHere(options)
+  if (typeof script === 'function') return webgpuInWorker(options, script)
+  return webgpuHere(options, { worker: false, worker_reason: script.refused })
 }

@@ -46,6 +46,14 @@ export interface WebGpuOptions {
    */
   readonly threads?: number
   /**
+   * Whether the engine computes in a worker: prompts, schemas, masks and the model itself, so that the thread that answers
+   * HTTP computes nothing, and whatever computes without end is ended after 10 s, with an error that names it, and begun
+   * anew. Where no worker can be started it computes in the calling thread, and `/v1/models` says why (`worker_reason`). A
+   * page has this by `serviceWorker(v1)`, whatever is said here.
+   * @default true in Node, Deno and Bun
+   */
+  readonly worker?: boolean
+  /**
    * Is told, once, which device was taken and why; and before a download what this site has no room to keep.
    * @default console.info
    */

@@ -1,4 +1,5 @@
 import type { TextFiles } from '../../decode/chat-text.js'
+import type { ModelInfo } from '../../engine.js'
 import type { LoadReport } from '../../repository/progress.js'
 import type { WeightCheck, WeightOutline, WeightSource } from '../../repository/source.js'
 import type { Device } from './contract.js'
@@ -18,6 +19,8 @@ export interface KeptWeights {
 
 /** What the engine takes from outside. */
 export interface Surroundings {
+  /** Shown with each model. */
+  readonly said?: NonNullable<ModelInfo['metadata']>
   openDevice(): Promise<Device>
   /** `check` is asked before weights are downloaded, and may refuse them. */
   openRepository(

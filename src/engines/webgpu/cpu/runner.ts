@@ -1,10 +1,19 @@
 /** Runs programs on one thread or on all, whichever was faster for passes of that size. */
 import { V1Error } from '../../../errors.js'
+import { beat } from '../../../platform/pulse.js'
 import type { DeviceMemory } from './memory.js'
 import { OPERATION_BYTES, wholeOperations } from './program.js'
 import type { Team } from './team.js'
 import { TeamTrial } from './team-trial.js'
 import type { Kernels } from './wasm.js'
+
+/**
+ * Rows times operations that are run before this thread shows that it lives: a prompt on a slow processor takes many
+ * seconds, during which the event loop stands.
+ */
+const SHOWN_EACH = 1024
+/** What threads do for themselves stays with what follows it. */
+const LEAST = 4
 
 /** Operations that are followed together at a time: more than the layers of any model but the deepest have. */
 const TOGETHER = 512
@@ -34,16 +43,17 @@ export class Runner {
   /** `size`: rows of the pass. The results do not depend on the threads, so the choice may follow the clock. */
   run(program: number, operations: number, size: number): void {
     // A single operation is one that a profiler looks at: what threads do for themselves belongs to the next.
+    const most = Math.max(LEAST, Math.floor(SHOWN_EACH / size))
     if (this.#parts.team.threads === 1 || operations === 1) {
-      this.#alone(program, operations)
+      this.#alone(program, operations, most)
       return
     }
     const key = Math.floor(Math.log2(size))
     const choice = this.#choices.get(key) ?? new TeamTrial()
     this.#choices.set(key, choice)
     const start = performance.now()
-    if (choice.next()) this.#together(program, operations)
-    else this.#alone(program, operations)
+    if (choice.next()) this.#together(program, operations, Math.min(TOGETHER, most))
+    else this.#alone(program, operations, most)
     choice.took(performance.now() - start)
   }
 
@@ -53,23 +63,27 @@ export class Runner {
     else this.#together(program, 1)
   }
 
-  #alone(program: number, operations: number): void {
+  #alone(program: number, operations: number, most = operations): void {
     this.#guarded(() => {
-      this.#parts.kernels.run(program, operations)
+      for (let from = 0; from < operations; from += most) {
+        this.#parts.kernels.run(program + from * OPERATION_BYTES, Math.min(most, operations - from))
+        beat()
+      }
       return true
     })
   }
 
-  #together(program: number, operations: number): void {
+  #together(program: number, operations: number, most = TOGETHER): void {
     const { kernels, memory, team, control, room } = this.#parts
     for (let from = 0; from < operations; ) {
       const at = program + from * OPERATION_BYTES
-      const count = wholeOperations(memory.i32, at, Math.min(TOGETHER, operations - from))
+      const count = wholeOperations(memory.i32, at, Math.min(most, operations - from))
       // Else a thread that was held up still looks at what it was to do last.
       if (kernels.isSettled(control)) {
         memory.u8.copyWithin(room, at, at + count * OPERATION_BYTES)
         this.#guarded(() => kernels.runTogether(control, room, count, team.threads) !== 0)
       } else this.#alone(at, count)
+      beat()
       from += count
     }
   }

@@ -1,11 +1,11 @@
 import type { ModelInfo } from '../../../engine.js'
 import { V1Error } from '../../../errors.js'
 import { builtin } from '../../../platform/builtin.js'
-import { type Far, type MessageTarget, portOf, RemoteEngine } from '../../remote/index.js'
+import { farThread, RemoteEngine, type WorkerThread } from '../../remote/index.js'
 import { Catalog } from '../catalog.js'
 import type { WebLlm } from '../here.js'
 import type { WebLlmOptions } from '../options.js'
-import type { FromWorker, SentOptions, ToWorker } from './messages.js'
+import type { Connect, SentOptions } from './messages.js'
 
 export interface WebLlmWorkerOptions extends Omit<WebLlmOptions, 'loader'> {
   /**
@@ -23,18 +23,7 @@ export interface WorkerWebLlm extends WebLlm {
   connect(): MessagePort
 }
 
-/** A worker of a browser, of Node or of Deno. */
-interface Thread extends MessageTarget {
-  postMessage(message: unknown, transfer?: readonly MessagePort[]): void
-  terminate(): unknown
-  ref?(): void
-  unref?(): void
-  once?(event: 'error' | 'exit', listener: (value: unknown) => void): void
-  onerror?: unknown
-  readonly stdout?: { resume(): void } | null
-}
-
-type NodeWorkers = { Worker: new (url: URL, options: { stdout: boolean }) => Thread }
+type NodeWorkers = { Worker: new (url: URL, options: { stdout: boolean }) => WorkerThread }
 
 /** The engine in a worker of its own; `startThere` starts the one of the package where there are no threads of Node's. */
 export function webllmInWorker(
@@ -42,18 +31,18 @@ export function webllmInWorker(
   startThere: () => Worker = noWorkers,
 ): WorkerWebLlm {
   const options = sendable(rest)
-  let thread: Thread | undefined
+  let thread: WorkerThread | undefined
   const engine = new RemoteEngine({
     models: listedAtFirst(rest),
     start() {
-      thread = (worker?.() as Thread | undefined) ?? startThread() ?? (startThere() as unknown as Thread)
-      return farOf(thread, options, log ?? ((message) => console.warn(message)))
+      thread = (worker?.() as WorkerThread | undefined) ?? startThread() ?? (startThere() as unknown as WorkerThread)
+      return farThread(thread, { options, log: log ?? ((message) => console.warn(message)) })
     },
   })
   const connect = () => {
     if (thread === undefined) throw new V1Error(503, 'The worker has not started.', { code: 'engine_lost' })
     const { port1, port2 } = new MessageChannel()
-    thread.postMessage({ type: 'connect', port: port2 } satisfies ToWorker, [port2])
+    thread.postMessage({ type: 'connect', port: port2 } satisfies Connect, [port2])
     return port1
   }
   return Object.assign(engine, { connect })
@@ -80,41 +69,11 @@ function noWorkers(): never {
 const SCRIPT = './webllm-worker.js'
 
 /** In Node and Deno. */
-function startThread(): Thread | undefined {
+function startThread(): WorkerThread | undefined {
   const node = builtin<NodeWorkers>('node:worker_threads')
   if (!node) return undefined
   // What WebLLM prints is no output of the application.
   const thread = new node.Worker(new URL(SCRIPT, import.meta.url), { stdout: true })
   thread.stdout?.resume()
   return thread
-}
-
-function farOf(thread: Thread, options: SentOptions, log: (message: string) => void): Far {
-  const gone = new Promise<unknown>((resolve) => {
-    if (thread.once) {
-      thread.once('error', resolve)
-      thread.once('exit', (code) => resolve(new Error(`it ended with exit code ${String(code)}.`)))
-    } else {
-      // An error that nobody caught: whether it is still whole cannot be known.
-      thread.onerror = (event: ErrorEvent) => resolve(event.error ?? new Error(event.message || 'it cannot be loaded.'))
-    }
-  })
-  const port = portOf(thread)
-  thread.postMessage({ type: 'open', options } satisfies ToWorker)
-  return {
-    gone,
-    port: {
-      post: port.post,
-      listen: (listener) =>
-        port.listen((message) => {
-          if ((message as FromWorker | null)?.type === 'log') log((message as FromWorker).message)
-          else listener(message)
-        }),
-      whenGone: () => {},
-      // The thread itself is ended below.
-      close: () => {},
-    },
-    hold: (hold) => (hold ? thread.ref?.() : thread.unref?.()),
-    end: () => void thread.terminate(),
-  }
 }

@@ -1,14 +1,9 @@
 import type { WebLlmOptions } from '../options.js'
 
-/** What goes to a worker beside the calls: what it is to run, and further ports to serve. */
-export type ToWorker =
-  | { readonly type: 'open'; readonly options: SentOptions }
-  | { readonly type: 'connect'; readonly port: MessagePort }
-
-/** What comes from it beside the answers. */
-export interface FromWorker {
-  readonly type: 'log'
-  readonly message: string
+/** A further port to serve. */
+export interface Connect {
+  readonly type: 'connect'
+  readonly port: MessagePort
 }
 
 /** Options without their functions. */

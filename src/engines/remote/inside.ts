@@ -1,0 +1,57 @@
+/** The inside of a worker. */
+import type { Engine } from '../../engine.js'
+import { builtin } from '../../platform/builtin.js'
+import { beat, showPulse } from '../../platform/pulse.js'
+import { type MessageTarget, type Port, portOf } from './port.js'
+import { serveEngine } from './serve.js'
+import type { FromThread, Open } from './thread.js'
+
+/** How often a worker shows that its event loop runs. */
+const BEAT_MS = 100
+
+/**
+ * Opens the engine that the other side asks for, once, and serves it. `other` takes messages that are neither of these,
+ * and says which they are.
+ */
+export function serveInside<Options, E extends Engine>(
+  open: (options: Options, log: (message: string) => void) => E | Promise<E>,
+  other: (message: unknown, opened: Promise<E> | undefined) => boolean = () => false,
+): void {
+  const target =
+    builtin<{ parentPort: MessageTarget | null }>('node:worker_threads')?.parentPort ??
+    (globalThis as unknown as MessageTarget)
+  const outside = portOf(target)
+  const early: unknown[] = []
+  let take: (message: unknown) => void = (message) => early.push(message)
+  const inside: Port = {
+    ...outside,
+    listen(listener) {
+      take = listener
+      for (const message of early.splice(0)) listener(message)
+    },
+  }
+  const log = (message: string) => outside.post({ type: 'log', message } satisfies FromThread)
+  let opened: Promise<E> | undefined
+  outside.listen((message) => {
+    if ((message as Partial<Open<Options>> | null)?.type !== 'open') {
+      if (!other(message, opened)) take(message)
+      return
+    }
+    const { options, pulse } = message as Open<Options>
+    if (pulse) show(pulse)
+    opened ??= (async () => open(options, log))()
+    // A worker that cannot open ends, and so everybody hears of it.
+    opened.then((engine) => serveEngine(engine, inside)).catch((error: unknown) => setTimeout(raise, 0, error))
+    other(undefined, opened)
+  })
+}
+
+function show(pulse: SharedArrayBuffer): void {
+  showPulse(pulse)
+  beat()
+  ;(setInterval(beat, BEAT_MS) as { unref?(): void }).unref?.()
+}
+
+function raise(error: unknown): never {
+  throw error
+}

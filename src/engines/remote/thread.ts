@@ -1,0 +1,94 @@
+/** A worker of a browser, of Node or of Deno as the other side. */
+import { Pulse } from '../../platform/pulse.js'
+import { type MessageTarget, type Port, portOf } from './port.js'
+import type { Far } from './remote-engine.js'
+
+export interface WorkerThread extends MessageTarget {
+  postMessage(message: unknown, transfer?: readonly MessagePort[]): void
+  terminate(): unknown
+  ref?(): void
+  unref?(): void
+  once?(event: 'error' | 'exit', listener: (value: unknown) => void): void
+  onerror?: unknown
+  readonly stdout?: { resume(): void } | null
+}
+
+/** What goes to a worker before the calls: what it is to run, without functions, and where it shows that it lives. */
+export interface Open<Options> {
+  readonly type: 'open'
+  readonly options: Options
+  readonly pulse?: SharedArrayBuffer
+}
+
+/** What comes from it beside the answers. */
+export interface FromThread {
+  readonly type: 'log'
+  readonly message: string
+}
+
+export interface FarThreadOptions<Options> {
+  readonly options: Options
+  readonly log: (message: string) => void
+  /** Ends it where it shows no life for long. */
+  readonly watched?: boolean
+}
+
+/** Has the thread open an engine with these options: `serveInside` runs there. */
+export function farThread<Options>(
+  thread: WorkerThread,
+  { options, log, watched = false }: FarThreadOptions<Options>,
+): Far {
+  const gone = new Promise<unknown>((resolve) => {
+    if (thread.once) {
+      thread.once('error', resolve)
+      thread.once('exit', (code) => resolve(new Error(`it ended with exit code ${String(code)}.`)))
+    } else {
+      // An error that nobody caught: whether it is still whole cannot be known.
+      thread.onerror = (event: ErrorEvent) => resolve(event.error ?? new Error(event.message || 'it cannot be loaded.'))
+    }
+  })
+  const port = portOf(thread)
+  const pulse = watched ? new Pulse() : undefined
+  thread.postMessage({ type: 'open', options, ...(pulse && { pulse: pulse.memory }) } satisfies Open<Options>)
+  return {
+    gone,
+    ...(pulse && { pulse }),
+    port: {
+      post: port.post,
+      listen: (listener) =>
+        port.listen((message) => {
+          if ((message as FromThread | null)?.type === 'log') log((message as FromThread).message)
+          else listener(message)
+        }),
+      whenGone: () => {},
+      // The thread itself is ended below.
+      close: () => {},
+    },
+    hold: (hold) => (hold ? thread.ref?.() : thread.unref?.()),
+    end: () => void thread.terminate(),
+  }
+}
+
+/** A line within one thread. */
+export function portPair(): readonly [Port, Port] {
+  const listeners: (((message: unknown) => void) | undefined)[] = [undefined, undefined]
+  const early: unknown[][] = [[], []]
+  const end = (mine: number): Port => ({
+    post(message) {
+      queueMicrotask(() => {
+        const listener = listeners[1 - mine]
+        if (listener) listener(message)
+        else early[1 - mine]!.push(message)
+      })
+    },
+    listen(listener) {
+      listeners[mine] = listener
+      for (const message of early[mine]!.splice(0)) listener(message)
+    },
+    whenGone: () => {},
+    close() {
+      listeners[mine] = undefined
+    },
+  })
+  return [end(0), end(1)]
+}

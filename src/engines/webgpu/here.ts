@@ -1,0 +1,33 @@
+import { describeRepository, forget, isWhole, keptOf, openRepository, siblingsOf } from '../../repository/open.js'
+import { type CacheChoice, storeFor } from '../../repository/store/choose.js'
+import { crossOriginStorage, sharedStore } from '../../repository/store/cross-origin.js'
+import { chooseDevice } from './choose-device.js'
+import { type Metadata, WebGpuEngine } from './engine.js'
+import type { WebGpuOptions } from './options.js'
+
+/** The engine in the calling thread; `said` is shown with each of its models. */
+export function webgpuHere(options: WebGpuOptions, said?: Metadata): WebGpuEngine {
+  const { device = 'auto', threads, log: warn = console.info } = options
+  const cache = cacheOf(options)
+  return new WebGpuEngine(options, {
+    ...(said && { said }),
+    openDevice: () => chooseDevice(device, threads),
+    openRepository: ({ location }, report, signal, check) =>
+      openRepository(location, { report, signal, cache, check, warn }),
+    describe: ({ location }, signal) => describeRepository(location, { signal, cache }),
+    siblings: ({ location }, signal) => siblingsOf(location, { signal, cache }),
+    keptOf: async ({ location }) => ({
+      bytes: await keptOf(location, cache),
+      whole: await isWhole(location, cache),
+    }),
+    forget: ({ location }) => forget(location, cache),
+  })
+}
+
+function cacheOf({ cache, crossOriginStorage: wanted = false, log = console.info }: WebGpuOptions): CacheChoice {
+  if (wanted === false || cache === false) return cache
+  const shared = crossOriginStorage()
+  if (shared) return sharedStore(storeFor(cache), shared, wanted)
+  log('There is no Cross-Origin Storage here: models are kept for this site alone.')
+  return cache
+}

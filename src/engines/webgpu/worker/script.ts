@@ -1,0 +1,51 @@
+/** Finds the script of the worker, whatever became of this package's files. */
+import { builtin } from '../../../platform/builtin.js'
+import type { WorkerThread } from '../../remote/index.js'
+
+type NodeWorkers = { Worker: new (script: URL, options: { execArgv: string[]; name: string }) => WorkerThread }
+type Files = { existsSync(path: URL): boolean; readFileSync(path: string, encoding: 'utf8'): string }
+type Modules = { createRequire(from: string): { resolve(name: string): string } }
+type Urls = { pathToFileURL(path: string): URL }
+
+/** Set by the build. */
+declare const __VERSION__: string | undefined
+
+/** Named apart from `new URL`: bundlers for browsers, which would take it for theirs, have no use for it. */
+const SCRIPT = './webgpu-worker.js'
+
+/** Starts the worker; undefined where there are no workers of this kind; or why none can be started. */
+export function findScript(): (() => WorkerThread) | { readonly refused: string } | undefined {
+  const workers = builtin<NodeWorkers>('node:worker_threads')
+  if (!workers) return undefined
+  const script = besides() ?? installed()
+  if (!script) return { refused: 'the file of the worker is not beside this program, nor where local-v1 is installed' }
+  // Not the application's own arguments: loaders and the like are none of its business.
+  return () => new workers.Worker(script, { execArgv: [], name: 'local-v1' })
+}
+
+function besides(): URL | undefined {
+  try {
+    const script = new URL(SCRIPT, import.meta.url)
+    return script.protocol === 'file:' && exists(script) ? script : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A bundler has put this code into a file of the application's. */
+function installed(): URL | undefined {
+  if (typeof __VERSION__ === 'undefined') return undefined
+  try {
+    const { createRequire } = builtin<Modules>('node:module')!
+    const found = createRequire(`${process.cwd()}/`).resolve('local-v1/package.json')
+    const { version } = JSON.parse(builtin<Files>('node:fs')!.readFileSync(found, 'utf8')) as { version: string }
+    const script = new URL(`dist/${SCRIPT}`, builtin<Urls>('node:url')!.pathToFileURL(found))
+    return version === __VERSION__ && exists(script) ? script : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function exists(script: URL): boolean {
+  return builtin<Files>('node:fs')!.existsSync(script)
+}

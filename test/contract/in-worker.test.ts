@@ -1,0 +1,87 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundle } from '../support/bundle.js'
+import { denoPath } from '../support/deno.js'
+import { start } from '../support/spawn.js'
+
+const NANO = fileURLToPath(new URL('../../models/nano', import.meta.url))
+/** It is no dependency of this repository; see bun.test.ts. */
+const { BUN } = process.env
+
+let folder: string
+/** With the worker's script beside it, as the package has it, and without. */
+let whole: string
+let alone: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-in-worker-'))
+  const [main, worker] = await Promise.all(
+    ['test/contract/in-worker-entry.ts', 'src/engines/webgpu/worker/webgpu-worker.ts'].map((entry) => bundle(entry)),
+  )
+  whole = join(folder, 'main.mjs')
+  alone = join(await mkdtemp(join(folder, 'alone-')), 'main.mjs')
+  await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  await writeFile(join(folder, 'webgpu-worker.js'), worker!)
+  await writeFile(whole, main!)
+  await writeFile(alone, main!)
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const quick = { checks: 'none' } as const
+
+const RUNTIMES: Readonly<Record<string, (() => readonly [program: string, ...arguments_: string[]]) | undefined>> = {
+  node: () => [process.execPath],
+  deno: () => [denoPath(), 'run', '--allow-all', '--no-lock', '--no-config', '--no-remote'],
+  bun: BUN === undefined ? undefined : () => [BUN],
+}
+
+async function run(
+  runtime: string,
+  script: string,
+  worker: 'on' | 'off',
+  { more = [], checks = 'all' }: { more?: readonly string[]; checks?: 'all' | 'none' } = {},
+) {
+  const [program, ...arguments_] = RUNTIMES[runtime]!()
+  const running = start(program, [...arguments_, ...more, script, NANO, worker, checks])
+  const { code } = await running.exit
+  const over = /^over: (.*)$/m.exec(running.output())?.[1]
+  expect(running.output()).not.toContain('failed:')
+  expect([code, over !== undefined], running.output()).toEqual([0, true])
+  return JSON.parse(over!) as { worker: boolean | null; reason: string | null; used: number }
+}
+
+const cases = Object.keys(RUNTIMES).flatMap((runtime) =>
+  (['on', 'off'] as const).map((worker) => [runtime, worker] as const),
+)
+
+test.for(cases)(
+  'the contract of a chat model in %s, worker %s',
+  { timeout: 120_000 },
+  async ([runtime, worker], { skip }) => {
+    skip(RUNTIMES[runtime] === undefined, 'BUN names no program')
+    const told = await run(runtime, whole, worker)
+    expect(told).toMatchObject({ worker: worker === 'on' ? true : null, reason: null })
+  },
+)
+
+test('the loop that answers HTTP reads no prompt and runs no model', { timeout: 120_000 }, async () => {
+  const [on, off] = [await run('node', whole, 'on', quick), await run('node', whole, 'off', quick)]
+  // Of the time that an answer takes: without a worker nearly all of it, with one what passing on parts takes.
+  expect(on.used).toBeLessThan(off.used / 2)
+})
+
+test.each<[string, readonly string[], string]>([
+  ['a bundler left its script behind', [], 'not beside this program'],
+  [
+    'Node forbids it',
+    ['--experimental-permission', '--allow-fs-read=*', '--allow-fs-write=*'],
+    'no worker can be started',
+  ],
+])('where %s, it computes in the calling thread and says why', { timeout: 120_000 }, async (_, arguments_, why) => {
+  const told = await run('node', arguments_.length > 0 ? whole : alone, 'on', { more: arguments_, ...quick })
+  expect(told.worker).toBe(false)
+  expect(told.reason).toContain(why)
+})
