@@ -34,7 +34,7 @@ import { pick } from './kernels/pick.js'
 import { type PlaceOperands, place } from './kernels/place.js'
 import { pool } from './kernels/pool.js'
 import { sample } from './kernels/sample.js'
-import { decodeResults, encodeJob } from './kernels/sample-job.js'
+import { decodeResults, encodeJob, resultWords } from './kernels/sample-job.js'
 import type { PlaceShape } from './kernels/turn.js'
 import type { GpuMatrix } from './matrix.js'
 import { FEW, project } from './products.js'
@@ -321,9 +321,20 @@ export class GpuPass implements Pass, Recorder {
     }
     const { sampler, rows } = this.#sampled
     const buffer = await this.#commands.read(staging)
-    sampler.giveStaging(staging)
+    sampler.giveStaging(staging, this.#resultBytes())
     this.#host.gpu.check()
-    return decodeResults(buffer, rows, sampler.shape.tokens)
+    return decodeResults(buffer, rows, sampler.shape)
+  }
+
+  #resultBytes(): number {
+    const { sampler, rows } = this.#sampled!
+    return (
+      4 *
+      resultWords(
+        sampler.shape.rows,
+        rows.some(({ among }) => among !== undefined),
+      )
+    )
   }
 
   #copyResults(): GPUBuffer | undefined {
@@ -331,8 +342,9 @@ export class GpuPass implements Pass, Recorder {
     const { sampler, words } = this.#sampled
     const { results } = sampler
     this.#host.gpu.device.queue.writeBuffer(sampler.job(words.length), 0, words)
-    const staging = sampler.takeStaging()
-    this.#commands.copy(results, 0, staging, 0, results.size)
+    const bytes = this.#resultBytes()
+    const staging = sampler.takeStaging(bytes)
+    this.#commands.copy(results, 0, staging, 0, bytes)
     return staging
   }
 

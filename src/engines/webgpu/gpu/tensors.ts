@@ -135,7 +135,7 @@ export class GpuSampler extends Buffers implements Sampler {
   readonly slots: GPUBuffer
   readonly results: GPUBuffer
   #job: GPUBuffer | undefined
-  readonly #idle: GPUBuffer[] = []
+  readonly #idle = new Map<number, GPUBuffer[]>()
 
   constructor(gpu: Gpu, shape: SamplerShape) {
     super(gpu)
@@ -157,12 +157,14 @@ export class GpuSampler extends Buffers implements Sampler {
     return this.#job
   }
 
-  /** A buffer in which results are read; given back with `giveStaging`. */
-  takeStaging(): GPUBuffer {
-    return this.#idle.pop() ?? this.own(this.gpu.staging(this.results.size))
+  /** A buffer in which so many bytes of the results are read; given back with `giveStaging`. */
+  takeStaging(bytes: number): GPUBuffer {
+    return this.#idle.get(bytes)?.pop() ?? this.own(this.gpu.staging(bytes))
   }
 
-  giveStaging(buffer: GPUBuffer): void {
-    this.#idle.push(buffer)
+  giveStaging(buffer: GPUBuffer, bytes: number): void {
+    const idle = this.#idle.get(bytes)
+    if (idle) idle.push(buffer)
+    else this.#idle.set(bytes, [buffer])
   }
 }

@@ -7,7 +7,7 @@
 import type { SamplerShape } from '../../contract.js'
 import { declare, type GpuTraits, type Kernel, memo } from './kernel.js'
 import { CHUNK, LEAST, LOWEST, MERGED, RACE, UNSOUND } from './sample-chunks.js'
-import { AMONG_AT, JOB, RESULT_WORDS, UNDRAWN_WORD } from './sample-job.js'
+import { AMONG_WORDS, amongAt, JOB, RESULT_WORDS, UNDRAWN_WORD } from './sample-job.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 const THREADS = 256
@@ -157,12 +157,12 @@ ${logprobs(shape)}
 })
 
 /** Of the logits as the model gave them: the token's own, then the greatest in order. */
-function logprobs({ vocabulary, tokens }: SamplerShape): string {
+function logprobs({ rows, vocabulary, tokens }: SamplerShape): string {
   return `  let total = all.z + log(all.w);
   let start = row * ${vocabulary}u;
   if (lane == 0u) { results[to + 1u] = bitcast<u32>(logits[start + token] - total); }
   for (var k = lane; k < settings.amongCount; k += ${THREADS}u) {
-    results[to + ${AMONG_AT}u + k] = bitcast<u32>(logits[start + job[settings.among + k]] - total);
+    results[${amongAt(rows)}u + row * ${AMONG_WORDS}u + k] = bitcast<u32>(logits[start + job[settings.among + k]] - total);
   }
   var last = vec2<f32>(3.4e38, 0.0);
   for (var k = 0u; k < min(settings.top, ${tokens}u); k++) {

@@ -1,14 +1,17 @@
 /** What is to be sampled, as words of one buffer, and how the answer is read. */
 import { MOST_AMONG, UNDRAWN } from '../../../../decode/token-model.js'
-import { MAX_TOP, type SampledRow, type SampleRow } from '../../contract.js'
+import { MAX_TOP, type SampledRow, type SampleRow, type SamplerShape } from '../../contract.js'
 import { drawKey, reachOf, repeatFactors } from '../../sampling.js'
 
 /** Words per row, from word 0: see `JOB`. */
 const ROW_WORDS = 18
-/** Where log probabilities of tokens that were named begin in an answer. */
-export const AMONG_AT = 2 + 2 * MAX_TOP
-/** Words of an answer: token, log probability, then alternatives in pairs, then what was named. */
-export const RESULT_WORDS = AMONG_AT + MOST_AMONG
+/** Words of an answer: token, log probability, then alternatives in pairs. */
+export const RESULT_WORDS = 2 + 2 * MAX_TOP
+/** Behind all answers, for each row: what was asked of tokens by name. Few passes ask, and only theirs read it back. */
+export const amongAt = (rows: number): number => rows * RESULT_WORDS
+export const AMONG_WORDS = MOST_AMONG
+/** What has to be read back. */
+export const resultWords = (rows: number, among: boolean): number => amongAt(rows) + (among ? rows * AMONG_WORDS : 0)
 
 /** In place of a token: see `UNDRAWN`. */
 export const UNDRAWN_WORD = 0xffffffff
@@ -79,14 +82,18 @@ export function encodeJob(rows: readonly SampleRow[]): Uint32Array<ArrayBuffer> 
   return words
 }
 
-export function decodeResults(buffer: ArrayBuffer, rows: readonly SampleRow[], tokens: number): SampledRow[] {
+export function decodeResults(
+  buffer: ArrayBuffer,
+  rows: readonly SampleRow[],
+  { rows: most, tokens }: SamplerShape,
+): SampledRow[] {
   const words = new Uint32Array(buffer)
   const floats = new Float32Array(buffer)
   return rows.map((row, i) => {
     const at = i * RESULT_WORDS
     const token = words[at]!
     if (token === UNDRAWN_WORD) return { token: UNDRAWN }
-    const among = row.among && { among: row.among.map((_, k) => floats[at + AMONG_AT + k]!) }
+    const among = row.among && { among: row.among.map((_, k) => floats[amongAt(most) + i * AMONG_WORDS + k]!) }
     if (row.topLogprobs === undefined) return { token, ...among }
     const count = Math.min(row.topLogprobs, MAX_TOP, tokens)
     const top = Array.from({ length: count }, (_, k) => ({

@@ -6,7 +6,7 @@ import type { SampleRow, SamplerShape } from '../../contract.js'
 import type { Recorder } from './kernel.js'
 import { chooseKernel } from './sample-choose.js'
 import { CHUNK } from './sample-chunks.js'
-import { RESULT_WORDS } from './sample-job.js'
+import { resultWords } from './sample-job.js'
 import { raceKernel } from './sample-race.js'
 import { scanKernel } from './sample-scan.js'
 
@@ -22,7 +22,7 @@ export interface SamplerBuffers {
 /** Sizes in words. */
 export function samplerSizes({ rows, tokens, slots }: SamplerShape) {
   const perChunk = rows * Math.ceil(tokens / CHUNK) * 4
-  return { values: rows * tokens, parts: perChunk, races: perChunk, slots, results: rows * RESULT_WORDS }
+  return { values: rows * tokens, parts: perChunk, races: perChunk, slots, results: resultWords(rows, true) }
 }
 
 export function sample(
