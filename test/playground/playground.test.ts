@@ -372,11 +372,16 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
     await answer.getByRole('button').waitFor()
     expect(await answer.getByRole('alert').count()).toBe(1)
     expect(await answer.getByRole('button').textContent()).toBe('Choose another model')
-    // What is refused as it stands is not offered to be sent again.
+    // To think is a hint, which a model that does not think answers without.
     await button('Thinking').click()
     await button('Send').click()
+    await expect.poll(() => answer.textContent(), SLOW).toMatch(/chat\.completion/)
+    // What is refused as it stands is not offered to be sent again.
+    const asked = JSON.parse(await page.getByLabel('Body').inputValue()) as object
+    await page.getByLabel('Body').fill(JSON.stringify({ ...asked, stop: [''] }))
+    await button('Send').click()
     await answer.getByRole('button', { name: 'Change the request' }).click()
-    expect(await answer.textContent()).toContain('chat_template_kwargs.enable_thinking')
+    expect(await answer.textContent()).toContain('stop[0]')
     expect(await page.evaluate(() => document.activeElement?.id)).toBe('request-body')
     await page.getByLabel('Body').fill('{ "model": ')
     await button('Send').click()
