@@ -3,6 +3,18 @@ import { type DocumentOptions, documentRequest } from './client/document.js'
 import { ask, endpointOf, firstModel, type Target } from './client/endpoint.js'
 import { type AnySchema, type Output, outputOf } from './client/schema.js'
 
+export {
+  type Answers,
+  type ChoiceAnswer,
+  type ChoiceQuestion,
+  type DecideOptions,
+  decide,
+  type PredicateAnswer,
+  type PredicateQuestion,
+  type Questions,
+  type ScoreAnswer,
+  type ScoreQuestion,
+} from './client/decide.js'
 export type { DocumentOptions } from './client/document.js'
 export type { DeviceTarget, Endpoint, ServiceTarget, Target } from './client/endpoint.js'
 export type { FromSchema } from './client/json-schema-type.js'

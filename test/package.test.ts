@@ -38,7 +38,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './react': 5_000,
   './prompt-api': 4_500,
   './vite': 3_000,
-  './extract': 2_500,
+  './extract': 3_000,
   './ai-sdk': 2_000,
   './testing': 2_000,
   './next': 1_500,

@@ -99,10 +99,20 @@ function errorOf(status: number, body: unknown): V1Error {
   return new V1Error(status, message, { ...(type && { type }), ...(code && { code }), ...(param && { param }) })
 }
 
-/** The model that is meant where none is named: the first. */
-export async function firstModel(endpoint: OpenEndpoint, signal?: AbortSignal): Promise<string> {
-  const { data } = (await (await ask(endpoint, '/models', { signal })).json()) as { data: { id: string }[] }
-  const [first] = data
-  if (first) return first.id
+/** What a list of models says of one; services that are not ours say no `capabilities`. */
+interface ListedModel {
+  readonly id: string
+  readonly capabilities?: { readonly decisions?: boolean }
+}
+
+/** The model that is meant where none is named: the first that suits, else the first. */
+export async function firstModel(
+  endpoint: OpenEndpoint,
+  signal?: AbortSignal,
+  suits: (model: ListedModel) => boolean = () => true,
+): Promise<string> {
+  const { data } = (await (await ask(endpoint, '/models', { signal })).json()) as { data: readonly ListedModel[] }
+  const model = data.find(suits) ?? data[0]
+  if (model) return model.id
   throw new V1Error(404, 'This /v1 offers no model.', { code: 'model_not_found', param: 'model' })
 }

@@ -1,0 +1,167 @@
+import { V1Error } from '../../src/index.js'
+import { ask, endpointOf, firstModel, type Target } from './endpoint.js'
+
+/** How likely a statement is true. */
+export interface PredicateQuestion {
+  readonly type: 'predicate'
+  readonly instructions: string
+}
+
+/** Which of these, 2 to 255; what one means is said in its `description`. */
+export interface ChoiceQuestion {
+  readonly type: 'choice'
+  readonly instructions: string
+  readonly choices: readonly (string | { readonly value: string; readonly description?: string })[]
+}
+
+/** How much, on levels of which the lowest comes first. */
+export interface ScoreQuestion {
+  readonly type: 'score'
+  readonly instructions: string
+  readonly levels: readonly (string | { readonly label: string; readonly description?: string })[]
+}
+
+export type Questions = Readonly<Record<string, PredicateQuestion | ChoiceQuestion | ScoreQuestion>>
+
+/** How much of the model's own probability fell on the options at all, where the service tells it. */
+interface Mass {
+  readonly optionMass?: number
+}
+
+export interface PredicateAnswer extends Mass {
+  readonly type: 'predicate'
+  readonly probability: number
+}
+
+export interface ChoiceAnswer<Choice extends string = string> extends Mass {
+  readonly type: 'choice'
+  /** The likeliest. */
+  readonly choice: Choice
+  /** How far it stands above chance: 0 to 1. */
+  readonly confidence: number
+  readonly probabilities: Readonly<Record<Choice, number>>
+}
+
+export interface ScoreAnswer<Level extends string = string> extends Mass {
+  readonly type: 'score'
+  /** The mean of the levels' numbers, from 0. */
+  readonly score: number
+  readonly confidence: number
+  readonly probabilities: Readonly<Record<Level, number>>
+}
+
+/** Under each question's name what answers it. */
+export type Answers<Q extends Questions> = { readonly [Name in keyof Q]: AnswerOf<Q[Name]> }
+
+type AnswerOf<Q> = Q extends { readonly choices: readonly (infer Each)[] }
+  ? ChoiceAnswer<TextOf<Each>>
+  : Q extends { readonly levels: readonly (infer Each)[] }
+    ? ScoreAnswer<TextOf<Each>>
+    : PredicateAnswer
+
+type TextOf<Each> = Each extends string
+  ? Each
+  : Each extends { readonly value: infer Text extends string } | { readonly label: infer Text extends string }
+    ? Text
+    : never
+
+export interface DecideOptions {
+  /** What answers: a service of `createV1`, what `install` gives, or `{ baseURL }` of any `/v1` with `/decisions`. */
+  readonly from: Target
+  /** @default the first that `from` says decides, else its first */
+  readonly model?: string
+  /**
+   * `average` asks under several orders of the options and tells the mean.
+   * @default 'given'
+   */
+  readonly order?: 'given' | 'average'
+  /**
+   * How long a model that thinks does so, once, about the state.
+   * @default 'none'
+   */
+  readonly effort?: 'none' | 'low' | 'medium' | 'high'
+  /** Ends the request, and what runs for it. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Typed questions about a state, each answered with probabilities; nothing is written. The state is a text, an object,
+ * or a list of messages. Where the model refuses one of the questions, all end in an error that names it.
+ *
+ * ```ts
+ * const { team } = await decide(
+ *   { team: { type: 'choice', instructions: 'Who helps?', choices: ['billing', 'tech'] } },
+ *   mail,
+ *   { from: v1 },
+ * )
+ * ```
+ */
+export async function decide<const Q extends Questions>(
+  questions: Q,
+  state: string | object,
+  { from, model, order, effort, signal }: DecideOptions,
+): Promise<Answers<Q>> {
+  const endpoint = endpointOf(from)
+  const id = model ?? (await firstModel(endpoint, signal, ({ capabilities }) => capabilities?.decisions === true))
+  const names = Object.keys(questions)
+  const body = {
+    model: id,
+    input: inputOf(state),
+    questions: names.map((name) => wireQuestion(name, questions[name]!)),
+    ...(order && { order }),
+    ...(effort && { reasoning: { effort } }),
+  }
+  const { answers } = (await (await ask(endpoint, '/decisions', { body, signal })).json()) as { answers?: WireAnswer[] }
+  return Object.fromEntries(
+    names.map((name, i) => [name, answerOf(name, questions[name]!.type, answers?.[i])]),
+  ) as Answers<Q>
+}
+
+const inputOf = (state: string | object): unknown =>
+  typeof state === 'string' || Array.isArray(state)
+    ? state
+    : [{ role: 'user', content: [{ type: 'input_json', data: state }] }]
+
+function wireQuestion(name: string, question: Questions[string]): object {
+  const { type, instructions } = question
+  const asked = { type, name, instructions }
+  // What is no list is the service's to refuse, with the name of the field.
+  if (type === 'choice') return { ...asked, choices: each(question.choices, 'value') }
+  if (type === 'score') return { ...asked, levels: each(question.levels, 'label') }
+  return asked
+}
+
+const each = (options: readonly (string | object)[], field: 'value' | 'label'): unknown =>
+  Array.isArray(options)
+    ? options.map((option: string | object) => (typeof option === 'string' ? { [field]: option } : option))
+    : options
+
+interface WireAnswer {
+  readonly type: string
+  readonly probability?: number
+  readonly choice?: string
+  readonly score?: number
+  readonly confidence?: number
+  readonly probabilities?: readonly { readonly value: string; readonly label?: string; readonly probability: number }[]
+  readonly option_mass?: number
+}
+
+function answerOf(name: string, type: string, answer: WireAnswer | undefined): object {
+  if (answer?.type === 'refusal') {
+    throw new V1Error(502, `The model refused the question '${name}'.`, { code: 'refused', param: name })
+  }
+  if (answer?.type !== type) {
+    throw new V1Error(502, `The question '${name}' was not answered.`, { code: 'invalid_output', param: name })
+  }
+  const { option_mass: optionMass, probabilities, ...said } = answer
+  const mass = optionMass === undefined ? {} : { optionMass }
+  if (type === 'predicate') return { type, probability: said.probability, ...mass }
+  const likely = (probabilities ?? []).map(({ value, label = value, probability }) => [label, probability] as const)
+  return {
+    type,
+    ...(type === 'choice' ? { choice: said.choice } : { score: said.score }),
+    confidence: said.confidence,
+    probabilities: Object.fromEntries(likely),
+    ...mass,
+  }
+}
