@@ -1,13 +1,13 @@
-import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import { createInterface } from 'node:readline/promises'
 import { text as readAll } from 'node:stream/consumers'
-import { createV1, type V1 } from '../v1.js'
+import { createV1 } from '../v1.js'
 import { ask, type Took, type Turn } from './ask.js'
 import { obey, type Talk } from './chat-commands.js'
 import { type EngineOptions, openEngine } from './engine.js'
-import { Fault } from './fault.js'
-import { note, paint, progressReporter } from './terminal.js'
+import { readJsonFile } from './json-file.js'
+import { load } from './load.js'
+import { note, paint } from './terminal.js'
 
 export interface ChatOptions extends EngineOptions {
   readonly system?: string
@@ -38,19 +38,6 @@ export async function chat(words: string, options: ChatOptions): Promise<void> {
     } else await converse(talk, say)
   } finally {
     await v1.close()
-  }
-}
-
-async function load(v1: V1, model: string): Promise<void> {
-  const progress = progressReporter()
-  const interrupt = new AbortController()
-  const stop = () => interrupt.abort()
-  process.once('SIGINT', stop)
-  try {
-    await v1.load(model, progress.report, interrupt.signal)
-  } finally {
-    process.off('SIGINT', stop)
-    progress.stop()
   }
 }
 
@@ -107,13 +94,4 @@ async function converse(talk: Talk, say: (signal: AbortSignal) => Promise<string
   terminal.close()
 }
 
-async function readSchema(file: string): Promise<{ name: string; schema: unknown }> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new Fault(`The schema file ${file} cannot be read: ${(cause as Error).message}`)
-  })
-  try {
-    return { name: 'answer', schema: JSON.parse(text) as unknown }
-  } catch (cause) {
-    throw new Fault(`The schema file ${file} is not JSON: ${(cause as Error).message}`)
-  }
-}
+const readSchema = async (file: string) => ({ name: 'answer', schema: await readJsonFile('schema', file) })

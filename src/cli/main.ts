@@ -91,6 +91,19 @@ function program(): Command {
     .addHelpText('after', EXAMPLES.chat)
     .action(async (words: string[], options) => (await import('./chat.js')).chat(words.join(' '), options))
 
+  withEngine(root.command('decide'))
+    .description('answer typed questions about what comes on standard input, with how likely each answer is')
+    .argument('[question...]', 'a question or statement; without --choice or --level: is it so?')
+    .option('--choice <text>', 'an option of the question; repeatable', collect)
+    .option('--level <text>', 'a level of the question, the lowest first; repeatable', collect)
+    .option('-q, --questions <file>', 'questions by name as JSON: { "spam": { "type": "predicate", ... }, ... }')
+    .addOption(
+      new Option('--order <which>', 'average asks under several orders of the options').choices(['given', 'average']),
+    )
+    .option('--json', 'as JSON')
+    .addHelpText('after', EXAMPLES.decide)
+    .action(async (words: string[], options) => (await import('./decide.js')).decide(words.join(' '), options))
+
   withUpstream(withBench(root.command('bench')))
     .addHelpText('after', EXAMPLES.bench)
     .action(async (options) => {
@@ -179,6 +192,11 @@ Examples:
 Examples:
   local-v1 chat                                      a conversation
   local-v1 chat --schema book.json < review.txt      JSON from a text`,
+  decide: `
+Examples:
+  local-v1 decide "Is it spam?" < mail.txt           yes or no, and how likely
+  local-v1 decide "Which team?" --choice billing --choice tech < mail.txt
+  local-v1 decide --questions questions.json --json < mail.txt`,
   bench: `
 Examples:
   local-v1 bench                                     local-v1/nano here, in a minute or two

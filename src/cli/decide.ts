@@ -1,0 +1,102 @@
+import process from 'node:process'
+import { text as readAll } from 'node:stream/consumers'
+import { type Answers, decide as ask, type Questions } from '../../adapters/extract.js'
+import { isRecord } from '../platform/json.js'
+import { createV1 } from '../v1.js'
+import { type EngineOptions, openEngine } from './engine.js'
+import { Fault } from './fault.js'
+import { readJsonFile } from './json-file.js'
+import { load } from './load.js'
+import { note, paint } from './terminal.js'
+
+export interface DecideCommandOptions extends EngineOptions {
+  readonly questions?: string
+  readonly choice?: readonly string[]
+  readonly level?: readonly string[]
+  readonly order?: 'given' | 'average'
+  readonly json?: boolean
+}
+
+/** The name of a question that came in words. */
+const ASKED = 'answer'
+
+/** Below it the model would rather have said something that is no option. */
+const HALF = 0.5
+
+/** Answers questions about what is piped in. */
+export async function decide(words: string, options: DecideCommandOptions): Promise<void> {
+  const questions = await questionsOf(words, options)
+  if (process.stdin.isTTY) {
+    throw new Fault('What is judged comes on standard input: local-v1 decide "Is it spam?" < mail.txt')
+  }
+  const state = await readAll(process.stdin)
+  const { engine, models } = await openEngine(options)
+  const v1 = createV1({ engine, keys: 'none' })
+  const model = models[0]!
+  try {
+    await load(v1, model)
+    const answers = await ask(questions, state, { from: v1, model, order: options.order })
+    process.stdout.write(
+      options.json ? `${JSON.stringify(answers, null, 2)}\n` : spelled(answers, options.questions !== undefined),
+    )
+    const guessed = Object.entries(answers).filter(([, { optionMass = 1 }]) => optionMass < HALF)
+    if (guessed.length > 0) {
+      const names = guessed.map(([name]) => `'${name}'`).join(', ')
+      note(
+        paint(
+          'dim',
+          `A guess: ${model} would rather have said what is no option (option_mass below ${HALF}): ${names}`,
+        ),
+      )
+    }
+  } finally {
+    await v1.close()
+  }
+}
+
+async function questionsOf(
+  words: string,
+  { questions: file, choice, level }: DecideCommandOptions,
+): Promise<Questions> {
+  if ((words === '') === (file === undefined)) {
+    throw new Fault('Ask one question in words, or several by --questions FILE.')
+  }
+  if (choice && level) throw new Fault('--choice and --level are two kinds of question: give one of them.')
+  if (file === undefined) {
+    if (choice) return { [ASKED]: { type: 'choice', instructions: words, choices: choice } }
+    if (level) return { [ASKED]: { type: 'score', instructions: words, levels: level } }
+    return { [ASKED]: { type: 'predicate', instructions: words } }
+  }
+  if (choice ?? level) throw new Fault('--choice and --level belong to a question in words, not to --questions.')
+  const questions = await readJsonFile('questions', file)
+  if (isRecord(questions) && Object.values(questions).every(isRecord)) return questions as Questions
+  throw new Fault(
+    `The questions file ${file} must hold an object of questions: { "spam": { "type": "predicate", ... } }`,
+  )
+}
+
+/** Each answer, and under it how likely every option is; what was asked in words has no name. */
+function spelled(answers: Answers<Questions>, named: boolean): string {
+  return Object.entries(answers)
+    .map(([name, answer]) => {
+      const head = named ? `${name}: ` : ''
+      if (answer.type === 'predicate') {
+        const { probability } = answer
+        return `${head}${probability >= HALF ? 'yes' : 'no'}\n${table([
+          ['yes', probability],
+          ['no', 1 - probability],
+        ])}`
+      }
+      const options = Object.entries(answer.probabilities)
+      if (answer.type === 'score') return `${head}${answer.score.toFixed(2)}\n${table(options)}`
+      return `${head}${answer.choice}\n${table(options.sort(([, a], [, b]) => b - a))}`
+    })
+    .join('')
+}
+
+function table(options: readonly (readonly [string, number])[]): string {
+  const width = Math.max(...options.map(([text]) => text.length))
+  const line = ([text, probability]: readonly [string, number]) =>
+    `  ${text.padEnd(width)}  ${(probability * 100).toFixed(1).padStart(5)} %\n`
+  return options.map(line).join('')
+}
