@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -97,6 +97,82 @@ describe('the configuration file', () => {
     const { code, output } = await ended('--config', await file('bad.json', value), 'serve')
     expect(output).toMatch(message)
     expect(code).toBe(2)
+  })
+})
+
+describe('a configuration file that was only found', () => {
+  // Nobody listens there: that it was tried is seen, and the command ends.
+  const UPSTREAM = 'http://127.0.0.1:9/v1'
+  const CODE = { serve: { engine: 'webllm', webllm: './evil.mjs', lib: './evil.wasm', model: ['a/b'] } }
+  let count = 0
+
+  /** A folder with such a file, whose user has agreed to nothing yet. */
+  async function found(value: unknown) {
+    const name = `found-${count++}`
+    const place = join(folder, name, 'here')
+    await mkdir(place, { recursive: true })
+    const write = (what: unknown) => file(`${name}/here/local-v1.json`, what)
+    await write(value)
+    const home = { HOME: join(folder, name), XDG_CONFIG_HOME: '', NO_COLOR: '1' }
+    const command = (args: string) => `cd '${place}' && exec '${process.execPath}' '${PROGRAM}' ${args}`
+    const run = async (program: string, args: string[], answer?: string) => {
+      const each = start(program, args, home)
+      running.push(each)
+      if (answer !== undefined) {
+        // The question itself ends no line.
+        await printed(each, /(another server)/)
+        each.write(answer)
+      }
+      return { code: (await each.exit).code, output: each.output() }
+    }
+    return {
+      write,
+      home: home.HOME,
+      unattended: (args: string) => run('sh', ['-c', command(args)]),
+      atTerminal: (args: string, answer?: string) => run('script', ['-qec', command(args), '/dev/null'], answer),
+    }
+  }
+
+  it('neither loads code nor names a server where nobody can be asked', async () => {
+    const code = await (await found(CODE)).unattended('serve')
+    expect(code.output).toMatch(/webllm "\.\/evil\.mjs" loads code\n +lib "\.\/evil\.wasm" loads code\n/)
+    expect(code.output).toMatch(/error: .*name the file: --config/)
+    expect(code.code).toBe(2)
+    const server = await (await found({ bench: { upstream: UPSTREAM } })).unattended('bench')
+    expect(server.output).toMatch(/upstream "http:.+" may send what you write to another server/)
+    expect(server.code).toBe(2)
+    const model = await (await found({ serve: { model: ['https://a.example/m.gguf'] } })).unattended('serve')
+    expect(model.output).toMatch(/model \["https:.+"\] loads from a server/)
+    expect(model.code).toBe(2)
+  })
+
+  it('may where it is named, or where the command line says the same', async () => {
+    const here = await found({ serve: { upstream: UPSTREAM, port: 0 } })
+    for (const args of ['--config local-v1.json serve', `serve --upstream ${UPSTREAM}`]) {
+      const { output } = await here.unattended(args)
+      expect(output).toMatch(/cannot be reached/)
+      expect(output).not.toMatch(/was found in this folder/)
+    }
+  })
+
+  it('is not asked about what is only a setting, or another command’s', async () => {
+    const here = await found({ serve: { upstream: UPSTREAM }, models: {}, doctor: { json: true } })
+    expect((await here.unattended('models catalog')).code).toBe(0)
+  })
+
+  // `script`, of util-linux, is the terminal.
+  it.runIf(process.platform === 'linux')('is asked about once, until it changes', async () => {
+    const here = await found({ serve: { upstream: UPSTREAM, port: 0 } })
+    const no = await here.atTerminal('serve', '')
+    expect(no.output).toMatch(/Not agreed to/)
+    expect(no.code).toBe(2)
+    expect((await here.atTerminal('serve', 'y')).output).toMatch(/cannot be reached/)
+    expect((await stat(join(here.home, '.config/local-v1/agreed.json'))).mode & 0o777).toBe(0o600)
+    const again = await here.unattended('serve')
+    expect(again.output).toMatch(/cannot be reached/)
+    expect(again.output).not.toMatch(/was found/)
+    await here.write({ serve: { upstream: `${UPSTREAM}/other`, port: 0 } })
+    expect((await here.unattended('serve')).code).toBe(2)
   })
 })
 

@@ -1,42 +1,51 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, type Option } from 'commander'
+import { agree, type Setting } from './agree.js'
 import { Fault } from './fault.js'
 
 const NAME = 'local-v1.json'
 
 /**
  * Options from a file: `{ "serve": { "port": 9000, "model": ["..."] } }`, by command and by the long names of the command
- * line, which goes before. It is read as the command line is: by the same rules, and refused by name.
+ * line, which goes before. It is read as the command line is: by the same rules, and refused by name. What a file that was
+ * only found may do beyond this program is asked first.
  */
 export function withConfiguration(root: Command): void {
   root.option('--config <file>', `options by command, as JSON (without it, ${NAME} of this folder if it is there)`)
-  root.hook('preAction', (_, command) => {
+  root.hook('preAction', async (_, command) => {
     const given = root.opts<{ config?: string }>().config
     const file = given ?? (existsSync(NAME) ? NAME : undefined)
-    if (file !== undefined) apply(resolve(file), read(file), root, command)
+    if (file === undefined) return
+    const { contents, value } = read(file)
+    const settings = apply(resolve(file), value, root, command)
+    if (given === undefined) await agree(realpathSync(file), contents, settings)
   })
 }
 
-function read(file: string): Record<string, unknown> {
+function read(file: string): { contents: Buffer; value: Record<string, unknown> } {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    if (isObject(value)) return value
+    const contents = readFileSync(file)
+    const value: unknown = JSON.parse(contents.toString('utf8'))
+    if (isObject(value)) return { contents, value }
   } catch (error) {
     throw new Fault(`${file} cannot be read: ${(error as Error).message}`)
   }
   throw new Fault(`${file} must hold an object, like { "serve": { "port": 9000 } }.`)
 }
 
-function apply(file: string, all: Record<string, unknown>, root: Command, command: Command): void {
+/** Returns what it has set. */
+function apply(file: string, all: Record<string, unknown>, root: Command, command: Command): Setting[] {
   const known = root.commands.map((each) => each.name())
   const unknown = Object.keys(all).find((name) => !known.includes(name))
   if (unknown !== undefined) throw new Fault(`${file}: '${unknown}' is no command; there are ${known.join(', ')}.`)
-  for (const each of pathTo(command, root)) {
+  return pathTo(command, root).flatMap((each) => {
     const values = Object.hasOwn(all, each.name()) ? all[each.name()] : {}
     if (!isObject(values)) throw new Fault(`${file}: '${each.name()}' must be an object of options.`)
-    for (const [name, value] of Object.entries(values)) set(file, command, name, value)
-  }
+    return Object.entries(values).flatMap(([name, value]) =>
+      set(file, command, name, value) ? [{ option: name, value }] : [],
+    )
+  })
 }
 
 /** `models` and `list`, for `models list`. */
@@ -44,16 +53,17 @@ function pathTo(command: Command, root: Command): Command[] {
   return command === root || !command.parent ? [] : [...pathTo(command.parent, root), command]
 }
 
-function set(file: string, command: Command, name: string, value: unknown): void {
+/** Whether it was set: what the command line says goes before. */
+function set(file: string, command: Command, name: string, value: unknown): boolean {
   const named = (long: string) => command.options.find((each) => each.long === long)
   // One that takes a value may have a form without: `false` means that.
   const option = (value === false && named(`--no-${name}`)) || (named(`--${name}`) ?? named(`--no-${name}`))
   const place = `${file}: ${command.name()}.${name}`
   if (!option) throw new Fault(`${place} is no option; local-v1 ${command.name()} --help lists them.`)
   const key = option.attributeName()
-  // What the command line says goes before.
-  if (command.getOptionValueSource(key) === 'cli') return
+  if (command.getOptionValueSource(key) === 'cli') return false
   command.setOptionValueWithSource(key, parsed(place, option, value), 'config')
+  return true
 }
 
 function parsed(place: string, option: Option, value: unknown): unknown {
