@@ -23,11 +23,15 @@ const OTHERS = [
   ['nomic_bert', 'nomic-bert'],
 ] as const
 
+/** A mixture is told by its configuration, whatever its name. */
+const isMixture = (name: string) => EXPERTS.some((names) => (names as readonly string[]).includes(name))
+
 const json = (value: object) => new TextEncoder().encode(JSON.stringify(value))
 const MIB = 2 ** 20
 const config = (model_type: string) => ({
   ...{ model_type, hidden_size: 64, intermediate_size: 64, num_hidden_layers: 1, num_attention_heads: 4 },
-  ...{ vocab_size: 640, num_experts: 8, num_local_experts: 8, num_experts_per_tok: 2, context_window_size: 64 },
+  ...{ vocab_size: 640, context_window_size: 64 },
+  ...(isMixture(model_type) && { num_experts: 8, num_local_experts: 8, num_experts_per_tok: 2 }),
 })
 
 let folder: string
@@ -47,7 +51,7 @@ async function gguf(architecture: string): Promise<Uint8Array> {
   const out = new Metadata()
   out.text('general.architecture', architecture)
   out.u32(`${architecture}.block_count`, 1)
-  out.u32(`${architecture}.expert_count`, 8)
+  if (isMixture(architecture)) out.u32(`${architecture}.expert_count`, 8)
   addWords(out, 640)
   const bytes = 4 * 1024 * 512 * 4
   const data = async () => Buffer.alloc(bytes)
