@@ -34,7 +34,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './messages': 16_000,
   './service-worker': 10_000,
   './express': 7_000,
-  './upstream': 5_500,
+  './upstream': 6_500,
   './react': 5_000,
   './prompt-api': 4_500,
   './vite': 3_000,

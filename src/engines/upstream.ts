@@ -1,5 +1,17 @@
-import type { Capabilities, EmbedCall, Embeddings, Engine, ModelInfo, Part, RankCall, Ranking } from '../engine.js'
+import type {
+  Capabilities,
+  DecideCall,
+  Decided,
+  EmbedCall,
+  Embeddings,
+  Engine,
+  ModelInfo,
+  Part,
+  RankCall,
+  Ranking,
+} from '../engine.js'
 import { V1Error } from '../errors.js'
+import { asNoDecisions, decidedOf, decisionsBody } from './upstream/decisions.js'
 import { embeddingsOf } from './upstream/embeddings.js'
 import { eventsOf } from './upstream/events.js'
 import { PartReader } from './upstream/parts.js'
@@ -40,8 +52,8 @@ export interface UpstreamOptions {
   maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /**
    * What the models can and cannot do: `{ images: true }` for those that see, `{ embeddings: true, chat: false }` for
-   * those that make vectors, `{ rerank: true, chat: false }` for those that rank, `{ promptLogprobs: true }` where `echo`
-   * with `logprobs` is understood.
+   * those that make vectors, `{ rerank: true, chat: false }` for those that rank, `{ decisions: true }` where `/decisions`
+   * is, `{ promptLogprobs: true }` where `echo` with `logprobs` is understood.
    * @default chat with text, and all that goes with it
    */
   capabilities?: Capabilities
@@ -107,6 +119,13 @@ export function upstream(options: UpstreamOptions): Engine {
     async rank({ model, query, documents, signal }: RankCall): Promise<Ranking> {
       const body = { model: names.get(model)!, query, documents, top_n: documents.length }
       return rankingOf(await (await post(at('/rerank'), body, signal)).text(), documents.length)
+    },
+    async decide(call: DecideCall): Promise<Decided> {
+      const model = names.get(call.model)!
+      const response = await post(at('/decisions'), decisionsBody(call, model), call.signal).catch((error: unknown) => {
+        throw asNoDecisions(error, model)
+      })
+      return decidedOf(await response.text(), call)
     },
   }
 }

@@ -2,6 +2,8 @@ import type {
   ChatCall,
   ConstrainCall,
   Constrained,
+  DecideCall,
+  Decided,
   DetokenizeCall,
   EmbedCall,
   Embeddings,
@@ -97,6 +99,10 @@ class Fallback implements Engine {
     return this.#for(call.model, 'rank').rank!(call)
   }
 
+  async decide(call: DecideCall): Promise<Decided> {
+    return this.#for(call.model, 'decide').decide!(call)
+  }
+
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     return this.#for(call.model, 'tokenize').tokenize!(call)
   }
@@ -106,7 +112,7 @@ class Fallback implements Engine {
   }
 
   /** The first of the two that has the model and can do this. */
-  #for(model: string, what: 'embed' | 'rank' | 'tokenize' | 'detokenize'): Engine {
+  #for(model: string, what: 'embed' | 'rank' | 'decide' | 'tokenize' | 'detokenize'): Engine {
     const engine = [this.#first, this.#second].find((each) => has(each, model) && each[what] !== undefined)
     if (engine !== undefined) return engine
     throw new V1Error(400, `The model '${model}' cannot ${what} here.`, { param: 'model', code: 'unsupported_model' })

@@ -1,0 +1,124 @@
+import type { ChatMessage, Content, DecideCall, Decided, DecideQuestion, Decision } from '../../engine.js'
+import { V1Error } from '../../errors.js'
+import { broken, parsed } from './sent.js'
+
+/** A call in the words of OpenAI's `/decisions`; what is ours goes along only where it is asked for. */
+export function decisionsBody(call: DecideCall, model: string): Record<string, unknown> {
+  const { state, questions, order, calibrated, thinkingBudget } = call
+  return {
+    model,
+    input: typeof state === 'string' ? state : state.flatMap(wireItems),
+    questions: questions.map(wireQuestion),
+    ...(order === 'average' && { order }),
+    ...(calibrated && { calibrated }),
+    ...(thinkingBudget !== undefined && { reasoning: { effort: effortOf(thinkingBudget) } }),
+  }
+}
+
+const effortOf = (budget: number) => (budget <= 512 ? 'low' : budget <= 2048 ? 'medium' : 'high')
+
+function wireItems(message: ChatMessage): object[] {
+  if (message.role === 'tool') {
+    return [{ type: 'function_call_output', call_id: message.toolCallId, output: message.content }]
+  }
+  const { role, content } = message
+  if (role !== 'assistant') return [{ role, content: wireParts(content) }]
+  const calls = (message.toolCalls ?? []).map(({ id, name, arguments: text }) => ({
+    type: 'function_call',
+    call_id: id,
+    name,
+    arguments: text,
+  }))
+  return content === '' && calls.length > 0 ? calls : [{ role, content }, ...calls]
+}
+
+function wireParts(content: Content): unknown {
+  if (typeof content === 'string') return content
+  return content.map((part) => {
+    if (part.type === 'text') return { type: 'input_text', text: part.text }
+    if (part.type === 'audio') throw new V1Error(400, 'Audio cannot be decided about.', { param: 'input' })
+    return { type: 'input_image', image_url: part.url, ...(part.detail && { detail: part.detail }) }
+  })
+}
+
+function wireQuestion({ type, instructions, options }: DecideQuestion): object {
+  if (type === 'choice') {
+    const choices = options.map(({ text, description }) => ({ value: text, ...(description && { description }) }))
+    return { type, instructions: wireParts(instructions), choices }
+  }
+  if (type === 'score') {
+    const levels = options.map(({ text, description }) => ({ label: text, ...(description && { description }) }))
+    return { type, instructions: wireParts(instructions), levels }
+  }
+  // Its two sides have no place of their own there.
+  const sides = options.flatMap(({ text, description }) => (description ? [`${text}: ${description}`] : []))
+  if (sides.length === 0) return { type, instructions: wireParts(instructions) }
+  const parts = typeof instructions === 'string' ? [{ type: 'text', text: instructions } as const] : instructions
+  return { type, instructions: wireParts([...parts, { type: 'text', text: sides.join('\n') }]) }
+}
+
+interface SentAnswer {
+  readonly type?: unknown
+  readonly probability?: unknown
+  readonly probabilities?: readonly { value?: unknown; label?: unknown; probability?: unknown }[]
+  readonly option_mass?: unknown
+}
+
+/** The answers of another service, in the order of the questions; anything may be missing from them. */
+export function decidedOf(text: string, { questions, calibrated }: DecideCall): Decided {
+  const { answers, usage, calibration } = parsed(text) as {
+    answers?: readonly SentAnswer[]
+    usage?: Record<string, unknown> | null
+    calibration?: { temperature?: unknown }
+  }
+  const temperature = calibration?.temperature
+  if (calibrated && typeof temperature !== 'number') {
+    throw new V1Error(400, 'The service behind this one does not calibrate: leave calibrated out.', {
+      param: 'calibrated',
+    })
+  }
+  const details = (name: string) => (usage?.[name] ?? {}) as Record<string, unknown>
+  return {
+    answers: questions.map((question, i) => decisionOf(question, Array.isArray(answers) ? answers[i] : undefined)),
+    usage: {
+      promptTokens: numberOf(usage?.input_tokens),
+      completionTokens: numberOf(usage?.output_tokens),
+      cachedTokens: numberOf(details('input_tokens_details').cached_tokens),
+      reasoningTokens: numberOf(details('output_tokens_details').reasoning_tokens),
+    },
+    ...(typeof temperature === 'number' && { temperature }),
+  }
+}
+
+const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
+
+function decisionOf({ type, options }: DecideQuestion, answer: SentAnswer | undefined): Decision {
+  if (answer?.type === 'refusal') return { refused: true }
+  if (answer?.type !== type) throw broken('sent no answer to one of the questions')
+  const { probability, option_mass: mass } = answer
+  const likely = type === 'predicate' ? [probability, 1 - Number(probability)] : byOption(type, options, answer)
+  if (!likely.every((one): one is number => typeof one === 'number' && one >= 0 && one <= 1)) {
+    throw broken('sent no probability of one of the options')
+  }
+  const sum = likely.reduce((total, one) => total + one, 0)
+  if (!(sum > 0)) throw broken('sent no probability above 0')
+  // Some services round theirs.
+  const probabilities = Math.abs(sum - 1) < 1e-9 ? likely : likely.map((one) => one / sum)
+  return { probabilities, ...(typeof mass === 'number' && { optionMass: mass }) }
+}
+
+function byOption(type: 'choice' | 'score', options: DecideQuestion['options'], answer: SentAnswer): unknown[] {
+  const sent = Array.isArray(answer.probabilities) ? (answer.probabilities as SentAnswer['probabilities'])! : []
+  return options.map(({ text }, level) => {
+    const option = sent.find(({ value }) => value === (type === 'choice' ? text : level))
+    return option?.probability
+  })
+}
+
+/** A service without `/decisions` says so as it says it of any path; a model that it lacks is another matter. */
+export function asNoDecisions(error: unknown, model: string): unknown {
+  if (!V1Error.is(error) || (error.status !== 404 && error.status !== 405)) return error
+  if (error.code === 'model_not_found' || error.message.includes(model)) return error
+  const message = 'The service behind this one has no /decisions: it decides nothing.'
+  return new V1Error(400, message, { param: 'model', code: 'unsupported_model', cause: error })
+}
