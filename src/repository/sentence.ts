@@ -5,7 +5,7 @@ import type { RepositoryFiles } from './files.js'
 import { parseJson } from './json.js'
 
 export interface SentenceModule {
-  /** The last word of its type: `Pooling`. */
+  /** Of sentence-transformers' own the last word, `Pooling`; of code that a repository brings along the whole. */
   readonly type: string
   /** Its folder, without a slash at the end; empty: the repository's own. */
   readonly path: string
@@ -34,7 +34,8 @@ export async function readSentence(files: RepositoryFiles, signal: AbortSignal):
   for (const entry of listIn(files.place, list)) {
     const path = String(entry.path ?? '').replace(/\/+$/, '')
     if (!/^[\w.-]*$/.test(path)) throw broken(files.place, `${MODULES} names the folder "${path}".`)
-    const type = String(entry.type).split('.').at(-1)!
+    const whole = String(entry.type)
+    const type = whole.startsWith('sentence_transformers.') ? whole.split('.').at(-1)! : whole
     // The transformer's own configuration is the model's; a step that normalises has none.
     const config = path === '' || type === 'Normalize' ? {} : await json(`${path}/config.json`)
     modules.push({ type, path, config })

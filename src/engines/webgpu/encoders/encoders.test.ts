@@ -186,6 +186,18 @@ describe('encoders on the CPU', () => {
 
   it.each([
     [
+      'a LoRA',
+      /a LoRA \(tensor encoder\.layer\.0\.output\.dense\.parametrizations\.weight\.0\.lora_A\) is not supported/,
+      (source: WeightSource) => ({
+        names: [...source.names, 'encoder.layer.0.output.dense.parametrizations.weight.0.lora_A'],
+      }),
+    ],
+    [
+      'a LoRA of the configuration alone',
+      /lora_rank = 4/,
+      (source: WeightSource) => ({ chatConfig: { ...source.chatConfig, lora_rank: 4 } }),
+    ],
+    [
       'a tensor that is missing',
       /no tensor encoder\.layer\.0\.output\.dense\.bias/,
       (source: WeightSource) => ({

@@ -47,6 +47,9 @@ const CONTEXT = 2048
 export const makesVectors = (outline: WeightOutline, name: string): boolean =>
   isBert(outline) || purposeOf(outline, name) !== 'chat'
 
+/** What a folder of BERT's alone lacks. */
+const SENTENCE_FILES = "sentence-transformers' modules.json and 1_Pooling/config.json, beside config.json"
+
 export interface EncoderOptions extends LoadOptions {
   /** Tokens of the words yes and no, for a model that judges. */
   readonly words?: readonly [number, number]
@@ -58,7 +61,10 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
   assertPlain(outline, name)
   assertLayers(outline, name)
   const task = purposeOf(outline, name)
-  if (task === 'chat') throw refuse(name, 'an encoder that does not say how its rows become a vector (modules.json)')
+  if (task === 'chat') {
+    const what = 'an encoder that does not say how its rows become a vector (modules.json)'
+    throw refuse(name, what, `Missing: ${SENTENCE_FILES}.`)
+  }
   if (options.cacheType !== undefined) {
     throw refuse(
       name,

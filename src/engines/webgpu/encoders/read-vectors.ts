@@ -44,6 +44,9 @@ const MLC_POOLS: ReadonlyMap<unknown, VectorPlan['pool']> = new Map([
 
 /** `hidden`: numbers of a row. `positions`: tokens that the model can read. */
 export function readVectors(files: SentenceFiles, name: string, hidden: number, positions: number): VectorPlan {
+  const foreign = files.modules.find(({ type }) => type.includes('.'))
+  // It may choose adapters by task, as Jina's does: the plain weights would give other vectors without a word.
+  if (foreign) throw refuse(name, `the module ${foreign.type}, which is code of its own (modules.json)`)
   const [transformer, pooling, ...rest] = files.modules
   if (transformer?.type !== 'Transformer' || pooling?.type !== 'Pooling') {
     throw refuse(name, `the modules ${files.modules.map(({ type }) => type).join(', ') || 'none'} (modules.json)`)

@@ -1,4 +1,4 @@
-/** Transformers' ways to store weights in fewer bits have tensors of their own, which no kernel here reads. */
+/** Transformers' ways to store weights in fewer bits, and LoRA, have tensors of their own, which no kernel here reads. */
 import type { WeightOutline } from '../../../repository/source.js'
 import { record } from '../architectures/fields.js'
 import { refuse } from './refuse.js'
@@ -16,8 +16,13 @@ const ENDINGS: readonly [ending: RegExp, method: string][] = [
 
 const ADVICE = 'Take the plain weights of the same model, with quantize: "q4f16_1" where they are too large, or a GGUF.'
 
-/** Throws the name of a quantisation that is not read. */
+/** What a LoRA's tensors are called, of PEFT and of Jina's parametrisations. */
+const LORA = /(^|[._])lora_/i
+
+/** Throws the name of a quantisation that is not read, or of a LoRA that would go by unseen. */
 export function assertPlain({ chatConfig, names }: WeightOutline, model: string): void {
+  const lora = names.find((each) => LORA.test(each))
+  if (lora !== undefined) throw refuse(model, `a LoRA (tensor ${lora})`, 'Take weights into which it is merged.')
   for (const config of [chatConfig, record(chatConfig.text_config)]) {
     const field = FIELDS.find((each) => record(config?.[each]))
     if (!field) continue
