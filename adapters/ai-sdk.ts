@@ -1,7 +1,9 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { decisions, type LocalDecisions } from './client/decision-model.js'
 import { endpointOf, type Target } from './client/endpoint.js'
 import { type LocalReranking, reranking } from './client/reranking.js'
 
+export type { LocalDecisions } from './client/decision-model.js'
 export type { Endpoint, Target } from './client/endpoint.js'
 export type { LocalReranking } from './client/reranking.js'
 
@@ -14,7 +16,7 @@ export type { LocalReranking } from './client/reranking.js'
  * ```
  *
  * `local(id)` is a language model, `local.embeddingModel(id)` one for embeddings, `local.rerankingModel(id)`
- * one that puts documents in order.
+ * one that puts documents in order, `local.decisionModel(id)` one for `experimental_decide` of its version 7.
  */
 export function localV1(target: Target): LocalV1Provider {
   const endpoint = endpointOf(target)
@@ -28,9 +30,13 @@ export function localV1(target: Target): LocalV1Provider {
     includeUsage: true,
     supportsStructuredOutputs: true,
   })
-  return Object.assign(provider, { rerankingModel: (id: string) => reranking(endpoint, id) })
+  return Object.assign(provider, {
+    rerankingModel: (id: string) => reranking(endpoint, id),
+    decisionModel: (id: string) => decisions(endpoint, id),
+  })
 }
 
 export type LocalV1Provider = ReturnType<typeof createOpenAICompatible> & {
   rerankingModel(modelId: string): LocalReranking
+  decisionModel(modelId: string): LocalDecisions
 }
