@@ -34,6 +34,8 @@ describe('models', () => {
     expect(valid('ListModelsResponse', jsonOf(answer))).toEqual({
       object: 'list',
       data: [{ id: MODEL, object: 'model', created: 0, owned_by: 'scripted', root: MODEL }],
+      // Those that decide, in the form in which clients of TypeSafe's interface look for models.
+      models: [],
     })
   })
 

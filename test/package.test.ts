@@ -25,12 +25,12 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 132_500,
-  './browser': 375_000,
-  './webgpu': 326_000,
-  './webllm': 163_500,
-  './webllm/worker': 169_000,
-  './structured': 86_500,
+  '.': 137_500,
+  './browser': 384_500,
+  './webgpu': 333_000,
+  './webllm': 171_000,
+  './webllm/worker': 176_000,
+  './structured': 90_000,
   './messages': 16_000,
   './service-worker': 10_000,
   './express': 7_000,
@@ -138,7 +138,7 @@ describe('the built package', () => {
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 75_500],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 78_500],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2500],
@@ -161,7 +161,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_075_000)
+    expect(packed.size).toBeLessThan(1_100_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

@@ -14,18 +14,19 @@ export interface Setting {
   readonly value: unknown
 }
 
-const EFFECTS: Readonly<Record<string, string>> = {
-  webllm: 'loads code',
-  lib: 'loads code',
-  upstream: 'may send what you write to another server',
-  url: 'asks another server',
-}
+const EFFECTS: ReadonlyMap<string, string> = new Map([
+  ['webllm', 'loads code'],
+  ['lib', 'loads code'],
+  ['upstream', 'may send what you write to another server'],
+  ['url', 'asks another server'],
+])
 
 /** Of the settings, those that load code or name a server; what a model's id means is for everybody the same place. */
 function effectsOf(settings: readonly Setting[]): string[] {
   return settings.flatMap(({ option, value }) => {
     const addresses = [value].flat().filter((each) => /^\s*[a-z][a-z+.-]*:[/\\]/i.test(String(each)))
-    const effect = EFFECTS[option] ?? (option === 'model' && addresses.length > 0 ? 'loads from a server' : undefined)
+    const effect =
+      EFFECTS.get(option) ?? (option === 'model' && addresses.length > 0 ? 'loads from a server' : undefined)
     return effect === undefined ? [] : [`${option} ${shown(value)} ${effect}`]
   })
 }

@@ -216,7 +216,7 @@ describe('POST decisions', () => {
     ['calibrated', { ...asked(question), calibrated: 'yes' }],
     ['reasoning.effort', { ...asked(question), reasoning: { effort: 'much' } }],
     ['model', { ...asked(question), model: 7 }],
-  ])('is refused by the name of the field, and nothing is asked: %s %#', async (param, body) => {
+  ])('is refused by the name of the field, and nothing is asked: %s %j', async (param, body) => {
     const { decisions, heard } = deciding()
     expect(errorOf(await decisions(body))).toMatchObject({ status: 400, type: 'invalid_request_error', param })
     expect(heard.questions).toEqual([])

@@ -62,7 +62,7 @@ export const customNames = (tools: readonly ToolSpec[]): ReadonlySet<string> =>
 /** The arguments of a call that says this. */
 export const argumentsOf = (input: string): string => JSON.stringify({ input })
 
-const SHORT: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
+const SHORT: ReadonlyMap<string, string> = new Map(Object.entries({ b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }))
 /** An escape that is not whole yet. */
 const CUT = /\\(?:u[0-9a-fA-F]{0,3})?$/
 const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|(.))/gs
@@ -93,7 +93,7 @@ export class CallInput {
     if (cut) whole = whole.slice(0, cut.index)
     this.#rest = this.#rest.slice(whole.length)
     const said = whole.replace(ESCAPE, (_, code: string | undefined, letter: string) =>
-      code === undefined ? (SHORT[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
+      code === undefined ? (SHORT.get(letter) ?? letter) : String.fromCharCode(Number.parseInt(code, 16)),
     )
     this.text += said
     return said

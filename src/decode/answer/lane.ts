@@ -13,7 +13,7 @@ export interface LaneScores {
 }
 
 /** In which pieces a lane is read, so that its values do not depend on its company. */
-export interface Pieces {
+export interface LanePieces {
   /** Of a prefix that somebody else has read, how much may be gone on from. */
   floor(length: number): number
   /** How many tokens the next step may read from `at`, of `most` that there is room for; 0: it waits for more room. */
@@ -34,7 +34,7 @@ export interface Lane {
   /** Tokens to be read, where that is not all of them. */
   readonly reads?: number
   /** Absent: in any. */
-  readonly pieces?: Pieces | undefined
+  readonly pieces?: LanePieces | undefined
   /** How many leading tokens are as they were when the scheduler last looked. */
   readonly kept: number
   /** The reader is behind: no step should be spent on this answer now. */

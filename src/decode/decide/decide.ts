@@ -19,7 +19,7 @@ export interface DecideParts {
 }
 
 /** What was thought about the state before it was asked about. */
-export interface Thought {
+export interface SharedThought {
   readonly text: string
   readonly tokens: number
 }
@@ -28,7 +28,7 @@ export interface Thought {
  * The probability of each option is that of its whole text behind the question, over those of all options. The state is
  * read once, the questions share it; what one of them answers hangs on no other.
  */
-export async function decide(call: DecideCall, parts: DecideParts, thought?: Thought): Promise<Decided> {
+export async function decide(call: DecideCall, parts: DecideParts, thought?: SharedThought): Promise<Decided> {
   const { text, capacity } = parts
   const prompt = await inTurns(DecidePrompt.of(call, text, thought?.text ?? '', capacity), call.signal)
   const asked: AskedTokens[] = []

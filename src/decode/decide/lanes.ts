@@ -1,5 +1,5 @@
 /** What a decision reads, as the scheduler sees it: the state once, each question behind it, and what options go on with. */
-import type { Lane, LaneScores, Pieces } from '../answer/lane.js'
+import type { Lane, LanePieces, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { OptionTrie, Walk } from './trie.js'
@@ -52,11 +52,11 @@ export class StateLane extends ReadingLane {
   readonly tokens: readonly number[]
   readonly promptLength: number
   readonly reads: number
-  readonly pieces: Pieces | undefined
+  readonly pieces: LanePieces | undefined
   /** What an earlier request had read of it. */
   found = 0
 
-  constructor(state: readonly number[], pieces: Pieces | undefined, failed: (error: unknown) => void) {
+  constructor(state: readonly number[], pieces: LanePieces | undefined, failed: (error: unknown) => void) {
     super(failed)
     this.tokens = [...state, NOTHING]
     this.promptLength = this.tokens.length
@@ -77,7 +77,7 @@ export class StateLane extends ReadingLane {
 
 /** A question behind the state: asked for the first token of its options, then for what one of them goes on with. */
 export class QuestionLane extends ReadingLane {
-  readonly pieces: Pieces | undefined
+  readonly pieces: LanePieces | undefined
   readonly #stem: readonly number[]
   readonly #trie: OptionTrie
   /** Hears that all that it asked is answered: it may go on then, or end. */
@@ -89,7 +89,7 @@ export class QuestionLane extends ReadingLane {
   constructor(
     stem: readonly number[],
     trie: OptionTrie,
-    pieces: Pieces | undefined,
+    pieces: LanePieces | undefined,
     next: (lane: QuestionLane) => void,
     failed: (error: unknown) => void,
   ) {

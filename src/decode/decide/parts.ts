@@ -4,7 +4,7 @@ import { Guard, sentinelFor } from '../prompt/guard.js'
 import { endsInThought } from '../thinking/marks.js'
 
 /** A rendered conversation around the place of a question. */
-export interface DecideParts {
+export interface TextAround {
   /** Control tokens and texts before the text that the state ends in. */
   readonly before: readonly (number | string)[]
   readonly section: string
@@ -18,7 +18,7 @@ export interface DecideParts {
 const PLACE = '\uFDD0'
 
 /** `state` is all that stands before the question. The model is at its answer then: it thinks no more. */
-export function partsAround(text: ChatText, system: string, state: string): DecideParts {
+export function partsAround(text: ChatText, system: string, state: string): TextAround {
   const { tokenizer } = text
   const said = state.replaceAll(PLACE, '\uFFFD')
   const sentinel = atOnce(sentinelFor([said, PLACE]))

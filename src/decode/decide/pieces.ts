@@ -1,4 +1,4 @@
-import type { Pieces } from '../answer/lane.js'
+import type { LanePieces } from '../answer/lane.js'
 
 /** More than twice as many tokens find room in a step beside others. */
 const GRAIN = 32
@@ -8,7 +8,7 @@ const GRAIN = 32
  * many, whoever else is being read, and only what comes after the last stop is read a few at a time. The same tokens are
  * then always computed in the same way.
  */
-export class CutAtStops implements Pieces {
+export class CutAtStops implements LanePieces {
   readonly #stops: readonly number[]
   readonly #few: number
 
@@ -60,7 +60,7 @@ export class CutAtStops implements Pieces {
 export function piecesOf(
   stops: readonly number[],
   { fewTokens, maxChunk }: { readonly fewTokens?: number | undefined; readonly maxChunk: number },
-): Pieces | undefined {
+): LanePieces | undefined {
   if (fewTokens === undefined || fewTokens >= GRAIN || maxChunk < 8 * GRAIN) return undefined
   return new CutAtStops(stops, fewTokens)
 }

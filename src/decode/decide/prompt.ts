@@ -2,7 +2,7 @@
 import type { DecideCall, DecideQuestion } from '../../engine.js'
 import type { Slices } from '../../platform/slices.js'
 import type { ChatText } from '../chat-text.js'
-import { type DecideParts, partsAround } from './parts.js'
+import { partsAround, type TextAround } from './parts.js'
 import { INSTRUCTIONS, ordersOf, QUESTION, questionText, stateBlock, stateText } from './questions.js'
 import { OptionTrie } from './trie.js'
 
@@ -23,13 +23,13 @@ export class DecidePrompt {
   /** What every question begins with. */
   readonly state: readonly number[]
   readonly #text: ChatText
-  readonly #parts: DecideParts
+  readonly #parts: TextAround
   /** Tokens before the text that the state ends in, and of that text those before the word that begins a question. */
   readonly #earlier: readonly number[]
   /** Undefined where the word's tokens do not stand for themselves: the text must then be taken apart anew. */
   readonly #before: readonly number[] | undefined
 
-  private constructor(text: ChatText, parts: DecideParts, earlier: readonly number[], last: readonly number[]) {
+  private constructor(text: ChatText, parts: TextAround, earlier: readonly number[], last: readonly number[]) {
     this.#text = text
     this.#parts = parts
     this.#earlier = earlier

@@ -1,5 +1,5 @@
 import type { ChatCall, DecideCall, Part } from '../../engine.js'
-import type { Thought } from './decide.js'
+import type { SharedThought } from './decide.js'
 import { stateBlock, stateText } from './questions.js'
 
 const TASK = 'You will be asked questions about a state. Think about what matters in it.'
@@ -10,7 +10,7 @@ const SAID = 1
 export async function thinkAbout(
   { id, model, signal, state, thinkingBudget }: DecideCall,
   generate: (call: ChatCall) => AsyncIterable<Part>,
-): Promise<Thought> {
+): Promise<SharedThought> {
   const call: ChatCall = {
     id,
     model,

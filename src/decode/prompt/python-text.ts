@@ -23,7 +23,9 @@ export function pythonText(value: Value): string {
   return value.toString()
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }
+const ESCAPES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' }),
+)
 /** What Python takes to be no printable character. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u
 
@@ -32,7 +34,7 @@ function quoted(text: string): string {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'"
   let out = ''
   for (const sign of text) {
-    const known = ESCAPES[sign]
+    const known = ESCAPES.get(sign)
     if (known !== undefined) out += known
     else if (sign === quote) out += `\\${sign}`
     else out += HIDDEN.test(sign) ? codeOf(sign.codePointAt(0)!) : sign

@@ -98,7 +98,6 @@ describe("the browser's built-in model", () => {
     [{ logit_bias: { 1: 1 } }, 'logit_bias'],
     [{ logprobs: true }, 'logprobs'],
     [{ tools: [{ type: 'function', function: { name: 'a', parameters: { type: 'object' } } }] }, 'tools'],
-    [{ reasoning_effort: 'high' }, 'reasoning_effort'],
     [{ chat_template_kwargs: { persona: 'pirate' } }, 'chat_template_kwargs'],
     [{ presence_penalty: 1 }, 'presence_penalty'],
     [{ top_k: 5 }, 'top_k'],

@@ -1,6 +1,6 @@
 import type { Entry } from './entry.js'
 import type { Frame } from './frame.js'
-import type { Work } from './work.js'
+import type { StepWork } from './work.js'
 
 let made = 0
 
@@ -75,7 +75,7 @@ export class Cell {
  * The frames that may take the next byte, each with its stack: those on top, and those below where the ones above may end.
  * Each once, and without recursion: many threads may share a tall stack.
  */
-export function open(cells: readonly Cell[], work?: Work): readonly Cell[] {
+export function open(cells: readonly Cell[], work?: StepWork): readonly Cell[] {
   const [only] = cells
   if (cells.length === 1 && only!.fork === undefined && only!.frame?.ends !== true) return only!.frame ? cells : []
   const found = new Set<Cell>()

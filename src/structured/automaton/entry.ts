@@ -6,7 +6,7 @@ import type { Forks } from './forks.js'
 import { type Bytes, ENDS, Frame } from './frame.js'
 import { HeadsFrame } from './heads.js'
 import { afterRound, type Headed, type Name, NOTHING, type Repeat, type Rule } from './rule.js'
-import type { Work } from './work.js'
+import type { StepWork } from './work.js'
 
 /** One way in which a rule may begin. */
 interface Way {
@@ -48,7 +48,7 @@ export class Entry {
   }
 
   /** The ways that begin with a byte, or a token without text. */
-  of(symbol: number, work: Work): readonly Way[] {
+  of(symbol: number, work: StepWork): readonly Way[] {
     return made(this.#bySymbol, symbol, () => {
       work.spend(this.ways.length)
       return this.ways.filter(({ head }) =>
@@ -224,7 +224,7 @@ export function prepare(root: Rule, fuel: Fuel): Frame {
  * Enters the rules that are begun at one place of a text, each once, whoever asked for it: what may follow it is then one
  * stack for all of them.
  */
-export function enter(symbol: number, out: Cells, forks: Forks, work: Work): void {
+export function enter(symbol: number, out: Cells, forks: Forks, work: StepWork): void {
   const waiting: Map<Entry, Cell[]>[] = []
   const wait = (entry: Entry, below: Cell) => {
     const { height } = entry

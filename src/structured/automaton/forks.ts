@@ -1,6 +1,6 @@
 import { Cell } from './cell.js'
 import type { Frame } from './frame.js'
-import type { Work } from './work.js'
+import type { StepWork } from './work.js'
 
 /** Stacks are compared so many frames deep; what differs only below that stays apart, which costs time and changes nothing. */
 const MOST_DEPTH = 200
@@ -12,13 +12,13 @@ const MOST_WAYS = 2_000_000
  * stacks that are equal are then one object, wherever in a text they were come to.
  */
 export class Forks {
-  readonly #work: Work
+  readonly #work: StepWork
   /** By the cells that went in, and by those that came out. */
   readonly #unions = new BySet()
   readonly #forks = new BySet()
   #ways = 0
 
-  constructor(work: Work) {
+  constructor(work: StepWork) {
     this.#work = work
   }
 

@@ -6,7 +6,7 @@ import { FixedFrame } from './fixed.js'
 import { Forks } from './forks.js'
 import { type Bytes, type Frame, IN_STRING, OPENS_ITEMS, UNCERTAIN, UNTOLD, type UntoldFrame } from './frame.js'
 import { MemberFrame } from './member.js'
-import { Work } from './work.js'
+import { StepWork } from './work.js'
 
 /** Where the automaton may stand, all threads together. One object per distinct set, so that work is done once. */
 export class State {
@@ -128,7 +128,7 @@ export class Machine {
   #single = new Map<Cell, State>()
   #several = new Map<string, State>()
   /** What calls take of it. */
-  readonly work = new Work()
+  readonly work = new StepWork()
   readonly #limited: boolean
   readonly #forks = new Forks(this.work)
 

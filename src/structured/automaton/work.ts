@@ -6,7 +6,7 @@ export const STEP_WORK = 50_000
 export const MASK_WORK = 250_000
 
 /** What a call may take of an automaton, in stacks and rules looked at: counted, so that it ends alike on every device. */
-export class Work {
+export class StepWork {
   #left = Infinity
   #spent = 0
   /** The rule that was entered last, by its name. */

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest'
-import { STEP_WORK, Work } from '../automaton/work.js'
+import { STEP_WORK, StepWork } from '../automaton/work.js'
 import { type Grammar, GrammarError, gbnf } from '../index.js'
 import { allowed, randomness } from '../testing.test-helper.js'
 import { Vocabulary } from '../tokens/vocabulary.js'
@@ -86,7 +86,7 @@ const lines = (count: number, of: (i: number) => string) => Array.from({ length:
 /** What reading a text takes for each byte, in steps, and whether it is a text of the grammar. */
 function read(source: string, text: string): { perByte: number; accepts: boolean } {
   const grammar = gbnf(source)
-  const spend = vi.spyOn(Work.prototype, 'spend')
+  const spend = vi.spyOn(StepWork.prototype, 'spend')
   const accepts = grammar.accepts(text)
   const steps = spend.mock.calls.reduce((sum, [work]) => sum + work, 0)
   spend.mockRestore()

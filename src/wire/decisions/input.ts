@@ -34,13 +34,13 @@ const aToolName = aName(/^[\s\S]+$/, 128)
 const aDetail = oneOf(['low', 'high', 'auto', 'original'])
 const aRole = oneOf(['user', 'assistant', 'system', 'developer'])
 
-const PART_FIELDS: Readonly<Record<string, string>> = {
-  input_text: 'text',
-  output_text: 'text',
-  refusal: 'refusal',
-  input_json: 'data',
-  input_image: 'image_url',
-}
+const PART_FIELDS: ReadonlyMap<string, string> = new Map([
+  ['input_text', 'text'],
+  ['output_text', 'text'],
+  ['refusal', 'refusal'],
+  ['input_json', 'data'],
+  ['input_image', 'image_url'],
+])
 const TYPES = {
   user: ['input_text', 'input_image', 'input_json'],
   system: ['input_text'],
@@ -114,7 +114,7 @@ function readPart(value: unknown, path: string, types: readonly string[], noted:
   if (!isRecord(value)) throw wrongType(path, 'an object', value)
   const type = required(value, 'type', path, aString)
   if (!types.includes(type)) throw wrongValue(at(path, 'type'), type, types)
-  const field = PART_FIELDS[type]!
+  const field = PART_FIELDS.get(type)!
   noteUnknown(value, new Set(['type', 'prompt_cache_breakpoint', 'detail', field]), path, noted.ignored)
   if (type === 'input_json') return { type: 'text', text: required(value, field, path, aJson) }
   const text = required(value, field, path, aString)

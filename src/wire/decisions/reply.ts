@@ -1,5 +1,5 @@
 import type { Decided, Decision } from '../../engine.js'
-import type { Asked, DecisionsRequest } from './request.js'
+import type { AskedQuestion, DecisionsRequest } from './request.js'
 import type { NamedQuestion, SystemOneRequest } from './systemone.js'
 
 /** TypeSafe's: how far the likeliest option stands above chance; 1 where there is one alone. */
@@ -24,7 +24,7 @@ export function wireDecisions({ model, questions }: DecisionsRequest, decided: D
   }
 }
 
-function answerOf({ type, name, values }: Asked, decision: Decision): object {
+function answerOf({ type, name, values }: AskedQuestion, decision: Decision): object {
   if ('refused' in decision) return { type: 'refusal', name }
   const { probabilities } = decision
   const mass = massOf(decision)

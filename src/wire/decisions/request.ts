@@ -22,14 +22,14 @@ import { type DecideSpec, readExtras } from './spec.js'
 export type ChoiceValue = string | boolean
 
 /** A question, and what its answer says beside probabilities. */
-export interface Asked extends DecideQuestion {
+export interface AskedQuestion extends DecideQuestion {
   readonly name: string | null
   /** Of each option; of a predicate none. */
   readonly values: readonly ChoiceValue[]
 }
 
 export interface DecisionsRequest extends DecideSpec {
-  readonly questions: readonly Asked[]
+  readonly questions: readonly AskedQuestion[]
 }
 
 /** Tools in the form that OpenAI's clients send, beside what is ours. */
@@ -60,7 +60,7 @@ export function readDecisions(json: unknown): DecisionsRequest {
   return { model, state, stateField: 'input', questions, ...noted, ...extras }
 }
 
-function readQuestion(question: JsonObject, path: string, noted: Noted): Asked {
+function readQuestion(question: JsonObject, path: string, noted: Noted): AskedQuestion {
   noteUnknown(question, KNOWN_QUESTION, path, noted.ignored)
   const type = required(question, 'type', path, aType)
   const name = optional(question, 'name', path, anAnswerName) ?? null
