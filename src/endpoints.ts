@@ -24,7 +24,7 @@ export interface Endpoint {
   /** `{model}` stands for the id of a model, which holds a slash; any other name in braces for one segment. */
   readonly path: string
   readonly route: Route
-  /** Answered without a key, and outside the base path too where no application takes the path. */
+  /** Answered without a key. */
   readonly open?: true
   /** For admins, and there only with `manageModels`. */
   readonly admin?: true
