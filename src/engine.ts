@@ -68,6 +68,11 @@ export interface Capabilities {
    * @default false
    */
   readonly promptLogprobs?: boolean
+  /**
+   * Tell of each value of a document how sure the model is of it, and where it stands in the conversation: `evidence`.
+   * @default false
+   */
+  readonly evidence?: boolean
 }
 
 export interface Engine {
@@ -173,6 +178,8 @@ export interface ChatCall {
   readonly thinkingBudget?: number
   /** Whether the engine may put the schema into the prompt in a form that suits the model. */
   readonly describeSchema: boolean
+  /** What each value of the document rests on is to be told, by `evidence` parts; only where `output` is a schema. */
+  readonly evidence?: boolean
 }
 
 /** What a request says. What it does not is for the engine to choose: as the model's makers recommend, else as usual. */
@@ -423,6 +430,8 @@ export type Part =
       readonly name?: string
       readonly arguments: string
     }
+  /** What a value rests on, as soon as it is whole: each of the document's is told of once, before `finish`. */
+  | { readonly type: 'evidence'; readonly choice: number; readonly evidence: Evidence }
   | {
       readonly type: 'finish'
       readonly choice: number
@@ -444,6 +453,31 @@ export type Part =
     }
   /** May come more than once: the last one counts. `fingerprint` becomes `system_fingerprint`. */
   | { readonly type: 'usage'; readonly usage: Usage; readonly fingerprint?: string }
+
+/** What a value of a document rests on: a string, a number, a boolean or null, wherever it stands. */
+export interface Evidence {
+  /** Where it stands in the document, as RFC 6901 writes it; empty where it is the document. */
+  readonly pointer: string
+  /** The model's probability of this value among all that the schema admits there; see docs/evidence.md. */
+  readonly confidence: number
+  /** The likeliest of the others, where there are few: those of an `enum`, booleans and null. */
+  readonly runnerUp?: { readonly value: string | number | boolean | null; readonly probability: number }
+  /** How likely it was that there is no value: null, or a property that is left out. Absent: the schema wants one. */
+  readonly pNull?: number
+  /** Where the conversation says it; absent: nowhere, as far as can be found by its text. */
+  readonly source?: Source
+}
+
+/** A stretch of the conversation's text. */
+export interface Source {
+  /** In the call's `messages`. */
+  readonly message: number
+  /** In the message's parts; 0 where its content is a text. */
+  readonly part: number
+  /** In UTF-16 code units: `text.slice(start, end)` says the value. */
+  readonly start: number
+  readonly end: number
+}
 
 export interface TokenLogprob {
   readonly token: string

@@ -41,7 +41,7 @@ const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boole
 /** What only servers of open models have. */
 function checkLocal(
   id: string,
-  { sampling = false, tokens = false, infill = false, promptLogprobs = false }: Capabilities,
+  { sampling = false, tokens = false, infill = false, promptLogprobs = false, evidence = false }: Capabilities,
   spec: CallSpec,
 ): void {
   const { topK, minP, repetitionPenalty } = spec.sampling
@@ -61,6 +61,7 @@ function checkLocal(
       throw unsupported(field, 'An answer that must have a form ends where the form does: leave it out.')
     }
   }
+  if (spec.evidence && !evidence) throw lacks(id, 'evidence', 'does not tell what its values rest on')
   if (spec.suffix !== undefined && !infill) throw lacks(id, 'suffix', 'fills no gaps')
   if (spec.promptLogprobs && !promptLogprobs) {
     throw unsupported('echo', `The model '${id}' tells no log probabilities of a prompt: leave it or 'logprobs' out.`)

@@ -1,4 +1,5 @@
 import type { Part, Usage } from '../engine.js'
+import { EvidenceSoFar } from './evidence.js'
 import { toolCallId } from './ids.js'
 import { NO_USAGE } from './usage.js'
 
@@ -27,6 +28,8 @@ export class AnswerChoice {
   finish: 'stop' | 'length' | 'tool_calls' | undefined
   /** Which of the texts that end an answer ended it. */
   stop: string | undefined
+  /** What the values of its document rest on, where that was asked for. */
+  readonly evidence = new EvidenceSoFar()
   /** All of its tokens, where they were asked for. */
   tokens: readonly number[] | undefined
 
@@ -87,11 +90,12 @@ export class Answer {
     const choice = this.choices[part.choice]
     if (!choice || choice.finish)
       throw new Error(`The engine sent a ${part.type} for choice ${part.choice}, out of turn.`)
-    if (part.type !== 'finish') this.#deltas++
+    if (part.type !== 'finish' && part.type !== 'evidence') this.#deltas++
     if (part.type === 'text-delta') {
       choice.text += part.text
       this.forcedTokens += part.forced ?? 0
-    } else if (part.type === 'reasoning-delta') choice.reasoning += part.text
+    } else if (part.type === 'evidence') choice.evidence.take(part)
+    else if (part.type === 'reasoning-delta') choice.reasoning += part.text
     else if (part.type === 'tool-call-delta') {
       choice.toolCall(part.index, part.id, part.name).call.arguments += part.arguments
     } else {

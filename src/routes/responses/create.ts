@@ -142,7 +142,8 @@ class Making {
 
   #spec(): CallSpec {
     const { model, maxTokens, ending, sampling, topLogprobs, form, truncation } = this.#request
-    const { tools, toolChoice, parallelToolCalls, templateOptions, thinkingBudget, thinkingField } = this.#request
+    const { tools, toolChoice, parallelToolCalls, templateOptions, thinkingBudget, thinkingField, evidence } =
+      this.#request
     return {
       model,
       messages: [],
@@ -157,6 +158,7 @@ class Making {
       parallelToolCalls,
       templateOptions,
       ...(thinkingBudget !== undefined && { thinkingBudget }),
+      ...(evidence && { evidence }),
       fields: withNames(RESPONSE_FIELDS, { ...form, thinkingField }),
       ...(truncation === 'auto' && {
         shortened: shortener(() => findModel(this.#service.engine, model).contextLength),

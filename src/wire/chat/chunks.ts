@@ -1,6 +1,7 @@
 import type { Part } from '../../engine.js'
 import type { Answer, AnswerHead } from '../answer.js'
 import { CallInput } from '../custom-tool.js'
+import { wireEvidence } from '../evidence.js'
 import { wireLogprob } from '../logprobs.js'
 import { wireUsage } from '../usage.js'
 
@@ -66,6 +67,7 @@ export class ChunkWriter {
     }
     if (part.type === 'tool-call-delta') return this.#toolCall(part)
     if (part.type === 'reasoning-delta') return part.text === '' ? '' : this.#thought(part)
+    if (part.type === 'evidence') return this.#evidence(part)
     return part.text === '' && !part.logprobs?.length ? '' : this.#text(part)
   }
 
@@ -80,6 +82,11 @@ export class ChunkWriter {
     const wire = logprobs ? JSON.stringify({ content: logprobs.map(wireLogprob), refusal: null }) : 'null'
     const more = forced !== undefined && this.#asked.includeForced ? `,"forced_tokens":${forced}` : ''
     return this.#chunk(choice, `{"content":${JSON.stringify(text)}}`, wire, 'null', more)
+  }
+
+  #evidence({ choice, evidence }: Part & { type: 'evidence' }): string {
+    const told = JSON.stringify({ [evidence.pointer]: wireEvidence(evidence) })
+    return this.#chunk(choice, '{}', 'null', 'null', `,"evidence":${told}`)
   }
 
   /** Under both names that clients read. */

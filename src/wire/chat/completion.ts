@@ -1,6 +1,7 @@
 import type { Part } from '../../engine.js'
 import type { Answer, AnswerChoice, AnswerHead } from '../answer.js'
 import { CallInput } from '../custom-tool.js'
+import type { EvidenceOfDocument } from '../evidence.js'
 import { type WireLogprob, wireLogprob } from '../logprobs.js'
 import { type WireUsage, wireUsage } from '../usage.js'
 
@@ -32,6 +33,8 @@ export interface CompletionChoice {
   readonly finish_reason: 'stop' | 'length' | 'tool_calls'
   /** An extension, vLLM's: the text of `stop` that ended it, where one did. */
   readonly stop_reason?: string
+  /** An extension, ours: there only where it was asked for. */
+  readonly evidence?: EvidenceOfDocument
   /** As `prompt_token_ids`. */
   readonly token_ids?: readonly number[]
 }
@@ -104,6 +107,7 @@ function completionChoice(
     logprobs: logprobs ? { content: logprobs.of(choice.index), refusal: null } : null,
     finish_reason: choice.finish ?? 'stop',
     ...(choice.stop !== undefined && { stop_reason: choice.stop }),
+    ...(choice.evidence.told && { evidence: choice.evidence.told }),
     ...(choice.tokens && { token_ids: choice.tokens }),
   }
 }

@@ -1,6 +1,7 @@
 import type { ChatMessage, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
 import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
+import { readEvidence } from '../evidence.js'
 import {
   aBody,
   aBoolean,
@@ -33,6 +34,8 @@ export interface ChatRequest extends ToolRequest, EndFields, Form {
   readonly maxTokens?: number
   /** An extension, vLLM's: the tokens of prompt and answer are told too. */
   readonly returnTokens?: boolean
+  /** An extension, ours: what the values of the document rest on is told too. */
+  readonly evidence?: true
   readonly sampling: Sampling
   readonly topLogprobs?: number
   readonly templateOptions?: Readonly<Record<string, unknown>>
@@ -64,6 +67,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'reasoning_effort',
   'chat_template_kwargs',
   'return_token_ids',
+  'evidence',
   ...BUDGET_FIELDS,
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
@@ -84,6 +88,7 @@ export function readChatRequest(json: unknown): ChatRequest {
   noteUnknown(body, KNOWN, '', ignored)
   const model = required(body, 'model', '', aString)
   const maxTokens = readMaxTokens(body)
+  const form = readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored)
   return {
     model,
     messages: readMessages(body, ignored),
@@ -94,7 +99,8 @@ export function readChatRequest(json: unknown): ChatRequest {
     ...readReturnTokens(body),
     sampling: readSampling(body),
     topLogprobs: readLogprobs(body),
-    ...readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored),
+    ...form,
+    ...readEvidence(body, form.output, CHAT_FIELDS.format),
     ...readTools(body, ignored),
     templateOptions: readTemplateOptions(body, ignored),
     ...readThinking(body),

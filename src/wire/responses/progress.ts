@@ -1,6 +1,7 @@
 import type { Part, TokenLogprob, Usage } from '../../engine.js'
 import type { V1Error } from '../../errors.js'
 import { CallInput } from '../custom-tool.js'
+import { EvidenceSoFar } from '../evidence.js'
 import { itemId, toolCallId } from '../ids.js'
 import { wireLogprob } from '../logprobs.js'
 import { NO_USAGE } from '../usage.js'
@@ -49,6 +50,7 @@ export class ResponseProgress {
   readonly #tell: (event: ResponseEvent) => void
   #open: { readonly item: Draft; readonly call?: number } | undefined
   #logprobs: OutputText['logprobs'][number][] = []
+  readonly #evidence = new EvidenceSoFar()
   #thoughts = ''
   #input = new CallInput()
   #usage: Usage = NO_USAGE
@@ -97,6 +99,7 @@ export class ResponseProgress {
     if (part.type === 'text-delta') this.#text(part.text, part.logprobs)
     else if (part.type === 'tool-call-delta') this.#call(part)
     else if (part.type === 'usage') this.#usage = part.usage
+    else if (part.type === 'evidence') this.#tellEvidence(part)
     else if (part.type === 'reasoning-delta') this.think(part.text)
     else if (part.type === 'finish') {
       this.#cut = part.reason === 'length'
@@ -151,6 +154,16 @@ export class ResponseProgress {
     this.#logprobs.push(...wire)
     item.content = [{ ...said, text: said.text + text }]
     this.#say('response.output_text.delta', { ...this.#place(item), content_index: 0, delta: text, logprobs: wire })
+  }
+
+  /** Its name has ours before it, as the interface wants of what it does not know. */
+  #tellEvidence(part: Part & { type: 'evidence' }): void {
+    const item = this.#open?.item
+    if (item?.type !== 'message') return
+    const evidence = this.#evidence.take(part)
+    const [said] = item.content as [OutputText]
+    item.content = [{ ...said, evidence: this.#evidence.told! }]
+    this.#say('local-v1:output_text.evidence', { ...this.#place(item), content_index: 0, evidence })
   }
 
   #message(): Mutable<MessageItem> {

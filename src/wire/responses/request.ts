@@ -3,6 +3,7 @@ import type { JsonObject } from '../../platform/json.js'
 import { aTier, readMetadata, readVerbosity } from '../chat/hints.js'
 import { aSchema } from '../chat/output-format.js'
 import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
+import { readEvidence } from '../evidence.js'
 import {
   aBody,
   aBoolean,
@@ -41,6 +42,8 @@ export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoi
   readonly maxTokens?: number
   readonly ending: EndFields
   readonly sampling: Sampling
+  /** An extension, ours: what the values of the document rest on is told too. */
+  readonly evidence?: true
   /** Absent: the answer tells no log probabilities. */
   readonly topLogprobs?: number
   readonly form: Form
@@ -69,7 +72,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...['model', 'input', 'instructions', 'previous_response_id', 'stream', 'stream_options', 'store', 'background'],
   ...['truncation', 'max_output_tokens', 'max_tool_calls', 'include', 'metadata', 'service_tier', 'text', 'reasoning'],
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
-  'return_token_ids',
+  ...['return_token_ids', 'evidence'],
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
   ...BUDGET_FIELDS,
@@ -132,6 +135,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
   const sampling = readSampling(body)
   const { tools, toolChoice, parallelToolCalls, skipped, echo } = readResponseTools(body, ignored)
   const { output, text } = readText(body, ignored)
+  const form = readForm(body, output, 'text.format', ignored)
   const { templateOptions, reasoning } = readReasoning(body, ignored)
   const user = optional(body, 'user', '', aString)
   optional(body, 'prompt_cache_options', '', anObject)
@@ -150,7 +154,8 @@ export function readResponseRequest(json: unknown): ResponseRequest {
     ending: readEnding(body, maxTokens),
     sampling,
     topLogprobs: includes.includes('message.output_text.logprobs') ? (top ?? 0) : undefined,
-    form: readForm(body, output, 'text.format', ignored),
+    form,
+    ...readEvidence(body, form.output, 'text.format'),
     tools,
     toolChoice,
     parallelToolCalls,

@@ -1,3 +1,4 @@
+import type { EvidenceOfDocument } from '../evidence.js'
 import type { WireLogprob } from '../logprobs.js'
 
 /** The Responses interface's own forms, as far as they are used here. */
@@ -14,6 +15,8 @@ export interface OutputText {
   readonly text: string
   readonly annotations: readonly []
   readonly logprobs: readonly (WireLogprob & { readonly bytes: readonly number[] })[]
+  /** An extension, ours: there only where it was asked for. */
+  readonly evidence?: EvidenceOfDocument
 }
 
 export interface MessageItem {
