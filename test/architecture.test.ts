@@ -17,6 +17,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
   platform: { holds: ['src/platform'] },
   // Models to begin with: for the command line and the playground, which import it from here.
   catalog: { holds: ['src/catalog.ts'] },
+  // Dates, numbers and durations as people write them.
+  readers: { holds: ['src/readers'] },
 
   // JSON Schema to token masks.
   'structured ground': {

@@ -1,0 +1,64 @@
+/** So much time: a number and its unit, as often as they follow each other. */
+import { quantities } from './quantities.js'
+import type { Context, Reading } from './reading.js'
+import { sure } from './reading.js'
+import { anyOf } from './text.js'
+import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
+
+export interface Amount {
+  readonly count: Reading<number>
+  readonly unit: TimeUnit
+  readonly start: number
+  readonly end: number
+}
+
+/** What stands in a text, and whether a number of it has no unit. */
+export interface Amounts {
+  readonly amounts: readonly Amount[]
+  readonly rest: boolean
+}
+
+export function amountsIn(text: string, language: LanguageName, context: Context): Amounts {
+  const { units, half, articles } = LANGUAGES[language]
+  const names = new Map(
+    (Object.entries(units) as [TimeUnit, readonly string[]][]).flatMap(([unit, words]) =>
+      words.map((word) => [word, unit] as const),
+    ),
+  )
+  const unitWord = String.raw`(${anyOf(names.keys())})\.?(?!\p{L})`
+  const amounts: Amount[] = []
+  const taken = (start: number, end: number) => amounts.some((one) => one.start < end && start < one.end)
+  const add = (pattern: string, count: number) => {
+    for (const match of text.matchAll(new RegExp(String.raw`(?<![\p{L}\d])${pattern}(?:\s|(?<=-))${unitWord}`, 'gu'))) {
+      const end = match.index + match[0].length
+      if (!taken(match.index, end)) {
+        amounts.push({ count: sure(count), unit: names.get(match[1]!)!, start: match.index, end })
+      }
+    }
+  }
+  add(anyOf(half.oneAndHalf), 1.5)
+  add(anyOf(half.one), 0.5)
+  let rest = false
+  const behind = new RegExp(String.raw`\s?-?${unitWord}`, 'uy')
+  for (const { reading, start, end } of quantities(text, language, context)) {
+    if (taken(start, end)) continue
+    behind.lastIndex = end
+    const unit = behind.exec(text)?.[1]
+    const before = amounts.find((one) => one.unit === 'hours' && one.end === start)
+    if (unit !== undefined) amounts.push({ count: reading, unit: names.get(unit)!, start, end: behind.lastIndex })
+    // `2h30`
+    else if (before && /^\d\d$/.test(text.slice(start, end)))
+      amounts.push({ count: reading, unit: 'minutes', start, end })
+    else rest = true
+  }
+  add(anyOf(articles), 1)
+  const more = new RegExp(String.raw`\s${anyOf(half.more)}(?!\p{L})`, 'uy')
+  const whole = amounts.map((amount) => {
+    more.lastIndex = amount.end
+    const { value } = amount.count
+    return value !== null && more.test(text)
+      ? { ...amount, count: sure(value + 0.5), end: more.lastIndex || amount.end }
+      : amount
+  })
+  return { amounts: whole.sort((a, b) => a.start - b.start), rest }
+}

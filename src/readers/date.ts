@@ -1,0 +1,249 @@
+import { amountsIn } from './amounts.js'
+import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
+import { type Context, type Found, oneOf, type Reading, sure, unsure } from './reading.js'
+import { anyOf, whole, without } from './text.js'
+import { LANGUAGES, type LanguageName, type TimeUnit, type Words } from './words/index.js'
+
+/** The date that a text says, and the text without it. */
+export function dateIn(
+  text: string,
+  language: LanguageName,
+  context: Context,
+): { readonly reading: Reading<string>; readonly rest: string } | undefined {
+  const words = LANGUAGES[language]
+  const reference = context.reference === undefined ? undefined : dayOfIso(context.reference)
+  let rest = text
+  const readings: Reading<number>[] = []
+  for (const find of [inDigits, withMonth, fromToday]) {
+    for (const { reading, start, end } of find(rest, words, reference, { language, context })) {
+      readings.push(reading)
+      rest = without(rest, start, end)
+    }
+  }
+  const named = weekdays(rest, words)
+  if (readings.length === 0) {
+    // A day of the week alone may be the one before or the one to come.
+    if (named.length === 0 || reference === undefined) return undefined
+    return { reading: unsure(isoOf(coming(named[0]!.weekday, reference))), rest }
+  }
+  const date = oneOf(readings)!
+  for (const { start, end } of named) rest = without(rest, start, end)
+  const said = date.value ?? date.guess
+  if (said === undefined) return { reading: { value: null }, rest }
+  // The day of the week must be that of the date.
+  const fits = named.every(({ weekday }) => weekday === weekdayOf(said))
+  return { reading: date.value === null || !fits ? unsure(isoOf(said)) : sure(isoOf(said)), rest }
+}
+
+interface Beside {
+  readonly language: LanguageName
+  readonly context: Context
+}
+type Finder = (text: string, words: Words, reference: number | undefined, beside: Beside) => Found<number>[]
+
+/** Each place where a pattern stands, once. */
+function all(
+  text: string,
+  pattern: RegExp,
+  read: (match: RegExpExecArray) => Reading<number> | undefined,
+): Found<number>[] {
+  return [...text.matchAll(pattern)].flatMap((match) => {
+    const reading = read(match)
+    return reading ? [{ reading, start: match.index, end: match.index + match[0].length }] : []
+  })
+}
+
+const YEAR_FIRST = /(?<![\d.,])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)|(?<!\d)(\d{4})年 ?(\d{1,2})月 ?(\d{1,2})日/gu
+const YEAR_LAST = /(?<![\d.,/-])(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?![\d.,]\d|\d)/gu
+
+const inDigits: Finder = (text, _, reference, { context }) => [
+  ...all(text, YEAR_FIRST, (match) => {
+    const [year, month, day] = match[1] === undefined ? [match[5], match[6], match[7]] : [match[1], match[3], match[4]]
+    return known(dayOf(Number(year), Number(month), Number(day)))
+  }),
+  ...all(text, YEAR_LAST, ([, first, mark, second, digits]) => {
+    const year = yearOf(digits!, reference)
+    if (year === undefined) return { value: null }
+    const dayFirst = dayOf(year, Number(second), Number(first))
+    const monthFirst = mark === '.' ? undefined : dayOf(year, Number(first), Number(second))
+    if (dayFirst === undefined || monthFirst === undefined || dayFirst === monthFirst)
+      return known(dayFirst ?? monthFirst)
+    const order = orderOf(context)
+    if (order === undefined) return unsure(dayFirst)
+    return sure(order === 'day' ? dayFirst : monthFirst)
+  }),
+]
+
+const known = (day: number | undefined): Reading<number> => (day === undefined ? { value: null } : sure(day))
+
+/** By the locale's region, else by the other dates of the text. */
+function orderOf({ locale, around = '' }: Context): 'day' | 'month' | undefined {
+  if (locale !== undefined && new Intl.Locale(locale).region !== undefined) {
+    const parts = new Intl.DateTimeFormat(locale, { day: '2-digit', month: '2-digit', year: 'numeric' }).formatToParts(
+      0,
+    )
+    const first = parts.find(({ type }) => type === 'day' || type === 'month')?.type
+    return first === 'day' || first === 'month' ? first : undefined
+  }
+  const orders = new Set(
+    [...around.slice(0, 20_000).matchAll(YEAR_LAST)].flatMap(([, first, mark, second]) => {
+      if (mark === '.') return []
+      if (Number(first) > 12 && Number(second) <= 12) return ['day' as const]
+      return Number(second) > 12 && Number(first) <= 12 ? ['month' as const] : []
+    }),
+  )
+  return orders.size === 1 ? [...orders][0] : undefined
+}
+
+interface Patterns {
+  readonly dayMonth: RegExp
+  readonly monthDay: RegExp
+  readonly monthYear: RegExp
+  /** What makes a date the end of several. */
+  readonly range: RegExp
+  readonly weekday: RegExp
+  readonly month: ReadonlyMap<string, number>
+}
+const patterns = new Map<Words, Patterns>()
+
+function patternsOf(words: Words): Patterns {
+  const made = patterns.get(words)
+  if (made) return made
+  const months = words.months.flatMap((names, i) => names.map((name) => [name, i + 1] as const))
+  const month = String.raw`(${anyOf(months.map(([name]) => name))})\.?`
+  const day = String.raw`(\d{1,2})(?:${anyOf([...words.ordinals, '.'])})?`
+  const of = words.of.length > 0 ? String.raw`(?:\s${anyOf(words.of)})?` : ''
+  // No time of day behind it: "4 March 15:30".
+  const year = String.raw`(\d{4}|'\d{2})(?![:.]\d)`
+  const found: Patterns = {
+    dayMonth: whole(String.raw`${day}${of}[\s-]*${month}(?:[,\s-]*${of.trim()}\s*${year})?`),
+    monthDay: whole(String.raw`${month}\s*${day}(?:\s*,?\s*${year})?`),
+    monthYear: whole(String.raw`${month}${of}\s*,?\s*${year}`),
+    range: new RegExp(
+      String.raw`(?<!\d)\d{1,2}(?:${anyOf([...words.ordinals, '.'])})?\s*(?:-|to|bis|and|und|au|et|al?|y)\s*$`,
+      'u',
+    ),
+    weekday: whole(String.raw`(${anyOf(words.weekdays.flat())})\.?`),
+    month: new Map(months),
+  }
+  patterns.set(words, found)
+  return found
+}
+
+const withMonth: Finder = (text, words, reference) => {
+  const { dayMonth, monthDay, monthYear, range, month } = patternsOf(words)
+  const named = (day: string, name: string, digits: string | undefined): Reading<number> => {
+    const [m, d] = [month.get(name)!, Number(day)]
+    if (digits === undefined) return reference === undefined ? { value: null } : known(nearest(m, d, reference))
+    const year = yearOf(digits.replace("'", ''), reference)
+    return year === undefined ? { value: null } : known(dayOf(year, m, d))
+  }
+  const one = all(text, dayMonth, ([, day, name, year]) => named(day!, name!, year))
+  let rest = text
+  for (const { start, end } of one) rest = without(rest, start, end)
+  const other = all(rest, monthDay, ([, name, day, year]) => named(day!, name!, year))
+  for (const { start, end } of other) rest = without(rest, start, end)
+  // The first of its month is a guess.
+  const months = all(rest, monthYear, ([, name, digits]) => {
+    const year = yearOf(digits!.replace("'", ''), reference)
+    const first = year === undefined ? undefined : dayOf(year, month.get(name!)!, 1)
+    return first === undefined ? { value: null } : unsure(first)
+  })
+  const found = [...one, ...other, ...months]
+  // "3 to 5 March" is no one day.
+  return found.map((one) => {
+    const { value, guess } = one.reading
+    if (!range.test(rest.slice(0, one.start))) return one
+    return { ...one, reading: value === null ? { value, guess } : unsure(value) }
+  })
+}
+
+function weekdays(text: string, words: Words): { weekday: number; start: number; end: number }[] {
+  return [...text.matchAll(patternsOf(words).weekday)].flatMap((match) => {
+    const weekday = words.weekdays.findIndex((names) => names.includes(match[1]!))
+    // Two letters are a day of the week only with their point or beside a number.
+    if (match[1]!.length < 3 && !/^\.|^,? *\d/.test(text.slice(match.index + 2))) return []
+    return [{ weekday, start: match.index, end: match.index + match[0].length }]
+  })
+}
+
+const coming = (weekday: number, from: number) => from + ((weekday - weekdayOf(from) + 6) % 7) + 1
+
+const gone = (weekday: number, from: number) => from - ((weekdayOf(from) - weekday + 6) % 7) - 1
+
+const fromToday: Finder = (text, words, reference, { language, context }) => {
+  const found: Found<number>[] = []
+  let rest = text
+  const take = (ones: Found<number>[]) => {
+    for (const one of ones) {
+      if (rest.slice(one.start, one.end).trim() === '') continue
+      found.push(one)
+      rest = without(rest, one.start, one.end)
+    }
+  }
+  const from = (read: (today: number) => Reading<number>) =>
+    reference === undefined ? { value: null } : read(reference)
+  const day = `(${anyOf(words.weekdays.flat())})`
+  const weekday = (said: readonly string[], read: (weekday: number, today: number) => Reading<number>) => {
+    const pattern = said.map((one) => `(?:${one.replace('W', day)})`).join('|')
+    if (said.length === 0) return
+    take(
+      all(rest, whole(pattern), (match) => {
+        const name = match.slice(1).find((group) => group !== undefined)!
+        return from((today) =>
+          read(
+            words.weekdays.findIndex((names) => names.includes(name)),
+            today,
+          ),
+        )
+      }),
+    )
+  }
+  // "la mañana" is the morning.
+  take(
+    all(rest, whole(String.raw`(?<!\bla )(${anyOf(Object.keys(words.days))})`), ([, name]) =>
+      from((today) => sure(today + words.days[name!]!)),
+    ),
+  )
+  weekday(words.coming, (w, today) => sure(coming(w, today)))
+  // Some mean the one of this week, if it is yet to come, some that of the next.
+  weekday(words.next, (w, today) => (w > weekdayOf(today) ? unsure : sure)(coming(w, today)))
+  weekday(words.last, (w, today) => (w < weekdayOf(today) && words.next.length > 0 ? unsure : sure)(gone(w, today)))
+  weekday(words.now, (w, today) => sure(today - weekdayOf(today) + w))
+  const { amounts } = amountsIn(rest, language, context)
+  for (const [sign, said] of [
+    [1, words.ahead],
+    [-1, words.ago],
+  ] as const) {
+    for (const one of said) {
+      const [before, behind] = one.split('Q').map((side) => side.trim())
+      for (const amount of amounts) {
+        const [head, tail] = [rest.slice(0, amount.start).trimEnd(), rest.slice(amount.end).trimStart()]
+        if (before !== '' && !whole(`${before}$`, 'u').test(head)) continue
+        if (behind !== '' && !whole(`^${behind}`, 'u').test(tail)) continue
+        const start = before === '' ? amount.start : head.length - before!.length
+        const end = behind === '' ? amount.end : rest.length - tail.length + behind!.length
+        take([{ reading: from((today) => shifted(today, amount.count, amount.unit, sign)), start, end }])
+      }
+    }
+  }
+  return found
+}
+
+function shifted(day: number, { value }: Reading<number>, unit: TimeUnit, sign: number): Reading<number> {
+  if (value === null || !Number.isInteger(value) || value > 100_000) return { value: null }
+  const count = value * sign
+  const there =
+    unit === 'days'
+      ? day + count
+      : unit === 'weeks'
+        ? day + 7 * count
+        : unit === 'months'
+          ? monthsFrom(day, count)
+          : unit === 'years'
+            ? monthsFrom(day, 12 * count)
+            : undefined
+  if (there === undefined) return { value: null }
+  const { year } = dateOf(there)
+  return year >= 1 && year <= 9999 ? sure(there) : { value: null }
+}

@@ -1,0 +1,59 @@
+import { amountsIn } from './amounts.js'
+import { type Context, type Reading, sure, unsure } from './reading.js'
+import type { LanguageName, TimeUnit } from './words/index.js'
+
+/** Of seconds those below a month, of months those above: what lies between has no fixed length. */
+const SECONDS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400, weeks: 604_800 } as const
+const MONTHS = { months: 1, years: 12 } as const
+/** A month of the calendar, in the mean of its 400 years. */
+const MONTH = 2_629_746
+
+const ISO =
+  /^p(?:([\d.]+)y)?(?:([\d.]+)m)?(?:([\d.]+)w)?(?:([\d.]+)d)?(?:t(?:([\d.]+)h)?(?:([\d.]+)m)?(?:([\d.]+)s)?)?$/
+const ISO_UNITS = ['years', 'months', 'weeks', 'days', 'hours', 'minutes', 'seconds'] as const
+const CLOCK = /^(\d{1,3}):([0-5]\d):([0-5]\d)$/
+
+export function durationIn(
+  text: string,
+  language: LanguageName,
+  context: Context,
+  unit: TimeUnit,
+): Reading<number> | undefined {
+  const clock = CLOCK.exec(text)
+  if (clock)
+    return inUnit(
+      [...clock.slice(1)].map((part, i) => [Number(part), CLOCK_UNITS[i]!] as const),
+      unit,
+    )
+  const iso = ISO.exec(text)?.slice(1)
+  if (iso?.some((part) => part !== undefined)) {
+    return inUnit(
+      iso.flatMap((part, i) => (part === undefined ? [] : [[Number(part), ISO_UNITS[i]!] as const])),
+      unit,
+    )
+  }
+  const { amounts, rest } = amountsIn(text, language, context)
+  if (amounts.length === 0) return undefined
+  const counts = amounts.map(({ count, unit }) => [count.value ?? count.guess ?? 0, unit] as const)
+  const reading = inUnit(counts, unit)
+  const parts = new Set(amounts.map((amount) => amount.unit))
+  // "2 hours or 3 hours", "2 to 3 hours": not one length.
+  const doubt = rest || parts.size < amounts.length || amounts.some(({ count }) => count.value === null)
+  return doubt && reading.value !== null ? unsure(reading.value) : reading
+}
+
+const CLOCK_UNITS = ['hours', 'minutes', 'seconds'] as const
+
+function inUnit(amounts: readonly (readonly [count: number, unit: TimeUnit])[], unit: TimeUnit): Reading<number> {
+  let [seconds, months] = [0, 0]
+  for (const [count, of] of amounts) {
+    if (of in SECONDS) seconds += count * SECONDS[of as keyof typeof SECONDS]
+    else months += count * MONTHS[of as keyof typeof MONTHS]
+  }
+  if (unit in SECONDS) {
+    const all = (seconds + months * MONTH) / SECONDS[unit as keyof typeof SECONDS]
+    return months === 0 ? sure(all) : unsure(all)
+  }
+  const all = (months + seconds / MONTH) / MONTHS[unit as keyof typeof MONTHS]
+  return seconds === 0 ? sure(all) : unsure(all)
+}

@@ -1,0 +1,24 @@
+import type { Context } from './reading.js'
+import { plain } from './text.js'
+import { LANGUAGES, type LanguageName } from './words/index.js'
+
+/** Words that only one of the languages has, and has in every sentence. */
+const MARKS: Readonly<Record<LanguageName, readonly string[]>> = {
+  en: ['the', 'and', 'of', 'to', 'is', 'for', 'with', 'are', 'was', 'will', 'by', 'from', 'at', 'this', 'that'],
+  de: ['der', 'die', 'das', 'und', 'ist', 'den', 'von', 'mit', 'fur', 'im', 'am', 'zum', 'zur', 'nicht', 'ein', 'wir'],
+  fr: ['le', 'les', 'et', 'des', 'du', 'est', 'pour', 'dans', 'au', 'aux', 'une', 'nous', 'vous', 'sur', 'avec'],
+  es: ['el', 'los', 'las', 'y', 'del', 'es', 'para', 'con', 'por', 'al', 'una', 'que', 'su', 'nos', 'sobre'],
+}
+const LOOKED_AT = 4000
+
+/** By the locale, else by the small words around; undefined where no language has most of them. */
+export function languageOf({ locale, around = '' }: Context): LanguageName | undefined {
+  const said = locale === undefined ? undefined : new Intl.Locale(locale).language
+  if (said !== undefined && said in LANGUAGES) return said as LanguageName
+  const counts = (Object.keys(MARKS) as LanguageName[]).map((name) => ({ name, count: 0 }))
+  for (const [word] of plain(around.slice(0, LOOKED_AT)).matchAll(/\p{L}+/gu)) {
+    for (const one of counts) if (MARKS[one.name].includes(word)) one.count++
+  }
+  const [first, second] = counts.sort((a, b) => b.count - a.count)
+  return first!.count > 2 * second!.count ? first!.name : undefined
+}

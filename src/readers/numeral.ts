@@ -1,0 +1,63 @@
+/** Numbers in digits: which mark separates what. */
+import type { Context, Reading } from './reading.js'
+import { sure, unsure } from './reading.js'
+import { LANGUAGES, type LanguageName } from './words/index.js'
+
+export type DecimalMark = '.' | ','
+
+/** A number as it stands in a text, `1 250,00`: a blank only before three digits. */
+export const NUMERAL = String.raw`\d+(?:[.,']\d+| \d{3}(?!\d))*(?:e[+-]?\d+(?![\p{L}\d]))?`
+
+/** Three digits behind the one mark of a number are thousands or thousandths: without `mark` nothing says which. */
+export function numeral(text: string, mark: DecimalMark | undefined): Reading<number> | undefined {
+  const [digits = '', exponent] = text.split('e')
+  const marks = digits.replace(/\d/g, '')
+  const scaled = (whole: string, part = '') => {
+    const value = Number(`${whole}.${part || '0'}e${exponent ?? 0}`)
+    return Number.isFinite(value) ? value : undefined
+  }
+  const told = (whole: string, part?: string) => {
+    const value = scaled(whole, part)
+    return value === undefined ? undefined : sure(value)
+  }
+  if (marks === '') return told(digits)
+  const last = marks.at(-1)!
+  const cut = digits.lastIndexOf(last)
+  const [head, tail] = [digits.slice(0, cut), digits.slice(cut + 1)]
+  const kinds = new Set(marks)
+  if (last === ' ' || last === "'") return kinds.size === 1 && grouped(digits) ? told(bare(digits)) : undefined
+  if (kinds.size > 1) {
+    const once = marks.indexOf(last) === marks.length - 1
+    return kinds.size === 2 && once && grouped(head) ? told(bare(head), tail) : undefined
+  }
+  if (marks.length > 1) return grouped(digits) ? told(bare(digits)) : undefined
+  if (tail.length !== 3 || head.length > 3 || head === '0') return told(head, tail)
+  if (mark === last) return told(head, tail)
+  return mark === undefined ? unsure(Number(head + tail)) : told(head + tail)
+}
+
+const bare = (digits: string) => digits.replace(/\D/g, '')
+/** In threes, or as India writes it. */
+const grouped = (digits: string) =>
+  /^\d{1,3}(?:[.,' ]\d{3})*$/.test(digits) || /^\d{1,2}(?:,\d{2})*,\d{3}$/.test(digits)
+
+/** By the locale's region, by amounts of money around it, by the language; undefined: either may be. */
+export function decimalMark({ locale, around }: Context, language: LanguageName): DecimalMark | undefined {
+  return byRegion(locale) ?? byMoney(around) ?? (LANGUAGES[language] as { decimalMark?: DecimalMark }).decimalMark
+}
+
+function byRegion(locale: string | undefined): DecimalMark | undefined {
+  if (locale === undefined || new Intl.Locale(locale).region === undefined) return undefined
+  const parts = new Intl.NumberFormat(locale).formatToParts(1.5)
+  const mark = parts.find(({ type }) => type === 'decimal')?.value
+  return mark === '.' || mark === ',' ? mark : undefined
+}
+
+const MONEY = /[$€£¥]\s?\d[\d.,]*([.,])\d{2}(?!\d)|(?<![\d.,])\d[\d.,]*([.,])\d{2}\s?(?:[$€£¥]|EUR|USD|GBP|CHF)/g
+/** So much of a text is looked at. */
+const AROUND = 20_000
+
+function byMoney(around = ''): DecimalMark | undefined {
+  const marks = new Set([...around.slice(0, AROUND).matchAll(MONEY)].map(([, before, behind]) => before ?? behind))
+  return marks.size === 1 ? ([...marks][0] as DecimalMark) : undefined
+}

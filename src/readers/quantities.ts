@@ -1,0 +1,149 @@
+/** Every number of a text, in digits and in words. */
+import { decimalMark, NUMERAL, numeral } from './numeral.js'
+import type { Context, Found } from './reading.js'
+import { sure } from './reading.js'
+import { anyOf, FRACTION } from './text.js'
+import { LANGUAGES, type LanguageName, type Words } from './words/index.js'
+
+export function quantities(text: string, language: LanguageName, context: Context): Found<number>[] {
+  const digits = inDigits(text, language, context)
+  const words = inWords(text, LANGUAGES[language]).filter(
+    ({ start, end }) => !digits.some((one) => one.start < end && start < one.end),
+  )
+  return [...digits, ...words].sort((a, b) => a.start - b.start)
+}
+
+const MONEY = `(?:[a-z]{0,3}[$€£¥]|[a-z]{3}(?![a-z]))`
+const SIGNED = new RegExp(
+  String.raw`(?<![\d:])(?:(?<=^|[\s(])([-+]) ?(?:${MONEY} ?)?|(?<=[$€£¥] ?)([-+]))?(${NUMERAL})(?!:)`,
+  'gu',
+)
+/** Accounts write what is owed in brackets. */
+const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
+
+function inDigits(text: string, language: LanguageName, context: Context): Found<number>[] {
+  const mark = decimalMark(context, language)
+  const found: Found<number>[] = []
+  for (const match of text.matchAll(SIGNED)) {
+    const [all, outer, inner, digits] = match
+    const sign = outer ?? inner
+    const reading = numeral(digits!, mark)
+    if (!reading) continue
+    let end = match.index + all.length
+    let factor = sign === '-' || (text[end] === ')' && OPENED.test(text.slice(0, match.index))) ? -1 : 1
+    for (let scale = scaleAt(text, end, LANGUAGES[language]); scale; scale = scaleAt(text, end, LANGUAGES[language])) {
+      factor *= scale.value
+      end = scale.end
+    }
+    const times = (value: number | null | undefined) => (typeof value === 'number' ? exactly(value * factor) : null)
+    const { value, guess } = reading
+    found.push({
+      reading: value === null ? { value, guess: times(guess)! } : sure(times(value)!),
+      start: match.index,
+      end,
+    })
+  }
+  return withFraction(text, found)
+}
+
+/** What a product of decimals is meant to be: 1.1 million, not 1100000.0000000002. */
+const exactly = (value: number) => Number(value.toPrecision(15))
+
+function scaleAt(text: string, from: number, { scales }: Words): { value: number; end: number } | undefined {
+  const match = new RegExp(String.raw`\s?(${anyOf(Object.keys(scales))})(?![\p{L}\d])`, 'uy')
+  match.lastIndex = from
+  const found = match.exec(text)
+  return found ? { value: scales[found[1]!]!, end: match.lastIndex } : undefined
+}
+
+function withFraction(text: string, found: Found<number>[]): Found<number>[] {
+  const match = FRACTION.exec(text)
+  if (!match) return found
+  const [all, above, below] = match
+  const before = found.findIndex(({ end }) => text.slice(end, match.index).trim() === '' && end <= match.index)
+  const whole = found[before]
+  const value = (whole?.reading.value ?? 0) + Number(above) / Number(below)
+  const one = { reading: sure(value), start: whole?.start ?? match.index, end: match.index + all.length }
+  return [...found.filter((_, i) => i !== before), one]
+}
+
+/** Parts of number words, longest first, for words that are written together. */
+const splitters = new Map<Words, RegExp>()
+
+function partsOf(token: string, words: Words): string[] | undefined {
+  const { numbers, scales, and } = words
+  let splitter = splitters.get(words)
+  if (!splitter) {
+    const long = Object.keys(scales).filter((scale) => scale.length > 2)
+    splitter = new RegExp(`(${anyOf([...Object.keys(numbers), ...long, ...and, '-'])})`, 'uy')
+    splitters.set(words, splitter)
+  }
+  const parts: string[] = []
+  for (let at = 0; at < token.length; ) {
+    splitter.lastIndex = at
+    const part = splitter.exec(token)?.[1]
+    if (part === undefined) return undefined
+    if (part !== '-') parts.push(part)
+    at += part.length
+  }
+  return parts
+}
+
+function inWords(text: string, words: Words): Found<number>[] {
+  const found: Found<number>[] = []
+  let run: { parts: string[]; start: number; end: number } | undefined
+  const close = () => {
+    // What joins numbers may also stand at their end.
+    while (run && run.parts.length > 0 && words.and.includes(run.parts.at(-1)!)) run.parts.pop()
+    const value = run && numberOf(run.parts, words)
+    if (run && value !== undefined) found.push({ reading: sure(value), start: run.start, end: run.end })
+    run = undefined
+  }
+  for (const match of text.matchAll(/\p{L}+(?:-\p{L}+)*/gu)) {
+    const [token] = match
+    const parts = partsOf(token, words)
+    const end = match.index + token.length
+    const joins = parts?.every((part) => words.and.includes(part)) ?? false
+    if (run && text.slice(run.end, match.index).trim() !== '') close()
+    if (!parts || (joins && !run)) close()
+    else if (run) {
+      run.parts.push(...parts)
+      if (!joins) run.end = end
+      else if (text.slice(run.end, match.index).trim() === '') run = { ...run, end }
+    } else run = { parts: [...parts], start: match.index, end }
+  }
+  close()
+  return found
+}
+
+/** Undefined: these words are no one number. */
+function numberOf(parts: readonly string[], { numbers, scales, and, unitsFirst, articles }: Words): number | undefined {
+  if (parts.length === 0) return undefined
+  // An article alone counts nothing.
+  if (parts.length === 1 && articles.includes(parts[0]!)) return undefined
+  let [total, current, any] = [0, 0, false]
+  for (const [i, part] of parts.entries()) {
+    if (and.includes(part)) continue
+    const scale = scales[part]
+    if (scale === undefined) {
+      const value = numbers[part]!
+      const joined = unitsFirst === true && and.includes(parts[i - 1] ?? '') && current % 100 < 10
+      const room =
+        value < 10
+          ? current % 10 === 0
+          : value < 20
+            ? current % 20 === 0
+            : value < 100
+              ? current % 100 === 0
+              : current === 0
+      if (any && current > 0 && !room && !(joined && value >= 20)) return undefined
+      current += value
+    } else if (scale < 1000) current = Math.max(current, 1) * scale
+    else {
+      total += Math.max(current, 1) * scale
+      current = 0
+    }
+    any = true
+  }
+  return any ? total + current : undefined
+}

@@ -1,0 +1,242 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { CASES, REFERENCE } from './cases.test-helper.js'
+import { type LanguageName, readValue } from './index.js'
+
+const LOCALES = [
+  ['en', 'en-US'],
+  ['en', 'en-GB'],
+  ['de', 'de-DE'],
+  ['de', 'de-AT'],
+  ['fr', 'fr-FR'],
+  ['es', 'es-ES'],
+  ['es', 'es-MX'],
+] as const
+const someDay = fc.integer({ min: 0, max: 47_000 }).map((day) => new Date(day * 86_400_000))
+const iso = (date: Date) => date.toISOString().slice(0, 10)
+
+describe('what people write', () => {
+  for (const { kind, language, text, value } of CASES) {
+    it(`${language} ${kind}: ${text}`, () => {
+      expect(readValue({ type: kind }, text, { reference: REFERENCE, language }).value).toBe(value)
+      // Known, it is read alike beside everything else that is known.
+      if (value !== null) {
+        expect(readValue({ type: kind }, ` ${text}. `, { reference: REFERENCE, language, around: text }).value).toBe(
+          value,
+        )
+      }
+    })
+  }
+})
+
+describe('what the runtime itself writes in each language is read back', () => {
+  for (const [language, locale] of LOCALES) {
+    it(`dates, ${locale}`, () => {
+      for (const dateStyle of ['full', 'long', 'medium', 'short'] as const) {
+        const format = new Intl.DateTimeFormat(locale, { dateStyle, timeZone: 'UTC' })
+        fc.assert(
+          fc.property(someDay, (date) => {
+            const reading = readValue({ type: 'date' }, format.format(date), { reference: iso(date), language, locale })
+            expect([format.format(date), reading.value]).toEqual([format.format(date), iso(date)])
+          }),
+          { numRuns: 300 },
+        )
+      }
+    })
+
+    it(`moments, ${locale}`, () => {
+      const format = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'medium', timeZone: 'UTC' })
+      fc.assert(
+        fc.property(someDay, fc.integer({ min: 0, max: 86_399 }), (day, seconds) => {
+          const date = new Date(day.getTime() + seconds * 1000)
+          const reading = readValue({ type: 'datetime' }, format.format(date), { language, locale })
+          expect([format.format(date), reading.value]).toEqual([format.format(date), date.toISOString().slice(0, 19)])
+        }),
+      )
+    })
+
+    it(`days from today, ${locale}`, () => {
+      for (const numeric of ['always', 'auto'] as const) {
+        const format = new Intl.RelativeTimeFormat(locale, { numeric })
+        fc.assert(
+          fc.property(someDay, fc.integer({ min: -400, max: 400 }), (today, days) => {
+            const text = format.format(days, 'day')
+            const reading = readValue({ type: 'date' }, text, { reference: iso(today), language })
+            expect([text, reading.value]).toEqual([text, iso(new Date(today.getTime() + days * 86_400_000))])
+          }),
+        )
+      }
+    })
+
+    it(`numbers, ${locale}`, () => {
+      const format = new Intl.NumberFormat(locale, { maximumFractionDigits: 3 })
+      fc.assert(
+        fc.property(
+          fc.integer({ min: -1_000_000_000, max: 1_000_000_000 }),
+          fc.integer({ min: 0, max: 3 }),
+          (n, places) => {
+            const value = Number(`${n}e-${places}`)
+            const reading = readValue({ type: 'number' }, format.format(value), { language, locale })
+            expect([format.format(value), reading.value]).toEqual([format.format(value), value])
+          },
+        ),
+      )
+    })
+
+    it(`money, ${locale}`, () => {
+      for (const currency of ['EUR', 'USD']) {
+        const format = new Intl.NumberFormat(locale, { style: 'currency', currency })
+        fc.assert(
+          fc.property(fc.integer({ min: -100_000_000, max: 100_000_000 }), (cents) => {
+            const value = Number(`${cents}e-2`)
+            const wanted = { type: 'number', unit: currency, decimals: 2 } as const
+            const reading = readValue(wanted, format.format(value), { language, locale })
+            expect([format.format(value), reading.value]).toEqual([format.format(value), value])
+          }),
+        )
+      }
+    })
+  }
+})
+
+describe('what does not say one thing', () => {
+  const read = (text: string, context = {}) => readValue({ type: 'date' }, text, { language: 'en', ...context })
+
+  it('is null with a guess, and settled by what is known', () => {
+    expect(read('03/04/2026')).toEqual({ value: null, guess: '2026-04-03' })
+    expect(read('03/04/2026', { locale: 'en-US' }).value).toBe('2026-03-04')
+    expect(read('03/04/2026', { locale: 'en-GB' }).value).toBe('2026-04-03')
+    expect(read('03/04/2026', { around: 'From 03/04/2026 to 03/31/2026.' }).value).toBe('2026-03-04')
+    expect(read('03/04/2026', { around: 'From 03/04/2026 to 31/04/2026.' }).value).toBe('2026-04-03')
+    expect(read('03/04/2026', { around: '31/12/2026 or 12/31/2026' }).value).toBeNull()
+  })
+
+  it('is null without a guess where nothing tells the year', () => {
+    expect(read('March 3')).toEqual({ value: null })
+    expect(read('tomorrow')).toEqual({ value: null })
+    expect(read('31.12.26')).toEqual({ value: null })
+    expect(read('30 February 2026')).toEqual({ value: null })
+  })
+
+  it('is a date of the month of another language too, where the languages agree', () => {
+    const none = (text: string) => readValue({ type: 'date' }, text, { reference: REFERENCE }).value
+    expect(none('4 décembre 2026')).toBe('2026-12-04')
+    expect(none('4 de marzo de 2026')).toBe('2026-03-04')
+    expect(readValue({ type: 'date' }, '4. März 2026', { language: 'en' }).value).toBe('2026-03-04')
+  })
+
+  it('takes three digits behind a mark by what stands around', () => {
+    const number = (text: string, around?: string) => readValue({ type: 'number' }, text, { around })
+    expect(number('1.250').value).toBeNull()
+    expect([1250, 1.25]).toContain(number('1.250').guess)
+    expect(number('1.250', 'Der Preis der Ware ist 1.250 und der Rabatt ist klein.').value).toBe(1250)
+    expect(number('1.250', 'The length of the bar is 1.250 and the width is less.').value).toBe(1.25)
+    expect(number('1.250', 'Total: $1.250, tax: $250.50').value).toBe(1.25)
+  })
+})
+
+describe('units', () => {
+  const read = (text: string, unit: string, rest = {}) =>
+    readValue({ type: 'number', unit, ...rest }, text, { language: 'en' })
+
+  it('are told in the one that is asked for', () => {
+    expect(read('2.5 t', 'kg')).toEqual({ value: 2500 })
+    expect(read('500 g', 'kg')).toEqual({ value: 0.5 })
+    expect(read('6 ft', 'm')).toEqual({ value: 1.8288 })
+    expect(read('12 pallets', 'pallets')).toEqual({ value: 12 })
+  })
+
+  it('are not changed into what they are not', () => {
+    expect(read('€1,250.00', 'USD')).toEqual({ value: null, guess: 1250 })
+    expect(read('5 kg', 'm')).toEqual({ value: null, guess: 5 })
+  })
+
+  it('are rounded as they are asked for, and whole or a guess', () => {
+    expect(read('1.005', 'kg', { decimals: 2 })).toEqual({ value: 1.01 })
+    expect(read('2.5', 'kg', { integer: true })).toEqual({ value: null, guess: 3 })
+    expect(read('-2.5 kg', 'kg', { decimals: 0 })).toEqual({ value: -3 })
+  })
+})
+
+describe('durations', () => {
+  const read = (text: string, unit: 'hours' | 'days' | 'months' | 'years') =>
+    readValue({ type: 'duration', unit }, text)
+
+  it('are told in their unit, where there is one length', () => {
+    expect(read('90 minutes', 'hours')).toEqual({ value: 1.5 })
+    expect(read('two weeks', 'days')).toEqual({ value: 14 })
+    expect(read('18 months', 'years')).toEqual({ value: 1.5 })
+    expect(read('two years', 'months')).toEqual({ value: 24 })
+  })
+
+  it('are guesses between days and months', () => {
+    expect(read('3 months', 'days')).toEqual({ value: null, guess: 91.310625 })
+    expect(read('30 days', 'months').value).toBeNull()
+  })
+})
+
+it('neither throws nor takes long, whatever it is given', () => {
+  const bits = fc.constantFrom(
+    ...[
+      '1',
+      '12',
+      '2026',
+      '.',
+      ',',
+      ' ',
+      '-',
+      '/',
+      ':',
+      'march',
+      'märz',
+      'next',
+      'in',
+      'ago',
+      'h',
+      'm',
+      'und',
+      'a',
+      'half',
+      '½',
+      '(',
+      'pm',
+      'e9',
+      '\u202e',
+      '\ud800',
+      'vingt',
+    ],
+  )
+  const text = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 60 }),
+    fc.array(bits, { maxLength: 80 }).map((all) => all.join('')),
+  )
+  fc.assert(
+    fc.property(
+      text,
+      fc.constantFrom('date', 'time', 'datetime', 'number', 'duration'),
+      fc.constantFrom<LanguageName | undefined>('en', 'de', 'fr', 'es', undefined),
+      (said, type, language) => {
+        const { value, guess } = readValue({ type } as { type: 'date' }, said, {
+          reference: REFERENCE,
+          language,
+          around: said,
+        })
+        for (const one of [value, guess]) if (typeof one === 'number') expect(Number.isFinite(one)).toBe(true)
+        if (value !== null) expect(guess).toBeUndefined()
+        if (type === 'date' && value !== null) expect(iso(new Date(`${value}T00:00:00Z`))).toBe(value)
+      },
+    ),
+    { numRuns: 2000 },
+  )
+  for (const said of [
+    '1'.repeat(400),
+    '1 '.repeat(200),
+    'a '.repeat(200),
+    'vingt'.repeat(80),
+    '1,'.repeat(200),
+    '½'.repeat(400),
+  ]) {
+    for (const type of ['date', 'time', 'datetime', 'number', 'duration'] as const)
+      readValue({ type }, said, { reference: REFERENCE })
+  }
+})

@@ -1,0 +1,42 @@
+/** Text as readers see it, and patterns made of words. */
+
+/** Lower case, without accents, one kind of blank, apostrophe and dash; no longer than it must be. */
+export function plain(text: string): string {
+  return text
+    .replace(/[½¼¾⅓⅔⅛]/g, (sign) => ` ${FRACTIONS[sign]}`)
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .replaceAll('ß', 'ss')
+    .replace(/[’‘ʼ`´]/g, "'")
+    .replace(/[−‐‑‒–—]/g, '-')
+    .replace(/[\s\u200B-\u200F\u202A-\u202E\u2060\uFEFF]+/g, ' ')
+    .replace(/^ | ?[.,;!?]* ?$/g, '')
+}
+
+const FRACTIONS: Readonly<Record<string, string>> = {
+  '½': '1:2',
+  '¼': '1:4',
+  '¾': '3:4',
+  '⅓': '1:3',
+  '⅔': '2:3',
+  '⅛': '1:8',
+}
+/** As `plain` writes them. */
+export const FRACTION = /(?<![\d:])(\d):(\d)(?![\d:])/
+
+const escaped = (word: string) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+/** Any of these words, the longest first. */
+export function anyOf(words: Iterable<string>): string {
+  const all = [...words].sort((a, b) => b.length - a.length)
+  return all.length === 0 ? '(?!)' : `(?:${all.map(escaped).join('|')})`
+}
+
+/** A pattern that neither begins nor ends within a word or a number. */
+export const whole = (pattern: string, flags = 'gu'): RegExp =>
+  new RegExp(`(?<![\\p{L}\\d])(?:${pattern})(?![\\p{L}\\d])`, flags)
+
+/** `text` with blanks in place of what was read. */
+export const without = (text: string, start: number, end: number): string =>
+  text.slice(0, start) + ' '.repeat(end - start) + text.slice(end)

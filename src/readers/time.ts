@@ -1,0 +1,125 @@
+import { type Found, oneOf, type Reading, sure, unsure } from './reading.js'
+import { anyOf, whole, without } from './text.js'
+import { LANGUAGES, type LanguageName, type Words } from './words/index.js'
+
+/** The time of day that a text says, `HH:MM` or `HH:MM:SS`, and the text without it. */
+export function timeIn(
+  text: string,
+  language: LanguageName,
+): { readonly reading: Reading<string>; readonly rest: string } | undefined {
+  const words = LANGUAGES[language]
+  let rest = text.replace(/\b([ap])\. ?m(?:\.|\b)/g, (all, half: string) => `${half}m`.padEnd(all.length))
+  const readings: Reading<string>[] = []
+  for (const { pattern, read } of patternsOf(words)) {
+    for (const match of rest.matchAll(pattern)) {
+      const reading = read(match)
+      const found: Found<string> = { reading, start: match.index, end: match.index + match[0].length }
+      readings.push(reading)
+      rest = without(rest, found.start, found.end)
+    }
+  }
+  const reading = oneOf(readings)
+  return reading && { reading, rest }
+}
+
+interface Pattern {
+  readonly pattern: RegExp
+  read(match: RegExpExecArray): Reading<string>
+}
+const made = new Map<Words, readonly Pattern[]>()
+
+function patternsOf(words: Words): readonly Pattern[] {
+  const found = made.get(words)
+  if (found) return found
+  const { am, pm, hour, names, spoken } = words.clock
+  const half = String.raw`(?:\s?(?:${anyOf(am)}|(${anyOf(pm)})))`
+  const mark = anyOf(hour)
+  const minutes = String.raw`([0-5]?\d)`
+  const patterns: Pattern[] = [
+    {
+      pattern: whole(String.raw`(\d{1,2})[:.](\d{2})(?::(\d{2})(?:[.,]\d+)?)?(${half})`),
+      read: ([, h, m, s, part, after]) =>
+        timeOf(h!, m, s, part === undefined ? undefined : after === undefined ? 'am' : 'pm'),
+    },
+    {
+      pattern: whole(String.raw`(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?(?:\s?${mark})?(?!:)`),
+      read: ([, h, m, s]) => timeOf(h!, m, s),
+    },
+    {
+      pattern: whole(String.raw`(\d{1,2})(${half})`),
+      read: ([, h, , after]) => timeOf(h!, '0', undefined, after === undefined ? 'am' : 'pm'),
+    },
+    ...Object.entries(names).map(([name, value]) => ({ pattern: whole(name), read: () => sure(value) })),
+    ...Object.entries(spoken).map(([said, from]) => ({
+      pattern: whole(said.replace('H', String.raw`(\d{1,2}|${anyOf(Object.keys(words.numbers))})`)),
+      read: ([, name]: RegExpExecArray) => spokenTime(words.numbers[name!] ?? Number(name), from),
+    })),
+  ]
+  if (hour.length > 0) {
+    patterns.splice(
+      2,
+      0,
+      {
+        pattern: whole(String.raw`(\d{1,2})\.(\d{2})\s?${mark}`),
+        read: ([, h, m]) => timeOf(h!, m),
+      },
+      {
+        pattern: whole(String.raw`(\d{1,2})\s?${mark}(?:\s?${minutes})?(${half})?`),
+        read: ([, h, m, part, after]) =>
+          timeOf(h!, m ?? '0', undefined, part === undefined ? undefined : after === undefined ? 'am' : 'pm'),
+      },
+    )
+  }
+  made.set(words, patterns)
+  return patterns
+}
+
+const two = (value: number | string) => String(value).padStart(2, '0')
+
+function timeOf(h: string, m = '0', s?: string, half?: 'am' | 'pm'): Reading<string> {
+  let hour = Number(h)
+  if (half !== undefined) {
+    // "15:30 pm" says it twice.
+    if (hour === 0 || (hour > 12 && half === 'am') || hour > 23) return { value: null }
+    if (hour === 12) hour = half === 'am' ? 0 : 12
+    else if (hour < 12 && half === 'pm') hour += 12
+    else if (hour > 12 && m === '0') return { value: null }
+  }
+  if (hour > 23 || Number(m) > 59 || Number(s ?? 0) > 59) return { value: null }
+  return sure(`${two(hour)}:${two(m)}${s === undefined ? '' : `:${two(s)}`}`)
+}
+
+/** Of twelve hours: which half of the day is not said. */
+function spokenTime(hour: number, from: number): Reading<string> {
+  if (hour < 1 || hour > 12) return { value: null }
+  const minutes = (hour % 12) * 60 + from
+  const there = (minutes + 1440) % 1440
+  return unsure(`${two(Math.floor(there / 60))}:${two(there % 60)}`)
+}
+
+/** A place of the world's clock: `Z`, `+02:00`. */
+const ZONES: Readonly<Record<string, string>> = {
+  z: 'Z',
+  utc: 'Z',
+  gmt: 'Z',
+  cet: '+01:00',
+  mez: '+01:00',
+  cest: '+02:00',
+  mesz: '+02:00',
+  est: '-05:00',
+  edt: '-04:00',
+  mst: '-07:00',
+  mdt: '-06:00',
+  pst: '-08:00',
+  pdt: '-07:00',
+}
+const OFFSET = /(?:(?:utc|gmt)\s?)?([+-])(0?\d|1[0-4]):?([0-5]\d)?(?!\d)/u
+const ZONE = whole(`(${anyOf(Object.keys(ZONES))})`, 'u')
+
+/** Of what stands beside date and time; `''`: none is said. */
+export function zoneIn(text: string): string {
+  const offset = OFFSET.exec(text)
+  if (offset) return `${offset[1]}${two(offset[2]!)}:${offset[3] ?? '00'}`
+  const zone = ZONE.exec(text)
+  return zone ? ZONES[zone[1]!]! : ''
+}

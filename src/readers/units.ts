@@ -1,0 +1,59 @@
+/** Units that have a fixed relation, so that a number can be told in the one that is asked for. */
+import { type Reading, unsure } from './reading.js'
+import { plain } from './text.js'
+
+type Kind = readonly [kind: string, size: number, ...names: string[]]
+
+const KINDS: readonly Kind[] = [
+  ['mass', 1e-6, 'mg', 'milligram', 'milligrams'],
+  ['mass', 1e-3, 'g', 'gram', 'grams', 'gramm', 'gramme', 'grammes', 'gramo', 'gramos'],
+  ['mass', 1, 'kg', 'kilo', 'kilos', 'kilogram', 'kilograms', 'kilogramm', 'kilogramme', 'kilogrammes', 'kilogramos'],
+  ['mass', 1e3, 't', 'tonne', 'tonnes', 'tonnen', 'tonelada', 'toneladas'],
+  ['mass', 0.45359237, 'lb', 'lbs', 'pound', 'pounds'],
+  ['mass', 0.028349523125, 'oz', 'ounce', 'ounces'],
+  ['length', 1e-3, 'mm', 'millimeter', 'millimetre', 'millimeters', 'millimetres'],
+  ['length', 1e-2, 'cm', 'zentimeter', 'centimeter', 'centimetre', 'centimeters', 'centimetres', 'centimetros'],
+  ['length', 1, 'm', 'meter', 'metre', 'meters', 'metres', 'metro', 'metros'],
+  ['length', 1e3, 'km', 'kilometer', 'kilometre', 'kilometers', 'kilometres', 'kilometros'],
+  ['length', 0.0254, 'in', 'inch', 'inches', 'zoll'],
+  ['length', 0.3048, 'ft', 'foot', 'feet'],
+  ['length', 1609.344, 'mi', 'mile', 'miles'],
+  ['volume', 1e-3, 'ml', 'milliliter', 'millilitre'],
+  ['volume', 1, 'l', 'liter', 'litre', 'liters', 'litres', 'litro', 'litros'],
+  ['share', 1, '%', 'percent', 'per cent', 'prozent', 'pour cent', 'por ciento'],
+  ['USD', 1, 'usd', '$', 'us$', 'dollar', 'dollars', 'dolares'],
+  ['EUR', 1, 'eur', '€', 'euro', 'euros'],
+  ['GBP', 1, 'gbp', '£'],
+  ['CHF', 1, 'chf', 'franken', 'sfr'],
+  ['JPY', 1, 'jpy', '¥', 'yen'],
+]
+const UNITS = new Map(KINDS.flatMap(([kind, size, ...names]) => names.map((name) => [name, { kind, size }] as const)))
+/** More countries than one write it. */
+const SHARED: ReadonlySet<string> = new Set(['$', '¥', 'dollar', 'dollars', 'dolares'])
+const DOLLARS: ReadonlySet<string> = new Set(['usd', 'aud', 'cad', 'nzd', 'sgd', 'hkd', 'mxn'])
+
+/** `before` and `behind`: what stands around the number. A unit that is none of these is taken for the one asked for. */
+export function inUnitOf(reading: Reading<number>, before: string, behind: string, wanted?: string): Reading<number> {
+  const asked = wanted === undefined ? undefined : plain(wanted)
+  const to = asked === undefined ? undefined : UNITS.get(asked)
+  const name = unitIn(before, behind)
+  const from = name === undefined ? undefined : UNITS.get(name)
+  if (name === undefined || from === undefined || asked === undefined || name === asked) return reading
+  if (SHARED.has(name) && DOLLARS.has(asked)) return reading
+  if (to === undefined) return reading
+  const { value, guess } = reading
+  const said = value ?? guess
+  if (said === undefined) return reading
+  // Money has no fixed rate, and a mass is no length.
+  if (from.kind !== to.kind) return unsure(said)
+  const there = Number(((said * from.size) / to.size).toPrecision(12))
+  return value === null ? unsure(there) : { value: there }
+}
+
+function unitIn(before: string, behind: string): string | undefined {
+  const near = [
+    /^\s?(per cent|pour cent|por ciento|us\$|[\p{L}]+|[%$€£¥])/u.exec(behind)?.[1],
+    /([\p{L}]+\$?|[$€£¥])\s?$/u.exec(before)?.[1],
+  ]
+  return near.find((name) => name !== undefined && UNITS.has(name))
+}

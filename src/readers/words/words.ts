@@ -1,0 +1,55 @@
+/** What one language says of time and number, as `plain` writes it: lower case, without accents. */
+export interface Words {
+  /** January first; each with its short forms. */
+  readonly months: readonly (readonly string[])[]
+  /** Monday first. */
+  readonly weekdays: readonly (readonly string[])[]
+  /** Behind the number of a day: `4th`, `1er`. */
+  readonly ordinals: readonly string[]
+  /** Between day, month and year. */
+  readonly of: readonly string[]
+  /** Days from today. */
+  readonly days: Readonly<Record<string, number>>
+  /** With `W` for a weekday: the first of its name after today. */
+  readonly coming: readonly string[]
+  /** The next one: some mean the coming one, some that of next week. */
+  readonly next: readonly string[]
+  readonly last: readonly string[]
+  readonly now: readonly string[]
+  /** With `Q` for so much time. */
+  readonly ahead: readonly string[]
+  readonly ago: readonly string[]
+  readonly units: Readonly<Record<TimeUnit, readonly string[]>>
+  readonly half: {
+    /** Before a unit: half of one. */
+    readonly one: readonly string[]
+    /** Behind a unit: and half of one more. */
+    readonly more: readonly string[]
+    /** In place of a number. */
+    readonly oneAndHalf: readonly string[]
+  }
+  readonly clock: {
+    /** Behind an hour, before its minutes. */
+    readonly hour: readonly string[]
+    readonly am: readonly string[]
+    readonly pm: readonly string[]
+    /** `HH:MM` of names. */
+    readonly names: Readonly<Record<string, string>>
+    /** With `H` for an hour of twelve: minutes from it. */
+    readonly spoken: Readonly<Record<string, number>>
+  }
+  /** `a`: one, where a unit follows. */
+  readonly articles: readonly string[]
+  /** Up to a hundred and beyond, as they are put together. */
+  readonly numbers: Readonly<Record<string, number>>
+  /** What multiplies the number before it. */
+  readonly scales: Readonly<Record<string, number>>
+  /** Between the parts of a number. */
+  readonly and: readonly string[]
+  /** Units stand before tens: `fünfundzwanzig`. */
+  readonly unitsFirst?: true
+  /** What separates whole from part where a number has one mark and three digits behind it; absent: it depends. */
+  readonly decimalMark?: '.' | ','
+}
+
+export type TimeUnit = 'seconds' | 'minutes' | 'hours' | 'days' | 'weeks' | 'months' | 'years'
