@@ -49,6 +49,10 @@ export interface Capabilities {
    */
   readonly decisions?: boolean
   /**
+   * Tell those probabilities by a fitted temperature, where it is asked to: `calibrated`. Absent: it may, or refuse.
+   */
+  readonly calibrated?: boolean
+  /**
    * Draw as servers of open models do: `topK`, `minP` and `repetitionPenalty`, `minTokens`, `stopTokens`, `ignoreEnds`.
    * @default false
    */

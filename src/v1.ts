@@ -133,6 +133,11 @@ export interface V1Options {
    */
   describeSchema?: boolean
   /**
+   * Whether decisions are told by a model's fitted temperature, where it has one and the request does not say.
+   * @default false
+   */
+  calibrated?: boolean
+  /**
    * How JSON content is laid out: on one line, with a space after `:` and `,`, or indented as
    * `JSON.stringify(value, null, indent)` writes it, which takes more tokens; or as the model likes, with at most so many
    * bytes of white space in a row. Arguments of tools are always compact.
@@ -220,6 +225,7 @@ export function createV1(options: V1Options): V1 {
     timeoutMs: timeLimit('timeoutMs', options.timeoutMs ?? 600_000),
     stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,
+    calibrated: options.calibrated ?? false,
     responses: {
       store: options.responses ?? memoryResponses(),
       always: options.responses !== undefined,

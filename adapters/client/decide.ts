@@ -80,6 +80,11 @@ export interface DecideOptions {
    * @default 'none'
    */
   readonly effort?: 'none' | 'low' | 'medium' | 'high'
+  /**
+   * Whether the probabilities are told by the temperature that was fitted for the model.
+   * @default as the service says
+   */
+  readonly calibrated?: boolean
   /** Ends the request, and what runs for it. */
   readonly signal?: AbortSignal
 }
@@ -99,7 +104,7 @@ export interface DecideOptions {
 export async function decide<const Q extends Questions>(
   questions: Q,
   state: string | object,
-  { from, model, order, effort, signal }: DecideOptions,
+  { from, model, order, effort, calibrated, signal }: DecideOptions,
 ): Promise<Answers<Q>> {
   const endpoint = endpointOf(from)
   const id = model ?? (await firstModel(endpoint, signal, ({ capabilities }) => capabilities?.decisions === true))
@@ -110,6 +115,7 @@ export async function decide<const Q extends Questions>(
     questions: names.map((name) => wireQuestion(name, questions[name]!)),
     ...(order && { order }),
     ...(effort && { reasoning: { effort } }),
+    ...(calibrated !== undefined && { calibrated }),
   }
   const { answers } = (await (await ask(endpoint, '/decisions', { body, signal })).json()) as { answers?: WireAnswer[] }
   return Object.fromEntries(

@@ -14,6 +14,7 @@ export interface DecideCommandOptions extends EngineOptions {
   readonly choice?: readonly string[]
   readonly level?: readonly string[]
   readonly order?: 'given' | 'average'
+  readonly calibrated?: boolean
   readonly json?: boolean
 }
 
@@ -33,9 +34,10 @@ export async function decide(words: string, options: DecideCommandOptions): Prom
   const { engine, models } = await openEngine(options)
   const v1 = createV1({ engine, keys: 'none' })
   const model = models[0]!
+  const { order, calibrated } = options
   try {
     await load(v1, model)
-    const answers = await ask(questions, state, { from: v1, model, order: options.order })
+    const answers = await ask(questions, state, { from: v1, model, order, calibrated })
     process.stdout.write(
       options.json ? `${JSON.stringify(answers, null, 2)}\n` : spelled(answers, options.questions !== undefined),
     )

@@ -5,6 +5,7 @@ import type { Engine } from '../engine.js'
 import { fallback, upstream } from '../engines/upstream.js'
 import { type DevicePreference, type WebGpu, webgpu } from '../engines/webgpu/index.js'
 import { idOf } from '../engines/webgpu/location.js'
+import { keptCalibration } from './calibrate/kept.js'
 import { Fault } from './fault.js'
 import { note, paint } from './terminal.js'
 import { webllmEngine } from './webllm.js'
@@ -49,11 +50,16 @@ async function localEngine(options: EngineOptions): Promise<WebGpu> {
   if (lib !== undefined || webllm !== undefined) throw new Fault('--lib and --webllm belong to --engine webllm.')
   try {
     return webgpu({
-      models: model.map((name) => ({
-        id: idOf(name),
-        from: name === NANO ? nanoFolder() : name,
-        ...(cacheType && { cacheType }),
-      })),
+      models: model.map((name) => {
+        const id = idOf(name)
+        const calibration = keptCalibration(id, cache)
+        return {
+          id,
+          from: name === NANO ? nanoFolder() : name,
+          ...(cacheType && { cacheType }),
+          ...(calibration && { calibration }),
+        }
+      }),
       device,
       cache,
       log: options.log ?? ((message) => note(paint('dim', message))),

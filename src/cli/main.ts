@@ -77,6 +77,7 @@ function program(): Command {
     .option('--timeout <seconds>', 'the longest that a request may take; 0: no limit', count(0, 86_400), 600)
     .option('--stall <seconds>', 'how long a client may read nothing of a stream; 0: no limit', count(0, 86_400), 30)
     .option('--grace <seconds>', 'how long running answers may still take after a signal', decimal(0, 3600), 4)
+    .option('--calibrated', 'decisions by fitted temperatures, where a request does not say (local-v1 calibrate)')
     .option('--no-playground', 'do not show the playground at /')
     .addHelpText('after', EXAMPLES.serve)
     .action(async (options) => (await import('./serve.js')).serve(options))
@@ -100,9 +101,21 @@ function program(): Command {
     .addOption(
       new Option('--order <which>', 'average asks under several orders of the options').choices(['given', 'average']),
     )
+    .option('--calibrated', 'by the temperature that local-v1 calibrate has fitted for the model')
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES.decide)
     .action(async (words: string[], options) => (await import('./decide.js')).decide(words.join(' '), options))
+
+  withEngine(root.command('calibrate'))
+    .description('fit a temperature on questions whose answers are known, and keep it for decisions that ask for it')
+    .requiredOption('--examples <path>', 'a .jsonl or .txt file of them, or a folder of such files')
+    .addOption(
+      new Option('--order <which>', 'under which the options are asked').choices(['given', 'average']).default('given'),
+    )
+    .option('--svg <file>', 'a picture of how likely answers were said to be and how often they were right')
+    .option('--dry-run', 'keep nothing')
+    .addHelpText('after', EXAMPLES.calibrate)
+    .action(async (options) => (await import('./calibrate.js')).calibrate(options))
 
   withUpstream(withBench(root.command('bench')))
     .addHelpText('after', EXAMPLES.bench)
@@ -197,6 +210,11 @@ Examples:
   local-v1 decide "Is it spam?" < mail.txt           yes or no, and how likely
   local-v1 decide "Which team?" --choice billing --choice tech < mail.txt
   local-v1 decide --questions questions.json --json < mail.txt`,
+  calibrate: `
+Examples:
+  local-v1 calibrate -m ollama:qwen3:0.6b --examples tickets.jsonl --svg before-after.svg
+  local-v1 decide -m ollama:qwen3:0.6b --calibrated "Is it spam?" < mail.txt
+  local-v1 serve -m ollama:qwen3:0.6b --calibrated   where a request does not say`,
   bench: `
 Examples:
   local-v1 bench                                     local-v1/nano here, in a minute or two

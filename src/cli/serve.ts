@@ -36,6 +36,8 @@ export interface ServerOptions extends EngineOptions, KeyOptions {
   readonly stall: number
   /** Seconds that running answers may still take after a signal. */
   readonly grace: number
+  /** Decisions by fitted temperatures, where a request does not say. */
+  readonly calibrated?: boolean
   /** Whether `/` shows the playground. */
   readonly playground: boolean
 }
@@ -63,6 +65,7 @@ export async function serve(options: ServerOptions): Promise<void> {
     timeoutMs: milliseconds(options.timeout),
     stallMs: milliseconds(options.stall),
     log: serveLog(),
+    calibrated: options.calibrated ?? false,
     endpoints: [messages()],
     aliases: options.alias ?? {},
     ...keptIn(options.responses),

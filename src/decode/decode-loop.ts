@@ -149,7 +149,8 @@ export class DecodeLoop {
     call.signal.throwIfAborted()
     if (this.failure !== undefined) throw this.failure
     if (call.calibrated) {
-      const message = `No temperature was fitted for the model '${call.model}': leave 'calibrated' out.`
+      const order = call.order === 'average' ? " with the order 'average'" : ''
+      const message = `No temperature was fitted for the model '${call.model}'${order}: leave 'calibrated' out, or see local-v1 calibrate.`
       throw new V1Error(400, message, { param: 'calibrated', code: 'not_calibrated' })
     }
     const thinks = call.thinkingBudget !== undefined && this.#text.thoughtMarks !== undefined

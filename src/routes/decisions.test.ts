@@ -355,3 +355,30 @@ describe('GET models', () => {
     expect(jsonOf(await serviceOf().ask('/models')).models).toEqual([])
   })
 })
+
+describe('what a fitted temperature changes', () => {
+  /** Which requests are told by it: with nothing said, asked for, and not wanted. */
+  async function told(capabilities: object, calibrated?: boolean) {
+    const engine = scripted({ models: { [MODEL]: 'Hi' }, capabilities: { decisions: true, ...capabilities } })
+    const heard: boolean[] = []
+    const usage = { promptTokens: 1, completionTokens: 0, cachedTokens: 0 }
+    const decide: typeof engine.decide = async (call) => {
+      heard.push(call.calibrated)
+      return { answers: [{ probabilities: [0.5, 0.5] }], usage, ...(call.calibrated && { temperature: 2 }) }
+    }
+    const { ask } = serviceOf({ ...engine, decide }, calibrated === undefined ? {} : { calibrated })
+    for (const said of [{}, { calibrated: true }, { calibrated: false }]) {
+      const body = JSON.stringify({ model: MODEL, input: 'x', questions: [question], ...said })
+      const answer = await ask('/decisions', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+      // Answers say which.
+      expect(jsonOf(answer).calibration).toEqual(heard.at(-1) ? { temperature: 2 } : undefined)
+    }
+    return heard
+  }
+
+  it('is what the request says, else what the service says of models that have one', async () => {
+    expect(await told({ calibrated: true })).toEqual([false, true, false])
+    expect(await told({ calibrated: true }, true)).toEqual([true, true, false])
+    expect(await told({}, true)).toEqual([false, true, false])
+  })
+})

@@ -19,9 +19,10 @@ const deciding =
   (service, exchange) =>
     once(service, exchange, async ({ signal }) => {
       const request = read(await readJson(service, exchange, signal))
-      const { model, questions, state, order, thinkingBudget, calibrated = false } = request
+      const { model, questions, state, order, thinkingBudget } = request
       const ignored = [...request.ignored]
       let thinks = thinkingBudget !== undefined
+      let calibrated = request.calibrated ?? false
       return {
         model,
         ignored,
@@ -33,6 +34,8 @@ const deciding =
           if (request.images.length > 0 && !info.capabilities.images) {
             throw notTaken(request.images[0]!, 'input_image', 'Images')
           }
+          // What the service says holds for models that can; nobody who asks is given something else.
+          calibrated = request.calibrated ?? (service.calibrated && info.capabilities.calibrated === true)
           // A hint, as everywhere: who cannot think answers all the same.
           if (thinks && info.capabilities.thinking === false) {
             thinks = false

@@ -28,6 +28,8 @@ export interface Service {
   readonly timeoutMs: number | undefined
   readonly stallMs: number | undefined
   readonly describeSchema: boolean
+  /** Whether decisions are told by a fitted temperature where a request does not say. */
+  readonly calibrated: boolean
   readonly responses: Responses
   /** Fingerprints by model, as their last answers named them. */
   readonly fingerprints: Map<string, string>

@@ -1,3 +1,4 @@
+import { calibrated } from '../../decode/decide/temperature.js'
 import { DECODES, DecodeLoop } from '../../decode/decode-loop.js'
 import { EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
 import type {
@@ -113,11 +114,16 @@ export class WebGpuEngine implements WebGpu {
     return {
       id,
       ownedBy: id.slice(0, id.indexOf('/')),
-      capabilities: loaded?.runner.capabilities ?? CAPABILITIES[this.#purposes.get(id) ?? 'chat'],
+      capabilities: this.#capabilities(model, loaded),
       ...(context !== undefined && { contextLength: context }),
       ...(loaded && { fingerprint: loaded.fingerprint }),
       metadata: this.#metadata(model, loaded),
     }
+  }
+
+  #capabilities({ id, calibration }: OfferedModel, loaded: LoadedModel | undefined): Capabilities {
+    const own = loaded?.runner.capabilities ?? CAPABILITIES[this.#purposes.get(id) ?? 'chat']
+    return own.decisions && calibration ? { ...own, calibrated: true } : own
   }
 
   #metadata({ id, location, downloadBytes, memoryBytes }: OfferedModel, loaded: LoadedModel | undefined): Metadata {
@@ -155,10 +161,14 @@ export class WebGpuEngine implements WebGpu {
   }
 
   async decide(call: DecideCall): Promise<Decided> {
-    return this.#set.ask(this.#model(call.model), call.signal, ({ runner }) => {
-      if (runner instanceof DecodeLoop) return runner.decide(call)
+    const model = this.#model(call.model)
+    const temperature = call.calibrated ? model.calibration?.[call.order] : undefined
+    const asked = temperature === undefined ? call : { ...call, calibrated: false }
+    const decided = await this.#set.ask(model, call.signal, ({ runner }) => {
+      if (runner instanceof DecodeLoop) return runner.decide(asked)
       throw cannot(call.model, 'decides nothing')
     })
+    return temperature === undefined ? decided : calibrated(decided, temperature)
   }
 
   /** Asks a model that can, whether or not it had said so before it was loaded. */

@@ -14,7 +14,7 @@ export type { WebGpu } from './engine.js'
 export type { Fit, FitOptions, Fitter } from './fit.js'
 export { openFitter } from './fit.js'
 export type { MemoryParts } from './memory-parts.js'
-export type { DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
+export type { Calibration, DevicePreference, ModelOptions, WebGpuOptions } from './options.js'
 
 /**
  * Language models on this device, in TypeScript and WGSL: on its GPU, or on its CPU where there is none.

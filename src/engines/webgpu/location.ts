@@ -8,6 +8,10 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
   if (options.cacheType !== undefined && options.cacheType !== 'q8_0')
     throw new TypeError(`The cacheType of ${options.id} can be 'q8_0'; this one is "${options.cacheType as string}".`)
+  for (const [order, temperature] of Object.entries(options.calibration ?? {})) {
+    if (typeof temperature !== 'number' || !(temperature > 0 && temperature < Number.POSITIVE_INFINITY))
+      throw new TypeError(`The calibration of ${options.id} must have temperatures above 0; '${order}' has none.`)
+  }
   const { from = options.id } = options
   return { ...options, location: typeof from === 'string' ? locationOf(from) : { kind: 'files', files: [from].flat() } }
 }

@@ -106,7 +106,18 @@ export interface ModelOptions {
    * @default not shown
    */
   readonly memoryBytes?: number
+  /**
+   * What `local-v1 calibrate` has fitted for it. Decisions are told by it where a request says `calibrated`.
+   * @default none: such a request is refused
+   */
+  readonly calibration?: Calibration
 }
+
+/**
+ * Temperatures that were fitted on examples, by the order in which options are asked: of one a model is surer than of the
+ * mean of several.
+ */
+export type Calibration = Readonly<Partial<Record<'given' | 'average', number>>>
 
 export type DevicePreference = 'auto' | 'webgpu' | 'cpu'
 

@@ -1,0 +1,105 @@
+import { writeFile } from 'node:fs/promises'
+import process from 'node:process'
+import { createV1, type V1 } from '../v1.js'
+import { type Example, type ExampleQuestion, readExamples } from './calibrate/examples.js'
+import { fitTemperature, type Judged, reliabilityOf, temperedAnswers } from './calibrate/fit.js'
+import { keep, type OptionOrder } from './calibrate/kept.js'
+import { drawn, printed } from './calibrate/picture.js'
+import { type EngineOptions, openEngine } from './engine.js'
+import { Fault } from './fault.js'
+import { load } from './load.js'
+import { note, paint } from './terminal.js'
+
+export interface CalibrateOptions extends EngineOptions {
+  readonly examples: string
+  readonly order: OptionOrder
+  readonly svg?: string
+  /** Says what would be kept, and keeps nothing. */
+  readonly dryRun?: boolean
+}
+
+/** With fewer, one answer more or less moves the temperature. */
+const FEW = 50
+
+/** Why examples may determine no temperature. */
+const UNDETERMINED = {
+  none: 'What the model believes has nothing to do with what is right: no temperature mends that. Take another model.',
+  more: 'All answers are right, however sure they are: harder examples are needed to fit a temperature.',
+} as const
+
+/** Fits a temperature on examples, shows what it changes, and keeps it for requests that ask for it. */
+export async function calibrate(options: CalibrateOptions): Promise<void> {
+  const { examples: path, order, svg, cache, dryRun } = options
+  if (options.engine === 'webllm')
+    throw new Fault('A temperature is fitted for models of our own core: leave --engine out.')
+  const { decisions, others } = await readExamples(path)
+  if (others > 0) note(paint('dim', `${others} lines of ${path} ask for fields, not questions: they are left out.`))
+  const { engine, models } = await openEngine(options)
+  const v1 = createV1({ engine, keys: 'none' })
+  const model = models[0]!
+  try {
+    await load(v1, model)
+    const answers: Judged[] = []
+    for (const example of decisions) answers.push(...(await judged(v1, model, order, example)))
+    if (answers.length === 0) throw new Fault(`The model answered none of the questions of ${path}.`, 1)
+    const before = { title: 'Before', reliability: reliabilityOf(answers) }
+    process.stdout.write(`${model}, ${answers.length} answers, order '${order}'\n${printed(before)}`)
+    const temperature = fitTemperature(answers)
+    if (typeof temperature === 'string') throw new Fault(UNDETERMINED[temperature], 1)
+    const title = `After, at temperature ${temperature.toFixed(3)}`
+    const after = { title, reliability: reliabilityOf(temperedAnswers(answers, temperature)) }
+    process.stdout.write(printed(after))
+    if (answers.length < FEW)
+      note(`Fitted on ${answers.length} answers only: take ${FEW} or more before you rely on it.`)
+    if (svg) await writeFile(svg, drawn(model, [before, after]))
+    if (dryRun) return
+    const { accuracy, ece } = before.reliability
+    const fitted = { temperature, answers: answers.length, accuracy, eceBefore: ece, eceAfter: after.reliability.ece }
+    note(
+      `Kept in ${keep(model, cache, order, fitted)}; used where a request says calibrated: true, or serve --calibrated.`,
+    )
+  } finally {
+    await v1.close()
+  }
+}
+
+/** What the model says to an example's questions; what it refused to answer says nothing of how sure it is. */
+async function judged(
+  v1: V1,
+  model: string,
+  order: OptionOrder,
+  { input, questions, place }: Example,
+): Promise<Judged[]> {
+  const asked = questions.map(({ answer, ...question }) => question)
+  const response = await v1.fetch(
+    new Request(`http://localhost${v1.basePath}/decisions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model, input, questions: asked, order, calibrated: false }),
+    }),
+  )
+  const body = (await response.json()) as { answers?: readonly Told[]; error?: { message: string } }
+  if (!body.answers) throw new Fault(`${place}: ${body.error?.message ?? `status ${response.status}`}`, 1)
+  return body.answers.flatMap((told, i) => (told.type === 'refusal' ? [] : [judgedOf(questions[i]!, told, place)]))
+}
+
+interface Told {
+  readonly type: string
+  readonly probability?: number
+  readonly probabilities?: readonly {
+    readonly value?: unknown
+    readonly label?: string
+    readonly probability: number
+  }[]
+}
+
+function judgedOf({ type, answer }: ExampleQuestion, told: Told, place: string): Judged {
+  if (type === 'predicate') {
+    if (typeof answer !== 'boolean') throw new Fault(`${place}: the answer of a predicate is true or false.`)
+    return { probabilities: [told.probability!, 1 - told.probability!], right: answer ? 0 : 1 }
+  }
+  const options = told.probabilities!
+  const right = options.findIndex(({ value, label = value }) => label === answer)
+  if (right < 0) throw new Fault(`${place}: the answer ${JSON.stringify(answer)} is none of the options.`)
+  return { probabilities: options.map(({ probability }) => probability), right }
+}

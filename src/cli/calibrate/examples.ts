@@ -1,0 +1,75 @@
+/** Questions whose answers are known, in files: as JSON, one text a line, or as plain text. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isRecord } from '../../platform/json.js'
+import { Fault } from '../fault.js'
+import { writtenExamples } from './written.js'
+
+/** A text, and questions about it as `POST /decisions` takes them. */
+export interface Example {
+  readonly input: unknown
+  readonly questions: readonly ExampleQuestion[]
+  /** Where it stands. */
+  readonly place: string
+}
+
+export interface ExampleQuestion {
+  readonly type: string
+  /** The right one: `true` or `false` of a predicate, the value of a choice, the label of a level. */
+  readonly answer: unknown
+  readonly [field: string]: unknown
+}
+
+export interface Examples {
+  readonly decisions: readonly Example[]
+  /** Lines that are about something else than questions, such as the fields of an extraction. */
+  readonly others: number
+}
+
+/** From a file, or all `.jsonl` and `.txt` files of a folder. */
+export async function readExamples(path: string): Promise<Examples> {
+  const all = await Promise.all((await filesAt(path)).map(examplesOf))
+  const decisions = all.flatMap((each) => each.decisions)
+  if (decisions.length === 0) throw new Fault(`${path} holds no questions with their answers.`)
+  return { decisions, others: all.reduce((sum, { others }) => sum + others, 0) }
+}
+
+async function filesAt(path: string): Promise<string[]> {
+  const found = await stat(path).catch((cause: unknown) => {
+    throw new Fault(`The examples ${path} cannot be read: ${(cause as Error).message}`)
+  })
+  if (!found.isDirectory()) return [path]
+  const names = (await readdir(path)).filter((name) => /\.(jsonl|txt)$/.test(name)).sort()
+  if (names.length === 0) throw new Fault(`The folder ${path} holds neither .jsonl nor .txt files.`)
+  return names.map((name) => join(path, name))
+}
+
+async function examplesOf(file: string): Promise<Examples> {
+  const source = (await readFile(file, 'utf8')).replace(/^\ufeff/, '')
+  if (file.endsWith('.txt')) return { decisions: writtenExamples(source, file), others: 0 }
+  const lines = source.split(/\r?\n/).map((line, i) => ({ line, place: `${file}:${i + 1}` }))
+  const read = lines.filter(({ line }) => line.trim() !== '').map(({ line, place }) => exampleOf(line, place))
+  const decisions = read.filter((example) => example !== undefined)
+  return { decisions, others: read.length - decisions.length }
+}
+
+function exampleOf(line: string, place: string): Example | undefined {
+  const value = parsed(line, place)
+  if (!isRecord(value)) throw new Fault(`${place} must be an object.`)
+  const { input, questions } = value
+  if (questions === undefined && isRecord(value.fields)) return undefined
+  if (!Array.isArray(questions) || !questions.every(isRecord)) {
+    throw new Fault(`${place} must have 'input' and 'questions', a list of objects with an 'answer' each.`)
+  }
+  const silent = questions.findIndex((question) => question.answer === undefined)
+  if (silent >= 0) throw new Fault(`${place}: questions[${silent}] has no 'answer'.`)
+  return { input, questions: questions as unknown as ExampleQuestion[], place }
+}
+
+function parsed(line: string, place: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch (cause) {
+    throw new Fault(`${place} is not JSON: ${(cause as Error).message}`)
+  }
+}
