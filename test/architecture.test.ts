@@ -80,16 +80,22 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // What requests demand of answers: schemas and tools, compiled, and the judge of what was written.
   constraints: { holds: ['src/constraints'], imports: ['contract', 'platform', 'structured'] },
 
+  // Patterns of strangers, run without going back.
+  patterns: {
+    holds: ['src/decode/pattern'],
+    imports: ['structured ground', 'structured automata', 'structured regex'],
+  },
+
   // The decode loop, and the files of models.
   'token model': { holds: ['src/decode/token-model.ts'] },
   decode: {
     holds: ['src/decode'],
-    imports: ['contract', 'platform', 'structured', 'structured tokens', 'token model'],
+    imports: ['contract', 'platform', 'structured', 'structured tokens', 'patterns', 'token model'],
   },
   // From texts to vectors and scores: what the decode loop is for text.
   'vector model': { holds: ['src/encode/vector-model.ts'] },
   encode: { holds: ['src/encode'], imports: ['contract', 'platform', 'decode', 'vector model'] },
-  repository: { holds: ['src/repository'], imports: ['contract', 'platform', 'decode'] },
+  repository: { holds: ['src/repository'], imports: ['contract', 'platform', 'patterns', 'decode'] },
 
   // Engines. The half of `webgpu` that computes knows tensors, and neither requests nor schemas.
   scripted: { holds: ['src/engines/scripted.ts'], imports: ['contract', 'platform'] },

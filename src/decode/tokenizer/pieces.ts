@@ -1,5 +1,8 @@
 import type { PreTokenizer } from '@huggingface/tokenizers'
 import { byteLevelName } from '../../platform/token-bytes.js'
+import type { Found } from '../pattern/machine.js'
+import { Pattern } from '../pattern/pattern.js'
+import type { Part as AnyPart } from './parts.js'
 
 /**
  * A pre-tokenizer that gives one word after the other, where the library makes all of a text before it returns any: a
@@ -17,27 +20,31 @@ export class Pieces {
     this.keepsAll = this.#stages.every(({ keepsAll }) => keepsAll)
   }
 
-  of(text: string, section: number): Iterable<string> {
+  /** Undefined: a pause, where a pattern is looked for in a long text. */
+  of(text: string, section: number): Iterable<string | undefined> {
     return this.#through(0, text, section)
   }
 
-  *#through(index: number, text: string, section: number): Iterable<string> {
+  *#through(index: number, text: string, section: number): Iterable<string | undefined> {
     const stage = this.#stages[index]
     if (stage === undefined) yield text
-    else for (const piece of stage.cut(text, section)) yield* this.#through(index + 1, piece, section)
+    else {
+      for (const piece of stage.cut(text, section)) {
+        if (piece === undefined) yield
+        else yield* this.#through(index + 1, piece, section)
+      }
+    }
   }
 }
 
 interface Stage {
   readonly keepsAll: boolean
-  cut(text: string, section: number): Iterable<string>
+  cut(text: string, section: number): Iterable<string | undefined>
 }
 
-/** What the library's own classes hold, as far as it is looked at here. */
-interface Part extends PreTokenizer {
+interface Part extends PreTokenizer, AnyPart {
+  readonly config?: AnyPart['config'] & { readonly invert?: boolean; readonly behavior?: string }
   readonly tokenizers?: readonly (Part | null)[]
-  readonly pattern?: RegExp | null
-  readonly config?: { readonly type?: string; readonly invert?: boolean; readonly behavior?: string }
   readonly use_regex?: boolean
   readonly add_prefix_space?: boolean
   /** What SentencePiece has for a space. */
@@ -82,12 +89,20 @@ function* bertWords(text: string): Iterable<string> {
 }
 
 /** The matches, and what lies between them. */
-function* split(text: string, pattern: RegExp): Iterable<string> {
-  let end = 0
-  for (const match of text.matchAll(pattern)) {
-    if (end < match.index) yield text.slice(end, match.index)
-    if (match[0] !== '') yield match[0]
-    end = match.index + match[0].length
+function* split(text: string, pattern: RegExp | Pattern): Iterable<string | undefined> {
+  let from = 0
+  for (const found of pattern instanceof Pattern ? pattern.find(text) : spans(text, pattern)) {
+    if (found === undefined) {
+      yield
+      continue
+    }
+    if (from < found.start) yield text.slice(from, found.start)
+    if (found.start < found.end) yield text.slice(found.start, found.end)
+    from = found.end
   }
-  if (end < text.length) yield text.slice(end)
+  if (from < text.length) yield text.slice(from)
+}
+
+function* spans(text: string, pattern: RegExp): Iterable<Found> {
+  for (const { 0: match, index } of text.matchAll(pattern)) yield { start: index, end: index + match.length }
 }

@@ -57,6 +57,48 @@ function* slicesOf<T>(work: Slices<T>): Generator<void> {
   while (!work.next().done) yield
 }
 
+/** Models whose file has another pattern than the published ones: it is cut by it all the same. */
+const withPattern = (Regex: string, more: object = {}) =>
+  new Tokenizer({
+    ...read('gpt2', 'tokenizer'),
+    pre_tokenizer: {
+      type: 'Sequence',
+      pretokenizers: [
+        { type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false, ...more },
+        { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false },
+      ],
+    },
+  })
+
+test.each([
+  ['(a+)+$', {}],
+  ['(?:a|aa)+b', {}],
+  ['(?:a|aa)+b', { invert: true }],
+  ['(?:a|aa)+b', { behavior: 'Removed' }],
+])('a pattern that an engine might go back in without end, %s %o, is run in the time of the text', (Regex, more) => {
+  const tokenizer = withPattern(Regex, more)
+  const text = `${'a'.repeat(5000)}!`
+  const kept = 'invert' in more ? '' : text
+  expect(textOf(tokenizer, tokenizer.encodePlain(text))).toBe(kept)
+})
+
+test('a pattern that was not published cuts as RegExp would', () => {
+  const Regex = "(?i:'s|'t)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\d{1,2}|\\s+(?!\\S)|\\s+|\\b."
+  const json = read('gpt2', 'tokenizer')
+  const pre_tokenizer = {
+    type: 'Sequence',
+    pretokenizers: [
+      { type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false },
+      { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false },
+    ],
+  }
+  const reference = new Reference({ ...json, pre_tokenizer }, {})
+  const tokenizer = withPattern(Regex)
+  for (const text of ["It's  123 ünï'T\n\n x", 'a b\tc', '日本語 12345 😀!?']) {
+    expect(tokenizer.encode(text)).toEqual(reference.encode(text, { add_special_tokens: false }).ids)
+  }
+})
+
 const textOf = (tokenizer: Tokenizer, ids: readonly number[]) => {
   const bytes = ids.flatMap((id) => [...tokenizer.bytes(id)])
   return new TextDecoder().decode(Uint8Array.from(bytes))

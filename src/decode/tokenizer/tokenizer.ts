@@ -3,9 +3,10 @@ import type { JsonObject } from '../../platform/json.js'
 import { LruMap } from '../../platform/lru-map.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
 import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from '../../platform/token-bytes.js'
-import { assertSound } from './assert-sound.js'
+import { assertShort, assertSound } from './assert-sound.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { LongWords, type MergeModel } from './long-words.js'
+import { type Part, tame } from './parts.js'
 import { Pieces } from './pieces.js'
 import { readTables } from './precompiled.js'
 import { type Surround, surroundOf } from './surround.js'
@@ -56,6 +57,10 @@ export class Tokenizer {
     }
     assertSound(filled)
     this.#hf = new HfTokenizer(filled, tokenizerConfig)
+    const { normalizer: normal, pre_tokenizer, decoder } = this.#hf
+    const parts = { normalizer: normal, pre_tokenizer, decoder } as Record<string, Part | null>
+    for (const part of Object.values(parts)) tame(part)
+    assertShort(parts)
     this.#spelling = spellingOf(filled)
     this.#prefixesSpace =
       typesIn(filled.normalizer).includes('Prepend') || typesIn(filled.pre_tokenizer).includes('Metaspace')
@@ -215,7 +220,7 @@ export class Tokenizer {
   }
 
   /** Word by word: what a word becomes hangs on nothing else. */
-  *#idsOf(words: Iterable<string>, most: number): Slices<number[]> {
+  *#idsOf(words: Iterable<string | undefined>, most: number): Slices<number[]> {
     const model = this.#hf.model!
     const ids: number[] = []
     if (this.#long === undefined) {
@@ -230,6 +235,10 @@ export class Tokenizer {
       characters = 0
     }
     for (const word of words) {
+      if (word === undefined) {
+        yield
+        continue
+      }
       const whole = word.length > LONG && !(isGreedy(model) && model.tokens_to_ids.has(word))
       if (!whole) {
         batch.push(word)
@@ -246,10 +255,14 @@ export class Tokenizer {
   }
 
   /** Of models that do not merge pairs alone. */
-  *#addWords(words: Iterable<string>, ids: number[], most: number): Slices<void> {
+  *#addWords(words: Iterable<string | undefined>, ids: number[], most: number): Slices<void> {
     let batch: string[] = []
     let characters = 0
     for (const word of words) {
+      if (word === undefined) {
+        yield
+        continue
+      }
       batch.push(word)
       characters += word.length
       if (characters < SLICE) continue

@@ -1,5 +1,5 @@
 import { type CharSet, negate, unite } from '../automata/charset.js'
-import type { Node, Nodes } from './regex-syntax.js'
+import type { Node, NodeBuilder } from './regex-syntax.js'
 
 /** What a character class of the `v` flag matches: characters, and texts that are not one character. */
 export interface ClassContents {
@@ -25,7 +25,11 @@ export function difference(a: ClassContents, b: ClassContents): ClassContents {
 }
 
 /** `single`: one character as the parser has it. */
-export function nodeOf({ set, texts }: ClassContents, nodes: Nodes, single: (codePoint: number) => CharSet): Node {
+export function nodeOf(
+  { set, texts }: ClassContents,
+  nodes: NodeBuilder,
+  single: (codePoint: number) => CharSet,
+): Node {
   if (texts.size === 0) return { kind: 'set', set }
   const spelled = [...texts].map((text) =>
     nodes.cat(Array.from(text, (char): Node => ({ kind: 'set', set: single(char.codePointAt(0)!) }))),

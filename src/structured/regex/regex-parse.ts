@@ -17,7 +17,7 @@ import {
 import { TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { type ClassContents, difference, intersection, NO_TEXTS, nodeOf, union } from './class-contents.js'
-import { type Node, Nodes } from './regex-syntax.js'
+import { type Node, type NodeBuilder, Nodes } from './regex-syntax.js'
 
 const MAX_DEPTH = 200
 const MAX_COUNT = 100_000
@@ -36,12 +36,13 @@ const OF_TEXTS =
   /\{(?:Basic_Emoji|Emoji_Keycap_Sequence|RGI_(?:Modifier_Sequence|Flag_Sequence|Emoji_Tag_Sequence|ZWJ_Sequence|Emoji).*)\}/
 const BEYOND = 'letters beyond ASCII under the i flag are not supported'
 
-export function parseRegex(source: string, fuel: Fuel, flags = ''): Node {
+/** `nodes` builds the tree: one that keeps the order of what is tried, for who needs more than the language. */
+export function parseRegex(source: string, fuel: Fuel, flags = '', nodes: NodeBuilder = new Nodes(fuel)): Node {
   const unknown = /[^isuv]/.exec(flags)
   if (unknown !== null) throw new TextError(`the flag '${unknown[0]}' is not supported`)
   const sets = flags.includes('v')
   if (sets && flags.includes('u')) throw new TextError("the flags 'u' and 'v' shut each other out")
-  return new Parser(source, sets ? !takes(source, 'v') : !isStrict(source), fuel, flags).parse()
+  return new Parser(source, sets ? !takes(source, 'v') : !isStrict(source), fuel, flags, nodes).parse()
 }
 
 /** Steps that the platform takes to read one mention of a property. */
@@ -78,7 +79,7 @@ function isStrict(source: string): boolean {
 class Parser {
   private readonly chars: readonly string[]
   private readonly lenient: boolean
-  private readonly nodes: Nodes
+  private readonly nodes: NodeBuilder
   private readonly fuel: Fuel
   private readonly dot: CharSet
   private readonly caseless: boolean
@@ -88,11 +89,11 @@ class Parser {
   private at = 0
   private depth = 0
 
-  constructor(source: string, lenient: boolean, fuel: Fuel, flags: string) {
+  constructor(source: string, lenient: boolean, fuel: Fuel, flags: string, nodes: NodeBuilder) {
     this.chars = Array.from(source)
     this.lenient = lenient
     this.fuel = fuel
-    this.nodes = new Nodes(fuel)
+    this.nodes = nodes
     this.dot = flags.includes('s') ? EVERY : DOT
     this.caseless = flags.includes('i')
     this.sets = flags.includes('v')
@@ -129,9 +130,7 @@ class Parser {
   private quantified(node: Node): Node {
     const counts = this.quantifier()
     if (counts === undefined) return node
-    // Lazy or greedy: the language is the same.
-    this.take('?')
-    return this.nodes.repeat(node, counts[0], counts[1])
+    return this.nodes.repeat(node, counts[0], counts[1], this.take('?'))
   }
 
   private quantifier(): [number, number] | undefined {

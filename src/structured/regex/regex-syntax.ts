@@ -11,11 +11,24 @@ export type Node =
   | { readonly kind: 'set'; readonly set: CharSet }
   | { readonly kind: 'cat'; readonly parts: readonly Node[] }
   | { readonly kind: 'alt'; readonly options: readonly Node[] }
-  | { readonly kind: 'repeat'; readonly body: Node; readonly min: number; readonly max: number }
+  | {
+      readonly kind: 'repeat'
+      readonly body: Node
+      readonly min: number
+      readonly max: number
+      readonly lazy?: boolean
+    }
   | { readonly kind: 'look'; readonly behind: boolean; readonly negative: boolean; readonly body: Node }
   | { readonly kind: 'start' }
   | { readonly kind: 'end' }
   | { readonly kind: 'word'; readonly negative: boolean }
+
+/** What the parser makes of the parts that it has read. */
+export interface NodeBuilder {
+  cat(parts: readonly Node[]): Node
+  alt(options: readonly Node[]): Node
+  repeat(body: Node, min: number, max: number, lazy: boolean): Node
+}
 
 const EMPTY: Node = { kind: 'cat', parts: [] }
 const NOTHING: Node = { kind: 'set', set: [] }
@@ -28,7 +41,7 @@ export function isEmpty(node: Node): boolean {
  * Builds the tree of one regular expression. Parts are shared where a repetition needs them twice, so that what looks
  * like a tree of 2^20 parts may be twenty: nothing here may walk a part once per mention.
  */
-export class Nodes {
+export class Nodes implements NodeBuilder {
   private readonly fuel: Fuel
   private readonly empties = new Map<Node, boolean>()
   private readonly silents = new Map<Node, boolean>()
@@ -171,7 +184,7 @@ export class Nodes {
     }
   }
 
-  /** A repetition whose body always takes a character, so that counting it down ends. */
+  /** A repetition whose body always takes a character, so that counting it down ends. Lazy ones have the same language. */
   repeat(body: Node, min: number, max: number): Node {
     if (max === 0 || isEmpty(body)) return EMPTY
     if (min === 1 && max === 1) return body
