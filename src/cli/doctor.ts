@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync, statfsSync } from 'node:fs'
 import { availableParallelism, freemem, totalmem } from 'node:os'
 import process from 'node:process'
-import { importWebgpu } from '../platform/import-webgpu.js'
+import { importWebgpu, lookForAdapter } from '../platform/dawn.js'
 import { defaultFolder } from '../repository/store/disk.js'
 import { createV1 } from '../v1.js'
 import { NANO, openEngine } from './engine.js'
@@ -66,7 +66,7 @@ function disk(cache = defaultFolder()): Finding {
 /** What would run, by running it: the embedded model, asked for three tokens. */
 async function device(): Promise<Finding[]> {
   const said: string[] = []
-  const findings: Finding[] = [{ what: 'webgpu', ...(await gpuPackage()) }]
+  const findings: Finding[] = [{ what: 'webgpu', ...(await gpuPackage()) }, ...(await drivers())]
   try {
     const { engine } = await openEngine({ device: 'auto', log: (text) => said.push(text) })
     const v1 = createV1({ engine, keys: 'none', log: () => {} })
@@ -94,9 +94,17 @@ async function device(): Promise<Finding[]> {
   return findings
 }
 
+/** What nobody else shows: the words of Dawn and of the drivers under it. */
+async function drivers(): Promise<Finding[]> {
+  const { adapter, said = '' } = (await lookForAdapter()) ?? {}
+  if (said === '') return []
+  return [{ what: 'drivers', state: adapter ? 'ok' : 'so', says: `say: ${said.replace(/\s+/g, ' ')}` }]
+}
+
 async function gpuPackage(): Promise<Pick<Finding, 'state' | 'says'>> {
   try {
-    await importWebgpu()
+    // Where another process has loaded it, it is there.
+    if ((await lookForAdapter()) === undefined) await importWebgpu()
     return { state: 'ok', says: 'the package webgpu is installed' }
   } catch {
     return { state: 'so', says: 'not installed: npm install webgpu, where there is a graphics processor' }

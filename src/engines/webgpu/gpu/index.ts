@@ -1,6 +1,6 @@
 /** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
 import { V1Error } from '../../../errors.js'
-import { importWebgpu } from '../../../platform/import-webgpu.js'
+import { lookForAdapter, openDawn, type SeenAdapter } from '../../../platform/dawn.js'
 import type { Device } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { GpuDevice } from './gpu-device.js'
@@ -29,12 +29,12 @@ export interface OpenGpuOptions {
 
 /** Fails with a `V1Error` 503 that says what is missing. */
 export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<Device> {
-  const gpu = options.gpu ?? (await findGpu())
+  const gpu = options.gpu ?? (await findGpu(options))
   if (!gpu) throw unavailable('this runtime has no WebGPU')
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' })
   if (!adapter) throw unavailable('there is no WebGPU adapter')
+  holdToHardware(adapter, options)
   const software = isSoftware(adapter)
-  if (software && options.hardwareOnly) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
   if (options.profiler && !adapter.features.has('timestamp-query')) {
     throw unavailable(`${nameOf(adapter)} has no timestamp-query, and nothing else tells the times of dispatches`)
   }
@@ -63,23 +63,23 @@ function wantedFeatures({ features }: GPUAdapter, { subgroups = true, half = tru
 }
 
 /** Whether an adapter computes on the processor: a CPU device of our own is many times faster. */
-export function isSoftware(adapter: GPUAdapter): boolean {
+export function isSoftware(adapter: SeenAdapter): boolean {
   const info = adapter.info as GPUAdapterInfo & { readonly isFallbackAdapter?: boolean }
   return info.isFallbackAdapter === true || /swiftshader|llvmpipe|lavapipe|basic render/i.test(nameOf(adapter))
 }
 
-let nodeGpu: Promise<GPU | undefined> | undefined
+function holdToHardware(adapter: SeenAdapter, { hardwareOnly }: OpenGpuOptions): void {
+  if (hardwareOnly && isSoftware(adapter)) throw unavailable(`the only adapter, ${nameOf(adapter)}, is in software`)
+}
 
-async function findGpu(): Promise<GPU | undefined> {
+async function findGpu(options: OpenGpuOptions): Promise<GPU | undefined> {
   const own = (globalThis as { navigator?: { gpu?: GPU } }).navigator?.gpu
   if (own) return own
   if (typeof process === 'undefined' || !process.versions?.node) return undefined
-  // Kept for ever: Dawn crashes once what `create` returned is garbage-collected.
-  nodeGpu ??= importWebgpu().then(
-    ({ create }) => create([]),
-    () => undefined,
-  )
-  return nodeGpu
+  const look = await lookForAdapter()
+  if (look && !look.adapter) throw unavailable(look.why)
+  if (look?.adapter) holdToHardware(look.adapter, options)
+  return (await openDawn())?.gpu
 }
 
 function wantedLimits(limits: GPUSupportedLimits): Record<string, number> {
@@ -90,7 +90,7 @@ function wantedLimits(limits: GPUSupportedLimits): Record<string, number> {
   }
 }
 
-function nameOf(adapter: GPUAdapter): string {
+function nameOf(adapter: SeenAdapter): string {
   const { vendor, architecture, device, description } = adapter.info
   return description || [vendor, architecture, device].filter(Boolean).join(' ') || 'unnamed adapter'
 }

@@ -1,5 +1,5 @@
 import { builtin } from '../../../platform/builtin.js'
-import { importWebgpu } from '../../../platform/import-webgpu.js'
+import { lookForAdapter, openDawn } from '../../../platform/dawn.js'
 import { localFile, responseOf } from './local-files.js'
 import type { SeenStore } from './seen-store.js'
 import { storeCaches } from './store-caches.js'
@@ -24,14 +24,17 @@ export async function becomePage(store: SeenStore): Promise<void> {
   hideNode()
 }
 
+/** What Dawn would say, which would also write to the terminal. */
+const NO_ADAPTER = { requestAdapter: async () => null }
+
 /** Deno has WebGPU of its own; Node has it from the package `webgpu`, if that is installed. */
 async function giveGpu(): Promise<void> {
   if ((globalThis.navigator as Partial<Navigator> | undefined)?.gpu) return
-  const dawn = await importWebgpu().catch(() => undefined)
+  const look = await lookForAdapter()
+  const dawn = look && !look.adapter ? { gpu: NO_ADAPTER, globals: {} } : await openDawn()
   if (dawn === undefined) return
   Object.assign(globalThis, dawn.globals)
-  // Referenced for ever by the navigator: Dawn crashes once what `create` returned is garbage-collected.
-  const gpu = dawn.create([])
+  const { gpu } = dawn
   if (globalThis.navigator === undefined) define('navigator', { gpu })
   else Object.defineProperty(globalThis.navigator, 'gpu', { value: gpu })
 }

@@ -1,0 +1,96 @@
+/**
+ * Dawn, which is WebGPU in Node: the optional package `webgpu`. It and the drivers under it write to the terminal past
+ * Node, a missing Vulkan with a path of whoever built it, and a driver may crash or hang. So another process looks
+ * first, what that one writes is kept, and Dawn is loaded here only where there is something to compute on.
+ */
+import { builtin } from './builtin.js'
+
+/** An adapter that the other process found. */
+export type SeenAdapter = Pick<GPUAdapter, 'info'>
+
+export interface Look {
+  readonly adapter?: SeenAdapter
+  /** Where there is none: why. */
+  readonly why: string
+  /** What native code wrote meanwhile. */
+  readonly said: string
+}
+
+type ChildProcess = typeof import('node:child_process')
+type Modules = typeof import('node:module')
+type Urls = typeof import('node:url')
+
+/** A driver that is read from a slow disk for the first time takes seconds. */
+const LOOK_MS = 20_000
+/** A program that carries Node within itself would be started again, instead of a script of ours. */
+const RUNS_SCRIPTS = /[\\/](node|nodejs|bun)(\.exe)?$/
+
+export const importWebgpu = (): Promise<typeof import('webgpu')> => importNamed('webgpu')
+
+/** Bundlers would refuse to build where a literal name is not installed; these marks are for those that look further. */
+function importNamed(name: string): Promise<typeof import('webgpu')> {
+  return import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ name)
+}
+
+let looked: Promise<Look | undefined> | undefined
+
+/** Undefined where the package is not installed, or where no other process can be started. */
+export function lookForAdapter(): Promise<Look | undefined> {
+  looked ??= look().catch(() => undefined)
+  return looked
+}
+
+let opened: Promise<{ readonly gpu: GPU; readonly globals: object } | undefined> | undefined
+
+/** Dawn in this process; undefined where it is not installed. */
+export function openDawn(): typeof opened & {} {
+  // Kept for ever: Dawn crashes once what `create` returned is garbage-collected.
+  opened ??= importWebgpu().then(
+    ({ create, globals }) => ({ gpu: create([]), globals }),
+    () => undefined,
+  )
+  return opened
+}
+
+async function look(): Promise<Look | undefined> {
+  const { spawn } = builtin<ChildProcess>('node:child_process') ?? {}
+  if (!spawn || !RUNS_SCRIPTS.test(process.execPath)) return undefined
+  const { createRequire } = builtin<Modules>('node:module')!
+  const { pathToFileURL } = builtin<Urls>('node:url')!
+  const dawn = pathToFileURL(createRequire(import.meta.url).resolve('webgpu')).href
+  // Of the application, whose debugger or loaders it may name.
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const child = spawn(process.execPath, ['-e', scriptOf(dawn)], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: LOOK_MS,
+    killSignal: 'SIGKILL',
+    windowsHide: true,
+  })
+  const written = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].setEncoding('utf8').on('data', (text: string) => {
+      written[stream] += text
+    })
+  }
+  const end = await new Promise<string>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
+  })
+  const said = written.stderr.trim()
+  const answer = /^found (.*)$/m.exec(written.stdout)?.[1]
+  if (answer === undefined) return { why: `who looked for a WebGPU adapter ended with ${end}`, said }
+  const info = JSON.parse(answer) as GPUAdapterInfo | null
+  return info ? { adapter: { info }, why: '', said } : { why: 'there is no WebGPU adapter', said }
+}
+
+/** Its own mark before the answer: drivers write to standard output too. */
+const scriptOf = (dawn: string) => `
+import(${JSON.stringify(dawn)}).then(async ({ create }) => {
+  const gpu = create([])
+  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' })
+  const { vendor, architecture, device, description, isFallbackAdapter } = adapter?.info ?? {}
+  const info = adapter && { vendor, architecture, device, description, isFallbackAdapter }
+  require('node:fs').writeSync(1, '\\nfound ' + JSON.stringify(info) + '\\n')
+  process.exit(0)
+})`
