@@ -5,13 +5,14 @@
 
 import { describeSchema } from '../../../src/decode/schema-prompt.ts'
 import { chatExample } from './chat.js'
+import { decides, naturalDecisions } from './decisions.js'
 import { readDomains } from './domains.js'
 import { answerOf, makeExample } from './fields.js'
 import { naturalExample, naturalList, naturalThread, standsInList } from './natural.js'
 import { readNatural } from './natural-format.js'
 import { grouped, listOfRecords } from './nested.js'
 import { hash, rng } from './random.js'
-import { spanExample } from './spans.js'
+import { decisionExample, spanExample } from './spans.js'
 import { makeText, nonceDomain } from './text.js'
 import { chance, pick, seedFakers } from './values.js'
 
@@ -46,6 +47,12 @@ let spans = false
 let without = 0
 const kept = ({ queries }) => queries.some((query) => query.options) || !chance(without)
 
+/** The share of the encoder's examples that are decisions, half of them from texts that say something to decide. */
+let decisions = 0
+
+/** The share of the other examples by hand whose texts list something. */
+let lists = 0
+
 const SPLITS = ['values', 'templates', 'fields', 'domains']
 const plain = (v) => (v !== null && typeof v === 'object' && 'raw' in v ? Number(v.raw) : v)
 
@@ -74,7 +81,15 @@ let SHORT = []
 /** The share of examples from `natural/`; the rest is made of patterns. */
 let natural = 0.7
 
+/** The texts that say something to decide, and those that list something. */
+let DECIDING = []
+let LISTING = []
+
 function trainingPair(length) {
+  if (spans && chance(decisions)) {
+    const made = naturalDecisions(pick(chance(0.5) ? DECIDING : NATURAL))
+    return made ? [decisionExample(made)] : []
+  }
   if (!spans && chance(0.06)) return [chatExample()]
   if (chance(natural)) {
     const roll = rng.float()
@@ -83,7 +98,7 @@ function trainingPair(length) {
         ? naturalList(pick(SHORT))
         : roll < 0.16
           ? naturalThread([pick(NATURAL), pick(NATURAL), ...(chance(0.3) ? [pick(NATURAL)] : [])], dense)
-          : naturalExample(pick(NATURAL), dense)
+          : naturalExample(pick(chance(lists) ? LISTING : NATURAL), dense)
     return made ? [inPrompt(made)] : []
   }
   if (!spans && chance(0.04)) {
@@ -128,7 +143,11 @@ const count = Number(options.count ?? 10)
 dense = options.dense !== undefined
 spans = options.form === 'spans'
 without = Number(options.choices ?? 0)
+decisions = Number(options.decisions ?? 0)
 natural = Number(options.natural ?? natural)
+DECIDING = NATURAL.filter(decides)
+lists = Number(options.lists ?? 0)
+LISTING = NATURAL.filter(({ fields }) => fields.some(({ value }) => value?.list))
 SHORT = NATURAL.filter(standsInList)
 const lines = []
 const write = (o) => {

@@ -69,7 +69,7 @@ function partOf(text, part) {
 }
 
 /** The value of a field in this text; undefined where the text has none. */
-function meant({ type, value }, said) {
+export function meant({ type, value }, said) {
   if (value.list) {
     const list = value.list.map((item) => meant({ type, value: item }, said)).filter((v) => v !== undefined)
     return list.length > 0 ? [...new Map(list.map((v) => [JSON.stringify(v), v])).values()] : undefined

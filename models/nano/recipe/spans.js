@@ -99,6 +99,15 @@ export function read(type, said, year) {
   return said
 }
 
+/** Decisions as queries: each a field `answer` with its question as description. */
+export function decisionExample({ text, questions }) {
+  const queries = questions.map(({ question, options, right }) => {
+    const ask = askedAs({ path: ['answer'], note: question, options })
+    return { ask, list: false, nullable: false, options, option: right }
+  })
+  return { text, queries }
+}
+
 const plainOf = (value) => (value !== null && typeof value === 'object' && 'raw' in value ? Number(value.raw) : value)
 const NUMBER =
   /(?<![\p{L}\d.,])\d[\d,']*(?:\.\d+)?k?(?![\p{L}\d])|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty(?:-\w+)?|thirty(?:-\w+)?|forty(?:-\w+)?|fifty(?:-\w+)?)\b/giu
