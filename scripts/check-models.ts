@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Command } from 'commander'
+import { checkDecisions, DECISIONS } from './models/check-decisions.js'
 import { checkDefinition } from './models/check-definition.js'
 import { checkEncoder, checkReranker } from './models/check-vectors.js'
 import { RERANKERS } from './models/encoders/cross.js'
@@ -46,6 +47,9 @@ async function checkFamily(family: string, path: string, options: Options): Prom
     const weights = weightsOf(of)
     const count = Number(tokens)
     if (!ours) await checkDefinition(of, weights, { rows, tokens: count, ...judge })
+    if (forms.length === 0 || forms.some((part) => DECISIONS.includes(part))) {
+      await checkDecisions(of, weights, { rows, devices, ...judge })
+    }
     await checkOurCore(of, weights, {
       rows,
       devices,
@@ -112,7 +116,11 @@ await new Command('check:models')
     'hardware',
     'software',
   ])
-  .option('--form <part...>', `in what, by parts of names: ${FORMS.map(({ name }) => name).join(', ')}`, [])
+  .option(
+    '--form <part...>',
+    `in what, by parts of names: ${FORMS.map(({ name }) => name).join(', ')}; or ${DECISIONS}`,
+    [],
+  )
   .option('--ours', 'our core alone, without the definitions that it is held to')
   .option('--resume <file>', 'of what was found: rows that the same code has found are not computed again')
   .option(

@@ -13,6 +13,7 @@ const DECODERS = [...BOTH, ...judges('check-definition.ts', 'families', 'judge.t
 const ENCODERS = [...BOTH, ...judges('check-vectors.ts', 'encoders', 'rounded.ts')]
 const CORE = core('contract', 'contract.ts', 'core.ts', 'model', 'sampling.ts')
 const OURS = [...DECODERS, ...CORE, ...judges('feeds.ts', 'mlx.ts', 'our-core.ts', 'safetensors.ts')]
+const DECISIONS = [...OURS, ...judges('check-decisions.ts'), 'src/decode/decide', 'src/decode/run']
 const VECTORS = [...ENCODERS, ...CORE, ...core('encoders')]
 
 /**
@@ -23,6 +24,8 @@ const PARTS = {
   decoders: DECODERS,
   'decoders on cpu': [...OURS, ...core('cpu')],
   'decoders on gpu': [...OURS, ...core('gpu')],
+  'decisions on cpu': [...DECISIONS, ...core('cpu')],
+  'decisions on gpu': [...DECISIONS, ...core('gpu')],
   encoders: ENCODERS,
   'encoders on cpu': [...VECTORS, ...core('cpu')],
   'encoders on gpu': [...VECTORS, ...core('gpu')],

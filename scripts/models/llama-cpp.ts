@@ -17,7 +17,7 @@ interface Sequence {
 }
 interface Llama {
   loadModel(options: object): Promise<{
-    createContext(options: object): Promise<{ getSequence(): Sequence }>
+    createContext(options: object): Promise<{ getSequence(): Sequence; dispose(): Promise<void> }>
     /** `rank` takes texts, which it surrounds in a way of its own; what is below it takes the tokens as they are. */
     createRankingContext(options: object): Promise<{ _evaluateRankingForInput(tokens: number[]): Promise<number> }>
     createEmbeddingContext(options: object): Promise<{
@@ -49,32 +49,52 @@ export async function llamaCpp(
 /** How llama.cpp keeps keys and values. */
 export type LlamaCache = 'F32' | 'Q8_0'
 
+interface AskedOf {
+  readonly of: Pick<Case, 'context'>
+  readonly tokens: readonly number[]
+  readonly count: number
+  readonly cache?: LlamaCache
+}
+
 /** Of a file that is there, which is a form of the case: probabilities. */
-export function probabilitiesOf(
-  peers: string,
-  modelPath: string,
-  {
-    of,
-    tokens,
-    count,
-    cache = 'F32',
-  }: { of: Pick<Case, 'context'>; tokens: readonly number[]; count: number; cache?: LlamaCache },
-): Promise<Map<number, number>[]> {
-  return withModelAt(peers, modelPath, async (model) => {
-    const context = await model.createContext({
-      contextSize: of.context ?? 1024,
-      batchSize: 512,
-      threads: 1,
-      // Without it values are not kept in blocks.
-      flashAttention: cache === 'Q8_0',
-      experimentalKvCacheKeyType: cache,
-      experimentalKvCacheValueType: cache,
-    })
+export const probabilitiesOf = (peers: string, modelPath: string, asked: AskedOf): Promise<Map<number, number>[]> =>
+  withModelAt(peers, modelPath, (model) => probabilitiesIn(model, asked))
+
+async function probabilitiesIn(model: Model, { of, tokens, count, cache = 'F32' }: AskedOf) {
+  const context = await model.createContext({
+    contextSize: of.context ?? 1024,
+    batchSize: 512,
+    threads: 1,
+    // Without it values are not kept in blocks.
+    flashAttention: cache === 'Q8_0',
+    experimentalKvCacheKeyType: cache,
+    experimentalKvCacheValueType: cache,
+  })
+  try {
     const wanted = { generateNext: { probabilities: true, options: { temperature: 1, topK: 0, topP: 1, minP: 0 } } }
     const from = tokens.length - count
     const input = tokens.map((token, i): number | [number, object] => (i < from ? token : [token, wanted]))
     const outputs = await context.getSequence().controlledEvaluate(input)
     return outputs.slice(from).map((output) => output!.next.probabilities!)
+  } finally {
+    await context.dispose()
+  }
+}
+
+/** Log probabilities after each of the last `count` tokens of each text, every one of them read alone. */
+export function llamaCppOfEach(
+  peers: string,
+  of: Case,
+  weights: Weights,
+  texts: readonly { readonly tokens: readonly number[]; readonly count: number }[],
+): Promise<((token: number) => number)[][]> {
+  return withModel(peers, of, weights, async (model) => {
+    const told: ((token: number) => number)[][] = []
+    for (const { tokens, count } of texts) {
+      const all = await probabilitiesIn(model, { of, tokens, count })
+      told.push(all.map((shares) => (token: number) => Math.log(shares.get(token) ?? 0)))
+    }
+    return told
   })
 }
 

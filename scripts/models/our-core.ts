@@ -34,7 +34,7 @@ export const FORMS = [
   { name: 'GGUF Q4_0', format: 'GGUF', type: 'Q4_0', onGpu: true },
   { name: 'F16, 8-bit cache', format: 'safetensors', type: 'F16', cacheType: 'q8_0', onGpu: true },
 ] as const
-type Form = (typeof FORMS)[number]
+export type Form = (typeof FORMS)[number]
 
 /** Each kind of layer that keeps keys and values: all, with normed heads, those of a window, beside others that keep states. */
 const IN_8_BITS: readonly string[] = ['llama', 'qwen3', 'gemma3', 'qwen3_5']
@@ -260,7 +260,7 @@ async function answersOf(device: Device, of: Case, form: Form, source: WeightSou
   }
 }
 
-function planned(device: Device, of: Case, form: Form, source: WeightSource, length: number): LoadPlan {
+export function planned(device: Device, of: Case, form: Form, source: WeightSource, length: number): LoadPlan {
   return planModel(source, device, {
     contextLength: Math.max(of.context ?? 0, length + 8),
     cacheTokens: 5 * (length + 64),
@@ -271,7 +271,7 @@ function planned(device: Device, of: Case, form: Form, source: WeightSource, len
 }
 
 /** As a folder or a file that somebody may have downloaded. */
-async function written(of: Case, form: Form, weights: Weights, within: string): Promise<WeightSource> {
+export async function written(of: Case, form: Form, weights: Weights, within: string): Promise<WeightSource> {
   const at = join(within, form.name.replaceAll(' ', '-'))
   const path = form.format === 'GGUF' ? `${at}.gguf` : at
   if (form.format === 'GGUF') await writeGguf(path, of, weights, form.type satisfies GgufType)

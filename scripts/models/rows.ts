@@ -6,15 +6,15 @@ import { type Code, codeOf } from './code.js'
 export interface Row {
   readonly family: string
   /** `llama.cpp` and `mistake` speak of the definition in float64, the others of our core. */
-  readonly kind: 'llama.cpp' | 'mistake' | 'text' | 'vectors'
+  readonly kind: 'llama.cpp' | 'mistake' | 'text' | 'decisions' | 'vectors'
   /** The mistake, or the form of the weights. */
   readonly what: string
   readonly device: string
-  /** Tokens after the prompt, or texts. */
+  /** Tokens after the prompt, texts, or options. */
   readonly tokens: number
   /** Steps at which another token would be chosen. */
   readonly otherTokens: number
-  /** Nats; of vectors, numbers of one that is one long. */
+  /** Nats; of vectors, numbers of one that is one long; of decisions, probabilities. */
   readonly rms: number
   readonly worst: number
   /** That of what it is held to: `worst` lies below it, or above it where a mistake is to be seen. */
@@ -24,6 +24,8 @@ export interface Row {
   readonly cosine?: number
   /** How the tokens were fed, each with its worst difference. */
   readonly ways?: Readonly<Record<string, number>>
+  /** How far from llama.cpp; absent: it was not asked. */
+  readonly worstOfPeer?: number
   /** Steps at which llama.cpp would choose another token; absent: it was not asked. */
   readonly otherThanPeer?: number
   /** What it was computed by, and which version of that. */

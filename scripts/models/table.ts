@@ -54,6 +54,21 @@ function ours(rows: readonly Row[], device: string): string {
   return table([device, COUNT, ...forms], lines)
 }
 
+/** How far probabilities of options lie from each alone in float64, on every device; and on all of them from llama.cpp. */
+function decisions(rows: readonly Row[]): string {
+  const devices = DEVICES.filter((device) => rows.some((row) => row.device === device))
+  const lines = distinct(rows.map(({ family }) => family)).map((family) => {
+    const own = rows.filter((row) => row.family === family)
+    const cells = devices.map((device) => {
+      const row = own.find((one) => one.device === device)
+      return row ? marked(row, figure(row.worst)) : NONE
+    })
+    const peers = own.flatMap(({ worstOfPeer }) => worstOfPeer ?? [])
+    return [family, String(own[0]!.tokens), ...cells, peers.length > 0 ? figure(Math.max(...peers)) : NONE]
+  })
+  return table(['decisions', 'options', ...devices, 'beside llama.cpp'], lines)
+}
+
 const DEVICES: readonly string[] = ['', EXACT, AS_USED, ...GPUS.map(({ name }) => name)]
 const WHAT: readonly string[] = FORMS.map(({ name }) => name)
 
@@ -66,8 +81,14 @@ export function report(found: readonly Row[], families: readonly string[]): stri
     return a[0] - b[0] || a[1] - b[1] || a[2] - b[2]
   })
   const asked = rows.filter(({ device }) => device === '')
-  const devices = DEVICES.slice(1).filter((device) => rows.some((row) => row.device === device))
-  const parts = [...(asked.length > 0 ? [definitions(asked)] : []), ...devices.map((device) => ours(rows, device))]
+  const decided = rows.filter(({ kind }) => kind === 'decisions')
+  const told = rows.filter(({ kind }) => kind !== 'decisions')
+  const devices = DEVICES.slice(1).filter((device) => told.some((row) => row.device === device))
+  const parts = [
+    ...(asked.length > 0 ? [definitions(asked)] : []),
+    ...devices.map((device) => ours(told, device)),
+    ...(decided.length > 0 ? [decisions(decided)] : []),
+  ]
   return parts.join('\n\n')
 }
 
