@@ -23,6 +23,7 @@ beforeAll(async () => {
     batches: [1, 2],
     tokens: 4,
     rounds: 1,
+    decisions: [24, 3] as const,
     leastSeconds: 0,
     clock: 'wall' as const,
     only: PARTS,

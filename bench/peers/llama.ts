@@ -3,7 +3,15 @@
  * is taken from a folder that the user names.
  */
 import { pathToFileURL } from 'node:url'
-import type { Candidate, Question, Subject, SubjectAnswer } from '../../src/bench/subject.js'
+import { LABELS } from '../../src/bench/scenarios/decide.js'
+import type {
+  Candidate,
+  DecisionsAsked,
+  DecisionsTold,
+  Question,
+  Subject,
+  SubjectAnswer,
+} from '../../src/bench/subject.js'
 import { now } from '../../src/bench/time.js'
 import type { Gguf } from './gguf.js'
 import { installed } from './installed.js'
@@ -12,6 +20,9 @@ import { idsOf } from './token-ids.js'
 interface Sequence {
   readonly nextTokenIndex: number
   evaluate(tokens: number[], options: object): AsyncGenerator<number>
+  controlledEvaluate(
+    input: (number | [number, object])[],
+  ): Promise<({ readonly next: { readonly probabilities?: Map<number, number> } } | undefined)[]>
   clearHistory(): Promise<void>
   eraseContextTokenRanges(ranges: { start: number; end: number }[]): Promise<void>
 }
@@ -62,6 +73,7 @@ async function open(library: Library, options: LlamaOptions): Promise<Subject> {
       notes: ['the same codes as Q4_0; prompts and answers as token ids, no text'],
     },
     answer: (ask) => answer(held, ask, gguf.vocabulary),
+    decide: (ask) => decide(held[0]!, ask, gguf.vocabulary),
     deviceBytes: () => undefined,
     close: () => llama.dispose(),
   }
@@ -106,4 +118,33 @@ async function answer(
   } finally {
     place.busy = false
   }
+}
+
+const PROBABILITIES = { generateNext: { probabilities: true, options: { temperature: 1, topK: 0, topP: 1, minP: 0 } } }
+
+/** As servers of llama.cpp do: the state is kept, each question goes on from it, and its next token's labels are read. */
+async function decide(
+  held: Held,
+  { prompt, stateTokens, questions, questionTokens, first }: DecisionsAsked,
+  vocabulary: number,
+): Promise<DecisionsTold> {
+  const { sequence } = held
+  const start = now()
+  const known = held.prompt === prompt ? stateTokens : 0
+  held.prompt = prompt
+  if (known === 0) {
+    await sequence.clearHistory()
+    await sequence.controlledEvaluate(idsOf(prompt, stateTokens, vocabulary))
+  }
+  const sums: number[] = []
+  for (let i = 0; i < questions; i++) {
+    await sequence.eraseContextTokenRanges([{ start: stateTokens, end: sequence.nextTokenIndex }])
+    const ids = idsOf(prompt + first + i + 1, questionTokens, vocabulary)
+    const asked = ids.map((id, k): number | [number, object] => (k < ids.length - 1 ? id : [id, PROBABILITIES]))
+    const told = (await sequence.controlledEvaluate(asked)).at(-1)!.next.probabilities!
+    sums.push(LABELS.reduce((sum, _, label) => sum + (told.get(ids[label]!) ?? 0), 0))
+  }
+  const seconds = (now() - start) / 1000
+  if (sums.some((sum) => Number.isNaN(sum))) throw new Error('A label was told no probability.')
+  return { seconds, promptTokens: stateTokens + questions * questionTokens, cachedTokens: known }
 }

@@ -16,9 +16,10 @@ export interface SameWeights {
 
 /** Written before anything is measured: it is no part of loading. */
 export async function sameWeights(order: BenchOrder): Promise<SameWeights> {
-  const { promptLengths, batches, tokens } = order.settings
+  const { promptLengths, batches, tokens, decisions, only } = order.settings
   // A scenario asks for a little more than it needs: see `fits`.
-  const context = Math.ceil((Math.max(...promptLengths) + tokens) * 1.2) + 32
+  const decided = only.includes('decide') ? decisions[0] + 100 * decisions[1] : 0
+  const context = Math.ceil(Math.max(Math.max(...promptLengths) + tokens, decided) * 1.2) + 32
   // A peer stands beside one model.
   const first = order.models[0]!
   const { id: model, quantize } = offeredModel(first)

@@ -18,6 +18,7 @@ const settings = {
   promptLengths: [24, 100_000],
   batches: [1, 2],
   tokens: 6,
+  decisions: [24, 3] as const,
   rounds: 2,
   leastSeconds: 0,
   clock: 'wall' as const,
@@ -93,6 +94,10 @@ describe('a run', () => {
         'json-mask',
         'v1-ratio',
         'v1-whole-ratio',
+        'decide',
+        'decide-ratio',
+        'decide-again-ratio',
+        'decide-json',
         'device-memory',
       ])
         expect([...metrics]).toContain(metric)

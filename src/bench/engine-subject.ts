@@ -2,8 +2,18 @@
 import type { ChatCall, Engine } from '../engine.js'
 import { callOf, timed } from './clock.js'
 import { promptText } from './prompts.js'
+import { questionOf } from './scenarios/decide.js'
 import type { BenchPart } from './scenarios/scenario.js'
-import type { About, EngineUnderTest, Question, Subject, SubjectAnswer } from './subject.js'
+import type {
+  About,
+  DecisionsAsked,
+  DecisionsTold,
+  EngineUnderTest,
+  Question,
+  Subject,
+  SubjectAnswer,
+} from './subject.js'
+import { now } from './time.js'
 
 export interface EngineSubjectOptions {
   /** What it calls itself in reports. */
@@ -77,6 +87,25 @@ class EngineSubject implements Subject {
     const words = (await this.#size)(ask.promptTokens)
     // Greedy: what is compared is the model's work, not ways of drawing.
     return timed(this.engine.engine, plainCall(this.engine, promptText(ask.prompt, words), ask.tokens, 0))
+  }
+
+  get decide(): Subject['decide'] {
+    const { engine } = this.engine
+    return engine.decide && this.#info?.capabilities?.decisions ? (ask) => this.#decide(ask) : undefined
+  }
+
+  async #decide({ prompt, stateTokens, questions, first }: DecisionsAsked): Promise<DecisionsTold> {
+    this.#size ??= this.#learnSize()
+    const state = promptText(prompt, (await this.#size)(stateTokens))
+    const { engine, model } = this.engine
+    const call = callOf({ model, messages: [] })
+    const asked = Array.from({ length: questions }, (_, i) => questionOf(first + i))
+    const start = now()
+    const { usage } = await engine.decide!({
+      ...{ id: call.id, model, signal: call.signal, state, questions: asked, order: 'given', calibrated: false },
+    })
+    const seconds = (now() - start) / 1000
+    return { seconds, promptTokens: usage.promptTokens, cachedTokens: usage.cachedTokens, stateText: state }
   }
 
   deviceBytes(): number | undefined {

@@ -37,6 +37,11 @@ export const METRICS = {
   'v1-ratio': { label: '  time streamed / bare', unit: 'x', better: 'less' },
   'through-v1-whole': { label: 'through /v1, whole', unit: 'tok/s', better: 'more' },
   'v1-whole-ratio': { label: '  time whole / bare', unit: 'x', better: 'less' },
+  decide: { label: 'decisions', unit: '1/s', better: 'more' },
+  'decide-ratio': { label: '  time / as long a prompt', unit: 'x', better: 'less' },
+  'decide-again': { label: 'decisions, the state read before', unit: '1/s', better: 'more' },
+  'decide-again-ratio': { label: '  time / a prompt of the questions', unit: 'x', better: 'less' },
+  'decide-json': { label: 'decisions as strict JSON', unit: '1/s', better: 'more' },
   'device-memory': { label: 'memory on the device', unit: 'MiB', better: 'less' },
   'process-memory': { label: 'memory of the process', unit: 'MiB', better: 'less' },
 } as const

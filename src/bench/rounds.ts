@@ -1,5 +1,6 @@
 /** The whole run: candidates are loaded in turn, then asked in turn, round after round. */
 import { type BenchReading, type BenchReport, Readings } from './report.js'
+import { decide } from './scenarios/decide.js'
 import { decode } from './scenarios/decode.js'
 import { firstToken } from './scenarios/first-token.js'
 import { type BenchPart, PARTS, type Scenario, type Settings } from './scenarios/scenario.js'
@@ -91,12 +92,13 @@ function suits(scenario: Scenario, subject: Subject): boolean {
   return !subject.skips?.includes(scenario.part) && scenario.suits(subject)
 }
 
-function scenariosFor({ promptLengths, batches, tokens, only }: Settings): Scenario[] {
+function scenariosFor({ promptLengths, batches, tokens, decisions, only }: Settings): Scenario[] {
   const all: Readonly<Record<BenchPart, () => Scenario[]>> = {
     prompt: () => promptLengths.map(firstToken),
     decode: () => promptLengths.map((length) => decode(length, batches, tokens)),
     json: () => [strictJson()],
     v1: () => [throughV1(tokens)],
+    decide: () => [decide(...decisions)],
   }
   return PARTS.filter((part) => only.includes(part)).flatMap((part) => all[part]())
 }

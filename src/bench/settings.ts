@@ -5,12 +5,20 @@ const FULL: Settings = {
   promptLengths: [32, 128, 512],
   batches: [1, 4, 8],
   tokens: 64,
+  decisions: [1000, 64],
   rounds: 5,
   leastSeconds: 1,
   clock: 'wall',
 }
 /** To see that it runs, and how fast roughly. */
-const QUICK = { promptLengths: [32], batches: [1, 4], tokens: 16, rounds: 2, leastSeconds: 0.1 }
+const QUICK = {
+  promptLengths: [32],
+  batches: [1, 4],
+  tokens: 16,
+  decisions: [100, 8] as const,
+  rounds: 2,
+  leastSeconds: 0.1,
+}
 
 /** What was asked for, and the usual for the rest. */
 export function settingsOf({ quick, ...asked }: Partial<Settings> & { readonly quick?: boolean }): Settings {

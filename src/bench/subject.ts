@@ -22,6 +22,28 @@ export interface SubjectAnswer {
   readonly tokens: number
 }
 
+/** What each question may be answered with: the same everywhere. */
+export type Labels = readonly string[]
+
+export interface DecisionsAsked {
+  /** Of one number the state is the same. */
+  readonly prompt: number
+  readonly stateTokens: number
+  readonly questions: number
+  /** How long a question should be, where tokens are counted out. */
+  readonly questionTokens: number
+  /** The number of the first question: the others follow. */
+  readonly first: number
+}
+
+export interface DecisionsTold {
+  readonly seconds: number
+  readonly promptTokens: number
+  readonly cachedTokens: number
+  /** Where the state is a text. */
+  readonly stateText?: string
+}
+
 export interface About {
   /** `webgpu`, `webllm`, `llama.cpp`, ... */
   readonly engine: string
@@ -39,6 +61,8 @@ export interface About {
 export interface Subject {
   readonly about: About
   answer(ask: Question): Promise<SubjectAnswer>
+  /** Absent: it decides nothing. */
+  readonly decide?: (ask: DecisionsAsked) => Promise<DecisionsTold>
   /** Where it is an engine: what the scenarios about `/v1` and strict JSON need. */
   readonly engine?: EngineUnderTest
   /** What cannot be asked of it, or would say nothing. */

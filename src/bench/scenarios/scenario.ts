@@ -2,7 +2,7 @@ import type { BenchReading } from '../report.js'
 import type { Subject } from '../subject.js'
 import type { Clock } from '../time.js'
 
-export const PARTS = ['prompt', 'decode', 'json', 'v1'] as const
+export const PARTS = ['prompt', 'decode', 'json', 'v1', 'decide'] as const
 export type BenchPart = (typeof PARTS)[number]
 
 export interface Settings {
@@ -14,6 +14,8 @@ export interface Settings {
   readonly batches: readonly number[]
   /** Tokens of each answer whose speed is measured. */
   readonly tokens: number
+  /** Tokens of the state that is decided about, and questions about it. */
+  readonly decisions: readonly [stateTokens: number, questions: number]
   /** Measured rounds; one more before them warms up. */
   readonly rounds: number
   /** A round asks again until so many seconds have gone by: small models answer faster than a machine is steady. */
