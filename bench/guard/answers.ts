@@ -52,6 +52,24 @@ const ASKED: readonly { readonly name: string; readonly path?: string; readonly 
   },
 ]
 
+const QUESTIONS = Array.from({ length: 24 }, (_, i) => ({
+  type: 'choice',
+  instructions: `Is it ${i}?`,
+  choices: ['the fox', 'the fox and the dog', 'the dog'].map((value) => ({ value })),
+}))
+const decided = { model: MODEL, input: 'the quick brown fox jumps over the lazy dog. '.repeat(4), questions: QUESTIONS }
+
+/** They are told whole, and once. */
+const DECIDED = [
+  { name: '24 decisions', path: 'decisions', body: decided },
+  { name: 'the same once more, the state kept', path: 'decisions', body: decided },
+  {
+    name: '6 decisions, averaged over orders',
+    path: 'decisions',
+    body: { ...decided, order: 'average', questions: QUESTIONS.slice(0, 6) },
+  },
+]
+
 export async function countAnswers(): Promise<Counts> {
   const passes: Batch[] = []
   const engine = new WebGpuEngine(
@@ -65,12 +83,12 @@ export async function countAnswers(): Promise<Counts> {
   const found: Record<string, Counts> = {}
   try {
     for (const stream of [false, true]) {
-      for (const { name, path = 'chat/completions', body } of ASKED) {
+      for (const { name, path = 'chat/completions', body } of stream ? ASKED : [...ASKED, ...DECIDED]) {
         passes.length = 0
         const request = new Request(`http://localhost/v1/${path}`, {
           method: 'POST',
           headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ ...body, stream }),
+          body: JSON.stringify({ ...body, ...(stream && { stream }) }),
         })
         const response = await v1.fetch(request)
         const text = await response.text()
