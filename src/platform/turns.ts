@@ -12,6 +12,16 @@ export function breathe(): Promise<void> {
   return turn()
 }
 
+/**
+ * Calls back before the event loop goes on, once promises that are settled have been followed as far as they go: in Node,
+ * Deno and Bun to the end, elsewhere as far as who was woken together gets together.
+ */
+export function whenTurnEnds(callback: () => void): void {
+  const { nextTick } = (globalThis as { process?: { nextTick?(callback: () => void): void } }).process ?? {}
+  if (nextTick) nextTick(callback)
+  else queueMicrotask(() => queueMicrotask(callback))
+}
+
 /** Who waits for a turn of its own, by whom it works for. */
 const lines = new CallerLines()
 let serving = false

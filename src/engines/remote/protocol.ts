@@ -26,14 +26,20 @@ export type EngineCommand =
 /** What comes to an end. */
 export type Work = Exclude<EngineCommand, { type: 'abort' | 'taken' }>
 
-/** From the engine to the service. */
+/** From the engine to the service: each message is a list of these, in their order. */
 export type Told =
   | { readonly type: 'models'; readonly models: readonly ModelInfo[]; readonly ready: boolean }
-  | { readonly type: 'part'; readonly id: number; readonly part: Part }
+  | PartTold
   | { readonly type: 'progress'; readonly id: number; readonly progress: LoadProgress }
   | { readonly type: 'value'; readonly id: number; readonly value: unknown }
   | { readonly type: 'done'; readonly id: number }
   | { readonly type: 'failed'; readonly id: number; readonly failure: WireFailure }
+
+export interface PartTold {
+  readonly type: 'part'
+  readonly id: number
+  readonly part: Part
+}
 
 /** What demands come to, of which the grammars are compiled. */
 export interface WireConstraint {

@@ -1,9 +1,19 @@
 import type { ChatCall, Engine, OutputGrammar } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { whenTurnEnds } from '../../platform/turns.js'
 import { Demands } from './demands.js'
 import { wireFailure } from './failure.js'
 import type { Port } from './port.js'
-import { CALLS, type EngineCommand, type Told, type ValueName, WINDOW, type WireCall, type Work } from './protocol.js'
+import {
+  CALLS,
+  type EngineCommand,
+  type PartTold,
+  type Told,
+  type ValueName,
+  WINDOW,
+  type WireCall,
+  type Work,
+} from './protocol.js'
 
 /** Lets whoever holds the other end of `port` use `engine` as if it were there. */
 export function serveEngine(engine: Engine, port: Port): void {
@@ -34,6 +44,8 @@ class EngineServer {
   readonly #demands: Demands
   #ready = false
   #told = ''
+  /** Parts of this turn of the event loop, which go out together. */
+  #parts: PartTold[] = []
 
   constructor(engine: Engine, port: Port) {
     this.#engine = engine
@@ -120,7 +132,7 @@ class EngineServer {
     for await (const part of this.#engine.generate((await this.#whole(call, signal)) as unknown as ChatCall)) {
       // Also an engine that does not look at its signal stops here.
       signal.throwIfAborted()
-      this.#tell({ type: 'part', id, part })
+      this.#tellPart({ type: 'part', id, part })
       if (++job.unread < WINDOW) continue
       // A reader that does not read holds back the engine.
       await taken(job, signal)
@@ -146,7 +158,35 @@ class EngineServer {
   }
 
   #tell(message: Told): void {
-    this.#port.post(message)
+    this.#tellParts()
+    this.#port.post([message])
+  }
+
+  /** A step of a model has a part for each answer: as messages of their own they would wake the other side for each. */
+  #tellPart(part: PartTold): void {
+    this.#parts.push(part)
+    if (this.#parts.length === 1) whenTurnEnds(() => this.#tellParts())
+  }
+
+  #tellParts(): void {
+    const parts = this.#parts
+    if (parts.length === 0) return
+    this.#parts = []
+    try {
+      this.#port.post(parts)
+    } catch {
+      // One of them cannot be cloned: the answers of the others go on.
+      for (const part of parts) this.#tellAlone(part)
+    }
+  }
+
+  #tellAlone(part: PartTold): void {
+    try {
+      this.#port.post([part])
+    } catch (error) {
+      this.#port.post([{ type: 'failed', id: part.id, failure: wireFailure(error) }])
+      this.#jobs.get(part.id)?.aborter.abort(error)
+    }
   }
 }
 

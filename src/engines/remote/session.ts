@@ -33,7 +33,9 @@ export class Session {
   constructor(port: Port, events: SessionEvents) {
     this.#port = port
     this.#events = events
-    port.listen((message) => this.#take(message as Told))
+    port.listen((message) => {
+      for (const told of message as readonly Told[]) this.#take(told)
+    })
   }
 
   /** The other side is gone: what runs fails, each with its error, and whatever is asked from now on. */

@@ -1,0 +1,71 @@
+import { MessageChannel } from 'node:worker_threads'
+import { expect, onTestFinished, test } from 'vitest'
+import { call, collect, setUp } from '../../decode/testing/call.test-helper.js'
+import type { ChatCall, Engine, Part } from '../../engine.js'
+import { type MessageTarget, type Port, portOf, RemoteEngine, serveEngine } from './index.js'
+import type { Told } from './protocol.js'
+
+/** An engine over a real port, and the messages that came from it. */
+function over(generate: Engine['generate']) {
+  const { port1, port2 } = new MessageChannel()
+  const messages: (readonly Told[])[] = []
+  const inside = portOf(port2 as unknown as MessageTarget)
+  const counted: Port = {
+    ...inside,
+    post(message) {
+      inside.post(message)
+      messages.push(message as readonly Told[])
+    },
+  }
+  serveEngine({ models: [{ id: 'test/small', ownedBy: 'test' }], generate }, counted)
+  const far = portOf(port1 as unknown as MessageTarget)
+  const engine = new RemoteEngine({
+    start: () => ({ port: far, gone: new Promise(() => {}), end: () => port1.close() }),
+  })
+  onTestFinished(() => engine.close())
+  return { engine, messages }
+}
+
+const asked = (content: string, part: Partial<ChatCall> = {}) =>
+  call({ messages: [{ role: 'user', content }], maxTokens: 24, ...part })
+
+test('what the answers of a step have come to goes out as one message', async () => {
+  const { decoder } = setUp()
+  const { engine, messages } = over((chat) => decoder.generate(chat))
+  const texts = ['a', 'b', 'c', 'd', 'e', 'f']
+  const there = await Promise.all(texts.map((text) => collect(engine.generate(asked(text)))))
+  const here = await Promise.all(texts.map((text) => collect(setUp().decoder.generate(asked(text)))))
+  expect(there.map((answer) => answer.texts)).toEqual(here.map((answer) => answer.texts))
+  const told = messages.filter(([first]) => first?.type === 'part')
+  const parts = told.flat().length
+  expect(parts).toBeGreaterThan(texts.length * 12)
+  expect(told.length).toBeLessThan(parts / 3)
+  // An answer has no part after its end.
+  const ended = new Set<number>()
+  for (const each of messages.flat()) {
+    if (each.type === 'done') ended.add(each.id)
+    if (each.type === 'part') expect(ended).not.toContain(each.id)
+  }
+})
+
+test('a part that cannot be cloned fails its own answer alone', async () => {
+  const words = ['one', 'two', 'three']
+  const { engine } = over(async function* (chat): AsyncGenerator<Part> {
+    const broken = chat.messages[0]!.content === 'broken'
+    for (const [i, text] of words.entries()) {
+      await Promise.resolve()
+      yield { type: 'text-delta', choice: 0, text, ...(broken && i === 1 && { extra: () => {} }) } as Part
+    }
+    chat.signal.throwIfAborted()
+    yield { type: 'finish', choice: 0, reason: 'stop' }
+  })
+  const read = async (content: string) => {
+    const seen: string[] = []
+    for await (const part of engine.generate(asked(content))) if (part.type === 'text-delta') seen.push(part.text)
+    return seen
+  }
+  const [broken, whole] = await Promise.allSettled([read('broken'), read('whole')])
+  expect(broken.status).toBe('rejected')
+  expect(String((broken as PromiseRejectedResult).reason)).toMatch(/could not be cloned/)
+  expect(whole).toEqual({ status: 'fulfilled', value: words })
+})
