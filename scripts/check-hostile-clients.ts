@@ -16,7 +16,7 @@ import { parseArgs } from 'node:util'
 import { ENDPOINTS } from '../src/endpoints.js'
 import { messages } from '../src/messages/index.js'
 import { ATTACKS, type Attack } from './hostile-clients/attacks.js'
-import { type Outcome, open, pause } from './hostile-clients/clients.js'
+import { leaveAll, type Outcome, open, pause } from './hostile-clients/clients.js'
 import { encoders, hostile } from './hostile-clients/models.js'
 import type { Told } from './hostile-clients/probe.js'
 import type { Time } from './hostile-clients/ready.js'
@@ -72,6 +72,12 @@ function p99(times: readonly Time[], of: keyof Time): number {
 const worst = (times: readonly Time[], of: keyof Time) => Math.max(...times.map((time) => time[of]))
 const both = (figure: (of: keyof Time) => number) => `${figure('own').toFixed(0)} (${figure('clock').toFixed(0)})`
 
+/** Beside the system's count what is in use of it, as the runtime counts. */
+function more(now: Memory, before: Memory): string {
+  const [resident, heap, external] = (['resident', 'heap', 'external'] as const).map((of) => now[of] - before[of])
+  return `${resident!.toFixed(0)} MiB more (objects ${heap!.toFixed(0)}, buffers ${external!.toFixed(0)})`
+}
+
 const problems: string[] = []
 
 /** What it has once the bodies of clients that were ended have been let go. */
@@ -88,6 +94,7 @@ async function attacked(server: Server, { run }: Attack): Promise<Outcome[]> {
   const called = pause(MOST_MS).then((): Outcome[] => [])
   const outcomes: Outcome[] = []
   while (performance.now() - began < LEAST_MS) outcomes.push(...(await Promise.race([run(server), called])))
+  leaveAll()
   return outcomes
 }
 
@@ -142,7 +149,7 @@ async function meet(attack: Attack, folder: string): Promise<void> {
       `  GET /models p99 ${both((of) => p99(listed, of))} ms; strict at most ${both((of) => worst(asked, of))} ms`,
     )
     console.log(
-      `  longest turn ${turn.toFixed(0)} ms of a processor; ${grown.toFixed(0)} MiB more; ended in ${ms.toFixed(0)} ms; newcomers: ${good} of ${guests.length} answered`,
+      `  longest turn ${turn.toFixed(0)} ms of a processor; ${more(now, idle)}; ended in ${ms.toFixed(0)} ms; newcomers: ${good} of ${guests.length} answered`,
     )
     expect(p99(listed, 'own') < MOST_MODELS_MS, 'GET /models is late')
     expect(worst(asked, 'own') < MOST_STRICT_MS, 'strict JSON is late')

@@ -42,6 +42,18 @@ async function keptItems(server: Server, count: number): Promise<string[]> {
   return input.map(({ id }) => id)
 }
 
+const many = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make)
+const choice = () => ({
+  type: 'choice',
+  instructions: fresh(),
+  choices: many(12, () => ({ value: `${fresh()} ${fresh()}` })),
+})
+const kind = () => ({
+  type: 'choice',
+  instructions: fresh(),
+  criteria: Object.fromEntries(many(12, () => [`${fresh()} ${fresh()}`, null])),
+})
+
 export const ATTACKS: readonly Attack[] = [
   {
     name: 'eight prompts of 1 MB, and eight as long as fits',
@@ -176,6 +188,26 @@ export const ATTACKS: readonly Attack[] = [
           ? post(server, '/detokenize', { model: NANO, tokens: Array.from({ length: 180_000 }, (_, k) => k % 1000) })
           : post(server, '/tokenize', { model: NANO, prompt: megabyte([LINES, 'word ', 'x'][i % 4]) }),
       ),
+  },
+  {
+    name: '400 questions about a text as long as fits, options of many tokens, and texts of 1 MB',
+    endpoints: ['/decisions', '/systemone'],
+    run: (server) =>
+      all(16, (i) => {
+        const text = i % 4 < 2 ? long() : megabyte()
+        if (i % 2) return post(server, '/decisions', { model: NANO, input: text, questions: many(400, choice) })
+        const questions = Object.fromEntries(many(400, kind).map((question) => [fresh(), question]))
+        return post(server, '/systemone', { model: NANO, state: text, questions })
+      }),
+  },
+  {
+    name: '600 decisions that are left within 60 ms',
+    endpoints: ['/decisions'],
+    run: (server) =>
+      left(server, 600, 60, () => ({
+        path: '/decisions',
+        body: { model: NANO, input: long(), questions: many(8, choice) },
+      })),
   },
   {
     name: "Anthropic's messages, long ones and many, counted",

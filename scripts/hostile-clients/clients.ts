@@ -25,13 +25,22 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+const under = new Set<ClientRequest>()
+
+/** Leaves whatever is still asked: an attack that is called off is over, and what it had sent no longer in use. */
+export function leaveAll(): void {
+  for (const sent of under) sent.destroy()
+}
+
 /** A request that is left open for the caller to do with as it likes. */
 export function open(server: Server, { path, body, method, key = server.flooder, headers }: Asked): ClientRequest {
-  return request(`${server.origin}/v1${path}`, {
+  const sent = request(`${server.origin}/v1${path}`, {
     agent,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     method: method ?? (body === undefined ? 'GET' : 'POST'),
   })
+  under.add(sent)
+  return sent.once('close', () => under.delete(sent))
 }
 
 export function ask(server: Server, asked: Asked): Promise<Outcome> {
