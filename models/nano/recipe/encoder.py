@@ -13,6 +13,8 @@ from model import Linear, Model, Norm
 
 END, SYSTEM, USER, ASSISTANT = range(4)
 LONGEST_SPAN = 48
+# Of a list: how many stretches are looked at, and how unlikely one may be.
+MOST_ITEMS, LEAST = 32, -8.0
 # What a list and a choice count beside a stretch, of which there are eight times as many.
 LIST, CHOICE = 1.5, 3.0
 
@@ -215,6 +217,24 @@ def loss_of(model, batch, dtype):
     return total / max(1, count), parts
 
 
+def items(out, text, row, query):
+    """What may stand in a list, in the text's order: `(first, last, how sure)`, an item where that is above 0. Of two
+    that overlap the surer one; unsure ones are told too, for a row of which another column is sure has one of them."""
+    sure = out["start"][row, query] - out["nothing"][row, query, 2]
+    best = sure.topk(min(MOST_ITEMS, len(sure)))
+    kept = best.values > LEAST
+    firsts, sure = best.indices[kept], best.values[kept]
+    many = len(firsts)
+    if many == 0:
+        return []
+    lasts = firsts + ends_after(out, text, torch.full((many,), row), torch.full((many,), query), firsts).argmax(-1)
+    made = []
+    for first, last, score in zip(firsts.tolist(), lasts.tolist(), sure.tolist()):
+        if all(last < s or first > e for s, e, _ in made):
+            made.append((first, last, round(score, 2)))
+    return sorted(made)
+
+
 @torch.no_grad()
 def answer(model, batch, examples, dtype=torch.float32):
     """Per example and query: an option's number, spans of tokens, or None."""
@@ -231,16 +251,7 @@ def answer(model, batch, examples, dtype=torch.float32):
                 continue
             start = out["start"][row, n]
             if query["list"]:
-                firsts = [i for i in (start - out["nothing"][row, n, 2] > 0).nonzero()[:, 0].tolist()]
-                spans, until = [], -1
-                for first in firsts:
-                    if first <= until:
-                        continue
-                    one = torch.tensor([first])
-                    scores = ends_after(out, batch["text"], torch.tensor([row]), torch.tensor([n]), one)[0]
-                    until = first + int(scores.argmax())
-                    spans.append((first, until))
-                mine.append({"spans": spans})
+                mine.append({"spans": items(out, batch["text"], row, n)})
                 continue
             logs = torch.cat([start, out["nothing"][row, n, 0:1]]).log_softmax(-1)
             if query["nullable"] and int(logs.argmax()) == len(logs) - 1:

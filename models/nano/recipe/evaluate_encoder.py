@@ -25,7 +25,7 @@ def main(checkpoint, folder, path):
         made = answer(model, batch, [example])[0]
         for one in made:
             if "spans" in one:
-                one["spans"] = [(offsets[s - e["base"]][0], offsets[t - e["base"]][1]) for s, t in one["spans"]]
+                one["spans"] = [(offsets[s - e["base"]][0], offsets[t - e["base"]][1], *sure) for s, t, *sure in one["spans"]]
         print(json.dumps(made))
 
 

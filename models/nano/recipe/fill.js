@@ -25,13 +25,13 @@ function asked({ user, schema }) {
   return { text: user, schema, queries }
 }
 
-/** What an answer says of a query: a value, or for lists `[{ at, value }]`. */
+/** What an answer says of a query: a value, or for lists `[{ at, value, sure }]`, where above 0 it is an item. */
 function meantBy(query, found, letters) {
   if (query.options) return found.option === null ? null : query.options[query.list ? 0 : found.option]
   const said = found.spans.map(([start, end]) => letters.slice(start, end).join(''))
   const values = said.map((text) => readAs(query.type, text))
   if (query.list)
-    return found.spans.map(([at], i) => ({ at, value: values[i] })).filter(({ value }) => value !== undefined)
+    return found.spans.map(([at, , sure], i) => ({ at, value: values[i], sure })).filter((v) => v.value !== undefined)
   const value = values.find((v) => v !== undefined)
   if (value !== undefined) return value
   return query.nullable ? null : query.type === 'integer' || query.type === 'number' ? 0 : (said[0] ?? '')
@@ -51,26 +51,50 @@ function put(into, path, value) {
   }
 }
 
-/** Rows of a list of records: the fullest column says how many, each value of another joins the nearest. */
+const itemsOf = (found) => found.filter(({ sure }) => sure > 0)
+
+/** Below this a cell is empty: surer than an item must be, for the row is there and only its stretch is asked. */
+const EMPTY = -4
+
+/**
+ * Rows of a list of records: the column with the most items says how many there are and where each stands. Another's cells
+ * are the surest stretches between one row and the next, all behind their rows' places or all before them.
+ */
 function rowsOf(columns) {
   const spread = columns.filter((c) => Array.isArray(c.value))
-  const anchor = spread.reduce((best, c) => (c.value.length > (best?.value.length ?? 0) ? c : best), undefined)
-  if (!anchor) return []
-  const rows = anchor.value.map(() => ({}))
+  const sureness = (c) => itemsOf(c.value).length + itemsOf(c.value).reduce((sum, { sure }) => sum + sure, 0) / 1000
+  const anchor = spread.reduce((best, c) => (best && sureness(best) >= sureness(c) ? best : c), undefined)
+  const places = anchor ? itemsOf(anchor.value).map(({ at }) => at) : []
+  const rows = places.map(() => ({}))
   for (const column of columns) {
     const inside = column.path.slice(column.path.indexOf('[]') + 1)
-    const values = Array.isArray(column.value) ? column.value : rows.map(() => ({ value: column.value }))
-    const whole = values.length === rows.length
+    const cells =
+      column === anchor
+        ? itemsOf(anchor.value)
+        : spread.includes(column)
+          ? cellsOf(column.value, places)
+          : rows.map(() => column)
+    // A list in a record gets the one item that a cell has.
+    const listed = inside.at(-1) === '[]'
     rows.forEach((row, i) => {
-      const near = whole ? values[i] : values.find((v) => nearest(anchor.value, v.at) === i)
-      put(row, inside, near?.value ?? null)
+      const value = cells[i]?.value
+      if (listed) put(row, inside.slice(0, -1), value === undefined ? [] : [value])
+      else put(row, inside, value ?? null)
     })
   }
   return rows
 }
 
-const nearest = (anchors, at) =>
-  anchors.reduce((best, a, i) => (Math.abs(a.at - at) < Math.abs(anchors[best].at - at) ? i : best), 0)
+function cellsOf(found, places) {
+  const within = (low, high) =>
+    found
+      .filter(({ at, sure }) => at >= low && at < high && sure > EMPTY)
+      .reduce((best, v) => (best && best.sure >= v.sure ? best : v), undefined)
+  const behind = places.map((at, i) => within(at, places[i + 1] ?? Infinity))
+  const before = places.map((at, i) => within(places[i - 1] ?? 0, at))
+  const sum = (cells) => cells.reduce((all, cell) => all + (cell?.sure ?? EMPTY), 0)
+  return sum(behind) >= sum(before) ? behind : before
+}
 
 function answer({ text, schema }, pointed) {
   const letters = [...text]
@@ -81,7 +105,7 @@ function answer({ text, schema }, pointed) {
     const at = query.path.indexOf('[]')
     if (at < 0) put(made, query.path, value)
     else if (at === query.path.length - 1)
-      put(made, query.path.slice(0, -1), Array.isArray(value) ? value.map((v) => v.value) : [])
+      put(made, query.path.slice(0, -1), Array.isArray(value) ? itemsOf(value).map((v) => v.value) : [])
     else {
       const key = query.path.slice(0, at).join('\n')
       records.set(key, [...(records.get(key) ?? []), { path: query.path, value }])
