@@ -11,8 +11,8 @@ export interface CatalogModel {
   readonly name: string
   /** What it is good for. */
   readonly about: string
-  /** Conversations; schemas to fill alone; vectors; scores of documents. */
-  readonly use: 'chat' | 'fields' | 'vectors' | 'scores'
+  /** Conversations; schemas to fill alone; vectors; scores of documents; typed questions alone. */
+  readonly use: 'chat' | 'fields' | 'vectors' | 'scores' | 'decisions'
   readonly format: string
   readonly downloadBytes: number
   readonly memoryBytes: number
@@ -217,6 +217,20 @@ export const CATALOG: readonly CatalogModel[] = [
     format: 'safetensors f32',
     downloadBytes: 90_870_598,
     memoryBytes: 109 * MB,
+    contextLength: 512,
+    trainedContext: 512,
+    licence: 'Apache-2.0',
+    thinks: false,
+  },
+  {
+    from: 'ggml-org/Laya-GGUF/Laya-Q8_0.gguf',
+    id: 'ggml-org/Laya-Q8_0',
+    name: 'Laya',
+    about: 'Decisions about English texts, typed questions alone: one pass each, for a device without a GPU.',
+    use: 'decisions',
+    format: 'GGUF Q8_0',
+    downloadBytes: 449 * MB,
+    memoryBytes: 500 * MB,
     contextLength: 512,
     trainedContext: 512,
     licence: 'Apache-2.0',

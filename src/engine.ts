@@ -277,7 +277,7 @@ export interface DecideOption {
 export interface Decided {
   /** In the order of the questions. */
   readonly answers: readonly Decision[]
-  /** `promptTokens` has the state once, however many questions there are. */
+  /** `promptTokens` has the state as often as it was read: once, but by a model that is made for it with each question. */
   readonly usage: Usage
   readonly fingerprint?: string
   /** By which the probabilities were calibrated; absent: they are the model's own. */

@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelGuide } from '../scripts/model-guide.js'
 import { type BertShape, bertConfig, bertTensors, sentenceFiles } from '../scripts/models/encoders/bert.js'
+import { LAYA_SHAPE, layaTensors, TEMPLATE } from '../scripts/models/encoders/laya.js'
+import { modernConfig } from '../scripts/models/encoders/modern-bert.js'
 import { prebuiltRecords } from '../scripts/webllm/records.js'
 import { FAMILIES } from '../src/bench/families.js'
 import { SHAPES, syntheticSource } from '../src/bench/shapes.js'
@@ -101,8 +103,27 @@ function encoder({ id, use }: CatalogModel): { outline: WeightOutline; bytes: nu
   }
 }
 
+/** ModernBERT-large and its head, as a GGUF file has them. */
+function decider(): { outline: WeightOutline; bytes: number } {
+  const large = { ...LAYA_SHAPE, vocab: 50_368, hidden: 1024, inner: 2624, layers: 28, heads: 16, positions: 8192 }
+  const stored = layaTensors(large).filter(({ name }) => !/^act_head|^temperature/.test(name))
+  const shapes = new Map(stored.map(({ name, shape }) => [name, shape]))
+  const dtypeOf = (shape: readonly number[]) => (shape.length > 1 ? 'q8_0' : 'f32')
+  return {
+    outline: {
+      naming: 'huggingface',
+      chatConfig: modernConfig(large),
+      decision: { head_layers: 2, head_max_len: 192, temperature_by_options: { choice: 1.5 }, systemone: TEMPLATE },
+      names: [...shapes.keys()],
+      describe: (name) => ({ name, shape: shapes.get(name)!, dtype: dtypeOf(shapes.get(name)!) }),
+    },
+    bytes: [...shapes.values()].reduce((sum, shape) => sum + product(shape) * (shape.length > 1 ? 34 / 32 : 4), 0),
+  }
+}
+
 async function known(model: CatalogModel): Promise<{ outline: WeightOutline; bytes: number }> {
   if (model.shape !== undefined) return stored(model.shape, model.format)
+  if (model.use === 'decisions') return decider()
   if (model.id !== NANO) return encoder(model)
   const options = { report: () => {}, signal: new AbortController().signal, cache: false } as const
   const { weights } = await openRepository({ kind: 'folder', path: `${root}models/nano` }, options)

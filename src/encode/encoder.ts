@@ -1,6 +1,8 @@
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
 import type {
   Capabilities,
+  DecideCall,
+  Decided,
   DetokenizeCall,
   EmbedCall,
   Embeddings,
@@ -13,25 +15,32 @@ import { V1Error } from '../errors.js'
 import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
+import { Decider } from './decide.js'
 import { JUDGE } from './judge.js'
 import { VectorLine } from './line.js'
-import type { TextTokens, VectorModel } from './vector-model.js'
+import type { DecisionForm, TextTokens, VectorModel } from './vector-model.js'
 
 const NO_CHAT = { chat: false, logprobs: false, seed: false, tools: false, grammar: false, images: false, audio: false }
 /** What a model can that makes vectors, and one that makes scores. */
 export const EMBEDS: Capabilities = { ...NO_CHAT, embeddings: true, rerank: false }
 export const RANKS: Capabilities = { ...NO_CHAT, embeddings: false, rerank: true }
 
+export const DECIDES: Capabilities = { ...NO_CHAT, embeddings: false, rerank: false, decisions: true, thinking: false }
+
 /** Tokens beyond its room to which a text is counted: who wrote a little too much is told how much it was. */
 const COUNTED = 8192
 
 export interface EncoderForm {
-  readonly task: 'embed' | 'rank'
+  readonly task: 'embed' | 'rank' | 'decide'
   /** Stands before every text. @default nothing */
   readonly prompt?: string
   /** Pairs are put to it as a question: see `judge.ts`. */
   readonly judges?: boolean
+  /** How it is asked, where it decides. */
+  readonly decision?: DecisionForm
 }
+
+const CAN: Readonly<Record<EncoderForm['task'], Capabilities>> = { embed: EMBEDS, rank: RANKS, decide: DECIDES }
 
 /** The one way from a call to its vectors or scores. */
 export class Encoder {
@@ -40,14 +49,17 @@ export class Encoder {
   readonly #line: VectorLine
   readonly #prompt: string
   readonly #judges: boolean
+  readonly #decider: Decider | undefined
   readonly capabilities: Capabilities
 
-  constructor(model: VectorModel, tokenizer: Tokenizer, { task, prompt = '', judges = false }: EncoderForm) {
+  constructor(model: VectorModel, tokenizer: Tokenizer, form: EncoderForm) {
+    const { task, prompt = '', judges = false, decision } = form
     this.#model = model
     this.#tokenizer = tokenizer
     this.#prompt = prompt
     this.#judges = judges
-    this.capabilities = task === 'embed' ? EMBEDS : RANKS
+    this.#decider = decision && new Decider(model, tokenizer, decision)
+    this.capabilities = CAN[task]
     this.#line = new VectorLine(model)
   }
 
@@ -74,6 +86,11 @@ export class Encoder {
     )
     const scores = await this.#line.run(texts, signal)
     return { scores: scores.map(([logit]) => 1 / (1 + Math.exp(-logit!))), promptTokens: tokensOf(texts) }
+  }
+
+  /** Of a model whose capabilities say so. */
+  decide(call: DecideCall): Promise<Decided> {
+    return this.#decider!.decide(call, this.#line)
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {

@@ -5,6 +5,8 @@ export interface TextTokens {
   readonly tokens: readonly number[]
   /** Which of two texts each is of. @default the first */
   readonly types?: readonly number[]
+  /** Positions at which it is read, by a model that tells something of each. */
+  readonly marks?: readonly number[]
 }
 
 export interface VectorModel {
@@ -16,8 +18,18 @@ export interface VectorModel {
   /** Numbers of a vector. */
   readonly size: number
   readonly fingerprint: string
-  /** One vector for each text, as the model makes it. Batches are computed one after the other, in this order. */
+  /** One vector for each text, or one after the other for each of its marks, as the model makes it. Batches are computed one after the other, in this order. */
   vectors(batch: readonly TextTokens[]): Promise<readonly Float32Array[]>
   /** Frees it; nothing may run. */
   close(): Promise<void>
+}
+
+/** How a model that decides is asked, as its files say. */
+export interface DecisionForm {
+  /** Tokens that a question and its options may have. */
+  readonly headTokens: number
+  /** By which scores are divided: for each kind, or for a kind and so many options (`choice:3-5`). */
+  readonly temperatures: Readonly<Record<string, number>>
+  /** How its file lays out a question; absent: as Laya does. */
+  readonly template?: string
 }

@@ -3,3 +3,11 @@ export type JsonObject = Readonly<Record<string, unknown>>
 
 export const isRecord = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** As Python's library writes it, with a blank behind every colon and comma: what models have read most of. */
+export function spaced(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`
+  if (!isRecord(value)) return JSON.stringify(value)
+  const fields = Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${spaced(each)}`)
+  return `{${fields.join(', ')}}`
+}

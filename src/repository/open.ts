@@ -8,6 +8,7 @@ import { folderFiles } from './folder.js'
 import type { FoundModel } from './formats/format.js'
 import { describeGguf } from './formats/gguf/index.js'
 import { detect } from './formats/index.js'
+import { AGENT } from './formats/laya.js'
 import { MLC_CONFIG } from './formats/mlc.js'
 import { keptFiles, lackOf } from './here.js'
 import { quantisationsOnHub } from './hub.js'
@@ -101,7 +102,7 @@ export async function siblingsOf(
 export async function describeRepository(
   place: ModelLocation,
   { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check' | 'warn'>,
-): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence'>> {
+): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision'>> {
   const store = storeFor(cache)
   // What is here is not asked for again: without a network that would take long and tell nothing.
   const here = isRemote(place) && (await isKept(place, store))
@@ -110,7 +111,10 @@ export async function describeRepository(
   // One of MLC's says all of itself when it is opened.
   if ((await files.text(MLC_CONFIG, signal)) !== undefined) return { chatConfig: {} }
   const config = await files.text('config.json', signal)
-  if (config === undefined) return { chatConfig: {} }
+  if (config === undefined) {
+    const agent = await files.text(AGENT, signal)
+    return { chatConfig: {}, ...(agent !== undefined && { decision: parseJson(files.place, AGENT, agent) }) }
+  }
   const chatConfig = parseJson(files.place, 'config.json', config)
   return { chatConfig, sentence: await readSentence(files, signal) }
 }

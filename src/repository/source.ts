@@ -1,5 +1,6 @@
 /** What a model repository gives: tensors as they are stored, under the names of their format. */
 import type { BlockType } from '../platform/block-types.js'
+import type { JsonObject } from '../platform/json.js'
 import type { SentenceFiles } from './sentence.js'
 
 /** Whose names tensors have: each architecture knows them all. */
@@ -24,6 +25,8 @@ export interface WeightOutline {
   readonly chatConfig: Readonly<Record<string, unknown>>
   /** Of a model that makes vectors. Tensors of its modules are named with their folder: `2_Dense/linear.weight`. */
   readonly sentence?: SentenceFiles | undefined
+  /** Of a model that answers typed questions, in the words of Laya's `rl_agent_config.json`. */
+  readonly decision?: JsonObject | undefined
   readonly names: readonly string[]
   /** Shape and type, without reading the data. */
   describe(name: string): Omit<RawTensor, 'data'>

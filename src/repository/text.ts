@@ -6,7 +6,7 @@ import { parseJson } from './json.js'
 
 /** What a repository says about text, in the files that transformers writes. `listed`: which of them there are, if known. */
 export async function readText(
-  files: RepositoryFiles,
+  files: Pick<RepositoryFiles, 'place' | 'text'>,
   chatConfig: JsonObject,
   listed: ReadonlySet<string> | undefined,
   signal: AbortSignal,

@@ -151,7 +151,7 @@ describe('POST decisions', () => {
       [
         { role: 'system', content: 'Be kind.' },
         { role: 'system', content: 'Be brief.' },
-        { role: 'user', content: 'Hello\n{"a":[1]}' },
+        { role: 'user', content: 'Hello\n{"a": [1]}' },
         { role: 'assistant', content: 'Hi\nNo.' },
         calls('c1', 'weather', '{"a":1}'),
         { role: 'tool', content: 'rain', toolCallId: 'c1' },
@@ -160,7 +160,7 @@ describe('POST decisions', () => {
         calls('c3', 'rm', '{}'),
       ],
     ])
-    expect(heard.questions[0]!.instructions).toBe('Is it\n[{"b":2}]')
+    expect(heard.questions[0]!.instructions).toBe('Is it\n[{"b": 2}]')
   })
 
   const choice = (...values: unknown[]) => ({
@@ -288,9 +288,9 @@ describe('POST systemone', () => {
       },
       usage: { input_tokens: expect.any(Number), output_tokens: 0 },
     })
-    expect(heard.states[0]).toBe('{"document":"Clouds."}')
+    expect(heard.states[0]).toBe('{"document": "Clouds."}')
     expect(heard.questions.map(({ instructions }) => instructions)).toEqual([
-      '{"ask":"Does it rain?"}',
+      '{"ask": "Does it rain?"}',
       'which',
       'one',
       '["How much?"]',
@@ -299,16 +299,23 @@ describe('POST systemone', () => {
     expect(heard.questions[0]!.options).toEqual([{ text: 'Yes', description: 'wet' }, { text: 'No' }])
     expect(heard.questions[3]!.options).toEqual([
       { text: '0', description: 'little' },
-      { text: '1', description: '{"more":1}' },
+      { text: '1', description: '{"more": 1}' },
       { text: '2' },
       { text: '3', description: '["x"]' },
     ])
   })
 
-  it.each([null, '', 'x', ['a', 1], {}])('takes any state: %j', async (state) => {
+  it.each([
+    [null, ''],
+    ['', ''],
+    ['x', 'x'],
+    [['a', 1], '["a", 1]'],
+    [{}, '{}'],
+    [{ a: { b: [true, null] }, 'c"': 'd' }, '{"a": {"b": [true, null]}, "c\\"": "d"}'],
+  ])('takes any state: %j', async (state, told) => {
     const { systemOne, heard } = deciding()
     expect((await systemOne({ state, questions: { so: { type: 'noul' } } })).status).toBe(200)
-    expect(heard.states).toEqual([state === null ? '' : typeof state === 'string' ? state : JSON.stringify(state)])
+    expect(heard.states).toEqual([told])
   })
 
   const many = (count: number, value: unknown) =>

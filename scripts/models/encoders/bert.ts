@@ -158,7 +158,7 @@ export function mean(rows: readonly Vector[]): Vector {
 
 const PADDED = 7
 
-function pooled(rows: readonly Vector[], how: 'mean' | 'cls', mistake?: string): Vector {
+export function pooled(rows: readonly Vector[], how: 'mean' | 'cls', mistake?: string): Vector {
   const wanted = mistake === 'pools the other way' ? (how === 'mean' ? 'cls' : 'mean') : how
   if (wanted === 'cls') return unit(rows[0]!)
   // What is beyond the text counts as much as the text.

@@ -1,9 +1,17 @@
 /** Cross-encoders: query and document in one input, the first row through one layer more, one score. */
-import { type GgufTensor, matrix, type TensorSpec, vector, type Weights } from '../family.js'
-import { product, type Vector } from '../float64.js'
+import { type GgufTensor, matrix, norm, type TensorSpec, vector, type Weights } from '../family.js'
+import { gelu, layerNorm, product, type Vector } from '../float64.js'
 import { type BertShape, bertConfig, bertGguf, bertGgufTensors, bertRows, bertTensors, CLS, mean, SEP } from './bert.js'
 import { qwen3Reranker, RANK } from './decoders.js'
 import { type EncoderCase, type Input, inputsOf } from './encoder-case.js'
+import {
+  SHAPE as MODERN,
+  modernConfig,
+  modernGguf,
+  modernGgufTensors,
+  modernRows,
+  modernTensors,
+} from './modern-bert.js'
 
 const SHAPE: BertShape = {
   vocab: 640,
@@ -129,6 +137,49 @@ const robertaCross: EncoderCase = {
   }),
 }
 
+/** gte-reranker-modernbert: the mean of the rows through a layer and a norm more. */
+const modernCross: EncoderCase = {
+  name: 'modernbert that scores',
+  config: {
+    ...modernConfig(MODERN),
+    architectures: ['ModernBertForSequenceClassification'],
+    id2label: { 0: 'LABEL_0' },
+  },
+  files: {},
+  tensors: [
+    ...modernTensors(MODERN, 'model.'),
+    matrix('head.dense.weight', MODERN.hidden, MODERN.hidden, 1.5),
+    norm('head.norm.weight', MODERN.hidden),
+    ...dense('classifier', 1, MODERN.hidden, 1),
+  ],
+  around: { begin: [CLS], end: [SEP] },
+  lengths: [1, 5, 19, 40],
+  reference(weights, input, mistake) {
+    const rows = modernRows(MODERN, weights, input, { prefix: 'model.' })
+    const pooled = mistake === 'takes the first' ? rows[0]! : mean(rows)
+    const inner = product(weights('head.dense.weight'), pooled)
+    const act = mistake === 'takes tanh for the gelu' ? Math.tanh : gelu
+    const gated = mistake === 'forgets the gelu' ? inner : inner.map(act)
+    const normed = layerNorm(gated, weights('head.norm.weight'), undefined, MODERN.epsilon)
+    return through(weights, 'classifier', mistake === 'forgets the norm' ? gated : normed)
+  },
+  mistakes: ['takes the first', 'takes tanh for the gelu', 'forgets the gelu', 'forgets the norm'],
+  gguf: {
+    ...modernGguf(MODERN, RANK),
+    tensors: (weights) => {
+      const put = (name: string, from: string, ...dims: number[]): GgufTensor => ({ name, dims, values: weights(from) })
+      const { hidden } = MODERN
+      return [
+        ...modernGgufTensors(MODERN, weights, 'model.'),
+        put('cls.weight', 'head.dense.weight', hidden, hidden),
+        put('cls.norm.weight', 'head.norm.weight', hidden),
+        put('cls.output.weight', 'classifier.weight', hidden, 1),
+        put('cls.output.bias', 'classifier.bias', 1),
+      ]
+    },
+  },
+}
+
 export const bertScores: CrossCase = {
   ...bertCross,
   pairs: pairsOf(bertCross, [SEP], 1),
@@ -136,7 +187,8 @@ export const bertScores: CrossCase = {
   peerMistake: 'takes both texts for the first',
 }
 export const robertaScores: CrossCase = { ...robertaCross, pairs: pairsOf(robertaCross, [SEP, SEP], 0) }
-export const CROSS_ENCODERS: readonly CrossCase[] = [bertScores, robertaScores]
+export const modernScores: CrossCase = { ...modernCross, pairs: pairsOf(modernCross, [SEP], 0) }
+export const CROSS_ENCODERS: readonly CrossCase[] = [bertScores, robertaScores, modernScores]
 
 /** Qwen3-Reranker is no cross-encoder by its files, but scores as one does. */
 export const RERANKERS: readonly CrossCase[] = [...CROSS_ENCODERS, { ...qwen3Reranker, pairs: inputsOf(qwen3Reranker) }]

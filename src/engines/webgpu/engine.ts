@@ -1,6 +1,6 @@
 import { calibrated } from '../../decode/decide/temperature.js'
 import { DECODES, DecodeLoop } from '../../decode/decode-loop.js'
-import { EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
+import { DECIDES, EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
 import type {
   Capabilities,
   ChatCall,
@@ -32,7 +32,12 @@ import type { KeptWeights, Surroundings } from './surroundings.js'
 
 export type Metadata = NonNullable<ModelInfo['metadata']>
 
-const CAPABILITIES: Readonly<Record<Purpose, Capabilities>> = { chat: DECODES, embed: EMBEDS, rank: RANKS }
+const CAPABILITIES: Readonly<Record<Purpose, Capabilities>> = {
+  chat: DECODES,
+  embed: EMBEDS,
+  rank: RANKS,
+  decide: DECIDES,
+}
 const GIB = 2 ** 30
 /** `weights_bytes`, `cache_bytes` and so on. */
 const partsOf = ({ parts }: LoadedModel): Metadata =>
@@ -165,7 +170,7 @@ export class WebGpuEngine implements WebGpu {
     const temperature = call.calibrated ? model.calibration?.[call.order] : undefined
     const asked = temperature === undefined ? call : { ...call, calibrated: false }
     const decided = await this.#set.ask(model, call.signal, ({ runner }) => {
-      if (runner instanceof DecodeLoop) return runner.decide(asked)
+      if (runner.capabilities.decisions) return runner.decide(asked)
       throw cannot(call.model, 'decides nothing')
     })
     return temperature === undefined ? decided : calibrated(decided, temperature)

@@ -32,19 +32,28 @@ export interface TransformersModel extends FoundModel {
   open(): WeightSource & { slice(file: string, from: number, to: number): Promise<Uint8Array> }
 }
 
+/** Where a repository differs from transformers' own. */
+export interface TransformersForm {
+  readonly decision?: JsonObject
+  /** Where the files about text lie. */
+  readonly text?: Pick<RepositoryFiles, 'place' | 'text'>
+  rename?(tensor: string): string
+}
+
 export async function readTransformers(
   files: RepositoryFiles,
   chatConfig: JsonObject,
   signal: AbortSignal,
+  { decision, text: texts = files, rename = (name) => name }: TransformersForm = {},
 ): Promise<TransformersModel> {
-  const text = await readText(files, chatConfig, undefined, signal)
+  const text = await readText(texts, chatConfig, undefined, signal)
   const sentence = await readSentence(files, signal)
   const folders = sentence ? foldersWithWeights(sentence) : []
   const names = [...(await namesOf(files, signal)), ...folders.map((folder) => `${folder}/${SINGLE}`)]
   const heads = await Promise.all(names.map((name) => readHeader(files, name, signal)))
   const stored = heads.flatMap(({ tensors }, i) => {
     const folder = names[i]!.includes('/') ? names[i]!.replace(/[^/]+$/, '') : ''
-    return folder === '' ? tensors : tensors.map((tensor) => ({ ...tensor, name: `${folder}${tensor.name}` }))
+    return tensors.map((tensor) => ({ ...tensor, name: `${folder}${rename(tensor.name)}` }))
   })
   if (names.length > 1) assertNamedOnce(files.place, stored)
   const tensors = new Map(stored.map((tensor) => [tensor.name, tensor]))
@@ -58,7 +67,8 @@ export async function readTransformers(
     if (dtype) return { name, shape, dtype }
     throw broken(files.place, `tensor ${name} has the type ${kind}; F32, F16 and BF16 can be read.`)
   }
-  const outline = { naming: 'huggingface', chatConfig, sentence, names: [...tensors.keys()], describe } as const
+  const described = { naming: 'huggingface', chatConfig, sentence, ...(decision && { decision }) } as const
+  const outline = { ...described, names: [...tensors.keys()], describe }
   return {
     text,
     wanted: heads.map(({ bytes }, i) => ({ name: names[i]!, bytes })),
@@ -74,6 +84,7 @@ export async function readTransformers(
           JSON.stringify(chatConfig),
           JSON.stringify(stored),
           ...(sentence ? [JSON.stringify(sentence)] : []),
+          ...(decision ? [JSON.stringify(decision)] : []),
         ),
         async read(name, reading) {
           reading?.throwIfAborted()

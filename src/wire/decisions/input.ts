@@ -1,6 +1,6 @@
 /** `input` of a decision as a conversation: what was said, called and found out, which is judged and not gone on with. */
 import type { ChatMessage, Content, ContentPart } from '../../engine.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject, spaced } from '../../platform/json.js'
 import { notTaken } from '../chat/messages.js'
 import {
   aName,
@@ -127,5 +127,5 @@ function readPart(value: unknown, path: string, types: readonly string[], noted:
 function aJson(value: unknown, param: string): string {
   const whole = isRecord(value) || (Array.isArray(value) && value.length > 0 && value.every(isRecord))
   if (!whole) throw wrongType(param, 'an object or a list of objects', value)
-  return aString(JSON.stringify(value), param)
+  return aString(spaced(value), param)
 }

@@ -1,6 +1,6 @@
 /** `POST /systemone` as TypeSafe has it, and Ollama, vLLM, llama.cpp and wllama: questions by name. */
 import type { Content, ContentPart, DecideOption, DecideQuestion } from '../../engine.js'
-import { isRecord, type JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject, spaced } from '../../platform/json.js'
 import {
   aBody,
   anArray,
@@ -101,5 +101,5 @@ function anEntry(value: unknown, param: string): string | null {
   if (value === null) return null
   if (typeof value === 'string') return aString(value, param)
   if (!isRecord(value) && !Array.isArray(value)) throw wrongType(param, 'a string, an object, a list or null', value)
-  return aString(JSON.stringify(value), param)
+  return aString(spaced(value), param)
 }

@@ -13,7 +13,10 @@ import { sharedKept } from './pooled-decoder.js'
 import { judges, readVectors, scoreOf } from './read-vectors.js'
 
 export function decoderBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {
-  const { architecture, model: read } = readModel(outline.chatConfig, name, outline.naming, [...ENCODERS.keys()])
+  const { architecture, model: read } = readModel(outline.chatConfig, name, outline.naming, [
+    ...ENCODERS.keys(),
+    'modernbert',
+  ])
   const asksWords = !outline.sentence && judges(outline.chatConfig, name)
   // Else nothing asks its head for a word.
   const model: ModelPlan = asksWords ? read : { ...read, tied: true }

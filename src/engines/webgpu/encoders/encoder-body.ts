@@ -3,17 +3,20 @@ import type { WeightOutline } from '../../../repository/source.js'
 import type { CacheShape, Device } from '../contract.js'
 import type { KeptPlan } from '../model/kept.js'
 import type { ModelPlan } from '../model/model-plan.js'
-import type { PlannedMatrix, PlannedTensors } from '../model/planned.js'
+import type { PlannedTensors } from '../model/planned.js'
 import { matrixBytes } from '../model/size.js'
 import { readEncoder, readScores } from './bert.js'
-import { type PlannedEncoder, planEncoder } from './plan-encoder.js'
+import type { DecisionPlan } from './decision-plan.js'
+import type { ModernPlan } from './modern-bert.js'
+import type { PlannedModern } from './modern-body.js'
+import { type PlannedDense, type PlannedEncoder, planEncoder } from './plan-encoder.js'
 import { isMlcEncoder, readMlcVectors, readVectors } from './read-vectors.js'
 import type { EncoderPlan, VectorPlan } from './vector-plan.js'
 
 interface Body {
   readonly vectors: VectorPlan
   /** What follows the pool. */
-  readonly dense: readonly PlannedMatrix[]
+  readonly dense: readonly PlannedDense[]
   /** Tokens of a text that it was made for, and that it can read at all. */
   readonly most: number
   readonly positions: number
@@ -32,6 +35,13 @@ export interface Need {
 
 export type EncoderBody =
   | (Body & { readonly kind: 'bert'; readonly plan: EncoderPlan; readonly tensors: PlannedEncoder })
+  | (Body & {
+      readonly kind: 'modern'
+      readonly plan: ModernPlan
+      readonly tensors: PlannedModern
+      /** Absent: it makes vectors, or scores of pairs. */
+      readonly decision?: DecisionPlan
+    })
   | (Body & {
       readonly kind: 'decoder'
       /** It scores by the words that it would say. */

@@ -3,12 +3,17 @@ import type { Centring, Matrix, Vector } from '../contract.js'
 import { angleTable } from '../model/angles.js'
 import type { PlannedMatrix } from '../model/planned.js'
 import type { TensorLoader } from '../model/tensors.js'
-import type { PlannedEncoder, PlannedNorm } from './plan-encoder.js'
-import type { EncoderPlan } from './vector-plan.js'
+import type { PlannedDense, PlannedEncoder, PlannedNorm } from './plan-encoder.js'
+import type { EncoderPlan, VectorPlan } from './vector-plan.js'
 
 export interface Dense {
   readonly matrix: Matrix
   readonly bias?: Vector
+}
+
+/** A product behind the pool, and the norm of what it gives. */
+export interface NormedDense extends Dense {
+  readonly norm?: Norm
 }
 
 export interface Norm extends Centring {
@@ -45,12 +50,7 @@ export async function loadEncoder(
   onLayer?: (done: number, of: number) => void,
 ): Promise<EncoderWeights> {
   const dense = (of: PlannedMatrix) => loadOne(loader, of)
-  const norm = async ({ weight, bias }: PlannedNorm): Promise<Norm> => ({
-    weight: await loader.vector(weight),
-    bias: await loader.vector(bias),
-    epsilon,
-    centred: true,
-  })
+  const norm = (of: PlannedNorm) => loadNorm(loader, of, epsilon)
   const words = await loader.matrix(planned.words)
   const positions = await loader.values(planned.positions)
   const types = await loader.values(planned.types)
@@ -83,13 +83,32 @@ export async function loadEncoder(
   }
 }
 
-async function loadOne(loader: TensorLoader, of: PlannedMatrix): Promise<Dense> {
-  return { matrix: await loader.matrix(of), ...(of.bias && { bias: await loader.vector(of.bias) }) }
+export async function loadOne(loader: TensorLoader, of: PlannedMatrix, gated = false): Promise<Dense> {
+  return { matrix: await loader.matrix(of, gated), ...(of.bias && { bias: await loader.vector(of.bias) }) }
+}
+
+export async function loadNorm(loader: TensorLoader, { weight, bias }: PlannedNorm, epsilon: number): Promise<Norm> {
+  const loaded = { weight: await loader.vector(weight), ...(bias && { bias: await loader.vector(bias) }) }
+  return { ...loaded, epsilon, centred: true }
 }
 
 /** What follows the pool. */
-export async function loadDense(loader: TensorLoader, planned: readonly PlannedMatrix[]): Promise<Dense[]> {
-  const loaded: Dense[] = []
-  for (const one of planned) loaded.push(await loadOne(loader, one))
-  return loaded
+export interface HeadWeights {
+  readonly dense: readonly NormedDense[]
+  readonly norm?: Norm
+}
+
+export async function loadHead(
+  loader: TensorLoader,
+  planned: readonly PlannedDense[],
+  { dense, norm: first }: VectorPlan,
+  pooled?: PlannedNorm,
+): Promise<HeadWeights> {
+  const loaded: NormedDense[] = []
+  for (const [i, one] of planned.entries()) {
+    const norm = one.norm && (await loadNorm(loader, one.norm, dense[i]!.norm!.epsilon))
+    loaded.push({ ...(await loadOne(loader, one)), ...(norm && { norm }) })
+  }
+  const norm = pooled && (await loadNorm(loader, pooled, first!.epsilon))
+  return { dense: loaded, ...(norm && { norm }) }
 }

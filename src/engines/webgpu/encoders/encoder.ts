@@ -1,7 +1,7 @@
 /** What the passes of an encoder do, layer by layer. */
 import type { Activations, Device, KeyValueCache, Pass } from '../contract.js'
 import type { Dense, EncoderWeights, Norm } from './encoder-weights.js'
-import type { RowEncoder } from './vector-core.js'
+import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
 import type { EncoderPlan } from './vector-plan.js'
 
@@ -77,7 +77,7 @@ export class BertEncoder implements RowEncoder {
     pass.join(hidden, hidden, { norm })
   }
 
-  end(pass: Pass, lasts: Int32Array): Promise<Float32Array> {
+  end(pass: Pass, { lasts }: Laid): Promise<Float32Array> {
     return this.#parts.head.read(pass, this.#room.hidden, lasts)
   }
 

@@ -4,6 +4,7 @@ import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
 import { embeddingGemma, NO, qwen3Reranker, YES } from '../../../../scripts/models/encoders/decoders.js'
 import { distance, type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
 import { ENCODERS } from '../../../../scripts/models/encoders/index.js'
+import { modernBert } from '../../../../scripts/models/encoders/modern-bert.js'
 import { encoderSource, encoderWeights } from '../../../../scripts/models/encoders/source.js'
 import type { WeightSource } from '../../../repository/source.js'
 import type { Device } from '../contract.js'
@@ -33,7 +34,7 @@ describe.each(DEVICES)('encoders on $name', ({ name, open, cases: which }) => {
   afterAll(() => device.destroy())
 
   // Shaders in software take half a minute to compile for each.
-  const onGpu = which === 'all' ? [minilm, embeddingGemma] : [minilm]
+  const onGpu = which === 'all' ? [minilm, modernBert, embeddingGemma] : [minilm, modernBert]
   it.each(name.startsWith('webgpu') ? onGpu : ENCODERS)(
     '$name: vectors are those of float64, alone and in company',
     async (of) => {

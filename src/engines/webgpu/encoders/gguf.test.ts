@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bge, minilm } from '../../../../scripts/models/encoders/bert.js'
 import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
 import { type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
+import { mmBert, modernBert } from '../../../../scripts/models/encoders/modern-bert.js'
 import { encoderWeights, tensorsOf } from '../../../../scripts/models/encoders/source.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { throughQ4_0 } from '../../../../scripts/models/rounded.js'
@@ -38,9 +39,12 @@ describe('encoders from GGUF files on the CPU', () => {
     return (await openRepository({ kind: 'folder', path }, options)).weights
   }
 
-  it.each([minilm, bge])('$name: pooled as the file says, vectors are those of float64', async (of) => {
-    await expectVectors(device, await opened(of), of)
-  })
+  it.each([minilm, bge, modernBert, mmBert])(
+    '$name: pooled as the file says, vectors are those of float64',
+    async (of) => {
+      await expectVectors(device, await opened(of), of)
+    },
+  )
 
   it.each(CROSS_ENCODERS)('$name: scores are those of float64', async (of) => {
     const source = await opened(of)

@@ -1,4 +1,5 @@
 /** A repository of a model that makes vectors, on a device and ready to make them. */
+import type { DecisionForm } from '../../../encode/vector-model.js'
 import { V1Error } from '../../../errors.js'
 import type { WeightOutline, WeightSource } from '../../../repository/source.js'
 import { type Device, type KeyValueCache, type Matrix, PAGE } from '../contract.js'
@@ -10,10 +11,14 @@ import { refuse } from '../model/refuse.js'
 import { TensorLoader } from '../model/tensors.js'
 import { loadWeights } from '../model/weights.js'
 import { isBert } from './bert.js'
+import { DecisionEncoder, loadDecision } from './decision-encoder.js'
 import { decoderBody } from './decoder-body.js'
 import { BertEncoder } from './encoder.js'
 import { bertBody, type EncoderBody } from './encoder-body.js'
-import { loadDense, loadEncoder } from './encoder-weights.js'
+import { loadEncoder, loadHead } from './encoder-weights.js'
+import { isModernBert } from './modern-bert.js'
+import { modernBody } from './modern-body.js'
+import { loadModern, ModernEncoder, type ModernParts } from './modern-encoder.js'
 import { PooledDecoder } from './pooled-decoder.js'
 import { defaultPrompt, purposeOf } from './read-vectors.js'
 import { type RowEncoder, VectorCore } from './vector-core.js'
@@ -21,11 +26,13 @@ import { VectorHead } from './vector-head.js'
 
 /** Everything about such a model on a device that is known from the heads of its files. */
 export interface EncoderLoadPlan {
-  readonly task: 'embed' | 'rank'
+  readonly task: 'embed' | 'rank' | 'decide'
   /** Stands before every text. */
   readonly prompt: string
   /** Pairs are put to it as a question, and `words` of `EncoderOptions` are its answers. */
   readonly judges: boolean
+  /** How it is asked, where it decides. */
+  readonly decision?: DecisionForm
   readonly body: EncoderBody
   readonly size: EncoderSize
 }
@@ -45,7 +52,7 @@ const CONTEXT = 2048
 
 /** Whether vectors or scores are made with it, and no text. */
 export const makesVectors = (outline: WeightOutline, name: string): boolean =>
-  isBert(outline) || purposeOf(outline, name) !== 'chat'
+  isBert(outline) || isModernBert(outline) || purposeOf(outline, name) !== 'chat'
 
 /** What a folder of BERT's alone lacks. */
 const SENTENCE_FILES = "sentence-transformers' modules.json and 1_Pooling/config.json, beside config.json"
@@ -72,12 +79,15 @@ export function planEncoderLoad(outline: WeightOutline, device: Device, options:
       'Leave cacheType away.',
     )
   }
-  const body = (isBert(outline) ? bertBody : decoderBody)(outline, options.quantize !== undefined, name)
+  const bodyOf = isBert(outline) ? bertBody : isModernBert(outline) ? modernBody : decoderBody
+  const body = bodyOf(outline, options.quantize !== undefined, name)
   const prompt = outline.sentence ? defaultPrompt(outline.sentence, name) : ''
   const { most, positions } = body
   const wanted = Math.min(options.contextLength ?? Math.min(most, CONTEXT), positions, device.limits.rows)
   const asks = body.kind === 'decoder' && body.judges
-  return { task, prompt, judges: asks, body, size: sizeOf(device, body, wanted, name) }
+  const decision = body.kind === 'modern' ? body.decision : undefined
+  const own = { task, prompt, judges: asks, ...(decision && { decision }) }
+  return { ...own, body, size: sizeOf(device, body, wanted, name) }
 }
 
 function sizeOf(device: Device, body: EncoderBody, contextLength: number, name: string): EncoderSize {
@@ -127,7 +137,9 @@ export async function loadEncoderPlanned(
     return new VectorCore({
       device,
       encoder,
-      ...{ contextLength, batchTokens, batchTexts, size: body.vectors.size, placesOfText: contextLength },
+      ...{ contextLength, batchTokens, batchTexts, size: body.vectors.size },
+      // Which of two texts, each with its positions; or which kind of question.
+      placeOf: (type, at) => (body.kind === 'bert' ? type * contextLength + at : type),
       fingerprint: `fp_${source.digest.slice(0, 12)}`,
       release: () => {
         free()
@@ -149,12 +161,22 @@ async function rowEncoder(
 ): Promise<RowEncoder & { destroy(): void }> {
   const { vectors } = body
   const head = async (width: number) =>
-    new VectorHead(device, vectors, await loadDense(loader, body.dense), width, size.batchTexts)
+    new VectorHead(device, vectors, await loadHead(loader, body.dense, vectors), width, size.batchTexts)
   if (body.kind === 'bert') {
     const { plan } = body
     const weights = await loadEncoder(loader, plan, body.tensors, size.contextLength, onProgress)
     const [cache] = caches
     return new BertEncoder(device, { plan, weights, cache: cache!, head: await head(plan.hidden) }, size.batchTokens)
+  }
+  if (body.kind === 'modern') {
+    const { plan } = body
+    const weights = await loadModern(loader, plan, body.tensors, size.contextLength, onProgress)
+    const cache = caches[0]!
+    const { decision } = body.tensors
+    if (!decision) {
+      return new ModernEncoder(device, { plan, weights, cache, head: await head(plan.hidden) }, size.batchTokens)
+    }
+    return decisionEncoder(device, loader, { plan, weights, cache }, body, size)
   }
   const { model } = body
   const weights = await loadWeights(loader, model, body.tensors, size.contextLength, onProgress)
@@ -162,9 +184,24 @@ async function rowEncoder(
   if (!body.judges) {
     return new PooledDecoder(device, { model, weights, kept, head: await head(model.hidden) }, size.batchTokens)
   }
-  const verdict = [{ matrix: loader.table(await difference(device, weights.head, words!), model.hidden) }]
+  const verdict = { dense: [{ matrix: loader.table(await difference(device, weights.head, words!), model.hidden) }] }
   const scores = new VectorHead(device, vectors, verdict, model.hidden, size.batchTexts)
   return new PooledDecoder(device, { model, weights, kept, head: scores }, size.batchTokens)
+}
+
+async function decisionEncoder(
+  device: Device,
+  loader: TensorLoader,
+  parts: Omit<ModernParts, 'head'>,
+  { plan, vectors, tensors, dense }: Extract<EncoderBody, { readonly kind: 'modern' }>,
+  { contextLength, batchTokens }: EncoderSize,
+): Promise<DecisionEncoder> {
+  const { hidden, heads } = plan
+  const weights = await loadDecision(loader, tensors.decision!, contextLength, hidden / heads)
+  const scores = await loadHead(loader, dense, vectors, tensors.pooled)
+  const head = new VectorHead(device, vectors, scores, hidden, batchTokens)
+  const encoder = new ModernEncoder(device, parts, batchTokens)
+  return new DecisionEncoder(device, { encoder, weights, head, heads, hidden, cache: parts.cache }, batchTokens)
 }
 
 /** Of two rows of a matrix on the device, in whatever form it is kept there. */

@@ -8,7 +8,12 @@ import type { EncoderPlan, VectorPlan } from './vector-plan.js'
 
 export interface PlannedNorm {
   readonly weight: PlannedVector
-  readonly bias: PlannedVector
+  readonly bias?: PlannedVector
+}
+
+/** A product behind the pool, and the norm of what it gives. */
+export interface PlannedDense extends PlannedMatrix {
+  readonly norm?: PlannedNorm
 }
 
 export interface PlannedEncoderLayer {
@@ -27,7 +32,7 @@ export interface PlannedEncoder {
   readonly norm: PlannedNorm
   readonly layers: readonly PlannedEncoderLayer[]
   /** What follows the pool. */
-  readonly dense: readonly PlannedMatrix[]
+  readonly dense: readonly PlannedDense[]
 }
 
 /** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
@@ -41,7 +46,7 @@ export function planEncoder(
   if (outline.naming === 'gguf') throw refuse(name, 'an encoder in this form', 'Take its safetensors.')
   const { hidden, intermediate, vocabulary, positions, types } = plan
   const { prefix } = ENCODERS.get(plan.architecture)!
-  const tensors = new Tensors(outline, outline.names.some((each) => each.startsWith(prefix)) ? prefix : '', quantize)
+  const tensors = new EncoderTensors(outline, prefix, quantize)
   const at = (layer: number, rest: string) => `encoder.layer.${layer}.${rest}`
   const planned = {
     words: tensors.matrix(['embeddings.word_embeddings'], vocabulary, hidden, { table: true }),
@@ -64,33 +69,36 @@ export function planEncoder(
     }),
     dense: tensors.dense(vectors),
   }
-  tensors.assertAllUsed()
+  tensors.assertAllUsed(IDLE, POOLER)
   return planned
 }
 
 /** What follows the pool, of a model whose other tensors are found elsewhere. */
-export function planDense(outline: WeightOutline, vectors: VectorPlan): PlannedMatrix[] {
-  return new Tensors(outline, '', false).dense(vectors)
+export function planDense(outline: WeightOutline, vectors: VectorPlan): PlannedDense[] {
+  return new EncoderTensors(outline, '', false).dense(vectors)
 }
 
 interface MatrixTraits {
   /** It is looked up in, and has no bias. */
   readonly table?: boolean
+  /** There is no bias. */
   readonly plain?: boolean
   /** Its name is whole: no prefix stands before it. */
   readonly whole?: boolean
 }
 
-class Tensors {
+/** Tensors by their names, each of which is taken once, and of which none may be left. */
+export class EncoderTensors {
   readonly #outline: WeightOutline
   readonly #prefix: string
   readonly #quantize: boolean
   readonly #names: ReadonlySet<string>
   readonly #used = new Set<string>()
 
+  /** `prefix`: stands before all names, or before none. */
   constructor(outline: WeightOutline, prefix: string, quantize: boolean) {
     this.#outline = outline
-    this.#prefix = prefix
+    this.#prefix = outline.names.some((each) => each.startsWith(prefix)) ? prefix : ''
     this.#quantize = quantize
     this.#names = new Set(outline.names)
   }
@@ -109,18 +117,22 @@ class Tensors {
     return { parts, rows, columns, scaleType: 'f16', quantize, ...(!plain && { bias }) }
   }
 
-  dense(vectors: VectorPlan): PlannedMatrix[] {
-    return vectors.dense.map(({ name, rows, columns, bias }) =>
-      this.matrix([name], rows, columns, { whole: true, plain: !bias }),
-    )
+  dense(vectors: VectorPlan): PlannedDense[] {
+    return vectors.dense.map(({ name, rows, columns, bias, norm }) => ({
+      ...this.matrix([name], rows, columns, { whole: true, plain: !bias }),
+      ...(norm && { norm: this.norm(norm.name, rows, { whole: true, plain: true }) }),
+    }))
   }
 
-  norm(name: string, length: number): PlannedNorm {
-    return { weight: this.#vector(`${name}.weight`, length), bias: this.#vector(`${name}.bias`, length) }
+  norm(own: string, length: number, { plain = false, whole = false }: MatrixTraits = {}): PlannedNorm {
+    const name = whole ? own : `${this.#prefix}${own}`
+    const weight = this.#vector(`${name}.weight`, length)
+    return plain ? { weight } : { weight, bias: this.#vector(`${name}.bias`, length) }
   }
 
-  assertAllUsed(): void {
-    const left = this.#outline.names.filter((name) => !this.#used.has(name) && !IDLE.test(name) && !POOLER.test(name))
+  /** `idle`: what files carry along, and nothing asks for. */
+  assertAllUsed(...idle: readonly RegExp[]): void {
+    const left = this.#outline.names.filter((name) => !this.#used.has(name) && !idle.some((each) => each.test(name)))
     if (left.length === 0) return
     const more = left.length > 1 ? ` and ${left.length - 1} more` : ''
     throw new V1Error(500, `The tensor ${left[0]}${more} would not be used: this model is not what it says it is.`, {
@@ -129,8 +141,7 @@ class Tensors {
     })
   }
 
-  #vector(rest: string, length: number): PlannedVector {
-    const name = `${this.#prefix}${rest}`
+  #vector(name: string, length: number): PlannedVector {
     this.#take(name, [length])
     return { parts: [{ name, length }], length }
   }

@@ -4,7 +4,7 @@ import { Decoder } from '../model/decoder.js'
 import type { KeptPlan, SequenceMemory } from '../model/kept.js'
 import type { AttentionLayer, ModelPlan } from '../model/model-plan.js'
 import type { DecoderWeights } from '../model/weights.js'
-import type { RowEncoder } from './vector-core.js'
+import type { Laid, RowEncoder } from './vector-core.js'
 import type { VectorHead } from './vector-head.js'
 
 export interface PooledDecoderParts {
@@ -36,7 +36,7 @@ export class PooledDecoder implements RowEncoder {
     this.#decoder.layer(pass, index)
   }
 
-  end(pass: Pass, lasts: Int32Array): Promise<Float32Array> {
+  end(pass: Pass, { lasts }: Laid): Promise<Float32Array> {
     return this.#head.read(pass, this.#decoder.normed(pass), lasts)
   }
 

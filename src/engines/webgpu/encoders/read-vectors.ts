@@ -10,9 +10,10 @@ import type { DensePlan, Purpose, VectorPlan } from './vector-plan.js'
  * are those of a model for chat.
  */
 export function purposeOf(
-  { chatConfig, sentence }: Pick<WeightOutline, 'chatConfig' | 'sentence'>,
+  { chatConfig, sentence, decision }: Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision'>,
   name: string,
 ): Purpose {
+  if (decision) return 'decide'
   if (sentence || isMlcEncoder(chatConfig)) return 'embed'
   if (judges(chatConfig, name)) return 'rank'
   const { architectures } = chatConfig

@@ -9,15 +9,21 @@ export interface RowEncoder {
   readonly work: number
   begin(pass: Pass): void
   layer(pass: Pass, index: number): void
-  /** The vectors, a row each, of texts whose last rows are `lasts`. */
-  end(pass: Pass, lasts: Int32Array): Promise<Float32Array>
+  /** The vectors, a row each: one for each text, or for each mark. */
+  end(pass: Pass, laid: Laid): Promise<Float32Array>
+}
+
+/** Where things lie among the rows of a batch: the last row of each text, and all that are marked. */
+export interface Laid {
+  readonly lasts: Int32Array
+  readonly marks: Int32Array
 }
 
 export interface VectorCoreParts extends Pick<VectorModel, 'contextLength' | 'batchTokens' | 'batchTexts' | 'size'> {
   readonly device: Device
   readonly encoder: RowEncoder
-  /** Rows of the table of places for each of two texts. */
-  readonly placesOfText: number
+  /** The row of the table of places that a token has by its type. */
+  placeOf(type: number, at: number): number
   readonly fingerprint: string
   /** Frees all that was made on the device. */
   readonly release: () => void
@@ -52,59 +58,67 @@ export class VectorCore implements VectorModel {
     const { device } = this.#parts
     if (!device.prepare) return
     const long = Math.min(64, this.contextLength)
+    const text = (length: number): TextTokens => {
+      const zeros = new Array<number>(length).fill(0)
+      return { tokens: zeros, types: zeros, marks: [0] }
+    }
     const rehearse = (begin: (batch: Batch) => Pass, batch: readonly TextTokens[]) => {
-      const { spans, lasts } = this.#lay(batch)
+      const { spans, laid } = this.#lay(batch)
       const pass = begin({ spans })
-      this.#record(pass, 0, this.#parts.encoder.layers, lasts)
+      this.#record(pass, 0, this.#parts.encoder.layers, laid)
     }
     await device.prepare((begin) => {
-      rehearse(begin, [{ tokens: new Array<number>(2).fill(0) }])
-      rehearse(
-        begin,
-        Array.from({ length: 2 }, () => ({ tokens: new Array<number>(long).fill(0) })),
-      )
+      rehearse(begin, [text(2)])
+      rehearse(begin, [text(long), text(long)])
     }, onProgress)
   }
 
   async vectors(batch: readonly TextTokens[]): Promise<readonly Float32Array[]> {
     if (this.#closed) throw new Error('This model is closed.')
     const { device, encoder } = this.#parts
-    const { spans, lasts, rows } = this.#lay(batch)
+    const { spans, laid, rows } = this.#lay(batch)
     const perTurn = device.info.kind === 'cpu' ? Math.max(1, Math.floor(TURN / (rows * encoder.work))) : encoder.layers
     for (let from = 0; ; from += perTurn) {
       const to = Math.min(encoder.layers, from + perTurn)
       const pass = device.begin({ spans })
-      const read = this.#record(pass, from, to, lasts)
+      const read = this.#record(pass, from, to, laid)
       await pass.submit()
       if (read) {
         const values = await read
-        return batch.map((_, i) => values.slice(i * this.size, (i + 1) * this.size))
+        let at = 0
+        return batch.map(({ marks }) => {
+          const from = at
+          at += (marks?.length ?? 1) * this.size
+          return values.slice(from, at)
+        })
       }
     }
   }
 
   /** Layers `from` to before `to`; after the last the vectors are read. */
-  #record(pass: Pass, from: number, to: number, lasts: Int32Array): Promise<Float32Array> | undefined {
+  #record(pass: Pass, from: number, to: number, laid: Laid): Promise<Float32Array> | undefined {
     const { encoder } = this.#parts
     if (from === 0) encoder.begin(pass)
     for (let i = from; i < to; i++) encoder.layer(pass, i)
-    return to === encoder.layers ? encoder.end(pass, lasts) : undefined
+    return to === encoder.layers ? encoder.end(pass, laid) : undefined
   }
 
   /** Texts one after the other, each on pages of its own. */
-  #lay(batch: readonly TextTokens[]): { spans: Span[]; lasts: Int32Array; rows: number } {
+  #lay(batch: readonly TextTokens[]): { spans: Span[]; laid: Laid; rows: number } {
     const spans: Span[] = []
     const lasts = new Int32Array(batch.length)
+    const marked: number[] = []
     let page = 0
     let rows = 0
-    for (const [i, { tokens, types }] of batch.entries()) {
+    for (const [i, { tokens, types, marks = [] }] of batch.entries()) {
       const pages = Int32Array.from({ length: Math.ceil(tokens.length / PAGE) }, () => page++)
-      const places = types && Int32Array.from(types, (type, at) => type * this.#parts.placesOfText + at)
+      const places = types && Int32Array.from(types, (type, at) => this.#parts.placeOf(type, at))
       spans.push({ tokens: Int32Array.from(tokens), position: 0, pages, places })
+      for (const at of marks) marked.push(rows + at)
       rows += tokens.length
       lasts[i] = rows - 1
     }
-    return { spans, lasts, rows }
+    return { spans, laid: { lasts, marks: Int32Array.from(marked) }, rows }
   }
 
   async close(): Promise<void> {

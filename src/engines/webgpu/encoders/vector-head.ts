@@ -1,16 +1,18 @@
 /** From the rows of a batch to a vector for each text: pooled, then multiplied. */
 import type { Activations, Device, Pass } from '../contract.js'
-import type { Dense } from './encoder-weights.js'
+import type { HeadWeights, Norm, NormedDense } from './encoder-weights.js'
 import type { VectorPlan } from './vector-plan.js'
 
 export class VectorHead {
   readonly #plan: VectorPlan
-  readonly #dense: readonly Dense[]
+  readonly #dense: readonly NormedDense[]
   /** A row for each text: what was pooled, and what each product makes of it. */
   readonly #room: readonly Activations[]
+  readonly #norm: Norm | undefined
 
   /** `width`: numbers of a row. `texts`: how many a batch may have. */
-  constructor(device: Device, plan: VectorPlan, dense: readonly Dense[], width: number, texts: number) {
+  constructor(device: Device, plan: VectorPlan, { dense, norm }: HeadWeights, width: number, texts: number) {
+    this.#norm = norm
     this.#plan = plan
     this.#dense = dense
     this.#room = [width, ...plan.dense.map(({ rows }) => rows)].map((columns) => device.activations(texts, columns))
@@ -24,11 +26,14 @@ export class VectorHead {
     if (pool === 'mean') pass.pool(rows, first!)
     else pass.pick(rows, pool === 'first' ? firsts() : lasts, first!)
     const count = lasts.length
-    dense.forEach(({ tanh }, i) => {
-      const { matrix, bias } = this.#dense[i]!
+    if (this.#norm) pass.join(first!, first!, { rows: count, norm: this.#norm })
+    dense.forEach(({ tanh, gate }, i) => {
+      const { matrix, bias, norm } = this.#dense[i]!
       const out = this.#room[i + 1]!
       pass.project(matrix, this.#room[i]!, out, { rows: count, bias })
       if (tanh) pass.join(out, out, { rows: count, cap: 1 })
+      if (gate) pass.join(out, out, { rows: count, gate })
+      if (norm) pass.join(out, out, { rows: count, norm })
     })
     return pass.read(this.#room.at(-1)!, count)
   }

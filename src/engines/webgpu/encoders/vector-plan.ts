@@ -22,6 +22,8 @@ export interface EncoderPlan {
 /** From the rows of a text to its vector. */
 export interface VectorPlan {
   readonly pool: 'mean' | 'first' | 'last'
+  /** Of what was pooled. */
+  readonly norm?: NormPlan
   /** Products after it. */
   readonly dense: readonly DensePlan[]
   /** Numbers of the vector. */
@@ -37,7 +39,16 @@ export interface DensePlan {
   readonly columns: number
   readonly bias: boolean
   readonly tanh: boolean
+  /** What becomes of each of its numbers then, and of all together after that. */
+  readonly gate?: Gate
+  readonly norm?: NormPlan
+}
+
+export interface NormPlan {
+  /** Of its tensors, without suffix. */
+  readonly name: string
+  readonly epsilon: number
 }
 
 /** What a model is for, as its files say. */
-export type Purpose = 'chat' | 'embed' | 'rank'
+export type Purpose = 'chat' | 'embed' | 'rank' | 'decide'

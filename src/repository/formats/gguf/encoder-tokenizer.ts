@@ -121,7 +121,9 @@ export function aroundVectors(metadata: GgufMetadata, tokens: readonly string[])
   }
   const [begin, end] = [mark('bos'), mark('eos')]
   const ids = Object.fromEntries([...begin, ...end].map((token) => [token, tokens.indexOf(token)]))
-  return around(begin, end, [...end, ...end], 0, ids)
+  // RoBERTa's kind has two marks between two texts.
+  const between = metadata.get('general.architecture') === 'modern-bert' ? end : [...end, ...end]
+  return around(begin, end, between, 0, ids)
 }
 
 function base64(bytes: readonly number[]): string {

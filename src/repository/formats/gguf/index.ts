@@ -7,6 +7,7 @@ import type { WeightOutline } from '../../source.js'
 import type { RepositoryFormat } from '../format.js'
 import { assertNamedOnce } from '../places.js'
 import { POSITIONS, readConfig } from './config.js'
+import { SYSTEMONE } from './decision.js'
 import { vectorForm } from './encoder.js'
 import { type GgufHead, type GgufTensor, readBeginning, readHead } from './head.js'
 import { readTokenizer } from './tokenizer.js'
@@ -30,13 +31,13 @@ export const gguf: RepositoryFormat = {
       await readFloats(files, tensor, signal),
     ])
     const said = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
-    const form = vectorForm(files.place, said)
-    const { naming = 'gguf', config = said, sentence } = form ?? {}
+    const form = vectorForm(files.place, said, metadata.get(SYSTEMONE))
+    const { naming = 'gguf', config = said, sentence, decision } = form ?? {}
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata, form !== undefined)
     const used = stored
       .filter((tensor) => !positions.includes(tensor))
       .map((tensor) => (form ? { ...tensor, name: form.rename(tensor.name) } : tensor))
-    const described = { naming, chatConfig: config, sentence }
+    const described = { naming, chatConfig: config, sentence, ...(decision && { decision }) }
     const outline = () => {
       const { names, describe } = ggufWeights(files, used)
       return { ...described, names, describe }
@@ -65,10 +66,13 @@ export async function describeGguf(
   files: RepositoryFiles,
   name: string,
   signal: AbortSignal,
-): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence'>> {
-  const config = readConfig(files.place, await readBeginning(files, name, signal), {})
-  const form = vectorForm(files.place, config)
-  return form ? { chatConfig: form.config, sentence: form.sentence } : { chatConfig: config }
+): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision'>> {
+  const metadata = await readBeginning(files, name, signal)
+  const said = readConfig(files.place, metadata, {})
+  const form = vectorForm(files.place, said, metadata.get(SYSTEMONE))
+  if (!form) return { chatConfig: said }
+  const { config: chatConfig, sentence, decision } = form
+  return { chatConfig, sentence, ...(decision && { decision }) }
 }
 
 /** How the model's makers would have it asked, in the words of transformers. */

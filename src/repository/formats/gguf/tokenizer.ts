@@ -13,6 +13,9 @@ const SPACES = { type: 'Replace', pattern: { String: ' ' }, content: '▁' }
 const TO_SPACES = { type: 'Replace', pattern: { String: '▁' }, content: ' ' }
 const BYTES = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true, use_regex: false }
 
+/** Ways to cut words that are Gemma's: mmBERT has its vocabulary. */
+const PLAIN: ReadonlySet<unknown> = new Set(['mmbert'])
+
 /** One pattern after the other, and then bytes as GPT-2 spells them. */
 function cut(patterns: readonly string[], bytes: boolean): JsonObject {
   const splits = patterns.map((Regex) => ({ type: 'Split', pattern: { Regex }, behavior: 'Isolated', invert: false }))
@@ -55,12 +58,12 @@ export function readTokenizer(
     return [{ id, content, special, normalized: false, lstrip: false, rstrip: false, single_word: false }]
   })
   const rest = { added_tokens, post_processor: vectors ? aroundVectors(metadata, tokens) : null }
+  if (model === 'gemma4' || (model === 'gpt2' && PLAIN.has(metadata.get('tokenizer.ggml.pre')))) {
+    return { tokenizer: { ...rest, ...plainBpe(place, metadata, tokens, kinds) }, ...config(metadata, tokens) }
+  }
   if (model === 'gpt2') return { tokenizer: { ...rest, ...bpe(place, metadata, tokens) }, ...config(metadata, tokens) }
   if (model === 'llama') {
     return { tokenizer: { ...rest, ...sentencePiece(metadata, tokens, kinds) }, ...config(metadata, tokens) }
-  }
-  if (model === 'gemma4') {
-    return { tokenizer: { ...rest, ...plainBpe(place, metadata, tokens, kinds) }, ...config(metadata, tokens) }
   }
   if (model === 'bert') return { tokenizer: { ...rest, ...wordPiece(metadata, tokens) }, ...config(metadata, tokens) }
   if (model === 't5')
@@ -91,7 +94,7 @@ function bpe(place: string, metadata: GgufMetadata, tokens: readonly string[]): 
   }
 }
 
-/** Gemma 4's: merges of plain text, in which a mark stands for a space; what has no token is spelled in bytes. */
+/** Gemma's: merges of plain text, in which a mark stands for a space; what has no token is spelled in bytes. */
 function plainBpe(
   place: string,
   metadata: GgufMetadata,

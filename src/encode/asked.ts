@@ -1,0 +1,178 @@
+/** A question as a decision model reads it: what is asked, its options behind a mark each, and what is judged. */
+import { Guard, sentinelFor } from '../decode/prompt/guard.js'
+import { JinjaTemplate } from '../decode/prompt/template.js'
+import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
+import { type DecideQuestion, textOf } from '../engine.js'
+import { V1Error } from '../errors.js'
+import type { Slices } from '../platform/slices.js'
+
+/** In the order in which such models number them. */
+export const KINDS = ['choice', 'score', 'noul'] as const
+export type Kind = (typeof KINDS)[number]
+
+/** The three marks that take a question apart. */
+export interface Marks {
+  readonly begin: number
+  readonly between: number
+  /** Before each option: what is read of it is read there. */
+  readonly option: number
+}
+
+interface Option {
+  readonly key: string
+  readonly description?: string
+}
+
+export interface Asked {
+  readonly kind: Kind
+  readonly instructions: string
+  readonly state: string
+  readonly options: readonly Option[]
+}
+
+/** Of a predicate the model is asked the other way round: whether it is not so comes first. */
+export function askedOf(
+  { type, instructions, options }: DecideQuestion,
+  order: readonly number[],
+  state: string,
+): Asked {
+  const asked = { instructions: textOf(instructions), state }
+  const turned = order.map((i) => options[i]!)
+  if (type === 'choice') {
+    return { ...asked, kind: 'choice', options: turned.map(({ text: key, description }) => option(key, description)) }
+  }
+  if (type === 'score') {
+    const levels = turned.map(({ text, description }, i) => {
+      if (description === undefined || description === '') return text
+      return text === String(i) ? description : `${text}: ${description}`
+    })
+    return { ...asked, kind: 'score', options: levels.map((level, i) => option(String(i), level)) }
+  }
+  const [yes, no] = options
+  return { ...asked, kind: 'noul', options: [option('false', no?.description), option('true', yes?.description)] }
+}
+
+const option = (key: string, description: string | undefined): Option => ({ key, ...(description && { description }) })
+
+/** Marks, and texts that are to be read as such, as the model's makers lay them out. */
+export type Layout = (asked: Asked) => Slices<{
+  readonly sections: readonly (number | string)[]
+  reveal(section: string): string
+}>
+
+/** Laya's own. */
+export function layaLayout({ begin, between, option: mark }: Marks, markText: string): Layout {
+  return function* (asked) {
+    const { kind, instructions, options, state } = unmarked(asked, markText)
+    const marked = options.flatMap((each) => [mark, ` ${layaOption(kind, each)}`])
+    const sections = [begin, `${kind} question: ${instructions}`, between, ...marked, between, state, between]
+    return { sections, reveal: (section) => section }
+  }
+}
+
+const TRUTH: Readonly<Record<string, string>> = {
+  false: 'no, the statement does not hold',
+  true: 'yes, the statement holds',
+}
+
+function layaOption(kind: Kind, { key, description }: Option): string {
+  if (kind === 'score') return `level ${key}: ${description}`
+  if (kind === 'noul') return `${key}: ${description ?? TRUTH[key]}`
+  return description === undefined ? key : `${key}: ${description}`
+}
+
+/** By the template that a GGUF file has for it. */
+export function templateLayout(source: string, tokenizer: Tokenizer, markText: string): Layout {
+  const template = new JinjaTemplate(source, {})
+  const added = tokenizer.addedTexts(false)
+  return function* (asked) {
+    const { kind: type, instructions, options, state } = unmarked(asked, markText)
+    const said = { type, instructions, state, options: options.map((each) => ({ description: null, ...each })) }
+    const sentinel = yield* sentinelFor([instructions, state, ...options.flatMap((each) => Object.values(each))])
+    const guard = new Guard(sentinel, added, added)
+    const input = { messages: [], tools: [], options: guard.protectAll({ ...said, id: '', images: [] }) }
+    const sections = tokenizer.sections(yield* template.renderInSlices(input))
+    return { sections, reveal: (section) => guard.reveal(section) }
+  }
+}
+
+/** What is spelled as the mark of an option is none: a blank stands for it, as the model's makers have it. */
+function unmarked(asked: Asked, mark: string): Asked {
+  const clean = (text: string) => text.replaceAll(mark, ' ')
+  return {
+    ...asked,
+    instructions: clean(asked.instructions),
+    state: clean(asked.state),
+    options: asked.options.map(({ key, description }) => option(clean(key), description && clean(description))),
+  }
+}
+
+/** Tokens of an option that are read, its mark aside. */
+const MOST_OF_OPTION = 48
+/** What the question itself is left with, and an option where there are many. */
+const LEAST_LEFT = 16
+const LEAST_OF_OPTION = 4
+
+export interface Room {
+  /** Tokens of what is asked and of its options. */
+  readonly head: number
+  /** And of all together. */
+  readonly whole: number
+}
+
+/**
+ * The tokens, and where options are read. Options are cut as those were that the model was taught with; a question that
+ * would have to be cut, and options that are then alike, are refused.
+ */
+export function fitted(
+  tokens: readonly number[],
+  { between, option: mark }: Marks,
+  room: Room,
+  place: string,
+): { readonly tokens: readonly number[]; readonly marks: readonly number[] } {
+  const first = tokens.indexOf(mark)
+  const last = tokens.indexOf(between, tokens.lastIndexOf(mark))
+  if (first < 2 || tokens[first - 1] !== between || last < 0 || tokens.at(-1) !== between || last === tokens.length - 1)
+    throw new V1Error(500, "The model's template of questions is not laid out as it must be.", { code: 'model_files' })
+  const head = tokens.slice(0, first - 1)
+  const options = optionsIn(tokens.slice(first, last), mark)
+  const cut = cutTo(options, room.head)
+  const left = room.head - cut.reduce((sum, each) => sum + each.length, 0)
+  const asked = head.length - 1
+  if (asked > Math.max(8, left)) {
+    const message = `Invalid '${place}': what is asked has ${asked} tokens, and beside its options this model reads ${Math.max(8, left)}. Shorten its instructions or its options.`
+    throw new V1Error(400, message, { param: place, code: 'context_length_exceeded' })
+  }
+  const seen = new Map<string, number>()
+  cut.forEach((each, i) => {
+    const before = seen.get(each.join())
+    if (before !== undefined) {
+      const message = `Invalid '${place}': this model reads ${each.length - 1} tokens of each option here, and its options ${before} and ${i} begin with the same ones. Name them more briefly.`
+      throw new V1Error(400, message, { param: place, code: 'context_length_exceeded' })
+    }
+    seen.set(each.join(), i)
+  })
+  const out = [...head, between]
+  const marks = cut.map((each) => {
+    out.push(...each)
+    return out.length - each.length
+  })
+  for (const token of tokens.slice(last)) out.push(token)
+  return { tokens: out, marks }
+}
+
+function optionsIn(tokens: readonly number[], mark: number): number[][] {
+  const options: number[][] = []
+  for (const token of tokens) {
+    if (token === mark) options.push([])
+    options.at(-1)!.push(token)
+  }
+  return options
+}
+
+function cutTo(options: readonly number[][], room: number): number[][] {
+  const short = options.map((each) => each.slice(0, 1 + MOST_OF_OPTION))
+  if (short.reduce((sum, each) => sum + each.length, 0) + LEAST_LEFT <= room) return short
+  const most = Math.max(LEAST_OF_OPTION, Math.floor((room - LEAST_LEFT) / options.length))
+  return short.map((each) => each.slice(0, most))
+}

@@ -1,0 +1,124 @@
+/** Decisions of a model that is made for them: one pass over a question, its options and the state, and no text. */
+import { ordersOf, stateText } from '../decode/decide/questions.js'
+import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
+import { tooLong } from '../decode/too-long.js'
+import type { DecideCall, Decided } from '../engine.js'
+import { V1Error } from '../errors.js'
+import { inStage } from '../platform/pulse.js'
+import type { Slices } from '../platform/slices.js'
+import { inTurns } from '../platform/turns.js'
+import { askedOf, fitted, KINDS, type Kind, type Layout, layaLayout, type Marks, templateLayout } from './asked.js'
+import type { VectorLine } from './line.js'
+import type { DecisionForm, TextTokens, VectorModel } from './vector-model.js'
+
+/** Tokens beyond its room to which a question is counted. */
+const COUNTED = 8192
+
+interface AskedTokens extends TextTokens {
+  readonly question: number
+  readonly kind: Kind
+  readonly order: readonly number[]
+}
+
+export class Decider {
+  readonly #model: VectorModel
+  readonly #tokenizer: Tokenizer
+  readonly #form: DecisionForm
+  readonly #marks: Marks
+  readonly #layout: Layout
+
+  constructor(model: VectorModel, tokenizer: Tokenizer, form: DecisionForm) {
+    this.#model = model
+    this.#tokenizer = tokenizer
+    this.#form = form
+    this.#marks = marksOf(tokenizer)
+    const text = tokenizer.name(this.#marks.option)
+    this.#layout = form.template ? templateLayout(form.template, tokenizer, text) : layaLayout(this.#marks, text)
+  }
+
+  async decide(call: DecideCall, line: VectorLine): Promise<Decided> {
+    const { temperatures } = this.#form
+    if (call.calibrated && Object.keys(temperatures).length === 0) {
+      const message = "Invalid 'calibrated': this model has no fitted temperature. Leave it out."
+      throw new V1Error(400, message, { param: 'calibrated', code: 'unsupported_value' })
+    }
+    const asked: AskedTokens[] = []
+    const read = this.#read(call, asked)
+    await inTurns(inStage('prompt', call.id, read), call.signal)
+    const scores = await line.run(asked, call.signal)
+    const each = asked.map(({ kind, order }, i) => {
+      const shares = softmax(scores[i]!, temperatureOf(temperatures, kind, order.length))
+      // What is asked the other way round is told as it was asked for.
+      const turned = kind === 'noul' ? shares.reverse() : shares
+      return order.map((_, option) => turned[order.indexOf(option)]!)
+    })
+    const promptTokens = asked.reduce((sum, { tokens }) => sum + tokens.length, 0)
+    return {
+      answers: call.questions.map((_, question) => ({
+        probabilities: meanOf(each.filter((_, i) => asked[i]!.question === question)),
+      })),
+      usage: { promptTokens, completionTokens: 0, cachedTokens: 0 },
+      fingerprint: this.#model.fingerprint,
+    }
+  }
+
+  *#read({ questions, state, order: wanted }: DecideCall, out: AskedTokens[]): Slices<void> {
+    const told = stateText(state)
+    const { contextLength } = this.#model
+    const room = { head: this.#form.headTokens, whole: contextLength }
+    for (const [question, of] of questions.entries()) {
+      for (const order of ordersOf(of, of.type === 'predicate' ? 'given' : wanted)) {
+        const asked = askedOf(of, order, told)
+        const { sections, reveal } = yield* this.#layout(asked)
+        const whole = yield* this.#encoded(sections, reveal)
+        const { tokens, marks } = fitted(whole, this.#marks, room, `questions[${question}]`)
+        if (tokens.length > contextLength) throw tooLong(contextLength, tokens.length)
+        const types = tokens.map(() => KINDS.indexOf(asked.kind))
+        out.push({ question, kind: asked.kind, order, tokens, marks, types })
+        yield
+      }
+    }
+  }
+
+  *#encoded(sections: readonly (number | string)[], reveal: (section: string) => string): Slices<number[]> {
+    const most = this.#model.contextLength + COUNTED
+    const tokens: number[] = []
+    for (const section of sections) {
+      if (typeof section === 'number') tokens.push(section)
+      else for (const id of yield* this.#tokenizer.encodeInSlices(reveal(section), 0, most)) tokens.push(id)
+      if (tokens.length > most) throw tooLong(this.#model.contextLength, most, true)
+    }
+    return tokens
+  }
+}
+
+/** What stands around a text, and the mark for a word that is to be guessed, whichever way it is spelled. */
+function marksOf(tokenizer: Tokenizer): Marks {
+  const { before, after } = tokenizer.surround
+  const option = ['[MASK]', '<mask>'].map((name) => tokenizer.idOf(name)).find((id) => id !== undefined)
+  const [begin, between] = [before[0], after.at(-1)]
+  if (option !== undefined && begin !== undefined && between !== undefined) return { begin, between, option }
+  const message = 'The model is asked with marks that its tokenizer does not have: a beginning, an end and a mask.'
+  throw new V1Error(500, message, { code: 'model_files', headers: { 'x-should-retry': 'false' } })
+}
+
+/** In the groups for which they were fitted. */
+function temperatureOf(temperatures: DecisionForm['temperatures'], kind: Kind, options: number): number {
+  const group = options <= 2 ? '2' : options <= 5 ? '3-5' : options <= 10 ? '6-10' : '11+'
+  return Math.max(1e-3, temperatures[`${kind}:${group}`] ?? temperatures[kind] ?? 1)
+}
+
+function softmax(scores: ArrayLike<number>, temperature: number): number[] {
+  const all = Array.from(scores)
+  const most = Math.max(...all)
+  const shares = all.map((score) => Math.exp((score - most) / temperature))
+  const sum = shares.reduce((total, share) => total + share, 0)
+  return shares.map((share) => share / sum)
+}
+
+/** Over the orders in which a question was asked. */
+function meanOf(each: readonly (readonly number[])[]): number[] {
+  const means = each[0]!.map((_, i) => each.reduce((sum, one) => sum + one[i]!, 0) / each.length)
+  const sum = means.reduce((total, mean) => total + mean, 0)
+  return means.map((mean) => mean / sum)
+}

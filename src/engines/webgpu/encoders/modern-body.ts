@@ -1,0 +1,120 @@
+/** Which stored tensors make a ModernBERT, and what it takes. */
+import type { WeightOutline } from '../../../repository/source.js'
+import type { PlannedMatrix } from '../model/planned.js'
+import { matrixBytes } from '../model/size.js'
+import {
+  assertHeads,
+  type DecisionPlan,
+  IDLE_DECISION,
+  type PlannedDecision,
+  planDecision,
+  readDecision,
+  scorer,
+} from './decision-plan.js'
+import { type EncoderBody, numbersOf } from './encoder-body.js'
+import { type ModernPlan, readModernBert, readModernScores } from './modern-bert.js'
+import { EncoderTensors, type PlannedDense, type PlannedNorm } from './plan-encoder.js'
+import { readVectors } from './read-vectors.js'
+import type { VectorPlan } from './vector-plan.js'
+
+export interface PlannedModernLayer {
+  /** Absent in the first layer: what embeddings give is normed already. */
+  readonly norm?: PlannedNorm
+  readonly qkv: PlannedMatrix
+  readonly output: PlannedMatrix
+  readonly innerNorm: PlannedNorm
+  readonly inner: PlannedMatrix
+  readonly down: PlannedMatrix
+}
+
+export interface PlannedModern {
+  readonly words: PlannedMatrix
+  readonly norm: PlannedNorm
+  readonly layers: readonly PlannedModernLayer[]
+  readonly last: PlannedNorm
+  /** What follows the pool. */
+  readonly dense: readonly PlannedDense[]
+  readonly decision?: PlannedDecision
+  /** Of what was pooled. */
+  readonly pooled?: PlannedNorm
+}
+
+/** What guesses words, which nobody asks. */
+const IDLE = /^(head\.(dense|norm)|decoder)\./
+const PLAIN = { plain: true } as const
+
+export function modernBody(outline: WeightOutline, quantize: boolean, name: string): EncoderBody {
+  const plan = readModernBert(outline.chatConfig, name)
+  const { hidden, heads, intermediate, layers, positions } = plan
+  const decision = outline.decision && readDecision(outline.decision, name)
+  if (decision) assertHeads(hidden, heads, name)
+  const vectors = decision
+    ? scorer(hidden, Math.min(decision.most ?? positions, positions))
+    : outline.sentence
+      ? readVectors(outline.sentence, name, hidden, positions)
+      : readModernScores(outline.chatConfig, plan, name)
+  const tensors = planModern(outline, plan, vectors, quantize, decision)
+  return {
+    kind: 'modern',
+    plan,
+    ...(decision && { decision }),
+    vectors,
+    tensors,
+    dense: tensors.dense,
+    most: vectors.most,
+    positions,
+    caches: [{ heads, headSize: hidden / heads }],
+    need(device) {
+      const all = [tensors.words, ...tensors.dense]
+      for (const { qkv, output, inner, down } of [...tensors.layers, ...(tensors.decision?.layers ?? [])])
+        all.push(qkv, output, inner, down)
+      const weights = all.reduce((sum, one) => sum + matrixBytes(device, one), 0)
+      // A processor keeps rows beside them in the form in which they are multiplied.
+      const prepared = device.info.kind === 'cpu' ? 2 * hidden + intermediate : 0
+      // A decision is read at its marks, which may be any tokens.
+      const head = decision ? 4 * hidden + numbersOf(vectors, hidden) : 0
+      const kinds = new Set(layers.map(({ theta }) => theta)).size
+      return {
+        weights: weights + 4 * hidden * (2 + 2 * layers.length),
+        perRow: 6 * hidden + intermediate + prepared + head,
+        perText: numbersOf(vectors, hidden),
+        perPosition: (kinds * hidden) / heads,
+      }
+    },
+  }
+}
+
+/** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
+function planModern(
+  outline: WeightOutline,
+  plan: ModernPlan,
+  vectors: VectorPlan,
+  quantize: boolean,
+  decision: DecisionPlan | undefined,
+): PlannedModern {
+  const { hidden, vocabulary, intermediate, layers } = plan
+  const tensors = new EncoderTensors(outline, decision ? 'encoder.' : 'model.', quantize)
+  const matrix = (name: string, rows: number, columns: number) => tensors.matrix([name], rows, columns, PLAIN)
+  const norm = (name: string) => tensors.norm(name, hidden, PLAIN)
+  const planned = {
+    words: tensors.matrix(['embeddings.tok_embeddings'], vocabulary, hidden, { table: true }),
+    norm: norm('embeddings.norm'),
+    layers: layers.map((_, i): PlannedModernLayer => {
+      const at = `layers.${i}`
+      return {
+        ...(i > 0 && { norm: norm(`${at}.attn_norm`) }),
+        qkv: matrix(`${at}.attn.Wqkv`, 3 * hidden, hidden),
+        output: matrix(`${at}.attn.Wo`, hidden, hidden),
+        innerNorm: norm(`${at}.mlp_norm`),
+        inner: matrix(`${at}.mlp.Wi`, 2 * intermediate, hidden),
+        down: matrix(`${at}.mlp.Wo`, hidden, intermediate),
+      }
+    }),
+    last: norm('final_norm'),
+    dense: tensors.dense(vectors),
+    ...(decision && { decision: planDecision(tensors, decision, hidden) }),
+    ...(vectors.norm && { pooled: tensors.norm(vectors.norm.name, hidden, { whole: true }) }),
+  }
+  tensors.assertAllUsed(decision ? IDLE_DECISION : IDLE)
+  return planned
+}

@@ -1,0 +1,94 @@
+/** GGUF files of decision models, as llama.cpp writes them, in the words of Laya's own files. */
+import type { JsonObject } from '../../../platform/json.js'
+import { broken } from '../../failure.js'
+import type { VectorForm } from './encoder.js'
+
+/** How a question is put to it. */
+export const SYSTEMONE = 'tokenizer.chat_template.systemone'
+
+const TYPE = 'decision.type'
+const PREFIX = 'decision.'
+const TEMPERATURE = 'temperature.'
+/** `choice.3_5`, and `choice.11` for eleven and more. */
+const GROUPS: Readonly<Record<string, string>> = { '2': '2', '3_5': '3-5', '6_10': '6-10', '11': '11+' }
+
+export interface TakenDecision {
+  /** As Laya has it. */
+  readonly config: JsonObject
+  readonly layers: number
+}
+
+/** Takes what is said of decisions out of what is said of a model; undefined where it is said of none. */
+export function takeDecision(
+  place: string,
+  said: Record<string, unknown>,
+  template: unknown,
+): TakenDecision | undefined {
+  const type = said[TYPE]
+  if (type === undefined) return undefined
+  if (type !== 'laya' || said.model_type !== 'modern-bert') {
+    const known = 'Known are those of the type "laya" over ModernBERT (modern-bert).'
+    const what = `it is a decision model of the type ${JSON.stringify(type)} over ${String(said.model_type)}`
+    throw broken(place, `${what} (${String(said.model_type)}.${TYPE}), which cannot be run. ${known}`)
+  }
+  if (typeof template !== 'string') throw broken(place, `it does not say how it is asked (${SYSTEMONE}).`)
+  const own: Record<string, unknown> = {}
+  for (const key of Object.keys(said)) {
+    if (!key.startsWith(PREFIX)) continue
+    own[key.slice(PREFIX.length)] = said[key]
+    delete said[key]
+  }
+  const { type: _, block_count: layers, max_head_tokens: head_max_len, ...more } = own
+  if (!isCount(layers)) throw broken(place, `its ${PREFIX}block_count is ${String(layers)}.`)
+  if (!isCount(head_max_len)) throw broken(place, `its ${PREFIX}max_head_tokens is ${String(head_max_len)}.`)
+  const temperature_by_options: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(more)) {
+    const [kind, group] = key.slice(TEMPERATURE.length).split('.')
+    const known = key.startsWith(TEMPERATURE) && (group === undefined || Object.hasOwn(GROUPS, group))
+    if (!known) throw broken(place, `its ${PREFIX}${key} is not known.`)
+    temperature_by_options[group === undefined ? kind! : `${kind}:${GROUPS[group]}`] = value
+  }
+  return { config: { head_layers: layers, head_max_len, temperature_by_options, systemone: template }, layers }
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
+
+const HEAD: readonly [RegExp, string][] = [
+  [/^attn_norm\./, 'norm1.'],
+  [/^attn_qkv\./, 'self_attn.in_proj.'],
+  [/^attn_output\./, 'self_attn.out_proj.'],
+  [/^ffn_norm\./, 'norm2.'],
+  [/^ffn_up\./, 'linear1.'],
+  [/^ffn_down\./, 'linear2.'],
+]
+const SCORES: readonly [RegExp, string][] = [
+  [/^token_types\./, 'type_emb.'],
+  [/^cls\.norm\./, 'scorer.0.'],
+  [/^cls\.output\./, 'scorer.3.'],
+  [/^cls\./, 'scorer.1.'],
+]
+
+/** The head's layers are counted as the encoder's last ones, whose names `encoder` knows. */
+export function decisionForm(
+  plain: JsonObject,
+  { config, layers }: TakenDecision,
+  encoder: (tensor: string) => string,
+): VectorForm {
+  const first = Number(plain.num_hidden_layers) - layers
+  const widths = plain.intermediate_size
+  const intermediate_size = Array.isArray(widths) ? widths[0] : widths
+  return {
+    naming: 'huggingface',
+    config: { ...plain, num_hidden_layers: first, intermediate_size },
+    decision: config,
+    rename(tensor) {
+      const [, layer, rest] = /^blk\.(\d+)\.(.*)$/.exec(tensor) ?? []
+      const own = layer === undefined ? SCORES : Number(layer) >= first ? HEAD : []
+      const name = layer === undefined ? tensor : rest!
+      const [pattern, to] = own.find(([each]) => each.test(name)) ?? []
+      if (pattern === undefined) return `encoder.${encoder(tensor)}`
+      const known = name.replace(pattern, to!)
+      return layer === undefined ? known : `head.layers.${Number(layer) - first}.${known}`
+    },
+  }
+}
