@@ -4,10 +4,11 @@ import type { JsonObject } from '../platform/json.js'
 import { atOnce, type Slices } from '../platform/slices.js'
 import type { Vocabulary } from '../structured/index.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
+import { conversationText } from './prompt/conversation.js'
 import { Guard, sentinelFor } from './prompt/guard.js'
 import { infillOf } from './prompt/infill.js'
 import { keepsCalls } from './prompt/kept-calls.js'
-import { messagesOf, textsOf, toolsOf } from './prompt/messages.js'
+import { textsOf } from './prompt/messages.js'
 import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
 import { type Recommended, recommendedOf } from './recommended.js'
 import { endsInThought, type ThoughtMarks, thoughtMarksOf } from './thinking/marks.js'
@@ -141,10 +142,7 @@ export class ChatText {
     this.#assertMayFit(call, capacity)
     const sentinel = yield* sentinelFor(textsOf(call))
     const guard = new Guard(sentinel, this.tokenizer.addedTexts(true), this.#controlling)
-    const tools = this.toolFormat.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
-    const options = { ...guard.protectAll(call.templateOptions ?? {}), ...switchOf(call) }
-    const messages = yield* messagesOf(call, guard, this.toolFormat, this.#habits)
-    let text = yield* this.template.renderInSlices({ messages, tools, options })
+    let text = yield* conversationText(call, guard, this.template, this.toolFormat, this.#habits)
     const marks = this.thoughtMarks
     // Some templates open a thought whatever they are told: one that nobody wants is closed at once.
     if (marks && thoughtWish(call) === 'be brief' && endsInThought(text, marks)) {
@@ -204,21 +202,14 @@ export class ChatText {
   }
 }
 
-/** Templates have two names for the switch; what a caller has said by name stands. */
-function switchOf(call: ChatCall): Record<string, boolean> {
-  const wish = thoughtWish(call)
-  if (wish === 'as it likes') return {}
-  const enabled = wish === 'think'
-  return { enable_thinking: enabled, thinking: enabled }
-}
-
 function templateOf(files: TextFiles, tokenizer: Tokenizer): ChatTemplate {
   const tokens = specialTexts(files.tokenizerConfig)
-  const source = files.chatTemplate ?? pickTemplate(files.tokenizerConfig?.chat_template)
+  const listed = templatesIn(files.tokenizerConfig?.chat_template)
+  const source = files.chatTemplate ?? listed?.tools
   const conv = files.chatConfig?.conv_template
   if (source !== undefined) {
     try {
-      return new JinjaTemplate(source, tokens)
+      return new JinjaTemplate(source, tokens, files.chatTemplate ?? listed?.plain)
     } catch (cause) {
       if (typeof conv !== 'object' || conv === null) throw unreadable(cause)
     }
@@ -236,13 +227,14 @@ function unreadable(cause: unknown): V1Error {
   return new V1Error(500, message, { code: 'model_files', cause })
 }
 
-/** One template, or several by name. */
-function pickTemplate(field: unknown): string | undefined {
-  if (typeof field === 'string') return field
+/** One template, or several by name: `tool_use` where there are tools, `default` where there are none. */
+function templatesIn(field: unknown): { tools: string; plain: string } | undefined {
+  if (typeof field === 'string') return { tools: field, plain: field }
   if (!Array.isArray(field)) return undefined
-  const named = new Map(field.map((entry: { name?: unknown; template?: unknown }) => [entry.name, entry.template]))
-  const template = named.get('tool_use') ?? named.get('default') ?? [...named.values()][0]
-  return typeof template === 'string' ? template : undefined
+  const all = field as { name?: unknown; template?: unknown }[]
+  const named = new Map(all.flatMap(({ name, template }) => (typeof template === 'string' ? [[name, template]] : [])))
+  const plain = named.get('default') ?? [...named.values()][0]
+  return plain === undefined ? undefined : { tools: named.get('tool_use') ?? plain, plain }
 }
 
 function specialTexts(config: JsonObject | undefined): Record<string, string> {

@@ -83,6 +83,32 @@ describe('as in Python', () => {
     ['{{ line }}', `['a\\nb\\t\\x00é\\u200b']`],
     ['{{ required | tojson }}', '["city", "unit"]'],
     ["{{ required | join(', ') }}", 'city, unit'],
+    ['[{{ gone | trim }}{{ gone | length }}{{ gone | upper }}{{ gone ~ none }}]', '[0None]'],
+    ["{{ none | selectattr('a') | list }}{% for x in gone %}x{% endfor %}{{ none | string }}", '[]None'],
+    [
+      "{{ {1: 'a', 20: 'b'}[20] }}{% for k, v in {20: 'b', 3: 'a'} | dictsort %}{{ k + 1 }}{{ v }}{% endfor %}",
+      'b4a21b',
+    ],
+    ["{% for a, b in [(1, 2), ('x', 'y')] %}{{ a }}{{ b }}{% endfor %}", '12xy'],
+    ["{% for sign in 'ab' %}{{ sign }}-{% endfor %}{{ '-' * 3 }}", 'a-b----'],
+    ["{{ [{'a': 1}, {'a': 2}] | selectattr('a', 'equalto', 2) | map(attribute='a') | list }}", '[2]'],
+    [
+      "{{ '\n a \n'.strip('\n') }}|{{ 'xyx'.rstrip('x') }}|{{ 'aBC'.capitalize() }}|{{ '%s!' | format('a') }}",
+      ' a |xy|Abc|a!',
+    ],
+    [
+      "{{ 1 == '1' }}{{ [1] == [1.0] }}{{ gone == none }}{{ [1] in [[1]] }}{{ {'a': 1} is iterable }}",
+      'FalseTrueFalseTrueTrue',
+    ],
+    [
+      "{{ {'items': {'type': 'string'}}['items'].type }}{{ {'items': 1}.items() | map('first') | list }}",
+      "string['items']",
+    ],
+    [
+      '{% raw %}{{ x }}{% endraw %}{% set x = 1 %}{% for i in [1, 2] %}{% if loop.first %}{% set x = 2 %}{% endif %}{{ x }}{% endfor %}',
+      '{{ x }}21',
+    ],
+    ["{{ 'é😀' | length }}{{ gone is iterable }}{{ true is number }}{{ true is integer }}", '2TrueTrueFalse'],
   ])('%s', (source, expected) => {
     expect(text(source, { required: ['city', 'unit'], line: ['a\nb\t\0é\u200b'] })).toBe(expected)
   })

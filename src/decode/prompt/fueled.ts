@@ -4,11 +4,14 @@
  * `evaluate`, and what can be long in one step through five others; they are overridden here. Lists and mappings are
  * printed on the way as Python prints them: the library writes JSON.
  */
-import { Environment, Interpreter, Template } from '@huggingface/jinja'
+import { Environment, Template } from '@huggingface/jinja'
 import { V1Error } from '../../errors.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
+import { type Evaluated, known, PythonInterpreter } from './python-interpreter.js'
+import { withoutRaw } from './python-source.js'
 import { pythonText, strftime } from './python-text.js'
-import { runInSlices, setInSlices } from './sliced.js'
+import { runInSlices, SlicedRun, setInSlices } from './sliced.js'
+import { type FunctionOf, functionOf, made, type Node, type Statement, type Value } from './values.js'
 
 /** Characters of a template: the longest of the published ones has a sixth of it. */
 const MOST_SOURCE = 2 ** 17
@@ -25,19 +28,6 @@ const ROUND = 4
 const MOST_INDENT = 64
 const MOST_DEPTH = 400
 const RANGES = 2 ** 22
-
-/** As the library has them, as far as it is looked at here. */
-interface Value {
-  readonly type: string
-  readonly value: unknown
-  toString(): string
-}
-type FunctionOf = (args: Value[], scope: Environment) => Value
-type Evaluated = ReturnType<Interpreter['evaluate']>
-type Statement = NonNullable<Parameters<Interpreter['evaluate']>[0]>
-interface Node extends Record<string, unknown> {
-  readonly type: string
-}
 
 /** Not to be caught by anything that tries the messages in another way. */
 export class TemplateFuelError extends V1Error {
@@ -57,7 +47,7 @@ export class FueledTemplate {
       throw new SyntaxError(`it has ${source.length} characters; up to ${MOST_SOURCE} are read.`)
     }
     if (longestBlank(source) > MOST_BLANKS) throw new SyntaxError(`it has more than ${MOST_BLANKS} blanks in a row.`)
-    this.#program = new Template(source).parsed
+    this.#program = new Template(withoutRaw(source)).parsed
   }
 
   render(given: Readonly<Record<string, unknown>>): string {
@@ -100,25 +90,12 @@ function longestBlank(source: string): number {
   return longest
 }
 
-/** What the library keeps to itself. */
-interface Inner {
-  readonly global: Environment
-  run(program: Template['parsed']): Evaluated
-  evaluate(statement: Statement | undefined, environment: Environment): Evaluated
-  applyFilter(operand: Value, filter: Node, environment: Environment): Value
-  evaluateMemberExpression(node: Node, environment: Environment): Value
-}
-const inner = Interpreter.prototype as unknown as Inner
-/** TypeScript lets nobody override what is private. */
-const Open = Interpreter as unknown as new (globals: Environment) => Inner
 /** Names of its filters that look at no more of a value than its outside. */
 const SHALLOW: ReadonlySet<unknown> = new Set(['length', 'count', 'first', 'last', 'list', 'safe', 'default', 'd'])
 
-class FueledInterpreter extends Open {
+class FueledInterpreter extends PythonInterpreter {
   #steps: number
   readonly #mostText: number
-  /** What loops go through: its length is what they take. */
-  readonly #iterated = new WeakSet<object>()
   /** Spends what printing takes, and prints. */
   readonly #print: (this: Value) => string
   #depth = 0
@@ -158,31 +135,18 @@ class FueledInterpreter extends Open {
   #evaluate(statement: Statement | undefined, environment: Environment): Evaluated {
     const node = statement as unknown as Node | undefined
     if (node?.type === 'Known') return node.value as Evaluated
+    // Loops within macros too: Python's ways with them are in one place.
     if (node?.type === 'For') {
-      const { iterable } = node as { iterable?: Node & { lhs?: Node } }
-      const list = iterable?.type === 'SelectExpression' ? iterable.lhs : iterable
-      if (list) this.#iterated.add(list)
-    }
-    if (node?.type === 'BinaryExpression' && (node.operator as Node).value === '~') {
-      const [left, right] = [node.left, node.right].map((each) => this.#text(each as Statement, environment))
-      return this.#made(super.evaluate({ ...node, left, right } as unknown as Statement, environment), node)
+      const run = new SlicedRun(this, () => this.round())
+      return made(atOnce(run.loop(node, environment))) as unknown as Evaluated
     }
     return this.#made(super.evaluate(statement, environment), node)
   }
 
-  /** What stands beside a `~` is printed first: the library would have JavaScript print it. */
-  #text(node: Statement, environment: Environment): Node {
-    const value = this.evaluate(node, environment) as unknown as Value
-    const { value: held } = value
-    if (!Array.isArray(held) && !(held instanceof Map) && typeof held !== 'boolean') return { type: 'Known', value }
-    return { type: 'Known', value: this.#textOf(value.toString(), environment) }
-  }
-
-  #textOf(text: string, environment: Environment): Value {
-    return super.evaluate(
-      { type: 'StringLiteral', value: text } as unknown as Statement,
-      environment,
-    ) as unknown as Value
+  /** What stands beside a `~` is printed as Python prints it, and weighed. */
+  protected override print(value: Value): string {
+    if (typeof value.value === 'object' && value.value !== null) this.#weigh(value)
+    return super.print(value)
   }
 
   #made(made: Evaluated, node: Node | undefined): Evaluated {
@@ -191,10 +155,8 @@ class FueledInterpreter extends Open {
       if (value.length > this.#mostText) throw new TemplateFuelError('makes too long a text')
       this.#spend(value.length / CHARACTERS)
     } else if (Array.isArray(value) || value instanceof Map) {
-      if (node && this.#iterated.has(node)) this.#spend(ROUND * (Array.isArray(value) ? value.length : value.size))
       // A copy of a list is new each time, a name for one is not.
-      else if (node && node.type !== 'Identifier')
-        this.#spend((Array.isArray(value) ? value.length : value.size) / ROUND)
+      if (node && node.type !== 'Identifier') this.#spend((Array.isArray(value) ? value.length : value.size) / ROUND)
     }
     if ((typeof value === 'object' && value !== null) || typeof value === 'boolean') {
       if (!Object.hasOwn(made, 'toString')) Object.defineProperty(made, 'toString', { value: this.#print })
@@ -214,12 +176,11 @@ class FueledInterpreter extends Open {
   override applyFilter(operand: Value, filter: Node, environment: Environment): Value {
     const name = (filter.callee as Node | undefined)?.value ?? filter.value
     if (!SHALLOW.has(name)) this.#weigh(operand)
-    if (name === 'string') return this.#textOf(operand.toString(), environment)
     const args = filter.args as Node[] | undefined
-    if (args === undefined) return inner.applyFilter.call(this, operand, filter, environment)
+    if (args === undefined) return super.applyFilter(operand, filter, environment)
     // Once, so that they can be looked at.
-    const known = args.map((each) => this.#known(each, environment))
-    for (const each of known) {
+    const all = args.map((each) => this.#known(each, environment))
+    for (const each of all) {
       const { value } = (
         (each.value as Node | undefined)?.type === 'Known' ? (each.value as Node).value : each.value
       ) as Value
@@ -230,14 +191,14 @@ class FueledInterpreter extends Open {
     if (name === 'replace')
       this.#assertReplaces(
         operand,
-        known.map((each) => each.value as Value),
+        all.map((each) => each.value as Value),
       )
     if (name === 'join') {
-      const [separator] = known.map((each) => each.value as Value)
+      const [separator] = all.map((each) => each.value as Value)
       const parts = Array.isArray(operand.value) ? operand.value.length : String(operand.value).length
-      this.#limit(parts * String(separator?.value ?? '').length)
+      this.limit(parts * String(separator?.value ?? '').length)
     }
-    return inner.applyFilter.call(this, operand, { ...filter, args: known }, environment)
+    return super.applyFilter(operand, { ...filter, args: all }, environment)
   }
 
   /** An argument as a node that has its value already. */
@@ -246,21 +207,16 @@ class FueledInterpreter extends Open {
       return { ...node, value: this.#known(node.value as Node, environment) }
     }
     if (node.type.startsWith('Spread') || node.type.startsWith('KeywordSpread')) return node
-    return { type: 'Known', value: this.evaluate(node as unknown as Statement, environment) }
+    return known(this.evaluate(node as unknown as Statement, environment) as unknown as Value)
   }
 
   /** Methods of texts may make much of little. */
   override evaluateMemberExpression(node: Node, environment: Environment): Value {
     const object = this.evaluate(node.object as Statement, environment) as unknown as Value
-    const found = inner.evaluateMemberExpression.call(
-      this,
-      { ...node, object: { type: 'Known', value: object } },
-      environment,
-    )
+    const found = super.evaluateMemberExpression({ ...node, object: known(object) }, environment)
     if (found.type !== 'FunctionValue' || typeof object.value !== 'string') return found
     const call = found.value as FunctionOf
-    const Made = found.constructor as new (call: FunctionOf) => Value
-    return new Made((args, scope) => {
+    return functionOf((args, scope) => {
       this.#spend(object.value instanceof Map ? 1 : String(object.value).length / ROUND)
       if (args.length > 1) this.#assertReplaces(object, args)
       return call(args, scope)
@@ -274,10 +230,10 @@ class FueledInterpreter extends Open {
   /** What a text would be at most, with the one for the other. */
   #expect({ value }: Value, before: string, after: string): void {
     const { length } = String(value)
-    this.#limit(length + (length / Math.max(1, before.length) + 1) * after.length)
+    this.limit(length + (length / Math.max(1, before.length) + 1) * after.length)
   }
 
-  #limit(length: number): void {
+  protected override limit(length: number): void {
     if (length > 4 * this.#mostText) throw new TemplateFuelError('makes too long a text')
   }
 }

@@ -45,12 +45,13 @@ export function* messagesOf(
   guard: Guard,
   format: ToolFormat,
   { writesCalls, readsSystemTools }: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>,
+  inWords = !format.native,
 ): Slices<TemplateMessage[]> {
   const names = toolNames(call.messages)
-  const plain = format.native ? undefined : format
+  const plain = inWords ? format : undefined
   const messages: TemplateMessage[] = []
   for (const message of call.messages) {
-    messages.push(convert(message, guard, names, format, writesCalls))
+    messages.push(convert(message, guard, names, format, writesCalls, inWords))
     if (messages.length % SLICE === 0) yield
   }
   const notes: string[] = []
@@ -59,7 +60,7 @@ export function* messagesOf(
     notes.push(only ? guard.protect(describeCall(only), false) : describeTools(call.tools, guard, plain))
   }
   if (call.describeSchema) notes.push(...describeOutput(call).map((line) => guard.protect(line, false)))
-  const isTold = format.native && call.tools.length > 0 && call.toolChoice !== 'none'
+  const isTold = !inWords && call.tools.length > 0 && call.toolChoice !== 'none'
   const isOpened = messages[0]?.role === 'system'
   if (isTold && format.opening !== undefined && !isOpened) notes.unshift(format.opening)
   const noted = notes.length === 0 ? messages : withSystemNote(messages, notes.join('\n\n'))
@@ -116,13 +117,13 @@ function convert(
   names: ReadonlyMap<string, string>,
   format: ToolFormat,
   writesCalls: boolean,
+  inWords: boolean,
 ): TemplateMessage {
-  const plain = format.native ? undefined : format
   const idOf = (id: string) => guard.protect(format.callId?.(id) ?? id, false)
   const trusted = message.role === 'assistant' || message.role === 'system'
   const content = guard.protect(textOf(message.content), trusted)
   if (message.role === 'tool') {
-    if (plain) return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
+    if (inWords) return { role: 'user', content: `<tool_response>\n${content}\n</tool_response>` }
     const name = guard.protect(names.get(message.toolCallId) ?? '', false)
     return { role: 'tool', content, tool_call_id: idOf(message.toolCallId), ...(name && { name }) }
   }
@@ -131,15 +132,15 @@ function convert(
     ...(message.role === 'assistant' && message.reasoning && thoughtOf(guard.protect(message.reasoning, false))),
   }
   if (message.role !== 'assistant' || !message.toolCalls?.length) return { role: message.role, content, ...named }
-  if (plain) {
-    const calls = message.toolCalls.map((call) => plain.open + plain.spell(call.name, call.arguments) + plain.close)
+  if (inWords && !format.native) {
+    const calls = message.toolCalls.map((call) => format.open + format.spell(call.name, call.arguments) + format.close)
     return {
       role: 'assistant',
       content: [content, ...calls.map((call) => guard.protect(call, true))].filter(Boolean).join('\n'),
       ...named,
     }
   }
-  if (!writesCalls) {
+  if (inWords || !writesCalls) {
     // Their marks are the model's own control tokens; what they say is guarded.
     const said = message.toolCalls.map((call) => guard.protect(format.spell(call.name, call.arguments), true))
     return { role: 'assistant', content: content + together(format, said), ...named }

@@ -1,10 +1,6 @@
-/** Values of a template as Python prints them: `['a', None, {'b': True}]`. */
-interface Value {
-  readonly type: string
-  readonly value: unknown
-  toString(): string
-}
+import type { Value } from './values.js'
 
+/** A value of a template as Python prints it: `['a', None, {'b': True}]`. */
 export function pythonText(value: Value): string {
   const { type, value: held } = value
   if (type === 'NullValue') return 'None'
@@ -17,7 +13,9 @@ export function pythonText(value: Value): string {
     return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(', ')})`
   }
   if (held instanceof Map) {
-    const entries = [...(held as Map<string, Value>)].map(([key, each]) => `${quoted(key)}: ${pythonText(each)}`)
+    const entries = [...(held as Map<unknown, Value>)].map(
+      ([key, each]) => `${typeof key === 'string' ? quoted(key) : key}: ${pythonText(each)}`,
+    )
     return `{${entries.join(', ')}}`
   }
   return value.toString()

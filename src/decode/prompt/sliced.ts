@@ -1,22 +1,13 @@
 import { Environment, type Interpreter, type Template } from '@huggingface/jinja'
 import type { Slices } from '../../platform/slices.js'
+import { written } from './python-interpreter.js'
+import { itemsOf, iterated, made, type Node, type Statement, type Value } from './values.js'
 
 type Program = Template['parsed']
-type Statement = NonNullable<Parameters<Interpreter['evaluate']>[0]>
-type Value = ReturnType<Interpreter['evaluate']>
 /** What of the interpreter is needed, whoever extends it. */
 type Evaluator = Pick<Interpreter, 'evaluate' | 'global'>
-
-/** Of the library's nodes, as far as they are looked at here. */
-interface Node {
-  readonly type: string
-  readonly test?: Statement
-  readonly body?: readonly Statement[]
-  readonly alternate?: readonly Statement[]
-  readonly iterable?: Node
-  readonly loopvar?: Node & { readonly value?: unknown }
-  readonly defaultBlock?: readonly Statement[]
-}
+/** Gives the variables of a loop their values. */
+type Bind = (scope: Environment, item: Value) => void
 
 /** How long a slice takes, in milliseconds. */
 const SLICE_MS = 4
@@ -35,17 +26,14 @@ export function* runInSlices(interpreter: Evaluator, program: Program, round: ()
 
 /** `environment.set(name, list)` with pauses. */
 export function* setInSlices(environment: Environment, name: string, list: readonly unknown[]): Slices<void> {
-  const values = environment.set(name, []).value as Value[]
+  const values = environment.set(name, []).value as unknown as Value[]
   for (const [i, each] of list.entries()) {
     values.push(made(each))
     if (i % VALUES === VALUES - 1) yield
   }
 }
 
-/** As the library holds it. */
-const made = (value: unknown): Value => new Environment().set('value', value)
-
-class SlicedRun {
+export class SlicedRun {
   readonly #interpreter: Evaluator
   readonly #round: () => void
   /** What `break` and `continue` throw: the library keeps their classes to itself. */
@@ -63,35 +51,34 @@ class SlicedRun {
     for (const statement of statements) {
       const node = statement as unknown as Node
       if (node.type === 'If') result += yield* this.#branch(node, environment)
-      else if (node.type === 'For') result += yield* this.#loop(statement, node, environment)
-      else result += textOf(this.#interpreter.evaluate(statement, environment))
+      else if (node.type === 'For') result += yield* this.loop(node, environment)
+      else result += written(node, this.#evaluate(statement, environment))
     }
     return result
   }
 
-  *#branch({ test, body = [], alternate = [] }: Node, environment: Environment): Slices<string> {
-    const holds = this.#interpreter.evaluate(test, environment).__bool__().value
-    return yield* this.block(holds ? body : alternate, environment)
+  #evaluate(statement: Statement, environment: Environment): Value {
+    return this.#interpreter.evaluate(statement, environment) as unknown as Value
   }
 
-  *#loop(statement: Statement, node: Node, environment: Environment): Slices<string> {
-    const { iterable, loopvar, body = [], defaultBlock = [] } = node
-    // What filters its list or takes pairs apart is about tools, if anything: the library does it at once.
-    if (iterable?.type === 'SelectExpression' || loopvar?.type !== 'Identifier') {
-      return textOf(this.#interpreter.evaluate(statement, environment))
-    }
-    const scope = new Environment(environment)
-    const list = this.#interpreter.evaluate(iterable as unknown as Statement, scope)
-    if (!Array.isArray(list.value)) return textOf(this.#interpreter.evaluate(statement, environment))
-    const items = list.value as Value[]
+  *#branch({ test, body, alternate }: Node, environment: Environment): Slices<string> {
+    const holds = this.#evaluate(test as Statement, environment).__bool__().value
+    return yield* this.block((holds ? body : alternate) as Statement[], environment)
+  }
+
+  *loop(node: Node, environment: Environment): Slices<string> {
+    const bind = binding(node.loopvar as Node)
+    const items = this.#items(node.iterable as Node, bind, environment)
     let result = ''
     let rounds = 0
     for (const [i, item] of items.entries()) {
       this.#round()
+      // Each round has variables of its own.
+      const scope = new Environment(environment)
+      bind(scope, item)
       this.#setLoop(scope, items, i)
-      scope.setVariable(loopvar.value as string, item)
       try {
-        result += yield* this.block(body, scope)
+        result += yield* this.block(node.body as Statement[], scope)
       } catch (error) {
         const kind = (error as object).constructor
         if (kind === this.#controls.continue) continue
@@ -105,7 +92,21 @@ class SlicedRun {
         this.#began = performance.now()
       }
     }
-    return rounds > 0 ? result : yield* this.block(defaultBlock, scope)
+    return rounds > 0 ? result : yield* this.block((node.defaultBlock ?? []) as Statement[], environment)
+  }
+
+  #items(iterable: Node, bind: Bind, environment: Environment): readonly Value[] {
+    const { lhs, test } = iterable.type === 'SelectExpression' ? iterable : { lhs: iterable, test: undefined }
+    const value = this.#evaluate(lhs as Statement, environment)
+    const items = iterated(value)
+    if (items === undefined) throw new TypeError(`a loop cannot go through ${value.toString()}`)
+    if (test === undefined) return items
+    return items.filter((item) => {
+      this.#round()
+      const scope = new Environment(environment)
+      bind(scope, item)
+      return this.#evaluate(test as Statement, scope).__bool__().value
+    })
   }
 
   #setLoop(scope: Environment, items: readonly Value[], i: number): void {
@@ -124,7 +125,7 @@ class SlicedRun {
     const held = loop.value as Map<string, Value>
     if (i > 0) held.set('previtem', items[i - 1]!)
     if (i < length - 1) held.set('nextitem', items[i + 1]!)
-    scope.setVariable('loop', loop)
+    setVariable(scope, 'loop', loop)
   }
 
   #controlOf(type: 'Break' | 'Continue'): unknown {
@@ -137,6 +138,17 @@ class SlicedRun {
   }
 }
 
-function textOf(value: Value): string {
-  return value.type === 'NullValue' || value.type === 'UndefinedValue' ? '' : value.toString()
+function binding(target: Node): Bind {
+  if (target.type === 'Identifier') return (scope, item) => setVariable(scope, target.value as string, item)
+  if (target.type !== 'TupleLiteral') throw new SyntaxError(`a loop cannot set ${target.type}`)
+  const parts = (target.value as Node[]).map(binding)
+  return (scope, item) => {
+    const items = itemsOf(item)
+    if (items?.length !== parts.length) throw new TypeError(`${item.toString()} has no ${parts.length} parts to unpack`)
+    for (const [i, bind] of parts.entries()) bind(scope, items[i]!)
+  }
+}
+
+function setVariable(scope: Environment, name: string, value: Value): void {
+  scope.setVariable(name, value as unknown as Parameters<Environment['setVariable']>[1])
 }

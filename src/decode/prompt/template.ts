@@ -2,8 +2,9 @@ import { V1Error } from '../../errors.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
 import { foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
+import { parted, repairs, tellsAll, type Written } from './repairs.js'
 
-type Written = Omit<TemplateMessage, 'content'> & { readonly content: string | readonly object[] }
+type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
 
 export interface TemplateInput {
   readonly messages: readonly TemplateMessage[]
@@ -32,19 +33,31 @@ export const PLAIN = `{{ bos_token }}{%- for message in messages %}{{ message.co
 /** Used up by us: a caller's `chat_template_kwargs` must not replace them. */
 const RESERVED = new Set(['messages', 'tools', 'add_generation_prompt', 'bos_token', 'eos_token'])
 
+/** What a template does with messages, found out by having it write some. */
+interface Habits {
+  /** It passes over system messages. */
+  readonly dropsSystem: boolean
+  /** It goes through the parts of a message, and passes over texts. */
+  readonly wantsParts: boolean
+}
+
 /** A Jinja template as model repositories carry it. */
 export class JinjaTemplate implements ChatTemplate {
   readonly source: string
   readonly writesCalls: boolean
   readonly readsSystemTools: boolean
   readonly #template: FueledTemplate
+  /** For conversations without tools; some models have two. */
+  readonly #plain: FueledTemplate
   readonly #tokens: Readonly<Record<string, string>>
+  #habits: Habits | undefined
 
-  constructor(source: string, tokens: Readonly<Record<string, string>>) {
+  constructor(source: string, tokens: Readonly<Record<string, string>>, plain = source) {
     this.source = source
     this.writesCalls = source.includes('tool_calls')
     this.readsSystemTools = source.includes("message['tools']")
     this.#template = new FueledTemplate(source)
+    this.#plain = plain === source ? this.#template : new FueledTemplate(plain)
     this.#tokens = tokens
   }
 
@@ -53,49 +66,73 @@ export class JinjaTemplate implements ChatTemplate {
   }
 
   *renderInSlices(input: TemplateInput): Slices<string> {
+    this.#habits ??= yield* this.#found()
+    const { dropsSystem, wantsParts } = this.#habits
+    const messages = dropsSystem ? foldSystem(input.messages) : input.messages
     try {
-      return yield* this.#render(input)
+      return yield* this.#render({ ...input, messages: wantsParts ? parted(messages) : messages })
     } catch (cause) {
       if (cause instanceof TemplateFuelError) throw cause
-      for (const messages of others(input.messages)) {
+      for (const other of repairs(messages)) {
         try {
-          return yield* this.#render({ ...input, messages })
+          const text = yield* this.#render({ ...input, messages: wantsParts ? parted(other) : other })
+          if (tellsAll(text, messages)) return text
         } catch {
           // What it refuses first is what it refuses.
         }
       }
+      // One that was made for tools alone goes through them without asking whether there are some.
+      const withoutTools = yield* this.#attempt({ ...input, messages }, { tools: [] })
+      if (input.tools.length === 0 && withoutTools !== undefined) return withoutTools
       throw refused(cause)
     }
   }
 
-  *#render({
-    messages,
-    tools,
-    options,
-  }: Omit<TemplateInput, 'messages'> & { messages: readonly Written[] }): Slices<string> {
-    const own = Object.fromEntries(Object.entries(options).filter(([name]) => !RESERVED.has(name)))
-    return yield* this.#template.renderInSlices({
-      ...own,
-      ...this.#tokens,
-      messages,
-      // Llama's template asks `is defined`, Qwen's asks for truth: absent satisfies both.
-      ...(tools.length > 0 && { tools }),
-      add_generation_prompt: true,
+  *#found(): Slices<Habits> {
+    const written = (messages: readonly Written[]) => this.#attempt({ messages, tools: [], options: {} })
+    const user = { role: 'user', content: 'words_of_a_user' }
+    const system = { role: 'system', content: 'words_of_a_system' }
+    const asText = yield* written([user])
+    const asParts = asText?.includes(user.content) ? '' : yield* written(parted([user]))
+    const wantsParts = asParts?.includes(user.content) ?? false
+    const told = yield* written(wantsParts ? parted([system, user]) : [system, user])
+    return {
+      wantsParts,
+      dropsSystem: told?.includes(user.content) === true && !told.includes(system.content),
+    }
+  }
+
+  *#attempt(input: WrittenInput, more?: Readonly<Record<string, unknown>>): Slices<string | undefined> {
+    try {
+      return yield* this.#render(input, more)
+    } catch {
+      return undefined
+    }
+  }
+
+  *#render(input: WrittenInput, more?: Readonly<Record<string, unknown>>): Slices<string> {
+    const isPlain = input.tools.length === 0 && !input.messages.some(({ tool_calls: calls }) => calls?.length)
+    return yield* (isPlain ? this.#plain : this.#template).renderInSlices({
+      ...variablesOf(input, this.#tokens),
+      ...more,
     })
   }
 }
 
-/** The same conversation for templates that refuse it as it is. */
-function others(messages: readonly TemplateMessage[]): (readonly Written[])[] {
-  const folded = foldSystem(messages)
-  // To Python what is not there is an empty list as well, which some templates go through without asking.
-  const listed = (some: readonly TemplateMessage[]) => some.map((message) => ({ tool_calls: [], ...message }))
-  // Those that know images too may go through a message's parts without asking whether it has some.
-  const parted = messages.map((message) => ({
-    ...message,
-    content: [{ type: 'text' as const, text: message.content }],
-  }))
-  return [...(folded.length === messages.length ? [] : [folded]), listed(messages), listed(folded), parted]
+/** What a template is given, under the names of Hugging Face's `apply_chat_template`. */
+export function variablesOf(
+  { messages, tools, options }: WrittenInput,
+  tokens: Readonly<Record<string, string>>,
+): Record<string, unknown> {
+  const own = Object.fromEntries(Object.entries(options).filter(([name]) => !RESERVED.has(name)))
+  return {
+    ...own,
+    ...tokens,
+    messages,
+    tools: tools.length > 0 ? tools : null,
+    ...(own.documents === undefined && { documents: null }),
+    add_generation_prompt: true,
+  }
 }
 
 function refused(cause: unknown): V1Error {

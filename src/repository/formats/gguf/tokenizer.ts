@@ -190,12 +190,17 @@ function config(metadata: GgufMetadata, tokens: readonly string[]): { tokenizerC
     return typeof id === 'number' ? tokens[id] : undefined
   }
   const template = metadata.get('tokenizer.chat_template')
+  const withTools = metadata.get('tokenizer.chat_template.tool_use')
+  const listed = [
+    { name: 'default', template },
+    { name: 'tool_use', template: withTools },
+  ]
   const entries = {
     bos_token: token('bos'),
     eos_token: token('eos'),
     unk_token: token('unknown'),
     pad_token: token('padding'),
-    chat_template: typeof template === 'string' ? template : undefined,
+    chat_template: typeof withTools === 'string' ? listed : typeof template === 'string' ? template : undefined,
   }
   return { tokenizerConfig: Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined)) }
 }

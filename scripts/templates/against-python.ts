@@ -1,0 +1,59 @@
+/** What a template makes of conversations, by Python's Jinja2 and by ours. */
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { FueledTemplate } from '../../src/decode/prompt/fueled.js'
+import { variablesOf } from '../../src/decode/prompt/template.js'
+import { CONVERSATIONS } from './conversations.js'
+
+/** Templates that we render otherwise than Python, or that neither renders, and why. */
+export const INTENDED: Readonly<Record<string, string>> = {
+  'llama-cpp-deepseek-r1.jinja': 'writes a generator as JSON, which Python refuses; to us it is a list',
+  'meetkai-functionary-medium-v3.1.jinja':
+    'its `safe` has Python write `&#34;` for the quotes beside it; we leave them',
+  'Kimi-K2-Instruct.jinja': 'appends to a list, which transformers forbids; the model was taught with it',
+  'Kimi-K2-Thinking.jinja': 'appends to a list, which transformers forbids; the model was taught with it',
+  'MiroThinker.jinja': 'sets a field of a message, which Python refuses too',
+  'fireworks-ai-llama-3-firefunction-v2.jinja': 'wants `functions` and `datetime` beside what transformers gives',
+  'template_vlm2vec.jinja': 'takes one message: it is for vectors',
+}
+
+export interface Rendered {
+  readonly text?: string
+  readonly error?: string
+  readonly raised?: boolean
+}
+export interface Compared {
+  readonly conversation: string
+  readonly python: Rendered
+  readonly ours: Rendered
+}
+
+export const TOKENS = { bos_token: '<s>', eos_token: '</s>' }
+
+export function compared(templates: readonly string[]): Compared[][] {
+  const inputs = Object.values(CONVERSATIONS).map((input) => variablesOf(input, TOKENS))
+  const asked = JSON.stringify({ templates, inputs })
+  const script = fileURLToPath(new URL('./render.py', import.meta.url))
+  const run = spawnSync('python3', [script], { input: asked, encoding: 'utf8', maxBuffer: 2 ** 30 })
+  if (run.status !== 0) throw new Error(`Python (with python3-jinja2) renders nothing: ${run.stderr}`)
+  const python = JSON.parse(run.stdout) as Rendered[][]
+  return templates.map((source, at) =>
+    Object.keys(CONVERSATIONS).map((conversation, i) => ({
+      conversation,
+      python: python[at]![i]!,
+      ours: renderedHere(source, inputs[i]!),
+    })),
+  )
+}
+
+function renderedHere(source: string, variables: Readonly<Record<string, unknown>>): Rendered {
+  try {
+    return { text: new FueledTemplate(source).render(variables) }
+  } catch (error) {
+    return { error: (error as Error).message }
+  }
+}
+
+export function isEqual({ python, ours }: Compared): boolean {
+  return python.text === undefined ? ours.text === undefined : python.text === ours.text
+}

@@ -1,0 +1,190 @@
+/** Filters and tests as Python's Jinja has them, where the library has none, another one, or one for fewer values. */
+import type { Environment } from '@huggingface/jinja'
+import { capitalized, formatted, stripped } from './python-methods.js'
+import { pythonText } from './python-text.js'
+import { absent, entriesOf, isAbsent, isEqual, isNone, itemsOf, iterated, listOf, made, type Value } from './values.js'
+
+export interface Filtering {
+  readonly args: readonly Value[]
+  readonly named: ReadonlyMap<string, Value>
+  readonly environment: Environment
+  /** Another filter by its name. */
+  apply(value: Value, name: string, args: readonly Value[]): Value
+}
+/** Nothing: the library's own filter does it. */
+type Filter = (value: Value, with_: Filtering) => Value | undefined
+
+/** A value as `{{ }}` prints it. */
+export function printed(value: Value): string {
+  if (isAbsent(value)) return ''
+  return typeof value.value === 'string' ? value.value : isNone(value) ? 'None' : pythonText(value)
+}
+
+const onText =
+  (change: (text: string) => string): Filter =>
+  (value) =>
+    made(change(printed(value)))
+
+/** For texts the library's own: what is no text becomes one, as in Python. */
+const asText: Filter = (value, { apply }) =>
+  typeof value.value === 'string' ? undefined : apply(made(printed(value)), '', [])
+
+const whole = (value: Value): number | undefined => {
+  if (typeof value.value === 'number') return Math.trunc(value.value)
+  if (typeof value.value === 'boolean') return Number(value.value)
+  return typeof value.value === 'string' && /^\s*[-+]?[\d_]+(\.\d*)?\s*$/.test(value.value)
+    ? Math.trunc(Number(value.value.replaceAll('_', '')))
+    : undefined
+}
+
+export const FILTERS: Readonly<Record<string, Filter>> = {
+  trim: (value, { args, named }) => {
+    const chars = args[0] ?? named.get('chars')
+    return made(stripped(printed(value), 'both', typeof chars?.value === 'string' ? chars.value : undefined))
+  },
+  upper: onText((text) => text.toUpperCase()),
+  lower: onText((text) => text.toLowerCase()),
+  capitalize: onText(capitalized),
+  title: asText,
+  indent: asText,
+  replace: asText,
+  string: onText((text) => text),
+  format: (value, { args }) => made(formatted(printed(value), args.map(printed))),
+  length: (value) => {
+    if (isAbsent(value)) return made(0)
+    if (typeof value.value === 'string') return made(Array.from(value.value).length)
+    const size = itemsOf(value)?.length ?? entriesOf(value)?.size
+    if (size === undefined) throw new TypeError(`${pythonText(value)} has no length`)
+    return made(size)
+  },
+  count: (value, { apply }) => apply(value, 'length', []),
+  list: (value) => listOf(gone(value)),
+  first: (value) => gone(value)[0] ?? absent(),
+  last: (value) => gone(value).at(-1) ?? absent(),
+  reverse: (value) =>
+    typeof value.value === 'string'
+      ? made(Array.from(value.value).reverse().join(''))
+      : listOf([...gone(value)].reverse()),
+  join: (value, { args, named }) => {
+    const attribute = args[1] ?? named.get('attribute')
+    const parts = gone(value).map((each) => printed(attribute ? attributeOf(each, attribute) : each))
+    return made(parts.join(printed(args[0] ?? named.get('d') ?? made(''))))
+  },
+  items: (value) => {
+    if (isAbsent(value)) return listOf([])
+    const entries = entriesOf(value)
+    if (entries === undefined) throw new TypeError('Can only get item pairs from a mapping.')
+    return listOf([...entries].map(([key, each]) => listOf([made(key), each])))
+  },
+  dictsort: (value, { named, args }) => {
+    const entries = entriesOf(value)
+    if (args.length > 0 || named.size > 0 || !entries || ![...entries.keys()].every((key) => typeof key === 'number'))
+      return undefined
+    const sorted = [...(entries as ReadonlyMap<number, Value>)].sort(([a], [b]) => a - b)
+    return listOf(sorted.map(([key, each]) => listOf([made(key), each])))
+  },
+  int: (value, { args }) => made(whole(value) ?? args[0]?.value ?? 0),
+  default: (value, { args, named }) => {
+    const flag = args[1] ?? named.get('boolean')
+    const isTaken = isAbsent(value) || (flag?.__bool__().value && !value.__bool__().value)
+    return isTaken ? (args[0] ?? named.get('default_value') ?? made('')) : value
+  },
+  d: (value, { apply, args }) => apply(value, 'default', args),
+  unique: (value) => listOf(gone(value).filter((each, i, all) => all.findIndex((one) => isEqual(one, each)) === i)),
+  select: (value, with_) => chosen(value, with_, true, false),
+  reject: (value, with_) => chosen(value, with_, false, false),
+  selectattr: (value, with_) => chosen(value, with_, true, true),
+  rejectattr: (value, with_) => chosen(value, with_, false, true),
+  map: (value, { args: [name, ...rest], named, apply }) => {
+    const attribute = named.get('attribute')
+    const other = named.get('default')
+    if (!value.__bool__().value) return listOf([])
+    return listOf(
+      gone(value).map((each) => {
+        if (attribute === undefined) return apply(each, printed(name ?? made('')), rest)
+        const found = attributeOf(each, attribute)
+        return isAbsent(found) ? (other ?? found) : found
+      }),
+    )
+  },
+  sum: (value) => made(gone(value).reduce((sum, each) => sum + Number(each.value), 0)),
+  max: (value) =>
+    gone(value).reduce(
+      (most, each) => (most === undefined || less(most, each) ? each : most),
+      undefined as Value | undefined,
+    ) ?? absent(),
+  min: (value) =>
+    gone(value).reduce(
+      (least, each) => (least === undefined || less(each, least) ? each : least),
+      undefined as Value | undefined,
+    ) ?? absent(),
+}
+
+const less = (a: Value, b: Value): boolean => (a.value as number) < (b.value as number)
+
+function gone(value: Value): readonly Value[] {
+  const list = iterated(value)
+  if (list === undefined) throw new TypeError(`${pythonText(value)} is no list`)
+  return list
+}
+
+function attributeOf(value: Value, path: Value): Value {
+  let found = value
+  for (const part of printed(path).split('.')) {
+    const { value: held } = found
+    found =
+      held instanceof Map ? (held.get(part) ?? absent()) : ((held as Value[] | undefined)?.[Number(part)] ?? absent())
+  }
+  return found
+}
+
+function chosen(value: Value, { args, environment }: Filtering, wanted: boolean, byAttribute: boolean): Value {
+  // Python goes through nothing where there is nothing, `none` among it.
+  if (!value.__bool__().value) return listOf([])
+  const [attribute, [test, ...rest]] = byAttribute ? [args[0], args.slice(1)] : [undefined, [...args]]
+  return listOf(
+    gone(value).filter((each) => {
+      const asked = attribute ? attributeOf(each, attribute) : each
+      const holds = test ? isSo(printed(test), asked, rest, environment) : asked.__bool__().value
+      return holds === wanted
+    }),
+  )
+}
+
+const TESTS: Readonly<Record<string, (value: Value, other: Value) => boolean>> = {
+  iterable: (value) => iterated(value) !== undefined,
+  sequence: (value) => iterated(value) !== undefined,
+  mapping: (value) => entriesOf(value) !== undefined,
+  number: ({ value }) => typeof value === 'number' || typeof value === 'boolean',
+  float: ({ type }) => type === 'FloatValue',
+  eq: isEqual,
+  equalto: isEqual,
+  '==': isEqual,
+  ne: (value, other) => !isEqual(value, other),
+  '!=': (value, other) => !isEqual(value, other),
+  in: (value, other) => isIn(value, other),
+  lt: (value, other) => less(value, other),
+  gt: (value, other) => less(other, value),
+  le: (value, other) => !less(other, value),
+  ge: (value, other) => !less(value, other),
+}
+
+export function isSo(test: string, value: Value, args: readonly Value[], environment: Environment): boolean {
+  const own = Object.hasOwn(TESTS, test) ? TESTS[test] : undefined
+  if (own) return own(value, args[0] ?? absent())
+  const found = environment.tests.get(test) as ((...values: unknown[]) => boolean) | undefined
+  if (!found) throw new Error(`Unknown test: ${test}`)
+  return found(value, ...args)
+}
+
+export function isIn(value: Value, within: Value): boolean {
+  if (isAbsent(within)) return false
+  if (typeof within.value === 'string') {
+    if (typeof value.value !== 'string') throw new TypeError(`'in <string>' requires string, not ${value.type}`)
+    return within.value.includes(value.value)
+  }
+  if (within.value instanceof Map) return (within.value as Map<unknown, Value>).has(value.value)
+  const list = itemsOf(within)
+  if (list === undefined) throw new TypeError(`nothing is in ${pythonText(within)}`)
+  return list.some((each) => isEqual(each, value))
+}

@@ -1,0 +1,185 @@
+/**
+ * The library's interpreter with Python's ways: what is not there can be trimmed, counted and gone through, equal is what
+ * is equal, tuples are unpacked, mappings may have numbers for keys, and texts have Python's methods.
+ */
+import { type Environment, Interpreter, type Template } from '@huggingface/jinja'
+import { FILTERS, isIn, isSo, printed } from './python-filters.js'
+import { methodOf } from './python-methods.js'
+import {
+  absent,
+  functionOf,
+  isAbsent,
+  isEqual,
+  isNone,
+  listOf,
+  made,
+  type Node,
+  type Statement,
+  type Value,
+} from './values.js'
+
+export type Evaluated = ReturnType<Interpreter['evaluate']>
+
+/** What the library keeps to itself. */
+interface Inner {
+  readonly global: Environment
+  run(program: Template['parsed']): Evaluated
+  evaluate(statement: Statement | undefined, environment: Environment): Evaluated
+  applyFilter(operand: Value, filter: Node, environment: Environment): Value
+  evaluateMemberExpression(node: Node, environment: Environment): Value
+  evaluateBlock(statements: readonly Statement[], environment: Environment): Value
+}
+/** TypeScript lets nobody override what is private. */
+const Open = Interpreter as unknown as new (globals: Environment) => Inner
+
+/** A node that has its value already. */
+export const known = (value: Value): Node => ({ type: 'Known', value })
+
+const STATEMENTS: ReadonlySet<string> = new Set(['Set', 'Macro', 'Comment', 'For', 'If', 'Break', 'Continue'])
+
+/** What a statement leaves in the text. */
+export function written(node: Node, value: Value): string {
+  if (isNone(value)) return STATEMENTS.has(node.type) ? '' : 'None'
+  return isAbsent(value) ? '' : value.toString()
+}
+
+export class PythonInterpreter extends Open {
+  override evaluate(statement: Statement | undefined, environment: Environment): Evaluated {
+    const node = statement as unknown as Node | undefined
+    if (node?.type === 'Known') return node.value as Evaluated
+    return (this.#otherwise(node, environment) as Evaluated | undefined) ?? super.evaluate(statement, environment)
+  }
+
+  /** Nothing: as the library does it. */
+  #otherwise(node: Node | undefined, environment: Environment): Value | undefined {
+    if (node?.type === 'BinaryExpression') return this.#binary(node, environment)
+    if (node?.type === 'ObjectLiteral') return this.#mapping(node, environment)
+    if (node?.type === 'TestExpression') {
+      const operand = this.evaluate(node.operand as Statement, environment) as unknown as Value
+      const holds = isSo((node.test as { value: string }).value, operand, [], environment)
+      return made(holds !== Boolean(node.negate))
+    }
+    return undefined
+  }
+
+  #binary(node: Node, environment: Environment): Value | undefined {
+    const { value: operator } = node.operator as { value: string }
+    if (operator === 'and' || operator === 'or') return undefined
+    const [left, right] = [node.left, node.right].map(
+      (each) => this.evaluate(each as Statement, environment) as unknown as Value,
+    ) as [Value, Value]
+    if (operator === '==') return made(isEqual(left, right))
+    if (operator === '!=') return made(!isEqual(left, right))
+    if (operator === 'in') return made(isIn(left, right))
+    if (operator === 'not in') return made(!isIn(left, right))
+    // A text and something else are no text to Python either.
+    if (operator === '+' && (typeof left.value === 'string') !== (typeof right.value === 'string')) {
+      throw new TypeError(`a text cannot be joined to ${left.type} and ${right.type}`)
+    }
+    if (operator === '*' && typeof left.value === 'string' && typeof right.value === 'number') {
+      this.limit(left.value.length * right.value)
+      return made(left.value.repeat(Math.max(0, right.value)))
+    }
+    const [a, b] = operator === '~' ? [left, right].map((each) => made(this.print(each))) : [left, right]
+    return super.evaluate(
+      { ...node, left: known(a!), right: known(b!) } as unknown as Statement,
+      environment,
+    ) as unknown as Value
+  }
+
+  /** A value as a text; it may be a long one. */
+  protected print(value: Value): string {
+    return printed(value)
+  }
+
+  /** Throws where a text would be too long to be made. */
+  protected limit(_length: number): void {}
+
+  #mapping(node: Node, environment: Environment): Value {
+    const mapping = made({})
+    for (const [key, each] of node.value as Map<Statement, Statement>) {
+      const { value } = this.evaluate(key, environment)
+      if (typeof value !== 'string' && typeof value !== 'number') throw new TypeError('a key is a text or a number')
+      ;(mapping.value as Map<unknown, unknown>).set(value, this.evaluate(each, environment))
+    }
+    return mapping
+  }
+
+  override evaluateBlock(statements: readonly Statement[], environment: Environment): Value {
+    let text = ''
+    for (const each of statements)
+      text += written(each as unknown as Node, this.evaluate(each, environment) as unknown as Value)
+    return made(text)
+  }
+
+  override evaluateMemberExpression(node: Node, environment: Environment): Value {
+    const object = this.evaluate(node.object as Statement, environment) as unknown as Value
+    const asIs = { ...node, object: known(object) }
+    const property = node.property as Node
+    if (property.type === 'SliceExpression') return super.evaluateMemberExpression(asIs, environment)
+    const name = node.computed
+      ? (this.evaluate(property as unknown as Statement, environment) as unknown as Value).value
+      : property.value
+    if (typeof object.value === 'string') {
+      const method = methodOf(object.value, name)
+      if (method) return method
+    }
+    // transformers forbids it; the templates of Kimi want it.
+    if (name === 'append' && Array.isArray(object.value)) {
+      const list = object.value as Value[]
+      return functionOf(([each]) => {
+        list.push(each ?? absent())
+        return made(null)
+      })
+    }
+    if (object.value instanceof Map) {
+      const { value: held } = object as { value: Map<unknown, Value> }
+      if (typeof name === 'number') return held.get(name) ?? absent()
+      if (
+        name === 'get' &&
+        object.type !== 'NamespaceValue' &&
+        (node.computed ? held.get(name) : undefined) === undefined
+      ) {
+        return functionOf(([key, other]) => held.get(key?.value) ?? other ?? made(null))
+      }
+      if (name === 'items' || name === 'keys' || name === 'values')
+        return this.#view(object, name, node.computed === true, asIs, environment)
+    }
+    return super.evaluateMemberExpression(node.computed ? { ...asIs, property: known(made(name)) } : asIs, environment)
+  }
+
+  /** `m.items` is the method, though there be such a key; `m['items']` is the key. */
+  #view(object: Value, name: 'items' | 'keys' | 'values', isKey: boolean, node: Node, environment: Environment): Value {
+    const held = object.value as Map<unknown, Value>
+    if (object.type === 'NamespaceValue' || (isKey && held.has(name)))
+      return held.get(name) ?? super.evaluateMemberExpression(node, environment)
+    return functionOf(() => {
+      if (name === 'items') return FILTERS.items!(object, undefined as never)!
+      const list = name === 'keys' ? [...held.keys()].map(made) : [...held.values()]
+      return listOf(list)
+    })
+  }
+
+  override applyFilter(operand: Value, filter: Node, environment: Environment): Value {
+    const name = String((filter.callee as Node | undefined)?.value ?? filter.value)
+    const own = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined
+    if (own === undefined) return super.applyFilter(operand, filter, environment)
+    const args: Value[] = []
+    const named = new Map<string, Value>()
+    for (const each of (filter.args as Node[] | undefined) ?? []) {
+      if (each.type === 'KeywordArgumentExpression') {
+        named.set(
+          String((each.key as Node).value),
+          this.evaluate(each.value as Statement, environment) as unknown as Value,
+        )
+      } else args.push(this.evaluate(each as unknown as Statement, environment) as unknown as Value)
+    }
+    const apply = (value: Value, other: string, given: readonly Value[]) => {
+      if (other === '') return super.applyFilter(value, filter, environment)
+      const callee = { type: 'Identifier', value: other }
+      const asked = given.length === 0 ? callee : { type: 'CallExpression', callee, args: given.map(known) }
+      return this.applyFilter(value, asked, environment)
+    }
+    return own(operand, { args, named, environment, apply }) ?? super.applyFilter(operand, filter, environment)
+  }
+}

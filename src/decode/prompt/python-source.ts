@@ -1,0 +1,11 @@
+const RAW = /(^[ \t]*)?\{%([-+]?)\s*raw\s*(-?)%\}([\s\S]*?)\{%([-+]?)\s*endraw\s*([-+]?)%\}(\n?)/gm
+
+/** `{% raw %}`, which the library does not know, as a text that is printed. Blanks go as they do around other blocks. */
+export function withoutRaw(source: string): string {
+  return source.replace(RAW, (_, blank = '', before, from, text: string, to, after, line) => {
+    let kept = from === '-' ? text.trimStart() : text
+    kept = to === '-' ? kept.trimEnd() : kept
+    const printed = JSON.stringify(kept).replaceAll('{', '\\u007b').replaceAll('}', '\\u007d')
+    return `${before === '+' ? blank : ''}{{${before === '-' ? '-' : ''} ${printed} ${after === '-' ? '-' : ''}}}${after === '+' ? line : ''}`
+  })
+}

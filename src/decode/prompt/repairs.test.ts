@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { JinjaTemplate } from './template.js'
+
+const user = (content: string) => ({ role: 'user', content })
+const assistant = (content: string) => ({ role: 'assistant', content })
+const call = (id: string) => ({ id, type: 'function' as const, function: { name: `do_${id}`, arguments: { x: 1 } } })
+const calls = (...ids: string[]) => ({ role: 'assistant', content: '', tool_calls: ids.map(call) })
+const result = (id: string) => ({ role: 'tool', content: `result ${id}`, tool_call_id: id, name: `do_${id}` })
+
+const TURN = `<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls %}[{{ c.function.name }}]{% endfor %}`
+/** As Gemma's demands it: every other message is the user's. */
+const ALTERNATES = `{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('must alternate') }}{% endif %}${TURN}{% endfor %}`
+/** As Llama 3.2's. */
+const ONE_CALL = `{% for m in messages %}{% if m.tool_calls and m.tool_calls | length != 1 %}{{ raise_exception('single tool-calls') }}{% endif %}${TURN}{% endfor %}`
+/** As Mistral's: tools and calls do not count. */
+const MISTRAL = `{% set ns = namespace(i=0) %}{% for m in messages %}{% if m.role == 'user' or (m.role == 'assistant' and not m.tool_calls) %}{% if (m.role == 'user') != (ns.i % 2 == 0) %}{{ raise_exception('must alternate') }}{% endif %}{% set ns.i = ns.i + 1 %}{% endif %}${TURN}{% endfor %}`
+
+function written(source: string, messages: Parameters<JinjaTemplate['render']>[0]['messages']): string {
+  return new JinjaTemplate(source, {}).render({ messages, tools: [], options: {} })
+}
+
+describe('a conversation that a template refuses', () => {
+  it('has neighbours of one role in one turn, where turns must alternate', () => {
+    expect(written(ALTERNATES, [user('a'), user('b'), assistant('c'), user('d')])).toBe(
+      '<user>a\n\nb<assistant>c<user>d',
+    )
+  })
+
+  it('has an empty turn of the user before it, where the model spoke first', () => {
+    expect(written(ALTERNATES, [assistant('a'), user('b')])).toBe('<user><assistant>a<user>b')
+  })
+
+  it('has each call with its own result behind it, where a turn has one call', () => {
+    expect(written(ONE_CALL, [user('a'), calls('1', '2'), result('1'), result('2'), user('b')])).toBe(
+      '<user>a<assistant>[do_1]<tool>result 1<assistant>[do_2]<tool>result 2<user>b',
+    )
+  })
+
+  it('has an answer between a result and what the user says then, where both are the user’s turn', () => {
+    expect(written(MISTRAL, [user('a'), calls('1'), result('1'), user('b')])).toBe(
+      '<user>a<assistant>[do_1]<tool>result 1<assistant><user>b',
+    )
+  })
+
+  it('loses no word: what has some of them left out is not taken', () => {
+    const source = `{% for m in messages %}{% if m.tool_calls is not defined %}{{ raise_exception('no') }}{% endif %}{% endfor %}`
+    expect(() => written(source, [user('a')])).toThrow('no')
+  })
+})
+
+describe('what a template passes over', () => {
+  it('is put where it is read: a system message into the user’s', () => {
+    const source = `{% for m in messages %}{% if m.role != 'system' %}${TURN}{% endif %}{% endfor %}`
+    expect(written(source, [{ role: 'system', content: 's' }, user('a')])).toBe('<user>s\n\na')
+  })
+})
+
+describe('a template for tools alone', () => {
+  it('is given none where there are none', () => {
+    expect(
+      written(`{% for t in tools %}{{ t }}{% endfor %}{% for m in messages %}${TURN}{% endfor %}`, [user('a')]),
+    ).toBe('<user>a')
+  })
+
+  it('has another beside it for conversations without them', () => {
+    const template = new JinjaTemplate('with {{ messages[0].content }}', {}, 'without {{ messages[0].content }}')
+    const tool = { type: 'function' as const, function: { name: 'f', description: '', parameters: {} } }
+    expect(template.render({ messages: [user('a')], tools: [], options: {} })).toBe('without a')
+    expect(template.render({ messages: [user('a')], tools: [tool], options: {} })).toBe('with a')
+  })
+})
