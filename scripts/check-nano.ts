@@ -2,6 +2,7 @@
  * How good local-v1/nano is on what it has never seen, through the real `/v1` on the CPU device:
  * `tsx scripts/check-nano.ts [--cases a.jsonl,b.jsonl] [--model folder] [--limit n] [--show n] [--no-chat]`.
  * `--answers file` judges the answers in it, one JSON a line, instead of the model's; `--save file` keeps the model's.
+ * `--layout spaced`, `--layout '{"indent":2}'`, `--layout '{"whitespace":20}'`: answers laid out so.
  * A case: `{ split, system, user, schema, answer, kinds? }`, asked greedily with strict JSON and judged field by field;
  * then the questions of `eval/decisions.txt`, each as a strict enum and by `/decisions`; then greetings and off-topic questions at temperatures from 0 to 1, of which none may run on.
  * Exits with 1 when a bar is missed.
@@ -53,9 +54,12 @@ const { values: options } = parseArgs({
     show: { type: 'string', default: '0' },
     answers: { type: 'string' },
     save: { type: 'string' },
+    layout: { type: 'string' },
     'no-chat': { type: 'boolean', default: false },
   },
 })
+
+const layoutOf = (text: string): unknown => (text.startsWith('{') ? JSON.parse(text) : text)
 
 class Tally {
   readonly #rows = new Map<string, { right: number; asked: number }>()
@@ -155,6 +159,7 @@ async function ask(v1: V1, { system, user, schema }: Case): Promise<unknown> {
     temperature: 0,
     max_tokens: 400,
     response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } },
+    ...(options.layout !== undefined && { layout: layoutOf(options.layout) }),
   })
   if (!answer.choices) throw new Error(answer.error?.message ?? 'no answer')
   try {

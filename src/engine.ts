@@ -401,13 +401,15 @@ export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string 
 
 export type OutputFormat =
   | { readonly type: 'text' }
-  | { readonly type: 'json_object' }
+  | { readonly type: 'json_object'; readonly layout?: SchemaSource['layout'] }
   | {
       readonly type: 'json_schema'
       readonly name: string
       readonly description?: string
       readonly strict: boolean
       readonly schema: Readonly<Record<string, unknown>> | boolean
+      /** Where the request says how its JSON is laid out. */
+      readonly layout?: SchemaSource['layout']
     }
   /** A text of a grammar that need not be JSON. */
   | { readonly type: 'grammar'; readonly source: TextSource }

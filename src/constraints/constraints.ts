@@ -81,7 +81,7 @@ export class Constraints {
     if (output.type === 'text') return found()
     if (output.type === 'json_object') {
       const schema = { type: 'object' }
-      const grammar = yield* this.#compile(schema, true, this.#layout)
+      const grammar = yield* this.#compile(schema, true, output.layout ?? this.#layout)
       return found(grammar, documentCheck(schema, grammar, false))
     }
     if (output.type === 'grammar') {
@@ -89,7 +89,7 @@ export class Constraints {
       return found(grammar, textCheck(grammar))
     }
     const { schema, name, strict } = output
-    const grammar = yield* this.#refusing(places.format, name, schema, strict, this.#layout)
+    const grammar = yield* this.#refusing(places.format, name, schema, strict, output.layout ?? this.#layout)
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
     return found(grammar, documentCheck(schema, grammar, strict, this.#own.formats))
   }

@@ -60,3 +60,37 @@ describe('what local servers call the form of an answer', () => {
     expect(refusedFor({ ...minimal, ...body })).toBe(field)
   })
 })
+
+describe('how JSON is laid out', () => {
+  const json = { response_format: { type: 'json_object' } }
+
+  it.each([
+    [{ layout: 'spaced' }, 'spaced'],
+    [{ layout: { indent: 2 } }, { indent: 2 }],
+    [{ layout: { indent: '\t' } }, { indent: '\t' }],
+    [{ layout: { whitespace: 20 } }, { whitespace: 20 }],
+    [{ guided_whitespace_pattern: '' }, 'compact'],
+    [{ guided_whitespace_pattern: '[ \\n\\t]{0,20}' }, { whitespace: 20 }],
+    [{ guided_whitespace_pattern: '\\s?' }, { whitespace: 1 }],
+  ] as [object, unknown][])('%j', (body, layout) => {
+    expect(read({ ...json, ...body })).toMatchObject({ output: { type: 'json_object', layout }, ignored: [] })
+  })
+
+  it('is vLLM’s in structured_outputs too', () => {
+    const structured_outputs = { json: schema, whitespace_pattern: '[\\n ]{0,4}' }
+    expect(read({ structured_outputs })).toMatchObject({ output: { schema, layout: { whitespace: 4 } } })
+  })
+
+  it.each([
+    ['layout', { ...json, layout: 'pretty' }],
+    ['layout', { ...json, layout: { indent: 2, whitespace: 3 } }],
+    ['layout.whitespace', { ...json, layout: { whitespace: 1000 } }],
+    ['guided_whitespace_pattern', { ...json, guided_whitespace_pattern: '[\\n\\t ]*' }],
+    ['guided_whitespace_pattern', { ...json, guided_whitespace_pattern: ' ?' }],
+    ['guided_whitespace_pattern', { ...json, layout: 'spaced', guided_whitespace_pattern: '' }],
+    ['layout', { layout: 'spaced' }],
+    ['layout', { guided_regex: 'a', layout: 'spaced' }],
+  ] as [string, object][])('is refused by %s: %j', (field, body) => {
+    expect(refusedFor({ ...minimal, ...body })).toBe(field)
+  })
+})

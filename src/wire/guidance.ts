@@ -2,7 +2,8 @@ import type { OutputFormat, TextSource } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
 import { aSchema } from './chat/output-format.js'
 import type { Thinking } from './effort.js'
-import { anArray, anObject, aString, at, noteUnknown, optional, refuse, unsupported } from './fields.js'
+import { anArray, anObject, aString, at, noteUnknown, optional, refuse } from './fields.js'
+import { LAYOUT_FIELDS, readLayout } from './layout.js'
 import type { FieldNames } from './reply.js'
 
 /** What an answer must be, and the field that says so. */
@@ -80,16 +81,13 @@ const TOGETHER = 'structured_outputs'
 const HINTS = new Set(['disable_fallback', 'disable_any_whitespace', 'disable_additional_properties'])
 const KNOWN = new Set([...CONSTRAINTS.keys(), ...HINTS, 'whitespace_pattern'])
 
-export const GUIDANCE_FIELDS: readonly string[] = [TOGETHER, ...ALONE.keys()]
+export const GUIDANCE_FIELDS: readonly string[] = [TOGETHER, ...ALONE.keys(), ...LAYOUT_FIELDS]
 
 /** What vLLM's and llama-server's own fields ask of the answer; absent where they ask nothing. */
 export function readGuidance(body: JsonObject, ignored: string[]): Guidance | undefined {
   const together = optional(body, TOGETHER, '', anObject)
   if (together !== undefined) {
     noteUnknown(together, KNOWN, TOGETHER, ignored)
-    if (optional(together, 'whitespace_pattern', TOGETHER, aString) !== undefined) {
-      throw unsupported(at(TOGETHER, 'whitespace_pattern'), 'JSON is written in one layout here: leave it out.')
-    }
   }
   const asked = [
     ...[...CONSTRAINTS].map(([name, read]) => [together?.[name], at(TOGETHER, name), read] as const),
@@ -114,9 +112,19 @@ export interface Form {
 /** `output`, which `format` asked for, or in its place what local servers' fields ask. */
 export function readForm(body: JsonObject, output: OutputFormat, format: string, ignored: string[]): Form {
   const guidance = readGuidance(body, ignored)
-  if (guidance === undefined) return { output }
-  if (output.type !== 'text') throw atOnce(guidance.field, format)
-  return { output: guidance.output, outputField: guidance.field }
+  if (guidance !== undefined && output.type !== 'text') throw atOnce(guidance.field, format)
+  const form = guidance === undefined ? { output } : { output: guidance.output, outputField: guidance.field }
+  return laidOut(form, body)
+}
+
+function laidOut(form: Form, body: JsonObject): Form {
+  const asked = readLayout(body, optional(body, TOGETHER, '', anObject))
+  if (asked === undefined) return form
+  const { output } = form
+  if (output.type !== 'json_object' && output.type !== 'json_schema') {
+    throw refuse(asked.field, `Invalid '${asked.field}': nothing asks for JSON here.`, 'invalid_parameter_combination')
+  }
+  return { ...form, output: { ...output, layout: asked.layout } }
 }
 
 /** The names of a request's fields, with those which asked for the form and for thoughts. */
