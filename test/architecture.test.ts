@@ -86,11 +86,14 @@ const ROOMS: Readonly<Record<string, Room>> = {
     imports: ['structured ground', 'structured automata', 'structured regex'],
   },
 
+  // Where the values of a document stand, in it and in the conversation.
+  evidence: { holds: ['src/evidence'], imports: ['contract', 'platform', 'readers'] },
+
   // The decode loop, and the files of models.
   'token model': { holds: ['src/decode/token-model.ts'] },
   decode: {
     holds: ['src/decode'],
-    imports: ['contract', 'platform', 'structured', 'structured tokens', 'patterns', 'token model'],
+    imports: [...['contract', 'platform', 'structured', 'structured tokens', 'evidence', 'patterns'], 'token model'],
   },
   // From texts to vectors and scores: what the decode loop is for text.
   'vector model': { holds: ['src/encode/vector-model.ts'] },

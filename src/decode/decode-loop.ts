@@ -9,6 +9,7 @@ import type {
   TokenizedText,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { Grounds } from '../evidence/grounds.js'
 import { PartQueue } from '../platform/part-queue.js'
 import { inStage } from '../platform/pulse.js'
 import { inTurns } from '../platform/turns.js'
@@ -19,9 +20,12 @@ import { PromptScores } from './answer/prompt-scores.js'
 import type { ChatText } from './chat-text.js'
 import { decide } from './decide/decide.js'
 import { thinkAbout } from './decide/think.js'
+import type { Read } from './evidence/others-read.js'
+import { ReadLane } from './evidence/read-lane.js'
 import { checkCall } from './limits.js'
 import { settledSampling } from './recommended.js'
 import { Scheduler } from './run/scheduler.js'
+import type { Slot } from './run/slot.js'
 import type { TokenModel } from './token-model.js'
 
 export interface DecodeLoopOptions {
@@ -48,6 +52,7 @@ export const DECODES: Capabilities = {
   infill: true,
   promptLogprobs: true,
   decisions: true,
+  evidence: true,
 }
 
 /** Nothing but a conversation: what is cut into tokens without being answered. */
@@ -121,7 +126,15 @@ export class DecodeLoop {
       queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.told }) })
     }
     if (scores ? scores.open === 0 : call.returnTokens) tell()
-    const plan = { call, sampling, text: this.#text, prompt, scores, opened, vocabSize, ...room }
+    const grounds = call.evidence ? new Grounds(call) : undefined
+    const reads: Slot[] = []
+    const read: Read = (tokens, settings) =>
+      new Promise((resolve, reject) => {
+        const lane = new ReadLane(tokens, settings, resolve, reject)
+        reads.push(...this.#scheduler.add([lane], slots[0]))
+      })
+    const wake = () => this.#scheduler.poke()
+    const plan = { call, sampling, text: this.#text, prompt, scores, grounds, read, wake, opened, vocabSize, ...room }
     const answers = this.#answers(plan, queue)
     scores?.whenWhole(() => {
       tell()
@@ -141,7 +154,7 @@ export class DecodeLoop {
       yield this.#usage(prompt, answers)
     } finally {
       call.signal.removeEventListener('abort', abort)
-      await this.#scheduler.cancel(slots)
+      await this.#scheduler.cancel([...slots, ...reads])
     }
   }
 

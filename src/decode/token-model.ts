@@ -96,6 +96,8 @@ export interface SampleSettings {
   readonly topLogprobs?: number
   /** Tokens of which it is to be told how likely each is, `MOST_AMONG` at most. */
   readonly among?: readonly number[]
+  /** How likely it is that the model itself would have gone on with a token that the mask allows is to be told. */
+  readonly admitted?: boolean
 }
 
 /** The most tokens of which one position is asked how likely they are. */
@@ -112,6 +114,8 @@ export interface Sampled {
   readonly top?: readonly { readonly token: number; readonly logprob: number }[]
   /** Log probabilities of the tokens of `among`, of the model's own distribution. */
   readonly among?: readonly number[]
+  /** Log probability of all that the mask allows together, of the model's own distribution. */
+  readonly admitted?: number
   /** What was drawn for `StepInput.drafts`. */
   readonly drafts?: readonly Sampled[]
 }

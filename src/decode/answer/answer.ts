@@ -85,7 +85,7 @@ export class AnswerDecoder implements Lane, Writing {
   }
 
   get paused(): boolean {
-    return this.out.behind
+    return this.out.behind || this.#stretch.waits === true
   }
 
   get foreseeable(): boolean {
@@ -119,6 +119,7 @@ export class AnswerDecoder implements Lane, Writing {
       ...(mask && { mask }),
       ...(this.log.counts && { counts: this.log.counts }),
       ...(sampling.logitBias && { logitBias: sampling.logitBias }),
+      ...(mask && this.#stretch.asks?.(mask)),
       ...(topLogprobs !== undefined && { topLogprobs }),
     }
   }
@@ -140,6 +141,12 @@ export class AnswerDecoder implements Lane, Writing {
   fail(error: unknown): void {
     this.finished = true
     this.out.fail(error)
+  }
+
+  resume(): void {
+    if (this.finished) return
+    this.#advance()
+    this.plan.wake()
   }
 
   next(said = ''): void {

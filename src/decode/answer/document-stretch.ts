@@ -1,5 +1,6 @@
-import type { OutputGrammar } from '../../engine.js'
-import type { Sampled } from '../token-model.js'
+import type { Evidence, OutputGrammar } from '../../engine.js'
+import { DocumentEvidence } from '../evidence/evidence.js'
+import type { Sampled, SampleSettings } from '../token-model.js'
 import { GuidedStretch } from './guided-stretch.js'
 import type { Mask } from './mask.js'
 import { logprobOf } from './sampling.js'
@@ -12,8 +13,13 @@ export class DocumentStretch extends GuidedStretch {
   /** Tokens that are certain but fed one by one, because their probabilities were asked for. */
   #certain: number[] = []
 
+  #waits = false
+  /** Where what the values rest on is to be told. */
+  readonly #evidence: DocumentEvidence | undefined
+
   constructor(answer: Writing, grammar: OutputGrammar) {
     super(answer, grammar)
+    this.#evidence = answer.plan.grounds && new DocumentEvidence(answer.plan, answer.plan.grounds)
   }
 
   override begin(): void {
@@ -27,8 +33,12 @@ export class DocumentStretch extends GuidedStretch {
     return mask.allowed(this.guided, this.answer.remaining, call)
   }
 
+  asks(mask: Uint32Array): Partial<SampleSettings> {
+    return this.#evidence && this.#certain.length === 0 ? this.#evidence.asks(mask) : {}
+  }
+
   override advance(): boolean {
-    return !this.#choosing && this.#certain.length === 0 && super.advance()
+    return !this.#waits && !this.#choosing && this.#certain.length === 0 && super.advance()
   }
 
   override take(sampled: Sampled): void {
@@ -40,7 +50,7 @@ export class DocumentStretch extends GuidedStretch {
       return
     }
     this.#choosing = false
-    this.#certain.shift()
+    if (this.#certain.shift() === undefined) this.#evidence?.drawn(sampled, this.guided, log.tokens)
     super.take(sampled)
   }
 
@@ -53,6 +63,7 @@ export class DocumentStretch extends GuidedStretch {
   }
 
   protected override completed(): void {
+    this.ended()
     this.answer.end('stop')
   }
 
@@ -61,6 +72,34 @@ export class DocumentStretch extends GuidedStretch {
   }
 
   protected override show(bytes: Uint8Array, sampled?: Sampled): void {
-    this.answer.out.content(bytes, sampled && logprobOf(sampled, this.answer.plan.text.tokenizer))
+    const { call, text } = this.answer.plan
+    const told = call.topLogprobs === undefined ? undefined : sampled
+    this.answer.out.content(bytes, told && logprobOf(told, text.tokenizer))
+    this.#tell(this.#evidence?.push(bytes, this.answer.remaining))
+  }
+
+  protected override ended(sampled?: Sampled): void {
+    const { log, out } = this.answer
+    if (sampled) this.#evidence?.drawn(sampled, this.guided, log.tokens)
+    for (const evidence of this.#evidence?.end() ?? []) out.evidence(evidence)
+  }
+
+  get waits(): boolean {
+    return this.#waits
+  }
+
+  /** Where the model has to be asked once more, nothing is drawn until it has answered. */
+  #tell(found: readonly (Evidence | Promise<Evidence>)[] = []): void {
+    const { out } = this.answer
+    const first = found.findIndex((evidence) => evidence instanceof Promise)
+    for (const evidence of first < 0 ? found : found.slice(0, first)) out.evidence(evidence as Evidence)
+    if (first < 0) return
+    this.#waits = true
+    const heard = (rest: readonly Evidence[]) => {
+      this.#waits = false
+      for (const evidence of rest) out.evidence(evidence)
+      this.answer.resume()
+    }
+    Promise.all(found.slice(first)).then(heard, (error) => this.answer.fail(error))
   }
 }

@@ -18,6 +18,9 @@ export abstract class GuidedStretch implements Stretch {
 
   abstract begin(): void
 
+  /** The model has ended it where the grammar might have gone on. */
+  protected ended(_sampled?: Sampled): void {}
+
   /** The grammar is at its end. */
   protected abstract completed(): void
   protected abstract bytesOf(token: number): Uint8Array
@@ -38,6 +41,7 @@ export abstract class GuidedStretch implements Stretch {
   take(sampled: Sampled): void {
     const { token } = sampled
     if (this.answer.plan.text.ends.has(token)) {
+      this.ended(sampled)
       this.answer.end('stop', token)
       return
     }

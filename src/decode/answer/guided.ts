@@ -14,11 +14,13 @@ export class Guided {
   readonly #tokenizer: Tokenizer
   #constraint: TokenConstraint
   /** Tokens accepted so far: those that a forced run may replace. */
-  #accepted: number[] = []
+  #accepted: number[]
   /** Tokens that forced bytes may begin with, from the last plan. */
   #next: readonly number[] = []
 
-  constructor(constraint: TokenConstraint, tokenizer: Tokenizer) {
+  /** `written`: tokens before it that it may replace. */
+  constructor(constraint: TokenConstraint, tokenizer: Tokenizer, written: readonly number[] = []) {
+    this.#accepted = [...written]
     this.#constraint = constraint
     this.#tokenizer = tokenizer
   }
@@ -46,6 +48,16 @@ export class Guided {
     )
     for (let i = 0; i < into.length; i++) if (into[i] !== 0) return true
     return false
+  }
+
+  /** The grammar as it stands. */
+  fork(): TokenConstraint {
+    return this.#constraint.clone()
+  }
+
+  /** How many tokens it has accepted: those that it may replace. */
+  get accepted(): number {
+    return this.#accepted.length
   }
 
   accept(token: number): boolean {

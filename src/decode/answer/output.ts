@@ -1,4 +1,4 @@
-import type { Part, TokenLogprob, ToolSpec } from '../../engine.js'
+import type { Evidence, Part, TokenLogprob, ToolSpec } from '../../engine.js'
 import { ToolCallStream } from '../tools/call-stream.js'
 import type { ToolFormat } from '../tools/format.js'
 import { TextOut, type TextPiece } from './text-out.js'
@@ -93,6 +93,11 @@ export class AnswerOutput {
     const index = this.#calls - 1
     const head = delta.name === undefined ? {} : { id: callId(), name: delta.name }
     this.#sink.push({ type: 'tool-call-delta', choice: this.#choice, index, ...head, arguments: delta.arguments })
+  }
+
+  /** What a value rests on that has been shown. */
+  evidence(evidence: Evidence): void {
+    this.#sink.push({ type: 'evidence', choice: this.#choice, evidence })
   }
 
   countForced(tokens: number): void {

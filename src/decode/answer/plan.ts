@@ -1,5 +1,7 @@
 import type { ChatCall } from '../../engine.js'
+import type { Grounds } from '../../evidence/grounds.js'
 import type { ChatText } from '../chat-text.js'
+import type { Read } from '../evidence/others-read.js'
 import type { SettledSampling } from '../recommended.js'
 import type { PromptScores } from './prompt-scores.js'
 
@@ -12,6 +14,12 @@ export interface AnswerPlan {
   readonly prompt: readonly number[]
   /** What is to be known of the prompt before any answer begins. */
   readonly scores: PromptScores | undefined
+  /** Where the values of documents may come from, where that is to be told. */
+  readonly grounds: Grounds | undefined
+  /** Reads tokens beside the answers, and tells of the one that would come next. */
+  readonly read: Read
+  /** An answer that has waited goes on. */
+  readonly wake: () => void
   /** The prompt ends within a thought. */
   readonly opened: boolean
   /** The fewest tokens in which what is said can be complete. */

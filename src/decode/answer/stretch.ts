@@ -1,4 +1,4 @@
-import type { Sampled } from '../token-model.js'
+import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Markers } from './markers.js'
 import type { Mask } from './mask.js'
 import type { AnswerOutput } from './output.js'
@@ -13,9 +13,13 @@ export interface Stretch {
   begin(): void
   /** What may come next. Absent: anything, once the answer may end. */
   mask?(mask: Mask): Uint32Array
+  /** What is to be told of the next token, beside what every answer asks. Absent: nothing. */
+  asks?(mask: Uint32Array): Partial<SampleSettings>
   /** Adds what is certain, or ends; false: a token has to be drawn. Absent: nothing is ever certain. */
   advance?(): boolean
   take(sampled: Sampled): void
+  /** It waits to hear something, and nothing is drawn meanwhile. */
+  readonly waits?: boolean
   /** The answer ends in it. */
   end?(): void
 }
@@ -46,6 +50,9 @@ export interface Writing {
   next(said?: string): void
   /** Begins these segments, and after them those that are left. */
   insert(...segments: readonly Segment[]): void
+  /** What a stretch has waited for has come. */
+  resume(): void
+  fail(error: unknown): void
   /** `last`: the token that said so, which is no part of the text; `stop`: the text that did. */
   end(reason: EndReason, last?: number, stop?: string): void
 }

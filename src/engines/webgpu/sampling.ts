@@ -52,18 +52,25 @@ export function sampleRow(logits: Float32Array, tokens: number, row: SampleRow, 
   for (let t = 0; t < tokens; t++) if (!Number.isFinite(logits[t]!)) return { token: UNDRAWN }
   const greatest = adjusted(logits, tokens, row, scratch)
   const token = row.temperature > 0 ? draw(scratch, tokens, row, greatest) : scratch.indexOf(greatest)
-  if (row.topLogprobs === undefined && !row.among) return { token }
+  if (!tells(row)) return { token }
   const total = logSumExp(logits, tokens)
-  const among = row.among && { among: row.among.map((id) => logits[id]! - total) }
-  if (row.topLogprobs === undefined) return { token, ...among }
+  const beside = {
+    ...(row.among && { among: row.among.map((id) => logits[id]! - total) }),
+    ...(row.admitted && { admitted: logSumExp(logits, tokens, row.mask) - total }),
+  }
+  if (row.topLogprobs === undefined) return { token, ...beside }
   const top = greatestOf(logits, tokens, Math.min(row.topLogprobs, MAX_TOP, tokens))
   return {
     token,
     logprob: logits[token]! - total,
     top: top.map((id) => ({ token: id, logprob: logits[id]! - total })),
-    ...among,
+    ...beside,
   }
 }
+
+/** Whether anything is to be told beside the token. */
+export const tells = ({ topLogprobs, among, admitted }: SampleRow): boolean =>
+  topLogprobs !== undefined || among !== undefined || admitted === true
 
 /** l' into `out`, -Infinity where the mask forbids; returns the greatest. */
 function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Float32Array): number {
@@ -80,7 +87,7 @@ function adjusted(logits: Float32Array, tokens: number, row: SampleRow, out: Flo
   const mask = row.mask
   let greatest = Number.NEGATIVE_INFINITY
   for (let t = 0; t < tokens; t++) {
-    if (mask && (((mask[t >>> 5] ?? 0) >>> (t & 31)) & 1) === 0) out[t] = Number.NEGATIVE_INFINITY
+    if (!allows(mask, t)) out[t] = Number.NEGATIVE_INFINITY
     else if (out[t]! > greatest) greatest = out[t]!
   }
   return greatest
@@ -168,13 +175,18 @@ function nucleus(values: Float32Array, tokens: number, row: SampleRow, greatest:
   }
 }
 
-function logSumExp(logits: Float32Array, tokens: number): number {
+/** Of all tokens, or of those that a mask allows. */
+export function logSumExp(logits: Float32Array, tokens: number, mask?: Uint32Array): number {
   let most = Number.NEGATIVE_INFINITY
-  for (let t = 0; t < tokens; t++) if (logits[t]! > most) most = logits[t]!
+  for (let t = 0; t < tokens; t++) if (logits[t]! > most && allows(mask, t)) most = logits[t]!
+  if (most === Number.NEGATIVE_INFINITY) return most
   let sum = 0
-  for (let t = 0; t < tokens; t++) sum += Math.exp(logits[t]! - most)
+  for (let t = 0; t < tokens; t++) if (allows(mask, t)) sum += Math.exp(logits[t]! - most)
   return most + Math.log(sum)
 }
+
+const allows = (mask: Uint32Array | undefined, token: number): boolean =>
+  mask === undefined || (((mask[token >>> 5] ?? 0) >>> (token & 31)) & 1) === 1
 
 /** Ids of the `count` greatest, greatest first, the lowest id first among equals. */
 function greatestOf(logits: Float32Array, tokens: number, count: number): number[] {

@@ -88,11 +88,13 @@ export function readChatRequest(json: unknown): ChatRequest {
   noteUnknown(body, KNOWN, '', ignored)
   const model = required(body, 'model', '', aString)
   const maxTokens = readMaxTokens(body)
+  const messages = readMessages(body, ignored)
+  const streaming = readStream(body, ignored)
   const form = readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored)
   return {
     model,
-    messages: readMessages(body, ignored),
-    ...readStream(body, ignored),
+    messages,
+    ...streaming,
     n: optional(body, 'n', '', aChoiceCount) ?? 1,
     maxTokens,
     ...readEnding(body, maxTokens),

@@ -65,6 +65,8 @@ export interface SampleRow {
   readonly topLogprobs?: number
   /** Tokens whose log probabilities are wanted, `MOST_AMONG` at most. */
   readonly among?: readonly number[]
+  /** The log probability of all allowed tokens together is wanted. */
+  readonly admitted?: boolean
 }
 
 export interface SampledRow {
@@ -73,4 +75,5 @@ export interface SampledRow {
   readonly logprob?: number
   readonly top?: readonly { readonly token: number; readonly logprob: number }[]
   readonly among?: readonly number[]
+  readonly admitted?: number
 }

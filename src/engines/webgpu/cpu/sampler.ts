@@ -4,7 +4,7 @@
  */
 import { UNDRAWN } from '../../../decode/token-model.js'
 import { MAX_TOP, type SampledRow, type SampleRow, type Sampler, type SamplerShape } from '../contract.js'
-import { drawKey, gumbel, reachOf, repeat } from '../sampling.js'
+import { drawKey, gumbel, logSumExp, reachOf, repeat, tells } from '../sampling.js'
 import type { DeviceMemory } from './memory.js'
 import type { Kernels } from './wasm.js'
 
@@ -59,9 +59,11 @@ export class CpuSampler implements Sampler {
     }
     const values = this.#adjusted(logits, row)
     const greatest = this.#kernels.greatest(values, tokens)
+    // Drawing may forbid more.
+    const admitted = row.admitted ? this.#massOf(logits, values, greatest, row) : undefined
     const token = row.temperature > 0 ? this.#draw(values, row, greatest) : this.#first(values, greatest)
     this.slots[row.slot] = token
-    return row.topLogprobs === undefined && !row.among ? { token } : { token, ...this.#logprobs(logits, token, row) }
+    return tells(row) ? { token, ...this.#logprobs(logits, token, row, admitted) } : { token }
   }
 
   /** Where the logits stand after adjustments and mask: the row itself if there are none. */
@@ -181,14 +183,29 @@ export class CpuSampler implements Sampler {
     return exact >= wanted
   }
 
-  #logprobs(logits: number, token: number, { topLogprobs: wanted, among }: SampleRow): Omit<SampledRow, 'token'> {
+  /** The log of e to the power of each allowed logit, summed up. */
+  #massOf(logits: number, values: number, greatest: number, { repeats, adjust, mask }: SampleRow): number {
+    const { tokens } = this.shape
+    if (!repeats && !adjust) return greatest + Math.log(this.#kernels.sumExp(values, tokens, greatest, 1))
+    return logSumExp(this.#memory.f32.subarray(logits / 4, logits / 4 + tokens), tokens, mask)
+  }
+
+  #logprobs(
+    logits: number,
+    token: number,
+    { topLogprobs: wanted, among }: SampleRow,
+    admitted: number | undefined,
+  ): Omit<SampledRow, 'token'> {
     const { tokens } = this.shape
     const greatest = this.#kernels.greatest(logits, tokens)
     const total = greatest + Math.log(this.#kernels.sumExp(logits, tokens, greatest, 1))
     const { f32 } = this.#memory
     const of = (id: number) => f32[logits / 4 + id]!
-    const told = among && { among: among.map((id) => of(id) - total) }
-    if (wanted === undefined) return { ...told }
+    const told = {
+      ...(among && { among: among.map((id) => of(id) - total) }),
+      ...(admitted !== undefined && { admitted: admitted - total }),
+    }
+    if (wanted === undefined) return told
     const top = this.#greatestOf(logits, Math.min(wanted, MAX_TOP, tokens), greatest)
     return { logprob: of(token) - total, top: top.map((id) => ({ token: id, logprob: of(id) - total })), ...told }
   }

@@ -17,6 +17,7 @@ export function sampleRow(settings: SampleSettings, slot: number, index = settin
     ...(adjust ? { adjust } : {}),
     ...(settings.topLogprobs === undefined ? {} : { topLogprobs: settings.topLogprobs }),
     ...(settings.among ? { among: settings.among } : {}),
+    ...(settings.admitted ? { admitted: true } : {}),
   }
 }
 

@@ -87,6 +87,35 @@ describe.each(KERNEL_DEVICES.filter(({ name }) => name !== 'cpu, exact'))('sampl
     }
   })
 
+  it('what a mask allows is weighed as float64 has it, whatever else is asked and however unlikely all of it is', async () => {
+    const logits = new Chance(8).floats(VOCABULARY * 5, 4)
+    // So far below the others that no f32 can say what is left.
+    for (let t = 0; t < 40; t++) logits[VOCABULARY * 3 + t]! -= 200
+    const some = Uint32Array.from({ length: 97 }, (_, i) => (i % 5 === 0 ? 0x10402101 : 0))
+    const few = Uint32Array.of(0xffffffff, 0xff)
+    const masks = [some, few, undefined, few, some]
+    const adjust = { tokens: Int32Array.of(0, 40), deltas: Float32Array.of(30, -30) }
+    const rows = masks.map((mask, i) =>
+      settings({
+        admitted: true,
+        temperature: i % 2,
+        ...(mask && { mask }),
+        ...(i === 1 && { topLogprobs: 2, minP: 0.5 }),
+        ...(i === 4 && { among: [3], adjust, topK: 3 }),
+      }),
+    )
+    const { got } = await both(logits, rows, 5)
+    for (const [i, { admitted }] of got.entries()) {
+      const own = Array.from(logits.subarray(i * VOCABULARY, i * VOCABULARY + TOKENS))
+      const most = Math.max(...own)
+      const allowed = own.filter((_, t) => !masks[i] || ((masks[i][t >>> 5] ?? 0) >>> (t & 31)) & 1)
+      const greatest = Math.max(...allowed)
+      const log = (values: readonly number[], at: number) =>
+        at + Math.log(values.reduce((sum, logit) => sum + Math.exp(logit - at), 0))
+      expect(Math.abs(admitted! - log(allowed, greatest) + log(own, most))).toBeLessThan(1e-4)
+    }
+  })
+
   it('log probabilities are of the logits as they were given', async () => {
     const logits = new Chance(3).floats(VOCABULARY, 3)
     logits[5] = logits[2000] = 20

@@ -7,7 +7,7 @@
 import type { SamplerShape } from '../../contract.js'
 import { declare, type GpuTraits, type Kernel, memo } from './kernel.js'
 import { CHUNK, LEAST, LOWEST, MERGED, RACE, UNSOUND } from './sample-chunks.js'
-import { AMONG_WORDS, amongAt, JOB, RESULT_WORDS, UNDRAWN_WORD } from './sample-job.js'
+import { ADMITTED_WORD, AMONG_WORDS, amongAt, JOB, RESULT_WORDS, UNDRAWN_WORD } from './sample-job.js'
 import { enableSubgroups, exchange } from './subgroup.js'
 
 const THREADS = 256
@@ -158,11 +158,29 @@ ${logprobs(shape)}
 
 /** Of the logits as the model gave them: the token's own, then the greatest in order. */
 function logprobs({ rows, vocabulary, tokens }: SamplerShape): string {
+  const chunks = Math.ceil(tokens / CHUNK)
   return `  let total = all.z + log(all.w);
   let start = row * ${vocabulary}u;
   if (lane == 0u) { results[to + 1u] = bitcast<u32>(logits[start + token] - total); }
   for (var k = lane; k < settings.amongCount; k += ${THREADS}u) {
     results[${amongAt(rows)}u + row * ${AMONG_WORDS}u + k] = bitcast<u32>(logits[start + job[settings.among + k]] - total);
+  }
+  if (settings.admitted != 0u) {
+    var most = LOW;
+    var sum = 0.0;
+    for (var chunk = 0u; chunk < ${chunks}u; chunk++) {
+      // Of a chunk that a mask forbids nothing counts.
+      if (parts[row * ${chunks}u + chunk].x <= LOW) { continue; }
+      for (var i = lane; i < ${CHUNK}u; i += ${THREADS}u) {
+        let t = chunk * ${CHUNK}u + i;
+        if (t >= ${tokens}u) { break; }
+        if (values[row * ${tokens}u + t] <= LOW) { continue; }
+        let logit = logits[start + t];
+        if (logit > most) { sum = sum * exp(most - logit) + 1.0; most = logit; } else { sum += exp(logit - most); }
+      }
+    }
+    let allowed = everyone(lane, vec4<f32>(LOW, 0.0, most, sum));
+    if (lane == 0u) { results[to + ${ADMITTED_WORD}u] = bitcast<u32>(allowed.z + log(allowed.w) - total); }
   }
   var last = vec2<f32>(3.4e38, 0.0);
   for (var k = 0u; k < min(settings.top, ${tokens}u); k++) {

@@ -1,0 +1,80 @@
+/** What a model would have gone on with, had it begun otherwise: it is asked, one beginning after the other. */
+import { Guided } from '../answer/guided.js'
+import { Mask } from '../answer/mask.js'
+import { GREEDY } from '../answer/sampling.js'
+import type { Sampled, SampleSettings } from '../token-model.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+import { type Place, type Span, sharesOf, TokensBefore } from './draw.js'
+import { type Beginning, continues, isWhole, type Likelihood, type Written, weighed } from './likelihood.js'
+import { namedOf } from './named.js'
+
+/** Reads tokens, and tells of the one that would come next. */
+export type Read = (tokens: readonly number[], settings: SampleSettings) => Promise<Sampled>
+
+/** What all beginnings together may leave open. */
+const ENOUGH = 2e-5
+/** Of one stretch: a model for which so many ways to write a text are alike is asked no more. */
+const MOST_READ = 256
+
+export class OthersRead {
+  readonly #read: Read
+  readonly #tokenizer: Tokenizer
+  readonly #vocabSize: number
+
+  constructor(read: Read, tokenizer: Tokenizer, vocabSize: number) {
+    this.#read = read
+    this.#tokenizer = tokenizer
+    this.#vocabSize = vocabSize
+  }
+
+  isOpen({ open }: Likelihood): boolean {
+    return likelyOf(open) > ENOUGH
+  }
+
+  /** `budget`: tokens that may still come. */
+  async closed(likelihood: Likelihood, span: Span, written: Written, budget: number): Promise<number> {
+    let { sure } = likelihood
+    const open = [...likelihood.open]
+    for (let reads = 0; likelyOf(open) > ENOUGH && reads < MOST_READ; reads++) {
+      open.sort((a, b) => a.likely - b.likely)
+      const beginning = open.pop()!
+      const found = await this.#after(beginning, span, written, budget)
+      if (typeof found === 'number') {
+        sure += beginning.likely * found
+        continue
+      }
+      const { same, unsure } = weighed(found, span, written)
+      sure += beginning.likely * same
+      for (const [token, share] of unsure) open.push({ place: found, token, likely: beginning.likely * share })
+    }
+    return Math.min(1, sure)
+  }
+
+  /** The place that a beginning leads to, or whether it is the stretch where that is certain already. */
+  async #after({ place, token }: Beginning, span: Span, written: Written, budget: number): Promise<Place | number> {
+    const tokens = place.before.whole()
+    const guided = new Guided(place.grammar.clone(), this.#tokenizer, place.before.last)
+    if (!guided.accept(token)) return 0
+    tokens.push(token)
+    const others = tokens.length - place.before.own - 1
+    let at = place.at + written.bytesOf(token).length
+    for (let run = guided.plan(budget, true); run; run = guided.plan(budget, true)) {
+      if (!continues(run.bytes, at, span, written)) return 0
+      if (isWhole(run.bytes, at, span)) return 1
+      guided.commit(run)
+      tokens.splice(tokens.length - run.replace, run.replace, ...run.tokens)
+      at += run.bytes.length
+    }
+    if (guided.done) return at === span.end ? 1 : 0
+    const mask = new Mask(this.#vocabSize).allowed(guided, budget)
+    const named = namedOf(mask, this.#tokenizer, 'string')
+    const asked = { ...GREEDY, mask, admitted: true, among: named.tokens }
+    const shares = sharesOf(await this.#read(tokens, asked), named)
+    return {
+      ...{ at, shares, grammar: guided.fork(), before: new TokensBefore(tokens, tokens.length - others) },
+      ...{ all: named.all, reaching: true },
+    }
+  }
+}
+
+const likelyOf = (open: readonly Beginning[]): number => open.reduce((sum, { likely }) => sum + likely, 0)

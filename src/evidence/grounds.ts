@@ -1,0 +1,38 @@
+import type { ChatCall, ChatMessage } from '../engine.js'
+import { mayBeAbsent } from './optional.js'
+
+/** A text of the conversation that a value may come from. */
+export interface Ground {
+  readonly message: number
+  readonly part: number
+  readonly text: string
+}
+
+/** What the values of a call's documents may rest on. */
+export class Grounds {
+  /** In the order in which they are looked through. */
+  readonly texts: readonly Ground[]
+  readonly #schema: unknown
+
+  constructor({ messages, output }: Pick<ChatCall, 'messages' | 'output'>) {
+    this.texts = groundsOf(messages)
+    this.#schema = output.type === 'json_schema' ? output.schema : true
+  }
+
+  /** Whether the schema lets a property be left out. */
+  mayBeAbsent(pointer: string): boolean {
+    return mayBeAbsent(this.#schema, pointer)
+  }
+}
+
+/** What users and tools say before what others do; the latest first. */
+export function groundsOf(messages: readonly ChatMessage[]): Ground[] {
+  const all = messages.map((message, i) => ({ role: message.role, texts: textsOf(message, i) })).reverse()
+  const isGiven = ({ role }: { readonly role: ChatMessage['role'] }) => role === 'user' || role === 'tool'
+  return [...all.filter(isGiven), ...all.filter((one) => !isGiven(one))].flatMap(({ texts }) => texts)
+}
+
+function textsOf({ content }: ChatMessage, message: number): Ground[] {
+  if (typeof content === 'string') return [{ message, part: 0, text: content }]
+  return content.flatMap((one, part) => (one.type === 'text' ? [{ message, part, text: one.text }] : []))
+}

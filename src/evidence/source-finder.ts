@@ -1,0 +1,111 @@
+/**
+ * Finds where a conversation says the values of one document, one after the other. Of several places it is the first
+ * that stands behind the source before it, in the same text; else the first of the first text that has it.
+ */
+import type { Source } from '../engine.js'
+import { formsOfDate, formsOfNumber, formsOfString } from './forms.js'
+import type { Ground, Grounds } from './grounds.js'
+
+type Value = string | number | boolean | null
+type Search = (text: string, from: number) => readonly [start: number, end: number] | undefined
+
+const WORD = /[\p{L}\p{M}\p{N}]/u
+/** Of a text that begins within words again and again no more places are looked at. */
+const MOST_TRIES = 10_000
+
+export class SourceFinder {
+  readonly #grounds: Grounds
+  /** Values that are said nowhere. */
+  readonly #nowhere = new Set<Value>()
+  #last: { readonly ground: Ground; readonly end: number } | undefined
+
+  constructor(grounds: Grounds) {
+    this.#grounds = grounds
+  }
+
+  /** Undefined where nothing says it: of true, false and null nothing does. */
+  find(value: Value): Source | undefined {
+    if (value === null || typeof value === 'boolean' || this.#nowhere.has(value)) return undefined
+    for (const search of searchesFor(value)) {
+      const found = this.#behind(search) ?? this.#anywhere(search)
+      if (found) return found
+    }
+    this.#nowhere.add(value)
+    return undefined
+  }
+
+  #behind(search: Search): Source | undefined {
+    return this.#last && this.#in(this.#last.ground, search, this.#last.end)
+  }
+
+  #anywhere(search: Search): Source | undefined {
+    for (const ground of this.#grounds.texts) {
+      const found = this.#in(ground, search, 0)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  #in(ground: Ground, search: Search, from: number): Source | undefined {
+    const found = search(ground.text, from)
+    if (!found) return undefined
+    const [start, end] = found
+    this.#last = { ground, end }
+    return { message: ground.message, part: ground.part, start, end }
+  }
+}
+
+/** As it is before other forms of it. */
+function searchesFor(value: string | number): Search[] {
+  if (typeof value === 'number') return searching(formsOfNumber(value))
+  const wanted = value.trim()
+  if (!WORD.test(wanted)) return []
+  return [
+    (text, from) => exactly(wanted, text, from),
+    ...searching(formsOfDate(wanted)),
+    ...searching(formsOfString(wanted)),
+  ]
+}
+
+function searching(pattern: RegExp | undefined): Search[] {
+  if (!pattern) return []
+  return [
+    (text, from) => {
+      pattern.lastIndex = from
+      const found = pattern.exec(text)
+      return found ? [found.index, found.index + found[0].length] : undefined
+    },
+  ]
+}
+
+function exactly(wanted: string, text: string, from: number): readonly [number, number] | undefined {
+  let at = text.indexOf(wanted, from)
+  for (let tries = 0; at >= 0 && tries < MOST_TRIES; tries++) {
+    const end = at + wanted.length
+    if (isBorder(text, at) && isBorder(text, end)) return [at, end]
+    // What begins within a word begins there too wherever it stands in that word.
+    at = text.indexOf(wanted, isBorder(text, at) ? at + 1 : endOfWord(text, at))
+  }
+  return undefined
+}
+
+/** Whether a word may begin or end at `at`. */
+export function isBorder(text: string, at: number): boolean {
+  if (at <= 0 || at >= text.length) return true
+  return !(WORD.test(before(text, at)) && WORD.test(behind(text, at))) && !isWithin(text, at)
+}
+
+/** Between the two halves of one character. */
+const isWithin = (text: string, at: number): boolean =>
+  /[\ud800-\udbff]/.test(text[at - 1]!) && /[\udc00-\udfff]/.test(text[at]!)
+
+const behind = (text: string, at: number): string => String.fromCodePoint(text.codePointAt(at)!)
+
+const before = (text: string, at: number): string =>
+  at > 1 && isWithin(text, at - 1) ? text.slice(at - 2, at) : text[at - 1]!
+
+function endOfWord(text: string, from: number): number {
+  let at = from + 1
+  while (at < text.length && !isBorder(text, at)) at++
+  return at
+}
