@@ -1,7 +1,8 @@
 /**
  * Compiling real schemas and masking a vocabulary of 151,936 tokens along documents: this package beside llguidance
  * (as transformers-llguidance has it) and web-xgrammar, in one run. `--schemas N` (default 200) of MaskBench; `--alone`
- * leaves the others out; `--grammars` measures context-free grammars instead.
+ * leaves the others out; `--grammars` measures context-free grammars instead,
+ * `--last` the last masks of budgets.
  */
 
 import { readFileSync } from 'node:fs'
@@ -12,6 +13,7 @@ import { Tokenizer } from '../../src/decode/tokenizer/tokenizer.js'
 import { compile, Vocabulary } from '../../src/structured/index.js'
 import { readSchemas, sample } from './corpus.js'
 import { grammarTable } from './grammars.js'
+import { measureLastMasks } from './last-masks.js'
 import { type Measured, now, quantile } from './measure.js'
 import { measureOurs } from './ours.js'
 import { measurePeer } from './peer.js'
@@ -27,6 +29,7 @@ const { values: flags } = parseArgs({
     schemas: { type: 'string', default: '200' },
     alone: { type: 'boolean', default: false },
     grammars: { type: 'boolean', default: false },
+    last: { type: 'boolean', default: false },
   },
 })
 
@@ -130,6 +133,12 @@ const buildUs = best(3, () => {
 })
 if (flags.grammars) {
   await grammarTable(vocabulary, tokenizer, flags.alone ? undefined : PEERS.llguidance)
+  process.exit(0)
+}
+if (flags.last) {
+  console.log('| the last masks of a budget | masks | p50 | p99 | longest |\n|---|---|---|---|---|')
+  for (const { name, masks, medianUs, slowUs, worstUs } of measureLastMasks(vocabulary))
+    console.log(`| ${name} | ${masks} | ${micro(medianUs)} | ${micro(slowUs)} | ${micro(worstUs)} |`)
   process.exit(0)
 }
 const lines = readSchemas()

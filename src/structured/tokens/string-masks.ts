@@ -7,7 +7,9 @@ import type { DeadEnds } from './dead-ends.js'
 import { bytesOfTokens, type Found, setTokens, setWords, type Tokens } from './found.js'
 import type { Learned } from './learned.js'
 import type { LevelMasks } from './level-masks.js'
+import { PlaceWalk } from './place-walk.js'
 import { isAffordable, type Reached, type Rest, StringWalk, type StringWalkOptions } from './string-walk.js'
+import type { Trie } from './trie.js'
 import type { Vocabulary } from './vocabulary.js'
 
 /** Of up to 19 KB each for a vocabulary of 152,000. */
@@ -34,6 +36,7 @@ export class StringMasks {
   readonly #levels: LevelMasks
   readonly #found: Found
   readonly #walk: StringWalk
+  readonly #places: PlaceWalk
   readonly #deadEnds: DeadEnds
   readonly #insides = new Kept<ContentFrame, Inside>(INSIDES, bytesOfInside)
   readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
@@ -50,12 +53,13 @@ export class StringMasks {
     this.#levels = levels
     this.#found = inStrings
     this.#walk = new StringWalk(this.#found)
+    this.#places = new PlaceWalk(this.#found)
     this.#deadEnds = deadEnds
   }
 
   /** What is kept here. */
   get bytes(): number {
-    const { bytes } = this.#reached
+    const bytes = this.#reached.bytes + this.#places.bytes
     return bytes + this.#insides.bytes + this.#longests.bytes + this.#closers.bytes + this.#walk.bytes
   }
 
@@ -200,8 +204,24 @@ export class StringMasks {
     const admitsCut = this.#walk.admits(frame, { ...all, cut: true })
     const admitsWhole = admitsCut ?? this.#walk.admits(frame, { ...all, cut: false })
     const skip = plain(admitsWhole, admitsCut === true)
-    this.#walk.run(whole, frame, { ...all, skip, cut: false })
+    // Where the way to the end differs from token to token, none of their subtrees can be taken or left out as a whole.
+    const each = skip === NONE_PASS && !frame.settled
+    if (!each || !this.#addLeading(into, frame, whole, rest, reached)) {
+      this.#walk.run(whole, frame, { ...all, skip, cut: false })
+    }
     this.#walk.run(cut, frame, { ...all, skip: admitsCut ? leaving : NONE_PASS, cut: true })
+  }
+  /** By the places that they lead to, each asked about once. False: there are too many. */
+  #addLeading(into: Uint32Array, frame: ContentFrame, trie: Trie, rest: Rest, { places }: Reached): boolean {
+    const leading = this.#places.from(frame, trie)
+    if (leading === undefined) return false
+    const { tokens, from } = leading
+    leading.places.forEach((place, i) => {
+      places.add(place)
+      if (!isAffordable(place, rest)) return
+      for (let at = from[i]!; at < from[i + 1]!; at++) into[tokens[at]! >> 5]! |= 1 << (tokens[at]! & 31)
+    })
+    return true
   }
 }
 

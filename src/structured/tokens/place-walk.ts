@@ -1,0 +1,153 @@
+import { CharacterFrame } from '../automaton/characters.js'
+import type { ContentFrame } from '../automaton/content.js'
+import { ENTRY_BYTES, Kept } from '../kept.js'
+import type { Found } from './found.js'
+import type { Trie } from './trie.js'
+
+const QUOTE = 0x22
+/** Where a byte leads that was not tried, and where one that may not come does. */
+const [UNTRIED, NOWHERE] = [-1, 0]
+/** Places kept before all is dropped, and in the midst of a walk before it is given up: a kilobyte for each. */
+const [KEPT, MOST] = [500, 3000]
+/** Of which it is kept where their tokens lead, of up to 600 KB each for a vocabulary of 152,000. */
+const FRAMES = 12
+
+/** The tokens of a trie by the place that they lead to. */
+export interface Leading {
+  readonly places: readonly ContentFrame[]
+  /** The tokens that lead to `places[i]` are those from `from[i]` up to `from[i + 1]`. */
+  readonly tokens: Int32Array
+  readonly from: readonly number[]
+}
+
+/** Of each node of a trie the place that it leads to. One walk at a time uses it. */
+let reached = new Int32Array(0)
+
+/** The nodes at which a trie's tokens end, in their order. */
+const nodesOfTokens = new WeakMap<Trie, Uint32Array>()
+
+/**
+ * Walks a whole trie along the inside of a string, level by level, as it lies in memory: each node takes a look into a
+ * table. Where most tokens must be looked at one by one that is many times as fast as a walk from child to child, which
+ * is the better one where whole subtrees may be taken or left out.
+ */
+export class PlaceWalk {
+  readonly #found: Found
+  #indexes = new Map<ContentFrame, number>()
+  /** By index; the first stands for no place. */
+  #frames: (ContentFrame | null)[] = [null]
+  #rows: Int32Array[] = [new Int32Array(256)]
+  readonly #leading = new Kept<ContentFrame, Leading>(FRAMES, bytesOfLeading)
+
+  constructor(found: Found) {
+    this.#found = found
+  }
+
+  /** What is kept here. */
+  get bytes(): number {
+    return this.#leading.bytes + this.#frames.length * (ENTRY_BYTES + 1024)
+  }
+
+  /** Undefined: to too many places. Always asked about the same trie. */
+  from(frame: ContentFrame, trie: Trie): Leading | undefined {
+    const known = this.#leading.get(frame)
+    if (known !== undefined) return known
+    if (this.#frames.length > KEPT) this.#forget()
+    if (!this.#reach(trie, frame)) return undefined
+    const leading = this.#byPlace(trie)
+    this.#leading.set(frame, leading)
+    return leading
+  }
+
+  #reach({ bytes, first }: Trie, frame: ContentFrame): boolean {
+    const nodes = bytes.length
+    if (reached.length < nodes) reached = new Int32Array(nodes)
+    const places = reached
+    const rows = this.#rows
+    this.#found.followed += nodes
+    places[0] = this.#indexOf(frame)
+    for (let node = 0, child = first[0]!; node < nodes; node++) {
+      const last = first[node + 1]!
+      // Most have no children.
+      if (child === last) continue
+      const place = places[node]!
+      const row = rows[place]!
+      for (; child < last; child++) {
+        const next = row[bytes[child]!]!
+        places[child] = next === UNTRIED ? this.#step(place, bytes[child]!) : next
+      }
+      if (rows.length > MOST) return false
+    }
+    return true
+  }
+
+  #byPlace(trie: Trie): Leading {
+    const { tokens } = trie
+    const nodes = nodesOf(trie)
+    const starts = new Uint32Array(this.#frames.length + 1)
+    for (let i = 0; i < tokens.length; i++) starts[reached[nodes[i]!]! + 1]!++
+    for (let place = 1; place < starts.length; place++) starts[place]! += starts[place - 1]!
+    // What leads nowhere stands first, and is left out.
+    const alive = starts[NOWHERE + 1]!
+    const sorted = new Int32Array(tokens.length - alive)
+    const at = starts.slice()
+    for (let i = 0; i < tokens.length; i++) {
+      const place = reached[nodes[i]!]!
+      if (place !== NOWHERE) sorted[at[place]!++ - alive] = tokens[i]!
+    }
+    const places: ContentFrame[] = []
+    const from = [0]
+    for (let place = 1; place < this.#frames.length; place++) {
+      if (starts[place] === starts[place + 1]) continue
+      places.push(this.#frames[place]!)
+      from.push(starts[place + 1]! - alive)
+    }
+    return { places, tokens: sorted, from }
+  }
+
+  #step(place: number, byte: number): number {
+    const frame = this.#frames[place]!
+    // Behind the closing quote is no longer in here.
+    const closes = byte === QUOTE && frame instanceof CharacterFrame
+    const next = closes ? null : (frame.move(byte) as ContentFrame | null)
+    const index = next === null ? NOWHERE : this.#indexOf(next)
+    this.#rows[place]![byte] = index
+    return index
+  }
+
+  #indexOf(frame: ContentFrame): number {
+    const known = this.#indexes.get(frame)
+    if (known !== undefined) return known
+    const index = this.#frames.push(frame) - 1
+    this.#indexes.set(frame, index)
+    this.#rows.push(new Int32Array(256).fill(UNTRIED))
+    return index
+  }
+
+  #forget(): void {
+    this.#indexes = new Map()
+    this.#frames = [null]
+    this.#rows = [new Int32Array(256)]
+  }
+}
+
+function bytesOfLeading({ tokens, from }: Leading): number {
+  return ENTRY_BYTES + tokens.byteLength + 24 * from.length
+}
+
+function nodesOf(trie: Trie): Uint32Array {
+  let nodes = nodesOfTokens.get(trie)
+  if (nodes === undefined) {
+    const { first, from, tokens } = trie
+    const ends = new Uint32Array(from.length)
+    nodes = new Uint32Array(tokens.length)
+    ends[0] = tokens.length
+    for (let node = 0; node < from.length; node++) {
+      const [begin, last] = [first[node]!, first[node + 1]!]
+      for (let child = begin; child < last; child++) ends[child] = child + 1 < last ? from[child + 1]! : ends[node]!
+      nodes.fill(node, from[node]!, begin < last ? from[begin]! : ends[node]!)
+    }
+    nodesOfTokens.set(trie, nodes)
+  }
+  return nodes
+}
