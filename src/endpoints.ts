@@ -3,6 +3,7 @@ import { chat } from './routes/chat.js'
 import { completions } from './routes/completions.js'
 import { decisions, systemOne } from './routes/decisions.js'
 import { embeddings } from './routes/embeddings.js'
+import { extractions } from './routes/extractions.js'
 import { health } from './routes/health.js'
 import { loadModel, removeModel, unloadModel } from './routes/manage.js'
 import { tellMetrics } from './routes/metrics.js'
@@ -64,6 +65,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/rerank', route: rerank },
   { method: 'POST', path: '/decisions', route: decisions },
   { method: 'POST', path: '/systemone', route: systemOne },
+  { method: 'POST', path: '/extractions', route: extractions },
+  // As young hosts have it: LiteLLM, OpenRouter.
+  { method: 'POST', path: '/extraction', route: extractions },
+  { method: 'POST', path: '/api/alpha/extractions', route: extractions },
   { method: 'POST', path: '/tokenize', route: tokenize },
   { method: 'POST', path: '/detokenize', route: detokenize },
   { method: 'GET', path: '/models', route: listModels },

@@ -77,6 +77,11 @@ export interface Capabilities {
    * @default false
    */
   readonly evidence?: boolean
+  /**
+   * Answer typed fields of a text itself: `extract`. Where an engine does not, fields are answered by `generate`.
+   * @default false
+   */
+  readonly extractions?: boolean
 }
 
 export interface Engine {
@@ -100,6 +105,8 @@ export interface Engine {
   rank?(call: RankCall): Promise<Ranking>
   /** How likely each option of each question is, for models whose `capabilities` say so. */
   decide?(call: DecideCall): Promise<Decided>
+  /** What a text says of each field, for models whose `capabilities` say `extractions`. */
+  extract?(call: ExtractCall): Promise<Extracted>
   tokenize?(call: TokenizeCall): Promise<TokenizedText>
   /** The text of tokens. */
   detokenize?(call: DetokenizeCall): Promise<string>
@@ -293,6 +300,74 @@ export type Decision =
     }
   /** The model would not answer. */
   | { readonly refused: true }
+
+/** Typed fields of one text. */
+export interface ExtractCall {
+  /** `ext-...`, for logs. */
+  readonly id: string
+  readonly model: string
+  readonly signal: AbortSignal
+  /** What is read. */
+  readonly state: string
+  readonly fields: readonly ExtractField[]
+  /** `YYYY-MM-DD`: what "tomorrow" and dates without a year are told from. */
+  readonly referenceDate?: string
+  /** Of the text: it settles `03/04/2026` and `1.250`. */
+  readonly locale?: string
+}
+
+export type ExtractField = {
+  readonly name: string
+  readonly instructions?: string
+  /** From which probability that there is nothing on the answer is null. */
+  readonly nullThreshold: number
+} & (
+  | { readonly type: 'text' | 'date' | 'time' | 'datetime' }
+  | ({ readonly type: 'number'; readonly unit?: string } & ExtractDecimals)
+  | ({ readonly type: 'duration'; readonly unit: DurationUnit } & ExtractDecimals)
+  | ({ readonly type: 'list'; readonly items: 'text' | 'number' | 'date' } & ExtractDecimals)
+)
+
+export type DurationUnit = 'seconds' | 'minutes' | 'hours' | 'days' | 'weeks' | 'months' | 'years'
+
+export interface ExtractDecimals {
+  readonly integer?: boolean
+  /** At most so many, 0 to 6. */
+  readonly decimals?: number
+}
+
+export interface Extracted {
+  /** In the order of the fields. */
+  readonly answers: readonly FieldAnswer[]
+  /** Only a beginning of the state was read. */
+  readonly truncated: boolean
+  /** `promptTokens` has the state once, however many fields there are. */
+  readonly usage: Usage
+  readonly fingerprint?: string
+}
+
+export type FieldAnswer =
+  | {
+      /** Null: the state does not say it, or not in one way. */
+      readonly value: string | number | readonly (string | number)[] | null
+      /** What is likeliest, also where `value` is null; of a list none. */
+      readonly guess?: string | number
+      /** The model's probability of the stretch that was read; absent: the engine does not know. */
+      readonly confidence?: number
+      /** How likely it is that the state says nothing of it. */
+      readonly pNull?: number
+      /** Where the state says it, in UTF-16 code units: `state.slice(start, end)`. */
+      readonly span?: TextSpan
+      /** Of each item of a list. */
+      readonly items?: readonly { readonly confidence?: number; readonly span?: TextSpan }[]
+    }
+  /** The model would not answer. */
+  | { readonly refused: true }
+
+export interface TextSpan {
+  readonly start: number
+  readonly end: number
+}
 
 /** A text as it stands, or a conversation as the model's template writes it. */
 export type TokenizeCall = { readonly model: string; readonly signal: AbortSignal } & (

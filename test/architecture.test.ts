@@ -157,7 +157,10 @@ const ROOMS: Readonly<Record<string, Room>> = {
   },
   routes: {
     holds: ['src/routes', 'src/endpoints.ts'],
-    imports: [...['contract', 'platform', 'structured', 'constraints', 'stream', 'usage', 'wire', 'responses', 'door']],
+    imports: [
+      ...['contract', 'platform', 'readers', 'structured', 'constraints', 'stream', 'usage', 'wire', 'responses'],
+      'door',
+    ],
   },
   // Interfaces beside OpenAI's, each an entry point of its own.
   messages: { holds: ['src/messages'], imports: ['contract', 'platform', 'stream', 'wire', 'routes'] },

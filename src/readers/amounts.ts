@@ -1,12 +1,12 @@
 /** So much time: a number and its unit, as often as they follow each other. */
 import { quantities } from './quantities.js'
-import type { Context, Reading } from './reading.js'
+import type { ReaderContext, ValueReading } from './reading.js'
 import { sure } from './reading.js'
 import { anyOf } from './text.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
 export interface Amount {
-  readonly count: Reading<number>
+  readonly count: ValueReading<number>
   readonly unit: TimeUnit
   readonly start: number
   readonly end: number
@@ -18,7 +18,7 @@ export interface Amounts {
   readonly rest: boolean
 }
 
-export function amountsIn(text: string, language: LanguageName, context: Context): Amounts {
+export function amountsIn(text: string, language: LanguageName, context: ReaderContext): Amounts {
   const { units, half, articles } = LANGUAGES[language]
   const names = new Map(
     (Object.entries(units) as [TimeUnit, readonly string[]][]).flatMap(([unit, words]) =>

@@ -1,19 +1,19 @@
 import { amountsIn } from './amounts.js'
 import { dateOf, dayOf, dayOfIso, isoOf, monthsFrom, nearest, weekdayOf, yearOf } from './calendar.js'
-import { type Context, type Found, oneOf, type Reading, sure, unsure } from './reading.js'
+import { type FoundReading, oneOf, type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
 import { anyOf, whole, without } from './text.js'
-import { LANGUAGES, type LanguageName, type TimeUnit, type Words } from './words/index.js'
+import { LANGUAGES, type LanguageName, type LanguageWords, type TimeUnit } from './words/index.js'
 
 /** The date that a text says, and the text without it. */
 export function dateIn(
   text: string,
   language: LanguageName,
-  context: Context,
-): { readonly reading: Reading<string>; readonly rest: string } | undefined {
+  context: ReaderContext,
+): { readonly reading: ValueReading<string>; readonly rest: string } | undefined {
   const words = LANGUAGES[language]
   const reference = context.reference === undefined ? undefined : dayOfIso(context.reference)
   let rest = text
-  const readings: Reading<number>[] = []
+  const readings: ValueReading<number>[] = []
   for (const find of [inDigits, withMonth, fromToday]) {
     for (const { reading, start, end } of find(rest, words, reference, { language, context })) {
       readings.push(reading)
@@ -37,16 +37,21 @@ export function dateIn(
 
 interface Beside {
   readonly language: LanguageName
-  readonly context: Context
+  readonly context: ReaderContext
 }
-type Finder = (text: string, words: Words, reference: number | undefined, beside: Beside) => Found<number>[]
+type Finder = (
+  text: string,
+  words: LanguageWords,
+  reference: number | undefined,
+  beside: Beside,
+) => FoundReading<number>[]
 
 /** Each place where a pattern stands, once. */
 function all(
   text: string,
   pattern: RegExp,
-  read: (match: RegExpExecArray) => Reading<number> | undefined,
-): Found<number>[] {
+  read: (match: RegExpExecArray) => ValueReading<number> | undefined,
+): FoundReading<number>[] {
   return [...text.matchAll(pattern)].flatMap((match) => {
     const reading = read(match)
     return reading ? [{ reading, start: match.index, end: match.index + match[0].length }] : []
@@ -74,10 +79,10 @@ const inDigits: Finder = (text, _, reference, { context }) => [
   }),
 ]
 
-const known = (day: number | undefined): Reading<number> => (day === undefined ? { value: null } : sure(day))
+const known = (day: number | undefined): ValueReading<number> => (day === undefined ? { value: null } : sure(day))
 
 /** By the locale's region, else by the other dates of the text. */
-function orderOf({ locale, around = '' }: Context): 'day' | 'month' | undefined {
+function orderOf({ locale, around = '' }: ReaderContext): 'day' | 'month' | undefined {
   if (locale !== undefined && new Intl.Locale(locale).region !== undefined) {
     const parts = new Intl.DateTimeFormat(locale, { day: '2-digit', month: '2-digit', year: 'numeric' }).formatToParts(
       0,
@@ -104,9 +109,9 @@ interface Patterns {
   readonly weekday: RegExp
   readonly month: ReadonlyMap<string, number>
 }
-const patterns = new Map<Words, Patterns>()
+const patterns = new Map<LanguageWords, Patterns>()
 
-function patternsOf(words: Words): Patterns {
+function patternsOf(words: LanguageWords): Patterns {
   const made = patterns.get(words)
   if (made) return made
   const months = words.months.flatMap((names, i) => names.map((name) => [name, i + 1] as const))
@@ -132,7 +137,7 @@ function patternsOf(words: Words): Patterns {
 
 const withMonth: Finder = (text, words, reference) => {
   const { dayMonth, monthDay, monthYear, range, month } = patternsOf(words)
-  const named = (day: string, name: string, digits: string | undefined): Reading<number> => {
+  const named = (day: string, name: string, digits: string | undefined): ValueReading<number> => {
     const [m, d] = [month.get(name)!, Number(day)]
     if (digits === undefined) return reference === undefined ? { value: null } : known(nearest(m, d, reference))
     const year = yearOf(digits.replace("'", ''), reference)
@@ -158,7 +163,7 @@ const withMonth: Finder = (text, words, reference) => {
   })
 }
 
-function weekdays(text: string, words: Words): { weekday: number; start: number; end: number }[] {
+function weekdays(text: string, words: LanguageWords): { weekday: number; start: number; end: number }[] {
   return [...text.matchAll(patternsOf(words).weekday)].flatMap((match) => {
     const weekday = words.weekdays.findIndex((names) => names.includes(match[1]!))
     // Two letters are a day of the week only with their point or beside a number.
@@ -172,19 +177,19 @@ const coming = (weekday: number, from: number) => from + ((weekday - weekdayOf(f
 const gone = (weekday: number, from: number) => from - ((weekdayOf(from) - weekday + 6) % 7) - 1
 
 const fromToday: Finder = (text, words, reference, { language, context }) => {
-  const found: Found<number>[] = []
+  const found: FoundReading<number>[] = []
   let rest = text
-  const take = (ones: Found<number>[]) => {
+  const take = (ones: FoundReading<number>[]) => {
     for (const one of ones) {
       if (rest.slice(one.start, one.end).trim() === '') continue
       found.push(one)
       rest = without(rest, one.start, one.end)
     }
   }
-  const from = (read: (today: number) => Reading<number>) =>
+  const from = (read: (today: number) => ValueReading<number>) =>
     reference === undefined ? { value: null } : read(reference)
   const day = `(${anyOf(words.weekdays.flat())})`
-  const weekday = (said: readonly string[], read: (weekday: number, today: number) => Reading<number>) => {
+  const weekday = (said: readonly string[], read: (weekday: number, today: number) => ValueReading<number>) => {
     const pattern = said.map((one) => `(?:${one.replace('W', day)})`).join('|')
     if (said.length === 0) return
     take(
@@ -230,7 +235,7 @@ const fromToday: Finder = (text, words, reference, { language, context }) => {
   return found
 }
 
-function shifted(day: number, { value }: Reading<number>, unit: TimeUnit, sign: number): Reading<number> {
+function shifted(day: number, { value }: ValueReading<number>, unit: TimeUnit, sign: number): ValueReading<number> {
   if (value === null || !Number.isInteger(value) || value > 100_000) return { value: null }
   const count = value * sign
   const there =

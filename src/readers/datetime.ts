@@ -1,12 +1,16 @@
 import { dateIn } from './date.js'
-import { type Context, type Reading, sure, unsure } from './reading.js'
+import { type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
 import { timeIn, zoneIn } from './time.js'
 import type { LanguageName } from './words/index.js'
 
 const ISO = /^(\d{4}-\d{2}-\d{2})[t ](\d{2}:\d{2}(?::\d{2})?)(?:[.,]\d+)? ?(z|[+-]\d{2}:?\d{2})?$/
 
 /** ISO 8601, with an offset where one is said. */
-export function datetimeIn(text: string, language: LanguageName, context: Context): Reading<string> | undefined {
+export function datetimeIn(
+  text: string,
+  language: LanguageName,
+  context: ReaderContext,
+): ValueReading<string> | undefined {
   const iso = ISO.exec(text)
   const [day, clock, beside] = iso ? [iso[1]!, iso[2]!, iso[3] ?? ''] : [text, undefined, undefined]
   const date = dateIn(day, language, context)

@@ -1,5 +1,5 @@
 import { amountsIn } from './amounts.js'
-import { type Context, type Reading, sure, unsure } from './reading.js'
+import { type ReaderContext, sure, unsure, type ValueReading } from './reading.js'
 import type { LanguageName, TimeUnit } from './words/index.js'
 
 /** Of seconds those below a month, of months those above: what lies between has no fixed length. */
@@ -16,9 +16,9 @@ const CLOCK = /^(\d{1,3}):([0-5]\d):([0-5]\d)$/
 export function durationIn(
   text: string,
   language: LanguageName,
-  context: Context,
+  context: ReaderContext,
   unit: TimeUnit,
-): Reading<number> | undefined {
+): ValueReading<number> | undefined {
   const clock = CLOCK.exec(text)
   if (clock)
     return inUnit(
@@ -44,7 +44,7 @@ export function durationIn(
 
 const CLOCK_UNITS = ['hours', 'minutes', 'seconds'] as const
 
-function inUnit(amounts: readonly (readonly [count: number, unit: TimeUnit])[], unit: TimeUnit): Reading<number> {
+function inUnit(amounts: readonly (readonly [count: number, unit: TimeUnit])[], unit: TimeUnit): ValueReading<number> {
   let [seconds, months] = [0, 0]
   for (const [count, of] of amounts) {
     if (of in SECONDS) seconds += count * SECONDS[of as keyof typeof SECONDS]

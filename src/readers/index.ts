@@ -4,13 +4,13 @@ import { datetimeIn } from './datetime.js'
 import { durationIn } from './duration.js'
 import { languageOf } from './language.js'
 import { quantities } from './quantities.js'
-import { type Context, oneOf, type Reading, unsure } from './reading.js'
+import { oneOf, type ReaderContext, unsure, type ValueReading } from './reading.js'
 import { plain } from './text.js'
 import { timeIn } from './time.js'
 import { inUnitOf } from './units.js'
 import { LANGUAGES, type LanguageName, type TimeUnit } from './words/index.js'
 
-export type { Context, Reading } from './reading.js'
+export type { ReaderContext, ValueReading } from './reading.js'
 export type { LanguageName, TimeUnit } from './words/index.js'
 
 /** What is to be read. */
@@ -22,7 +22,7 @@ export type ValueType =
 /** A value is a few words: more is not looked through. */
 const LONGEST = 400
 
-export function readValue(wanted: ValueType, text: string, context: Context = {}): Reading {
+export function readValue(wanted: ValueType, text: string, context: ReaderContext = {}): ValueReading {
   if (text.length > LONGEST) return { value: null }
   const said = plain(text)
   const first = context.language ?? languageOf(context)
@@ -34,7 +34,12 @@ export function readValue(wanted: ValueType, text: string, context: Context = {}
   return oneOf(readings) ?? { value: null }
 }
 
-function readIn(wanted: ValueType, text: string, language: LanguageName, context: Context): Reading | undefined {
+function readIn(
+  wanted: ValueType,
+  text: string,
+  language: LanguageName,
+  context: ReaderContext,
+): ValueReading | undefined {
   switch (wanted.type) {
     case 'date':
       return dateIn(text, language, context)?.reading
@@ -58,9 +63,9 @@ function readIn(wanted: ValueType, text: string, language: LanguageName, context
 
 /** To so many decimals; what should be whole and is not is a guess. */
 function rounded(
-  { value, guess }: Reading<number>,
+  { value, guess }: ValueReading<number>,
   { integer = false, decimals }: { readonly integer?: boolean; readonly decimals?: number },
-): Reading<number> {
+): ValueReading<number> {
   const to = (number: number, places: number) => {
     const text = Math.abs(number).toString()
     // 1.005 is meant to be 1.01, which its bits are not.

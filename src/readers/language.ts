@@ -1,8 +1,8 @@
-import type { Context } from './reading.js'
+import type { ReaderContext } from './reading.js'
 import { plain } from './text.js'
 import { LANGUAGES, type LanguageName } from './words/index.js'
 
-/** Words that only one of the languages has, and has in every sentence. */
+/** LanguageWords that only one of the languages has, and has in every sentence. */
 const MARKS: Readonly<Record<LanguageName, readonly string[]>> = {
   en: ['the', 'and', 'of', 'to', 'is', 'for', 'with', 'are', 'was', 'will', 'by', 'from', 'at', 'this', 'that'],
   de: ['der', 'die', 'das', 'und', 'ist', 'den', 'von', 'mit', 'fur', 'im', 'am', 'zum', 'zur', 'nicht', 'ein', 'wir'],
@@ -12,7 +12,7 @@ const MARKS: Readonly<Record<LanguageName, readonly string[]>> = {
 const LOOKED_AT = 4000
 
 /** By the locale, else by the small words around; undefined where no language has most of them. */
-export function languageOf({ locale, around = '' }: Context): LanguageName | undefined {
+export function languageOf({ locale, around = '' }: ReaderContext): LanguageName | undefined {
   const said = locale === undefined ? undefined : new Intl.Locale(locale).language
   if (said !== undefined && said in LANGUAGES) return said as LanguageName
   const counts = (Object.keys(MARKS) as LanguageName[]).map((name) => ({ name, count: 0 }))

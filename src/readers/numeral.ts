@@ -1,5 +1,5 @@
 /** Numbers in digits: which mark separates what. */
-import type { Context, Reading } from './reading.js'
+import type { ReaderContext, ValueReading } from './reading.js'
 import { sure, unsure } from './reading.js'
 import { LANGUAGES, type LanguageName } from './words/index.js'
 
@@ -9,7 +9,7 @@ export type DecimalMark = '.' | ','
 export const NUMERAL = String.raw`\d+(?:[.,']\d+| \d{3}(?!\d))*(?:e[+-]?\d+(?![\p{L}\d]))?`
 
 /** Three digits behind the one mark of a number are thousands or thousandths: without `mark` nothing says which. */
-export function numeral(text: string, mark: DecimalMark | undefined): Reading<number> | undefined {
+export function numeral(text: string, mark: DecimalMark | undefined): ValueReading<number> | undefined {
   const [digits = '', exponent] = text.split('e')
   const marks = digits.replace(/\d/g, '')
   const scaled = (whole: string, part = '') => {
@@ -42,7 +42,7 @@ const grouped = (digits: string) =>
   /^\d{1,3}(?:[.,' ]\d{3})*$/.test(digits) || /^\d{1,2}(?:,\d{2})*,\d{3}$/.test(digits)
 
 /** By the locale's region, by amounts of money around it, by the language; undefined: either may be. */
-export function decimalMark({ locale, around }: Context, language: LanguageName): DecimalMark | undefined {
+export function decimalMark({ locale, around }: ReaderContext, language: LanguageName): DecimalMark | undefined {
   return byRegion(locale) ?? byMoney(around) ?? (LANGUAGES[language] as { decimalMark?: DecimalMark }).decimalMark
 }
 

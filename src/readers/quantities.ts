@@ -1,11 +1,11 @@
 /** Every number of a text, in digits and in words. */
 import { decimalMark, NUMERAL, numeral } from './numeral.js'
-import type { Context, Found } from './reading.js'
+import type { FoundReading, ReaderContext } from './reading.js'
 import { sure } from './reading.js'
 import { anyOf, FRACTION } from './text.js'
-import { LANGUAGES, type LanguageName, type Words } from './words/index.js'
+import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
-export function quantities(text: string, language: LanguageName, context: Context): Found<number>[] {
+export function quantities(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
   const digits = inDigits(text, language, context)
   const words = inWords(text, LANGUAGES[language]).filter(
     ({ start, end }) => !digits.some((one) => one.start < end && start < one.end),
@@ -21,9 +21,9 @@ const SIGNED = new RegExp(
 /** Accounts write what is owed in brackets. */
 const OPENED = new RegExp(String.raw`\((?:${MONEY} ?)?$`, 'u')
 
-function inDigits(text: string, language: LanguageName, context: Context): Found<number>[] {
+function inDigits(text: string, language: LanguageName, context: ReaderContext): FoundReading<number>[] {
   const mark = decimalMark(context, language)
-  const found: Found<number>[] = []
+  const found: FoundReading<number>[] = []
   for (const match of text.matchAll(SIGNED)) {
     const [all, outer, inner, digits] = match
     const sign = outer ?? inner
@@ -49,14 +49,14 @@ function inDigits(text: string, language: LanguageName, context: Context): Found
 /** What a product of decimals is meant to be: 1.1 million, not 1100000.0000000002. */
 const exactly = (value: number) => Number(value.toPrecision(15))
 
-function scaleAt(text: string, from: number, { scales }: Words): { value: number; end: number } | undefined {
+function scaleAt(text: string, from: number, { scales }: LanguageWords): { value: number; end: number } | undefined {
   const match = new RegExp(String.raw`\s?(${anyOf(Object.keys(scales))})(?![\p{L}\d])`, 'uy')
   match.lastIndex = from
   const found = match.exec(text)
   return found ? { value: scales[found[1]!]!, end: match.lastIndex } : undefined
 }
 
-function withFraction(text: string, found: Found<number>[]): Found<number>[] {
+function withFraction(text: string, found: FoundReading<number>[]): FoundReading<number>[] {
   const match = FRACTION.exec(text)
   if (!match) return found
   const [all, above, below] = match
@@ -68,9 +68,9 @@ function withFraction(text: string, found: Found<number>[]): Found<number>[] {
 }
 
 /** Parts of number words, longest first, for words that are written together. */
-const splitters = new Map<Words, RegExp>()
+const splitters = new Map<LanguageWords, RegExp>()
 
-function partsOf(token: string, words: Words): string[] | undefined {
+function partsOf(token: string, words: LanguageWords): string[] | undefined {
   const { numbers, scales, and } = words
   let splitter = splitters.get(words)
   if (!splitter) {
@@ -89,8 +89,8 @@ function partsOf(token: string, words: Words): string[] | undefined {
   return parts
 }
 
-function inWords(text: string, words: Words): Found<number>[] {
-  const found: Found<number>[] = []
+function inWords(text: string, words: LanguageWords): FoundReading<number>[] {
+  const found: FoundReading<number>[] = []
   let run: { parts: string[]; start: number; end: number } | undefined
   const close = () => {
     // What joins numbers may also stand at their end.
@@ -117,7 +117,10 @@ function inWords(text: string, words: Words): Found<number>[] {
 }
 
 /** Undefined: these words are no one number. */
-function numberOf(parts: readonly string[], { numbers, scales, and, unitsFirst, articles }: Words): number | undefined {
+function numberOf(
+  parts: readonly string[],
+  { numbers, scales, and, unitsFirst, articles }: LanguageWords,
+): number | undefined {
   if (parts.length === 0) return undefined
   // An article alone counts nothing.
   if (parts.length === 1 && articles.includes(parts[0]!)) return undefined

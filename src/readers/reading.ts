@@ -1,13 +1,13 @@
 import type { LanguageName } from './words/index.js'
 
 /** What a text says; where it does not say one thing, `value` is null and `guess` what is likeliest. */
-export interface Reading<T = string | number> {
+export interface ValueReading<T = string | number> {
   readonly value: T | null
   readonly guess?: T
 }
 
 /** What is known beside the words themselves. */
-export interface Context {
+export interface ReaderContext {
   /** `YYYY-MM-DD`: what "tomorrow" and dates without a year are told from. Nothing is told from the clock. */
   readonly reference?: string
   /** Of the text; it settles what no language does alone: `1.250` in Spanish, `03/04/2026` in English. */
@@ -18,18 +18,18 @@ export interface Context {
   readonly around?: string
 }
 
-export const sure = <T>(value: T): Reading<T> => ({ value })
-export const unsure = <T>(guess: T): Reading<T> => ({ value: null, guess })
+export const sure = <T>(value: T): ValueReading<T> => ({ value })
+export const unsure = <T>(guess: T): ValueReading<T> => ({ value: null, guess })
 
 /** Found where: so that the rest can be looked at. */
-export interface Found<T> {
-  readonly reading: Reading<T>
+export interface FoundReading<T> {
+  readonly reading: ValueReading<T>
   readonly start: number
   readonly end: number
 }
 
 /** Several readings of one text: one thing, or the first of them as a guess. */
-export function oneOf<T>(readings: readonly Reading<T>[]): Reading<T> | undefined {
+export function oneOf<T>(readings: readonly ValueReading<T>[]): ValueReading<T> | undefined {
   const [first] = readings
   if (first === undefined) return undefined
   const best = first.value ?? first.guess

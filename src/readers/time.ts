@@ -1,19 +1,19 @@
-import { type Found, oneOf, type Reading, sure, unsure } from './reading.js'
+import { type FoundReading, oneOf, sure, unsure, type ValueReading } from './reading.js'
 import { anyOf, whole, without } from './text.js'
-import { LANGUAGES, type LanguageName, type Words } from './words/index.js'
+import { LANGUAGES, type LanguageName, type LanguageWords } from './words/index.js'
 
 /** The time of day that a text says, `HH:MM` or `HH:MM:SS`, and the text without it. */
 export function timeIn(
   text: string,
   language: LanguageName,
-): { readonly reading: Reading<string>; readonly rest: string } | undefined {
+): { readonly reading: ValueReading<string>; readonly rest: string } | undefined {
   const words = LANGUAGES[language]
   let rest = text.replace(/\b([ap])\. ?m(?:\.|\b)/g, (all, half: string) => `${half}m`.padEnd(all.length))
-  const readings: Reading<string>[] = []
+  const readings: ValueReading<string>[] = []
   for (const { pattern, read } of patternsOf(words)) {
     for (const match of rest.matchAll(pattern)) {
       const reading = read(match)
-      const found: Found<string> = { reading, start: match.index, end: match.index + match[0].length }
+      const found: FoundReading<string> = { reading, start: match.index, end: match.index + match[0].length }
       readings.push(reading)
       rest = without(rest, found.start, found.end)
     }
@@ -24,11 +24,11 @@ export function timeIn(
 
 interface Pattern {
   readonly pattern: RegExp
-  read(match: RegExpExecArray): Reading<string>
+  read(match: RegExpExecArray): ValueReading<string>
 }
-const made = new Map<Words, readonly Pattern[]>()
+const made = new Map<LanguageWords, readonly Pattern[]>()
 
-function patternsOf(words: Words): readonly Pattern[] {
+function patternsOf(words: LanguageWords): readonly Pattern[] {
   const found = made.get(words)
   if (found) return found
   const { am, pm, hour, names, spoken } = words.clock
@@ -76,7 +76,7 @@ function patternsOf(words: Words): readonly Pattern[] {
 
 const two = (value: number | string) => String(value).padStart(2, '0')
 
-function timeOf(h: string, m = '0', s?: string, half?: 'am' | 'pm'): Reading<string> {
+function timeOf(h: string, m = '0', s?: string, half?: 'am' | 'pm'): ValueReading<string> {
   let hour = Number(h)
   if (half !== undefined) {
     // "15:30 pm" says it twice.
@@ -90,7 +90,7 @@ function timeOf(h: string, m = '0', s?: string, half?: 'am' | 'pm'): Reading<str
 }
 
 /** Of twelve hours: which half of the day is not said. */
-function spokenTime(hour: number, from: number): Reading<string> {
+function spokenTime(hour: number, from: number): ValueReading<string> {
   if (hour < 1 || hour > 12) return { value: null }
   const minutes = (hour % 12) * 60 + from
   const there = (minutes + 1440) % 1440

@@ -1,5 +1,5 @@
 /** Units that have a fixed relation, so that a number can be told in the one that is asked for. */
-import { type Reading, unsure } from './reading.js'
+import { unsure, type ValueReading } from './reading.js'
 import { plain } from './text.js'
 
 type Kind = readonly [kind: string, size: number, ...names: string[]]
@@ -33,7 +33,12 @@ const SHARED: ReadonlySet<string> = new Set(['$', '¥', 'dollar', 'dollars', 'do
 const DOLLARS: ReadonlySet<string> = new Set(['usd', 'aud', 'cad', 'nzd', 'sgd', 'hkd', 'mxn'])
 
 /** `before` and `behind`: what stands around the number. A unit that is none of these is taken for the one asked for. */
-export function inUnitOf(reading: Reading<number>, before: string, behind: string, wanted?: string): Reading<number> {
+export function inUnitOf(
+  reading: ValueReading<number>,
+  before: string,
+  behind: string,
+  wanted?: string,
+): ValueReading<number> {
   const asked = wanted === undefined ? undefined : plain(wanted)
   const to = asked === undefined ? undefined : UNITS.get(asked)
   const name = unitIn(before, behind)

@@ -8,7 +8,7 @@ const NOTHING: Constrained = { notEnforced: [], faultOf: () => undefined }
 /** What a request demands of its answer, compiled where the engine computes. */
 export async function constrained(
   { engine, constraints }: Service,
-  { model, output, tools, toolChoice, fields }: CallSpec,
+  { model, output, tools, toolChoice, fields }: Pick<CallSpec, 'model' | 'output' | 'tools' | 'toolChoice' | 'fields'>,
   { id, caller, signal }: Pick<ConstrainCall, 'id' | 'caller' | 'signal'>,
 ): Promise<Constrained> {
   if (output.type === 'text' && toolChoice === 'none') return NOTHING

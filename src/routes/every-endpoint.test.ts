@@ -14,6 +14,7 @@ interface Asking {
 }
 
 const USER = [{ role: 'user', content: 'Hello?' }]
+const EXTRACTION = { state: 'Hello?', fields: { greeting: { type: 'text' } } }
 const ROWS: Readonly<Record<string, Asking>> = {
   '/chat/completions': { body: { messages: USER }, streams: true },
   '/responses': { body: { input: 'Hello?' }, streams: true },
@@ -24,6 +25,9 @@ const ROWS: Readonly<Record<string, Asking>> = {
   '/rerank': { body: { query: 'Hello?', documents: ['a', 'b'] } },
   '/decisions': { body: { input: 'Hello?', questions: [{ type: 'predicate', instructions: 'Is it so?' }] } },
   '/systemone': { body: { state: 'Hello?', questions: { so: { type: 'noul', instructions: 'Is it so?' } } } },
+  '/extractions': { body: EXTRACTION },
+  '/extraction': { body: EXTRACTION },
+  '/api/alpha/extractions': { body: EXTRACTION },
   '/tokenize': { body: { prompt: 'Hello?' } },
   '/detokenize': { body: { tokens: [1, 2] } },
   '/messages': { body: { messages: USER, max_tokens: 9 }, streams: true },
@@ -48,7 +52,7 @@ function service(options: Partial<V1Options> = {}) {
       signal.addEventListener('abort', () => resolve())
     }).then(() => signal.throwIfAborted())
   }
-  const capabilities = { embeddings: true, rerank: true, decisions: true } as never
+  const capabilities = { embeddings: true, rerank: true, decisions: true, extractions: true } as never
   const engine: Engine = {
     models: ['first', 'this', 'last'].map((id) => ({ id, ownedBy: 'me', capabilities })),
     async *generate(call) {
@@ -68,6 +72,11 @@ function service(options: Partial<V1Options> = {}) {
       await hold(call)
       const usage = { promptTokens: 1, completionTokens: 0, cachedTokens: 0 }
       return { answers: call.questions.map(({ options }) => ({ probabilities: options.map(() => 0.5) })), usage }
+    },
+    async extract(call) {
+      await hold(call)
+      const usage = { promptTokens: 1, completionTokens: 0, cachedTokens: 0 }
+      return { answers: call.fields.map(() => ({ value: null })), truncated: false, usage }
     },
     async tokenize(call) {
       await hold(call)

@@ -6,6 +6,7 @@ export const textCompletionId = (): string => `cmpl-${random()}`
 export const embeddingId = (): string => `embd-${random()}`
 export const rerankId = (): string => `rerank-${random()}`
 export const decisionId = (): string => `dec-${random()}`
+export const extractionId = (): string => `ext-${random()}`
 export const requestId = (): string => `req_${random()}`
 export const toolCallId = (): string => `call_${random().slice(0, 24)}`
 export const responseId = (): string => `resp_${random()}`

@@ -51,6 +51,14 @@ export function endpointsContract(reach: () => Reach): void {
     return response as { id: string }
   }
 
+  const extracts = async (path: string) => {
+    const fields = { due: { type: 'date' } }
+    const asked = { model: 'test/fields', state: 'Please pay by next Tuesday.', reference_date: '2026-11-24', fields }
+    const answer = { type: 'date', value: '2026-12-01', guess: '2026-12-01', span: [14, 26] }
+    expect(await post(path, asked)).toMatchObject({ object: 'extraction', answers: { due: answer } })
+    await refused(path, { ...asked, reference_date: 'tomorrow' }, 'reference_date')
+  }
+
   const rows: Readonly<Record<string, () => Promise<void>>> = {
     'POST /chat/completions': async () => {
       const answer = valid('CreateChatCompletionResponse', await post('/chat/completions', { messages: USER }))
@@ -138,6 +146,9 @@ export function endpointsContract(reach: () => Reach): void {
       expect(answers).toEqual({ so: { type: 'noul', noul: 0.5 } })
       await refused('/systemone', { state: 'b', questions: {} }, 'questions')
     },
+    'POST /extractions': () => extracts('/extractions'),
+    'POST /extraction': () => extracts('/extraction'),
+    'POST /api/alpha/extractions': () => extracts('/api/alpha/extractions'),
     'POST /tokenize': async () => {
       expect(await post('/tokenize', { prompt: 'ab', return_token_strs: true })).toMatchObject({
         ...{ count: 2, tokens: [97, 98], token_strs: ['a', 'b'] },

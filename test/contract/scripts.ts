@@ -16,6 +16,7 @@ export const scenario: Scenario = {
   'test/hello': { parts: [...say('Hel', 'lo, ', 'wörld 🌍'), stop, usage(12, 3, 8)] },
   'test/echo': { parts: [...say('$last'), stop, usage(5, 1)] },
   'test/json': { parts: [...say('{"city":', '"Bern",', '"tags":["a"]}'), stop, usage(20, 9)] },
+  'test/fields': { parts: [...say('{"due":', '"next Tuesday"}'), stop, usage(20, 5)] },
   'test/broken-json': { parts: [...say('{"city":'), stop, usage(20, 2)] },
   'test/tools': {
     parts: [

@@ -1,6 +1,6 @@
-import type { Words } from './words.js'
+import type { LanguageWords } from './words.js'
 
-export const de: Words = {
+export const de: LanguageWords = {
   months: [
     ['januar', 'janner', 'jaenner', 'jan'],
     ['februar', 'feber', 'feb'],

@@ -1,6 +1,6 @@
-import type { Words } from './words.js'
+import type { LanguageWords } from './words.js'
 
-export const en: Words = {
+export const en: LanguageWords = {
   months: [
     ['january', 'jan'],
     ['february', 'feb'],

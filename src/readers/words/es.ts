@@ -1,6 +1,6 @@
-import type { Words } from './words.js'
+import type { LanguageWords } from './words.js'
 
-export const es: Words = {
+export const es: LanguageWords = {
   months: [
     ['enero', 'ene'],
     ['febrero', 'feb'],

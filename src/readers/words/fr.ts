@@ -1,6 +1,6 @@
-import type { Words } from './words.js'
+import type { LanguageWords } from './words.js'
 
-export const fr: Words = {
+export const fr: LanguageWords = {
   months: [
     ['janvier', 'janv'],
     ['fevrier', 'fevr', 'fev'],

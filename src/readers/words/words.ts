@@ -1,5 +1,5 @@
 /** What one language says of time and number, as `plain` writes it: lower case, without accents. */
-export interface Words {
+export interface LanguageWords {
   /** January first; each with its short forms. */
   readonly months: readonly (readonly string[])[]
   /** Monday first. */

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { setUp } from '../decode/testing/call.test-helper.js'
+import type { Engine } from '../engine.js'
+import { jsonOf, MODEL, serviceOf } from '../v1.test-helper.js'
+
+/** Long against what is written about it. */
+const STATE = `${'The cat sat on the mat and the dog sat on the cat. '.repeat(20)}Total due: $1,250.00 by 4 March 2026.`
+
+/** The decode loop itself over a model without weights, whose steps are counted. */
+function decoding(options: Parameters<typeof setUp>[0] = {}) {
+  const { model, decoder } = setUp({ contextLength: 8192, pages: 4096, ...options })
+  const engine: Engine = {
+    version: 2,
+    models: [{ id: MODEL, ownedBy: 'test', capabilities: decoder.capabilities }],
+    generate: (call) => decoder.generate(call),
+  }
+  const { ask } = serviceOf(engine)
+  const post = async (fields: object, signal?: AbortSignal) =>
+    ask('/extractions', {
+      method: 'POST',
+      body: JSON.stringify({ model: MODEL, state: STATE, fields }),
+      headers: { 'content-type': 'application/json' },
+      ...(signal && { signal }),
+    })
+  return { model, decoder, post }
+}
+
+const fieldsOf = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, { type: i % 2 ? 'text' : 'number' }]))
+const fed = (model: ReturnType<typeof decoding>['model']) =>
+  model.steps.flat().reduce((sum, { tokens }) => sum + tokens, 0)
+
+describe('fields of one text', () => {
+  it('have it read once, and are written side by side', async () => {
+    const { model, post } = decoding()
+    const answer = await post(fieldsOf(8))
+    expect(answer.status).toBe(200)
+    const { usage } = jsonOf(answer)
+    // The text is by far the most of a prompt: had two of them read it, more than this would have been fed.
+    expect(usage.input_tokens).toBeGreaterThan(400)
+    expect(fed(model)).toBeLessThan(usage.input_tokens * 1.25 + usage.output_tokens * 2)
+    expect(Math.max(...model.steps.map((step) => step.length))).toBeGreaterThan(model.maxBatch / 2)
+  })
+
+  it('answer as they do alone', async () => {
+    const fields = fieldsOf(4)
+    const together = jsonOf(await decoding().post(fields)).answers
+    for (const name of Object.keys(fields)) {
+      // All are described in the prompt, so alone is not without the others: it is with room for one at a time.
+      const alone = jsonOf(await decoding({ maxBatch: 1 }).post(fields)).answers
+      expect(alone[name]).toEqual(together[name])
+    }
+  })
+
+  it('leave nothing behind, whole or left', async () => {
+    const { model, decoder, post } = decoding()
+    await post(fieldsOf(4))
+    const kept = model.openSequences
+    const left = new AbortController()
+    const asked = post(fieldsOf(20), left.signal)
+    setTimeout(() => left.abort(), 5)
+    await asked.catch(() => undefined)
+    while (!decoder.idle) await new Promise((resolve) => setTimeout(resolve, 1))
+    expect(decoder.idle).toBe(true)
+    expect(model.openSequences).toBeGreaterThanOrEqual(0)
+    expect(kept).toBeLessThanOrEqual(32)
+    await decoder.close()
+    expect(model.openSequences).toBe(0)
+  })
+})

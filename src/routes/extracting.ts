@@ -1,0 +1,262 @@
+/**
+ * Fields of a text by `generate`. Every field has the same prompt, in which all fields are described and the text stands
+ * once; each is a document of its own behind it, with that field alone, so that no answer hangs on another. The first one
+ * reads the text; the others share its pages and are written side by side.
+ */
+import type {
+  ChatCall,
+  Evidence,
+  ExtractCall,
+  Extracted,
+  ExtractField,
+  OutputFormat,
+  OutputGrammar,
+  Usage,
+} from '../engine.js'
+import { V1Error } from '../errors.js'
+import type { JsonObject } from '../platform/json.js'
+import { Answer } from '../wire/answer.js'
+import { NO_USAGE } from '../wire/usage.js'
+import { checkChoice } from './check.js'
+import { constrained } from './constrain.js'
+import { answerOf, type SaidStretch } from './extracted.js'
+import { findModel } from './models.js'
+import type { Service } from './service.js'
+
+/** What a stretch may take, and a list of them; it is then closed. */
+const MOST_TOKENS = 256
+const MOST_OF_LIST = 1024
+const MOST_ITEMS = 64
+/** More answers at once would only wait within the engine. */
+const AT_ONCE = 16
+/** Which message of the call is the text. */
+const TEXT = 1
+
+const INSTRUCTIONS = 'Copy each field from the text, word for word. A field of which the text says nothing is null.'
+
+/** One field's document, and what it rests on. */
+interface Written {
+  readonly value: unknown
+  readonly evidence: ReadonlyMap<string, Evidence>
+  readonly usage: Usage
+  readonly fingerprint: string | undefined
+}
+
+export async function extractByGenerating(service: Service, call: ExtractCall, caller: string): Promise<Extracted> {
+  const writing = new Writing(service, call, caller)
+  const leave = () => writing.stop(call.signal.reason)
+  call.signal.addEventListener('abort', leave)
+  try {
+    call.signal.throwIfAborted()
+    return await writing.extracted()
+  } catch (error) {
+    // The other fields are written for nobody then.
+    writing.stop(error)
+    throw named(error)
+  } finally {
+    call.signal.removeEventListener('abort', leave)
+  }
+}
+
+class Writing {
+  readonly #service: Service
+  readonly #call: ExtractCall
+  readonly #caller: string
+  readonly #told: OutputFormat
+  /** One for each field that is being written: a signal is not made for a hundred listeners. */
+  readonly #running = new Set<AbortController>()
+
+  constructor(service: Service, call: ExtractCall, caller: string) {
+    this.#service = service
+    this.#call = call
+    this.#caller = caller
+    this.#told = formatOf(
+      call.fields.map((field) => [field, schemaOf(field, false)]),
+      [],
+    )
+  }
+
+  stop(reason: unknown): void {
+    for (const one of this.#running) one.abort(reason)
+  }
+
+  async extracted(): Promise<Extracted> {
+    const { fields, state } = this.#call
+    const written = await this.#each(fields, true)
+    // What a field would be if the text did say it is asked where it was said not to.
+    const silent = fields.filter((field, i) => written[i]!.value === null && field.type !== 'list')
+    const guessed = new Map((await this.#each(silent, false)).map((one, i) => [silent[i]!, one]))
+    const { readValue } = await import('../readers/index.js')
+    const answers = fields.map((field, i) => {
+      const read = (one: Written | undefined): SaidStretch[] | undefined => one && stretchesOf(field.name, one, state)
+      const { value, evidence } = written[i]!
+      const pNull = evidence.get(pointerOf(field.name))?.pNull
+      const said = value === null ? undefined : read(written[i])
+      return answerOf({ field, call: this.#call, said, guess: read(guessed.get(field)), pNull }, readValue)
+    })
+    return { answers, truncated: false, ...spent([...written, ...guessed.values()]) }
+  }
+
+  async #each(fields: readonly ExtractField[], mayBeNull: boolean): Promise<Written[]> {
+    const written: Written[] = []
+    let begun = () => {}
+    const first = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    let next = 0
+    const work = async () => {
+      for (let i = next++; i < fields.length; i = next++) {
+        written[i] = await this.#write(fields[i]!, mayBeNull, i === 0 ? begun : () => {})
+      }
+    }
+    const reader = work()
+    // Whoever comes once the text has been read finds it read.
+    await Promise.race([first, reader])
+    await Promise.all([reader, ...Array.from({ length: Math.min(AT_ONCE, fields.length) - 1 }, work)])
+    return written
+  }
+
+  async #write(field: ExtractField, mayBeNull: boolean, begun: () => void): Promise<Written> {
+    this.#call.signal.throwIfAborted()
+    const abort = new AbortController()
+    this.#running.add(abort)
+    try {
+      return await this.#written(field, mayBeNull, abort.signal, begun)
+    } finally {
+      this.#running.delete(abort)
+    }
+  }
+
+  async #written(field: ExtractField, mayBeNull: boolean, signal: AbortSignal, begun: () => void): Promise<Written> {
+    const { engine } = this.#service
+    const { id, model } = this.#call
+    const output = formatOf([[field, schemaOf(field, mayBeNull)]])
+    const spec = { model, output, tools: [], toolChoice: 'none' as const, fields: PLACES }
+    const constraint = await constrained(this.#service, spec, { id, caller: this.#caller, signal })
+    const answer = new Answer(1)
+    const evidence = new Map<string, Evidence>()
+    for await (const part of engine.generate(this.#chatCall(field, signal, constraint.grammar))) {
+      begun()
+      answer.take(part)
+      if (part.type === 'evidence') evidence.set(part.evidence.pointer, part.evidence)
+    }
+    const [choice] = answer.choices
+    if (!choice || !answer.finished) throw new Error('The engine stopped before it had finished a field.')
+    await checkChoice(choice, { sampling: GREEDY }, constraint)
+    const document = JSON.parse(choice.text) as JsonObject
+    return {
+      value: document[field.name],
+      evidence,
+      usage: answer.usage,
+      fingerprint: answer.fingerprint,
+    }
+  }
+
+  #chatCall(field: ExtractField, signal: AbortSignal, grammar: OutputGrammar | undefined): ChatCall {
+    const { id, model, state } = this.#call
+    return {
+      ...{ id, model, signal, n: 1, stop: [], tools: [], toolChoice: 'none', parallelToolCalls: true },
+      messages: [
+        { role: 'system', content: INSTRUCTIONS },
+        { role: 'user', content: state },
+      ],
+      maxTokens: field.type === 'list' ? MOST_OF_LIST : MOST_TOKENS,
+      sampling: GREEDY,
+      templateOptions: NO_THOUGHT,
+      // Described are all fields, for every one of them: what stands before the answers is then the same.
+      output: this.#told,
+      describeSchema: true,
+      ...(grammar && { grammar }),
+      ...(this.#tells && { evidence: true }),
+    }
+  }
+
+  get #tells(): boolean {
+    return findModel(this.#service.engine, this.#call.model).capabilities?.evidence === true
+  }
+}
+
+const GREEDY = { temperature: 0 }
+const NO_THOUGHT = { enable_thinking: false, thinking: false, reasoning_effort: 'none' }
+const PLACES = { format: 'fields', parameters: () => 'fields' }
+
+const pointerOf = (...path: (string | number)[]): string =>
+  path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+/** Fields as properties; of what is told none has to be there, of what is written all. */
+function formatOf(
+  fields: readonly (readonly [ExtractField, JsonObject])[],
+  required = fields.map(([{ name }]) => name),
+): OutputFormat {
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(fields.map(([{ name }, schema]) => [name, schema])),
+    required,
+    additionalProperties: false,
+  }
+  return { type: 'json_schema', name: 'fields', strict: true, schema }
+}
+
+function schemaOf(field: ExtractField, mayBeNull: boolean): JsonObject {
+  const orNull = (type: string) => (mayBeNull ? [type, 'null'] : type)
+  const description = describe(field)
+  const note = description === '' ? {} : { description }
+  if (field.type !== 'list') return { type: orNull('string'), minLength: 1, ...note }
+  const items = { type: 'string', minLength: 1 }
+  return { type: orNull('array'), items, minItems: 1, maxItems: MOST_ITEMS, ...note }
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  number: 'a number',
+  date: 'a date',
+  time: 'a time of day',
+  datetime: 'a date with its time of day',
+  duration: 'a length of time',
+}
+
+/** What is asked for, else what kind of thing it is. */
+function describe(field: ExtractField): string {
+  const said = field.instructions?.trim() ?? KINDS[field.type === 'list' ? field.items : field.type] ?? ''
+  return field.type === 'number' && field.unit !== undefined ? `${said} (${field.unit})` : said
+}
+
+/** Where each string that was written stands in the text. */
+function stretchesOf(name: string, { value, evidence }: Written, state: string): SaidStretch[] {
+  const stretch = (text: unknown, pointer: string): SaidStretch => {
+    const { confidence, source } = evidence.get(pointer) ?? {}
+    const span = source ? (source.message === TEXT ? source : undefined) : onlyPlace(state, String(text))
+    return {
+      text: span ? state.slice(span.start, span.end) : String(text),
+      ...(span && { span: { start: span.start, end: span.end } }),
+      ...(confidence !== undefined && { confidence }),
+    }
+  }
+  if (!Array.isArray(value)) return [stretch(value, pointerOf(name))]
+  return value.map((item, i) => stretch(item, pointerOf(name, i)))
+}
+
+/** Where several places say it, none is the source. */
+function onlyPlace(state: string, text: string) {
+  const start = state.indexOf(text)
+  if (start < 0 || state.indexOf(text, start + 1) >= 0) return undefined
+  return { start, end: start + text.length }
+}
+
+/** Of all fields together: their prompts are one. */
+function spent(written: readonly Written[]): Pick<Extracted, 'usage' | 'fingerprint'> {
+  const [first] = written
+  const completionTokens = written.reduce((sum, { usage }) => sum + usage.completionTokens, 0)
+  const fingerprint = written.at(-1)?.fingerprint
+  return {
+    usage: { ...(first?.usage ?? NO_USAGE), completionTokens },
+    ...(fingerprint !== undefined && { fingerprint }),
+  }
+}
+
+/** What an engine says of messages it says here of the state. */
+function named(error: unknown): unknown {
+  if (!V1Error.is(error) || error.param !== 'messages') return error
+  const { status, type, code, headers, cause } = error
+  const message = error.message.replaceAll(/(?:your|the) messages/g, "'state' and 'fields'")
+  return new V1Error(status, message, { type, param: 'state', code, headers, cause })
+}
