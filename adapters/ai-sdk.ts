@@ -1,10 +1,12 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { decisions, type LocalDecisions } from './client/decision-model.js'
 import { endpointOf, type Target } from './client/endpoint.js'
+import { extractions, type LocalExtractions } from './client/extraction-model.js'
 import { type LocalReranking, reranking } from './client/reranking.js'
 
 export type { LocalDecisions } from './client/decision-model.js'
 export type { Endpoint, Target } from './client/endpoint.js'
+export type { LocalExtractions } from './client/extraction-model.js'
 export type { LocalReranking } from './client/reranking.js'
 
 /**
@@ -16,7 +18,8 @@ export type { LocalReranking } from './client/reranking.js'
  * ```
  *
  * `local(id)` is a language model, `local.embeddingModel(id)` one for embeddings, `local.rerankingModel(id)`
- * one that puts documents in order, `local.decisionModel(id)` one for `experimental_decide` of its version 7.
+ * one that puts documents in order, `local.decisionModel(id)` one for `experimental_decide` of its version 7,
+ * `local.extractionModel(id)` one for `experimental_extract`.
  */
 export function localV1(target: Target): LocalV1Provider {
   const endpoint = endpointOf(target)
@@ -33,10 +36,12 @@ export function localV1(target: Target): LocalV1Provider {
   return Object.assign(provider, {
     rerankingModel: (id: string) => reranking(endpoint, id),
     decisionModel: (id: string) => decisions(endpoint, id),
+    extractionModel: (id: string) => extractions(endpoint, id),
   })
 }
 
 export type LocalV1Provider = ReturnType<typeof createOpenAICompatible> & {
   rerankingModel(modelId: string): LocalReranking
   decisionModel(modelId: string): LocalDecisions
+  extractionModel(modelId: string): LocalExtractions
 }
