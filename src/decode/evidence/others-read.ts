@@ -1,6 +1,5 @@
 /** What a model would have gone on with, had it begun otherwise: it is asked, one beginning after the other. */
 import { Guided } from '../answer/guided.js'
-import { Mask } from '../answer/mask.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
@@ -66,7 +65,9 @@ export class OthersRead {
       at += run.bytes.length
     }
     if (guided.done) return at === span.end ? 1 : 0
-    const mask = new Mask(this.#vocabSize).allowed(guided, budget)
+    const mask = new Uint32Array(Math.ceil(this.#vocabSize / 32))
+    // Under the limit of tokens nothing ends what begins so.
+    if (!guided.mask(mask, budget)) return 0
     const named = namedOf(mask, this.#tokenizer, 'string')
     const asked = { ...GREEDY, mask, admitted: true, among: named.tokens }
     const shares = sharesOf(await this.#read(tokens, asked), named)
