@@ -1,12 +1,13 @@
-import type {
-  Capabilities,
-  ChatCall,
-  DecideCall,
-  Decided,
-  DetokenizeCall,
-  Part,
-  TokenizeCall,
-  TokenizedText,
+import {
+  type Capabilities,
+  type ChatCall,
+  type DecideCall,
+  type Decided,
+  type DetokenizeCall,
+  type Part,
+  type TokenizeCall,
+  type TokenizedText,
+  textOf,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { Grounds } from '../evidence/grounds.js'
@@ -20,6 +21,8 @@ import { PromptScores } from './answer/prompt-scores.js'
 import type { ChatText } from './chat-text.js'
 import { decide } from './decide/decide.js'
 import { thinkAbout } from './decide/think.js'
+import type { Drafting, DraftMode } from './drafts/drafting.js'
+import { Source } from './drafts/source.js'
 import type { Read } from './evidence/others-read.js'
 import { ReadLane } from './evidence/read-lane.js'
 import { checkCall } from './limits.js'
@@ -35,6 +38,12 @@ export interface DecodeLoopOptions {
    * @default 1
    */
   readonly stepsAhead?: number
+  /**
+   * Whether values that may stand in the prompt are guessed, several tokens a step, where a grammar holds the answer. What
+   * an answer says does not hang on it.
+   * @default 'gaining'
+   */
+  readonly drafts?: DraftMode
 }
 
 /** What every model can that is decoded here; whether it thinks its template says, once it is there. */
@@ -79,11 +88,11 @@ export class DecodeLoop {
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
   readonly #capacity: number
 
-  constructor(model: TokenModel, text: ChatText, { stepsAhead = 1 }: DecodeLoopOptions = {}) {
+  constructor(model: TokenModel, text: ChatText, { stepsAhead = 1, drafts = 'gaining' }: DecodeLoopOptions = {}) {
     this.#model = model
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
-    this.#scheduler = new Scheduler(model, stepsAhead)
+    this.#scheduler = new Scheduler(model, stepsAhead, drafts)
   }
 
   get capabilities(): Capabilities {
@@ -99,6 +108,11 @@ export class DecodeLoop {
   /** What made the model unusable, if anything did: it must then be rebuilt. */
   get failure(): unknown {
     return this.#scheduler.failure
+  }
+
+  /** How often guesses of each kind were right; undefined where none are made. */
+  get guesses(): Drafting['counts'] | undefined {
+    return this.#scheduler.guesses
   }
 
   /** No call is running. */
@@ -126,6 +140,7 @@ export class DecodeLoop {
       queue.push({ type: 'prompt', tokens: prompt, text, ...(scores && { logprobs: scores.told }) })
     }
     if (scores ? scores.open === 0 : call.returnTokens) tell()
+    const source = this.#sourceOf(call)
     const grounds = call.evidence ? new Grounds(call) : undefined
     const reads: Slot[] = []
     const read: Read = (tokens, settings) =>
@@ -134,7 +149,8 @@ export class DecodeLoop {
         reads.push(...this.#scheduler.add([lane], slots[0]))
       })
     const wake = () => this.#scheduler.poke()
-    const plan = { call, sampling, text: this.#text, prompt, scores, grounds, read, wake, opened, vocabSize, ...room }
+    const asked = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
+    const plan = { ...asked, text: this.#text, vocabSize, ...room }
     const answers = this.#answers(plan, queue)
     scores?.whenWhole(() => {
       tell()
@@ -217,6 +233,18 @@ export class DecodeLoop {
     this.#scheduler.stop(new V1Error(503, 'The model was unloaded.', { code: 'model_unloaded', retryAfter: 1 }))
     await this.#scheduler.stopped()
     await this.#model.close()
+  }
+
+  /** What the values of an answer may be guessed from. */
+  #sourceOf(call: ChatCall): (() => Source) | undefined {
+    if (!call.grammar && call.tools.length === 0) return undefined
+    let source: Source | undefined
+    return () => {
+      source ??= new Source(
+        typeof call.prompt === 'string' ? [call.prompt] : call.messages.map(({ content }) => textOf(content)),
+      )
+      return source
+    }
   }
 
   #answers(plan: AnswerPlan, queue: PartQueue<Part>): AnswerDecoder[] {

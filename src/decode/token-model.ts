@@ -64,11 +64,11 @@ export interface StepInput {
   /** Absent: the logits are not wanted (a prompt's chunk that is not its last). */
   readonly sample?: SampleSettings
   /**
-   * With `sample`: how to sample at the positions before the last, too, in their order. What follows each is a guess that
-   * is right if it is drawn: as chance hangs on seed, index and token alone, an answer of guesses that were right is the
-   * same as one without. Fewer than `tokens`.
+   * With `sample`: how to sample at the positions before the last, too, in their order; undefined where nothing is drawn.
+   * What follows each is a guess that is right if it is drawn: as chance hangs on seed, index and token alone, an answer
+   * of guesses that were right is the same as one without. Fewer than `tokens`.
    */
-  readonly drafts?: readonly SampleSettings[]
+  readonly drafts?: readonly (SampleSettings | undefined)[]
 }
 
 export interface SampleSettings {
@@ -116,6 +116,6 @@ export interface Sampled {
   readonly among?: readonly number[]
   /** Log probability of all that the mask allows together, of the model's own distribution. */
   readonly admitted?: number
-  /** What was drawn for `StepInput.drafts`. */
+  /** What was drawn for `StepInput.drafts`, where something was to be. */
   readonly drafts?: readonly Sampled[]
 }

@@ -1,3 +1,4 @@
+import type { Drafted, Room } from '../drafts/foresee.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { BetweenStretch, CallStretch } from './call-stretch.js'
 import { DocumentStretch } from './document-stretch.js'
@@ -103,9 +104,26 @@ export class AnswerDecoder implements Lane, Writing {
   }
 
   settings(): SampleSettings {
+    return this.#settings(this.generated, this.#nextMask())
+  }
+
+  foresee(room: Room): Drafted | undefined {
+    // Penalties hang on what was said before.
+    if (this.log.counts || this.log.said || this.mustGoOn) return undefined
+    const path = this.#stretch.foresee?.(room)
+    return (
+      path && {
+        tokens: path.tokens,
+        draws: path.draws.map(({ at, mask, guess }) => {
+          return { at, settings: this.#settings(this.generated + at, mask), ...(guess && { guess }) }
+        }),
+      }
+    )
+  }
+
+  #settings(index: number, mask: Uint32Array | undefined): SampleSettings {
     const { sampling, call } = this.plan
     const { topLogprobs } = call
-    const mask = this.#nextMask()
     return {
       temperature: sampling.temperature,
       topP: sampling.topP,
@@ -113,7 +131,7 @@ export class AnswerDecoder implements Lane, Writing {
       ...(sampling.minP && { minP: sampling.minP }),
       ...(this.log.said && { repeats: { tokens: this.log.said, by: sampling.repetitionPenalty! } }),
       seed: this.#seed,
-      index: this.generated,
+      index,
       presencePenalty: sampling.presencePenalty,
       frequencyPenalty: sampling.frequencyPenalty,
       ...(mask && { mask }),

@@ -1,4 +1,5 @@
 import type { Evidence, OutputGrammar } from '../../engine.js'
+import type { Path, Room } from '../drafts/foresee.js'
 import { DocumentEvidence } from '../evidence/evidence.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { GuidedStretch } from './guided-stretch.js'
@@ -52,6 +53,12 @@ export class DocumentStretch extends GuidedStretch {
     this.#choosing = false
     if (this.#certain.shift() === undefined) this.#evidence?.drawn(sampled, this.guided, log.tokens)
     super.take(sampled)
+  }
+
+  override foresee(room: Room): Path | undefined {
+    // A call may be opened; or each token is looked at closer than guesses are.
+    const { call, grounds } = this.answer.plan
+    return this.#choosing || call.topLogprobs !== undefined || grounds ? undefined : super.foresee(room)
   }
 
   protected override force(): boolean {

@@ -1,5 +1,7 @@
 import type { OutputGrammar } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { foresee, type Path, type Room } from '../drafts/foresee.js'
+import { OpenValue } from '../drafts/open-value.js'
 import type { Sampled } from '../token-model.js'
 import { Guided, type GuidedRun } from './guided.js'
 import type { Mask } from './mask.js'
@@ -9,6 +11,7 @@ import type { Stretch, Writing } from './stretch.js'
 export abstract class GuidedStretch implements Stretch {
   protected readonly answer: Writing
   protected readonly guided: Guided
+  readonly #value = new OpenValue()
 
   constructor(answer: Writing, grammar: OutputGrammar) {
     const { vocabulary, tokenizer } = answer.plan.text
@@ -47,7 +50,22 @@ export abstract class GuidedStretch implements Stretch {
     }
     if (!this.guided.accept(token)) throw new V1Error(500, 'The model gave a token that the grammar forbids.')
     this.answer.log.append([token])
-    this.show(this.bytesOf(token), sampled)
+    this.#show(this.bytesOf(token), sampled)
+  }
+
+  foresee(room: Room): Path | undefined {
+    const { plan, remaining } = this.answer
+    if (plan.source === undefined) return undefined
+    const place = {
+      guided: this.guided,
+      value: this.#value,
+      source: plan.source(),
+      tokenizer: plan.text.tokenizer,
+      bytesOf: (token: number) => this.bytesOf(token),
+      remaining,
+      maskLength: Math.ceil(plan.vocabSize / 32),
+    }
+    return foresee(place, room)
   }
 
   /** Writes what is certain, if anything is. */
@@ -63,6 +81,11 @@ export abstract class GuidedStretch implements Stretch {
     log.drop(run.replace)
     log.append(run.tokens)
     out.countForced(Math.max(0, run.tokens.length - run.replace))
-    this.show(run.bytes)
+    this.#show(run.bytes)
+  }
+
+  #show(bytes: Uint8Array, sampled?: Sampled): void {
+    this.#value.push(bytes)
+    this.show(bytes, sampled)
   }
 }

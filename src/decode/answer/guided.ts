@@ -1,13 +1,18 @@
 import type { TokenConstraint } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { GrammarError } from '../../structured/index.js'
-import { type ForcedRun, forcedTokens, narrow } from '../../structured/tokens/forced.js'
+import { bytesOf, type ForcedRun, forcedTokens, narrow } from '../../structured/tokens/forced.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
 export interface GuidedRun extends ForcedRun {
   /** The text of the run that is new. */
   readonly bytes: Uint8Array
 }
+
+/** How many tokens before a text are read with it. */
+const CONTEXT = 6
+/** More than any run of certain tokens looks back. */
+const READ_AGAIN = 32
 
 /** One stretch of an answer under a grammar: what may come next, and what must. */
 export class Guided {
@@ -27,6 +32,28 @@ export class Guided {
 
   get done(): boolean {
     return this.#constraint.done
+  }
+
+  /** The same, to be gone on with apart. */
+  clone(): Guided {
+    const copy = new Guided(this.#constraint.clone(), this.#tokenizer)
+    copy.#accepted = this.#accepted.slice(-READ_AGAIN)
+    copy.#next = this.#next
+    return copy
+  }
+
+  /** The bytes that are certain to come next. */
+  get forced(): Uint8Array {
+    return bounded(() => this.#constraint.forced())
+  }
+
+  /** The tokens of a text that goes on from what was accepted, as the tokenizer would have spelled them in the whole. */
+  spell(text: string): readonly number[] {
+    const before = this.#accepted.slice(-CONTEXT)
+    const said = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytesOf(this.#tokenizer, before))
+    const whole = this.#tokenizer.encodeContinuation(said + text)
+    const goesOn = before.every((token, i) => whole[i] === token)
+    return goesOn ? whole.slice(before.length) : this.#tokenizer.encodeContinuation(text)
   }
 
   /** The fewest tokens with which this stretch can end; 0 where it may end here. */

@@ -1,3 +1,4 @@
+import type { Path, Room } from '../drafts/foresee.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Markers } from './markers.js'
 import type { Mask } from './mask.js'
@@ -20,6 +21,8 @@ export interface Stretch {
   take(sampled: Sampled): void
   /** It waits to hear something, and nothing is drawn meanwhile. */
   readonly waits?: boolean
+  /** How it may go on, as far as there is room. Absent, or undefined: nobody can guess. */
+  foresee?(room: Room): Path | undefined
   /** The answer ends in it. */
   end?(): void
 }

@@ -1,5 +1,6 @@
 import { at } from '../../platform/pulse.js'
-import type { StepInput, TokenModel } from '../token-model.js'
+import type { Drafted } from '../drafts/foresee.js'
+import type { SampleSettings, StepInput, TokenModel } from '../token-model.js'
 import { callOf, pending, promptIsIn, type Slot } from './slot.js'
 
 /** What one slot gets in a step. */
@@ -94,6 +95,21 @@ function shared(ready: readonly Slot[], maxBatch: number): readonly Slot[] {
 export function stepsAhead(rows: readonly Row[], most: number): number {
   const free = rows.every(({ slot, count }) => slot.lane.foreseeable && pending(slot) === count)
   return free ? Math.min(most, ...rows.map(({ slot }) => slot.lane.remaining)) : 1
+}
+
+/** A row that goes on with guesses, as the model takes it. */
+export function draftedInput({ slot, count }: Row, { tokens, draws }: Drafted): StepInput {
+  const sequence = slot.sequence!
+  const from = sequence.length
+  const last = draws.length - 1
+  const drafts: (SampleSettings | undefined)[] = new Array(tokens.length).fill(undefined)
+  for (const { at, settings } of draws.slice(0, -1)) drafts[at] = settings
+  return {
+    sequence,
+    tokens: [...slot.lane.tokens.slice(from, from + count), ...tokens],
+    sample: draws[last]!.settings,
+    drafts,
+  }
 }
 
 /** A row as the model takes it; undefined if the lane cannot say how to go on, which ends it. */

@@ -2,8 +2,10 @@ import { V1Error } from '../../errors.js'
 import { at } from '../../platform/pulse.js'
 import { beginSteps, breathe } from '../../platform/turns.js'
 import type { Lane } from '../answer/lane.js'
-import { type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
-import { compose, inputOf, type Row, stepsAhead, stepsToRead } from './batch.js'
+import { type DraftedStep, Drafting, type DraftMode } from '../drafts/drafting.js'
+import type { Drafted } from '../drafts/foresee.js'
+import { type Sampled, type Sequence, type StepInput, type TokenModel, UNDRAWN } from '../token-model.js'
+import { compose, draftedInput, inputOf, type Row, stepsAhead, stepsToRead } from './batch.js'
 import { modelFailed, notNumbers, quietly } from './failure.js'
 import { inLine, MAY_BE_PASSED, needsLittle } from './line.js'
 import { Memory } from './memory.js'
@@ -17,6 +19,8 @@ export class Scheduler {
   readonly #model: TokenModel
   readonly #memory: Memory
   readonly #ahead: number
+  /** Undefined: the model draws one token of an answer a step. */
+  readonly #drafting: Drafting | undefined
   #waiting: Slot[] = []
   #running: Slot[] = []
   #work: Promise<void> | undefined
@@ -24,16 +28,22 @@ export class Scheduler {
   #failure: unknown
   #wake: (() => void) | undefined
 
-  /** `ahead`: steps that the model may run ahead of what was read back, where it can. */
-  constructor(model: TokenModel, ahead: number) {
+  /** `ahead`: steps that the model may run ahead of what was read back, where it can; `drafts`: whether it guesses. */
+  constructor(model: TokenModel, ahead: number, drafts: DraftMode = 'never') {
     this.#model = model
     this.#ahead = model.run === undefined ? 1 : ahead
     this.#memory = new Memory(model)
+    this.#drafting = drafts !== 'never' && (model.maxSamples ?? 0) > 1 ? new Drafting(model, drafts) : undefined
   }
 
   /** What made the model unusable; every later call fails with it. */
   get failure(): unknown {
     return this.#failure
+  }
+
+  /** How often guesses were right; undefined where none are made. */
+  get guesses(): Drafting['counts'] | undefined {
+    return this.#drafting?.counts
   }
 
   get idle(): boolean {
@@ -244,8 +254,13 @@ export class Scheduler {
   async #advance(rows: readonly Row[]): Promise<void> {
     const inputs: StepInput[] = []
     const taking: Row[] = []
+    const begun = performance.now()
+    const writing = rows.every(({ slot }) => promptIsIn(slot))
+    const drafted = writing ? this.#foresee(rows) : undefined
+    const before = drafted ? heldBy(rows) : 0
     for (const row of rows) {
-      const input = inputOf(row)
+      const { drafted } = row.slot
+      const input = drafted ? draftedInput(row, drafted) : inputOf(row)
       if (input === undefined) continue
       inputs.push(input)
       taking.push(row)
@@ -265,6 +280,8 @@ export class Scheduler {
     }
     this.#stepping = false
     for (const { slot } of taking) sync(slot)
+    // With masks and with what is written of it: guesses take their part of these.
+    drafted?.took(heldBy(rows) - before, performance.now() - begun)
   }
 
   #take(slot: Slot, sampled: Parameters<Lane['take']>[0]): void {
@@ -277,9 +294,41 @@ export class Scheduler {
       }
       const { scores } = slot.lane
       if (scores?.open) scores.take([...drafts, sampled])
+      else if (slot.drafted) this.#takeDrafted(slot, slot.drafted, [...drafts, sampled])
       else at('mask', slot.lane.request ?? '', () => slot.lane.take(sampled))
     } catch (error) {
       slot.lane.fail(error)
+    }
+  }
+
+  /** Guesses of those that write, where there is room for them. */
+  #foresee(rows: readonly Row[]): DraftedStep | undefined {
+    if (!this.#drafting) return undefined
+    // What cannot be cut anywhere would have to read again what it had right.
+    const may = rows.filter(({ slot: { lane, sequence }, count }) => {
+      const end = (sequence?.length ?? 0) + count
+      return !lane.scores?.open && end === lane.tokens.length && canBeCut(sequence!)
+    })
+    const step = this.#drafting.of(may.map(({ slot: { lane }, count }) => ({ lane, fed: count })))
+    const more = Math.max(0, ...step.guesses.map((drafted) => drafted?.tokens.length ?? 0))
+    if (more > 0 && !this.#memory.roomFor(rows, more)) return undefined
+    may.forEach(({ slot }, i) => {
+      const drafted = step.guesses[i]
+      if (drafted && drafted.tokens.length > 0) slot.drafted = drafted
+    })
+    return step
+  }
+
+  /** Takes what was drawn, for as long as it is what was guessed. */
+  #takeDrafted(slot: Slot, { tokens, draws }: Drafted, sampled: readonly Sampled[]): void {
+    const { lane } = slot
+    const base = lane.tokens.length
+    for (const [i, { guess }] of draws.entries()) {
+      at('mask', lane.request ?? '', () => lane.take(sampled[i]!))
+      if (guess) this.#drafting!.judge(guess.kind, sampled[i]!.token === guess.token)
+      const end = draws[i + 1]?.at
+      if (lane.finished || end === undefined || lane.tokens.length !== base + end) return
+      for (let k = draws[i]!.at; k < end; k++) if (lane.tokens[base + k] !== tokens[k]) return
     }
   }
 
@@ -304,4 +353,12 @@ export class Scheduler {
       slot.release()
     }
   }
+}
+
+/** Tokens in the cache. */
+const heldBy = (rows: readonly Row[]): number => rows.reduce((sum, { slot }) => sum + (slot.sequence?.length ?? 0), 0)
+
+const canBeCut = (sequence: Sequence): boolean => {
+  const { length } = sequence
+  return length === 0 || sequence.reach === undefined || sequence.reach(length - 1) === length - 1
 }

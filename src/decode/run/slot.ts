@@ -1,4 +1,5 @@
 import type { Lane } from '../answer/lane.js'
+import type { Drafted } from '../drafts/foresee.js'
 import type { Sequence } from '../token-model.js'
 
 /** A lane's place in the scheduler. */
@@ -16,6 +17,8 @@ export interface Slot {
   lacksRoom: boolean
   /** How many calls that came later began while it waited for room. */
   passed: number
+  /** What the last step fed beyond the lane's own tokens. */
+  drafted: Drafted | undefined
   readonly released: Promise<void>
   readonly release: () => void
 }
@@ -34,6 +37,7 @@ export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
     started: false,
     lacksRoom: false,
     passed: 0,
+    drafted: undefined,
     released,
     release,
   }
@@ -51,12 +55,22 @@ export function pending(slot: Slot): number {
 
 /** Takes back what the lane has replaced, and leaves at least one token to be fed, for its logits. */
 export function sync(slot: Slot): void {
-  const { lane, sequence } = slot
+  const { lane, sequence, drafted } = slot
+  slot.drafted = undefined
   if (sequence === undefined) return
-  const good = Math.min(lane.kept, lane.tokens.length - 1)
+  const good = Math.min(drafted ? commonWith(lane, sequence, drafted) : lane.kept, lane.tokens.length - 1)
   if (sequence.length > good) sequence.truncate(good)
   lane.settle()
   lane.holds?.(sequence.length)
+}
+
+/** How many of the tokens in the cache the lane has now. */
+function commonWith({ kept, tokens }: Lane, { length }: Sequence, drafted: Drafted): number {
+  const base = length - drafted.tokens.length
+  if (kept < base) return kept
+  let good = base
+  while (good < length && tokens[good] === drafted.tokens[good - base]) good++
+  return good
 }
 
 /** Whether the prompt that other choices of the call share is in the cache. */

@@ -72,7 +72,10 @@ export class RandomModel implements TokenModel {
     try {
       await this.#options.before?.(batch)
       this.steps.push(batch.map(({ tokens, sample }) => ({ tokens: tokens.length, sampled: sample !== undefined })))
-      const samples = batch.reduce((sum, { sample, drafts = [] }) => sum + (sample ? 1 : 0) + drafts.length, 0)
+      const samples = batch.reduce(
+        (sum, { sample, drafts = [] }) => sum + (sample ? 1 : 0) + drafts.filter(Boolean).length,
+        0,
+      )
       if (samples > (this.maxSamples ?? this.maxBatch)) throw new Error(`${samples} samples in a step`)
       return batch.map(({ sequence, tokens, sample, drafts }) => {
         if (tokens.length === 0 || tokens.length > this.maxChunk) throw new Error(`${tokens.length} tokens in a step`)
@@ -81,7 +84,9 @@ export class RandomModel implements TokenModel {
         if (own.length > this.contextLength) throw new Error('context overrun')
         if (!drafts) return sample && this.#sample(own.tokens, sample)
         if (this.maxSamples === undefined || drafts.length >= tokens.length) throw new Error('drafts without room')
-        const before = drafts.map((draft, i) => this.#sample(own.tokens.slice(0, i - drafts.length), draft))
+        const before = drafts.flatMap((draft, i) => {
+          return draft ? [this.#sample(own.tokens.slice(0, i - drafts.length), draft)] : []
+        })
         return { ...this.#sample(own.tokens, sample!), drafts: before }
       })
     } finally {

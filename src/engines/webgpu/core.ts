@@ -222,4 +222,4 @@ export class Core implements TokenModel {
 }
 
 const draftsOf = (batch: readonly StepInput[]): number =>
-  batch.reduce((sum, { drafts }) => sum + (drafts?.length ?? 0), 0)
+  batch.reduce((sum, { drafts }) => sum + (drafts?.filter((draft) => draft).length ?? 0), 0)

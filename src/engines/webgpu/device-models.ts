@@ -7,7 +7,7 @@ import { alternatives } from './alternatives.js'
 import type { Device } from './contract.js'
 import { type LoadedModel, loadModel, planLoad } from './loaded-model.js'
 import { bytes } from './model/short.js'
-import type { OfferedModel } from './options.js'
+import type { OfferedModel, WebGpuOptions } from './options.js'
 import type { Surroundings } from './surroundings.js'
 
 export interface DeviceModelsOptions {
@@ -15,6 +15,7 @@ export interface DeviceModelsOptions {
   /** Bytes that all loaded models may take, by kind of device. */
   readonly budget: (device: Device) => number
   readonly maxBatch: number | undefined
+  readonly drafts: WebGpuOptions['drafts']
   readonly onDevice: (device: Device) => void
 }
 
@@ -39,7 +40,7 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
   }
 
   async #load(model: OfferedModel, { report, signal, makeRoom }: LoadContext): Promise<LoadedModel> {
-    const { surroundings, maxBatch, budget } = this.#own
+    const { surroundings, maxBatch, drafts, budget } = this.#own
     const device = this.#shared ?? (await this.#openDevice())
     const alone = device !== this.#shared
     let seen: WeightOutline | undefined
@@ -56,7 +57,7 @@ export class DeviceModels extends ModelSet<OfferedModel, LoadedModel> {
       const onReleased = () => {
         if (alone) this.#giveUp(device)
       }
-      return await loadModel(model, repository, device, { plan, report, signal, onReleased })
+      return await loadModel(model, repository, device, { plan, report, signal, drafts, onReleased })
     } catch (error) {
       const told = seen ? await this.#advised(error, model, seen, device, signal) : error
       if (alone) this.#giveUp(device)

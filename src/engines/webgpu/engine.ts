@@ -85,6 +85,7 @@ export class WebGpuEngine implements WebGpu {
     this.#set = new DeviceModels({
       surroundings,
       maxBatch: options.maxBatch,
+      drafts: options.drafts,
       budget: ({ info }) => options.memoryBudget ?? (info.kind === 'cpu' ? 3 : 8) * GIB,
       onDevice: (device) => {
         const { kind, name, reason } = device.info

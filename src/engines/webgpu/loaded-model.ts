@@ -14,7 +14,7 @@ import type { VectorCore } from './encoders/vector-core.js'
 import { type MemoryParts, memoryLine, memoryParts } from './memory-parts.js'
 import { type LoadOptions, loadPlanned } from './model/load.js'
 import { type LoadPlan, planModel } from './model/plan-model.js'
-import type { OfferedModel } from './options.js'
+import type { OfferedModel, WebGpuOptions } from './options.js'
 import type { OpenedRepository } from './surroundings.js'
 
 const STEPS_AHEAD = 4
@@ -36,6 +36,7 @@ export interface LoadSettings {
   readonly plan: LoadPlan | EncoderLoadPlan
   readonly report: LoadReport
   readonly signal: AbortSignal
+  readonly drafts?: WebGpuOptions['drafts']
   readonly onReleased: () => void
 }
 
@@ -70,7 +71,7 @@ export async function loadModel(
   { id }: OfferedModel,
   repository: OpenedRepository,
   device: Device,
-  { plan, report, signal, onReleased }: LoadSettings,
+  { plan, report, signal, drafts, onReleased }: LoadSettings,
 ): Promise<LoadedModel> {
   const before = device.memory.bytes
   const bytesTotal = plan.size.bytes.total
@@ -93,7 +94,7 @@ export async function loadModel(
   const core =
     'task' in plan
       ? await encoderOf(id, repository, device, plan, options)
-      : await chatOf(id, repository, device, plan, options)
+      : await chatOf(id, repository, device, plan, options, drafts)
   await compile(core.model, report, bytesTotal)
   const { contextLength, fingerprint } = core.model
   const bytes = Math.max(0, device.memory.bytes - before) + (parts.host ?? 0)
@@ -109,13 +110,15 @@ async function chatOf(
   device: Device,
   plan: LoadPlan,
   options: LoadOptions,
+  drafts: WebGpuOptions['drafts'],
 ) {
   const text = chatTextOf(id, files)
   const model = await loadPlanned(device, weights, plan, { tokens: text.tokenizer.size, ...options })
   const runner = () => {
     // Most of a second for a large tokenizer: better now than in the first request for JSON.
     void text.vocabulary
-    return new DecodeLoop(model, text, { stepsAhead: device.info.kind === 'webgpu' ? STEPS_AHEAD : 1 })
+    const stepsAhead = device.info.kind === 'webgpu' ? STEPS_AHEAD : 1
+    return new DecodeLoop(model, text, { stepsAhead, ...(drafts && { drafts }) })
   }
   return { model, runner }
 }

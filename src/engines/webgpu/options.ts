@@ -39,6 +39,13 @@ export interface WebGpuOptions {
    */
   readonly maxBatch?: number
   /**
+   * Whether values that may stand in the prompt are guessed where a schema or a grammar holds the answer: what was guessed
+   * right takes no pass of its own. `gaining`: as far as that gains, by how often guesses were right and by what rows of a
+   * pass cost here; `always`: as far as there is room. The answer is the same in any case.
+   * @default 'gaining'
+   */
+  readonly drafts?: 'gaining' | 'always' | 'never'
+  /**
    * Threads of the CPU device, at most: a pass too small to gain from several is computed by one. Answers do not depend
    * on it. A page needs to be cross-origin isolated for more than one. Take one less than there are cores where others
    * need one all the time.

@@ -9,7 +9,7 @@ export interface PlannedSpan {
   /** Of the input whose last tokens these are. */
   readonly sample?: SampleSettings | undefined
   /** Of the tokens before the last. */
-  readonly drafts?: readonly SampleSettings[] | undefined
+  readonly drafts?: readonly (SampleSettings | undefined)[] | undefined
   /** Place of the input in the step. */
   readonly input: number
 }

@@ -54,6 +54,7 @@ export function submitSpans(
     row += tokens.length
     if (!sample) continue
     for (const [i, draft] of drafts.entries()) {
+      if (!draft) continue
       wanted.push(row - 1 - drafts.length + i)
       samples.push(sampleRow(draft, spare[drafted++]!))
     }
@@ -73,7 +74,7 @@ export function submitSpans(
   return pass.submit().then((rows) => {
     let next = 0
     return sampling.map(({ sequence, input, drafts }) => {
-      const before = drafts && rows.slice(next, next + drafts.length)
+      const before = drafts && rows.slice(next, next + drafts.filter((draft) => draft).length)
       next += before?.length ?? 0
       const last = rows[next++]!
       if (last.token === UNDRAWN || before?.some(({ token }) => token === UNDRAWN)) sequence.spoil()

@@ -1,0 +1,48 @@
+/** One model on one device, under a decode loop that guesses more or less. */
+import { ChatText } from '../../src/decode/chat-text.js'
+import { DecodeLoop } from '../../src/decode/decode-loop.js'
+import type { DraftMode } from '../../src/decode/drafts/drafting.js'
+import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
+import { openWebGpuDevice } from '../../src/engines/webgpu/gpu/index.js'
+import { loadCore } from '../../src/engines/webgpu/model/load.js'
+import { locationOf } from '../../src/repository/location.js'
+import { openRepository } from '../../src/repository/open.js'
+import { findGpu } from '../profile/find-gpu.js'
+
+export interface DraftSubject {
+  readonly device: string
+  readonly loop: DecodeLoop
+  passes: number
+  close(): Promise<void>
+}
+
+export async function openSubject(
+  folder: string,
+  kind: 'cpu' | 'webgpu',
+  threads: number,
+  drafts: DraftMode,
+): Promise<DraftSubject> {
+  const device = kind === 'cpu' ? await openCpuDevice({ threads }) : await openWebGpuDevice({ gpu: await findGpu() })
+  const signal = new AbortController().signal
+  const repository = await openRepository(locationOf(folder), { report: () => {}, signal })
+  const text = new ChatText(repository.text)
+  const sizes = { contextLength: 2048, cacheTokens: 8192, maxBatch: 8 }
+  const core = await loadCore(device, repository.weights, { ...sizes, tokens: text.tokenizer.size })
+  const counted: typeof core = new Proxy(core, {
+    get(target, name) {
+      if (name === 'step') subject.passes++
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  const subject: DraftSubject = {
+    device: `${device.info.kind} (${device.info.name})`,
+    passes: 0,
+    loop: new DecodeLoop(counted, text, { drafts }),
+    close: async () => {
+      await subject.loop.close()
+      device.destroy()
+    },
+  }
+  return subject
+}

@@ -1,0 +1,108 @@
+import { at } from '../../platform/pulse.js'
+import type { Lane } from '../answer/lane.js'
+import type { TokenModel } from '../token-model.js'
+import { Arms } from './arms.js'
+import type { Drafted, GuessKind, Room } from './foresee.js'
+
+/** `gaining`: as far as guesses gain more than they cost; `always`: as far as a step has room for them. */
+export type DraftMode = 'gaining' | 'always' | 'never'
+
+/** How many guesses an answer may have in a step: what is chosen from. */
+const CHOICES = [0, 2, 8]
+/**
+ * Steps of one choice, one after the other: what a guess leaves to be done is then done under the same choice.
+ */
+const STEPS = 32
+/** More rows are hardly ever all right, and few devices compute more of them in one way. */
+const MOST_ROWS = 16
+
+/** What a step does about guesses. */
+export interface DraftedStep {
+  /** Of each lane, in their order. */
+  readonly guesses: readonly (Drafted | undefined)[]
+  /** To be told what came of it: how many tokens were fed and stayed, and the time it took. */
+  took(tokens: number, time: number): void
+}
+
+interface Trial {
+  /** How many answers are written. */
+  readonly lanes: number
+  readonly arm: number
+  steps: number
+  tokens: number
+  time: number
+}
+
+/**
+ * Decides how much is guessed, by what did best on this device so far, beside as many other answers. What an answer says
+ * does not hang on it.
+ */
+export class Drafting {
+  /** How often guesses of each kind were right, and how often they were not. */
+  readonly counts: Record<GuessKind, { right: number; wrong: number }> = {
+    label: { right: 0, wrong: 0 },
+    short: { right: 0, wrong: 0 },
+    copy: { right: 0, wrong: 0 },
+    end: { right: 0, wrong: 0 },
+  }
+  /** By how many answers there are. */
+  readonly #arms = new Map<number, Arms>()
+  #trial: Trial | undefined
+  readonly #always: boolean
+  readonly #most: Room
+
+  constructor({ fewTokens = MOST_ROWS, maxChunk, maxSamples = 0 }: TokenModel, mode: DraftMode) {
+    this.#always = mode === 'always'
+    this.#most = { rows: Math.min(fewTokens, maxChunk, MOST_ROWS), draws: maxSamples }
+  }
+
+  /** `fed`: how many tokens of each lane are fed in any case. */
+  of(lanes: readonly { readonly lane: Lane; readonly fed: number }[]): DraftedStep {
+    const trial = this.#trialOf(lanes.length)
+    const arm = this.#always ? CHOICES.length - 1 : trial.arm
+    let rows = this.#most.rows - lanes.reduce((sum, { fed }) => sum + fed, 0)
+    let draws = this.#most.draws - lanes.length
+    const guesses = lanes.map(({ lane }) => {
+      const drafted = guessed(lane, { rows, draws: Math.min(draws, CHOICES[arm]!) })
+      rows -= drafted?.tokens.length ?? 0
+      draws -= Math.max(0, (drafted?.draws.length ?? 0) - 1)
+      return drafted
+    })
+    const took = (tokens: number, time: number) => {
+      trial.steps++
+      trial.tokens += tokens
+      trial.time += time
+    }
+    return { guesses, took }
+  }
+
+  /** The choice that is being tried; a new one where it has had its steps, or there are more answers or fewer. */
+  #trialOf(lanes: number): Trial {
+    const known = this.#trial
+    if (known?.lanes === lanes && known.steps < STEPS) return known
+    if (known && known.steps >= STEPS) this.#armsOf(known.lanes).took(known.arm, known.tokens, known.time)
+    const trial = { lanes, arm: this.#armsOf(lanes).next(), steps: 0, tokens: 0, time: 0 }
+    this.#trial = trial
+    return trial
+  }
+
+  #armsOf(lanes: number): Arms {
+    const arms = this.#arms.get(lanes) ?? new Arms(CHOICES.length)
+    this.#arms.set(lanes, arms)
+    return arms
+  }
+
+  judge(kind: GuessKind, right: boolean): void {
+    this.counts[kind][right ? 'right' : 'wrong']++
+  }
+}
+
+/** A guess that fails is none: what an answer may cost is found out where it is written. */
+function guessed(lane: Lane, room: Room): Drafted | undefined {
+  if (room.rows < 0) return undefined
+  try {
+    return at('mask', lane.request ?? '', () => lane.foresee?.(room))
+  } catch {
+    return undefined
+  }
+}

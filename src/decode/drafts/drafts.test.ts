@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { Arms } from './arms.js'
+import { guessOf } from './guess.js'
+import { OpenValue } from './open-value.js'
+import { Source } from './source.js'
+
+const bytes = (text: string) => new TextEncoder().encode(text)
+const begun = (document: string): OpenValue => {
+  const value = new OpenValue()
+  value.push(bytes(document))
+  return value
+}
+
+describe('the open value', () => {
+  it.each([
+    ['{"name":"Ann', 'Ann', true, 'name'],
+    ['{"a":{"b":[1,"x \\"y', 'x \\"y', true, 'b'],
+    ['{"n":-12.5', '-12.5', false, 'n'],
+    ['{"n":', '', false, 'n'],
+    ['{"n":"', '', true, 'n'],
+    ['["one","tw', 'tw', true, ''],
+  ])('of %s', (document, said, quoted, key) => {
+    const value = begun(document)
+    expect([value.said, value.quoted, value.key]).toEqual([said, quoted, key])
+  })
+
+  it('is none in a key, or within a character', () => {
+    expect(begun('{"na').said).toBeUndefined()
+    expect(begun('{"a":1,').said).toBeUndefined()
+    const cut = new OpenValue()
+    cut.push(bytes('{"a":"é').slice(0, -1))
+    expect(cut.said).toBeUndefined()
+  })
+
+  it('is the same however it was cut, and a copy goes its own way', () => {
+    const document = '{"a":{"b":["ü","x'
+    const piece = new OpenValue()
+    for (const byte of bytes(document)) piece.push(Uint8Array.of(byte))
+    expect(piece.said).toBe(begun(document).said)
+    const copy = piece.clone()
+    copy.push(bytes('yz'))
+    expect([piece.said, copy.said]).toEqual(['x', 'xyz'])
+  })
+})
+
+describe('a guess', () => {
+  const mail =
+    'Dear Ms Miller, Maria Lopez wants 14 chairs by 12 March 2026; her phone is 030-4711 (office). City: Bonn'
+  const source = () => new Source([mail])
+  it.each([
+    ['{"name":"Mar', 'ia Lopez"', 'case, and words that begin as names do'],
+    ['{"name":"MARIA L', 'opez"', 'in whatever case it was begun'],
+    ['{"date":"12', ' March 2026"', 'up to a sign'],
+    ['{"phone":"03', '0-4711"', 'over a sign within a word'],
+    ['{"n":1', '4', 'the digits of a number'],
+    ['{"city":"', 'Bonn"', 'what stands behind its label'],
+  ])('behind %s is %s: %s', (document, text) => {
+    expect(guessOf(begun(document), source())?.text).toBe(text)
+  })
+
+  it('is none for what begins nowhere, or only within a word', () => {
+    expect(guessOf(begun('{"name":"Zo'), source())).toBeUndefined()
+    expect(guessOf(begun('{"name":"iller'), source())).toBeUndefined()
+  })
+
+  it('looks at a text of one letter in bounded time, and finds the beginning of a word alone', () => {
+    const letters = new Source(['a'.repeat(1_000_000)])
+    expect(letters.after('aaa', 8)).toBe('aaaaaaaa')
+    expect(letters.after('b', 8)).toBeUndefined()
+  })
+})
+
+describe('what is chosen', () => {
+  const play = (arms: Arms, rate: (arm: number) => number) => {
+    const chosen = Array.from({ length: 300 }, () => {
+      const arm = arms.next()
+      arms.took(arm, rate(arm), 1)
+      return arm
+    })
+    return chosen.slice(150).filter((arm, i) => (i + 150) % 12 !== 0 && arm >= 0)
+  }
+
+  it('is what did best, and what does best now', () => {
+    const arms = new Arms(3)
+    expect(new Set(play(arms, (arm) => [1, 3, 2][arm]!))).toEqual(new Set([1]))
+    play(arms, (arm) => [1, 1, 9][arm]!)
+    expect(play(arms, (arm) => [1, 1, 9][arm]!).at(-1)).toBe(2)
+  })
+
+  it('is nothing where little is gained', () => {
+    expect(new Set(play(new Arms(3), (arm) => [1, 1.08, 1.02][arm]!))).toEqual(new Set([0]))
+  })
+})
