@@ -139,12 +139,44 @@ export function endpointsContract(reach: () => Reach): void {
       expect(answers).toMatchObject([
         { type: 'choice', name: null, choice: 'a', probabilities: [{}, { value: false }] },
       ])
+      const predicate = { type: 'predicate', name: 'wet', instructions: 'It rains.' }
+      const levels = ['low', 'high'].map((label) => ({ label }))
+      const most = Array.from({ length: 398 }, () => choice)
+      const all = await post('/decisions', {
+        input: [{ role: 'user', content: SAID }],
+        questions: [predicate, { type: 'score', instructions: 'How?', levels }, ...most],
+      })
+      expect(all.answers).toHaveLength(400)
+      expect(all.answers.slice(0, 2)).toEqual([
+        { type: 'predicate', name: 'wet', probability: 0.5 },
+        {
+          ...{ type: 'score', name: null, score: 0.5, confidence: 0 },
+          probabilities: levels.map(({ label }, value) => ({ label, value, probability: 0.5 })),
+        },
+      ])
+      const { usage } = all
+      expect(usage).toMatchObject({ output_tokens: 0, total_tokens: usage.input_tokens })
       await refused('/decisions', { input: 'b', questions: [] }, 'questions')
+      await refused('/decisions', { input: 'b', questions: [...most, choice, choice, choice] }, 'questions')
+      const alike = { ...choice, choices: [{ value: 'a' }, { value: 'a' }] }
+      await refused('/decisions', { input: 'b', questions: [alike] }, 'questions[0].choices[1].value')
+      const output = { type: 'function_call_output', call_id: 'c', output: 'x' }
+      await refused('/decisions', { input: [output], questions: [choice] }, 'input[0].call_id')
     },
     'POST /systemone': async () => {
       const { answers } = await post('/systemone', { state: ['b'], questions: { so: { type: 'noul' } } })
       expect(answers).toEqual({ so: { type: 'noul', noul: 0.5 } })
+      const criteria = { a: SAID, b: null }
+      const named = { which: { type: 'choice', criteria }, much: { type: 'score', criteria: ['low', { x: 1 }] } }
+      expect((await post('/systemone', { state: null, questions: named })).answers).toEqual({
+        which: { type: 'choice', choice: 'a', probabilities: { a: 0.5, b: 0.5 }, confidence: 0 },
+        much: {
+          ...{ type: 'score', score: 0.5, legend: { 0: 'low', 1: { x: 1 } }, confidence: 0 },
+          probabilities: { 0: 0.5, 1: 0.5 },
+        },
+      })
       await refused('/systemone', { state: 'b', questions: {} }, 'questions')
+      await refused('/systemone', { state: 'b', questions: { '': { type: 'noul' } } }, 'questions')
     },
     'POST /extractions': () => extracts('/extractions'),
     'POST /extraction': () => extracts('/extraction'),

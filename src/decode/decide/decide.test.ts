@@ -137,6 +137,48 @@ describe('a decision', () => {
     )
   })
 
+  it('between as many options as there may be is that of each alone, and so is each of as many questions', async () => {
+    // Most of them begin alike; the last begins all others.
+    const many = choice('Which number?', ...Array.from({ length: 254 }, (_, i) => `number ${i}`), 'number')
+    const options = ['yes', 'no', 'not at all'].map((text) => ({ text }))
+    const few = Array.from({ length: 399 }, (_, i) => ({ ...choice(`Is it ${i}?`), options }))
+    const all = asking([...few.slice(0, 200), many, ...few.slice(200)])
+    const { answers } = await answersOf(all, { maxSamples: 16, maxBatch: 16, maxChunk: 256 })
+    expect(answers).toHaveLength(400)
+    for (const i of [0, 199, 200, 201, 399]) {
+      const { probabilities } = bruteForce(all, i)
+      const off = probabilities.map((probability, k) => Math.abs(probability - answers[i]!.probabilities[k]!))
+      expect(Math.max(...off)).toBeLessThan(1e-6)
+      const alone = await answersOf(asking([all.questions[i]!]))
+      expect(alone.answers[0]).toEqual(answers[i])
+    }
+  })
+
+  it('is the same about a state of any length that the context holds, and one token more is refused', async () => {
+    const question = QUESTIONS[1]!
+    const holds = async (letters: number, contextLength: number) => {
+      const asked = asking([question, QUESTIONS[0]!], { state: 'z'.repeat(letters) })
+      const { answers, usage, model } = await answersOf(asked, { contextLength, maxSamples: 8, pages: 200 })
+      return { asked, answers, usage, model }
+    }
+    const fits = (letters: number) => holds(letters, 512).then(Boolean, () => false)
+    let [least, most] = [1, 4096]
+    while (most - least > 1) {
+      const middle = (least + most) >> 1
+      if (await fits(middle)) least = middle
+      else most = middle
+    }
+    const { asked, answers } = await holds(least, 512)
+    expect(answers).toEqual((await holds(least, 4096)).answers)
+    const { probabilities } = bruteForce(asked, 0)
+    for (const [k, one] of probabilities.entries())
+      expect(Math.abs(one - answers[0]!.probabilities[k]!)).toBeLessThan(1e-6)
+    await expect(holds(most, 512)).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' })
+    // It was the context's end that was found.
+    const { usage } = await holds(least, 512)
+    expect(usage.promptTokens).toBeGreaterThan(400)
+  })
+
   it('reads the state once, and not again for the next request', async () => {
     const questions = Array.from({ length: 30 }, (_, i) => choice(`Is it number ${i}?`, 'yes', 'no'))
     const { model, decoder, usage } = await answersOf(asking(questions), { maxSamples: 8 })

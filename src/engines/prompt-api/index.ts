@@ -77,7 +77,10 @@ class PromptApi implements Engine {
     const model: ModelInfo = {
       id: this.#id,
       ownedBy: 'browser',
-      capabilities: { logprobs: false, seed: false, tools: false, otherGrammars: false, thinking: false },
+      // Without log probabilities nothing says how likely an option is.
+      capabilities: {
+        ...{ logprobs: false, decisions: false, seed: false, tools: false, otherGrammars: false, thinking: false },
+      },
       metadata: {
         loaded: there === 'available',
         device: 'browser',

@@ -62,6 +62,29 @@ describe("the browser's built-in model", () => {
     expect(seen.open).toBe(0)
   })
 
+  test('says by name that it cannot decide, and asks the browser nothing', async () => {
+    const { api, seen } = standIn(['Yes'])
+    const v1 = createV1({ engine: promptApi({ languageModel: api }), keys: 'none', log: () => {} })
+    const send = async (path: string, body?: object) => {
+      const headers = { 'content-type': 'application/json' }
+      const init = body && { method: 'POST', headers, body: JSON.stringify({ model: ID, ...body }) }
+      const response = await v1.fetch(new Request(`http://localhost/v1${path}`, init))
+      return { status: response.status, body: await response.json() }
+    }
+    const question = { type: 'predicate', instructions: 'It rains.' }
+    for (const answer of [
+      await send('/decisions', { input: 'x', questions: [question] }),
+      await send('/systemone', { state: 'x', questions: { rain: { type: 'noul' } } }),
+    ]) {
+      expect(answer).toMatchObject({ status: 400, body: { error: { param: 'model', code: 'unsupported_model' } } })
+      expect(answer.body.error.message).toContain(`'${ID}' decides nothing, as it tells no log probabilities`)
+    }
+    const { body } = await send('/models')
+    expect(body.data[0].capabilities).toMatchObject({ decisions: false })
+    expect(body.models).toEqual([])
+    expect(seen.sessions).toEqual([])
+  })
+
   test('stops where it is told to, and lets the browser stop too', async () => {
     const { api, seen } = standIn(['one two three four five'])
     const ask = asking(promptApi({ languageModel: api }))
