@@ -32,7 +32,8 @@ const fed = (model: ReturnType<typeof decoding>['model']) =>
 
 describe('fields of one text', () => {
   it('have it read once, and are written side by side', async () => {
-    const { model, post } = decoding()
+    // Steps that take a while: whoever did not wait would begin while the text is still being read.
+    const { model, post } = decoding({ before: () => new Promise((resolve) => setTimeout(resolve, 3)) })
     const answer = await post(fieldsOf(8))
     expect(answer.status).toBe(200)
     const { usage } = jsonOf(answer)
