@@ -35,7 +35,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './service-worker': 10_000,
   './express': 7_000,
   './upstream': 6_500,
-  './react': 5_000,
+  './react': 5_500,
   './prompt-api': 4_500,
   './vite': 3_000,
   './extract': 3_000,
@@ -140,7 +140,7 @@ describe('the built package', () => {
     // JSON Schema alone, without other grammars.
     ["export { compile, Vocabulary } from './dist/structured.js'", 78_500],
     ["export { extract } from './dist/extract.js'", 4000],
-    ["export { useChat, useModel, useObject } from './dist/react.js'", 6000],
+    ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2500],
     ["export { promptApi } from './dist/prompt-api.js'", 5000],
   ])('costs who takes a part of it that part: %s', async (contents, limit) => {

@@ -35,3 +35,15 @@ export function useOneAtATime(): Turns {
   }
   return turns.current
 }
+
+/** Rejects as soon as the signal aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    const leave = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', leave, { once: true })
+  })
+}

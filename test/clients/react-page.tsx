@@ -1,6 +1,7 @@
 import { StrictMode, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
-import { useChat, useModel, useObject } from '../../adapters/react/index.js'
+import { useChat, useDecision, useModel, useObject } from '../../adapters/react/index.js'
 import { scripted } from '../../src/engines/scripted.js'
 import { createV1, type Engine } from '../../src/index.js'
 
@@ -58,6 +59,36 @@ const engine: Engine = {
 }
 const v1 = createV1({ engine, keys: 'none', manageModels: true, log: () => {} })
 
+/** What was asked about, and what came of it. */
+const states: string[] = []
+Object.assign(globalThis, { states })
+const judge = scripted({
+  models: { 'test/decides': 'Hi' },
+  capabilities: { decisions: true },
+  decide: ({ options }) => options.map((_, i) => (i === 0 ? 3 : 1)),
+})
+const judges = createV1({
+  engine: {
+    ...judge,
+    generate: (call) => judge.generate(call),
+    async decide(call) {
+      const state = String(call.state)
+      const nth = states.push(`${state} ...`) - 1
+      const givenUp = new Promise<never>((_, reject) => {
+        call.signal.addEventListener('abort', () => {
+          states[nth] = `${state} given up`
+          reject(call.signal.reason)
+        })
+      })
+      await Promise.race([passing(), givenUp])
+      states[nth] = `${state} answered`
+      return await judge.decide!(call)
+    },
+  },
+  keys: 'none',
+  log: () => {},
+})
+
 function Model() {
   const { state, progress, load, unload } = useModel(v1, 'test/chat')
   return (
@@ -96,6 +127,39 @@ function Extraction() {
   )
 }
 
+function Decision({ model }: { model?: string }) {
+  const [text, setText] = useState('')
+  const [more, setMore] = useState(false)
+  const { answers, busy, error, stop } = useDecision(
+    judges,
+    {
+      team: { type: 'choice', instructions: 'Who helps?', choices: ['billing', { value: 'tech' }] },
+      ...(more && { angry: { type: 'predicate', instructions: 'They are angry.' } }),
+    },
+    text,
+    { ...(model !== undefined && { model }), delayMs: 200 },
+  )
+  // What the types say.
+  const team: 'billing' | 'tech' | undefined = answers?.team.choice
+  const tech: number | undefined = answers?.team.probabilities.tech
+  const type = async (letters: string) => {
+    for (let i = 1; i <= letters.length; i++) {
+      flushSync(() => setText(letters.slice(0, i)))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  return (
+    <section>
+      <output id="decision">{error ? `failed: ${error.message}` : `${team} ${tech} ${busy ? 'busy' : 'idle'}`}</output>
+      <button type="button" onClick={() => void type('abc')}>type abc</button>
+      <button type="button" onClick={() => void type('xyz')}>type xyz</button>
+      <button type="button" onClick={() => setText('')}>empty</button>
+      <button type="button" onClick={() => setMore(true)}>ask more</button>
+      <button type="button" onClick={stop}>stop deciding</button>
+    </section>
+  )
+}
+
 function App() {
   const [model, setModel] = useState('test/chat')
   const [shown, setShown] = useState(true)
@@ -104,7 +168,9 @@ function App() {
       <Model />
       {shown && <Chat model={model} />}
       <Extraction />
+      {shown && <Decision {...(model === 'no/model' && { model })} />}
       <button type="button" onClick={() => setModel('no/model')}>other model</button>
+      <button type="button" onClick={() => setModel('test/chat')}>first model</button>
       <button type="button" onClick={() => setShown(false)}>hide</button>
     </StrictMode>
   )

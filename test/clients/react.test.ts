@@ -40,6 +40,7 @@ describe.skipIf(!canUnpack)('local-v1/react (npm has Chromium for Linux on x64)'
 
   const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
   const shows = (id: string) => expect.poll(() => page.locator(`#${id}`).textContent())
+  const states = () => page.evaluate(() => [...(globalThis as unknown as { states: string[] }).states])
   const open = (isOpen: boolean) =>
     page.evaluate((isOpen) => {
       const { gate } = globalThis as unknown as { gate: { open: boolean; wake: () => void } }
@@ -96,9 +97,54 @@ describe.skipIf(!canUnpack)('local-v1/react (npm has Chromium for Linux on x64)'
     await shows('partial').toBe('{"title":"A kettle","stars":4,"tags":["good","red"]}')
   })
 
+  test('useDecision asks once the state stands still, and gives up what is asked about an older one', async () => {
+    await press('first model')
+    await open(false)
+    await shows('decision').toBe('undefined undefined idle')
+    expect(await states()).toEqual([])
+    await press('type abc')
+    await expect.poll(states).toEqual(['abc ...'])
+    await press('type xyz')
+    await expect.poll(states).toEqual(['abc given up', 'xyz ...'])
+    await shows('decision').toBe('undefined undefined busy')
+    await open(true)
+    await shows('decision').toBe('billing 0.25 idle')
+    expect(await states()).toEqual(['abc given up', 'xyz answered'])
+    // Until there are newer ones, the answers stay.
+    await open(false)
+    await press('type abc')
+    await expect.poll(states).toContain('abc ...')
+    await shows('decision').toBe('billing 0.25 busy')
+    await press('stop deciding')
+    await shows('decision').toBe('billing 0.25 idle')
+    await expect.poll(states).toEqual(['abc given up', 'xyz answered', 'abc given up'])
+    await press('empty')
+    await shows('decision').toBe('undefined undefined idle')
+  })
+
+  test('useDecision shows no answers to other questions, and tells what fails', async () => {
+    await open(true)
+    await press('type xyz')
+    await shows('decision').toBe('billing 0.25 idle')
+    await open(false)
+    await press('ask more')
+    await shows('decision').toBe('undefined undefined busy')
+    await open(true)
+    await shows('decision').toBe('billing 0.25 idle')
+    await press('other model')
+    await shows('decision').toMatch(/^failed: .*no\/model/)
+    await press('first model')
+    await shows('decision').toBe('billing 0.25 idle')
+  })
+
   test('leaves nothing running behind a component that is gone', async () => {
+    await open(false)
+    await press('type abc')
+    await expect.poll(states).toContain('abc ...')
     await press('hide')
     expect(await page.locator('#chat').count()).toBe(0)
+    await expect.poll(states).not.toContain('abc ...')
+    expect((await states()).at(-1)).toBe('abc given up')
     expect(faults).toEqual([])
   })
 })
