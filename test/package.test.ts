@@ -25,12 +25,12 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 137_500,
-  './browser': 384_500,
-  './webgpu': 333_000,
-  './webllm': 171_000,
-  './webllm/worker': 176_000,
-  './structured': 90_000,
+  '.': 153_000,
+  './browser': 425_500,
+  './webgpu': 361_500,
+  './webllm': 192_500,
+  './webllm/worker': 198_000,
+  './structured': 91_000,
   './messages': 16_000,
   './service-worker': 10_000,
   './express': 7_000,
@@ -39,7 +39,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './prompt-api': 4_500,
   './vite': 3_000,
   './extract': 3_000,
-  './ai-sdk': 2_500,
+  './ai-sdk': 2_600,
   './testing': 2_000,
   './next': 1_500,
   './hono': 1_000,
@@ -141,7 +141,7 @@ describe('the built package', () => {
     ["export { compile, Vocabulary } from './dist/structured.js'", 78_500],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
-    ["export { localV1 } from './dist/ai-sdk.js'", 2500],
+    ["export { localV1 } from './dist/ai-sdk.js'", 2600],
     ["export { promptApi } from './dist/prompt-api.js'", 5000],
   ])('costs who takes a part of it that part: %s', async (contents, limit) => {
     const { outputFiles } = await build({
@@ -161,7 +161,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_110_000)
+    expect(packed.size).toBeLessThan(1_210_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),

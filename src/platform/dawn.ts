@@ -91,6 +91,7 @@ import(${JSON.stringify(dawn)}).then(async ({ create }) => {
   const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' })
   const { vendor, architecture, device, description, isFallbackAdapter } = adapter?.info ?? {}
   const info = adapter && { vendor, architecture, device, description, isFallbackAdapter }
-  require('node:fs').writeSync(1, '\\nfound ' + JSON.stringify(info) + '\\n')
+  const { writeSync } = await import('node:fs')
+  writeSync(1, '\\nfound ' + JSON.stringify(info) + '\\n')
   process.exit(0)
 })`
