@@ -13,10 +13,17 @@ import { PROGRAM, SCHEMA } from './support/cli.js'
 const NO_DRIVER = { VK_DRIVER_FILES: '/no/driver.json', VK_ICD_FILENAMES: '/no/driver.json', NO_COLOR: '1' }
 const NATIVE = /vulkan|dawn|\.cpp\b|\bICD\b|Warning:/i
 
+const TICKETS = `# tickets
+I was charged twice.
+! It is about money. = true
+? Which team? = *billing | tech
+`
+
 let folder: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'local-v1-quiet-'))
   await writeFile(join(folder, 'schema.json'), JSON.stringify(SCHEMA))
+  await writeFile(join(folder, 'tickets.txt'), TICKETS)
 })
 afterAll(async () => {
   await rm(folder, { recursive: true })
@@ -27,6 +34,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: ['--port', '0'],
   chat: ['--max-tokens', '2', 'Hi'],
   decide: ['Is it spam?'],
+  calibrate: ['--examples', 'tickets.txt', '--dry-run'],
   bench: ['--only', 'decode', '--tokens', '4', '--batch', '1', '--rounds', '1'],
   'models list': [],
   'models catalog': [],
