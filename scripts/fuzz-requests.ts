@@ -225,7 +225,7 @@ const every = [...ENDPOINTS, ...(messages().endpoints as readonly Endpoint[])]
 const endpoints = every.map(({ path }) => path.replace('{model}', MODEL))
 const anyEndpoint = fc
   .tuple(fc.constantFrom(...endpoints), fc.oneof(fc.constantFrom('resp_x', '%', '..'), fc.string({ maxLength: 9 })))
-  .map(([each, id]) => each.replace(/\{\w+\}/, encodeURIComponent(id.replace(/\p{Surrogate}/gu, ''))))
+  .map(([each, id]) => each.replace(/\{\w+\}/g, encodeURIComponent(id.replace(/\p{Surrogate}/gu, ''))))
 const path = fc.oneof(
   { weight: 8, arbitrary: anyEndpoint },
   { weight: 8, arbitrary: fc.constant('/chat/completions') },

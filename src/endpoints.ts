@@ -1,6 +1,16 @@
 import type { V1Error } from './errors.js'
 import { chat } from './routes/chat.js'
 import { completions } from './routes/completions.js'
+import {
+  createConversation,
+  createItems,
+  deleteConversation,
+  deleteItem,
+  listItems,
+  retrieveConversation,
+  retrieveItem,
+  updateConversation,
+} from './routes/conversations.js'
 import { decisions, systemOne } from './routes/decisions.js'
 import { embeddings } from './routes/embeddings.js'
 import { extractions } from './routes/extractions.js'
@@ -60,6 +70,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'DELETE', path: '/responses/{id}', route: deleteResponse },
   { method: 'POST', path: '/responses/{id}/cancel', route: cancelResponse, bare: true },
   { method: 'GET', path: '/responses/{id}/input_items', route: listInputItems },
+  { method: 'POST', path: '/conversations', route: createConversation },
+  { method: 'GET', path: '/conversations/{id}', route: retrieveConversation },
+  { method: 'POST', path: '/conversations/{id}', route: updateConversation },
+  { method: 'DELETE', path: '/conversations/{id}', route: deleteConversation },
+  { method: 'GET', path: '/conversations/{id}/items', route: listItems },
+  { method: 'POST', path: '/conversations/{id}/items', route: createItems },
+  { method: 'GET', path: '/conversations/{id}/items/{item}', route: retrieveItem },
+  { method: 'DELETE', path: '/conversations/{id}/items/{item}', route: deleteItem },
   { method: 'POST', path: '/completions', route: completions },
   { method: 'POST', path: '/embeddings', route: embeddings },
   { method: 'POST', path: '/rerank', route: rerank },

@@ -8,7 +8,14 @@ export type { ConnectionInfo } from './origin.js'
 export { folderResponses } from './responses/folder.js'
 export { indexedDbResponses } from './responses/indexed-db.js'
 export { memoryResponses } from './responses/memory.js'
-export type { KeptResponse, Owner, ResponseBounds, ResponseStore } from './responses/store.js'
+export type {
+  ConversationStore,
+  KeptConversation,
+  KeptResponse,
+  Owner,
+  ResponseBounds,
+  ResponseStore,
+} from './responses/store.js'
 export { type FileUsageOptions, fileUsage } from './usage/file.js'
 export { indexedDbUsage } from './usage/indexed-db.js'
 export type { UsageEvent, UsageLedger, UsageRow } from './usage/ledger.js'

@@ -95,7 +95,7 @@ async function answer(
     requestId: id,
     path: url.pathname,
     query: url.search,
-    rest: found.rest,
+    named: found.named,
     caller,
     project,
     end: (status, details) => line.write(status, details),

@@ -11,6 +11,7 @@ import { PROJECT_HEADERS, Projects } from './project.js'
 import { Admission } from './queue.js'
 import { pathOf } from './request-url.js'
 import { respond } from './respond.js'
+import { Conversations } from './responses/conversations.js'
 import { memoryResponses } from './responses/memory.js'
 import type { ResponseStore } from './responses/store.js'
 import { Bodies } from './routes/bodies.js'
@@ -110,9 +111,9 @@ export interface V1Options {
    */
   usage?: UsageLedger
   /**
-   * Where responses are kept: `memoryResponses()`, `folderResponses(path)`, `indexedDbResponses()`, or your own. With it
+   * Where responses and conversations are kept: `memoryResponses()`, `folderResponses(path)`, `indexedDbResponses()`, or your own. With it
    * every response is kept unless its request says `store: false`, as OpenAI does; without it only those whose request
-   * says `store: true`, in memory.
+   * says `store: true`, in memory. Conversations are kept in any case.
    * @default memoryResponses(), for those that ask
    */
   responses?: ResponseStore
@@ -210,6 +211,7 @@ export function createV1(options: V1Options): V1 {
     maxWaitingBytes: bodiesLimit,
     soleCaller: isSoleCaller(options.keys),
   })
+  const store = options.responses ?? memoryResponses()
   const service: Service = {
     engine,
     aliases: aliasesOf(options.aliases),
@@ -227,10 +229,11 @@ export function createV1(options: V1Options): V1 {
     describeSchema: options.describeSchema ?? true,
     calibrated: options.calibrated ?? false,
     responses: {
-      store: options.responses ?? memoryResponses(),
+      store,
       always: options.responses !== undefined,
       background: new Map(),
     },
+    conversations: new Conversations(store.conversations ?? memoryResponses().conversations!),
     fingerprints: new Map(),
   }
   const door = {

@@ -14,6 +14,8 @@ export interface Attack {
 
 const CHAT = '/chat/completions'
 const RESPONSES = '/responses'
+const CONVERSATIONS = '/conversations'
+const said = (content: string) => [{ id: 'msg_0', role: 'user', content }]
 const post = (server: Server, path: string, body: object) => ask(server, { path, body })
 const idOf = ({ text }: Outcome): string => (JSON.parse(text) as { id: string }).id
 
@@ -143,6 +145,35 @@ export const ATTACKS: readonly Attack[] = [
         if (i % 3 === 0) return post(server, RESPONSES, { ...body, truncation: 'auto' })
         return ask(server, { path: `${RESPONSES}/${id}${i % 3 === 1 ? '' : '/input_items?order=asc'}` })
       })
+    },
+  },
+  {
+    name: 'conversations as long as they may be, gone on with, added to, listed and cut',
+    endpoints: [
+      CONVERSATIONS,
+      `${CONVERSATIONS}/{id}`,
+      `${CONVERSATIONS}/{id}/items`,
+      `${CONVERSATIONS}/{id}/items/{item}`,
+      RESPONSES,
+    ],
+    async run(server) {
+      const made = await all(8, () => post(server, CONVERSATIONS, { items: said(megabyte()) }))
+      const ids = made.filter(({ status }) => status === 200).map(idOf)
+      // Of each the fourth has no room.
+      const added = await all(4 * ids.length, (i) =>
+        post(server, `${CONVERSATIONS}/${ids[i % ids.length]}/items`, { items: said(megabyte()) }),
+      )
+      const asked = await all(6 * ids.length, (i) => {
+        const path = `${CONVERSATIONS}/${ids[i % ids.length]}`
+        const body = { model: NANO, input: 'And?', truncation: 'auto', max_output_tokens: 16 }
+        if (i % 3 === 0) return post(server, RESPONSES, { ...body, conversation: ids[i % ids.length] })
+        if (i % 3 === 1) return ask(server, { path: `${path}/items?order=asc&limit=100` })
+        return i % 2
+          ? ask(server, { path: `${path}/items/msg_0`, method: 'DELETE' })
+          : post(server, path, { metadata: {} })
+      })
+      const gone = await all(ids.length, (i) => ask(server, { path: `${CONVERSATIONS}/${ids[i]}`, method: 'DELETE' }))
+      return [...made, ...added, ...asked, ...gone]
     },
   },
   {

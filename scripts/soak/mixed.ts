@@ -78,6 +78,13 @@ function ofKept(random: (below: number) => number, rest = '', method = 'GET') {
   const { id, key } = kept[random(kept.length)] ?? { id: 'resp_0', key: KEYS[0]! }
   return { path: `/responses/${id}${rest}`, key, method }
 }
+/** Conversations and whose they are, the latest last; of each the first item has the same id. */
+const conversations: { readonly id: string; readonly key: string }[] = []
+function ofConversation(random: (below: number) => number, rest = '', method = 'GET') {
+  const { id, key } = conversations[random(conversations.length)] ?? { id: 'conv_0', key: KEYS[0]! }
+  return { path: `/conversations/${id}${rest}`, key, method }
+}
+const said = (random: (below: number) => number) => [{ id: 'msg_0', role: 'user', content: words(random) }]
 
 const KINDS: readonly Kind[] = [
   {
@@ -128,6 +135,40 @@ const KINDS: readonly Kind[] = [
       path: '/responses',
       body: { model: TALKS, input: words(random), background: true, max_output_tokens: 8 },
     }),
+  },
+  {
+    endpoint: '/responses',
+    tokens: newer,
+    ask(random) {
+      const { id, key } = conversations.at(-1) ?? { id: 'conv_0', key: KEYS[0]! }
+      const body = {
+        model: TALKS,
+        input: words(random, 8),
+        conversation: id,
+        truncation: 'auto',
+        max_output_tokens: 16,
+      }
+      return { path: '/responses', key, body }
+    },
+  },
+  {
+    endpoint: '/conversations',
+    ask: (random) => ({ path: '/conversations', body: random(2) ? {} : { items: said(random) } }),
+  },
+  {
+    endpoint: '/conversations/{id}',
+    ask: (random) => ofConversation(random, '', random(3) ? 'GET' : 'DELETE'),
+  },
+  {
+    endpoint: '/conversations/{id}/items',
+    ask: (random) =>
+      random(2)
+        ? ofConversation(random, '/items')
+        : { ...ofConversation(random, '/items', 'POST'), body: { items: said(random) } },
+  },
+  {
+    endpoint: '/conversations/{id}/items/{item}',
+    ask: (random) => ofConversation(random, '/items/msg_0', random(3) ? 'GET' : 'DELETE'),
   },
   {
     endpoint: '/responses/compact',
@@ -288,8 +329,8 @@ class Soak {
     })
     clearTimeout(timer)
     this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1
-    // Of kept responses some were deleted, and some are not made in the background.
-    const fine = ['200', 'left', '499', ...(path.startsWith('/responses') ? ['400', '404'] : [])]
+    // Of kept responses and conversations some were deleted, and some are not made in the background.
+    const fine = ['200', 'left', '499', ...(/^\/(responses|conversations)/.test(path) ? ['400', '404'] : [])]
     if (!fine.includes(outcome)) this.#problems.push(`${method} ${path}: ${outcome}`)
   }
 
@@ -304,8 +345,9 @@ class Soak {
       if (said) this.#told.set(response.headers.get('x-request-id')!, said)
       const id: unknown = json.response?.id ?? json.id
       if (typeof id === 'string' && id.startsWith('resp_') && kept.at(-1)?.id !== id) kept.push({ id, key })
+      if (json.object === 'conversation' && conversations.at(-1)?.id !== id) conversations.push({ id: json.id, key })
     }
-    kept.splice(0, kept.length - 20)
+    for (const list of [kept, conversations]) list.splice(0, list.length - 20)
     return '200'
   }
 

@@ -13,11 +13,11 @@ interface Files {
   rm(path: string, options: { force: true }): Promise<void>
 }
 
-const KEPT = /^resp_[0-9a-f]+\.json$/
-const NEW = /^resp_[0-9a-f]+\.json\.new$/
+const KEPT = /^(resp|conv)_[0-9a-f]+\.json$/
+const NEW = /^(resp|conv)_[0-9a-f]+\.json\.new$/
 
 /**
- * Responses in a folder of their own, a file each, for Node, Deno and Bun: they outlive the process. One process at a
+ * Responses and conversations in a folder of their own, a file each, for Node, Deno and Bun: they outlive the process. One process at a
  * time should use the folder, and no other user of the machine can read it.
  */
 export function folderResponses(path: string, bounds?: ResponseBounds): ResponseStore {

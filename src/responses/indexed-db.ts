@@ -7,7 +7,7 @@ interface Schema extends DBSchema {
 }
 
 /**
- * Responses in the browser's IndexedDB: kept when all pages are closed.
+ * Responses and conversations in the browser's IndexedDB: kept when all pages are closed.
  *
  * @param name The database. @default 'local-v1-responses'
  */

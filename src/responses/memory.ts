@@ -1,7 +1,7 @@
 import { shelvedResponses } from './shelved.js'
 import type { ResponseBounds, ResponseStore, Shelf } from './store.js'
 
-/** Responses kept as long as the process, the page or the service worker lives. */
+/** Responses and conversations kept as long as the process, the page or the service worker lives. */
 export function memoryResponses(bounds?: ResponseBounds): ResponseStore {
   const texts = new Map<string, string>()
   const shelf: Shelf = {

@@ -1,11 +1,24 @@
 import { breathe } from '../platform/turns.js'
 import type { StoredItem } from '../wire/responses/resource.js'
-import type { KeptResponse, Owner, ResponseBounds, ResponseStore, Shelf } from './store.js'
+import type {
+  ConversationStore,
+  KeptConversation,
+  KeptResponse,
+  Owner,
+  ResponseBounds,
+  ResponseStore,
+  Shelf,
+} from './store.js'
+
+type Kept = KeptResponse | KeptConversation
 
 interface Entry {
+  readonly kind: 'response' | 'conversation'
   readonly owner: Owner
-  readonly createdAt: number
+  /** From when on it grows old. */
+  readonly since: number
   readonly bytes: number
+  /** Items that are found by their ids alone: those of responses. */
   readonly items: readonly string[]
   /** What the shelf would not take: it is kept here for as long as the process lives. */
   readonly text?: string
@@ -13,7 +26,7 @@ interface Entry {
 
 /** What is one caller's. */
 interface Share {
-  /** Ids of responses, the one unused for longest first. */
+  /** Ids of what is kept, the one unused for longest first. */
   readonly ids: Set<string>
   bytes: number
 }
@@ -24,7 +37,7 @@ const LARGE = 2 ** 18
 /** How often what has become too old is looked for; it is not given out in between. */
 const SWEEP_MS = 60_000
 
-/** Responses on a shelf, bounded by count, bytes and age. */
+/** Responses and conversations on a shelf, bounded together by count, bytes and age. */
 export function shelvedResponses(shelf: Shelf, bounds: ResponseBounds = {}): ResponseStore {
   return new ShelvedResponses(shelf, bounds)
 }
@@ -48,10 +61,28 @@ class ShelvedResponses implements ResponseStore {
     this.#bounds = { maxResponses, maxBytes, maxBytesInAll, maxAge }
   }
 
-  async put(kept: KeptResponse): Promise<void> {
+  readonly conversations: ConversationStore = {
+    put: (kept) => this.#put(kept),
+    get: (owner, id) => this.#get('conversation', owner, id) as Promise<KeptConversation | undefined>,
+    delete: (owner, id) => this.#delete('conversation', owner, id),
+  }
+
+  put(kept: KeptResponse): Promise<void> {
+    return this.#put(kept)
+  }
+
+  get(owner: Owner, id: string): Promise<KeptResponse | undefined> {
+    return this.#get('response', owner, id) as Promise<KeptResponse | undefined>
+  }
+
+  delete(owner: Owner, id: string): Promise<boolean> {
+    return this.#delete('response', owner, id)
+  }
+
+  async #put(kept: Kept): Promise<void> {
     const text = JSON.stringify(kept)
     const bytes = bytesOf(text)
-    const { id } = kept.response
+    const { id } = about(kept)
     // One that can never fit would only push out all others.
     if (bytes > this.#bounds.maxBytes) return this.#forget(id)
     // To write down and to enter twenty thousand items takes as long each.
@@ -68,15 +99,15 @@ class ShelvedResponses implements ResponseStore {
     await this.#makeRoom(kept.caller)
   }
 
-  async get(owner: Owner, id: string): Promise<KeptResponse | undefined> {
+  async #get(kind: Entry['kind'], owner: Owner, id: string): Promise<Kept | undefined> {
     if (!this.#entries.has(id)) await this.#opened()
-    const entry = this.#entries.get(id)
-    if (entry === undefined || keyOf(entry.owner) !== keyOf(owner) || this.#isOld(entry)) return undefined
+    const entry = this.#entryOf(kind, owner, id)
+    if (entry === undefined || this.#isOld(entry)) return undefined
     const { ids } = this.#shares.get(owner.caller)!
     ids.delete(id)
     ids.add(id)
     const text = entry.text ?? (await this.#shelf.read(id))
-    return text === undefined ? undefined : (JSON.parse(text) as KeptResponse)
+    return text === undefined ? undefined : (JSON.parse(text) as Kept)
   }
 
   /** Each response is read once, in a turn of the event loop of its own, however many of its items are asked for. */
@@ -100,12 +131,16 @@ class ShelvedResponses implements ResponseStore {
     return found
   }
 
-  async delete(owner: Owner, id: string): Promise<boolean> {
+  async #delete(kind: Entry['kind'], owner: Owner, id: string): Promise<boolean> {
     if (!this.#entries.has(id)) await this.#opened()
-    const entry = this.#entries.get(id)
-    if (entry === undefined || keyOf(entry.owner) !== keyOf(owner)) return false
+    if (this.#entryOf(kind, owner, id) === undefined) return false
     await this.#forget(id)
     return true
+  }
+
+  #entryOf(kind: Entry['kind'], owner: Owner, id: string): Entry | undefined {
+    const entry = this.#entries.get(id)
+    return entry?.kind === kind && keyOf(entry.owner) === keyOf(owner) ? entry : undefined
   }
 
   async close(): Promise<void> {
@@ -126,18 +161,18 @@ class ShelvedResponses implements ResponseStore {
     for await (const text of this.#shelf.open()) {
       await breathe()
       const kept = parsed(text)
-      if (kept && !this.#entries.has(kept.response.id)) this.#enter(kept, bytesOf(text))
+      if (kept && !this.#entries.has(about(kept).id)) this.#enter(kept, bytesOf(text))
     }
     for (const caller of [...this.#shares.keys()]) await this.#makeRoom(caller)
   }
 
   /** `text`: what the shelf has not taken. */
-  #enter({ caller, project, response, input }: KeptResponse, bytes: number, text?: string): void {
-    const { id, created_at: createdAt, output } = response
+  #enter(kept: Kept, bytes: number, text?: string): void {
+    const { id, ...what } = about(kept)
+    const { caller, project } = kept
     this.#drop(id)
     const owner = { caller, ...(project !== undefined && { project }) }
-    const items = [...input, ...output].map((item) => item.id)
-    this.#entries.set(id, { owner, createdAt, bytes, items, ...(text !== undefined && { text }) })
+    this.#entries.set(id, { owner, bytes, ...what, ...(text !== undefined && { text }) })
     const share = this.#shares.get(caller) ?? { ids: new Set(), bytes: 0 }
     this.#shares.set(caller, share)
     share.ids.add(id)
@@ -145,7 +180,7 @@ class ShelvedResponses implements ResponseStore {
     this.#bytes += bytes
     const held = this.#items.get(keyOf(owner)) ?? new Map<string, string>()
     this.#items.set(keyOf(owner), held)
-    for (const item of items) held.set(item, id)
+    for (const item of what.items) held.set(item, id)
   }
 
   async #makeRoom(caller: string): Promise<void> {
@@ -171,8 +206,8 @@ class ShelvedResponses implements ResponseStore {
     return [...this.#entries].filter(([, entry]) => this.#isOld(entry)).map(([id]) => id)
   }
 
-  #isOld({ createdAt }: Entry): boolean {
-    return createdAt < Date.now() / 1000 - this.#bounds.maxAge
+  #isOld({ since }: Entry): boolean {
+    return since < Date.now() / 1000 - this.#bounds.maxAge
   }
 
   async #forget(id: string): Promise<void> {
@@ -204,14 +239,24 @@ export const keyOf = ({ caller, project }: Owner): string => JSON.stringify([cal
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length
 
+/** What stands in the lists of it. */
+function about(kept: Kept): Pick<Entry, 'kind' | 'since' | 'items'> & { readonly id: string } {
+  if ('conversation' in kept) {
+    return { kind: 'conversation', id: kept.conversation.id, since: kept.changedAt, items: [] }
+  }
+  const { id, created_at: since, output } = kept.response
+  return { kind: 'response', id, since, items: [...kept.input, ...output].map((item) => item.id) }
+}
+
 /** What a crash left half written, or another program put there, is passed over. */
-function parsed(text: string): KeptResponse | undefined {
+function parsed(text: string): Kept | undefined {
   try {
-    const kept = JSON.parse(text) as KeptResponse
-    const { id, created_at: createdAt, output } = kept.response
-    const whole = typeof id === 'string' && typeof createdAt === 'number' && Array.isArray(output)
+    const kept = JSON.parse(text) as Kept
+    const { id, since } = about(kept)
+    const lists = 'conversation' in kept ? [kept.items] : [kept.input, kept.response.output]
     const owned = typeof kept.caller === 'string' && ['string', 'undefined'].includes(typeof kept.project)
-    return whole && owned && Array.isArray(kept.input) ? kept : undefined
+    const whole = typeof id === 'string' && typeof since === 'number' && lists.every(Array.isArray)
+    return whole && owned ? kept : undefined
   } catch {
     return undefined
   }

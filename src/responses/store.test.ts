@@ -6,7 +6,7 @@ import type { ResponseResource } from '../wire/responses/resource.js'
 import { folderResponses } from './folder.js'
 import { memoryResponses } from './memory.js'
 import { shelvedResponses } from './shelved.js'
-import type { KeptResponse, Owner, ResponseBounds, ResponseStore, Shelf } from './store.js'
+import type { KeptConversation, KeptResponse, Owner, ResponseBounds, ResponseStore, Shelf } from './store.js'
 
 const now = () => Math.floor(Date.now() / 1000)
 
@@ -52,6 +52,27 @@ describe.each(Object.entries(STORES))('%s', (_, open) => {
     expect(await store.delete(BOB, 'resp_1')).toBe(false)
     expect(await store.get(ANN, '../resp_1')).toBeUndefined()
     expect(await store.get(ANN, '__proto__')).toBeUndefined()
+  })
+
+  test('conversations stand beside responses, under the same bounds, by when they last changed', async () => {
+    const store = open({ maxResponses: 2, maxAge: 100 })
+    const talk = (n: number, age = 0): KeptConversation => ({
+      caller: 'ann',
+      conversation: { id: `conv_${n}`, object: 'conversation', created_at: now() - 1000, metadata: {} },
+      items: kept(n).input,
+      changedAt: now() - age,
+    })
+    const { conversations } = store
+    await conversations!.put(talk(1))
+    await conversations!.put(talk(2, 101))
+    expect(await conversations!.get(ANN, 'conv_1')).toEqual(talk(1))
+    expect(await conversations!.get(ANN, 'conv_2')).toBeUndefined()
+    expect(await conversations!.get(BOB, 'conv_1')).toBeUndefined()
+    expect(await store.get(ANN, 'conv_1')).toBeUndefined()
+    expect(await store.delete(ANN, 'conv_1')).toBe(false)
+    for (const n of [3, 4]) await store.put(kept(n))
+    expect(await conversations!.get(ANN, 'conv_1')).toBeUndefined()
+    expect(await store.get(ANN, 'resp_3')).toBeDefined()
   })
 
   test('what is deleted is gone', async () => {

@@ -14,6 +14,27 @@ export interface KeptResponse extends Owner {
   readonly input: readonly StoredItem[]
 }
 
+/** A conversation that requests go on with, by its id. */
+export interface KeptConversation extends Owner {
+  readonly conversation: {
+    readonly id: string
+    readonly object: 'conversation'
+    readonly created_at: number
+    readonly metadata: Readonly<Record<string, string>>
+  }
+  readonly items: readonly StoredItem[]
+  /** When it last grew or was changed, in seconds. */
+  readonly changedAt: number
+}
+
+/** Where conversations are kept. */
+export interface ConversationStore {
+  /** In the place of what was kept of it. */
+  put(kept: KeptConversation): Promise<void>
+  get(owner: Owner, id: string): Promise<KeptConversation | undefined>
+  delete(owner: Owner, id: string): Promise<boolean>
+}
+
 /** Where responses are kept that requests ask to be kept. */
 export interface ResponseStore {
   /** Rejects where it could not be kept for as long as it should be. The answer is given all the same. */
@@ -24,13 +45,15 @@ export interface ResponseStore {
   items(owner: Owner, ids: readonly string[]): Promise<ReadonlyMap<string, StoredItem>>
   /** Whether there was one. */
   delete(owner: Owner, id: string): Promise<boolean>
+  /** Absent: conversations are kept in memory. */
+  readonly conversations?: ConversationStore
   close?(): Promise<void>
 }
 
 /** Each caller's own: nobody's responses push out another's. */
 export interface ResponseBounds {
   /**
-   * How many responses are kept of one caller; the one unused for longest goes first.
+   * How many responses and conversations are kept of one caller; the one unused for longest goes first.
    * @default 1000
    */
   readonly maxResponses?: number
@@ -45,7 +68,7 @@ export interface ResponseBounds {
    */
   readonly maxBytesInAll?: number
   /**
-   * How long a response is kept, in seconds.
+   * How long a response is kept, and a conversation after its last change, in seconds.
    * @default 2592000, which is 30 days
    */
   readonly maxAge?: number

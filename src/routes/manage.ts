@@ -9,7 +9,7 @@ import { type Answered, type Exchange, jsonAnswer, type Route } from './service.
 /** `POST models/<id>/load`: a stream of how far it is. Leaving it leaves the load alone. */
 export const loadModel: Route = async ({ engine, loader }, exchange) => {
   await lookedAround(engine, exchange.request.signal)
-  const { id } = findModel(engine, exchange.rest)
+  const { id } = findModel(engine, exchange.named.model!)
   const news = new News<LoadProgress>()
   const { signal } = exchange.request
   const done = loader.load(id, (progress) => news.tell(progress), signal)
@@ -26,7 +26,7 @@ export const loadModel: Route = async ({ engine, loader }, exchange) => {
 /** `POST models/<id>/unload`: frees its memory; stops a load that is on its way. */
 export const unloadModel: Route = async ({ engine, loader }, exchange) => {
   await lookedAround(engine, exchange.request.signal)
-  const { id } = findModel(engine, exchange.rest)
+  const { id } = findModel(engine, exchange.named.model!)
   await loader.unload(id)
   return jsonAnswer(wireModel(findModel(engine, id)))
 }
@@ -34,7 +34,7 @@ export const unloadModel: Route = async ({ engine, loader }, exchange) => {
 /** `DELETE models/<id>`: what was downloaded is deleted; the model may be loaded again. */
 export const removeModel: Route = async ({ engine, loader }, exchange) => {
   await lookedAround(engine, exchange.request.signal)
-  const { id } = findModel(engine, exchange.rest)
+  const { id } = findModel(engine, exchange.named.model!)
   if (!engine.remove) {
     throw new V1Error(409, `The model '${id}' cannot be removed.`, { param: 'model', code: 'not_downloaded' })
   }

@@ -10,11 +10,11 @@ export const listModels: Route = async ({ engine }, { request }) => {
   return jsonAnswer({ object: 'list', data: engine.models.map(wireModel), models: decide.map(wireDecider) })
 }
 
-export const retrieveModel: Route = async (service, { rest, request }) => {
+export const retrieveModel: Route = async (service, { named, request }) => {
   const { engine } = service
   await lookedAround(engine, request.signal)
   await engine.survey?.()
-  return jsonAnswer(wireModel(findModel(engine, modelIdOf(service, rest))))
+  return jsonAnswer(wireModel(findModel(engine, modelIdOf(service, named.model!))))
 }
 
 /** Waits until the engine knows which models it has; whoever leaves waits no longer. */

@@ -8,8 +8,8 @@ export interface RoutePlace {
 }
 
 export interface FoundRoute extends RoutePlace {
-  /** What stood in the path for the name in braces, decoded. */
-  readonly rest: string
+  /** What stood in the path for each name in braces, decoded. */
+  readonly named: Readonly<Record<string, string>>
 }
 
 interface Pattern extends RoutePlace {
@@ -32,9 +32,12 @@ export class Router {
     this.summary = endpoints.map(({ method, path }) => `${method} ${path}`).join(', ')
     for (const path of new Set(endpoints.map((each) => each.path))) {
       const place = placeOf(endpoints.filter((each) => each.path === path))
-      const [, start, name, after] = /^(.*?)\{(\w+)\}(.*)$/.exec(path) ?? []
-      if (start === undefined) this.#fixed.set(path, place)
-      else this.#patterns.push({ ...place, start, rest: restOf(name!, after!), said: start.length + after!.length })
+      const open = path.indexOf('{')
+      if (open < 0) this.#fixed.set(path, place)
+      else {
+        const said = path.replace(NAME, '').length
+        this.#patterns.push({ ...place, start: path.slice(0, open), rest: restOf(path.slice(open)), said })
+      }
     }
     this.#patterns.sort((a, b) => b.said - a.said)
   }
@@ -43,10 +46,10 @@ export class Router {
     // Some clients write a slash at the end; no id and no path of ours ends in one.
     const path = written.endsWith('/') ? written.slice(0, -1) : written
     const place = this.#fixed.get(path)
-    if (place !== undefined) return { ...place, rest: '' }
+    if (place !== undefined) return { ...place, named: {} }
     for (const { start, rest, endpoints, allow } of this.#patterns) {
       const found = path.startsWith(start) ? rest.exec(decoded(path.slice(start.length))) : null
-      if (found) return { endpoints, allow, rest: found[1]! }
+      if (found) return { endpoints, allow, named: found.groups! }
     }
     return undefined
   }
@@ -62,10 +65,12 @@ function placeOf(endpoints: readonly Endpoint[]): RoutePlace {
   return { endpoints: byMethod, allow: allowed.join(', ') }
 }
 
-/** An id has one slash: what comes after another is no part of it where something must follow. */
-function restOf(name: string, after: string): RegExp {
-  if (name !== 'model') return new RegExp(`^([^/]+)${after}$`)
-  return after === '' ? /^(.*)$/s : new RegExp(`^([^/]+/[^/]+)${after}$`)
+const NAME = /\{(\w+)\}/g
+
+/** The id of a model has one slash: what comes after another is no part of it where something must follow. */
+function restOf(rest: string): RegExp {
+  if (rest === '{model}') return /^(?<model>.*)$/s
+  return new RegExp(`^${rest.replace(NAME, (_, name) => `(?<${name}>[^/]+${name === 'model' ? '/[^/]+' : ''})`)}$`)
 }
 
 /** An id whose slash is escaped is the same id; one that cannot be read is nobody's. */

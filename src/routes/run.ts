@@ -193,7 +193,7 @@ export class Run {
   }
 }
 
-function timedOut(timeoutMs: number): V1Error {
+export function timedOut(timeoutMs: number): V1Error {
   // It would take as long again.
   const headers = { 'x-should-retry': 'false' }
   return new V1Error(504, `The request took longer than ${timeoutMs} ms.`, { code: 'timeout', headers })

@@ -3,6 +3,7 @@ import type { Constraints } from '../constraints/constraints.js'
 import type { Engine } from '../engine.js'
 import type { Log } from '../log.js'
 import type { Admission } from '../queue.js'
+import type { Conversations } from '../responses/conversations.js'
 import type { Owner, ResponseStore } from '../responses/store.js'
 import type { UsageEvent, UsageLedger } from '../usage/ledger.js'
 import type { Bodies } from './bodies.js'
@@ -31,6 +32,7 @@ export interface Service {
   /** Whether decisions are told by a fitted temperature where a request does not say. */
   readonly calibrated: boolean
   readonly responses: Responses
+  readonly conversations: Conversations
   /** Fingerprints by model, as their last answers named them. */
   readonly fingerprints: Map<string, string>
 }
@@ -50,8 +52,8 @@ export interface Exchange {
   readonly requestId: string
   readonly path: string
   readonly query: string
-  /** What the route's pattern left open, decoded: the id of a model. */
-  readonly rest: string
+  /** What the route's pattern left open, decoded: the id of a model, of a response. */
+  readonly named: Readonly<Record<string, string>>
   readonly caller: Caller
   /** Known once it has been read. */
   bodyBytes?: number

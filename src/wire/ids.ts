@@ -9,6 +9,7 @@ export const decisionId = (): string => `dec-${random()}`
 export const extractionId = (): string => `ext-${random()}`
 export const requestId = (): string => `req_${random()}`
 export const toolCallId = (): string => `call_${random().slice(0, 24)}`
+export const conversationId = (): string => `conv_${random()}`
 export const responseId = (): string => `resp_${random()}`
 
 /** Items whose ids begin alike: a request may bring twenty thousand, and chance takes half the time of reading them. */

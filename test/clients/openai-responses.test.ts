@@ -68,6 +68,32 @@ describe('the official client, by responses', () => {
     await expect(client.responses.retrieve(first.id)).rejects.toThrow(NotFoundError)
   })
 
+  test('keeps a conversation, and goes on with it', async () => {
+    const { id } = await client.conversations.create({
+      items: [{ type: 'message', role: 'user', content: 'I am Ann.' }],
+      metadata: { topic: 'tea' },
+    })
+    expect((await client.conversations.retrieve(id)).metadata).toEqual({ topic: 'tea' })
+    const { metadata } = await client.conversations.update(id, { metadata: { topic: 'rice' } })
+    expect(metadata).toEqual({ topic: 'rice' })
+    for (const input of ['Hello?', 'And?']) {
+      const response = await client.responses.create({ model: 'test/hello', input, conversation: id })
+      expect(response.conversation).toEqual({ id })
+    }
+    const roles: string[] = []
+    for await (const item of client.conversations.items.list(id, { order: 'asc', limit: 2 })) {
+      if (item.type === 'message') roles.push(item.role)
+    }
+    expect(roles).toEqual(['user', 'user', 'assistant', 'user', 'assistant'])
+    const added = await client.conversations.items.create(id, { items: [{ role: 'user', content: 'Bye.' }] })
+    const place = { conversation_id: id }
+    expect(await client.conversations.items.retrieve(added.first_id, place)).toEqual(added.data[0])
+    expect((await client.conversations.items.delete(added.first_id, place)).id).toBe(id)
+    await expect(client.conversations.items.retrieve(added.first_id, place)).rejects.toThrow(NotFoundError)
+    expect(await client.conversations.delete(id)).toEqual({ id, object: 'conversation.deleted', deleted: true })
+    await expect(client.conversations.retrieve(id)).rejects.toThrow(NotFoundError)
+  })
+
   test('asks in the background, and looks again', async () => {
     let response = await client.responses.create({ model: 'test/hello', input: 'Hello?', background: true })
     expect(response.status).toBe('queued')

@@ -59,6 +59,9 @@ export function endpointsContract(reach: () => Reach): void {
     await refused(path, { ...asked, reference_date: 'tomorrow' }, 'reference_date')
   }
 
+  const conversation = async () =>
+    (await post('/conversations', { items: [{ id: 'msg_0', role: 'user', content: 'Hello?' }] })) as { id: string }
+
   const rows: Readonly<Record<string, () => Promise<void>>> = {
     'POST /chat/completions': async () => {
       const answer = valid('CreateChatCompletionResponse', await post('/chat/completions', { messages: USER }))
@@ -108,6 +111,50 @@ export function endpointsContract(reach: () => Reach): void {
       const counted = await post('/responses/input_tokens', { input: 'Hello?' })
       expect(counted).toEqual({ object: 'response.input_tokens', input_tokens: 'Hello?'.length })
       await refused('/responses/input_tokens', { input: 5 }, 'input')
+    },
+    'POST /conversations': async () => {
+      const { id } = await conversation()
+      const response = await post('/responses', { input: 'And?', conversation: id })
+      expect(judge?.response(response) ?? []).toEqual([])
+      expect(response).toMatchObject({ conversation: { id }, output: [{ content: [{ text: SAID }] }] })
+      expect(json(await good('GET', `/conversations/${id}/items`)).data).toHaveLength(3)
+      await refused('/conversations', { items: 5 }, 'items')
+    },
+    'GET /conversations/{id}': async () => {
+      const { id } = await conversation()
+      expect(json(await good('GET', `/conversations/${id}`))).toMatchObject({ id, object: 'conversation' })
+      expectError(await ask('GET', '/conversations/conv_0'), { status: 404, type: 'not_found_error' })
+    },
+    'POST /conversations/{id}': async () => {
+      const { id } = await conversation()
+      expect(await post(`/conversations/${id}`, { metadata: { a: 'b' } })).toMatchObject({ id, metadata: { a: 'b' } })
+      await refused(`/conversations/${id}`, { metadata: 5 }, 'metadata')
+    },
+    'DELETE /conversations/{id}': async () => {
+      const { id } = await conversation()
+      expect(json(await good('DELETE', `/conversations/${id}`))).toMatchObject({ id, deleted: true })
+      expectError(await ask('GET', `/conversations/${id}`), { status: 404, type: 'not_found_error' })
+    },
+    'GET /conversations/{id}/items': async () => {
+      const { id } = await conversation()
+      const { data } = json(await good('GET', `/conversations/${id}/items`))
+      expect(data).toMatchObject([{ id: 'msg_0', content: [{ text: 'Hello?' }] }])
+    },
+    'POST /conversations/{id}/items': async () => {
+      const { id } = await conversation()
+      const { data } = await post(`/conversations/${id}/items`, { items: [{ role: 'user', content: 'And?' }] })
+      expect(data).toMatchObject([{ type: 'message', content: [{ text: 'And?' }] }])
+      await refused(`/conversations/${id}/items`, { items: [] }, 'items')
+    },
+    'GET /conversations/{id}/items/{item}': async () => {
+      const { id } = await conversation()
+      expect(json(await good('GET', `/conversations/${id}/items/msg_0`))).toMatchObject({ id: 'msg_0', role: 'user' })
+      expectError(await ask('GET', `/conversations/${id}/items/msg_1`), { status: 404, type: 'not_found_error' })
+    },
+    'DELETE /conversations/{id}/items/{item}': async () => {
+      const { id } = await conversation()
+      expect(json(await good('DELETE', `/conversations/${id}/items/msg_0`))).toMatchObject({ id })
+      expect(json(await good('GET', `/conversations/${id}/items`)).data).toEqual([])
     },
     'POST /completions': async () => {
       const answer = await post('/completions', { prompt: 'So: ', echo: true, n: 1 })

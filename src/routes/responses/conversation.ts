@@ -1,6 +1,8 @@
 import type { ChatMessage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { inTurns, myTurn } from '../../platform/turns.js'
+import type { KeptConversation } from '../../responses/store.js'
+import { itemId } from '../../wire/ids.js'
 import type { InputItem } from '../../wire/responses/items.js'
 import { messagesOf } from '../../wire/responses/items.js'
 import type { StoredItem } from '../../wire/responses/resource.js'
@@ -18,6 +20,7 @@ interface Asking {
   readonly input: readonly InputItem[]
   readonly instructions?: string
   readonly previousId?: string
+  readonly conversationId?: string
 }
 
 /**
@@ -28,7 +31,7 @@ export async function contextOf(
   service: Service,
   exchange: Exchange,
   run: Run,
-  { input, instructions, previousId }: Asking,
+  { input, instructions, previousId, conversationId }: Asking,
 ): Promise<Conversation> {
   const turns: (readonly StoredItem[])[] = []
   if (previousId !== undefined) {
@@ -37,10 +40,18 @@ export async function contextOf(
       run.hold(bytesOf(turn))
     }
   }
+  if (conversationId !== undefined) {
+    await myTurn(run.signal, exchange.caller.id)
+    const { items } = await conversationOf(service, exchange, conversationId, 'conversation')
+    turns.push(items)
+    run.hold(bytesOf(items))
+  }
   const earlier = turns.reverse().flat()
   const own = await resolved(service, exchange, input, earlier)
+  if (conversationId !== undefined) checkRoom(earlier, own, 'input')
   run.hold(bytesOf(own))
-  const place = (at: number) => (at < earlier.length ? 'previous_response_id' : `input[${at - earlier.length}]`)
+  const before = conversationId === undefined ? 'previous_response_id' : 'conversation'
+  const place = (at: number) => (at < earlier.length ? before : `input[${at - earlier.length}]`)
   const messages = await inTurns(messagesOf(instructions, [...earlier, ...own], place), run.signal, exchange.caller.id)
   return { own, messages }
 }
@@ -62,14 +73,56 @@ export async function* turnsBefore(
       const message = `Previous response with id '${at}' is still in progress.`
       throw new V1Error(400, message, { param: 'previous_response_id', code: 'response_in_progress' })
     }
+    if (kept.response.conversation) {
+      const message = `Response with id '${at}' is part of a conversation: set 'conversation' to '${kept.response.conversation.id}' instead.`
+      throw new V1Error(400, message, { param: 'previous_response_id', code: 'invalid_value' })
+    }
     yield [...kept.input, ...output]
     seen.add(at)
     at = previous
   }
 }
 
+/** One of the caller's; nobody else is told that it is there. */
+export async function conversationOf(
+  { conversations }: Service,
+  exchange: Exchange,
+  id: string,
+  param: string | null = null,
+): Promise<KeptConversation> {
+  const kept = await conversations.get(ownerOf(exchange), id)
+  if (kept) return kept
+  throw noConversation(id, param)
+}
+
+export function noConversation(id: string, param: string | null = null): V1Error {
+  const message = `Conversation with id '${id.slice(0, 100)}' not found.`
+  return new V1Error(404, message, { param, code: 'conversation_not_found' })
+}
+
+/** Bytes of a conversation: it is read and written as a whole at each of its turns, and no model reads as much. */
+const LONGEST = 2 ** 22
+
+/** Whether a conversation of these items may have so many more. What is answered then has room in any case. */
+export function checkRoom(items: readonly StoredItem[], more: readonly StoredItem[], param: string): void {
+  if (bytesOf(items) + bytesOf(more) <= LONGEST) return
+  const message = `The conversation would be longer than ${LONGEST} bytes: begin another, or delete items of it.`
+  throw new V1Error(400, message, { param, code: 'conversation_too_long' })
+}
+
+/** Both together, every item with an id of its own: what is said a second time is another item. */
+export function joined(items: readonly StoredItem[], more: readonly StoredItem[]): StoredItem[] {
+  const taken = new Set(items.map(({ id }) => id))
+  const own = more.map((item) => {
+    const added = taken.has(item.id) ? { ...item, id: itemId('item') } : item
+    taken.add(added.id)
+    return added
+  })
+  return [...items, ...own]
+}
+
 /** With what references name in their place. */
-async function resolved(
+export async function resolved(
   { responses: { store } }: Service,
   exchange: Exchange,
   input: readonly InputItem[],

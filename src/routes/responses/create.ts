@@ -7,14 +7,14 @@ import type { CallSpec, FieldNames, Reply } from '../../wire/reply.js'
 import { ResponseProgress, seconds } from '../../wire/responses/progress.js'
 import { type KeepResponse, ResponseEvents, WholeResponse } from '../../wire/responses/reply.js'
 import { type ResponseRequest, readResponseRequest } from '../../wire/responses/request.js'
-import type { StoredItem } from '../../wire/responses/resource.js'
+import type { ResponseResource, StoredItem } from '../../wire/responses/resource.js'
 import { type Answering, answering } from '../answering.js'
 import { readJson } from '../body.js'
 import { findModel, lookedAround } from '../models.js'
 import type { Run } from '../run.js'
 import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../service.js'
 import { BackgroundResponse } from './background.js'
-import { contextOf, shortener, turnsBefore } from './conversation.js'
+import { contextOf, conversationOf, joined, shortener, turnsBefore } from './conversation.js'
 
 export const RESPONSE_FIELDS: FieldNames = {
   format: 'text.format.schema',
@@ -34,9 +34,10 @@ export function createResponse(service: Service, exchange: Exchange): Promise<An
     if (!request.background) return making.asked()
     await lookedAround(service.engine, signal)
     findModel(service.engine, request.model)
-    const { previousId } = request
+    const { previousId, conversationId } = request
     // Whoever is told that it is being made should have named something that there is.
     if (previousId !== undefined) await turnsBefore(service, exchange, signal, previousId).next()
+    if (conversationId !== undefined) await conversationOf(service, exchange, conversationId, 'conversation')
     // From here on it no longer matters whether anybody waits.
     exchange.request.signal.removeEventListener('abort', left)
     return making.askedInBackground(client)
@@ -95,13 +96,23 @@ class Making {
 
   /** The answer is given whether or not it can be kept. */
   readonly #keep: KeepResponse = async (response) => {
-    if (!this.#stores) return
     const { responses, log } = this.#service
     try {
-      await responses.store.put({ ...ownerOf(this.#exchange), response, input: this.#own })
+      await this.#append(response)
+      if (this.#stores) await responses.store.put({ ...ownerOf(this.#exchange), response, input: this.#own })
     } catch (error) {
       log({ type: 'fault', message: `The response ${response.id} could not be kept as it should be.`, error })
     }
+  }
+
+  /** A turn becomes part of the conversation once it has been answered; one that failed may be asked again. */
+  async #append({ status, output }: ResponseResource): Promise<void> {
+    const id = this.#request.conversationId
+    if (id === undefined || (status !== 'completed' && status !== 'incomplete')) return
+    await this.#service.conversations.change(ownerOf(this.#exchange), id, (kept) => ({
+      ...kept,
+      items: joined(kept.items, [...this.#own, ...output]),
+    }))
   }
 
   #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {

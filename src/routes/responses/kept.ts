@@ -6,6 +6,7 @@ import { framed } from '../../wire/responses/reply.js'
 import type { ResponseResource, StoredItem } from '../../wire/responses/resource.js'
 import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../service.js'
 import { turnsBefore } from './conversation.js'
+import { isWhole, page, pageOf, wholeNumber } from './page.js'
 
 export async function retrieveResponse(service: Service, exchange: Exchange): Promise<Answered> {
   const query = new URLSearchParams(exchange.query)
@@ -21,7 +22,7 @@ export async function retrieveResponse(service: Service, exchange: Exchange): Pr
 }
 
 export async function deleteResponse(service: Service, exchange: Exchange): Promise<Answered> {
-  const id = exchange.rest
+  const id = exchange.named.id!
   await runningOf(service, exchange)?.cancel()
   if (!(await service.responses.store.delete(ownerOf(exchange), id))) throw unknown(id)
   return jsonAnswer({ id, object: 'response', deleted: true })
@@ -57,49 +58,15 @@ export async function listInputItems(service: Service, exchange: Exchange): Prom
   return jsonAnswer(page(items, asked))
 }
 
-interface Page {
-  readonly order: string
-  readonly limit: number
-  readonly after: string | null
-}
-
-function pageOf(query: URLSearchParams): Page {
-  const order = query.get('order') ?? 'desc'
-  if (order !== 'asc' && order !== 'desc') throw badQuery('order', "'asc' or 'desc'")
-  return { order, limit: wholeNumber(query, 'limit', 20, 100), after: query.get('after') }
-}
-
-const startOf = (items: readonly StoredItem[], after: string | null): number =>
-  after === null ? 0 : items.findIndex(({ id }) => id === after) + 1
-
-/** Whether the page, and one more that says that there is more, are among the items. */
-function isWhole(items: readonly StoredItem[], { after, limit }: Page): boolean {
-  const from = startOf(items, after)
-  return (after === null || from > 0) && items.length > from + limit
-}
-
-function page(items: readonly StoredItem[], { after, limit }: Page) {
-  const from = startOf(items, after)
-  if (after !== null && from === 0) throw badQuery('after', 'the id of an item of this response')
-  const data = items.slice(from, from + limit)
-  return {
-    object: 'list',
-    data,
-    first_id: data[0]?.id ?? null,
-    last_id: data.at(-1)?.id ?? null,
-    has_more: from + limit < items.length,
-  }
-}
-
 function runningOf({ responses }: Service, exchange: Exchange) {
-  const running = responses.background.get(exchange.rest)
+  const running = responses.background.get(exchange.named.id!)
   return running && keyOf(running.owner) === keyOf(ownerOf(exchange)) ? running : undefined
 }
 
 async function keptOf({ responses }: Service, exchange: Exchange): Promise<KeptResponse> {
-  const kept = await responses.store.get(ownerOf(exchange), exchange.rest)
+  const kept = await responses.store.get(ownerOf(exchange), exchange.named.id!)
   if (kept) return kept
-  throw unknown(exchange.rest)
+  throw unknown(exchange.named.id!)
 }
 
 /** Of one that is over: the event that says how it ended, with all of it. */
@@ -107,18 +74,6 @@ function lastEvent(response: ResponseResource): Answered {
   const type = `response.${response.status === 'cancelled' ? 'failed' : response.status}`
   const body = framed({ type, sequence_number: 0, response }) + SSE_DONE
   return { status: 200, body, headers: SSE_HEADERS }
-}
-
-function wholeNumber(query: URLSearchParams, name: string, absent: number, most: number): number {
-  const text = query.get(name)
-  if (text === null) return absent
-  const value = Number(text)
-  if (/^\d{1,15}$/.test(text) && value <= most) return value
-  throw badQuery(name, `a whole number of at most ${most}`)
-}
-
-function badQuery(name: string, expected: string): V1Error {
-  return new V1Error(400, `Invalid value for '${name}': expected ${expected}.`, { param: name, code: 'invalid_value' })
 }
 
 function unknown(id: string): V1Error {

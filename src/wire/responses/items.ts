@@ -86,8 +86,11 @@ export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly
 export function readInput(value: unknown, param: string, ignored: string[]): InputItem[] {
   if (typeof value === 'string') return [userMessage(aString(value, param))]
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of items', value)
-  return someItems(value, param).map((item, i) => readItem(anObject(item, at(param, i)), at(param, i), ignored))
+  return readItems(someItems(value, param), param, ignored)
 }
+
+export const readItems = (items: readonly unknown[], param: string, ignored: string[]): InputItem[] =>
+  items.map((item, i) => readItem(anObject(item, at(param, i)), at(param, i), ignored))
 
 export function userMessage(text: string): MessageItem {
   return {

@@ -1,5 +1,5 @@
 import type { OutputFormat, Sampling } from '../../engine.js'
-import type { JsonObject } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import { aTier, readMetadata, readVerbosity } from '../chat/hints.js'
 import { aSchema } from '../chat/output-format.js'
 import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
@@ -20,6 +20,7 @@ import {
   refuse,
   required,
   unsupported,
+  wrongType,
   wrongValue,
 } from '../fields.js'
 import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
@@ -34,6 +35,8 @@ export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoi
   readonly input: readonly InputItem[]
   readonly instructions?: string
   readonly previousId?: string
+  /** What it brings and what is answered become part of this conversation. */
+  readonly conversationId?: string
   readonly stream: boolean
   /** Absent: as the service is set up. */
   readonly store?: boolean
@@ -59,7 +62,6 @@ export interface ResponseRequest extends Pick<ResponseTools, 'tools' | 'toolChoi
 
 /** Fields that would change the answer and cannot be honoured. */
 const WHY: ReadonlyMap<string, string> = new Map([
-  ['conversation', "Conversations are not kept here: go on from a response with 'previous_response_id'."],
   ['prompt', "Prompt templates are not kept here: send 'input' and 'instructions'."],
   ['context_management', "Ask for it by 'POST /responses/compact', or set 'truncation' to 'auto'."],
   ['moderation', 'There is no moderation here.'],
@@ -69,7 +71,17 @@ const NO_TOKENS = "A response does not tell its tokens: ask 'chat/completions', 
 
 const HINTS = ['user', 'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options']
 const KNOWN: ReadonlySet<string> = new Set([
-  ...['model', 'input', 'instructions', 'previous_response_id', 'stream', 'stream_options', 'store', 'background'],
+  ...[
+    'model',
+    'input',
+    'instructions',
+    'previous_response_id',
+    'conversation',
+    'stream',
+    'stream_options',
+    'store',
+    'background',
+  ],
   ...['truncation', 'max_output_tokens', 'max_tool_calls', 'include', 'metadata', 'service_tier', 'text', 'reasoning'],
   ...['tools', 'tool_choice', 'parallel_tool_calls', 'top_logprobs', 'chat_template_kwargs'],
   ...['return_token_ids', 'evidence'],
@@ -129,6 +141,11 @@ export function readResponseRequest(json: unknown): ResponseRequest {
     throw refuse('background', "A response in the background must be stored: leave 'store' out.", 'invalid_value')
   }
   const previousId = optional(body, 'previous_response_id', '', aString)
+  const conversationId = optional(body, 'conversation', '', readConversation)
+  if (previousId !== undefined && conversationId !== undefined) {
+    const message = "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Leave one of them out."
+    throw refuse('conversation', message, 'mutually_exclusive_parameters')
+  }
   const instructions = optional(body, 'instructions', '', aString)
   const truncation = optional(body, 'truncation', '', aTruncation) ?? 'disabled'
   const maxTokens = optional(body, 'max_output_tokens', '', aTokenLimit)
@@ -143,9 +160,10 @@ export function readResponseRequest(json: unknown): ResponseRequest {
   hint(body, 'service_tier', '', aTier, ignored)
   return {
     model: required(body, 'model', '', aString),
-    input: readAll(body, previousId, ignored),
+    input: readAll(body, previousId ?? conversationId, ignored),
     instructions,
     previousId,
+    ...(conversationId !== undefined && { conversationId }),
     stream,
     store: background ? true : store,
     background,
@@ -166,6 +184,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
     ignored,
     echo: {
       previous_response_id: previousId ?? null,
+      ...(conversationId !== undefined && { conversation: { id: conversationId } }),
       instructions: instructions ?? null,
       ...echo,
       text,
@@ -188,9 +207,16 @@ export function readResponseRequest(json: unknown): ResponseRequest {
   }
 }
 
-function readAll(body: JsonObject, previousId: string | undefined, ignored: string[]): readonly InputItem[] {
+/** Its id, or an object that has it. */
+function readConversation(value: unknown, param: string): string {
+  if (typeof value === 'string') return aString(value, param)
+  if (isRecord(value)) return required(value, 'id', param, aString)
+  throw wrongType(param, 'a string or an object', value)
+}
+
+function readAll(body: JsonObject, earlier: string | undefined, ignored: string[]): readonly InputItem[] {
   // A conversation may be gone on with by nothing but other instructions.
-  if (body.input == null && previousId !== undefined) return []
+  if (body.input == null && earlier !== undefined) return []
   return required(body, 'input', '', (value, param) => readInput(value, param, ignored))
 }
 

@@ -88,6 +88,8 @@ export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplet
 /** What a request asked for, as its response repeats it. */
 export interface ResponseEcho {
   readonly previous_response_id: string | null
+  /** There only where it is part of one. */
+  readonly conversation?: { readonly id: string }
   readonly instructions: string | null
   readonly tools: readonly Readonly<Record<string, unknown>>[]
   readonly tool_choice: unknown

@@ -1,0 +1,50 @@
+import type { ConversationStore, KeptConversation, Owner } from './store.js'
+
+/** What becomes of a conversation; undefined where it stays as it is. */
+type Change = (kept: KeptConversation) => KeptConversation | undefined
+
+/** Conversations of a store, each changed by one request at a time: what two of them add is both there. */
+export class Conversations {
+  readonly #store: ConversationStore
+  /** By id: what the next change waits for. */
+  readonly #changing = new Map<string, Promise<unknown>>()
+
+  constructor(store: ConversationStore) {
+    this.#store = store
+  }
+
+  add(kept: KeptConversation): Promise<void> {
+    return this.#store.put(kept)
+  }
+
+  get(owner: Owner, id: string): Promise<KeptConversation | undefined> {
+    return this.#store.get(owner, id)
+  }
+
+  delete(owner: Owner, id: string): Promise<boolean> {
+    return this.#inTurn(id, () => this.#store.delete(owner, id))
+  }
+
+  /** As it is afterwards; undefined where there is none of this owner's. */
+  change(owner: Owner, id: string, change: Change): Promise<KeptConversation | undefined> {
+    return this.#inTurn(id, async () => {
+      const kept = await this.#store.get(owner, id)
+      const changed = kept && change(kept)
+      if (!changed) return kept
+      const now = { ...changed, changedAt: Math.floor(Date.now() / 1000) }
+      await this.#store.put(now)
+      return now
+    })
+  }
+
+  async #inTurn<T>(id: string, act: () => Promise<T>): Promise<T> {
+    const before = this.#changing.get(id)
+    const mine = before ? before.then(act, act) : act()
+    this.#changing.set(id, mine)
+    try {
+      return await mine
+    } finally {
+      if (this.#changing.get(id) === mine) this.#changing.delete(id)
+    }
+  }
+}
