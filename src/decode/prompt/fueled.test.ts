@@ -29,6 +29,21 @@ describe('a template from a stranger', () => {
     ['the same joined', `${grow('{% set ns.x = [ns.x, ns.x] %}')}{{ ns.x | join(',') }}`],
     ['a replacement between any two signs', `${grow("{% set ns.t = ns.t.replace('', ns.t) %}")}`],
     ['the same as a filter', `${grow("{% set ns.t = ns.t | replace('', ns.t) %}")}`],
+    ['a text that joins itself', `${grow('{% set ns.t = ns.t.join([ns.t, ns.t, ns.t]) %}')}{{ ns.t }}`],
+    [
+      'each compared with each',
+      `${'{% for i in range(100) %}'.repeat(2)}{{ range(2000) | unique | length }}${'{% endfor %}'.repeat(2)}`,
+    ],
+    ['a list that holds itself, printed', '{% set x = [1] %}{% set _ = x.append(x) %}{{ x }}'],
+    ['the same as JSON, within itself', '{% set x = [1] %}{% set _ = x.append(x) %}{{ x | tojson }}'],
+    [
+      'two that hold themselves, compared',
+      '{% set x = [1] %}{% set _ = x.append(x) %}{% set y = [1] %}{% set _ = y.append(y) %}{{ x == y }}',
+    ],
+    [
+      'two that double, compared',
+      `{% set ns = namespace(x=['a'], y=['a']) %}${'{% set ns.x = [ns.x, ns.x] %}{% set ns.y = [ns.y, ns.y] %}'.repeat(40)}{{ ns.x == ns.y }}`,
+    ],
     ['a long indent', "{{ 'a' | indent(1000000000) }}"],
     ['a long indent by its name', "{{ 'a\\nb' | indent(width=1000000000) }}"],
     ['a long indent of JSON', "{{ {'a': 1} | tojson(indent=100000000) }}"],

@@ -104,7 +104,7 @@ class FueledInterpreter extends PythonInterpreter {
     super(globalsFor((count) => this.#spend(count)))
     this.#steps = steps
     this.#mostText = mostText
-    const weigh = (value: Value) => this.#weigh(value)
+    const weigh = (value: Value) => this.weigh(value)
     this.#print = function (this: Value) {
       weigh(this)
       return pythonText(this)
@@ -145,7 +145,7 @@ class FueledInterpreter extends PythonInterpreter {
 
   /** What stands beside a `~` is printed as Python prints it, and weighed. */
   protected override print(value: Value): string {
-    if (typeof value.value === 'object' && value.value !== null) this.#weigh(value)
+    if (typeof value.value === 'object' && value.value !== null) this.weigh(value)
     return super.print(value)
   }
 
@@ -165,17 +165,21 @@ class FueledInterpreter extends PythonInterpreter {
   }
 
   /** All that is in a value, as often as it is in it. */
-  #weigh(value: Value): void {
+  protected override weigh(value: Value): void {
     this.#spend(1)
     const { value: held } = value
     if (typeof held === 'string') this.#spend(held.length / CHARACTERS)
-    else if (Array.isArray(held)) for (const each of held) this.#weigh(each)
-    else if (held instanceof Map) for (const each of held.values()) this.#weigh(each)
+    else if (Array.isArray(held)) for (const each of held) this.weigh(each)
+    else if (held instanceof Map) for (const each of held.values()) this.weigh(each)
   }
 
   override applyFilter(operand: Value, filter: Node, environment: Environment): Value {
     const name = (filter.callee as Node | undefined)?.value ?? filter.value
-    if (!SHALLOW.has(name)) this.#weigh(operand)
+    if (!SHALLOW.has(name)) this.weigh(operand)
+    // Each is compared with each.
+    if (name === 'unique' && Array.isArray(operand.value)) {
+      for (const each of operand.value as Value[]) this.#compare(each, operand.value.length)
+    }
     const args = filter.args as Node[] | undefined
     if (args === undefined) return super.applyFilter(operand, filter, environment)
     // Once, so that they can be looked at.
@@ -219,8 +223,24 @@ class FueledInterpreter extends PythonInterpreter {
     return functionOf((args, scope) => {
       this.#spend(object.value instanceof Map ? 1 : String(object.value).length / ROUND)
       if (args.length > 1) this.#assertReplaces(object, args)
+      for (const arg of args) if (Array.isArray(arg.value)) this.#expectJoined(object, arg)
       return call(args, scope)
     })
+  }
+
+  /** What is made of texts with one between them. */
+  #expectJoined({ value }: Value, list: Value): void {
+    this.weigh(list)
+    const parts = list.value as Value[]
+    const texts = parts.reduce((sum, part) => sum + String(part.value ?? '').length, 0)
+    this.limit(texts + parts.length * String(value).length)
+  }
+
+  /** What is in a value is looked at `times`. */
+  #compare(value: Value, times: number): void {
+    const before = this.#steps
+    this.weigh(value)
+    this.#spend(((before - this.#steps) * times) / ROUND)
   }
 
   #assertReplaces(text: Value, [before, after]: Value[]): void {

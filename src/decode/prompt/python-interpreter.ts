@@ -43,6 +43,8 @@ export function written(node: Node, value: Value): string {
   return isAbsent(value) ? '' : value.toString()
 }
 
+const COMPARED = new Set(['==', '!=', 'in', 'not in'])
+
 export class PythonInterpreter extends Open {
   override evaluate(statement: Statement | undefined, environment: Environment): Evaluated {
     const node = statement as unknown as Node | undefined
@@ -68,6 +70,8 @@ export class PythonInterpreter extends Open {
     const [left, right] = [node.left, node.right].map(
       (each) => this.evaluate(each as Statement, environment) as unknown as Value,
     ) as [Value, Value]
+    // Values that are compared are walked through.
+    if (COMPARED.has(operator)) this.weigh(right)
     if (operator === '==') return made(isEqual(left, right))
     if (operator === '!=') return made(!isEqual(left, right))
     if (operator === 'in') return made(isIn(left, right))
@@ -91,6 +95,9 @@ export class PythonInterpreter extends Open {
   protected print(value: Value): string {
     return printed(value)
   }
+
+  /** What is in a value is looked at. */
+  protected weigh(_value: Value): void {}
 
   /** Throws where a text would be too long to be made. */
   protected limit(_length: number): void {}
