@@ -157,8 +157,7 @@ export class Scheduler {
       if (new Set(busy.map(callOf)).size >= maxBatch) break
       if (busy.length >= maxBatch && this.#shares(slot)) continue
       const { first, lane } = slot
-      const mustWait = first !== undefined && !first.lane.finished && !first.cancelled && !promptIsIn(first)
-      if (mustWait || lane.paused) continue
+      if (lane.paused || (first !== undefined && isBeingRead(first))) continue
       const little = needsLittle(slot, share)
       slot.lacksRoom = !this.#start(slot)
       if (slot.lacksRoom) break
@@ -354,6 +353,10 @@ export class Scheduler {
     }
   }
 }
+
+/** Whether others of the call wait for its prompt: nobody reads that of one that is paused, whatever has displaced it. */
+const isBeingRead = (slot: Slot): boolean =>
+  !slot.lane.finished && !slot.cancelled && !slot.lane.paused && !promptIsIn(slot)
 
 /** Tokens in the cache. */
 const heldBy = (rows: readonly Row[]): number => rows.reduce((sum, { slot }) => sum + (slot.sequence?.length ?? 0), 0)

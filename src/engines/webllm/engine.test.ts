@@ -1,12 +1,24 @@
 import { expect, test } from 'vitest'
+import { ChatText } from '../../decode/chat-text.js'
+import { DecidePrompt } from '../../decode/decide/prompt.js'
 import { call, collect } from '../../decode/testing/call.test-helper.js'
-import type { ChatCall, LoadProgress } from '../../engine.js'
+import type { ChatCall, DecideCall, LoadProgress } from '../../engine.js'
+import { atOnce } from '../../platform/slices.js'
 import { compile } from '../../structured/index.js'
 import { WebLlmEngine } from './engine.js'
 import type { ModelRecord } from './library.js'
 import type { WebLlmOptions } from './options.js'
 import { plain } from './plain-model.test-helper.js'
-import { type Behaviour, chatConfig, files, record, standInLibrary, TOKENS, WINDOW } from './stand-in.test-helper.js'
+import {
+  type Behaviour,
+  chatConfig,
+  files,
+  logitsAfter,
+  record,
+  standInLibrary,
+  TOKENS,
+  WINDOW,
+} from './stand-in.test-helper.js'
 
 const EVERYTHING = { features: new Set(['shader-f16']), maxStorageBufferBindingSize: 2 ** 30 }
 
@@ -246,4 +258,77 @@ test('a closed engine refuses', async () => {
   const { engine } = setUp()
   await engine.close()
   await expect(ask(engine)).rejects.toMatchObject({ status: 503, code: 'engine_closed' })
+})
+
+const deciding: DecideCall = {
+  id: 'dec-test',
+  model: 'test/one',
+  signal: new AbortController().signal,
+  state: 'She was charged twice.',
+  order: 'given',
+  calibrated: false,
+  questions: [
+    { type: 'predicate', instructions: 'She is angry.', options: [{ text: 'Yes' }, { text: 'No' }] },
+    // Several tokens each, and one that others begin with.
+    {
+      type: 'choice',
+      instructions: 'Which?',
+      options: ['bill', 'billing', 'something else'].map((text) => ({ text })),
+    },
+  ],
+}
+
+/** Each option alone, token by token, by the logits that the library has; its padding is no token. */
+function optionsAlone(question: DecideCall['questions'][number]): { probabilities: number[]; mass: number } {
+  const text = new ChatText(files)
+  const { tokenizer, ends } = text
+  const { stem } = atOnce(atOnce(DecidePrompt.of(deciding, text, '', WINDOW)).asked(question, 0, 'given'))[0]!
+  const shares = (tokens: readonly number[]) => {
+    const weights = [...logitsAfter(tokens).subarray(0, TOKENS)].map(Math.exp)
+    const sum = weights.reduce((total, weight) => total + weight, 0)
+    return weights.map((weight) => weight / sum)
+  }
+  const told = question.options.map(({ text }) => text)
+  const beginning = told.some((a) => told.some((b) => a !== b && b.startsWith(a)))
+  const scores = told.map((option) => {
+    const before = [...stem]
+    let score = 1
+    for (const token of tokenizer.encodeContinuation(option)) {
+      score *= shares(before)[token]!
+      before.push(token)
+    }
+    const last = shares(before)
+    return beginning ? score * [...ends].reduce((sum, end) => sum + last[end]!, 0) : score
+  })
+  const mass = scores.reduce((sum, score) => sum + score, 0)
+  return { mass, probabilities: scores.map((score) => score / mass) }
+}
+
+test('a decision is that of each option alone, by the logits of the library', async () => {
+  const { engine } = setUp()
+  const { answers, usage } = await engine.decide(deciding)
+  for (const [i, question] of deciding.questions.entries()) {
+    const { probabilities, mass } = optionsAlone(question)
+    const answer = answers[i] as { probabilities: number[]; optionMass: number }
+    for (const [k, share] of probabilities.entries())
+      expect(Math.abs(answer.probabilities[k]! - share)).toBeLessThan(1e-6)
+    expect(Math.abs(answer.optionMass / mass - 1)).toBeLessThan(1e-4)
+  }
+  expect(usage.completionTokens).toBe(0)
+  // Alone, in the other order and again: the same bits.
+  const turned = await engine.decide({ ...deciding, questions: [...deciding.questions].reverse() })
+  expect(turned.answers).toEqual([...answers].reverse())
+  for (const [i, question] of deciding.questions.entries()) {
+    expect((await engine.decide({ ...deciding, questions: [question] })).answers[0]).toEqual(answers[i])
+  }
+  expect(engine.models.every(({ capabilities }) => capabilities?.decisions)).toBe(true)
+  await engine.close()
+})
+
+test('a decision about more than the window holds is refused before anything is computed', async () => {
+  const { engine, seen } = setUp()
+  const long = engine.decide({ ...deciding, state: 'word '.repeat(WINDOW) })
+  await expect(long).rejects.toMatchObject({ status: 400, code: 'context_length_exceeded' })
+  expect(seen.forwards).toEqual([])
+  await engine.close()
 })
