@@ -22,7 +22,7 @@ import type { ChatText } from './chat-text.js'
 import { decide } from './decide/decide.js'
 import { thinkAbout } from './decide/think.js'
 import type { Drafting, DraftMode } from './drafts/drafting.js'
-import { Source } from './drafts/source.js'
+import { DraftSource } from './drafts/source.js'
 import type { Read } from './evidence/others-read.js'
 import { ReadLane } from './evidence/read-lane.js'
 import { checkCall } from './limits.js'
@@ -236,11 +236,11 @@ export class DecodeLoop {
   }
 
   /** What the values of an answer may be guessed from. */
-  #sourceOf(call: ChatCall): (() => Source) | undefined {
+  #sourceOf(call: ChatCall): (() => DraftSource) | undefined {
     if (!call.grammar && call.tools.length === 0) return undefined
-    let source: Source | undefined
+    let source: DraftSource | undefined
     return () => {
-      source ??= new Source(
+      source ??= new DraftSource(
         typeof call.prompt === 'string' ? [call.prompt] : call.messages.map(({ content }) => textOf(content)),
       )
       return source

@@ -23,7 +23,7 @@ interface Option {
   readonly description?: string
 }
 
-export interface Asked {
+export interface EncoderInput {
   readonly kind: Kind
   readonly instructions: string
   readonly state: string
@@ -35,7 +35,7 @@ export function askedOf(
   { type, instructions, options }: DecideQuestion,
   order: readonly number[],
   state: string,
-): Asked {
+): EncoderInput {
   const asked = { instructions: textOf(instructions), state }
   const turned = order.map((i) => options[i]!)
   if (type === 'choice') {
@@ -55,13 +55,13 @@ export function askedOf(
 const option = (key: string, description: string | undefined): Option => ({ key, ...(description && { description }) })
 
 /** Marks, and texts that are to be read as such, as the model's makers lay them out. */
-export type Layout = (asked: Asked) => Slices<{
+export type EncoderLayout = (asked: EncoderInput) => Slices<{
   readonly sections: readonly (number | string)[]
   reveal(section: string): string
 }>
 
 /** Laya's own. */
-export function layaLayout({ begin, between, option: mark }: Marks, markText: string): Layout {
+export function layaLayout({ begin, between, option: mark }: Marks, markText: string): EncoderLayout {
   return function* (asked) {
     const { kind, instructions, options, state } = unmarked(asked, markText)
     const marked = options.flatMap((each) => [mark, ` ${layaOption(kind, each)}`])
@@ -82,7 +82,7 @@ function layaOption(kind: Kind, { key, description }: Option): string {
 }
 
 /** By the template that a GGUF file has for it. */
-export function templateLayout(source: string, tokenizer: Tokenizer, markText: string): Layout {
+export function templateLayout(source: string, tokenizer: Tokenizer, markText: string): EncoderLayout {
   const template = new JinjaTemplate(source, {})
   const added = tokenizer.addedTexts(false)
   return function* (asked) {
@@ -97,7 +97,7 @@ export function templateLayout(source: string, tokenizer: Tokenizer, markText: s
 }
 
 /** What is spelled as the mark of an option is none: a blank stands for it, as the model's makers have it. */
-function unmarked(asked: Asked, mark: string): Asked {
+function unmarked(asked: EncoderInput, mark: string): EncoderInput {
   const clean = (text: string) => text.replaceAll(mark, ' ')
   return {
     ...asked,
@@ -113,7 +113,7 @@ const MOST_OF_OPTION = 48
 const LEAST_LEFT = 16
 const LEAST_OF_OPTION = 4
 
-export interface Room {
+export interface EncoderRoom {
   /** Tokens of what is asked and of its options. */
   readonly head: number
   /** And of all together. */
@@ -127,7 +127,7 @@ export interface Room {
 export function fitted(
   tokens: readonly number[],
   { between, option: mark }: Marks,
-  room: Room,
+  room: EncoderRoom,
   place: string,
 ): { readonly tokens: readonly number[]; readonly marks: readonly number[] } {
   const first = tokens.indexOf(mark)

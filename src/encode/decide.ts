@@ -7,7 +7,16 @@ import { V1Error } from '../errors.js'
 import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
-import { askedOf, fitted, KINDS, type Kind, type Layout, layaLayout, type Marks, templateLayout } from './asked.js'
+import {
+  askedOf,
+  type EncoderLayout,
+  fitted,
+  KINDS,
+  type Kind,
+  layaLayout,
+  type Marks,
+  templateLayout,
+} from './asked.js'
 import type { VectorLine } from './line.js'
 import type { DecisionForm, TextTokens, VectorModel } from './vector-model.js'
 
@@ -25,7 +34,7 @@ export class Decider {
   readonly #tokenizer: Tokenizer
   readonly #form: DecisionForm
   readonly #marks: Marks
-  readonly #layout: Layout
+  readonly #layout: EncoderLayout
 
   constructor(model: VectorModel, tokenizer: Tokenizer, form: DecisionForm) {
     this.#model = model

@@ -1,5 +1,5 @@
 /** A string, number, boolean or null of a document, once it is whole. Places are bytes of the document. */
-export interface Leaf {
+export interface DocumentLeaf {
   readonly pointer: string
   readonly start: number
   readonly end: number
@@ -56,9 +56,9 @@ export class Leaves {
     return this.#bytes[at]!
   }
 
-  push(bytes: Uint8Array): Leaf[] {
+  push(bytes: Uint8Array): DocumentLeaf[] {
     this.#hold(bytes)
-    const found: Leaf[] = []
+    const found: DocumentLeaf[] = []
     for (let at = this.#length - bytes.length; at < this.#length; at++) {
       const leaf = this.#read(this.#bytes[at]!, at)
       if (leaf) found.push(leaf)
@@ -67,7 +67,7 @@ export class Leaves {
   }
 
   /** The document is whole: a number that is all of it is, too. */
-  end(): Leaf[] {
+  end(): DocumentLeaf[] {
     return this.#mode === 'scalar' ? [this.#leaf(this.#length)] : []
   }
 
@@ -82,7 +82,7 @@ export class Leaves {
     this.#length = length
   }
 
-  #read(byte: number, at: number): Leaf | undefined {
+  #read(byte: number, at: number): DocumentLeaf | undefined {
     switch (this.#mode) {
       case 'string':
       case 'name text':
@@ -127,7 +127,7 @@ export class Leaves {
     this.#start = at
   }
 
-  #close(end: number): Leaf | undefined {
+  #close(end: number): DocumentLeaf | undefined {
     if (this.#mode === 'string') return this.#leaf(end)
     const level = this.#levels.at(-1)!
     level.name = JSON.parse(this.#text(this.#start, end)) as string
@@ -151,7 +151,7 @@ export class Leaves {
     if (level) level.from = at + 1
   }
 
-  #leaf(end: number): Leaf {
+  #leaf(end: number): DocumentLeaf {
     const text = this.#text(this.#start, end)
     const level = this.#levels.at(-1)
     const key = level?.object ? { key: { from: level.from, to: level.to } } : {}

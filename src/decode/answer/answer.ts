@@ -1,4 +1,4 @@
-import type { Drafted, Room } from '../drafts/foresee.js'
+import type { Drafted, DraftRoom } from '../drafts/foresee.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { BetweenStretch, CallStretch } from './call-stretch.js'
 import { DocumentStretch } from './document-stretch.js'
@@ -107,7 +107,7 @@ export class AnswerDecoder implements Lane, Writing {
     return this.#settings(this.generated, this.#nextMask())
   }
 
-  foresee(room: Room): Drafted | undefined {
+  foresee(room: DraftRoom): Drafted | undefined {
     // Penalties hang on what was said before.
     if (this.log.counts || this.log.said || this.mustGoOn) return undefined
     const path = this.#stretch.foresee?.(room)

@@ -1,5 +1,5 @@
 import type { Evidence, OutputGrammar } from '../../engine.js'
-import type { Path, Room } from '../drafts/foresee.js'
+import type { DraftRoom, Path } from '../drafts/foresee.js'
 import { DocumentEvidence } from '../evidence/evidence.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import { GuidedStretch } from './guided-stretch.js'
@@ -55,7 +55,7 @@ export class DocumentStretch extends GuidedStretch {
     super.take(sampled)
   }
 
-  override foresee(room: Room): Path | undefined {
+  override foresee(room: DraftRoom): Path | undefined {
     // A call may be opened; or each token is looked at closer than guesses are.
     const { call, grounds } = this.answer.plan
     return this.#choosing || call.topLogprobs !== undefined || grounds ? undefined : super.foresee(room)

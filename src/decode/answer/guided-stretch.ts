@@ -1,6 +1,6 @@
 import type { OutputGrammar } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import { foresee, type Path, type Room } from '../drafts/foresee.js'
+import { type DraftRoom, foresee, type Path } from '../drafts/foresee.js'
 import { OpenValue } from '../drafts/open-value.js'
 import type { Sampled } from '../token-model.js'
 import { Guided, type GuidedRun } from './guided.js'
@@ -53,7 +53,7 @@ export abstract class GuidedStretch implements Stretch {
     this.#show(this.bytesOf(token), sampled)
   }
 
-  foresee(room: Room): Path | undefined {
+  foresee(room: DraftRoom): Path | undefined {
     const { plan, remaining } = this.answer
     if (plan.source === undefined) return undefined
     const place = {

@@ -1,4 +1,4 @@
-import type { Drafted, Room } from '../drafts/foresee.js'
+import type { Drafted, DraftRoom } from '../drafts/foresee.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 
 /** Scores of tokens that a lane has already, found a few positions a step. */
@@ -48,7 +48,7 @@ export interface Lane {
   /** How to draw the next token. */
   settings(): SampleSettings
   /** How it may go on behind its tokens, as far as there is room; undefined: nobody can guess. */
-  foresee?(room: Room): Drafted | undefined
+  foresee?(room: DraftRoom): Drafted | undefined
   /** The next token; may add more that are certain, or replace some at the end. */
   take(sampled: Sampled): void
   /** The scheduler has seen `tokens`. */

@@ -1,7 +1,7 @@
 import type { ChatCall } from '../../engine.js'
 import type { Grounds } from '../../evidence/grounds.js'
 import type { ChatText } from '../chat-text.js'
-import type { Source } from '../drafts/source.js'
+import type { DraftSource } from '../drafts/source.js'
 import type { Read } from '../evidence/others-read.js'
 import type { SettledSampling } from '../recommended.js'
 import type { PromptScores } from './prompt-scores.js'
@@ -28,7 +28,7 @@ export interface AnswerPlan {
   /** Tokens that the answer may have. */
   readonly limit: number
   /** What values may be guessed from; absent: the model draws one token of an answer a step. */
-  readonly source?: (() => Source) | undefined
+  readonly source?: (() => DraftSource) | undefined
   /** Logits per position: the length of masks. */
   readonly vocabSize: number
 }

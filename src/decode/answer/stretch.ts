@@ -1,4 +1,4 @@
-import type { Path, Room } from '../drafts/foresee.js'
+import type { DraftRoom, Path } from '../drafts/foresee.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Markers } from './markers.js'
 import type { Mask } from './mask.js'
@@ -22,7 +22,7 @@ export interface Stretch {
   /** It waits to hear something, and nothing is drawn meanwhile. */
   readonly waits?: boolean
   /** How it may go on, as far as there is room. Absent, or undefined: nobody can guess. */
-  foresee?(room: Room): Path | undefined
+  foresee?(room: DraftRoom): Path | undefined
   /** The answer ends in it. */
   end?(): void
 }

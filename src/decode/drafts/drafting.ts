@@ -2,7 +2,7 @@ import { at } from '../../platform/pulse.js'
 import type { Lane } from '../answer/lane.js'
 import type { TokenModel } from '../token-model.js'
 import { Arms } from './arms.js'
-import type { Drafted, GuessKind, Room } from './foresee.js'
+import type { Drafted, DraftRoom, GuessKind } from './foresee.js'
 
 /** `gaining`: as far as guesses gain more than they cost; `always`: as far as a step has room for them. */
 export type DraftMode = 'gaining' | 'always' | 'never'
@@ -49,7 +49,7 @@ export class Drafting {
   readonly #arms = new Map<number, Arms>()
   #trial: Trial | undefined
   readonly #always: boolean
-  readonly #most: Room
+  readonly #most: DraftRoom
 
   constructor({ fewTokens = MOST_ROWS, maxChunk, maxSamples = 0 }: TokenModel, mode: DraftMode) {
     this.#always = mode === 'always'
@@ -98,7 +98,7 @@ export class Drafting {
 }
 
 /** A guess that fails is none: what an answer may cost is found out where it is written. */
-function guessed(lane: Lane, room: Room): Drafted | undefined {
+function guessed(lane: Lane, room: DraftRoom): Drafted | undefined {
   if (room.rows < 0) return undefined
   try {
     return at('mask', lane.request ?? '', () => lane.foresee?.(room))

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Arms } from './arms.js'
 import { guessOf } from './guess.js'
 import { OpenValue } from './open-value.js'
-import { Source } from './source.js'
+import { DraftSource } from './source.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const begun = (document: string): OpenValue => {
@@ -46,7 +46,7 @@ describe('the open value', () => {
 describe('a guess', () => {
   const mail =
     'Dear Ms Miller, Maria Lopez wants 14 chairs by 12 March 2026; her phone is 030-4711 (office). City: Bonn'
-  const source = () => new Source([mail])
+  const source = () => new DraftSource([mail])
   it.each([
     ['{"name":"Mar', 'ia Lopez"', 'case, and words that begin as names do'],
     ['{"name":"MARIA L', 'opez"', 'in whatever case it was begun'],
@@ -64,7 +64,7 @@ describe('a guess', () => {
   })
 
   it('looks at a text of one letter in bounded time, and finds the beginning of a word alone', () => {
-    const letters = new Source(['a'.repeat(1_000_000)])
+    const letters = new DraftSource(['a'.repeat(1_000_000)])
     expect(letters.after('aaa', 8)).toBe('aaaaaaaa')
     expect(letters.after('b', 8)).toBeUndefined()
   })

@@ -3,13 +3,13 @@ import type { SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 import { type Guess, guessOf } from './guess.js'
 import type { OpenValue } from './open-value.js'
-import type { Source } from './source.js'
+import type { DraftSource } from './source.js'
 
 /** What a guess goes by: how often those of its kind are right is counted apart. */
 export type GuessKind = 'label' | 'short' | 'copy' | 'end'
 
 /** A place at which a token is drawn. */
-export interface Draw {
+export interface GuessedDraw {
   /** How many tokens of the path stand before it. */
   readonly at: number
   readonly mask: Uint32Array
@@ -20,20 +20,20 @@ export interface Draw {
 /** A path, as the model is asked. */
 export interface Drafted {
   readonly tokens: readonly number[]
-  readonly draws: readonly (Omit<Draw, 'mask'> & { readonly settings: SampleSettings })[]
+  readonly draws: readonly (Omit<GuessedDraw, 'mask'> & { readonly settings: SampleSettings })[]
 }
 
 /** How a document may go on. */
 export interface Path {
   /** What would be appended: guesses, and what is certain after each. */
   readonly tokens: readonly number[]
-  readonly draws: readonly Draw[]
+  readonly draws: readonly GuessedDraw[]
 }
 
-export interface Place {
+export interface DraftPlace {
   readonly guided: Guided
   readonly value: OpenValue
-  readonly source: Source
+  readonly source: DraftSource
   readonly tokenizer: Tokenizer
   bytesOf(token: number): Uint8Array
   /** Tokens that may still be written. */
@@ -43,7 +43,7 @@ export interface Place {
 }
 
 /** How much may be guessed. */
-export interface Room {
+export interface DraftRoom {
   /** Tokens that a path may have. */
   readonly rows: number
   /** Guesses in it. */
@@ -54,12 +54,12 @@ export interface Room {
  * Guesses how a document goes on, as far as there is room, which may be nowhere; undefined where nothing can be guessed.
  * Every guess is followed exactly as an answer is: the tokens it would append, the mask with which the next would be drawn.
  */
-export function foresee(place: Place, room: Room): Path | undefined {
+export function foresee(place: DraftPlace, room: DraftRoom): Path | undefined {
   const { source, tokenizer, bytesOf, remaining, maskLength } = place
   const guided = place.guided.clone()
   const value = place.value.clone()
   const tokens: number[] = []
-  const draws: Draw[] = []
+  const draws: GuessedDraw[] = []
   let mask = new Uint32Array(maskLength)
   let next = guesses(guided, value, source, tokenizer)
   if (next.length === 0) return undefined
@@ -101,7 +101,7 @@ export function foresee(place: Place, room: Room): Path | undefined {
 
 const NOWHERE: Path = { tokens: [], draws: [] }
 
-function guesses(guided: Guided, value: OpenValue, source: Source, tokenizer: Tokenizer) {
+function guesses(guided: Guided, value: OpenValue, source: DraftSource, tokenizer: Tokenizer) {
   const guess = guessOf(value, source)
   if (guess === undefined || guess.text === '') return []
   const whole = withWhatFollows(guess, guided)

@@ -1,5 +1,5 @@
 import type { OpenValue } from './open-value.js'
-import { isOfWord, type Source } from './source.js'
+import { type DraftSource, isOfWord } from './source.js'
 
 export interface Guess {
   readonly text: string
@@ -14,7 +14,7 @@ const MOST = 64
  * How the open value goes on, if one that begins so stands in the source: by what follows there, and by its end where the
  * source has the end of something of its kind.
  */
-export function guessOf(value: OpenValue, source: Source): Guess | undefined {
+export function guessOf(value: OpenValue, source: DraftSource): Guess | undefined {
   const { said, quoted, key } = value
   if (said === undefined || said.includes('\\')) return undefined
   const follows = said === '' ? source.labelled(key, MOST) : source.after(said, MOST)

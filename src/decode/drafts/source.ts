@@ -2,7 +2,7 @@
 const MOST_PLACES = 64
 
 /** The texts that an answer may take values from, to be looked up by how a value begins. */
-export class Source {
+export class DraftSource {
   readonly #text: string
   /** As long as the text, in one case, and with one kind of blank. */
   readonly #folded: string

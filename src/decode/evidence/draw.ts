@@ -24,7 +24,7 @@ export interface Draw extends Place {
 }
 
 /** A stretch of a document, in bytes. */
-export interface Span {
+export interface DrawnSpan {
   readonly start: number
   readonly end: number
   /** It says itself where it ends: a string. The end of a number shows in what follows it. */

@@ -1,14 +1,14 @@
 /** What the values of a document rest on, found while it is written. */
 import type { Evidence } from '../../engine.js'
 import type { Grounds } from '../../evidence/grounds.js'
-import { type Leaf, Leaves } from '../../evidence/leaves.js'
+import { type DocumentLeaf, Leaves } from '../../evidence/leaves.js'
 import { SourceFinder } from '../../evidence/source-finder.js'
 import type { Guided } from '../answer/guided.js'
 import type { AnswerPlan } from '../answer/plan.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { type Draw, type Span, sharesOf, TokensBefore } from './draw.js'
-import { type Likelihood, likelihoodOf, type Written } from './likelihood.js'
+import { type Draw, type DrawnSpan, sharesOf, TokensBefore } from './draw.js'
+import { type Likelihood, likelihoodOf, type WrittenTokens } from './likelihood.js'
 import { type Named, namedOf } from './named.js'
 import { othersOf } from './others.js'
 import { OthersRead } from './others-read.js'
@@ -18,7 +18,7 @@ export class DocumentEvidence {
   readonly #tokenizer: Tokenizer
   readonly #grounds: Grounds
   readonly #sources: SourceFinder
-  readonly #written: Written
+  readonly #written: WrittenTokens
   readonly #others: OthersRead
   /** Those that may still matter. */
   #draws: Draw[] = []
@@ -77,7 +77,10 @@ export class DocumentEvidence {
     return sure
   }
 
-  #read(leaf: Leaf): { stretches: (Stretch | undefined)[]; told: (sure: readonly (number | undefined)[]) => Evidence } {
+  #read(leaf: DocumentLeaf): {
+    stretches: (Stretch | undefined)[]
+    told: (sure: readonly (number | undefined)[]) => Evidence
+  } {
     const { pointer, start, end, value, key } = leaf
     const own = this.#stretch({ start, end, closed: typeof value !== 'number' }, this.#written)
     const instead = value === null || !own.chosen ? undefined : this.#nullInstead(start)
@@ -101,7 +104,7 @@ export class DocumentEvidence {
     return { stretches: [own, instead, named?.chosen ? named : undefined], told }
   }
 
-  #stretch(span: Span, written: Written): Stretch {
+  #stretch(span: DrawnSpan, written: WrittenTokens): Stretch {
     return { span, written, ...likelihoodOf(this.#draws, span, written) }
   }
 
@@ -113,7 +116,7 @@ export class DocumentEvidence {
     return found.strayed && (found.sure > 0 || found.open.length > 0) ? found : undefined
   }
 
-  #runnerUp(span: Span): Evidence['runnerUp'] {
+  #runnerUp(span: DrawnSpan): Evidence['runnerUp'] {
     const others = othersOf(this.#draws, span, this.#written)
     if (!others) return undefined
     const [best, second] = [...others.values].sort(([, a], [, b]) => b - a)
@@ -125,8 +128,8 @@ export class DocumentEvidence {
 
 /** What stands in a place of a document, or might have stood there, with how likely it was. */
 interface Stretch extends Likelihood {
-  readonly span: Span
-  readonly written: Written
+  readonly span: DrawnSpan
+  readonly written: WrittenTokens
 }
 
 const sureOf = (stretch: Stretch | undefined): number | undefined => stretch?.sure

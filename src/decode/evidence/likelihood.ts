@@ -7,7 +7,7 @@
  * by what of them stands within: only those are looked at that agree with what comes before.
  */
 import { endsScalar } from '../../evidence/leaves.js'
-import type { Draw, Place, Span } from './draw.js'
+import type { Draw, DrawnSpan, Place } from './draw.js'
 
 export interface Likelihood {
   /** Of what is surely the stretch. */
@@ -28,7 +28,7 @@ export interface Beginning {
 }
 
 /** What the draws are read with. */
-export interface Written {
+export interface WrittenTokens {
   byte(at: number): number
   bytesOf(token: number): Uint8Array
 }
@@ -36,7 +36,7 @@ export interface Written {
 /** Less than anybody could see. */
 const NOTHING = 1e-9
 
-export function likelihoodOf(draws: readonly Draw[], span: Span, written: Written): Likelihood {
+export function likelihoodOf(draws: readonly Draw[], span: DrawnSpan, written: WrittenTokens): Likelihood {
   let [reached, sure, chosen, strayed] = [1, 0, false, false]
   const open: Beginning[] = []
   for (const draw of draws) {
@@ -58,7 +58,7 @@ export function likelihoodOf(draws: readonly Draw[], span: Span, written: Writte
 }
 
 /** Whether what was drawn, or might have been, says anything of the stretch. */
-export function touches(draw: Draw, { start, end, closed }: Span, written: Written): boolean {
+export function touches(draw: Draw, { start, end, closed }: DrawnSpan, written: WrittenTokens): boolean {
   if (draw.at >= start) return draw.at < end || (draw.at === end && !closed)
   return reaches(draw, draw.token, start, written) !== 'not'
 }
@@ -68,7 +68,7 @@ export function reaches(
   { at, grammar }: Place,
   token: number,
   start: number,
-  written: Written,
+  written: WrittenTokens,
 ): 'into' | 'up to' | 'not' {
   const bytes = written.bytesOf(token)
   if (bytes.length === 0 || !agrees(bytes, at, start, written)) return 'not'
@@ -88,7 +88,7 @@ export interface Weighed {
 }
 
 /** Of a place's tokens, but for the one that was drawn there. */
-export function weighed(place: Place, span: Span, written: Written, drawn?: number): Weighed {
+export function weighed(place: Place, span: DrawnSpan, written: WrittenTokens, drawn?: number): Weighed {
   const { at, shares, reaching } = place
   let [among, same] = [0, 0]
   const unsure: [number, number][] = []
@@ -112,13 +112,13 @@ export function weighed(place: Place, span: Span, written: Written, drawn?: numb
 }
 
 /** Whether bytes that begin at `at` are those of the document up to `end`, as far as they go. */
-export function agrees(bytes: Uint8Array, at: number, end: number, { byte }: Written): boolean {
+export function agrees(bytes: Uint8Array, at: number, end: number, { byte }: WrittenTokens): boolean {
   for (let i = 0; i < bytes.length && at + i < end; i++) if (bytes[i] !== byte(at + i)) return false
   return true
 }
 
 /** Whether a text writes what stands in the stretch, or the beginning of it. */
-export function continues(bytes: Uint8Array, at: number, span: Span, written: Written): boolean {
+export function continues(bytes: Uint8Array, at: number, span: DrawnSpan, written: WrittenTokens): boolean {
   // A token without bytes ends the document.
   if (bytes.length === 0) return at === span.end
   if (!agrees(bytes, at, span.end, written)) return false
@@ -126,11 +126,11 @@ export function continues(bytes: Uint8Array, at: number, span: Span, written: Wr
   return span.closed || behind === undefined || endsScalar(behind)
 }
 
-export const isWhole = (bytes: Uint8Array, at: number, { end, closed }: Span): boolean =>
+export const isWhole = (bytes: Uint8Array, at: number, { end, closed }: DrawnSpan): boolean =>
   bytes.length === 0 || at + bytes.length > end || (closed && at + bytes.length === end)
 
 /** Whether nothing but the stretch's text can come of a token that is the beginning of it. */
-function becomes({ at, grammar }: Place, token: number, span: Span, written: Written): boolean {
+function becomes({ at, grammar }: Place, token: number, span: DrawnSpan, written: WrittenTokens): boolean {
   const after = grammar.clone()
   if (!after.accept(token)) return false
   const from = at + written.bytesOf(token).length

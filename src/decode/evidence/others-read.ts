@@ -3,8 +3,8 @@ import { Guided } from '../answer/guided.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
-import { type Place, type Span, sharesOf, TokensBefore } from './draw.js'
-import { type Beginning, continues, isWhole, type Likelihood, type Written, weighed } from './likelihood.js'
+import { type DrawnSpan, type Place, sharesOf, TokensBefore } from './draw.js'
+import { type Beginning, continues, isWhole, type Likelihood, type WrittenTokens, weighed } from './likelihood.js'
 import { namedOf } from './named.js'
 
 /** Reads tokens, and tells of the one that would come next. */
@@ -31,7 +31,7 @@ export class OthersRead {
   }
 
   /** `budget`: tokens that may still come. */
-  async closed(likelihood: Likelihood, span: Span, written: Written, budget: number): Promise<number> {
+  async closed(likelihood: Likelihood, span: DrawnSpan, written: WrittenTokens, budget: number): Promise<number> {
     let { sure } = likelihood
     const open = [...likelihood.open]
     for (let reads = 0; likelyOf(open) > ENOUGH && reads < MOST_READ; reads++) {
@@ -50,7 +50,12 @@ export class OthersRead {
   }
 
   /** The place that a beginning leads to, or whether it is the stretch where that is certain already. */
-  async #after({ place, token }: Beginning, span: Span, written: Written, budget: number): Promise<Place | number> {
+  async #after(
+    { place, token }: Beginning,
+    span: DrawnSpan,
+    written: WrittenTokens,
+    budget: number,
+  ): Promise<Place | number> {
     const tokens = place.before.whole()
     const guided = new Guided(place.grammar.clone(), this.#tokenizer, place.before.last)
     if (!guided.accept(token)) return 0

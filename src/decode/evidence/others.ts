@@ -1,12 +1,12 @@
 /** The other values that might have stood where a leaf stands, as far as their first different token decides them. */
-import { endsScalar, type Leaf } from '../../evidence/leaves.js'
-import type { Draw, Span } from './draw.js'
-import { agrees, reaches, touches, type Written } from './likelihood.js'
+import { type DocumentLeaf, endsScalar } from '../../evidence/leaves.js'
+import type { Draw, DrawnSpan } from './draw.js'
+import { agrees, reaches, touches, type WrittenTokens } from './likelihood.js'
 
-export type Value = Leaf['value']
+export type OtherValue = DocumentLeaf['value']
 
 export interface Others {
-  readonly values: ReadonlyMap<Value, number>
+  readonly values: ReadonlyMap<OtherValue, number>
   /** How likely those are of which it is not known which. */
   readonly unknown: number
 }
@@ -15,8 +15,8 @@ export interface Others {
 const NEGLIGIBLE = 1e-4
 
 /** Undefined where they are many. */
-export function othersOf(draws: readonly Draw[], span: Span, written: Written): Others | undefined {
-  const values = new Map<Value, number>()
+export function othersOf(draws: readonly Draw[], span: DrawnSpan, written: WrittenTokens): Others | undefined {
+  const values = new Map<OtherValue, number>()
   let [reached, unknown] = [1, 0]
   for (const draw of draws) {
     if (!touches(draw, span, written)) continue
@@ -40,13 +40,13 @@ export function othersOf(draws: readonly Draw[], span: Span, written: Written): 
 }
 
 /** Whether it writes nothing but the value that stands there, as far as it goes. */
-function isSame({ at }: Draw, token: number, span: Span, written: Written): boolean {
+function isSame({ at }: Draw, token: number, span: DrawnSpan, written: WrittenTokens): boolean {
   const bytes = written.bytesOf(token)
   return at + bytes.length > span.start && at + bytes.length <= span.end && agrees(bytes, at, span.end, written)
 }
 
 /** The value that is certain after a token; undefined where there are several. */
-function valueAfter(draw: Draw, token: number, { start }: Span, written: Written): Value | undefined {
+function valueAfter(draw: Draw, token: number, { start }: DrawnSpan, written: WrittenTokens): OtherValue | undefined {
   const after = draw.grammar.clone()
   if (!after.accept(token)) return undefined
   const bytes: number[] = []
@@ -57,21 +57,21 @@ function valueAfter(draw: Draw, token: number, { start }: Span, written: Written
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-const WORDS: readonly (readonly [string, Value])[] = [
+const WORDS: readonly (readonly [string, OtherValue])[] = [
   ['true', true],
   ['false', false],
   ['null', null],
 ]
 
 /** The string, number or word that a text begins with, if it is whole. */
-function firstValue(bytes: Uint8Array): Value | undefined {
+function firstValue(bytes: Uint8Array): OtherValue | undefined {
   const end = bytes[0] === QUOTE ? endOfString(bytes) : bytes.findIndex(endsScalar)
   const text = new TextDecoder().decode(end < 0 ? bytes : bytes.subarray(0, end))
   const word = WORDS.find(([name]) => name === text)
   if (word) return word[1]
   if (end < 0) return undefined
   try {
-    return JSON.parse(text) as Value
+    return JSON.parse(text) as OtherValue
   } catch {
     return undefined
   }

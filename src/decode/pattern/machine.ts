@@ -32,12 +32,12 @@ interface Window {
   readonly places: readonly Place[]
 }
 
-export interface Found {
+export interface PatternMatch {
   readonly start: number
   readonly end: number
 }
 
-export class Machine {
+export class PatternMachine {
   readonly #program: Program
   readonly #alphabet: Alphabet
   readonly #behind: readonly Behind[]
@@ -53,7 +53,7 @@ export class Machine {
   }
 
   /** What is found in a text, one after the other, as `matchAll` has it. Undefined: a pause, where the text is long. */
-  *find(text: string): Generator<Found | undefined, void> {
+  *find(text: string): Generator<PatternMatch | undefined, void> {
     const { start, end } = this.#program
     const next = this.#next
     const behind = this.#lookBehind(text)

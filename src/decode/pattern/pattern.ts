@@ -1,20 +1,20 @@
 /** A pattern in the place of a RegExp: whatever a string's methods ask of one with the flags `g` and `u`. */
-import { type Found, Machine } from './machine.js'
+import { PatternMachine, type PatternMatch } from './machine.js'
 import { programOf } from './program.js'
 
 export class Pattern {
   readonly flags = 'gu'
   readonly source: string
-  readonly #machine: Machine
+  readonly #machine: PatternMachine
 
   /** `source` as RegExp reads it with the flag `u`. Throws what cannot be done in a time that grows with a text alone. */
   constructor(source: string) {
     this.source = source
-    this.#machine = new Machine(programOf(source))
+    this.#machine = new PatternMachine(programOf(source))
   }
 
   /** What is found in a text; undefined: a pause, where the text is long. */
-  find(text: string): Iterable<Found | undefined> {
+  find(text: string): Iterable<PatternMatch | undefined> {
     return this.#machine.find(text)
   }
 
@@ -59,7 +59,7 @@ export class Pattern {
     return parts
   }
 
-  *#found(text: string): Iterable<Found> {
+  *#found(text: string): Iterable<PatternMatch> {
     for (const found of this.find(text)) if (found !== undefined) yield found
   }
 }

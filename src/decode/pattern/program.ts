@@ -15,7 +15,7 @@ const MOST_BEHIND = 4
 const MOST_PARTS = 20_000
 const FUEL = 1_000_000
 
-export type State =
+export type PatternState =
   | { readonly kind: 'end' }
   | { readonly kind: 'never' }
   /** Takes a character of `sets[set]`. */
@@ -28,7 +28,7 @@ export type State =
   | { readonly kind: 'behind'; readonly index: number; readonly negative: boolean; readonly next: number }
 
 export interface Program {
-  readonly states: readonly State[]
+  readonly states: readonly PatternState[]
   readonly start: number
   /** The state of whatever is found. */
   readonly end: number
@@ -46,7 +46,7 @@ export function programOf(source: string): Program {
   return new Compiler().program(parseRegex(source, fuel, 'u', new OrderedNodes()))
 }
 
-type Draft = { -readonly [K in keyof State]: State[K] } & State
+type Draft = { -readonly [K in keyof PatternState]: PatternState[K] } & PatternState
 
 /**
  * A round of a repetition that takes no character is given up. So a part has as many entries as there are rounds around

@@ -7,11 +7,11 @@
 import { Environment, Template } from '@huggingface/jinja'
 import { V1Error } from '../../errors.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
-import { type Evaluated, known, PythonInterpreter } from './python-interpreter.js'
+import { known, PythonInterpreter, type TemplateResult } from './python-interpreter.js'
 import { withoutRaw } from './python-source.js'
 import { pythonText, strftime } from './python-text.js'
 import { runInSlices, SlicedRun, setInSlices } from './sliced.js'
-import { type FunctionOf, functionOf, made, type Node, type Statement, type Value } from './values.js'
+import { type FunctionOf, functionOf, made, type Statement, type TemplateNode, type TemplateValue } from './values.js'
 
 /** Characters of a template: the longest of the published ones has a sixth of it. */
 const MOST_SOURCE = 2 ** 17
@@ -97,15 +97,15 @@ class FueledInterpreter extends PythonInterpreter {
   #steps: number
   readonly #mostText: number
   /** Spends what printing takes, and prints. */
-  readonly #print: (this: Value) => string
+  readonly #print: (this: TemplateValue) => string
   #depth = 0
 
   constructor(steps: number, mostText: number) {
     super(globalsFor((count) => this.#spend(count)))
     this.#steps = steps
     this.#mostText = mostText
-    const weigh = (value: Value) => this.weigh(value)
-    this.#print = function (this: Value) {
+    const weigh = (value: TemplateValue) => this.weigh(value)
+    this.#print = function (this: TemplateValue) {
       weigh(this)
       return pythonText(this)
     }
@@ -121,7 +121,7 @@ class FueledInterpreter extends PythonInterpreter {
     if (this.#steps < 0) throw new TemplateFuelError('takes too many steps')
   }
 
-  override evaluate(statement: Statement | undefined, environment: Environment): Evaluated {
+  override evaluate(statement: Statement | undefined, environment: Environment): TemplateResult {
     this.#spend(1)
     // Deeper down the library takes a full stack for a name that is not there.
     if (++this.#depth > MOST_DEPTH) throw new TemplateFuelError('calls itself without end')
@@ -132,25 +132,25 @@ class FueledInterpreter extends PythonInterpreter {
     }
   }
 
-  #evaluate(statement: Statement | undefined, environment: Environment): Evaluated {
-    const node = statement as unknown as Node | undefined
-    if (node?.type === 'Known') return node.value as Evaluated
+  #evaluate(statement: Statement | undefined, environment: Environment): TemplateResult {
+    const node = statement as unknown as TemplateNode | undefined
+    if (node?.type === 'Known') return node.value as TemplateResult
     // Loops within macros too: Python's ways with them are in one place.
     if (node?.type === 'For') {
       const run = new SlicedRun(this, () => this.round())
-      return made(atOnce(run.loop(node, environment))) as unknown as Evaluated
+      return made(atOnce(run.loop(node, environment))) as unknown as TemplateResult
     }
     return this.#made(super.evaluate(statement, environment), node)
   }
 
   /** What stands beside a `~` is printed as Python prints it, and weighed. */
-  protected override print(value: Value): string {
+  protected override print(value: TemplateValue): string {
     if (typeof value.value === 'object' && value.value !== null) this.weigh(value)
     return super.print(value)
   }
 
-  #made(made: Evaluated, node: Node | undefined): Evaluated {
-    const { value } = made as unknown as Value
+  #made(made: TemplateResult, node: TemplateNode | undefined): TemplateResult {
+    const { value } = made as unknown as TemplateValue
     if (typeof value === 'string') {
       if (value.length > this.#mostText) throw new TemplateFuelError('makes too long a text')
       this.#spend(value.length / CHARACTERS)
@@ -165,7 +165,7 @@ class FueledInterpreter extends PythonInterpreter {
   }
 
   /** All that is in a value, as often as it is in it. */
-  protected override weigh(value: Value): void {
+  protected override weigh(value: TemplateValue): void {
     this.#spend(1)
     const { value: held } = value
     if (typeof held === 'string') this.#spend(held.length / CHARACTERS)
@@ -173,21 +173,21 @@ class FueledInterpreter extends PythonInterpreter {
     else if (held instanceof Map) for (const each of held.values()) this.weigh(each)
   }
 
-  override applyFilter(operand: Value, filter: Node, environment: Environment): Value {
-    const name = (filter.callee as Node | undefined)?.value ?? filter.value
+  override applyFilter(operand: TemplateValue, filter: TemplateNode, environment: Environment): TemplateValue {
+    const name = (filter.callee as TemplateNode | undefined)?.value ?? filter.value
     if (!SHALLOW.has(name)) this.weigh(operand)
     // Each is compared with each.
     if (name === 'unique' && Array.isArray(operand.value)) {
-      for (const each of operand.value as Value[]) this.#compare(each, operand.value.length)
+      for (const each of operand.value as TemplateValue[]) this.#compare(each, operand.value.length)
     }
-    const args = filter.args as Node[] | undefined
+    const args = filter.args as TemplateNode[] | undefined
     if (args === undefined) return super.applyFilter(operand, filter, environment)
     // Once, so that they can be looked at.
     const all = args.map((each) => this.#known(each, environment))
     for (const each of all) {
       const { value } = (
-        (each.value as Node | undefined)?.type === 'Known' ? (each.value as Node).value : each.value
-      ) as Value
+        (each.value as TemplateNode | undefined)?.type === 'Known' ? (each.value as TemplateNode).value : each.value
+      ) as TemplateValue
       if (typeof value === 'number' && value > MOST_INDENT && (name === 'indent' || name === 'tojson'))
         throw new TemplateFuelError(`indents by ${value}`)
     }
@@ -195,10 +195,10 @@ class FueledInterpreter extends PythonInterpreter {
     if (name === 'replace')
       this.#assertReplaces(
         operand,
-        all.map((each) => each.value as Value),
+        all.map((each) => each.value as TemplateValue),
       )
     if (name === 'join') {
-      const [separator] = all.map((each) => each.value as Value)
+      const [separator] = all.map((each) => each.value as TemplateValue)
       const parts = Array.isArray(operand.value) ? operand.value.length : String(operand.value).length
       this.limit(parts * String(separator?.value ?? '').length)
     }
@@ -206,17 +206,17 @@ class FueledInterpreter extends PythonInterpreter {
   }
 
   /** An argument as a node that has its value already. */
-  #known(node: Node, environment: Environment): Node {
+  #known(node: TemplateNode, environment: Environment): TemplateNode {
     if (node.type === 'KeywordArgumentExpression') {
-      return { ...node, value: this.#known(node.value as Node, environment) }
+      return { ...node, value: this.#known(node.value as TemplateNode, environment) }
     }
     if (node.type.startsWith('Spread') || node.type.startsWith('KeywordSpread')) return node
-    return known(this.evaluate(node as unknown as Statement, environment) as unknown as Value)
+    return known(this.evaluate(node as unknown as Statement, environment) as unknown as TemplateValue)
   }
 
   /** Methods of texts may make much of little. */
-  override evaluateMemberExpression(node: Node, environment: Environment): Value {
-    const object = this.evaluate(node.object as Statement, environment) as unknown as Value
+  override evaluateMemberExpression(node: TemplateNode, environment: Environment): TemplateValue {
+    const object = this.evaluate(node.object as Statement, environment) as unknown as TemplateValue
     const found = super.evaluateMemberExpression({ ...node, object: known(object) }, environment)
     if (found.type !== 'FunctionValue' || typeof object.value !== 'string') return found
     const call = found.value as FunctionOf
@@ -229,26 +229,26 @@ class FueledInterpreter extends PythonInterpreter {
   }
 
   /** What is made of texts with one between them. */
-  #expectJoined({ value }: Value, list: Value): void {
+  #expectJoined({ value }: TemplateValue, list: TemplateValue): void {
     this.weigh(list)
-    const parts = list.value as Value[]
+    const parts = list.value as TemplateValue[]
     const texts = parts.reduce((sum, part) => sum + String(part.value ?? '').length, 0)
     this.limit(texts + parts.length * String(value).length)
   }
 
   /** What is in a value is looked at `times`. */
-  #compare(value: Value, times: number): void {
+  #compare(value: TemplateValue, times: number): void {
     const before = this.#steps
     this.weigh(value)
     this.#spend(((before - this.#steps) * times) / ROUND)
   }
 
-  #assertReplaces(text: Value, [before, after]: Value[]): void {
+  #assertReplaces(text: TemplateValue, [before, after]: TemplateValue[]): void {
     this.#expect(text, String(before?.value ?? ''), String(after?.value ?? ''))
   }
 
   /** What a text would be at most, with the one for the other. */
-  #expect({ value }: Value, before: string, after: string): void {
+  #expect({ value }: TemplateValue, before: string, after: string): void {
     const { length } = String(value)
     this.limit(length + (length / Math.max(1, before.length) + 1) * after.length)
   }

@@ -2,20 +2,31 @@
 import type { Environment } from '@huggingface/jinja'
 import { capitalized, formatted, stripped } from './python-methods.js'
 import { pythonText } from './python-text.js'
-import { absent, entriesOf, isAbsent, isEqual, isNone, itemsOf, iterated, listOf, made, type Value } from './values.js'
+import {
+  absent,
+  entriesOf,
+  isAbsent,
+  isEqual,
+  isNone,
+  itemsOf,
+  iterated,
+  listOf,
+  made,
+  type TemplateValue,
+} from './values.js'
 
 export interface Filtering {
-  readonly args: readonly Value[]
-  readonly named: ReadonlyMap<string, Value>
+  readonly args: readonly TemplateValue[]
+  readonly named: ReadonlyMap<string, TemplateValue>
   readonly environment: Environment
   /** Another filter by its name. */
-  apply(value: Value, name: string, args: readonly Value[]): Value
+  apply(value: TemplateValue, name: string, args: readonly TemplateValue[]): TemplateValue
 }
 /** Nothing: the library's own filter does it. */
-type Filter = (value: Value, with_: Filtering) => Value | undefined
+type Filter = (value: TemplateValue, with_: Filtering) => TemplateValue | undefined
 
 /** A value as `{{ }}` prints it. */
-export function printed(value: Value): string {
+export function printed(value: TemplateValue): string {
   if (isAbsent(value)) return ''
   return typeof value.value === 'string' ? value.value : isNone(value) ? 'None' : pythonText(value)
 }
@@ -29,7 +40,7 @@ const onText =
 const asText: Filter = (value, { apply }) =>
   typeof value.value === 'string' ? undefined : apply(made(printed(value)), '', [])
 
-const whole = (value: Value): number | undefined => {
+const whole = (value: TemplateValue): number | undefined => {
   if (typeof value.value === 'number') return Math.trunc(value.value)
   if (typeof value.value === 'boolean') return Number(value.value)
   return typeof value.value === 'string' && /^\s*[-+]?[\d_]+(\.\d*)?\s*$/.test(value.value)
@@ -80,7 +91,7 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
     const entries = entriesOf(value)
     if (args.length > 0 || named.size > 0 || !entries || ![...entries.keys()].every((key) => typeof key === 'number'))
       return undefined
-    const sorted = [...(entries as ReadonlyMap<number, Value>)].sort(([a], [b]) => a - b)
+    const sorted = [...(entries as ReadonlyMap<number, TemplateValue>)].sort(([a], [b]) => a - b)
     return listOf(sorted.map(([key, each]) => listOf([made(key), each])))
   },
   int: (value, { args }) => made(whole(value) ?? args[0]?.value ?? 0),
@@ -111,34 +122,41 @@ export const FILTERS: Readonly<Record<string, Filter>> = {
   max: (value) =>
     gone(value).reduce(
       (most, each) => (most === undefined || less(most, each) ? each : most),
-      undefined as Value | undefined,
+      undefined as TemplateValue | undefined,
     ) ?? absent(),
   min: (value) =>
     gone(value).reduce(
       (least, each) => (least === undefined || less(each, least) ? each : least),
-      undefined as Value | undefined,
+      undefined as TemplateValue | undefined,
     ) ?? absent(),
 }
 
-const less = (a: Value, b: Value): boolean => (a.value as number) < (b.value as number)
+const less = (a: TemplateValue, b: TemplateValue): boolean => (a.value as number) < (b.value as number)
 
-function gone(value: Value): readonly Value[] {
+function gone(value: TemplateValue): readonly TemplateValue[] {
   const list = iterated(value)
   if (list === undefined) throw new TypeError(`${pythonText(value)} is no list`)
   return list
 }
 
-function attributeOf(value: Value, path: Value): Value {
+function attributeOf(value: TemplateValue, path: TemplateValue): TemplateValue {
   let found = value
   for (const part of printed(path).split('.')) {
     const { value: held } = found
     found =
-      held instanceof Map ? (held.get(part) ?? absent()) : ((held as Value[] | undefined)?.[Number(part)] ?? absent())
+      held instanceof Map
+        ? (held.get(part) ?? absent())
+        : ((held as TemplateValue[] | undefined)?.[Number(part)] ?? absent())
   }
   return found
 }
 
-function chosen(value: Value, { args, environment }: Filtering, wanted: boolean, byAttribute: boolean): Value {
+function chosen(
+  value: TemplateValue,
+  { args, environment }: Filtering,
+  wanted: boolean,
+  byAttribute: boolean,
+): TemplateValue {
   // Python goes through nothing where there is nothing, `none` among it.
   if (!value.__bool__().value) return listOf([])
   const [attribute, [test, ...rest]] = byAttribute ? [args[0], args.slice(1)] : [undefined, [...args]]
@@ -151,7 +169,7 @@ function chosen(value: Value, { args, environment }: Filtering, wanted: boolean,
   )
 }
 
-const TESTS: Readonly<Record<string, (value: Value, other: Value) => boolean>> = {
+const TESTS: Readonly<Record<string, (value: TemplateValue, other: TemplateValue) => boolean>> = {
   iterable: (value) => iterated(value) !== undefined,
   sequence: (value) => iterated(value) !== undefined,
   mapping: (value) => entriesOf(value) !== undefined,
@@ -169,7 +187,12 @@ const TESTS: Readonly<Record<string, (value: Value, other: Value) => boolean>> =
   ge: (value, other) => !less(value, other),
 }
 
-export function isSo(test: string, value: Value, args: readonly Value[], environment: Environment): boolean {
+export function isSo(
+  test: string,
+  value: TemplateValue,
+  args: readonly TemplateValue[],
+  environment: Environment,
+): boolean {
   const own = Object.hasOwn(TESTS, test) ? TESTS[test] : undefined
   if (own) return own(value, args[0] ?? absent())
   const found = environment.tests.get(test) as ((...values: unknown[]) => boolean) | undefined
@@ -177,13 +200,13 @@ export function isSo(test: string, value: Value, args: readonly Value[], environ
   return found(value, ...args)
 }
 
-export function isIn(value: Value, within: Value): boolean {
+export function isIn(value: TemplateValue, within: TemplateValue): boolean {
   if (isAbsent(within)) return false
   if (typeof within.value === 'string') {
     if (typeof value.value !== 'string') throw new TypeError(`'in <string>' requires string, not ${value.type}`)
     return within.value.includes(value.value)
   }
-  if (within.value instanceof Map) return (within.value as Map<unknown, Value>).has(value.value)
+  if (within.value instanceof Map) return (within.value as Map<unknown, TemplateValue>).has(value.value)
   const list = itemsOf(within)
   if (list === undefined) throw new TypeError(`nothing is in ${pythonText(within)}`)
   return list.some((each) => isEqual(each, value))

@@ -13,32 +13,32 @@ import {
   isNone,
   listOf,
   made,
-  type Node,
   type Statement,
-  type Value,
+  type TemplateNode,
+  type TemplateValue,
 } from './values.js'
 
-export type Evaluated = ReturnType<Interpreter['evaluate']>
+export type TemplateResult = ReturnType<Interpreter['evaluate']>
 
 /** What the library keeps to itself. */
 interface Inner {
   readonly global: Environment
-  run(program: Template['parsed']): Evaluated
-  evaluate(statement: Statement | undefined, environment: Environment): Evaluated
-  applyFilter(operand: Value, filter: Node, environment: Environment): Value
-  evaluateMemberExpression(node: Node, environment: Environment): Value
-  evaluateBlock(statements: readonly Statement[], environment: Environment): Value
+  run(program: Template['parsed']): TemplateResult
+  evaluate(statement: Statement | undefined, environment: Environment): TemplateResult
+  applyFilter(operand: TemplateValue, filter: TemplateNode, environment: Environment): TemplateValue
+  evaluateMemberExpression(node: TemplateNode, environment: Environment): TemplateValue
+  evaluateBlock(statements: readonly Statement[], environment: Environment): TemplateValue
 }
 /** TypeScript lets nobody override what is private. */
 const Open = Interpreter as unknown as new (globals: Environment) => Inner
 
 /** A node that has its value already. */
-export const known = (value: Value): Node => ({ type: 'Known', value })
+export const known = (value: TemplateValue): TemplateNode => ({ type: 'Known', value })
 
 const STATEMENTS: ReadonlySet<string> = new Set(['Set', 'Macro', 'Comment', 'For', 'If', 'Break', 'Continue'])
 
 /** What a statement leaves in the text. */
-export function written(node: Node, value: Value): string {
+export function written(node: TemplateNode, value: TemplateValue): string {
   if (isNone(value)) return STATEMENTS.has(node.type) ? '' : 'None'
   return isAbsent(value) ? '' : value.toString()
 }
@@ -46,30 +46,30 @@ export function written(node: Node, value: Value): string {
 const COMPARED = new Set(['==', '!=', 'in', 'not in'])
 
 export class PythonInterpreter extends Open {
-  override evaluate(statement: Statement | undefined, environment: Environment): Evaluated {
-    const node = statement as unknown as Node | undefined
-    if (node?.type === 'Known') return node.value as Evaluated
-    return (this.#otherwise(node, environment) as Evaluated | undefined) ?? super.evaluate(statement, environment)
+  override evaluate(statement: Statement | undefined, environment: Environment): TemplateResult {
+    const node = statement as unknown as TemplateNode | undefined
+    if (node?.type === 'Known') return node.value as TemplateResult
+    return (this.#otherwise(node, environment) as TemplateResult | undefined) ?? super.evaluate(statement, environment)
   }
 
   /** Nothing: as the library does it. */
-  #otherwise(node: Node | undefined, environment: Environment): Value | undefined {
+  #otherwise(node: TemplateNode | undefined, environment: Environment): TemplateValue | undefined {
     if (node?.type === 'BinaryExpression') return this.#binary(node, environment)
     if (node?.type === 'ObjectLiteral') return this.#mapping(node, environment)
     if (node?.type === 'TestExpression') {
-      const operand = this.evaluate(node.operand as Statement, environment) as unknown as Value
+      const operand = this.evaluate(node.operand as Statement, environment) as unknown as TemplateValue
       const holds = isSo((node.test as { value: string }).value, operand, [], environment)
       return made(holds !== Boolean(node.negate))
     }
     return undefined
   }
 
-  #binary(node: Node, environment: Environment): Value | undefined {
+  #binary(node: TemplateNode, environment: Environment): TemplateValue | undefined {
     const { value: operator } = node.operator as { value: string }
     if (operator === 'and' || operator === 'or') return undefined
     const [left, right] = [node.left, node.right].map(
-      (each) => this.evaluate(each as Statement, environment) as unknown as Value,
-    ) as [Value, Value]
+      (each) => this.evaluate(each as Statement, environment) as unknown as TemplateValue,
+    ) as [TemplateValue, TemplateValue]
     // Values that are compared are walked through.
     if (COMPARED.has(operator)) this.weigh(right)
     if (operator === '==') return made(isEqual(left, right))
@@ -88,21 +88,21 @@ export class PythonInterpreter extends Open {
     return super.evaluate(
       { ...node, left: known(a!), right: known(b!) } as unknown as Statement,
       environment,
-    ) as unknown as Value
+    ) as unknown as TemplateValue
   }
 
   /** A value as a text; it may be a long one. */
-  protected print(value: Value): string {
+  protected print(value: TemplateValue): string {
     return printed(value)
   }
 
   /** What is in a value is looked at. */
-  protected weigh(_value: Value): void {}
+  protected weigh(_value: TemplateValue): void {}
 
   /** Throws where a text would be too long to be made. */
   protected limit(_length: number): void {}
 
-  #mapping(node: Node, environment: Environment): Value {
+  #mapping(node: TemplateNode, environment: Environment): TemplateValue {
     const mapping = made({})
     for (const [key, each] of node.value as Map<Statement, Statement>) {
       const { value } = this.evaluate(key, environment)
@@ -112,20 +112,20 @@ export class PythonInterpreter extends Open {
     return mapping
   }
 
-  override evaluateBlock(statements: readonly Statement[], environment: Environment): Value {
+  override evaluateBlock(statements: readonly Statement[], environment: Environment): TemplateValue {
     let text = ''
     for (const each of statements)
-      text += written(each as unknown as Node, this.evaluate(each, environment) as unknown as Value)
+      text += written(each as unknown as TemplateNode, this.evaluate(each, environment) as unknown as TemplateValue)
     return made(text)
   }
 
-  override evaluateMemberExpression(node: Node, environment: Environment): Value {
-    const object = this.evaluate(node.object as Statement, environment) as unknown as Value
+  override evaluateMemberExpression(node: TemplateNode, environment: Environment): TemplateValue {
+    const object = this.evaluate(node.object as Statement, environment) as unknown as TemplateValue
     const asIs = { ...node, object: known(object) }
-    const property = node.property as Node
+    const property = node.property as TemplateNode
     if (property.type === 'SliceExpression') return super.evaluateMemberExpression(asIs, environment)
     const name = node.computed
-      ? (this.evaluate(property as unknown as Statement, environment) as unknown as Value).value
+      ? (this.evaluate(property as unknown as Statement, environment) as unknown as TemplateValue).value
       : property.value
     if (typeof object.value === 'string') {
       const method = methodOf(object.value, name)
@@ -133,14 +133,14 @@ export class PythonInterpreter extends Open {
     }
     // transformers forbids it; the templates of Kimi want it.
     if (name === 'append' && Array.isArray(object.value)) {
-      const list = object.value as Value[]
+      const list = object.value as TemplateValue[]
       return functionOf(([each]) => {
         list.push(each ?? absent())
         return made(null)
       })
     }
     if (object.value instanceof Map) {
-      const { value: held } = object as { value: Map<unknown, Value> }
+      const { value: held } = object as { value: Map<unknown, TemplateValue> }
       if (typeof name === 'number') return held.get(name) ?? absent()
       if (
         name === 'get' &&
@@ -156,8 +156,14 @@ export class PythonInterpreter extends Open {
   }
 
   /** `m.items` is the method, though there be such a key; `m['items']` is the key. */
-  #view(object: Value, name: 'items' | 'keys' | 'values', isKey: boolean, node: Node, environment: Environment): Value {
-    const held = object.value as Map<unknown, Value>
+  #view(
+    object: TemplateValue,
+    name: 'items' | 'keys' | 'values',
+    isKey: boolean,
+    node: TemplateNode,
+    environment: Environment,
+  ): TemplateValue {
+    const held = object.value as Map<unknown, TemplateValue>
     if (object.type === 'NamespaceValue' || (isKey && held.has(name)))
       return held.get(name) ?? super.evaluateMemberExpression(node, environment)
     return functionOf(() => {
@@ -167,21 +173,21 @@ export class PythonInterpreter extends Open {
     })
   }
 
-  override applyFilter(operand: Value, filter: Node, environment: Environment): Value {
-    const name = String((filter.callee as Node | undefined)?.value ?? filter.value)
+  override applyFilter(operand: TemplateValue, filter: TemplateNode, environment: Environment): TemplateValue {
+    const name = String((filter.callee as TemplateNode | undefined)?.value ?? filter.value)
     const own = Object.hasOwn(FILTERS, name) ? FILTERS[name] : undefined
     if (own === undefined) return super.applyFilter(operand, filter, environment)
-    const args: Value[] = []
-    const named = new Map<string, Value>()
-    for (const each of (filter.args as Node[] | undefined) ?? []) {
+    const args: TemplateValue[] = []
+    const named = new Map<string, TemplateValue>()
+    for (const each of (filter.args as TemplateNode[] | undefined) ?? []) {
       if (each.type === 'KeywordArgumentExpression') {
         named.set(
-          String((each.key as Node).value),
-          this.evaluate(each.value as Statement, environment) as unknown as Value,
+          String((each.key as TemplateNode).value),
+          this.evaluate(each.value as Statement, environment) as unknown as TemplateValue,
         )
-      } else args.push(this.evaluate(each as unknown as Statement, environment) as unknown as Value)
+      } else args.push(this.evaluate(each as unknown as Statement, environment) as unknown as TemplateValue)
     }
-    const apply = (value: Value, other: string, given: readonly Value[]) => {
+    const apply = (value: TemplateValue, other: string, given: readonly TemplateValue[]) => {
       if (other === '') return super.applyFilter(value, filter, environment)
       const callee = { type: 'Identifier', value: other }
       const asked = given.length === 0 ? callee : { type: 'CallExpression', callee, args: given.map(known) }

@@ -1,5 +1,5 @@
 /** Methods of texts as Python has them, where the library has none or another one. */
-import { functionOf, isAbsent, isNone, itemsOf, listOf, made, type Value } from './values.js'
+import { functionOf, isAbsent, isNone, itemsOf, listOf, made, type TemplateValue } from './values.js'
 
 /** What Python takes to be blank. */
 const BLANKS =
@@ -19,7 +19,7 @@ export function capitalized(text: string): string {
   return first.toUpperCase() + rest.join('').toLowerCase()
 }
 
-type Method = (text: string, args: readonly Value[]) => Value
+type Method = (text: string, args: readonly TemplateValue[]) => TemplateValue
 
 const strips =
   (ends: 'both' | 'left' | 'right'): Method =>
@@ -56,23 +56,23 @@ export const METHODS: Readonly<Record<string, Method>> = {
   islower: asks((text) => cased(text) && text === text.toLowerCase()),
 }
 
-export function methodOf(text: string, name: unknown): Value | undefined {
+export function methodOf(text: string, name: unknown): TemplateValue | undefined {
   const method = typeof name === 'string' && Object.hasOwn(METHODS, name) ? METHODS[name] : undefined
   return method && functionOf((args) => method(text, args))
 }
 
-function textIn(value: Value | undefined): string {
+function textIn(value: TemplateValue | undefined): string {
   if (typeof value?.value === 'string') return value.value
   throw new TypeError(`a text is wanted, not ${value === undefined || isAbsent(value) ? 'nothing' : value.toString()}`)
 }
 
 const signs = (text: string, at: number) => (at < 0 ? at : Array.from(text.slice(0, at)).length)
 
-function tupled(text: string, at: number, mark: string, whole: readonly string[]): Value {
+function tupled(text: string, at: number, mark: string, whole: readonly string[]): TemplateValue {
   return made(at < 0 ? whole : [text.slice(0, at), mark, text.slice(at + mark.length)])
 }
 
-function rsplit(text: string, [mark, most]: readonly Value[]): Value {
+function rsplit(text: string, [mark, most]: readonly TemplateValue[]): TemplateValue {
   const parts = mark === undefined || isNone(mark) ? stripped(text).split(/\s+/u) : text.split(textIn(mark))
   const count = typeof most?.value === 'number' && most.value >= 0 ? most.value : parts.length
   if (parts.length <= count + 1 || mark === undefined || isNone(mark)) return listOf(parts.map(made))

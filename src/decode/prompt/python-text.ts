@@ -1,19 +1,19 @@
-import type { Value } from './values.js'
+import type { TemplateValue } from './values.js'
 
 /** A value of a template as Python prints it: `['a', None, {'b': True}]`. */
-export function pythonText(value: Value): string {
+export function pythonText(value: TemplateValue): string {
   const { type, value: held } = value
   if (type === 'NullValue') return 'None'
   if (type === 'UndefinedValue') return 'Undefined'
   if (typeof held === 'boolean') return held ? 'True' : 'False'
   if (typeof held === 'string') return quoted(held)
   if (Array.isArray(held)) {
-    const parts = (held as Value[]).map(pythonText)
+    const parts = (held as TemplateValue[]).map(pythonText)
     if (type !== 'TupleValue') return `[${parts.join(', ')}]`
     return parts.length === 1 ? `(${parts[0]},)` : `(${parts.join(', ')})`
   }
   if (held instanceof Map) {
-    const entries = [...(held as Map<unknown, Value>)].map(
+    const entries = [...(held as Map<unknown, TemplateValue>)].map(
       ([key, each]) => `${typeof key === 'string' ? quoted(key) : key}: ${pythonText(each)}`,
     )
     return `{${entries.join(', ')}}`

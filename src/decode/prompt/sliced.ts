@@ -1,13 +1,13 @@
 import { Environment, type Interpreter, type Template } from '@huggingface/jinja'
 import type { Slices } from '../../platform/slices.js'
 import { written } from './python-interpreter.js'
-import { itemsOf, iterated, made, type Node, type Statement, type Value } from './values.js'
+import { itemsOf, iterated, made, type Statement, type TemplateNode, type TemplateValue } from './values.js'
 
 type Program = Template['parsed']
 /** What of the interpreter is needed, whoever extends it. */
 type Evaluator = Pick<Interpreter, 'evaluate' | 'global'>
 /** Gives the variables of a loop their values. */
-type Bind = (scope: Environment, item: Value) => void
+type Bind = (scope: Environment, item: TemplateValue) => void
 
 /** How long a slice takes, in milliseconds. */
 const SLICE_MS = 4
@@ -26,7 +26,7 @@ export function* runInSlices(interpreter: Evaluator, program: Program, round: ()
 
 /** `environment.set(name, list)` with pauses. */
 export function* setInSlices(environment: Environment, name: string, list: readonly unknown[]): Slices<void> {
-  const values = environment.set(name, []).value as unknown as Value[]
+  const values = environment.set(name, []).value as unknown as TemplateValue[]
   for (const [i, each] of list.entries()) {
     values.push(made(each))
     if (i % VALUES === VALUES - 1) yield
@@ -49,7 +49,7 @@ export class SlicedRun {
   *block(statements: readonly Statement[], environment: Environment): Slices<string> {
     let result = ''
     for (const statement of statements) {
-      const node = statement as unknown as Node
+      const node = statement as unknown as TemplateNode
       if (node.type === 'If') result += yield* this.#branch(node, environment)
       else if (node.type === 'For') result += yield* this.loop(node, environment)
       else result += written(node, this.#evaluate(statement, environment))
@@ -57,18 +57,18 @@ export class SlicedRun {
     return result
   }
 
-  #evaluate(statement: Statement, environment: Environment): Value {
-    return this.#interpreter.evaluate(statement, environment) as unknown as Value
+  #evaluate(statement: Statement, environment: Environment): TemplateValue {
+    return this.#interpreter.evaluate(statement, environment) as unknown as TemplateValue
   }
 
-  *#branch({ test, body, alternate }: Node, environment: Environment): Slices<string> {
+  *#branch({ test, body, alternate }: TemplateNode, environment: Environment): Slices<string> {
     const holds = this.#evaluate(test as Statement, environment).__bool__().value
     return yield* this.block((holds ? body : alternate) as Statement[], environment)
   }
 
-  *loop(node: Node, environment: Environment): Slices<string> {
-    const bind = binding(node.loopvar as Node)
-    const items = this.#items(node.iterable as Node, bind, environment)
+  *loop(node: TemplateNode, environment: Environment): Slices<string> {
+    const bind = binding(node.loopvar as TemplateNode)
+    const items = this.#items(node.iterable as TemplateNode, bind, environment)
     let result = ''
     let rounds = 0
     for (const [i, item] of items.entries()) {
@@ -95,7 +95,7 @@ export class SlicedRun {
     return rounds > 0 ? result : yield* this.block((node.defaultBlock ?? []) as Statement[], environment)
   }
 
-  #items(iterable: Node, bind: Bind, environment: Environment): readonly Value[] {
+  #items(iterable: TemplateNode, bind: Bind, environment: Environment): readonly TemplateValue[] {
     const { lhs, test } = iterable.type === 'SelectExpression' ? iterable : { lhs: iterable, test: undefined }
     const value = this.#evaluate(lhs as Statement, environment)
     const items = iterated(value)
@@ -109,7 +109,7 @@ export class SlicedRun {
     })
   }
 
-  #setLoop(scope: Environment, items: readonly Value[], i: number): void {
+  #setLoop(scope: Environment, items: readonly TemplateValue[], i: number): void {
     const { length } = items
     const loop = made({
       index: i + 1,
@@ -122,7 +122,7 @@ export class SlicedRun {
       previtem: undefined,
       nextitem: undefined,
     })
-    const held = loop.value as Map<string, Value>
+    const held = loop.value as Map<string, TemplateValue>
     if (i > 0) held.set('previtem', items[i - 1]!)
     if (i < length - 1) held.set('nextitem', items[i + 1]!)
     setVariable(scope, 'loop', loop)
@@ -138,10 +138,10 @@ export class SlicedRun {
   }
 }
 
-function binding(target: Node): Bind {
+function binding(target: TemplateNode): Bind {
   if (target.type === 'Identifier') return (scope, item) => setVariable(scope, target.value as string, item)
   if (target.type !== 'TupleLiteral') throw new SyntaxError(`a loop cannot set ${target.type}`)
-  const parts = (target.value as Node[]).map(binding)
+  const parts = (target.value as TemplateNode[]).map(binding)
   return (scope, item) => {
     const items = itemsOf(item)
     if (items?.length !== parts.length) throw new TypeError(`${item.toString()} has no ${parts.length} parts to unpack`)
@@ -149,6 +149,6 @@ function binding(target: Node): Bind {
   }
 }
 
-function setVariable(scope: Environment, name: string, value: Value): void {
+function setVariable(scope: Environment, name: string, value: TemplateValue): void {
   scope.setVariable(name, value as unknown as Parameters<Environment['setVariable']>[1])
 }

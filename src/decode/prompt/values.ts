@@ -2,63 +2,65 @@
 import { Environment, type Interpreter } from '@huggingface/jinja'
 
 /** As far as they are looked at here. */
-export interface Value {
+export interface TemplateValue {
   readonly type: string
   readonly value: unknown
   toString(): string
   __bool__(): { readonly value: boolean }
 }
 export type Statement = NonNullable<Parameters<Interpreter['evaluate']>[0]>
-export type FunctionOf = (args: Value[], scope: Environment) => Value
+export type FunctionOf = (args: TemplateValue[], scope: Environment) => TemplateValue
 /** A node of a parsed template. */
-export interface Node extends Record<string, unknown> {
+export interface TemplateNode extends Record<string, unknown> {
   readonly type: string
 }
 
-export const made = (value: unknown): Value => new Environment().set('value', value) as unknown as Value
+export const made = (value: unknown): TemplateValue => new Environment().set('value', value) as unknown as TemplateValue
 
 /** What is not there. */
-export const absent = (): Value => made(undefined)
+export const absent = (): TemplateValue => made(undefined)
 
-export function listOf(values: Iterable<Value>): Value {
+export function listOf(values: Iterable<TemplateValue>): TemplateValue {
   const list = made([])
-  ;(list.value as Value[]).push(...values)
+  ;(list.value as TemplateValue[]).push(...values)
   return list
 }
 
-const FunctionValue = made(() => null).constructor as new (call: FunctionOf) => Value
+const FunctionValue = made(() => null).constructor as new (call: FunctionOf) => TemplateValue
 
-export const functionOf = (call: FunctionOf): Value => new FunctionValue(call)
+export const functionOf = (call: FunctionOf): TemplateValue => new FunctionValue(call)
 
-export const isAbsent = (value: Value): boolean => value.type === 'UndefinedValue'
-export const isNone = (value: Value): boolean => value.type === 'NullValue'
+export const isAbsent = (value: TemplateValue): boolean => value.type === 'UndefinedValue'
+export const isNone = (value: TemplateValue): boolean => value.type === 'NullValue'
 
-export function itemsOf({ value }: Value): readonly Value[] | undefined {
-  return Array.isArray(value) ? (value as Value[]) : undefined
+export function itemsOf({ value }: TemplateValue): readonly TemplateValue[] | undefined {
+  return Array.isArray(value) ? (value as TemplateValue[]) : undefined
 }
 
-export function entriesOf({ type, value }: Value): ReadonlyMap<unknown, Value> | undefined {
+export function entriesOf({ type, value }: TemplateValue): ReadonlyMap<unknown, TemplateValue> | undefined {
   return value instanceof Map && type !== 'NamespaceValue' ? value : undefined
 }
 
 /** What a loop goes through; nothing: it is not to be gone through. */
-export function iterated(value: Value): readonly Value[] | undefined {
+export function iterated(value: TemplateValue): readonly TemplateValue[] | undefined {
   if (isAbsent(value)) return []
   if (typeof value.value === 'string') return Array.from(value.value, made)
   const entries = entriesOf(value)
   return entries ? [...entries.keys()].map(made) : itemsOf(value)
 }
 
-export function isEqual(one: Value, other: Value): boolean {
+export function isEqual(one: TemplateValue, other: TemplateValue): boolean {
   const [a, b] = [one.value, other.value]
   if (a === b) return isNone(one) === isNone(other) && isAbsent(one) === isAbsent(other)
   if (Array.isArray(a) && Array.isArray(b)) {
     if (a.length !== b.length || (one.type === 'TupleValue') !== (other.type === 'TupleValue')) return false
-    return a.every((each, i) => isEqual(each as Value, b[i] as Value))
+    return a.every((each, i) => isEqual(each as TemplateValue, b[i] as TemplateValue))
   }
   if (a instanceof Map && b instanceof Map) {
     if (a.size !== b.size) return false
-    return [...(a as Map<unknown, Value>)].every(([key, each]) => b.has(key) && isEqual(each, b.get(key) as Value))
+    return [...(a as Map<unknown, TemplateValue>)].every(
+      ([key, each]) => b.has(key) && isEqual(each, b.get(key) as TemplateValue),
+    )
   }
   const isNumber = (value: unknown) => typeof value === 'number' || typeof value === 'boolean'
   return isNumber(a) && isNumber(b) && Number(a) === Number(b)

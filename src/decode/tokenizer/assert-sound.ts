@@ -1,7 +1,7 @@
 /** What a stranger's `tokenizer.json` may not say: each of it would take more time or memory than any text is worth. */
 import { isRecord, type JsonObject } from '../../platform/json.js'
 import { malformed } from './malformed.js'
-import { type Part, partsWithin } from './parts.js'
+import { partsWithin, type TokenizerPart } from './parts.js'
 
 /** Ids are given one after the other; some vocabularies leave gaps, for tokens that are to come. */
 const GAPS = 65_536
@@ -26,7 +26,7 @@ export function assertSound(tokenizer: JsonObject): void {
 }
 
 /** What the parts of the file have become, once the library has read them. */
-export function assertShort(parts: Readonly<Record<string, Part | null>>): void {
+export function assertShort(parts: Readonly<Record<string, TokenizerPart | null>>): void {
   for (const [name, part] of Object.entries(parts)) {
     const growth = growthOf(part)
     if (growth > MOST_GROWTH) throw malformed(`its ${name} would make texts ${growth} times as long.`)
@@ -62,7 +62,7 @@ function assertIds(model: JsonObject, added: unknown): void {
 }
 
 /** By how much the steps of a part may lengthen a text, one after the other. */
-function growthOf(part: Part | null): number {
+function growthOf(part: TokenizerPart | null): number {
   if (part === null) return 1
   const within = partsWithin(part)
   if (within !== undefined) return within.reduce((product, each) => product * growthOf(each), 1)

@@ -3,7 +3,7 @@ import { Pattern } from '../pattern/pattern.js'
 import { isPublished } from '../pattern/published.js'
 import { malformed } from './malformed.js'
 
-export interface Part {
+export interface TokenizerPart {
   readonly config?: {
     readonly type?: string
     readonly pattern?: unknown
@@ -13,12 +13,12 @@ export interface Part {
   }
   /** Made of what the file says, unless it is the library's own. */
   pattern?: RegExp | null
-  readonly normalizers?: readonly (Part | null)[]
-  readonly tokenizers?: readonly (Part | null)[]
-  readonly decoders?: readonly (Part | null)[]
+  readonly normalizers?: readonly (TokenizerPart | null)[]
+  readonly tokenizers?: readonly (TokenizerPart | null)[]
+  readonly decoders?: readonly (TokenizerPart | null)[]
 }
 
-export function partsWithin(part: Part): readonly (Part | null)[] | undefined {
+export function partsWithin(part: TokenizerPart): readonly (TokenizerPart | null)[] | undefined {
   return part.normalizers ?? part.tokenizers ?? part.decoders
 }
 
@@ -26,7 +26,7 @@ export function partsWithin(part: Part): readonly (Part | null)[] | undefined {
  * The platform's RegExp goes back where a pattern may be read in several ways, which may take time without end. So what a
  * stranger's file has for a pattern runs on a machine that does not, with the same result.
  */
-export function tame(part: Part | null): void {
+export function tame(part: TokenizerPart | null): void {
   if (part === null) return
   for (const within of partsWithin(part) ?? []) tame(within)
   const own = part.config?.pattern

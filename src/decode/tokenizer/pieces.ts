@@ -1,8 +1,8 @@
 import type { PreTokenizer } from '@huggingface/tokenizers'
 import { byteLevelName } from '../../platform/token-bytes.js'
-import type { Found } from '../pattern/machine.js'
+import type { PatternMatch } from '../pattern/machine.js'
 import { Pattern } from '../pattern/pattern.js'
-import type { Part as AnyPart } from './parts.js'
+import type { TokenizerPart as AnyPart } from './parts.js'
 
 /**
  * A pre-tokenizer that gives one word after the other, where the library makes all of a text before it returns any: a
@@ -103,6 +103,6 @@ function* split(text: string, pattern: RegExp | Pattern): Iterable<string | unde
   if (from < text.length) yield text.slice(from)
 }
 
-function* spans(text: string, pattern: RegExp): Iterable<Found> {
+function* spans(text: string, pattern: RegExp): Iterable<PatternMatch> {
   for (const { 0: match, index } of text.matchAll(pattern)) yield { start: index, end: index + match.length }
 }

@@ -6,7 +6,7 @@ import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from '../.
 import { assertShort, assertSound } from './assert-sound.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
 import { LongWords, type MergeModel } from './long-words.js'
-import { type Part, tame } from './parts.js'
+import { type TokenizerPart, tame } from './parts.js'
 import { Pieces } from './pieces.js'
 import { readTables } from './precompiled.js'
 import { type Surround, surroundOf } from './surround.js'
@@ -58,7 +58,7 @@ export class Tokenizer {
     assertSound(filled)
     this.#hf = new HfTokenizer(filled, tokenizerConfig)
     const { normalizer: normal, pre_tokenizer, decoder } = this.#hf
-    const parts = { normalizer: normal, pre_tokenizer, decoder } as Record<string, Part | null>
+    const parts = { normalizer: normal, pre_tokenizer, decoder } as Record<string, TokenizerPart | null>
     for (const part of Object.values(parts)) tame(part)
     assertShort(parts)
     this.#spelling = spellingOf(filled)
