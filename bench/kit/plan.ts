@@ -18,6 +18,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/encoders/blocks.test.ts',
   'src/engines/webgpu/encoders/encoders.test.ts',
   'src/engines/webgpu/encoders/gguf.test.ts',
+  'src/engines/webgpu/encoders/laya.test.ts',
   'src/engines/webgpu/core.test.ts',
   'src/engines/webgpu/gpu/device.test.ts',
 ] as const

@@ -30,6 +30,8 @@ export function useSwiftshader(): Promise<void> {
     const env = await swiftshaderEnv()
     process.env.VK_DRIVER_FILES = env.VK_DRIVER_FILES
     process.env.VK_ICD_FILENAMES = env.VK_ICD_FILENAMES
+    // Programs that are started from here find the loader by it, as the one that looks for an adapter does.
+    process.env.LD_LIBRARY_PATH = env.LD_LIBRARY_PATH
     const loader = join(env.LD_LIBRARY_PATH!, 'libvulkan.so.1')
     const { RTLD_NOW, RTLD_GLOBAL } = constants.dlopen
     try {

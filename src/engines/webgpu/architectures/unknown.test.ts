@@ -18,10 +18,7 @@ const EXPERTS = [
   ['granitemoehybrid', 'granitehybrid'],
   ['mixtral', 'mixtral'],
 ] as const
-const OTHERS = [
-  ['modernbert', 'modern-bert'],
-  ['nomic_bert', 'nomic-bert'],
-] as const
+const OTHERS = [['nomic_bert', 'nomic-bert']] as const
 
 /** A mixture is told by its configuration, whatever its name. */
 const isMixture = (name: string) => EXPERTS.some((names) => (names as readonly string[]).includes(name))
