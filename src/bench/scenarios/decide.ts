@@ -17,8 +17,9 @@ export function decide(stateTokens: number, questions: number): Scenario {
   return {
     part: 'decide',
     name: `${questions} decisions on a state of ${stateTokens}`,
+    // A schema is described in the prompt, and a small vocabulary spells it letter by letter.
     suits: (subject) =>
-      subject.decide !== undefined && fits(subject, Math.max(promptTokens, stateTokens + questions * FIELD_TOKENS)),
+      subject.decide !== undefined && fits(subject, 2 * Math.max(promptTokens, stateTokens + questions * FIELD_TOKENS)),
     async run(subject) {
       const ask = { prompt: freshPrompt(), stateTokens, questions, questionTokens: QUESTION_TOKENS }
       const fresh = await subject.decide!({ ...ask, first: 0 })
