@@ -10,8 +10,10 @@ export const INTENDED: Readonly<Record<string, string>> = {
   'llama-cpp-deepseek-r1.jinja': 'writes a generator as JSON, which Python refuses; to us it is a list',
   'meetkai-functionary-medium-v3.1.jinja':
     'its `safe` has Python write `&#34;` for the quotes beside it; we leave them',
-  'Kimi-K2-Instruct.jinja': 'appends to a list, which transformers forbids; the model was taught with it',
-  'Kimi-K2-Thinking.jinja': 'appends to a list, which transformers forbids; the model was taught with it',
+  'Kimi-K2-Instruct.jinja':
+    'appends to a list and takes from it, which transformers forbids; the model was taught with it',
+  'Kimi-K2-Thinking.jinja':
+    'appends to a list and takes from it, which transformers forbids; the model was taught with it',
   'MiroThinker.jinja': 'sets a field of a message, which Python refuses too',
   'fireworks-ai-llama-3-firefunction-v2.jinja': 'wants `functions` and `datetime` beside what transformers gives',
   'template_vlm2vec.jinja': 'takes one message: it is for vectors',

@@ -85,6 +85,13 @@ describe('a template from a stranger', () => {
 describe('as in Python', () => {
   const text = (source: string, values: Record<string, unknown> = {}) => new FueledTemplate(source).render(values)
 
+  it.each(['{{ [].pop() }}', '{{ [1].pop(1) }}', '{{ [1].pop(-2) }}'])(
+    'nothing is taken from where nothing is: %s',
+    (source) => {
+      expect(() => text(source)).toThrow('pop index out of range')
+    },
+  )
+
   // Each as Python's jinja2 3.1 prints it.
   it.each([
     ["{{ ['city'] }}", "['city']"],
@@ -94,6 +101,7 @@ describe('as in Python', () => {
     ["{{ 'needs ' ~ required }}", "needs ['city', 'unit']"],
     ["{{ 'needs ' + required | string }}", "needs ['city', 'unit']"],
     ['{{ (1, 2) }}', '(1, 2)'],
+    ['{% set x = [1, 2, 3, 4] %}{{ x.pop() }}{{ x.pop(0) }}{{ x.pop(-2) }}{{ x }}', '412[3]'],
     ['{{ true }} {{ 1 == 2 }}', 'True False'],
     ['{{ line }}', `['a\\nb\\t\\x00é\\u200b']`],
     ['{{ required | tojson }}', '["city", "unit"]'],

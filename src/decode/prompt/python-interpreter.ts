@@ -131,13 +131,9 @@ export class PythonInterpreter extends Open {
       const method = methodOf(object.value, name)
       if (method) return method
     }
-    // transformers forbids it; the templates of Kimi want it.
-    if (name === 'append' && Array.isArray(object.value)) {
-      const list = object.value as TemplateValue[]
-      return functionOf(([each]) => {
-        list.push(each ?? absent())
-        return made(null)
-      })
+    if (Array.isArray(object.value)) {
+      const method = listMethodOf(object.value as TemplateValue[], name)
+      if (method) return method
     }
     if (object.value instanceof Map) {
       const { value: held } = object as { value: Map<unknown, TemplateValue> }
@@ -195,4 +191,21 @@ export class PythonInterpreter extends Open {
     }
     return own(operand, { args, named, environment, apply }) ?? super.applyFilter(operand, filter, environment)
   }
+}
+
+/** What changes a list: transformers forbids it, and the templates of Kimi want it. */
+function listMethodOf(list: TemplateValue[], name: unknown): TemplateValue | undefined {
+  if (name === 'append') {
+    return functionOf(([each]) => {
+      list.push(each ?? absent())
+      return made(null)
+    })
+  }
+  if (name !== 'pop') return undefined
+  return functionOf(([at]) => {
+    const index = at === undefined ? -1 : Number(at.value)
+    const [gone] = list.splice(index < 0 ? list.length + index : index, index < -list.length ? 0 : 1)
+    if (gone === undefined) throw new TypeError('pop index out of range')
+    return gone
+  })
 }
