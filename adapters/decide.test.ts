@@ -90,7 +90,7 @@ describe('decide', () => {
     await decide({ spam }, { subject: 'Win!' }, { from: v1, order: 'average', effort: 'low' })
     await decide({ spam }, [{ role: 'user', content: 'Win!' }], { from: v1, effort: 'none' })
     expect(calls).toMatchObject([
-      { state: [{ role: 'user', content: '{"subject":"Win!"}' }], order: 'average', thinkingBudget: 512 },
+      { state: [{ role: 'user', content: '{"subject": "Win!"}' }], order: 'average', thinkingBudget: 512 },
       { state: [{ role: 'user', content: 'Win!' }], order: 'given' },
     ])
     expect(calls[1]!.thinkingBudget).toBeUndefined()

@@ -7,7 +7,7 @@ const FOLDER = new URL('..', import.meta.url)
 const TABLE = /^(?:export )?const (\w+): (?:Readonly<)?(?:Partial<)?Record<string,/gm
 
 /** Tables that are asked for one character, which no property of every object is named. */
-const BY_CHARACTER = new Set(['CONTROLS', 'CLASSES'])
+const BY_CHARACTER = new Set(['CONTROLS', 'CLASSES', 'FRACTIONS', 'VOWELS'])
 
 /** The lookups of a source text that a client's string could take past the table. */
 function unsafeLookups(source: string): string[] {

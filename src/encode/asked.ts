@@ -70,14 +70,16 @@ export function layaLayout({ begin, between, option: mark }: Marks, markText: st
   }
 }
 
-const TRUTH: Readonly<Record<string, string>> = {
-  false: 'no, the statement does not hold',
-  true: 'yes, the statement holds',
-}
+const TRUTH: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    false: 'no, the statement does not hold',
+    true: 'yes, the statement holds',
+  }),
+)
 
 function layaOption(kind: Kind, { key, description }: Option): string {
   if (kind === 'score') return `level ${key}: ${description}`
-  if (kind === 'noul') return `${key}: ${description ?? TRUTH[key]}`
+  if (kind === 'noul') return `${key}: ${description ?? TRUTH.get(key)}`
   return description === undefined ? key : `${key}: ${description}`
 }
 

@@ -98,28 +98,30 @@ function spokenTime(hour: number, from: number): ValueReading<string> {
 }
 
 /** A place of the world's clock: `Z`, `+02:00`. */
-const ZONES: Readonly<Record<string, string>> = {
-  z: 'Z',
-  utc: 'Z',
-  gmt: 'Z',
-  cet: '+01:00',
-  mez: '+01:00',
-  cest: '+02:00',
-  mesz: '+02:00',
-  est: '-05:00',
-  edt: '-04:00',
-  mst: '-07:00',
-  mdt: '-06:00',
-  pst: '-08:00',
-  pdt: '-07:00',
-}
+const ZONES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    z: 'Z',
+    utc: 'Z',
+    gmt: 'Z',
+    cet: '+01:00',
+    mez: '+01:00',
+    cest: '+02:00',
+    mesz: '+02:00',
+    est: '-05:00',
+    edt: '-04:00',
+    mst: '-07:00',
+    mdt: '-06:00',
+    pst: '-08:00',
+    pdt: '-07:00',
+  }),
+)
 const OFFSET = /(?:(?:utc|gmt)\s?)?([+-])(0?\d|1[0-4]):?([0-5]\d)?(?!\d)/u
-const ZONE = whole(`(${anyOf(Object.keys(ZONES))})`, 'u')
+const ZONE = whole(`(${anyOf([...ZONES.keys()])})`, 'u')
 
 /** Of what stands beside date and time; `''`: none is said. */
 export function zoneIn(text: string): string {
   const offset = OFFSET.exec(text)
   if (offset) return `${offset[1]}${two(offset[2]!)}:${offset[3] ?? '00'}`
   const zone = ZONE.exec(text)
-  return zone ? ZONES[zone[1]!]! : ''
+  return zone ? ZONES.get(zone[1]!)! : ''
 }

@@ -207,17 +207,19 @@ function schemaOf(field: ExtractField, mayBeNull: boolean): JsonObject {
   return { type: orNull('array'), items, minItems: 1, maxItems: MOST_ITEMS, ...note }
 }
 
-const KINDS: Readonly<Record<string, string>> = {
-  number: 'a number',
-  date: 'a date',
-  time: 'a time of day',
-  datetime: 'a date with its time of day',
-  duration: 'a length of time',
-}
+const KINDS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    number: 'a number',
+    date: 'a date',
+    time: 'a time of day',
+    datetime: 'a date with its time of day',
+    duration: 'a length of time',
+  }),
+)
 
 /** What is asked for, else what kind of thing it is. */
 function describe(field: ExtractField): string {
-  const said = field.instructions?.trim() ?? KINDS[field.type === 'list' ? field.items : field.type] ?? ''
+  const said = field.instructions?.trim() ?? KINDS.get(field.type === 'list' ? field.items : field.type) ?? ''
   return field.type === 'number' && field.unit !== undefined ? `${said} (${field.unit})` : said
 }
 

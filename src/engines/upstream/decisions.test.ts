@@ -81,10 +81,10 @@ describe('upstream decides', () => {
     expect(told.answers).toMatchObject({ spam: { noul: 1 / 3 }, mood: { score: 2 / 3 } })
     expect(calls).toMatchObject([
       { model: 'test/decides', state: 'Help!', order: 'given' },
-      { state: '{"a":1}', questions: [{ instructions: 'Spam?\nYes: it sells' }, {}] },
+      { state: '{"a": 1}', questions: [{ instructions: 'Spam?\nYes: it sells' }, {}] },
     ])
     expect(calls[0]!.questions[1]!.options).toEqual([{ text: 'a', description: 'the first' }, { text: 'true' }])
-    expect(calls[1]!.questions[1]!.options[1]).toEqual({ text: '1', description: '{"of":"good"}' })
+    expect(calls[1]!.questions[1]!.options[1]).toEqual({ text: '1', description: '{"of": "good"}' })
   })
 
   it('with the whole conversation, the order and the effort', async () => {

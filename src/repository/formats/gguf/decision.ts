@@ -10,7 +10,9 @@ const TYPE = 'decision.type'
 const PREFIX = 'decision.'
 const TEMPERATURE = 'temperature.'
 /** `choice.3_5`, and `choice.11` for eleven and more. */
-const GROUPS: Readonly<Record<string, string>> = { '2': '2', '3_5': '3-5', '6_10': '6-10', '11': '11+' }
+const GROUPS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ '2': '2', '3_5': '3-5', '6_10': '6-10', '11': '11+' }),
+)
 
 export interface TakenDecision {
   /** As Laya has it. */
@@ -44,9 +46,9 @@ export function takeDecision(
   const temperature_by_options: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(more)) {
     const [kind, group] = key.slice(TEMPERATURE.length).split('.')
-    const known = key.startsWith(TEMPERATURE) && (group === undefined || Object.hasOwn(GROUPS, group))
+    const known = key.startsWith(TEMPERATURE) && (group === undefined || GROUPS.has(group))
     if (!known) throw broken(place, `its ${PREFIX}${key} is not known.`)
-    temperature_by_options[group === undefined ? kind! : `${kind}:${GROUPS[group]}`] = value
+    temperature_by_options[group === undefined ? kind! : `${kind}:${GROUPS.get(group)}`] = value
   }
   return { config: { head_layers: layers, head_max_len, temperature_by_options, systemone: template }, layers }
 }
