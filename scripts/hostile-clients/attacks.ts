@@ -241,6 +241,27 @@ export const ATTACKS: readonly Attack[] = [
       })),
   },
   {
+    name: '40 fields of a text, lists among them, and 100 of texts of 1 MB',
+    endpoints: ['/extractions', '/extraction', '/api/alpha/extractions'],
+    run: (server) =>
+      all(16, (i) => {
+        const kinds = [{ type: 'text' }, { type: 'date' }, { type: 'list', items: 'text' }, { type: 'number' }]
+        const count = i % 4 < 2 ? 40 : 100
+        const fields = Object.fromEntries(Array.from({ length: count }, (_, k) => [`f${k}`, kinds[k % kinds.length]]))
+        const path = ['/extractions', '/extraction', '/api/alpha/extractions'][i % 3]!
+        return post(server, path, { model: NANO, state: i % 4 < 2 ? long().slice(0, 2000) : megabyte(), fields })
+      }),
+  },
+  {
+    name: '300 extractions that are left within 60 ms',
+    endpoints: ['/extractions'],
+    run: (server) =>
+      left(server, 300, 60, () => ({
+        path: '/extractions',
+        body: { model: NANO, state: long(), fields: { [fresh()]: { type: 'text' }, [fresh()]: { type: 'date' } } },
+      })),
+  },
+  {
     name: "Anthropic's messages, long ones and many, counted",
     endpoints: ['/messages', '/messages/count_tokens'],
     run: (server) =>

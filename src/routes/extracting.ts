@@ -27,8 +27,11 @@ import type { Service } from './service.js'
 const MOST_TOKENS = 256
 const MOST_OF_LIST = 1024
 const MOST_ITEMS = 64
-/** More answers at once would only wait within the engine. */
-const AT_ONCE = 16
+/** Half of what a model answers side by side as a rule: whoever comes meanwhile finds a place, and steps are not long. */
+const MOST_AT_ONCE = 4
+
+/** How many fields are written side by side. */
+export const atOnce = (fields: readonly unknown[]): number => Math.min(MOST_AT_ONCE, fields.length)
 /** Which message of the call is the text. */
 const TEXT = 1
 
@@ -112,7 +115,7 @@ class Writing {
     const reader = work()
     // Whoever comes once the text has been read finds it read.
     await Promise.race([first, reader])
-    await Promise.all([reader, ...Array.from({ length: Math.min(AT_ONCE, fields.length) - 1 }, work)])
+    await Promise.all([reader, ...Array.from({ length: atOnce(fields) - 1 }, work)])
     return written
   }
 

@@ -3,7 +3,7 @@ import { wireExtraction } from '../wire/extractions/reply.js'
 import { readExtraction } from '../wire/extractions/request.js'
 import { extractionId } from '../wire/ids.js'
 import { readJson } from './body.js'
-import { extractByGenerating } from './extracting.js'
+import { atOnce, extractByGenerating } from './extracting.js'
 import { once } from './once.js'
 import type { Route } from './service.js'
 
@@ -15,6 +15,8 @@ export const extractions: Route = (service, exchange) =>
     return {
       model,
       ignored,
+      // Each field is an answer to the model.
+      weight: atOnce(request.fields),
       check({ id, capabilities = {} }) {
         itself = capabilities.extractions === true && service.engine.extract !== undefined
         if (itself || (capabilities.chat !== false && capabilities.grammar !== false)) return

@@ -9,6 +9,8 @@ import { type Answered, type Exchange, jsonAnswer, type Service } from './servic
 export interface AskedOnce {
   readonly model: string
   readonly ignored?: readonly string[]
+  /** How many answers are made of it side by side, where an engine is asked for more than one. */
+  readonly weight?: number
   /** Throws for what this model cannot do. */
   check?(model: ModelInfo): void
   /** The answer, and the tokens that went into it; without them nothing is counted. */
@@ -23,14 +25,14 @@ export async function once(
 ): Promise<Answered> {
   const run = new Run(service, exchange)
   try {
-    const { model, ignored = [], check, act } = await ask(run)
+    const { model, ignored = [], weight = 1, check, act } = await ask(run)
     check?.(await knownModel(service.engine, model, run.signal))
-    await run.enter()
+    await run.enter(weight)
     const loading = service.loader.ready(model, run.signal)
     if (loading) {
       run.stepAside()
       await loading
-      await run.enter()
+      await run.enter(weight)
     }
     const { body, usage } = await act(run.signal)
     run.answer = new Answer(0)
