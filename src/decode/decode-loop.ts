@@ -237,7 +237,8 @@ export class DecodeLoop {
 
   /** What the values of an answer may be guessed from. */
   #sourceOf(call: ChatCall): (() => DraftSource) | undefined {
-    if (!call.grammar && call.tools.length === 0) return undefined
+    const guided = call.grammar !== undefined || call.tools.length > 0
+    if (!guided || !this.guesses) return undefined
     let source: DraftSource | undefined
     return () => {
       source ??= new DraftSource(

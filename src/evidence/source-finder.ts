@@ -10,6 +10,8 @@ type Value = string | number | boolean | null
 type Search = (text: string, from: number) => readonly [start: number, end: number] | undefined
 
 const WORD = /[\p{L}\p{M}\p{N}]/u
+export const isOfWord = (char: string): boolean => WORD.test(char)
+
 /** Of a text that begins within words again and again no more places are looked at. */
 const MOST_TRIES = 10_000
 
@@ -92,7 +94,7 @@ function exactly(wanted: string, text: string, from: number): readonly [number, 
 /** Whether a word may begin or end at `at`. */
 export function isBorder(text: string, at: number): boolean {
   if (at <= 0 || at >= text.length) return true
-  return !(WORD.test(before(text, at)) && WORD.test(behind(text, at))) && !isWithin(text, at)
+  return !(isOfWord(before(text, at)) && isOfWord(behind(text, at))) && !isWithin(text, at)
 }
 
 /** Between the two halves of one character. */

@@ -75,6 +75,23 @@ describe('drafts', () => {
     expect(await ask(always)).toEqual(await ask(never))
   })
 
+  it('leave the others of a step their places: free text beside them', async () => {
+    const free = (seed: number): ChatCall =>
+      callOf({
+        model: 'test',
+        messages: [{ role: 'user', content: 'Hello' }],
+        maxTokens: 60,
+        ignoreEnds: true,
+        sampling: { seed },
+      })
+    const ask = (subject: DraftSubject) =>
+      Promise.all([
+        ...Array.from({ length: 6 }, (_, seed) => answersOf(subject, free(seed))),
+        ...cases.slice(0, 2).map((one, seed) => answersOf(subject, call(one, { temperature: 0.6, seed }))),
+      ])
+    expect(await ask(always)).toEqual(await ask(never))
+  })
+
   it('save passes, and are counted right and wrong', async () => {
     const passesOf = async (subject: DraftSubject) => {
       subject.passes = 0

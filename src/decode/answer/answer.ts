@@ -107,9 +107,13 @@ export class AnswerDecoder implements Lane, Writing {
     return this.#settings(this.generated, this.#nextMask())
   }
 
-  foresee(room: DraftRoom): Drafted | undefined {
+  get guessable(): boolean {
     // Penalties hang on what was said before.
-    if (this.log.counts || this.log.said || this.mustGoOn) return undefined
+    const free = !this.log.counts && !this.log.said && !this.mustGoOn
+    return free && this.plan.source !== undefined && this.#stretch.foresee !== undefined
+  }
+
+  foresee(room: DraftRoom): Drafted | undefined {
     const path = this.#stretch.foresee?.(room)
     return (
       path && {

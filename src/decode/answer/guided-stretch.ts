@@ -11,12 +11,14 @@ import type { Stretch, Writing } from './stretch.js'
 export abstract class GuidedStretch implements Stretch {
   protected readonly answer: Writing
   protected readonly guided: Guided
-  readonly #value = new OpenValue()
+  /** Undefined where nothing is guessed from it. */
+  readonly #value: OpenValue | undefined
 
   constructor(answer: Writing, grammar: OutputGrammar) {
     const { vocabulary, tokenizer } = answer.plan.text
     this.answer = answer
     this.guided = new Guided(grammar.start(vocabulary), tokenizer)
+    this.#value = answer.plan.source && new OpenValue()
   }
 
   abstract begin(): void
@@ -55,7 +57,7 @@ export abstract class GuidedStretch implements Stretch {
 
   foresee(room: DraftRoom): Path | undefined {
     const { plan, remaining } = this.answer
-    if (plan.source === undefined) return undefined
+    if (!plan.source || !this.#value) return undefined
     const place = {
       guided: this.guided,
       value: this.#value,
@@ -85,7 +87,7 @@ export abstract class GuidedStretch implements Stretch {
   }
 
   #show(bytes: Uint8Array, sampled?: Sampled): void {
-    this.#value.push(bytes)
+    this.#value?.push(bytes)
     this.show(bytes, sampled)
   }
 }

@@ -47,6 +47,8 @@ export interface Lane {
   readonly remaining: number
   /** How to draw the next token. */
   settings(): SampleSettings
+  /** It writes what may stand in its prompt: `foresee` may find how it goes on. */
+  readonly guessable?: boolean
   /** How it may go on behind its tokens, as far as there is room; undefined: nobody can guess. */
   foresee?(room: DraftRoom): Drafted | undefined
   /** The next token; may add more that are certain, or replace some at the end. */

@@ -25,7 +25,7 @@ export interface DraftedStep {
 }
 
 interface Trial {
-  /** How many answers are written. */
+  /** How many answers there are that may be guessed. */
   readonly lanes: number
   readonly arm: number
   steps: number
@@ -56,16 +56,19 @@ export class Drafting {
     this.#most = { rows: Math.min(fewTokens, maxChunk, MOST_ROWS), draws: maxSamples }
   }
 
-  /** `fed`: how many tokens of each lane are fed in any case. */
-  of(lanes: readonly { readonly lane: Lane; readonly fed: number }[]): DraftedStep {
+  /** Guesses for these lanes; `taken`: what the step feeds and draws in any case, for others too. */
+  of(lanes: readonly Lane[], taken: DraftRoom): DraftedStep {
     const trial = this.#trialOf(lanes.length)
-    const arm = this.#always ? CHOICES.length - 1 : trial.arm
-    let rows = this.#most.rows - lanes.reduce((sum, { fed }) => sum + fed, 0)
-    let draws = this.#most.draws - lanes.length
-    const guesses = lanes.map(({ lane }) => {
-      const drafted = guessed(lane, { rows, draws: Math.min(draws, CHOICES[arm]!) })
-      rows -= drafted?.tokens.length ?? 0
-      draws -= Math.max(0, (drafted?.draws.length ?? 0) - 1)
+    const most = CHOICES[this.#always ? CHOICES.length - 1 : trial.arm]!
+    let rows = this.#most.rows - taken.rows
+    let draws = this.#most.draws - taken.draws
+    const guesses = lanes.map((lane) => {
+      const room = { rows, draws: Math.min(draws, most) }
+      const drafted = room.rows > 0 && room.draws > 0 ? guessed(lane, room) : undefined
+      if (drafted) {
+        rows -= drafted.tokens.length
+        draws -= drafted.draws.length - 1
+      }
       return drafted
     })
     const took = (tokens: number, time: number) => {
@@ -99,7 +102,6 @@ export class Drafting {
 
 /** A guess that fails is none: what an answer may cost is found out where it is written. */
 function guessed(lane: Lane, room: DraftRoom): Drafted | undefined {
-  if (room.rows < 0) return undefined
   try {
     return at('mask', lane.request ?? '', () => lane.foresee?.(room))
   } catch {

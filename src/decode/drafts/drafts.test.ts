@@ -32,6 +32,13 @@ describe('the open value', () => {
     expect(cut.said).toBeUndefined()
   })
 
+  it('is none where it is too long to be looked up, and the next one is again', () => {
+    const long = begun(`{"a":"${'x'.repeat(2000)}`)
+    expect(long.said).toBeUndefined()
+    long.push(bytes('","b":"y'))
+    expect([long.said, long.key]).toEqual(['y', 'b'])
+  })
+
   it('is the same however it was cut, and a copy goes its own way', () => {
     const document = '{"a":{"b":["ü","x'
     const piece = new OpenValue()

@@ -51,8 +51,7 @@ export interface DraftRoom {
 }
 
 /**
- * Guesses how a document goes on, as far as there is room, which may be nowhere; undefined where nothing can be guessed.
- * Every guess is followed exactly as an answer is: the tokens it would append, the mask with which the next would be drawn.
+ * Guesses how a document goes on, as far as there is room; undefined where nothing is guessed. Every guess is followed exactly as an answer is: the tokens it would append, the mask with which the next would be drawn.
  */
 export function foresee(place: DraftPlace, room: DraftRoom): Path | undefined {
   const { source, tokenizer, bytesOf, remaining, maskLength } = place
@@ -62,9 +61,7 @@ export function foresee(place: DraftPlace, room: DraftRoom): Path | undefined {
   const draws: GuessedDraw[] = []
   let mask = new Uint32Array(maskLength)
   let next = guesses(guided, value, source, tokenizer)
-  if (next.length === 0) return undefined
-  if (room.draws < 1 || room.rows < 1) return NOWHERE
-  if (!guided.mask(mask, remaining)) return undefined
+  if (next.length === 0 || !guided.mask(mask, remaining)) return undefined
   while (next.length > 0 && draws.length < room.draws) {
     const guess = next.shift()!
     const { token } = guess
@@ -94,12 +91,10 @@ export function foresee(place: DraftPlace, room: DraftRoom): Path | undefined {
     mask = after
     if (next.length === 0) next = guesses(guided, value, source, tokenizer)
   }
-  if (draws.length === 0) return NOWHERE
+  if (draws.length === 0) return undefined
   draws.push({ at: tokens.length, mask })
   return { tokens, draws }
 }
-
-const NOWHERE: Path = { tokens: [], draws: [] }
 
 function guesses(guided: Guided, value: OpenValue, source: DraftSource, tokenizer: Tokenizer) {
   const guess = guessOf(value, source)

@@ -1,5 +1,6 @@
+import { isOfWord } from '../../evidence/source-finder.js'
 import type { OpenValue } from './open-value.js'
-import { type DraftSource, isOfWord } from './source.js'
+import type { DraftSource } from './source.js'
 
 export interface Guess {
   readonly text: string

@@ -1,3 +1,6 @@
+/** Bytes of a value that is looked up: a longer one would be read again for each of its tokens, and is no name or number. */
+const LONGEST = 512
+
 /**
  * The JSON value that a document is in the middle of, found by reading the document as it grows. It reads what a grammar
  * has admitted, so that it need not judge: of a text that is no JSON it says nothing of use, and does no harm.
@@ -15,12 +18,12 @@ export class OpenValue {
   #key = ''
 
   /**
-   * What there is of the value, without its quote: '' where one may begin. Undefined: none can be here, or it ends within a
-   * character.
+   * What there is of the value, without its quote: '' where one may begin. Undefined: none can be here, it ends within a
+   * character, or it is too long to be looked up.
    */
   get said(): string | undefined {
     if (this.#state === 'between') return this.#keyNext ? undefined : ''
-    return this.#isKey ? undefined : textOf(this.#said)
+    return this.#isKey || this.#said.length > LONGEST ? undefined : textOf(this.#said)
   }
 
   /** It is a string. */
@@ -60,7 +63,7 @@ export class OpenValue {
       this.#end(false)
     } else if (char === ',') this.#end(this.#open.endsWith('{'))
     else if (char === ':' || char <= ' ') this.#end(this.#keyNext)
-    else if (this.#state === 'bare') this.#said += char
+    else if (this.#state === 'bare') this.#say(char)
     else this.#begin('bare', char)
   }
 
@@ -71,7 +74,12 @@ export class OpenValue {
       return
     }
     this.#escaped = !this.#escaped && char === '\\'
-    this.#said += char
+    this.#say(char)
+  }
+
+  /** Of what is too long to be looked up no more than that is kept. */
+  #say(char: string): void {
+    if (this.#said.length <= LONGEST) this.#said += char
   }
 
   #begin(state: 'string' | 'bare', said = ''): void {

@@ -1,3 +1,5 @@
+import { isOfWord } from '../../evidence/source-finder.js'
+
 /** Places that are looked at before a beginning is given up: of one letter, said again and again, each is one. */
 const MOST_PLACES = 64
 
@@ -49,8 +51,6 @@ export class DraftSource {
 
 /** What stands between a label and what it says. */
 const SIGNS = [':', ' is ', ' = ', '=']
-
-export const isOfWord = (char: string): boolean => /[\p{L}\p{N}]/u.test(char)
 
 function folded(text: string): string {
   const lower = text.toLowerCase()

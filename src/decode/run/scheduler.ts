@@ -306,14 +306,16 @@ export class Scheduler {
     // What cannot be cut anywhere would have to read again what it had right.
     const may = rows.filter(({ slot: { lane, sequence }, count }) => {
       const end = (sequence?.length ?? 0) + count
-      return !lane.scores?.open && end === lane.tokens.length && canBeCut(sequence!)
+      return lane.guessable && !lane.scores?.open && end === lane.tokens.length && canBeCut(sequence!)
     })
-    const step = this.#drafting.of(may.map(({ slot: { lane }, count }) => ({ lane, fed: count })))
+    if (may.length === 0) return undefined
+    const taken = { rows: rows.reduce((sum, { count }) => sum + count, 0), draws: rows.length }
+    const lanes = may.map(({ slot }) => slot.lane)
+    const step = this.#drafting.of(lanes, taken)
     const more = Math.max(0, ...step.guesses.map((drafted) => drafted?.tokens.length ?? 0))
     if (more > 0 && !this.#memory.roomFor(rows, more)) return undefined
     may.forEach(({ slot }, i) => {
-      const drafted = step.guesses[i]
-      if (drafted && drafted.tokens.length > 0) slot.drafted = drafted
+      slot.drafted = step.guesses[i]
     })
     return step
   }

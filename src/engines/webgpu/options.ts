@@ -40,8 +40,8 @@ export interface WebGpuOptions {
   readonly maxBatch?: number
   /**
    * Whether values that may stand in the prompt are guessed where a schema or a grammar holds the answer: what was guessed
-   * right takes no pass of its own. `gaining`: as far as that gains, by how often guesses were right and by what rows of a
-   * pass cost here; `always`: as far as there is room. The answer is the same in any case.
+   * right takes no pass of its own. `gaining`: as far as that was quicker here, whole runs of steps with guesses and without
+   * compared; `always`: as far as there is room. The answer is the same in any case.
    * @default 'gaining'
    */
   readonly drafts?: 'gaining' | 'always' | 'never'
