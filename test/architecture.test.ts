@@ -147,7 +147,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   // The service: a request in, a response out. It knows engines by their contract alone.
   stream: { holds: ['src/stream'], imports: ['platform'] },
   usage: { holds: ['src/usage'], imports: ['contract', 'platform'] },
-  wire: { holds: ['src/wire'], imports: ['contract', 'platform', 'stream'] },
+  wire: { holds: ['src/wire'], imports: ['contract', 'platform', 'readers', 'stream'] },
   responses: { holds: ['src/responses'], imports: ['platform', 'wire'] },
   door: {
     holds: ['auth', 'base-path', 'entrance', 'log', 'origin', 'project', 'queue', 'request-url'].map(

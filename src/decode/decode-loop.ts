@@ -123,6 +123,7 @@ export class DecodeLoop {
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
     if (this.failure !== undefined) throw this.failure
+    const grounds = call.evidence ? await Grounds.of(call) : undefined
     const prompt = await inTurns(
       inStage('prompt', call.id, this.#text.promptInSlices(call, this.#capacity)),
       call.signal,
@@ -141,7 +142,6 @@ export class DecodeLoop {
     }
     if (scores ? scores.open === 0 : call.returnTokens) tell()
     const source = this.#sourceOf(call)
-    const grounds = call.evidence ? new Grounds(call) : undefined
     const reads: Slot[] = []
     const read: Read = (tokens, settings) =>
       new Promise((resolve, reject) => {

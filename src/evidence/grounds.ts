@@ -1,4 +1,5 @@
 import type { ChatCall, ChatMessage } from '../engine.js'
+import type { formsOfDate } from './forms-of-date.js'
 import { mayBeAbsent } from './optional.js'
 
 /** A text of the conversation that a value may come from. */
@@ -12,10 +13,16 @@ export interface Ground {
 export class Grounds {
   /** In the order in which they are looked through. */
   readonly texts: readonly Ground[]
+  readonly formsOfDate: typeof formsOfDate
   readonly #schema: unknown
 
-  constructor({ messages, output }: Pick<ChatCall, 'messages' | 'output'>) {
+  static async of(call: Pick<ChatCall, 'messages' | 'output'>): Promise<Grounds> {
+    return new Grounds(call, (await import('./forms-of-date.js')).formsOfDate)
+  }
+
+  private constructor({ messages, output }: Pick<ChatCall, 'messages' | 'output'>, dates: typeof formsOfDate) {
     this.texts = groundsOf(messages)
+    this.formsOfDate = dates
     this.#schema = output.type === 'json_schema' ? output.schema : true
   }
 

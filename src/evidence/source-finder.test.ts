@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest'
 import { Grounds } from './grounds.js'
 import { SourceFinder } from './source-finder.js'
 
-const finder = (...texts: string[]) =>
+const finder = async (...texts: string[]) =>
   new SourceFinder(
-    new Grounds({
+    await Grounds.of({
       messages: texts.map((content) => ({ role: 'user', content })),
       output: { type: 'json_object' },
     }),
   )
 
-const slice = (text: string, value: string | number): string | undefined => {
-  const found = finder(text).find(value)
+const slice = async (text: string, value: string | number): Promise<string | undefined> => {
+  const found = (await finder(text)).find(value)
   return found && text.slice(found.start, found.end)
 }
 
@@ -31,7 +31,7 @@ describe('what a text says of a value', () => {
     ['DR. JANE\n  DOE said', 'Dr. Jane Doe', 'DR. JANE\n  DOE'],
     ['שלום עולם', 'עולם', 'עולם'],
     ['so 🎉 it is', '🎉 it', '🎉 it'],
-  ])('%s: %s', (text, value, wanted) => expect(slice(text, value)).toBe(wanted))
+  ])('%s: %s', async (text, value, wanted) => expect(await slice(text, value)).toBe(wanted))
 
   it.each([
     ['15 and 5.7 and 1,500', 5],
@@ -42,24 +42,24 @@ describe('what a text says of a value', () => {
     ['a — b', '—'],
     ['2026-13-12', '2026-03-12'],
     ['12 March 2027, March 12th, 2025', '2026-03-12'],
-  ])('%s says nothing of %s', (text, value) => expect(slice(text, value)).toBe(undefined))
+  ])('%s says nothing of %s', async (text, value) => expect(await slice(text, value)).toBe(undefined))
 })
 
-it('of several places it is the first behind the one before, else the first; of several texts the latest', () => {
-  const one = finder('A 1, B 1, C 1')
+it('of several places it is the first behind the one before, else the first; of several texts the latest', async () => {
+  const one = await finder('A 1, B 1, C 1')
   const starts = ['A', 1, 'B', 1, 'A', 1].map((value) => one.find(value)!.start)
   expect(starts).toEqual([0, 2, 5, 7, 0, 2])
-  expect(finder('x 7', 'y 7').find(7)).toMatchObject({ message: 1, start: 2 })
+  expect((await finder('x 7', 'y 7')).find(7)).toMatchObject({ message: 1, start: 2 })
 })
 
-it('takes no longer than its text is long, whatever stands in it', { timeout: 20_000 }, () => {
+it('takes no longer than its text is long, whatever stands in it', { timeout: 20_000 }, async () => {
   const million = 2 ** 20
   const letters = 'a'.repeat(million)
   for (const value of ['a', 'aaa', 'a'.repeat(10_000), `${'a'.repeat(10_000)}b`, `b${'a'.repeat(10_000)}`, 1]) {
-    expect(finder(letters).find(value)).toBe(undefined)
+    expect((await finder(letters)).find(value)).toBe(undefined)
   }
   const pairs = 'ab '.repeat(million / 3)
-  expect(finder(pairs).find(`${'ab '.repeat(3000)}a`)).toBe(undefined)
-  const many = finder('x 1 '.repeat(1000))
+  expect((await finder(pairs)).find(`${'ab '.repeat(3000)}a`)).toBe(undefined)
+  const many = await finder('x 1 '.repeat(1000))
   for (let i = 0; i < 1000; i++) expect(many.find(1)!.start).toBe(4 * i + 2)
 })

@@ -3,7 +3,7 @@
  * that stands behind the source before it, in the same text; else the first of the first text that has it.
  */
 import type { Source } from '../engine.js'
-import { formsOfDate, formsOfNumber, formsOfString } from './forms.js'
+import { formsOfNumber, formsOfString } from './forms.js'
 import type { Ground, Grounds } from './grounds.js'
 
 type Value = string | number | boolean | null
@@ -28,7 +28,7 @@ export class SourceFinder {
   /** Undefined where nothing says it: of true, false and null nothing does. */
   find(value: Value): Source | undefined {
     if (value === null || typeof value === 'boolean' || this.#nowhere.has(value)) return undefined
-    for (const search of searchesFor(value)) {
+    for (const search of searchesFor(value, this.#grounds)) {
       const found = this.#behind(search) ?? this.#anywhere(search)
       if (found) return found
     }
@@ -58,7 +58,7 @@ export class SourceFinder {
 }
 
 /** As it is before other forms of it. */
-function searchesFor(value: string | number): Search[] {
+function searchesFor(value: string | number, { formsOfDate }: Pick<Grounds, 'formsOfDate'>): Search[] {
   if (typeof value === 'number') return searching(formsOfNumber(value))
   const wanted = value.trim()
   if (!WORD.test(wanted)) return []

@@ -215,6 +215,7 @@ describe('what is wrong with a request', () => {
     ['fields.a.items', { fields: { a: { type: 'list', items: 'time' } } }],
     ['reference_date', { fields: { a: field }, reference_date: '2026-02-30' }],
     ['reference_date', { fields: { a: field }, reference_date: 'tomorrow' }],
+    ['reference_date', { fields: { a: field }, reference_date: '0000-01-01' }],
     ['locale', { fields: { a: field }, locale: 'not a locale' }],
     ['images', { fields: { a: field }, images: ['data:image/png;base64,AA=='] }],
     ['assets', { fields: { a: field }, assets: { scan: {} } }],

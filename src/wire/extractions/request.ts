@@ -1,6 +1,7 @@
 /** `POST /extractions`: typed fields of a text, in what OpenRouter, Merge and LiteLLM have in common. */
 import type { ExtractCall, ExtractField } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
+import { dayOfIso } from '../../readers/calendar.js'
 import {
   aBody,
   aBoolean,
@@ -130,8 +131,7 @@ function readField(name: string, fields: JsonObject, ignored: string[]): Extract
 
 function aDate(value: unknown, param: string): string {
   const text = aString(value, param)
-  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined
-  if (date && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text
+  if (dayOfIso(text) !== undefined) return text
   throw refuse(param, `Invalid '${param}': expected a date of the calendar as 'YYYY-MM-DD'.`, 'invalid_value')
 }
 
