@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { nano } from 'local-v1-nano'
 import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { scripted } from '../src/engines/scripted.js'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { createV1 } from '../src/index.js'
 import { partial } from '../src/structured/partial.js'
@@ -44,6 +45,54 @@ describe('extract', () => {
     )
     expectTypeOf(order).toEqualTypeOf<{ quantity: number; urgency: 'low' | 'high'; tags?: string[] }>()
     expect(order.quantity).toBe(12)
+  })
+
+  test('tells with evidence how sure each value is and where the text says it, by typed pointers', async () => {
+    const Order = z.object({
+      product: z.string(),
+      'a/b~c': z.array(z.object({ quantity: z.int().transform(String) })).max(1),
+      urgent: z.boolean(),
+    })
+    const options = { from: v1, evidence: true, instructions: 'Extract the order of 12 desk lamps.' } as const
+    const { value, evidence } = await extract(Order, TEXT, options)
+    expectTypeOf(value).toEqualTypeOf<{ product: string; 'a/b~c': { quantity: string }[]; urgent: boolean }>()
+    expectTypeOf<keyof typeof evidence>().toEqualTypeOf<'/product' | `/a~1b~0c/${number}/quantity` | '/urgent'>()
+    expect(value).toEqual(await extract(Order, TEXT, { ...options, evidence: false }))
+    const leaves = ['/product', ...value['a/b~c'].map((_, i) => `/a~1b~0c/${i}/quantity`), '/urgent']
+    expect(Object.keys(evidence).sort()).toEqual(leaves.sort())
+    for (const told of Object.values(evidence)) expect(told!.confidence > 0 && told!.confidence <= 1).toBe(true)
+    // The instructions say it as well: only what the text says is a source.
+    const { start, end } = evidence['/product']!.source!
+    expect(TEXT.slice(start, end)).toBe(value.product)
+    expect(evidence['/urgent']).toMatchObject({ runnerUp: { value: !value.urgent } })
+
+    const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const
+    const told = await extract(schema, TEXT, { from: v1, evidence: true })
+    expectTypeOf(told.value).toEqualTypeOf<{ n: number }>()
+    expectTypeOf<keyof typeof told.evidence>().toEqualTypeOf<'/n'>()
+    const open = await extract({}, TEXT, { from: v1, evidence: true, maxTokens: 50 })
+    expectTypeOf<keyof typeof open.evidence>().toEqualTypeOf<string>()
+  })
+
+  test('says which /v1 tells no evidence', async () => {
+    const refusing = createV1({ engine: scripted({ models: { 'a/b': '{"n":1}' } }), keys: 'none' })
+    await expect(extract({}, TEXT, { from: refusing, evidence: true })).rejects.toMatchObject({
+      status: 400,
+      param: 'evidence',
+    })
+    const ignorant = {
+      baseURL: 'http://localhost/v1',
+      fetch: (url: string, init?: RequestInit) => {
+        const { evidence, ...body } = JSON.parse(String(init?.body ?? '{}'))
+        const asked = init?.method === 'POST' ? { ...init, body: JSON.stringify(body) } : init
+        return refusing.fetch(new Request(url, asked))
+      },
+    }
+    await expect(extract({}, TEXT, { from: ignorant, evidence: true })).rejects.toMatchObject({
+      status: 502,
+      param: 'evidence',
+    })
+    await refusing.close()
   })
 
   test('says what a refinement found, and what /v1 refuses', async () => {

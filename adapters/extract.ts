@@ -1,7 +1,8 @@
 import { V1Error } from '../src/index.js'
-import { type DocumentOptions, documentRequest } from './client/document.js'
+import { type DocumentOptions, documentRequest, textMessage } from './client/document.js'
 import { ask, endpointOf, firstModel, type Target } from './client/endpoint.js'
-import { type AnySchema, type Output, outputOf } from './client/schema.js'
+import { checkTold, type EvidenceOf, evidenceOf, type ToldEvidence } from './client/evidence.js'
+import { type AnySchema, type DocumentOf, type Output, outputOf } from './client/schema.js'
 
 export {
   type Answers,
@@ -17,8 +18,9 @@ export {
 } from './client/decide.js'
 export type { DocumentOptions } from './client/document.js'
 export type { DeviceTarget, Endpoint, ServiceTarget, Target } from './client/endpoint.js'
+export type { EvidenceOf, PointerIn, ValueEvidence } from './client/evidence.js'
 export type { FromSchema } from './client/json-schema-type.js'
-export type { AnySchema, JsonSchema, Output, StandardSchema } from './client/schema.js'
+export type { AnySchema, DocumentOf, JsonSchema, Output, StandardSchema } from './client/schema.js'
 
 export interface ExtractOptions extends DocumentOptions {
   /** What answers: a service of `createV1`, what `install` gives, or `{ baseURL }` of any `/v1`. */
@@ -29,6 +31,13 @@ export interface ExtractOptions extends DocumentOptions {
   readonly signal?: AbortSignal
 }
 
+export interface Grounded<S> {
+  /** As without evidence. */
+  readonly value: Output<S>
+  /** Of each value of the document, which a schema that transforms gives out as something else. */
+  readonly evidence: EvidenceOf<DocumentOf<S>>
+}
+
 /**
  * The document that a schema describes, from a text, in one call and with its type. The schema is zod's (or any other
  * Standard Schema that says its JSON Schema), or a JSON Schema.
@@ -36,12 +45,25 @@ export interface ExtractOptions extends DocumentOptions {
  * ```ts
  * const order = await extract(z.object({ product: z.string(), quantity: z.int() }), 'Send 12 lamps.', { from: v1 })
  * ```
+ *
+ * With `evidence: true` it comes with how sure the model is of each of its values, and where the text says them:
+ * `const { value, evidence } = await extract(schema, text, { from: v1, evidence: true })`.
  */
 export async function extract<const S extends AnySchema>(
   schema: S,
   text: string,
-  { from, model, signal, ...options }: ExtractOptions,
-): Promise<Output<S>> {
+  options: ExtractOptions & { readonly evidence: true },
+): Promise<Grounded<S>>
+export async function extract<const S extends AnySchema>(
+  schema: S,
+  text: string,
+  options: ExtractOptions & { readonly evidence?: false },
+): Promise<Output<S>>
+export async function extract<const S extends AnySchema>(
+  schema: S,
+  text: string,
+  { from, model, signal, ...options }: ExtractOptions & { readonly evidence?: boolean },
+): Promise<Output<S> | Grounded<S>> {
   const endpoint = endpointOf(from)
   const id = model ?? (await firstModel(endpoint, signal))
   const response = await ask(endpoint, '/chat/completions', {
@@ -49,11 +71,16 @@ export async function extract<const S extends AnySchema>(
     signal,
   })
   const { choices } = (await response.json()) as {
-    choices: { message: { content: string | null; refusal?: string } }[]
+    choices: { message: { content: string | null; refusal?: string }; evidence?: ToldEvidence }[]
   }
   const content = choices[0]?.message.content
   if (typeof content !== 'string') {
     throw new V1Error(502, choices[0]?.message.refusal ?? 'The answer holds no document.', { code: 'invalid_output' })
   }
-  return outputOf(schema, JSON.parse(content))
+  const document: unknown = JSON.parse(content)
+  if (!options.evidence) return outputOf(schema, document)
+  const told = choices[0]?.evidence
+  checkTold(told, document)
+  const evidence = evidenceOf(told ?? {}, textMessage(options)) as EvidenceOf<DocumentOf<S>>
+  return { value: await outputOf(schema, document), evidence }
 }

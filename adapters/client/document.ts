@@ -15,8 +15,13 @@ export interface DocumentOptions {
 }
 
 /** The request for one document from one text. */
-export function documentRequest(model: string, schema: AnySchema, text: string, options: DocumentOptions): object {
-  const { instructions, temperature = 0, maxTokens, seed } = options
+export function documentRequest(
+  model: string,
+  schema: AnySchema,
+  text: string,
+  options: DocumentOptions & { readonly evidence?: boolean },
+): object {
+  const { instructions, temperature = 0, maxTokens, seed, evidence } = options
   return {
     model,
     messages: [
@@ -30,5 +35,9 @@ export function documentRequest(model: string, schema: AnySchema, text: string, 
       type: 'json_schema',
       json_schema: { name: 'document', strict: true, schema: jsonSchemaOf(schema) },
     },
+    ...(evidence && { evidence }),
   }
 }
+
+/** Which of the request's messages is the text. */
+export const textMessage = ({ instructions }: DocumentOptions): number => (instructions === undefined ? 0 : 1)

@@ -8,7 +8,7 @@ export interface StandardSchema<Output = unknown> {
     readonly vendor: string
     readonly validate: (value: unknown) => Result<Output> | Promise<Result<Output>>
     readonly jsonSchema?: { readonly input: (options: { readonly target: 'draft-2020-12' }) => unknown }
-    readonly types?: { readonly output: Output } | undefined
+    readonly types?: { readonly input?: unknown; readonly output: Output } | undefined
   }
 }
 
@@ -27,6 +27,15 @@ export type Output<S> = S extends {
 }
   ? O
   : FromSchema<S>
+
+/** The document itself: what a Standard Schema takes. */
+export type DocumentOf<S> = S extends {
+  readonly '~standard': { readonly types?: { readonly input: infer I } | undefined }
+}
+  ? I
+  : S extends { readonly '~standard': unknown }
+    ? unknown
+    : FromSchema<S>
 
 const isStandard = (schema: AnySchema): schema is StandardSchema => '~standard' in schema
 
