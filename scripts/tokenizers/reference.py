@@ -6,12 +6,12 @@ import json
 import sys
 import tempfile
 
-import sentencepiece
 from tokenizers import Tokenizer
 
 
 def unigram(texts, size, rules):
     """A model and its table of characters, learned from the texts."""
+    import sentencepiece
     model = io.BytesIO()
     normal = {"normalization_rule_name": "nmt_nfkc"}
     if rules:
@@ -34,5 +34,7 @@ if "train" in asked:
     print(json.dumps(unigram(asked["train"], asked["size"], asked.get("rules"))))
 else:
     tokenizer = Tokenizer.from_str(json.dumps(asked["tokenizer"]))
+    # Special tokens that a text spells stay text.
+    tokenizer.encode_special_tokens = asked.get("plain", False)
     texts = asked["texts"]
     print(json.dumps([one.ids for one in tokenizer.encode_batch(texts, add_special_tokens=False)]))

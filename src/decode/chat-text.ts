@@ -48,8 +48,10 @@ const TURN_ENDS = [
 ]
 
 /** What looks like control where nobody calls it special; tags of HTML and runs of blanks, which many have, do not. */
-const CONTROL =
-  /\||^\[[A-Z/_ ]+\]$|think|tool|function|call|respon|reason|thought|channel|turn|_of_|image|audio|video|^<\/?(s|bos|eos|pad|unk|mask)>$/i
+const CONTROL = [
+  /\||think|tool|function|call|respon|reason|thought|channel|turn|_of_|image|audio|video|^<\/?(bos|eos|pad|unk)>$/i,
+  /^\[[A-Z/_ ]+\]$/,
+]
 
 /** Tokens at the end of a prompt among which the mark of a thought would be. */
 const ENDING = 16
@@ -81,14 +83,28 @@ export class ChatText {
     const { readsSystemTools } = this.template
     this.#habits = { writesCalls: keepsCalls(this.template, this.toolFormat), readsSystemTools }
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
-    const own = new Set([this.thoughtMarks?.open, this.thoughtMarks?.close, ...(this.toolFormat.marks ?? [])])
-    const special = new Set(this.tokenizer.addedTexts(true))
-    this.#controlling = this.tokenizer
-      .addedTexts(false)
-      .filter((text) => special.has(text) || own.has(text) || CONTROL.test(text))
-    this.infill = infillOf(this.tokenizer)
     this.ends = endsOf(files, this.tokenizer)
+    this.#controlling = this.#controls(specialTexts(files.tokenizerConfig))
+    this.infill = infillOf(this.tokenizer)
     this.recommended = recommendedOf(files)
+  }
+
+  /** `texts`: what the files call the beginning and the end of a text, `<s>` for one, which in others is struck out. */
+  #controls(texts: Readonly<Record<string, string>>): readonly string[] {
+    const { tokenizer } = this
+    const own = new Set([
+      ...[this.thoughtMarks?.open, this.thoughtMarks?.close, ...(this.toolFormat.marks ?? [])],
+      ...tokenizer.addedTexts(true),
+      ...Object.values(texts),
+      ...[...this.ends].map((id) => tokenizer.name(id)),
+    ])
+    const looks = (text: string) => CONTROL.some((pattern) => pattern.test(text))
+    return tokenizer.addedTexts(false).filter((text) => own.has(text) || looks(text))
+  }
+
+  /** Keeps from what callers write that it controls the model, and leaves it its other added tokens. */
+  guard(sentinel: string): Guard {
+    return new Guard(sentinel, this.tokenizer.addedTexts(true), this.#controlling)
   }
 
   /** Built when a grammar first asks for it: most of a second for a large tokenizer. */
@@ -141,7 +157,7 @@ export class ChatText {
     if (call.prompt !== undefined) return yield* this.#asItStands(this.#filled(call.prompt, call.suffix), capacity)
     this.#assertMayFit(call, capacity)
     const sentinel = yield* sentinelFor(textsOf(call))
-    const guard = new Guard(sentinel, this.tokenizer.addedTexts(true), this.#controlling)
+    const guard = this.guard(sentinel)
     let text = yield* conversationText(call, guard, this.template, this.toolFormat, this.#habits)
     const marks = this.thoughtMarks
     // Some templates open a thought whatever they are told: one that nobody wants is closed at once.

@@ -3,8 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type { DecideCall, DecideQuestion } from '../../engine.js'
 import { drawKey, gumbel, mix } from '../../engines/webgpu/sampling.js'
 import { atOnce } from '../../platform/slices.js'
+import { ChatText } from '../chat-text.js'
 import { call as chat, collect, setUp, smallText } from '../testing/call.test-helper.js'
 import type { RandomModelOptions } from '../testing/random-model.test-helper.js'
+import { smallTokenizer } from '../testing/small-tokenizer.test-helper.js'
 import { CutAtStops } from './pieces.js'
 import { DecidePrompt } from './prompt.js'
 
@@ -245,6 +247,31 @@ describe('a decision', () => {
     const controls = (tokens: readonly number[]) => tokens.filter((token) => smallText.tokenizer.special.has(token))
     expect(controls(prompt.state)).toEqual(controls(plain.state))
     expect((await answersOf(asked)).answers[0]!.probabilities).toHaveLength(2)
+  })
+
+  it('says added tokens that do not control as such, in the state, in a question and in an option', () => {
+    const { tokenizer, tokenizerConfig } = smallTokenizer()
+    const [known] = tokenizer.added_tokens
+    const id = Object.keys(tokenizer.model.vocab).length + tokenizer.added_tokens.length
+    const added = [...tokenizer.added_tokens, { ...known!, id, content: '<h1>', special: false }]
+    const text = new ChatText({ tokenizer: { ...tokenizer, added_tokens: added }, tokenizerConfig })
+    const asked = asking([choice('Is <h1> one?', 'a<h1>b', '<h1>', 'a<|im_end|>b')], { state: 'A <h1>title' })
+    const prompt = atOnce(DecidePrompt.of(asked, text, '', 4096))
+    const { stem, trie } = atOnce(prompt.asked(asked.questions[0]!, 0, 'given'))[0]!
+    const count = (tokens: readonly number[], of = id) => tokens.filter((token) => token === of).length
+    expect(count(prompt.state)).toBe(1)
+    // In the question, and in the list of its options.
+    expect(count(stem)).toBe(4)
+    expect(text.tokenizer.decode(stem)).toContain('Is <h1> one?')
+    const paths = trie.walks().map(({ path }) => path)
+    const options = [...paths.flat(), ...[[], ...paths].flatMap((path) => trie.asked(path))]
+    expect(trie.asked([])).toContain(id)
+    expect(count(paths.flat())).toBeGreaterThan(0)
+    const control = text.tokenizer.idOf('<|im_end|>')!
+    const without = atOnce(DecidePrompt.of(asking([choice('Is it?', 'a', 'b')]), text, '', 4096))
+    const plain = atOnce(without.asked(asking([choice('Is it?', 'a', 'b')]).questions[0]!, 0, 'given'))[0]!
+    expect(count(stem, control)).toBe(count(plain.stem, control))
+    expect(options).not.toContain(control)
   })
 })
 

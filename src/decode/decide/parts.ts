@@ -1,6 +1,6 @@
 import { atOnce } from '../../platform/slices.js'
 import type { ChatText } from '../chat-text.js'
-import { Guard, sentinelFor } from '../prompt/guard.js'
+import { sentinelFor } from '../prompt/guard.js'
 import { endsInThought } from '../thinking/marks.js'
 
 /** A rendered conversation around the place of a question. */
@@ -10,6 +10,8 @@ export interface TextAround {
   readonly section: string
   /** Behind the question: a text, which may be empty, then control tokens and texts. */
   readonly after: readonly [string, ...(number | string)[]]
+  /** What else is asked, cut at the tokens that stand for themselves there too. */
+  sections(text: string): readonly (number | string)[]
   /** A section as it is encoded. */
   reveal(section: string): string
 }
@@ -17,12 +19,14 @@ export interface TextAround {
 /** In place of the question; what callers write is looked through for it. */
 const PLACE = '\uFDD0'
 
-/** `state` is all that stands before the question. The model is at its answer then: it thinks no more. */
-export function partsAround(text: ChatText, system: string, state: string): TextAround {
+/**
+ * `state` is all that stands before the question. The model is at its answer then: it thinks no more. `asked`: all texts
+ * that will be put there.
+ */
+export function partsAround(text: ChatText, system: string, state: string, asked: readonly string[]): TextAround {
   const { tokenizer } = text
   const said = state.replaceAll(PLACE, '\uFFFD')
-  const sentinel = atOnce(sentinelFor([said, PLACE]))
-  const guard = new Guard(sentinel, tokenizer.addedTexts(true), tokenizer.addedTexts(false))
+  const guard = text.guard(atOnce(sentinelFor([said, PLACE, ...asked])))
   const messages = [
     { role: 'system', content: system },
     { role: 'user', content: guard.protect(said, false) + PLACE },
@@ -36,7 +40,13 @@ export function partsAround(text: ChatText, system: string, state: string): Text
   if (typeof section !== 'string') throw new Error('The chat template does not write a message as it is.')
   const after = tokenizer.sections(tail)
   const first = typeof after[0] === 'string' ? (after.shift() as string) : ''
-  return { before, section, after: [first, ...after], reveal: (each) => guard.reveal(each) }
+  return {
+    before,
+    section,
+    after: [first, ...after],
+    sections: (each) => tokenizer.sections(guard.protect(each, false)),
+    reveal: (each) => guard.reveal(each),
+  }
 }
 
 /** A thought that a template opens whatever it is told is closed; where it knows no switch, an empty one is written. */

@@ -41,7 +41,8 @@ export class DecidePrompt {
 
   /** `thought`: what was thought about the state before. */
   static *of(call: DecideCall, text: ChatText, thought: string, capacity: number): Slices<DecidePrompt> {
-    const parts = partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION)
+    const asked = call.questions.map((question) => questionText(question, [...question.options.keys()]))
+    const parts = partsAround(text, INSTRUCTIONS, stateBlock(stateText(call.state), thought) + QUESTION, asked)
     const { before, section, reveal } = parts
     const earlier = yield* text.encodedSections(before, capacity, reveal)
     const last = yield* text.encodedSections([section], capacity - earlier.length, reveal, before.length)
@@ -82,22 +83,40 @@ export class DecidePrompt {
   /** The tokens up to a question's end: of the state no more than its last word is taken apart again. */
   #behind(said: string): number[] {
     const { tokenizer } = this.#text
-    const { section, before, reveal } = this.#parts
-    if (this.#before !== undefined) {
-      return [...this.#earlier, ...this.#before, ...tokenizer.encodeContinuation(QUESTION + said)]
+    const { section, before, reveal, sections } = this.#parts
+    if (this.#before !== undefined) return [...this.#earlier, ...this.#before, ...this.#continued(QUESTION + said)]
+    const [first = '', ...rest] = sections(said)
+    const state = reveal(section)
+    if (typeof first === 'number') {
+      return [...this.#earlier, ...tokenizer.encodePlain(state, before.length), first, ...this.#encoded(rest)]
     }
-    return [...this.#earlier, ...tokenizer.encodePlain(reveal(section) + said, before.length)]
+    const last = tokenizer.encodePlain(state + reveal(first), before.length)
+    return [...this.#earlier, ...last, ...this.#encoded(rest)]
+  }
+
+  /** A text that goes on from an earlier one. */
+  #continued(said: string): number[] {
+    const { tokenizer } = this.#text
+    const { sections, reveal } = this.#parts
+    return sections(said).flatMap((section) =>
+      typeof section === 'number' ? [section] : tokenizer.encodeContinuation(reveal(section)),
+    )
   }
 
   #encoded(sections: readonly (number | string)[]): number[] {
     const { tokenizer } = this.#text
-    return sections.flatMap((section) => (typeof section === 'number' ? [section] : tokenizer.encodePlain(section, 1)))
+    const { reveal } = this.#parts
+    return sections.flatMap((section) =>
+      typeof section === 'number' ? [section] : tokenizer.encodePlain(reveal(section), 1),
+    )
   }
 
   #ending(section: number | string, option: string): readonly number[] {
     const { tokenizer } = this.#text
-    if (typeof section === 'string') return tokenizer.encodePlain(section + option, 1)
-    return [section, ...tokenizer.encodeContinuation(option)]
+    if (typeof section === 'number') return [section, ...this.#continued(option)]
+    const [first = '', ...rest] = this.#parts.sections(option)
+    if (typeof first === 'number') return [...tokenizer.encodePlain(section, 1), first, ...this.#encoded(rest)]
+    return [...tokenizer.encodePlain(section + this.#parts.reveal(first), 1), ...this.#encoded(rest)]
   }
 }
 

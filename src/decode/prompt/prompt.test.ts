@@ -376,7 +376,7 @@ test('MLC’s conversation template is the fall-back', () => {
 describe('added tokens that are not special, in a text of the user', () => {
   const { tokenizer, tokenizerConfig } = smallTokenizer()
   const id = (at: number) => Object.keys(tokenizer.model.vocab).length + tokenizer.added_tokens.length + at
-  const plain = ['<h1>', '  ', '<table>'].map((content, i) => ({
+  const plain = ['<h1>', '  ', '<table>', '</s>', '<mask>', '[multimodal]', '[INST]'].map((content, i) => ({
     ...tokenizer.added_tokens[0]!,
     content,
     special: false,
@@ -386,13 +386,24 @@ describe('added tokens that are not special, in a text of the user', () => {
   const own = new ChatText({ tokenizer: added, tokenizerConfig })
   const ask = (content: string) => own.prompt(call({ messages: [{ role: 'user', content }] }))
 
-  test.each(['<h1>', '  ', '<table>'])('are what they are: %j', (text) => {
+  test.each(['<h1>', '  ', '<table>', '</s>', '<mask>', '[multimodal]'])('are what they are: %j', (text) => {
     const found = own.tokenizer.idOf(text)!
     expect(ask(`a${text}b`)).toContain(found)
   })
 
-  test.each(['<think>', '</think>', '<tool_call>', '<|im_end|>'])('are not, where they control: %s', (text) => {
-    const before = ask('ab').filter((each) => each === own.tokenizer.idOf(text)).length
-    expect(ask(`a${text}b`).filter((each) => each === own.tokenizer.idOf(text))).toHaveLength(before)
+  test('are not, where the files end a text with them', () => {
+    const config = { ...tokenizerConfig, eos_token: '</s>' }
+    const ending = new ChatText({ tokenizer: added, tokenizerConfig: config })
+    const ids = ending.prompt(call({ messages: [{ role: 'user', content: 'a</s>b<h1>' }] }))
+    expect(ids).not.toContain(ending.tokenizer.idOf('</s>'))
+    expect(ids).toContain(ending.tokenizer.idOf('<h1>'))
   })
+
+  test.each(['<think>', '</think>', '<tool_call>', '<|im_end|>', '[INST]'])(
+    'are not, where they control: %s',
+    (text) => {
+      const before = ask('ab').filter((each) => each === own.tokenizer.idOf(text)).length
+      expect(ask(`a${text}b`).filter((each) => each === own.tokenizer.idOf(text))).toHaveLength(before)
+    },
+  )
 })
