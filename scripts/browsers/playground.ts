@@ -8,7 +8,7 @@ import { BARRIERS, cutOff, lowOrSmall } from '../../test/playground/audit.js'
 import type { DrivenPage } from '../../test/support/webdriver.js'
 import { ISOLATED, type Scenario } from './scenarios.js'
 
-const TABS = ['structured', 'chat', 'requests', 'device'] as const
+const TABS = ['structured', 'decisions', 'chat', 'requests', 'device'] as const
 
 const click = (page: DrivenPage, selector: string) =>
   page.evaluate((selector) => document.querySelector<HTMLElement>(selector)!.click(), selector)
@@ -68,6 +68,37 @@ export const screens: readonly Scenario[] = [
       await tab.goto(`${origin}/playground/index.html`)
       await started(tab)
       assert.equal(await shown(tab, '.message.user .said'), 'Who are you?')
+      await tab.close()
+    },
+  },
+  {
+    name: 'decisions in the playground: bars stand there unasked and move as one types',
+    headers: ISOLATED,
+    async run({ browser, origin, picture }) {
+      const tab = await browser.open(`${origin}/playground/index.html`)
+      await started(tab)
+      await click(tab, '#decisions-tab')
+      await shown(tab, '#decision-state', /Decided in/)
+      const shares = () =>
+        tab.evaluate(() => [...document.querySelectorAll('.option-share')].map(({ textContent }) => textContent ?? ''))
+      const filled = () =>
+        tab.evaluate(() => {
+          const bars = [...document.querySelectorAll<HTMLElement>('.question:first-child .option-bar')]
+          return bars.reduce((sum, { style }) => sum + Number.parseFloat(style.width), 0)
+        })
+      const before = await shares()
+      assert.ok(before.length > 0 && before.every((share) => /^[<>]?[\d.]+ %$/.test(share)), before.join(', '))
+      assert.ok(Math.abs((await filled()) - 100) < 0.1, 'the options of a question share all')
+      await picture(tab, 'decisions')
+      await fill(tab, '#decision-text', 'All is well. It can wait.')
+      const end = Date.now() + 90_000
+      while (Date.now() < end && (await shares()).join() === before.join())
+        await new Promise((go) => setTimeout(go, 100))
+      assert.notDeepEqual(await shares(), before)
+      await fill(tab, '.question:first-child .option:last-child textarea', '')
+      await shown(tab, '.question:first-child .option:last-child .option-share', /^–$/)
+      await fill(tab, '#decision-text', '')
+      await shown(tab, '#decision-text-fault', /Write a text/)
       await tab.close()
     },
   },

@@ -206,6 +206,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
 
   test('chats, streams and stops', async () => {
     await page.getByRole('tab', { name: 'Structured' }).press('ArrowRight')
+    await page.getByRole('tab', { name: 'Decisions' }).press('ArrowRight')
     await chosen('local-v1/nano').check()
     expect(await page.locator('#chat-hint').isVisible()).toBe(true)
     await page.getByLabel('Message').fill('Who are you?')
@@ -529,7 +530,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
       await page.setViewportSize({ width, height: width === 360 ? 740 : 900 })
       const dark = page.getByRole('button', { name: 'Dark theme' })
       if ((await page.locator('html').getAttribute('data-theme')) !== theme) await dark.click()
-      for (const tab of ['Structured', 'Chat', 'Requests', 'My device']) {
+      for (const tab of ['Structured', 'Decisions', 'Chat', 'Requests', 'My device']) {
         await page.getByRole('tab', { name: tab }).click()
         const name = `${theme} ${width} ${tab}`
         await picture(`tab-${name.replaceAll(' ', '-').toLowerCase()}`)
@@ -543,7 +544,7 @@ describe.skipIf(!canUnpack)('the playground (npm has Chromium for Linux on x64)'
   })
 
   test('has nothing cut in a window of any width', async () => {
-    for (const tab of ['Structured', 'Chat', 'Requests', 'My device']) {
+    for (const tab of ['Structured', 'Decisions', 'Chat', 'Requests', 'My device']) {
       await page.getByRole('tab', { name: tab }).click()
       for (let width = 320; width < 1500; width += 20) {
         await page.setViewportSize({ width, height: 800 })

@@ -2,17 +2,29 @@ import { execFileSync } from 'node:child_process'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { asCurl, asJavaScript } from '../../apps/playground/page/code.js'
+import { type LocalDecisions, localV1 } from '../../adapters/ai-sdk.js'
+import type { Deciding } from '../../adapters/client/decision-model.js'
+import { chatCode } from '../../apps/playground/page/code.js'
+import { decisionCode } from '../../apps/playground/page/decision-code.js'
+import { asDecisionDraft, type DecisionBody, optionOf, questionOf } from '../../apps/playground/page/decision-draft.js'
+import { decisionExamples } from '../../apps/playground/page/decision-examples.js'
 import { asResult } from '../../apps/playground/page/device-bench.js'
 import { examples } from '../../apps/playground/page/examples.js'
+import { likelihood } from '../../apps/playground/page/format.js'
 import { jsonTokens, placeOf } from '../../apps/playground/page/json-tokens.js'
 import { readable } from '../../apps/playground/page/readable.js'
 import { faultOf, syntaxFault } from '../../apps/playground/page/schema-fault.js'
 import { fieldsOf, schemaOf } from '../../apps/playground/page/schema-form.js'
 import { schemaFromExample } from '../../apps/playground/page/schema-from-example.js'
-import { asShared, packed, unpacked } from '../../apps/playground/page/share.js'
+import { asShared, asSharedDecisions, packed, unpacked } from '../../apps/playground/page/share.js'
+import type { DecideCall } from '../../src/engine.js'
+import { scripted } from '../../src/engines/scripted.js'
+import { createV1 } from '../../src/index.js'
 import { compile, type SchemaError, schemaErrorMessage } from '../../src/structured/index.js'
 import { type PartialJson, readPartial } from '../../src/structured/partial-json.js'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+type Told = { state: string; questions: Deciding['questions'] }
 
 const objects = fc
   .dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary', maxDepth: 3 }))
@@ -170,36 +182,167 @@ describe('the request as code', () => {
     },
   }
 
-  test('for the shell says exactly what the page would send', () => {
-    const script = `curl() { printf '%s\\0' "$@"; }\n${asCurl(body, "team/it's")}`
+  const decision: DecisionBody = {
+    model: 'local-v1/nano',
+    input: `It's "5 o'clock" in \\Bern\n`,
+    order: 'average',
+    questions: [
+      { type: 'predicate', instructions: `It's late.` },
+      {
+        type: 'choice',
+        instructions: 'What is it?',
+        choices: [{ value: 'a bill', description: 'asks for money' }, { value: 'a letter' }],
+      },
+      {
+        type: 'score',
+        instructions: 'Wie spät?',
+        levels: [{ label: 'früh', description: 'vor 6' }, { label: 'spät' }],
+      },
+    ],
+  }
+  const here = { project: "team/it's", origin: 'https://app.example', served: false }
+  const codeOf = (samples: readonly { name: string; code: string }[], name: string) =>
+    samples.find((sample) => sample.name === name)!.code
+
+  test.each([
+    ['a chat', chatCode(body, here), body],
+    ['decisions', decisionCode(decision, here), decision],
+  ])('of %s for the shell says exactly what the page would send', (_, samples, sent) => {
+    const script = `curl() { printf '%s\\0' "$@"; }\n${codeOf(samples, 'curl')}`
     const words = execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0')
-    expect(JSON.parse(words[words.indexOf('-d') + 1]!)).toEqual(body)
+    expect(JSON.parse(words[words.indexOf('-d') + 1]!)).toEqual(sent)
     expect(words).toContain("openai-project: team/it's")
   })
 
-  test('for the official client does too', async () => {
+  /** Runs it with what it imports. */
+  async function run(code: string, given: Readonly<Record<string, unknown>>): Promise<void> {
+    const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (
+      ...words: string[]
+    ) => (...given: unknown[]) => Promise<void>
+    const names = Object.keys(given)
+    await new AsyncFunction(...names, 'console', code.replace(/^import .*$/gm, ''))(...Object.values(given), {
+      log() {},
+    })
+  }
+
+  test.each([
+    ['a chat', codeOf(chatCode(body, here), 'JavaScript'), body],
+    ['decisions', codeOf(decisionCode(decision, here), 'OpenAI'), decision],
+  ])('of %s for the official client does too', async (_, code, expected) => {
     const sent: unknown[] = []
     const made: unknown[] = []
+    const create = async (request: unknown) => {
+      sent.push(request)
+      return { choices: [{ message: { content: '{}' } }] }
+    }
     class OpenAI {
-      chat = {
-        completions: {
-          create: async (request: unknown) => {
-            sent.push(request)
-            return { choices: [{ message: { content: '{}' } }] }
-          },
-        },
-      }
+      chat = { completions: { create } }
+      decisions = { create }
       constructor(options: unknown) {
         made.push(options)
       }
     }
-    const code = asJavaScript(body, 'team/project', 'https://app.example').replace(/^import .*$/m, '')
-    const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (
-      ...words: string[]
-    ) => (...given: unknown[]) => Promise<void>
-    await new AsyncFunction('OpenAI', 'console', code)(OpenAI, { log() {} })
-    expect(sent).toEqual([body])
-    expect(made).toMatchObject([{ baseURL: 'https://app.example/v1', project: 'team/project' }])
+    await run(code, { OpenAI })
+    expect(sent).toEqual([expected])
+    expect(made).toMatchObject([{ baseURL: 'https://app.example/v1', project: "team/it's" }])
+  })
+
+  test('of decisions for the AI SDK asks the same of our provider', async () => {
+    const asked: Deciding[] = []
+    const { order, ...plain } = decision
+    const engine = scripted({
+      models: { 'local-v1/nano': '' },
+      capabilities: { decisions: true },
+      decide: ({ options }) => options.map((_, i) => i + 1),
+    })
+    const calls: DecideCall[] = []
+    const decide = engine.decide!
+    const deciding = {
+      ...engine,
+      decide(call: DecideCall) {
+        calls.push(call)
+        return decide(call)
+      },
+    }
+    const v1 = createV1({ engine: deciding, keys: 'none', log: () => {} })
+    // What the SDK hands over to a provider: the state as parts, the questions as they are.
+    const experimental_decide = async ({ model, state, questions }: { model: LocalDecisions } & Told) => {
+      asked.push({ state: [{ type: 'text', text: state }], questions })
+      return model.doDecide(asked[0]!)
+    }
+    await run(codeOf(decisionCode(decision, here), 'AI SDK'), { experimental_decide, localV1: () => localV1(v1) })
+    await v1.fetch(
+      new Request('http://localhost/v1/decisions', { method: 'POST', body: JSON.stringify(plain), headers: JSON_TYPE }),
+    )
+    const [bySdk, byHand] = calls
+    const told = ({ state, questions }: DecideCall) => ({
+      state,
+      questions: questions.map(({ type, instructions, options }) => ({
+        type,
+        instructions,
+        // The SDK's levels have no names: they are numbered, and described by their text.
+        options: options.map(({ text, description = '' }, i) => {
+          if (type !== 'score') return { text, description }
+          return { text: text === String(i) ? description : description === '' ? text : `${text}: ${description}` }
+        }),
+      })),
+    })
+    expect(told(bySdk!)).toEqual(told(byHand!))
+    expect(Object.keys(asked[0]!.questions)).toEqual(['it_s_late', 'what_is_it', 'wie_sp_t'])
+    await v1.close()
+  })
+})
+
+describe('questions as they are written', () => {
+  test('an option may say after a colon what it means', () => {
+    expect(optionOf(' tech: the app: it fails ')).toEqual({ name: 'tech', description: 'the app: it fails' })
+    for (const text of ['3:30', 'tech:', ': what', 'plain']) expect(optionOf(text)).toEqual({ name: text })
+  })
+
+  test('what cannot be asked yet says what is missing', () => {
+    const question = (options: string[], text = 'What?') => questionOf({ kind: 'choice', text, options })
+    expect(question(['a', ''])).toMatch(/Two options/)
+    expect(question(['a', 'b', 'a: again'])).toMatch(/“a”.*twice/)
+    expect(question(['a', 'b'], ' ')).toMatch(/Write/)
+    expect(questionOf({ kind: 'predicate', text: '', options: [] })).toMatch(/statement/)
+    expect(question(['a', '', 'b: what'])).toEqual({
+      type: 'choice',
+      instructions: 'What?',
+      choices: [{ value: 'a' }, { value: 'b', description: 'what' }],
+    })
+  })
+
+  test.each(decisionExamples.map((example) => [example.name, example] as const))(
+    'the example %s can be asked, and survives a link',
+    async (_, draft) => {
+      for (const question of draft.questions) expect(questionOf(question)).toBeTypeOf('object')
+      const link = await packed({ draft, settings: { model: 'm', temperature: '7' } })
+      expect(asSharedDecisions(await unpacked(link))).toEqual({ draft, settings: { model: 'm' } })
+    },
+  )
+
+  test('of a link only what is questions is taken', () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => void asSharedDecisions(value)))
+    const whole = { name: '', text: '', questions: [{ kind: 'choice', text: '', options: ['a'] }], average: true }
+    expect(asDecisionDraft(whole)).toEqual(whole)
+    const [question] = whole.questions
+    for (const wrong of [{ kind: 'box' }, { text: 1 }, { options: [1] }, { options: Array(256).fill('') }])
+      expect(asDecisionDraft({ ...whole, questions: [{ ...question, ...wrong }] })).toBeUndefined()
+    expect(asDecisionDraft({ ...whole, questions: [] })).toBeUndefined()
+  })
+
+  test('no share is called certain or impossible that is not', () => {
+    expect([0, 1e-9, 0.001, 0.0123, 0.5, 0.876, 0.9871, 0.9999, 1].map(likelihood)).toEqual([
+      '0 %',
+      '<0.1 %',
+      '0.1 %',
+      '1.2 %',
+      '50 %',
+      '88 %',
+      '98.7 %',
+      '>99.9 %',
+      '100 %',
+    ])
   })
 })
 

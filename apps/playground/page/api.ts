@@ -1,4 +1,5 @@
 /** `/v1`, as any client speaks it. Nothing in the page reaches past this file. */
+import type { DecisionBody } from './decision-draft.js'
 import { events as eventsIn } from './sse.js'
 
 export const BASE = '/v1'
@@ -49,6 +50,8 @@ export interface SamplingFields {
 export interface ChatBody extends SamplingFields {
   readonly model: string
   readonly messages: readonly Message[]
+  /** What each value of the document rests on. */
+  readonly evidence?: true
   readonly chat_template_kwargs?: { readonly enable_thinking: boolean }
   readonly response_format?: {
     readonly type: 'json_schema'
@@ -119,12 +122,52 @@ export const removeModel = (id: string) => ask(`/models/${id}`, { method: 'DELET
 export async function* chat(body: ChatBody, project: string, signal: AbortSignal): AsyncGenerator<Chunk> {
   const response = await ask('/chat/completions', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(project !== '' && { 'openai-project': project }) },
+    headers: headersFor(project),
     body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true, include_forced: true } }),
     signal,
   })
   yield* events<Chunk>(response)
 }
+
+/** An answer of `/decisions`, in the order of its questions. */
+export type DecisionAnswer = (
+  | { readonly type: 'predicate'; readonly probability: number }
+  | {
+      readonly type: 'choice'
+      readonly confidence: number
+      readonly probabilities: readonly { readonly probability: number }[]
+    }
+  | {
+      readonly type: 'score'
+      readonly score: number
+      readonly confidence: number
+      readonly probabilities: readonly { readonly probability: number }[]
+    }
+  | { readonly type: 'refusal'; readonly option_mass?: undefined }
+) & { readonly option_mass?: number }
+
+export interface Decisions {
+  readonly answers: readonly DecisionAnswer[]
+  readonly usage: {
+    readonly input_tokens: number
+    readonly input_tokens_details: { readonly cached_tokens: number }
+  }
+}
+
+export async function decide(body: DecisionBody, project: string, signal: AbortSignal): Promise<Decisions> {
+  const response = await ask('/decisions', {
+    method: 'POST',
+    headers: headersFor(project),
+    body: JSON.stringify(body),
+    signal,
+  })
+  return (await response.json()) as Decisions
+}
+
+const headersFor = (project: string) => ({
+  'content-type': 'application/json',
+  ...(project !== '' && { 'openai-project': project }),
+})
 
 /** The last 31 days, one result per project and model. */
 export async function usage(): Promise<readonly UsageResult[]> {

@@ -1,5 +1,6 @@
 import type { ChatBody, Message } from './api.js'
 import { ApiError } from './api.js'
+import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
 import { Conversations, titleOf } from './conversations.js'
 import { announce, button, byId, el, framed } from './dom.js'
@@ -42,7 +43,10 @@ export class ChatView {
       this.#show(() => this.#conversations.begin())
       this.#input.focus()
     })
-    byId('chat-code', HTMLButtonElement).addEventListener('click', () => showCode(this.#body(this.#draft())))
+    byId('chat-code', HTMLButtonElement).addEventListener('click', () => {
+      const body = this.#body(this.#draft())
+      showCode((place) => chatCode(body, place))
+    })
     models.onChange(() => {
       this.#drawHint()
       if (this.#generation) this.#drawAnswer()

@@ -1,41 +1,39 @@
-import type { ChatBody } from './api.js'
-import { asCurl, asJavaScript } from './code.js'
+import type { CodeSample, Place } from './code.js'
 import { copy } from './copy.js'
-import { byId } from './dom.js'
+import { byId, el } from './dom.js'
 import { settings } from './settings.js'
 
-type Language = 'javascript' | 'curl'
-
-let body: ChatBody
-let language: Language = 'javascript'
+let samples: readonly CodeSample[] = []
+/** By name: it stays chosen from one request to the next. */
+let chosen = ''
 
 /** Shows the request as code that can be copied. */
-export function showCode(request: ChatBody): void {
-  body = request
+export function showCode(codeFor: (place: Place) => readonly CodeSample[]): void {
+  const served = document.documentElement.dataset.place === 'server'
+  samples = codeFor({ project: settings().project, origin: location.origin, served })
+  const shown = current()
+  byId('code-languages', HTMLElement).replaceChildren(
+    el('legend', { class: 'visually-hidden' }, 'Language'),
+    ...samples.map(({ name }) => {
+      const radio = el('input', { type: 'radio', name: 'language', value: name, checked: name === shown?.name })
+      return el('label', {}, radio, el('span', {}, name))
+    }),
+  )
   draw()
   byId('code-dialog', HTMLDialogElement).showModal()
 }
 
 export function connectCodeDialog(): void {
-  for (const radio of document.querySelectorAll<HTMLInputElement>('input[name="language"]')) {
-    radio.addEventListener('change', () => {
-      language = radio.value as Language
-      draw()
-    })
-  }
-  byId('code-copy', HTMLButtonElement).addEventListener(
-    'click',
-    () => void copy(code(), byId('code-copy', HTMLButtonElement)),
-  )
+  byId('code-languages', HTMLElement).addEventListener('change', ({ target }) => {
+    chosen = (target as HTMLInputElement).value
+    draw()
+  })
+  const copyCode = byId('code-copy', HTMLButtonElement)
+  copyCode.addEventListener('click', () => void copy(current()?.code ?? '', copyCode))
 }
 
-function code(): string {
-  const { project } = settings()
-  const served = document.documentElement.dataset.place === 'server'
-  if (language === 'curl') return asCurl(body, project, served ? location.origin : undefined)
-  return asJavaScript(body, project, location.origin, served)
-}
+const current = () => samples.find(({ name }) => name === chosen) ?? samples[0]
 
 function draw(): void {
-  byId('code', HTMLPreElement).textContent = code()
+  byId('code', HTMLPreElement).textContent = current()?.code ?? ''
 }

@@ -1,16 +1,47 @@
 import { BASE, type ChatBody } from './api.js'
 
+/** The same request in one language or library. */
+export interface CodeSample {
+  /** What one chooses it by. */
+  readonly name: string
+  readonly code: string
+}
+
+/** Where the request goes to, and for whom. */
+export interface Place {
+  readonly project: string
+  readonly origin: string
+  /** A server answers, not the page itself. */
+  readonly served: boolean
+}
+
 /** The request that the page would send, in the words of others. */
-export function asJavaScript(body: ChatBody, project: string, origin: string, served = false): string {
+export function chatCode(body: ChatBody, place: Place): CodeSample[] {
+  const content = 'completion.choices[0].message.content'
+  const read = body.response_format ? `console.log(JSON.parse(${content}))` : `console.log(${content})`
+  const more = body.evidence ? ['console.log(completion.choices[0].evidence)'] : []
+  return [
+    {
+      name: 'JavaScript',
+      code: openAiClient(place, 'completion', 'chat.completions.create', body, read, ...more),
+    },
+    { name: 'curl', code: curl('/chat/completions', body, place) },
+  ]
+}
+
+export function openAiClient(
+  { project, origin, served }: Place,
+  result: string,
+  call: string,
+  body: object,
+  ...read: string[]
+): string {
   const options = [
-    `  baseURL: ${literal(origin + BASE)},`,
-    `  apiKey: ${literal(served ? 'your key, if the server asks for one' : 'none')},`,
-    ...(project === '' ? [] : [`  project: ${literal(project)},`]),
+    `  baseURL: ${javaScriptText(origin + BASE)},`,
+    `  apiKey: ${javaScriptText(served ? 'your key, if the server asks for one' : 'none')},`,
+    ...(project === '' ? [] : [`  project: ${javaScriptText(project)},`]),
     ...(served ? [] : ['  dangerouslyAllowBrowser: true,']),
   ]
-  const read = body.response_format
-    ? 'console.log(JSON.parse(completion.choices[0].message.content))'
-    : 'console.log(completion.choices[0].message.content)'
   return [
     served
       ? '// The server that this page came from answers.'
@@ -21,25 +52,24 @@ export function asJavaScript(body: ChatBody, project: string, origin: string, se
     ...options,
     '})',
     '',
-    `const completion = await client.chat.completions.create(${JSON.stringify(body, null, 2)})`,
-    read,
+    `const ${result} = await client.${call}(${JSON.stringify(body, null, 2)})`,
+    ...read,
     '',
   ].join('\n')
 }
 
-/** `server` is the origin of the one that the page came from; without it, one that is started for this. */
-export function asCurl(body: ChatBody, project: string, server?: string): string {
-  const base = (server ?? 'http://127.0.0.1:8080') + BASE
+export function curl(path: string, body: { readonly model: string }, { project, origin, served }: Place): string {
+  const base = (served ? origin : 'http://127.0.0.1:8080') + BASE
   // A quote inside a quoted word of the shell: end it, say the quote, go on.
   const data = JSON.stringify(body, null, 2).replaceAll("'", "'\\''")
   return [
-    ...(server !== undefined
+    ...(served
       ? ["# With a key, where the server asks for one: -H 'authorization: Bearer ...'"]
       : [
           '# A service worker answers pages alone. The same /v1 for the terminal:',
           `#   npx local-v1 serve --model ${body.model}`,
         ]),
-    `curl ${base}/chat/completions \\`,
+    `curl ${base}${path} \\`,
     "  -H 'content-type: application/json' \\",
     ...(project === '' ? [] : [`  -H 'openai-project: ${project.replaceAll("'", "'\\''")}' \\`]),
     `  -d '${data}'`,
@@ -47,4 +77,5 @@ export function asCurl(body: ChatBody, project: string, server?: string): string
   ].join('\n')
 }
 
-const literal = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+/** Quoted, as a program has it. */
+export const javaScriptText = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

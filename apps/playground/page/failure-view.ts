@@ -43,7 +43,7 @@ const SMALLER = new Set([
 
 /** What was sent, where one sees it. */
 function focusText(): void {
-  const fields = ['text', 'message', 'request-body'].map((id) => byId(id, HTMLTextAreaElement))
+  const fields = ['text', 'decision-text', 'message', 'request-body'].map((id) => byId(id, HTMLTextAreaElement))
   fields.find((field) => field.checkVisibility())?.focus()
 }
 

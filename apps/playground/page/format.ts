@@ -29,3 +29,11 @@ export const rate = (perSecond: number): string =>
   perSecond < 10 ? perSecond.toFixed(1) : whole(Math.round(perSecond))
 
 export const percent = (share: number): string => `${Math.round(share * 100)} %`
+
+/** 87 %, 99.6 %, <0.1 %: nothing is called certain that is not. */
+export function likelihood(share: number): string {
+  const percents = share * 100
+  if (percents > 0 && percents < 0.1) return '<0.1 %'
+  if (percents < 100 && percents > 99.9) return '>99.9 %'
+  return `${percents < 10 || percents > 90 ? Number(percents.toFixed(1)) : Math.round(percents)} %`
+}

@@ -4,6 +4,7 @@ import { ApiError } from './api.js'
 import { ChatView } from './chat-view.js'
 import { connectCodeDialog } from './code-dialog.js'
 import { type Connection, connect } from './connect.js'
+import { DecisionsView } from './decisions-view.js'
 import { DeviceBenchView } from './device-bench-view.js'
 import { deviceView } from './device-view.js'
 import { byId, el } from './dom.js'
@@ -18,7 +19,7 @@ import { RequestsView } from './requests-view.js'
 import { ServerFinder } from './server-finder.js'
 import { set, settings } from './settings.js'
 import { connectSettings } from './settings-view.js'
-import { asShared, unpacked } from './share.js'
+import { asShared, asSharedDecisions, unpacked } from './share.js'
 import { StructuredView } from './structured-view.js'
 import { connectTabs } from './tabs.js'
 import { connectTheme } from './theme.js'
@@ -28,8 +29,10 @@ async function start(): Promise<void> {
   connectTheme(byId('theme', HTMLButtonElement))
   connectKeyDialog()
   const shared = asShared(await carried('share'))
+  const decisions = asSharedDecisions(await carried('decisions'))
   const result = await carried('device')
   if (shared) set({ ...shared.settings, mode: 'structured' })
+  else if (decisions) set({ ...decisions.settings, mode: 'decisions' })
   else if (result !== undefined) set({ mode: 'device' })
   const models = new Models()
   const connection = await connect((model, load) => models.hear(model, load))
@@ -49,6 +52,7 @@ async function start(): Promise<void> {
   connectCodeDialog()
   connectTabs()
   const structured = new StructuredView(models, shared?.draft)
+  new DecisionsView(models, decisions?.draft)
   new ChatView(models)
   new RequestsView(models)
   new DeviceBenchView(models, result)
@@ -77,7 +81,7 @@ async function carried(name: string): Promise<unknown> {
 /** A link that is opened in this tab changes its fragment alone: only a load reads it. */
 function followLinks(): void {
   addEventListener('hashchange', () => {
-    if (/[#&](share|device|key)=/.test(location.hash)) location.reload()
+    if (/[#&](share|decisions|device|key)=/.test(location.hash)) location.reload()
   })
 }
 

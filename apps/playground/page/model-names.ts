@@ -8,6 +8,8 @@ export const aboutModel = (id: string): CatalogModel | undefined => known.get(id
 
 export const nameOf = (id: string): string => known.get(id)?.name ?? id.slice(id.indexOf('/') + 1)
 
+export const isNano = (id: string): boolean => id === NANO
+
 export const chats = (id: string): boolean => known.get(id)?.use !== 'fields'
 
 /** What a button says that needs the model: a download of hundreds of megabytes is no surprise. */

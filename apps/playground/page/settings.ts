@@ -10,7 +10,7 @@ export interface Settings {
   readonly seed: string
   readonly system: string
   readonly theme: 'auto' | 'light' | 'dark'
-  readonly mode: 'structured' | 'chat' | 'requests' | 'device'
+  readonly mode: 'structured' | 'decisions' | 'chat' | 'requests' | 'device'
 }
 
 const KEY = 'local-v1 playground'

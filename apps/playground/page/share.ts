@@ -1,3 +1,4 @@
+import { asDecisionDraft, type DecisionDraft } from './decision-draft.js'
 import { type Settings, settings } from './settings.js'
 import type { Draft } from './structured-draft.js'
 
@@ -14,6 +15,17 @@ export function sharedNow(draft: Draft): Shared {
   const { model, temperature, maxTokens, seed } = settings()
   return { draft, settings: { model, temperature, maxTokens, seed } }
 }
+
+/** The same of decisions, which no setting but the model changes. */
+export interface SharedDecisions {
+  readonly draft: DecisionDraft
+  readonly settings: Partial<Pick<Settings, 'model'>>
+}
+
+export const sharedDecisions = (draft: DecisionDraft): SharedDecisions => ({
+  draft,
+  settings: { model: settings().model },
+})
 
 /** As text for the fragment of a link. */
 export async function packed(value: unknown): Promise<string> {
@@ -48,10 +60,20 @@ export function asShared(value: unknown): Shared | undefined {
     string,
     string,
   ]
-  const known = ['model', 'temperature', 'maxTokens', 'seed'] as const
-  const entries = known.flatMap((key) => {
-    const setting = (given as Record<string, unknown> | undefined)?.[key]
-    return typeof setting === 'string' && setting.length < 200 ? [[key, setting]] : []
+  const known = knownSettings(given, ['model', 'temperature', 'maxTokens', 'seed'])
+  return { draft: { name, instructions, text, schema }, settings: known }
+}
+
+export function asSharedDecisions(value: unknown): SharedDecisions | undefined {
+  const { draft, settings: given } = (value ?? {}) as { draft?: unknown; settings?: object }
+  const read = asDecisionDraft(draft)
+  return read && { draft: read, settings: knownSettings(given, ['model']) }
+}
+
+function knownSettings(given: object | undefined, names: readonly string[]): Record<string, string> {
+  const entries = names.flatMap((name) => {
+    const setting = (given as Record<string, unknown> | undefined)?.[name]
+    return typeof setting === 'string' && setting.length < 200 ? [[name, setting]] : []
   })
-  return { draft: { name, instructions, text, schema }, settings: Object.fromEntries(entries) }
+  return Object.fromEntries(entries)
 }

@@ -1,5 +1,6 @@
 import { readPartial } from '../../../src/structured/partial-json.js'
 import { ApiError, type ChatBody } from './api.js'
+import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
 import { announce, button, byId, framed, showPanelOf } from './dom.js'
@@ -160,7 +161,10 @@ export class StructuredView {
   #showCode(): void {
     const fault = syntaxFault(this.#editor.text)
     if (fault) this.#refuse(fault)
-    else showCode(this.#body(JSON.parse(this.#editor.text)))
+    else {
+      const body = this.#body(JSON.parse(this.#editor.text))
+      showCode((place) => chatCode(body, place))
+    }
   }
 
   #refuse(fault: ReturnType<typeof faultOf>): void {

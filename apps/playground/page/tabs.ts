@@ -2,7 +2,7 @@ import { byId } from './dom.js'
 import { type Settings, set, settings } from './settings.js'
 
 type Mode = Settings['mode']
-const MODES: readonly Mode[] = ['structured', 'chat', 'requests', 'device']
+const MODES: readonly Mode[] = ['structured', 'decisions', 'chat', 'requests', 'device']
 
 /** Tabs as keyboards expect them: arrows move between them. */
 export function connectTabs(): void {
@@ -28,6 +28,7 @@ export function show(mode: Mode): void {
     tabOf(each).tabIndex = chosen ? 0 : -1
     panelOf(each).hidden = !chosen
   }
+  panelOf(mode).dispatchEvent(new Event('shown'))
 }
 
 const panelOf = (mode: Mode) => byId(mode === 'device' ? 'my-device' : mode, HTMLElement)
