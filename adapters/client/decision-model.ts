@@ -65,7 +65,7 @@ export function decisions(endpoint: OpenEndpoint, modelId: string): LocalDecisio
       const asked = Object.entries(questions).map(([name, question]) => [name, wireQuestion(name, question)])
       const body = {
         model: modelId,
-        state: state.map(textOf).join('\n'),
+        state: state.map((part, i) => textOfPart(part, i, 'decided about')).join('\n'),
         questions: Object.fromEntries(asked),
         ...(reasoning !== undefined && reasoning !== 'provider-default' && { reasoning: { effort: reasoning } }),
       }
@@ -82,12 +82,13 @@ export function decisions(endpoint: OpenEndpoint, modelId: string): LocalDecisio
   }
 }
 
-function textOf(part: DecisionPart, place: number): string {
+/** `done`: what is done with the state, for the error. */
+export function textOfPart(part: DecisionPart, place: number, done: string): string {
   if (part.type === 'text') return part.text
   if (part.type === 'json') return JSON.stringify(part.value)
   if (part.data.type === 'text' && part.data.text !== undefined) return part.data.text
   const param = `state[${place}]`
-  throw new V1Error(400, `Invalid '${param}': of files only those of text can be decided about.`, { param })
+  throw new V1Error(400, `Invalid '${param}': of files only those of text can be ${done}.`, { param })
 }
 
 function wireQuestion(name: string, question: DecisionQuestion): object {

@@ -1,5 +1,5 @@
 import { V1Error } from '../../src/index.js'
-import type { DecisionPart } from './decision-model.js'
+import { type DecisionPart, textOfPart } from './decision-model.js'
 import { ask, type OpenEndpoint } from './endpoint.js'
 
 /** A text, or what JSON can say. */
@@ -127,19 +127,11 @@ interface PlacedPart {
 function placesOf(state: readonly DecisionPart[]): PlacedPart[] {
   let start = 0
   return state.map((part, i) => {
-    const text = textOf(part, i)
+    const text = textOfPart(part, i, 'read')
     const placed = { part: part.type === 'text' ? i : undefined, text, start }
     start += text.length + 1
     return placed
   })
-}
-
-function textOf(part: DecisionPart, place: number): string {
-  if (part.type === 'text') return part.text
-  if (part.type === 'json') return JSON.stringify(part.value)
-  if (part.data.type === 'text' && part.data.text !== undefined) return part.data.text
-  const param = `state[${place}]`
-  throw new V1Error(400, `Invalid '${param}': of files only those of text can be read.`, { param })
 }
 
 function wireField({ instructions, ...field }: ExtractionField): object {

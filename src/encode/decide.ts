@@ -1,5 +1,5 @@
 /** Decisions of a model that is made for them: one pass over a question, its options and the state, and no text. */
-import { ordersOf, stateText } from '../decode/decide/questions.js'
+import { meanShares, ordersOf, stateText } from '../decode/decide/questions.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
 import { tooLong } from '../decode/too-long.js'
 import type { DecideCall, Decided } from '../engine.js'
@@ -64,7 +64,7 @@ export class Decider {
     const promptTokens = asked.reduce((sum, { tokens }) => sum + tokens.length, 0)
     return {
       answers: call.questions.map((_, question) => ({
-        probabilities: meanOf(each.filter((_, i) => asked[i]!.question === question)),
+        probabilities: meanShares(each.filter((_, i) => asked[i]!.question === question)),
       })),
       usage: { promptTokens, completionTokens: 0, cachedTokens: 0 },
       fingerprint: this.#model.fingerprint,
@@ -123,11 +123,4 @@ function softmax(scores: ArrayLike<number>, temperature: number): number[] {
   const shares = all.map((score) => Math.exp((score - most) / temperature))
   const sum = shares.reduce((total, share) => total + share, 0)
   return shares.map((share) => share / sum)
-}
-
-/** Over the orders in which a question was asked. */
-function meanOf(each: readonly (readonly number[])[]): number[] {
-  const means = each[0]!.map((_, i) => each.reduce((sum, one) => sum + one[i]!, 0) / each.length)
-  const sum = means.reduce((total, mean) => total + mean, 0)
-  return means.map((mean) => mean / sum)
 }

@@ -18,6 +18,7 @@ import {
   modernRows,
   modernTensors,
 } from './modern-bert.js'
+import { wordPiece } from './repository.js'
 import { encoderWeights } from './source.js'
 
 /** As such models number them. */
@@ -228,42 +229,14 @@ export function layaInputs(): LayaInput[] {
 }
 
 /** WordPiece over letters and signs, one by one: any text has tokens. */
-export function lettersTokenizer(): object {
+export function lettersTokenizer() {
   const signs = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).filter((sign) => !/[A-Z]/.test(sign))
-  const names = [...MARKS, ...signs, ...signs.map((sign) => `##${sign}`)]
-  const vocab = Object.fromEntries(names.map((name, id) => [name, id]))
-  const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } })
-  return {
-    version: '1.0',
-    added_tokens: MARKS.map((content, id) => ({ id, content, special: true, normalized: false })),
-    normalizer: { type: 'BertNormalizer', lowercase: true },
-    pre_tokenizer: { type: 'BertPreTokenizer' },
-    post_processor: {
-      type: 'TemplateProcessing',
-      single: [special('[CLS]'), { Sequence: { id: 'A', type_id: 0 } }, special('[SEP]')],
-      pair: [
-        special('[CLS]'),
-        { Sequence: { id: 'A', type_id: 0 } },
-        special('[SEP]'),
-        { Sequence: { id: 'B', type_id: 1 } },
-        { SpecialToken: { id: '[SEP]', type_id: 1 } },
-      ],
-      special_tokens: Object.fromEntries(['[CLS]', '[SEP]'].map((id) => [id, { id, ids: [vocab[id]], tokens: [id] }])),
-    },
-    decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
-    model: {
-      type: 'WordPiece',
-      unk_token: '[UNK]',
-      continuing_subword_prefix: '##',
-      max_input_chars_per_word: 100,
-      vocab,
-    },
-  }
+  return wordPiece([...MARKS, ...signs, ...signs.map((sign) => `##${sign}`)], MARKS)
 }
 
 /** The same in a GGUF file, where words that begin one have a mark, and not those that go on. */
 function addLetters(out: Metadata): void {
-  const { model } = lettersTokenizer() as { model: { vocab: Record<string, number> } }
+  const { model } = lettersTokenizer()
   // An object has digits first.
   const names = Object.entries(model.vocab)
     .sort(([, one], [, other]) => one - other)

@@ -31,7 +31,15 @@ export async function writeEncoder(
 
 /** WordPiece over the made-up words of a case: word 300 is `w300`. */
 export function wordsTokenizer({ config }: EncoderCase, marks: readonly string[]): object {
-  const vocab = Object.fromEntries(Array.from({ length: config.vocab_size }, (_, i) => [marks[i] ?? `w${i}`, i]))
+  return wordPiece(
+    Array.from({ length: config.vocab_size }, (_, i) => marks[i] ?? `w${i}`),
+    marks,
+  )
+}
+
+/** As BERT's kind has it, `[CLS]` and `[SEP]` around a text; names stand in the order of their ids, the marks first. */
+export function wordPiece(names: readonly string[], marks: readonly string[]) {
+  const vocab = Object.fromEntries(names.map((name, id) => [name, id]))
   const special = (id: string) => ({ SpecialToken: { id, type_id: 0 } })
   return {
     version: '1.0',

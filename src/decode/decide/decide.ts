@@ -5,6 +5,7 @@ import type { Scheduler } from '../run/scheduler.js'
 import type { TokenModel } from '../token-model.js'
 import { tooLong } from '../too-long.js'
 import { type AskedTokens, DecidePrompt } from './prompt.js'
+import { meanOf, meanShares } from './questions.js'
 import { readQuestions } from './reading.js'
 import { logSum, type OptionTrie } from './trie.js'
 
@@ -41,7 +42,7 @@ export async function decide(call: DecideCall, parts: DecideParts, thought?: Sha
   const state = prompt.state.length
   const read = asked.reduce((sum, { stem, trie }) => sum + stem.length - state + trie.tokens, state)
   return {
-    answers: call.questions.map((_, i) => meanOf(asked.filter(({ question }) => question === i))),
+    answers: call.questions.map((_, i) => decisionOf(asked.filter(({ question }) => question === i))),
     usage: {
       promptTokens: read,
       completionTokens: thought?.tokens ?? 0,
@@ -60,13 +61,10 @@ export function sharesOf(trie: OptionTrie): { readonly probabilities: number[]; 
 }
 
 /** Over the orders in which a question was asked. */
-function meanOf(asked: readonly AskedTokens[]): Decision {
+function decisionOf(asked: readonly AskedTokens[]): Decision {
   const each = asked.map(({ trie }) => sharesOf(trie))
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
-  const probabilities = each[0]!.probabilities.map((_, i) => mean(each.map((one) => one.probabilities[i]!)))
-  const sum = probabilities.reduce((total, probability) => total + probability, 0)
   return {
-    probabilities: probabilities.map((one) => one / sum),
-    optionMass: Math.min(1, mean(each.map(({ mass }) => mass))),
+    probabilities: meanShares(each.map(({ probabilities }) => probabilities)),
+    optionMass: Math.min(1, meanOf(each.map(({ mass }) => mass))),
   }
 }

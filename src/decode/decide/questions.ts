@@ -66,4 +66,14 @@ export function ordersOf({ type, options }: DecideQuestion, order: 'given' | 'av
   })
 }
 
+/** Of the probabilities in each order, their means, which sum to one. */
+export function meanShares(each: readonly (readonly number[])[]): number[] {
+  const means = each[0]!.map((_, i) => meanOf(each.map((one) => one[i]!)))
+  const sum = means.reduce((total, one) => total + one, 0)
+  return means.map((one) => one / sum)
+}
+
+export const meanOf = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / values.length
+
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

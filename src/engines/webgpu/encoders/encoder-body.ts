@@ -71,13 +71,9 @@ export function bertBody(outline: WeightOutline, quantize: boolean, name: string
     positions,
     caches: [{ heads, headSize: hidden / heads }],
     need(device) {
-      const all = [tensors.words, ...tensors.dense]
-      for (const { qkv, output, inner, down } of tensors.layers) all.push(qkv, output, inner, down)
-      const weights = all.reduce((sum, one) => sum + matrixBytes(device, one), 0)
-      // A processor keeps rows beside them in the form in which they are multiplied.
-      const prepared = device.info.kind === 'cpu' ? 2 * hidden + intermediate : 0
+      const prepared = preparedOf(device, plan)
       return {
-        weights: weights + 4 * hidden * (2 + 4 * layers),
+        weights: matricesBytes(device, tensors, tensors.layers) + 4 * hidden * (2 + 4 * layers),
         perRow: 5 * hidden + intermediate + prepared,
         perText: numbersOf(vectors, hidden),
         perPosition: (types + 1) * hidden,
@@ -85,6 +81,21 @@ export function bertBody(outline: WeightOutline, quantize: boolean, name: string
     },
   }
 }
+
+type Matrices = 'qkv' | 'output' | 'inner' | 'down'
+
+export function matricesBytes(
+  device: Device,
+  { words, dense }: Pick<PlannedEncoder, 'words' | 'dense'>,
+  layers: readonly Pick<PlannedEncoder['layers'][number], Matrices>[],
+): number {
+  const all = [words, ...dense, ...layers.flatMap(({ qkv, output, inner, down }) => [qkv, output, inner, down])]
+  return all.reduce((sum, one) => sum + matrixBytes(device, one), 0)
+}
+
+/** Numbers of a row that a processor keeps beside it, in the form in which it is multiplied. */
+export const preparedOf = (device: Device, { hidden, intermediate }: Pick<EncoderPlan, 'hidden' | 'intermediate'>) =>
+  device.info.kind === 'cpu' ? 2 * hidden + intermediate : 0
 
 /** Of a text, from what was pooled on. */
 export const numbersOf = ({ dense }: VectorPlan, hidden: number): number =>

@@ -1,7 +1,6 @@
 /** Which stored tensors make a ModernBERT, and what it takes. */
 import type { WeightOutline } from '../../../repository/source.js'
 import type { PlannedMatrix } from '../model/planned.js'
-import { matrixBytes } from '../model/size.js'
 import {
   assertHeads,
   type DecisionPlan,
@@ -11,7 +10,7 @@ import {
   readDecision,
   scorer,
 } from './decision-plan.js'
-import { type EncoderBody, numbersOf } from './encoder-body.js'
+import { type EncoderBody, matricesBytes, numbersOf, preparedOf } from './encoder-body.js'
 import { type ModernPlan, readModernBert, readModernScores } from './modern-bert.js'
 import { EncoderTensors, type PlannedDense, type PlannedNorm } from './plan-encoder.js'
 import { readVectors } from './read-vectors.js'
@@ -65,12 +64,8 @@ export function modernBody(outline: WeightOutline, quantize: boolean, name: stri
     positions,
     caches: [{ heads, headSize: hidden / heads }],
     need(device) {
-      const all = [tensors.words, ...tensors.dense]
-      for (const { qkv, output, inner, down } of [...tensors.layers, ...(tensors.decision?.layers ?? [])])
-        all.push(qkv, output, inner, down)
-      const weights = all.reduce((sum, one) => sum + matrixBytes(device, one), 0)
-      // A processor keeps rows beside them in the form in which they are multiplied.
-      const prepared = device.info.kind === 'cpu' ? 2 * hidden + intermediate : 0
+      const weights = matricesBytes(device, tensors, [...tensors.layers, ...(tensors.decision?.layers ?? [])])
+      const prepared = preparedOf(device, plan)
       // A decision is read at its marks, which may be any tokens.
       const head = decision ? 4 * hidden + numbersOf(vectors, hidden) : 0
       const kinds = new Set(layers.map(({ theta }) => theta)).size
