@@ -63,7 +63,9 @@ function setBody(incoming: NodeIncoming, request: Request): void {
   const { body, method } = incoming
   if (method === 'GET' || method === 'HEAD' || Buffer.isBuffer(incoming.rawBody)) return
   if (!incoming.readableEnded || body === undefined) {
-    Object.defineProperty(request, 'body', { value: bodyOf(incoming) })
+    // Made when it is asked for: many requests are answered without it, and many others come at once.
+    let made: ReadableStream<Uint8Array> | undefined
+    Object.defineProperty(request, 'body', { get: () => (made ??= bodyOf(incoming)) })
     return
   }
   incoming.rawBody =

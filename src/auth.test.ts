@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { authenticator, type Caller, isKey, isSoleCaller, type Key, type Keys } from './auth.js'
+import { authenticator, type Caller, isKey, isSoleCaller, type Key, type Keys, lineOf } from './auth.js'
 import type { UsageEvent } from './usage/ledger.js'
 import { errorOf, KEY, serviceOf } from './v1.test-helper.js'
 
@@ -181,4 +181,31 @@ it.each<[Keys, boolean]>([
   [() => null, false],
 ])('whoever may ask is one caller, or may be several: %j, %s', (keys, sole) => {
   expect(isSoleCaller(keys)).toBe(sole)
+})
+
+describe('thousands of keys', () => {
+  const keys = Array.from({ length: 5000 }, (_, i) => ({ key: `sk-${i}`, id: `caller-${i}` }))
+  const asking = (key: string, header = 'authorization') =>
+    new Request('http://device.test/', { headers: { [header]: header === 'authorization' ? `Bearer ${key}` : key } })
+
+  it('are told apart, whatever way they are sent', async () => {
+    const authenticate = authenticator(keys)
+    for (const { key, id } of keys) expect(await authenticate(asking(key))).toMatchObject({ id })
+    expect(await authenticate(asking('sk-77', 'x-api-key'))).toMatchObject({ id: 'caller-77' })
+    for (const key of ['sk-5000', 'sk-', 'SK-77', 'sk-077', '-']) {
+      await expect(async () => authenticate(asking(key))).rejects.toMatchObject({ status: 401 })
+    }
+  })
+
+  it('each have a line of their own, and whoever has none of them waits in one', () => {
+    const line = lineOf(keys)
+    expect(new Set(keys.map(({ key }) => line(asking(key)))).size).toBe(keys.length)
+    expect(line(asking('sk-77', 'x-api-key'))).toBe(line(asking('sk-77')))
+    const nobody = line(new Request('http://device.test/'))
+    for (const key of ['sk-5000', 'x', 'sk-077']) expect(line(asking(key))).toBe(nobody)
+    expect(keys.map(({ key }) => line(asking(key)))).not.toContain(nobody)
+    expect(lineOf('none')(asking('sk-77'))).toBe(nobody)
+    const known = lineOf(() => null)
+    expect(known(asking('a'))).not.toBe(known(asking('b')))
+  })
 })

@@ -57,22 +57,45 @@ export function authenticator(keys: Keys): Authenticate {
   if (!list.every(({ key }) => isKey(key))) {
     throw new TypeError('keys: a key holds what no header can carry: only visible ASCII, without spaces.')
   }
+  const ring = new KeyRing(list)
   let callers: Promise<Caller[]> | Caller[] = Promise.all(list.map(callerOf))
   return async (request) => {
-    const found = findKey(list, bearerKey(request))
+    const found = ring.placeOf(bearerKey(request))
     if (found < 0) refuseKey()
     if (!Array.isArray(callers)) callers = await callers
     return callers[found]!
   }
 }
 
+/** Those whose key nobody knows, or who send none: they wait in one line. */
+const NOBODY = ''
+
+/**
+ * In which line a request waits before anything else is done for it: that of its key, as far as it is known at once. Keys
+ * that only a function knows are taken as they are sent.
+ */
+export function lineOf(keys: Keys): (request: Request) => string {
+  if (keys === 'none') return () => NOBODY
+  if (typeof keys === 'function') return (request) => sentKey(request) ?? NOBODY
+  const ring = new KeyRing(keys.map((key) => (typeof key === 'string' ? { key } : key)))
+  return (request) => {
+    const key = sentKey(request)
+    const found = key === undefined ? -1 : ring.placeOf(key)
+    return found < 0 ? NOBODY : `${found}`
+  }
+}
+
 /** The key that a request carries, in the way every official client of OpenAI sends it, or of Anthropic. */
+function sentKey({ headers }: Request): string | undefined {
+  const header = headers.get('authorization')
+  if (header === null) return headers.get('x-api-key') || undefined
+  return /^Bearer +(\S+)$/i.exec(header)?.[1]
+}
+
 function bearerKey(request: Request): string {
-  const header = request.headers.get('authorization')
-  const other = request.headers.get('x-api-key')
-  if (header === null && other) return other
-  const key = /^Bearer +(\S+)$/i.exec(header ?? '')?.[1]
+  const key = sentKey(request)
   if (key !== undefined) return key
+  const header = request.headers.get('authorization')
   const how = "Send the header 'Authorization: Bearer YOUR_KEY'."
   if (header === null) throw unauthorized(`You didn't provide an API key. ${how}`, 'missing_api_key', CHALLENGE)
   throw unauthorized(`The 'Authorization' header holds no bearer key. ${how}`, 'invalid_api_key', INVALID)
@@ -90,11 +113,44 @@ function unauthorized(message: string, code: string, challenge: string): V1Error
   return new V1Error(401, message, { code, headers: { 'www-authenticate': challenge } })
 }
 
-/** The place of the key, or -1. Always looks at every character of every key: the time tells nothing. */
-function findKey(list: readonly Key[], given: string): number {
-  let found = -1
-  for (let i = 0; i < list.length; i++) if (sameText(list[i]!.key, given)) found = i
-  return found
+/**
+ * Finds a key among thousands without looking at all of them. They lie under numbers that are made of them and of two
+ * random ones: the time tells how long the sent key is, and nothing of another that does not have the same number.
+ */
+class KeyRing {
+  readonly #keys: readonly Key[]
+  readonly #places = new Map<number, number[]>()
+  readonly #random = crypto.getRandomValues(new Uint32Array(2))
+
+  constructor(keys: readonly Key[]) {
+    this.#keys = keys
+    for (const [place, { key }] of keys.entries()) {
+      const number = this.#numberOf(key)
+      const others = this.#places.get(number)
+      if (others) others.push(place)
+      else this.#places.set(number, [place])
+    }
+  }
+
+  /** Of the key, or -1. Looks at every character of those that it might be. */
+  placeOf(given: string): number {
+    let found = -1
+    for (const place of this.#places.get(this.#numberOf(given)) ?? []) {
+      if (sameText(this.#keys[place]!.key, given)) found = place
+    }
+    return found
+  }
+
+  #numberOf(text: string): number {
+    const [first, factor] = this.#random as unknown as readonly [number, number]
+    let number = first
+    for (let i = 0; i < text.length; i++) {
+      // An odd factor loses nothing of what was before.
+      number = Math.imul(number ^ text.charCodeAt(i), factor | 1)
+      number ^= number >>> 15
+    }
+    return number
+  }
 }
 
 function sameText(secret: string, given: string): boolean {

@@ -17,6 +17,8 @@ export interface Door {
   readonly router: Router
   readonly authenticate: Authenticate
   readonly entrance: Entrance
+  /** In which line of the entrance a request waits. */
+  readonly lineOf: (request: Request) => string
   readonly projects: Projects
   readonly origins: OriginRules
 }
@@ -29,8 +31,12 @@ export async function respond(
   info: ConnectionInfo | undefined,
 ): Promise<Response> {
   const began = performance.now()
+  // First of all: what is done for one is little, and three hundred may have come at once.
+  await door.entrance.enter(door.lineOf(request))
   const id = requestId()
-  const line = new LogLine(service, { requestId: id, method: request.method, path: pathOf(request.url) ?? '' }, began)
+  const url = urlOf(request.url)
+  const path = url?.pathname ?? pathOf(request.url) ?? ''
+  const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
   const toResponse = (answered: Answered) =>
     new Response(request.method === 'HEAD' ? null : answered.body, {
       status: answered.status,
@@ -43,13 +49,11 @@ export async function respond(
       },
     })
   try {
-    const answered = await answer(service, door, request, id, info, line)
+    const answered = await answer(service, door, request, url, id, info, line)
     const response = toResponse(answered)
     if (!answered.streams) line.write(answered.status)
     return response
   } catch (error) {
-    // Whoever is refused before it is known who asks is no reason to keep others waiting either.
-    if (!line.caller) await door.entrance.enter(NOBODY.id)
     // What breaks because its reader has gone is no fault of ours; what was refused before stays what it is.
     const shown = requestError(error, request.signal.aborted && !V1Error.is(error))
     line.write(shown.status, { error })
@@ -68,11 +72,11 @@ async function answer(
   service: Service,
   door: Door,
   request: Request,
+  url: URL | undefined,
   id: string,
   info: ConnectionInfo | undefined,
   line: LogLine,
 ): Promise<Answered> {
-  const url = urlOf(request.url)
   if (url === undefined) throw invalidHost()
   checkOrigin(request, url, door.origins, info)
   const found = findPlace(door, url.pathname)
@@ -86,7 +90,6 @@ async function answer(
   if (service.admission.closed) throw closing()
   const caller = endpoint.open ? NOBODY : await door.authenticate(request)
   line.caller = caller
-  await door.entrance.enter(caller.id)
   const project = endpoint.open ? null : door.projects.of(request, caller)
   line.project = project
   if (endpoint.admin && !caller.admin) throw adminOnly()

@@ -1,4 +1,4 @@
-import { authenticator, isSoleCaller, type Keys } from './auth.js'
+import { authenticator, isSoleCaller, type Keys, lineOf } from './auth.js'
 import { basePathOf, pathUnder } from './base-path.js'
 import { Constraints } from './constraints/constraints.js'
 import { ENDPOINTS, type Endpoint, type EndpointSet } from './endpoints.js'
@@ -240,6 +240,7 @@ export function createV1(options: V1Options): V1 {
     base,
     authenticate: authenticator(options.keys),
     entrance: new Entrance(),
+    lineOf: lineOf(options.keys),
     router: new Router(
       [...ENDPOINTS, ...endpointsOf(options)].filter(
         ({ admin, option }) => (!admin || options.manageModels) && (option === undefined || options[option]),

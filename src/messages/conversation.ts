@@ -1,6 +1,7 @@
 import type { ChatMessage, ContentPart } from '../engine.js'
 import { textOf } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
+import { mapped, type Slices } from '../platform/slices.js'
 import {
   aBoolean,
   anArray,
@@ -40,13 +41,13 @@ export interface Turns {
 }
 
 /** `system` and `messages` of a request, in the engine's form. */
-export function readConversation(body: JsonObject, ignored: string[]): Turns {
+export function* readConversation(body: JsonObject, ignored: string[]): Slices<Turns> {
   const system = optional(body, 'system', '', (value, param) => readTexts(value, param, ignored))
   const reader = new ConversationReader(ignored)
   if (system !== undefined && system !== '') reader.messages.push({ role: 'system', content: system })
-  required(body, 'messages', '', someMessages).forEach((item, i) => {
-    reader.read(anObject(item, at('messages', i)), at('messages', i))
-  })
+  yield* mapped(required(body, 'messages', '', someMessages), (item, i) =>
+    reader.read(anObject(item, at('messages', i)), at('messages', i)),
+  )
   reader.end()
   return reader
 }

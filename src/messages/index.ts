@@ -1,5 +1,6 @@
 import type { Endpoint, EndpointSet } from '../endpoints.js'
 import { V1Error } from '../errors.js'
+import { inTurns } from '../platform/turns.js'
 import { answering } from '../routes/answering.js'
 import { readJson } from '../routes/body.js'
 import { once } from '../routes/once.js'
@@ -27,9 +28,9 @@ export function messages(): EndpointSet {
 
 const createMessage: Route = (service, exchange) =>
   answering(service, exchange, async ({ signal }) => {
-    const { spec, stream, showsThoughts, skipped, ignored } = readMessageRequest(
-      await readJson(service, exchange, signal),
-    )
+    const body = await readJson(service, exchange, signal)
+    const read = await inTurns(readMessageRequest(body), signal, exchange.caller.id)
+    const { spec, stream, showsThoughts, skipped, ignored } = read
     const { requestId } = exchange
     const progress = (tell?: ConstructorParameters<typeof MessageProgress>[1]) =>
       new MessageProgress(showsThoughts, tell)
@@ -44,7 +45,8 @@ const createMessage: Route = (service, exchange) =>
 
 const countTokens: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
-    const { spec, ignored } = readMessageRequest(await readJson(service, exchange, signal), 'to be counted')
+    const body = await readJson(service, exchange, signal)
+    const { spec, ignored } = await inTurns(readMessageRequest(body, 'to be counted'), signal, exchange.caller.id)
     const { model, messages, tools, toolChoice, templateOptions } = spec
     return {
       model,

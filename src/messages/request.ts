@@ -1,5 +1,6 @@
 import type { OutputFormat } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
+import type { Slices } from '../platform/slices.js'
 import { aSchema } from '../wire/chat/output-format.js'
 import { anEffort, withEffort } from '../wire/effort.js'
 import {
@@ -54,7 +55,7 @@ const aThinking = oneOf(['enabled', 'adaptive', 'between_tools', 'disabled'])
 const aDisplay = oneOf(['summarized', 'omitted'])
 
 /** One that is only `to be counted` need not say how long its answer may be. */
-export function readMessageRequest(json: unknown, counted?: 'to be counted'): MessageRequest {
+export function* readMessageRequest(json: unknown, counted?: 'to be counted'): Slices<MessageRequest> {
   const body = aBody(json)
   const ignored: string[] = []
   for (const [name, why] of WHY) if (isAsked(body[name])) throw unsupported(name, why)
@@ -64,7 +65,7 @@ export function readMessageRequest(json: unknown, counted?: 'to be counted'): Me
   const maxTokens = (counted ? optional : required)(body, 'max_tokens', '', aTokenLimit)
   const { skipped, ...tools } = readMessageTools(body, ignored)
   const { output, effort, path } = readOutput(body, ignored)
-  const { messages, images } = readConversation(body, ignored)
+  const { messages, images } = yield* readConversation(body, ignored)
   const { showsThoughts, ...thoughts } = readThinking(body, effort, ignored)
   return {
     stream: optional(body, 'stream', '', aBoolean) ?? false,

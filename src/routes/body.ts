@@ -74,7 +74,7 @@ const LARGE = 2 ** 16
 
 function* parsedInTurn(bytes: Uint8Array): Slices<unknown> {
   if (bytes.length > LARGE) yield
-  checkDepth(bytes)
+  yield* checkDepth(bytes)
   return parsed(bytes)
 }
 
@@ -220,9 +220,14 @@ const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
 /** On the bytes, before anything is made of them. */
-function checkDepth(bytes: Uint8Array): void {
+function* checkDepth(bytes: Uint8Array): Slices<void> {
   let depth = 0
+  let pause = LARGE
   for (let i = 0; i < bytes.length; i++) {
+    if (i > pause) {
+      yield
+      pause = i + LARGE
+    }
     const byte = bytes[i]
     if (byte === QUOTE) i = endOfString(bytes, i)
     else if (byte === OPEN_BRACKET || byte === OPEN_BRACE) {
@@ -234,8 +239,12 @@ function checkDepth(bytes: Uint8Array): void {
   }
 }
 
+/** The place of the quote that ends it: the first that an even number of backslashes stands before. */
 function endOfString(bytes: Uint8Array, start: number): number {
-  let i = start + 1
-  for (; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++
-  return i
+  for (let quote = bytes.indexOf(QUOTE, start + 1); quote >= 0; quote = bytes.indexOf(QUOTE, quote + 1)) {
+    let before = quote
+    while (bytes[before - 1] === BACKSLASH) before--
+    if ((quote - before) % 2 === 0) return quote
+  }
+  return bytes.length
 }

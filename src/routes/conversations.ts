@@ -1,5 +1,6 @@
 import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
+import { inTurns } from '../platform/turns.js'
 import type { KeptConversation } from '../responses/store.js'
 import { linkAbort } from '../stream/abort.js'
 import { readMetadata } from '../wire/chat/hints.js'
@@ -112,5 +113,8 @@ async function bodyOf(
   }
 }
 
-const itemsOf = (service: Service, exchange: Exchange, given: readonly unknown[], ignored: string[]) =>
-  resolved(service, exchange, readItems(given, 'items', ignored), [])
+async function itemsOf(service: Service, exchange: Exchange, given: readonly unknown[], ignored: string[]) {
+  const { request, caller } = exchange
+  const read = await inTurns(readItems(given, 'items', ignored), request.signal, caller.id)
+  return resolved(service, exchange, read, [])
+}

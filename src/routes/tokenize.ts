@@ -1,5 +1,6 @@
 import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
+import { inTurns } from '../platform/turns.js'
 import { readMessages } from '../wire/chat/messages.js'
 import { readTools } from '../wire/chat/tools.js'
 import {
@@ -39,7 +40,7 @@ export const tokenize: Route = (service, exchange) =>
     const asked =
       prompt !== undefined
         ? { prompt, ...(surrounded === false && { bare: true }) }
-        : readConversation(body, surrounded, ignored)
+        : await inTurns(readConversation(body, surrounded, ignored), signal, exchange.caller.id)
     const strings = optional(body, 'return_token_strs', '', aBoolean) ?? false
     return {
       model,
@@ -69,10 +70,10 @@ export const detokenize: Route = (service, exchange) =>
     }
   })
 
-function readConversation(body: JsonObject, surrounded: boolean | undefined, ignored: string[]) {
+function* readConversation(body: JsonObject, surrounded: boolean | undefined, ignored: string[]) {
   refuseOtherwise(body, surrounded)
   return {
-    messages: readMessages(body, ignored),
+    messages: yield* readMessages(body, ignored),
     tools: readTools(body, ignored).tools,
     ...options(optional(body, 'chat_template_kwargs', '', anObject)),
   }

@@ -177,6 +177,20 @@ describe('a thread that computes without end', () => {
     expect(told[1]).toContain('request chatcmpl-1')
   })
 
+  test('keeps nobody waiting for the list', async () => {
+    const { engine } = remote(script, { standsMs: 4 * STANDS_MS })
+    await ask(engine)
+    let over = false
+    const stood = ask(engine, 'stand').catch((error: unknown) => {
+      over = true
+      return error
+    })
+    for (let i = 0; i < 5; i++) await engine.survey()
+    expect(over).toBe(false)
+    expect(engine.models).toMatchObject([{ id: 'test/small' }])
+    expect(await stood).toMatchObject({ code: 'engine_stood' })
+  })
+
   test('and is alone there is known although it says nothing', async () => {
     const { engine } = remote(script, { standsMs: STANDS_MS })
     await expect(ask(engine, 'stand without a word')).rejects.toMatchObject({ status: 500, code: 'engine_stood' })

@@ -50,6 +50,10 @@ export interface RemoteOptions {
 
 /** How long a closing engine may take to free what it holds. */
 const CLOSE_MS = 5000
+/** How long a look around there is good for: of hundreds who ask for the list at once, one has it looked around. */
+const SURVEYED_MS = 1000
+/** How long the list waits for it: who computes hears nothing meanwhile, and may stand. */
+const SURVEY_MS = 100
 const STANDS_MS = 10_000
 
 interface Running {
@@ -72,6 +76,8 @@ export class RemoteEngine implements Engine {
   readonly #learned = new Set<string>()
   #markReady = () => {}
   #closed = false
+  #surveying: Promise<void> | undefined
+  #surveyed = Number.NEGATIVE_INFINITY
 
   constructor(options: RemoteOptions) {
     this.#options = options
@@ -142,7 +148,12 @@ export class RemoteEngine implements Engine {
   /** The list must be shown whatever has become of the other side. */
   async survey(): Promise<void> {
     if (!this.#running && !this.#options.lazily) return
-    await this.#settled('survey')
+    if (performance.now() - this.#surveyed < SURVEYED_MS) return
+    this.#surveying ??= this.#settled('survey').finally(() => {
+      this.#surveying = undefined
+    })
+    await atMost(SURVEY_MS, this.#surveying)
+    this.#surveyed = performance.now()
   }
 
   async close(): Promise<void> {

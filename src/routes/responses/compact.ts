@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../engine.js'
+import { inTurns } from '../../platform/turns.js'
 import type { Answer, AnswerHead } from '../../wire/answer.js'
 import { itemId, responseId } from '../../wire/ids.js'
 import type { WholeReply } from '../../wire/reply.js'
@@ -24,7 +25,8 @@ const ASKED: ChatMessage = {
 /** `POST responses/compact`: what users said as it was, and of all else a sum that the model makes. */
 export const compactResponse: Route = (service, exchange) =>
   answering(service, exchange, async (run) => {
-    const request = readResponseRequest(await readJson(service, exchange, run.signal))
+    const body = await readJson(service, exchange, run.signal)
+    const request = await inTurns(readResponseRequest(body), run.signal, exchange.caller.id)
     const reply = new Compaction()
     return {
       id: responseId(),

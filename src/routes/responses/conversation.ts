@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { atOnce, mapped, type Slices } from '../../platform/slices.js'
 import { inTurns, myTurn } from '../../platform/turns.js'
 import type { KeptConversation } from '../../responses/store.js'
 import { itemId } from '../../wire/ids.js'
@@ -49,7 +50,7 @@ export async function contextOf(
   const earlier = turns.reverse().flat()
   const own = await resolved(service, exchange, input, earlier)
   if (conversationId !== undefined) checkRoom(earlier, own, 'input')
-  run.hold(bytesOf(own))
+  run.hold(await inTurns(sized(own), run.signal, exchange.caller.id))
   const before = conversationId === undefined ? 'previous_response_id' : 'conversation'
   const place = (at: number) => (at < earlier.length ? before : `input[${at - earlier.length}]`)
   const messages = await inTurns(messagesOf(instructions, [...earlier, ...own], place), run.signal, exchange.caller.id)
@@ -145,11 +146,12 @@ export async function resolved(
 /** About what an item takes beside its texts. */
 const ITEM = 200
 
-function bytesOf(items: readonly StoredItem[]): number {
-  let bytes = 0
-  for (const item of items) bytes += ITEM + lengthOf(item)
-  return bytes
+function* sized(items: readonly StoredItem[]): Slices<number> {
+  const lengths = yield* mapped(items, (item) => ITEM + lengthOf(item))
+  return lengths.reduce((sum, length) => sum + length, 0)
 }
+
+const bytesOf = (items: readonly StoredItem[]): number => atOnce(sized(items))
 
 function lengthOf(item: StoredItem): number {
   if (item.type === 'function_call') return item.arguments.length

@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../../engine.js'
+import { inTurns } from '../../platform/turns.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
 import { customNames } from '../../wire/custom-tool.js'
 import { withNames } from '../../wire/guidance.js'
@@ -29,7 +30,8 @@ export function createResponse(service: Service, exchange: Exchange): Promise<An
   exchange.request.signal.addEventListener('abort', left)
   const ask = async (run: Run): Promise<Answering> => {
     const { signal } = run
-    const request = readResponseRequest(await readJson(service, exchange, signal))
+    const body = await readJson(service, exchange, signal)
+    const request = await inTurns(readResponseRequest(body), signal, exchange.caller.id)
     const making = new Making(service, exchange, run, request)
     if (!request.background) return making.asked()
     await lookedAround(service.engine, signal)

@@ -1,4 +1,5 @@
 import { V1Error } from '../../errors.js'
+import { inTurns } from '../../platform/turns.js'
 import { readResponseRequest } from '../../wire/responses/request.js'
 import { readJson } from '../body.js'
 import { once } from '../once.js'
@@ -8,7 +9,8 @@ import { contextOf } from './conversation.js'
 /** `POST responses/input_tokens`: what a request would have a model read, as its template writes it. */
 export const countInputTokens: Route = (service, exchange) =>
   once(service, exchange, async (run) => {
-    const request = readResponseRequest(await readJson(service, exchange, run.signal))
+    const body = await readJson(service, exchange, run.signal)
+    const request = await inTurns(readResponseRequest(body), run.signal, exchange.caller.id)
     const { model, tools, toolChoice, templateOptions, ignored } = request
     return {
       model,

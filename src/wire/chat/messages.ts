@@ -1,5 +1,6 @@
 import { type ChatMessage, type Content, type ContentPart, textOf } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
+import { mapped, type Slices } from '../../platform/slices.js'
 import { argumentsOf } from '../custom-tool.js'
 import {
   aName,
@@ -34,9 +35,10 @@ const aSpeaker = aName(/^[^\s<|\\/>]+$/, 64)
 type ToolCalls = readonly { readonly id: string; readonly name: string; readonly arguments: string }[]
 
 /** The conversation of a request, in the engine's form. */
-export function readMessages(body: JsonObject, ignored: string[]): ChatMessage[] {
-  const messages = required(body, 'messages', '', someMessages)
-  const read = messages.map((message, i) => readMessage(anObject(message, `messages[${i}]`), `messages[${i}]`, ignored))
+export function* readMessages(body: JsonObject, ignored: string[]): Slices<ChatMessage[]> {
+  const read = yield* mapped(required(body, 'messages', '', someMessages), (message, i) =>
+    readMessage(anObject(message, `messages[${i}]`), `messages[${i}]`, ignored),
+  )
   checkToolTurns(read)
   return read
 }

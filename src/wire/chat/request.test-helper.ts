@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { V1Error } from '../../errors.js'
+import { atOnce } from '../../platform/slices.js'
 import { readChatRequest } from './request.js'
 
 export const user = { role: 'user', content: 'Hello?' }
@@ -7,12 +8,12 @@ export const minimal = { model: 'test/hello', messages: [user] }
 export const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }
 export const schema = { type: 'object', properties: {}, additionalProperties: false }
 
-export const read = (body: object) => readChatRequest({ ...minimal, ...body })
+export const read = (body: object = {}) => atOnce(readChatRequest({ ...minimal, ...body }))
 
 /** The field that a request is refused for. */
 export function refusedFor(json: unknown): string | null {
   try {
-    readChatRequest(json)
+    atOnce(readChatRequest(json))
   } catch (error) {
     if (!V1Error.is(error)) throw error
     expect(error).toMatchObject({ status: 400, type: 'invalid_request_error' })

@@ -1,5 +1,6 @@
 import type { ChatMessage, Sampling } from '../../engine.js'
 import type { JsonObject } from '../../platform/json.js'
+import type { Slices } from '../../platform/slices.js'
 import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
 import { readEvidence } from '../evidence.js'
 import {
@@ -80,7 +81,7 @@ const aTokenLimit = tokenLimit(1)
 const aChoiceCount = anInteger(1, 128)
 const aTopCount = anInteger(0, 20)
 
-export function readChatRequest(json: unknown): ChatRequest {
+export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const body = aBody(json)
   const ignored: string[] = []
   refuseUnsupported(body)
@@ -88,7 +89,7 @@ export function readChatRequest(json: unknown): ChatRequest {
   noteUnknown(body, KNOWN, '', ignored)
   const model = required(body, 'model', '', aString)
   const maxTokens = readMaxTokens(body)
-  const messages = readMessages(body, ignored)
+  const messages = yield* readMessages(body, ignored)
   const streaming = readStream(body, ignored)
   const form = readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored)
   return {

@@ -1,6 +1,6 @@
 import type { ChatMessage } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
-import type { Slices } from '../../platform/slices.js'
+import { mapped, type Slices } from '../../platform/slices.js'
 import { argumentsOf } from '../custom-tool.js'
 import {
   aName,
@@ -83,14 +83,14 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
 export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly id: string; readonly param: string }
 
 /** `input` of a request: a text is what a user says. Every item gets an id, under which it can be asked for again. */
-export function readInput(value: unknown, param: string, ignored: string[]): InputItem[] {
+export function* readInput(value: unknown, param: string, ignored: string[]): Slices<InputItem[]> {
   if (typeof value === 'string') return [userMessage(aString(value, param))]
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of items', value)
-  return readItems(someItems(value, param), param, ignored)
+  return yield* readItems(someItems(value, param), param, ignored)
 }
 
-export const readItems = (items: readonly unknown[], param: string, ignored: string[]): InputItem[] =>
-  items.map((item, i) => readItem(anObject(item, at(param, i)), at(param, i), ignored))
+export const readItems = (items: readonly unknown[], param: string, ignored: string[]): Slices<InputItem[]> =>
+  mapped(items, (item, i) => readItem(anObject(item, at(param, i)), at(param, i), ignored))
 
 export function userMessage(text: string): MessageItem {
   return {

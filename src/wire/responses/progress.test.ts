@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Part } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { atOnce } from '../../platform/slices.js'
 import { customNames } from '../custom-tool.js'
 import { judges, judgesAreHere } from './judges.test-helper.js'
 import { type ResponseEvent, ResponseProgress } from './progress.js'
@@ -119,7 +120,7 @@ interface Told {
 }
 
 function told(request: object, steps: readonly Step[], end: string, queued: boolean): Told {
-  const { echo, sealThoughts, tools } = readResponseRequest({ model: 'a/b', ...request })
+  const { echo, sealThoughts, tools } = atOnce(readResponseRequest({ model: 'a/b', ...request }))
   const events: ResponseEvent[] = []
   const head = {
     id: 'resp_1',

@@ -1,5 +1,6 @@
 import type { OutputFormat, Sampling } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
+import type { Slices } from '../../platform/slices.js'
 import { aTier, readMetadata, readVerbosity } from '../chat/hints.js'
 import { aSchema } from '../chat/output-format.js'
 import { anEffort, BUDGET_FIELDS, readThinking, withEffort } from '../effort.js'
@@ -124,7 +125,7 @@ const someIncludes = anArray(0, INCLUDES.length)
 const anInclude = oneOf(INCLUDES)
 const aFormatName = aName(/^[a-zA-Z0-9_-]+$/, 64)
 
-export function readResponseRequest(json: unknown): ResponseRequest {
+export function* readResponseRequest(json: unknown): Slices<ResponseRequest> {
   const body = aBody(json)
   const ignored: string[] = []
   for (const [name, why] of WHY) if (body[name] != null) throw unsupported(name, why)
@@ -160,7 +161,7 @@ export function readResponseRequest(json: unknown): ResponseRequest {
   hint(body, 'service_tier', '', aTier, ignored)
   return {
     model: required(body, 'model', '', aString),
-    input: readAll(body, previousId ?? conversationId, ignored),
+    input: yield* readAll(body, previousId ?? conversationId, ignored),
     instructions,
     previousId,
     ...(conversationId !== undefined && { conversationId }),
@@ -214,10 +215,10 @@ function readConversation(value: unknown, param: string): string {
   throw wrongType(param, 'a string or an object', value)
 }
 
-function readAll(body: JsonObject, earlier: string | undefined, ignored: string[]): readonly InputItem[] {
+function* readAll(body: JsonObject, earlier: string | undefined, ignored: string[]): Slices<readonly InputItem[]> {
   // A conversation may be gone on with by nothing but other instructions.
   if (body.input == null && earlier !== undefined) return []
-  return required(body, 'input', '', (value, param) => readInput(value, param, ignored))
+  return yield* required(body, 'input', '', (value, param) => readInput(value, param, ignored))
 }
 
 const readIncludes = (value: unknown, param: string) =>
