@@ -1,5 +1,5 @@
 /** What clients that mean no good do, endpoint by endpoint. Each attack is begun anew until its time is over. */
-import { costly, endless, fresh, LINES, letters, long, megabyte, short, user } from './bodies.js'
+import { costly, customTools, endless, fresh, LINES, letters, long, megabyte, ruled, short, user } from './bodies.js'
 import { all, ask, left, type Outcome, open, pause, unread } from './clients.js'
 import { NANO, type Server } from './server.js'
 
@@ -88,6 +88,29 @@ export const ATTACKS: readonly Attack[] = [
     run: (server) => all(100, () => post(server, CHAT, costly())),
   },
   {
+    name: 'grammars of many readings, ladders and repetitions within repetitions',
+    endpoints: [CHAT, '/completions'],
+    run: (server) =>
+      all(24, (i) => {
+        const { messages, ...body } = ruled(i)
+        return i % 4 === 3
+          ? post(server, '/completions', { ...body, prompt: fresh() })
+          : post(server, CHAT, { ...body, messages })
+      }),
+  },
+  {
+    name: '64 custom tools each, held by Lark and regular expressions',
+    endpoints: [CHAT, RESPONSES],
+    run: (server) =>
+      all(16, (i) => {
+        const { chat, responses } = customTools(64)
+        const asked = { model: NANO, tool_choice: 'required' }
+        return i % 2
+          ? post(server, RESPONSES, { ...asked, input: fresh(), tools: responses, max_output_tokens: 40 })
+          : post(server, CHAT, { ...asked, messages: user(fresh()), tools: chat, max_tokens: 40 })
+      }),
+  },
+  {
     name: 'a flood of 320',
     endpoints: [CHAT],
     run: (server) => all(320, () => post(server, CHAT, short())),
@@ -119,6 +142,20 @@ export const ATTACKS: readonly Attack[] = [
     endpoints: ['/completions'],
     run: (server) =>
       all(4, () => post(server, '/completions', { model: NANO, prompt: Array.from({ length: 256 }, fresh), n: 4 })),
+  },
+  {
+    name: 'prompts as long as fits, told again with the log probabilities of every token',
+    endpoints: ['/completions'],
+    run: (server) =>
+      all(16, (i) =>
+        post(server, '/completions', {
+          model: NANO,
+          prompt: i % 4 === 3 ? megabyte() : Array.from({ length: 4 }, () => long().slice(0, 1500)),
+          max_tokens: i % 2 ? 0 : 4,
+          echo: true,
+          logprobs: 5,
+        }),
+      ),
   },
   {
     name: '3,000 references to items, and 3,000 to none',

@@ -47,6 +47,46 @@ export function costly() {
   return strict({ oneOf: parts })
 }
 
+const LEVELS = Array.from({ length: 17 }, (_, i) => i)
+/** Small to send, with more readings than there are atoms; a precedence ladder; and what is repeated within repetitions. */
+const MANY_READINGS = (name: string) =>
+  [`root ::= "${name}" r0`, ...LEVELS.map((i) => `r${i} ::= r${i + 1} r${i + 1}`), 'r17 ::= "a" | ""'].join('\n')
+const LADDER = (name: string) =>
+  [
+    `root ::= "${name}" e0`,
+    ...LEVELS.map((i) => `e${i} ::= e${i + 1} "${'+-*/'[i % 4]}" e${i} | e${i + 1}`),
+    'e17 ::= [0-9]+ | "(" e0 ")"',
+  ].join('\n')
+const REPEATED = (name: string) => `root ::= "${name}" r\nr ::= ((r | "a") r+)*`
+
+/** An answer that is held by a grammar that no other request has. */
+export function ruled(i: number) {
+  const grammar = [MANY_READINGS, LADDER, REPEATED][i % 3]!(fresh())
+  return { model: NANO, messages: user(fresh()), max_tokens: 60, grammar }
+}
+
+const LARK = (name: string) =>
+  ['start: item+', `item: "${name}" WORD ("," WORD)*`, 'WORD: /([a-z]+[0-9]?){1,20}/', '%ignore " "'].join('\n')
+const formats = (name: string) => [
+  { syntax: 'lark', definition: LARK(name) },
+  { syntax: 'regex', definition: `${name}((a|b)*(b|c)*){1,40}(x|y){0,200}` },
+]
+
+/** Tools whose input is held by Lark and regular expressions, as chat and responses each want them. */
+export function customTools(count: number): { readonly chat: object[]; readonly responses: object[] } {
+  const named = Array.from({ length: count }, (_, i) => {
+    const name = fresh()
+    return { name: `t_${name}`, format: formats(name)[i % 2]! }
+  })
+  return {
+    chat: named.map(({ name, format }) => ({
+      type: 'custom',
+      custom: { name, format: { type: 'grammar', grammar: format } },
+    })),
+    responses: named.map(({ name, format }) => ({ type: 'custom', name, format: { type: 'grammar', ...format } })),
+  }
+}
+
 /** Messages of one letter, as many as a body holds. */
 export const letters = () =>
   Array.from({ length: 20_000 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: 'x' }))
