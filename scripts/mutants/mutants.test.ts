@@ -1,8 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { bundle } from './bundle.js'
 import { type Equal, judged, type Report } from './judge.js'
 import { isJudged, testsOf, type Watched } from './select.js'
+import { fates } from './trials.js'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (name: string) => JSON.parse(readFileSync(`${root}scripts/mutants/${name}`, 'utf8'))
@@ -42,6 +45,61 @@ describe('a verdict', () => {
   it('of a file without mutants is whole, and of one that was not judged is an error', () => {
     expect(judged('a.ts', { files: { 'a.ts': { source, mutants: [] } } }, []).percent).toBe(100)
     expect(() => judged('b.ts', report(), [])).toThrow('b.ts')
+  })
+})
+
+describe('a trial of mutants', () => {
+  /** Switches as StrykerJS puts them into a file. */
+  const source = `
+    function at(id: string): boolean {
+      const ns = (globalThis as any).__stryker__
+      const { perTest, static: loading } = ns.mutantCoverage
+      const reached = ns.currentTestId ? (perTest[ns.currentTestId] ??= {}) : loading
+      reached[id] = (reached[id] ?? 0) + 1
+      return ns.activeMutant === id
+    }
+    export const THREE = at('while it is loaded') ? 4 : 3
+    if (at('never loads')) throw new Error('broken')
+    export const never = () => at('nobody comes by')
+    export async function plusThree(n: number): Promise<number> {
+      if (at('waits for ever')) await new Promise(() => {})
+      if (at('fails outside')) setTimeout(() => { throw new Error('late') })
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      return at('other sum') ? n - THREE : at('same sum') ? THREE + n : n + THREE
+    }`
+  const test = `
+    import { expect, it, vi } from 'vitest'
+    import { plusThree } from './made-up.ts'
+    it('adds', async () => expect(await plusThree(1)).toBe(4))
+    it('leaves things behind where it fails', () => {
+      vi.stubGlobal('Math', undefined)
+      expect(import.meta.url).toMatch(/made-up.test.ts$/)
+      vi.unstubAllGlobals()
+    })`
+
+  it('tells what the tests find out, whatever a mutant does to them', async () => {
+    const cache = `${root}node_modules/.cache`
+    await mkdir(cache, { recursive: true })
+    const folder = await mkdtemp(`${cache}/mutants-test-`)
+    try {
+      await writeFile(`${folder}/made-up.ts`, 'export {}')
+      await writeFile(`${folder}/made-up.test.ts`, test)
+      const here = folder.slice(root.length)
+      await bundle(root, folder, [`${here}/made-up.test.ts`], new Map([[`${here}/made-up.ts`, source]]))
+      const expected = {
+        'other sum': 'Killed',
+        'same sum': 'Survived',
+        'while it is loaded': 'Killed',
+        'never loads': 'Killed',
+        'nobody comes by': 'NoCoverage',
+        'fails outside': 'Killed',
+        'waits for ever': 'Timeout',
+      }
+      const found = await fates(folder, 1, Object.keys(expected))
+      expect(Object.fromEntries(found)).toEqual(expected)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
   })
 })
 

@@ -1,0 +1,169 @@
+/** Which mutants the tests find out: each is tried in a thread, and what never ends is told by what it computes. */
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import type { Trial, Trialled } from './worker.js'
+
+/** After so many trials a thread has gathered what they left behind. */
+const TRIALS = 40
+const TICK = 50
+/** Of processor time: a busy machine makes nothing look endless. */
+const LEAST_SECONDS = 2
+/** Ticks in which nothing is computed: it waits for what will not come. */
+const LEAST_IDLE = 100
+/** Milliseconds of a test that is tried before longer ones. */
+const QUICK = 200
+const OUTSIDE = 'Outside of a test'
+
+export type Fate = 'Killed' | 'Timeout' | 'Survived' | 'NoCoverage'
+
+interface Watch {
+  readonly seconds: number
+  readonly idle: number
+}
+
+const spent = () => {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
+/** A thread of the tests, which is started anew when it is worn. */
+class Trials {
+  readonly #folder: string
+  #worker: Worker | undefined
+  #runs = 0
+  /** The longest that the last trial stood still, in ticks. */
+  idle = 0
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  get isNew(): boolean {
+    return this.#runs === 0
+  }
+
+  get isWorn(): boolean {
+    return this.#runs >= TRIALS
+  }
+
+  /** What the tests said; an error that no test caught; or undefined, where they do not come to an end. */
+  async run(trial: Trial, most: Watch): Promise<Trialled | undefined> {
+    this.#worker ??= this.#start()
+    this.#runs++
+    const worker = this.#worker
+    const watch = new AbortController()
+    const { signal } = watch
+    const answered = once(worker, 'message', { signal }).then(([said]) => said as Trialled)
+    const ended = once(worker, 'exit', { signal }).then(() => ({ failed: 'The process ended.' }))
+    const late = this.#late(most, signal)
+    worker.postMessage(trial)
+    const lost = (error: unknown) => ({ passed: new Map(), reached: new Map(), failed: `${OUTSIDE}: ${error}` })
+    const said = await Promise.race([answered, ended.then(({ failed }) => lost(failed)), late]).catch(lost)
+    watch.abort()
+    await Promise.allSettled([answered, ended, late])
+    if (said === undefined || said.failed?.startsWith(OUTSIDE)) await this.close()
+    return said
+  }
+
+  #start(): Worker {
+    const worker = new Worker(join(this.#folder, 'worker.mjs'), { execArgv: [], stdout: true, stderr: true })
+    // Between two trials, too.
+    worker.on('error', () => {
+      if (this.#worker === worker) this.#worker = undefined
+    })
+    return worker
+  }
+
+  #late({ seconds, idle }: Watch, signal: AbortSignal): Promise<undefined> {
+    const start = spent()
+    let before = start
+    let still = 0
+    this.idle = 0
+    return new Promise((resolve) => {
+      const timer = setInterval(() => {
+        const now = spent()
+        still = now - before < 0.002 ? still + 1 : 0
+        before = now
+        this.idle = Math.max(this.idle, still)
+        if (now - start > seconds || still > idle) resolve(undefined)
+      }, TICK)
+      signal.addEventListener('abort', () => {
+        clearInterval(timer)
+        resolve(undefined)
+      })
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#worker?.terminate()
+    this.#worker = undefined
+    this.#runs = 0
+  }
+}
+
+/** `ids` of mutants in the scripts of `folder`, whose tests pass as they are. */
+export async function fates(folder: string, scripts: number, ids: readonly string[]): Promise<Map<string, Fate>> {
+  const all = Array.from({ length: scripts }, (_, i) => pathToFileURL(join(folder, `${i}.mjs`)).href)
+  const trials = new Trials(folder)
+  const found = new Map<string, Fate>()
+  try {
+    // Script by script: a mutant that the first script reaches needs the others only if it outlives that.
+    const known: { script: string; seconds: number; idle: number; said: Trialled }[] = []
+    for (const script of all) {
+      const start = spent()
+      const said = await trials.run({ scripts: [script] }, { seconds: Number.POSITIVE_INFINITY, idle: 2400 })
+      if (said === undefined || said.failed !== undefined || said.passed.size === 0)
+        throw new Error(`The tests fail without any change: ${said?.failed ?? 'they do not end'}`)
+      known.push({ script, seconds: spent() - start, idle: trials.idle, said })
+    }
+    await trials.close()
+    let batch: string[] = []
+    const settle = async () => {
+      // What was left behind may have failed tests of those that came after: then each has a thread of its own.
+      if (trials.isNew) return
+      const clean = await trials.run({ scripts: all }, { seconds: Number.POSITIVE_INFINITY, idle: 2400 })
+      await trials.close()
+      if (clean?.failed !== undefined || clean === undefined) {
+        for (const id of batch) if (found.get(id) === 'Killed') found.set(id, await fate(id, true))
+      }
+      batch = []
+    }
+    const fate = async (id: string, alone: boolean): Promise<Fate> => {
+      const runs = known.filter(({ said }) => said.reached.has(id))
+      // What the quick ones find out need not be tried by the others.
+      for (const quick of [true, false]) {
+        for (const { script, seconds, idle, said } of runs) {
+          const by = said.reached.get(id)!
+          const early = by.has(null)
+          const names = [...(early ? said.passed.keys() : by.keys())] as string[]
+          const chosen = names.filter((name) => (said.passed.get(name) ?? 0) < QUICK === quick)
+          if (chosen.length === 0) continue
+          const hits = 100 * [...by.values()].reduce((sum, count) => sum + count, 0)
+          const trial: Trial = { scripts: [script], mutant: id, early, hits, names: chosen }
+          const most = { seconds: LEAST_SECONDS + 3 * seconds, idle: LEAST_IDLE + 3 * idle }
+          const wasNew = trials.isNew
+          let came = await trials.run(trial, most)
+          if (alone) await trials.close()
+          // Somebody else may have left that behind.
+          else if (came?.failed?.startsWith(OUTSIDE) && !wasNew) came = await trials.run(trial, most)
+          if (came === undefined) return 'Timeout'
+          if (came.failed !== undefined) return 'Killed'
+        }
+      }
+      return runs.length > 0 ? 'Survived' : 'NoCoverage'
+    }
+    for (const id of ids) {
+      const before = trials.isNew
+      found.set(id, await fate(id, false))
+      if (trials.isNew && !before) batch = []
+      else batch.push(id)
+      if (trials.isWorn) await settle()
+    }
+    await settle()
+  } finally {
+    await trials.close()
+  }
+  return found
+}
