@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { pathOf } from './request-url.js'
 import { chatRequest, errorOf, KEY, serviceOf } from './v1.test-helper.js'
 
 /** Hosts that a client may write and `URL` does not take. */
@@ -26,6 +27,20 @@ describe('a host that is none', () => {
     for (const path of ['', '/', '/app', '/v1x', '//v1/models', '/v1/../x'])
       expect(match({ url: `http://${host}${path}` })).toBe(false)
   })
+})
+
+describe('a path', () => {
+  it.each(['http:/host/v1', 'http:\\\\host\\v1\\models', ' http://host/v1', 'http://ho\tst/v1', 'app://host/a/../v1'])(
+    'is what URL takes it for, however the rest is written: %j',
+    (text) => expect(pathOf(text)).toBe(new URL(text).pathname),
+  )
+
+  it.each(['/v1/models', '/v1?next=http://[/', '', 'v1', 'see http://[/v1'])(
+    'is in no address of its own: %j',
+    (text) => {
+      expect(pathOf(text)).toBeUndefined()
+    },
+  )
 })
 
 describe('whatever a client writes', () => {

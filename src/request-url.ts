@@ -17,6 +17,6 @@ export function pathOf(text: string): string | undefined {
   const url = urlOf(text)
   if (url !== undefined) return url.pathname
   const before = SCHEME_AND_HOST.exec(text)?.[0]
-  // Normalised as any other path is: what finds a route must not depend on the host.
-  return before === undefined ? undefined : urlOf(`http://localhost${text.slice(before.length)}`)?.pathname
+  // Normalised as any other path is: what finds a route must not depend on the host. Behind a good one, every path is.
+  return before === undefined ? undefined : new URL(`http://localhost${text.slice(before.length)}`).pathname
 }

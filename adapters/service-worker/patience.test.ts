@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { asksForStream, type Patience, patiently } from './patience.js'
 
 const bytes = (text: string) => new TextEncoder().encode(text).buffer as ArrayBuffer
@@ -80,6 +80,120 @@ describe('patiently', () => {
     while (!(await read(reader))?.startsWith('data')) {}
     await reader.cancel()
     expect([cancelled, after.left()]).toEqual([true, 0])
+  })
+})
+
+/** Chromium's time for a service worker to respond. */
+const BROWSERS_MS = 5 * 60_000
+
+describe('by itself', () => {
+  afterEach(() => void vi.useRealTimers())
+  const start = (reads: Patience['reads']) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+    let answer: (response: Response) => void = () => {}
+    const response = new Promise<Response>((resolve) => {
+      answer = resolve
+    })
+    return { answer, waiting: patiently(response, { reads, leave: () => {} }) }
+  }
+
+  test('waits for an honest status, for a document longer, and never as long as the browser does', async () => {
+    for (const [reads, longest] of [
+      ['events', BROWSERS_MS / 2],
+      ['whole', BROWSERS_MS],
+    ] as const) {
+      const { waiting } = start(reads)
+      let responded = false
+      void waiting.then(() => {
+        responded = true
+      })
+      // The service itself says after a minute that a model loads: with its own status.
+      const honest = reads === 'events' ? 90_000 : BROWSERS_MS / 2
+      await vi.advanceTimersByTimeAsync(honest)
+      expect([reads, responded]).toEqual([reads, false])
+      await vi.advanceTimersByTimeAsync(longest - honest - 1)
+      expect([reads, responded]).toEqual([reads, true])
+      vi.useRealTimers()
+    }
+  })
+
+  test('shows life several times in each minute, and for no longer than it waits', async () => {
+    const { answer, waiting } = start('events')
+    await vi.advanceTimersByTimeAsync(BROWSERS_MS)
+    const reader = (await waiting).body!.getReader()
+    expect(await read(reader)).toMatch(/^: /)
+    const signs = [read(reader), read(reader)]
+    await vi.advanceTimersByTimeAsync(60_000)
+    for (const sign of await Promise.all(signs)) expect(sign).toMatch(/^: /)
+    answer(events('data: 1\n\n'))
+    let last: string | undefined = ''
+    while (!last?.startsWith('data')) last = await read(reader)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('leaves no clock behind where the answer is in time', async () => {
+    const { answer, waiting } = start('whole')
+    answer(new Response('x'))
+    await waiting
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
+
+describe('what comes late', () => {
+  test('is never kept by a cache in between, nor changed by one', async () => {
+    const { headers } = await late('events').response
+    expect(headers.get('cache-control')).toBe('no-cache, no-transform')
+  })
+
+  test('is a document with nothing but spaces before it', async () => {
+    const { answer, response } = late('whole')
+    const reader = (await response).body!.getReader()
+    for (let signs = 0; signs < 3; signs++) expect(await read(reader)).toBe(' ')
+    answer(new Response('{}'))
+    let text = ''
+    for (let piece = await read(reader); piece !== undefined; piece = await read(reader)) text += piece
+    expect(text.trimStart()).toBe('{}')
+  })
+
+  test('is one frame, on however many lines an error is written', async () => {
+    const { answer, response } = late('events')
+    const { body } = await response
+    answer(new Response('{\r\n\n  "error":\n{}\n}', { status: 500 }))
+    const lines = (await new Response(body).text()).split('\n').filter((line) => line !== '' && !line.startsWith(':'))
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0]!.replace(/^data: /, ''))).toEqual({ error: {} })
+  })
+
+  test('is read as fast as the client reads, and not at all once it has left', async () => {
+    let pulls = 0
+    const source = () =>
+      new Response(
+        new ReadableStream(
+          {
+            pull(controller) {
+              pulls++
+              controller.enqueue(new TextEncoder().encode('data: {}\n\n'))
+            },
+          },
+          { highWaterMark: 0 },
+        ),
+      )
+    const slow = late('events')
+    const reader = (await slow.response).body!.getReader()
+    slow.answer(source())
+    while (!(await read(reader))?.startsWith('data')) {}
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect(pulls).toBe(1)
+
+    pulls = 0
+    const gone = late('events')
+    const leaving = (await gone.response).body!.getReader()
+    await read(leaving)
+    void leaving.read().catch(() => {})
+    await leaving.cancel()
+    gone.answer(source())
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect([pulls, gone.left()]).toEqual([0, 1])
   })
 })
 

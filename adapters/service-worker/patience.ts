@@ -79,9 +79,8 @@ async function readerOf(
 
 /** Whether a client has asked for a stream, and so reads events. */
 export function asksForStream(body: ArrayBuffer | undefined): boolean {
-  if (!body) return false
   try {
-    return (JSON.parse(new TextDecoder().decode(body)) as { stream?: unknown } | null)?.stream === true
+    return (JSON.parse(new TextDecoder().decode(body)) as { stream?: unknown }).stream === true
   } catch {
     return false
   }

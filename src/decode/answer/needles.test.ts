@@ -41,6 +41,31 @@ test('the same cut for every way to divide the text, and nothing of a needle bef
   )
 })
 
+test('a needle that is found is named, with what came after it, and nothing is held back any more', () => {
+  const scanner = new Needles(['stop', 'top', ''])
+  expect(scanner.push('on s')).toEqual({ text: 'on ', rest: '' })
+  expect(scanner.push('top of it st')).toEqual({ text: '', found: 'stop', rest: ' of it st' })
+  expect(scanner.flush()).toBe('')
+})
+
+test('nothing is looked for where there is nothing to find', () => {
+  for (const needles of [[], ['']]) {
+    const scanner = new Needles(needles)
+    expect(scanner.push('any')).toEqual({ text: 'any', rest: '' })
+    expect(scanner.push('')).toEqual({ text: '', rest: '' })
+    expect(scanner.flush()).toBe('')
+  }
+})
+
+test('text from before is looked through as well, and given on once', () => {
+  expect(new Needles(['abc'], 'xa').push('bcd')).toEqual({ text: 'x', found: 'abc', rest: 'd' })
+  const held = new Needles([], 'a')
+  expect(held.push('b')).toEqual({ text: 'ab', rest: '' })
+  expect(held.push('c')).toEqual({ text: 'c', rest: '' })
+  const flushed = new Needles(['abc'], 'ab')
+  expect([flushed.flush(), flushed.flush()]).toEqual(['ab', ''])
+})
+
 test('text never holds half a character, whatever the bytes are divided into', () => {
   fc.assert(
     fc.property(
