@@ -3,6 +3,7 @@
  * In the answer, \u0001 and \u0002 stand around what the model has to decide; the grammar writes the rest.
  */
 
+import { INSTRUCTIONS, QUESTION, questionText, stateBlock } from '../../../src/decode/decide/questions.ts'
 import { describeSchema } from '../../../src/decode/schema-prompt.ts'
 import { chatExample } from './chat.js'
 import { decides, naturalDecisions } from './decisions.js'
@@ -47,7 +48,7 @@ let spans = false
 let without = 0
 const kept = ({ queries }) => queries.some((query) => query.options) || !chance(without)
 
-/** The share of the encoder's examples that are decisions, half of them from texts that say something to decide. */
+/** The share of the examples that are decisions, half of them from texts that say something to decide. */
 let decisions = 0
 
 /** The share of the other examples by hand whose texts list something. */
@@ -86,9 +87,11 @@ let DECIDING = []
 let LISTING = []
 
 function trainingPair(length) {
-  if (spans && chance(decisions)) {
+  if (chance(decisions)) {
     const made = naturalDecisions(pick(chance(0.5) ? DECIDING : NATURAL))
-    return made ? [decisionExample(made)] : []
+    if (!made) return []
+    if (spans) return [decisionExample(made)]
+    return chance(0.5) ? [enumsExample(made)] : made.questions.slice(0, 3).map((each) => asked(made.text, each))
   }
   if (!spans && chance(0.06)) return [chatExample()]
   if (chance(natural)) {
@@ -110,6 +113,34 @@ function trainingPair(length) {
     const asked = { text: made.text, schema: made.schema, value: plainValues(made.fields) }
     return inPrompt({ system: made.instruction, described, user: made.text, answer: answerOf(made.fields), asked })
   })
+}
+
+/** A question as `POST /decisions` asks it. */
+function asked(text, { question, options, right }) {
+  const truth = options.length === 2 && options[0] === 'true'
+  const levels = !truth && /^how /.test(question)
+  const said = {
+    type: truth ? 'predicate' : levels ? 'score' : 'choice',
+    instructions: question.replace(/^is it true: /, ''),
+    options: options.map((option) => ({ text: option })),
+  }
+  const order = options.map((_, i) => i)
+  const user = `${stateBlock(text, '')}${QUESTION}${questionText(said, order)}`
+  return { system: INSTRUCTIONS, user, answer: `\u0001${options[right]}\u0002` }
+}
+
+/** The questions of a text as enums of one object, or one of them alone: more to decide per token read. */
+function enumsExample({ text, questions }) {
+  const alone = chance(0.3)
+  const some = alone ? questions.slice(0, 1) : questions
+  const name = (i) => (alone ? 'answer' : `${pick(['q', 'a', 'answer_'])}${i + 1}`)
+  const named = some.map((each, i) => ({ ...each, name: name(i) }))
+  const properties = Object.fromEntries(
+    named.map(({ name, question, options }) => [name, { enum: options, description: question }]),
+  )
+  const schema = { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
+  const answer = named.map(({ name, options, right }) => `"${name}":\u0001${JSON.stringify(options[right])}\u0002`)
+  return { system: describeSchema(schema), user: text, answer: `{${answer.join(',')}}` }
 }
 
 const plainValues = (fields) =>
