@@ -1,4 +1,4 @@
-/** The catalog as the table of README.md and docs/guides/models.md: `npx tsx scripts/model-guide.ts` prints it. */
+/** The catalog as the table of docs/guides/models.md: `npx tsx scripts/model-guide.ts` prints it. */
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { CATALOG, type CatalogModel } from '../src/catalog.js'

@@ -177,7 +177,7 @@ describe('the catalog', () => {
     for (const { tools } of CATALOG) if (tools !== undefined) expect(formats).toContain(tools)
   })
 
-  it.each(['README.md', 'docs/guides/models.md'])('is the table of %s', (file) => {
-    expect(readFileSync(`${root}${file}`, 'utf8')).toContain(modelGuide())
+  it('is the table of the guide', () => {
+    expect(readFileSync(`${root}docs/guides/models.md`, 'utf8')).toContain(modelGuide())
   })
 })

@@ -5,7 +5,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { bge } from '../scripts/models/encoders/bert.js'
+import { writeEncoder } from '../scripts/models/encoders/repository.js'
 import { referencePages } from '../scripts/reference.js'
+import { wordPieces } from '../src/decode/testing/word-pieces.test-helper.js'
 import { type CodeBlock, codeBlocks, pagesIn } from './support/code-blocks.js'
 
 /**
@@ -23,10 +26,24 @@ const held = (how: string) => blocks.filter(({ words }) => words[0] === how)
 const fileOf = ({ page, line, language }: CodeBlock & { page: string }) =>
   join(out, `${page.replaceAll('/', '-')}-${line}.${language}`)
 
+/** What the pages' models are in the tests: made-up weights, where Hugging Face's own libraries would keep them. */
+const hub = join(out, 'hub')
+
+async function writeHub(): Promise<void> {
+  const revision = '0'.repeat(40)
+  for (const { id, of } of [{ id: 'BAAI/bge-small-en-v1.5', of: bge }]) {
+    const at = `${hub}/models--${id.replace('/', '--')}`
+    await mkdir(`${at}/refs`, { recursive: true })
+    await writeFile(`${at}/refs/main`, revision)
+    await writeEncoder(of, `${at}/snapshots/${revision}`, wordPieces())
+  }
+}
+
 describe('the documentation', () => {
   beforeAll(async () => {
     await rm(out, { recursive: true, force: true })
     await mkdir(out, { recursive: true })
+    await writeHub()
     for (const block of [...held('node'), ...held('check')]) {
       await writeFile(fileOf(block), `${block.code}${block.words[0] === 'check' ? '\nexport {}\n' : ''}`)
     }
@@ -50,7 +67,11 @@ describe('the documentation', () => {
   })
 
   it.each(held('node').map((block) => [`${block.page}:${block.line}`, block] as const))('%s runs', async (_, block) => {
-    const { stdout } = await run('npx', ['tsx', fileOf(block)], { cwd: root, timeout: 60_000 })
+    const { stdout } = await run('npx', ['tsx', fileOf(block)], {
+      cwd: root,
+      env: { ...process.env, NO_COLOR: '1', HF_HUB_CACHE: hub },
+      timeout: 60_000,
+    })
     const promised = [...block.code.matchAll(/^\/\/ prints (.*)$/gm)].map(([, text]) => text)
     expect(promised.length).toBeGreaterThan(0)
     expect(stdout.trim()).toBe(promised.join('\n'))

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { judged, prebuiltRecords, reasonsOf } from '../scripts/webllm/records.js'
 
 describe("WebLLM's prebuilt models", () => {
-  it('are as many as the README says, with the reasons that it names', async () => {
+  it('are as many as the guide says, with the reasons that it names', async () => {
     const all = (await prebuiltRecords()).map(judged)
     expect(all.filter(({ architecture, quantisation }) => [architecture, quantisation].includes('unknown'))).toEqual([])
     const run = all.filter(({ lacks }) => lacks === undefined)
@@ -12,7 +12,7 @@ describe("WebLLM's prebuilt models", () => {
       version: string
     }
     const sentence = `Of the ${all.length} models that WebLLM ${version} lists it runs ${run.length} from the same files; not ${reasons.join('; ')} (\`npm run check:webllm-list\`).`
-    expect(readFileSync('README.md', 'utf8')).toContain(sentence)
+    expect(readFileSync('docs/guides/engines.md', 'utf8')).toContain(sentence)
     // What users were promised.
     expect(run.length).toBeGreaterThanOrEqual(137)
   })
