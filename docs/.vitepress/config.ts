@@ -1,25 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
+import { sectionsOf } from './sections.js'
 
 const docs = fileURLToPath(new URL('..', import.meta.url))
-
-/** The pages of a folder by their own titles; `order` of a page's front matter says where it stands. */
-function pagesOf(folder: string): { text: string; link: string }[] {
-  const pages = readdirSync(docs + folder).filter((name) => name.endsWith('.md'))
-  return pages
-    .map((name) => {
-      const text = readFileSync(`${docs}${folder}/${name}`, 'utf8')
-      const title = /^# (.*)$/m.exec(text)?.[1] ?? name
-      return {
-        order: Number(/^order: (\d+)$/m.exec(text)?.[1] ?? 99),
-        text: title,
-        link: `/${folder}/${name.slice(0, -3)}`,
-      }
-    })
-    .sort((a, b) => a.order - b.order)
-    .map(({ text, link }) => ({ text, link }))
-}
 
 export default defineConfig({
   title: 'local-v1',
@@ -49,27 +32,6 @@ export default defineConfig({
       { text: 'Recipes', link: '/recipes/openai' },
       { text: 'Playground', link: '/try' },
     ],
-    sidebar: [
-      { text: 'Start', items: pagesOf('start') },
-      { text: 'Guides', items: pagesOf('guides') },
-      { text: 'Recipes', items: pagesOf('recipes') },
-      { text: 'Options and types', items: pagesOf('reference') },
-      {
-        text: 'Reference',
-        items: [
-          { text: 'The interface', link: '/interface' },
-          { text: 'JSON Schema', link: '/json-schema' },
-          { text: 'Grammars', link: '/grammars' },
-          { text: 'Platforms', link: '/platforms' },
-          { text: 'Browsers', link: '/browsers' },
-          { text: 'Bundlers', link: '/bundlers' },
-          { text: 'Clients', link: '/clients' },
-          { text: 'Benchmarks', link: '/benchmarks' },
-          { text: 'What an answer costs', link: '/SCALING' },
-          { text: 'How it works', link: '/how-it-works' },
-          { text: 'Adding to it', link: '/adding' },
-        ],
-      },
-    ],
+    sidebar: sectionsOf(docs).map(({ text, items }) => ({ text, items: [...items] })),
   },
 })
