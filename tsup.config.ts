@@ -8,6 +8,7 @@ const library = {
   index: 'src/index.ts',
   structured: 'src/structured/index.ts',
   messages: 'src/messages/index.ts',
+  ollama: 'src/ollama/index.ts',
   testing: 'src/engines/scripted.ts',
   upstream: 'src/engines/upstream.ts',
   webgpu: 'src/engines/webgpu/index.ts',

@@ -59,7 +59,7 @@ const env = { LOCAL_V1_KEY: KEY }
 
 function serveNano(): Running {
   const cli = join(folder, 'node_modules/local-v1/dist/cli.js')
-  return start(process.execPath, [cli, 'serve', '--port', '0', '--no-playground'], env)
+  return start(process.execPath, [cli, 'serve', '--port', '0', '--no-playground', '--ollama'], env)
 }
 
 const serveScripted = (): Running => start(process.execPath, [join(folder, 'clients/server.mjs')], env)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { ENDPOINTS, type Endpoint } from '../src/endpoints.js'
 import { messages } from '../src/messages/index.js'
+import { ollama } from '../src/ollama/index.js'
 
 export const MODEL = 'test/hello'
 export const KEY = 'sk-fuzz'
@@ -221,7 +222,7 @@ const body: fc.Arbitrary<Uint8Array | string | undefined> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(`"${'x'.repeat(20_000)}"`) },
 )
 /** Every endpoint there is, asked as the table has it or for what nobody has. */
-const every = [...ENDPOINTS, ...(messages().endpoints as readonly Endpoint[])]
+const every = [...ENDPOINTS, ...([...messages().endpoints, ...ollama().endpoints] as readonly Endpoint[])]
 const endpoints = every.map(({ path }) => path.replace('{model}', MODEL))
 const anyEndpoint = fc
   .tuple(fc.constantFrom(...endpoints), fc.oneof(fc.constantFrom('resp_x', '%', '..'), fc.string({ maxLength: 9 })))

@@ -2,6 +2,7 @@ import type { ChatCall, Engine } from '../src/engine.js'
 import { type Script, type Step, scripted } from '../src/engines/scripted.js'
 import { createV1, memoryResponses, V1Error } from '../src/index.js'
 import { messages } from '../src/messages/index.js'
+import { ollama } from '../src/ollama/index.js'
 import { type Hostile, KEY, MODEL } from './fuzz-requests.js'
 import { unlessItHangs, watchForSpins } from './hangs.js'
 
@@ -63,7 +64,7 @@ export function fuzzTarget(): { try: (each: Hostile) => Promise<string | undefin
     engine: managed(scripted({ models: { [MODEL]: obedient }, capabilities: CAPABLE, embed: vectorOf })),
     metrics: true,
     responses: memoryResponses({ maxResponses: 100 }),
-    endpoints: [messages()],
+    endpoints: [messages(), ollama()],
     aliases: { hello: MODEL },
     keys: [{ key: KEY, admin: true }],
     manageModels: true,

@@ -158,7 +158,8 @@ export interface V1Options {
    */
   manageModels?: boolean
   /**
-   * More than OpenAI's interface has: `[messages()]`, of `local-v1/messages`, is Anthropic's.
+   * More than OpenAI's interface has: `[messages()]`, of `local-v1/messages`, is Anthropic's, and `[ollama()]`, of
+   * `local-v1/ollama`, Ollama's.
    * @default none
    */
   endpoints?: readonly EndpointSet[]
@@ -228,6 +229,7 @@ export function createV1(options: V1Options): V1 {
     stallMs: timeLimit('stallMs', options.stallMs ?? 30_000),
     describeSchema: options.describeSchema ?? true,
     calibrated: options.calibrated ?? false,
+    manages: options.manageModels ?? false,
     responses: {
       store,
       always: options.responses !== undefined,

@@ -164,6 +164,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   },
   // Interfaces beside OpenAI's, each an entry point of its own.
   messages: { holds: ['src/messages'], imports: ['contract', 'platform', 'stream', 'wire', 'routes'] },
+  ollama: { holds: ['src/ollama'], imports: ['contract', 'platform', 'stream', 'wire', 'routes'] },
   service: {
     holds: ['src/v1.ts', 'src/respond.ts', 'src/index.ts'],
     imports: ['contract', 'structured', 'constraints', 'usage', 'wire', 'responses', 'door', 'routes'],
@@ -186,7 +187,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
       ...['contract', 'platform', 'catalog', 'repository', 'upstream', 'webgpu', 'webllm', 'usage', 'door'],
       // What its page follows a load by is a stream of events, as those of the service are.
       'stream',
-      ...['service', 'responses', 'adapters', 'bench', 'messages', 'structured', 'decode'],
+      ...['service', 'responses', 'adapters', 'bench', 'messages', 'ollama', 'structured', 'decode'],
     ],
   },
 }

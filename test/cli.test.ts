@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { Ollama } from 'ollama'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bge, MARKS } from '../scripts/models/encoders/bert.js'
@@ -284,6 +285,23 @@ describe('local-v1 serve', () => {
     expect(asked.headers.get('keep-alive')).toBe('timeout=75')
     await server.stop('SIGTERM')
     if (given[0] === '--responses') expect((await readdir(where)).length).toBe(2)
+  })
+
+  it('answers clients of Ollama as they come, with --ollama', async () => {
+    const { process: server, url } = await served('--model', 'local-v1/nano', '--ollama')
+    const client = new Ollama({ host: url.replace(/\/v1$/, '') })
+    const model = 'local-v1/nano:latest'
+    expect((await client.list()).models.map(({ name }) => name)).toContain(model)
+    const { message } = await client.chat({
+      ...{ model, messages: [{ role: 'user', content: 'Please send 12 desk lamps.' }], format: SCHEMA },
+      options: { temperature: 0 },
+    })
+    expect(JSON.parse(message.content)).toEqual(expect.any(Object))
+    expect((await client.ps()).models.map(({ name }) => name)).toContain(model)
+    const unloaded = await client.generate({ model, prompt: '', keep_alive: 0 })
+    expect(unloaded.done_reason).toBe('unload')
+    expect((await client.ps()).models.map(({ name }) => name)).not.toContain(model)
+    await server.stop('SIGTERM')
   })
 
   it('takes keys from a file, where no other user of the machine sees them', async () => {

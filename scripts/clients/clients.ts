@@ -81,12 +81,18 @@ export const CLIENTS: readonly Client[] = [
     file: 'anthropic.mjs',
     sets: '`new Anthropic({ baseURL, apiKey })`, the base URL without `/v1`.',
   },
+  {
+    title: 'Ollama',
+    package: 'ollama',
+    file: 'ollama.mjs',
+    sets: '`new Ollama({ host, headers })`, of `serve --ollama` or `endpoints: [ollama()]`; the host without `/v1`, and a header `Authorization` where a key is asked for.',
+  },
 ]
 
 /** With them what runs them; the newest of each. */
 export const PACKAGES: readonly string[] = [
   ...['openai', 'ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@ai-sdk/cohere', '@openai/agents'],
   ...['langchain', '@langchain/openai', '@langchain/core', 'llamaindex', '@llamaindex/openai'],
-  ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai', '@anthropic-ai/sdk'],
+  ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai', '@anthropic-ai/sdk', 'ollama'],
   ...['zod', 'express', 'node@24'],
 ]

@@ -6,6 +6,7 @@ import { createServer } from 'node:http'
 import { createV1 } from 'local-v1'
 import { express } from 'local-v1/express'
 import { messages } from 'local-v1/messages'
+import { ollama } from 'local-v1/ollama'
 import { scripted } from 'local-v1/testing'
 
 const tokens = (n) => ({ type: 'usage', usage: { promptTokens: 12, completionTokens: n, cachedTokens: 0 } })
@@ -57,6 +58,10 @@ const rank = async ({ query, documents }) => {
   )
   return { scores, promptTokens: 1 }
 }
-const v1 = createV1({ engine: { ...engine, rank }, endpoints: [messages()], keys: [process.env.LOCAL_V1_KEY] })
+const v1 = createV1({
+  engine: { ...engine, rank },
+  endpoints: [messages(), ollama()],
+  keys: [process.env.LOCAL_V1_KEY],
+})
 const server = createServer(express(v1))
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/v1`))

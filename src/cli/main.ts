@@ -57,7 +57,7 @@ function program(): Command {
 
   withEngine(root.command('serve'))
     .description('serve /v1 over HTTP')
-    .option('-p, --port <number>', 'the port; 0 takes a free one', count(0, 65535), 8080)
+    .option('-p, --port <number>', 'the port, 8080 (with --ollama: 11434); 0 takes a free one', count(0, 65535))
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('-k, --key <key>', 'a key that clients must send, where other users may see it; repeatable', keys)
     .option('--key-file <file>', 'keys that clients must send, one a line; or set LOCAL_V1_KEY or LOCAL_V1_KEYS')
@@ -78,6 +78,7 @@ function program(): Command {
     .option('--stall <seconds>', 'how long a client may read nothing of a stream; 0: no limit', count(0, 86_400), 30)
     .option('--grace <seconds>', 'how long running answers may still take after a signal', decimal(0, 3600), 4)
     .option('--calibrated', 'decisions by fitted temperatures, where a request does not say (local-v1 calibrate)')
+    .option('--ollama', "Ollama's interface beside OpenAI's, for its clients as they come")
     .option('--no-playground', 'do not show the playground at /')
     .addHelpText('after', EXAMPLES.serve)
     .action(async (options) => (await import('./serve.js')).serve(options))
@@ -199,6 +200,7 @@ Examples:
   local-v1 serve -m ollama:qwen3:0.6b                a model of Ollama's (lmstudio:...), where it lies
   local-v1 serve --engine webllm -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC
                                                      the same by WebLLM (npm install @mlc-ai/web-llm webgpu)
+  local-v1 serve --ollama                            for Ollama's clients, at their port
   LOCAL_V1_KEY=... local-v1 serve --host 0.0.0.0     for the network, with a key
   local-v1 serve --upstream https://cluster/v1       with a cluster behind it`,
   chat: `

@@ -123,7 +123,7 @@ function progressOf(load: (tell: Tell, signal: AbortSignal) => Promise<void>): R
     (error: unknown) => news.end(error),
   )
   const body = newsStream(news, {
-    show: (word) => word,
+    show: (word) => sseEvent(JSON.stringify(word)),
     last: (error) => (error === undefined ? SSE_DONE : sseEvent(JSON.stringify(shownError(error)))),
     left: () => aborter.abort(new V1Error(499, 'The page left.', { code: 'client_closed_request' })),
   })

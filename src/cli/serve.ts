@@ -5,6 +5,7 @@ import process from 'node:process'
 import { express } from '../../adapters/express.js'
 import type { ModelInfo } from '../engine.js'
 import { messages } from '../messages/index.js'
+import { ollama } from '../ollama/index.js'
 import { folderResponses } from '../responses/folder.js'
 import { memoryResponses } from '../responses/memory.js'
 import { fileUsage } from '../usage/file.js'
@@ -20,7 +21,7 @@ import { stopOnSignal } from './stop.js'
 import { note, paint, progressReporter } from './terminal.js'
 
 export interface ServerOptions extends EngineOptions, KeyOptions {
-  readonly port: number
+  readonly port?: number
   readonly host: string
   readonly cors?: readonly string[]
   readonly allowHost?: readonly string[]
@@ -38,9 +39,15 @@ export interface ServerOptions extends EngineOptions, KeyOptions {
   readonly grace: number
   /** Decisions by fitted temperatures, where a request does not say. */
   readonly calibrated?: boolean
+  /** Ollama's interface too, at its port where none is said. */
+  readonly ollama?: boolean
   /** Whether `/` shows the playground. */
   readonly playground: boolean
 }
+
+/** Ours, and Ollama's. */
+const PORT = 8080
+const OLLAMA_PORT = 11434
 
 /** A client that works for some seconds between two requests finds its connection as it left it. */
 const KEEP_ALIVE_MS = 75_000
@@ -66,7 +73,9 @@ export async function serve(options: ServerOptions): Promise<void> {
     stallMs: milliseconds(options.stall),
     log: serveLog(),
     calibrated: options.calibrated ?? false,
-    endpoints: [messages()],
+    endpoints: [messages(), ...(options.ollama ? [ollama()] : [])],
+    // As Ollama does: whoever may ask without a key may unload and remove models, too.
+    manageModels: options.ollama === true && keys.length === 0,
     aliases: options.alias ?? {},
     ...keptIn(options.responses),
     ...(hosts && { hosts }),
@@ -135,7 +144,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-function listen(server: Server, { port, host }: ServerOptions): Promise<string> {
+function listen(server: Server, { host, ollama, port = ollama ? OLLAMA_PORT : PORT }: ServerOptions): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenFault(error, port, host)))
     server.listen(port, host, () => {

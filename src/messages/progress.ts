@@ -1,5 +1,5 @@
 import type { Part, Usage } from '../engine.js'
-import { isRecord } from '../platform/json.js'
+import { objectOf } from '../platform/json.js'
 import type { Answer, AnswerHead } from '../wire/answer.js'
 import { sealed } from '../wire/responses/sealed.js'
 
@@ -187,7 +187,7 @@ export class MessageProgress {
       // What is not shown comes back with the conversation all the same.
       block.signature = this.#showsThoughts ? SIGNATURE : sealed(held)
       this.#delta({ type: 'signature_delta', signature: block.signature })
-    } else if (block.type === 'tool_use') block.input = argumentsOf(held)
+    } else if (block.type === 'tool_use') block.input = objectOf(held)
     this.#tell({ type: 'content_block_stop', index: this.#at })
     this.#open = undefined
   }
@@ -198,16 +198,6 @@ export class MessageProgress {
 
   #delta(delta: object): void {
     this.#tell({ type: 'content_block_delta', index: this.#at, delta })
-  }
-}
-
-/** Arguments that were cut off are none: half a document says something else. */
-function argumentsOf(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : {}
-  } catch {
-    return {}
   }
 }
 

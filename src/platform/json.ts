@@ -4,6 +4,16 @@ export type JsonObject = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** The object that a text spells; one that was cut off, or is none, is empty: half a document says something else. */
+export function objectOf(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
 /** As Python's library writes it, with a blank behind every colon and comma: what models have read most of. */
 export function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(', ')}]`

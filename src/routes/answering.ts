@@ -83,7 +83,7 @@ async function answered(service: Service, run: Run, read: Answering, caller: str
     return {
       status: 200,
       body: paced(events, patience(service)),
-      headers: { ...SSE_HEADERS, ...headers },
+      headers: { ...(reply.headers ?? SSE_HEADERS), ...headers },
       streams: true,
     }
   } catch (error) {
@@ -121,6 +121,7 @@ function headOf(service: Service, model: string, id: string): AnswerHead {
     id,
     created: Math.floor(Date.now() / 1000),
     model,
+    askedAt: performance.now(),
     // Asked for again: an engine may know it only once the model is loaded.
     fingerprint: findModel(service.engine, model).fingerprint ?? service.fingerprints.get(model),
   }

@@ -13,10 +13,24 @@ const MAX_DEPTH = 256
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Reads a JSON body; stops reading once it is over the limit, whatever `Content-Length` has said. */
+/** Reads a JSON body, in which a model goes by its id from here on. */
 export async function readJson(service: Service, exchange: Exchange, signal: AbortSignal): Promise<unknown> {
+  return withModel(service, await readSent(service, exchange, signal), signal)
+}
+
+/**
+ * Reads a JSON body as it was sent; stops reading once it is over the limit, whatever `Content-Length` has said. One
+ * `of any type` may call itself what it likes, as `curl -d` does, where no page of the web sends it: a page may send a form
+ * to any address unasked.
+ */
+export async function readSent(
+  service: Service,
+  exchange: Exchange,
+  signal: AbortSignal,
+  typed: 'as JSON' | 'of any type' = 'as JSON',
+): Promise<unknown> {
   const { request, caller } = exchange
-  checkHeaders(request.headers, service.bodyLimit)
+  checkHeaders(request.headers, service.bodyLimit, typed === 'as JSON' || isOfPage(request.headers))
   const reading = linkAbort(
     signal,
     undefined,
@@ -31,7 +45,7 @@ export async function readJson(service: Service, exchange: Exchange, signal: Abo
     const body = await inTurns(parsedInTurn(bytes), signal, caller.id)
     // To look at every field of it takes as long again.
     if (bytes.length > LARGE) await myTurn(signal, caller.id)
-    return await withModel(service, body, signal)
+    return body
   } finally {
     room.done()
     reading.dispose()
@@ -87,9 +101,12 @@ function parsed(bytes: Uint8Array): unknown {
   }
 }
 
-function checkHeaders(headers: Headers, limit: number): void {
+/** Browsers say where a POST comes from, whatever a page does. */
+const isOfPage = (headers: Headers): boolean => headers.has('origin') || headers.has('sec-fetch-site')
+
+function checkHeaders(headers: Headers, limit: number, typed: boolean): void {
   const type = headers.get('content-type') ?? ''
-  if (!isJson(type)) {
+  if (typed && !isJson(type)) {
     const message = `Unsupported Content-Type '${type.slice(0, 100)}': send 'application/json'.`
     throw new V1Error(415, message, { code: 'unsupported_media_type' })
   }

@@ -11,7 +11,8 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
   if (cannot('chat')) throw unsupported('model', `The model '${id}' generates no text.`)
   if (cannot('logprobs') && spec.topLogprobs !== undefined)
     throw lacks(id, fields.logprobs ?? 'logprobs', 'tells no log probabilities')
-  if (cannot('seed') && spec.sampling.seed !== undefined) throw lacks(id, 'seed', 'cannot repeat an answer')
+  if (cannot('seed') && spec.sampling.seed !== undefined)
+    throw lacks(id, fields.sampling?.('seed') ?? 'seed', 'cannot repeat an answer')
   if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none') throw lacks(id, 'tools', 'calls no tools')
   if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot keep to a format')
   if (cannot('otherGrammars') && spec.output.type === 'grammar') throw lacks(id, fields.format, 'keeps to JSON alone')
@@ -56,7 +57,7 @@ function checkLocal(
   }
   for (const [field, value] of Object.entries(asked)) {
     if (value === undefined) continue
-    if (!sampling) throw lacks(id, field, 'does not take it')
+    if (!sampling) throw lacks(id, spec.fields.sampling?.(field) ?? field, 'does not take it')
     if ((field === 'min_tokens' || field === 'ignore_eos') && endsByItself(spec)) {
       throw unsupported(field, 'An answer that must have a form ends where the form does: leave it out.')
     }

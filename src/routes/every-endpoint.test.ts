@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, test, vi } from 'vitest'
 import { ENDPOINTS } from '../endpoints.js'
 import type { Engine } from '../engine.js'
 import { messages } from '../messages/index.js'
+import { ollama } from '../ollama/index.js'
 import type { UsageEvent } from '../usage/ledger.js'
 import { createV1, type V1Options } from '../v1.js'
 import { asking, finish, KEY, text } from '../v1.test-helper.js'
@@ -32,6 +33,10 @@ const ROWS: Readonly<Record<string, Asking>> = {
   '/detokenize': { body: { tokens: [1, 2] } },
   '/messages': { body: { messages: USER, max_tokens: 9 }, streams: true },
   '/messages/count_tokens': { body: { messages: USER } },
+  '/api/chat': { body: { messages: USER, stream: false }, streams: true },
+  '/api/generate': { body: { prompt: 'Hello?', stream: false }, streams: true },
+  '/api/embed': { body: { input: 'Hello?' } },
+  '/api/embeddings': { body: { prompt: 'Hello?' } },
 }
 const every = Object.keys(ROWS)
 const streaming = every.filter((path) => ROWS[path]!.streams)
@@ -87,7 +92,7 @@ function service(options: Partial<V1Options> = {}) {
       return 'H'
     },
   }
-  const v1 = createV1({ engine, keys: [KEY], log: () => {}, endpoints: [messages()], ...options })
+  const v1 = createV1({ engine, keys: [KEY], log: () => {}, endpoints: [messages(), ollama()], ...options })
   const { ask } = asking(v1)
   const init = (path: string, model: string, more: object = {}) => ({
     method: 'POST',
@@ -110,11 +115,10 @@ function service(options: Partial<V1Options> = {}) {
 }
 
 test('the table has every endpoint that asks a model', () => {
-  const all = [...ENDPOINTS, ...messages().endpoints] as typeof ENDPOINTS
-  // Conversations are kept and given out without one.
-  const asked = all.filter(
-    ({ method, path, bare, admin }) => method === 'POST' && !bare && !admin && !path.startsWith('/conversations'),
-  )
+  const all = [...ENDPOINTS, ...messages().endpoints, ...ollama().endpoints] as typeof ENDPOINTS
+  // Conversations are kept and given out without one; of others, things are told or files fetched.
+  const told = /^\/(conversations|api\/(show|pull)$)/
+  const asked = all.filter(({ method, path, bare, admin }) => method === 'POST' && !bare && !admin && !told.test(path))
   expect(asked.map(({ path }) => path).sort()).toEqual([...every].sort())
 })
 

@@ -45,7 +45,7 @@ export const removeModel: Route = async ({ engine, loader }, exchange) => {
 
 function streamed(exchange: Exchange, news: News<LoadProgress>): Answered {
   const body = newsStream(news, {
-    show: wireProgress,
+    show: (progress) => sseEvent(JSON.stringify(wireProgress(progress))),
     last: (error) => {
       if (error === undefined) {
         exchange.end(200)

@@ -29,7 +29,7 @@ export class Router {
   readonly summary: string
 
   constructor(endpoints: readonly Endpoint[]) {
-    this.summary = endpoints.map(({ method, path }) => `${method} ${path}`).join(', ')
+    this.summary = endpoints.map(({ method, path }) => `${method} ${path || '/'}`).join(', ')
     for (const path of new Set(endpoints.map((each) => each.path))) {
       const place = placeOf(endpoints.filter((each) => each.path === path))
       const open = path.indexOf('{')

@@ -31,6 +31,8 @@ export interface Service {
   readonly describeSchema: boolean
   /** Whether decisions are told by a fitted temperature where a request does not say. */
   readonly calibrated: boolean
+  /** Whether admins may load, unload and remove models. */
+  readonly manages: boolean
   readonly responses: Responses
   readonly conversations: Conversations
   /** Fingerprints by model, as their last answers named them. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { News, newsStream } from './news.js'
+import { sseEvent } from './sse.js'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }))
 afterEach(() => void vi.useRealTimers())
@@ -9,7 +10,11 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 /** A reader who reads on as soon as there is something, and what it has read. */
 function read(news: News<number>) {
   const left = vi.fn()
-  const stream = newsStream(news, { show: (word) => ({ word }), last: (error) => `last ${error ?? 'well'}`, left })
+  const stream = newsStream(news, {
+    show: (word) => sseEvent(JSON.stringify({ word })),
+    last: (error) => `last ${error ?? 'well'}`,
+    left,
+  })
   const reader = stream.getReader()
   const texts: string[] = []
   const state = { over: false }

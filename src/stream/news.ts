@@ -1,5 +1,4 @@
 import { type PulledSource, readableOf } from './readable.js'
-import { sseEvent } from './sse.js'
 
 /** Something that takes long tells of every piece of it: more than ten times a second nobody can read. */
 const TELL_MS = 100
@@ -53,21 +52,29 @@ export class News<Word> {
 }
 
 export interface NewsReader<Word> {
-  /** What is sent of a word, as JSON. */
-  show(word: Word): unknown
-  /** The last event: what went wrong is absent where nothing did. */
+  /** What is sent before anything else. @default nothing */
+  readonly first?: string
+  /** What is sent of a word. */
+  show(word: Word): string
+  /** What is sent last: what went wrong is absent where nothing did. */
   last(error: unknown): string
   left(): void
 }
 
-/** The news as events, the last of them included. */
+/** The news as a stream, its end included. */
 export function newsStream<Word>(news: News<Word>, reader: NewsReader<Word>): ReadableStream<Uint8Array> {
+  let { first = '' } = reader
   let closed = false
   const pull: PulledSource['pull'] = async () => {
     if (closed) return undefined
+    if (first !== '') {
+      const told = first
+      first = ''
+      return told
+    }
     await news.wait()
     const word = news.take()
-    if (word !== undefined) return sseEvent(JSON.stringify(reader.show(word)))
+    if (word !== undefined) return reader.show(word)
     closed = true
     return reader.last(news.error)
   }

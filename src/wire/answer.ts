@@ -9,6 +9,8 @@ export interface AnswerHead {
   /** Seconds since 1970. */
   readonly created: number
   readonly model: string
+  /** When the engine was asked, on the clock of `performance.now()`: the model was there by then. */
+  readonly askedAt: number
   /** Of the model's earlier answers; an answer's own may come only with its last part. */
   readonly fingerprint: string | undefined
 }

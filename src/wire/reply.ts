@@ -14,6 +14,8 @@ export interface FieldNames {
   readonly tokens?: string
   /** @default 'reasoning_effort' */
   readonly thinking?: string
+  /** How a field of sampling is called here, which OpenAI or vLLM calls `name`. @default the same */
+  sampling?(name: string): string
   /** The type of a part that is an image. @default 'image_url' */
   readonly image?: string
   /** The place of a part's type. @default `messages[0].content[0].type` */
@@ -35,6 +37,8 @@ export interface CallSpec extends Omit<ChatCall, 'id' | 'signal' | 'grammar' | '
 /** An answer that is sent as it comes into being: each of these gives the text to send, empty where there is nothing to say. */
 export interface StreamReply {
   readonly stream: true
+  /** Of its form. @default those of an event stream */
+  readonly headers?: Readonly<Record<string, string>>
   /** Before the first part. `answer` takes in every part before the reply hears of it. */
   begin(head: AnswerHead, answer: Answer): string
   part(part: Part): string

@@ -24,7 +24,6 @@ const aShare = aNumber(0, 1)
 const aPenalty = aNumber(-2, 2)
 const aBias = aNumber(-100, 100)
 const aSeed = anInteger(-(2 ** 63), 2 ** 63)
-const someStops = anArray(1, 4)
 /** Servers write "all of them" as -1 or as 0. */
 const aTopK = anInteger(-1, 2 ** 31 - 1)
 /** Wide enough for any use, and far from where numbers of 32 bits end. */
@@ -39,18 +38,21 @@ export function tokenLimit(least: number): (value: unknown, param: string) => nu
 /** The id of a token. */
 export const aToken = anInteger(0, 2 ** 31 - 1)
 
-export function readSampling(body: JsonObject): Sampling {
-  const topK = optional(body, 'top_k', '', aTopK)
+/** `nameOf` says what errors call a field whose name is another in the request. */
+export function readSampling(body: JsonObject, nameOf: (name: string) => string = (name) => name): Sampling {
+  const given = <T>(name: string, read: (value: unknown, param: string) => T): T | undefined =>
+    optional(body, name, '', (value) => read(value, nameOf(name)))
+  const topK = given('top_k', aTopK)
   return {
-    temperature: optional(body, 'temperature', '', aTemperature),
-    topP: optional(body, 'top_p', '', aShare),
+    temperature: given('temperature', aTemperature),
+    topP: given('top_p', aShare),
     topK: topK && Math.max(0, topK),
-    minP: optional(body, 'min_p', '', aShare),
-    presencePenalty: optional(body, 'presence_penalty', '', aPenalty),
-    frequencyPenalty: optional(body, 'frequency_penalty', '', aPenalty),
-    repetitionPenalty: optional(body, 'repetition_penalty', '', aFactor),
-    logitBias: optional(body, 'logit_bias', '', readLogitBias),
-    seed: optional(body, 'seed', '', aSeed),
+    minP: given('min_p', aShare),
+    presencePenalty: given('presence_penalty', aPenalty),
+    frequencyPenalty: given('frequency_penalty', aPenalty),
+    repetitionPenalty: given('repetition_penalty', aFactor),
+    logitBias: given('logit_bias', readLogitBias),
+    seed: given('seed', aSeed),
   }
 }
 
@@ -78,19 +80,18 @@ export function readEnding(body: JsonObject, maxTokens: number | undefined): End
   const stopTokens = optional(body, 'stop_token_ids', '', someTokens) ?? []
   const ignoreEnds = optional(body, 'ignore_eos', '', aBoolean) ?? false
   return {
-    stop: readStop(body),
+    stop: optional(body, 'stop', '', readStop) ?? [],
     ...(minTokens > 0 && { minTokens }),
     ...(stopTokens.length > 0 && { stopTokens: stopTokens.map((token, i) => aToken(token, at('stop_token_ids', i))) }),
     ...(ignoreEnds && { ignoreEnds }),
   }
 }
 
-function readStop(body: JsonObject): readonly string[] {
-  const stop = body.stop
-  if (stop === undefined || stop === null) return []
-  if (typeof stop !== 'string' && !Array.isArray(stop)) throw wrongType('stop', 'a string or an array of strings', stop)
-  if (typeof stop === 'string') return [aStop(stop, 'stop')]
-  return someStops(stop, 'stop').map((item, i) => aStop(item, at('stop', i)))
+/** A text or some. */
+export function readStop(value: unknown, param: string, most = 4): readonly string[] {
+  if (typeof value === 'string') return [aStop(value, param)]
+  if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of strings', value)
+  return anArray(1, most)(value, param).map((item, i) => aStop(item, at(param, i)))
 }
 
 /** A text at which an answer stops. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { ENDPOINTS, type Endpoint } from '../../src/endpoints.js'
 import { messages } from '../../src/messages/index.js'
+import { ollama } from '../../src/ollama/index.js'
 import { judges, judgesAreHere } from '../../src/wire/responses/judges.test-helper.js'
 import type { Answer, Init, Reach } from './reach.js'
 import { authorized, expectCommonHeaders, expectError, valid } from './speak.js'
@@ -57,6 +58,19 @@ export function endpointsContract(reach: () => Reach): void {
     const answer = { type: 'date', value: '2026-12-01', guess: '2026-12-01', span: [14, 26] }
     expect(await post(path, asked)).toMatchObject({ object: 'extraction', answers: { due: answer } })
     await refused(path, { ...asked, reference_date: 'tomorrow' }, 'reference_date')
+  }
+
+  const ollamaRefused = async (path: string, body: object, status: number, method = 'POST') => {
+    const answer = await ask(method, path, { model: MODEL, ...body })
+    expect([answer.status, json(answer)]).toEqual([status, { error: expect.any(String) }])
+  }
+  const ollamaLines = async (path: string, body: object) => {
+    const { text, headers } = await good('POST', path, { model: MODEL, ...body })
+    expect(headers.get('content-type')).toBe('application/x-ndjson')
+    return text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
   }
 
   const conversation = async () =>
@@ -290,10 +304,61 @@ export function endpointsContract(reach: () => Reach): void {
     'POST /messages/count_tokens': async () => {
       expect(await post('/messages/count_tokens', { messages: USER })).toEqual({ input_tokens: 'Hello?'.length })
     },
+    'GET ': async () => {
+      const answer = await reach().fetch(EVERY)
+      expect([answer.status, answer.text]).toEqual([200, 'Ollama is running'])
+    },
+    'GET /api/version': async () => {
+      expect(json(await reach().fetch(`${EVERY}/api/version`))).toEqual({ version: expect.any(String) })
+    },
+    'GET /api/tags': async () => {
+      const { models } = json(await good('GET', '/api/tags'))
+      expect(models.map(({ model }: { model: string }) => model)).toContain(`${MODEL}:latest`)
+    },
+    'GET /api/ps': async () => {
+      expect(json(await good('GET', '/api/ps'))).toEqual({ models: [] })
+    },
+    'POST /api/show': async () => {
+      expect(await post('/api/show', {})).toMatchObject({ capabilities: expect.arrayContaining(['embedding']) })
+      await ollamaRefused('/api/show', { model: 'no/such' }, 404)
+    },
+    'POST /api/chat': async () => {
+      const asked = { messages: USER, stream: false }
+      expect(await post('/api/chat', asked)).toMatchObject({ message: { content: SAID }, done: true })
+      const lines = await ollamaLines('/api/chat', { messages: USER })
+      expect(lines.map(({ message }) => message.content).join('')).toBe(SAID)
+      await ollamaRefused('/api/chat', { messages: 5 }, 400)
+    },
+    'POST /api/generate': async () => {
+      expect(await post('/api/generate', { prompt: 'Hello?', stream: false })).toMatchObject({ response: SAID })
+      const lines = await ollamaLines('/api/generate', { prompt: 'Hello?' })
+      expect(lines.map(({ response }) => response).join('')).toBe(SAID)
+      await ollamaRefused('/api/generate', { prompt: 'Hello?', template: 'x' }, 400)
+    },
+    'POST /api/embed': async () => {
+      expect((await post('/api/embed', { input: ['a', 'b'] })).embeddings).toHaveLength(2)
+      await ollamaRefused('/api/embed', {}, 400)
+    },
+    'POST /api/embeddings': async () => {
+      expect((await post('/api/embeddings', { prompt: 'a' })).embedding.length).toBeGreaterThan(0)
+      await ollamaRefused('/api/embeddings', { prompt: 5 }, 400)
+    },
+    'POST /api/pull': async () => {
+      expect(await post('/api/pull', { stream: false })).toEqual({ status: 'success' })
+      const told = await ollamaLines('/api/pull', {})
+      expect(told.at(-1)).toEqual({ status: 'success' })
+    },
+    'DELETE /api/delete': async () => {
+      expect(json(await good('DELETE', '/api/delete', { model: MODEL }))).toEqual({ status: 'success' })
+      await ollamaRefused('/api/delete', { model: 'no/such' }, 404, 'DELETE')
+    },
+    'POST /api/create': () => ollamaRefused('/api/create', {}, 404),
+    'POST /api/copy': () => ollamaRefused('/api/copy', {}, 404),
+    'POST /api/push': () => ollamaRefused('/api/push', {}, 404),
   }
 
   test('each has a row here', () => {
-    const all = [...ENDPOINTS, ...(messages().endpoints as readonly Endpoint[])]
+    const all = [...ENDPOINTS, ...([...messages().endpoints, ...ollama().endpoints] as readonly Endpoint[])]
     expect(Object.keys(rows).sort()).toEqual(all.map(({ method, path }) => `${method} ${path}`).sort())
   })
 

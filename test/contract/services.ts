@@ -1,6 +1,7 @@
 import type { Engine } from '../../src/engine.js'
 import { createV1, memoryResponses, type UsageEvent, type V1 } from '../../src/index.js'
 import { messages } from '../../src/messages/index.js'
+import { ollama } from '../../src/ollama/index.js'
 import { type ScenarioEngine, scenarioEngine } from './scenario.js'
 import { scenario } from './scripts.js'
 
@@ -20,7 +21,7 @@ export interface Services {
 /** All that a service can have. */
 const everything = {
   keys: [{ key: KEY, admin: true }, OTHER_KEY],
-  endpoints: [messages()],
+  endpoints: [messages(), ollama()],
   responses: memoryResponses(),
   aliases: { alias: 'test/every' },
   metrics: true,
