@@ -20,6 +20,7 @@ import type { AnswerPlan } from './answer/plan.js'
 import { PromptScores } from './answer/prompt-scores.js'
 import type { ChatText } from './chat-text.js'
 import { decide } from './decide/decide.js'
+import { LabelDecider } from './decide/labelled.js'
 import { thinkAbout } from './decide/think.js'
 import type { Drafting, DraftMode } from './drafts/drafting.js'
 import { DraftSource } from './drafts/source.js'
@@ -85,6 +86,8 @@ export class DecodeLoop {
   readonly #model: TokenModel
   readonly #text: ChatText
   readonly #scheduler: Scheduler
+  /** Of a model that is made for decisions. */
+  readonly #labelled: LabelDecider | undefined
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
   readonly #capacity: number
 
@@ -93,6 +96,7 @@ export class DecodeLoop {
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
     this.#scheduler = new Scheduler(model, stepsAhead, drafts)
+    this.#labelled = text.labels && new LabelDecider(text, text.labels)
   }
 
   get capabilities(): Capabilities {
@@ -177,14 +181,16 @@ export class DecodeLoop {
   async decide(call: DecideCall): Promise<Decided> {
     call.signal.throwIfAborted()
     if (this.failure !== undefined) throw this.failure
-    if (call.calibrated) {
+    const labelled = this.#labelled
+    if (call.calibrated && !labelled?.calibrated) {
       const order = call.order === 'average' ? " with the order 'average'" : ''
       const message = `No temperature was fitted for the model '${call.model}'${order}: leave 'calibrated' out, or see local-v1 calibrate.`
       throw new V1Error(400, message, { param: 'calibrated', code: 'not_calibrated' })
     }
+    const parts = { model: this.#model, text: this.#text, scheduler: this.#scheduler, capacity: this.#capacity }
+    if (labelled) return labelled.decide(call, parts)
     const thinks = call.thinkingBudget !== undefined && this.#text.thoughtMarks !== undefined
     const thought = thinks ? await thinkAbout(call, (asked) => this.generate(asked)) : undefined
-    const parts = { model: this.#model, text: this.#text, scheduler: this.#scheduler, capacity: this.#capacity }
     return decide(call, parts, thought)
   }
 

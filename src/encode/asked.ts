@@ -1,14 +1,15 @@
 /** A question as a decision model reads it: what is asked, its options behind a mark each, and what is judged. */
-import { Guard, sentinelFor } from '../decode/prompt/guard.js'
-import { JinjaTemplate } from '../decode/prompt/template.js'
+import {
+  type AskedOption,
+  type Kind,
+  optionOf,
+  type QuestionLayout,
+  type TypedQuestion,
+  templateLayout,
+} from '../decode/decide/asked.js'
+import { Guard } from '../decode/prompt/guard.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
-import { type DecideQuestion, textOf } from '../engine.js'
 import { V1Error } from '../errors.js'
-import type { Slices } from '../platform/slices.js'
-
-/** In the order in which such models number them. */
-export const KINDS = ['choice', 'score', 'noul'] as const
-export type Kind = (typeof KINDS)[number]
 
 /** The three marks that take a question apart. */
 export interface Marks {
@@ -18,50 +19,8 @@ export interface Marks {
   readonly option: number
 }
 
-interface Option {
-  readonly key: string
-  readonly description?: string
-}
-
-export interface EncoderInput {
-  readonly kind: Kind
-  readonly instructions: string
-  readonly state: string
-  readonly options: readonly Option[]
-}
-
-/** Of a predicate the model is asked the other way round: whether it is not so comes first. */
-export function askedOf(
-  { type, instructions, options }: DecideQuestion,
-  order: readonly number[],
-  state: string,
-): EncoderInput {
-  const asked = { instructions: textOf(instructions), state }
-  const turned = order.map((i) => options[i]!)
-  if (type === 'choice') {
-    return { ...asked, kind: 'choice', options: turned.map(({ text: key, description }) => option(key, description)) }
-  }
-  if (type === 'score') {
-    const levels = turned.map(({ text, description }, i) => {
-      if (description === undefined || description === '') return text
-      return text === String(i) ? description : `${text}: ${description}`
-    })
-    return { ...asked, kind: 'score', options: levels.map((level, i) => option(String(i), level)) }
-  }
-  const [yes, no] = options
-  return { ...asked, kind: 'noul', options: [option('false', no?.description), option('true', yes?.description)] }
-}
-
-const option = (key: string, description: string | undefined): Option => ({ key, ...(description && { description }) })
-
-/** Marks, and texts that are to be read as such, as the model's makers lay them out. */
-export type EncoderLayout = (asked: EncoderInput) => Slices<{
-  readonly sections: readonly (number | string)[]
-  reveal(section: string): string
-}>
-
 /** Laya's own. */
-export function layaLayout({ begin, between, option: mark }: Marks, markText: string): EncoderLayout {
+export function layaLayout({ begin, between, option: mark }: Marks, markText: string): QuestionLayout {
   return function* (asked) {
     const { kind, instructions, options, state } = unmarked(asked, markText)
     const marked = options.flatMap((each) => [mark, ` ${layaOption(kind, each)}`])
@@ -77,35 +36,27 @@ const TRUTH: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-function layaOption(kind: Kind, { key, description }: Option): string {
+function layaOption(kind: Kind, { key, description }: AskedOption): string {
   if (kind === 'score') return `level ${key}: ${description}`
   if (kind === 'noul') return `${key}: ${description ?? TRUTH.get(key)}`
   return description === undefined ? key : `${key}: ${description}`
 }
 
 /** By the template that a GGUF file has for it. */
-export function templateLayout(source: string, tokenizer: Tokenizer, markText: string): EncoderLayout {
-  const template = new JinjaTemplate(source, {})
+export function markedLayout(source: string, tokenizer: Tokenizer, markText: string): QuestionLayout {
   const added = tokenizer.addedTexts(false)
-  return function* (asked) {
-    const { kind: type, instructions, options, state } = unmarked(asked, markText)
-    const said = { type, instructions, state, options: options.map((each) => ({ description: null, ...each })) }
-    const sentinel = yield* sentinelFor([instructions, state, ...options.flatMap((each) => Object.values(each))])
-    const guard = new Guard(sentinel, added, added)
-    const input = { messages: [], tools: [], options: guard.protectAll({ ...said, id: '', images: [] }) }
-    const sections = tokenizer.sections(yield* template.renderInSlices(input))
-    return { sections, reveal: (section) => guard.reveal(section) }
-  }
+  const layout = templateLayout(source, tokenizer, (sentinel) => new Guard(sentinel, added, added))
+  return (asked) => layout(unmarked(asked, markText))
 }
 
 /** What is spelled as the mark of an option is none: a blank stands for it, as the model's makers have it. */
-function unmarked(asked: EncoderInput, mark: string): EncoderInput {
+function unmarked(asked: TypedQuestion, mark: string): TypedQuestion {
   const clean = (text: string) => text.replaceAll(mark, ' ')
   return {
     ...asked,
     instructions: clean(asked.instructions),
     state: clean(asked.state),
-    options: asked.options.map(({ key, description }) => option(clean(key), description && clean(description))),
+    options: asked.options.map(({ key, description }) => optionOf(clean(key), description && clean(description))),
   }
 }
 

@@ -1,4 +1,5 @@
 /** Decisions of a model that is made for them: one pass over a question, its options and the state, and no text. */
+import { askedOf, KINDS, type Kind, type QuestionLayout } from '../decode/decide/asked.js'
 import { meanShares, ordersOf, stateText } from '../decode/decide/questions.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
 import { tooLong } from '../decode/too-long.js'
@@ -7,16 +8,7 @@ import { V1Error } from '../errors.js'
 import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
-import {
-  askedOf,
-  type EncoderLayout,
-  fitted,
-  KINDS,
-  type Kind,
-  layaLayout,
-  type Marks,
-  templateLayout,
-} from './asked.js'
+import { fitted, layaLayout, type Marks, markedLayout } from './asked.js'
 import type { VectorLine } from './line.js'
 import type { DecisionForm, TextTokens, VectorModel } from './vector-model.js'
 
@@ -34,7 +26,7 @@ export class Decider {
   readonly #tokenizer: Tokenizer
   readonly #form: DecisionForm
   readonly #marks: Marks
-  readonly #layout: EncoderLayout
+  readonly #layout: QuestionLayout
 
   constructor(model: VectorModel, tokenizer: Tokenizer, form: DecisionForm) {
     this.#model = model
@@ -42,7 +34,7 @@ export class Decider {
     this.#form = form
     this.#marks = marksOf(tokenizer)
     const text = tokenizer.name(this.#marks.option)
-    this.#layout = form.template ? templateLayout(form.template, tokenizer, text) : layaLayout(this.#marks, text)
+    this.#layout = form.template ? markedLayout(form.template, tokenizer, text) : layaLayout(this.#marks, text)
   }
 
   async decide(call: DecideCall, line: VectorLine): Promise<Decided> {

@@ -1,4 +1,5 @@
 /** GGUF files of decision models, as llama.cpp writes them, in the words of Laya's own files. */
+import { LABEL_TYPES, type LabelForm, type LabelType } from '../../../decode/decide/labelled.js'
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
 import type { VectorForm } from './encoder.js'
@@ -29,7 +30,8 @@ export function takeDecision(
   const type = said[TYPE]
   if (type === undefined) return undefined
   if (type !== 'laya' || said.model_type !== 'modern-bert') {
-    const known = 'Known are those of the type "laya" over ModernBERT (modern-bert).'
+    const known =
+      'Known are those of the type "laya" over ModernBERT (modern-bert), and of "openjev" and "lev" over decoders.'
     const what = `it is a decision model of the type ${JSON.stringify(type)} over ${String(said.model_type)}`
     throw broken(place, `${what} (${String(said.model_type)}.${TYPE}), which cannot be run. ${known}`)
   }
@@ -48,9 +50,43 @@ export function takeDecision(
     const [kind, group] = key.slice(TEMPERATURE.length).split('.')
     const known = key.startsWith(TEMPERATURE) && (group === undefined || GROUPS.has(group))
     if (!known) throw broken(place, `its ${PREFIX}${key} is not known.`)
-    temperature_by_options[group === undefined ? kind! : `${kind}:${GROUPS.get(group)}`] = value
+    temperature_by_options[group === undefined ? kind! : `${kind}:${GROUPS.get(group)}`] = numberOf(place, key, value)
   }
   return { config: { head_layers: layers, head_max_len, temperature_by_options, systemone: template }, layers }
+}
+
+const isLabelType = (type: unknown): type is LabelType => (LABEL_TYPES as readonly unknown[]).includes(type)
+
+/**
+ * What is said of decisions of a decoder that answers by labels, and what is left of it; undefined where it is none.
+ * What the file has for chat stays as it is.
+ */
+export function takeLabels(
+  place: string,
+  said: JsonObject,
+  template: unknown,
+): { readonly said: JsonObject; readonly labels: LabelForm } | undefined {
+  const type = said[TYPE]
+  // An encoder has no answer to begin.
+  if (!isLabelType(type) || /bert/.test(String(said.model_type))) return undefined
+  if (typeof template !== 'string') throw broken(place, `it does not say how it is asked (${SYSTEMONE}).`)
+  const temperatures: Record<string, number> = {}
+  const left: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(said)) {
+    const name = key.slice(PREFIX.length)
+    if (key === TYPE) continue
+    else if (!key.startsWith(PREFIX)) left[key] = value
+    else if (name.startsWith(TEMPERATURE)) temperatures[name.slice(TEMPERATURE.length)] = numberOf(place, name, value)
+    else throw broken(place, `its ${key} is not known.`)
+  }
+  return { said: left, labels: { type, template, temperatures } }
+}
+
+/** Converters write them as numbers or as texts. */
+function numberOf(place: string, name: string, value: unknown): number {
+  const number = typeof value === 'string' ? Number(value) : value
+  if (typeof number === 'number' && number > 0 && Number.isFinite(number)) return number
+  throw broken(place, `its ${PREFIX}${name} is ${String(value)}.`)
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0

@@ -7,7 +7,7 @@ import type { WeightOutline } from '../../source.js'
 import type { RepositoryFormat } from '../format.js'
 import { assertNamedOnce } from '../places.js'
 import { POSITIONS, readConfig } from './config.js'
-import { SYSTEMONE } from './decision.js'
+import { SYSTEMONE, takeLabels } from './decision.js'
 import { vectorForm } from './encoder.js'
 import { type GgufHead, type GgufTensor, readBeginning, readHead } from './head.js'
 import { readTokenizer } from './tokenizer.js'
@@ -30,7 +30,8 @@ export const gguf: RepositoryFormat = {
       tensor.name.replace('.weight', ''),
       await readFloats(files, tensor, signal),
     ])
-    const said = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
+    const all = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
+    const { said, labels } = takeLabels(files.place, all, metadata.get(SYSTEMONE)) ?? { said: all }
     const form = vectorForm(files.place, said, metadata.get(SYSTEMONE))
     const { naming = 'gguf', config = said, sentence, decision } = form ?? {}
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata, form !== undefined)
@@ -48,6 +49,7 @@ export const gguf: RepositoryFormat = {
         tokenizer,
         tokenizerConfig,
         chatConfig: config,
+        ...(labels && { labels }),
         generationConfig: { eos_token_id: ends.filter((id) => typeof id === 'number'), ...recommended(metadata) },
       },
       wanted: heads.map(({ least }, i) => ({ name: partName(name, i, heads.length), least })),
@@ -68,7 +70,8 @@ export async function describeGguf(
   signal: AbortSignal,
 ): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision'>> {
   const metadata = await readBeginning(files, name, signal)
-  const said = readConfig(files.place, metadata, {})
+  const all = readConfig(files.place, metadata, {})
+  const { said } = takeLabels(files.place, all, metadata.get(SYSTEMONE)) ?? { said: all }
   const form = vectorForm(files.place, said, metadata.get(SYSTEMONE))
   if (!form) return { chatConfig: said }
   const { config: chatConfig, sentence, decision } = form

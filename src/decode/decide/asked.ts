@@ -1,0 +1,74 @@
+/** A question as models that are made for decisions are told it, in the words of TypeSafe's form. */
+import { type DecideQuestion, textOf } from '../../engine.js'
+import type { Slices } from '../../platform/slices.js'
+import { type Guard, sentinelFor } from '../prompt/guard.js'
+import { JinjaTemplate } from '../prompt/template.js'
+import type { Tokenizer } from '../tokenizer/tokenizer.js'
+
+/** In the order in which such models number them. */
+export const KINDS = ['choice', 'score', 'noul'] as const
+export type Kind = (typeof KINDS)[number]
+
+export interface AskedOption {
+  readonly key: string
+  readonly description?: string
+  /** By which it is chosen, where a model is told so. */
+  readonly label?: string
+}
+
+export interface TypedQuestion {
+  readonly kind: Kind
+  readonly instructions: string
+  readonly state: string
+  readonly options: readonly AskedOption[]
+}
+
+/** Of a predicate such models are asked the other way round: whether it is not so comes first. */
+export function askedOf(
+  { type, instructions, options }: DecideQuestion,
+  order: readonly number[],
+  state: string,
+): TypedQuestion {
+  const asked = { instructions: textOf(instructions), state }
+  const turned = order.map((i) => options[i]!)
+  if (type === 'choice') {
+    return { ...asked, kind: 'choice', options: turned.map(({ text: key, description }) => optionOf(key, description)) }
+  }
+  if (type === 'score') {
+    const levels = turned.map(({ text, description }, i) => {
+      if (description === undefined || description === '') return text
+      return text === String(i) ? description : `${text}: ${description}`
+    })
+    return { ...asked, kind: 'score', options: levels.map((level, i) => optionOf(String(i), level)) }
+  }
+  const [yes, no] = options
+  return { ...asked, kind: 'noul', options: [optionOf('false', no?.description), optionOf('true', yes?.description)] }
+}
+
+export const optionOf = (key: string, description: string | undefined): AskedOption => ({
+  key,
+  ...(description && { description }),
+})
+
+/** Control tokens, and texts that are to be read as such, as a model's makers lay them out. */
+export type QuestionLayout = (asked: TypedQuestion) => Slices<{
+  readonly sections: readonly (number | string)[]
+  reveal(section: string): string
+}>
+
+/** By the template that a GGUF file has for it (`tokenizer.chat_template.systemone`), with what llama.cpp gives it. */
+export function templateLayout(
+  source: string,
+  tokenizer: Tokenizer,
+  guardOf: (sentinel: string) => Guard,
+): QuestionLayout {
+  const template = new JinjaTemplate(source, {})
+  return function* ({ kind: type, instructions, options, state }) {
+    const said = { type, instructions, state, options: options.map((each) => ({ description: null, ...each })) }
+    const sentinel = yield* sentinelFor([instructions, state, ...options.flatMap((each) => Object.values(each))])
+    const guard = guardOf(sentinel)
+    const input = { messages: [], tools: [], options: guard.protectAll({ ...said, id: '', images: [] }) }
+    const sections = tokenizer.sections(yield* template.renderInSlices(input))
+    return { sections, reveal: (section) => guard.reveal(section) }
+  }
+}
