@@ -103,6 +103,39 @@ export const screens: readonly Scenario[] = [
     },
   },
   {
+    name: 'sources in the playground: each value with its place in the text, and what would go to a person',
+    headers: ISOLATED,
+    async run({ browser, origin, picture }) {
+      const tab = await browser.open(`${origin}/playground/index.html`)
+      await started(tab)
+      await shown(tab, '#answer[aria-busy="false"] .tokens .forced')
+      await click(tab, 'input[name="answer-view"][value="sources"]')
+      await shown(tab, '.source-share', /%/)
+      const [places, values] = await tab.evaluate(() =>
+        ['.sources-text mark', 'a.source-value'].map((which) =>
+          [...document.querySelectorAll(which)].map(({ textContent }) => textContent ?? '').sort(),
+        ),
+      )
+      assert.ok(places!.length > 3)
+      assert.deepEqual(places, values)
+      await picture(tab, 'sources')
+      const [from, to, back] = await tab.evaluate(() => {
+        const focused = () => document.activeElement?.textContent ?? ''
+        const value = document.querySelector<HTMLElement>('a.source-value')!
+        value.focus()
+        const lit = document.querySelector('mark.lit')?.textContent ?? ''
+        value.click()
+        const there = document.activeElement?.closest('mark') ? focused() : ''
+        ;(document.activeElement as HTMLElement).click()
+        return [lit, there, document.activeElement === value ? focused() : '']
+      })
+      assert.ok(from !== '' && from === to && to === back, `${from}, ${to}, ${back}`)
+      await fill(tab, '#review-below', '100')
+      assert.match(await shown(tab, '.review'), /^Less sure than 100 %: [1-9]/)
+      await tab.close()
+    },
+  },
+  {
     name: 'every tab of the playground, light, dark and at 360 px: nothing cut, no barrier, no small target',
     headers: ISOLATED,
     async run({ browser, origin, picture }) {

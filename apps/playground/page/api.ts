@@ -14,7 +14,7 @@ export function askBy(fetch: typeof onDevice): void {
 export interface Model {
   readonly id: string
   readonly context_length?: number
-  readonly capabilities?: { readonly thinking?: boolean }
+  readonly capabilities?: { readonly thinking?: boolean; readonly evidence?: boolean }
   readonly metadata?: {
     readonly loaded?: boolean
     readonly device?: 'webgpu' | 'cpu'
@@ -66,12 +66,22 @@ export interface Usage {
   readonly completion_tokens_details?: { readonly forced_tokens?: number }
 }
 
+/** What a value of a document rests on. */
+export interface Evidence {
+  readonly confidence: number
+  readonly runner_up?: { readonly value: string | number | boolean | null; readonly probability: number }
+  readonly p_null?: number
+  readonly source?: { readonly message: number; readonly part: number; readonly start: number; readonly end: number }
+}
+
 export interface Chunk {
   readonly choices: readonly {
     readonly delta: { readonly content?: string | null; readonly reasoning_content?: string | null }
     readonly finish_reason: 'stop' | 'length' | 'tool_calls' | null
     /** There where the grammar decided the text. */
     readonly forced_tokens?: number
+    /** Of the values that have just closed, by JSON pointer. */
+    readonly evidence?: Readonly<Record<string, Evidence>>
   }[]
   readonly usage?: Usage | null
 }

@@ -1,4 +1,4 @@
-import { type ChatBody, chat, type Usage } from './api.js'
+import { type ChatBody, chat, type Evidence, type Usage } from './api.js'
 
 /** What one chunk brought. */
 export interface Piece {
@@ -14,6 +14,8 @@ const SHORT_MS = 20
 export class Generation {
   readonly pieces: Piece[] = []
   text = ''
+  /** What each value that has closed rests on, by JSON pointer. */
+  readonly evidence = new Map<string, Evidence>()
   /** What was thought before. */
   thought = ''
   /** Milliseconds that were thought. */
@@ -37,6 +39,7 @@ export class Generation {
         if (usage) this.usage = usage
         const choice = choices[0]
         if (choice?.finish_reason) this.finish = choice.finish_reason
+        for (const [pointer, told] of Object.entries(choice?.evidence ?? {})) this.evidence.set(pointer, told)
         if (choice?.delta.reasoning_content) this.#think(choice.delta.reasoning_content)
         if (choice?.delta.content) this.#take({ text: choice.delta.content, forced: choice.forced_tokens })
         onChange()

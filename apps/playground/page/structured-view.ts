@@ -1,9 +1,9 @@
-import { readPartial } from '../../../src/structured/partial-json.js'
+import { type PartialJson, readPartial } from '../../../src/structured/partial-json.js'
 import { ApiError, type ChatBody } from './api.js'
 import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
-import { announce, button, byId, framed, showPanelOf } from './dom.js'
+import { announce, button, byId, el, framed, showPanelOf } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
 import { type Example, examples } from './examples.js'
 import { failureView } from './failure-view.js'
@@ -21,6 +21,7 @@ import { SchemaMaker } from './schema-maker.js'
 import { samplingFields, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 import { packed, sharedNow } from './share.js'
+import { SourcesView } from './sources-view.js'
 import type { Draft } from './structured-draft.js'
 import { tokensView } from './tokens-view.js'
 
@@ -39,10 +40,13 @@ export class StructuredView {
   readonly #metrics = byId('metrics', HTMLElement)
   readonly #drawSoon = framed(() => this.#draw())
   #name = 'document'
-  #view: 'fields' | 'tokens' = 'tokens'
+  readonly #sources = new SourcesView()
+  #view: 'fields' | 'tokens' | 'sources' = 'tokens'
   /** Nobody has written anything yet. */
   #isExample = false
   #generation: Generation | undefined
+  /** What it answers: the fields may have changed since. */
+  #asked: ChatBody | undefined
   /** The schema that the answer is being written for; the one in the editor may have changed since. */
   #schema: unknown
   #busy = false
@@ -74,7 +78,7 @@ export class StructuredView {
     copyJson.addEventListener('click', () => void copy(this.#generation?.text ?? '', copyJson))
     for (const radio of document.querySelectorAll<HTMLInputElement>('input[name="answer-view"]')) {
       radio.addEventListener('change', () => {
-        this.#view = radio.value as 'fields' | 'tokens'
+        this.#view = radio.value as 'fields' | 'tokens' | 'sources'
         this.#draw()
       })
     }
@@ -148,6 +152,7 @@ export class StructuredView {
         { role: 'user', content: this.#text.value },
       ],
       ...samplingFields(),
+      ...(this.#models.current?.capabilities?.evidence && { evidence: true }),
       response_format: { type: 'json_schema', json_schema: { name: this.#name, strict: true, schema } },
     }
   }
@@ -187,7 +192,8 @@ export class StructuredView {
     if (goThere) showPanelOf(this.#answer)
     try {
       await this.#models.loadForRequest()
-      await generation.run(this.#body(this.#schema), settings().project, this.#drawSoon)
+      this.#asked = this.#body(this.#schema)
+      await generation.run(this.#asked, settings().project, this.#drawSoon)
       announce(`The answer is complete: ${generation.tokens} tokens.`)
     } catch (error) {
       this.#fail(error, source)
@@ -223,15 +229,30 @@ export class StructuredView {
     const generation = this.#generation
     const text = generation?.text ?? ''
     const value = readPartial(text)
-    const shown =
-      this.#view === 'tokens' && generation && generation.pieces.length > 0
-        ? tokensView(generation.pieces, true)
-        : fieldsView(this.#schema, value, this.#busy)
+    const shown = this.#shown(generation, value)
     const load = this.#busy ? this.#models.loads.get(this.#models.selected) : undefined
     const error = this.#error ? failureView(this.#error, () => void this.#start()) : undefined
-    this.#answer.replaceChildren(...(error ? [error] : []), ...(load ? [progressView(load)] : []), shown)
+    const nodes = [...(error ? [error] : []), ...(load ? [progressView(load)] : []), shown]
+    // What stands there already keeps its focus, and a slider its finger.
+    if (nodes.length !== 1 || this.#answer.children.length !== 1 || this.#answer.firstElementChild !== shown) {
+      this.#answer.replaceChildren(...nodes)
+    }
     this.#run.textContent = actionLabel(this.#models, 'Generate')
     this.#metrics.replaceChildren(metricsView(generation))
     byId('copy-json', HTMLButtonElement).disabled = text === '' || this.#busy
+  }
+
+  #shown(generation: Generation | undefined, value: PartialJson | undefined): HTMLElement {
+    const written = generation !== undefined && generation.pieces.length > 0
+    if (written && this.#view === 'tokens') return tokensView(generation.pieces, true)
+    if (!written || this.#view !== 'sources') return fieldsView(this.#schema, value, this.#busy)
+    if (!this.#asked?.evidence) {
+      const why = 'This model does not say how sure it is of a value: one that runs on this device does.'
+      return el('p', { class: 'muted' }, why)
+    }
+    const message = this.#asked.messages.length - 1
+    const { content } = this.#asked.messages[message]!
+    this.#sources.show({ text: content, message, value, evidence: generation.evidence })
+    return this.#sources.element
   }
 }
