@@ -451,7 +451,22 @@ export function textOf(content: Content): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')
 }
 
-export type ChatMessage =
+/** The texts that a content was joined of. */
+export function textsJoined(content: string, lengths: readonly number[]): string[] {
+  let start = 0
+  return lengths.map((length) => {
+    const text = content.slice(start, start + length)
+    start += length + 1
+    return text
+  })
+}
+
+export type ChatMessage = SpokenMessage & {
+  /** Where `content` is several texts with a line break between them: how long each is. */
+  readonly joined?: readonly number[]
+}
+
+type SpokenMessage =
   | { readonly role: 'system' | 'user'; readonly content: Content; readonly name?: string }
   | {
       readonly role: 'assistant'
@@ -553,7 +568,7 @@ export interface Evidence {
 export interface Source {
   /** In the call's `messages`. */
   readonly message: number
-  /** In the message's parts; 0 where its content is a text. */
+  /** In the message's parts, or the texts that its content was joined of; 0 where it is one text. */
   readonly part: number
   /** In UTF-16 code units: `text.slice(start, end)` says the value. */
   readonly start: number

@@ -15,10 +15,10 @@ export function formsOfDate(value: string): RegExp | undefined {
   const ordinal = `(?:${anyOf(languages.flatMap(({ ordinals }) => ordinals))}|\\.)?`
   const of = `(?:\\s+${anyOf(languages.flatMap(({ of }) => of))})?`
   // Another year is another day.
-  const noYear = `(?!${of}[\\s,-]*\\d{4}(?!\\d))`
+  const noYear = `(?!${of}[\\s,-]*(?:\\d{4}|['\\u2019]\\d{2})(?!\\d))`
   const written = [
-    `${d}${ordinal}${of}\\s*[- ]?${name}\\.?(?:${of}\\s*[-,]?\\s*${y}|${noYear})`,
-    `${name}\\.?\\s+(?:the\\s+)?${d}${ordinal}(?:\\s*,?\\s+${year}|${noYear})`,
+    `${d}${ordinal}${of}\\s*[- ]?${name}\\.?(?:${of}\\s*(?:[-,]\\s*)?${y}|${noYear})`,
+    `${name}\\.?\\s+(?:the\\s+)?${d}${ordinal}(?:(?:\\s*,)?\\s+${year}|${noYear})`,
     `${year}(?<a>[-/.])${m}\\k<a>${d}`,
     `${d}(?<b>[-/.])${m}\\k<b>${y}`,
     `${m}(?<c>[-/.])${d}\\k<c>${y}`,

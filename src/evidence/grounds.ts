@@ -1,4 +1,4 @@
-import type { ChatCall, ChatMessage } from '../engine.js'
+import { type ChatCall, type ChatMessage, textsJoined } from '../engine.js'
 import type { formsOfDate } from './forms-of-date.js'
 import { mayBeAbsent } from './optional.js'
 
@@ -39,7 +39,9 @@ export function groundsOf(messages: readonly ChatMessage[]): Ground[] {
   return [...all.filter(isGiven), ...all.filter((one) => !isGiven(one))].flatMap(({ texts }) => texts)
 }
 
-function textsOf({ content }: ChatMessage, message: number): Ground[] {
-  if (typeof content === 'string') return [{ message, part: 0, text: content }]
-  return content.flatMap((one, part) => (one.type === 'text' ? [{ message, part, text: one.text }] : []))
+function textsOf({ content, joined }: ChatMessage, message: number): Ground[] {
+  if (typeof content !== 'string') {
+    return content.flatMap((one, part) => (one.type === 'text' ? [{ message, part, text: one.text }] : []))
+  }
+  return (joined ? textsJoined(content, joined) : [content]).map((text, part) => ({ message, part, text }))
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { textsJoined } from '../../engine.js'
 import { minimal, read, refusedFor, user } from './request.test-helper.js'
 
 const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } }
@@ -25,7 +26,10 @@ describe('messages', () => {
       { type: 'text', text: 'Summarise:' },
       { type: 'text', text: 'Once' },
     ]
-    expect(messages({ role: 'user', content: parts })[0]!.content).toBe('Summarise:\nOnce')
+    const [read] = messages({ role: 'user', content: parts })
+    expect(read!.content).toBe('Summarise:\nOnce')
+    // By these their places are told.
+    expect(textsJoined('Summarise:\nOnce', read!.joined!)).toEqual(['Summarise:', 'Once'])
     const refusal = { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }
     expect(messages(user, refusal)[1]!.content).toBe('No.')
     expect(messages(user, { role: 'assistant', content: null, refusal: 'No.' })[1]!.content).toBe('No.')

@@ -49,11 +49,13 @@ function readMessage(message: JsonObject, path: string, ignored: string[]): Chat
   const name = optional(message, 'name', path, aSpeaker)
   if (role === 'assistant') return readAssistant(message, name, path, ignored)
   const types = role === 'user' ? SHOWN : SAID
-  const content = required(message, 'content', path, (value, param) => readContent(value, param, types, ignored))
-  if (role === 'tool')
-    return { role, content: textOf(content), toolCallId: required(message, 'tool_call_id', path, aString) }
+  const read = required(message, 'content', path, (value, param) => readContent(value, param, types, ignored))
+  const { content, ...joined } = joinedOf(read)
+  if (role === 'tool') {
+    return { role, content: textOf(content), toolCallId: required(message, 'tool_call_id', path, aString), ...joined }
+  }
   // To a model of today the developer is the system: their templates know no other name for it.
-  return { role: role === 'developer' ? 'system' : role, content, ...(name !== undefined && { name }) }
+  return { role: role === 'developer' ? 'system' : role, content, ...(name !== undefined && { name }), ...joined }
 }
 
 function readAssistant(message: JsonObject, name: string | undefined, path: string, ignored: string[]): ChatMessage {
@@ -64,7 +66,8 @@ function readAssistant(message: JsonObject, name: string | undefined, path: stri
   const said = optional(message, 'content', path, (value, param) =>
     readContent(value, param, ['text', 'refusal'], ignored),
   )
-  const content = said === undefined ? optional(message, 'refusal', path, aString) : textOf(said)
+  const { content: told, ...joined } = said === undefined ? {} : joinedOf(said)
+  const content = told === undefined ? optional(message, 'refusal', path, aString) : textOf(told)
   const reasoning =
     optional(message, 'reasoning_content', path, aString) ?? optional(message, 'reasoning', path, aString)
   if (content === undefined && !toolCalls) {
@@ -77,14 +80,22 @@ function readAssistant(message: JsonObject, name: string | undefined, path: stri
     ...(reasoning !== undefined && { reasoning }),
     ...(name !== undefined && { name }),
     ...(toolCalls && { toolCalls }),
+    ...joined,
   }
 }
 
 function readContent(value: unknown, param: string, types: readonly string[], ignored: string[]): Content {
   if (typeof value === 'string') return aString(value, param)
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
-  const parts = someParts(value, param).map((part, i) => readPart(part, at(param, i), types, ignored))
-  return parts.every(({ type }) => type === 'text') ? textOf(parts) : parts
+  return someParts(value, param).map((part, i) => readPart(part, at(param, i), types, ignored))
+}
+
+/** Parts that are all texts as one: templates take a text. */
+function joinedOf(content: Content): { content: Content; joined?: readonly number[] } {
+  if (typeof content === 'string') return { content }
+  const lengths = content.flatMap((part) => (part.type === 'text' ? [part.text.length] : []))
+  if (lengths.length < content.length) return { content }
+  return { content: textOf(content), ...(lengths.length > 1 && { joined: lengths }) }
 }
 
 function readPart(value: unknown, path: string, types: readonly string[], ignored: string[]): ContentPart {

@@ -244,7 +244,8 @@ export function* messagesOf(
       messages.push({ role: 'tool', content: item.output, toolCallId: item.call_id })
     } else if (item.type === 'message') {
       const role = item.role === 'user' ? 'user' : 'system'
-      messages.push({ role, content: textOf(item) })
+      const joined = item.content.length > 1 ? { joined: item.content.map(({ text }) => text.length) } : {}
+      messages.push({ role, content: textOf(item), ...joined })
     }
   }
   turn.end(messages)
