@@ -5,20 +5,24 @@ import type {
   EmbedCall,
   Embeddings,
   Engine,
+  ExtractCall,
+  Extracted,
   ModelInfo,
   Part,
   RankCall,
   Ranking,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
-import { asNoDecisions, decidedOf, decisionsBody } from './upstream/decisions.js'
+import { decidedOf, decisionsBody } from './upstream/decisions.js'
 import { embeddingsOf } from './upstream/embeddings.js'
 import { eventsOf } from './upstream/events.js'
+import { extractedOf, extractionsBody } from './upstream/extractions.js'
 import { PartReader } from './upstream/parts.js'
 import { rankingOf } from './upstream/ranking.js'
 import { refusalOf } from './upstream/refusal.js'
 import { requestBody } from './upstream/request.js'
 import { scoredParts } from './upstream/scored.js'
+import { asNoPath } from './upstream/sent.js'
 
 export { type FallbackOptions, fallback } from './upstream/fallback.js'
 
@@ -53,7 +57,8 @@ export interface UpstreamOptions {
   /**
    * What the models can and cannot do: `{ images: true }` for those that see, `{ embeddings: true, chat: false }` for
    * those that make vectors, `{ rerank: true, chat: false }` for those that rank, `{ decisions: true }` where `/decisions`
-   * is, `{ promptLogprobs: true }` where `echo` with `logprobs` is understood.
+   * is, `{ extractions: true }` where `/extractions` is, `{ evidence: true }` where it is another local-v1 that tells
+   * what values rest on, `{ promptLogprobs: true }` where `echo` with `logprobs` is understood.
    * @default chat with text, and all that goes with it
    */
   capabilities?: Capabilities
@@ -104,7 +109,7 @@ export function upstream(options: UpstreamOptions): Engine {
         return
       }
       const response = await post(at(path), body, call.signal)
-      const reader = new PartReader()
+      const reader = new PartReader(call.evidence)
       for await (const data of eventsOf(response)) {
         if (data === '[DONE]') break
         yield* reader.read(data)
@@ -123,9 +128,17 @@ export function upstream(options: UpstreamOptions): Engine {
     async decide(call: DecideCall): Promise<Decided> {
       const model = names.get(call.model)!
       const response = await post(at('/decisions'), decisionsBody(call, model), call.signal).catch((error: unknown) => {
-        throw asNoDecisions(error, model)
+        throw asNoPath(error, model, '/decisions', 'decides nothing')
       })
       return decidedOf(await response.text(), call)
+    },
+    async extract(call: ExtractCall): Promise<Extracted> {
+      const model = names.get(call.model)!
+      const body = extractionsBody(call, model)
+      const response = await post(at('/extractions'), body, call.signal).catch((error: unknown) => {
+        throw asNoPath(error, model, '/extractions', 'extracts nothing by itself')
+      })
+      return extractedOf(await response.text(), call)
     },
   }
 }

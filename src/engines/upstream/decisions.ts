@@ -1,6 +1,6 @@
 import type { ChatMessage, Content, DecideCall, Decided, DecideQuestion, Decision } from '../../engine.js'
 import { V1Error } from '../../errors.js'
-import { broken, parsed } from './sent.js'
+import { broken, countOf, parsed } from './sent.js'
 
 /** A call in the words of OpenAI's `/decisions`; what is ours goes along only where it is asked for. */
 export function decisionsBody(call: DecideCall, model: string): Record<string, unknown> {
@@ -81,16 +81,14 @@ export function decidedOf(text: string, { questions, calibrated }: DecideCall): 
   return {
     answers: questions.map((question, i) => decisionOf(question, Array.isArray(answers) ? answers[i] : undefined)),
     usage: {
-      promptTokens: numberOf(usage?.input_tokens),
-      completionTokens: numberOf(usage?.output_tokens),
-      cachedTokens: numberOf(details('input_tokens_details').cached_tokens),
-      reasoningTokens: numberOf(details('output_tokens_details').reasoning_tokens),
+      promptTokens: countOf(usage?.input_tokens),
+      completionTokens: countOf(usage?.output_tokens),
+      cachedTokens: countOf(details('input_tokens_details').cached_tokens),
+      reasoningTokens: countOf(details('output_tokens_details').reasoning_tokens),
     },
     ...(typeof temperature === 'number' && { temperature }),
   }
 }
-
-const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
 function decisionOf({ type, options }: DecideQuestion, answer: SentAnswer | undefined): Decision {
   if (answer?.type === 'refusal') return { refused: true }
@@ -113,12 +111,4 @@ function byOption(type: 'choice' | 'score', options: DecideQuestion['options'], 
     const option = sent.find(({ value }) => value === (type === 'choice' ? text : level))
     return option?.probability
   })
-}
-
-/** A service without `/decisions` says so as it says it of any path; a model that it lacks is another matter. */
-export function asNoDecisions(error: unknown, model: string): unknown {
-  if (!V1Error.is(error) || (error.status !== 404 && error.status !== 405)) return error
-  if (error.code === 'model_not_found' || error.message.includes(model)) return error
-  const message = 'The service behind this one has no /decisions: it decides nothing.'
-  return new V1Error(400, message, { param: 'model', code: 'unsupported_model', cause: error })
 }

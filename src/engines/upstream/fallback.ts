@@ -8,6 +8,8 @@ import type {
   EmbedCall,
   Embeddings,
   Engine,
+  ExtractCall,
+  Extracted,
   LoadProgress,
   ModelInfo,
   Part,
@@ -103,6 +105,10 @@ class Fallback implements Engine {
     return this.#for(call.model, 'decide').decide!(call)
   }
 
+  async extract(call: ExtractCall): Promise<Extracted> {
+    return this.#for(call.model, 'extract').extract!(call)
+  }
+
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
     return this.#for(call.model, 'tokenize').tokenize!(call)
   }
@@ -112,7 +118,7 @@ class Fallback implements Engine {
   }
 
   /** The first of the two that has the model and can do this. */
-  #for(model: string, what: 'embed' | 'rank' | 'decide' | 'tokenize' | 'detokenize'): Engine {
+  #for(model: string, what: 'embed' | 'rank' | 'decide' | 'extract' | 'tokenize' | 'detokenize'): Engine {
     const engine = [this.#first, this.#second].find((each) => has(each, model) && each[what] !== undefined)
     if (engine !== undefined) return engine
     throw new V1Error(400, `The model '${model}' cannot ${what} here.`, { param: 'model', code: 'unsupported_model' })

@@ -1,5 +1,6 @@
 import type { Part, PromptLogprob, TokenLogprob, Usage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
+import { checkEvidence, evidenceParts, type SentEvidence } from './evidence.js'
 import { parsed } from './sent.js'
 
 /** What we read of a chunk. It comes from another service: anything may be missing. */
@@ -34,6 +35,8 @@ interface ChunkChoice {
   }
   readonly logprobs?: (OldLogprobs & { readonly content?: readonly WireLogprob[] | null }) | null
   readonly finish_reason?: string | null
+  /** Ours: what values rest on. */
+  readonly evidence?: SentEvidence | null
   /** vLLM's: the text, or the token, that ended it. */
   readonly stop_reason?: string | number | null
   /** All of them with the last chunk, or those of each chunk. */
@@ -66,7 +69,15 @@ export class PartReader {
   #fingerprint: string | undefined
   #told = false
   /** Tokens by choice, where they are told. */
-  readonly #tokens: number[][] = [];
+  readonly #tokens: number[][] = []
+  readonly #evidence: boolean
+  /** By choice, where evidence is wanted: what was written, and whether anything was told of it. */
+  readonly #documents = new Map<number, { text: string; told: boolean }>()
+
+  /** `evidence`: it must be told. */
+  constructor(evidence = false) {
+    this.#evidence = evidence
+  }
 
   *read(data: string): Generator<Part> {
     const chunk = parsed(data) as Chunk
@@ -87,8 +98,20 @@ export class PartReader {
     for (const choice of chunk.choices ?? []) {
       const at = choice.index ?? 0
       if (choice.token_ids) this.#tokens[at] = [...(this.#tokens[at] ?? []), ...choice.token_ids]
-      yield* readChoice(choice, this.#tokens[at])
+      for (const part of readChoice(choice, this.#tokens[at])) {
+        if (this.#evidence) this.#watch(part)
+        yield part
+      }
     }
+  }
+
+  #watch(part: Exclude<Part, { type: 'usage' | 'prompt' }>): void {
+    const { choice } = part
+    const document = this.#documents.get(choice) ?? { text: '', told: false }
+    this.#documents.set(choice, document)
+    if (part.type === 'text-delta') document.text += part.text
+    else if (part.type === 'evidence') document.told = true
+    else if (part.type === 'finish' && part.reason === 'stop') checkEvidence(document.told, document.text)
   }
 
   /** The usage comes in the last chunk, or in every one as a running sum: the last is right. */
@@ -101,9 +124,9 @@ const messageOf = (message: unknown): string =>
   typeof message === 'string' ? message : 'The service behind this one had an error.'
 
 function* readChoice(
-  { index: choice = 0, text: said, delta, logprobs, finish_reason: reason, stop_reason: stop }: ChunkChoice,
+  { index: choice = 0, text: said, delta, logprobs, finish_reason: reason, stop_reason: stop, evidence }: ChunkChoice,
   tokens: readonly number[] | undefined,
-): Generator<Part> {
+): Generator<Exclude<Part, { type: 'usage' | 'prompt' }>> {
   const text = delta?.content ?? delta?.refusal ?? said ?? ''
   const known =
     logprobs?.content?.map(readLogprob) ?? (logprobs ? (oldLogprobs(logprobs) as TokenLogprob[]) : undefined)
@@ -114,6 +137,7 @@ function* readChoice(
     const { index = 0, id, function: called } = call
     yield { type: 'tool-call-delta', choice, index, id, name: called?.name, arguments: called?.arguments ?? '' }
   }
+  for (const told of evidenceParts(evidence ?? {})) yield { type: 'evidence', choice, evidence: told }
   if (!reason) return
   yield {
     type: 'finish',

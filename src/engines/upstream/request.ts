@@ -1,4 +1,11 @@
-import type { ChatCall, ChatMessage, Content, OutputFormat, ToolSpec } from '../../engine.js'
+import {
+  type ChatCall,
+  type ChatMessage,
+  type Content,
+  type OutputFormat,
+  type ToolSpec,
+  textsJoined,
+} from '../../engine.js'
 import { V1Error } from '../../errors.js'
 
 /** A call in the words of the wire. */
@@ -7,7 +14,7 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
   return {
     model,
     ...(call.prompt === undefined
-      ? { messages: call.messages.map(wireMessage) }
+      ? { messages: call.messages.map(call.evidence ? apart : wireMessage) }
       : { prompt: call.prompt, ...(call.suffix !== undefined && { suffix: call.suffix }) }),
     stream: true,
     stream_options: { include_usage: true },
@@ -29,6 +36,7 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
     ...(sampling.logitBias && { logit_bias: Object.fromEntries(sampling.logitBias) }),
     ...(topLogprobs !== undefined && wireLogprobs(call.prompt, topLogprobs)),
     ...wireForm(call.output),
+    ...(call.evidence && { evidence: true }),
     ...(tools.length > 0 && {
       tools: tools.map(wireTool),
       tool_choice: typeof toolChoice === 'string' ? toolChoice : { type: 'function', function: toolChoice },
@@ -42,6 +50,13 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
 /** The older form has one number for both. */
 const wireLogprobs = (prompt: ChatCall['prompt'], top: number) =>
   prompt === undefined ? { logprobs: true, ...(top > 0 && { top_logprobs: top }) } : { logprobs: top }
+
+/** In the parts that it came in, by which sources are told. */
+function apart(message: ChatMessage): Record<string, unknown> {
+  const wire = wireMessage(message)
+  if (!message.joined || typeof wire.content !== 'string') return wire
+  return { ...wire, content: textsJoined(wire.content, message.joined).map((text) => ({ type: 'text', text })) }
+}
 
 function wireMessage(message: ChatMessage): Record<string, unknown> {
   if (message.role === 'tool') return { role: 'tool', content: message.content, tool_call_id: message.toolCallId }
