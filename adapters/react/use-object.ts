@@ -1,8 +1,9 @@
 import { useCallback, useState } from 'react'
 import { type DeepPartial, partial as partialOf } from '../../src/structured/partial.js'
-import { type DocumentOptions, documentRequest } from '../client/document.js'
+import { type DocumentOptions, documentRequest, textMessage } from '../client/document.js'
 import { ask, endpointOf, events, firstModel, type Target } from '../client/endpoint.js'
-import { type AnySchema, type Output, outputOf } from '../client/schema.js'
+import { checkTold, type EvidenceOf, evidenceOf, type ToldEvidence } from '../client/evidence.js'
+import { type AnySchema, type DocumentOf, type Output, outputOf } from '../client/schema.js'
 import { useLatest, useOneAtATime } from './latest.js'
 
 export interface ObjectOptions<S extends AnySchema> extends DocumentOptions {
@@ -10,13 +11,26 @@ export interface ObjectOptions<S extends AnySchema> extends DocumentOptions {
   readonly schema: S
   /** @default the first that is offered */
   readonly model?: string
+  /**
+   * Whether to tell what each value rests on.
+   * @default false
+   */
+  readonly evidence?: boolean
 }
 
-export interface UsedObject<T> {
+export interface UsedObject<T, Document = T> {
+  /** What is read, or was last. */
+  readonly text: string | undefined
   /** The document so far: it fills in while it is written. */
   readonly partial: DeepPartial<T> | undefined
   /** The whole document, once it is there. */
   readonly object: T | undefined
+  /** The same before a schema that transforms has made something else of it. */
+  readonly document: Document | undefined
+  /** Of the values that are whole, where it was asked for. */
+  readonly evidence: EvidenceOf<Document> | undefined
+  /** How many texts were submitted. */
+  readonly run: number
   readonly busy: boolean
   readonly error: Error | undefined
   /** Reads a text; the document of the one before is forgotten. */
@@ -25,16 +39,23 @@ export interface UsedObject<T> {
 }
 
 interface Delta {
-  readonly choices: readonly { readonly delta?: { readonly content?: string | null } }[]
+  readonly choices: readonly {
+    readonly delta?: { readonly content?: string | null }
+    readonly evidence?: ToldEvidence
+  }[]
 }
 
 /** A document from a text, as it comes: with `strict`, so that what is there already is as the schema has it. */
 export function useObject<const S extends AnySchema>(
   target: Target | undefined,
   options: ObjectOptions<S>,
-): UsedObject<Output<S>> {
+): UsedObject<Output<S>, DocumentOf<S>> {
+  const [text, setText] = useState<string>()
   const [partial, setPartial] = useState<DeepPartial<Output<S>>>()
   const [object, setObject] = useState<Output<S>>()
+  const [document, setDocument] = useState<DocumentOf<S>>()
+  const [evidence, setEvidence] = useState<EvidenceOf<DocumentOf<S>>>()
+  const [run, setRun] = useState(0)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()
   const latest = useLatest({ target, options })
@@ -45,8 +66,12 @@ export function useObject<const S extends AnySchema>(
       const { target, options } = latest.current
       const turn = turns.begin()
       const { signal } = turn
+      setText(text)
+      setRun((before) => before + 1)
       setPartial(undefined)
       setObject(undefined)
+      setDocument(undefined)
+      setEvidence(undefined)
       setError(undefined)
       setBusy(true)
       try {
@@ -55,14 +80,24 @@ export function useObject<const S extends AnySchema>(
         const model = options.model ?? (await firstModel(endpoint, signal))
         const body = { ...documentRequest(model, options.schema, text, options), stream: true }
         let content = ''
+        let told: ToldEvidence | undefined
         for await (const { choices } of events<Delta>(await ask(endpoint, '/chat/completions', { body, signal }))) {
-          const piece = choices[0]?.delta?.content
+          const [choice] = choices
+          if (choice?.evidence) {
+            told = { ...told, ...choice.evidence }
+            const known = evidenceOf(told, textMessage(options)) as EvidenceOf<DocumentOf<S>>
+            if (!signal.aborted) setEvidence(known)
+          }
+          const piece = choice?.delta?.content
           if (!piece) continue
           content += piece
           if (!signal.aborted) setPartial(partialOf<Output<S>>(content))
         }
-        const whole = await outputOf(options.schema, JSON.parse(content))
+        const written = JSON.parse(content) as DocumentOf<S>
+        if (options.evidence) checkTold(told, written)
+        const whole = await outputOf(options.schema, written)
         if (signal.aborted) return undefined
+        setDocument(() => written)
         setObject(whole)
         return whole
       } catch (fault) {
@@ -74,5 +109,5 @@ export function useObject<const S extends AnySchema>(
     },
     [latest, turns],
   )
-  return { partial, object, busy, error, submit, stop: turns.stop }
+  return { text, partial, object, document, evidence, run, busy, error, submit, stop: turns.stop }
 }

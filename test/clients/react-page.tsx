@@ -1,9 +1,9 @@
 import { StrictMode, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
-import { useChat, useDecision, useModel, useObject } from '../../adapters/react/index.js'
+import { useChat, useDecision, useModel, useObject, useReview } from '../../adapters/react/index.js'
 import { scripted } from '../../src/engines/scripted.js'
-import { createV1, type Engine } from '../../src/index.js'
+import { createV1, type Engine, type Part } from '../../src/index.js'
 
 const schema = {
   type: 'object',
@@ -23,8 +23,32 @@ const passing = async () => {
   }
 }
 
+const TEXT = 'A kettle, 4 stars: good, red, 4 cups.'
+const told = (pointer: string, confidence: number, start?: number, end?: number): Part => ({
+  type: 'evidence',
+  choice: 0,
+  evidence: {
+    ...{ pointer, confidence },
+    // The instructions come first.
+    ...(start !== undefined && end !== undefined && { source: { message: 1, part: 0, start, end } }),
+  },
+})
+
 const said = scripted({
+  capabilities: { evidence: true },
   models: {
+    'test/review': async function* (call) {
+      if (!call.evidence) throw new Error('Evidence was not asked for.')
+      yield { type: 'text-delta', choice: 0, text: '{"title":"A kettle"' }
+      yield told('/title', 0.95, 0, 8)
+      yield { type: 'text-delta', choice: 0, text: ',"stars":4' }
+      yield told('/stars', 0.5, 10, 11)
+      await passing()
+      yield { type: 'text-delta', choice: 0, text: ',"tags":["good","red"]}' }
+      yield told('/tags/0', 0.7, 19, 23)
+      yield told('/tags/1', 0.25)
+      yield { type: 'finish', choice: 0, reason: 'stop' }
+    },
     'test/chat': async function* (call) {
       yield { type: 'text-delta', choice: 0, text: `You said ${call.messages.length}: ` }
       await passing()
@@ -127,6 +151,29 @@ function Extraction() {
   )
 }
 
+function Reviewing() {
+  const used = useObject(v1, { model: 'test/review', schema, evidence: true, instructions: 'Read it.' })
+  const [threshold, setThreshold] = useState(0.9)
+  const review = useReview(used, { threshold })
+  // What the types say.
+  const stars: number | undefined = review.document?.stars
+  const sure: number | undefined = used.evidence?.['/tags/0']?.confidence
+  const shown = review.fields.map(
+    ({ pointer, value, said, doubtful, state }) => `${pointer}=${value}<${said ?? ''}>${doubtful ? '?' : ''} ${state}`,
+  )
+  return (
+    <section>
+      <output id="review">{shown.join('; ')}</output>
+      <output id="reviewed">{`${stars ?? 'not yet'} ${sure ?? ''} ${review.document?.tags ?? ''} open ${review.open}`}</output>
+      <button type="button" onClick={() => void used.submit(TEXT)}>read</button>
+      <button type="button" onClick={() => review.accept('/stars')}>accept stars</button>
+      <button type="button" onClick={() => review.edit('/tags/1', 'blue')}>edit tag</button>
+      <button type="button" onClick={() => review.reopen('/stars')}>reopen stars</button>
+      <button type="button" onClick={() => setThreshold(0.6)}>lower</button>
+    </section>
+  )
+}
+
 function Decision({ model }: { model?: string }) {
   const [text, setText] = useState('')
   const [more, setMore] = useState(false)
@@ -168,6 +215,7 @@ function App() {
       <Model />
       {shown && <Chat model={model} />}
       <Extraction />
+      <Reviewing />
       {shown && <Decision {...(model === 'no/model' && { model })} />}
       <button type="button" onClick={() => setModel('no/model')}>other model</button>
       <button type="button" onClick={() => setModel('test/chat')}>first model</button>

@@ -97,6 +97,30 @@ describe.skipIf(!canUnpack)('local-v1/react (npm has Chromium for Linux on x64)'
     await shows('partial').toBe('{"title":"A kettle","stars":4,"tags":["good","red"]}')
   })
 
+  test('useReview lists the least certain first, and takes what a person says', async () => {
+    await open(false)
+    await press('read')
+    await shows('review').toBe('/stars=4<4>? open; /title=A kettle<A kettle> open')
+    await shows('reviewed').toBe('not yet   open 1')
+    await open(true)
+    const [stars, good] = ['/stars=4<4>?', '/tags/0=good<good>?']
+    await shows('review').toBe(`/tags/1=red<>? open; ${stars} open; ${good} open; /title=A kettle<A kettle> open`)
+    await shows('reviewed').toBe('4 0.7 good,red open 3')
+    await press('accept stars')
+    await press('edit tag')
+    await shows('review').toBe(
+      `/tags/1=blue<>? edited; ${stars} accepted; ${good} open; /title=A kettle<A kettle> open`,
+    )
+    await shows('reviewed').toBe('4 0.7 good,blue open 1')
+    await press('reopen stars')
+    await shows('reviewed').toBe('4 0.7 good,blue open 2')
+    await press('lower')
+    await shows('reviewed').toBe('4 0.7 good,blue open 1')
+    // Of the next document nothing is decided, though it is the same.
+    await press('read')
+    await shows('reviewed').toBe('4 0.7 good,red open 2')
+  })
+
   test('useDecision asks once the state stands still, and gives up what is asked about an older one', async () => {
     await press('first model')
     await open(false)
