@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { webgpu } from '../src/engines/webgpu/index.js'
 import { createV1, type V1 } from '../src/index.js'
+import { sameJson } from '../src/platform/json.js'
 import { type Decision, readDecisions } from './decisions.js'
 
 interface Case {
@@ -321,7 +322,7 @@ function judge(got: unknown, want: unknown): [kind: string, right: boolean][] {
     const extra = list.length > want.length ? [['record', false] as [string, boolean]] : []
     return [...want.flatMap((record, i) => judge(list[i], record)), ...extra]
   }
-  return [[kindOf(want), same(got, want)]]
+  return [[kindOf(want), sameJson(got, want)]]
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -331,14 +332,4 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return 'absent'
   return Array.isArray(value) ? 'array' : typeof value
-}
-
-/** Equal as JSON values; the order of keys does not count. */
-function same(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => same(item, b[i]))
-  if (typeof a === 'object' && typeof b === 'object' && a !== null && b !== null) {
-    const [x, y] = [a as Record<string, unknown>, b as Record<string, unknown>]
-    return Object.keys(x).length === Object.keys(y).length && Object.keys(x).every((key) => same(x[key], y[key]))
-  }
-  return a === b
 }

@@ -85,7 +85,7 @@ async function overconfident(): Promise<{ lines: string; wanted: number }> {
 describe('local-v1 calibrate', () => {
   it('fits the temperature of least loss, shows what it changes, and keeps it for those who ask', async () => {
     const { lines, wanted } = await overconfident()
-    const fields = JSON.stringify({ input: 'x', fields: { a: { type: 'text' } } })
+    const fields = JSON.stringify({ input: 'x', fields: { a: { type: 'text', answer: null } } })
     const examples = await file('examples.jsonl', `${lines}\n\n${fields}\n`)
     const svg = join(folder, 'picture.svg')
     const { code, output } = await run('calibrate', ['--examples', examples, '--svg', svg])
@@ -94,7 +94,7 @@ describe('local-v1 calibrate', () => {
     const fitted = Number(/^After, at temperature (\S+):/m.exec(output)![1])
     expect(Math.abs(fitted / wanted - 1)).toBeLessThan(0.002)
     expect(output).toContain('120 answers')
-    expect(output).toMatch(/1 lines .* left out/)
+    expect(output).toMatch(/^\S*tiny\S*, 1 values of 1 texts$/m)
     const drawn = await readFile(svg, 'utf8')
     expect(drawn).toContain('Before: ECE')
     expect(drawn).toContain('After, at temperature')
@@ -110,6 +110,24 @@ describe('local-v1 calibrate', () => {
     const other = await run('decide', ['--calibrated', '--order', 'average', 'Is it?'], 'Text.')
     expect(other.code).toBe(1)
     expect(other.output).toMatch(/No temperature was fitted .* order 'average'/)
+  })
+
+  it('measures what confidence is worth on extractions, typed fields and documents', async () => {
+    const schema = { type: 'object', properties: { a: { enum: [1, 2] }, b: { type: 'boolean' } }, required: ['a', 'b'] }
+    const lines = [
+      { input: 'One.', schema, answer: { a: 1, b: true } },
+      { input: 'Two.', schema, answer: { a: 2, b: true }, instructions: 'Read it.' },
+      { input: 'Ann.', fields: { who: { type: 'text', answer: 'Ann' } }, reference_date: '2026-01-01' },
+    ]
+    const examples = await file('extractions.jsonl', lines.map((line) => JSON.stringify(line)).join('\n'))
+    const svg = join(folder, 'values.svg')
+    const { code, output } = await run('calibrate', ['--examples', examples, '--svg', svg])
+    expect(code, output).toBe(0)
+    expect(output).toMatch(/, 5 values of 3 texts$/m)
+    expect(output).toMatch(/^Values: accuracy \d+ %, ECE 0\.\d+, log loss/m)
+    expect(output).toMatch(/^AUROC of confidence, right against wrong: /m)
+    expect(output).toMatch(/^Whoever looks at the least certain fifth .* of what is wrong/m)
+    expect(await readFile(svg, 'utf8')).toContain('Values: ECE')
   })
 
   it('reads what was written by hand, from a folder too', async () => {
@@ -132,6 +150,9 @@ Again!
     ['{"input":"x","questions":[{"type":"predicate","instructions":"y"}]}', /:1: questions\[0\] has no 'answer'/],
     ['\n{', /:2 is not JSON/],
     ['', /holds no questions/],
+    ['{"fields":{"a":{"type":"text","answer":null}}}', /:1 must have 'input', the text/],
+    ['{"input":"x","fields":{"a":{"type":"text"}}}', /:1: fields\.a has no 'answer'/],
+    ['{"input":"x","schema":{}}', /:1 has no 'answer'/],
   ])('says which line is wrong before a model is opened: %j', async (text, message) => {
     const { code, output } = await run('calibrate', ['--examples', await file('examples.jsonl', text)])
     expect(output).toMatch(message)

@@ -34,6 +34,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: ['--port', '0'],
   chat: ['--max-tokens', '2', 'Hi'],
   decide: ['Is it spam?'],
+  extract: ['schema.json', 'tickets.txt', '--evidence'],
   calibrate: ['--examples', 'tickets.txt', '--dry-run'],
   bench: ['--only', 'decode', '--tokens', '4', '--batch', '1', '--rounds', '1'],
   'models list': [],

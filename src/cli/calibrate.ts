@@ -1,14 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { createV1, type V1 } from '../v1.js'
-import { type Example, type ExampleQuestion, readExamples } from './calibrate/examples.js'
+import { type Example, type ExampleQuestion, type ExtractionExample, readExamples } from './calibrate/examples.js'
+import { sureValues } from './calibrate/extracted.js'
 import { fitTemperature, type Judged, reliabilityOf, temperedAnswers } from './calibrate/fit.js'
 import { keep, type OptionOrder } from './calibrate/kept.js'
 import { drawn, printed } from './calibrate/picture.js'
+import { type SureValue, spelledSureness, surenessOf } from './calibrate/sureness.js'
 import { type EngineOptions, openEngine } from './engine.js'
 import { Fault } from './fault.js'
 import { load } from './load.js'
-import { note, paint } from './terminal.js'
+import { note } from './terminal.js'
 
 export interface CalibrateOptions extends EngineOptions {
   readonly examples: string
@@ -32,13 +34,14 @@ export async function calibrate(options: CalibrateOptions): Promise<void> {
   const { examples: path, order, svg, cache, dryRun } = options
   if (options.engine === 'webllm')
     throw new Fault('A temperature is fitted for models of our own core: leave --engine out.')
-  const { decisions, others } = await readExamples(path)
-  if (others > 0) note(paint('dim', `${others} lines of ${path} ask for fields, not questions: they are left out.`))
+  const { decisions, extractions } = await readExamples(path)
   const { engine, models } = await openEngine(options)
   const v1 = createV1({ engine, keys: 'none' })
   const model = models[0]!
   try {
     await load(v1, model)
+    await measureExtractions(v1, model, extractions, decisions.length === 0 ? svg : undefined)
+    if (decisions.length === 0) return
     const answers: Judged[] = []
     for (const example of decisions) answers.push(...(await judged(v1, model, order, example)))
     if (answers.length === 0) throw new Fault(`The model answered none of the questions of ${path}.`, 1)
@@ -61,6 +64,22 @@ export async function calibrate(options: CalibrateOptions): Promise<void> {
   } finally {
     await v1.close()
   }
+}
+
+/** How sure it is of what it extracts, beside whether that is right. Nothing is fitted: confidence is told as it is. */
+async function measureExtractions(
+  v1: V1,
+  model: string,
+  examples: readonly ExtractionExample[],
+  svg: string | undefined,
+): Promise<void> {
+  if (examples.length === 0) return
+  const values: SureValue[] = []
+  for (const example of examples) values.push(...(await sureValues(v1, model, example)))
+  if (values.length === 0) throw new Fault('The model told of no value how sure it is.', 1)
+  const sureness = surenessOf(values)
+  process.stdout.write(`${model}, ${values.length} values of ${examples.length} texts\n${spelledSureness(sureness)}`)
+  if (svg) await writeFile(svg, drawn(model, [{ title: 'Values', reliability: sureness.reliability }]))
 }
 
 /** What the model says to an example's questions; what it refused to answer says nothing of how sure it is. */

@@ -107,6 +107,20 @@ function program(): Command {
     .addHelpText('after', EXAMPLES.decide)
     .action(async (words: string[], options) => (await import('./decide.js')).decide(words.join(' '), options))
 
+  withEngine(root.command('extract'))
+    .description('a document from a text, as a JSON Schema or typed fields describe it')
+    .argument('<schema>', 'a JSON Schema, or fields by name: { "total": { "type": "number" }, ... }')
+    .argument('[file]', 'the text; without it, or as -, what comes on standard input')
+    .option('--evidence', 'with how sure the model is of each value, and where the text says it; fields have it anyway')
+    .option('--instructions <text>', 'what to do with the text')
+    .option('--reference-date <date>', 'fields: what "tomorrow" is told from, YYYY-MM-DD')
+    .option('--locale <tag>', 'fields: of the text, which settles 03/04/2026 and 1.250')
+    .option('--json', 'as JSON')
+    .addHelpText('after', EXAMPLES.extract)
+    .action(async (form: string, file: string | undefined, options) =>
+      (await import('./extract.js')).extract(form, file, options),
+    )
+
   withEngine(root.command('calibrate'))
     .description('fit a temperature on questions whose answers are known, and keep it for decisions that ask for it')
     .requiredOption('--examples <path>', 'a .jsonl or .txt file of them, or a folder of such files')
@@ -212,6 +226,11 @@ Examples:
   local-v1 decide "Is it spam?" < mail.txt           yes or no, and how likely
   local-v1 decide "Which team?" --choice billing --choice tech < mail.txt
   local-v1 decide --questions questions.json --json < mail.txt`,
+  extract: `
+Examples:
+  local-v1 extract schema.json mail.txt              a document, as JSON
+  local-v1 extract schema.json mail.txt --evidence   each value, how sure, and where the text says it
+  local-v1 extract fields.json --reference-date 2026-11-25 < mail.txt`,
   calibrate: `
 Examples:
   local-v1 calibrate -m ollama:qwen3:0.6b --examples tickets.jsonl --svg before-after.svg

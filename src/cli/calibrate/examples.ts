@@ -1,7 +1,7 @@
 /** Questions whose answers are known, in files: as JSON, one text a line, or as plain text. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isRecord } from '../../platform/json.js'
+import { isRecord, type JsonObject } from '../../platform/json.js'
 import { Fault } from '../fault.js'
 import { writtenExamples } from './written.js'
 
@@ -20,18 +20,34 @@ export interface ExampleQuestion {
   readonly [field: string]: unknown
 }
 
+/** A text, and what is to be extracted from it: typed fields as `POST /extractions` takes them, or a document. */
+export type ExtractionExample = {
+  readonly input: string
+  readonly place: string
+} & (
+  | {
+      /** Each with the value that is right, or null. */
+      readonly fields: Readonly<Record<string, JsonObject & { readonly answer?: unknown }>>
+      /** `reference_date`, `locale`. */
+      readonly more: JsonObject
+    }
+  | { readonly schema: JsonObject; readonly answer: unknown; readonly instructions?: string }
+)
+
 export interface Examples {
   readonly decisions: readonly Example[]
-  /** Lines that are about something else than questions, such as the fields of an extraction. */
-  readonly others: number
+  readonly extractions: readonly ExtractionExample[]
 }
 
 /** From a file, or all `.jsonl` and `.txt` files of a folder. */
 export async function readExamples(path: string): Promise<Examples> {
   const all = await Promise.all((await filesAt(path)).map(examplesOf))
   const decisions = all.flatMap((each) => each.decisions)
-  if (decisions.length === 0) throw new Fault(`${path} holds no questions with their answers.`)
-  return { decisions, others: all.reduce((sum, { others }) => sum + others, 0) }
+  const extractions = all.flatMap((each) => each.extractions)
+  if (decisions.length + extractions.length === 0) {
+    throw new Fault(`${path} holds no questions with their answers, nor extractions.`)
+  }
+  return { decisions, extractions }
 }
 
 async function filesAt(path: string): Promise<string[]> {
@@ -46,24 +62,40 @@ async function filesAt(path: string): Promise<string[]> {
 
 async function examplesOf(file: string): Promise<Examples> {
   const source = (await readFile(file, 'utf8')).replace(/^\ufeff/, '')
-  if (file.endsWith('.txt')) return { decisions: writtenExamples(source, file), others: 0 }
+  if (file.endsWith('.txt')) return { decisions: writtenExamples(source, file), extractions: [] }
   const lines = source.split(/\r?\n/).map((line, i) => ({ line, place: `${file}:${i + 1}` }))
   const read = lines.filter(({ line }) => line.trim() !== '').map(({ line, place }) => exampleOf(line, place))
-  const decisions = read.filter((example) => example !== undefined)
-  return { decisions, others: read.length - decisions.length }
+  const decisions = read.filter((example): example is Example => 'questions' in example)
+  return { decisions, extractions: read.filter((example): example is ExtractionExample => !('questions' in example)) }
 }
 
-function exampleOf(line: string, place: string): Example | undefined {
+function exampleOf(line: string, place: string): Example | ExtractionExample {
   const value = parsed(line, place)
   if (!isRecord(value)) throw new Fault(`${place} must be an object.`)
   const { input, questions } = value
-  if (questions === undefined && isRecord(value.fields)) return undefined
+  if (questions === undefined && (isRecord(value.fields) || isRecord(value.schema))) return extractionOf(value, place)
   if (!Array.isArray(questions) || !questions.every(isRecord)) {
-    throw new Fault(`${place} must have 'input' and 'questions', a list of objects with an 'answer' each.`)
+    throw new Fault(
+      `${place} must have 'input' and 'questions', a list of objects with an 'answer' each; or 'fields', or 'schema' and 'answer'.`,
+    )
   }
   const silent = questions.findIndex((question) => question.answer === undefined)
   if (silent >= 0) throw new Fault(`${place}: questions[${silent}] has no 'answer'.`)
   return { input, questions: questions as unknown as ExampleQuestion[], place }
+}
+
+function extractionOf({ input, ...value }: JsonObject, place: string): ExtractionExample {
+  if (typeof input !== 'string') throw new Fault(`${place} must have 'input', the text that is read.`)
+  const { schema, answer, instructions, fields, ...more } = value
+  if (!isRecord(fields)) {
+    if (answer === undefined) throw new Fault(`${place} has no 'answer', the right document.`)
+    const asked = typeof instructions === 'string' ? { instructions } : {}
+    return { input, schema: schema as JsonObject, answer, ...asked, place }
+  }
+  for (const [name, field] of Object.entries(fields)) {
+    if (!isRecord(field) || field.answer === undefined) throw new Fault(`${place}: fields.${name} has no 'answer'.`)
+  }
+  return { input, fields: fields as Readonly<Record<string, JsonObject>>, more, place }
 }
 
 function parsed(line: string, place: string): unknown {

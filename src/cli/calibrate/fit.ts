@@ -38,6 +38,13 @@ export function reliabilityOf(answers: readonly Judged[]): Reliability {
     const share = Math.max(...probabilities)
     return { share, right: probabilities.indexOf(share) === right, loss: -logsOf(probabilities)[right]! }
   })
+  return reliabilityOfShares(said)
+}
+
+/** Of answers that were said to be so likely. */
+export function reliabilityOfShares(
+  said: readonly { readonly share: number; readonly right: boolean; readonly loss: number }[],
+): Reliability {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const bins = Array.from({ length: BINS }, (_, i): Bin => {
     const own = said.filter(({ share }) => Math.min(BINS - 1, Math.floor(share * BINS)) === i)
