@@ -1,0 +1,101 @@
+/** Texts that are hard to look through: what is found in them must be right, and found in a time that their length bounds. */
+import { Grounds } from '../../src/evidence/grounds.js'
+import { SourceFinder } from '../../src/evidence/source-finder.js'
+import { whyNot } from './judge.js'
+
+const filled = (unit: string, length: number): string => unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
+
+/** Of so many code units each. */
+export const hostileTexts = (length: number): Readonly<Record<string, string>> => ({
+  'one letter': filled('a', length),
+  'one digit': filled('1', length),
+  zeros: filled('0', length),
+  blanks: ' '.repeat(length),
+  'blanks behind a day': `12 March${' '.repeat(length)}`,
+  'blanks behind a month': `March 12${' '.repeat(length)}x`,
+  'blanks behind a number': `12${' '.repeat(length)}March`,
+  'lines between letters': `a${'\n'.repeat(length)}b`,
+  'one word': filled('the quick brown fox ', length),
+  'two letters': filled('a b ', length),
+  days: filled('12 March ', length),
+  slashes: filled('12/3/', length),
+  thousands: filled('1,000,', length),
+  apostrophes: filled("1'000", length),
+  decimals: `1.${'0'.repeat(length)}`,
+  'numbers in blanks': filled('1\u00a0', length),
+  'zero width': filled('a\u200b', length),
+  'joiners only': filled('\u200d', length),
+  'right to left': filled('\u05e9\u05dc\u05d5\u05dd \u202e', length),
+  emoji: filled('\ud83c\udf89', length),
+  'halves of characters': filled('\ud83c', length),
+  'wrong halves': filled('\udf89\ud83c', length),
+  marks: filled('e\u0301', length),
+  quotes: filled('"\\"', length),
+})
+
+const VALUES: readonly (string | number)[] = [
+  ...['a', 'aaa', 'a b', 'a  b', 'the quick brown cat', `${'a b '.repeat(49)}c`, 'a'.repeat(10_000), '1', '"', ''],
+  ...[
+    '2026-03-12',
+    '2027-03-12',
+    'e\u0301',
+    'e',
+    '\ud83c',
+    '\udf89',
+    '\ud83c\udf89',
+    '\ud83c\udf89'.repeat(60),
+    'a\u200b',
+  ],
+  ...['\u05e9\u05dc\u05d5\u05dd', '\u05e9\u05dc', '(a+)+$', '$&', '\\'],
+  ...[0, 1, 11, 12, 1000, 1_000_000, 1_000_000_000, -1, 1.5, 1250.5, 1e21, 1e-7, 5e-324, 1.7976931348623157e308],
+]
+
+/** Processor time that one search may take for a megabyte; what is quadratic takes hours. */
+const SECONDS = 5
+
+export async function hostileFaults(length: number): Promise<{ faults: string[]; slowest: string; searches: number }> {
+  const faults: string[] = []
+  let worst = { ms: -1, what: '' }
+  let searches = 0
+  for (const [name, text] of Object.entries(hostileTexts(length))) {
+    const grounds = await groundsOf(text)
+    for (const value of VALUES) {
+      searches++
+      const before = process.cpuUsage()
+      const source = new SourceFinder(grounds).find(value)
+      const { user, system } = process.cpuUsage(before)
+      const ms = (user + system) / 1000
+      const what = `${JSON.stringify(value).slice(0, 30)} in ${name}`
+      if (ms > worst.ms) worst = { ms, what }
+      if (ms > SECONDS * 1000) faults.push(`${what}: ${ms.toFixed(0)} ms`)
+      const why = source && whyNot(value, text, source.start, source.end)
+      if (why) faults.push(`${what}: ${why}`)
+    }
+  }
+  return { faults: [...faults, ...(await manyPlaces())], slowest: `${worst.ms.toFixed(0)} ms, ${worst.what}`, searches }
+}
+
+/** A value that stands a thousand times is found at each of them, one behind the other, and then at the first again. */
+async function manyPlaces(): Promise<string[]> {
+  const faults: string[] = []
+  for (const [value, written] of [
+    ['Ana', 'Ana'],
+    [1250, '1.250,00'],
+    ['2026-03-12', '12 March 2026'],
+    ['\u05e9\u05dc\u05d5\u05dd', '\u05e9\u05dc\u05d5\u05dd'],
+    ['\ud83c\udf89 x', '\ud83c\udf89 x'],
+  ] as const) {
+    const finder = new SourceFinder(await groundsOf(`\u200b${written}; `.repeat(1000)))
+    for (let i = 0; i <= 1000; i++) {
+      const start = 1 + (i % 1000) * (written.length + 3)
+      const found = finder.find(value)
+      if (found?.start === start && found.end === start + written.length) continue
+      faults.push(`${written}: the ${i + 1}th is told at ${found?.start} to ${found?.end}, it is at ${start}`)
+      break
+    }
+  }
+  return faults
+}
+
+const groundsOf = (text: string): Promise<Grounds> =>
+  Grounds.of({ messages: [{ role: 'user', content: text }], output: { type: 'json_object' } })
