@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Admission, type Release } from './queue.js'
 
 const never = new AbortController().signal
@@ -183,6 +183,104 @@ describe('admission', () => {
     await settled()
     expect(started).toEqual(['a', 'c'])
     await expect(enter('d', 'd', aborter.signal)).rejects.toBe(reason)
+  })
+
+  it('takes no notice of who aborts once it is in, or was refused', async () => {
+    const { admission, releases, enter, refused, tryEnter } = door(1, 2)
+    const [inside, waiting, sent] = [new AbortController(), new AbortController(), new AbortController()]
+    void enter('a', 'a1', inside.signal)
+    void enter('a', 'a2', waiting.signal)
+    const gone = enter('a', 'a3', sent.signal).catch((error: unknown) => error)
+    void tryEnter('b1')
+    expect(await gone).toMatchObject({ status: 429 })
+    inside.abort()
+    sent.abort()
+    expect([admission.running, admission.waiting, refused]).toEqual([1, 2, []])
+    releases[0]!()
+    await settled()
+    waiting.abort()
+    expect([admission.running, admission.waiting]).toEqual([1, 1])
+    for (const release of [1, 2]) {
+      releases[release]!()
+      await settled()
+    }
+    expect([admission.running, admission.waiting]).toEqual([0, 0])
+  })
+
+  it('counts the bytes of those alone who wait', async () => {
+    const { admission, releases, refused, tryEnter, enter } = door(1, 10, 100)
+    void tryEnter('a0', 1000)
+    const leaving = new AbortController()
+    const left = enter('a', 'a1', leaving.signal, { bytes: 100 }).catch(() => 'left')
+    await settled()
+    // Just as many as may be held; one more is too many.
+    expect(admission.waiting).toBe(1)
+    void tryEnter('a2', 1)
+    await settled()
+    expect(refused).toEqual(['a2'])
+    leaving.abort()
+    expect(await left).toBe('left')
+    void tryEnter('a3', 60)
+    void tryEnter('a4', 40)
+    await settled()
+    expect(admission.waiting).toBe(2)
+    releases[0]!()
+    await settled()
+    void tryEnter('a5', 60)
+    await settled()
+    expect([refused, admission.waiting]).toEqual([['a2'], 2])
+  })
+
+  describe('tells who is refused when to come again', () => {
+    afterEach(() => void vi.useRealTimers())
+
+    /** What is told when all places and the whole line are taken, once calls have taken so long for some time. */
+    async function toldAfter(seconds: number, maxInFlight: number, maxQueue: number) {
+      vi.useFakeTimers({ toFake: ['performance'] })
+      const admission = new Admission({ maxInFlight, maxQueue })
+      for (let i = 0; i < 200; i++) {
+        const release = await admission.enter('a', never)
+        vi.advanceTimersByTime(seconds * 1000)
+        release()
+      }
+      for (let i = 0; i < maxInFlight + maxQueue; i++) void admission.enter(`caller ${i}`, never)
+      const late = async () => admission.enter('late', never)
+      return (await late().catch((error: unknown) => error)) as { retryAfter: number; message: string }
+    }
+
+    it('by how long calls take, how many are at once, and how many come before', async () => {
+      // Each of those who wait before it, and one that runs, takes its time.
+      for (const [seconds, inFlight, queue] of [
+        [4, 1, 3],
+        [4, 2, 3],
+        [2, 1, 7],
+        [5, 3, 20],
+      ] as const) {
+        const { retryAfter } = await toldAfter(seconds, inFlight, queue)
+        expect([retryAfter]).toEqual([Math.ceil((seconds * (queue + 1)) / inFlight)])
+      }
+    })
+
+    it('within a minute, and not at once', async () => {
+      expect((await toldAfter(3600, 1, 1)).retryAfter).toBe(60)
+      expect((await toldAfter(0.001, 1, 0)).retryAfter).toBe(1)
+    })
+
+    it('and how many there are', async () => {
+      const { message } = await toldAfter(4, 2, 3)
+      expect(message).toContain('2 requests are running and 3 of at most 3 are waiting')
+      expect(message).toContain('Try again in 8 s.')
+    })
+  })
+
+  it('closes at once where nobody is in', async () => {
+    const { admission, releases, enter } = door(1, 2)
+    expect(admission.closed).toBe(false)
+    await enter('a')
+    releases[0]!()
+    await admission.close()
+    expect(admission.closed).toBe(true)
+    await expect(enter('b')).rejects.toMatchObject({ status: 503, code: 'closing' })
   })
 
   it('closes: nobody new, and settles when all have left', async () => {

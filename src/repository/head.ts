@@ -58,6 +58,10 @@ async function attemptHead(
   }
   const range = status === 206 ? response.headers.get('content-range')?.match(/^bytes (\d+)-\d*\/(\d+|\*)$/) : undefined
   const start = status === 206 ? Number(range?.[1] ?? from) : 0
+  if (start > from) {
+    await body.cancel()
+    throw unreachable(url, `the server sent what begins at byte ${start} where ${from} was asked for.`)
+  }
   const named =
     status === 206
       ? range?.[2]

@@ -142,6 +142,27 @@ describe('the choice of threads', () => {
     ).toBeGreaterThan(0.5)
   })
 
+  it('tries alone all the same where a single run was long, or both are', () => {
+    const held = (nth: number) => (nth === 1 ? 500 : 5)
+    expect(shareOf(ways(32, () => 4, held))).toBeLessThan(0.5)
+    const close = ways(
+      32,
+      () => 101,
+      () => 99,
+    )
+    expect(shareOf(close)).toBeLessThan(0.5)
+  })
+
+  it('tries alone again once runs that were long have become short', () => {
+    const done = ways(
+      3100,
+      () => 4,
+      (nth) => (nth < 2000 ? 1000 : 5),
+    )
+    expect(shareOf(done.slice(0, 2000))).toBe(1)
+    expect(shareOf(done.slice(-50))).toBe(0)
+  })
+
   it('takes a gain of a few percent for chance', () => {
     const with40 = (together: number) =>
       ways(
