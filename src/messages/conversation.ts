@@ -114,7 +114,7 @@ class ConversationReader implements Turns {
       const message = `Invalid '${param}': there is no 'tool_use' block '${toolCallId.slice(0, 100)}' in the message before it that wants a result.`
       throw refuse(param, message, 'invalid_value')
     }
-    const said = optional(block, 'content', path, (value, param) => readTexts(value, param, this.#ignored)) ?? ''
+    const said = optional(block, 'content', path, (value, param) => readResult(value, param, this.#ignored)) ?? ''
     const failed = optional(block, 'is_error', path, aBoolean) ?? false
     this.messages.push({ role: 'tool', toolCallId, content: failed ? `Error: ${said}` : said })
   }
@@ -135,7 +135,8 @@ class ConversationReader implements Turns {
         const call = readCall(block, place)
         toolCalls.push(call)
         this.#open.set(call.id, place)
-      } else if (type !== 'redacted_thinking') throw wrongValue(at(place, 'type'), type, SAID)
+      } else if (HOSTED.test(type)) this.#ignored.push(place)
+      else if (type !== 'redacted_thinking') throw wrongValue(at(place, 'type'), type, SAID)
     })
     const reasoning = thoughts.filter(Boolean).join('\n')
     this.messages.push({
@@ -183,6 +184,27 @@ function readTexts(value: unknown, param: string, ignored: string[]): string {
   })
   return texts.join('\n')
 }
+
+/** What a tool gives back: a model is told of what is no text, and the conversation goes on. */
+function readResult(value: unknown, param: string, ignored: string[]): string {
+  if (typeof value === 'string') return aString(value, param)
+  const texts = blocksOf(value, param).map(([block, type, path]) => {
+    const known = KNOWN_BLOCK.get(type)
+    if (known) noteUnknown(block, known, path, ignored)
+    if (type === 'text') return required(block, type, path, aString)
+    if (type !== 'document' || block.source === undefined) return unreadable(type)
+    const source = required(block, 'source', path, anObject)
+    return source.type === 'text' ? required(source, 'data', at(path, 'source'), aString) : unreadable(type)
+  })
+  return texts.join('\n')
+}
+
+/** In a line of a prompt: the word is the request's. */
+const unreadable = (type: string): string =>
+  `[Something of the type ${type.slice(0, 40).replace(/\W/g, '_')}, which cannot be read here.]`
+
+/** What a server did by itself in an earlier turn, elsewhere. */
+const HOSTED = /^server_tool_use$|_tool_result$|^mcp_tool_use$|^container_upload$/
 
 function readPart(block: JsonObject, type: string, path: string): ContentPart {
   if (type === 'text') return { type, text: required(block, type, path, aString) }

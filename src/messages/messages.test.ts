@@ -206,6 +206,83 @@ describe('a message', () => {
     expect(errorOf(alone)).toMatchObject({ status: 400, message: expect.stringContaining('tools[0].type') })
   })
 
+  test.each([
+    [
+      ...(['bash_20250124', 'bash'] as const),
+      [{ command: 'ls' }, { restart: true }],
+      [{}, { command: 5 }, { command: 'ls', restart: true }],
+    ],
+    [
+      ...(['text_editor_20250728', 'str_replace_based_edit_tool'] as const),
+      [
+        { command: 'view', path: '/a' },
+        { command: 'view', path: '/a', view_range: [1, -1] },
+        { command: 'create', path: '/a', file_text: 'x' },
+        { command: 'str_replace', path: '/a', old_str: 'x', new_str: '' },
+        { command: 'insert', path: '/a', insert_line: 0, insert_text: 'x' },
+      ],
+      [{ command: 'view' }, { command: 'create', path: '/a' }, { command: 'undo_edit', path: '/a' }],
+    ],
+    [
+      ...(['text_editor_20250124', 'str_replace_editor'] as const),
+      [
+        { command: 'undo_edit', path: '/a' },
+        { command: 'insert', path: '/a', insert_line: 0, new_str: 'x' },
+      ],
+      [{ command: 'insert', path: '/a', insert_line: 0, insert_text: 'x' }],
+    ],
+  ])('%s is a tool of the client’s, called %s', async (type, name, good, bad) => {
+    const [first] = good
+    const { create, calls } = service([call(0, JSON.stringify(first), name), finish('tool_calls')])
+    const asked = { tools: [{ type, name }], tool_choice: { type: 'tool', name } }
+    const { content } = await create(asked)
+    expect(content).toMatchObject([{ type: 'tool_use', name, input: first }])
+    const takes = (args: object) => calls[0]!.toolGrammar!.accepts(JSON.stringify({ name, arguments: args }))
+    expect([good.map(takes), bad.map(takes)]).toEqual([good.map(() => true), bad.map(() => false)])
+    const messages = [
+      { role: 'user', content: 'Hi' },
+      { role: 'assistant', content },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: content[0].id, content: 'a' }] },
+    ]
+    await create({ ...asked, messages })
+    expect(calls[1]!.messages.slice(1)).toMatchObject([
+      { toolCalls: [{ name, arguments: JSON.stringify(first) }] },
+      { role: 'tool', content: 'a' },
+    ])
+  })
+
+  test('goes on from what a tool showed and a server did, and names what nobody can read', async () => {
+    const { post, calls } = service()
+    const source = { type: 'base64', media_type: 'image/png', data: 'AA==' }
+    const content = [
+      { type: 'image', source },
+      { type: 'text', text: 'A map.' },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'A page.' } },
+      { type: 'search_result', source: 'x' },
+    ]
+    const { status, headers } = await post({
+      messages: [
+        { role: 'user', content: 'Where?' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'x' } },
+            { type: 'web_search_tool_result', tool_use_id: 's1', content: [] },
+            { type: 'tool_use', id: 't1', name: 'look', input: {} },
+          ],
+        },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content }] },
+      ],
+      tools: [look],
+    })
+    expect([status, headers.get('x-ignored-fields')]).toEqual([200, 'messages[1].content[0], messages[1].content[1]'])
+    expect(calls[0]!.messages.at(-1)).toEqual({
+      ...{ role: 'tool', toolCallId: 't1' },
+      content:
+        '[Something of the type image, which cannot be read here.]\nA map.\nA page.\n[Something of the type search_result, which cannot be read here.]',
+    })
+  })
+
   test('fields that nobody reads are named, those that cannot be honoured refused', async () => {
     const { post } = service()
     const ignored = await post({ context_management: { edits: [] }, mcp_servers: [] })
@@ -243,7 +320,7 @@ describe('a message', () => {
     [{ messages: [user(result)] }, 'messages[0].content[0].tool_use_id'],
     [{ messages: [used] }, 'messages[0].content[0]'],
     [{ messages: [used, { role: 'user', content: 'So?' }] }, 'messages[0].content[0]'],
-    [{ messages: [used, user({ ...result, content: [{ type: 'image' }] })] }, 'messages[1].content[0].content[0].type'],
+    [{ messages: [used, user({ ...result, content: [{ type: 5 }] })] }, 'messages[1].content[0].content[0].type'],
     [
       {
         messages: [

@@ -13,6 +13,7 @@ import {
   refuse,
   required,
 } from '../wire/fields.js'
+import { ownTool } from './own-tools.js'
 
 const KNOWN = new Set([
   ...['type', 'name', 'description', 'input_schema', 'strict'],
@@ -60,10 +61,15 @@ function chosen(type: ReturnType<typeof aChoice>, choice: JsonObject, tools: rea
 /** It is told in a header. */
 const headerText = (type: string): string => type.slice(0, 80).replace(/[^\x21-\x2b\x2d-\x7e]/g, '?')
 
-/** Tools of other types are run by a server. */
+/** Tools of other types are run by a server, but for those of the client's whose parameters Anthropic publishes. */
 function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec | HostedTool {
   const type = optional(tool, 'type', path, aString) ?? 'custom'
-  if (type !== 'custom') return { hosted: headerText(type) }
+  if (type !== 'custom') {
+    const own = ownTool(type)
+    if (!own) return { hosted: headerText(type) }
+    noteUnknown(tool, KNOWN, path, ignored)
+    return { ...own, name: optional(tool, 'name', path, aToolName) ?? own.name }
+  }
   noteUnknown(tool, KNOWN, path, ignored)
   const description = optional(tool, 'description', path, aString)
   return {

@@ -6,6 +6,7 @@ import type { KeptConversation } from '../../responses/store.js'
 import { itemId } from '../../wire/ids.js'
 import type { InputItem } from '../../wire/responses/items.js'
 import { messagesOf } from '../../wire/responses/items.js'
+import { isOwnCall, isOwnOutput } from '../../wire/responses/own-tools.js'
 import type { StoredItem } from '../../wire/responses/resource.js'
 import type { Run } from '../run.js'
 import { type Exchange, ownerOf, type Service } from '../service.js'
@@ -157,6 +158,7 @@ function lengthOf(item: StoredItem): number {
   if (item.type === 'function_call') return item.arguments.length
   if (item.type === 'custom_tool_call') return item.input.length
   if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') return item.output.length
+  if (isOwnCall(item) || isOwnOutput(item)) return JSON.stringify(item).length
   const parts = item.type === 'message' ? item.content : item.summary
   return parts.reduce((sum, { text }) => sum + text.length, 0)
 }

@@ -5,6 +5,7 @@ import { customNames } from '../../wire/custom-tool.js'
 import { withNames } from '../../wire/guidance.js'
 import { responseId } from '../../wire/ids.js'
 import type { CallSpec, FieldNames, Reply } from '../../wire/reply.js'
+import { ownTools } from '../../wire/responses/own-tools.js'
 import { ResponseProgress, seconds } from '../../wire/responses/progress.js'
 import { type KeepResponse, ResponseEvents, WholeResponse } from '../../wire/responses/reply.js'
 import { type ResponseRequest, readResponseRequest } from '../../wire/responses/request.js'
@@ -127,6 +128,7 @@ class Making {
       echo: { ...echo, store: this.#stores },
       sealThoughts,
       custom,
+      own: ownTools(tools),
     }
     return new ResponseProgress(head, hear)
   }

@@ -194,6 +194,127 @@ describe('a response', () => {
     expect(errorOf(tool)).toMatchObject({ status: 400, param: 'tools[0].parameters' })
   })
 
+  describe('that calls a tool which the client runs', () => {
+    const named = (name: string, args: object) => ({ ...call(0, JSON.stringify(args)), name }) as Part
+    const rows = [
+      {
+        type: 'shell',
+        args: { commands: ['ls', 'pwd'], timeout_ms: 9 },
+        item: {
+          action: { commands: ['ls', 'pwd'], timeout_ms: 9, max_output_length: null },
+          environment: null,
+        },
+        output: {
+          output: [
+            { stdout: 'a', stderr: '', outcome: { type: 'exit', exit_code: 0 } },
+            { stdout: '', stderr: 'no', outcome: { type: 'timeout' } },
+          ],
+        },
+        told: 'a\n(exit code: 0)\n\nno\n(timed out)',
+      },
+      {
+        type: 'local_shell',
+        args: { command: ['ls', '-l'], working_directory: '/tmp' },
+        item: { action: { type: 'exec', command: ['ls', '-l'], env: {}, working_directory: '/tmp' } },
+        output: { output: 'a' },
+        told: 'a',
+        again: { command: ['ls', '-l'], env: {}, working_directory: '/tmp' },
+      },
+      {
+        type: 'apply_patch',
+        args: { operation: { type: 'create_file', path: 'a.txt', diff: '+a\n' } },
+        item: { operation: { type: 'create_file', path: 'a.txt', diff: '+a\n' } },
+        output: { status: 'failed', output: 'It is there.' },
+        told: 'Failed. It is there.',
+      },
+    ] as const
+
+    test.each(rows)('$type: its call has its own form, and so has its output', async (row) => {
+      const { type, args, item, output, told } = row
+      const script = [text('So.'), named(type, args), finish('tool_calls')]
+      const { create, post, calls } = service(script)
+      const asked = { input: 'Hi', tools: [{ type }, look], tool_choice: { type } }
+      const made = await create(asked)
+      const called = { type: `${type}_call`, call_id: 'call_0', ...item, status: 'completed' }
+      expect(made.output.at(-1)).toEqual({ id: expect.any(String), ...called })
+      const choice = type === 'local_shell' ? { type: 'function', name: type } : { type }
+      expect([made.tools[0], made.tool_choice]).toEqual([{ type }, choice])
+      const { toolGrammar, tools, toolChoice } = calls[0]!
+      expect([tools[0]!.name, toolChoice]).toEqual([type, { name: type }])
+      expect(toolGrammar!.accepts(JSON.stringify({ name: type, arguments: args }))).toBe(true)
+      expect(toolGrammar!.accepts(JSON.stringify({ name: type, arguments: {} }))).toBe(false)
+      const stream = (await post({ ...asked, stream: true })).text
+      const items = [...stream.matchAll(/^data: (.*response.output_item.(?:added|done).*)$/gm)].map(([, json]) =>
+        JSON.parse(json!),
+      )
+      expect(items.slice(-2).map(({ item }) => item)).toMatchObject([{ ...called, status: 'in_progress' }, called])
+      const result = { type: `${type}_call_output`, call_id: 'call_0', ...output }
+      await create({ ...asked, input: [{ role: 'user', content: 'Hi' }, ...made.output, result] })
+      const again = 'again' in row ? row.again : args
+      expect(calls.at(-1)!.messages.slice(1)).toEqual([
+        {
+          ...{ role: 'assistant', content: 'So.' },
+          toolCalls: [{ id: 'call_0', name: type, arguments: JSON.stringify(again) }],
+        },
+        { role: 'tool', content: told, toolCallId: 'call_0' },
+      ])
+    })
+
+    test('is told nothing of a call that was cut off', async () => {
+      const cut = [{ ...call(0, '{"commands":["rm'), name: 'shell' } as Part, finish('length')]
+      const { post } = service(cut)
+      const asked = { input: 'Hi', tools: [{ type: 'shell' }] }
+      expect(errorOf(await post(asked))).toMatchObject({ status: 500, code: 'invalid_output' })
+      const { text: stream } = await post({ ...asked, stream: true })
+      expect(stream).toContain('response.failed')
+      expect(stream).not.toContain('shell_call')
+    })
+
+    test('goes on from what is kept', async () => {
+      const { create, calls } = service([named('shell', rows[0].args), finish('tool_calls')])
+      const asked = { tools: [{ type: 'shell' }], store: true }
+      const { id } = await create({ ...asked, input: 'Hi' })
+      const result = { type: 'shell_call_output', call_id: 'call_0', ...rows[0].output }
+      await create({ ...asked, previous_response_id: id, input: [result] })
+      expect(calls.at(-1)!.messages.at(-1)).toMatchObject({ role: 'tool', content: rows[0].told })
+    })
+
+    test('is no shell in a container, which a server runs', async () => {
+      const tools = [{ type: 'shell', environment: { type: 'container_auto' } }, look]
+      const { headers } = await service().post({ input: 'Hi', tools })
+      expect(headers.get('x-skipped-tools')).toBe('shell')
+    })
+  })
+
+  test('goes on from what other services did, and names what nobody can read', async () => {
+    const { post, calls } = service()
+    const { status, headers } = await post({
+      input: [
+        { role: 'user', content: 'Hi' },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' },
+        { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } },
+        { type: 'compaction', encrypted_content: 'gAAAA' },
+        { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
+        {
+          ...{ type: 'function_call_output', call_id: 'c' },
+          output: [
+            { type: 'input_image', image_url: 'data:image/png;base64,AA==' },
+            { type: 'input_text', text: 'A map.' },
+          ],
+        },
+      ],
+      tools: [look],
+    })
+    expect(status).toBe(200)
+    expect(headers.get('x-ignored-fields')).toBe('input[1].encrypted_content, input[2], input[3].encrypted_content')
+    expect(calls[0]!.messages).toEqual([
+      { role: 'user', content: 'Hi' },
+      { role: 'system', content: expect.stringContaining('summed up by another service') },
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'look', arguments: '{}' }] },
+      { role: 'tool', content: '[Images cannot be read here.]\nA map.', toolCallId: 'c' },
+    ])
+  })
+
   test('that was cut off says so', async () => {
     const { create } = service('One two three', {})
     const response = await create({ max_output_tokens: 16 })
@@ -213,7 +334,7 @@ describe('a response', () => {
   test.each([
     [{ input: 5 }, 'input'],
     [{ input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] }, 'input[0].content[0].type'],
-    [{ input: [{ type: 'computer_call' }] }, 'input[0].type'],
+    [{ input: [{ type: 'robot_call' }] }, 'input[0].type'],
     [{ input: [{ type: 'function_call_output', call_id: 'c', output: 'x' }] }, 'input[0]'],
     [{ input: [{ type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' }] }, 'input[0]'],
     [{ input: 'Hi', conversation: 5 }, 'conversation'],
@@ -229,7 +350,14 @@ describe('a response', () => {
     [{ input: 'Hi', background: true, store: false }, 'background'],
     [{ input: 'Hi', previous_response_id: 'resp_0' }, 'previous_response_id'],
     [{ input: [{ type: 'item_reference', id: 'msg_0' }] }, 'input[0].id'],
-    [{ input: [{ type: 'compaction', encrypted_content: 'abc' }] }, 'input[0].encrypted_content'],
+    [{ input: 'Hi', tools: [look], tool_choice: { type: 'shell' } }, 'tool_choice.type'],
+    [{ input: [{ type: 'shell_call', call_id: 'c', action: {} }] }, 'input[0].action.commands'],
+    [{ input: [{ type: 'shell_call', call_id: 'c', action: { commands: [5] } }] }, 'input[0].action.commands[0]'],
+    [{ input: [{ type: 'local_shell_call', call_id: 'c' }] }, 'input[0].action'],
+    [{ input: [{ type: 'apply_patch_call', call_id: 'c', operation: { type: 'move' } }] }, 'input[0].operation.type'],
+    [{ input: [{ type: 'shell_call_output', call_id: 'c', output: 'x' }] }, 'input[0].output'],
+    [{ input: [{ type: 'apply_patch_call_output', call_id: 'c', status: 'x' }] }, 'input[0].status'],
+    [{ input: [{ type: 'local_shell_call_output', output: 'x' }] }, 'input[0].id'],
   ])('refuses %j by %s', async (body, param) => {
     expect(errorOf(await service().post(body))).toMatchObject({ status: 400, param })
   })

@@ -17,12 +17,15 @@ import {
   wrongValue,
 } from '../fields.js'
 import { itemId } from '../ids.js'
+import { isOwnCall, isOwnOutput, madeCall, type OwnTool, ownByType, toldOutput } from './own-tools.js'
 import type {
   CustomCallItem,
   CustomOutputItem,
   FunctionCallItem,
   FunctionOutputItem,
   MessageItem,
+  OwnCallItem,
+  OwnOutputItem,
   ReasoningItem,
   StoredItem,
 } from './resource.js'
@@ -76,8 +79,13 @@ const READERS: ReadonlyMap<string, ItemReader> = new Map([
     { known: new Set(['type', 'id', 'summary', 'content', 'encrypted_content', 'status']), read: readReasoning },
   ],
   ['item_reference', { known: new Set(['type', 'id']), read: readReference }],
+  ...(['shell', 'local_shell', 'apply_patch'] as const).flatMap((type) => [ownCallReader(type), ownOutputReader(type)]),
   ['compaction', { known: new Set(['type', 'id', 'encrypted_content', 'created_by']), read: readCompaction }],
 ])
+
+/** What a server did by itself in an earlier turn, elsewhere: nobody here can read it. */
+const HOSTED =
+  /^(web_search|file_search|computer|code_interpreter|image_generation|mcp|tool_search|program|additional_tools)(_|$)/
 
 /** An item of a request: whole, or the name of one that an earlier response holds. */
 export type InputItem = StoredItem | { readonly type: 'item_reference'; readonly id: string; readonly param: string }
@@ -106,6 +114,10 @@ function readItem(item: JsonObject, path: string, ignored: string[]): InputItem 
   // A message may leave out what it is, and so may a reference, which is nothing but an id.
   const type = optional(item, 'type', path, aString) ?? ('role' in item ? 'message' : 'item_reference')
   const reader = READERS.get(type)
+  if (!reader && HOSTED.test(type)) {
+    ignored.push(path)
+    return { type: 'reasoning', id: idOf(item, path, 'rs'), summary: [], status: 'completed' }
+  }
   if (!reader) throw wrongValue(at(path, 'type'), type, [...READERS.keys()])
   noteUnknown(item, reader.known, path, ignored)
   return reader.read(item, path, ignored)
@@ -136,17 +148,21 @@ function readMessage(item: JsonObject, path: string, ignored: string[]): Message
   }
 }
 
-function readTexts(value: unknown, param: string, role: (typeof ROLES)[number], ignored: string[]): string[] {
+type Speaker = (typeof ROLES)[number] | 'result'
+
+function readTexts(value: unknown, param: string, role: Speaker, ignored: string[]): string[] {
   if (typeof value === 'string') return [aString(value, param)]
   if (!Array.isArray(value)) throw wrongType(param, 'a string or an array of parts', value)
   const types = role === 'assistant' ? ['output_text', 'refusal', 'input_text'] : ['input_text', 'output_text']
-  return someParts(value, param).map((part, i) => readText(part, at(param, i), types, ignored))
+  return someParts(value, param).map((part, i) => readText(part, at(param, i), role, types, ignored))
 }
 
-function readText(value: unknown, path: string, types: readonly string[], ignored: string[]): string {
+function readText(value: unknown, path: string, role: Speaker, types: readonly string[], ignored: string[]): string {
   if (!isRecord(value)) throw wrongType(path, 'an object', value)
   const type = required(value, 'type', path, aString)
   const media = MEDIA.get(type)
+  // A tool gives what it gives: the model is told of it, and the conversation goes on.
+  if (media && role === 'result') return `[${media} cannot be read here.]`
   if (media) {
     const message = `Invalid value for '${at(path, 'type')}': '${type}'. ${media} are not supported: send text.`
     throw refuse(at(path, 'type'), message, 'unsupported_value')
@@ -177,7 +193,7 @@ function readCustomOutput(item: JsonObject, path: string, ignored: string[]): Cu
 
 const readResult = (item: JsonObject, path: string, ignored: string[]) => ({
   call_id: required(item, 'call_id', path, aCallId),
-  output: required(item, 'output', path, (value, param) => readTexts(value, param, 'user', ignored)).join('\n'),
+  output: required(item, 'output', path, (value, param) => readTexts(value, param, 'result', ignored)).join('\n'),
   status: 'completed' as const,
 })
 
@@ -192,8 +208,39 @@ function readCustomCall(item: JsonObject, path: string): CustomCallItem {
   }
 }
 
+function ownCallReader(type: OwnTool['type']): [string, ItemReader] {
+  const call = `${type}_call` as const
+  const known = new Set([
+    ...['type', 'id', 'call_id', 'action', 'operation', 'environment', 'status', 'caller', 'created_by'],
+  ])
+  const read = (item: JsonObject, path: string): OwnCallItem => {
+    const tool = ownByType(type)!
+    const ids = { id: idOf(item, path, tool.prefix), call_id: required(item, 'call_id', path, aCallId) }
+    return { type: call, ...ids, ...tool.fields(tool.argumentsOf(item, path)), status: 'completed' }
+  }
+  return [call, { known, read }]
+}
+
+function ownOutputReader(type: OwnTool['type']): [string, ItemReader] {
+  const output = `${type}_call_output` as const
+  const known = new Set([...['type', 'id', 'call_id', 'output', 'max_output_length', 'status', 'caller', 'created_by']])
+  const read = (item: JsonObject, path: string): OwnOutputItem => {
+    ownByType(type)!.told(item, path)
+    // The official types of a local shell know its call by `id` alone.
+    const calls = item.call_id == null && type === 'local_shell' ? 'id' : 'call_id'
+    return {
+      type: output,
+      id: idOf(item, path, 'out'),
+      call_id: required(item, calls, path, aCallId),
+      ...(item.output != null && { output: item.output }),
+      status: item.status === 'failed' ? 'failed' : 'completed',
+    }
+  }
+  return [output, { known, read }]
+}
+
 /** Thoughts of an earlier turn, in whichever of its three places a client kept them. */
-function readReasoning(item: JsonObject, path: string): ReasoningItem {
+function readReasoning(item: JsonObject, path: string, ignored: string[]): ReasoningItem {
   const texts = (name: string) =>
     (optional(item, name, path, someParts) ?? []).map((part, i) => {
       const place = at(at(path, name), i)
@@ -201,7 +248,8 @@ function readReasoning(item: JsonObject, path: string): ReasoningItem {
     })
   const said = [texts('content'), texts('summary')].find((found) => found.length > 0)
   const sealed = optional(item, 'encrypted_content', path, aString)
-  const text = said?.join('\n') ?? (sealed === undefined ? '' : openSealed(sealed, at(path, 'encrypted_content')))
+  const text =
+    said?.join('\n') ?? (sealed === undefined ? '' : openedOr(sealed, '', at(path, 'encrypted_content'), ignored))
   return {
     type: 'reasoning',
     id: idOf(item, path, 'rs'),
@@ -210,13 +258,27 @@ function readReasoning(item: JsonObject, path: string): ReasoningItem {
   }
 }
 
+/** What a model is told of a sum that another service made. */
+const LOST = '[The earlier part of this conversation was summed up by another service, and cannot be read here.]'
+
+/** What another service packed is nothing that anybody can read here; the rest of the conversation is. */
+function openedOr(packed: string, instead: string, param: string, ignored: string[]): string {
+  try {
+    return openSealed(packed, param)
+  } catch {
+    ignored.push(param)
+    return instead
+  }
+}
+
 function readReference(item: JsonObject, path: string): InputItem {
   return { type: 'item_reference', id: required(item, 'id', path, aString), param: at(path, 'id') }
 }
 
 /** What `/responses/compact` made of a conversation: its sum, as a message that the system gives. */
-function readCompaction(item: JsonObject, path: string): MessageItem {
-  const text = openSealed(required(item, 'encrypted_content', path, aString), at(path, 'encrypted_content'))
+function readCompaction(item: JsonObject, path: string, ignored: string[]): MessageItem {
+  const packed = required(item, 'encrypted_content', path, aString)
+  const text = openedOr(packed, LOST, at(path, 'encrypted_content'), ignored)
   const content = [{ type: 'input_text' as const, text }]
   return { type: 'message', id: idOf(item, path, 'cmp'), status: 'completed', role: 'system', content }
 }
@@ -236,12 +298,13 @@ export function* messagesOf(
   const calls = new Map<string, number>()
   for (const [i, item] of items.entries()) {
     if (i % SLICE === SLICE - 1) yield
-    if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.set(item.call_id, i)
+    if (item.type === 'function_call' || item.type === 'custom_tool_call' || isOwnCall(item)) calls.set(item.call_id, i)
     if (turn.take(item)) continue
     turn.end(messages)
-    if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
-      if (!calls.delete(item.call_id)) throw noCall(item.call_id, places(i))
-      messages.push({ role: 'tool', content: item.output, toolCallId: item.call_id })
+    const output = outputOf(item)
+    if (output) {
+      if (!calls.delete(output.call_id)) throw noCall(output.call_id, places(i))
+      messages.push({ role: 'tool', content: output.text, toolCallId: output.call_id })
     } else if (item.type === 'message') {
       const role = item.role === 'user' ? 'user' : 'system'
       const joined = item.content.length > 1 ? { joined: item.content.map(({ text }) => text.length) } : {}
@@ -251,6 +314,13 @@ export function* messagesOf(
   turn.end(messages)
   for (const [callId, i] of calls) throw noOutput(callId, places(i))
   return messages
+}
+
+/** What a call came to, and which one. */
+function outputOf(item: StoredItem): { readonly call_id: string; readonly text: string } | undefined {
+  if (isOwnOutput(item)) return { call_id: item.call_id, text: toldOutput(item) }
+  const said = item.type === 'function_call_output' || item.type === 'custom_tool_call_output'
+  return said ? { call_id: item.call_id, text: item.output } : undefined
 }
 
 const textOf = (item: MessageItem): string => item.content.map(({ text }) => text).join('\n')
@@ -267,7 +337,8 @@ class AssistantTurn {
       this.#calls.push({ id: item.call_id, name: item.name, arguments: item.arguments })
     } else if (item.type === 'custom_tool_call') {
       this.#calls.push({ id: item.call_id, name: item.name, arguments: argumentsOf(item.input) })
-    } else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
+    } else if (isOwnCall(item)) this.#calls.push(madeCall(item))
+    else if (item.type === 'message' && item.role === 'assistant') this.#texts.push(textOf(item))
     else if (item.type === 'reasoning') this.#thoughts.push(...item.summary.map(({ text }) => text))
     else return false
     return true

@@ -5,6 +5,7 @@ import { V1Error } from '../../errors.js'
 import { atOnce } from '../../platform/slices.js'
 import { customNames } from '../custom-tool.js'
 import { judges, judgesAreHere } from './judges.test-helper.js'
+import { ownTools } from './own-tools.js'
 import { type ResponseEvent, ResponseProgress } from './progress.js'
 import { readResponseRequest } from './request.js'
 import type { FunctionCallItem, MessageItem, ResponseResource } from './resource.js'
@@ -18,6 +19,8 @@ const someTools = fc.constantFrom<object>(
   { tools: [] },
   { tools: [look] },
   { tools: [{ ...look, description: 'Looks.', strict: true }, { type: 'web_search' }], tool_choice: 'required' },
+  { tools: [{ type: 'shell' }, { type: 'apply_patch' }, look], tool_choice: { type: 'shell' } },
+  { tools: [{ type: 'local_shell' }, { type: 'shell', environment: { type: 'local' } }] },
   { tools: [{ type: 'custom', name: 'patch' }, look] },
   {
     tools: [
@@ -129,6 +132,7 @@ function told(request: object, steps: readonly Step[], end: string, queued: bool
     echo: { ...echo, store: false },
     sealThoughts,
     custom: customNames(tools),
+    own: ownTools(tools),
   }
   // What a stream sends is written at once: later changes must not be seen in it.
   const progress = new ResponseProgress(head, (event) => events.push(JSON.parse(JSON.stringify(event))))

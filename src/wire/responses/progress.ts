@@ -1,16 +1,19 @@
 import type { Part, TokenLogprob, Usage } from '../../engine.js'
 import type { V1Error } from '../../errors.js'
+import { objectOf } from '../../platform/json.js'
 import { CallInput } from '../custom-tool.js'
 import { EvidenceSoFar } from '../evidence.js'
 import { itemId, toolCallId } from '../ids.js'
 import { wireLogprob } from '../logprobs.js'
 import { NO_USAGE } from '../usage.js'
+import type { OwnTool } from './own-tools.js'
 import type {
   CustomCallItem,
   FunctionCallItem,
   MessageItem,
   OutputItem,
   OutputText,
+  OwnCallItem,
   ReasoningItem,
   ResponseEcho,
   ResponseResource,
@@ -26,7 +29,14 @@ export type ResponseEvent = { readonly type: string; readonly sequence_number: n
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 type CallDraft = Mutable<FunctionCallItem> | Mutable<CustomCallItem>
-type Draft = Mutable<MessageItem> | CallDraft | Mutable<ReasoningItem>
+/** A call that is told once it is whole: a client may act on what it is told. */
+interface OwnDraft {
+  readonly tool: OwnTool
+  readonly id: string
+  readonly call_id: string
+  arguments: string
+}
+type Draft = Mutable<MessageItem> | CallDraft | Mutable<ReasoningItem> | Mutable<OwnCallItem>
 
 export interface ResponseHead {
   readonly id: string
@@ -37,6 +47,8 @@ export interface ResponseHead {
   readonly sealThoughts: boolean
   /** The tools whose calls are told as texts. */
   readonly custom: ReadonlySet<string>
+  /** Those whose calls have a form of their own. */
+  readonly own: ReadonlyMap<string, OwnTool>
 }
 
 /**
@@ -47,6 +59,7 @@ export class ResponseProgress {
   status: ResponseStatus = 'in_progress'
   readonly #head: ResponseHead
   readonly #output: Draft[] = []
+  #own: (OwnDraft & { readonly call: number }) | undefined
   readonly #tell: (event: ResponseEvent) => void
   #open: { readonly item: Draft; readonly call?: number } | undefined
   #logprobs: OutputText['logprobs'][number][] = []
@@ -103,9 +116,13 @@ export class ResponseProgress {
     else if (part.type === 'reasoning-delta') this.think(part.text)
     else if (part.type === 'finish') {
       this.#cut = part.reason === 'length'
+      const status = this.#cut ? 'incomplete' : 'completed'
+      this.#close(status)
       // An answer without a word is an empty message, not none.
-      if (this.#output.length === 0) this.#message()
-      this.#close(this.#cut ? 'incomplete' : 'completed')
+      if (this.#output.length === 0) {
+        this.#message()
+        this.#close(status)
+      }
     }
   }
 
@@ -183,9 +200,19 @@ export class ResponseProgress {
   }
 
   #call({ index, id, name, arguments: text }: Part & { type: 'tool-call-delta' }): void {
+    if (this.#own?.call === index) {
+      this.#own.arguments += text
+      return
+    }
     let item = this.#open?.call === index ? (this.#open.item as CallDraft) : undefined
     if (!item) {
       this.#close('completed')
+      const tool = name === undefined ? undefined : this.#head.own.get(name)
+      if (tool) {
+        const ids = { id: itemId(tool.prefix), call_id: id ?? toolCallId() }
+        this.#own = { tool, ...ids, arguments: text, call: index }
+        return
+      }
       this.#input = new CallInput()
       const about = { call_id: id ?? toolCallId(), name: name ?? '', status: 'in_progress' as const }
       item = this.#head.custom.has(about.name)
@@ -208,6 +235,7 @@ export class ResponseProgress {
 
   /** Ends the item that is being written, with all the events that say so. */
   #close(status: 'completed' | 'incomplete'): void {
+    this.#tellOwn(status)
     const item = this.#open?.item
     if (!item) return
     const place = this.#place(item)
@@ -220,7 +248,7 @@ export class ResponseProgress {
       this.#say('response.function_call_arguments.done', { ...place, name, arguments: whole })
     } else if (item.type === 'custom_tool_call') {
       this.#say('response.custom_tool_call_input.done', { ...place, input: item.input })
-    } else {
+    } else if (item.type === 'reasoning') {
       const part = this.#thought(item)
       this.#say('response.reasoning_summary_text.done', { ...place, summary_index: 0, text: part.text })
       this.#say('response.reasoning_summary_part.done', { ...place, summary_index: 0, part })
@@ -230,8 +258,26 @@ export class ResponseProgress {
     this.#say('response.output_item.done', { output_index: place.output_index, item: { ...item } })
   }
 
+  /** Of one that was cut off nobody is told: half a command is another. */
+  #tellOwn(status: 'completed' | 'incomplete'): void {
+    const own = this.#own
+    this.#own = undefined
+    if (!own || status === 'incomplete') return
+    const { tool, id, call_id } = own
+    const item: Mutable<OwnCallItem> = {
+      ...{ type: `${tool.type}_call` as const, id, call_id },
+      ...tool.fields(objectOf(own.arguments)),
+      status: 'in_progress',
+    }
+    this.#add(item)
+    item.status = 'completed'
+    this.#open = undefined
+    this.#say('response.output_item.done', { output_index: this.#output.length - 1, item: { ...item } })
+  }
+
   /** As `#close`, for an answer that breaks off: nobody is told that anything was done. */
   #settle(status: 'incomplete'): void {
+    this.#own = undefined
     const item = this.#open?.item
     if (!item) return
     if (item.type === 'message') this.#said(item)

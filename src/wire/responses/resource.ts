@@ -62,6 +62,25 @@ export interface FunctionOutputItem {
   readonly status: ItemStatus
 }
 
+/** A call of a tool that the client runs and the interface has a form for. */
+export interface OwnCallItem {
+  readonly type: 'shell_call' | 'local_shell_call' | 'apply_patch_call'
+  readonly id: string
+  readonly call_id: string
+  readonly action?: Readonly<Record<string, unknown>>
+  readonly operation?: Readonly<Record<string, unknown>>
+  readonly environment?: null
+  readonly status: ItemStatus
+}
+
+export interface OwnOutputItem {
+  readonly type: `${OwnCallItem['type']}_output`
+  readonly id: string
+  readonly call_id: string
+  readonly output?: unknown
+  readonly status: ItemStatus | 'failed'
+}
+
 export interface ReasoningItem {
   readonly type: 'reasoning'
   readonly id: string
@@ -71,9 +90,9 @@ export interface ReasoningItem {
 }
 
 /** An item of a conversation as it is kept and sent. */
-export type StoredItem = OutputItem | FunctionOutputItem | CustomOutputItem
+export type StoredItem = OutputItem | FunctionOutputItem | CustomOutputItem | OwnOutputItem
 
-export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | ReasoningItem
+export type OutputItem = MessageItem | FunctionCallItem | CustomCallItem | OwnCallItem | ReasoningItem
 
 export interface ResponseUsage {
   readonly input_tokens: number

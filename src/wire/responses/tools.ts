@@ -16,6 +16,7 @@ import {
   wrongType,
   wrongValue,
 } from '../fields.js'
+import { isOwn, ownByType, ownTool } from './own-tools.js'
 
 /** Tools that a service runs by itself. Clients send some by default beside functions of their own. */
 const HOSTED: ReadonlySet<string> = new Set([
@@ -29,14 +30,14 @@ const HOSTED: ReadonlySet<string> = new Set([
   'code_interpreter',
   'image_generation',
   'mcp',
-  'local_shell',
+  // In a container; one of the client's own is read before.
   'shell',
-  'apply_patch',
   'tool_search',
   'namespace',
   'programmatic_tool_calling',
 ])
 const KNOWN = new Set(['type', 'name', 'description', 'parameters', 'strict'])
+const KNOWN_OWN = new Set(['type', 'environment', 'allowed_callers'])
 const MODES = ['none', 'auto', 'required'] as const
 
 const someTools = anArray(0, 128)
@@ -73,10 +74,12 @@ export function readResponseTools(body: JsonObject, ignored: string[]): Response
   }
 }
 
-const echoed = ({ name, description, parameters, strict, input }: ToolSpec) =>
-  input
-    ? { type: 'custom', name, ...(description !== undefined && { description }), format: formatOf(input) }
-    : { type: 'function', name, description: description ?? null, parameters, strict }
+function echoed(tool: ToolSpec) {
+  const { name, description, parameters, strict, input } = tool
+  if (isOwn(tool)) return { type: name }
+  if (!input) return { type: 'function', name, description: description ?? null, parameters, strict }
+  return { type: 'custom', name, ...(description !== undefined && { description }), format: formatOf(input) }
+}
 
 function formatOf(input: TextSource): object {
   if ('lark' in input) return { type: 'grammar', syntax: 'lark', definition: input.lark }
@@ -85,6 +88,11 @@ function formatOf(input: TextSource): object {
 
 function readSpec(tool: JsonObject, path: string, ignored: string[]): ToolSpec | HostedTool {
   const type = required(tool, 'type', path, aString)
+  const own = ownTool(tool)
+  if (own) {
+    noteUnknown(tool, KNOWN_OWN, path, ignored)
+    return own.spec
+  }
   if (HOSTED.has(type)) return { hosted: type }
   if (type === 'custom') return readCustomTool(tool, path, ignored)
   if (type !== 'function') throw wrongValue(at(path, 'type'), type, ['function', 'custom'])
@@ -112,7 +120,14 @@ function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
     const name = namedTool(choice, 'tool_choice', tools)
     return { tools, toolChoice: { name }, echo: { type, name } }
   }
-  if (type !== 'allowed_tools') throw wrongValue('tool_choice.type', type, ['function', 'custom', 'allowed_tools'])
+  if (ownByType(type)) {
+    const name = namedTool(choice, 'tool_choice', tools)
+    // The interface has no form to choose a local shell by.
+    return { tools, toolChoice: { name }, echo: type === 'local_shell' ? { type: 'function', name } : { type } }
+  }
+  if (type !== 'allowed_tools') {
+    throw wrongValue('tool_choice.type', type, ['function', 'custom', 'allowed_tools', 'shell', 'apply_patch'])
+  }
   const mode = optional(choice, 'mode', 'tool_choice', anAllowedMode) ?? 'auto'
   const names = required(choice, 'tools', 'tool_choice', someAllowed).map((item, i) =>
     namedTool(anObject(item, at('tool_choice.tools', i)), at('tool_choice.tools', i), tools),
@@ -125,12 +140,20 @@ function choose(choice: unknown, tools: readonly ToolSpec[]): Chosen {
       mode,
       tools: tools
         .filter(({ name }) => names.includes(name))
-        .map(({ name, input }) => ({ type: input ? 'custom' : 'function', name })),
+        .map((tool) =>
+          isOwn(tool) ? { type: tool.name } : { type: tool.input ? 'custom' : 'function', name: tool.name },
+        ),
     },
   }
 }
 
 function namedTool(choice: JsonObject, path: string, tools: readonly ToolSpec[]): string {
+  const own = typeof choice.type === 'string' ? ownByType(choice.type) : undefined
+  if (own) {
+    if (tools.includes(own.spec)) return own.type
+    const message = `Invalid '${at(path, 'type')}': there is no tool of the type '${own.type}' in 'tools'.`
+    throw refuse(at(path, 'type'), message, 'invalid_value')
+  }
   const name = required(choice, 'name', path, aString)
   if (tools.some((tool) => tool.name === name)) return name
   const param = at(path, 'name')
