@@ -91,18 +91,22 @@ const ROOMS: Readonly<Record<string, Room>> = {
 
   // The decode loop, and the files of models.
   'token model': { holds: ['src/decode/token-model.ts'] },
+  // A question in words, which models elsewhere are asked in too.
+  asking: { holds: ['src/decode/decide/questions.ts'], imports: ['contract'] },
   decode: {
     holds: ['src/decode'],
-    imports: [...['contract', 'platform', 'structured', 'structured tokens', 'evidence', 'patterns'], 'token model'],
+    imports: [
+      ...['contract', 'platform', 'structured', 'structured tokens', 'evidence', 'patterns', 'token model', 'asking'],
+    ],
   },
   // From texts to vectors and scores: what the decode loop is for text.
   'vector model': { holds: ['src/encode/vector-model.ts'] },
-  encode: { holds: ['src/encode'], imports: ['contract', 'platform', 'decode', 'vector model'] },
+  encode: { holds: ['src/encode'], imports: ['contract', 'platform', 'decode', 'asking', 'vector model'] },
   repository: { holds: ['src/repository'], imports: ['contract', 'platform', 'patterns', 'decode'] },
 
   // Engines. The half of `webgpu` that computes knows tensors, and neither requests nor schemas.
   scripted: { holds: ['src/engines/scripted.ts'], imports: ['contract', 'platform'] },
-  upstream: { holds: ['src/engines/upstream', 'src/engines/upstream.ts'], imports: ['contract'] },
+  upstream: { holds: ['src/engines/upstream', 'src/engines/upstream.ts'], imports: ['contract', 'asking'] },
   'prompt api': { holds: ['src/engines/prompt-api'], imports: ['contract', 'decode'] },
   remote: { holds: ['src/engines/remote'], imports: ['contract', 'platform', 'structured', 'constraints'] },
   'model set': { holds: ['src/engines/model-set.ts'], imports: ['contract', 'repository'] },
@@ -177,7 +181,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
   bench: {
     holds: ['src/bench'],
     imports: [
-      ...['contract', 'platform', 'structured', 'constraints', 'decode', 'repository', 'device', 'webgpu', 'service'],
+      ...['contract', 'platform', 'structured', 'constraints', 'decode', 'asking', 'repository', 'device', 'webgpu'],
+      'service',
     ],
   },
   cli: {

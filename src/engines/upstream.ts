@@ -13,7 +13,7 @@ import type {
   Ranking,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
-import { decidedOf, decisionsBody } from './upstream/decisions.js'
+import { type DecisionsForm, deciding } from './upstream/deciding.js'
 import { embeddingsOf } from './upstream/embeddings.js'
 import { eventsOf } from './upstream/events.js'
 import { extractedOf, extractionsBody } from './upstream/extractions.js'
@@ -24,6 +24,7 @@ import { requestBody } from './upstream/request.js'
 import { scoredParts } from './upstream/scored.js'
 import { asNoPath } from './upstream/sent.js'
 
+export type { DecisionsForm } from './upstream/deciding.js'
 export { type FallbackOptions, fallback } from './upstream/fallback.js'
 
 export interface UpstreamOptions {
@@ -56,12 +57,19 @@ export interface UpstreamOptions {
   maxTokensField?: 'max_tokens' | 'max_completion_tokens'
   /**
    * What the models can and cannot do: `{ images: true }` for those that see, `{ embeddings: true, chat: false }` for
-   * those that make vectors, `{ rerank: true, chat: false }` for those that rank, `{ decisions: true }` where `/decisions`
-   * is, `{ extractions: true }` where `/extractions` is, `{ evidence: true }` where it is another local-v1 that tells
-   * what values rest on, `{ promptLogprobs: true }` where `echo` with `logprobs` is understood.
+   * those that make vectors, `{ rerank: true, chat: false }` for those that rank, `{ decisions: true }` for those that
+   * decide (`decisions` says how), `{ extractions: true }` where `/extractions` is, `{ evidence: true }` where it is another
+   * local-v1 that tells what values rest on, `{ promptLogprobs: true }` where `echo` with `logprobs` is understood.
    * @default chat with text, and all that goes with it
    */
   capabilities?: Capabilities
+  /**
+   * How the models are asked to decide: by OpenAI's `/decisions`, by TypeSafe's `/systemone`, or in `chat`, a request a
+   * question, whose first token's log probabilities are read: exact where every option is one token, else what its first
+   * token says of it. Where it is given the models decide without `capabilities`.
+   * @default the first of these that the service has, found out by the first request for decisions
+   */
+  decisions?: DecisionsForm
   /**
    * @default globalThis.fetch
    */
@@ -78,11 +86,8 @@ export function upstream(options: UpstreamOptions): Engine {
   const names = new Map(
     Array.isArray(models) ? (models as string[]).map((id) => [id, id]) : Object.entries(models as object),
   )
-  const infos: ModelInfo[] = [...names.keys()].map((id) => ({
-    id,
-    ownedBy,
-    ...(options.capabilities && { capabilities: options.capabilities }),
-  }))
+  const capabilities = options.decisions ? { decisions: true, ...options.capabilities } : options.capabilities
+  const infos: ModelInfo[] = [...names.keys()].map((id) => ({ id, ownedBy, ...(capabilities && { capabilities }) }))
   const at = (path: string) => `${baseURL.replace(/\/+$/, '')}${path}`
   const send = options.fetch ?? ((target, init) => fetch(target, init))
   const post = async (url: string, body: unknown, signal: AbortSignal): Promise<Response> => {
@@ -97,11 +102,17 @@ export function upstream(options: UpstreamOptions): Engine {
     if (!response.ok) throw await refusalOf(response)
     return response
   }
+  const maxTokensField = options.maxTokensField ?? 'max_tokens'
+  const decide = deciding(
+    async (path, body, signal) => (await post(at(path), body, signal)).text(),
+    options.decisions,
+    { maxTokensField },
+  )
   return {
     version: 2,
     models: infos,
     async *generate(call): AsyncGenerator<Part> {
-      const body = requestBody(call, names.get(call.model)!, options.maxTokensField ?? 'max_tokens')
+      const body = requestBody(call, names.get(call.model)!, maxTokensField)
       const path = call.prompt === undefined ? '/chat/completions' : '/completions'
       if (call.promptLogprobs) {
         const { stream, stream_options, ...whole } = body
@@ -125,13 +136,7 @@ export function upstream(options: UpstreamOptions): Engine {
       const body = { model: names.get(model)!, query, documents, top_n: documents.length }
       return rankingOf(await (await post(at('/rerank'), body, signal)).text(), documents.length)
     },
-    async decide(call: DecideCall): Promise<Decided> {
-      const model = names.get(call.model)!
-      const response = await post(at('/decisions'), decisionsBody(call, model), call.signal).catch((error: unknown) => {
-        throw asNoPath(error, model, '/decisions', 'decides nothing')
-      })
-      return decidedOf(await response.text(), call)
-    },
+    decide: (call: DecideCall): Promise<Decided> => decide(call, names.get(call.model)!),
     async extract(call: ExtractCall): Promise<Extracted> {
       const model = names.get(call.model)!
       const body = extractionsBody(call, model)

@@ -1,21 +1,24 @@
-import type { ChatMessage, Content, DecideCall, Decided, DecideQuestion, Decision } from '../../engine.js'
+import type { ChatMessage, Content, DecideCall, Decided, DecideQuestion, Decision, Usage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import { broken, countOf, parsed } from './sent.js'
 
 /** A call in the words of OpenAI's `/decisions`; what is ours goes along only where it is asked for. */
 export function decisionsBody(call: DecideCall, model: string): Record<string, unknown> {
-  const { state, questions, order, calibrated, thinkingBudget } = call
+  const { state, questions, order, calibrated } = call
   return {
     model,
     input: typeof state === 'string' ? state : state.flatMap(wireItems),
     questions: questions.map(wireQuestion),
     ...(order === 'average' && { order }),
     ...(calibrated && { calibrated }),
-    ...(thinkingBudget !== undefined && { reasoning: { effort: effortOf(thinkingBudget) } }),
+    ...thoughtOf(call),
   }
 }
 
-const effortOf = (budget: number) => (budget <= 512 ? 'low' : budget <= 2048 ? 'medium' : 'high')
+export function thoughtOf({ thinkingBudget: budget }: Pick<DecideCall, 'thinkingBudget'>): object {
+  if (budget === undefined) return {}
+  return { reasoning: { effort: budget <= 512 ? 'low' : budget <= 2048 ? 'medium' : 'high' } }
+}
 
 function wireItems(message: ChatMessage): object[] {
   if (message.role === 'tool') {
@@ -65,36 +68,52 @@ interface SentAnswer {
 }
 
 /** The answers of another service, in the order of the questions; anything may be missing from them. */
-export function decidedOf(text: string, { questions, calibrated }: DecideCall): Decided {
+export function decidedOf(text: string, call: DecideCall): Decided {
   const { answers, usage, calibration } = parsed(text) as {
     answers?: readonly SentAnswer[]
     usage?: Record<string, unknown> | null
     calibration?: { temperature?: unknown }
   }
-  const temperature = calibration?.temperature
-  if (calibrated && typeof temperature !== 'number') {
-    throw new V1Error(400, 'The service behind this one does not calibrate: leave calibrated out.', {
-      param: 'calibrated',
-    })
+  return {
+    answers: call.questions.map((question, i) => decisionOf(question, Array.isArray(answers) ? answers[i] : undefined)),
+    usage: usageOf(usage),
+    ...temperatureOf(call, calibration),
   }
+}
+
+/** Nobody who asked for calibrated probabilities is given others. */
+export function temperatureOf(
+  { calibrated }: DecideCall,
+  calibration: { readonly temperature?: unknown } | undefined,
+): { readonly temperature?: number } {
+  const temperature = calibration?.temperature
+  if (typeof temperature === 'number') return { temperature }
+  if (!calibrated) return {}
+  throw new V1Error(400, 'The service behind this one does not calibrate: leave calibrated out.', {
+    param: 'calibrated',
+  })
+}
+
+export function usageOf(usage: Record<string, unknown> | null | undefined): Usage {
   const details = (name: string) => (usage?.[name] ?? {}) as Record<string, unknown>
   return {
-    answers: questions.map((question, i) => decisionOf(question, Array.isArray(answers) ? answers[i] : undefined)),
-    usage: {
-      promptTokens: countOf(usage?.input_tokens),
-      completionTokens: countOf(usage?.output_tokens),
-      cachedTokens: countOf(details('input_tokens_details').cached_tokens),
-      reasoningTokens: countOf(details('output_tokens_details').reasoning_tokens),
-    },
-    ...(typeof temperature === 'number' && { temperature }),
+    promptTokens: countOf(usage?.input_tokens),
+    completionTokens: countOf(usage?.output_tokens),
+    cachedTokens: countOf(details('input_tokens_details').cached_tokens),
+    reasoningTokens: countOf(details('output_tokens_details').reasoning_tokens),
   }
 }
 
 function decisionOf({ type, options }: DecideQuestion, answer: SentAnswer | undefined): Decision {
   if (answer?.type === 'refusal') return { refused: true }
   if (answer?.type !== type) throw broken('sent no answer to one of the questions')
-  const { probability, option_mass: mass } = answer
+  const { probability } = answer
   const likely = type === 'predicate' ? [probability, 1 - Number(probability)] : byOption(type, options, answer)
+  return decisionFrom(likely, answer.option_mass)
+}
+
+/** Of what another service sent as the probability of each option. */
+export function decisionFrom(likely: readonly unknown[], mass: unknown): Decision {
   if (!likely.every((one): one is number => typeof one === 'number' && one >= 0 && one <= 1)) {
     throw broken('sent no probability of one of the options')
   }

@@ -56,8 +56,11 @@ class Fallback implements Engine {
 
   get models(): readonly ModelInfo[] {
     const [first, second] = [this.#first, this.#second]
-    // Either may answer for a model that both have: what it was is known only at the end.
-    const named = first.models.map((model) => (has(second, model.id) ? { ...model, fingerprint: undefined } : model))
+    const named = first.models.map((model) => {
+      const spare = second.models.find(({ id }) => id === model.id)
+      // Either may answer for a model that both have: what it was is known only at the end.
+      return spare === undefined ? model : { ...model, fingerprint: undefined, ...eitherOf(model, spare) }
+    })
     return [...named, ...second.models.filter(({ id }) => !has(first, id))]
   }
 
@@ -94,34 +97,50 @@ class Fallback implements Engine {
   }
 
   async embed(call: EmbedCall): Promise<Embeddings> {
-    return this.#for(call.model, 'embed').embed!(call)
+    return this.#ask(call, 'embed', (engine) => engine.embed!(call))
   }
 
   async rank(call: RankCall): Promise<Ranking> {
-    return this.#for(call.model, 'rank').rank!(call)
+    return this.#ask(call, 'rank', (engine) => engine.rank!(call))
   }
 
   async decide(call: DecideCall): Promise<Decided> {
-    return this.#for(call.model, 'decide').decide!(call)
+    return this.#ask(call, 'decide', (engine) => engine.decide!(call))
   }
 
   async extract(call: ExtractCall): Promise<Extracted> {
-    return this.#for(call.model, 'extract').extract!(call)
+    return this.#ask(call, 'extract', (engine) => engine.extract!(call))
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
-    return this.#for(call.model, 'tokenize').tokenize!(call)
+    return this.#ask(call, 'tokenize', (engine) => engine.tokenize!(call))
   }
 
   async detokenize(call: DetokenizeCall): Promise<string> {
-    return this.#for(call.model, 'detokenize').detokenize!(call)
+    return this.#ask(call, 'detokenize', (engine) => engine.detokenize!(call))
   }
 
-  /** The first of the two that has the model and can do this. */
-  #for(model: string, what: 'embed' | 'rank' | 'decide' | 'extract' | 'tokenize' | 'detokenize'): Engine {
-    const engine = [this.#first, this.#second].find((each) => has(each, model) && each[what] !== undefined)
-    if (engine !== undefined) return engine
-    throw new V1Error(400, `The model '${model}' cannot ${what} here.`, { param: 'model', code: 'unsupported_model' })
+  /** The first of the two that can do this with the model; the second where it can too and the first wants for something. */
+  async #ask<T>(
+    { model, signal }: { readonly model: string; readonly signal: AbortSignal },
+    what: Single,
+    ask: (engine: Engine) => Promise<T>,
+  ): Promise<T> {
+    const able = [this.#first, this.#second].filter((engine) => has(engine, model) && engine[what] !== undefined)
+    // A method says little: what is asked of another thread has them all.
+    const [engine, spare] = able.some((each) => says(each, model, what))
+      ? able.filter((each) => says(each, model, what))
+      : able
+    if (engine === undefined) {
+      const message = `The model '${model}' cannot ${what} here.`
+      throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+    }
+    try {
+      return await ask(engine)
+    } catch (error) {
+      if (spare === undefined || signal.aborted || !isWant(error)) throw error
+      return ask(spare)
+    }
   }
 
   /** Of whichever engine has the model: the first may leave it to the second. */
@@ -156,6 +175,33 @@ class Fallback implements Engine {
   async close(): Promise<void> {
     await Promise.all([this.#first.close?.(), this.#second.close?.()])
   }
+}
+
+/** What is answered at once, and the capability that says so of a model, where one does. */
+type Single = 'embed' | 'rank' | 'decide' | 'extract' | 'tokenize' | 'detokenize'
+const SAID: Readonly<Partial<Record<Single, 'embeddings' | 'rerank' | 'decisions' | 'extractions'>>> = {
+  embed: 'embeddings',
+  rank: 'rerank',
+  decide: 'decisions',
+  extract: 'extractions',
+}
+
+function says({ models }: Engine, model: string, what: Single): boolean {
+  const capability = SAID[what]
+  return capability === undefined || models.find(({ id }) => id === model)?.capabilities?.[capability] === true
+}
+
+/** What either of two can, both can together, where it is answered at once. */
+function eitherOf(
+  { capabilities: own }: ModelInfo,
+  { capabilities: other }: ModelInfo,
+): Pick<ModelInfo, 'capabilities'> {
+  // Fields are no such thing: who does not extract may write them.
+  const more = (['embeddings', 'rerank', 'decisions'] as const).filter((name) => !own?.[name] && other?.[name])
+  if (more.length === 0) return {}
+  // Who decides says whether it calibrates.
+  const calibrated = more.includes('decisions') ? { calibrated: other?.calibrated } : {}
+  return { capabilities: { ...own, ...calibrated, ...Object.fromEntries(more.map((name) => [name, true])) } }
 }
 
 const has = ({ models }: Engine, model: string): boolean => models.some(({ id }) => id === model)

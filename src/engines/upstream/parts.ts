@@ -7,14 +7,26 @@ import { parsed } from './sent.js'
 interface Chunk {
   readonly error?: { readonly message?: unknown }
   readonly system_fingerprint?: string | null
-  readonly usage?: {
-    readonly prompt_tokens?: number
-    readonly completion_tokens?: number
-    readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null
-    readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null
-  } | null
+  readonly usage?: ChunkUsage | null
   readonly choices?: readonly ChunkChoice[]
   readonly prompt_token_ids?: readonly number[] | null
+}
+
+/** As chat tells it; another service sends it: anything may be missing. */
+export interface ChunkUsage {
+  readonly prompt_tokens?: number
+  readonly completion_tokens?: number
+  readonly prompt_tokens_details?: { readonly cached_tokens?: number } | null
+  readonly completion_tokens_details?: { readonly reasoning_tokens?: number } | null
+}
+
+export function usageOfChunk(usage: ChunkUsage | undefined): Usage {
+  return {
+    promptTokens: usage?.prompt_tokens ?? 0,
+    completionTokens: usage?.completion_tokens ?? 0,
+    cachedTokens: usage?.prompt_tokens_details?.cached_tokens ?? 0,
+    reasoningTokens: usage?.completion_tokens_details?.reasoning_tokens ?? 0,
+  }
 }
 
 interface ChunkChoice {
@@ -33,7 +45,7 @@ interface ChunkChoice {
       readonly function?: { readonly name?: string; readonly arguments?: string }
     }[]
   }
-  readonly logprobs?: (OldLogprobs & { readonly content?: readonly WireLogprob[] | null }) | null
+  readonly logprobs?: (OldLogprobs & { readonly content?: readonly WireToken[] | null }) | null
   readonly finish_reason?: string | null
   /** Ours: what values rest on. */
   readonly evidence?: SentEvidence | null
@@ -50,11 +62,11 @@ export interface OldLogprobs {
   readonly top_logprobs?: readonly (Readonly<Record<string, number>> | null)[] | null
 }
 
-interface WireLogprob {
+export interface WireToken {
   readonly token: string
   readonly logprob: number
   readonly bytes?: readonly number[] | null
-  readonly top_logprobs?: readonly WireLogprob[]
+  readonly top_logprobs?: readonly WireToken[]
 }
 
 const REASONS = new Map<string, 'length' | 'tool_calls'>([
@@ -83,14 +95,7 @@ export class PartReader {
     const chunk = parsed(data) as Chunk
     if (chunk.error) throw new V1Error(500, messageOf(chunk.error.message), { code: 'upstream_error' })
     this.#fingerprint = chunk.system_fingerprint ?? this.#fingerprint
-    if (chunk.usage) {
-      this.#usage = {
-        promptTokens: chunk.usage.prompt_tokens ?? 0,
-        completionTokens: chunk.usage.completion_tokens ?? 0,
-        cachedTokens: chunk.usage.prompt_tokens_details?.cached_tokens ?? 0,
-        reasoningTokens: chunk.usage.completion_tokens_details?.reasoning_tokens ?? 0,
-      }
-    }
+    if (chunk.usage) this.#usage = usageOfChunk(chunk.usage)
     if (chunk.prompt_token_ids && !this.#told) {
       this.#told = true
       yield { type: 'prompt', tokens: chunk.prompt_token_ids }
@@ -158,7 +163,7 @@ export function oldLogprobs({ tokens = [], token_logprobs: own, top_logprobs: to
   }))
 }
 
-function readLogprob({ token, logprob, bytes, top_logprobs: top }: WireLogprob): TokenLogprob {
+function readLogprob({ token, logprob, bytes, top_logprobs: top }: WireToken): TokenLogprob {
   return {
     token,
     logprob,

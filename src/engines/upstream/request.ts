@@ -74,7 +74,7 @@ function wireMessage(message: ChatMessage): Record<string, unknown> {
   return { role, content: content === '' ? null : content, ...thought, tool_calls: calls, ...named }
 }
 
-function wireContent(content: Content): unknown {
+export function wireContent(content: Content): unknown {
   if (typeof content === 'string') return content
   return content.map((part) => {
     if (part.type === 'text') return part

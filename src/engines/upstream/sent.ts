@@ -16,9 +16,13 @@ export function parsed(text: string, otherwise = 'sent what is no JSON'): object
 export const countOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
 /** A service without a path says so as it says it of any; a model that it lacks is another matter. */
+export function lacksPath(error: unknown, model: string): error is V1Error {
+  if (!V1Error.is(error) || ![404, 405, 501].includes(error.status)) return false
+  return error.code !== 'model_not_found' && !error.message.includes(model)
+}
+
 export function asNoPath(error: unknown, model: string, path: string, without: string): unknown {
-  if (!V1Error.is(error) || (error.status !== 404 && error.status !== 405)) return error
-  if (error.code === 'model_not_found' || error.message.includes(model)) return error
+  if (!lacksPath(error, model)) return error
   const message = `The service behind this one has no ${path}: it ${without}.`
   return new V1Error(400, message, { param: 'model', code: 'unsupported_model', cause: error })
 }
