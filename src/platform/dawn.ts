@@ -4,6 +4,7 @@
  * first, what that one writes is kept, and Dawn is loaded here only where there is something to compute on.
  */
 import { builtin } from './builtin.js'
+import { nativeIsHere } from './native.js'
 
 /** An adapter that the other process found. */
 export type SeenAdapter = Pick<GPUAdapter, 'info'>
@@ -20,6 +21,8 @@ type ChildProcess = typeof import('node:child_process')
 type Modules = typeof import('node:module')
 type Urls = typeof import('node:url')
 
+/** The variable of the environment that has what native code writes shown. */
+export const VERBOSE = 'LOCAL_V1_VERBOSE'
 /** A driver that is read from a slow disk for the first time takes seconds. */
 const LOOK_MS = 20_000
 /** A program that carries Node within itself would be started again, instead of a script of ours. */
@@ -46,7 +49,10 @@ let opened: Promise<{ readonly gpu: GPU; readonly globals: object } | undefined>
 export function openDawn(): typeof opened & {} {
   // Kept for ever: Dawn crashes once what `create` returned is garbage-collected.
   opened ??= importWebgpu().then(
-    ({ create, globals }) => ({ gpu: create([]), globals }),
+    ({ create, globals }) => {
+      nativeIsHere()
+      return { gpu: create([]), globals }
+    },
     () => undefined,
   )
   return opened
@@ -78,6 +84,7 @@ async function look(): Promise<Look | undefined> {
     child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`))
   })
   const said = written.stderr.trim()
+  if (env[VERBOSE] && said) process.stderr.write(`${said}\n`)
   const answer = /^found (.*)$/m.exec(written.stdout)?.[1]
   if (answer === undefined) return { why: `who looked for a WebGPU adapter ended with ${end}`, said }
   const info = JSON.parse(answer) as GPUAdapterInfo | null

@@ -1,7 +1,9 @@
 /** The inside of a worker. */
 import type { Engine } from '../../engine.js'
 import { builtin } from '../../platform/builtin.js'
+import { leaveNative, whenNativeIsHere } from '../../platform/native.js'
 import { beat, showPulse } from '../../platform/pulse.js'
+import type { Leave } from './leaving.js'
 import { type MessageTarget, type Port, portOf } from './port.js'
 import { serveEngine } from './serve.js'
 import type { FromThread, Open } from './thread.js'
@@ -32,7 +34,9 @@ export function serveInside<Options, E extends Engine>(
   }
   const log = (message: string) => outside.post({ type: 'log', message } satisfies FromThread)
   let opened: Promise<E> | undefined
+  whenNativeIsHere(() => outside.post({ type: 'native' } satisfies FromThread))
   outside.listen((message) => {
+    if ((message as Partial<Leave> | null)?.type === 'leave') return void leaveNative().then(end)
     if ((message as Partial<Open<Options>> | null)?.type !== 'open') {
       if (!other(message, opened)) take(message)
       return
@@ -50,6 +54,11 @@ function show(pulse: SharedArrayBuffer): void {
   showPulse(pulse)
   beat()
   ;(setInterval(beat, BEAT_MS) as { unref?(): void }).unref?.()
+}
+
+/** Of a worker it ends the thread alone. */
+function end(): void {
+  ;(globalThis as { process?: { exit?(code: number): never } }).process?.exit?.(0)
 }
 
 function raise(error: unknown): never {

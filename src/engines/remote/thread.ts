@@ -1,11 +1,13 @@
 /** A worker of a browser, of Node or of Deno as the other side. */
 import { Pulse } from '../../platform/pulse.js'
+import { leaves } from './leaving.js'
 import { type MessageTarget, type Port, portOf } from './port.js'
 import type { Far } from './remote-engine.js'
 
 export interface WorkerThread extends MessageTarget {
   postMessage(message: unknown, transfer?: readonly MessagePort[]): void
   terminate(): unknown
+  readonly threadId?: number
   ref?(): void
   unref?(): void
   once?(event: 'error' | 'exit', listener: (value: unknown) => void): void
@@ -21,10 +23,10 @@ export interface Open<Options> {
 }
 
 /** What comes from it beside the answers. */
-export interface FromThread {
-  readonly type: 'log'
-  readonly message: string
-}
+export type FromThread =
+  | { readonly type: 'log'; readonly message: string }
+  /** Native code has come into it, and it must not be ended from outside. */
+  | { readonly type: 'native' }
 
 export interface FarThreadOptions<Options> {
   readonly options: Options
@@ -48,6 +50,7 @@ export function farThread<Options>(
     }
   })
   const port = portOf(thread)
+  let native = false
   const pulse = watched ? new Pulse() : undefined
   thread.postMessage({ type: 'open', options, ...(pulse && { pulse: pulse.memory }) } satisfies Open<Options>)
   return {
@@ -57,7 +60,9 @@ export function farThread<Options>(
       post: port.post,
       listen: (listener) =>
         port.listen((message) => {
-          if ((message as FromThread | null)?.type === 'log') log((message as FromThread).message)
+          const told = message as FromThread | null
+          if (told?.type === 'log') log(told.message)
+          else if (told?.type === 'native') native = true
           else listener(message)
         }),
       whenGone: () => {},
@@ -65,7 +70,12 @@ export function farThread<Options>(
       close: () => {},
     },
     hold: (hold) => (hold ? thread.ref?.() : thread.unref?.()),
-    end: () => void thread.terminate(),
+    end() {
+      if (!native) return void thread.terminate()
+      void leaves(thread, gone).then((left) => {
+        if (!left) log('A worker that computes without end is left as it is: to end it would end this process.')
+      })
+    },
   }
 }
 

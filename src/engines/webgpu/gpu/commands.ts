@@ -1,5 +1,6 @@
 /** What a pass has recorded and not handed over yet, and how its results come back. */
 
+import { ofNative } from '../../../platform/native.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import type { Gpu } from './gpu.js'
 import type { Kernel } from './kernels/kernel.js'
@@ -51,7 +52,7 @@ export class Commands {
   /** The bytes of a staging buffer, copied. */
   async read(staging: GPUBuffer): Promise<ArrayBuffer> {
     try {
-      await staging.mapAsync(1)
+      await ofNative(staging.mapAsync(1))
     } catch (error) {
       throw this.#host.explain(error)
     }
@@ -64,7 +65,7 @@ export class Commands {
   async done(): Promise<void> {
     const { gpu } = this.#host
     try {
-      await gpu.device.queue.onSubmittedWorkDone()
+      await ofNative(gpu.device.queue.onSubmittedWorkDone())
     } catch (error) {
       throw this.#host.explain(error)
     }

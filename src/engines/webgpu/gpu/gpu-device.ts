@@ -1,5 +1,7 @@
 /** The WebGPU device behind the decoder's interface. */
+
 import { V1Error } from '../../../errors.js'
+import { ofNative } from '../../../platform/native.js'
 import type {
   Activations,
   Batch,
@@ -178,7 +180,7 @@ export class GpuDevice implements Device, GpuPassHost {
   async idle(): Promise<void> {
     if (this.#destroyed) return
     if (this.#loss) throw this.#loss
-    await this.gpu.device.queue.onSubmittedWorkDone()
+    await ofNative(this.gpu.device.queue.onSubmittedWorkDone())
     this.gpu.check()
   }
 

@@ -1,5 +1,7 @@
 /** A GPUDevice with what all kernels share: pipelines by source, bind groups by buffers, and a count of its memory. */
+
 import { V1Error } from '../../../errors.js'
+import { ofNative } from '../../../platform/native.js'
 import type { MemoryUse } from '../contract.js'
 import type { GpuTraits, Kernel } from './kernels/kernel.js'
 
@@ -118,7 +120,7 @@ export class Gpu {
     await Promise.all(
       missing.map(async (kernel) => {
         const { layout, descriptor } = this.#describe(kernel)
-        const pipeline = await this.device.createComputePipelineAsync(descriptor)
+        const pipeline = await ofNative(this.device.createComputePipelineAsync(descriptor))
         if (!this.#compiled.has(kernel.source)) {
           this.#compiled.set(kernel.source, { pipeline, layout, groups: new Map() })
         }

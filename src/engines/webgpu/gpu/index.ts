@@ -1,6 +1,7 @@
 /** Opens a WebGPU device: the browser's, Deno's, or in Node that of the npm package `webgpu`. */
 import { V1Error } from '../../../errors.js'
 import { lookForAdapter, openDawn, type SeenAdapter } from '../../../platform/dawn.js'
+import { heldByNative, ofNative } from '../../../platform/native.js'
 import type { Device } from '../contract.js'
 import type { DispatchProfiler } from './dispatch-profiler.js'
 import { GpuDevice } from './gpu-device.js'
@@ -31,7 +32,7 @@ export interface OpenGpuOptions {
 export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<Device> {
   const gpu = options.gpu ?? (await findGpu(options))
   if (!gpu) throw unavailable('this runtime has no WebGPU')
-  const adapter = await gpu.requestAdapter({ powerPreference: 'high-performance' })
+  const adapter = await ofNative(gpu.requestAdapter({ powerPreference: 'high-performance' }))
   if (!adapter) throw unavailable('there is no WebGPU adapter')
   holdToHardware(adapter, options)
   const software = isSoftware(adapter)
@@ -39,13 +40,16 @@ export async function openWebGpuDevice(options: OpenGpuOptions = {}): Promise<De
     throw unavailable(`${nameOf(adapter)} has no timestamp-query, and nothing else tells the times of dispatches`)
   }
   const serial = options.serial ?? software
-  const device = await adapter.requestDevice({
+  const asked = adapter.requestDevice({
     requiredLimits: wantedLimits(adapter.limits),
     requiredFeatures: [
       ...(serial ? [] : wantedFeatures(adapter, options)),
       ...(options.profiler ? (['timestamp-query'] as const) : []),
     ],
   })
+  const device = await ofNative(asked)
+  const forget = heldByNative(() => device.destroy())
+  void device.lost.then(forget)
   return new GpuDevice(device, {
     name: nameOf(adapter),
     reason: options.reason ?? 'WebGPU was asked for.',

@@ -1,5 +1,7 @@
 /** What kernels can count on, found by trying: what adapters promise, compilers do not always take. */
 
+import { ofNative } from '../../../platform/native.js'
+
 const THREADS = 64
 const STORAGE = 0x80
 const COPY_SRC = 0x4
@@ -78,8 +80,8 @@ async function probe(device: GPUDevice, code: string): Promise<Uint32Array | und
     pass.end()
     encoder.copyBufferToBuffer(out, 0, staging, 0, THREADS * 4)
     device.queue.submit([encoder.finish()])
-    if (await device.popErrorScope()) return undefined
-    await staging.mapAsync(MAP_READ)
+    if (await ofNative(device.popErrorScope())) return undefined
+    await ofNative(staging.mapAsync(MAP_READ))
     return new Uint32Array(staging.getMappedRange().slice(0))
   } catch {
     return undefined

@@ -1,0 +1,73 @@
+/**
+ * A worker that computes without end, with and without a GPU under it: Dawn ends the whole process where a thread is torn
+ * down while a promise of its own is open, and this needs a process to show.
+ */
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundle } from '../support/bundle.js'
+import { start } from '../support/spawn.js'
+import { swiftshaderEnv } from '../support/swiftshader.js'
+
+const NANO = fileURLToPath(new URL('../../models/nano', import.meta.url))
+const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
+const STANDS_MS = 2000
+
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-stands-'))
+  const entries = {
+    'stands.mjs': 'test/contract/stands-entry.ts',
+    'worker.mjs': 'test/contract/stands-worker-entry.ts',
+  }
+  for (const [file, entry] of Object.entries(entries)) await writeFile(join(folder, file), await bundle(entry))
+  await symlink(MODULES, join(folder, 'node_modules'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+interface Answered {
+  readonly status: number
+  readonly error: { readonly code: string; readonly message: string } | null
+  readonly text: string | null
+}
+
+interface Round {
+  readonly first: Answered
+  /** The request that it stood over, one that ran meanwhile, and the one after. */
+  readonly stood: Answered
+  readonly left: Answered
+  readonly again: Answered
+  /** Of the application's own route, of the list of models and of the health, as long as it stood. */
+  readonly statuses: readonly (readonly [path: string, statuses: readonly number[]])[]
+}
+
+test.each([
+  ['cpu', {}],
+  ['webgpu', swiftshaderEnv()],
+] as const)('the service outlives a worker that stands, twice: %s', { timeout: 300_000 }, async (device, env) => {
+  const running = start(process.execPath, [join(folder, 'stands.mjs'), NANO, device, `${STANDS_MS}`], await env)
+  const { code, signal } = await running.exit
+  expect({ code, signal }, running.output()).toEqual({ code: 0, signal: null })
+  const lines = running
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+  const [one, other, end] = lines.map((line) => JSON.parse(line))
+  for (const { first, stood, left, again, statuses } of [one, other] as Round[]) {
+    expect(first.status).toBe(200)
+    expect(stood).toMatchObject({ status: 500, error: { code: 'engine_stood' } })
+    expect(stood.error!.message).toMatch(/over its prompt .*request chatcmpl-/)
+    expect(left).toMatchObject({ status: 503, error: { code: 'engine_lost' } })
+    expect(left.error!.message).not.toContain('chatcmpl-')
+    expect(again).toEqual(first)
+    for (const [path, all] of statuses) {
+      expect(all.length, path).toBeGreaterThan(1)
+      expect(new Set(all), path).toEqual(new Set([200]))
+    }
+  }
+  // Each time in a worker, on the device that was asked for.
+  expect(end.metadata).toMatchObject({ device, worker: true })
+  expect(end.said.filter((line: string) => line.includes('ended its worker'))).toHaveLength(2)
+})
