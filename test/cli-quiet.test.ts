@@ -75,6 +75,16 @@ describe('where no driver can be found', () => {
     if (name === 'models remove') expect(stderr).toMatch(/^error: /m)
   })
 
+  it.each([
+    ['before', ['--verbose', 'chat', '--max-tokens', '2', 'Hi']],
+    ['after', ['chat', '--verbose', '--max-tokens', '2', 'Hi']],
+  ])('shows it where it is asked to (--verbose %s the command)', async (_, args) => {
+    const { stdout, stderr, code } = await ran(...args)
+    expect(code).toBe(0)
+    expect(stderr).toMatch(NATIVE)
+    expect(stdout).not.toMatch(NATIVE)
+  })
+
   it('says so where WebGPU was asked for', async () => {
     const { stderr, code } = await ran('chat', '--device', 'webgpu', 'Hi')
     expect(code).toBe(1)

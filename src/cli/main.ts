@@ -2,6 +2,7 @@
 import process from 'node:process'
 import { Argument, Command, CommanderError, Option } from 'commander'
 import { V1Error } from '../errors.js'
+import { VERBOSE } from '../platform/dawn.js'
 import { aliases, collect, count, decimal, keys, origins, size } from './arguments.js'
 import { withBench, withUpstream } from './bench-options.js'
 import { completion, SHELLS, type Shell } from './completion.js'
@@ -54,6 +55,11 @@ function program(): Command {
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text, write) => write(paint('red', text)) })
+    .option('--verbose', 'show what drivers and other native code write while they look for a GPU')
+  root.hook('preAction', () => {
+    // Workers and whatever else is started here are told by it too.
+    if (root.opts<{ verbose?: true }>().verbose) process.env[VERBOSE] = '1'
+  })
 
   withEngine(root.command('serve'))
     .description('serve /v1 over HTTP')
