@@ -18,7 +18,9 @@ export function whyNot(value: Leaf, text: string, start: number, end: number): s
       text.slice(0, at).match(/.$/su)?.[0] ?? '',
       String.fromCodePoint(text.codePointAt(at) ?? 32),
     ]
-    if (isWordly(before) && isWordly(behind))
+    // A unit may stand behind a number.
+    const isUnit = typeof value === 'number' && at === end && /\p{L}/u.test(behind)
+    if (isWordly(before) && isWordly(behind) && !isUnit)
       return `it begins or ends within a word: ${JSON.stringify(before + behind)}`
   }
   if (typeof value === 'number')

@@ -57,34 +57,55 @@ export class SourceFinder {
   }
 }
 
-/** As it is before other forms of it. */
-function searchesFor(value: string | number, { formsOfDate }: Pick<Grounds, 'formsOfDate'>): Search[] {
-  if (typeof value === 'number') return searching(formsOfNumber(value))
+/** As it is before other forms of it, whose patterns are made only where it does not stand as it is. */
+function* searchesFor(value: string | number, { formsOfDate }: Pick<Grounds, 'formsOfDate'>): Generator<Search> {
+  if (typeof value === 'number') {
+    const digits = value.toString()
+    yield (text, from) => exactly(digits, text, from, isNumberBorder)
+    yield* searching(formsOfNumber(value))
+    return
+  }
   const wanted = value.trim()
-  if (!WORD.test(wanted)) return []
-  return [
-    (text, from) => exactly(wanted, text, from),
-    ...searching(formsOfDate(wanted)),
-    ...searching(formsOfString(wanted)),
-  ]
+  if (!WORD.test(wanted)) return
+  yield (text, from) => exactly(wanted, text, from, isWordBorder)
+  yield* searching(formsOfDate(wanted))
+  yield* searching(formsOfString(wanted))
 }
 
-function searching(pattern: RegExp | undefined): Search[] {
-  if (!pattern) return []
-  return [
-    (text, from) => {
-      pattern.lastIndex = from
-      const found = pattern.exec(text)
-      return found ? [found.index, found.index + found[0].length] : undefined
-    },
-  ]
+function* searching(pattern: RegExp | undefined): Generator<Search> {
+  if (!pattern) return
+  yield (text, from) => {
+    pattern.lastIndex = from
+    const found = pattern.exec(text)
+    return found ? [found.index, found.index + found[0].length] : undefined
+  }
 }
 
-function exactly(wanted: string, text: string, from: number): readonly [number, number] | undefined {
+/** Whether what stands from `start` to `end` is a whole of its kind. */
+type AreBorders = (text: string, start: number, end: number) => boolean
+
+const isWordBorder: AreBorders = (text, start, end) => isBorder(text, start) && isBorder(text, end)
+
+/** As `formsOfNumber` has it. */
+const BEFORE_NUMBER = /(?:[\p{L}\p{N}\u2212-]|\p{N}[.,'\u2019])$/u
+const BEHIND_NUMBER = /^(?:\p{L}*\p{N}|[.,'\u2019]\p{N})/u
+/** No unit is longer. */
+const LONGEST_UNIT = 60
+
+const isNumberBorder: AreBorders = (text, start, end) =>
+  !BEFORE_NUMBER.test(text.slice(Math.max(0, start - 4), start)) &&
+  !BEHIND_NUMBER.test(text.slice(end, end + LONGEST_UNIT))
+
+function exactly(
+  wanted: string,
+  text: string,
+  from: number,
+  areBorders: AreBorders,
+): readonly [number, number] | undefined {
   let at = text.indexOf(wanted, from)
   for (let tries = 0; at >= 0 && tries < MOST_TRIES; tries++) {
     const end = at + wanted.length
-    if (isBorder(text, at) && isBorder(text, end)) return [at, end]
+    if (areBorders(text, at, end)) return [at, end]
     // What begins within a word begins there too wherever it stands in that word.
     at = text.indexOf(wanted, isBorder(text, at) ? at + 1 : endOfWord(text, at))
   }
