@@ -70,6 +70,15 @@ async function spent(call: ChatCall): Promise<{ ms: number; text: string; tokens
   return { ms: (user + system) / 1000, text, tokens }
 }
 
+const promptOf = (call: ChatCall): ChatCall => ({ ...call, maxTokens: 1, grammar: undefined })
+
+/** The prompt with a beginning of its own, of which nothing is in the cache. */
+function unread(call: ChatCall, beginning: string): ChatCall {
+  const [first, ...others] = call.messages
+  const content = `${beginning} ${String(first!.content)}`
+  return promptOf({ ...call, messages: [{ role: first!.role as 'user', content }, ...others] })
+}
+
 const rounds = Number(values.rounds)
 const sums = { prompt: 0, without: 0, with: 0, tokens: 0 }
 const passes = { without: 0, with: 0 }
@@ -80,8 +89,9 @@ for (let round = 0; round <= rounds; round++) {
   if (round === 1) Object.assign(passes, { without: 0, with: 0 })
   if (round === 1) told = 0
   for (const [i, call] of calls.entries()) {
-    // Other texts have displaced it since it was read last.
-    sums.prompt += (await spent({ ...call, maxTokens: 1, grammar: undefined })).ms
+    sums.prompt += (await spent(unread(call, `${round}.${i}`))).ms
+    // Whoever comes first would read it.
+    await spent(promptOf(call))
     const texts: string[] = []
     // In turns, who comes first too.
     for (const mode of (i + round) % 2 === 0 ? (['without', 'with'] as const) : (['with', 'without'] as const)) {
