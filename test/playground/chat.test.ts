@@ -200,7 +200,7 @@ describe.skipIf(!canUnpack)('the chat (npm has Chromium for Linux on x64)', () =
     await page.locator('#request-aside').getByRole('button', { name: 'Bring it back' }).click()
     expect(await body.inputValue()).toContain('"mine"')
     await button('Tools').click()
-    await page.locator('#request-aside').getByRole('button', { name: 'Forget it' }).click()
+    await page.locator('#request-aside').getByRole('button', { name: 'Discard' }).click()
     expect(await page.locator('#request-aside').isVisible()).toBe(false)
   })
 })

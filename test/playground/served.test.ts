@@ -215,7 +215,7 @@ describe.skipIf(!canUnpack)('in a browser (npm has Chromium for Linux on x64)', 
     await extracts(page)
     const ask = page.getByLabel('Another model')
     await ask.fill('ollama:nothing')
-    await page.getByRole('button', { name: 'Look', exact: true }).click()
+    await page.getByRole('button', { name: 'Check', exact: true }).click()
     await page.locator('#add-model-found [role="alert"]').waitFor()
     expect(await page.locator('#add-model-found').textContent()).toContain('ollama:small:1b')
     await rm(folder, { recursive: true })

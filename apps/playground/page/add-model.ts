@@ -46,7 +46,7 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
 
   function fail(error: unknown, again: () => void): void {
     const said = error instanceof Error ? error.message : String(error)
-    const actions = el('div', { class: 'actions' }, button('Look again', again, { class: 'small' }), closing())
+    const actions = el('div', { class: 'actions' }, button('Check again', again, { class: 'small' }), closing())
     place.replaceChildren(el('p', { class: 'advice bad', role: 'alert' }, said), actions)
   }
 
@@ -63,7 +63,7 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
     const otherwise =
       other &&
       button(
-        `Look ${other.model === undefined ? 'with' : 'at'} ${other.how}`,
+        `Check ${other.model === undefined ? 'with ' : ''}${other.how}`,
         () => void look(other.model ?? wanted, other.model === undefined ? other : {}),
         { class: 'small' },
       )

@@ -184,13 +184,18 @@ function oneLine(text: string, attributes: Parameters<typeof el>[1]): HTMLTextAr
   const area = el('textarea', { rows: 1, class: 'one-line', autocomplete: 'off', ...attributes })
   area.value = text
   if (CSS.supports('field-sizing', 'content')) return area
-  const fit = () => {
+  const grow = () => {
     area.style.height = 'auto'
     area.style.height = `${area.scrollHeight + 2}px`
   }
-  area.addEventListener('input', fit)
+  area.addEventListener('input', grow)
   // Its width comes with its place, and changes with the window.
-  new ResizeObserver(fit).observe(area)
+  let width = 0
+  new ResizeObserver(([seen]) => {
+    if (seen!.contentRect.width === width) return
+    width = seen!.contentRect.width
+    grow()
+  }).observe(area)
   return area
 }
 

@@ -81,15 +81,15 @@ export function asideView<Draft extends object>(
     },
     { class: 'small' },
   )
-  const forget = button(
-    'Forget it',
+  const discard = button(
+    'Discard',
     () => {
       drafts.letGo()
       end()
     },
     { class: 'quiet small' },
   )
-  place.append(el('span', {}, 'What you had written was put aside.'), el('div', { class: 'actions' }, back, forget))
+  place.append(el('span', {}, 'What you had written was put aside.'), el('div', { class: 'actions' }, back, discard))
   const draw = () => {
     place.hidden = drafts.aside === undefined
   }

@@ -51,7 +51,7 @@ export class SchemaMaker {
       this.#form.element.querySelector('input')?.focus()
     })
     this.#formPlace.replaceChildren(
-      el('p', { class: 'notice' }, 'This schema says more than a form can show.'),
+      el('p', { class: 'notice' }, 'This schema is too complex for the form.'),
       el('div', { class: 'actions' }, anew),
     )
   }
