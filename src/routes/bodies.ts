@@ -34,6 +34,8 @@ export class Bodies {
     this.#arriving.set(caller, own.add(body))
     return {
       hold: (bytes) => {
+        // What is over, or was given up, may still be on its way to hear of it: nobody would give that back.
+        if (!own.has(body)) return
         this.#held += bytes - body.held
         body.held = bytes
         while (this.#held > this.#limit) this.#displace()

@@ -62,6 +62,8 @@ export class Run {
 
   /** So many bytes more are held for it until its answer begins: they count as those of its caller's bodies do. */
   hold(bytes: number): void {
+    // It may have been left while what is to be held was read: nobody would give it back.
+    this.signal.throwIfAborted()
     this.#room ??= this.#service.bodies.begin(this.#exchange.caller.id, (error) => void this.fail(error))
     this.#held += bytes
     this.#room.hold(this.#held)

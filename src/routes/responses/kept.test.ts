@@ -99,6 +99,42 @@ describe('what a request refers to', () => {
     await create({ input: 'x'.repeat(60_000) })
   })
 
+  test('is held for nobody who leaves while it is read', async () => {
+    const store = memoryResponses()
+    const asked = { left: () => {} }
+    const slow: ResponseStore = {
+      put: (kept) => store.put(kept),
+      delete: (owner, id) => store.delete(owner, id),
+      items: (owner, ids) => store.items(owner, ids),
+      get: async (owner, id) => {
+        const kept = await store.get(owner, id)
+        asked.left()
+        return kept
+      },
+    }
+    const { ask, create } = keeping('Done.', { responses: slow, bodyLimit: 2 ** 16, bodiesLimit: 2 ** 16 })
+    const first = await create({ input: 'x'.repeat(20_000) })
+    const { id } = await create({ input: 'x'.repeat(20_000), previous_response_id: first.id })
+    // At the first of its turns, and at the second.
+    for (const after of [1, 2, 1, 2, 1, 2, 1, 2]) {
+      const leaving = new AbortController()
+      let reads = 0
+      asked.left = () => {
+        if (++reads === after) leaving.abort()
+      }
+      await ask('/responses', {
+        method: 'POST',
+        body: JSON.stringify({ model: MODEL, input: 'Hi', previous_response_id: id }),
+        headers: { 'content-type': 'application/json' },
+        signal: leaving.signal,
+      })
+      expect(reads).toBe(after)
+    }
+    asked.left = () => {}
+    await create({ input: 'x'.repeat(60_000) })
+    await create({ previous_response_id: id })
+  })
+
   test('is listed from its end without all that came before it', async () => {
     const { reads, counting } = counted(memoryResponses())
     const { ask, create } = keeping('Done.', { responses: counting })

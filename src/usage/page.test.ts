@@ -1,0 +1,149 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { UsageRow } from './ledger.js'
+import { type BucketWidth, type UsageQuery, usagePage } from './page.js'
+
+/** The start of a day. */
+const START = 1_700_438_400
+const MINUTE = 60
+
+interface Bucket {
+  readonly object: string
+  readonly start_time: number
+  readonly end_time: number
+  readonly results: readonly Record<string, unknown>[]
+}
+const pageOf = (rows: readonly UsageRow[], query: UsageQuery) =>
+  usagePage(rows, query) as { data: Bucket[]; has_more: boolean; next_page: string | null; object: string }
+
+const row: fc.Arbitrary<UsageRow> = fc.record({
+  start: fc.nat(4000).map((minute) => START + minute * MINUTE),
+  caller: fc.constantFrom('ann', 'bob'),
+  project: fc.constantFrom(null, 'team/x', 'team/y'),
+  model: fc.constantFrom('a/b', 'a/c'),
+  requests: fc.nat(9),
+  errors: fc.nat(9),
+  aborts: fc.nat(9),
+  promptTokens: fc.nat(99),
+  cachedTokens: fc.nat(99),
+  completionTokens: fc.nat(99),
+})
+
+const someOf = (...values: string[]) => fc.option(fc.subarray(values).map((each) => new Set(each)), { nil: undefined })
+const WIDTHS: readonly BucketWidth[] = [60, 3600, 86_400]
+const query: fc.Arbitrary<UsageQuery> = fc
+  .record({
+    width: fc.constantFrom(...WIDTHS),
+    from: fc.nat(3000),
+    length: fc.integer({ min: 1, max: 200_000 }),
+    now: fc.nat(300_000),
+    limit: fc.integer({ min: 1, max: 40 }),
+    groupBy: fc.subarray(['project_id', 'model', 'api_key_id', 'batch', 'service_tier']).map((each) => new Set(each)),
+    projects: someOf('team/x', 'team/y', 'team/z'),
+    models: someOf('a/b', 'a/d'),
+    callers: someOf('ann', 'cid'),
+    nothing: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+  })
+  .map(({ from, length, now, ...rest }) => {
+    const first = START + from * MINUTE
+    const start = first - (first % rest.width)
+    // As few buckets as can be looked at, whatever their width.
+    const to = start + 1 + (length % (rest.width * 60))
+    return { ...rest, from: start, to, now: START + now, page: undefined }
+  })
+
+/** From the definition: every bucket of the time that was asked for, and in it every group. */
+function bucketsOf(rows: readonly UsageRow[], asked: UsageQuery): object[] {
+  const { width, groupBy } = asked
+  const floor = (time: number) => Math.floor(time / width) * width
+  const first = Math.min(asked.now, ...rows.map(({ start }) => start))
+  const fields = [
+    ['project_id', 'project'],
+    ['model', 'model'],
+    ['api_key_id', 'caller'],
+  ] as const
+  const buckets: object[] = []
+  for (let start = Math.max(asked.from, floor(first)); start < asked.to; start += width) {
+    const inside = rows.filter(
+      (each) =>
+        each.start >= start &&
+        each.start < start + width &&
+        !asked.nothing &&
+        (!asked.models || asked.models.has(each.model)) &&
+        (!asked.callers || asked.callers.has(each.caller)) &&
+        (!asked.projects || asked.projects.has(String(each.project))),
+    )
+    const nameOf = (each: UsageRow) => fields.map(([field, key]) => (groupBy.has(field) ? each[key] : undefined)).join()
+    const names = [...new Set(inside.map(nameOf))]
+    const results = names.map((name) => {
+      const group = inside.filter((each) => nameOf(each) === name)
+      const sum = (key: 'requests' | 'errors' | 'aborts' | 'promptTokens' | 'cachedTokens' | 'completionTokens') =>
+        group.reduce((all, each) => all + each[key], 0)
+      return {
+        object: 'organization.usage.completions.result',
+        input_tokens: sum('promptTokens'),
+        output_tokens: sum('completionTokens'),
+        input_cached_tokens: sum('cachedTokens'),
+        input_audio_tokens: 0,
+        output_audio_tokens: 0,
+        num_model_requests: sum('requests'),
+        num_failed_requests: sum('errors'),
+        num_aborted_requests: sum('aborts'),
+        ...Object.fromEntries(fields.map(([field, key]) => [field, groupBy.has(field) ? group[0]![key] : null])),
+        user_id: null,
+        // Nothing here is a batch, and there is one tier.
+        batch: groupBy.has('batch') ? false : null,
+        service_tier: groupBy.has('service_tier') ? 'default' : null,
+      }
+    })
+    buckets.push({ object: 'bucket', start_time: start, end_time: Math.min(start + width, asked.to), results })
+  }
+  return buckets
+}
+
+describe('pages of usage', () => {
+  it('are together every bucket of the time, with what passes, in groups, and each once', () => {
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 30 }), query, (all, asked) => {
+        // A ledger gives rows of that time alone.
+        const rows = all.filter(({ start }) => start >= asked.from && start < asked.to)
+        const before = structuredClone(rows)
+        const expected = bucketsOf(rows, asked)
+        const seen: object[] = []
+        let page: number | undefined
+        for (;;) {
+          const { object, data, has_more, next_page } = pageOf(rows, { ...asked, page })
+          expect(object).toBe('page')
+          expect(data.length).toBeLessThanOrEqual(asked.limit)
+          seen.push(...data)
+          expect(next_page === null).toBe(!has_more)
+          if (next_page === null) break
+          expect(data.length).toBe(asked.limit)
+          page = Number(/^page_(\d+)$/.exec(next_page)![1])
+        }
+        expect(seen).toEqual(expected)
+        // What a ledger keeps is not added up in its place.
+        expect(rows).toEqual(before)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  const asked: UsageQuery = {
+    ...{ from: START, to: START + 3 * 86_400, now: START, width: 86_400, limit: 31, page: undefined, nothing: false },
+    ...{ groupBy: new Set(['project_id']), projects: undefined, models: undefined, callers: undefined },
+  }
+  const projects = (count: number, day: number): UsageRow[] =>
+    Array.from({ length: count }, (_, i) => ({
+      ...{ start: START + day * 86_400, caller: 'ann', project: `team/p${i}`, model: 'a/b', requests: 1, errors: 0 },
+      ...{ aborts: 0, promptTokens: 1, cachedTokens: 0, completionTokens: 1 },
+    }))
+  const sizes = (rows: UsageRow[]) => pageOf(rows, asked).data.map(({ results }) => results.length)
+
+  it('have five thousand results at most, and end before a bucket that is one too many', () => {
+    expect(sizes([...projects(2500, 0), ...projects(2500, 1)])).toEqual([2500, 2500, 0])
+    expect(sizes([...projects(2500, 0), ...projects(2501, 1)])).toEqual([2500])
+    expect(sizes(projects(5000, 0))).toEqual([5000, 0, 0])
+    expect(() => sizes(projects(5001, 0))).toThrow('One bucket has 5001 results, and a page at most 5000')
+  })
+})
