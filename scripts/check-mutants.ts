@@ -110,7 +110,12 @@ for (const file of chosen) {
     continue
   }
   const { user, system } = process.cpuUsage()
-  const verdict = judged(file, await reportOf(file, tests), equals[file] ?? [])
+  const report = await reportOf(file, tests).catch((error: unknown) => console.log(`${file}: ${error}`))
+  if (!report) {
+    low.push(file)
+    continue
+  }
+  const verdict = judged(file, report, equals[file] ?? [])
   const spent = process.cpuUsage({ user, system })
   tell(verdict, (spent.user + spent.system) / 1e6)
   if (verdict.percent < BAR || verdict.unheard.length > 0) low.push(file)

@@ -34,7 +34,8 @@ interface Switch {
 }
 type Counts = Record<string, number>
 
-const LONGEST = 60_000
+/** By the clock: whoever starts this looks at what is computed instead. */
+const LONGEST = Number.POSITIVE_INFINITY
 const globals = globalThis as unknown as { __stryker__: Switch; __vitest_worker__: object }
 globals.__stryker__ = {}
 // What vitest's `expect` and `vi` ask for of the process that runs them.

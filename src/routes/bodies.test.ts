@@ -58,7 +58,11 @@ describe('the memory of bodies on their way', () => {
   })
 
   it('is never more than may be held, nor less than those hold who are left', () => {
-    const act = fc.record({ name: fc.constantFrom('a1', 'a2', 'b1', 'b2', 'c1'), bytes: fc.nat(60), done: fc.boolean() })
+    const act = fc.record({
+      name: fc.constantFrom('a1', 'a2', 'b1', 'b2', 'c1'),
+      bytes: fc.nat(60),
+      done: fc.boolean(),
+    })
     fc.assert(
       fc.property(fc.array(act, { maxLength: 40 }), (acts) => {
         const { bodies, given, begin } = arriving(100)

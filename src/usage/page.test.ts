@@ -29,7 +29,11 @@ const row: fc.Arbitrary<UsageRow> = fc.record({
   completionTokens: fc.nat(99),
 })
 
-const someOf = (...values: string[]) => fc.option(fc.subarray(values).map((each) => new Set(each)), { nil: undefined })
+const someOf = (...values: string[]) =>
+  fc.option(
+    fc.subarray(values).map((each) => new Set(each)),
+    { nil: undefined },
+  )
 const WIDTHS: readonly BucketWidth[] = [60, 3600, 86_400]
 const query: fc.Arbitrary<UsageQuery> = fc
   .record({
