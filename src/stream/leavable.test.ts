@@ -117,6 +117,17 @@ describe('a source that can be left', () => {
     expect(await leavable.leave()).toBe('ended')
   })
 
+  it('may throw where it is asked to return: whoever leaves is told nothing of it', async () => {
+    const back = () => {
+      throw new Error('broken')
+    }
+    const never = () => new Promise<IteratorResult<number>>(() => {})
+    const leavable = new Leavable<number>({ [Symbol.asyncIterator]: () => ({ next: never, return: back }) })
+    const heard = asking(leavable)
+    expect(await leavable.leave('gone')).toBe('ended')
+    expect(heard).toEqual([{ reason: 'gone' }])
+  })
+
   it('that never returns is stuck after five seconds', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { source } = byHand()

@@ -42,6 +42,11 @@ export class Leavable<T> {
     }
   }
 
+  /** An engine of somebody else's may throw here, too. */
+  async #return(): Promise<void> {
+    await this.#iterator.return?.()
+  }
+
   /** False where nobody waits any more. */
   #settle(): boolean {
     const waits = this.#failed !== undefined
@@ -57,7 +62,7 @@ export class Leavable<T> {
     if (this.#ended) return 'ended'
     this.#ended = true
     // Its own last words are of no interest: whoever leaves has an answer already.
-    const ended = Promise.resolve(this.#iterator.return?.()).catch(() => {})
+    const ended = this.#return().catch(() => {})
     return (await atMost(LEAVE_MS, ended)) === 'ended' ? 'ended' : 'stuck'
   }
 }
