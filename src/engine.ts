@@ -78,6 +78,11 @@ export interface Capabilities {
    */
   readonly evidence?: boolean
   /**
+   * Keep strings to what the conversation says: `quote`, and `x-quote` in schemas.
+   * @default false
+   */
+  readonly quotes?: boolean
+  /**
    * Answer typed fields of a text itself: `extract`. Where an engine does not, fields are answered by `generate`.
    * @default false
    */
@@ -412,6 +417,8 @@ export interface ConstrainCall {
   readonly layout?: SchemaSource['layout']
   /** Own ones. */
   readonly formats?: SchemaSource['formats']
+  /** Only where strings of this answer are to be quotes: what is kept for it is not to be kept longer than it is. */
+  readonly quote?: QuoteSource
 }
 
 /** It, compiled. */
@@ -491,7 +498,7 @@ export type ToolChoice = 'none' | 'auto' | 'required' | { readonly name: string 
 
 export type OutputFormat =
   | { readonly type: 'text' }
-  | { readonly type: 'json_object'; readonly layout?: SchemaSource['layout'] }
+  | { readonly type: 'json_object'; readonly layout?: SchemaSource['layout']; readonly quote?: true }
   | {
       readonly type: 'json_schema'
       readonly name: string
@@ -500,6 +507,8 @@ export type OutputFormat =
       readonly schema: Readonly<Record<string, unknown>> | boolean
       /** Where the request says how its JSON is laid out. */
       readonly layout?: SchemaSource['layout']
+      /** All strings are quotes, but those that the schema spells out. */
+      readonly quote?: true
     }
   /** A text of a grammar that need not be JSON. */
   | { readonly type: 'grammar'; readonly source: TextSource }
@@ -626,6 +635,17 @@ export interface SchemaSource {
   readonly fuel?: number
   /** Own ones: patterns, and names that only describe. */
   readonly formats?: Readonly<Record<string, string | true>>
+  readonly quote?: QuoteSource
+}
+
+/** What strings are stretches of: those of which the schema says `x-quote`. */
+export interface QuoteSource {
+  readonly texts: readonly string[]
+  /**
+   * All strings, but those that an `enum` or a `const` spells out.
+   * @default false
+   */
+  readonly all?: boolean
 }
 
 /** Texts that need not be JSON. */

@@ -33,7 +33,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     ],
   },
   // Languages of strings, and what comes to one: numbers, regular expressions, formats.
-  'structured automata': { holds: ['src/structured/automata'], imports: ['structured ground'] },
+  'structured automata': { holds: ['src/structured/automata'], imports: ['platform', 'structured ground'] },
   'structured numbers': {
     holds: ['src/structured/numbers'],
     imports: ['platform', 'structured ground', 'structured automata'],

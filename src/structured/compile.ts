@@ -1,4 +1,4 @@
-import type { SchemaSource } from '../engine.js'
+import type { QuoteSource, SchemaSource } from '../engine.js'
 import { atOnce, type Slices } from '../platform/slices.js'
 import { Machine } from './automaton/machine.js'
 import { Grammar } from './grammar.js'
@@ -32,6 +32,12 @@ export interface CompileOptions {
    * @default none: formats that nobody knows are refused
    */
   formats?: Formats
+  /**
+   * Texts of which strings must be stretches, cut between words: the strings of which the schema says
+   * `"x-quote": true`, or with `all` every one that it does not spell out. See docs/evidence.md.
+   * @default none: `x-quote` is refused
+   */
+  quote?: QuoteSource
 }
 
 /** Shortest documents beyond this many bytes are refused: no model writes them. */
@@ -44,13 +50,14 @@ export function compile(schema: unknown, options: CompileOptions = {}): Grammar 
 
 /** As `compile`, with a pause every few milliseconds in which others may work: `for (const _ of ...)` would be one of them. */
 export function* compileInSlices(schema: unknown, options: CompileOptions = {}): Slices<Grammar> {
-  const { strict = true, layout = 'compact', fuel, formats } = options
+  const { strict = true, layout = 'compact', fuel, formats, quote } = options
   const source: SchemaSource = {
     schema,
     strict,
     layout,
     ...(fuel !== undefined && { fuel }),
     ...(formats && { formats }),
+    ...(quote && { quote }),
   }
   const documents = yield* documentsOf(source)
   const { first, forget } = documents

@@ -33,13 +33,23 @@ export function fromSource(source: GrammarSource, options: SourceOptions = {}): 
 
 /** As `fromSource`, with a pause every few milliseconds while schemas are compiled. */
 export function* fromSourceInSlices(source: GrammarSource, { cache }: SourceOptions = {}): Slices<Grammar> {
-  if (cache === undefined) return yield* compiled(source)
+  if (cache === undefined || isOfOneText(source)) return yield* compiled(source, cache)
   const key = JSON.stringify(source)
   const known = cache.get(key)
   if (known !== undefined) return known
   const grammar = yield* compiled(source, cache)
   cache.set(key, grammar)
   return grammar
+}
+
+/** Whether it is made for texts to quote from, and so for nobody else. */
+function isOfOneText(source: TextPart): boolean {
+  if (typeof source === 'string') return false
+  if ('schema' in source) return source.quote !== undefined
+  if ('choice' in source) return source.choice.some(isOfOneText)
+  if ('sequence' in source) return source.sequence.some(isOfOneText)
+  if ('repeat' in source) return isOfOneText(source.repeat)
+  return 'quoted' in source && isOfOneText(source.quoted)
 }
 
 function* compiled(source: GrammarSource, cache?: GrammarCache): Slices<Grammar> {

@@ -5,6 +5,7 @@ import type { TextAutomaton } from './types.js'
 
 export class Complement implements TextAutomaton {
   readonly of: TextAutomaton
+  readonly sparse = false
   private readonly make: () => TextAutomaton
   private made: TextAutomaton | undefined
 

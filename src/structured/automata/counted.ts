@@ -5,11 +5,15 @@
 
 import { Fuel } from '../fuel.js'
 import type { Classes } from './classes.js'
+import { FAR, SparseAutomaton } from './sparse.js'
 import { DEAD, type TextAutomaton, TextError } from './types.js'
 
 /** Cells of the table that a lower bound over a base of several states needs. */
 const MAX_CELLS = 1_000_000
 const MAX_STATES = 2 ** 31
+/** The same of texts' own stretches, which are many: whoever walks them keeps no table of all. */
+const MAX_SPARSE_CELLS = 4_000_000
+const MAX_SPARSE_STATES = 2 ** 50
 
 export class CountedAutomaton implements TextAutomaton {
   readonly base: TextAutomaton
@@ -19,19 +23,24 @@ export class CountedAutomaton implements TextAutomaton {
   readonly states: number
   readonly empty: boolean
   readonly classes: Classes
+  readonly sparse: boolean
   /** The highest count that is told apart. */
   private readonly top: number
   /** `[missing][state]`: the fewest characters to acceptance, of which at least `missing`. Absent where one row does. */
-  private readonly shortest: Float64Array[] | undefined
+  private readonly shortest: readonly (Float64Array | Uint32Array)[] | undefined
 
   private constructor(base: TextAutomaton, min: number, max: number, fuel: Fuel) {
     this.base = base
     this.min = min
     this.max = max
     this.classes = base.classes
+    this.sparse = base.sparse
     this.top = max === Number.POSITIVE_INFINITY ? min : max
-    if (base.states * (this.top + 1) >= MAX_STATES) throw new TextError('the length limit is too high for its pattern')
-    if (min > 0 && !isUniform(base)) this.shortest = shortestTable(base, min, fuel)
+    const most = base.sparse ? MAX_SPARSE_STATES : MAX_STATES
+    if (base.states * (this.top + 1) >= most) throw new TextError('the length limit is too high for its pattern')
+    if (min > 0 && !isUniform(base)) {
+      this.shortest = base instanceof SparseAutomaton ? shortestOfSparse(base, min) : shortestTable(base, min, fuel)
+    }
     this.states = base.states * (this.top + 1)
     this.start = base.start === DEAD ? DEAD : this.live(base.start, 0)
     this.empty = this.start === DEAD
@@ -60,6 +69,14 @@ export class CountedAutomaton implements TextAutomaton {
     if (state === DEAD) return DEAD
     const next = this.base.step(this.inner(state), cls)
     return next === DEAD ? DEAD : this.live(next, this.count(state) + 1)
+  }
+
+  each(state: number, visit: (codePoint: number, next: number) => void): void {
+    const count = this.count(state) + 1
+    this.base.each?.(this.inner(state), (codePoint, next) => {
+      const live = this.live(next, count)
+      if (live !== DEAD) visit(codePoint, live)
+    })
   }
 
   next(state: number, codePoint: number): number {
@@ -143,8 +160,9 @@ export class CountedAutomaton implements TextAutomaton {
   private need(inner: number, count: number): number {
     const missing = Math.max(0, this.min - count)
     if (missing === 0) return this.base.distance(inner)
-    if (this.shortest !== undefined) return this.shortest[missing]![inner]!
-    return missing
+    if (this.shortest === undefined) return missing
+    const need = this.shortest[missing]![inner]!
+    return need === FAR ? Number.POSITIVE_INFINITY : need
   }
 }
 
@@ -179,6 +197,23 @@ function shortestTable(base: TextAutomaton, min: number, fuel: Fuel): Float64Arr
         if (next !== DEAD && before[next]! < best) best = before[next]!
       }
       row[s] = best + 1
+    }
+    rows.push(row)
+  }
+  return rows
+}
+
+function shortestOfSparse(base: SparseAutomaton, min: number): Uint32Array[] {
+  const { states, moves } = base
+  if (states * (min + 1) > MAX_SPARSE_CELLS) throw new TextError('the minimum length is too high for so long a text')
+  const rows = [Uint32Array.from({ length: states }, (_, state) => (state === DEAD ? FAR : base.distance(state)))]
+  for (let missing = 1; missing <= min; missing++) {
+    const before = rows[missing - 1]!
+    const row = new Uint32Array(states).fill(FAR)
+    for (let state = 1; state < states; state++) {
+      for (let i = moves.first[state]!; i < moves.first[state + 1]!; i++) {
+        row[state] = Math.min(row[state]!, before[moves.to[i]!]! + 1)
+      }
     }
     rows.push(row)
   }

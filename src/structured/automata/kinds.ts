@@ -82,6 +82,7 @@ function kindsBetween(low: number, high: number): number {
 
 /** The kinds of characters that do not all lead back to the same place, limits on length aside. */
 export function leaving(text: TextAutomaton, state: number): number {
+  if (text.sparse) return NONE_PASS
   const found = kindsOf(text.classes)
   let leaves = SPECIAL
   // Class 0 holds the lone surrogates, which no token holds.
@@ -104,6 +105,7 @@ const MOST_PLACES = 400
  * others. Undefined where there are none, or finding out takes too long.
  */
 export function roaming(text: TextAutomaton, start: number): { leaving: number; room: number } | undefined {
+  if (text.sparse) return undefined
   const width = text.classes.count
   const among = new Uint8Array(width).fill(1)
   // Leaves out every class that is dead somewhere on the way, until none is.

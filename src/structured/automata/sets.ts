@@ -6,8 +6,10 @@ import { partition, refine } from './classes.js'
 import { Complement } from './complement.js'
 import { CountedAutomaton } from './counted.js'
 import { minimise } from './minimise.js'
+import { SparseAutomaton } from './sparse.js'
 import { TableAutomaton } from './table.js'
 import { DEAD, type TextAutomaton } from './types.js'
+import { within } from './within.js'
 
 /** Steps of one operation when the caller brings no fuel. */
 const SET_FUEL = 2_000_000
@@ -26,6 +28,8 @@ export const NO_TEXT: TableAutomaton = new TableAutomaton(DEAD, ANY_TEXT.classes
 export function intersect(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (a === b || b === ANY_TEXT) return a
   if (a === ANY_TEXT) return b
+  if (a instanceof SparseAutomaton) return ofSparse(a, b, fuel)
+  if (b instanceof SparseAutomaton) return ofSparse(b, a, fuel)
   if (a instanceof Complement) return difference(b, a.of, fuel)
   if (b instanceof Complement) return difference(a, b.of, fuel)
   if (a.empty || b.empty) return NO_TEXT
@@ -33,6 +37,12 @@ export function intersect(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SE
   if (a instanceof CountedAutomaton) return a.over(intersect(a.base, b, fuel), fuel)
   if (b instanceof CountedAutomaton) return b.over(intersect(a, b.base, fuel), fuel)
   return remembered(intersections, a, b, fuel, () => product(a, b, (x, y) => x && y, fuel))
+}
+
+function ofSparse(a: SparseAutomaton, b: TextAutomaton, fuel: Fuel): TextAutomaton {
+  if (b instanceof CountedAutomaton) return b.over(ofSparse(a, b.base, fuel), fuel)
+  if (b === ANY_TEXT || a.empty) return a
+  return b instanceof Complement ? within(a, b.of, false, fuel) : within(a, b, true, fuel)
 }
 
 export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
@@ -45,6 +55,7 @@ export function union(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FU
 export function difference(a: TextAutomaton, b: TextAutomaton, fuel = new Fuel(SET_FUEL)): TextAutomaton {
   if (b instanceof Complement) return intersect(a, b.of, fuel)
   if (a.empty || b.empty) return a
+  if (a instanceof SparseAutomaton) return within(a, b, false, fuel)
   // What is left out of all lengths is left out of these. Multiplied, every length would be a state.
   if (a instanceof CountedAutomaton && !(b instanceof CountedAutomaton)) {
     const base = difference(a.base, b, fuel)

@@ -11,6 +11,7 @@ export class TableAutomaton implements TextAutomaton {
   readonly states: number
   readonly empty: boolean
   readonly classes: Classes
+  readonly sparse = false
   /** `state * classes.count + class` -> state. Row 0 is the dead state's. */
   readonly table: Uint32Array
   private readonly accepting: Accepting

@@ -11,6 +11,10 @@ export interface TextAutomaton {
   readonly states: number
   /** True if no text at all is accepted. */
   readonly empty: boolean
+  /** Made for one text alone, of many states with few ways from each: see `sparse.ts`. */
+  readonly sparse: boolean
+  /** Of a sparse one: the code points that lead on from a state, ascending, and where. */
+  each?(state: number, visit: (codePoint: number, next: number) => void): void
   /** Code points of one class move alike from every state. */
   readonly classes: Classes
   accepts(state: number): boolean

@@ -23,6 +23,7 @@ export abstract class CharacterFrame extends ScalarFrame implements ContentFrame
   abstract readonly roaming: Passing
   abstract readonly like: ContentFrame
   abstract readonly besides: ContentFrame['besides']
+  abstract readonly few: ContentFrame['few']
 
   constructor(traits = 0) {
     super(IN_STRING | traits)

@@ -8,6 +8,18 @@ export interface Passing {
   readonly room: number
 }
 
+/** A text as a sparse automaton has it, and the place in it. */
+export interface FewWays {
+  readonly state: number
+  /** Whether the string may close there. */
+  closes(state: number): boolean
+  /** The characters that lead on, as JSON writes them, and where. */
+  each(state: number, visit: (bytes: Bytes, next: number) => void): void
+  /** Bytes of the shortest way to the end of the string. */
+  length(state: number): number
+  at(state: number): ContentFrame
+}
+
 /** A place inside a string, as masks are kept by it: what may come before the closing quote, and how long the way to the end then is. */
 export interface ContentFrame extends Frame, Passing {
   /** Whether one character more than there is room for may never come. */
@@ -34,4 +46,8 @@ export interface ContentFrame extends Frame, Passing {
   readonly besides: { readonly frame: ContentFrame; readonly taken: readonly Bytes[] } | undefined
   /** Whether it is a place in a text that other grammars may have too; else one of this grammar's objects. */
   readonly text: boolean
+  /** Of a place from which few characters lead on: where. */
+  readonly few: FewWays | undefined
+  /** Whether what is learned of it may be kept for other grammars: not of the texts of one request. */
+  readonly shared: boolean
 }

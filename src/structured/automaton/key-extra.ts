@@ -177,6 +177,14 @@ export class ExtraKeyFrame extends CharacterFrame {
     return false
   }
 
+  override get few(): undefined {
+    return undefined
+  }
+
+  override get shared(): boolean {
+    return false
+  }
+
   override get roaming(): Passing {
     return this
   }

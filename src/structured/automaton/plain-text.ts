@@ -73,6 +73,10 @@ export class PlainTextFrame extends ScalarFrame implements Passing {
     return true
   }
 
+  get shared(): boolean {
+    return true
+  }
+
   override step(byte: number, below: Cell, out: Cells): void {
     const next = this.move(byte)
     if (next !== null) out.add(below.push(next))

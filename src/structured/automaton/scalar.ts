@@ -11,6 +11,7 @@ export abstract class ScalarFrame extends Frame {
   /** See `ContentFrame`. */
   abstract readonly longest: number
   abstract readonly text: boolean
+  abstract readonly shared: boolean
 
   /** Where one more code point leads; undefined if it is not allowed. */
   abstract after(codePoint: number): ScalarFrame | undefined
@@ -131,6 +132,14 @@ export abstract class WithinFrame extends Frame implements ContentFrame {
 
   get text(): boolean {
     return this.base.text
+  }
+
+  get few(): undefined {
+    return undefined
+  }
+
+  get shared(): boolean {
+    return this.base.shared
   }
 }
 

@@ -1,10 +1,10 @@
 import { isLevel, leaving as leavingKinds, NONE_PASS, roaming, SPECIAL } from '../automata/kinds.js'
 import type { TextAutomaton } from '../automata/types.js'
 import { Kept, made } from '../kept.js'
-import { IN_JSON, longestText } from '../schema/text-length.js'
+import { encoded, IN_JSON, longestText } from '../schema/text-length.js'
 import type { Cell, Cells } from './cell.js'
 import { CharacterFrame, MOST_LEFT } from './characters.js'
-import type { Passing } from './content.js'
+import type { FewWays, Passing } from './content.js'
 import type { Bytes } from './frame.js'
 
 /** Places kept of one language; a counter of lengths may have a million. */
@@ -114,6 +114,23 @@ class TextFrame extends CharacterFrame {
 
   override get text(): boolean {
     return true
+  }
+
+  override get few(): FewWays | undefined {
+    const home = this.#home
+    const { text } = home
+    if (!text.sparse) return undefined
+    return {
+      state: this.#state,
+      closes: (state) => text.accepts(state),
+      each: (state, visit) => text.each?.(state, (codePoint, next) => visit(encoded(codePoint), next)),
+      length: (state) => IN_JSON.length(text, state) + 1,
+      at: (state) => home.at(state),
+    }
+  }
+
+  override get shared(): boolean {
+    return !this.#home.text.sparse
   }
 
   override get uniform(): boolean {

@@ -3,6 +3,7 @@ import { CHOOSING, COMBINING } from './combining.js'
 import type { Keyword } from './keyword.js'
 import { NUMBERS } from './numbers.js'
 import { OBJECTS } from './objects.js'
+import { QUOTES } from './quotes.js'
 import { REFERENCES } from './references.js'
 import type { Shape } from './shapes.js'
 import { STRINGS } from './strings.js'
@@ -13,6 +14,7 @@ export const KEYWORDS: readonly Keyword[] = [
   ...VALUES,
   ...NUMBERS,
   ...STRINGS,
+  ...QUOTES,
   ...ARRAYS,
   ...OBJECTS,
   ...COMBINING,

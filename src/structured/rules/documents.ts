@@ -6,6 +6,7 @@ import { Fuel } from '../fuel.js'
 import { Context } from '../schema/context.js'
 import { Document } from '../schema/document.js'
 import { layoutOf } from '../schema/format.js'
+import { Quotes } from '../schema/quotes.js'
 import { Values } from '../schema/values.js'
 import { SchemaError } from '../schema-error.js'
 
@@ -43,7 +44,9 @@ export function* documentsOf(source: SchemaSource): Slices<Documents> {
   const ignored: SchemaError[] | undefined = strict ? undefined : []
   const fuel = new Fuel(source.fuel)
   try {
-    const root = yield* new Values(new Context(new Document(schema), fuel, layout, ignored, formats)).root()
+    const quotes = source.quote && (yield* Quotes.compiled(source.quote))
+    const context = new Context(new Document(schema), fuel, layout, ignored, formats, quotes)
+    const root = yield* new Values(context).root()
     const table = new FrameTable(layout)
     const steps = fuel.spent
     const bytes = DOCUMENTS_BYTES + STEP_BYTES * steps

@@ -1,4 +1,5 @@
 import type { Classes } from '../automata/classes.js'
+import { SparseAutomaton } from '../automata/sparse.js'
 import { TableAutomaton } from '../automata/table.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
@@ -57,6 +58,7 @@ export function cheapestEnds(
   end: (state: number) => number,
   fuel?: Fuel,
 ): Ends | undefined {
+  if (text instanceof SparseAutomaton) return endsOfSparse(text, bytes, end)
   const found = tableOf(text)
   if (found === undefined) return undefined
   const { table, places, stateOf, placeOf } = found
@@ -83,6 +85,20 @@ export function cheapestEnds(
     }
   }
   return { from: (state) => least[placeOf(state)] ?? Infinity, all: least }
+}
+
+/** Each leads to states of higher numbers: from the last one on all is known that is needed. */
+function endsOfSparse({ moves, states }: SparseAutomaton, bytes: Uint8Array, end: (state: number) => number): Ends {
+  const { first, classes, to } = moves
+  const all = new Float64Array(states).fill(Infinity)
+  for (let state = states - 1; state > DEAD; state--) {
+    let least = end(state)
+    for (let i = first[state]!; i < first[state + 1]!; i++) {
+      least = Math.min(least, all[to[i]!]! + bytes[classes[i]!]!)
+    }
+    all[state] = least
+  }
+  return { from: (state) => all[state] ?? Infinity, all }
 }
 
 const explored = new WeakMap<TextAutomaton, Table | null>()

@@ -7,6 +7,7 @@ import type { Document, Schema, Site } from './document.js'
 import type { Layout } from './format.js'
 import { isObject } from './json.js'
 import type { Atom } from './part.js'
+import type { Quotes } from './quotes.js'
 
 /**
  * What names of `format` mean that are one's own, before those that are known: the pattern that a text matches, or
@@ -22,6 +23,8 @@ export class Context {
   readonly ignored: SchemaError[] | undefined
   readonly layout: Layout
   readonly #formats: Formats
+  /** Absent: there is nothing to quote from. */
+  readonly quotes: Quotes | undefined
   /** By source: each is paid for once, whatever was compiled before this document. */
   readonly patterns = new Map<string, TextAutomaton>()
   /** What each place says; see `keywords/reading.ts`. */
@@ -37,12 +40,14 @@ export class Context {
     layout: Layout,
     ignored: SchemaError[] | undefined,
     formats: Formats = {},
+    quotes?: Quotes,
   ) {
     this.document = document
     this.fuel = fuel
     this.layout = layout
     this.ignored = ignored
     this.#formats = formats
+    this.quotes = quotes
   }
 
   /** What a name of `format` means that is the caller's own; undefined: it is none. */

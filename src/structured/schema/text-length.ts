@@ -1,4 +1,5 @@
 import type { Classes } from '../automata/classes.js'
+import { SparseAutomaton } from '../automata/sparse.js'
 import { TableAutomaton } from '../automata/table.js'
 import { DEAD, type TextAutomaton } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
@@ -46,6 +47,7 @@ export class CharacterSpelling {
     const least = this.#leastOf(text)
     const left = least?.from(state) ?? text.distance(state)
     if (left === 0 || left === Infinity) return -1
+    if (text.sparse) return this.#nextOfFew(text, state, left)
     let best = 0
     for (let cls = 1; cls < bytes.length; cls++) {
       if (best !== 0 && (least !== undefined || bytes[cls]! >= bytes[best]!)) continue
@@ -54,6 +56,21 @@ export class CharacterSpelling {
         best = cls
     }
     return best === 0 ? -1 : samples[best]!
+  }
+
+  #nextOfFew(text: TextAutomaton, state: number, left: number): number {
+    const { bytes } = this.#sizesOf(text.classes)
+    const least = this.#leastOf(text)
+    let best = -1
+    let size = Infinity
+    text.each?.(state, (codePoint, next) => {
+      const own = bytes[text.classes.of(codePoint)]!
+      const rest = least === undefined ? text.distance(next) + 1 : least.from(next) + own
+      if (rest !== left || own >= size) return
+      best = codePoint
+      size = own
+    })
+    return best
   }
 
   /** By state: the bytes of the shortest way to the end. */
@@ -76,7 +93,7 @@ export class CharacterSpelling {
 
   /** Whether all characters take the same, so that counting them is all. */
   #counts(text: TextAutomaton): boolean {
-    return !(text instanceof TableAutomaton) && this.#sizesOf(text.classes).even
+    return !(text instanceof TableAutomaton || text instanceof SparseAutomaton) && this.#sizesOf(text.classes).even
   }
 
   /** Whether the way to the end is the same after all characters that lead back here but for their number. */

@@ -64,6 +64,8 @@ export class UniqueArrayShape extends ArrayShape {
     const { literals, numbers, strings, arrays, objects, graph } = this.#items
     if (graph !== undefined) return undefined
     if (this.#set !== undefined || numbers.length + arrays.length + objects.length > 0) return this.#set
+    // Where they are many they are told apart one by one.
+    if (strings.some(({ sparse }) => sparse)) return undefined
     if (strings.length === 0 && literals.length <= MOST_UNIQUE) return undefined
     if (this.min > MOST_DEMANDED || literals.some((literal) => typeof literal !== 'string')) return undefined
     const spelled = literals.length === 0 ? [] : [literalSet(literals as string[], this.#fuel)]

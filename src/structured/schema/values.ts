@@ -7,7 +7,7 @@ import { numberAutomaton } from '../numbers/number.js'
 import { SchemaError } from '../schema-error.js'
 import { arrayShape } from './array-of-part.js'
 import type { ArrayShape } from './array-shape.js'
-import type { Context } from './context.js'
+import { type Context, refusal } from './context.js'
 import type { Site } from './document.js'
 import { satisfies } from './evaluate.js'
 import { Expander } from './expand.js'
@@ -20,6 +20,7 @@ import { ARRAY, type Atom, FALSE, NULL, NUMBER, OBJECT, type SchemaPart, STRING,
 import { unlike } from './unlike.js'
 import { Value, type ValueSource } from './value.js'
 
+const NO_NAMES = "'x-quote' is for values: names of properties cannot be quotes."
 /** Steps from one pause to the next, of which a thousand take a millisecond or less. */
 const SLICE = 3000
 
@@ -204,17 +205,23 @@ export class Values implements ValueSource {
   }
 
   #string(part: SchemaPart): TextAutomaton | undefined {
+    const { quotes } = this.context
     this.obstacleOf(part, STRING, true)
-    return this.text(part.texts, part.minLength, part.maxLength, part.places.get('pattern'))
+    const texts = quotes?.all ? [...part.texts, quotes.automaton] : part.texts
+    return this.text(texts, part)
   }
 
-  text(texts: readonly TextAutomaton[], min: number, max: number, at?: Site): TextAutomaton {
+  /** As far as it can be told; `part` has the limits on length, and where the words stand that say what is asked. */
+  text(texts: readonly TextAutomaton[], part: Pick<SchemaPart, 'minLength' | 'maxLength' | 'places'>): TextAutomaton {
     const { fuel } = this.context
+    const quoted = part.places.get('x-quote') !== undefined || texts.some(({ sparse }) => sparse)
+    const keyword = quoted ? 'x-quote' : 'pattern'
     try {
       const all = texts.reduce((a, b) => intersect(a, b, fuel), ANY_TEXT as TextAutomaton)
-      return withLength(all, min, max, fuel)
+      return withLength(all, part.minLength, part.maxLength, fuel)
     } catch (error) {
-      this.context.refuse(new SchemaError((at ?? fuel.place).path, 'pattern', (error as Error).message))
+      const { path } = part.places.get(keyword) ?? part.places.get('pattern') ?? fuel.place
+      this.context.refuse(new SchemaError(path, keyword, (error as Error).message))
       return ANY_TEXT
     }
   }
@@ -226,7 +233,13 @@ export class Values implements ValueSource {
       if (part.literals !== undefined) {
         const held = part.literals.filter((item) => atoms.every((atom) => satisfies(this.context, atom, item)))
         finite.push(...held.filter((item): item is string => typeof item === 'string'))
-      } else if (part.kinds & STRING) texts.push(this.#string(part)!)
+      } else if (part.kinds & STRING) {
+        const names = part.texts.filter(({ sparse }) => !sparse)
+        const quoted = part.places.get('x-quote')
+        if (names.length < part.texts.length) this.context.refuse(refusal(quoted!, 'x-quote', NO_NAMES))
+        this.obstacleOf(part, STRING, true)
+        texts.push(this.text(names, part))
+      }
     }
     if (finite.length > 0) texts.push(literalSet(finite, this.context.fuel))
     return texts.reduce((a, b) => union(a, b, this.context.fuel), NO_TEXT as TextAutomaton)

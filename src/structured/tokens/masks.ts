@@ -45,8 +45,8 @@ export class Masks {
   readonly #found: Found
   readonly #states: StateWalk
   readonly #strings: StringMasks
-  /** For keys: their places belong to this grammar alone. */
-  readonly #keys: StringMasks
+  /** For keys, and for texts that nobody else has: their places belong to this grammar alone. */
+  readonly #own: StringMasks
 
   constructor(machine: Machine, vocabulary: Vocabulary) {
     const missing = machine.tokens.find((name) => !vocabulary.named.has(name))
@@ -60,12 +60,12 @@ export class Masks {
     this.#strings = learned.strings
     this.#found = learned.behind
     this.#states = new StateWalk(machine, this.costs, this.#found)
-    this.#keys = new StringMasks(vocabulary, learned)
+    this.#own = new StringMasks(vocabulary, learned)
   }
 
   /** What has been learned and is kept. */
   get bytes(): number {
-    return this.#memos.bytes + this.#behind.bytes + this.#keys.bytes + this.costs.bytes
+    return this.#memos.bytes + this.#behind.bytes + this.#own.bytes + this.costs.bytes
   }
 
   /** Sets the bits of the tokens that may come next and after which `budget` tokens still suffice. */
@@ -102,7 +102,7 @@ export class Masks {
   #fillString(into: Uint32Array, cell: Cell, place: TextPlace, budget: number, anew: boolean): void {
     const frame = cell.frame as ContentFrame
     const below = cell.below!
-    const strings = frame.text ? this.#strings : this.#keys
+    const strings = frame.shared ? this.#strings : this.#own
     strings.fill(into, frame, { below, budget, costs: this.costs }, anew)
     if (!frame.text) {
       const memo = this.#memos.get(cell) ?? this.#learn(cell)
@@ -125,7 +125,7 @@ export class Masks {
     const frame = cell.frame as ContentFrame
     const { besides } = frame
     if (besides === undefined) {
-      this.#close(cell, this.#keys.closers(frame), budget)
+      this.#close(cell, this.#own.closers(frame), budget)
       return
     }
     const { quoted } = this.vocabulary
@@ -138,7 +138,7 @@ export class Masks {
       for (let i = quoted.from[node]!; i < end; i++) without.add(quoted.tokens[i]!)
     }
     this.#found.without = without
-    this.#close(cell.below!.push(besides.frame), this.#keys.closers(besides.frame), budget)
+    this.#close(cell.below!.push(besides.frame), this.#own.closers(besides.frame), budget)
     this.#found.without = undefined
     for (const { bytes, node, end } of taken) {
       const place = walked(frame, bytes.slice(0, -1))

@@ -1,9 +1,10 @@
 import { NONE_PASS } from '../automata/kinds.js'
 import type { CharacterFrame } from '../automaton/characters.js'
-import type { ContentFrame } from '../automaton/content.js'
+import type { ContentFrame, FewWays } from '../automaton/content.js'
 import { ENTRY_BYTES, Kept, made } from '../kept.js'
 import { bytesOfClosers, type CloserList, ClosersFound } from './closers.js'
 import type { DeadEnds } from './dead-ends.js'
+import { FewWalk } from './few-walk.js'
 import { bytesOfTokens, type Found, setTokens, setWords, type Tokens } from './found.js'
 import type { Learned } from './learned.js'
 import type { LevelMasks } from './level-masks.js'
@@ -17,6 +18,12 @@ const INSIDES = 150
 
 /** What may come before the closing quote: these tokens beside those of plain content, or all but those that lead nowhere. */
 type Inside = Tokens | { readonly dead: Int32Array }
+
+/** Of a place from which few characters lead on: the tokens, and the longest of the shortest ways to the end after any. */
+interface Few {
+  readonly tokens: Tokens
+  readonly longest: number
+}
 
 function bytesOfInside(inside: Inside): number {
   return 'dead' in inside ? ENTRY_BYTES + inside.dead.byteLength : bytesOfTokens(inside)
@@ -37,6 +44,8 @@ export class StringMasks {
   readonly #found: Found
   readonly #walk: StringWalk
   readonly #places: PlaceWalk
+  readonly #fewWalk: FewWalk
+  readonly #fews = new Kept<ContentFrame, Few>(INSIDES, ({ tokens }) => bytesOfTokens(tokens))
   readonly #deadEnds: DeadEnds
   readonly #insides = new Kept<ContentFrame, Inside>(INSIDES, bytesOfInside)
   readonly #longests = new Kept<ContentFrame, number>(10 * INSIDES)
@@ -54,22 +63,42 @@ export class StringMasks {
     this.#found = inStrings
     this.#walk = new StringWalk(this.#found)
     this.#places = new PlaceWalk(this.#found)
+    this.#fewWalk = new FewWalk(this.#found)
     this.#deadEnds = deadEnds
   }
 
   /** What is kept here. */
   get bytes(): number {
-    const bytes = this.#reached.bytes + this.#places.bytes
+    const bytes = this.#reached.bytes + this.#places.bytes + this.#fews.bytes
     return bytes + this.#insides.bytes + this.#longests.bytes + this.#closers.bytes + this.#walk.bytes
   }
 
   /** Adds those that end inside the string and after which the budget suffices; `anew`: whatever `into` holds is to go. */
   fill(into: Uint32Array, frame: ContentFrame, rest: Rest, anew: boolean): void {
-    if (this.#isWide(frame, rest)) this.#fillWide(into, frame, anew)
+    const { few } = frame
+    if (few !== undefined) this.#fillFew(into, frame, few, rest, anew)
+    else if (this.#isWide(frame, rest)) this.#fillWide(into, frame, anew)
     else {
       if (anew) into.fill(0)
       this.#narrow(into, frame, rest)
     }
+  }
+
+  /** Where few characters lead on. */
+  #fillFew(into: Uint32Array, frame: ContentFrame, ways: FewWays, rest: Rest, anew: boolean): void {
+    if (anew) into.fill(0)
+    const { tries } = this.#vocabulary
+    const few = made(this.#fews, frame, () => {
+      this.#found.clear()
+      for (const trie of tries) this.#fewWalk.run(trie, ways, {})
+      return { tokens: this.#found.tokens(), longest: this.#found.longest }
+    })
+    if (few.longest + rest.below.length <= rest.budget) {
+      setTokens(into, few.tokens)
+      return
+    }
+    this.#found.begin(into)
+    for (const trie of tries) this.#fewWalk.run(trie, ways, { rest })
   }
 
   /** Whether the budget suffices after any of them. */
@@ -142,7 +171,9 @@ export class StringMasks {
     if (closers === undefined) {
       this.#found.clear()
       const options = { skip: NONE_PASS, skipRoom: Infinity, cut: true, closers: this.#closersFound }
-      this.#walk.run(this.#vocabulary.quoted, frame, options)
+      const { quoted } = this.#vocabulary
+      if (frame.few !== undefined) this.#fewWalk.run(quoted, frame.few, options)
+      else this.#walk.run(quoted, frame, options)
       closers = this.#closersFound.take()
       this.#closers.set(frame, closers)
     }

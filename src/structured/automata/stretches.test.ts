@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { isStretch } from '../../platform/borders.js'
+import { atOnce } from '../../platform/slices.js'
+import { Fuel } from '../fuel.js'
+import { compileRegex } from '../regex/regex.js'
+import { randomness } from '../testing.test-helper.js'
+import { withLength } from './lengths.js'
+import { complement, intersect } from './sets.js'
+import { SparseAutomaton } from './sparse.js'
+import { MOST_TEXT, stretchesOf } from './stretches.js'
+import { DEAD, type TextAutomaton, TextError } from './types.js'
+import { acceptsText, shortestText } from './words.js'
+
+/** Few letters each, so that texts repeat themselves: letters, marks, blanks, signs, and what goes together. */
+const ALPHABETS = [
+  ...['ab ', 'aab  ', 'a1., ', '1,', "12.,' a", 'a"\\\n', 'é\u0301a ', '中a ', '中文', 'กีa ', 'ひカー '],
+  ...['a\u200d👩🏽 ', '🇩🇪a', 'a\u200b\u200c ', 'שa\u200f ', '𝒳𝒴 ', 'a\ud83d ', '\u00ada '],
+].map((letters) => letters.split(/(?<![\ud800-\udbff])|(?![\udc00-\udfff])/))
+
+function textFrom(letters: readonly string[], most: number, random: () => number): string {
+  const length = Math.floor(random() * (most + 1))
+  return Array.from({ length }, () => letters[Math.floor(random() * letters.length)]!).join('')
+}
+
+const isWritten = (text: string) => !/\p{Surrogate}/u.test(text)
+
+/** Every part of the texts, wherever it is cut, and some that may be none. */
+function candidates(texts: readonly string[], letters: readonly string[], random: () => number): Set<string> {
+  const found = new Set([''])
+  for (const text of texts) {
+    const all = Array.from(text)
+    for (let i = 0; i < all.length; i++) for (let j = i + 1; j <= all.length; j++) found.add(all.slice(i, j).join(''))
+  }
+  for (let i = 0; i < 30; i++) found.add(textFrom(letters, 6, random))
+  return found
+}
+
+/** All texts of an automaton without an end of them; each of its states must lead to one. */
+function all(automaton: TextAutomaton): string[] {
+  const found: string[] = []
+  const visit = (state: number, text: string) => {
+    if (automaton.accepts(state)) found.push(text)
+    let leads = automaton.accepts(state)
+    automaton.each!(state, (codePoint, next) => {
+      leads = automaton.next(state, codePoint) === next && automaton.alive(state, codePoint, codePoint)
+      visit(next, text + String.fromCodePoint(codePoint))
+    })
+    if (!leads) throw new Error(`nothing leads on from ${text}`)
+  }
+  if (!automaton.empty) visit(automaton.start, '')
+  return found
+}
+
+describe('the stretches of texts', () => {
+  it('are all that stand there, cut between words, and nothing else', { timeout: 60_000 }, () => {
+    const random = randomness(31)
+    for (let round = 0; round < 3000; round++) {
+      const letters = ALPHABETS[round % ALPHABETS.length]!
+      const texts = Array.from({ length: 1 + Math.floor(random() * 3) }, () => textFrom(letters, 11, random))
+      const automaton = atOnce(stretchesOf(texts))
+      const wanted = (text: string) => isWritten(text) && texts.some((one) => isStretch(one, text))
+      const wrong = [...candidates(texts, letters, random)].filter((one) => acceptsText(automaton, one) !== wanted(one))
+      const more = all(automaton).filter((one) => !wanted(one))
+      expect([texts, wrong, more]).toEqual([texts, [], []])
+    }
+  })
+
+  it('are as many states as the texts have characters, or twice as many', () => {
+    const random = randomness(5)
+    for (const letters of ['ab ', 'a', 'a ', '中', '中文', 'abcdefgh 1.,']) {
+      const text = textFrom([...letters], 60_000, random)
+      const automaton = atOnce(stretchesOf([text, text]))
+      expect(automaton.states).toBeLessThanOrEqual(2 * Array.from(text).length + 2)
+      expect(automaton.moves.to.length).toBeLessThanOrEqual(3 * Array.from(text).length + 2)
+    }
+  })
+
+  it('are told of what is as long as may be, and of one letter', () => {
+    for (const letter of ['a', '中', 'a ', '中a', '𝒳']) {
+      const text = letter.repeat(MOST_TEXT / letter.length)
+      const automaton = atOnce(stretchesOf([text]))
+      expect(acceptsText(automaton, text.trim())).toBe(true)
+      expect(acceptsText(automaton, letter.trim())).toBe(letter !== 'a' && letter !== '𝒳')
+    }
+    expect(() => atOnce(stretchesOf(['a'.repeat(MOST_TEXT), 'a']))).toThrow(TextError)
+    const every = Array.from({ length: 100_000 }, (_, i) => String.fromCodePoint(0x10000 + i)).join('')
+    expect(() => atOnce(stretchesOf([every]))).toThrow('different characters')
+  })
+
+  it('know the shortest way to an end', () => {
+    const random = randomness(8)
+    for (let round = 0; round < 300; round++) {
+      const letters = ALPHABETS[round % ALPHABETS.length]!
+      const automaton = atOnce(stretchesOf([textFrom(letters, 30, random)]))
+      for (let state = 1; state < automaton.states; state++) {
+        const rest = Array.from(shortestText(automaton, state)!)
+        expect(automaton.distance(state)).toBe(rest.length)
+        let at = state
+        for (const letter of rest) at = automaton.next(at, letter.codePointAt(0)!)
+        expect(automaton.accepts(at)).toBe(true)
+      }
+      expect(automaton.distance(DEAD)).toBe(Infinity)
+    }
+  })
+})
+
+describe('what else is asked of a stretch', () => {
+  const random = randomness(77)
+  const patterns = ['^a', 'b$', '^[a-b ]{2,5}$', '\\d', '^\\w+$', '^(?!a)', '.a.', '^$', '"', '中']
+
+  it('leaves those of which it is true, and with its contrary the others', { timeout: 60_000 }, () => {
+    for (let round = 0; round < 1500; round++) {
+      const letters = ALPHABETS[round % ALPHABETS.length]!
+      const text = textFrom(letters, 14, random)
+      const automaton = atOnce(stretchesOf([text]))
+      const source = patterns[Math.floor(random() * patterns.length)]!
+      const other = compileRegex(source)
+      const regex = new RegExp(source, 'u')
+      const both = intersect(automaton, other, new Fuel())
+      const apart = intersect(complement(other), automaton, new Fuel())
+      expect([both, apart].every((one) => one.empty || one instanceof SparseAutomaton)).toBe(true)
+      const stretches = all(automaton)
+      expect([source, text, all(both).sort()]).toEqual([
+        source,
+        text,
+        stretches.filter((one) => regex.test(one)).sort(),
+      ])
+      expect([source, text, all(apart).sort()]).toEqual([
+        source,
+        text,
+        stretches.filter((one) => !regex.test(one)).sort(),
+      ])
+    }
+  })
+
+  it('may be how long it is', () => {
+    for (let round = 0; round < 1500; round++) {
+      const letters = ALPHABETS[round % ALPHABETS.length]!
+      const text = textFrom(letters, 20, random)
+      const automaton = atOnce(stretchesOf([text]))
+      const min = Math.floor(random() * 6)
+      const max = random() < 0.3 ? Infinity : min + Math.floor(random() * 6)
+      const cut = withLength(automaton, min, max)
+      const lengthOf = (one: string) => Array.from(one).length
+      const wanted = all(automaton).filter((one) => lengthOf(one) >= min && lengthOf(one) <= max)
+      expect([text, min, max, all(cut).sort()]).toEqual([text, min, max, wanted.sort()])
+    }
+  })
+})

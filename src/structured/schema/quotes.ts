@@ -1,0 +1,49 @@
+import { isStretch } from '../../platform/borders.js'
+import type { Slices } from '../../platform/slices.js'
+import { literalSet } from '../automata/literals.js'
+import { stretchesOf } from '../automata/stretches.js'
+import { type TextAutomaton, TextError } from '../automata/types.js'
+import type { Fuel } from '../fuel.js'
+import { SchemaError } from '../schema-error.js'
+
+/** Characters that are looked through for one step. */
+const CHARACTERS_PER_STEP = 256
+
+/** The texts that strings may be quoted from. */
+export class Quotes {
+  readonly #texts: readonly string[]
+  /** Whether all strings are quotes, but those that the schema spells out; else those of which it says so. */
+  readonly all: boolean
+  #automaton: TextAutomaton | undefined
+
+  constructor({ texts, all = false }: { readonly texts: readonly string[]; readonly all?: boolean }) {
+    this.#texts = texts
+    this.all = all
+  }
+
+  /** The same with its automaton, made with a pause every few milliseconds. */
+  static *compiled(of: { readonly texts: readonly string[]; readonly all?: boolean }): Slices<Quotes> {
+    const quotes = new Quotes(of)
+    try {
+      const stretches = yield* stretchesOf(of.texts)
+      // Where there is nothing to quote, nothing is what is quoted.
+      quotes.#automaton = stretches.empty ? literalSet(['']) : stretches
+    } catch (error) {
+      if (error instanceof TextError) throw new SchemaError([], 'x-quote', `${error.message}.`)
+      throw error
+    }
+    return quotes
+  }
+
+  /** Of a schema that is compiled. */
+  get automaton(): TextAutomaton {
+    return this.#automaton!
+  }
+
+  /** Whether a text stands in one of them. */
+  has(quote: string, fuel: Fuel): boolean {
+    const look = (characters: number) => fuel.spend(Math.ceil(characters / CHARACTERS_PER_STEP))
+    if (quote === '') return !this.#texts.some((text) => /\S/u.test(text))
+    return this.#texts.some((text) => isStretch(text, quote, look))
+  }
+}
