@@ -5,6 +5,12 @@ export interface DocumentOptions {
   readonly instructions?: string
   /** @default 0: the most likely document */
   readonly temperature?: number
+  /**
+   * Every string of the document is a stretch of the text, word for word, but those that the schema spells out. For some
+   * strings alone say `"x-quote": true` in their schema.
+   * @default false
+   */
+  readonly quote?: boolean
   /** @default as far as the context reaches */
   readonly maxTokens?: number
   /**
@@ -21,7 +27,7 @@ export function documentRequest(
   text: string,
   options: DocumentOptions & { readonly evidence?: boolean },
 ): object {
-  const { instructions, temperature = 0, maxTokens, seed, evidence } = options
+  const { instructions, temperature = 0, maxTokens, seed, evidence, quote } = options
   return {
     model,
     messages: [
@@ -31,6 +37,7 @@ export function documentRequest(
     temperature,
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(seed !== undefined && { seed }),
+    ...(quote && { quote }),
     response_format: {
       type: 'json_schema',
       json_schema: { name: 'document', strict: true, schema: jsonSchemaOf(schema) },

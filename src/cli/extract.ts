@@ -13,6 +13,7 @@ import { load } from './load.js'
 export interface ExtractCommandOptions extends EngineOptions {
   readonly instructions?: string
   readonly evidence?: boolean
+  readonly quote?: boolean
   readonly referenceDate?: string
   readonly locale?: string
   readonly json?: boolean
@@ -26,13 +27,14 @@ export async function extract(form: string, file: string | undefined, options: E
   const wanted = await readJsonFile('schema', form)
   if (!isRecord(wanted)) throw new Fault(`The schema file ${form} must hold a JSON Schema, or fields by name.`)
   const fields = fieldsIn(wanted)
-  const { instructions, evidence, referenceDate, locale, json } = options
+  const { instructions, evidence, quote, referenceDate, locale, json } = options
   if (!fields && (referenceDate ?? locale) !== undefined) {
     throw new Fault('--reference-date and --locale are for fields; a schema has no dates to tell from them.')
   }
   if (fields && instructions !== undefined) {
     throw new Fault('--instructions is for a schema: each field has instructions of its own.')
   }
+  if (fields && quote) throw new Fault('--quote is for a schema: fields are read from their place in the text.')
   const text = await textOf(file)
   const { engine, models } = await openEngine(options)
   const v1 = createV1({ engine, keys: 'none' })
@@ -46,7 +48,7 @@ export async function extract(form: string, file: string | undefined, options: E
       print(answers, () => table(Object.entries(answers).map(([name, answer]) => rowOf(name, answer, text))))
       return
     }
-    const asked = { from: v1, model, ...(instructions !== undefined && { instructions }) }
+    const asked = { from: v1, model, ...(instructions !== undefined && { instructions }), ...(quote && { quote }) }
     if (!evidence) {
       const document = await ask(wanted, text, asked)
       print(document, () => `${JSON.stringify(document, null, 2)}\n`)

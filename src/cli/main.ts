@@ -118,6 +118,7 @@ function program(): Command {
     .argument('<schema>', 'a JSON Schema, or fields by name: { "total": { "type": "number" }, ... }')
     .argument('[file]', 'the text; without it, or as -, what comes on standard input')
     .option('--evidence', 'with how sure the model is of each value, and where the text says it; fields have it anyway')
+    .option('--quote', 'strings stand in the text, word for word')
     .option('--instructions <text>', 'what to do with the text')
     .option('--reference-date <date>', 'fields: what "tomorrow" is told from, YYYY-MM-DD')
     .option('--locale <tag>', 'fields: of the text, which settles 03/04/2026 and 1.250')

@@ -3,6 +3,7 @@ import type {
   Constrained,
   ConstrainedAnswer,
   OutputGrammar,
+  QuoteSource,
   TextPart,
   TextSource,
   ToolSpec,
@@ -22,6 +23,7 @@ import {
   schemaErrorMessage,
 } from '../structured/index.js'
 import { type DocumentCheck, documentCheck, inputCheck, textCheck } from './document-check.js'
+import { quotesOf, saysQuote } from './quoted.js'
 
 /** Steps that all tools of a request may take to compile: about half a second, if none is known yet. */
 const MOST_STEPS = 400_000
@@ -39,7 +41,7 @@ const MAX_BEGUN = 32
 const MAX_REFUSED = 2 ** 20
 
 /** What a request asks of the text of its answer. */
-export type ConstrainedSpec = Pick<ConstrainCall, 'output' | 'tools' | 'toolChoice' | 'places'>
+export type ConstrainedSpec = Pick<ConstrainCall, 'output' | 'tools' | 'toolChoice' | 'places' | 'quote'>
 
 /** Compiles what requests ask for, and keeps what was used last: clients send the same schema again and again. */
 export class Constraints {
@@ -67,11 +69,13 @@ export class Constraints {
    * Throws a 400 that names the keyword and its place for a strict schema that cannot be enforced exactly. Pauses before
    * each schema that is not known yet, and every few milliseconds while it is compiled.
    */
-  *of({ output, tools, toolChoice, places }: ConstrainedSpec): Slices<Constrained> {
+  *of({ output, tools, toolChoice, places, quote }: ConstrainedSpec): Slices<Constrained> {
     const notEnforced: string[] = []
     const toolChecks = new Map<string, DocumentCheck>()
     const toolGrammar =
-      toolChoice === 'none' ? undefined : yield* this.#ofTools(tools, toolChoice, places.tools, toolChecks, notEnforced)
+      toolChoice === 'none'
+        ? undefined
+        : yield* this.#ofTools(tools, toolChoice, places.tools, toolChecks, notEnforced, quote)
     const found = (grammar?: Grammar, check?: DocumentCheck): Constrained => ({
       ...(grammar && { grammar }),
       ...(toolGrammar && { toolGrammar }),
@@ -79,19 +83,26 @@ export class Constraints {
       faultOf: (answer) => faultOf(answer, check, toolChecks),
     })
     if (output.type === 'text') return found()
+    const quotes = quotesOf(output) && quote
     if (output.type === 'json_object') {
       const schema = { type: 'object' }
-      const grammar = yield* this.#compile(schema, true, output.layout ?? this.#layout)
-      return found(grammar, documentCheck(schema, grammar, false))
+      const layout = output.layout ?? this.#layout
+      if (!quotes) {
+        const grammar = yield* this.#compile(schema, true, layout)
+        return found(grammar, documentCheck(schema, grammar, false))
+      }
+      const grammar = yield* this.#refusing(places.format, 'response', schema, true, layout, undefined, quotes)
+      return found(grammar, documentCheck(schema, grammar, true, undefined, quotes))
     }
     if (output.type === 'grammar') {
       const grammar = yield* this.#ofGrammar(places.format, output.source)
       return found(grammar, textCheck(grammar))
     }
     const { schema, name, strict } = output
-    const grammar = yield* this.#refusing(places.format, name, schema, strict, output.layout ?? this.#layout)
+    const layout = output.layout ?? this.#layout
+    const grammar = yield* this.#refusing(places.format, name, schema, strict, layout, undefined, quotes)
     for (const error of grammar.notEnforced) notEnforced.push(inWords(error))
-    return found(grammar, documentCheck(schema, grammar, strict, this.#own.formats))
+    return found(grammar, documentCheck(schema, grammar, strict, this.#own.formats, quotes))
   }
 
   *#ofGrammar(param: string, source: TextSource): Slices<Grammar> {
@@ -113,18 +124,23 @@ export class Constraints {
     places: readonly string[],
     checks: Map<string, DocumentCheck>,
     notEnforced: string[],
+    quote: QuoteSource | undefined,
   ): Slices<OutputGrammar> {
     const admitted = tools.filter(({ name }) => typeof choice === 'string' || name === choice.name)
     const calls: TextPart[] = []
     let [steps, key] = [0, '']
+    let quoting = false
     for (const tool of admitted) {
       const { name, parameters, strict, input } = tool
       const param = places[tools.indexOf(tool)]!
-      let grammar = input ? undefined : this.kept.get(keyOf(parameters, strict, 'compact'))
+      // The strings of an answer may all be quotes; of arguments those that say so are.
+      const quotes = quote && saysQuote(parameters) ? { texts: quote.texts } : undefined
+      quoting ||= quotes !== undefined
+      let grammar = input || quotes ? undefined : this.kept.get(keyOf(parameters, strict, 'compact'))
       if (input) grammar = yield* this.#ofGrammar(placeOfFormat(param), inputSource(input))
-      grammar ??= yield* this.#refusing(param, name, parameters, strict, 'compact', 'function')
+      grammar ??= yield* this.#refusing(param, name, parameters, strict, 'compact', 'function', quotes)
       if (input) checks.set(name, inputCheck(grammar))
-      else if (strict) checks.set(name, documentCheck(parameters, grammar, true, this.#own.formats))
+      else if (strict) checks.set(name, documentCheck(parameters, grammar, true, this.#own.formats, quotes))
       steps += grammar.steps
       if (steps > MOST_STEPS) throw new V1Error(400, TOO_MUCH, { param: 'tools' })
       for (const error of grammar.notEnforced) notEnforced.push(`${name}: ${inWords(error)}`)
@@ -134,6 +150,7 @@ export class Constraints {
     }
     // Of a call as engines write it, what may stand in it has been compiled by now: of many tools only the new ones.
     try {
+      if (quoting) return yield* fromSourceInSlices({ choice: calls })
       return yield* this.#remembered(key, () => fromSourceInSlices({ choice: calls }))
     } catch (error) {
       if (error instanceof SchemaError) throw new V1Error(400, TOO_MUCH, { param: 'tools' })
@@ -148,13 +165,14 @@ export class Constraints {
     strict: boolean,
     layout: LayoutOption,
     subject = 'response_format',
+    quote?: QuoteSource,
   ): Slices<Grammar> {
     try {
-      return yield* this.#compile(schema, strict, layout)
+      return yield* this.#compile(schema, strict, layout, quote)
     } catch (error) {
       if (!(error instanceof SchemaError)) throw error
       const message = schemaErrorMessage(error, name, subject).replace(/[^.?!]$/, '$&.')
-      const mayBeLenient = strict && (yield* this.#isLenientlyGood(schema, layout))
+      const mayBeLenient = strict && !quote && (yield* this.#isLenientlyGood(schema, layout))
       throw new V1Error(400, mayBeLenient ? message + ADVICE : message, { param })
     }
   }
@@ -169,7 +187,9 @@ export class Constraints {
     }
   }
 
-  *#compile(schema: unknown, strict: boolean, layout: LayoutOption): Slices<Grammar> {
+  *#compile(schema: unknown, strict: boolean, layout: LayoutOption, quote?: QuoteSource): Slices<Grammar> {
+    // What is made for one text is nobody else's, and goes with its request.
+    if (quote) return yield* compileInSlices(schema, { strict, layout, ...this.#own, quote })
     return yield* this.#remembered(keyOf(schema, strict, layout), () =>
       compileInSlices(schema, { strict, layout, ...this.#own }),
     )

@@ -1,3 +1,4 @@
+import type { QuoteSource } from '../engine.js'
 import type { Formats, Grammar } from '../structured/index.js'
 import { judge } from '../structured/judge.js'
 
@@ -19,7 +20,13 @@ export interface DocumentCheck {
  * refer back to themselves, takes time without bound on alternatives that recur, and needs `new Function`. It is the
  * oracle of the tests instead, beside the labels of real instances (`npm run check:schemas`).
  */
-export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean, formats?: Formats): DocumentCheck {
+export function documentCheck(
+  schema: unknown,
+  grammar: Grammar,
+  strict: boolean,
+  formats?: Formats,
+  quote?: QuoteSource,
+): DocumentCheck {
   return {
     strict,
     faultOf(text) {
@@ -30,7 +37,7 @@ export function documentCheck(schema: unknown, grammar: Grammar, strict: boolean
         return (error as SyntaxError).message
       }
       // Deeper or larger than the judge can follow, it may still be what the grammar wrote.
-      const right = !strict || (judge(schema, value, formats) ?? grammar.accepts(text))
+      const right = !strict || (judge(schema, value, formats, quote) ?? grammar.accepts(text))
       return right ? undefined : 'it does not satisfy the schema'
     },
   }

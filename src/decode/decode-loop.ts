@@ -63,6 +63,7 @@ export const DECODES: Capabilities = {
   promptLogprobs: true,
   decisions: true,
   evidence: true,
+  quotes: true,
 }
 
 /** Nothing but a conversation: what is cut into tokens without being answered. */

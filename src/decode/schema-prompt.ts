@@ -13,6 +13,8 @@ const MAX_DEPTH = 12
 const MAX_ENUM = 64
 const MAX_DESCRIPTION = 200
 
+const WORD_FOR_WORD = 'copied word for word'
+
 /** `Answer with JSON: {"title": string - the title of the book, "tags": [string], "note"?: string}` */
 export function describeSchema(schema: JsonObject | boolean): string {
   const writer: Writer = { root: schema, left: MAX_CHARS, open: ['#'] }
@@ -158,6 +160,7 @@ function unescapePointer(part: string): string {
 
 function stringLimits(schema: JsonObject): string[] {
   const limits: string[] = []
+  if (schema['x-quote'] === true) limits.push(WORD_FOR_WORD)
   if (typeof schema.format === 'string') limits.push(schema.format)
   const pattern = patternOf(schema)
   if (pattern !== undefined) limits.push(`/${pattern}/`)

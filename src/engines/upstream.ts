@@ -59,7 +59,7 @@ export interface UpstreamOptions {
    * What the models can and cannot do: `{ images: true }` for those that see, `{ embeddings: true, chat: false }` for
    * those that make vectors, `{ rerank: true, chat: false }` for those that rank, `{ decisions: true }` for those that
    * decide (`decisions` says how), `{ extractions: true }` where `/extractions` is, `{ evidence: true }` where it is another
-   * local-v1 that tells what values rest on, `{ promptLogprobs: true }` where `echo` with `logprobs` is understood.
+   * local-v1 that tells what values rest on, `{ quotes: true }` where it keeps to quotes, `{ promptLogprobs: true }` where `echo` with `logprobs` is understood.
    * @default chat with text, and all that goes with it
    */
   capabilities?: Capabilities

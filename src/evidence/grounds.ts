@@ -14,6 +14,8 @@ export class Grounds {
   /** In the order in which they are looked through. */
   readonly texts: readonly Ground[]
   readonly formsOfDate: typeof formsOfDate
+  /** Strings are taken from these texts as they stand. */
+  readonly quoted: boolean
   readonly #schema: unknown
 
   static async of(call: Pick<ChatCall, 'messages' | 'output'>): Promise<Grounds> {
@@ -23,6 +25,7 @@ export class Grounds {
   private constructor({ messages, output }: Pick<ChatCall, 'messages' | 'output'>, dates: typeof formsOfDate) {
     this.texts = groundsOf(messages)
     this.formsOfDate = dates
+    this.quoted = 'quote' in output && output.quote === true
     this.#schema = output.type === 'json_schema' ? output.schema : true
   }
 

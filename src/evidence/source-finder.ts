@@ -3,14 +3,12 @@
  * that stands behind the source before it, in the same text; else the first of the first text that has it.
  */
 import type { Source } from '../engine.js'
+import { isOfWord, mayBegin, mayEnd } from '../platform/borders.js'
 import { formsOfNumber, formsOfString } from './forms.js'
 import type { Ground, Grounds } from './grounds.js'
 
 type Value = string | number | boolean | null
 type Search = (text: string, from: number) => readonly [start: number, end: number] | undefined
-
-const WORD = /[\p{L}\p{M}\p{N}]/u
-export const isOfWord = (char: string): boolean => WORD.test(char)
 
 /** Of a text that begins within words again and again no more places are looked at. */
 const MOST_TRIES = 10_000
@@ -58,7 +56,7 @@ export class SourceFinder {
 }
 
 /** As it is before other forms of it, whose patterns are made only where it does not stand as it is. */
-function* searchesFor(value: string | number, { formsOfDate }: Pick<Grounds, 'formsOfDate'>): Generator<Search> {
+function* searchesFor(value: string | number, { formsOfDate, quoted }: Grounds): Generator<Search> {
   if (typeof value === 'number') {
     const digits = value.toString()
     yield (text, from) => exactly(digits, text, from, isNumberBorder)
@@ -66,8 +64,10 @@ function* searchesFor(value: string | number, { formsOfDate }: Pick<Grounds, 'fo
     return
   }
   const wanted = value.trim()
-  if (!WORD.test(wanted)) return
-  yield (text, from) => exactly(wanted, text, from, isWordBorder)
+  const ofWord = isOfWord(wanted)
+  // A sign alone says little, but where it was taken from the text.
+  if (ofWord || (quoted && wanted !== '')) yield (text, from) => exactly(wanted, text, from, isWordBorder)
+  if (!ofWord) return
   yield* searching(formsOfDate(wanted))
   yield* searching(formsOfString(wanted))
 }
@@ -84,7 +84,7 @@ function* searching(pattern: RegExp | undefined): Generator<Search> {
 /** Whether what stands from `start` to `end` is a whole of its kind. */
 type AreBorders = (text: string, start: number, end: number) => boolean
 
-const isWordBorder: AreBorders = (text, start, end) => isBorder(text, start) && isBorder(text, end)
+const isWordBorder: AreBorders = (text, start, end) => mayBegin(text, start) && mayEnd(text, end)
 
 /** As `formsOfNumber` has it. */
 const BEFORE_NUMBER = /(?:[\p{L}\p{N}\u2212-]|\p{N}[.,'\u2019])$/u
@@ -107,28 +107,13 @@ function exactly(
     const end = at + wanted.length
     if (areBorders(text, at, end)) return [at, end]
     // What begins within a word begins there too wherever it stands in that word.
-    at = text.indexOf(wanted, isBorder(text, at) ? at + 1 : endOfWord(text, at))
+    at = text.indexOf(wanted, mayBegin(text, at) ? at + 1 : endOfWord(text, at))
   }
   return undefined
 }
 
-/** Whether a word may begin or end at `at`. */
-export function isBorder(text: string, at: number): boolean {
-  if (at <= 0 || at >= text.length) return true
-  return !(isOfWord(before(text, at)) && isOfWord(behind(text, at))) && !isWithin(text, at)
-}
-
-/** Between the two halves of one character. */
-const isWithin = (text: string, at: number): boolean =>
-  /[\ud800-\udbff]/.test(text[at - 1]!) && /[\udc00-\udfff]/.test(text[at]!)
-
-const behind = (text: string, at: number): string => String.fromCodePoint(text.codePointAt(at)!)
-
-const before = (text: string, at: number): string =>
-  at > 1 && isWithin(text, at - 1) ? text.slice(at - 2, at) : text[at - 1]!
-
 function endOfWord(text: string, from: number): number {
   let at = from + 1
-  while (at < text.length && !isBorder(text, at)) at++
+  while (at < text.length && !mayBegin(text, at)) at++
   return at
 }

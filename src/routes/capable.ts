@@ -1,3 +1,4 @@
+import { quotesOf, saysQuote } from '../constraints/quoted.js'
 import type { Capabilities, ModelInfo } from '../engine.js'
 import type { V1Error } from '../errors.js'
 import { notTaken } from '../wire/chat/messages.js'
@@ -16,6 +17,7 @@ export function checkCapable({ id, capabilities = {} }: ModelInfo, spec: CallSpe
   if (cannot('tools') && spec.tools.length > 0 && spec.toolChoice !== 'none') throw lacks(id, 'tools', 'calls no tools')
   if (cannot('grammar') && spec.output.type !== 'text') throw lacks(id, fields.format, 'cannot keep to a format')
   if (cannot('otherGrammars') && spec.output.type === 'grammar') throw lacks(id, fields.format, 'keeps to JSON alone')
+  if (!capabilities.quotes) checkQuotes(id, spec)
   checkLocal(id, capabilities, spec)
   checkMedia(capabilities, spec)
 }
@@ -38,6 +40,16 @@ export function withoutHints<T extends Asked>({ capabilities }: ModelInfo, asked
 
 const wantsThoughts = ({ templateOptions, thinkingBudget = 0 }: CallSpec): boolean =>
   templateOptions?.enable_thinking === true || thinkingBudget > 0
+
+/** Who keeps to no grammar of ours would only be told that its answer is none. */
+function checkQuotes(id: string, { output, tools, toolChoice, fields }: CallSpec): void {
+  const why = 'cannot keep to what the conversation says'
+  const asked = quotesOf(output)
+  if (asked === 'all') throw lacks(id, fields.quote ?? 'quote', why)
+  if (asked === 'some') throw unsupported(fields.format, `The model '${id}' ${why}: leave 'x-quote' out.`)
+  const tool = toolChoice === 'none' ? -1 : tools.findIndex(({ parameters }) => saysQuote(parameters))
+  if (tool >= 0) throw unsupported(fields.parameters(tool), `The model '${id}' ${why}: leave 'x-quote' out.`)
+}
 
 /** What only servers of open models have. */
 function checkLocal(

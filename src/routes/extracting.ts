@@ -134,7 +134,7 @@ class Writing {
     const { engine } = this.#service
     const { id, model } = this.#call
     const output = formatOf([[field, schemaOf(field, mayBeNull)]])
-    const spec = { model, output, tools: [], toolChoice: 'none' as const, fields: PLACES }
+    const spec = { model, output, tools: [], toolChoice: 'none' as const, fields: PLACES, messages: [] }
     const constraint = await constrained(this.#service, spec, { id, caller: this.#caller, signal })
     const answer = new Answer(1)
     const evidence = new Map<string, Evidence>()

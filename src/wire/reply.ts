@@ -12,6 +12,8 @@ export interface FieldNames {
   readonly logprobs?: string
   /** @default 'return_token_ids' */
   readonly tokens?: string
+  /** What asks for all strings to be quotes. @default 'quote' */
+  readonly quote?: string
   /** @default 'reasoning_effort' */
   readonly thinking?: string
   /** How a field of sampling is called here, which OpenAI or vLLM calls `name`. @default the same */

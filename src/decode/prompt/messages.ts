@@ -86,9 +86,11 @@ export function foldSystem(messages: readonly TemplateMessage[]): TemplateMessag
   )
 }
 
+const COPIED = 'Copy every string of the JSON word for word.'
+
 function describeOutput({ output }: ChatCall): string[] {
-  if (output.type === 'json_schema') return [describeSchema(output.schema)]
-  return []
+  const form = output.type === 'json_schema' ? [describeSchema(output.schema)] : []
+  return 'quote' in output && output.quote ? [...form, COPIED] : form
 }
 
 function withSystemNote(messages: readonly TemplateMessage[], note: string): TemplateMessage[] {

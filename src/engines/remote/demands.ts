@@ -15,6 +15,10 @@ import type { WireConstraint } from './protocol.js'
 
 /** Of grammars that are kept with what was learned about them: clients send the same schema again and again. */
 const KEPT_BYTES = 64 * 2 ** 20
+/** Grammars of quotes that wait for the call that they were compiled for. */
+const HANDED = 16
+/** Calls whose answers may yet be looked at. */
+const ANSWERED = 64
 /** Services, each with its own layout and formats, that ask one engine. */
 const SERVICES = 8
 
@@ -22,6 +26,10 @@ const SERVICES = 8
 export class Demands {
   readonly #engine: Engine
   readonly #grammars = new GrammarCache({ maxBytes: KEPT_BYTES })
+  /** Of quotes: by their request, kept no longer than it takes them. */
+  readonly #handed = new LruMap<string, Constrained>(HANDED)
+  readonly #answered = new LruMap<string, WeakRef<Grammar>>(ANSWERED)
+  readonly #constraints = new WeakMap<Grammar, Constrained>()
   readonly #services = new LruMap<string, Constraints>(SERVICES)
 
   constructor(engine: Engine) {
@@ -29,10 +37,14 @@ export class Demands {
   }
 
   async compiled(call: ConstrainCall): Promise<WireConstraint> {
-    const { grammar, toolGrammar, notEnforced } = await this.#constraint(call)
-    for (const each of [grammar, toolGrammar]) {
-      // With which the call comes in a moment.
-      if (each instanceof Grammar) this.#grammars.set(JSON.stringify(each.source), each)
+    const constraint = await this.#constraint(call)
+    const { grammar, toolGrammar, notEnforced } = constraint
+    // With which the call comes in a moment.
+    if (call.quote) this.#handed.set(call.id, constraint)
+    else {
+      for (const each of [grammar, toolGrammar]) {
+        if (each instanceof Grammar) this.#grammars.set(JSON.stringify(each.source), each)
+      }
     }
     return {
       ...(grammar?.source && { grammar: grammar.source }),
@@ -46,12 +58,32 @@ export class Demands {
     answer,
     ...call
   }: ConstrainCall & { readonly answer: ConstrainedAnswer }): Promise<string | undefined> {
-    const constraint = await this.#constraint(call)
+    const kept = call.quote && this.#answered.get(call.id)?.deref()
+    const constraint = (kept && this.#constraints.get(kept)) ?? (await this.#constraint(call))
     return at('check', call.id, () => constraint.faultOf(answer))
   }
 
-  grammar(source: GrammarSource, of: string, signal: AbortSignal): Promise<OutputGrammar> {
+  /** `name` is that of the call's field that has it, `of` the call's request. */
+  grammar(
+    source: GrammarSource,
+    name: string,
+    of: string,
+    signal: AbortSignal,
+  ): OutputGrammar | Promise<OutputGrammar> {
+    const handed = this.#handed.get(of)
+    const grammar = name === 'grammar' ? handed?.grammar : handed?.toolGrammar
+    if (grammar) return grammar
     return inTurns(inStage('compile', of, fromSourceInSlices(source, { cache: this.#grammars })), signal)
+  }
+
+  /** The call has its grammars: those of quotes live from here on as long as it does. */
+  begun(of: string): void {
+    const constraint = this.#handed.get(of)
+    const grammar = constraint?.grammar ?? constraint?.toolGrammar
+    this.#handed.delete(of)
+    if (!(constraint && grammar instanceof Grammar)) return
+    this.#constraints.set(grammar, constraint)
+    this.#answered.set(of, new WeakRef(grammar))
   }
 
   async #constraint(call: ConstrainCall): Promise<Constrained> {

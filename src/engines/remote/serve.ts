@@ -143,8 +143,9 @@ class EngineServer {
   async #whole({ about, rest, grammars }: WireCall, signal: AbortSignal): Promise<Record<string, unknown>> {
     const compiled: Record<string, OutputGrammar> = {}
     for (const [name, source] of Object.entries(grammars)) {
-      compiled[name] = await this.#demands.grammar(source, about.request ?? about.model, signal)
+      compiled[name] = await this.#demands.grammar(source, name, about.request ?? about.model, signal)
     }
+    if (Object.keys(compiled).length > 0) this.#demands.begun(about.request ?? about.model)
     return { ...rest, ...compiled, signal }
   }
 

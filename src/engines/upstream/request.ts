@@ -36,6 +36,7 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
     ...(sampling.logitBias && { logit_bias: Object.fromEntries(sampling.logitBias) }),
     ...(topLogprobs !== undefined && wireLogprobs(call.prompt, topLogprobs)),
     ...wireForm(call.output),
+    ...('quote' in call.output && call.output.quote && { quote: true }),
     ...(call.evidence && { evidence: true }),
     ...(tools.length > 0 && {
       tools: tools.map(wireTool),
@@ -100,6 +101,10 @@ function wireForm(output: OutputFormat): Record<string, unknown> {
 }
 
 function wireFormat(output: Exclude<OutputFormat, { readonly type: 'grammar' }>): unknown {
+  if (output.type === 'json_object') {
+    const { quote: _, ...form } = output
+    return form
+  }
   if (output.type !== 'json_schema') return output
   const { name, description, strict, schema } = output
   return { type: 'json_schema', json_schema: { name, description, strict, schema } }

@@ -22,6 +22,7 @@ export const RESPONSE_FIELDS: FieldNames = {
   format: 'text.format.schema',
   logprobs: 'include',
   thinking: 'reasoning.effort',
+  quote: 'text.format.quote',
   parameters: (tool) => `tools[${tool}].parameters`,
 }
 

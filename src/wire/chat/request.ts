@@ -16,6 +16,7 @@ import {
   required,
 } from '../fields.js'
 import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
+import { withQuote } from '../quote.js'
 import type { FieldNames } from '../reply.js'
 import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../sampling.js'
 import { acceptHints, HINTS, REFUSED, refuseUnsupported } from './hints.js'
@@ -69,6 +70,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'chat_template_kwargs',
   'return_token_ids',
   'evidence',
+  'quote',
   ...BUDGET_FIELDS,
   ...GUIDANCE_FIELDS,
   ...SAMPLING_FIELDS,
@@ -91,7 +93,8 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   const maxTokens = readMaxTokens(body)
   const messages = yield* readMessages(body, ignored)
   const streaming = readStream(body, ignored)
-  const form = readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored)
+  const asked = readForm(body, readOutputFormat(body, ignored), CHAT_FIELDS.format, ignored)
+  const form = { ...asked, output: withQuote(asked.output, body, '', CHAT_FIELDS.format) }
   return {
     model,
     messages,

@@ -25,6 +25,7 @@ import {
   wrongValue,
 } from '../fields.js'
 import { type Form, GUIDANCE_FIELDS, readForm } from '../guidance.js'
+import { withQuote } from '../quote.js'
 import { type EndFields, readEnding, readSampling, SAMPLING_FIELDS, tokenLimit } from '../sampling.js'
 import { type InputItem, readInput } from './items.js'
 import type { ResponseEcho } from './resource.js'
@@ -93,7 +94,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...WHY.keys(),
 ])
 const KNOWN_TEXT = new Set(['format', 'verbosity'])
-const KNOWN_FORMAT = new Set(['type', 'name', 'description', 'schema', 'strict'])
+const KNOWN_FORMAT = new Set(['type', 'name', 'description', 'schema', 'strict', 'quote'])
 const KNOWN_REASONING = new Set(['effort', 'summary', 'generate_summary'])
 const KNOWN_STREAM_OPTIONS = new Set(['include_obfuscation'])
 const FORMATS = ['text', 'json_object', 'json_schema']
@@ -234,14 +235,19 @@ function readText(body: JsonObject, ignored: string[]): { output: OutputFormat; 
   if (!format) return { output: { type: 'text' }, text: { format: { type: 'text' }, ...said } }
   noteUnknown(format, KNOWN_FORMAT, path, ignored)
   const type = required(format, 'type', path, aString)
-  if (type === 'text' || type === 'json_object') return { output: { type }, text: { format: { type }, ...said } }
+  if (type === 'text' || type === 'json_object') {
+    return { output: withQuote({ type }, format, path, 'text.format'), text: { format: { type }, ...said } }
+  }
   if (type !== 'json_schema') throw wrongValue(at(path, 'type'), type, FORMATS)
   const description = optional(format, 'description', path, aString)
   const name = required(format, 'name', path, aFormatName)
   const strict = optional(format, 'strict', path, aBoolean) ?? false
   const schema = required(format, 'schema', path, aSchema)
   return {
-    output: { type, name, ...(description !== undefined && { description }), strict, schema },
+    output: withQuote(
+      { type, name, ...(description !== undefined && { description }), strict, schema },
+      ...([format, path, 'text.format'] as const),
+    ),
     text: { format: { type, name, description: description ?? '', schema, strict }, ...said },
   }
 }
