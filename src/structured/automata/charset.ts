@@ -32,6 +32,50 @@ export function caseless(set: CharSet): CharSet {
   return normalise([...set, ...more])
 }
 
+/** What it takes to find out which letters are the same in both cases. */
+export const FOLDING_STEPS = 20_000
+
+/** Where letters that have two cases end. */
+const CASED_END = 0x1ffff
+/** Pairs that neither case of the other leads to. */
+const PAIRED = [
+  [0x390, 0x1fd3],
+  [0x3b0, 0x1fe3],
+  [0xfb05, 0xfb06],
+] as const
+
+/** By letter, all that the `i` flag takes for the same: found once, and asked of the platform. */
+let sameLetters: ReadonlyMap<number, readonly number[]> | undefined
+
+function lettersInBothCases(): ReadonlyMap<number, readonly number[]> {
+  const groups = new Map<number, Set<number>>()
+  const link = (one: number, other: number) => {
+    if (one === other || !new RegExp(`^\\u{${one.toString(16)}}$`, 'iu').test(String.fromCodePoint(other))) return
+    const all = new Set([one, other, ...(groups.get(one) ?? []), ...(groups.get(other) ?? [])])
+    for (const letter of all) groups.set(letter, all)
+  }
+  for (let letter = 0x41; letter <= CASED_END; letter++) {
+    if (letter >= SURROGATE_LOW && letter <= SURROGATE_HIGH) continue
+    const text = String.fromCodePoint(letter)
+    for (const other of [text.toLowerCase(), text.toUpperCase()]) {
+      if (other !== text && other.length === (other.codePointAt(0)! > 0xffff ? 2 : 1))
+        link(letter, other.codePointAt(0)!)
+    }
+  }
+  for (const [one, other] of PAIRED) link(one, other)
+  return new Map([...groups].map(([letter, all]) => [letter, [...all]]))
+}
+
+/** As `caseless`, for letters of all scripts. */
+export function caselessBeyond(set: CharSet): CharSet {
+  sameLetters ??= lettersInBothCases()
+  const more: number[] = []
+  for (const [letter, all] of sameLetters) {
+    if (contains(set, letter)) for (const other of all) more.push(other, other)
+  }
+  return normalise([...set, ...more])
+}
+
 /** Sorts and merges ranges, and drops surrogates. */
 export function normalise(ranges: readonly number[]): CharSet {
   const pairs: [number, number][] = []
@@ -72,6 +116,8 @@ export function contains(set: CharSet, codePoint: number): boolean {
 
 /** What `.` matches. */
 export const DOT: CharSet = negate(LINE_ENDS)
+/** What `.` matches in Python and Rust. */
+export const BUT_LINE_FEED: CharSet = negate([0x0a, 0x0a])
 
 /** Steps that one property costs, which is looked up for every code point: 3 to 18 ms. */
 export const PROPERTY_STEPS = 16_000

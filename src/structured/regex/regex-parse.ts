@@ -1,11 +1,16 @@
-/** ECMAScript's regular expressions, `u` or `v` flag, as a tree. Syntax errors are left to the platform's own RegExp. */
+/**
+ * ECMAScript's regular expressions, `u` or `v` flag, as a tree; those of Python and Rust are read where they say it in other
+ * words. Syntax errors are left to the platform's own RegExp.
+ */
 
 import {
   type CharSet,
   caseless,
+  caselessBeyond,
   DIGITS,
   DOT,
   EVERY,
+  FOLDING_STEPS,
   negate,
   normalise,
   PROPERTY_STEPS,
@@ -17,6 +22,7 @@ import {
 import { TextError } from '../automata/types.js'
 import type { Fuel } from '../fuel.js'
 import { type ClassContents, difference, intersection, NO_TEXTS, nodeOf, union } from './class-contents.js'
+import { inEcmaScript } from './dialects.js'
 import { type Node, type NodeBuilder, Nodes } from './regex-syntax.js'
 
 const MAX_DEPTH = 200
@@ -34,15 +40,21 @@ const CLASSES: Readonly<Record<string, CharSet>> = {
 /** The properties that more than one character may have. */
 const OF_TEXTS =
   /\{(?:Basic_Emoji|Emoji_Keycap_Sequence|RGI_(?:Modifier_Sequence|Flag_Sequence|Emoji_Tag_Sequence|ZWJ_Sequence|Emoji).*)\}/
-const BEYOND = 'letters beyond ASCII under the i flag are not supported'
 
 /** `nodes` builds the tree: one that keeps the order of what is tried, for who needs more than the language. */
-export function parseRegex(source: string, fuel: Fuel, flags = '', nodes: NodeBuilder = new Nodes(fuel)): Node {
+export function parseRegex(
+  written: string,
+  fuel: Fuel,
+  flags = '',
+  nodes: NodeBuilder = new Nodes(fuel),
+  dot = DOT,
+): Node {
   const unknown = /[^isuv]/.exec(flags)
   if (unknown !== null) throw new TextError(`the flag '${unknown[0]}' is not supported`)
   const sets = flags.includes('v')
+  const source = sets ? written : inEcmaScript(written)
   if (sets && flags.includes('u')) throw new TextError("the flags 'u' and 'v' shut each other out")
-  return new Parser(source, sets ? !takes(source, 'v') : !isStrict(source), fuel, flags, nodes).parse()
+  return new Parser(source, sets ? !takes(source, 'v') : !isStrict(source), fuel, flags, nodes, dot).parse()
 }
 
 /** Steps that the platform takes to read one mention of a property. */
@@ -56,10 +68,14 @@ export function payForProperties(source: string, fuel: Fuel): void {
   }
 }
 
+/** Not every platform has them yet. */
+const withoutModifiers = (source: string): string =>
+  source.replace(/\\.|\(\?[is]*(?:-[is]+)?:/gs, (found) => (found.startsWith('\\') ? found : '(?:'))
+
 /** Throws what the platform says against it. */
 function takes(source: string, flags: string): true {
   try {
-    new RegExp(source, flags)
+    new RegExp(withoutModifiers(source), flags)
     return true
   } catch (error) {
     throw new TextError(error instanceof Error ? error.message : 'invalid regular expression')
@@ -69,7 +85,7 @@ function takes(source: string, flags: string): true {
 /** Whether the `u` flag takes it. Real schemas hold `\-` and `\_` too, which only the looser Annex B grammar takes. */
 function isStrict(source: string): boolean {
   try {
-    new RegExp(source, 'u')
+    new RegExp(withoutModifiers(source), 'u')
     return true
   } catch {
     return !takes(source, '')
@@ -81,20 +97,23 @@ class Parser {
   private readonly lenient: boolean
   private readonly nodes: NodeBuilder
   private readonly fuel: Fuel
-  private readonly dot: CharSet
-  private readonly caseless: boolean
+  private readonly plainDot: CharSet
+  private dot: CharSet
+  private caseless: boolean
   /** The `v` flag: classes are sets of their own. */
   private readonly sets: boolean
   private readonly singles = new Map<number, CharSet>()
+  private readonly caselessSingles = new Map<number, CharSet>()
   private at = 0
   private depth = 0
 
-  constructor(source: string, lenient: boolean, fuel: Fuel, flags: string, nodes: NodeBuilder) {
+  constructor(source: string, lenient: boolean, fuel: Fuel, flags: string, nodes: NodeBuilder, dot: CharSet) {
     this.chars = Array.from(source)
     this.lenient = lenient
     this.fuel = fuel
     this.nodes = nodes
-    this.dot = flags.includes('s') ? EVERY : DOT
+    this.plainDot = dot
+    this.dot = flags.includes('s') ? EVERY : dot
     this.caseless = flags.includes('i')
     this.sets = flags.includes('v')
   }
@@ -172,9 +191,23 @@ class Parser {
     else if (this.take('?<')) {
       while (!this.take('>')) this.at++
       node = this.alternatives()
-    } else if (this.chars[this.at] === '?') throw new TextError('modifiers in a group, (?i:...), are not supported')
+    } else if (this.take('?')) node = this.modified()
     else node = this.alternatives()
     if (!this.take(')')) throw new TextError('unterminated group')
+    return node
+  }
+
+  /** `(?i-s:...)`, behind the question mark. */
+  private modified(): Node {
+    const { dot, caseless } = this
+    let on = true
+    for (let c = this.chars[this.at++]; c !== ':'; c = this.chars[this.at++]) {
+      if (c === '-') on = false
+      else if (c === 'i') this.caseless = on
+      else this.dot = on ? EVERY : this.plainDot
+    }
+    const node = this.alternatives()
+    Object.assign(this, { dot, caseless })
     return node
   }
 
@@ -185,13 +218,24 @@ class Parser {
   private escape(): Node {
     const c = this.chars[this.at]
     if (c === 'b' || c === 'B') {
-      if (this.caseless) throw new TextError(`\\${c} under the i flag is not supported`)
       this.at++
+      if (this.caseless) return this.caselessBorder(c === 'B')
       return { kind: 'word', negative: c === 'B' }
     }
     if (c !== undefined && /[1-9k]/.test(c)) throw new TextError(`the back-reference \\${c} cannot be enforced exactly`)
     const set = this.classEscape()
     return { kind: 'set', set: set ?? this.single(this.characterEscape(false)) }
+  }
+
+  /** Where a word begins or ends: under the flag two more signs are of words. */
+  private caselessBorder(negative: boolean): Node {
+    const body: Node = { kind: 'set', set: caseless(WORD) }
+    const sides = (before: boolean, after: boolean) =>
+      this.nodes.cat([
+        { kind: 'look', behind: true, negative: !before, body },
+        { kind: 'look', behind: false, negative: !after, body },
+      ])
+    return this.nodes.alt([sides(true, negative), sides(false, !negative)])
   }
 
   /** `\d`, `\p{...}` and their like; undefined if the escape stands for one character. */
@@ -339,20 +383,26 @@ class Parser {
 
   private range(low: number, high: number): CharSet {
     const set = normalise([low, high])
-    if (!this.caseless) return set
-    if (high >= 0x80) throw new TextError(BEYOND)
-    return caseless(set)
+    return this.caseless ? this.folded(set) : set
   }
 
   /** One object per character: equal heads of alternatives are found by identity. */
   private single(codePoint: number): CharSet {
-    let set = this.singles.get(codePoint)
+    const known = this.caseless ? this.caselessSingles : this.singles
+    let set = known.get(codePoint)
     if (set === undefined) {
-      if (this.caseless && codePoint >= 0x80) throw new TextError(BEYOND)
       set = normalise([codePoint, codePoint])
-      if (this.caseless) set = caseless(set)
-      this.singles.set(codePoint, set)
+      if (this.caseless) set = this.folded(set)
+      known.set(codePoint, set)
     }
     return set
+  }
+
+  /** With all that the flag takes for the same; letters beyond ASCII are paid for where there are some. */
+  private folded(set: CharSet): CharSet {
+    if (set.at(-1)! < 0x80) return caseless(set)
+    this.fuel.once('letters in both cases', FOLDING_STEPS)
+    this.fuel.spend(64)
+    return caselessBeyond(set)
   }
 }

@@ -147,7 +147,7 @@ describe('regular expressions', () => {
     expect(() => compileRegex('(?<x>a)\\k<x>')).toThrow(/back-reference/)
     expect(() => compileRegex('(?<=a(?=b))c')).toThrow(/lookbehind/)
     expect(() => compileRegex('[[:alpha:]')).not.toThrow(RangeError)
-    expect(() => compileRegex('\\Afoo\\Z')).toThrow(/\\A is not ECMAScript/)
+    expect(() => compileRegex('\\Qfoo\\E')).toThrow(/\\Q is not ECMAScript/)
     expect(() => compileRegex('(')).toThrow(TextError)
     expect(() => compileRegex('a{1,999999999}')).toThrow(/repetition/)
   })

@@ -5,7 +5,7 @@ import { LruMap } from '../../platform/lru-map.js'
  * lookaheads are plain conjunctions, and repetitions are counted down instead of unrolled.
  */
 
-import { EVERY } from '../automata/charset.js'
+import { BUT_LINE_FEED, DOT, EVERY } from '../automata/charset.js'
 import { CountedAutomaton } from '../automata/counted.js'
 import { minimise } from '../automata/minimise.js'
 import type { TableAutomaton } from '../automata/table.js'
@@ -48,12 +48,17 @@ export interface RegexOptions {
    * @default false
    */
   readonly whole?: boolean
+  /**
+   * `.` is every character but a line feed, as Python and Rust have it; ECMAScript leaves out three more.
+   * @default false
+   */
+  readonly longLines?: boolean
 }
 
 /** The texts in which the regular expression finds a match, as `RegExp.test` with the `u` flag does. */
 export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), options: RegexOptions = {}): TextAutomaton {
-  const { flags = '', whole = false } = options
-  const key = `${whole ? '=' : ''}/${flags}/${source}`
+  const { flags = '', whole = false, longLines = false } = options
+  const key = `${whole ? '=' : ''}${longLines ? '.' : ''}/${flags}/${source}`
   const known = cache.get(key)
   if (known !== undefined) {
     payForProperties(source, fuel)
@@ -64,7 +69,7 @@ export function compileRegex(source: string, fuel = new Fuel(REGEX_FUEL), option
   payForProperties(source, fuel)
   const before = fuel.left
   fuel.spend(source.length)
-  const parsed = parseRegex(source, fuel, flags)
+  const parsed = parseRegex(source, fuel, flags, new Nodes(fuel), longLines ? BUT_LINE_FEED : DOT)
   const node = whole ? new Nodes(fuel).cat([{ kind: 'start' }, parsed, { kind: 'end' }]) : parsed
   const made = counted(node, fuel) ?? compileNode(node, fuel)
   if (made instanceof CountedAutomaton || made.states <= CACHED_STATES) {

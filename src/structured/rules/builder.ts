@@ -140,11 +140,11 @@ export class Builder {
   }
 
   /** `at`: what to say where it is wrong. */
-  regex(source: string, flags = '', place?: { readonly text: string; readonly at: number }): Rule {
+  regex(source: string, flags = '', place?: { readonly text: string; readonly at: number }, longLines = false): Rule {
     // Also where it is known already: reading it again takes its time.
     this.fuel.spend(REGEX_COST)
     try {
-      return this.text(compileRegex(worded(source, 'regex'), this.fuel, { flags, whole: true }))
+      return this.text(compileRegex(worded(source, 'regex'), this.fuel, { flags, whole: true, longLines }))
     } catch (error) {
       if (error instanceof TextError) throw new GrammarError(`/${source}/: ${error.message}`, place)
       throw error

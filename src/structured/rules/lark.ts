@@ -144,7 +144,7 @@ class Lark {
   #literal(): Rule {
     const at = this.#from.at
     const regex = this.#from.match(REGEX)
-    if (regex !== undefined) return this.#builder.regex(regex[1]!, regex[2], { text: this.#from.text, at })
+    if (regex !== undefined) return this.#builder.regex(regex[1]!, regex[2], { text: this.#from.text, at }, true)
     const text = this.#string()
     if (this.#from.take('..')) {
       const [low, high] = [text, this.#string()].map((end) => Array.from(end, (letter) => letter.codePointAt(0)!))
