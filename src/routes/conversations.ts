@@ -1,6 +1,6 @@
 import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
-import { inTurns } from '../platform/turns.js'
+import { inTurns, myTurn } from '../platform/turns.js'
 import type { KeptConversation } from '../responses/store.js'
 import { linkAbort } from '../stream/abort.js'
 import { readMetadata } from '../wire/chat/hints.js'
@@ -33,7 +33,7 @@ export const createConversation: Route = async (service, exchange) => {
 }
 
 export const retrieveConversation: Route = async (service, exchange) =>
-  jsonAnswer((await conversationOf(service, exchange, exchange.named.id!)).conversation)
+  jsonAnswer((await named(service, exchange)).conversation)
 
 export const updateConversation: Route = async (service, exchange) => {
   const { body, ignored } = await bodyOf(service, exchange, ['metadata'])
@@ -51,7 +51,7 @@ export const deleteConversation: Route = async (service, exchange) => {
 
 export const listItems: Route = async (service, exchange) => {
   const asked = pageOf(new URLSearchParams(exchange.query))
-  const { items } = await conversationOf(service, exchange, exchange.named.id!)
+  const { items } = await named(service, exchange)
   return jsonAnswer(page(asked.order === 'asc' ? items : items.toReversed(), asked))
 }
 
@@ -67,7 +67,7 @@ export const createItems: Route = async (service, exchange): Promise<Answered> =
 }
 
 export const retrieveItem: Route = async (service, exchange) => {
-  const { items } = await conversationOf(service, exchange, exchange.named.id!)
+  const { items } = await named(service, exchange)
   return jsonAnswer(items[placeOf(items, exchange)])
 }
 
@@ -86,12 +86,20 @@ function placeOf(items: readonly StoredItem[], { named }: Exchange): number {
   throw new V1Error(404, message, { code: 'item_not_found' })
 }
 
+/** That which the path names, read in a turn of its own: it may be megabytes. */
+async function named(service: Service, exchange: Exchange): Promise<KeptConversation> {
+  await myTurn(exchange.request.signal, exchange.caller.id)
+  return conversationOf(service, exchange, exchange.named.id!)
+}
+
 async function changed(
   { conversations }: Service,
   exchange: Exchange,
   change: (kept: KeptConversation) => KeptConversation,
 ): Promise<KeptConversation> {
-  const kept = await conversations.change(ownerOf(exchange), exchange.named.id!, change)
+  const { request, caller } = exchange
+  const asked = { caller: caller.id, signal: request.signal }
+  const kept = await conversations.change(ownerOf(exchange), exchange.named.id!, change, asked)
   if (kept) return kept
   throw noConversation(exchange.named.id!)
 }

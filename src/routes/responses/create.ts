@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../../engine.js'
 import { inTurns } from '../../platform/turns.js'
+import type { KeptConversation } from '../../responses/store.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
 import { customNames } from '../../wire/custom-tool.js'
 import { withNames } from '../../wire/guidance.js'
@@ -113,10 +114,9 @@ class Making {
   async #append({ status, output }: ResponseResource): Promise<void> {
     const id = this.#request.conversationId
     if (id === undefined || (status !== 'completed' && status !== 'incomplete')) return
-    await this.#service.conversations.change(ownerOf(this.#exchange), id, (kept) => ({
-      ...kept,
-      items: joined(kept.items, [...this.#own, ...output]),
-    }))
+    const longer = (kept: KeptConversation) => ({ ...kept, items: joined(kept.items, [...this.#own, ...output]) })
+    // Without a turn of its own: who is told that it is completed is to find it there.
+    await this.#service.conversations.change(ownerOf(this.#exchange), id, longer)
   }
 
   #progress(hear?: ConstructorParameters<typeof ResponseProgress>[1]): ResponseProgress {
