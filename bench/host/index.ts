@@ -29,6 +29,8 @@ interface Round {
   readonly first: number
   /** Milliseconds of a processor for each token, of all threads of the application. */
   readonly computed: number
+  /** The same of who asks, which has to be somewhere too. */
+  readonly asking: number
 }
 
 const NANO = fileURLToPath(new URL('../../models/nano', import.meta.url))
@@ -59,9 +61,11 @@ async function beside<T>(app: App, work: () => Promise<T>): Promise<{ own: Time[
 
 async function asked(app: App, chats: number, tokens: number): Promise<Round> {
   const before = await app.spent()
+  const here = process.cpuUsage()
   const began = performance.now()
   const answers = await Promise.all(Array.from({ length: chats }, () => app.chat(tokens)))
   const seconds = (performance.now() - began) / 1000
+  const { user, system } = process.cpuUsage(here)
   const after = await app.spent()
   const firsts = answers.map(({ first }) => first).sort((a, b) => a - b)
   const written = answers.reduce((sum, answer) => sum + answer.tokens, 0)
@@ -69,6 +73,7 @@ async function asked(app: App, chats: number, tokens: number): Promise<Round> {
     tokensPerSecond: written / seconds,
     first: firsts[firsts.length >> 1]!,
     computed: (after.processorMs - before.processorMs) / written,
+    asking: (user + system) / 1000 / written,
   }
 }
 
@@ -108,12 +113,19 @@ async function measure(model: string, device: AppOptions['device'], options: Opt
         speed: Math.max(...all.map(({ tokensPerSecond }) => tokensPerSecond)),
         first: Math.min(...all.map(({ first }) => first)),
         computed: Math.min(...all.map(({ computed }) => computed)),
+        asking: Math.min(...all.map(({ asking }) => asking)),
       }))
       for (const [i, [name, app]] of [...apps].entries()) {
-        const { own } = await beside(app, () => asked(app, chats, Number(options.tokens)))
-        const { speed, first, computed } = best[i]!
+        const { own } = await beside(app, async () => {
+          for (let round = 0; round < Number(options.rounds); round++) await asked(app, chats, Number(options.tokens))
+        })
+        const { speed, first, computed, asking } = best[i]!
         const said = `${speed.toFixed(1)} tokens/s, first token ${first.toFixed(0)} ms`
-        line(`${name}, ${chats} chats`, own, `${said}, ${computed.toFixed(2)} ms of a processor a token`)
+        line(
+          `${name}, ${chats} chats`,
+          own,
+          `${said}, ${computed.toFixed(2)} ms of a processor a token, ${asking.toFixed(2)} of who asks`,
+        )
       }
       const [on, off] = best as [(typeof best)[0], (typeof best)[0]]
       const ratio = (of: keyof typeof on) => (on[of] / off[of]).toFixed(3)
