@@ -19,7 +19,7 @@ import type { Rows } from './rows.js'
 
 export const DECISIONS = 'decisions'
 /** What every probability may be off by. */
-const BOUND = 1e-4
+export const BOUND = 1e-4
 /** And from llama.cpp where it approximates. */
 const ROUGH = 1e-2
 /** In the precision of the definition. */

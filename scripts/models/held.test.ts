@@ -1,4 +1,4 @@
-/** README says of no family more than the check has found: what bench/RESULTS.md keeps of its rows. */
+/** The documentation says of no family more than the check has found: what bench/RESULTS.md keeps of its rows. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { RERANKERS } from './encoders/cross.js'
@@ -6,7 +6,7 @@ import { ENCODERS } from './encoders/index.js'
 import { CASES } from './families/index.js'
 import type { Case } from './family.js'
 import { AS_USED, EXACT, formsOf, GPUS } from './our-core.js'
-import { gridOf } from './table.js'
+import { gridOf, OLD } from './table.js'
 
 const text = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 
@@ -18,7 +18,7 @@ const section = results.slice(results.indexOf('## Families held to float64 and l
 const [definitions, cpu, asUsed, ...cuts] = ['float64', EXACT, AS_USED, ...GPUS.map(({ name }) => name)].map((head) =>
   tableOf(section, head),
 )
-const readme = tableOf(text('README.md'), 'Family | Sizes')!
+const told = tableOf(text('docs/guides/engines.md'), 'Family | Sizes')!
 
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'Llama 2 and 3, TinyLlama, SmolLM2': ['llama'],
@@ -33,10 +33,10 @@ const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   'OLMo 2': ['olmo2'],
   SmolLM3: ['smollm3'],
   'EXAONE 4': ['exaone4'],
-  'Granite (dense)': ['granite'],
+  'Granite (dense)': ['granite', 'granite4'],
 }
 
-/** README says that so many are held everywhere. */
+/** The guide says that so many are held everywhere. */
 const COUNT = 'tokens or texts'
 
 const named = (forms: readonly { readonly name: string }[]) => forms.map(({ name }) => name)
@@ -57,19 +57,21 @@ function heldTo(name: string): string {
   return [peer, ...cpuToo, ...gpuToo].join(', ')
 }
 
-describe('the table of families in README', () => {
+describe('the table of families in the guide to engines', () => {
   it('has every family that is checked, and no other', () => {
-    expect([...readme.keys()]).toEqual(Object.keys(FAMILIES))
+    expect([...told.keys()]).toEqual(Object.keys(FAMILIES))
     expect(Object.values(FAMILIES).flat().sort()).toEqual(CASES.map(({ name }) => name).sort())
   })
 
   it.each(Object.entries(FAMILIES))('says of %s what was found', (family, names) => {
-    for (const name of names) expect(readme.get(family)!.get('Held to'), name).toBe(heldTo(name))
+    for (const name of names) expect(told.get(family)!.get('Held to'), name).toBe(heldTo(name))
   })
 
   it('stands on mistakes that were all found out', () => {
     for (const { name, mistakes } of CASES) {
-      expect(definitions!.get(name)!.get('mistakes found'), name).toBe(String(mistakes.length))
+      // Those of an earlier version of the code are marked.
+      const found = definitions!.get(name)!.get('mistakes found')!.replace(OLD, '')
+      expect(found, name).toBe(String(mistakes.length))
     }
   })
 })

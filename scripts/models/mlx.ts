@@ -55,24 +55,38 @@ const asBytes = (words: Uint32Array) => new Uint8Array(words.buffer)
 const grows = (of: Case, name: string) =>
   /^qwen3_5/.test(String(of.config.model_type)) && /(_layernorm|model\.norm|\.[qk]_norm)\.weight$/.test(name)
 
+/** What mlx-lm calls otherwise: of Granite 4.0 it takes the one MLP apart. */
+function named(spec: TensorSpec, values: Vector): readonly { readonly spec: TensorSpec; readonly values: Vector }[] {
+  const [, at, part] = /^(.*)\.shared_mlp\.(input|output)_linear\.weight$/.exec(spec.name) ?? []
+  if (at === undefined) return [{ spec, values }]
+  const [rows, columns] = spec.shape as [number, number]
+  const parts = part === 'input' ? ['gate', 'up'] : ['down']
+  const shape = [rows / parts.length, columns]
+  return parts.map((name, i) => ({
+    spec: { ...spec, name: `${at}.mlp.${name}_proj.weight`, shape },
+    values: values.subarray((i * values.length) / parts.length, ((i + 1) * values.length) / parts.length),
+  }))
+}
+
 export function mlxTensors(of: Case, weights: Weights): StoredTensor[] {
-  return of.tensors.flatMap((spec): StoredTensor[] => {
-    const { name, shape } = spec
-    const values = weights(name)
-    if (isMatrix(spec)) {
-      const { codes, scales, biases } = affine(values)
-      const groups = [shape[0]!, shape[1]! / GROUP]
-      const part = (kind: string) => ({ name: name.replace(/weight$/, kind), shape: groups, deviation: 0 })
-      return [
-        { name, dtype: 'U32', shape: [shape[0]!, shape[1]! / 8], data: asBytes(codes) },
-        storedAs(part('scales'), 'BF16', scales),
-        storedAs(part('biases'), 'BF16', biases),
-      ]
-    }
-    // Channels come last.
-    if (shape.length === 3) return [storedAs({ ...spec, shape: [shape[0]!, shape[2]!, shape[1]!] }, 'BF16', values)]
-    return [storedAs(spec, 'BF16', grows(of, name) ? values.map((value) => brief(value + 1)) : values)]
-  })
+  return of.tensors
+    .flatMap((whole) => named(whole, weights(whole.name)))
+    .flatMap(({ spec, values }): StoredTensor[] => {
+      const { name, shape } = spec
+      if (isMatrix(spec)) {
+        const { codes, scales, biases } = affine(values)
+        const groups = [shape[0]!, shape[1]! / GROUP]
+        const part = (kind: string) => ({ name: name.replace(/weight$/, kind), shape: groups, deviation: 0 })
+        return [
+          { name, dtype: 'U32', shape: [shape[0]!, shape[1]! / 8], data: asBytes(codes) },
+          storedAs(part('scales'), 'BF16', scales),
+          storedAs(part('biases'), 'BF16', biases),
+        ]
+      }
+      // Channels come last.
+      if (shape.length === 3) return [storedAs({ ...spec, shape: [shape[0]!, shape[2]!, shape[1]!] }, 'BF16', values)]
+      return [storedAs(spec, 'BF16', grows(of, name) ? values.map((value) => brief(value + 1)) : values)]
+    })
 }
 
 export const mlxConfig = ({ config }: Case) => ({ ...config, quantization: { group_size: GROUP, bits: 4 } })

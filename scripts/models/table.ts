@@ -3,7 +3,7 @@ import { AS_FAR, AS_USED, EXACT, FORMS, GPUS } from './our-core.js'
 import type { Row } from './rows.js'
 
 const NONE = '–'
-const OLD = '†'
+export const OLD = '†'
 const COUNT = 'tokens or texts'
 const NO_GRID = { heads: [], rows: new Map() } as const
 
@@ -100,7 +100,8 @@ interface Grid {
 
 /** The table that begins with this head. */
 export function gridOf(within: string, head: string): Grid | undefined {
-  const from = within.indexOf(`| ${head} |`)
+  // Another table may have a column of that name.
+  const from = `\n${within}`.indexOf(`\n| ${head} |`)
   if (from < 0) return undefined
   const lines = within.slice(from).split('\n')
   const end = lines.findIndex((line) => !line.startsWith('|'))

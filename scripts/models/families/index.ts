@@ -8,7 +8,7 @@ import { ministral3 } from './mistral3.js'
 import { phi3, phi4Mini } from './phi3.js'
 import { mistral, qwen2, qwen3 } from './qwen.js'
 import { qwen35 } from './qwen3-5.js'
-import { exaone4, granite, olmo2, smollm3 } from './variants.js'
+import { exaone4, granite, granite4, olmo2, smollm3 } from './variants.js'
 
 export const CASES: readonly Case[] = [
   llama,
@@ -26,6 +26,7 @@ export const CASES: readonly Case[] = [
   ministral3,
   smollm3,
   granite,
+  granite4,
   olmo2,
   exaone4,
 ]

@@ -43,21 +43,48 @@ function tensorsOf({ vocab, hidden, inner, layers, heads, keyHeads, headSize }: 
   ]
 }
 
-function reference(form: Form, weights: Weights, mistake?: string, kept?: Kept) {
-  const passes = form.context > form.original
-  const { hidden, heads, keyHeads, headSize, inner, epsilon } = form.shape
-  const pairs = form.rotated / 2
-  const factors = passes !== (mistake === 'takes the other factors') ? long(pairs) : short(pairs)
-  const whole = mistake === 'takes the exponent over the whole head' ? headSize : form.rotated
-  const angles = frequencies(form.shape.theta, whole)
-    .slice(0, pairs)
+/** From the published definition of LongRoPE: `factors` divide the angles, a pair each. */
+function anglesOf({ shape, rotated }: Form, factors: readonly number[], mistake?: string): Vector {
+  const whole = mistake === 'takes the exponent over the whole head' ? shape.headSize : rotated
+  return frequencies(shape.theta, whole)
+    .slice(0, factors.length)
     .map((angle, i) => angle / factors[i]!)
+}
+
+/**
+ * Which factors hold is decided by how long the sequence is: one that passes the border is computed anew, from its first
+ * token, as transformers does it.
+ */
+function reference(form: Form, weights: Weights, mistake?: string, kept?: Kept) {
+  const pairs = form.rotated / 2
+  const [near, far] = [short(pairs), long(pairs)].map((factors) => anglesOf(form, factors, mistake)) as [Vector, Vector]
+  const isLong = (length: number) => {
+    if (mistake === 'takes factors by the configuration') return MAX > form.original
+    return mistake !== 'keeps the short factors' && length > form.original
+  }
+  const tokens: number[] = []
+  let decoder = decoderOf(form, weights, mistake, kept)
+  return {
+    step(token: number): Vector {
+      tokens.push(token)
+      const { length } = tokens
+      const angles = isLong(length) ? far : near
+      if (length === 1 || isLong(length) === isLong(length - 1) || mistake === 'keeps the keys of short factors')
+        return decoder.step(token, angles)
+      decoder = decoderOf(form, weights, mistake, kept)
+      return tokens.map((each) => decoder.step(each, angles)).at(-1)!
+    },
+  }
+}
+
+function decoderOf(form: Form, weights: Weights, mistake?: string, kept?: Kept) {
+  const { hidden, heads, keyHeads, headSize, inner, epsilon } = form.shape
   const grown = Math.sqrt(1 + Math.log(MAX / form.original) / Math.log(form.original))
   const scale = mistake === 'forgets the scale of cos and sin' ? 1 : grown
   const caches = Array.from({ length: form.shape.layers }, () => new Attention(kept))
   let position = 0
   return {
-    step(token: number): Vector {
+    step(token: number, angles: Vector): Vector {
       let x = embedding(weights, token, hidden)
       for (let i = 0; i < form.shape.layers; i++) {
         const of = (name: string) => weights(`${layerName(i)}.${name}.weight`)
@@ -121,7 +148,9 @@ function phi(form: Form): Case {
     prompt: 80,
     context: form.context,
     mistakes: [
-      'takes the other factors',
+      ...(form.context > form.original
+        ? ['keeps the short factors', 'keeps the keys of short factors']
+        : ['takes factors by the configuration']),
       'forgets the scale of cos and sin',
       'takes up for gate',
       ...(form.rotated < form.shape.headSize ? ['takes the exponent over the whole head'] : []),

@@ -1,6 +1,7 @@
 /** Llama with a trait or two changed. */
 
-import { type Case, type GgufTensor, norm, vector, type Weights } from '../family.js'
+import type { Metadata } from '../../../bench/peers/gguf-file.js'
+import { type Case, type GgufTensor, matrix, norm, type TensorSpec, vector, type Weights } from '../family.js'
 import {
   Attention,
   add,
@@ -68,6 +69,13 @@ const GRANITE_MISTAKES = {
   'multiplies the logits': { logitDivisor: 1 / 2.5 },
 }
 
+function graniteFactors(out: Metadata): void {
+  out.float('granite.embedding_scale', GRANITE.embeddingFactor)
+  out.float('granite.residual_scale', GRANITE.residualFactor)
+  out.float('granite.attention.scale', GRANITE.attentionScale)
+  out.float('granite.logit_scale', GRANITE.logitDivisor)
+}
+
 export const granite: Case = {
   name: 'granite',
   config: {
@@ -92,12 +100,74 @@ export const granite: Case = {
     architecture: 'granite',
     metadata: (out) => {
       llamaMetadata(out, 'granite', SMALL)
-      out.float('granite.embedding_scale', GRANITE.embeddingFactor)
-      out.float('granite.residual_scale', GRANITE.residualFactor)
-      out.float('granite.attention.scale', GRANITE.attentionScale)
-      out.float('granite.logit_scale', GRANITE.logitDivisor)
+      graniteFactors(out)
     },
     tensors: (weights) => llamaGgufTensors({ ...SMALL, tied: true }, weights, true),
+  },
+}
+
+/** Granite 4.0 without experts and without layers of Mamba, whose sizes its files say all the same. */
+const GRANITE4: LlamaShape = { ...SMALL, tied: true, theta: 10_000_000 }
+const SHARED = 'shared_mlp'
+
+/** As Granite 4.0 has them: gate and up in one. */
+const granite4Tensors: readonly TensorSpec[] = [
+  ...llamaTensors(GRANITE4).filter(({ name }) => !name.includes('.mlp.')),
+  ...Array.from({ length: GRANITE4.layers }, (_, i) => [
+    matrix(`${layerName(i)}.${SHARED}.input_linear.weight`, 2 * GRANITE4.inner, GRANITE4.hidden),
+    matrix(`${layerName(i)}.${SHARED}.output_linear.weight`, GRANITE4.hidden, GRANITE4.inner),
+  ]).flat(),
+]
+
+/** As Llama has them. */
+function apart(weights: Weights, turnedRound = false): Weights {
+  const half = GRANITE4.inner * GRANITE4.hidden
+  return (name) => {
+    const [, at, part] = /^(.*)\.mlp\.(gate|up|down)_proj\.weight$/.exec(name) ?? []
+    if (at === undefined) return weights(name)
+    if (part === 'down') return weights(`${at}.${SHARED}.output_linear.weight`)
+    const both = weights(`${at}.${SHARED}.input_linear.weight`)
+    return (part === 'gate') !== turnedRound ? both.slice(0, half) : both.slice(half)
+  }
+}
+
+export const granite4: Case = {
+  name: 'granite4',
+  config: {
+    ...granite.config,
+    ...llamaConfig(GRANITE4, 'granitemoehybrid', 'GraniteMoeHybridForCausalLM'),
+    layer_types: Array.from({ length: GRANITE4.layers }, () => 'attention'),
+    shared_intermediate_size: GRANITE4.inner,
+    num_local_experts: 0,
+    num_experts_per_tok: 0,
+    position_embedding_type: 'rope',
+    normalization_function: 'rmsnorm',
+    ...{ mamba_chunk_size: 256, mamba_conv_bias: true, mamba_d_conv: 4, mamba_d_head: 16, mamba_d_state: 128 },
+    ...{ mamba_expand: 2, mamba_n_groups: 1, mamba_n_heads: 24, mamba_proj_bias: false },
+  },
+  tensors: granite4Tensors,
+  prompt: 80,
+  mistakes: ['takes up for gate', 'turns nothing', ...Object.keys(GRANITE_MISTAKES)],
+  reference: (weights, mistake, kept) =>
+    llamaReference(GRANITE4, apart(weights, mistake === 'takes up for gate'), {
+      kept,
+      ...GRANITE,
+      ...(mistake === 'turns nothing' && { rotates: () => false }),
+      ...GRANITE_MISTAKES[mistake as keyof typeof GRANITE_MISTAKES],
+    }),
+  // llama.cpp's converter writes Granite's files of them, with a list of heads and the sizes of Mamba's layers.
+  gguf: {
+    architecture: 'granite',
+    metadata: (out) => {
+      const each = Array.from({ length: GRANITE4.layers }, () => GRANITE4.keyHeads)
+      llamaMetadata(out, 'granite', GRANITE4, { keyHeads: each })
+      graniteFactors(out)
+      out.u32('granite.expert_shared_feed_forward_length', GRANITE4.inner)
+      out.flag('granite.rope.scaling.finetuned', true)
+      const sizes = { conv_kernel: 4, state_size: 128, group_count: 1, inner_size: 384, time_step_rank: 24 }
+      for (const [name, size] of Object.entries(sizes)) out.u32(`granite.ssm.${name}`, size)
+    },
+    tensors: (weights) => llamaGgufTensors(GRANITE4, apart(weights), true),
   },
 }
 

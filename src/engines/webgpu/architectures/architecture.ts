@@ -10,6 +10,8 @@ export interface Architecture {
   read(fields: Fields): Omit<ModelPlan, 'architecture'>
   /** Of the formats in which it can be read. */
   readonly names: Readonly<Partial<Record<Naming, Names>>>
+  /** Of these roles, how another program names them in the same format; where a file has them so. */
+  readonly others?: Readonly<Partial<Record<Naming, Names>>>
   /** Absent: it is not read from GGUF files. */
   readonly gguf?: GgufForm
   /** What may stand in place of `model.` where the decoder is a part of something larger. */

@@ -11,9 +11,9 @@ import { llama } from '../../../../scripts/models/families/llama.js'
 import { ministral3 } from '../../../../scripts/models/families/mistral3.js'
 import { phi3, phi4Mini } from '../../../../scripts/models/families/phi3.js'
 import { qwen35 } from '../../../../scripts/models/families/qwen3-5.js'
-import { exaone4, granite, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
+import { exaone4, granite, granite4, olmo2, smollm3 } from '../../../../scripts/models/families/variants.js'
 import type { Weights } from '../../../../scripts/models/family.js'
-import { answerOf, compare } from '../../../../scripts/models/judge.js'
+import { answerOf, compare, retold } from '../../../../scripts/models/judge.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { mlxConfig, mlxTensors, throughMlx } from '../../../../scripts/models/mlx.js'
 import { safetensorsFile } from '../../../../scripts/models/safetensors.js'
@@ -37,6 +37,7 @@ const CASES = [
   gemma3,
   gemma4,
   granite,
+  granite4,
   lfm2,
   ministral3,
   olmo2,
@@ -200,7 +201,7 @@ describe('architectures on the CPU, from repositories as mlx-lm writes them', ()
   })
 
   // The others are check:models' matter: of the latter two convolutions are turned, of one the norms grown.
-  it.each([llama, lfm2, qwen35])(
+  it.each([llama, granite4, lfm2, qwen35])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const path = join(folder, of.name)
@@ -230,6 +231,19 @@ describe('formats and limits on the CPU', () => {
     device = await openCpuDevice({ threads: 1 })
   })
   afterAll(() => device.destroy())
+
+  it('LongRoPE: a short prompt has the short factors where nobody asks for a context', async () => {
+    const { tokens, logprobs } = answerOf(phi4Mini, weightsOf(phi4Mini), COUNT)
+    const core = await loadCore(device, sourceOf(phi4Mini, 'f32'))
+    expect(core.contextLength).toBe(phi4Mini.config.original_max_position_embeddings)
+    expect(compare(logprobs, await told(core, tokens, COUNT, 64)).worst).toBeLessThan(BOUNDS.f32)
+    await core.close()
+    // What all have where one may be longer, which is where it was wrong: nothing else tells.
+    const long = await loadCore(device, sourceOf(phi4Mini, 'f32'), { contextLength: 1024 })
+    const mistaken = retold(phi4Mini, weightsOf(phi4Mini), { tokens, logprobs }, 'takes factors by the configuration')
+    expect(compare(mistaken, await told(long, tokens, COUNT, 64)).worst).toBeLessThan(BOUNDS.f32)
+    await long.close()
+  })
 
   it('Qwen 3.5 of a vision checkpoint is run without what sees and what guesses ahead', async () => {
     const plain = sourceOf(qwen35, 'f32')

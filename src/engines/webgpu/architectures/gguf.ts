@@ -50,7 +50,8 @@ export function fromGguf(given: JsonObject, form: GgufForm, model: string): Json
   const head = Number(config.head_dim ?? Number(config.hidden_size) / Number(config.num_attention_heads))
   for (const key of ['attention.value_length', 'rope.dimension_count']) {
     const size = take(key) ?? head
-    if (size === head) continue
+    // Without either size that is missed by its own name.
+    if (Object.is(size, head)) continue
     if (key !== 'rope.dimension_count' || !form.partial)
       throw refuse(model, `${key} = ${String(size)} with heads of ${head}`)
     config.partial_rotary_factor = Number(size) / head

@@ -13,6 +13,7 @@ import { gemma3 } from './gemma3.js'
 import { gemma4 } from './gemma4.js'
 import { fromGguf, type GgufForm } from './gguf.js'
 import { granite } from './granite.js'
+import { granite4 } from './granite4.js'
 import { lfm2 } from './lfm2.js'
 import { llama } from './llama.js'
 import { ministral3 } from './ministral3.js'
@@ -33,6 +34,8 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   gemma4,
   gemma4_text: gemma4,
   granite,
+  granitehybrid: granite4,
+  granitemoehybrid: granite4,
   lfm2,
   llama,
   ministral3,
@@ -71,7 +74,7 @@ export function readModel(
 }
 
 /** Names of families in which each token goes through some of many MLPs. */
-const EXPERTS = /moe|gpt.oss|mixtral|granitehybrid|deepseek|dbrx|grok|arctic/
+const EXPERTS = /moe|gpt.oss|mixtral|deepseek|dbrx|grok|arctic/
 
 /** `also`: what is known beside decoders. */
 function unknown(type: string, name: string, also: readonly string[], config: JsonObject): Error {

@@ -8,6 +8,7 @@ import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
 import { ENCODERS } from '../../../../scripts/models/encoders/index.js'
 import { encoderSource } from '../../../../scripts/models/encoders/source.js'
 import { CASES } from '../../../../scripts/models/families/index.js'
+import { granite4 } from '../../../../scripts/models/families/variants.js'
 import type { Case } from '../../../../scripts/models/family.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
@@ -183,16 +184,36 @@ describe('of GGUF files', () => {
   })
 })
 
-it('a family in which some are mixtures is told to be one by the number of its experts', () => {
-  const refusal = (config: object) => {
-    try {
-      readModel({ model_type: 'granitemoehybrid', ...config })
-    } catch (error) {
-      return (error as Error).message
-    }
-  }
-  expect(refusal({ num_local_experts: 0 })).not.toContain('experts')
-  expect(refusal({ num_local_experts: 62 })).toContain('a mixture of experts')
+describe('Granite 4.0', () => {
+  const refusal =
+    (config: object, of: object = granite4.config) =>
+    () =>
+      readModel({ ...of, ...config })
+  const types = granite4.config.layer_types as string[]
+
+  it.each([
+    ['experts', { num_local_experts: 62 }, '"granitemoehybrid", a mixture of experts,'],
+    [
+      'experts that nothing else counts',
+      { num_local_experts: undefined, num_experts_per_tok: 8 },
+      'mixture of experts',
+    ],
+    ['a layer of Mamba', { layer_types: types.with(1, 'mamba') }, '"granitemoehybrid" with layers of Mamba'],
+    ['layers of no kind', { layer_types: undefined }, '"granitemoehybrid" with layers of Mamba'],
+    ['another norm', { normalization_function: 'layernorm' }, 'normalization_function = "layernorm"'],
+    ['other positions', { position_embedding_type: 'alibi' }, 'position_embedding_type = "alibi"'],
+  ])('is refused for %s, by that name', (_, config, message) => expect(refusal(config)).toThrow(message))
+
+  it('of GGUF files is refused for a layer without keys', () => {
+    const given = { model_type: 'granitehybrid', vocab_size: 64, block_count: 2, embedding_length: 64 }
+    const heads = { 'attention.head_count': 2, 'attention.head_count_kv': [0, 2], feed_forward_length: 64 }
+    const read = (own: object) => () => readModel({ ...given, ...heads, ...own }, 'granite', 'gguf').model
+    expect(read({ 'ssm.conv_kernel': 4 })).toThrow('"granitehybrid" with layers of Mamba')
+    expect(read({ expert_count: 8 })).toThrow('a mixture of experts')
+    const attends = { 'attention.head_count_kv': [2, 2], 'ssm.conv_kernel': 4, expert_count: 0 }
+    expect(read(attends)().layers[1]).toMatchObject({ angles: { size: 32 } })
+    expect(read({ ...attends, 'rope.scaling.finetuned': false })().layers[1]).toMatchObject({ angles: { size: 0 } })
+  })
 })
 
 describe('mixtures of experts', () => {

@@ -19,7 +19,7 @@ export class Finder {
   readonly #outline: WeightOutline
   readonly #architecture: Architecture
   readonly #quantize: boolean
-  readonly #roles: Names
+  #roles: Names
   /** What stands in place of `model.`. */
   readonly #prefix: string
   readonly #names: ReadonlySet<string>
@@ -39,6 +39,9 @@ export class Finder {
     // Parts of a model that see or hear embed something too.
     const at = (prefix: string) => [roles.embedding ?? []].flat().map((name) => name.replace(/^model\./, prefix))
     this.#prefix = prefixes.find((prefix) => at(prefix).every((name) => this.#holds(name))) ?? 'model.'
+    const others = architecture.others?.[naming]
+    const found = Object.values(others ?? {}).flatMap((names) => this.#named(names, 0))
+    if (others && found.every((name) => this.#holds(name))) this.#roles = { ...roles, ...others }
   }
 
   has(role: Role): boolean {
@@ -106,8 +109,11 @@ export class Finder {
   }
 
   #partsOf(role: Role, layer?: number): readonly string[] {
-    const names = [this.#roles[role] ?? []].flat()
-    return names.map((name) => name.replace(/^model\./, this.#prefix).replace('#', String(layer)))
+    return this.#named(this.#roles[role] ?? [], layer)
+  }
+
+  #named(names: string | readonly string[], layer?: number): readonly string[] {
+    return [names].flat().map((name) => name.replace(/^model\./, this.#prefix).replace('#', String(layer)))
   }
 
   #vector(parts: readonly Unfound[]): PlannedVector {
