@@ -116,17 +116,28 @@ function inPieces(body: Uint8Array | string, size: number): ReadableStream<Uint8
 async function judge(response: Response, { method, path, leaveAfter }: Hostile): Promise<string | undefined> {
   const { status, headers } = response
   if (!/^req_/.test(headers.get('x-request-id') ?? '')) return 'it has no request id'
-  const streams = headers.get('content-type')?.startsWith('text/event-stream')
+  const type = headers.get('content-type') ?? ''
+  const streams = /^(text\/event-stream|application\/x-ndjson)/.test(type)
   if (streams && leaveAfter < 99) return leave(response, leaveAfter)
   const text = await response.text()
   if (status >= 500) return `${status} ${text}`
   if (streams && !ENDS.test(text)) return `the stream ends with ${text.slice(-300)}`
   if (status < 400 || method === 'HEAD') return undefined
-  return errorFault(text, /^\/messages(\/count_tokens)?\/?$/.test(path.split(/[?#]/)[0]!))
+  const place = path.split(/[?#]/)[0]!
+  const isOllama = OLLAMA.has(place.replace(/\/$/, ''))
+  return isOllama ? ollamaFault(text) : errorFault(text, /^\/messages(\/count_tokens)?\/?$/.test(place))
 }
 
-/** OpenAI's streams, and Anthropic's. */
-const ENDS = /data: (\[DONE\]|\{"type":"message_stop"\}|\{"type":"error",.*\})\n\n$/
+/** OpenAI's streams, Anthropic's, and Ollama's. */
+const ENDS =
+  /(data: (\[DONE\]|\{"type":"message_stop"\}|\{"type":"error",.*\})\n\n|\{.*("done":true|"status":"success"|"error":).*\}\n)$/
+const OLLAMA = new Set((ollama().endpoints as readonly { path: string }[]).map(({ path }) => path).filter(Boolean))
+
+function ollamaFault(text: string): string | undefined {
+  const { error, ...rest } = JSON.parse(text)
+  const isWhole = typeof error === 'string' && Object.keys(rest).length === 0
+  return isWhole ? undefined : `no error of Ollama's form: ${text}`
+}
 
 async function leave(response: Response, reads: number): Promise<undefined> {
   const reader = response.body!.getReader()

@@ -25,13 +25,13 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 /** What each entry may cost who takes all of it, compressed: what is added to one is seen here. */
 const LIMITS: Readonly<Record<string, number>> = {
   // The grammar engine is two thirds of it; all endpoints together are the rest.
-  '.': 155_000,
-  './browser': 427_500,
-  './webgpu': 361_500,
-  './webllm': 192_500,
-  './webllm/worker': 198_000,
-  './structured': 91_000,
-  './messages': 16_000,
+  '.': 166_500,
+  './browser': 444_000,
+  './webgpu': 374_000,
+  './webllm': 204_000,
+  './webllm/worker': 210_500,
+  './structured': 99_000,
+  './messages': 17_000,
   './ollama': 19_500,
   './service-worker': 10_000,
   './express': 7_000,

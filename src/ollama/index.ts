@@ -23,7 +23,7 @@ export function ollama(): EndpointSet {
 
 const ENDPOINTS: readonly Endpoint[] = [
   // Whether anybody is there: clients ask for it before anything else, without a key.
-  { method: 'GET', path: '', route: root, open: true, dialect },
+  { method: 'GET', path: '', route: root, open: true },
   { method: 'GET', path: '/api/version', route: version, open: true, dialect },
   { method: 'GET', path: '/api/tags', route: tags, dialect },
   { method: 'GET', path: '/api/ps', route: running, dialect },
