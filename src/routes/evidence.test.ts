@@ -109,6 +109,16 @@ describe('evidence in /responses', () => {
   })
 })
 
+it('places are those in the texts that were sent: engines know how a message was joined', async () => {
+  const { calls, chat, responses } = telling()
+  const texts = ['one', 'three']
+  await chat({ ...CHAT, messages: [{ role: 'user', content: texts.map((text) => ({ type: 'text', text })) }] })
+  const content = texts.map((text) => ({ type: 'input_text', text }))
+  await responses({ ...RESPONSE, input: [{ role: 'user', content }] })
+  for (const call of calls) expect(call.messages).toEqual([{ role: 'user', content: 'one\nthree', joined: [3, 5] }])
+  expect(calls).toHaveLength(2)
+})
+
 describe('evidence is refused by name', () => {
   it.each([
     ['chat', 'no document', { evidence: true }],
