@@ -41,10 +41,11 @@ const said = scripted({
       if (!call.evidence) throw new Error('Evidence was not asked for.')
       yield { type: 'text-delta', choice: 0, text: '{"title":"A kettle"' }
       yield told('/title', 0.95, 0, 8)
-      yield { type: 'text-delta', choice: 0, text: ',"stars":4' }
+      // Only what follows a number says that it has ended.
+      yield { type: 'text-delta', choice: 0, text: ',"stars":4,' }
       yield told('/stars', 0.5, 10, 11)
       await passing()
-      yield { type: 'text-delta', choice: 0, text: ',"tags":["good","red"]}' }
+      yield { type: 'text-delta', choice: 0, text: '"tags":["good","red"]}' }
       yield told('/tags/0', 0.7, 19, 23)
       yield told('/tags/1', 0.25)
       yield { type: 'finish', choice: 0, reason: 'stop' }
