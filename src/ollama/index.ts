@@ -34,7 +34,7 @@ const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/api/embeddings', route: embedOne, dialect },
   { method: 'POST', path: '/api/pull', route: pull, dialect },
   { method: 'DELETE', path: '/api/delete', route: remove, dialect },
-  { method: 'POST', path: '/api/create', route: unmade, bare: true, dialect },
-  { method: 'POST', path: '/api/copy', route: unmade, bare: true, dialect },
-  { method: 'POST', path: '/api/push', route: unmade, bare: true, dialect },
+  { method: 'POST', path: '/api/create', route: unmade, dialect },
+  { method: 'POST', path: '/api/copy', route: unmade, dialect },
+  { method: 'POST', path: '/api/push', route: unmade, dialect },
 ]

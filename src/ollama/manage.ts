@@ -85,7 +85,10 @@ export const remove: Route = async (service, exchange) => {
 }
 
 /** `/api/create`, `/api/copy`, `/api/push`. */
-export const unmade: Route = (_service, { request, path }) => {
+export const unmade: Route = async (service, exchange) => {
+  const { request, path } = exchange
+  // A connection is kept for the next request only where this one was read.
+  await bodyOf(service, exchange)
   const message = `There is no ${request.method} ${path} here: which models are offered, and under which names, is said where the server is started. Offered models are pulled by /api/pull.`
   throw new V1Error(404, message, { code: 'unknown_url' })
 }
