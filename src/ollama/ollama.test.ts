@@ -520,7 +520,7 @@ describe('around it', () => {
     const { ask, post } = service()
     expect(errorOf(await post('/api/chat', { model: 'no', messages: USER }))).toEqual([
       404,
-      expect.stringContaining(`'${MODEL}'`),
+      expect.stringMatching(/^The model 'no' does not exist.*'test\/hello'/),
     ])
     expect(errorOf(await ask('/api/chat', { method: 'POST', body: '{' }))[0]).toBe(400)
     expect(errorOf(await ask('/api/chat'))[0]).toBe(405)
