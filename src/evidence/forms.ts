@@ -45,4 +45,4 @@ export const inText = (pattern: string): string => `(?<![\\p{L}\\p{M}\\p{N}])(?:
 
 /** Nor within a number. */
 const alone = (pattern: string): string =>
-  `(?<![\\p{L}\\p{N}])(?<!\\p{N}[.,'\\u2019])(?:${pattern})(?!\\p{L}*\\p{N})(?![.,'\\u2019]\\p{N})`
+  `(?<![\\p{L}\\p{M}\\p{N}])(?<!\\p{N}[.,'\\u2019])(?:${pattern})(?!\\p{M}|[\\p{L}\\p{M}]*\\p{N}|[.,'\\u2019]\\p{N})`

@@ -42,6 +42,7 @@ describe('what a text says of a value', () => {
     ['a — b', '—'],
     ['2026-13-12', '2026-03-12'],
     ["12 March '25", '2026-03-12'],
+    ['4\u0301 and \u03014.0, 4.0\u0301', 4],
     ['12 March 2027, March 12th, 2025', '2026-03-12'],
   ])('%s says nothing of %s', async (text, value) => expect(await slice(text, value)).toBe(undefined))
 })

@@ -87,8 +87,8 @@ type AreBorders = (text: string, start: number, end: number) => boolean
 const isWordBorder: AreBorders = (text, start, end) => mayBegin(text, start) && mayEnd(text, end)
 
 /** As `formsOfNumber` has it. */
-const BEFORE_NUMBER = /(?:[\p{L}\p{N}\u2212-]|\p{N}[.,'\u2019])$/u
-const BEHIND_NUMBER = /^(?:\p{L}*\p{N}|[.,'\u2019]\p{N})/u
+const BEFORE_NUMBER = /(?:[\p{L}\p{M}\p{N}\u2212-]|\p{N}[.,'\u2019])$/u
+const BEHIND_NUMBER = /^(?:\p{M}|[\p{L}\p{M}]*\p{N}|[.,'\u2019]\p{N})/u
 /** No unit is longer. */
 const LONGEST_UNIT = 60
 
