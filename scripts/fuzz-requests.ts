@@ -75,6 +75,7 @@ const FIELDS = [
   ...['input_schema', 'tool_use_id', 'is_error', 'signature', 'source', 'media_type', 'data', 'cache_control'],
   ...['query', 'documents', 'top_n', 'return_documents', 'truncate'],
   ...['state', 'questions', 'choices', 'levels', 'criteria', 'value', 'label', 'order', 'calibrated', 'images'],
+  ...['fields', 'items', 'unit', 'integer', 'decimals', 'null_threshold', 'reference_date', 'locale', 'assets'],
   ...[
     'structured_outputs',
     'guided_json',
@@ -181,6 +182,25 @@ const question = fc.record(
   },
   { requiredKeys: ['type'] },
 )
+const field = fc.oneof(
+  fc.record(
+    {
+      type: fc.constantFrom<unknown>(
+        ...['text', 'number', 'date', 'time', 'datetime', 'duration', 'list', 'estimate'],
+        5,
+      ),
+      instructions: fc.oneof(fc.constant('Which?'), json),
+      unit: fc.constantFrom<unknown>('days', 'kg', '', 5),
+      items: fc.constantFrom<unknown>('text', 'number', 'date', 'list', 5),
+      integer: fc.constantFrom<unknown>(true, 'x'),
+      decimals: fc.constantFrom<unknown>(0, 6, 7, -1, 0.5),
+      null_threshold: fc.constantFrom<unknown>(0, 0.5, 1, 2, 'x'),
+    },
+    { requiredKeys: ['type'] },
+  ),
+  json,
+)
+const names = fc.constantFrom('a', 'b', 'due date', '__proto__', 'constructor', '', '"}\n', '\ud800')
 const plausible = fc
   .record({
     model: fc.constantFrom<unknown>(MODEL, MODEL, MODEL, 'no/such', 5),
@@ -201,6 +221,12 @@ const plausible = fc
       fc.array(question, { maxLength: 3 }),
       fc.dictionary(fc.constantFrom('a', '__proto__', ''), question),
     ),
+    fields: fc.oneof(
+      { weight: 4, arbitrary: fc.dictionary(names, field, { maxKeys: 3 }) },
+      { weight: 1, arbitrary: json },
+    ),
+    reference_date: fc.constantFrom<unknown>(undefined, undefined, '2026-11-24', '2026-02-30', 'tomorrow', 5),
+    locale: fc.constantFrom<unknown>(undefined, undefined, 'de', 'x-no', '', 5),
   })
   .chain((base) =>
     fc.dictionary(fc.constantFrom(...FIELDS), json, { maxKeys: 2 }).map((more) => ({ ...base, ...more })),
@@ -230,6 +256,7 @@ const anyEndpoint = fc
 const path = fc.oneof(
   { weight: 8, arbitrary: anyEndpoint },
   { weight: 8, arbitrary: fc.constant('/chat/completions') },
+  { weight: 4, arbitrary: fc.constantFrom('/decisions', '/systemone', '/extractions', '/extraction') },
   {
     weight: 1,
     arbitrary: fc.constantFrom(

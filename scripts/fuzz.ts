@@ -123,9 +123,10 @@ async function judge(response: Response, { method, path, leaveAfter }: Hostile):
   if (status >= 500) return `${status} ${text}`
   if (streams && !ENDS.test(text)) return `the stream ends with ${text.slice(-300)}`
   if (status < 400 || method === 'HEAD') return undefined
-  const place = path.split(/[?#]/)[0]!
-  const isOllama = OLLAMA.has(place.replace(/\/$/, ''))
-  return isOllama ? ollamaFault(text) : errorFault(text, /^\/messages(\/count_tokens)?\/?$/.test(place))
+  // As it arrives: `..` goes up.
+  const place = new URL(`http://x/v1${path}`).pathname.replace(/^\/v1/, '').replace(/\/$/, '')
+  const isOllama = OLLAMA.has(place)
+  return isOllama ? ollamaFault(text) : errorFault(text, /^\/messages(\/count_tokens)?$/.test(place))
 }
 
 /** OpenAI's streams, Anthropic's, and Ollama's. */
