@@ -78,7 +78,7 @@ async function open({ model, device, threads, cache, openDevice }: CoreCandidate
   try {
     return await openEngineSubject(engine, offered!.id, {
       name: 'webgpu',
-      notes: isMadeUp(id) ? ['made-up weights and vocabulary of that shape, one token per letter of a prompt'] : [],
+      notes: isMadeUp(id) ? ['made-up weights and vocabulary of that shape, one token per word of a prompt'] : [],
       // A length that is asked for is a length that is written: see `Ask`.
       ends: () => [...new ChatText(repository!.text).ends],
     })

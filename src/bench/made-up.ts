@@ -3,8 +3,10 @@
  * no download and says how fast a model of this size would be here; what it writes means nothing.
  */
 import type { TextFiles } from '../decode/chat-text.js'
+import { INSTRUCTIONS, QUESTION } from '../decode/decide/questions.js'
 import type { OpenedRepository } from '../engines/webgpu/surroundings.js'
 import { FAMILIES } from './families.js'
+import { WORDS } from './prompts.js'
 import { SHAPES, syntheticSource } from './shapes.js'
 import { syntheticWeights } from './synthetic.js'
 
@@ -36,9 +38,13 @@ export function openMadeUp(model: string): OpenedRepository {
   return { weights: syntheticSource(shape), text: madeUpText(shape.vocabulary) }
 }
 
-/** Bytes, made-up words up to the size of the vocabulary, and ChatML's control tokens. */
+/** What decisions are asked with, beside the words of prompts. */
+const ASKING = `${INSTRUCTIONS} ${QUESTION} State Options Answer one yes no maybe system user assistant`.match(/\w+/g)!
+
+/** Bytes, the words of prompts, made-up words up to the size of the vocabulary, and ChatML's control tokens. */
 function madeUpText(size: number): TextFiles {
-  const names = byteNames()
+  const known = [...new Set([...WORDS, ...ASKING])].flatMap((each) => [each, `Ġ${each}`])
+  const names = [...byteNames(), ...known].slice(0, size - CONTROL.length)
   for (let i = 0; names.length < size - CONTROL.length; i++) names.push(word(i))
   const vocab = Object.fromEntries(names.map((name, id) => [name, id]))
   const added_tokens = CONTROL.map((content, i) => ({
@@ -58,7 +64,7 @@ function madeUpText(size: number): TextFiles {
       pre_tokenizer: level,
       post_processor: null,
       decoder: level,
-      model: { type: 'BPE', unk_token: null, byte_fallback: false, vocab, merges: [] },
+      model: { type: 'BPE', unk_token: null, byte_fallback: false, vocab, merges: [], ignore_merges: true },
     },
     tokenizerConfig: { eos_token: '<|im_end|>' },
   }

@@ -1,13 +1,14 @@
 /** Prompts made of common words by a seeded generator: anyone can make the same ones again. */
 
-const WORDS = `time year people way day man thing woman life child world school state family student group country
+export const WORDS: readonly string[] =
+  `time year people way day man thing woman life child world school state family student group country
 problem hand part place case week company system program question work government number night point home water room
 mother area money story fact month lot right study book eye job word business issue side kind head house service
 friend father power hour game line end member law car city community name president team minute idea body information
 back parent face others level office door health person art war history party result change morning reason research
 girl guy moment air teacher force education`
-  .split(/\s+/)
-  .filter(Boolean)
+    .split(/\s+/)
+    .filter(Boolean)
 
 /** `words` words; `prompt` stands at their beginning, so that no two prompts share more than the chat template. */
 export function promptText(prompt: number, words: number): string {

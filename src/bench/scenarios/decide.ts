@@ -42,10 +42,10 @@ export function decide(stateTokens: number, questions: number): Scenario {
   }
 }
 
-/** The question of this number; no two are alike. */
+/** The question of this number, without the letters by which prompts differ: a token each in most vocabularies. */
 export const questionOf = (number: number): DecideQuestion => ({
   type: 'choice',
-  instructions: `${promptText(number, 4)}?`,
+  instructions: `${promptText(number, 7).replace(/^\S+ /, '')}?`,
   options: LABELS.map((text) => ({ text })),
 })
 
