@@ -13,7 +13,8 @@ import { swiftshaderEnv } from '../support/swiftshader.js'
 
 const NANO = fileURLToPath(new URL('../../models/nano', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
-const STANDS_MS = 2000
+/** Longer than a kernel takes to be compiled in software, which is no standing. */
+const STANDS_MS = 6000
 
 let folder: string
 beforeAll(async () => {

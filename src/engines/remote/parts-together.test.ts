@@ -69,3 +69,25 @@ test('a part that cannot be cloned fails its own answer alone', async () => {
   expect(String((broken as PromiseRejectedResult).reason)).toMatch(/could not be cloned/)
   expect(whole).toEqual({ status: 'fulfilled', value: words })
 })
+
+test('of hundreds that end at once, few go on in each turn of the event loop', async () => {
+  const { engine } = over(async function* (): AsyncGenerator<Part> {
+    yield { type: 'finish', choice: 0, reason: 'stop' }
+  })
+  let turn = 0
+  let counting = true
+  const next = () => {
+    turn++
+    if (counting) setImmediate(next)
+  }
+  const perTurn = new Map<number, number>()
+  const answered = Array.from({ length: 300 }, async (_, i) => {
+    for await (const part of engine.generate(asked(`${i}`))) expect(part.type).toBe('finish')
+    perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1)
+  })
+  setImmediate(next)
+  await Promise.all(answered)
+  counting = false
+  expect([...perTurn.values()].reduce((sum, count) => sum + count, 0)).toBe(300)
+  expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(32)
+})

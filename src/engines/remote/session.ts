@@ -1,6 +1,7 @@
 import type { ChatCall, LoadProgress, ModelInfo, Part } from '../../engine.js'
 import { PartQueue } from '../../platform/part-queue.js'
 import type { Doing } from '../../platform/pulse.js'
+import { breathe } from '../../platform/turns.js'
 import { type Culprit, failureOf } from './failure.js'
 import type { Port } from './port.js'
 import { type EngineCommand, type Told, type ValueName, WINDOW, type Work, wireCall } from './protocol.js'
@@ -22,20 +23,48 @@ export interface SessionEvents {
 
 export type Errand = 'load' | 'unload' | 'remove' | 'learn' | 'survey' | 'close'
 
+/**
+ * Things that may come to an end in one turn of the event loop: whoever waited for one goes on at once, and where this
+ * thread had no processor for a while, hundreds have come meanwhile.
+ */
+const ENDS_PER_TURN = 16
+
 /** The line to one living engine on the other side, and what is under way on it. */
 export class Session {
   readonly #port: Port
   readonly #events: SessionEvents
   readonly #jobs = new Map<number, Job>()
+  /** What has come and waits for the next turn. */
+  readonly #come: Told[] = []
   #last = 0
+  #ends = 0
   #errorOf: ((job: number) => unknown) | undefined
 
   constructor(port: Port, events: SessionEvents) {
     this.#port = port
     this.#events = events
     port.listen((message) => {
-      for (const told of message as readonly Told[]) this.#take(told)
+      this.#come.push(...(message as readonly Told[]))
+      // Otherwise they have their turn after those that wait.
+      if (this.#come.length === (message as readonly Told[]).length) this.#takeAll()
     })
+  }
+
+  #takeAll(): void {
+    let taken = 0
+    for (; taken < this.#come.length && this.#ends < ENDS_PER_TURN; taken++) this.#take(this.#come[taken]!)
+    this.#come.splice(0, taken)
+  }
+
+  /** The first of a turn sees to it that there is a next one. */
+  #ended(id: number, error?: unknown): void {
+    if (this.#ends++ === 0) {
+      void breathe().then(() => {
+        this.#ends = 0
+        this.#takeAll()
+      })
+    }
+    this.#end(id, error)
   }
 
   /** The other side is gone: what runs fails, each with its error, and whatever is asked from now on. */
@@ -162,8 +191,8 @@ export class Session {
     else if (message.type === 'part') this.#jobs.get(message.id)?.part?.(message.part)
     else if (message.type === 'progress') this.#jobs.get(message.id)?.progress?.(message.progress)
     else if (message.type === 'value') this.#jobs.get(message.id)?.value?.(message.value)
-    else if (message.type === 'done') this.#end(message.id)
-    else if (message.type === 'failed') this.#end(message.id, failureOf(message.failure))
+    else if (message.type === 'done') this.#ended(message.id)
+    else if (message.type === 'failed') this.#ended(message.id, failureOf(message.failure))
   }
 
   #end(id: number, error?: unknown): void {
