@@ -2,7 +2,7 @@
  * Compiling real schemas and masking a vocabulary of 151,936 tokens along documents: this package beside llguidance
  * (as transformers-llguidance has it) and web-xgrammar, in one run. `--schemas N` (default 200) of MaskBench; `--alone`
  * leaves the others out; `--grammars` measures context-free grammars instead,
- * `--last` the last masks of budgets.
+ * `--last` the last masks of budgets, `--quotes` strings that are quotes of long texts.
  */
 
 import { readFileSync } from 'node:fs'
@@ -17,6 +17,7 @@ import { measureLastMasks } from './last-masks.js'
 import { type Measured, now, quantile } from './measure.js'
 import { measureOurs } from './ours.js'
 import { measurePeer } from './peer.js'
+import { measureQuotes } from './quotes.js'
 import { measureTools } from './tools.js'
 
 const VOCABULARY = 151_936
@@ -30,6 +31,7 @@ const { values: flags } = parseArgs({
     alone: { type: 'boolean', default: false },
     grammars: { type: 'boolean', default: false },
     last: { type: 'boolean', default: false },
+    quotes: { type: 'boolean', default: false },
   },
 })
 
@@ -139,6 +141,15 @@ if (flags.last) {
   console.log('| the last masks of a budget | masks | p50 | p99 | longest |\n|---|---|---|---|---|')
   for (const { name, masks, medianUs, slowUs, worstUs } of measureLastMasks(vocabulary))
     console.log(`| ${name} | ${masks} | ${micro(medianUs)} | ${micro(slowUs)} | ${micro(worstUs)} |`)
+  process.exit(0)
+}
+if (flags.quotes) {
+  console.log('| quoted from | characters | compile p50 | first mask of a quote p50 | other masks p50 | p99 |')
+  console.log('|---|--:|--:|--:|--:|--:|')
+  for (const { name, characters, compileUs, firstUs, medianUs, slowUs } of measureQuotes(vocabulary, tokenizer)) {
+    const times = [compileUs, firstUs, medianUs, slowUs].map(micro).join(' | ')
+    console.log(`| ${name} | ${characters} | ${times} |`)
+  }
   process.exit(0)
 }
 const lines = readSchemas()

@@ -241,7 +241,7 @@ class Suffixes {
     const states = numbers[DEAD]!
     numbers[DEAD] = DEAD
     yield
-    return this.#frozen(letters, numbers, states)
+    return this.#frozen(letters, order, numbers, states)
   }
 
   /** The states, those of shorter texts first: the root before all others. */
@@ -273,40 +273,50 @@ class Suffixes {
     return numbers
   }
 
-  #frozen(letters: Uint32Array, numbers: Uint32Array, states: number): SparseAutomaton {
+  #frozen(letters: Uint32Array, order: Uint32Array, numbers: Uint32Array, states: number): SparseAutomaton {
+    const [ownClasses, ownTo, next] = [this.#classes, this.#to, this.#next]
     const accepting = new Uint8Array(states)
     const first = new Uint32Array(states + 1)
-    const counts = new Uint32Array(letters.length + FIRST_LETTER + 1)
-    for (let state = ROOT; state < this.#states; state++) {
-      const number = numbers[state]!
-      if (number !== DEAD) accepting[number] = this.#ends[state]!
-    }
-    const moves = this.#moves
+    const classes = new Uint16Array(this.#moves)
+    const to = new Uint32Array(this.#moves)
     let kept = 0
-    for (let move = 1; move < moves; move++) {
-      const number = numbers[this.#from[move]!]!
-      if (numbers[this.#to[move]!] === DEAD) continue
-      first[number + 1]!++
-      counts[this.#classes[move]! + 1]!++
-      kept++
+    for (const state of order) {
+      const number = numbers[state]!
+      if (number === DEAD) continue
+      accepting[number] = this.#ends[state]!
+      const from = kept
+      for (let move = this.#heads[state]!; move !== 0; move = next[move]!) {
+        const target = numbers[ownTo[move]!]!
+        if (target === DEAD) continue
+        const cls = ownClasses[move]!
+        // Most have one move, and nearly all of the others a few.
+        let at = kept++
+        if (this.#degrees[state]! < MANY) {
+          for (; at > from && classes[at - 1]! > cls; at--) {
+            classes[at] = classes[at - 1]!
+            to[at] = to[at - 1]!
+          }
+        }
+        classes[at] = cls
+        to[at] = target
+      }
+      if (this.#degrees[state] === MANY) sortMoves(classes, to, from, kept)
+      first[number + 1] = kept
     }
-    for (let i = 0; i < states; i++) first[i + 1]! += first[i]!
-    for (let i = 1; i < counts.length; i++) counts[i]! += counts[i - 1]!
-    // By class first: the moves of each state are then in the order of their classes.
-    const sorted = new Uint32Array(kept)
-    for (let move = 1; move < moves; move++) {
-      if (numbers[this.#to[move]!] !== DEAD) sorted[counts[this.#classes[move]!]!++] = move
-    }
-    const filled = first.slice()
-    const classes = new Uint16Array(kept)
-    const to = new Uint32Array(kept)
-    for (const move of sorted) {
-      const at = filled[numbers[this.#from[move]!]!]!++
-      classes[at] = this.#classes[move]!
-      to[at] = numbers[this.#to[move]!]!
-    }
-    return new SparseAutomaton(letters, { first, classes, to }, accepting)
+    const moves = { first, classes: classes.slice(0, kept), to: to.slice(0, kept) }
+    return new SparseAutomaton(letters, moves, accepting)
   }
+}
+
+function sortMoves(classes: Uint16Array, to: Uint32Array, from: number, end: number): void {
+  const sorted = Float64Array.from(
+    { length: end - from },
+    (_, i) => classes[from + i]! * 2 ** 32 + to[from + i]!,
+  ).sort()
+  sorted.forEach((move, i) => {
+    classes[from + i] = move / 2 ** 32
+    to[from + i] = move % 2 ** 32
+  })
 }
 
 function hash(state: number, cls: number): number {

@@ -1,0 +1,100 @@
+/** Strings that are quotes of a text: what compiling them takes for 32,000 tokens of it, and the masks of a document. */
+import { readdirSync, readFileSync } from 'node:fs'
+import type { Tokenizer } from '../../src/decode/tokenizer/tokenizer.js'
+import { compile, type Vocabulary } from '../../src/structured/index.js'
+import { now, quantile } from './measure.js'
+
+const TOKENS = 32_000
+const ROUNDS = 7
+const MOST = 2 ** 20
+const quote = { type: 'string', 'x-quote': true }
+const SCHEMA = {
+  type: 'object',
+  properties: { first: quote, second: { ...quote, type: ['string', 'null'] }, all: { type: 'array', items: quote } },
+  required: ['first', 'second', 'all'],
+  additionalProperties: false,
+}
+
+interface MeasuredQuotes {
+  readonly name: string
+  readonly characters: number
+  readonly compileUs: number
+  readonly firstUs: number
+  readonly medianUs: number
+  readonly slowUs: number
+}
+
+function prose(): string {
+  const folder = new URL('../../docs/', import.meta.url)
+  const pages = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.md') && !name.includes('node_modules'),
+  )
+  return pages
+    .sort()
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+    .join('\n')
+}
+
+/** Letters by chance, each time the same. */
+function letters(count: number, of: (number: number) => string): string {
+  let state = 1
+  return Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+    return of(state >>> 8)
+  }).join('')
+}
+
+export function measureQuotes(vocabulary: Vocabulary, tokenizer: Tokenizer): MeasuredQuotes[] {
+  const ids = tokenizer.encode(prose()).slice(0, TOKENS)
+  const english = tokenizer.decode(ids)
+  const han = letters(TOKENS, (number) => String.fromCharCode(0x4e00 + (number % 3000)))
+  const words = letters(MOST, (number) => (number % 6 === 0 ? ' ' : String.fromCharCode(0x61 + (number % 26)))).trim()
+  return [
+    measured(`${ids.length} tokens of English`, english, vocabulary, tokenizer),
+    measured(`${TOKENS} letters of Chinese by chance`, han, vocabulary, tokenizer),
+    measured('1 MiB of words by chance', words, vocabulary, tokenizer),
+    measured('1 MiB of one letter and blanks', 'a '.repeat(MOST / 2), vocabulary, tokenizer),
+  ]
+}
+
+function measured(name: string, text: string, vocabulary: Vocabulary, tokenizer: Tokenizer): MeasuredQuotes {
+  const compileUs: number[] = []
+  const firstUs: number[] = []
+  const maskUs: number[] = []
+  const words = text.split(' ')
+  const some = (from: number, to: number) => words.slice(from, to).join(' ').trim()
+  const whole = words.length < 100
+  const document = JSON.stringify({
+    first: whole ? text.slice(0, 200) : some(10, 50),
+    second: null,
+    all: whole ? [] : [some(60, 61), some(70, 72), some(80, 90)],
+  })
+  const tokens = tokenizer.encode(document)
+  const mask = new Uint32Array(vocabulary.words)
+  for (let round = 0; round < ROUNDS; round++) {
+    const began = now()
+    const grammar = compile(SCHEMA, { quote: { texts: [text] } })
+    compileUs.push(now() - began)
+    const constraint = grammar.start(vocabulary)
+    let inFirst = false
+    for (const token of tokens) {
+      const before = now()
+      constraint.mask(mask)
+      const us = now() - before
+      // The first place of a string: whatever begins a word may come.
+      if (constraint.forced().length === 0 && !inFirst) {
+        inFirst = true
+        firstUs.push(us)
+      } else maskUs.push(us)
+      if (!constraint.accept(token)) break
+    }
+  }
+  return {
+    name,
+    characters: text.length,
+    compileUs: quantile(compileUs, 0.5),
+    firstUs: quantile(firstUs, 0.5),
+    medianUs: quantile(maskUs, 0.5),
+    slowUs: quantile(maskUs, 0.99),
+  }
+}
