@@ -203,7 +203,10 @@ export interface V1 {
 export function createV1(options: V1Options): V1 {
   const { engine, usage = memoryUsage() } = expectEngine(options)
   const base = basePathOf(options.basePath ?? '/v1')
-  const loader = new Loader(engine, positive('loadWaitMs', options.loadWaitMs ?? 60_000))
+  const log = options.log ?? logFaults
+  const loader = new Loader(engine, positive('loadWaitMs', options.loadWaitMs ?? 60_000), (error) =>
+    log({ type: 'fault', message: 'A listener to loads threw an error.', error }),
+  )
   const bodyLimit = positive('bodyLimit', options.bodyLimit ?? 2 ** 20)
   const bodiesLimit = positive('bodiesLimit', options.bodiesLimit ?? Math.max(2 ** 26, 2 * bodyLimit), bodyLimit)
   const admission = new Admission({
@@ -222,7 +225,7 @@ export function createV1(options: V1Options): V1 {
     constraints: new Constraints(options.layout, options.formats),
     metrics: options.metrics ? new Metrics() : undefined,
     onUsage: options.onUsage,
-    log: options.log ?? logFaults,
+    log,
     bodyLimit,
     bodies: new Bodies(bodiesLimit),
     timeoutMs: timeLimit('timeoutMs', options.timeoutMs ?? 600_000),

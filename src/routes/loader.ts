@@ -17,14 +17,17 @@ interface Load {
 export class Loader {
   readonly #engine: Engine
   readonly #waitMs: number
+  readonly #threw: (error: unknown) => void
   readonly #ready = new Set<string>()
   readonly #loads = new Map<string, Load>()
   /** Hear of every load, whoever asked for it. */
   readonly watchers = new Set<OnProgress>()
 
-  constructor(engine: Engine, waitMs: number) {
+  /** `threw` hears of listeners that throw: a page that cannot draw its bar is no reason to load nothing. */
+  constructor(engine: Engine, waitMs: number, threw: (error: unknown) => void) {
     this.#engine = engine
     this.#waitMs = waitMs
+    this.#threw = threw
   }
 
   /** Undefined when the model is ready; else settles once it is, or rejects with 503 when that takes too long. */
@@ -39,7 +42,7 @@ export class Loader {
     if (!this.#engine.load) return
     const load = this.#start(model)
     load.listeners.add(onProgress)
-    if (load.progress) onProgress(load.progress)
+    if (load.progress) this.#tell(onProgress, load.progress)
     try {
       await waitFor(load.done, signal)
     } finally {
@@ -62,6 +65,14 @@ export class Loader {
     for (const { aborter } of this.#loads.values()) aborter.abort(new V1Error(503, 'The service is closing.'))
   }
 
+  #tell(listener: OnProgress, progress: LoadProgress): void {
+    try {
+      listener(progress)
+    } catch (error) {
+      this.#threw(error)
+    }
+  }
+
   #start(model: string): Load {
     const running = this.#loads.get(model)
     if (running) return running
@@ -74,7 +85,7 @@ export class Loader {
     this.#loads.set(model, load)
     const report: OnProgress = (progress) => {
       load.progress = progress
-      for (const listener of [...load.listeners, ...this.watchers]) listener(progress)
+      for (const listener of [...load.listeners, ...this.watchers]) this.#tell(listener, progress)
     }
     // Starts at once, and may report at once.
     load.done = (async () => this.#engine.load!(model, report, load.aborter.signal))()

@@ -46,6 +46,34 @@ function loading() {
 const post = { method: 'POST' }
 const admin = { keys: [{ key: 'sk-test', admin: true }], manageModels: true }
 
+describe('who hears of loads', () => {
+  it('may throw: the model is loaded for all who want it, and the log is told', async () => {
+    const { engine, report, settle } = loading()
+    const faults: LogEvent[] = []
+    const { v1 } = serviceOf(engine, { log: (event) => faults.push(event) })
+    const thrown = new Error('no bar to draw on')
+    const breaks = () => () => {
+      throw thrown
+    }
+    const heard: string[] = []
+    const unwatch = v1.watchLoads(breaks())
+    v1.watchLoads(({ bytesLoaded }) => heard.push(`all ${bytesLoaded}`))
+    const one = v1.load(MODEL, breaks())
+    const other = v1.load(MODEL, ({ bytesLoaded }) => heard.push(`other ${bytesLoaded}`))
+    report(10)
+    // It hears at once how far that is.
+    const late = v1.load(MODEL, breaks())
+    unwatch()
+    report(20)
+    settle()
+    await Promise.all([one, other, late])
+    expect(heard).toEqual(['other 10', 'all 10', 'other 20', 'all 20'])
+    expect(faults).toEqual(
+      Array(5).fill({ type: 'fault', message: 'A listener to loads threw an error.', error: thrown }),
+    )
+  })
+})
+
 describe('loading a model over HTTP', () => {
   it('is a stream of how far it is, the newest word first', async () => {
     const { engine, report, settle, seen } = loading()
