@@ -20,7 +20,9 @@ export function whyNot(value: Leaf, text: string, start: number, end: number): s
     ]
     // A unit may stand behind a number.
     const isUnit = typeof value === 'number' && at === end && /\p{L}/u.test(behind)
-    if (isWordly(before) && isWordly(behind) && !isUnit)
+    // Such scripts put no blanks between their words.
+    const isUnspaced = [before, behind].some((each) => UNSPACED.test(each))
+    if (isWordly(before) && isWordly(behind) && !isUnit && !isUnspaced)
       return `it begins or ends within a word: ${JSON.stringify(before + behind)}`
   }
   if (typeof value === 'number')
@@ -30,6 +32,8 @@ export function whyNot(value: Leaf, text: string, start: number, end: number): s
   if (day && saysDay(said, Number(day[1]), Number(day[2]), Number(day[3]))) return undefined
   return 'it says something else'
 }
+
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
 
 const isWordly = (character: string): boolean => /[\p{L}\p{M}\p{N}]/u.test(character)
 
