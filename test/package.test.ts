@@ -32,11 +32,11 @@ const LIMITS: Readonly<Record<string, number>> = {
   './webllm/worker': 210_500,
   './structured': 99_000,
   './messages': 17_000,
-  './ollama': 19_500,
+  './ollama': 22_500,
   './service-worker': 10_000,
   './express': 7_000,
-  './upstream': 6_500,
-  './react': 5_500,
+  './upstream': 10_500,
+  './react': 6_200,
   './prompt-api': 4_500,
   './vite': 3_000,
   './extract': 3_000,
@@ -139,7 +139,7 @@ describe('the built package', () => {
     ["export { indexedDbUsage } from './dist/index.js'", 5000],
     ["export { memoryUsage, V1Error } from './dist/index.js'", 5000],
     // JSON Schema alone, without other grammars.
-    ["export { compile, Vocabulary } from './dist/structured.js'", 78_500],
+    ["export { compile, Vocabulary } from './dist/structured.js'", 88_000],
     ["export { extract } from './dist/extract.js'", 4000],
     ["export { useChat, useDecision, useModel, useObject } from './dist/react.js'", 6000],
     ["export { localV1 } from './dist/ai-sdk.js'", 2600],
@@ -162,7 +162,7 @@ describe('the built package', () => {
     const [packed] = JSON.parse((await run('npm', pack, { cwd: root })).stdout) as [
       { size: number; files: { path: string }[] },
     ]
-    expect(packed.size).toBeLessThan(1_226_000)
+    expect(packed.size).toBeLessThan(1_300_000)
     // The playground's page, and nothing that only we need.
     expect(packed.files.map(({ path }) => path)).toEqual(
       expect.arrayContaining(['dist/playground/app.js', 'dist/browser.js']),
