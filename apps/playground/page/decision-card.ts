@@ -83,13 +83,13 @@ export class DecisionCard {
   /** Undefined: not decided yet. */
   show(answer: DecisionAnswer | undefined): void {
     const shares = this.#sharesOf(answer)
-    const most = Math.max(...(shares ?? []))
+    const best = shares && likeliest(shares)
     this.#rows.forEach(({ element, bar, share }, i) => {
       const probability = shares?.[i]
       // Set as a property: a strict policy forbids style attributes in markup.
       bar.style.width = `${(probability ?? 0) * 100}%`
       share.textContent = probability === undefined ? '–' : likelihood(probability)
-      element.classList.toggle('likeliest', probability !== undefined && probability === most)
+      element.classList.toggle('likeliest', probability !== undefined && probability === best)
     })
     this.#says.replaceChildren(...(answer ? saidOf(answer) : []))
   }
@@ -98,8 +98,8 @@ export class DecisionCard {
   gist(answer: DecisionAnswer): string {
     const shares = this.#sharesOf(answer)
     if (!shares) return `Question ${this.#number}: refused`
-    const best = shares.indexOf(Math.max(...shares))
-    return `Question ${this.#number}: ${this.#nameOf(best)}, ${likelihood(shares[best]!)}`
+    const best = likeliest(shares)
+    return `Question ${this.#number}: ${this.#nameOf(shares.indexOf(best))}, ${likelihood(best)}`
   }
 
   /** Of each row, one that is empty has none. */
@@ -197,6 +197,11 @@ function oneLine(text: string, attributes: Parameters<typeof el>[1]): HTMLTextAr
     grow()
   }).observe(area)
   return area
+}
+
+/** The largest share; rows that are empty have none. */
+function likeliest(shares: readonly (number | undefined)[]): number {
+  return Math.max(...shares.filter((share) => share !== undefined))
 }
 
 function saidOf(answer: DecisionAnswer): (Node | string)[] {
