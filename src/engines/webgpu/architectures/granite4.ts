@@ -32,6 +32,8 @@ export const granite4: Architecture = {
   read(fields) {
     assertNoExperts(fields)
     assertAttends(fields)
+    // The shared MLP has none in its definition, whatever is asked for.
+    if (fields.flag('mlp_bias')) throw fields.odd('mlp_bias', true)
     const inner = fields.count('shared_intermediate_size', fields.count('intermediate_size'))
     return readGranite(fields.replaced({ intermediate_size: inner }))
   },
