@@ -1,8 +1,7 @@
 import type { Endpoint, EndpointSet } from '../endpoints.js'
 import { V1Error } from '../errors.js'
-import { inTurns } from '../platform/turns.js'
 import { answering } from '../routes/answering.js'
-import { readJson } from '../routes/body.js'
+import { readRequest } from '../routes/body.js'
 import { once } from '../routes/once.js'
 import type { Route } from '../routes/service.js'
 import { itemId } from '../wire/ids.js'
@@ -28,8 +27,7 @@ export function messages(): EndpointSet {
 
 const createMessage: Route = (service, exchange) =>
   answering(service, exchange, async ({ signal }) => {
-    const body = await readJson(service, exchange, signal)
-    const read = await inTurns(readMessageRequest(body), signal, exchange.caller.id)
+    const read = await readRequest(service, exchange, signal, (body) => readMessageRequest(body))
     const { spec, stream, showsThoughts, skipped, ignored } = read
     const { requestId } = exchange
     const progress = (tell?: ConstructorParameters<typeof MessageProgress>[1]) =>
@@ -45,8 +43,8 @@ const createMessage: Route = (service, exchange) =>
 
 const countTokens: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
-    const body = await readJson(service, exchange, signal)
-    const { spec, ignored } = await inTurns(readMessageRequest(body, 'to be counted'), signal, exchange.caller.id)
+    const read = (body: unknown) => readMessageRequest(body, 'to be counted')
+    const { spec, ignored } = await readRequest(service, exchange, signal, read)
     const { model, messages, tools, toolChoice, templateOptions } = spec
     return {
       model,

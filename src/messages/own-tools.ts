@@ -1,5 +1,6 @@
 import type { ToolSpec } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
+import { closedObject } from '../wire/closed-object.js'
 
 /**
  * Tools of Anthropic's that a client runs, each under the date of its version: to a model a function of the parameters
@@ -8,21 +9,14 @@ import type { JsonObject } from '../platform/json.js'
 const TEXT = { type: 'string' }
 const LINE = { type: 'integer', minimum: 0 }
 
-const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-})
-
 const BASH: ToolSpec = {
   name: 'bash',
   description: 'Runs a command in a shell that stays as it is between calls, or starts that shell anew.',
   parameters: {
     type: 'object',
     anyOf: [
-      object({ command: { ...TEXT, description: 'What to run' } }, ['command']),
-      object({ restart: { const: true, description: 'Starts the shell anew' } }, ['restart']),
+      closedObject({ command: { ...TEXT, description: 'What to run' } }, ['command']),
+      closedObject({ restart: { const: true, description: 'Starts the shell anew' } }, ['restart']),
     ],
   },
   strict: true,
@@ -31,7 +25,7 @@ const BASH: ToolSpec = {
 /** What each command of an editor takes beside the path. */
 function editor(name: string, inserted: string, undoes: boolean): ToolSpec {
   const command = (word: string, properties: JsonObject = {}, needed: readonly string[] = []) =>
-    object({ command: { const: word }, path: { ...TEXT, description: 'Of the file or folder' }, ...properties }, [
+    closedObject({ command: { const: word }, path: { ...TEXT, description: 'Of the file or folder' }, ...properties }, [
       ...['command', 'path'],
       ...needed,
     ])

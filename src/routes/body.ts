@@ -18,6 +18,17 @@ export async function readJson(service: Service, exchange: Exchange, signal: Abo
   return withModel(service, await readSent(service, exchange, signal), signal)
 }
 
+/** The same, read further in pieces: conversations of tens of thousands of messages hold nobody up. */
+export async function readRequest<T>(
+  service: Service,
+  exchange: Exchange,
+  signal: AbortSignal,
+  read: (body: unknown) => Slices<T>,
+): Promise<T> {
+  const body = await readJson(service, exchange, signal)
+  return inTurns(read(body), signal, exchange.caller.id)
+}
+
 /**
  * Reads a JSON body as it was sent; stops reading once it is over the limit, whatever `Content-Length` has said. One
  * `of any type` may call itself what it likes, as `curl -d` does, where no page of the web sends it: a page may send a form

@@ -2,7 +2,15 @@
  * Decisions of a service that has chat alone: each question is a request for one token, and how likely the options are is
  * read from the log probabilities of that token. What is told there are the first tokens of answers, and few of them.
  */
-import { INSTRUCTIONS, ordersOf, QUESTION, questionText, stateBlock, stateText } from '../../decode/decide/questions.js'
+import {
+  INSTRUCTIONS,
+  meanOf,
+  ordersOf,
+  QUESTION,
+  questionText,
+  stateBlock,
+  stateText,
+} from '../../decode/decide/questions.js'
 import type { ContentPart, DecideCall, Decided, DecideOption, DecideQuestion, Decision, Usage } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 import type { AskOther } from './deciding.js'
@@ -62,7 +70,7 @@ export async function decidedByChat(
   })
   const sum = (field: keyof Usage) => told.reduce((total, { usage }) => total + (usage[field] ?? 0), 0)
   return {
-    answers: call.questions.map((_, i) => meanOf(told.filter(({ index }) => index === i))),
+    answers: call.questions.map((_, i) => decisionOf(told.filter(({ index }) => index === i))),
     usage: {
       promptTokens: sum('promptTokens'),
       completionTokens: sum('completionTokens'),
@@ -202,9 +210,8 @@ const unreadable = (why: string): V1Error =>
     code: 'unsupported_model',
   })
 
-function meanOf(told: readonly Told[]): Decision {
-  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+function decisionOf(told: readonly Told[]): Decision {
   const each = told.map(({ decision }) => decision)
-  const probabilities = each[0]!.probabilities.map((_, i) => mean(each.map((one) => one.probabilities[i]!)))
-  return decisionFrom(probabilities, mean(each.map(({ optionMass }) => optionMass!)))
+  const probabilities = each[0]!.probabilities.map((_, i) => meanOf(each.map((one) => one.probabilities[i]!)))
+  return decisionFrom(probabilities, meanOf(each.map(({ optionMass }) => optionMass!)))
 }

@@ -1,5 +1,4 @@
 import type { ChatMessage } from '../../engine.js'
-import { inTurns } from '../../platform/turns.js'
 import type { Answer, AnswerHead } from '../../wire/answer.js'
 import { itemId, responseId } from '../../wire/ids.js'
 import type { WholeReply } from '../../wire/reply.js'
@@ -8,7 +7,7 @@ import { readResponseRequest } from '../../wire/responses/request.js'
 import type { StoredItem } from '../../wire/responses/resource.js'
 import { sealed } from '../../wire/responses/sealed.js'
 import { answering } from '../answering.js'
-import { readJson } from '../body.js'
+import { readRequest } from '../body.js'
 import { findModel } from '../models.js'
 import type { Route } from '../service.js'
 import { contextOf, shortener } from './conversation.js'
@@ -25,8 +24,7 @@ const ASKED: ChatMessage = {
 /** `POST responses/compact`: what users said as it was, and of all else a sum that the model makes. */
 export const compactResponse: Route = (service, exchange) =>
   answering(service, exchange, async (run) => {
-    const body = await readJson(service, exchange, run.signal)
-    const request = await inTurns(readResponseRequest(body), run.signal, exchange.caller.id)
+    const request = await readRequest(service, exchange, run.signal, readResponseRequest)
     const reply = new Compaction()
     return {
       id: responseId(),

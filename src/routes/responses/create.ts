@@ -1,5 +1,4 @@
 import type { ChatMessage } from '../../engine.js'
-import { inTurns } from '../../platform/turns.js'
 import type { KeptConversation } from '../../responses/store.js'
 import { SSE_HEADERS } from '../../stream/sse.js'
 import { customNames } from '../../wire/custom-tool.js'
@@ -12,7 +11,7 @@ import { type KeepResponse, ResponseEvents, WholeResponse } from '../../wire/res
 import { type ResponseRequest, readResponseRequest } from '../../wire/responses/request.js'
 import type { ResponseResource, StoredItem } from '../../wire/responses/resource.js'
 import { type Answering, answering } from '../answering.js'
-import { readJson } from '../body.js'
+import { readRequest } from '../body.js'
 import { findModel, lookedAround } from '../models.js'
 import type { Run } from '../run.js'
 import { type Answered, type Exchange, jsonAnswer, ownerOf, type Service } from '../service.js'
@@ -33,8 +32,7 @@ export function createResponse(service: Service, exchange: Exchange): Promise<An
   exchange.request.signal.addEventListener('abort', left)
   const ask = async (run: Run): Promise<Answering> => {
     const { signal } = run
-    const body = await readJson(service, exchange, signal)
-    const request = await inTurns(readResponseRequest(body), signal, exchange.caller.id)
+    const request = await readRequest(service, exchange, signal, readResponseRequest)
     const making = new Making(service, exchange, run, request)
     if (!request.background) return making.asked()
     await lookedAround(service.engine, signal)

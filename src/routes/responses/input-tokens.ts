@@ -1,7 +1,6 @@
 import { V1Error } from '../../errors.js'
-import { inTurns } from '../../platform/turns.js'
 import { readResponseRequest } from '../../wire/responses/request.js'
-import { readJson } from '../body.js'
+import { readRequest } from '../body.js'
 import { once } from '../once.js'
 import type { Route } from '../service.js'
 import { contextOf } from './conversation.js'
@@ -9,8 +8,7 @@ import { contextOf } from './conversation.js'
 /** `POST responses/input_tokens`: what a request would have a model read, as its template writes it. */
 export const countInputTokens: Route = (service, exchange) =>
   once(service, exchange, async (run) => {
-    const body = await readJson(service, exchange, run.signal)
-    const request = await inTurns(readResponseRequest(body), run.signal, exchange.caller.id)
+    const request = await readRequest(service, exchange, run.signal, readResponseRequest)
     const { model, tools, toolChoice, templateOptions, ignored } = request
     return {
       model,

@@ -1,5 +1,6 @@
 import type { ToolSpec } from '../../engine.js'
 import { isRecord, type JsonObject } from '../../platform/json.js'
+import { closedObject } from '../closed-object.js'
 import { anArray, anInteger, anObject, aString, at, oneOf, optional, required } from '../fields.js'
 import type { OwnCallItem, OwnOutputItem } from './resource.js'
 
@@ -28,13 +29,6 @@ const OPERATIONS = ['create_file', 'update_file', 'delete_file'] as const
 const anOperation = oneOf(OPERATIONS)
 const anEnd = oneOf(['completed', 'failed'])
 
-const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
-  type: 'object',
-  properties,
-  required,
-  additionalProperties: false,
-})
-
 const someTexts = (value: unknown, param: string): readonly string[] =>
   texts(value, param).map((item, i) => aString(item, at(param, i)))
 
@@ -54,7 +48,7 @@ const shell: OwnTool = {
   spec: {
     name: 'shell',
     description: 'Runs commands in the shell of the machine in front of the user, and gives back what they print.',
-    parameters: object(
+    parameters: closedObject(
       {
         commands: { type: 'array', items: TEXT, minItems: 1, description: 'Each is run by itself' },
         timeout_ms: MOMENT,
@@ -95,7 +89,7 @@ const localShell: OwnTool = {
   spec: {
     name: 'local_shell',
     description: 'Runs a program on the machine in front of the user, and gives back what it prints.',
-    parameters: object(
+    parameters: closedObject(
       {
         command: { type: 'array', items: TEXT, minItems: 1, description: 'The program, and each of its arguments' },
         env: { type: 'object', additionalProperties: TEXT, description: 'Variables of its environment' },
@@ -124,16 +118,16 @@ const applyPatch: OwnTool = {
     name: 'apply_patch',
     description:
       'Creates, updates or deletes a file. A diff is in the V4A form: lines that begin with "+", "-" or a blank, behind "@@" where a part begins.',
-    parameters: object(
+    parameters: closedObject(
       {
         operation: {
           anyOf: [
-            object({ type: { enum: ['create_file', 'update_file'] }, path: TEXT, diff: TEXT }, [
+            closedObject({ type: { enum: ['create_file', 'update_file'] }, path: TEXT, diff: TEXT }, [
               'type',
               'path',
               'diff',
             ]),
-            object({ type: { const: 'delete_file' }, path: TEXT }, ['type', 'path']),
+            closedObject({ type: { const: 'delete_file' }, path: TEXT }, ['type', 'path']),
           ],
         },
       },
