@@ -160,6 +160,8 @@ export interface ChatCall {
   /** To be gone on from as it stands, as text or tokens, instead of `messages`, which are then none. */
   readonly prompt?: string | readonly number[]
   readonly signal: AbortSignal
+  /** Whose it is: what is done for one is done in turns with what is done for others. Absent: nobody says. */
+  readonly caller?: string
   /** How many independent answers. */
   readonly n: number
   /** What stands behind the gap that the answer fills; `prompt`, a text, stands before it. */
@@ -225,6 +227,7 @@ export interface EmbedCall {
   readonly id: string
   readonly model: string
   readonly signal: AbortSignal
+  readonly caller?: string
   readonly inputs: readonly (string | readonly number[])[]
   /** How long vectors shall be; absent: as the model makes them. */
   readonly dimensions?: number
@@ -241,6 +244,7 @@ export interface RankCall {
   readonly id: string
   readonly model: string
   readonly signal: AbortSignal
+  readonly caller?: string
   readonly query: string
   readonly documents: readonly string[]
 }
@@ -257,6 +261,7 @@ export interface DecideCall {
   readonly id: string
   readonly model: string
   readonly signal: AbortSignal
+  readonly caller?: string
   /** What is judged: a text, or a conversation, which is read and not gone on with. */
   readonly state: string | readonly ChatMessage[]
   readonly questions: readonly DecideQuestion[]
@@ -312,6 +317,7 @@ export interface ExtractCall {
   readonly id: string
   readonly model: string
   readonly signal: AbortSignal
+  readonly caller?: string
   /** What is read. */
   readonly state: string
   readonly fields: readonly ExtractField[]
@@ -375,7 +381,7 @@ export interface TextSpan {
 }
 
 /** A text as it stands, or a conversation as the model's template writes it. */
-export type TokenizeCall = { readonly model: string; readonly signal: AbortSignal } & (
+export type TokenizeCall = { readonly model: string; readonly signal: AbortSignal; readonly caller?: string } & (
   | {
       readonly prompt: string
       /** Without what the tokenizer puts around a text. */
@@ -397,6 +403,7 @@ export interface TokenizedText {
 export interface DetokenizeCall {
   readonly model: string
   readonly signal: AbortSignal
+  readonly caller?: string
   readonly tokens: readonly number[]
 }
 

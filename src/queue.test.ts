@@ -98,25 +98,38 @@ describe('admission', () => {
     for (const name of ['a8', 'a8 too', 'b8']) void many(name)
     void enter('a', 'a2')
     await settled()
-    // a8 would take all there is; b has none, and there is nothing left for anybody.
+    // a8 would take all there is; b has none, and what it takes is all but the last.
     expect(started).toEqual(['a1', 'b8'])
-    void enter('c', 'c1')
+    void enter('b', 'b1')
     await settled()
     expect(started).toEqual(['a1', 'b8'])
     releases[0]!()
     await settled()
-    // One is free: both have none, and a came first.
     expect(started).toEqual(['a1', 'b8', 'a8'])
     releases[1]!()
     await settled()
-    expect(started).toEqual(['a1', 'b8', 'a8', 'c1'])
+    // What a8 has is one place, as it began beside b8; a8 too would be the second of its caller and large.
+    expect(started).toEqual(['a1', 'b8', 'a8', 'b1'])
     releases[2]!()
-    releases[3]!()
     await settled()
-    expect(started).toEqual(['a1', 'b8', 'a8', 'c1', 'a8 too'])
+    expect(started).toEqual(['a1', 'b8', 'a8', 'b1', 'a8 too'])
     releases[4]!()
     await settled()
     expect(started.at(-1)).toBe('a2')
+  })
+
+  it.each([2, 8, 1024])('has a place for whoever has none beside calls of %i answers', async (weight) => {
+    const { admission, started, enter } = door(8, 100)
+    // Nobody is there: it could have all places.
+    void enter('a', 'a', never, { weight })
+    for (let i = 0; i < 3; i++) void enter('a', 'more', never, { weight })
+    await settled()
+    for (const name of ['n1', 'n2', 'n3', 'n4']) {
+      void enter(name, name, never, { weight: 1 })
+      await settled()
+      expect(started.at(-1)).toBe(name)
+    }
+    expect(admission.running).toBeLessThanOrEqual(8)
   })
 
   it('lets a newcomer into a full line in place of the last of the longest', async () => {

@@ -49,7 +49,8 @@ interface Waiter {
  *
  * Nobody is sent out of a place, however long an answer is. So the last one is kept for whoever holds none: all eight
  * would otherwise be one caller's for as long as eight long answers take. A call of many answers takes as many places, as
- * far as there are so many; whoever holds none begins with what is free.
+ * far as there are so many but the last; where they are taken, whoever holds none begins all the same, as long as fewer
+ * calls run than there are places.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
@@ -126,7 +127,7 @@ export class Admission {
   }
 
   #start(caller: string, weight: number): Release {
-    const taken = Math.min(weight, this.#open(caller))
+    const taken = Math.max(1, Math.min(weight, this.#open))
     this.#running++
     this.#taken += taken
     this.#places.set(caller, this.#placesOf(caller) + taken)
@@ -150,19 +151,18 @@ export class Admission {
     return this.#places.get(caller) ?? 0
   }
 
-  /** Places that a caller may have of those that are free: the last is for whoever holds none. */
-  #open(caller: string): number {
+  /** Places that are free, but the last: that is for whoever holds none. */
+  get #open(): number {
     const { maxInFlight, soleCaller } = this.#limits
-    const free = maxInFlight - this.#taken
     // Where there is one place, there is none to keep.
-    const kept = soleCaller || maxInFlight === 1 || this.#placesOf(caller) === 0 ? 0 : 1
-    return free - kept
+    return maxInFlight - this.#taken - (soleCaller || maxInFlight === 1 ? 0 : 1)
   }
 
   #mayStart(caller: string, weight: number): boolean {
     const { maxInFlight } = this.#limits
-    const need = this.#placesOf(caller) === 0 ? 1 : Math.min(weight, Math.max(1, maxInFlight - 1))
-    return this.#open(caller) >= need
+    // Of one call's many places it has one.
+    if (this.#placesOf(caller) === 0) return this.#running < maxInFlight
+    return this.#open >= Math.min(weight, Math.max(1, maxInFlight - 1))
   }
 
   #goOn(): void {

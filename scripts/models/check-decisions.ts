@@ -143,7 +143,14 @@ async function decided(
     const core = await loadPlanned(device, source, planned(device, of, FORM, source, of.prompt + 64))
     const scheduler = new Scheduler(core, 1)
     const asked = questions.map(({ stem, options, ends }) => ({ stem, trie: new OptionTrie(options, ends) }))
-    await readQuestions(promptOf(of), asked, { model: core, scheduler }, new AbortController().signal)
+    await readQuestions(
+      promptOf(of),
+      asked,
+      { model: core, scheduler },
+      {
+        signal: new AbortController().signal,
+      },
+    )
     scheduler.stop(new Error('over'))
     await scheduler.stopped()
     await core.close()

@@ -396,6 +396,39 @@ describe('side by side', () => {
     }
   })
 
+  test.each([
+    ['prompts of one request', 8, 16, 1],
+    ['prompts of several choices', 4, 4, 4],
+    ['more calls than there are rows', 2, 12, 1],
+  ])('whoever has none has a place at once beside one caller: %s', async (_, maxBatch, count, n) => {
+    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
+    const { decoder, model } = setUp({ bias, maxBatch })
+    const theirs = (i: number) => call({ caller: 'a', messages: asks(`${i} theirs`), n, maxTokens: 200 })
+    const flood = Array.from({ length: count }, (_, i) => collect(decoder.generate(theirs(i)), n))
+    await untilStep(model, 40)
+    for (const caller of ['b', 'c', 'd']) {
+      const before = model.steps.length
+      const { usage } = await collect(decoder.generate(call({ caller, messages: asks('mine'), maxTokens: 9 })))
+      // A sixteenth of its prompt in each step at least, then a token in each, and a few that were under way.
+      expect(model.steps.length - before).toBeLessThan(usage.promptTokens / 16 + 9 + 6)
+    }
+    expect((await Promise.all(flood)).every(({ usage }) => usage.completionTokens === 200 * n)).toBe(true)
+  })
+
+  test('more callers than there are rows take part in turns', async () => {
+    const bias = () => new Map([...smallText.ends].map((id) => [id, -100]))
+    const { decoder, model } = setUp({ bias, maxBatch: 2 })
+    const longs = ['a', 'b', 'c'].map((caller) =>
+      collect(decoder.generate(call({ caller, messages: asks(caller), maxTokens: 300 }))),
+    )
+    await untilStep(model, 60)
+    const before = model.steps.length
+    await collect(decoder.generate(call({ caller: 'd', messages: asks('mine'), maxTokens: 20 })))
+    // It has a row of two in every second step.
+    expect(model.steps.length - before).toBeLessThan(2 * (20 + 12))
+    await Promise.all(longs)
+  })
+
   test('with one sequence at a time, calls and choices take turns', async () => {
     const { decoder, model } = setUp({ maxBatch: 1 })
     const [first, second] = await Promise.all([

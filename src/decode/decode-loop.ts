@@ -132,6 +132,7 @@ export class DecodeLoop {
     const prompt = await inTurns(
       inStage('prompt', call.id, this.#text.promptInSlices(call, this.#capacity)),
       call.signal,
+      call.caller,
     )
     // The model may have been lost meanwhile.
     if (this.failure !== undefined) throw this.failure
@@ -151,7 +152,7 @@ export class DecodeLoop {
     const read: Read = (tokens, settings) =>
       new Promise((resolve, reject) => {
         const lane = new ReadLane(tokens, settings, resolve, reject)
-        reads.push(...this.#scheduler.add([lane], slots[0]))
+        reads.push(...this.#scheduler.add([lane], { first: slots[0]! }))
       })
     const wake = () => this.#scheduler.poke()
     const asked = { call, sampling, prompt, scores, grounds, read, wake, opened, source }
@@ -161,7 +162,7 @@ export class DecodeLoop {
       tell()
       for (const answer of answers) answer.begin()
     })
-    const slots = this.#scheduler.add(answers)
+    const slots = this.#scheduler.add(answers, { caller: call.caller })
     const abort = () => queue.fail(call.signal.reason)
     call.signal.addEventListener('abort', abort)
     try {
@@ -200,6 +201,7 @@ export class DecodeLoop {
     const tokens = await inTurns(
       inStage('prompt', call.model, this.#text.promptInSlices({ ...PLAIN_CALL, ...asked, signal: call.signal })),
       call.signal,
+      call.caller,
     )
     const told = 'prompt' in call && call.bare ? this.#bare(tokens, call.prompt) : tokens
     return { tokens: told, texts: told.map((token) => this.#text.nameOf(token)) }

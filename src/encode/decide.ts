@@ -45,8 +45,8 @@ export class Decider {
     }
     const asked: AskedTokens[] = []
     const read = this.#read(call, asked)
-    await inTurns(inStage('prompt', call.id, read), call.signal)
-    const scores = await line.run(asked, call.signal)
+    await inTurns(inStage('prompt', call.id, read), call.signal, call.caller)
+    const scores = await line.run(asked, call.signal, call.caller)
     const each = asked.map(({ kind, order }, i) => {
       const shares = softmax(scores[i]!, temperatureOf(temperatures, kind, order.length))
       // What is asked the other way round is told as it was asked for.

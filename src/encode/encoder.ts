@@ -68,23 +68,25 @@ export class Encoder {
     return this.#line.failure
   }
 
-  async embed({ id, inputs, dimensions, signal }: EmbedCall): Promise<Embeddings> {
+  async embed(call: EmbedCall): Promise<Embeddings> {
+    const { inputs, dimensions } = call
     const { size } = this.#model
     if (dimensions !== undefined && dimensions > size) throw tooManyDimensions(dimensions, size)
     const place = (i: number) => (inputs.length === 1 ? 'input' : `input[${i}]`)
-    const texts = await this.#read(id, inputs.length, signal, (i) => this.#alone(inputs[i]!, place(i)))
-    const vectors = await this.#line.run(texts, signal)
+    const texts = await this.#read(call, inputs.length, (i) => this.#alone(inputs[i]!, place(i)))
+    const vectors = await this.#line.run(texts, call.signal, call.caller)
     return { vectors: vectors.map((vector) => unit(vector.subarray(0, dimensions))), promptTokens: tokensOf(texts) }
   }
 
-  async rank({ id, query, documents, signal }: RankCall): Promise<Ranking> {
-    const asked = this.#judges ? [] : await inTurns(inStage('prompt', id, this.#plain(query)), signal)
-    const texts = await this.#read(id, documents.length, signal, (i) =>
+  async rank(call: RankCall): Promise<Ranking> {
+    const { id, query, documents, signal, caller } = call
+    const asked = this.#judges ? [] : await inTurns(inStage('prompt', id, this.#plain(query)), signal, caller)
+    const texts = await this.#read(call, documents.length, (i) =>
       this.#judges
         ? this.#question(query, documents[i]!, `documents[${i}]`)
         : this.#pair(asked, documents[i]!, `documents[${i}]`),
     )
-    const scores = await this.#line.run(texts, signal)
+    const scores = await this.#line.run(texts, signal, caller)
     return { scores: scores.map(([logit]) => 1 / (1 + Math.exp(-logit!))), promptTokens: tokensOf(texts) }
   }
 
@@ -101,6 +103,7 @@ export class Encoder {
     const whole = await inTurns(
       inStage('prompt', call.model, this.#alone(call.prompt, 'prompt', Number.POSITIVE_INFINITY)),
       call.signal,
+      call.caller,
     )
     const { before, after } = this.#tokenizer.surround
     const tokens = call.bare ? whole.tokens.slice(before.length, whole.tokens.length - after.length) : whole.tokens
@@ -130,9 +133,8 @@ export class Encoder {
   }
 
   async #read(
-    id: string,
+    { id, signal, caller }: EmbedCall | RankCall,
     count: number,
-    signal: AbortSignal,
     one: (i: number) => Slices<TextTokens>,
   ): Promise<TextTokens[]> {
     const texts: TextTokens[] = []
@@ -142,7 +144,7 @@ export class Encoder {
         yield
       }
     }
-    await inTurns(inStage('prompt', id, all()), signal)
+    await inTurns(inStage('prompt', id, all()), signal, caller)
     return texts
   }
 

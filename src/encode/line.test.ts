@@ -40,6 +40,21 @@ describe('whose texts are next', () => {
     expect(short.map(([value]) => value)).toEqual([11, 12])
   })
 
+  test('a caller of many lists has no more turns than one of a single list', async () => {
+    const { batches, line } = recording()
+    const lists = [10, 20, 30, 40, 50].map((name) =>
+      line.run([text(name), text(name + 1), text(name + 2)], never, 'many'),
+    )
+    const short = line.run([text(1), text(2), text(3), text(4)], never, 'one')
+    await short
+    const before = batches.flat()
+    // One of them is one batch, of three texts.
+    expect(before.filter((name) => name >= 10).length).toBeLessThanOrEqual(4 + 3)
+    expect(await Promise.all(lists)).toHaveLength(5)
+    // Its own lists take turns.
+    expect(before.filter((name) => name >= 10).slice(0, 3)).toEqual([10, 20, 30])
+  })
+
   test('a text that finds no room comes in a batch that it begins', async () => {
     const { batches, line } = recording()
     const whole = line.run([text(1, 8)], never)

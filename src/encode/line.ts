@@ -3,6 +3,8 @@ import { beginSteps, breathe } from '../platform/turns.js'
 import type { TextTokens, VectorModel } from './vector-model.js'
 
 interface Job {
+  /** Undefined: nobody says. */
+  readonly caller: string | undefined
   readonly texts: readonly TextTokens[]
   readonly vectors: Float32Array[]
   /** The text that is next. */
@@ -12,8 +14,8 @@ interface Job {
 }
 
 /**
- * Whose texts a model computes next: of all who wait, one text each in turn, so that nobody waits for another's whole
- * list. It alone asks the model.
+ * Whose texts a model computes next: of all callers who wait, one text each in turn, so that nobody waits for another's
+ * whole list, or for all lists of another. It alone asks the model.
  */
 export class VectorLine {
   readonly #model: VectorModel
@@ -31,11 +33,12 @@ export class VectorLine {
   }
 
   /** A vector for each text, none of which is longer than the model's context. Left as soon as the signal aborts. */
-  run(texts: readonly TextTokens[], signal: AbortSignal): Promise<readonly Float32Array[]> {
+  run(texts: readonly TextTokens[], signal: AbortSignal, caller?: string): Promise<readonly Float32Array[]> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     return new Promise((resolve, reject) => {
       const leave = () => job.settle(signal.reason)
       const job: Job = {
+        caller,
         texts,
         vectors: [],
         next: 0,
@@ -92,19 +95,24 @@ export class VectorLine {
     const { batchTokens, batchTexts } = this.#model
     const taken: { job: Job; index: number }[] = []
     let room = batchTokens
+    const fits = ({ texts, next }: Job) => (texts[next]?.tokens.length ?? Number.POSITIVE_INFINITY) <= room
+    const lines = linesOf(this.#jobs)
     // Whoever comes first finds room, whatever the length; who that is changes with every batch.
-    for (let waiting = this.#jobs; waiting.length > 0; ) {
-      const more: Job[] = []
-      for (const job of waiting) {
-        const text = job.texts[job.next]
-        if (text === undefined || text.tokens.length > room || taken.length === batchTexts) continue
-        room -= text.tokens.length
+    for (let waiting = lines; waiting.length > 0; ) {
+      const more: Job[][] = []
+      for (const line of waiting) {
+        const at = line.findIndex(fits)
+        if (at < 0 || taken.length === batchTexts) continue
+        // A caller's own lists take turns too.
+        const [job] = line.splice(at, 1) as [Job]
+        room -= job.texts[job.next]!.tokens.length
         taken.push({ job, index: job.next++ })
-        more.push(job)
+        line.push(job)
+        more.push(line)
       }
       waiting = more
     }
-    this.#jobs.push(this.#jobs.shift()!)
+    this.#jobs = [...lines.slice(1), lines[0]!].flat()
     const vectors = await this.#model.vectors(taken.map(({ job, index }) => job.texts[index]!))
     taken.forEach(({ job, index }, i) => {
       const vector = vectors[i]!
@@ -113,4 +121,16 @@ export class VectorLine {
     })
     for (const { job } of taken) if (job.next === job.texts.length) job.settle()
   }
+}
+
+/** The jobs of each caller, in the order in which they stand; where nobody says, each is one of its own. */
+function linesOf(jobs: readonly Job[]): Job[][] {
+  const lines = new Map<string | Job, Job[]>()
+  for (const job of jobs) {
+    const key = job.caller ?? job
+    const line = lines.get(key)
+    if (line) line.push(job)
+    else lines.set(key, [job])
+  }
+  return [...lines.values()]
 }

@@ -54,7 +54,8 @@ const countTokens: Route = (service, exchange) =>
         throw new V1Error(400, `The model '${model}' cannot count tokens here.`, { code: 'unsupported_model' })
       },
       async act(signal) {
-        const asked = { model, signal, messages, tools: toolChoice === 'none' ? [] : tools }
+        const whose = { model, signal, caller: exchange.caller.id }
+        const asked = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
         const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })
         return { body: { input_tokens: tokens.length } }
       },

@@ -1,4 +1,4 @@
-import type { Engine } from '../engine.js'
+import type { EmbedCall, Engine } from '../engine.js'
 import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
 import { once } from '../routes/once.js'
@@ -99,7 +99,8 @@ function made(service: Service, exchange: Exchange, read: () => Asked): Promise<
           throw new V1Error(400, message, { param: `input[${i}]`, code: 'empty_string' })
         }
         const { engine } = service
-        const call = { id: embeddingId(), model, signal, ...(dimensions !== undefined && { dimensions }) }
+        const whose = { id: embeddingId(), model, signal, caller: exchange.caller.id }
+        const call = { ...whose, ...(dimensions !== undefined && { dimensions }) }
         const { vectors, promptTokens } = await embedded(engine, call, inputs, truncates)
         return {
           body: tell(
@@ -116,7 +117,7 @@ function made(service: Service, exchange: Exchange, read: () => Asked): Promise<
 /** Ollama cuts a text that is too long, unless it is told not to. */
 async function embedded(
   engine: Engine,
-  call: { readonly id: string; readonly model: string; readonly signal: AbortSignal; readonly dimensions?: number },
+  call: Omit<EmbedCall, 'inputs'>,
   inputs: readonly string[],
   truncates: boolean,
 ) {
@@ -131,15 +132,15 @@ async function embedded(
 /** A beginning of a text that has room. */
 async function cut(
   engine: Engine,
-  { model, signal }: { readonly model: string; readonly signal: AbortSignal },
+  { model, signal, caller }: Omit<EmbedCall, 'inputs'>,
   prompt: string,
   tooLong: V1Error,
 ): Promise<string> {
   const most = engine.models.find(({ id }) => id === model)?.contextLength
   if (most === undefined || !engine.tokenize || !engine.detokenize) throw tooLong
   const [whole, bare] = await Promise.all([
-    engine.tokenize({ model, signal, prompt }),
-    engine.tokenize({ model, signal, prompt, bare: true }),
+    engine.tokenize({ model, signal, ...(caller !== undefined && { caller }), prompt }),
+    engine.tokenize({ model, signal, ...(caller !== undefined && { caller }), prompt, bare: true }),
   ])
   const over = whole.tokens.length - most
   if (over <= 0) return prompt

@@ -74,7 +74,7 @@ async function answered(service: Service, run: Run, read: Answering, caller: str
     }
     const { spec, ignored } = asked
     const head = headOf(service, spec.model, id)
-    const call = callOf(spec, model, id, run.signal, constraint, service.describeSchema)
+    const call = callOf(spec, model, { id, caller, signal: run.signal }, constraint, service.describeSchema)
     // Before the first part an engine may still refuse; only then are status and headers settled.
     const first = await begun(run, call, spec, constraint)
     const headers = { ...noticeHeaders(ignored, constraint.notEnforced), ...own }
@@ -130,15 +130,14 @@ function headOf(service: Service, model: string, id: string): AnswerHead {
 function callOf(
   { fields, shortened, prompts, ...asked }: CallSpec,
   { capabilities }: ModelInfo,
-  id: string,
-  signal: AbortSignal,
+  whose: Pick<ChatCall, 'id' | 'caller' | 'signal'>,
   { grammar, toolGrammar }: Constrained,
   describeSchema: boolean,
 ): ChatCall {
   // What only some engines take, and would change nothing, need not be known to the others.
   const { topK, minP, repetitionPenalty, ...common } = asked.sampling
   const sampling = capabilities?.sampling ? asked.sampling : common
-  return { ...asked, sampling, id, signal, grammar, toolGrammar, describeSchema }
+  return { ...asked, ...whose, sampling, grammar, toolGrammar, describeSchema }
 }
 
 async function collected(

@@ -45,7 +45,8 @@ const deciding =
         },
         async act(signal) {
           const asked = { model, state, order, calibrated, ...(thinks && { thinkingBudget }) }
-          const call = { ...asked, id: decisionId(), signal, questions: questions.map(plain) }
+          const whose = { id: decisionId(), signal, caller: exchange.caller.id }
+          const call = { ...asked, ...whose, questions: questions.map(plain) }
           const decided = await service.engine.decide!(call).catch((error: unknown) => {
             throw named(error, request.stateField)
           })

@@ -18,7 +18,8 @@ export const embeddings: Route = (service, exchange) =>
         throw new V1Error(400, `The model '${id}' makes no embeddings.`, { param: 'model', code: 'unsupported_model' })
       },
       async act(signal) {
-        const call = { id: embeddingId(), model, signal, inputs, ...(dimensions !== undefined && { dimensions }) }
+        const asked = { id: embeddingId(), model, signal, caller: exchange.caller.id, inputs }
+        const call = { ...asked, ...(dimensions !== undefined && { dimensions }) }
         const made = await service.engine.embed!(call)
         if (made.vectors.length !== inputs.length) throw new Error('The engine sent no vector for each input.')
         if (dimensions !== undefined && made.vectors.some(({ length }) => length !== dimensions)) {

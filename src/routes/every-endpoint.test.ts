@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, test, vi } from 'vitest'
 import { ENDPOINTS } from '../endpoints.js'
-import type { Engine } from '../engine.js'
+import type { ChatCall, Engine } from '../engine.js'
 import { messages } from '../messages/index.js'
 import { ollama } from '../ollama/index.js'
 import type { UsageEvent } from '../usage/ledger.js'
@@ -49,9 +49,11 @@ async function turnsUntil(holds: () => boolean): Promise<void> {
 /** An engine that can all there is, and ends what it does when the test says so. Models are names of requests. */
 function service(options: Partial<V1Options> = {}) {
   const begun: string[] = []
+  const callers = new Set<string | undefined>()
   const ends: (() => void)[] = []
-  const hold = ({ model, signal }: { readonly model: string; readonly signal: AbortSignal }) => {
+  const hold = ({ model, signal, caller }: Pick<ChatCall, 'model' | 'signal' | 'caller'>) => {
     begun.push(model)
+    callers.add(caller)
     return new Promise<void>((resolve) => {
       ends.push(resolve)
       signal.addEventListener('abort', () => resolve())
@@ -102,9 +104,12 @@ function service(options: Partial<V1Options> = {}) {
   return {
     v1,
     begun,
+    callers,
     ends,
-    ask: (path: string, model: string, more: object = {}, signal?: AbortSignal) =>
-      ask(path, { ...init(path, model, more), ...(signal && { signal }) }),
+    ask: (path: string, model: string, more: object = {}, signal?: AbortSignal, headers: object = {}) => {
+      const asked = init(path, model, more)
+      return ask(path, { ...asked, headers: { ...asked.headers, ...headers }, ...(signal && { signal }) })
+    },
     /** Its answer, of which nothing is read. */
     unread: (path: string, model: string, more: object) => {
       const { headers, ...rest } = init(path, model, more)
@@ -170,6 +175,17 @@ describe.each(every)('POST %s', (path) => {
     ends[1]!()
     expect((await last).status).toBe(200)
     expect(begun).toEqual(['this', 'last'])
+  })
+
+  it('tells the engine whose it is', async () => {
+    const { ask, callers, ends } = service({ keys: [KEY, 'another'] })
+    for (const [i, authorization] of [{}, { authorization: 'Bearer another' }].entries()) {
+      const asked = ask(path, 'this', {}, undefined, authorization)
+      await turnsUntil(() => ends.length === i + 1)
+      ends[i]!()
+      expect((await asked).status).toBe(200)
+    }
+    expect([callers.size, callers.has(undefined)]).toEqual([2, false])
   })
 
   it('takes no body over the limit', async () => {

@@ -37,6 +37,8 @@ const TEXT = 1
 
 const INSTRUCTIONS = 'Copy each field from the text, word for word. A field of which the text says nothing is null.'
 
+type FieldsCall = ExtractCall & Required<Pick<ExtractCall, 'caller'>>
+
 /** One field's document, and what it rests on. */
 interface Written {
   readonly value: unknown
@@ -45,8 +47,8 @@ interface Written {
   readonly fingerprint: string | undefined
 }
 
-export async function extractByGenerating(service: Service, call: ExtractCall, caller: string): Promise<Extracted> {
-  const writing = new Writing(service, call, caller)
+export async function extractByGenerating(service: Service, call: FieldsCall): Promise<Extracted> {
+  const writing = new Writing(service, call)
   const leave = () => writing.stop(call.signal.reason)
   call.signal.addEventListener('abort', leave)
   try {
@@ -63,16 +65,14 @@ export async function extractByGenerating(service: Service, call: ExtractCall, c
 
 class Writing {
   readonly #service: Service
-  readonly #call: ExtractCall
-  readonly #caller: string
+  readonly #call: FieldsCall
   readonly #told: OutputFormat
   /** One for each field that is being written: a signal is not made for a hundred listeners. */
   readonly #running = new Set<AbortController>()
 
-  constructor(service: Service, call: ExtractCall, caller: string) {
+  constructor(service: Service, call: FieldsCall) {
     this.#service = service
     this.#call = call
-    this.#caller = caller
     this.#told = formatOf(
       call.fields.map((field) => [field, schemaOf(field, false)]),
       [],
@@ -132,10 +132,10 @@ class Writing {
 
   async #written(field: ExtractField, mayBeNull: boolean, signal: AbortSignal, begun: () => void): Promise<Written> {
     const { engine } = this.#service
-    const { id, model } = this.#call
+    const { id, model, caller } = this.#call
     const output = formatOf([[field, schemaOf(field, mayBeNull)]])
     const spec = { model, output, tools: [], toolChoice: 'none' as const, fields: PLACES, messages: [] }
-    const constraint = await constrained(this.#service, spec, { id, caller: this.#caller, signal })
+    const constraint = await constrained(this.#service, spec, { id, caller, signal })
     const answer = new Answer(1)
     const evidence = new Map<string, Evidence>()
     for await (const part of engine.generate(this.#chatCall(field, signal, constraint.grammar))) {
@@ -157,9 +157,10 @@ class Writing {
   }
 
   #chatCall(field: ExtractField, signal: AbortSignal, grammar: OutputGrammar | undefined): ChatCall {
-    const { id, model, state } = this.#call
+    const { id, model, caller, state } = this.#call
     return {
-      ...{ id, model, signal, n: 1, stop: [], tools: [], toolChoice: 'none', parallelToolCalls: true },
+      ...{ id, model, signal, caller },
+      ...{ n: 1, stop: [], tools: [], toolChoice: 'none', parallelToolCalls: true },
       messages: [
         { role: 'system', content: INSTRUCTIONS },
         { role: 'user', content: state },

@@ -25,10 +25,8 @@ export const extractions: Route = (service, exchange) =>
       },
       async act(signal) {
         const id = extractionId()
-        const call = { ...request, id, signal }
-        const extracted = await (itself
-          ? service.engine.extract!(call)
-          : extractByGenerating(service, call, exchange.caller.id))
+        const call = { ...request, id, signal, caller: exchange.caller.id }
+        const extracted = await (itself ? service.engine.extract!(call) : extractByGenerating(service, call))
         if (extracted.answers.length !== request.fields.length) throw new Error('The engine sent no answer to a field.')
         return { body: wireExtraction(id, request, extracted), usage: extracted.usage }
       },

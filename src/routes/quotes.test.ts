@@ -234,10 +234,10 @@ describe('what is made for one request', () => {
       quote: { texts: [LETTER] },
     }
     const { grammar } = await demands.compiled(call)
-    const handed = await demands.grammar(grammar!, 'grammar', call.id, call.signal)
-    expect(await demands.grammar(grammar!, 'grammar', call.id, call.signal)).toBe(handed)
+    const handed = await demands.grammar(grammar!, 'grammar', { of: call.id, signal: call.signal })
+    expect(await demands.grammar(grammar!, 'grammar', { of: call.id, signal: call.signal })).toBe(handed)
     demands.begun(call.id)
-    const again = await demands.grammar(grammar!, 'grammar', call.id, call.signal)
+    const again = await demands.grammar(grammar!, 'grammar', { of: call.id, signal: call.signal })
     expect(again).toBeInstanceOf(Grammar)
     expect(again).not.toBe(handed)
     const answer = (a: string) => ({ text: JSON.stringify({ a }), toolCalls: [], cut: false })

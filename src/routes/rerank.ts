@@ -19,7 +19,7 @@ export const rerank: Route = (service, exchange) =>
       },
       async act(signal) {
         const id = rerankId()
-        const ranking = await service.engine.rank!({ id, model, signal, query, documents })
+        const ranking = await service.engine.rank!({ id, model, signal, caller: exchange.caller.id, query, documents })
         if (ranking.scores.length !== documents.length) throw new Error('The engine sent no score for each document.')
         return { body: wireRanking(ranking, request, id), usage: { ...NO_USAGE, promptTokens: ranking.promptTokens } }
       },

@@ -47,7 +47,8 @@ export const tokenize: Route = (service, exchange) =>
       ignored,
       check: () => checkOffered(service, 'tokenize', model),
       async act(signal) {
-        const { tokens, texts } = await service.engine.tokenize!({ model, signal, ...asked })
+        const whose = { model, signal, caller: exchange.caller.id }
+        const { tokens, texts } = await service.engine.tokenize!({ ...whose, ...asked })
         const max = findModel(service.engine, model).contextLength ?? null
         return { body: { count: tokens.length, max_model_len: max, tokens, token_strs: strings ? texts : null } }
       },
@@ -59,6 +60,7 @@ export const detokenize: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
     const body = aBody(await readJson(service, exchange, signal))
     const model = required(body, 'model', '', aString)
+    const caller = exchange.caller.id
     const tokens = required(body, 'tokens', '', someTokens).map((token, i) => aToken(token, at('tokens', i)))
     const ignored: string[] = []
     noteUnknown(body, KNOWN_BACK, '', ignored)
@@ -66,7 +68,9 @@ export const detokenize: Route = (service, exchange) =>
       model,
       ignored,
       check: () => checkOffered(service, 'detokenize', model),
-      act: async (signal) => ({ body: { prompt: await service.engine.detokenize!({ model, signal, tokens }) } }),
+      act: async (signal) => ({
+        body: { prompt: await service.engine.detokenize!({ model, signal, caller, tokens }) },
+      }),
     }
   })
 

@@ -29,16 +29,16 @@ export interface SharedThought {
  */
 export async function decide(call: DecideCall, parts: DecideParts, thought?: SharedThought): Promise<Decided> {
   const { text, capacity } = parts
-  const prompt = await inTurns(DecidePrompt.of(call, text, thought?.text ?? '', capacity), call.signal)
+  const prompt = await inTurns(DecidePrompt.of(call, text, thought?.text ?? '', capacity), call.signal, call.caller)
   const asked: AskedTokens[] = []
   for (const [i, question] of call.questions.entries()) {
     // Said before the next one is taken apart.
-    for (const one of await inTurns(prompt.asked(question, i, call.order), call.signal)) {
+    for (const one of await inTurns(prompt.asked(question, i, call.order), call.signal, call.caller)) {
       if (one.length > capacity) throw tooLong(capacity, one.length)
       asked.push(one)
     }
   }
-  const found = await readQuestions(prompt.state, asked, parts, call.signal)
+  const found = await readQuestions(prompt.state, asked, parts, call)
   const state = prompt.state.length
   const read = asked.reduce((sum, { stem, trie }) => sum + stem.length - state + trie.tokens, state)
   return {

@@ -95,16 +95,17 @@ export class LabelDecider {
       this.#assertLabels(question, i)
     })
     const told = stateText(call.state)
-    const state = await inTurns(this.#stateOf(told, parts), call.signal)
+    const state = await inTurns(this.#stateOf(told, parts), call.signal, call.caller)
     const asked: LabelledQuestion[] = []
     for (const [i, question] of call.questions.entries()) {
-      for (const one of await inTurns(this.#asked(question, i, call.order, told, parts), call.signal)) asked.push(one)
+      const all = this.#asked(question, i, call.order, told, parts)
+      for (const one of await inTurns(all, call.signal, call.caller)) asked.push(one)
     }
     // A token of each is left to be read.
     const least = (length: number, { stem }: LabelledQuestion) =>
       commonLength(state, stem, Math.min(length, stem.length - 1))
     const shared = asked.reduce(least, state.length)
-    const found = await readQuestions(state.slice(0, shared), asked, parts, call.signal)
+    const found = await readQuestions(state.slice(0, shared), asked, parts, call)
     return {
       answers: call.questions.map((question, i) =>
         this.#answer(

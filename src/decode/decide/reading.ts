@@ -1,3 +1,4 @@
+import type { DecideCall } from '../../engine.js'
 import type { Scheduler } from '../run/scheduler.js'
 import type { Slot } from '../run/slot.js'
 import type { TokenModel } from '../token-model.js'
@@ -21,9 +22,9 @@ export function readQuestions(
   state: readonly number[],
   asked: readonly ReadQuestion[],
   parts: ReadingParts,
-  signal: AbortSignal,
+  call: Pick<DecideCall, 'signal' | 'caller'>,
 ): Promise<number> {
-  return new Reading(state, asked, parts).whole(signal)
+  return new Reading(state, asked, parts).whole(call)
 }
 
 /** One call on its way through the scheduler: a few questions at a time beside whatever else runs there. */
@@ -50,13 +51,13 @@ class Reading {
   }
 
   /** Resolves, with the tokens of the state that were there already, once everything is answered. */
-  async whole(signal: AbortSignal): Promise<number> {
+  async whole({ signal, caller }: Pick<DecideCall, 'signal' | 'caller'>): Promise<number> {
     const { scheduler } = this.#parts
     const leave = () => this.#reject(signal.reason)
     signal.throwIfAborted()
     signal.addEventListener('abort', leave)
     try {
-      this.#slots.push(...scheduler.add([this.#state]))
+      this.#slots.push(...scheduler.add([this.#state], { caller }))
       this.#fill()
       await this.#done
       this.#state.finished = true
@@ -75,7 +76,7 @@ class Reading {
       const lane = this.#walks.shift()?.() ?? this.#next()
       if (lane === undefined) break
       this.#running++
-      this.#slots.push(...scheduler.add([lane], this.#slots[0]!))
+      this.#slots.push(...scheduler.add([lane], { first: this.#slots[0]! }))
     }
     if (this.#running === 0) this.#resolve()
   }

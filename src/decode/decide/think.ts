@@ -8,13 +8,14 @@ const SAID = 1
 
 /** A thought about the state alone: every question is given it, and none of them has a part in it. */
 export async function thinkAbout(
-  { id, model, signal, state, thinkingBudget }: DecideCall,
+  { id, model, signal, caller, state, thinkingBudget }: DecideCall,
   generate: (call: ChatCall) => AsyncIterable<Part>,
 ): Promise<SharedThought> {
   const call: ChatCall = {
     id,
     model,
     signal,
+    ...(caller !== undefined && { caller }),
     messages: [
       { role: 'system', content: TASK },
       { role: 'user', content: stateBlock(stateText(state), '') },

@@ -1,7 +1,7 @@
 import { at } from '../../platform/pulse.js'
 import type { Drafted } from '../drafts/foresee.js'
 import type { SampleSettings, StepInput, TokenModel } from '../token-model.js'
-import { callOf, pending, promptIsIn, type Slot } from './slot.js'
+import { callerOf, callOf, pending, promptIsIn, type Slot } from './slot.js'
 
 /** What one slot gets in a step. */
 export interface Row {
@@ -76,19 +76,32 @@ function isScored({ slot: { lane, sequence } }: Row): boolean {
   return !!lane.scores?.open && (sequence?.length ?? 0) === lane.scores.scored
 }
 
-/** Those who take part where not all can: the first of each call, then the second of each, and so on. */
+/**
+ * Those who take part where not all can: one of each caller, then a second of each, and so on; of a caller's the first of
+ * each call, then the second of each. Where there are more callers than may take part, it is those who waited longest.
+ */
 function shared(ready: readonly Slot[], maxBatch: number): readonly Slot[] {
   if (ready.length <= maxBatch) return ready
-  const seen = new Map<Slot, number>()
-  const ranked = ready.map((slot) => {
-    const rank = seen.get(callOf(slot)) ?? 0
-    seen.set(callOf(slot), rank + 1)
-    return { slot, rank }
-  })
-  return ranked
-    .sort((a, b) => a.rank - b.rank)
+  const inCalls = ranked(ready, callOf).sort((a, b) => a.rank - b.rank)
+  const all = ranked(
+    inCalls.map(({ slot }) => slot),
+    callerOf,
+  )
+  return all
+    .sort((a, b) => a.rank - b.rank || (a.rank === 0 ? a.slot.stepped - b.slot.stepped : 0))
     .slice(0, maxBatch)
     .map(({ slot }) => slot)
+}
+
+/** Each with how many of its own kind stand before it. */
+function ranked(slots: readonly Slot[], kindOf: (slot: Slot) => unknown): { slot: Slot; rank: number }[] {
+  const seen = new Map<unknown, number>()
+  return slots.map((slot) => {
+    const kind = kindOf(slot)
+    const rank = seen.get(kind) ?? 0
+    seen.set(kind, rank + 1)
+    return { slot, rank }
+  })
 }
 
 /** Up to `most` where nothing that is still unknown decides how the next tokens are drawn, else 1. */

@@ -11,12 +11,13 @@ interface Of {
   readonly started?: boolean
   readonly lacksRoom?: boolean
   readonly passed?: number
+  readonly caller?: string
 }
 
 /** A call as the line sees it: by how many tokens it has, and what has become of it. */
-function slot({ tokens = 10, first, ...state }: Of = {}): Slot {
+function slot({ tokens = 10, first, caller, ...state }: Of = {}): Slot {
   const lane = { tokens: new Array(tokens).fill(1) } as unknown as Lane
-  return Object.assign(makeSlot(lane, first), state)
+  return Object.assign(makeSlot(lane, first, caller), state)
 }
 
 /** The names of those that wait, in the order in which they may begin. */
@@ -51,6 +52,16 @@ describe('the line of those that wait', () => {
     expect(order(waiting, [first])).toEqual(['long', 'third', 'second'])
     expect(order(waiting, [slot({ first })])).toEqual(['long', 'third', 'second'])
     expect(order(waiting)).toEqual(['second', 'long', 'third'])
+  })
+
+  it('goes by callers in turns, whoever has the fewest first', () => {
+    const of = (caller: string) => slot({ caller })
+    const waiting = { a1: of('a'), a2: of('a'), a3: of('a'), b1: of('b'), c1: of('c') }
+    expect(order(waiting)).toEqual(['a1', 'b1', 'c1', 'a2', 'a3'])
+    expect(order(waiting, [of('b'), of('a'), of('a')])).toEqual(['c1', 'b1', 'a1', 'a2', 'a3'])
+    // Of one caller it is as they came; where nobody says whose they are, each is somebody's.
+    expect(order({ a1: of('a'), a2: of('a') }, [of('a')])).toEqual(['a1', 'a2'])
+    expect(order({ x: slot(), y: slot() }, [slot(), slot()])).toEqual(['x', 'y'])
   })
 
   it('is not changed by being looked at', () => {

@@ -9,7 +9,7 @@ import { compose, draftedInput, inputOf, type Row, stepsAhead, stepsToRead } fro
 import { modelFailed, notNumbers, quietly } from './failure.js'
 import { inLine, MAY_BE_PASSED, needsLittle } from './line.js'
 import { Memory } from './memory.js'
-import { callOf, makeSlot, promptIsIn, type Slot, sync } from './slot.js'
+import { callerOf, callOf, makeSlot, promptIsIn, type Slot, sync } from './slot.js'
 
 /**
  * Runs all answers of one model side by side: whoever is ready gets its next token in the same step, prompts come in
@@ -25,6 +25,7 @@ export class Scheduler {
   #running: Slot[] = []
   #work: Promise<void> | undefined
   #stepping = false
+  #steps = 0
   #failure: unknown
   #wake: (() => void) | undefined
 
@@ -50,11 +51,11 @@ export class Scheduler {
     return this.#running.length + this.#waiting.length === 0
   }
 
-  /** Queues the choices of one call; `first`: more of those that it has already. */
-  add(lanes: readonly Lane[], first?: Slot): Slot[] {
+  /** Queues the choices of one call, whose that is; `first`: more of those that it has already. */
+  add(lanes: readonly Lane[], { caller, first }: { readonly caller?: string | undefined; readonly first?: Slot } = {}) {
     if (this.#failure !== undefined) throw this.#failure
     const slots: Slot[] = []
-    for (const lane of lanes) slots.push(makeSlot(lane, first ?? slots[0]))
+    for (const lane of lanes) slots.push(makeSlot(lane, first ?? slots[0], caller))
     this.#waiting.push(...slots)
     this.poke()
     return slots
@@ -146,7 +147,8 @@ export class Scheduler {
 
   /**
    * Waiting slots move up while there is a place in the batch and room in the cache. A call that has nothing there gets
-   * a place out of those that others have more than one of: eight choices of one call are no eight calls.
+   * a place out of those that others have more than one of: eight choices of one call are no eight calls, and eight
+   * calls of one caller no eight callers. They then take part in turns.
    */
   #admit(): void {
     const { maxBatch } = this.#model
@@ -154,7 +156,7 @@ export class Scheduler {
     let wentBefore = 0
     for (const slot of inLine(this.#waiting, this.#running, share)) {
       const busy = this.#running.filter((other) => !other.lane.paused)
-      if (new Set(busy.map(callOf)).size >= maxBatch) break
+      if (new Set(busy.map(callOf)).size >= maxBatch && !this.#isNew(slot)) continue
       if (busy.length >= maxBatch && this.#shares(slot)) continue
       const { first, lane } = slot
       if (lane.paused || (first !== undefined && isBeingRead(first))) continue
@@ -225,6 +227,12 @@ export class Scheduler {
     return this.#running.some((other) => other !== slot && callOf(other) === callOf(slot))
   }
 
+  /** Whether nothing of its caller runs: there is always a place for it, where several sequences are held. */
+  #isNew(slot: Slot): boolean {
+    const isTheirs = (other: Slot) => callerOf(other) === callerOf(slot)
+    return slot.caller !== undefined && this.#model.maxBatch > 1 && !this.#running.some(isTheirs)
+  }
+
   /** Takes the cache from a slot; it starts over, and comes to the same answer, once there is room again. */
   #preempt(slot: Slot): void {
     slot.sequence?.close()
@@ -266,6 +274,8 @@ export class Scheduler {
     }
     if (inputs.length === 0) return
     this.#stepping = true
+    this.#steps++
+    for (const { slot } of taking) slot.stepped = this.#steps
     const alone = this.#waiting.length === 0 && taking.length === this.#running.length
     const ahead = alone ? stepsAhead(taking, this.#ahead) : 1
     const steps = this.#memory.roomFor(taking, ahead - 1) ? ahead : 1

@@ -7,6 +7,8 @@ export interface Slot {
   readonly lane: Lane
   /** The first choice of the same call: the others wait for its prompt and share it. */
   readonly first: Slot | undefined
+  /** Whose the call is; undefined: nobody says. */
+  readonly caller: string | undefined
   sequence: Sequence | undefined
   cancelled: boolean
   /** What the cache holds of it is no number: no other call may go on from there. */
@@ -19,11 +21,13 @@ export interface Slot {
   passed: number
   /** What the last step fed beyond the lane's own tokens. */
   drafted: Drafted | undefined
+  /** The last step that it had a part in. */
+  stepped: number
   readonly released: Promise<void>
   readonly release: () => void
 }
 
-export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
+export function makeSlot(lane: Lane, first?: Slot, caller?: string): Slot {
   let release = () => {}
   const released = new Promise<void>((resolve) => {
     release = resolve
@@ -31,6 +35,7 @@ export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
   return {
     lane,
     first,
+    caller: first ? first.caller : caller,
     sequence: undefined,
     cancelled: false,
     spoilt: false,
@@ -38,6 +43,7 @@ export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
     lacksRoom: false,
     passed: 0,
     drafted: undefined,
+    stepped: 0,
     released,
     release,
   }
@@ -46,6 +52,11 @@ export function makeSlot(lane: Lane, first: Slot | undefined): Slot {
 /** A call is known by the slot of its first choice. */
 export function callOf(slot: Slot): Slot {
   return slot.first ?? slot
+}
+
+/** Whose it is; where nobody says, each call is somebody's of its own. */
+export function callerOf(slot: Slot): string | Slot {
+  return slot.caller ?? callOf(slot)
 }
 
 /** Tokens that the cache does not hold yet. */

@@ -63,17 +63,16 @@ export class Demands {
     return at('check', call.id, () => constraint.faultOf(answer))
   }
 
-  /** `name` is that of the call's field that has it, `of` the call's request. */
+  /** `name` is that of the call's field that has it, `of` the call's request, `caller` whose it is. */
   grammar(
     source: GrammarSource,
     name: string,
-    of: string,
-    signal: AbortSignal,
+    { of, caller, signal }: { readonly of: string; readonly caller?: string; readonly signal: AbortSignal },
   ): OutputGrammar | Promise<OutputGrammar> {
     const handed = this.#handed.get(of)
     const grammar = name === 'grammar' ? handed?.grammar : handed?.toolGrammar
     if (grammar) return grammar
-    return inTurns(inStage('compile', of, fromSourceInSlices(source, { cache: this.#grammars })), signal)
+    return inTurns(inStage('compile', of, fromSourceInSlices(source, { cache: this.#grammars })), signal, caller)
   }
 
   /** The call has its grammars: those of quotes live from here on as long as it does. */

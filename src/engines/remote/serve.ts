@@ -142,10 +142,13 @@ class EngineServer {
   /** The call as it was, with a signal of this side and grammars that are compiled here. */
   async #whole({ about, rest, grammars }: WireCall, signal: AbortSignal): Promise<Record<string, unknown>> {
     const compiled: Record<string, OutputGrammar> = {}
+    const { caller } = rest as { readonly caller?: string }
+    const of = about.request ?? about.model
+    const whose = { of, signal, ...(caller !== undefined && { caller }) }
     for (const [name, source] of Object.entries(grammars)) {
-      compiled[name] = await this.#demands.grammar(source, name, about.request ?? about.model, signal)
+      compiled[name] = await this.#demands.grammar(source, name, whose)
     }
-    if (Object.keys(compiled).length > 0) this.#demands.begun(about.request ?? about.model)
+    if (Object.keys(compiled).length > 0) this.#demands.begun(of)
     return { ...rest, ...compiled, signal }
   }
 

@@ -22,7 +22,8 @@ export const countInputTokens: Route = (service, exchange) =>
       },
       async act(signal) {
         const { messages } = await contextOf(service, exchange, run, request)
-        const asked = { model, signal, messages, tools: toolChoice === 'none' ? [] : tools }
+        const whose = { model, signal, caller: exchange.caller.id }
+        const asked = { ...whose, messages, tools: toolChoice === 'none' ? [] : tools }
         const { tokens } = await service.engine.tokenize!({ ...asked, ...(templateOptions && { templateOptions }) })
         return { body: { object: 'response.input_tokens', input_tokens: tokens.length } }
       },
