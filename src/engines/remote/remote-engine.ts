@@ -40,7 +40,7 @@ export interface RemoteOptions {
   /** Begins another in its place, from then on, where it never came to life. */
   readonly instead?: (cause: unknown) => Far
   /**
-   * How long the other side may show no life while it has something to do, in milliseconds.
+   * How long the other side may show no life while it has something to do, in milliseconds of a processor.
    * @default 10000
    */
   readonly standsMs?: number
@@ -223,7 +223,7 @@ export class RemoteEngine implements Engine {
       new Watch({
         pulse: far.pulse,
         standsMs: this.#options.standsMs ?? STANDS_MS,
-        stands: (doing) => this.#stood(running, doing),
+        stands: (doing, ms) => this.#stood(running, doing, Math.round(ms / 1000)),
       })
     // Whoever waits for `ready`, and for nothing else, must not see the process end.
     let held = { busy: false, starting: true }
@@ -256,8 +256,7 @@ export class RemoteEngine implements Engine {
   }
 
   /** It computes without end: whoever it was for is told so, the others that they may ask again. */
-  #stood(running: Running, doing: Doing | undefined): void {
-    const seconds = (this.#options.standsMs ?? STANDS_MS) / 1000
+  #stood(running: Running, doing: Doing | undefined, seconds: number): void {
     const culprit = running.session.culprit(doing)
     this.#options.log?.(
       `local-v1 ended its worker, which stood for ${seconds} s: ${overDoing(doing)}${culprit ? ` (${culprit.words})` : ''}.`,
