@@ -10,6 +10,7 @@ import { type Hub, hub, send } from './hub.test-helper.js'
 import { forget, isWhole, keptOf, type OpenOptions, openRepository } from './open.js'
 import { RemoteFiles } from './remote.js'
 import type { WeightOutline, WeightSource } from './source.js'
+import { APART } from './store/disk.js'
 import { noStore } from './store/memory.js'
 import { USED } from './store/store.js'
 
@@ -58,7 +59,7 @@ const open = (options: Partial<OpenOptions> = {}) =>
 /** What is kept, by the names of the files. */
 async function kept(): Promise<string[]> {
   const entries = await readdir(cache, { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile() && entry.name !== USED).map(({ name }) => name)
+  return entries.filter((entry) => entry.isFile() && ![USED, APART].includes(entry.name)).map(({ name }) => name)
 }
 
 async function refusal(promise: Promise<unknown>): Promise<V1Error> {
@@ -354,4 +355,4 @@ describe('what is kept', () => {
 })
 
 /** As the store names its folders. */
-const hostOf = ({ url }: Hub) => new URL(url).host.replace(/[^\w.-]+/g, '_')
+const hostOf = ({ url }: Hub) => new URL(url).host.replace(':', '%3A')
