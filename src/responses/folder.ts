@@ -1,3 +1,4 @@
+import { inOrder } from './in-order.js'
 import { shelvedResponses } from './shelved.js'
 import type { ResponseBounds, ResponseStore, Shelf } from './store.js'
 
@@ -6,6 +7,7 @@ interface Files {
   mkdir(path: string, options: { recursive: true; mode: number }): Promise<unknown>
   chmod(path: string, mode: number): Promise<void>
   readdir(path: string): Promise<string[]>
+  utimes(path: string, read: number, written: number): Promise<void>
   stat(path: string): Promise<{ readonly mtimeMs: number }>
   readFile(path: string, encoding: 'utf8'): Promise<string>
   writeFile(path: string, text: string, options: { mode: number }): Promise<void>
@@ -27,6 +29,7 @@ export function folderResponses(path: string, bounds?: ResponseBounds): Response
 class FolderShelf implements Shelf {
   readonly #path: string
   #files: Promise<Files> | undefined
+  readonly #now = inOrder()
 
   constructor(path: string) {
     this.#path = path
@@ -63,6 +66,9 @@ class FolderShelf implements Shelf {
     try {
       // Renamed into place: a reader finds the old text or the new one, never half of it.
       await files.writeFile(unfinished, text, { mode: 0o600 })
+      // Systems count in ticks of some milliseconds; what cannot be told apart would have no order for the next process.
+      const seconds = this.#now() / 1000
+      await files.utimes(unfinished, seconds, seconds)
       await files.rename(unfinished, this.#file(id))
     } catch (error) {
       // On a full disk half of it is there.

@@ -1,4 +1,5 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { inOrder } from './in-order.js'
 import { shelvedResponses } from './shelved.js'
 import type { ResponseBounds, ResponseStore, Shelf } from './store.js'
 
@@ -18,6 +19,7 @@ export function indexedDbResponses(name = 'local-v1-responses', bounds?: Respons
 class DatabaseShelf implements Shelf {
   readonly #name: string
   #opening: Promise<IDBPDatabase<Schema>> | undefined
+  readonly #now = inOrder()
 
   constructor(name: string) {
     this.#name = name
@@ -36,7 +38,7 @@ class DatabaseShelf implements Shelf {
   }
 
   async write(id: string, text: string): Promise<void> {
-    await (await this.#database()).put('responses', { text, written: Date.now() }, id)
+    await (await this.#database()).put('responses', { text, written: this.#now() }, id)
   }
 
   async remove(id: string): Promise<void> {

@@ -192,6 +192,21 @@ test('a folder holds what an earlier process left there, and no more than its bo
   expect(names).toHaveLength(2)
 })
 
+test('a folder holds the last of what was written at once', async () => {
+  const path = join(folder, 'at once')
+  const first = folderResponses(path)
+  const numbers = Array.from({ length: 40 }, (_, i) => (i * 7) % 40)
+  for (const n of numbers) await first.put(kept(n))
+  await first.close!()
+  const times = await Promise.all(
+    numbers.map(async (n) => (await stat(join(path, `resp_${n.toString(16)}.json`))).mtimeMs),
+  )
+  expect(times.every((time, i) => i === 0 || time > times[i - 1]!)).toBe(true)
+  const second = folderResponses(path, { maxResponses: 5 })
+  const found = await Promise.all(numbers.map((n) => second.get(ANN, `resp_${n.toString(16)}`)))
+  expect(found.map((one) => one !== undefined)).toEqual(numbers.map((_, i) => i >= 35))
+})
+
 test('a folder is its user’s alone, and so are its files', async () => {
   const path = join(folder, 'private')
   await mkdir(path)
