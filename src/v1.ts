@@ -274,10 +274,7 @@ export function createV1(options: V1Options): V1 {
       return path !== undefined && pathUnder(base, path) !== undefined
     },
     load: (model, onProgress, signal) => loader.load(model, onProgress, signal),
-    watchLoads(listener) {
-      loader.watchers.add(listener)
-      return () => void loader.watchers.delete(listener)
-    },
+    watchLoads: (listener) => loader.watch(listener),
     unload: (model) => loader.unload(model),
     close() {
       closing ??= close()

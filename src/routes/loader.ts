@@ -3,10 +3,13 @@ import { V1Error } from '../errors.js'
 
 export type OnProgress = (progress: LoadProgress) => void
 
+/** An object for each who listens: two may have one function. */
+type Listeners = Set<{ readonly hear: OnProgress }>
+
 interface Load {
   done: Promise<void>
   readonly aborter: AbortController
-  readonly listeners: Set<OnProgress>
+  readonly listeners: Listeners
   progress: LoadProgress | undefined
 }
 
@@ -20,8 +23,7 @@ export class Loader {
   readonly #threw: (error: unknown) => void
   readonly #ready = new Set<string>()
   readonly #loads = new Map<string, Load>()
-  /** Hear of every load, whoever asked for it. */
-  readonly watchers = new Set<OnProgress>()
+  readonly #watchers: Listeners = new Set()
 
   /** `threw` hears of listeners that throw: a page that cannot draw its bar is no reason to load nothing. */
   constructor(engine: Engine, waitMs: number, threw: (error: unknown) => void) {
@@ -41,13 +43,18 @@ export class Loader {
   async load(model: string, onProgress: OnProgress = () => {}, signal?: AbortSignal): Promise<void> {
     if (!this.#engine.load) return
     const load = this.#start(model)
-    load.listeners.add(onProgress)
+    const leave = joined(load.listeners, onProgress)
     if (load.progress) this.#tell(onProgress, load.progress)
     try {
       await waitFor(load.done, signal)
     } finally {
-      load.listeners.delete(onProgress)
+      leave()
     }
+  }
+
+  /** Hears of every load, whoever asked for it, until the returned function is called. */
+  watch(hear: OnProgress): () => void {
+    return joined(this.#watchers, hear)
   }
 
   async unload(model: string): Promise<void> {
@@ -85,7 +92,7 @@ export class Loader {
     this.#loads.set(model, load)
     const report: OnProgress = (progress) => {
       load.progress = progress
-      for (const listener of [...load.listeners, ...this.watchers]) this.#tell(listener, progress)
+      for (const { hear } of [...load.listeners, ...this.#watchers]) this.#tell(hear, progress)
     }
     // Starts at once, and may report at once.
     load.done = (async () => this.#engine.load!(model, report, load.aborter.signal))()
@@ -102,6 +109,12 @@ export class Loader {
       })
     return load
   }
+}
+
+function joined(listeners: Listeners, hear: OnProgress): () => void {
+  const listener = { hear }
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
 }
 
 function stillLoading(model: string, progress: LoadProgress | undefined): V1Error {

@@ -74,6 +74,29 @@ describe('who hears of loads', () => {
   })
 })
 
+describe('those who listen with one function', () => {
+  it('each hear what they asked for, until they leave themselves', async () => {
+    const { engine, report, settle } = loading()
+    const { v1 } = serviceOf(engine)
+    const heard: number[] = []
+    const hear = ({ bytesLoaded }: LoadProgress) => heard.push(bytesLoaded)
+    const leaving = new AbortController()
+    const left = v1.load(MODEL, hear, leaving.signal)
+    const stays = v1.load(MODEL, hear)
+    const unwatch = v1.watchLoads(hear)
+    v1.watchLoads(hear)
+    report(10)
+    expect(heard).toEqual([10, 10, 10, 10])
+    leaving.abort(new Error('left'))
+    await expect(left).rejects.toThrow('left')
+    unwatch()
+    report(20)
+    expect(heard.slice(4)).toEqual([20, 20])
+    settle()
+    await stays
+  })
+})
+
 describe('loading a model over HTTP', () => {
   it('is a stream of how far it is, the newest word first', async () => {
     const { engine, report, settle, seen } = loading()
