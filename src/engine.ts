@@ -279,6 +279,8 @@ export interface DecideCall {
 export interface DecideQuestion {
   /** A `predicate` has two options: that it is true, that it is not. The options of a `score` are levels, the lowest first. */
   readonly type: 'predicate' | 'choice' | 'score'
+  /** What its asker calls it, which some models that are made for decisions are told. */
+  readonly name?: string | null
   /** What is asked, or the statement that may be true. */
   readonly instructions: Content
   /** One at least. What an engine cannot tell apart must not be asked: no two of them have the same text. */

@@ -3,7 +3,7 @@ import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
 import { atOnce, type Slices } from '../platform/slices.js'
 import type { Vocabulary } from '../structured/index.js'
-import type { LabelForm } from './decide/labelled.js'
+import type { MadeForm } from './decide/made.js'
 import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { conversationText } from './prompt/conversation.js'
 import { Guard, sentinelFor } from './prompt/guard.js'
@@ -32,8 +32,8 @@ export interface TextFiles {
   readonly chatConfig?: JsonObject
   /** `generation_config.json` */
   readonly generationConfig?: JsonObject
-  /** Of a model that is made for decisions, and decides by labels. */
-  readonly labels?: LabelForm
+  /** Of a decoder that is made for decisions. */
+  readonly made?: MadeForm
 }
 
 /** Ends of a turn in the families we know: some repositories name only the end of a document. */
@@ -75,7 +75,7 @@ export class ChatText {
   readonly ends: ReadonlySet<number>
   readonly recommended: Recommended
   /** How it is asked for decisions; absent: as any model that chats. */
-  readonly labels: LabelForm | undefined
+  readonly made: MadeForm | undefined
   /** Added tokens that a user's text must not become: control tokens, and marks of thoughts and calls. */
   readonly #controlling: readonly string[]
   readonly #habits: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>
@@ -92,7 +92,7 @@ export class ChatText {
     this.#controlling = this.#controls(specialTexts(files.tokenizerConfig))
     this.infill = infillOf(this.tokenizer)
     this.recommended = recommendedOf(files)
-    this.labels = files.labels
+    this.made = files.made
   }
 
   /** `texts`: what the files call the beginning and the end of a text, `<s>` for one, which in others is struck out. */

@@ -19,8 +19,9 @@ import type { AnswerSink } from './answer/output.js'
 import type { AnswerPlan } from './answer/plan.js'
 import { PromptScores } from './answer/prompt-scores.js'
 import type { ChatText } from './chat-text.js'
+import { DECIDES } from './decide/capabilities.js'
 import { decide } from './decide/decide.js'
-import { LabelDecider } from './decide/labelled.js'
+import { MadeDecider } from './decide/made.js'
 import { thinkAbout } from './decide/think.js'
 import type { Drafting, DraftMode } from './drafts/drafting.js'
 import { DraftSource } from './drafts/source.js'
@@ -88,7 +89,7 @@ export class DecodeLoop {
   readonly #text: ChatText
   readonly #scheduler: Scheduler
   /** Of a model that is made for decisions. */
-  readonly #labelled: LabelDecider | undefined
+  readonly #made: MadeDecider | undefined
   /** Tokens that one sequence may have: of the model's context, what its cache can hold. */
   readonly #capacity: number
 
@@ -97,10 +98,11 @@ export class DecodeLoop {
     this.#text = text
     this.#capacity = Math.min(model.contextLength, model.freeTokens)
     this.#scheduler = new Scheduler(model, stepsAhead, drafts)
-    this.#labelled = text.labels && new LabelDecider(text, text.labels)
+    this.#made = text.made && new MadeDecider(text, text.made)
   }
 
   get capabilities(): Capabilities {
+    if (this.#model.rowLength !== undefined) return DECIDES
     const { thoughtMarks, infill } = this.#text
     return { ...DECODES, thinking: thoughtMarks !== undefined, infill: infill !== undefined }
   }
@@ -127,6 +129,12 @@ export class DecodeLoop {
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()
+    if (!this.capabilities.chat) {
+      throw new V1Error(400, `The model '${call.model}' generates no text.`, {
+        param: 'model',
+        code: 'unsupported_model',
+      })
+    }
     if (this.failure !== undefined) throw this.failure
     const grounds = call.evidence ? await Grounds.of(call) : undefined
     const prompt = await inTurns(
@@ -183,14 +191,14 @@ export class DecodeLoop {
   async decide(call: DecideCall): Promise<Decided> {
     call.signal.throwIfAborted()
     if (this.failure !== undefined) throw this.failure
-    const labelled = this.#labelled
-    if (call.calibrated && !labelled?.calibrated) {
+    const made = this.#made
+    if (call.calibrated && !made?.calibrated) {
       const order = call.order === 'average' ? " with the order 'average'" : ''
       const message = `No temperature was fitted for the model '${call.model}'${order}: leave 'calibrated' out, or see local-v1 calibrate.`
       throw new V1Error(400, message, { param: 'calibrated', code: 'not_calibrated' })
     }
     const parts = { model: this.#model, text: this.#text, scheduler: this.#scheduler, capacity: this.#capacity }
-    if (labelled) return labelled.decide(call, parts)
+    if (made) return made.decide(call, parts)
     const thinks = call.thinkingBudget !== undefined && this.#text.thoughtMarks !== undefined
     const thought = thinks ? await thinkAbout(call, (asked) => this.generate(asked)) : undefined
     return decide(call, parts, thought)

@@ -19,6 +19,8 @@ export interface TokenModel {
    * differently. Absent: what comes of a token does not depend on how many are appended with it.
    */
   readonly fewTokens?: number
+  /** It draws no tokens: where something is to be drawn it tells a row of so many numbers, which its head makes. */
+  readonly rowLength?: number
   /** Names weights, kernels and device: the base of `system_fingerprint`. */
   readonly fingerprint: string
   /** An empty sequence. */
@@ -118,4 +120,6 @@ export interface Sampled {
   readonly admitted?: number
   /** What was drawn for `StepInput.drafts`, where something was to be. */
   readonly drafts?: readonly Sampled[]
+  /** In place of what is drawn: see `TokenModel.rowLength`. */
+  readonly row?: Float32Array
 }

@@ -1,3 +1,4 @@
+import { DECIDES, NO_CHAT } from '../decode/decide/capabilities.js'
 import type { Tokenizer } from '../decode/tokenizer/tokenizer.js'
 import type {
   Capabilities,
@@ -20,12 +21,9 @@ import { JUDGE } from './judge.js'
 import { VectorLine } from './line.js'
 import type { DecisionForm, TextTokens, VectorModel } from './vector-model.js'
 
-const NO_CHAT = { chat: false, logprobs: false, seed: false, tools: false, grammar: false, images: false, audio: false }
 /** What a model can that makes vectors, and one that makes scores. */
 export const EMBEDS: Capabilities = { ...NO_CHAT, embeddings: true, rerank: false }
 export const RANKS: Capabilities = { ...NO_CHAT, embeddings: false, rerank: true }
-
-export const DECIDES: Capabilities = { ...NO_CHAT, embeddings: false, rerank: false, decisions: true, thinking: false }
 
 /** Tokens beyond its room to which a text is counted: who wrote a little too much is told how much it was. */
 const COUNTED = 8192

@@ -102,7 +102,7 @@ export async function siblingsOf(
 export async function describeRepository(
   place: ModelLocation,
   { signal, cache, fetch }: Omit<OpenOptions, 'report' | 'check' | 'warn'>,
-): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision'>> {
+): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision' | 'rowLength'>> {
   const store = storeFor(cache)
   // What is here is not asked for again: without a network that would take long and tell nothing.
   const here = isRemote(place) && (await isKept(place, store))

@@ -27,6 +27,8 @@ export interface WeightOutline {
   readonly sentence?: SentenceFiles | undefined
   /** Of a model that answers typed questions, in the words of Laya's `rl_agent_config.json`. */
   readonly decision?: JsonObject | undefined
+  /** Of a decoder with a head that makes rows of so many numbers in place of words. */
+  readonly rowLength?: number
   readonly names: readonly string[]
   /** Shape and type, without reading the data. */
   describe(name: string): Omit<RawTensor, 'data'>

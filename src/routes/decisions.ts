@@ -62,7 +62,12 @@ export const decisions = deciding(readDecisions, wireDecisions)
 /** `POST systemone`, as TypeSafe has it. */
 export const systemOne = deciding(readSystemOne, wireSystemOne)
 
-const plain = ({ type, instructions, options }: DecideQuestion): DecideQuestion => ({ type, instructions, options })
+const plain = ({ type, name, instructions, options }: DecideQuestion): DecideQuestion => ({
+  type,
+  ...(name && { name }),
+  instructions,
+  options,
+})
 
 /** What an engine says of messages it says here of the state. */
 function named(error: unknown, stateField: string): unknown {

@@ -18,6 +18,8 @@ export interface AskedOption {
 
 export interface TypedQuestion {
   readonly kind: Kind
+  /** What it is called. */
+  readonly id: string
   readonly instructions: string
   readonly state: string
   readonly options: readonly AskedOption[]
@@ -25,11 +27,11 @@ export interface TypedQuestion {
 
 /** Of a predicate such models are asked the other way round: whether it is not so comes first. */
 export function askedOf(
-  { type, instructions, options }: DecideQuestion,
+  { type, name, instructions, options }: DecideQuestion,
   order: readonly number[],
   state: string,
 ): TypedQuestion {
-  const asked = { instructions: textOf(instructions), state }
+  const asked = { id: name ?? '', instructions: textOf(instructions), state }
   const turned = order.map((i) => options[i]!)
   if (type === 'choice') {
     return { ...asked, kind: 'choice', options: turned.map(({ text: key, description }) => optionOf(key, description)) }
@@ -63,11 +65,13 @@ export function templateLayout(
   guardOf: (sentinel: string) => Guard,
 ): QuestionLayout {
   const template = new JinjaTemplate(source, {})
-  return function* ({ kind: type, instructions, options, state }) {
-    const said = { type, instructions, state, options: options.map((each) => ({ description: null, ...each })) }
-    const sentinel = yield* sentinelFor([instructions, state, ...options.flatMap((each) => Object.values(each))])
+  return function* ({ kind: type, id, instructions, options, state }) {
+    const question = { id, type, instructions, options: options.map((each) => ({ description: null, ...each })) }
+    // Some list all that is asked in a request: each question is asked as if it were the only one.
+    const said = { ...question, state, questions: [question], images: [] }
+    const sentinel = yield* sentinelFor([id, instructions, state, ...options.flatMap((each) => Object.values(each))])
     const guard = guardOf(sentinel)
-    const input = { messages: [], tools: [], options: guard.protectAll({ ...said, id: '', images: [] }) }
+    const input = { messages: [], tools: [], options: guard.protectAll(said) }
     const sections = tokenizer.sections(yield* template.renderInSlices(input))
     return { sections, reveal: (section) => guard.reveal(section) }
   }

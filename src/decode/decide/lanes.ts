@@ -2,6 +2,7 @@
 import type { Lane, LanePieces, LaneScores } from '../answer/lane.js'
 import { GREEDY } from '../answer/sampling.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
+import type { Rows } from './rows.js'
 import type { OptionTrie, Walk } from './trie.js'
 
 const askedOf = (among: readonly number[]): SampleSettings => ({ ...GREEDY, among })
@@ -75,16 +76,68 @@ export class StateLane extends ReadingLane {
   take(): void {}
 }
 
-/** A question behind the state: asked for the first token of its options, then for what one of them goes on with. */
-export class QuestionLane extends ReadingLane {
+/** A question behind the state. */
+export abstract class AskingLane extends ReadingLane {
   readonly pieces: LanePieces | undefined
+  #kept = Number.POSITIVE_INFINITY
+  tokens: readonly number[]
+
+  constructor(tokens: readonly number[], pieces: LanePieces | undefined, failed: (error: unknown) => void) {
+    super(failed)
+    this.tokens = tokens
+    this.pieces = pieces
+  }
+
+  /** One more than it ever has: it is a prompt throughout, and as many of its places are asked as a step has room for. */
+  get promptLength(): number {
+    return this.tokens.length + 2
+  }
+
+  override get kept(): number {
+    return Math.min(this.#kept, this.tokens.length)
+  }
+
+  /** Nothing of it is kept. */
+  end(): void {
+    this.#kept = 0
+    this.finished = true
+  }
+}
+
+/** Read up to one place after the other, of which the model tells a row each. */
+export class RowsLane extends AskingLane {
+  readonly #stem: readonly number[]
+  readonly #rows: Rows
+  readonly #whole: (lane: RowsLane) => void
+
+  constructor(
+    stem: readonly number[],
+    rows: Rows,
+    pieces: LanePieces | undefined,
+    whole: (lane: RowsLane) => void,
+    failed: (error: unknown) => void,
+  ) {
+    super(stem.slice(0, rows.next! + 1), pieces, failed)
+    this.#stem = stem
+    this.#rows = rows
+    this.#whole = whole
+  }
+
+  take({ row }: Sampled): void {
+    this.#rows.take(row!)
+    const { next } = this.#rows
+    if (next === undefined) this.#whole(this)
+    else this.tokens = this.#stem.slice(0, next + 1)
+  }
+}
+
+/** Asked for the first token of its options, then for what one of them goes on with. */
+export class QuestionLane extends AskingLane {
   readonly #stem: readonly number[]
   readonly #trie: OptionTrie
   /** Hears that all that it asked is answered: it may go on then, or end. */
   next: (lane: QuestionLane) => void
   #walk: WalkScores | undefined
-  #kept = Number.POSITIVE_INFINITY
-  tokens: readonly number[]
 
   constructor(
     stem: readonly number[],
@@ -93,25 +146,14 @@ export class QuestionLane extends ReadingLane {
     next: (lane: QuestionLane) => void,
     failed: (error: unknown) => void,
   ) {
-    super(failed)
-    this.tokens = stem
-    this.pieces = pieces
+    super(stem, pieces, failed)
     this.#stem = stem
     this.#trie = trie
     this.next = next
   }
 
-  /** One more than it ever has: it is a prompt throughout, and as many of its places are asked as a step has room for. */
-  get promptLength(): number {
-    return this.tokens.length + 2
-  }
-
   override get scores(): LaneScores | undefined {
     return this.#walk
-  }
-
-  override get kept(): number {
-    return Math.min(this.#kept, this.tokens.length)
   }
 
   override settings(): SampleSettings {
@@ -127,12 +169,6 @@ export class QuestionLane extends ReadingLane {
   take({ among }: Sampled): void {
     this.#trie.take([], among!)
     this.next(this)
-  }
-
-  /** Nothing of it is kept. */
-  end(): void {
-    this.#kept = 0
-    this.finished = true
   }
 }
 

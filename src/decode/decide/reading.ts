@@ -2,20 +2,26 @@ import type { DecideCall } from '../../engine.js'
 import type { Scheduler } from '../run/scheduler.js'
 import type { Slot } from '../run/slot.js'
 import type { TokenModel } from '../token-model.js'
-import { QuestionLane, StateLane } from './lanes.js'
+import { type AskingLane, QuestionLane, RowsLane, StateLane } from './lanes.js'
 import { piecesOf } from './pieces.js'
-import type { AskedTokens } from './prompt.js'
-import type { Walk } from './trie.js'
+import type { Rows } from './rows.js'
+import type { OptionTrie, Walk } from './trie.js'
 
 export interface ReadingParts {
   readonly model: TokenModel
   readonly scheduler: Scheduler
 }
 
-type ReadQuestion = Pick<AskedTokens, 'stem' | 'trie'>
+interface AskedOptions {
+  readonly stem: readonly number[]
+  readonly trie: OptionTrie
+}
+
+/** Asked what its options are like, or what a head of the model makes of some of its places. */
+export type ReadQuestion = AskedOptions | { readonly stem: readonly number[]; readonly rows: Rows }
 
 /**
- * Scores the options of all questions. Each stem begins with the state, which is read once; tells how much of it had been
+ * Reads all questions. Each stem begins with the state, which is read once; tells how much of it had been
  * read by an earlier request.
  */
 export function readQuestions(
@@ -42,7 +48,7 @@ class Reading {
 
   constructor(state: readonly number[], asked: readonly ReadQuestion[], parts: ReadingParts) {
     this.#parts = parts
-    this.#todo = asked.filter(({ trie }) => trie.open)
+    this.#todo = asked.filter((one) => 'rows' in one || one.trie.open)
     this.#done = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
@@ -81,19 +87,26 @@ class Reading {
     if (this.#running === 0) this.#resolve()
   }
 
-  #next(): QuestionLane | undefined {
+  #next(): AskingLane | undefined {
     const asked = this.#todo.shift()
     if (asked === undefined) return undefined
+    if ('rows' in asked) return this.#rows(asked.stem, asked.rows)
     return this.#lane(asked, (lane) => this.#open(lane, asked, asked.trie.walks()))
   }
 
-  #lane({ stem, trie }: ReadQuestion, done: (lane: QuestionLane) => void): QuestionLane {
+  #rows(stem: readonly number[], rows: Rows): AskingLane {
+    const stops = [this.#state.reads, ...rows.places.map((place) => place + 1)]
+    const pieces = piecesOf(stops, this.#parts.model)
+    return new RowsLane(stem, rows, pieces, (lane) => this.#over(lane), this.#reject)
+  }
+
+  #lane({ stem, trie }: AskedOptions, done: (lane: QuestionLane) => void): QuestionLane {
     const pieces = piecesOf([this.#state.reads, stem.length], this.#parts.model)
     return new QuestionLane(stem, trie, pieces, done, this.#reject)
   }
 
   /** A question has been read: what its options go on with is read behind it, the first by its own lane. */
-  #open(lane: QuestionLane, asked: ReadQuestion, [first, ...others]: readonly Walk[]): void {
+  #open(lane: QuestionLane, asked: AskedOptions, [first, ...others]: readonly Walk[]): void {
     if (first === undefined) {
       this.#over(lane)
       return
@@ -124,7 +137,7 @@ class Reading {
     this.#fill()
   }
 
-  #over(lane: QuestionLane): void {
+  #over(lane: AskingLane): void {
     lane.end()
     if (!lane.paused) this.#running--
     this.#fill()

@@ -61,6 +61,10 @@ export class Core implements TokenModel {
     this.#slots = new Slots(parts.sampler.shape.slots)
   }
 
+  get rowLength(): number | undefined {
+    return this.#parts.decoder.rowLength
+  }
+
   /** No more than the largest batch has: that much room for logits there is. */
   get maxSamples(): number {
     return this.maxBatch

@@ -1,6 +1,7 @@
+import { DECIDES } from '../../decode/decide/capabilities.js'
 import { calibrated } from '../../decode/decide/temperature.js'
 import { DECODES, DecodeLoop } from '../../decode/decode-loop.js'
-import { DECIDES, EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
+import { EMBEDS, Encoder, RANKS } from '../../encode/encoder.js'
 import type {
   Capabilities,
   ChatCall,

@@ -5,16 +5,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { llama } from '../../../scripts/models/families/llama.js'
-import { writeGguf } from '../../../scripts/models/llama-cpp.js'
 import { weightsOf } from '../../../scripts/models/weights.js'
-import { byteLevelOf, write } from '../../../scripts/tokenizers/vocabulary.js'
-import { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
+import type { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
 import { createV1, type V1 } from '../../index.js'
 import { openRepository } from '../../repository/open.js'
 import { webgpu } from './index.js'
+import { asking, softmax, tokenizerOf, writeMade } from './made.test-helper.js'
 
 const STATE = 'I paid twice for one  lamp.'
-const SIZE = llama.config.vocab_size
 
 const DESCRIBED = '{{ o.key }}{% if o.description %}: {{ o.description }}{% endif %}'
 const LINES = `${DESCRIBED}{{ '\\n' }}{% endfor %}{% endif %}</s>`
@@ -30,32 +28,8 @@ const TEMPERATURES = {
   openjev: { 'choice.2': 2, 'choice.3_5': 1.5, choice: 4, noul: 0.8, 'score.3_5': 1.25 },
 } as const
 
-function words(out: Metadata): void {
-  const texts = Object.values(TEMPLATES).flatMap((each) => [each, each])
-  const { tokens, kinds, merges } = byteLevelOf([...texts, STATE, STATE], SIZE - 300)
-  const more = Array.from({ length: SIZE - tokens.length }, (_, i) => `unused-${i}`)
-  write(out, 'gpt2', { tokens: [...tokens, ...more], kinds: [...kinds, ...more.map(() => 1)], merges })
-  out.text('tokenizer.ggml.pre', 'qwen2')
-}
-
 const written = (path: string, type: string, template: string | undefined, told: (out: Metadata) => void) =>
-  writeGguf(
-    path,
-    {
-      ...llama,
-      gguf: {
-        ...llama.gguf!,
-        words,
-        metadata: (out) => {
-          llama.gguf!.metadata(out)
-          out.text('llama.decision.type', type)
-          told(out)
-          if (template !== undefined) out.text('tokenizer.chat_template.systemone', template)
-        },
-      },
-    },
-    weightsOf(llama),
-  )
+  writeMade(path, { of: llama, type, template, texts: [...Object.values(TEMPLATES), STATE], metadata: told })
 
 let folder: string
 let tokenizer: Tokenizer
@@ -70,9 +44,7 @@ beforeAll(async () => {
       }
     })
   }
-  const options = { report: () => {}, signal: new AbortController().signal } as const
-  const { text } = await openRepository({ kind: 'folder', path: join(folder, 'lev.gguf') }, options)
-  tokenizer = new Tokenizer(text.tokenizer, text.tokenizerConfig)
+  tokenizer = await tokenizerOf(join(folder, 'lev.gguf'))
 })
 afterAll(() => rm(folder, { recursive: true }))
 
@@ -83,11 +55,7 @@ function shares(prompt: string, labels: readonly string[], temperature: number):
     .encode(prompt)
     .map((token) => reference.step(token))
     .at(-1)!
-  const scores = labels.map((label) => logits[tokenizer.idOf(label)!]! / temperature)
-  const most = Math.max(...scores)
-  const all = scores.map((score) => Math.exp(score - most))
-  const sum = all.reduce((total, one) => total + one, 0)
-  return all.map((one) => one / sum)
+  return softmax(labels.map((label) => logits[tokenizer.idOf(label)!]! / temperature))
 }
 
 const LETTERS = [...'ABCDEFGHI']
@@ -103,13 +71,7 @@ describe.each(['lev', 'openjev'] as const)('a decoder of the type %s', (type: Ty
   })
   afterAll(() => v1.close())
 
-  const ask = async (questions: object, more: object = {}, path = '/systemone') => {
-    const said = path === '/systemone' ? { state: STATE } : { input: STATE }
-    const body = JSON.stringify({ model: 'test/model', ...said, questions, ...more })
-    const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
-    const response = await v1.fetch(new Request(`http://127.0.0.1/v1${path}`, init))
-    return { status: response.status, body: await response.json() }
-  }
+  const ask = asking(() => v1, STATE)
 
   const lines = ['billing: money', 'sales', 'other']
   const choice = { type: 'choice', instructions: 'Who?', criteria: { billing: 'money', sales: null, other: null } }
@@ -213,7 +175,7 @@ describe('a GGUF file', () => {
       (out) => out.u32('llama.decision.pointer', 1),
       /decision.pointer is not known/,
     ],
-    ['of a type that is not run', 'kev', 'x', () => {}, /type "kev" over llama .* cannot be run/],
+    ['of a type that is not run', 'clef', 'x', () => {}, /type "clef" over llama .* cannot be run/],
   ] as [string, string, string | undefined, (out: Metadata) => void, RegExp][])(
     '%s is refused by name',
     async (_, type, template, told, message) => {

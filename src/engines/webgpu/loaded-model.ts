@@ -116,7 +116,7 @@ async function chatOf(
   const model = await loadPlanned(device, weights, plan, { tokens: text.tokenizer.size, ...options })
   const runner = () => {
     // Most of a second for a large tokenizer: better now than in the first request for JSON.
-    void text.vocabulary
+    if (model.rowLength === undefined) void text.vocabulary
     const stepsAhead = device.info.kind === 'webgpu' ? STEPS_AHEAD : 1
     return new DecodeLoop(model, text, { stepsAhead, ...(drafts && { drafts }) })
   }

@@ -34,6 +34,7 @@ export const GGUF: Names = {
   embedding: 'token_embd',
   norm: 'output_norm',
   head: 'output',
+  rows: 'cls.output',
   attentionNorm: 'blk.#.attn_norm',
   qkv: ['q', 'k', 'v'].map((each) => `blk.#.attn_${each}`),
   queryNorm: 'blk.#.attn_q_norm',

@@ -52,7 +52,7 @@ const CONTEXT = 2048
 
 /** Whether vectors or scores are made with it, and no text. */
 export const makesVectors = (outline: WeightOutline, name: string): boolean =>
-  isBert(outline) || isModernBert(outline) || purposeOf(outline, name) !== 'chat'
+  isBert(outline) || isModernBert(outline) || (outline.rowLength === undefined && purposeOf(outline, name) !== 'chat')
 
 /** What a folder of BERT's alone lacks. */
 const SENTENCE_FILES = "sentence-transformers' modules.json and 1_Pooling/config.json, beside config.json"
@@ -184,7 +184,9 @@ async function rowEncoder(
   if (!body.judges) {
     return new PooledDecoder(device, { model, weights, kept, head: await head(model.hidden) }, size.batchTokens)
   }
-  const verdict = { dense: [{ matrix: loader.table(await difference(device, weights.head, words!), model.hidden) }] }
+  const verdict = {
+    dense: [{ matrix: loader.table(await difference(device, weights.head.matrix, words!), model.hidden) }],
+  }
   const scores = new VectorHead(device, vectors, verdict, model.hidden, size.batchTexts)
   return new PooledDecoder(device, { model, weights, kept, head: scores }, size.batchTokens)
 }

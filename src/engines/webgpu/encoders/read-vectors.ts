@@ -10,10 +10,15 @@ import type { DensePlan, Purpose, VectorPlan } from './vector-plan.js'
  * are those of a model for chat.
  */
 export function purposeOf(
-  { chatConfig, sentence, decision }: Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision'>,
+  {
+    chatConfig,
+    sentence,
+    decision,
+    rowLength,
+  }: Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision' | 'rowLength'>,
   name: string,
 ): Purpose {
-  if (decision) return 'decide'
+  if (decision || rowLength !== undefined) return 'decide'
   if (sentence || isMlcEncoder(chatConfig)) return 'embed'
   if (judges(chatConfig, name)) return 'rank'
   const { architectures } = chatConfig

@@ -74,7 +74,7 @@ export class Decoder {
     this.#model = model
     this.#weights = weights
     this.#kept = kept
-    const { hidden, vocabulary, epsilon, embeddingScale = 1, residualScale = 1 } = model
+    const { hidden, vocabulary, rowLength, epsilon, embeddingScale = 1, residualScale = 1 } = model
     const folded = model.beside ? 1 : embeddingScale
     this.#scale = residualScale / folded
     this.#epsilon = epsilon / folded ** 2
@@ -91,10 +91,15 @@ export class Decoder {
       ...(joinsApart(model) && { apart: device.activations(rows, hidden) }),
       last: device.activations(wanted, hidden),
       lastMixed: wide(columns.mixed, wanted),
-      logits: device.activations(wanted, vocabulary),
+      logits: device.activations(wanted, rowLength ?? vocabulary),
       ...(model.beside && { beside: besideRoom(device, model, model.beside, rows, wanted) }),
     }
     this.#mixing = model.layers.map((_, i) => this.#mixingOf(i))
+  }
+
+  /** What its head makes in place of logits has so many numbers; undefined: it makes logits. */
+  get rowLength(): number | undefined {
+    return this.#model.rowLength
   }
 
   /** Tokens must be known when a pass is recorded. */
@@ -114,18 +119,25 @@ export class Decoder {
     this.embed(pass, spans)
     // In a step of decoding all rows are wanted, as they lie.
     const all = wanted.length === pass.rows
-    const last = wanted.length === 0 ? this.#keeping : layers.length - 1
-    for (let i = 0; i <= last; i++) this.layer(pass, i, i === last && !all ? wanted : undefined)
+    const end = wanted.length === 0 ? this.#keeping : layers.length - 1
+    for (let i = 0; i <= end; i++) this.layer(pass, i, i === end && !all ? wanted : undefined)
     if (wanted.length === 0) return room.logits
     const from = all ? room.hidden : room.last
-    pass.project(head, from, room.logits, { rows: wanted.length, norm: { weight: norm, epsilon: this.#epsilon } })
+    const { matrix, bias } = head
+    const last = { weight: norm, epsilon: this.#epsilon }
+    pass.project(matrix, from, room.logits, { rows: wanted.length, norm: last, bias })
     const { logitCap: cap } = this.#model
     if (cap !== undefined) pass.join(room.logits, room.logits, { rows: wanted.length, cap })
     return room.logits
   }
 
   sample(pass: Pass, sampler: Sampler, rows: readonly SampleRow[]): void {
-    if (rows.length > 0) pass.sample(sampler, this.#room.logits, rows)
+    if (rows.length > 0 && this.rowLength === undefined) pass.sample(sampler, this.#room.logits, rows)
+  }
+
+  /** What the head has made of the first rows that were wanted, where it makes no logits. */
+  read(pass: Pass, rows: number): Promise<Float32Array> | undefined {
+    return rows > 0 && this.rowLength !== undefined ? pass.read(this.#room.logits, rows) : undefined
   }
 
   embed(pass: Pass, spans: Batch['spans']): void {

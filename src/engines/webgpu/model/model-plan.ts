@@ -30,6 +30,8 @@ export interface ModelPlan {
   readonly gate?: Gate
   /** Gemma 4: what each layer is given of a token beside the stream. */
   readonly beside?: Beside
+  /** In place of logits its head makes rows of so many numbers, with a bias. */
+  readonly rowLength?: number
   /** The token embeddings are the output head too; undefined: where the weights have no head of its own. */
   readonly tied: boolean | undefined
 }
@@ -138,7 +140,7 @@ export type VectorRole =
   | 'besideAfter'
   | 'total'
 /** What stands in a model once. */
-export type ModelRole = 'embedding' | 'norm' | 'head' | 'besideTable' | 'besideProduct' | 'besideNorm'
+export type ModelRole = 'embedding' | 'norm' | 'head' | 'rows' | 'besideTable' | 'besideProduct' | 'besideNorm'
 export type Role = MatrixRole | VectorRole | ModelRole
 
 /** What the mixer and the MLP give is changed before it is added, so that it needs room of its own. */

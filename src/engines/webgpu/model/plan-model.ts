@@ -26,7 +26,9 @@ export interface LoadPlan {
 export function planModel(outline: WeightOutline, device: Device, options: PlanOptions = {}): LoadPlan {
   assertPlain(outline, options.name ?? 'This model')
   assertLayers(outline, options.name ?? 'This model')
-  const { architecture, model } = readModel(outline.chatConfig, options.name, outline.naming)
+  const { architecture, model: read } = readModel(outline.chatConfig, options.name, outline.naming)
+  const { rowLength } = outline
+  const model = rowLength === undefined ? read : { ...read, rowLength }
   if (model.layers.some((layer) => layer.kind === 'attention' && layer.causal === false)) {
     throw refuse(options.name ?? 'This model', 'text from a model that sees what follows (use_bidirectional_attention)')
   }

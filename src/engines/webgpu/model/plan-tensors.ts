@@ -4,7 +4,7 @@ import type { Architecture } from '../architectures/architecture.js'
 import { Finder } from './find-tensors.js'
 import { type LayerTensors, mixerOf } from './mixers/index.js'
 import type { Beside, LayerPlan, ModelPlan, Role } from './model-plan.js'
-import type { PlannedBeside, PlannedLayer, PlannedTensors } from './planned.js'
+import type { PlannedBeside, PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 
 /** Throws the name of a tensor that is missing, has another shape than the configuration demands, or has no use. */
 export function planTensors(
@@ -24,12 +24,20 @@ export function planTensors(
   const { logitScale: scale } = model
   // Logits grow with what the last norm gives.
   const norm = { ...finder.vector('norm', hidden), ...(offset && { offset }), ...(scale && { scale }) }
-  const separate = model.tied === undefined ? finder.has('head') : !model.tied
-  const head = separate ? finder.matrix('head', [vocabulary], hidden) : undefined
-  if (!separate) finder.passOver('head')
+  const head = planHead(finder, model)
   const beside = model.beside && planBeside(finder, model, model.beside)
   finder.assertAllUsed()
   return { embedding, layers, norm, ...(head && { head }), ...(beside && { beside }) }
+}
+
+function planHead(finder: Finder, { vocabulary, hidden, tied, rowLength }: ModelPlan): PlannedMatrix | undefined {
+  const separate = rowLength === undefined && (tied === undefined ? finder.has('head') : !tied)
+  if (separate) return finder.matrix('head', [vocabulary], hidden)
+  finder.passOver('head')
+  if (rowLength === undefined) return undefined
+  const bias = finder.bias('rows', [rowLength], 0, true)
+  // There are few of them, and each counts.
+  return { ...finder.matrix('rows', [rowLength], hidden), quantize: false, ...(bias && { bias }) }
 }
 
 function planBeside(finder: Finder, { vocabulary, hidden, layers }: ModelPlan, { size }: Beside): PlannedBeside {

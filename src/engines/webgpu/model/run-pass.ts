@@ -30,6 +30,15 @@ class Changes {
   }
 }
 
+/** Nothing is drawn where the head makes rows. */
+function rowsOf(values: Float32Array, count: number): Sampled[] {
+  const length = values.length / count
+  return Array.from({ length: count }, (_, i) => {
+    const row = values.slice(i * length, (i + 1) * length)
+    return { token: row.every(Number.isFinite) ? 0 : UNDRAWN, row }
+  })
+}
+
 /** Appends the tokens to their sequences at once; the promise is of what was sampled. */
 export function submitSpans(
   parts: PassParts,
@@ -70,8 +79,10 @@ export function submitSpans(
   }
   decoder.forward(pass, spans, new Int32Array(wanted))
   decoder.sample(pass, sampler, samples)
+  const made = decoder.read(pass, wanted.length)
   const sampling = planned.filter(({ sample }) => sample)
-  return pass.submit().then((rows) => {
+  return pass.submit().then(async (drawn) => {
+    const rows = made ? rowsOf(await made, wanted.length) : drawn
     let next = 0
     return sampling.map(({ sequence, input, drafts }) => {
       const before = drafts && rows.slice(next, next + drafts.filter((draft) => draft).length)

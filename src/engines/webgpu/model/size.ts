@@ -161,7 +161,7 @@ interface Work {
 /** What a pass writes between its operations, normed rows and a sampler's values among it; all in f32. */
 function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, context } = of
-  const { hidden, vocabulary, layers, beside } = model
+  const { hidden, vocabulary, rowLength = vocabulary, layers, beside } = model
   const { input, between, mixed, inner } = roomOf(model)
   const angles = new Map(
     layers.flatMap((layer) =>
@@ -169,7 +169,7 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
     ),
   )
   const perRow = (joinsApart(model) ? 3 : 2) * hidden + sum(input) + sum(between) + 2 * sum(mixed) + sum(inner)
-  const perLogits = 2 * hidden + sum(mixed) + vocabulary
+  const perLogits = 2 * hidden + sum(mixed) + rowLength
   const given = beside ? (2 * rows + maxBatch) * layers.length * beside.size + rows * beside.size : 0
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
   const cpu = info.kind === 'cpu'

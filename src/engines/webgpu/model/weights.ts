@@ -24,7 +24,7 @@ export interface DecoderWeights {
   readonly layers: readonly LayerWeights[]
   readonly norm: Vector
   /** The embedding itself where the two are tied. */
-  readonly head: Matrix
+  readonly head: BiasedMatrix
   readonly beside?: { readonly table: HostRows; readonly product: Matrix; readonly norm: Vector }
 }
 
@@ -57,9 +57,9 @@ export async function loadWeights(
       }),
     ),
     loader.vector(tensors.norm),
-    tensors.head && loader.matrix(tensors.head),
+    tensors.head && loadProjection(loader, tensors.head, false),
   ] as const)
-  const head = ownHead ?? embedding
+  const head = ownHead ?? { matrix: embedding }
   const beside = tensors.beside && {
     table: await HostRows.load(loader.source, tensors.beside.tables, loader.signal),
     product: await loader.matrix(tensors.beside.product),

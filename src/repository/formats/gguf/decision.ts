@@ -1,5 +1,5 @@
 /** GGUF files of decision models, as llama.cpp writes them, in the words of Laya's own files. */
-import { LABEL_TYPES, type LabelForm, type LabelType } from '../../../decode/decide/labelled.js'
+import { MADE_TYPES, type MadeForm, type MadeType } from '../../../decode/decide/made.js'
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
 import type { VectorForm } from './encoder.js'
@@ -30,8 +30,7 @@ export function takeDecision(
   const type = said[TYPE]
   if (type === undefined) return undefined
   if (type !== 'laya' || said.model_type !== 'modern-bert') {
-    const known =
-      'Known are those of the type "laya" over ModernBERT (modern-bert), and of "openjev" and "lev" over decoders.'
+    const known = `Known are those of the type "laya" over ModernBERT (modern-bert), and of ${listed(MADE_TYPES)} over decoders.`
     const what = `it is a decision model of the type ${JSON.stringify(type)} over ${String(said.model_type)}`
     throw broken(place, `${what} (${String(said.model_type)}.${TYPE}), which cannot be run. ${known}`)
   }
@@ -55,31 +54,40 @@ export function takeDecision(
   return { config: { head_layers: layers, head_max_len, temperature_by_options, systemone: template }, layers }
 }
 
-const isLabelType = (type: unknown): type is LabelType => (LABEL_TYPES as readonly unknown[]).includes(type)
+const isMadeType = (type: unknown): type is MadeType => (MADE_TYPES as readonly unknown[]).includes(type)
+const listed = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ')
+
+/** Of a head that makes rows: how many numbers a row has. */
+const ROW_LENGTH = 'embedding_length_out'
 
 /**
- * What is said of decisions of a decoder that answers by labels, and what is left of it; undefined where it is none.
- * What the file has for chat stays as it is.
+ * What is said of decisions of a decoder that was made for them, and what is left of it; undefined where it is none. What
+ * the file has for chat stays as it is.
  */
-export function takeLabels(
+export function takeMade(
   place: string,
   said: JsonObject,
   template: unknown,
-): { readonly said: JsonObject; readonly labels: LabelForm } | undefined {
+): { readonly said: JsonObject; readonly made: MadeForm; readonly rowLength?: number } | undefined {
   const type = said[TYPE]
   // An encoder has no answer to begin.
-  if (!isLabelType(type) || /bert/.test(String(said.model_type))) return undefined
+  if (!isMadeType(type) || /bert/.test(String(said.model_type))) return undefined
   if (typeof template !== 'string') throw broken(place, `it does not say how it is asked (${SYSTEMONE}).`)
   const temperatures: Record<string, number> = {}
   const left: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(said)) {
     const name = key.slice(PREFIX.length)
-    if (key === TYPE) continue
-    else if (!key.startsWith(PREFIX)) left[key] = value
+    if (key === TYPE || (key === ROW_LENGTH && type === 'kev')) continue
+    if (!key.startsWith(PREFIX)) left[key] = value
     else if (name.startsWith(TEMPERATURE)) temperatures[name.slice(TEMPERATURE.length)] = numberOf(place, name, value)
     else throw broken(place, `its ${key} is not known.`)
   }
-  return { said: left, labels: { type, template, temperatures } }
+  const made = { type, template, temperatures }
+  if (type !== 'kev') return { said: left, made }
+  const rowLength = said[ROW_LENGTH]
+  // A query and a key.
+  if (!isCount(rowLength) || rowLength % 2 !== 0) throw broken(place, `its ${ROW_LENGTH} is ${String(rowLength)}.`)
+  return { said: left, made, rowLength }
 }
 
 /** Converters write them as numbers or as texts. */

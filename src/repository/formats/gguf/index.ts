@@ -1,3 +1,4 @@
+import type { MadeForm } from '../../../decode/decide/made.js'
 import { halfToFloat } from '../../../platform/half.js'
 import type { JsonObject } from '../../../platform/json.js'
 import { broken } from '../../failure.js'
@@ -7,7 +8,7 @@ import type { WeightOutline } from '../../source.js'
 import type { RepositoryFormat } from '../format.js'
 import { assertNamedOnce } from '../places.js'
 import { POSITIONS, readConfig } from './config.js'
-import { SYSTEMONE, takeLabels } from './decision.js'
+import { SYSTEMONE, takeMade } from './decision.js'
 import { vectorForm } from './encoder.js'
 import { type GgufHead, type GgufTensor, readBeginning, readHead } from './head.js'
 import { readTokenizer } from './tokenizer.js'
@@ -31,14 +32,15 @@ export const gguf: RepositoryFormat = {
       await readFloats(files, tensor, signal),
     ])
     const all = readConfig(files.place, metadata, Object.fromEntries(await Promise.all(read)))
-    const { said, labels } = takeLabels(files.place, all, metadata.get(SYSTEMONE)) ?? { said: all }
+    const { said, made, rowLength } = madeIn(files.place, all, metadata)
     const form = vectorForm(files.place, said, metadata.get(SYSTEMONE))
     const { naming = 'gguf', config = said, sentence, decision } = form ?? {}
     const { tokenizer, tokenizerConfig } = readTokenizer(files.place, metadata, form !== undefined)
     const used = stored
       .filter((tensor) => !positions.includes(tensor))
       .map((tensor) => (form ? { ...tensor, name: form.rename(tensor.name) } : tensor))
-    const described = { naming, chatConfig: config, sentence, ...(decision && { decision }) }
+    const head = rowLength === undefined ? {} : { rowLength }
+    const described = { naming, chatConfig: config, sentence, ...(decision && { decision }), ...head }
     const outline = () => {
       const { names, describe } = ggufWeights(files, used)
       return { ...described, names, describe }
@@ -49,7 +51,7 @@ export const gguf: RepositoryFormat = {
         tokenizer,
         tokenizerConfig,
         chatConfig: config,
-        ...(labels && { labels }),
+        ...(made && { made }),
         generationConfig: { eos_token_id: ends.filter((id) => typeof id === 'number'), ...recommended(metadata) },
       },
       wanted: heads.map(({ least }, i) => ({ name: partName(name, i, heads.length), least })),
@@ -68,15 +70,24 @@ export async function describeGguf(
   files: RepositoryFiles,
   name: string,
   signal: AbortSignal,
-): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision'>> {
+): Promise<Pick<WeightOutline, 'chatConfig' | 'sentence' | 'decision' | 'rowLength'>> {
   const metadata = await readBeginning(files, name, signal)
   const all = readConfig(files.place, metadata, {})
-  const { said } = takeLabels(files.place, all, metadata.get(SYSTEMONE)) ?? { said: all }
+  const { said, rowLength } = madeIn(files.place, all, metadata)
   const form = vectorForm(files.place, said, metadata.get(SYSTEMONE))
-  if (!form) return { chatConfig: said }
+  if (!form) return { chatConfig: said, ...(rowLength !== undefined && { rowLength }) }
   const { config: chatConfig, sentence, decision } = form
   return { chatConfig, sentence, ...(decision && { decision }) }
 }
+
+interface Made {
+  readonly said: JsonObject
+  readonly made?: MadeForm
+  readonly rowLength?: number
+}
+
+const madeIn = (place: string, said: JsonObject, metadata: GgufHead['metadata']): Made =>
+  takeMade(place, said, metadata.get(SYSTEMONE)) ?? { said }
 
 /** How the model's makers would have it asked, in the words of transformers. */
 function recommended(metadata: GgufHead['metadata']): JsonObject {
