@@ -75,6 +75,7 @@ const FIELDS = [
   ...['input_schema', 'tool_use_id', 'is_error', 'signature', 'source', 'media_type', 'data', 'cache_control'],
   ...['query', 'documents', 'top_n', 'return_documents', 'truncate'],
   ...['state', 'questions', 'choices', 'levels', 'criteria', 'value', 'label', 'order', 'calibrated', 'images'],
+  ...['evidence', 'quote'],
   ...['fields', 'items', 'unit', 'integer', 'decimals', 'null_threshold', 'reference_date', 'locale', 'assets'],
   ...[
     'structured_outputs',
@@ -143,6 +144,7 @@ const SCHEMA_WORDS = [
   'oneOf',
   '$id',
   '$schema',
+  'x-quote',
 ]
 
 const leaf = fc.oneof(
@@ -310,3 +312,6 @@ export const hostile: fc.Arbitrary<Hostile> = fc.record({
   pieces: fc.constantFrom(0, 0, 0, 1, 7),
   leaveAfter: fc.constantFrom(99, 99, 99, 0, 1),
 })
+
+export const hostileTo = (paths: readonly string[]): fc.Arbitrary<Hostile> =>
+  fc.tuple(hostile, fc.constantFrom(...paths)).map(([each, path]) => ({ ...each, path }))

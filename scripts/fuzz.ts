@@ -52,7 +52,7 @@ function managed(engine: Engine): Engine {
 }
 
 const CAPABLE = {
-  ...{ embeddings: true, rerank: true, decisions: true },
+  ...{ embeddings: true, rerank: true, decisions: true, evidence: true, quotes: true },
   ...{ sampling: true, tokens: true, infill: true, promptLogprobs: true },
 }
 const vectorOf = (_: unknown, dimensions = 3) => new Float32Array(dimensions)
