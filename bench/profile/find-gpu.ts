@@ -6,12 +6,17 @@ import { useSwiftshader } from '../../test/support/swiftshader.js'
 let kept: GPU | undefined
 
 export async function findGpu(): Promise<GPU> {
-  if (process.env.LOCAL_V1_VULKAN || !hasGpu()) await useSwiftshader()
+  await softwareWhereNone()
   const { create, globals } = await import('webgpu')
   Object.assign(globalThis, globals)
   // Against pages that spy, Dawn rounds timestamps to 65 us, which is longer than most dispatches take.
   kept ??= create(['disable-dawn-features=timestamp_quantization'])
   return kept
+}
+
+/** Before anybody looks for a GPU: where there is none, SwiftShader is one. */
+export async function softwareWhereNone(): Promise<void> {
+  if (process.env.LOCAL_V1_VULKAN || !hasGpu()) await useSwiftshader()
 }
 
 /** Where Linux shows its GPUs; drivers are often installed without one. Other systems bring theirs. */
