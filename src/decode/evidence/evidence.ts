@@ -69,12 +69,10 @@ export class DocumentEvidence {
     })
   }
 
-  async #closed(stretches: readonly (Stretch | undefined)[], budget: number): Promise<(number | undefined)[]> {
-    const sure: (number | undefined)[] = []
-    for (const stretch of stretches) {
-      sure.push(stretch && (await this.#others.closed(stretch, stretch.span, stretch.written, budget)))
-    }
-    return sure
+  #closed(stretches: readonly (Stretch | undefined)[], budget: number): Promise<(number | undefined)[]> {
+    return Promise.all(
+      stretches.map((stretch) => stretch && this.#others.closed(stretch, stretch.span, stretch.written, budget)),
+    )
   }
 
   #read(leaf: DocumentLeaf): {

@@ -34,17 +34,20 @@ export class OthersRead {
   async closed(likelihood: Likelihood, span: DrawnSpan, written: WrittenTokens, budget: number): Promise<number> {
     let { sure } = likelihood
     const open = [...likelihood.open]
-    for (let reads = 0; likelyOf(open) > ENOUGH && reads < MOST_READ; reads++) {
-      open.sort((a, b) => a.likely - b.likely)
-      const beginning = open.pop()!
-      const found = await this.#after(beginning, span, written, budget)
-      if (typeof found === 'number') {
-        sure += beginning.likely * found
-        continue
+    for (let reads = 0; likelyOf(open) > ENOUGH && reads < MOST_READ; ) {
+      const wanted = takeNeeded(open, MOST_READ - reads)
+      reads += wanted.length
+      const found = await Promise.all(wanted.map((beginning) => this.#after(beginning, span, written, budget)))
+      for (const [i, { likely }] of wanted.entries()) {
+        const place = found[i]!
+        if (typeof place === 'number') {
+          sure += likely * place
+          continue
+        }
+        const { same, unsure } = weighed(place, span, written)
+        sure += likely * same
+        for (const [token, share] of unsure) open.push({ place, token, likely: likely * share })
       }
-      const { same, unsure } = weighed(found, span, written)
-      sure += beginning.likely * same
-      for (const [token, share] of unsure) open.push({ place: found, token, likely: beginning.likely * share })
     }
     return Math.min(1, sure)
   }
@@ -81,6 +84,14 @@ export class OthersRead {
       ...{ all: named.all, reaching: true },
     }
   }
+}
+
+/** Those that have to be read whatever comes of the others, taken out of `open`: they go side by side. */
+function takeNeeded(open: Beginning[], most: number): Beginning[] {
+  open.sort((a, b) => b.likely - a.likely)
+  let count = 0
+  for (let rest = likelyOf(open); rest > ENOUGH && count < most; count++) rest -= open[count]!.likely
+  return open.splice(0, count)
 }
 
 const likelyOf = (open: readonly Beginning[]): number => open.reduce((sum, { likely }) => sum + likely, 0)
