@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { evidenceCases } from './evidence/cases.js'
+import { evidenceCases, quoteCases } from './evidence/cases.js'
 import { hostileFaults } from './evidence/hostile.js'
 import { whyNot } from './evidence/judge.js'
 import { evidenceTarget } from './evidence/run.js'
@@ -13,6 +13,14 @@ describe('what answers tell of their values', () => {
     for (let at = 0; at < cases.length; at += 4) expect(await target.try(cases.slice(at, at + 4))).toEqual([])
     await target.close()
     expect(target.counts.sources).toBeGreaterThan(20)
+  })
+
+  it('has its strings word for word where they are quotes', { timeout: 120_000 }, async () => {
+    const target = evidenceTarget()
+    const cases = fc.sample(quoteCases, { numRuns: 60, seed: 12 })
+    for (let at = 0; at < cases.length; at += 4) expect(await target.try(cases.slice(at, at + 4))).toEqual([])
+    await target.close()
+    expect(target.counts.sources).toBeGreaterThan(40)
   })
 
   it('is right in hostile texts', { timeout: 120_000 }, async () => {

@@ -10,6 +10,8 @@ export interface EvidenceCase {
   /** Values that stand in one of the texts, with blanks around them. */
   readonly written: ReadonlySet<Leaf>
   readonly seed: number
+  /** Strings are to be quotes of what the user says. */
+  readonly quote?: boolean
 }
 
 const WORDS = [
@@ -221,3 +223,36 @@ export const evidenceCases: fc.Arbitrary<EvidenceCase> = fc
       seed,
     }))
   })
+
+const someQuotes: fc.Arbitrary<unknown> = fc.constantFrom(
+  ...[{ type: 'string' }, { type: 'string' }, { type: ['string', 'null'] }],
+  ...[
+    { type: 'array', items: { type: 'string' }, maxItems: 3 },
+    { type: ['string', 'null'], maxLength: 9 },
+  ],
+  ...[{ anyOf: [{ type: 'string' }, { type: 'integer', minimum: 0, maximum: 9 }] }, { enum: ['open', 'x1', null] }],
+)
+
+/** Objects of strings that are quotes, of texts in many scripts. */
+export const quoteCases: fc.Arbitrary<EvidenceCase> = fc
+  .record({
+    fields: fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), someQuotes), {
+      selector: ([name]) => name,
+      minLength: 1,
+      maxLength: 3,
+    }),
+    texts: fc.array(textsOf([]), { minLength: 2, maxLength: 3 }),
+    seed: fc.nat(2 ** 31 - 1),
+  })
+  .map(({ fields, texts, seed }) => ({
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(fields),
+      required: fields.map(([name]) => name),
+      additionalProperties: false,
+    },
+    texts: texts.map(({ text }) => text) as [string, ...string[]],
+    written: new Set<Leaf>(),
+    seed,
+    quote: true,
+  }))

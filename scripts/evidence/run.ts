@@ -56,7 +56,7 @@ interface Answered {
   readonly error?: unknown
 }
 
-async function ask(v1: V1, { schema, texts, seed }: EvidenceCase, stream: boolean): Promise<Answered> {
+async function ask(v1: V1, { schema, texts, seed, quote }: EvidenceCase, stream: boolean): Promise<Answered> {
   const [system, ...parts] = texts
   const body = {
     model: MODEL,
@@ -69,6 +69,7 @@ async function ask(v1: V1, { schema, texts, seed }: EvidenceCase, stream: boolea
     max_tokens: 400,
     response_format: { type: 'json_schema', json_schema: { name: 'case', strict: true, schema } },
     evidence: true,
+    ...(quote && { quote }),
     stream,
   }
   const request = new Request(`http://localhost${v1.basePath}/chat/completions`, {
@@ -123,6 +124,8 @@ function faultsOf(one: EvidenceCase, answered: Answered, counts: EvidenceTarget[
     const { confidence, p_null: none = 0, runner_up: other, source } = told
     const shares = [confidence, none, other?.probability ?? 0]
     if (!shares.every((share) => share >= 0 && share <= 1)) faults.push(`${pointer}: ${shares} are no probabilities`)
+    const isQuote = one.quote === true && typeof value === 'string' && !spelledOut(one.schema, pointer)
+    if (isQuote) faults.push(...unquoted(one, value, told).map((fault) => `${pointer}: ${fault}`))
     if (!source) {
       if (one.written.has(value)) faults.push(`${pointer}: ${JSON.stringify(value)} is written, and no source is told`)
       continue
@@ -140,6 +143,20 @@ function faultsOf(one: EvidenceCase, answered: Answered, counts: EvidenceTarget[
     }
   }
   return faults
+}
+
+/** Exact by construction: a stretch of what the user says, unless that is nothing. */
+function unquoted({ texts: [, ...parts] }: EvidenceCase, value: string, { source }: WireEvidence): string[] {
+  if (value === '') return parts.some((text) => /\S/u.test(text)) ? ['an empty quote'] : []
+  const text = source?.message === 1 ? parts[source.part] : undefined
+  const isExact = text !== undefined && text.slice(source!.start, source!.end) === value
+  return isExact ? [] : [`${JSON.stringify(value)} is no stretch of what the user says`]
+}
+
+/** What a schema names itself is no quote. */
+function spelledOut(schema: EvidenceCase['schema'], pointer: string): boolean {
+  const name = pointer.split('/')[1]!.replaceAll('~1', '/').replaceAll('~0', '~')
+  return 'enum' in (schema.properties as Record<string, object>)[name]!
 }
 
 function leavesOf(document: unknown, pointer: string): [pointer: string, value: Leaf][] {
