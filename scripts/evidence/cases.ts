@@ -205,9 +205,14 @@ const textsOf = (values: readonly (string | number)[]): fc.Arbitrary<{ text: str
   const between = fc.constantFrom(' ', '\n', '  ', ' \u200b ', '')
   return fc.array(fc.tuple(piece, between), { maxLength: 12 }).map((pieces) => {
     const alone = pieces.map(([, after], i) => after !== '' && (i === 0 || pieces[i - 1]![1] !== ''))
+    // A year may come behind a day: then it is another one.
+    const isOtherDay = (i: number) => /^[\s\u200b,-]*['\u2019]?\d/.test(joined(pieces.slice(i + 1)))
+    const joined = (some: typeof pieces) => some.map(([{ text }, after]) => text + after).join('')
     return {
-      text: pieces.map(([{ text }, after]) => text + after).join(''),
-      written: pieces.flatMap(([{ written }], i) => (alone[i] ? written : [])),
+      text: joined(pieces),
+      written: pieces.flatMap(([{ written }], i) =>
+        written.filter((value) => alone[i] && !(/^\d{4}-\d\d-\d\d$/.test(String(value)) && isOtherDay(i))),
+      ),
     }
   })
 }

@@ -14,8 +14,8 @@ export function formsOfDate(value: string): RegExp | undefined {
   const name = anyOf(languages.flatMap(({ months }) => months[Number(month) - 1]!))
   const ordinal = `(?:${anyOf(languages.flatMap(({ ordinals }) => ordinals))}|\\.)?`
   const of = `(?:\\s+${anyOf(languages.flatMap(({ of }) => of))})?`
-  // Another year is another day.
-  const noYear = `(?!${of}[\\s,-]*(?:\\d{4}|['\\u2019]\\d{2})(?!\\d))`
+  // Another year is another day; what begins a day in digits is none.
+  const noYear = `(?!${of}[\\s,-]*(?:\\d{4}|['\\u2019]\\d{2})(?![-/.]?\\d))`
   const written = [
     `${d}${ordinal}${of}\\s*[- ]?${name}\\.?(?:${of}\\s*(?:[-,]\\s*)?${y}|${noYear})`,
     `${name}\\.?\\s+(?:the\\s+)?${d}${ordinal}(?:(?:\\s*,)?\\s+${year}|${noYear})`,
