@@ -83,7 +83,7 @@ const LABELLINGS: Readonly<Record<LabelType, (tokenizer: Tokenizer) => Labelling
   },
 }
 
-export class Labels implements Readout {
+export class LabelReadout implements Readout {
   readonly most: number
   readonly #labelling: Labelling
 

@@ -11,8 +11,8 @@ import type { ChatText } from '../chat-text.js'
 import { tooLong } from '../too-long.js'
 import { askedOf, type QuestionLayout, type TypedQuestion, templateLayout } from './asked.js'
 import type { DecideParts } from './decide.js'
-import { LABEL_TYPES, Labels, type LabelType } from './labels.js'
-import { Pointers } from './pointers.js'
+import { LABEL_TYPES, LabelReadout, type LabelType } from './labels.js'
+import { PointerReadout } from './pointers.js'
 import { meanOf, meanShares, ordersOf, stateText } from './questions.js'
 import { readQuestions } from './reading.js'
 import type { Readout, Reads } from './readout.js'
@@ -41,7 +41,8 @@ export class MadeDecider {
 
   constructor(text: ChatText, form: MadeForm) {
     this.#form = form
-    this.#readout = form.type === 'kev' ? new Pointers(text.tokenizer) : new Labels(text.tokenizer, form.type)
+    this.#readout =
+      form.type === 'kev' ? new PointerReadout(text.tokenizer) : new LabelReadout(text.tokenizer, form.type)
     this.#layout = templateLayout(form.template, text.tokenizer, (sentinel) => text.guard(sentinel))
   }
 

@@ -13,7 +13,7 @@ import { Rows } from './rows.js'
 
 const END_OF_OPTION = '<|box_end|>'
 
-export class Pointers implements Readout {
+export class PointerReadout implements Readout {
   readonly most = 255
   readonly #end: number
 
