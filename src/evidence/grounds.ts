@@ -9,6 +9,9 @@ export interface Ground {
   readonly text: string
 }
 
+/** Once somebody has asked for it: an import is looked up each time, which takes longer than a value does. */
+let dates: typeof formsOfDate | undefined
+
 /** What the values of a call's documents may rest on. */
 export class Grounds {
   /** In the order in which they are looked through. */
@@ -19,7 +22,8 @@ export class Grounds {
   readonly #schema: unknown
 
   static async of(call: Pick<ChatCall, 'messages' | 'output'>): Promise<Grounds> {
-    return new Grounds(call, (await import('./forms-of-date.js')).formsOfDate)
+    dates ??= (await import('./forms-of-date.js')).formsOfDate
+    return new Grounds(call, dates)
   }
 
   private constructor({ messages, output }: Pick<ChatCall, 'messages' | 'output'>, dates: typeof formsOfDate) {
