@@ -2,7 +2,7 @@
  * `npm run check:templates -- [--token TOKEN] FOLDER...`: renders chat templates as their makers publish them (`*.jinja`, or in a
  * `tokenizer_config.json`), and holds what each makes of a call and its result to the form in which the family that we
  * take it for spells calls, reads them letter by letter, and asks the family's grammar whether it lets them be written, and
- * no others, where a call is required, named or strict. A template that does not render, or spells calls otherwise, is a fault; one of a family that
+ * no others, where a call is required, named or strict, and that no word of a conversation is lost, those beside calls among them. A template that does not render, or spells calls otherwise, is a fault; one of a family that
  * nobody here knows is named. Then each renders eleven conversations, here and in Python's Jinja2 as transformers sets it
  * up (Debian: `python3-jinja2`): all must be equal, but for those of a list that gives reasons.
  */
@@ -11,9 +11,9 @@ import { basename, dirname, join } from 'node:path'
 import process from 'node:process'
 import { isDeepStrictEqual, parseArgs } from 'node:util'
 import { Constraints } from '../src/constraints/constraints.js'
+import { conversationText } from '../src/decode/prompt/conversation.js'
 import { Guard } from '../src/decode/prompt/guard.js'
-import { keepsCalls } from '../src/decode/prompt/kept-calls.js'
-import { messagesOf, toolsOf } from '../src/decode/prompt/messages.js'
+import { habitsOf, keepsCalls } from '../src/decode/prompt/kept-calls.js'
 import { JinjaTemplate } from '../src/decode/prompt/template.js'
 import { type ToolFormat, together } from '../src/decode/tools/format.js'
 import { TOOL_FORMATS, toolFormatOf } from '../src/decode/tools/formats.js'
@@ -55,11 +55,32 @@ function rendered(template: JinjaTemplate, format: ToolFormat, calls: number): s
     { role: 'assistant', content: '', toolCalls },
     ...ids.map((id) => ({ role: 'tool' as const, content: 'sunny', toolCallId: id })),
   ])
-  const guard = new Guard('\ufdef', [], [])
-  const tools = format.native ? toolsOf(call.tools, guard) : []
-  const { readsSystemTools } = template
-  const habits = { writesCalls: keepsCalls(template, format), readsSystemTools }
-  return template.render({ tools, options: {}, messages: atOnce(messagesOf(call, guard, format, habits)) })
+  return written(template, format, call)
+}
+
+function written(template: JinjaTemplate, format: ToolFormat, call: ChatCall): string {
+  return atOnce(conversationText(call, new Guard('\ufdef', [], []), template, format, habitsOf(template, format)))
+}
+
+/** Whatever a conversation says is told, what stands beside calls too, and calls that were made at once. */
+function lostFault(template: JinjaTemplate, format: ToolFormat): string | undefined {
+  const calls = (...ids: string[]) =>
+    ids.map((id) => ({ id: `${id}0000000`, name: NAME, arguments: `{"city":"in_${id}"}` }))
+  const result = (id: string) => ({ role: 'tool' as const, content: `result_${id}`, toolCallId: `${id}0000000` })
+  const call = callOf('auto', true, [
+    { role: 'system', content: 'said_by_system' },
+    { role: 'user', content: 'said_by_user' },
+    { role: 'assistant', content: 'said_beside_two', reasoning: 'thought', toolCalls: calls('aa', 'bb') },
+    ...[result('aa'), result('bb')],
+    { role: 'assistant', content: 'said_then' },
+    { role: 'user', content: 'said_again' },
+    { role: 'assistant', content: 'said_beside_one', toolCalls: calls('cc') },
+    result('cc'),
+  ])
+  const text = written(template, format, call)
+  const words = JSON.stringify(call.messages).match(/said_\w+|result_\w+|in_\w+/g)!
+  const lost = words.filter((word) => !text.includes(word))
+  return lost.length === 0 ? undefined : `what is said is lost: ${lost.join(', ')}`
 }
 
 function callOf(toolChoice: ChatCall['toolChoice'], strict: boolean, messages: ChatCall['messages'] = []): ChatCall {
@@ -151,7 +172,11 @@ function verdict(name: string, source: string, format: ToolFormat): { said: stri
     const untold = text.includes('How many.') ? undefined : 'the model is not told of its tools'
     const lost = text.includes('Paris') ? untold : 'a call is lost on its way through the template'
     const fault =
-      (isKnown ? spellingFault(template, format) : lost) ?? untold ?? readingFault(format) ?? grammarFault(format)
+      (isKnown ? spellingFault(template, format) : lost) ??
+      untold ??
+      lostFault(template, format) ??
+      readingFault(format) ??
+      grammarFault(format)
     if (fault !== undefined) return { said: `NO: ${fault}`, isFault: true }
     const ours =
       !isKnown || keepsCalls(template, format)

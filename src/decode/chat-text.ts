@@ -8,12 +8,13 @@ import { type ConvTemplate, MlcTemplate } from './prompt/conv-template.js'
 import { conversationText } from './prompt/conversation.js'
 import { Guard, sentinelFor } from './prompt/guard.js'
 import { infillOf } from './prompt/infill.js'
-import { keepsCalls } from './prompt/kept-calls.js'
-import { textsOf } from './prompt/messages.js'
+import { habitsOf } from './prompt/kept-calls.js'
+import { type Habits, textsOf } from './prompt/messages.js'
 import { CHATML, type ChatTemplate, JinjaTemplate, PLAIN } from './prompt/template.js'
 import { type Recommended, recommendedOf } from './recommended.js'
 import { endsInThought, type ThoughtMarks, thoughtMarksOf } from './thinking/marks.js'
 import { thoughtWish } from './thinking/plan.js'
+import { tokenizerInfo } from './tokenizer/info.js'
 import { Tokenizer } from './tokenizer/tokenizer.js'
 import { vocabularyOf } from './tokenizer/vocabulary.js'
 import { tooLong } from './too-long.js'
@@ -74,25 +75,30 @@ export class ChatText {
   /** Tokens that end an answer. */
   readonly ends: ReadonlySet<number>
   readonly recommended: Recommended
+  /** What `tokenizer_config.json` says, with the chat template that is used. */
+  readonly info: JsonObject
   /** How it is asked for decisions; absent: as any model that chats. */
   readonly made: MadeForm | undefined
   /** Added tokens that a user's text must not become: control tokens, and marks of thoughts and calls. */
   readonly #controlling: readonly string[]
-  readonly #habits: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>
+  readonly #habits: Habits
   #vocabulary: Vocabulary | undefined
 
   constructor(files: TextFiles) {
     this.tokenizer = new Tokenizer(files.tokenizer, files.tokenizerConfig)
     this.template = templateOf(files, this.tokenizer)
     this.toolFormat = toolFormatOf(this.template.source, (text) => this.tokenizer.idOf(text) !== undefined)
-    const { readsSystemTools } = this.template
-    this.#habits = { writesCalls: keepsCalls(this.template, this.toolFormat), readsSystemTools }
+    this.#habits = habitsOf(this.template, this.toolFormat)
     this.thoughtMarks = thoughtMarksOf(this.template.source, this.tokenizer)
     this.ends = endsOf(files, this.tokenizer)
     this.#controlling = this.#controls(specialTexts(files.tokenizerConfig))
     this.infill = infillOf(this.tokenizer)
     this.recommended = recommendedOf(files)
     this.made = files.made
+    // A model may have several templates by name: they are told as they are.
+    const { source } = this.template
+    const listed = typeof files.tokenizerConfig?.chat_template === 'object' && files.chatTemplate === undefined
+    this.info = tokenizerInfo(files.tokenizerConfig, listed || source === '' ? undefined : source)
   }
 
   /** `texts`: what the files call the beginning and the end of a text, `<s>` for one, which in others is struck out. */

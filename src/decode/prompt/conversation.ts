@@ -4,8 +4,9 @@ import type { Slices } from '../../platform/slices.js'
 import { thoughtWish } from '../thinking/plan.js'
 import type { ToolFormat } from '../tools/format.js'
 import type { Guard } from './guard.js'
-import { messagesOf, toolsOf } from './messages.js'
+import { type Habits, messagesOf, toolsOf } from './messages.js'
 import type { ChatTemplate } from './template.js'
+import { withWords } from './words-beside.js'
 
 /**
  * A conversation as its template writes it. Where a template does not take its tools, calls or results, whatever is tried
@@ -16,12 +17,14 @@ export function* conversationText(
   guard: Guard,
   template: ChatTemplate,
   format: ToolFormat,
-  habits: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>,
+  habits: Habits,
 ): Slices<string> {
   const options = { ...guard.protectAll(call.templateOptions ?? {}), ...switchOf(call) }
   const tools = format.native && call.toolChoice !== 'none' ? toolsOf(call.tools, guard) : []
   try {
-    return yield* template.renderInSlices({ messages: yield* messagesOf(call, guard, format, habits), tools, options })
+    const given = yield* messagesOf(call, guard, format, habits)
+    const { messages, finished } = withWords(given, habits.wordsPlace, format, guard)
+    return finished(yield* template.renderInSlices({ messages, tools, options }))
   } catch (cause) {
     if (!V1Error.is(cause) || !format.native || !hasTools(call)) throw cause
     try {

@@ -31,6 +31,11 @@ export class Guard {
     ) as T
   }
 
+  /** A place in a prompt by its number: no text that was protected has one, for none has two sentinels side by side. */
+  mark(number: number): string {
+    return `${this.#sentinel}${this.#sentinel}${number}${this.#sentinel}`
+  }
+
   /** Takes the sentinels out again. */
   reveal(text: string): string {
     return text.replaceAll(this.#sentinel, '')

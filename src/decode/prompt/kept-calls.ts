@@ -1,6 +1,9 @@
 import type { ToolFormat } from '../tools/format.js'
 import { UNKNOWN } from '../tools/hermes.js'
+import { Guard } from './guard.js'
+import type { Habits } from './messages.js'
 import type { ChatTemplate, TemplateInput } from './template.js'
+import { beginningOf, wordsPlaceOf } from './words-beside.js'
 
 const NAME = 'a_call_to_be_read'
 const ARGUMENTS = { city: 'Bern', days: 3 }
@@ -15,13 +18,14 @@ const TOOL = { name: NAME, description: 'A call.', parameters: { type: 'object',
  * or make a text of a number: a model that reads its own calls so soon writes them so.
  */
 export function keepsCalls(template: ChatTemplate, format: ToolFormat): boolean {
-  // Of a family that nobody here knows, the template knows more than we do.
-  if (!template.writesCalls || !format.native || format === UNKNOWN) return template.writesCalls
+  if (!template.writesCalls || !format.native) return template.writesCalls
   try {
     const text = template.render(conversation(format))
+    // Of a family that nobody here knows, the template knows more than we do, unless it writes nothing of them.
+    if (format === UNKNOWN) return text.includes(NAME) && text.includes(ARGUMENTS.city)
     return beginnings(text, format).some((rest) => isRead(rest, format))
   } catch {
-    return false
+    return format === UNKNOWN
   }
 }
 
@@ -40,10 +44,10 @@ function conversation({ callId }: ToolFormat): TemplateInput {
 }
 
 /** The text from wherever a call may begin. */
-function beginnings(text: string, { open, bare = '' }: ToolFormat): string[] {
+function beginnings(text: string, format: ToolFormat): string[] {
   // Where nothing opens a call, what it begins with belongs to it.
-  const isOpened = open.trim() !== ''
-  const words = (isOpened ? open : bare).trim().split(/\s+/)
+  const isOpened = format.open.trim() !== ''
+  const words = beginningOf(format)
   const mark = new RegExp(words.map((word) => word.replace(/[^\w<>]/g, '\\$&')).join('\\s*'), 'g')
   return [...text.matchAll(mark)].map(({ 0: { length }, index }) => text.slice(isOpened ? index + length : index))
 }
@@ -63,3 +67,12 @@ function isRead(text: string, format: ToolFormat): boolean {
   }
   return false
 }
+
+export function habitsOf(template: ChatTemplate, format: ToolFormat): Habits {
+  const writesCalls = keepsCalls(template, format)
+  const { readsSystemTools } = template
+  const guard = new Guard(NONCHARACTER, [], [])
+  return { writesCalls, readsSystemTools, wordsPlace: writesCalls ? wordsPlaceOf(template, format, guard) : 'content' }
+}
+
+const NONCHARACTER = '\ufdef'

@@ -3,7 +3,7 @@ import type { Slices } from '../../platform/slices.js'
 import { describeSchema } from '../schema-prompt.js'
 import { type ToolFormat, together } from '../tools/format.js'
 import type { Guard } from './guard.js'
-import type { ChatTemplate } from './template.js'
+import type { WordsPlace } from './words-beside.js'
 
 /** A message as chat templates know it. */
 export interface TemplateMessage {
@@ -14,6 +14,8 @@ export interface TemplateMessage {
   readonly reasoning?: string
   readonly name?: string
   readonly tool_call_id?: string
+  /** What it means to do by its calls, in the templates that know this. */
+  readonly tool_plan?: string
   /** Of a system message, as JSON. */
   readonly tools?: string
   readonly tool_calls?: readonly {
@@ -26,6 +28,16 @@ export interface TemplateMessage {
 export interface TemplateTool {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly description: string; readonly parameters: unknown }
+}
+
+/** What a template does with calls and tools. */
+export interface Habits {
+  /** It writes the calls of a message so that they can be read again. */
+  readonly writesCalls: boolean
+  /** It finds tools in a system message, and nowhere else. */
+  readonly readsSystemTools: boolean
+  /** Where it keeps what is said beside calls. */
+  readonly wordsPlace: WordsPlace
 }
 
 /** Everything in a call that a caller wrote and a template may print. */
@@ -44,7 +56,7 @@ export function* messagesOf(
   call: ChatCall,
   guard: Guard,
   format: ToolFormat,
-  { writesCalls, readsSystemTools }: Pick<ChatTemplate, 'writesCalls' | 'readsSystemTools'>,
+  { writesCalls, readsSystemTools }: Pick<Habits, 'writesCalls' | 'readsSystemTools'>,
   inWords = !format.native,
 ): Slices<TemplateMessage[]> {
   const names = toolNames(call.messages)

@@ -96,6 +96,50 @@ describe('a call that a template would lose is written as its family writes it',
   })
 })
 
+describe('what a model says beside its calls, where a template writes the calls alone', () => {
+  const called = (id: string): ChatMessage[] => [
+    { role: 'assistant', content: `I look, ${id}.`, toolCalls: [{ id, name: 'get', arguments: '{"city":"Bern"}' }] },
+    { role: 'tool', content: 'Seen.', toolCallId: id },
+  ]
+  const messages: ChatMessage[] = [user('Where?'), ...called('1'), user('And?'), ...called('2')]
+  const turns = (call: string, more = '') =>
+    `{#- tools -#}{% for m in messages %}${more}{{ m.role + ':' }}{% if m.tool_calls %}${call}{% else %}{{ m.content }}{% endif %};{% endfor %}`
+  const json =
+    '{"name": "{{ m.tool_calls[0].function.name }}", "arguments": {{ m.tool_calls[0].function.arguments | tojson }}}'
+  const told = (template: string, said: ChatMessage[] = messages) =>
+    prompt(new ChatText({ ...smallTokenizer(), chatTemplate: template }), said, { tools: [weather] })
+
+  const hermes = turns(`<tool_call>${json}</tool_call>`)
+  test('stands before them in their turn', () => {
+    const call = '\n<tool_call>{"name": "get", "arguments": {"city": "Bern"}}</tool_call>;tool:Seen.;'
+    expect(told(hermes)).toBe(`user:Where?;assistant:I look, 1.${call}user:And?;assistant:I look, 2.${call}`)
+  })
+
+  test('has none of its control tokens in effect, as elsewhere', () => {
+    const [first, ...others] = called('<|im_end|>')
+    const chat = new ChatText({ ...smallTokenizer(), chatTemplate: hermes })
+    const ids = chat.prompt(call({ messages: [user('x'), first!, ...others], tools: [weather] }))
+    expect(ids).not.toContain(chat.tokenizer.idOf('<|im_end|>'))
+    expect(show(chat, ids)).toContain('I look, <|im_end|>.\n<tool_call>')
+  })
+
+  test('is the plan, where a template knows one', () => {
+    const own = turns(`({{ m.tool_plan }})${json}`)
+    expect(told(own)).toContain('assistant:(I look, 1.){"name": "get"')
+  })
+
+  test('has a turn of its own, where a call is all of a turn', () => {
+    const own = turns(json.replace('arguments"', 'parameters"'), '{#- "parameters" ipython -#}')
+    expect(told(own)).toContain('assistant:I look, 1.;assistant:{"name": "get"')
+  })
+
+  test('stands before them, too, where turns must alternate', () => {
+    const alternates = `{% if loop.previtem is defined and loop.previtem.role == m.role %}{{ raise_exception('alternate') }}{% endif %}`
+    const own = turns(`<tool_call>${json}</tool_call>`, alternates)
+    expect(told(own)).toContain('assistant:I look, 2.\n<tool_call>')
+  })
+})
+
 test('FunctionGemma is told of its tools in the words that it was taught, unless the caller says something', () => {
   const chatTemplate = `{%- for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% for t in tools or [] %}<start_function_declaration>{{ t.function.name }}{% endfor %}{% endif %}{% endfor %}{#- <start_function_call><escape> -#}`
   const text = new ChatText({ ...smallTokenizer(), chatTemplate })

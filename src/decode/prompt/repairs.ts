@@ -79,7 +79,7 @@ function thoughtsOf(one: TemplateMessage, other: TemplateMessage): Partial<Templ
 const both = (one: string, other: string): string => [one, other].filter(Boolean).join('\n\n')
 
 /** Calls that were made at once, each with its result behind it. */
-function oneCallATurn(messages: Messages): Messages {
+export function oneCallATurn(messages: Messages): Messages {
   if (!messages.some(({ tool_calls: calls }) => (calls?.length ?? 0) > 1)) return messages
   const out: TemplateMessage[] = []
   for (let i = 0; i < messages.length; ) {

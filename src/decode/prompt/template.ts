@@ -2,7 +2,7 @@ import { V1Error } from '../../errors.js'
 import { atOnce, type Slices } from '../../platform/slices.js'
 import { FueledTemplate, TemplateFuelError } from './fueled.js'
 import { foldSystem, type TemplateMessage, type TemplateTool } from './messages.js'
-import { parted, repairs, tellsAll, type Written } from './repairs.js'
+import { oneCallATurn, parted, repairs, tellsAll, type Written } from './repairs.js'
 
 type WrittenInput = Omit<TemplateInput, 'messages'> & { readonly messages: readonly Written[] }
 
@@ -39,7 +39,24 @@ interface Habits {
   readonly dropsSystem: boolean
   /** It goes through the parts of a message, and passes over texts. */
   readonly wantsParts: boolean
+  /** Of calls that were made at once it writes the first. */
+  readonly takesOneCall: boolean
 }
+
+/** With ids such as Mistral's templates take. */
+const TWO_CALLS: readonly TemplateMessage[] = [
+  {
+    role: 'assistant',
+    content: '',
+    tool_calls: ['first', 'second'].map((name, i) => ({
+      id: `00000000${i}`,
+      type: 'function',
+      function: { name: `a_${name}_call`, arguments: {} },
+    })),
+  },
+  { role: 'tool', content: '', tool_call_id: '000000000' },
+  { role: 'tool', content: '', tool_call_id: '000000001' },
+]
 
 /** A Jinja template as model repositories carry it. */
 export class JinjaTemplate implements ChatTemplate {
@@ -67,15 +84,22 @@ export class JinjaTemplate implements ChatTemplate {
 
   *renderInSlices(input: TemplateInput): Slices<string> {
     this.#habits ??= yield* this.#found()
-    const { dropsSystem, wantsParts } = this.#habits
-    const messages = dropsSystem ? foldSystem(input.messages) : input.messages
+    const { dropsSystem, wantsParts, takesOneCall } = this.#habits
+    const given = takesOneCall ? oneCallATurn(input.messages) : input.messages
+    const messages = dropsSystem ? foldSystem(given) : given
+    const asTaken = (some: readonly TemplateMessage[]) => ({ ...input, messages: wantsParts ? parted(some) : some })
     try {
-      return yield* this.#render({ ...input, messages: wantsParts ? parted(messages) : messages })
+      const text = yield* this.#render(asTaken(messages))
+      const systems = messages.filter(({ role }) => role === 'system')
+      if (tellsAll(text, systems)) return text
+      // Some put it beside the user's last words, and have no place for it behind a result.
+      const folded = yield* this.#attempt(asTaken(foldSystem(messages)))
+      return folded !== undefined && tellsAll(folded, systems) ? folded : text
     } catch (cause) {
       if (cause instanceof TemplateFuelError) throw cause
       for (const other of repairs(messages)) {
         try {
-          const text = yield* this.#render({ ...input, messages: wantsParts ? parted(other) : other })
+          const text = yield* this.#render(asTaken(other))
           if (tellsAll(text, messages)) return text
         } catch {
           // What it refuses first is what it refuses.
@@ -95,9 +119,13 @@ export class JinjaTemplate implements ChatTemplate {
     const asText = yield* written([user])
     const asParts = asText?.includes(user.content) ? '' : yield* written(parted([user]))
     const wantsParts = asParts?.includes(user.content) ?? false
-    const told = yield* written(wantsParts ? parted([system, user]) : [system, user])
+    const taken = (messages: readonly TemplateMessage[]) => written(wantsParts ? parted(messages) : messages)
+    const told = yield* taken([system, user])
+    const called = yield* taken([user, ...TWO_CALLS])
+    const [first, second] = ['a_first_call', 'a_second_call'].map((name) => called?.includes(name) ?? false)
     return {
       wantsParts,
+      takesOneCall: first! && !second,
       dropsSystem: told?.includes(user.content) === true && !told.includes(system.content),
     }
   }

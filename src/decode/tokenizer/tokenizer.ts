@@ -5,6 +5,7 @@ import { atOnce, type Slices } from '../../platform/slices.js'
 import { byteName, bytesOfToken, type Spelling, spellingOf, typesIn } from '../../platform/token-bytes.js'
 import { assertShort, assertSound } from './assert-sound.js'
 import { atSpaces, BertNormalizer } from './bert-normalizer.js'
+import { tokenizerInfo } from './info.js'
 import { LongWords, type MergeModel } from './long-words.js'
 import { type TokenizerPart, tame } from './parts.js'
 import { Pieces } from './pieces.js'
@@ -26,6 +27,8 @@ const NONE = new Uint8Array(0)
 
 /** Text to token ids and back to bytes, exactly as the tokenizer.json of a model says. */
 export class Tokenizer {
+  /** What its configuration says, as servers tell it. */
+  readonly info: JsonObject
   /** One more than the highest token id. */
   readonly size: number
   /** Tokens that control the model; they never count as text. */
@@ -56,6 +59,7 @@ export class Tokenizer {
       ...tokenizerJson,
     }
     assertSound(filled)
+    this.info = tokenizerInfo(tokenizerConfig)
     this.#hf = new HfTokenizer(filled, tokenizerConfig)
     const { normalizer: normal, pre_tokenizer, decoder } = this.#hf
     const parts = { normalizer: normal, pre_tokenizer, decoder } as Record<string, TokenizerPart | null>
