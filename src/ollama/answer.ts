@@ -1,4 +1,6 @@
 import type { JsonObject } from '../platform/json.js'
+import type { Slices } from '../platform/slices.js'
+import { inTurns } from '../platform/turns.js'
 import { answering } from '../routes/answering.js'
 import { findModel } from '../routes/models.js'
 import { once } from '../routes/once.js'
@@ -35,10 +37,10 @@ function answered(
   exchange: Exchange,
   { name }: NamedModel,
   form: AnswerForm,
-  read: () => OllamaRequest,
+  read: () => Slices<OllamaRequest>,
 ): Promise<Answered> {
-  return answering(service, exchange, async () => {
-    const { spec, stream, ignored } = read()
+  return answering(service, exchange, async ({ signal }) => {
+    const { spec, stream, ignored } = await inTurns(read(), signal, exchange.caller.id)
     return {
       spec,
       ignored,

@@ -1,5 +1,6 @@
 import type { ChatMessage, ContentPart } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
+import { mapped, type Slices } from '../platform/slices.js'
 import { anArray, anObject, aString, at, noteUnknown, oneOf, optional, required } from '../wire/fields.js'
 import { toolCallId } from '../wire/ids.js'
 
@@ -29,9 +30,9 @@ export const asksNothing = ({ messages }: JsonObject): boolean =>
   messages == null || (Array.isArray(messages) && messages.length === 0)
 
 /** `messages` of a request, in the engine's form. */
-export function readConversation(body: JsonObject, ignored: string[]): ReadTurns {
+export function* readConversation(body: JsonObject, ignored: string[]): Slices<ReadTurns> {
   const reader = new Reader(ignored)
-  required(body, 'messages', '', someMessages).forEach((item, i) => {
+  yield* mapped(required(body, 'messages', '', someMessages), (item, i) => {
     reader.read(anObject(item, at('messages', i)), at('messages', i))
   })
   reader.end()

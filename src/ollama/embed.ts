@@ -1,6 +1,7 @@
 import type { EmbedCall, Engine } from '../engine.js'
 import { V1Error } from '../errors.js'
 import type { JsonObject } from '../platform/json.js'
+import { checkEmbeds } from '../routes/embeddings.js'
 import { once } from '../routes/once.js'
 import type { Answered, Exchange, Route, Service } from '../routes/service.js'
 import {
@@ -85,10 +86,7 @@ function made(service: Service, exchange: Exchange, read: () => Asked): Promise<
     return {
       model,
       ignored,
-      check({ id, capabilities }) {
-        if (service.engine.embed && capabilities?.embeddings) return
-        throw new V1Error(400, `The model '${id}' makes no embeddings.`, { param: 'model', code: 'unsupported_model' })
-      },
+      check: (info) => checkEmbeds(service.engine, info),
       async act(signal) {
         // An empty text has no vector; with nothing else the model is loaded, which it is by now.
         const said = inputs.filter((input) => input !== '')

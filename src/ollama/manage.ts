@@ -1,9 +1,7 @@
-import type { LoadProgress } from '../engine.js'
 import { V1Error } from '../errors.js'
-import { requestError } from '../routes/failure.js'
+import { loading, removed } from '../routes/manage.js'
 import { findModel } from '../routes/models.js'
-import { type Answered, type Exchange, jsonAnswer, type Route, type Service } from '../routes/service.js'
-import { News, newsStream } from '../stream/news.js'
+import { type Exchange, jsonAnswer, type Route, type Service } from '../routes/service.js'
 import { aBoolean, optional } from '../wire/fields.js'
 import { bodyOf } from './body.js'
 import { wireError } from './errors.js'
@@ -30,57 +28,29 @@ export const pull: Route = async (service, exchange) => {
   const stream = optional(body, 'stream', '', aBoolean) ?? true
   const { signal } = exchange.request
   const { id } = findModel(service.engine, (await modelOf(service, body, signal)).id)
-  const news = new News<LoadProgress>()
-  const done = service.loader.load(id, (progress) => news.tell(progress), signal)
   if (!stream) {
-    await done
+    await service.loader.load(id, undefined, signal)
     return jsonAnswer(SUCCESS)
   }
-  done.then(
-    () => news.end(),
-    (error: unknown) => news.end(error),
-  )
-  // What is refused at once is a plain answer, as everywhere.
-  await news.wait()
-  if (news.over && news.error !== undefined) throw news.error
-  return pulled(exchange, news, await digestOf(id))
-}
-
-function pulled(exchange: Exchange, news: News<LoadProgress>, digest: string): Answered {
-  const body = newsStream(news, {
+  const digest = await digestOf(id)
+  return loading(service, exchange, id, {
+    headers: LINE_HEADERS,
     first: lineOf({ status: 'pulling manifest' }),
-    show: ({ phase, bytesLoaded: completed, bytesTotal: total, retry }) =>
-      lineOf({
-        status: retry ?? (phase === 'download' ? `pulling ${digest.slice(0, 12)}` : phase),
-        digest,
-        total,
-        completed,
-      }),
-    last: (error) => {
-      if (error === undefined) {
-        exchange.end(200)
-        return lineOf(SUCCESS)
-      }
-      const shown = requestError(error, exchange.request.signal.aborted)
-      exchange.end(shown.status, { error })
-      return lineOf(wireError(shown))
+    show: ({ phase, bytesLoaded: completed, bytesTotal: total, retry }) => {
+      const status = retry ?? (phase === 'download' ? `pulling ${digest.slice(0, 12)}` : phase)
+      return lineOf({ status, digest, total, completed })
     },
-    left: () => exchange.end(499),
+    done: lineOf(SUCCESS),
+    failed: (error) => lineOf(wireError(error)),
   })
-  return { status: 200, body, headers: LINE_HEADERS, streams: true }
 }
 
 /** `DELETE /api/delete`. */
 export const remove: Route = async (service, exchange) => {
   const body = await bodyOf(service, exchange)
-  const { engine, loader } = service
-  const { id } = findModel(engine, (await modelOf(service, body, exchange.request.signal)).id)
+  const { id } = findModel(service.engine, (await modelOf(service, body, exchange.request.signal)).id)
   checkManages(service, exchange)
-  if (!engine.remove) {
-    throw new V1Error(409, `The model '${id}' cannot be removed.`, { param: 'model', code: 'not_downloaded' })
-  }
-  await loader.unload(id)
-  await engine.remove(id)
+  await removed(service, id)
   return jsonAnswer(SUCCESS)
 }
 

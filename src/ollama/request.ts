@@ -1,5 +1,6 @@
 import type { ChatMessage } from '../engine.js'
 import type { JsonObject } from '../platform/json.js'
+import type { Slices } from '../platform/slices.js'
 import { shortener } from '../routes/responses/conversation.js'
 import { readTools } from '../wire/chat/tools.js'
 import { anEffort, withEffort } from '../wire/effort.js'
@@ -28,11 +29,15 @@ const aTopCount = anInteger(0, 20)
 const someTokens = anArray(0, Number.POSITIVE_INFINITY)
 
 /** `POST /api/chat`. `contextLength` is asked for once a conversation has been found too long. */
-export function readChat(body: JsonObject, model: string, contextLength: () => number | undefined): OllamaRequest {
+export function* readChat(
+  body: JsonObject,
+  model: string,
+  contextLength: () => number | undefined,
+): Slices<OllamaRequest> {
   const ignored: string[] = []
   noteUnknown(body, KNOWN_IN_CHAT, '', ignored)
   const tools = readTools({ tools: body.tools }, ignored)
-  const conversation = readConversation(body, ignored)
+  const conversation = yield* readConversation(body, ignored)
   const shortens = optional(body, 'truncate', '', aBoolean) ?? true
   return requestOf(body, ignored, {
     ...inConversation(model, conversation),
@@ -42,7 +47,8 @@ export function readChat(body: JsonObject, model: string, contextLength: () => n
 }
 
 /** `POST /api/generate`: a question, or with `raw` or `suffix` a text to go on from. */
-export function readGenerate(body: JsonObject, model: string): OllamaRequest {
+export function* readGenerate(body: JsonObject, model: string): Slices<OllamaRequest> {
+  yield
   const ignored: string[] = []
   noteUnknown(body, KNOWN_IN_GENERATE, '', ignored)
   optional(body, 'truncate', '', aBoolean)

@@ -1,3 +1,4 @@
+import type { Engine, ModelInfo } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { readEmbeddingsRequest, wireEmbeddings } from '../wire/embeddings.js'
 import { embeddingId } from '../wire/ids.js'
@@ -6,6 +7,11 @@ import { readJson } from './body.js'
 import { once } from './once.js'
 import type { Route } from './service.js'
 
+export function checkEmbeds({ embed }: Engine, { id, capabilities }: ModelInfo): void {
+  if (embed && capabilities?.embeddings) return
+  throw new V1Error(400, `The model '${id}' makes no embeddings.`, { param: 'model', code: 'unsupported_model' })
+}
+
 export const embeddings: Route = (service, exchange) =>
   once(service, exchange, async ({ signal }) => {
     const request = readEmbeddingsRequest(await readJson(service, exchange, signal))
@@ -13,10 +19,7 @@ export const embeddings: Route = (service, exchange) =>
     return {
       model,
       ignored,
-      check({ id, capabilities }) {
-        if (service.engine.embed && capabilities?.embeddings) return
-        throw new V1Error(400, `The model '${id}' makes no embeddings.`, { param: 'model', code: 'unsupported_model' })
-      },
+      check: (info) => checkEmbeds(service.engine, info),
       async act(signal) {
         const asked = { id: embeddingId(), model, signal, caller: exchange.caller.id, inputs }
         const call = { ...asked, ...(dimensions !== undefined && { dimensions }) }

@@ -4,60 +4,91 @@ import { News, newsStream } from '../stream/news.js'
 import { SSE_DONE, SSE_HEADERS, sseEvent } from '../stream/sse.js'
 import { requestError } from './failure.js'
 import { findModel, lookedAround, wireModel } from './models.js'
-import { type Answered, type Exchange, jsonAnswer, type Route } from './service.js'
+import { type Answered, type Exchange, jsonAnswer, type Route, type Service } from './service.js'
 
-/** `POST models/<id>/load`: a stream of how far it is. Leaving it leaves the load alone. */
-export const loadModel: Route = async ({ engine, loader }, exchange) => {
-  await lookedAround(engine, exchange.request.signal)
-  const { id } = findModel(engine, exchange.named.model!)
+/** How a load is told. */
+export interface LoadForm {
+  readonly headers: Readonly<Record<string, string>>
+  /** Before anything is known. */
+  readonly first?: string
+  show(progress: LoadProgress): string
+  readonly done: string
+  failed(error: V1Error): string
+}
+
+/** A stream of how far a load is. Leaving it leaves the load alone. */
+export async function loading(
+  { loader }: Service,
+  exchange: Exchange,
+  id: string,
+  { headers, first, show, done, failed }: LoadForm,
+): Promise<Answered> {
   const news = new News<LoadProgress>()
   const { signal } = exchange.request
-  const done = loader.load(id, (progress) => news.tell(progress), signal)
-  done.then(
-    () => news.end(),
-    (error: unknown) => news.end(error),
-  )
+  loader
+    .load(id, (progress) => news.tell(progress), signal)
+    .then(
+      () => news.end(),
+      (error: unknown) => news.end(error),
+    )
   // What is refused at once is a plain answer, as everywhere.
   await news.wait()
   if (news.over && news.error !== undefined) throw news.error
-  return streamed(exchange, news)
+  const body = newsStream(news, {
+    ...(first !== undefined && { first }),
+    show,
+    last: (error) => {
+      if (error === undefined) {
+        exchange.end(200)
+        return done
+      }
+      const shown = requestError(error, signal.aborted)
+      exchange.end(shown.status, { error })
+      return failed(shown)
+    },
+    left: () => exchange.end(499),
+  })
+  return { status: 200, body, headers, streams: true }
 }
 
-/** `POST models/<id>/unload`: frees its memory; stops a load that is on its way. */
-export const unloadModel: Route = async ({ engine, loader }, exchange) => {
-  await lookedAround(engine, exchange.request.signal)
-  const { id } = findModel(engine, exchange.named.model!)
-  await loader.unload(id)
-  return jsonAnswer(wireModel(findModel(engine, id)))
-}
-
-/** `DELETE models/<id>`: what was downloaded is deleted; the model may be loaded again. */
-export const removeModel: Route = async ({ engine, loader }, exchange) => {
-  await lookedAround(engine, exchange.request.signal)
-  const { id } = findModel(engine, exchange.named.model!)
+/** Unloads a model and deletes what was downloaded for it. */
+export async function removed({ engine, loader }: Service, id: string): Promise<void> {
   if (!engine.remove) {
     throw new V1Error(409, `The model '${id}' cannot be removed.`, { param: 'model', code: 'not_downloaded' })
   }
   await loader.unload(id)
   await engine.remove(id)
-  return jsonAnswer({ id, object: 'model', deleted: true })
 }
 
-function streamed(exchange: Exchange, news: News<LoadProgress>): Answered {
-  const body = newsStream(news, {
-    show: (progress) => sseEvent(JSON.stringify(wireProgress(progress))),
-    last: (error) => {
-      if (error === undefined) {
-        exchange.end(200)
-        return SSE_DONE
-      }
-      const shown = requestError(error, exchange.request.signal.aborted)
-      exchange.end(shown.status, { error })
-      return sseEvent(JSON.stringify(shown))
-    },
-    left: () => exchange.end(499),
-  })
-  return { status: 200, body, headers: SSE_HEADERS, streams: true }
+const EVENTS: LoadForm = {
+  headers: SSE_HEADERS,
+  show: (progress) => sseEvent(JSON.stringify(wireProgress(progress))),
+  done: SSE_DONE,
+  failed: (error) => sseEvent(JSON.stringify(error)),
+}
+
+/** The model that a path names. */
+async function named({ engine }: Service, { named, request }: Exchange): Promise<string> {
+  await lookedAround(engine, request.signal)
+  return findModel(engine, named.model!).id
+}
+
+/** `POST models/<id>/load`: a stream of how far it is. */
+export const loadModel: Route = async (service, exchange) =>
+  loading(service, exchange, await named(service, exchange), EVENTS)
+
+/** `POST models/<id>/unload`: frees its memory; stops a load that is on its way. */
+export const unloadModel: Route = async (service, exchange) => {
+  const id = await named(service, exchange)
+  await service.loader.unload(id)
+  return jsonAnswer(wireModel(findModel(service.engine, id)))
+}
+
+/** `DELETE models/<id>`: what was downloaded is deleted; the model may be loaded again. */
+export const removeModel: Route = async (service, exchange) => {
+  const id = await named(service, exchange)
+  await removed(service, id)
+  return jsonAnswer({ id, object: 'model', deleted: true })
 }
 
 function wireProgress(progress: LoadProgress) {

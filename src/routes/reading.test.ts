@@ -1,6 +1,7 @@
 /** Lists as long as a body holds are read in pieces, so that nobody else waits for all of one. */
 import { describe, expect, it } from 'vitest'
 import { readMessageRequest } from '../messages/request.js'
+import { readChat } from '../ollama/request.js'
 import { mapped, type Slices } from '../platform/slices.js'
 import { readChatRequest } from '../wire/chat/request.js'
 import { readResponseRequest } from '../wire/responses/request.js'
@@ -41,6 +42,7 @@ describe('a conversation of 20,000 messages', () => {
   it.each<[string, (messages: readonly object[]) => Slices<unknown>]>([
     ['chat', (messages) => readChatRequest({ model: 'a/b', messages })],
     ['responses', (input) => readResponseRequest({ model: 'a/b', input })],
+    ["Ollama's", (messages) => readChat({ model: 'a/b', messages } as never, 'a/b', () => undefined)],
     ["Anthropic's", (messages) => readMessageRequest({ model: 'a/b', max_tokens: 1, messages })],
   ])('is read in pieces, and whole: %s', (_, read) => {
     const seen = readOf(read)
