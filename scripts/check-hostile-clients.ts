@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ENDPOINTS } from '../src/endpoints.js'
 import { messages } from '../src/messages/index.js'
+import { ollama } from '../src/ollama/index.js'
 import { ATTACKS, type Attack } from './hostile-clients/attacks.js'
 import { leaveAll, type Outcome, open, pause } from './hostile-clients/clients.js'
 import { encoders, hostile } from './hostile-clients/models.js'
@@ -173,7 +174,7 @@ async function meet(attack: Attack, folder: string): Promise<void> {
 /** What is offered where nothing else is asked for has its line in the table. */
 function unnamed(): string[] {
   const named = new Set(ATTACKS.flatMap(({ endpoints }) => endpoints))
-  const all = [...ENDPOINTS, ...(messages().endpoints as typeof ENDPOINTS)]
+  const all = [...ENDPOINTS, ...messages().endpoints, ...ollama().endpoints] as typeof ENDPOINTS
   return all.filter(({ admin, option, path }) => !admin && !option && !named.has(path)).map(({ path }) => path)
 }
 

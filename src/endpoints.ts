@@ -24,7 +24,7 @@ import { createResponse } from './routes/responses/create.js'
 import { countInputTokens } from './routes/responses/input-tokens.js'
 import { cancelResponse, deleteResponse, listInputItems, retrieveResponse } from './routes/responses/kept.js'
 import type { Route } from './routes/service.js'
-import { detokenize, tokenize } from './routes/tokenize.js'
+import { detokenize, tokenize, tokenizerInfo } from './routes/tokenize.js'
 import { completionsUsage } from './routes/usage.js'
 
 export type Method = 'GET' | 'POST' | 'DELETE'
@@ -84,11 +84,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/decisions', route: decisions },
   { method: 'POST', path: '/systemone', route: systemOne },
   { method: 'POST', path: '/extractions', route: extractions },
-  // As young hosts have it: LiteLLM, OpenRouter.
+  // As young hosts have them: LiteLLM, OpenRouter.
+  { method: 'POST', path: '/api/alpha/decisions', route: systemOne },
   { method: 'POST', path: '/extraction', route: extractions },
   { method: 'POST', path: '/api/alpha/extractions', route: extractions },
   { method: 'POST', path: '/tokenize', route: tokenize },
   { method: 'POST', path: '/detokenize', route: detokenize },
+  { method: 'GET', path: '/tokenizer_info', route: tokenizerInfo },
   { method: 'GET', path: '/models', route: listModels },
   { method: 'GET', path: '/models/{model}', route: retrieveModel },
   { method: 'DELETE', path: '/models/{model}', route: removeModel, admin: true },

@@ -115,6 +115,8 @@ export interface Engine {
   tokenize?(call: TokenizeCall): Promise<TokenizedText>
   /** The text of tokens. */
   detokenize?(call: DetokenizeCall): Promise<string>
+  /** What a model's `tokenizer_config.json` says, its chat template among it, whatever format it came in. */
+  tokenizerInfo?(call: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>>
   /**
    * Compiles what answers have to be, for an engine that computes in another thread than its service: there, too, so that
    * the thread that answers HTTP computes nothing. Refusals are a `V1Error` 400. Absent, or undefined for this model: the
@@ -180,6 +182,8 @@ export interface ChatCall {
   readonly sampling: Sampling
   /** Absent: none. 0: that of the sampled token only. */
   readonly topLogprobs?: number
+  /** Log probabilities have the numbers of tokens, `token_id:123`, in place of texts, which several tokens may share. */
+  readonly tokensAsIds?: boolean
   /** The tokens of `prompt` are told too, with their log probabilities and `topLogprobs` others each. */
   readonly promptLogprobs?: boolean
   readonly output: OutputFormat
@@ -407,6 +411,11 @@ export interface DetokenizeCall {
   readonly signal: AbortSignal
   readonly caller?: string
   readonly tokens: readonly number[]
+}
+
+export interface TokenizerInfoCall {
+  readonly model: string
+  readonly signal: AbortSignal
 }
 
 /** What a request demands of its answer. All of it but the signal is plain data. */

@@ -259,13 +259,13 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     name: '400 questions about a text as long as fits, options of many tokens, and texts of 1 MB',
-    endpoints: ['/decisions', '/systemone'],
+    endpoints: ['/decisions', '/systemone', '/api/alpha/decisions'],
     run: (server) =>
       all(16, (i) => {
         const text = i % 4 < 2 ? long() : megabyte()
         if (i % 2) return post(server, '/decisions', { model: NANO, input: text, questions: many(400, choice) })
         const questions = Object.fromEntries(many(400, kind).map((question) => [fresh(), question]))
-        return post(server, '/systemone', { model: NANO, state: text, questions })
+        return post(server, i % 4 ? '/systemone' : '/api/alpha/decisions', { model: NANO, state: text, questions })
       }),
   },
   {
@@ -311,6 +311,63 @@ export const ATTACKS: readonly Attack[] = [
       ),
   },
   {
+    name: "Ollama's chats of 20,000 messages and of 1 MB, calls without results, and texts to go on from",
+    endpoints: ['/api/chat', '/api/generate', '/api/show'],
+    run: (server) => {
+      const call = { function: { name: 'f', arguments: {} } }
+      const calls = Array.from({ length: 10_000 }, () => ({ role: 'assistant', content: '', tool_calls: [call, call] }))
+      const bodies = [
+        { messages: letters() },
+        { messages: user(megabyte()) },
+        { messages: calls },
+        { prompt: megabyte(), raw: true },
+      ]
+      return all(16, (i) => {
+        const body = { model: NANO, stream: i % 8 < 4, options: { num_predict: 4 }, ...bodies[i % 4] }
+        return post(server, 'prompt' in body ? '/api/generate' : '/api/chat', body)
+      }).then(async (told) => [...told, ...(await all(100, () => post(server, '/api/show', { model: NANO })))])
+    },
+  },
+  {
+    name: "Ollama's streams that nobody reads, and chats that are left within 60 ms",
+    endpoints: ['/api/chat'],
+    async run(server) {
+      const format = { type: 'array', items: { type: 'boolean' }, minItems: 170 }
+      const options = { num_predict: 900 }
+      const body = { model: NANO, messages: user(fresh()), format, options, logprobs: true, top_logprobs: 20 }
+      await unread(server, 8, 3000, { path: '/api/chat', body })
+      return left(server, 300, 60, () => ({ path: '/api/chat', body: { ...body, messages: user(long()) } }))
+    },
+  },
+  {
+    name: 'models pulled 300 times and left, deleted, made, copied and pushed',
+    endpoints: ['/api/pull', '/api/delete', '/api/create', '/api/copy', '/api/push'],
+    async run(server) {
+      await left(server, 300, 60, () => ({ path: '/api/pull', body: { model: NANO } }))
+      return all(100, (i) =>
+        i % 4 === 0
+          ? ask(server, { path: '/api/delete', method: 'DELETE', body: { model: NANO } })
+          : post(server, ['/api/create', '/api/copy', '/api/push'][(i % 4) - 1]!, { model: NANO, from: megabyte() }),
+      )
+    },
+  },
+  {
+    name: "Ollama's 2,000 texts to embed, and texts of 1 MB that are cut",
+    endpoints: ['/api/embed', '/api/embeddings'],
+    models: 'encoders',
+    run: (server) => {
+      const [, model] = server.models
+      return all(8, (i) =>
+        i % 2
+          ? post(server, '/api/embeddings', { model, prompt: megabyte('w300 ') })
+          : post(server, '/api/embed', {
+              model,
+              input: many(i % 4 ? 2000 : 8, () => (i % 4 ? 'w301 w302' : megabyte('w301 '))),
+            }),
+      )
+    },
+  },
+  {
     name: '2,000 texts to embed and to rank, and texts of 1 MB',
     endpoints: ['/embeddings', '/rerank'],
     models: 'encoders',
@@ -328,9 +385,14 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     name: 'lists, usage and health, 300 at a time',
-    endpoints: ['/models', '/models/{model}', '/organization/usage/completions', '/health'],
+    endpoints: [
+      ...['/models', '/models/{model}', '/organization/usage/completions', '/health', '/tokenizer_info'],
+      ...['', '/api/version', '/api/tags', '/api/ps'],
+    ],
     run: (server) => {
-      const paths = ['/models', `/models/${NANO}`, '/organization/usage/completions?start_time=0&limit=31', '/health']
+      const usage = '/organization/usage/completions?start_time=0&limit=31'
+      const lists = ['/models', `/models/${NANO}`, usage, '/health', `/tokenizer_info?model=${NANO}`]
+      const paths = [...lists, '', '/api/version', '/api/tags', '/api/ps']
       return all(300, (i) => ask(server, { path: paths[i % paths.length]! }))
     },
   },

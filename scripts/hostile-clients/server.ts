@@ -44,7 +44,7 @@ export class Server {
     const keyFile = join(folder, 'keys')
     writeFileSync(keyFile, keys.join('\n'), { mode: 0o600 })
     writeFileSync(join(folder, 'usage.jsonl'), '')
-    const options = ['--port', `${port}`, '--device', 'cpu', '--usage-file', join(folder, 'usage.jsonl')]
+    const options = ['--port', `${port}`, '--device', 'cpu', '--ollama', '--usage-file', join(folder, 'usage.jsonl')]
     const offered = models.flatMap((each) => ['--model', each])
     const preloaded = ['--expose-gc', '--import', new URL('watch.mjs', import.meta.url).href]
     const child = spawn(

@@ -11,6 +11,7 @@ import { webgpu } from '../../src/engines/webgpu/index.js'
 import { tinyRepository, writeRepository } from '../../src/engines/webgpu/tiny-repository.test-helper.js'
 import { createV1, memoryResponses, type UsageEvent, type V1 } from '../../src/index.js'
 import { messages } from '../../src/messages/index.js'
+import { ollama } from '../../src/ollama/index.js'
 import { MARKS, minilm } from '../models/encoders/bert.js'
 import { bertScores } from '../models/encoders/cross.js'
 import { wordsTokenizer, writeEncoder } from '../models/encoders/repository.js'
@@ -47,6 +48,8 @@ interface Tokens {
 interface Kind {
   readonly endpoint: string
   ask(random: (below: number) => number): { path: string; body?: object; method?: string; key?: string }
+  /** Refusals that are right of it. */
+  readonly refused?: readonly string[]
   /** What an answer says of its tokens, or the last event of a stream that says it; undefined: nothing. */
   tokens?(json: Record<string, never>): Tokens | undefined
 }
@@ -68,6 +71,11 @@ const openAi = counts('prompt_tokens', 'completion_tokens')
 const newer = counts('input_tokens', 'output_tokens')
 const readOnly = counts('prompt_tokens', 'none')
 
+const ollamas = (json: Counts) =>
+  json?.prompt_eval_count === undefined
+    ? undefined
+    : { prompt: json.prompt_eval_count, completion: json.eval_count ?? 0 }
+
 const words = (random: (below: number) => number, most = 30) =>
   Array.from({ length: 1 + random(most) }, () => ['quick', 'brown', 'fox', 'the', 'Paris'][random(5)]).join(' ')
 const model = (random: (below: number) => number) => (random(2) ? TALKS : THINKS)
@@ -85,6 +93,88 @@ function ofConversation(random: (below: number) => number, rest = '', method = '
   return { path: `/conversations/${id}${rest}`, key, method }
 }
 const said = (random: (below: number) => number) => [{ id: 'msg_0', role: 'user', content: words(random) }]
+
+const QUESTIONS = {
+  so: { type: 'noul', instructions: 'Is it so?' },
+  which: { type: 'choice', instructions: 'Which?', criteria: { fox: 'quick', dog: null } },
+}
+const decides = (endpoint: string): Kind => ({
+  endpoint,
+  tokens: newer,
+  ask: (random) => ({ path: endpoint, body: { model: model(random), state: words(random), questions: QUESTIONS } }),
+})
+const extracts = (endpoint: string): Kind => ({
+  endpoint,
+  tokens: newer,
+  ask: (random) => ({
+    path: endpoint,
+    body: { model: TALKS, state: words(random, 8), fields: { who: { type: 'text' }, when: { type: 'date' } } },
+  }),
+})
+const told = (endpoint: string, method = 'GET'): Kind => ({ endpoint, ask: () => ({ path: endpoint, method }) })
+
+/** Ollama's: its models go by their names, with a tag. */
+const OLLAMAS: readonly Kind[] = [
+  ...['', '/api/version', '/api/tags', '/api/ps'].map((path) => told(path)),
+  {
+    endpoint: '/api/show',
+    ask: (random) => ({ path: '/api/show', body: { model: `${model(random)}:latest` } }),
+  },
+  {
+    endpoint: '/api/chat',
+    tokens: ollamas,
+    ask(random) {
+      const more = [
+        {},
+        { format: PERSON },
+        { tools: [{ type: 'function', function: { name: 'f', parameters: PERSON } }] },
+        { think: random(2) > 0 },
+        { options: { num_predict: 8, temperature: 0 }, logprobs: true, top_logprobs: 2 },
+      ][random(5)]!
+      const base = { model: model(random), stream: random(2) > 0, options: { num_predict: 50 } }
+      return { path: '/api/chat', body: { ...base, messages: [{ role: 'user', content: words(random) }], ...more } }
+    },
+  },
+  {
+    endpoint: '/api/generate',
+    tokens: ollamas,
+    ask: (random) => ({
+      path: '/api/generate',
+      body: {
+        model: TALKS,
+        prompt: words(random),
+        raw: random(2) > 0,
+        stream: random(2) > 0,
+        options: { num_predict: 9 },
+      },
+    }),
+  },
+  {
+    endpoint: '/api/embed',
+    tokens: ollamas,
+    ask: (random) => ({ path: '/api/embed', body: { model: EMBEDS, input: ['w300 w301', `w${302 + random(50)}`] } }),
+  },
+  {
+    endpoint: '/api/embeddings',
+    ask: (random) => ({ path: '/api/embeddings', body: { model: EMBEDS, prompt: `w${302 + random(50)}` } }),
+  },
+  {
+    endpoint: '/api/pull',
+    ask: (random) => ({ path: '/api/pull', body: { model: model(random), stream: random(2) > 0 } }),
+  },
+  {
+    endpoint: '/api/delete',
+    refused: ['403'],
+    ask: (random) => ({ path: '/api/delete', method: 'DELETE', body: { model: model(random) } }),
+  },
+  ...['/api/create', '/api/copy', '/api/push'].map(
+    (endpoint): Kind => ({
+      endpoint,
+      refused: ['404'],
+      ask: (random) => ({ path: endpoint, body: { model: model(random) } }),
+    }),
+  ),
+]
 
 const KINDS: readonly Kind[] = [
   {
@@ -223,6 +313,24 @@ const KINDS: readonly Kind[] = [
       body: { model: model(random), messages: [{ role: 'user', content: words(random) }] },
     }),
   },
+  {
+    endpoint: '/decisions',
+    tokens: newer,
+    ask(random) {
+      const questions = [
+        { type: 'predicate', instructions: 'It is so.' },
+        { type: 'score', instructions: 'How much?', levels: [{ label: 'low' }, { label: 'high' }] },
+      ]
+      return { path: '/decisions', body: { model: model(random), input: words(random), questions } }
+    },
+  },
+  ...['/systemone', '/api/alpha/decisions'].map(decides),
+  ...['/extractions', '/extraction', '/api/alpha/extractions'].map(extracts),
+  {
+    endpoint: '/tokenizer_info',
+    ask: (random) => ({ path: `/tokenizer_info?model=${model(random)}` }),
+  },
+  ...OLLAMAS,
   { endpoint: '/models', ask: () => ({ path: '/models' }) },
   { endpoint: '/models/{model}', ask: () => ({ path: `/models/${TALKS}` }) },
   {
@@ -235,7 +343,8 @@ const KINDS: readonly Kind[] = [
 export async function mixed(count: number, seed: number, collectGarbage: () => void): Promise<string[]> {
   const problems: string[] = []
   const named = new Set(KINDS.map(({ endpoint }) => endpoint))
-  for (const { path, admin, option } of [...ENDPOINTS, ...(messages().endpoints as typeof ENDPOINTS)]) {
+  const all = [...ENDPOINTS, ...messages().endpoints, ...ollama().endpoints] as typeof ENDPOINTS
+  for (const { path, admin, option } of all) {
     if (!admin && !option && !named.has(path)) problems.push(`nothing is asked of ${path}`)
   }
   const folder = await mkdtemp(join(tmpdir(), 'soak-'))
@@ -279,7 +388,7 @@ async function serviceIn(folder: string, onUsage: (event: UsageEvent) => void): 
     engine: webgpu({ models, device: 'cpu', threads: 1, log: () => {} }),
     keys: KEYS,
     responses: memoryResponses({ maxResponses: 50 }),
-    endpoints: [messages()],
+    endpoints: [messages(), ollama()],
     onUsage,
     log: (entry) => void (entry.type === 'fault' && console.error(entry)),
   })
@@ -330,7 +439,8 @@ class Soak {
     clearTimeout(timer)
     this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1
     // Of kept responses and conversations some were deleted, and some are not made in the background.
-    const fine = ['200', 'left', '499', ...(/^\/(responses|conversations)/.test(path) ? ['400', '404'] : [])]
+    const gone = /^\/(responses|conversations)/.test(path) ? ['400', '404'] : []
+    const fine = ['200', 'left', '499', ...gone, ...(kind.refused ?? [])]
     if (!fine.includes(outcome)) this.#problems.push(`${method} ${path}: ${outcome}`)
   }
 
@@ -339,7 +449,12 @@ class Soak {
     const text = await response.text()
     if (init.signal?.aborted) return 'left'
     if (response.status !== 200) return `${response.status}`
-    const documents = text.startsWith('{') ? [text] : [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => json!)
+    const lines = response.headers.get('content-type') === 'application/x-ndjson'
+    const documents = lines
+      ? text.trim().split('\n')
+      : text.startsWith('{')
+        ? [text]
+        : [...text.matchAll(/^data: (\{.*)$/gm)].map(([, json]) => json!)
     for (const json of documents.map((each) => JSON.parse(each))) {
       const said = tokens?.(json)
       if (said) this.#told.set(response.headers.get('x-request-id')!, said)

@@ -53,6 +53,23 @@ describe('one answer', () => {
     }
   })
 
+  test('are told by their numbers where that is asked for', async () => {
+    const asked = call({ maxTokens: 12, topLogprobs: 2, returnTokens: true })
+    const [plain, told] = await Promise.all(
+      [false, true].map(async (tokensAsIds) => collect(setUp().decoder.generate({ ...asked, tokensAsIds }))),
+    )
+    const entries = (answer: typeof told) => answer!.logprobs[0]!.flatMap(({ top, ...own }) => [own, ...top])
+    expect(
+      entries(told)
+        .map(({ token }) => token)
+        .every((token) => /^token_id:\d+$/.test(token)),
+    ).toBe(true)
+    const bytesOf = (id: string) => [...smallText.tokenizer.bytes(Number(id.slice('token_id:'.length)))]
+    for (const { token, bytes } of entries(told)) if (bytesOf(token).length > 0) expect(bytesOf(token)).toEqual(bytes)
+    const nameless = (answer: typeof told) => entries(answer).map(({ token: _, ...rest }) => rest)
+    expect(nameless(told)).toEqual(nameless(plain))
+  })
+
   test('a prompt that leaves no room is refused with both numbers', async () => {
     const { decoder } = setUp({ contextLength: 50 })
     const long = collect(decoder.generate(call({ messages: asks('word '.repeat(100)) })))

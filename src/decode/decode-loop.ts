@@ -11,6 +11,7 @@ import {
 } from '../engine.js'
 import { V1Error } from '../errors.js'
 import { Grounds } from '../evidence/grounds.js'
+import type { JsonObject } from '../platform/json.js'
 import { PartQueue } from '../platform/part-queue.js'
 import { inStage } from '../platform/pulse.js'
 import { inTurns } from '../platform/turns.js'
@@ -238,6 +239,10 @@ export class DecodeLoop {
         : utf8.decode(tokenizer.bytes(token), { stream: true }),
     )
     return pieces.join('') + utf8.decode()
+  }
+
+  get tokenizerInfo(): JsonObject {
+    return this.#text.info
   }
 
   /** Fails what runs, because the device under the model is gone; nothing is left to free. */

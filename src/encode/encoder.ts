@@ -13,6 +13,7 @@ import type {
   TokenizedText,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
+import type { JsonObject } from '../platform/json.js'
 import { inStage } from '../platform/pulse.js'
 import type { Slices } from '../platform/slices.js'
 import { inTurns } from '../platform/turns.js'
@@ -116,6 +117,10 @@ export class Encoder {
   detokenize({ tokens }: DetokenizeCall): string {
     this.#checkTokens(tokens, 'tokens')
     return this.#tokenizer.decode(tokens)
+  }
+
+  get tokenizerInfo(): JsonObject {
+    return this.#tokenizer.info
   }
 
   /** Fails what runs, because the device under the model is gone; nothing is left to free. */

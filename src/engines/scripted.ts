@@ -102,6 +102,7 @@ export function scripted({ models, capabilities, embed, decide, delayMs = 0, see
     },
     detokenize: async ({ tokens }: DetokenizeCall) =>
       new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(tokens)),
+    tokenizerInfo: async () => ({ tokenizer_class: 'ByteTokenizer' }),
   }
 }
 

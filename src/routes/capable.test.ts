@@ -41,6 +41,7 @@ const ASKED: readonly [keyof Capabilities, object, string][] = [
   ['sampling', { stop_token_ids: [5] }, 'stop_token_ids'],
   ['sampling', { ignore_eos: true }, 'ignore_eos'],
   ['tokens', { return_token_ids: true }, 'return_token_ids'],
+  ['tokens', { logprobs: true, return_tokens_as_token_ids: true }, 'return_tokens_as_token_ids'],
 ]
 /** What only shapes an answer, and its field. */
 const HINTS: readonly [object, string][] = [

@@ -85,6 +85,7 @@ function checkLocal(
   if (spec.returnTokens && !tokens) {
     throw lacks(id, spec.fields.tokens ?? 'return_token_ids', 'does not tell its tokens')
   }
+  if (spec.tokensAsIds && !tokens) throw lacks(id, 'return_tokens_as_token_ids', 'does not tell its tokens')
 }
 
 const endsByItself = ({ output, toolChoice }: CallSpec): boolean =>

@@ -295,6 +295,31 @@ describe('completions', () => {
     expect((await post({ prompt: 'a', echo: false, suffix: 'b' })).status).toBe(200)
   })
 
+  it('tell tokens by their numbers only where log probabilities are told', async () => {
+    const asked: (boolean | undefined)[] = []
+    const script = (call: ChatCall): Part[] => {
+      asked.push(call.tokensAsIds)
+      return [text('Hi'), finish()]
+    }
+    const { ask } = serviceOf(scripted({ models: { [MODEL]: script }, capabilities: { tokens: true } }))
+    const headers = { 'content-type': 'application/json' }
+    const all = { return_tokens_as_token_ids: true, messages: [{ role: 'user', content: 'x' }], prompt: 'x' }
+    for (const [path, body] of [
+      ['/completions', { logprobs: 1 }],
+      ['/chat/completions', { logprobs: true }],
+      ['/completions', {}],
+      ['/chat/completions', { logprobs: false }],
+    ] as const) {
+      const { status } = await ask(path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model: MODEL, ...all, ...body }),
+      })
+      expect(status).toBe(200)
+    }
+    expect(asked).toEqual([true, true, undefined, undefined])
+  })
+
   it.each<[string, object]>([
     ['prompt', {}],
     ['prompt', { prompt: '' }],

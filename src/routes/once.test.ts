@@ -124,6 +124,16 @@ describe('tokens', () => {
     expect((await ask('/tokenize', json({ messages, ...usual }))).status).toBe(200)
   })
 
+  it('is told of the model that is named, or of the only one', async () => {
+    const info = { tokenizer_class: 'ByteTokenizer' }
+    const one = serviceOf()
+    for (const query of ['', `?model=${MODEL}`]) expect(jsonOf(await one.ask(`/tokenizer_info${query}`))).toEqual(info)
+    expect(errorOf(await one.ask('/tokenizer_info?model=no/such'))).toMatchObject({ status: 404, param: 'model' })
+    const two = serviceOf(scripted({ models: { [MODEL]: '', 'test/other': '' } }))
+    expect(jsonOf(await two.ask('/tokenizer_info?model=test/other'))).toEqual(info)
+    expect(errorOf(await two.ask('/tokenizer_info'))).toMatchObject({ status: 400, param: 'model' })
+  })
+
   it('are refused where the engine knows none', async () => {
     const { ask } = serviceOf({ models: [{ id: MODEL, ownedBy: 'me' }], async *generate() {} })
     for (const [path, body] of [

@@ -12,12 +12,13 @@ import {
   at,
   noteUnknown,
   optional,
+  refuse,
   required,
   unsupported,
 } from '../wire/fields.js'
 import { aToken } from '../wire/sampling.js'
 import { readJson } from './body.js'
-import { findModel } from './models.js'
+import { findModel, lookedAround, modelIdOf } from './models.js'
 import { once } from './once.js'
 import type { Route, Service } from './service.js'
 
@@ -74,6 +75,25 @@ export const detokenize: Route = (service, exchange) =>
     }
   })
 
+/** `GET tokenizer_info?model=ID`, as vLLM has it, which has one model: here it is named where there are several. */
+export const tokenizerInfo: Route = (service, exchange) =>
+  once(service, exchange, async ({ signal }) => {
+    await lookedAround(service.engine, signal)
+    const { models } = service.engine
+    const named = new URLSearchParams(exchange.query).get('model') ?? (models.length === 1 ? models[0]!.id : undefined)
+    if (named === undefined) {
+      const names = models.map(({ id }) => `'${id}'`).join(', ')
+      const message = `Missing required parameter: 'model'. Ask for /tokenizer_info?model=ID; there are ${names || 'none'}.`
+      throw refuse('model', message, 'missing_required_parameter')
+    }
+    const model = modelIdOf(service, named)
+    return {
+      model,
+      check: () => checkOffered(service, 'tokenizerInfo', model),
+      act: async (signal) => ({ body: await service.engine.tokenizerInfo!({ model, signal }) }),
+    }
+  })
+
 function* readConversation(body: JsonObject, surrounded: boolean | undefined, ignored: string[]) {
   refuseOtherwise(body, surrounded)
   return {
@@ -93,7 +113,13 @@ function refuseOtherwise(body: JsonObject, surrounded: boolean | undefined): voi
 
 const options = (given: JsonObject | undefined) => (given === undefined ? {} : { templateOptions: given })
 
-function checkOffered({ engine }: Service, what: 'tokenize' | 'detokenize', model: string): void {
+const LACKS = {
+  tokenize: 'cannot tokenize',
+  detokenize: 'cannot detokenize',
+  tokenizerInfo: 'tells nothing of its tokenizer',
+} as const
+
+function checkOffered({ engine }: Service, what: keyof typeof LACKS, model: string): void {
   if (engine[what]) return
-  throw new V1Error(400, `The model '${model}' cannot ${what} here.`, { param: 'model', code: 'unsupported_model' })
+  throw new V1Error(400, `The model '${model}' ${LACKS[what]} here.`, { param: 'model', code: 'unsupported_model' })
 }

@@ -224,6 +224,11 @@ export function endpointsContract(reach: () => Reach): void {
       const output = { type: 'function_call_output', call_id: 'c', output: 'x' }
       await refused('/decisions', { input: [output], questions: [choice] }, 'input[0].call_id')
     },
+    'POST /api/alpha/decisions': async () => {
+      const { answers } = await post('/api/alpha/decisions', { state: 'b', questions: { so: { type: 'noul' } } })
+      expect(answers).toEqual({ so: { type: 'noul', noul: 0.5 } })
+      await refused('/api/alpha/decisions', { state: 'b', questions: {} }, 'questions')
+    },
     'POST /systemone': async () => {
       const { answers } = await post('/systemone', { state: ['b'], questions: { so: { type: 'noul' } } })
       expect(answers).toEqual({ so: { type: 'noul', noul: 0.5 } })
@@ -251,6 +256,12 @@ export function endpointsContract(reach: () => Reach): void {
     'POST /detokenize': async () => {
       expect(await post('/detokenize', { tokens: [97, 98] })).toEqual({ prompt: 'ab' })
       await refused('/detokenize', { tokens: 'ab' }, 'tokens')
+    },
+    'GET /tokenizer_info': async () => {
+      const info = json(await good('GET', `/tokenizer_info?model=${MODEL}`))
+      expect(info).toEqual({ tokenizer_class: 'ByteTokenizer' })
+      const unnamed = await ask('GET', '/tokenizer_info')
+      expectError(unnamed, { status: 400, type: 'invalid_request_error', param: 'model' })
     },
     'GET /models': async () => {
       const { data } = json(await good('GET', '/models'))

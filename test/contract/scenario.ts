@@ -81,6 +81,7 @@ export function scenarioEngine(scenario: Scenario): ScenarioEngine {
       return { tokens, texts: tokens.map((byte) => String.fromCharCode(byte)) }
     },
     detokenize: async ({ tokens }) => new TextDecoder().decode(Uint8Array.from(tokens)),
+    tokenizerInfo: async () => ({ tokenizer_class: 'ByteTokenizer' }),
     async *generate(call) {
       const mine = probe(call.model)
       mine.started++

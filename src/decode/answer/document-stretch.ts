@@ -81,7 +81,7 @@ export class DocumentStretch extends GuidedStretch {
   protected override show(bytes: Uint8Array, sampled?: Sampled): void {
     const { call, text } = this.answer.plan
     const told = call.topLogprobs === undefined ? undefined : sampled
-    this.answer.out.content(bytes, told && logprobOf(told, text.tokenizer))
+    this.answer.out.content(bytes, told && logprobOf(told, text.tokenizer, call))
     this.#tell(this.#evidence?.push(bytes, this.answer.remaining))
   }
 

@@ -12,18 +12,18 @@ import { GREEDY, logprobOf, shownToken } from './sampling.js'
 export class PromptScores implements LaneScores {
   readonly told: PromptLogprob[]
   readonly #prompt: readonly number[]
-  readonly #top: number
+  readonly #call: ChatCall
   readonly #vocabSize: number
   readonly #tokenizer: Tokenizer
   #whole = () => {}
 
-  constructor({ topLogprobs = 0 }: ChatCall, prompt: readonly number[], tokenizer: Tokenizer, vocabSize: number) {
+  constructor(call: ChatCall, prompt: readonly number[], tokenizer: Tokenizer, vocabSize: number) {
     this.#prompt = prompt
-    this.#top = topLogprobs
+    this.#call = call
     this.#tokenizer = tokenizer
     this.#vocabSize = vocabSize
     // Nothing comes before the first, and no model says how likely it is.
-    this.told = [{ ...shownToken(prompt[0]!, tokenizer), logprob: null, top: [] }]
+    this.told = [{ ...shownToken(prompt[0]!, tokenizer, call), logprob: null, top: [] }]
   }
 
   /** Tokens after which the next one's score is known. */
@@ -46,13 +46,13 @@ export class PromptScores implements LaneScores {
     return {
       ...GREEDY,
       mask: new Mask(this.#vocabSize).only([this.#prompt[position + 1]!]),
-      topLogprobs: this.#top,
+      topLogprobs: this.#call.topLogprobs ?? 0,
     }
   }
 
   /** The next ones. */
   take(sampled: readonly Sampled[]): void {
-    for (const each of sampled) this.told.push(logprobOf(each, this.#tokenizer)!)
+    for (const each of sampled) this.told.push(logprobOf(each, this.#tokenizer, this.#call)!)
     if (this.open === 0) this.#whole()
   }
 }

@@ -1,4 +1,4 @@
-import type { TokenLogprob } from '../../engine.js'
+import type { ChatCall, TokenLogprob } from '../../engine.js'
 import type { Sampled, SampleSettings } from '../token-model.js'
 import type { Tokenizer } from '../tokenizer/tokenizer.js'
 
@@ -21,14 +21,25 @@ export function seedOfChoice(seed: number | undefined, choice: number): number {
   return (mixed ^ (mixed >>> 13)) >>> 0
 }
 
+type Showing = Pick<ChatCall, 'tokensAsIds'>
+
 /** Log probabilities in the form of the contract. */
-export function logprobOf(sampled: Sampled, tokenizer: Tokenizer): TokenLogprob | undefined {
+export function logprobOf(sampled: Sampled, tokenizer: Tokenizer, call: Showing): TokenLogprob | undefined {
   if (sampled.logprob === undefined) return undefined
-  const top = (sampled.top ?? []).map(({ token, logprob }) => ({ ...shownToken(token, tokenizer), logprob }))
-  return { ...shownToken(sampled.token, tokenizer), logprob: sampled.logprob, top }
+  const top = (sampled.top ?? []).map(({ token, logprob }) => ({ ...shownToken(token, tokenizer, call), logprob }))
+  return { ...shownToken(sampled.token, tokenizer, call), logprob: sampled.logprob, top }
 }
 
-export function shownToken(token: number, tokenizer: Tokenizer): { token: string; bytes: number[] } {
+export function shownToken(
+  token: number,
+  tokenizer: Tokenizer,
+  { tokensAsIds }: Showing,
+): { token: string; bytes: number[] } {
+  const shown = namedToken(token, tokenizer)
+  return tokensAsIds ? { ...shown, token: `token_id:${token}` } : shown
+}
+
+function namedToken(token: number, tokenizer: Tokenizer): { token: string; bytes: number[] } {
   const bytes = tokenizer.bytes(token)
   if (bytes.length === 0) {
     // A control token says nothing, but it has a name, and clients read its bytes as those of every other.

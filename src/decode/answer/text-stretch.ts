@@ -42,7 +42,7 @@ export class TextStretch implements Stretch {
       out.endText()
       this.#answer.insert({ kind: 'call', written: tokenizer.name(token) })
     } else {
-      const piece = out.content(tokenizer.bytes(token), logprobOf(sampled, tokenizer))
+      const piece = out.content(tokenizer.bytes(token), logprobOf(sampled, tokenizer, plan.call))
       if (mustGoOn && !this.#answer.mustGoOn) out.watchFor(this.#needles(true))
       this.#shown(piece)
     }

@@ -107,6 +107,7 @@ export class RemoteEngine implements Engine {
   readonly decide = this.#asks('decide')
   readonly tokenize = this.#asks('tokenize')
   readonly detokenize = this.#asks('detokenize')
+  readonly tokenizerInfo = this.#asks('tokenizerInfo')
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
     call.signal.throwIfAborted()

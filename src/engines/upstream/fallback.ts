@@ -17,6 +17,7 @@ import type {
   Ranking,
   TokenizeCall,
   TokenizedText,
+  TokenizerInfoCall,
 } from '../../engine.js'
 import { V1Error } from '../../errors.js'
 
@@ -120,6 +121,10 @@ class Fallback implements Engine {
     return this.#ask(call, 'detokenize', (engine) => engine.detokenize!(call))
   }
 
+  async tokenizerInfo(call: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>> {
+    return this.#ask(call, 'tokenizerInfo', (engine) => engine.tokenizerInfo!(call))
+  }
+
   /** The first of the two that can do this with the model; the second where it can too and the first wants for something. */
   async #ask<T>(
     { model, signal }: { readonly model: string; readonly signal: AbortSignal },
@@ -178,7 +183,7 @@ class Fallback implements Engine {
 }
 
 /** What is answered at once, and the capability that says so of a model, where one does. */
-type Single = 'embed' | 'rank' | 'decide' | 'extract' | 'tokenize' | 'detokenize'
+type Single = 'embed' | 'rank' | 'decide' | 'extract' | 'tokenize' | 'detokenize' | 'tokenizerInfo'
 const SAID: Readonly<Partial<Record<Single, 'embeddings' | 'rerank' | 'decisions' | 'extractions'>>> = {
   embed: 'embeddings',
   rank: 'rerank',

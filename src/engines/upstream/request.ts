@@ -27,6 +27,7 @@ export function requestBody(call: ChatCall, model: string, maxTokensField: strin
     ...(call.stopTokens && { stop_token_ids: call.stopTokens }),
     ...(call.ignoreEnds && { ignore_eos: true }),
     ...(call.returnTokens && { return_token_ids: true }),
+    ...(call.tokensAsIds && { return_tokens_as_token_ids: true }),
     ...(sampling.topK !== undefined && { top_k: sampling.topK }),
     ...(sampling.minP !== undefined && { min_p: sampling.minP }),
     ...(sampling.repetitionPenalty !== undefined && { repetition_penalty: sampling.repetitionPenalty }),

@@ -18,6 +18,7 @@ import type {
   Ranking,
   TokenizeCall,
   TokenizedText,
+  TokenizerInfoCall,
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
 import { isCopy, isRemote } from '../../repository/address.js'
@@ -206,6 +207,10 @@ export class WebGpuEngine implements WebGpu {
 
   async detokenize(call: DetokenizeCall): Promise<string> {
     return this.#set.ask(this.#model(call.model), call.signal, ({ runner }) => runner.detokenize(call))
+  }
+
+  async tokenizerInfo({ model, signal }: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>> {
+    return this.#set.ask(this.#model(model), signal, async ({ runner }) => runner.tokenizerInfo)
   }
 
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {

@@ -11,6 +11,7 @@ import type {
   Part,
   TokenizeCall,
   TokenizedText,
+  TokenizerInfoCall,
 } from '../../engine.js'
 import { modelNotFound, V1Error } from '../../errors.js'
 import type { LoadReport } from '../../repository/progress.js'
@@ -78,6 +79,10 @@ export class WebLlmEngine implements Engine {
 
   async detokenize(call: DetokenizeCall): Promise<string> {
     return this.#set.ask(await this.#find(call.model), call.signal, ({ runner }) => runner.detokenize(call))
+  }
+
+  async tokenizerInfo({ model, signal }: TokenizerInfoCall): Promise<Readonly<Record<string, unknown>>> {
+    return this.#set.ask(await this.#find(model), signal, async ({ runner }) => runner.tokenizerInfo)
   }
 
   async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {

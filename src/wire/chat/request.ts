@@ -36,6 +36,8 @@ export interface ChatRequest extends ToolRequest, EndFields, Form {
   readonly maxTokens?: number
   /** An extension, vLLM's: the tokens of prompt and answer are told too. */
   readonly returnTokens?: boolean
+  /** The same: log probabilities have the numbers of tokens. */
+  readonly tokensAsIds?: boolean
   /** An extension, ours: what the values of the document rest on is told too. */
   readonly evidence?: true
   readonly sampling: Sampling
@@ -69,6 +71,7 @@ const KNOWN: ReadonlySet<string> = new Set([
   'reasoning_effort',
   'chat_template_kwargs',
   'return_token_ids',
+  'return_tokens_as_token_ids',
   'evidence',
   'quote',
   ...BUDGET_FIELDS,
@@ -78,6 +81,8 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...REFUSED,
 ])
 const KNOWN_STREAM_OPTIONS = new Set(['include_usage', 'include_obfuscation', 'include_forced'])
+
+const AS_IDS = 'return_tokens_as_token_ids'
 
 const aTokenLimit = tokenLimit(1)
 const aChoiceCount = anInteger(1, 128)
@@ -114,9 +119,16 @@ export function* readChatRequest(json: unknown): Slices<ChatRequest> {
   }
 }
 
-/** There only where it is wanted. */
-export const readReturnTokens = (body: JsonObject): { readonly returnTokens?: true } =>
-  optional(body, 'return_token_ids', '', aBoolean) ? { returnTokens: true } : {}
+/** There only where they are wanted. */
+export function readReturnTokens(body: JsonObject): { readonly returnTokens?: true; readonly tokensAsIds?: true } {
+  return {
+    ...(optional(body, 'return_token_ids', '', aBoolean) && { returnTokens: true }),
+    // It says how log probabilities are told, and nothing without them.
+    ...(optional(body, AS_IDS, '', aBoolean) &&
+      body.logprobs != null &&
+      body.logprobs !== false && { tokensAsIds: true }),
+  }
+}
 
 type StreamRequest = Pick<ChatRequest, 'stream' | 'includeUsage' | 'includeForced'>
 

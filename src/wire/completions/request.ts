@@ -44,6 +44,7 @@ const KNOWN = new Set([
     'best_of',
     'suffix',
     'return_token_ids',
+    'return_tokens_as_token_ids',
   ],
   'response_format',
   ...GUIDANCE_FIELDS,
