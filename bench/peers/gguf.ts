@@ -82,7 +82,8 @@ function tensors(of: ModelPlan, planned: PlannedTensors, source: WeightSource): 
   matrix('token_embd.weight', planned.embedding)
   norm('output_norm.weight', planned.norm)
   planned.layers.forEach(({ matrices, vectors }, i) => {
-    const { heads, keyHeads, headSize: d, intermediate: inner } = of.layers[i] as AttentionLayer
+    const { heads, keyHeads, headSize: d, feedForward } = of.layers[i] as AttentionLayer
+    const { size: inner } = feedForward
     const { qkv, output, gateUp, down } = matrices as Required<typeof matrices>
     const { attentionNorm, mlpNorm } = vectors
     const [queries, keys] = [heads * d, keyHeads * d]
@@ -130,14 +131,14 @@ function toQ4_0(codes: Uint8Array, scales: Uint8Array, { rows, columns, rowAt }:
 }
 
 function metadata(of: ModelPlan, model: string, context: number): Metadata {
-  const { heads, keyHeads, headSize, intermediate, angles } = of.layers[0] as AttentionLayer
+  const { heads, keyHeads, headSize, feedForward, angles } = of.layers[0] as AttentionLayer
   const out = new Metadata()
   out.text('general.architecture', 'llama')
   out.text('general.name', model)
   out.u32('llama.context_length', context)
   out.u32('llama.embedding_length', of.hidden)
   out.u32('llama.block_count', of.layers.length)
-  out.u32('llama.feed_forward_length', intermediate)
+  out.u32('llama.feed_forward_length', feedForward.size)
   out.u32('llama.attention.head_count', heads)
   out.u32('llama.attention.head_count_kv', keyHeads)
   out.u32('llama.attention.key_length', headSize)

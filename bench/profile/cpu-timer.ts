@@ -18,6 +18,9 @@ const KERNELS: Readonly<Record<OperationName, string>> = {
   delta: 'delta rule',
   gate: 'gate',
   gated: 'product, activate and round',
+  route: 'choose experts',
+  routed: 'product with experts',
+  collect: 'add up experts',
   pack: 'pack',
 }
 

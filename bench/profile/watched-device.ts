@@ -3,6 +3,7 @@ import type {
   Activations,
   AttentionShape,
   Batch,
+  CollectOptions,
   ConvolveOptions,
   DeltaOptions,
   Device,
@@ -13,6 +14,9 @@ import type {
   Pass,
   PlaceOptions,
   ProjectOptions,
+  RoutedOptions,
+  RouteOptions,
+  Routing,
   SampledRow,
   SampleRow,
   Sampler,
@@ -43,6 +47,7 @@ export function watch(device: Device, current: Current, timer: Timer, seen: (pas
     matrixBytes: (shape) => device.matrixBytes(shape),
     vector: (values) => device.vector(values),
     activations: (rows, columns) => device.activations(rows, columns),
+    routing: (shape) => device.routing(shape),
     cache: (shape) => device.cache(shape),
     states: (shape) => device.states(shape),
     sampler: (shape) => device.sampler(shape),
@@ -132,6 +137,26 @@ class WatchedPass implements Pass {
 
   delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void {
     this.#current.during({ name: 'delta rule' }, () => this.#pass.delta(x, states, index, out, options))
+  }
+
+  route(scores: Activations, routing: Routing, options: RouteOptions): void {
+    this.#current.during({ name: 'choose experts' }, () => this.#pass.route(scores, routing, options))
+  }
+
+  projectRouted(matrix: Matrix, x: Activations, out: Activations, routing: Routing, options: RoutedOptions): void {
+    const { experts, chosen } = routing.shape
+    const places = (options.rows ?? this.rows) * chosen
+    const operation = {
+      name: options.from === 'rows' ? 'gate and up of experts' : 'down of experts',
+      // Of as many experts as may be chosen.
+      weights: (matrix.bytes / experts) * Math.min(experts, places),
+      multiplications: (matrix.rows / experts) * matrix.columns * places,
+    }
+    this.#current.during(operation, () => this.#pass.projectRouted(matrix, x, out, routing, options))
+  }
+
+  collect(x: Activations, out: Activations, routing: Routing, options?: CollectOptions): void {
+    this.#current.during({ name: 'add up experts' }, () => this.#pass.collect(x, out, routing, options))
   }
 
   gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void {

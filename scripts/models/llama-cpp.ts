@@ -197,8 +197,11 @@ export async function writeGguf(path: string, of: Described, weights: Weights, t
   await writeGgufFile(path, out, tensors)
 }
 
+/** llama.cpp's quantiser leaves them as they are, whose answers hang on which experts are chosen. */
+export const isRouter = (name: string): boolean => /\.ffn_gate_inp|\.mlp\.gate\./.test(name)
+
 function stored({ name, dims, values }: GgufTensor, wanted: GgufType): Tensor {
-  const type = dims.length > 1 && dims[0]! % 32 === 0 ? wanted : 'F32'
+  const type = dims.length > 1 && dims[0]! % 32 === 0 && !isRouter(name) ? wanted : 'F32'
   const { number, pack } = TYPES[type]
   const bytes = pack(values)
   return { name, dims, type: number, bytes: bytes.length, data: async () => bytes }

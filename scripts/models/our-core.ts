@@ -17,7 +17,7 @@ import type { Case, Weights } from './family.js'
 import { eachWay, waysAtOnce } from './feeds.js'
 import { inHalves, inQ8_0, inQ8_0OfNext, type Kept, type Vector } from './float64.js'
 import { type Allowance, type Answer, answerOf, apart, compare, retold } from './judge.js'
-import { type GgufType, type LlamaCache, llamaCpp, writeGguf } from './llama-cpp.js'
+import { type GgufType, isRouter, type LlamaCache, llamaCpp, writeGguf } from './llama-cpp.js'
 import { mlxConfig, mlxTensors, throughMlx } from './mlx.js'
 import { throughMlc, throughQ4_0 } from './rounded.js'
 import type { Rows } from './rows.js'
@@ -292,7 +292,9 @@ async function writeFolder(folder: string, config: object, tensors: Uint8Array):
 async function heldBy(of: Case, form: Form, plain: Weights, source: WeightSource): Promise<Weights> {
   if (form.type === 'Q4_0') {
     const whole = new Set(
-      of.tensors.filter(({ shape }) => shape.length === 2 && shape[1]! % 32 === 0).map(({ name }) => name),
+      of.tensors
+        .filter(({ name, shape }) => shape.length === 2 && shape[1]! % 32 === 0 && !isRouter(name))
+        .map(({ name }) => name),
     )
     return (name) => (whole.has(name) ? throughQ4_0(plain(name)) : plain(name))
   }

@@ -1,4 +1,5 @@
 import type { Case } from '../family.js'
+import { qwen3Moe } from './experts.js'
 import { gemma2, gemma3 } from './gemma.js'
 import { gemma1 } from './gemma1.js'
 import { gemma4 } from './gemma4.js'
@@ -16,6 +17,7 @@ export const CASES: readonly Case[] = [
   qwen2,
   qwen3,
   qwen35,
+  qwen3Moe,
   gemma3,
   gemma2,
   gemma1,

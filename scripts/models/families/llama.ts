@@ -177,6 +177,8 @@ export interface LlamaTraits {
   readonly tiled?: boolean
   /** What gates go through. @default silu */
   readonly gate?: (x: number) => number
+  /** In place of the MLP, of which names begin with `at`. */
+  feedForward?(x: Vector, at: string): Vector
   readonly kept?: Kept
 }
 
@@ -215,7 +217,8 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
         const seen = caches[i]!.look(query, turn(k), v, form)
         x = add(x, times(product(weights(`${at}.self_attn.o_proj.weight`), seen), residual))
         const m = rmsNorm(x, weights(`${at}.post_attention_layernorm.weight`), epsilon, offset)
-        x = add(x, times(gatedMlp(m, weights, `${at}.mlp`, gate), residual))
+        const within = traits.feedForward?.(m, `${at}.mlp`) ?? gatedMlp(m, weights, `${at}.mlp`, gate)
+        x = add(x, times(within, residual))
       }
       position++
       const last = rmsNorm(x, weights('model.norm.weight'), epsilon, offset)

@@ -9,12 +9,15 @@
 import type { Batch, SampledRow, SampleRow } from './contract/batch.js'
 import type {
   AttentionShape,
+  CollectOptions,
   ConvolveOptions,
   DeltaOptions,
   GateOptions,
   JoinOptions,
   PlaceOptions,
   ProjectOptions,
+  RoutedOptions,
+  RouteOptions,
 } from './contract/options.js'
 import type {
   Activations,
@@ -24,6 +27,9 @@ import type {
   Matrix,
   MatrixData,
   MatrixShape,
+  MatrixUse,
+  Routing,
+  RoutingShape,
   Sampler,
   SamplerShape,
   States,
@@ -74,13 +80,10 @@ export interface Device {
   readonly memory: MemoryUse
   /** Resolves, with the reason as a `V1Error` 503, once the device is gone. Never resolves because of `destroy`. */
   readonly lost: Promise<Error>
-  /**
-   * Uploads a matrix. The bytes may be reused when the call returns. `gated`: it will be projected with as `gated`, and
-   * only so; a device that keeps it in parts must know.
-   */
-  matrix(data: MatrixData, options?: { readonly gated?: boolean }): Matrix
+  /** Uploads a matrix. The bytes may be reused when the call returns. */
+  matrix(data: MatrixData, use?: MatrixUse): Matrix
   /** As `matrix`, of rows that are not all at hand at once: bands of so many, one below the other. */
-  growingMatrix(bands: readonly MatrixShape[], options?: { readonly gated?: boolean }): GrowingMatrix
+  growingMatrix(bands: readonly MatrixShape[], use?: MatrixUse): GrowingMatrix
   /** So many bytes will be asked for, piece by piece. Absent where it makes no difference. */
   reserve?(bytes: number): void
   /** Bytes that such a matrix would take. */
@@ -89,6 +92,7 @@ export interface Device {
   vector(values: Float32Array): Vector
   /** Room for `rows` rows between operations. Contents are undefined at first. */
   activations(rows: number, columns: number): Activations
+  routing(shape: RoutingShape): Routing
   cache(shape: CacheShape): KeyValueCache
   states(shape: StatesShape): States
   sampler(shape: SamplerShape): Sampler
@@ -154,6 +158,12 @@ export interface Pass {
   delta(x: Activations, states: States, index: number, out: Activations, options: DeltaOptions): void
   /** out = gate(gates) * values, for the columns of `out`, which may be one of them if it begins with it. */
   gate(gates: Activations, values: Activations, out: Activations, options: GateOptions): void
+  /** Chooses for each row the experts of the greatest scores, of equal ones those with the lowest numbers. */
+  route(scores: Activations, routing: Routing, options: RouteOptions): void
+  /** out[place] = W x of the place's expert, as wide as its part of the matrix has rows, a multiple of 32. */
+  projectRouted(matrix: Matrix, x: Activations, out: Activations, routing: Routing, options: RoutedOptions): void
+  /** out[row] = what its experts gave, x[place], times their weights, added up. */
+  collect(x: Activations, out: Activations, routing: Routing, options?: CollectOptions): void
   /** out[i] = x[rows[i]]. A pass picks and pools the same way throughout. */
   pick(x: Activations, rows: Int32Array, out: Activations): void
   /** out[i] = the mean of the rows of span i */

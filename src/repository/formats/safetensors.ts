@@ -94,7 +94,7 @@ export async function readTransformers(
         rows(name) {
           const { file, from } = find(`${name}.weight`)
           const { shape, dtype } = describe(`${name}.weight`)
-          return storedRows(dtype, shape[1]!, (start, end, _, into) => slice(file, from + start, from + end, into))
+          return storedRows(dtype, shape.at(-1)!, (start, end, _, into) => slice(file, from + start, from + end, into))
         },
       }
     },

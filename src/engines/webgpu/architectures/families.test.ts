@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../../bench/peers/gguf-file.js'
+import { qwen3Moe } from '../../../../scripts/models/families/experts.js'
 import { gemma2, gemma3 } from '../../../../scripts/models/families/gemma.js'
 import { gemma1 } from '../../../../scripts/models/families/gemma1.js'
 import { gemma4 } from '../../../../scripts/models/families/gemma4.js'
@@ -44,6 +45,7 @@ const CASES = [
   phi3,
   phi4Mini,
   qwen35,
+  qwen3Moe,
   smollm3,
 ]
 
@@ -301,7 +303,7 @@ describe.each(DEVICES.filter(({ name }) => name.startsWith('webgpu')))('architec
   })
   afterAll(() => device.destroy())
 
-  it.each([gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35])(
+  it.each([gemma2, gemma3, gemma4, lfm2, ministral3, olmo2, qwen35, qwen3Moe])(
     '$name: greedy tokens and log probabilities are those of float64',
     async (of) => {
       const { tokens, logprobs } = answerOf(of, weightsOf(of), 4)

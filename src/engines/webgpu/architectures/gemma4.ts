@@ -86,7 +86,10 @@ export const gemma4: Architecture = {
         ...(slides(layer) ? { ...local, window } : full),
         valueNorm: true,
         scaled: true,
-        ...(layer >= owners && { keysOf: lastOf(fields, slides, owners, slides(layer)), intermediate: wide }),
+        ...(layer >= owners && {
+          keysOf: lastOf(fields, slides, owners, slides(layer)),
+          feedForward: { kind: 'gated', size: wide } as const,
+        }),
       }),
     })
     const size = fields.limit('hidden_size_per_layer_input')

@@ -23,6 +23,7 @@ import { phi3 } from './phi3.js'
 import { qwen2 } from './qwen2.js'
 import { qwen3 } from './qwen3.js'
 import { qwen35 } from './qwen3-5.js'
+import { qwen3Moe } from './qwen3-moe.js'
 import { smollm3 } from './smollm3.js'
 
 export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
@@ -48,6 +49,8 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   qwen3_5: qwen35,
   qwen3_5_text: qwen35,
   qwen35,
+  qwen3_moe: qwen3Moe,
+  qwen3moe: qwen3Moe,
   smollm3,
 }
 

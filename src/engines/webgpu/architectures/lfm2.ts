@@ -68,8 +68,8 @@ export const lfm2: Architecture = {
       {
         queryKeyNorm: 'head',
         biased: [],
-        layer: (layer, { normsBefore, normsAfter, biased }): Partial<AttentionLayer> | LayerPlan =>
-          attends(layer) ? {} : { kind: 'convolution', taps, normsBefore, normsAfter, biased, intermediate },
+        layer: (layer, { normsBefore, normsAfter, biased, feedForward }): Partial<AttentionLayer> | LayerPlan =>
+          attends(layer) ? {} : { kind: 'convolution', taps, normsBefore, normsAfter, biased, feedForward },
       },
     )
   },

@@ -96,10 +96,10 @@ export const qwen35: Architecture = {
       queryKeyNorm: 'head',
       biased,
       angles: (headSize) => readAngles(fields, headSize * part, parameters, 10_000_000),
-      layer: (layer, { normsBefore, normsAfter, intermediate }): Partial<AttentionLayer> | LayerPlan =>
+      layer: (layer, { normsBefore, normsAfter, feedForward }): Partial<AttentionLayer> | LayerPlan =>
         attends(layer)
           ? { outputGate }
-          : { kind: 'delta', ...linear, normsBefore, normsAfter, biased: [], intermediate },
+          : { kind: 'delta', ...linear, normsBefore, normsAfter, biased: [], feedForward },
     })
     return { ...plan, normOffset: 1 }
   },

@@ -1,5 +1,5 @@
 /** What the configurations of most decoders have in common. */
-import type { AttentionLayer, LayerPlan, MatrixRole, ModelPlan } from '../model/model-plan.js'
+import type { AttentionLayer, FeedForwardPlan, LayerPlan, MatrixRole, ModelPlan } from '../model/model-plan.js'
 import { refuse } from '../model/refuse.js'
 import type { Fields } from './fields.js'
 import { type ReadAngles, readAngles } from './read-angles.js'
@@ -16,6 +16,8 @@ export interface DecoderTraits {
   readonly norms?: 'before' | 'after' | 'both'
   /** @default 'silu' */
   readonly gate?: ModelPlan['gate']
+  /** Of a layer. @default a gated one of `intermediate_size` */
+  readonly feedForward?: (layer: number) => FeedForwardPlan
   /** What scores are multiplied by. @default headSize ** -0.5 */
   readonly scale?: number
   /** The window of a layer. @default none */
@@ -38,8 +40,9 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
   }
   if (headSize % 2 !== 0) throw refuse(fields.model, `heads of ${headSize} values`)
   if (heads % keyHeads !== 0) throw refuse(fields.model, `${heads} attention heads over ${keyHeads} key heads`)
-  const { angles, most, usual } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
-  const shape: AttentionLayer = {
+  const { angles, most, usual: usualLength } = (traits.angles ?? ((size) => readAngles(fields, size)))(headSize)
+  const feedForward = traits.feedForward ?? always(readGated(fields))
+  const shape: Omit<AttentionLayer, 'feedForward'> = {
     kind: 'attention',
     heads,
     keyHeads,
@@ -49,7 +52,6 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     ...(queryKeyNorm && { queryKeyNorm }),
     normsBefore: norms !== 'after',
     normsAfter: norms !== 'before',
-    intermediate: fields.count('intermediate_size'),
     biased: traits.biased ?? readBiases(fields),
   }
   const context = fields.limit('context_window_size') ?? fields.limit('max_position_embeddings') ?? 4096
@@ -59,18 +61,25 @@ export function readDecoder(fields: Fields, traits: DecoderTraits = {}): Omit<Mo
     hidden,
     vocabulary: fields.count('vocab_size'),
     contextLength: Math.min(context, most ?? context),
-    ...(usual !== undefined && { usualLength: usual }),
+    ...(usualLength !== undefined && { usualLength }),
     epsilon: fields.number('rms_norm_eps', 1e-5),
     ...(gate !== 'silu' && { gate }),
     layers: Array.from({ length: fields.count('num_hidden_layers') }, (_, layer) => {
       const window = traits.window?.(layer)
-      const own = traits.layer?.(layer, shape)
+      const usual = { ...shape, feedForward: feedForward(layer) }
+      const own = traits.layer?.(layer, usual)
       // One that says of what kind it is is a layer as it stands.
       if (own && 'kind' in own && own.kind !== 'attention') return own as LayerPlan
-      return { ...shape, ...(window !== undefined && { window }), ...(own as Partial<AttentionLayer>) }
+      return { ...usual, ...(window !== undefined && { window }), ...(own as Partial<AttentionLayer>) }
     }),
     tied: fields.get('tie_word_embeddings') === undefined ? undefined : fields.flag('tie_word_embeddings'),
   }
+}
+
+const always = (plan: FeedForwardPlan) => () => plan
+
+export function readGated(fields: Fields): FeedForwardPlan {
+  return { kind: 'gated', size: fields.count('intermediate_size') }
 }
 
 export function readBiases(fields: Fields): readonly MatrixRole[] {

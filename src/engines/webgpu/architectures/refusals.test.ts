@@ -169,12 +169,12 @@ describe('of GGUF files', () => {
     expect(() => plan(outline)).toThrow('attention_odd_scale = 3')
   })
 
-  it.each(named)('$name is refused for experts', async (of) => {
+  it.each(named.filter(({ config }) => !config.num_experts))('$name is refused for experts', async (of) => {
     const outline = await written(of, (out, architecture) => out.u32(`${architecture}.expert_count`, 8))
     expect(() => plan(outline)).toThrow('expert_count = 8')
   })
 
-  it.each(['qwen3moe', 'gpt-oss', 'lfm2moe', 'mamba'])('%s is refused by its name', async (architecture) => {
+  it.each(['gpt-oss', 'lfm2moe', 'mamba'])('%s is refused by its name', async (architecture) => {
     const of = CASES[0]!
     const outline = await written({
       ...of,
@@ -217,7 +217,7 @@ describe('Granite 4.0', () => {
 })
 
 describe('mixtures of experts', () => {
-  it.each(['qwen3_moe', 'qwen3_5_moe', 'gpt_oss', 'lfm2_moe', 'granitemoehybrid', 'mixtral'])(
+  it.each(['qwen3_5_moe', 'gpt_oss', 'lfm2_moe', 'granitemoehybrid', 'mixtral'])(
     '%s is refused by its name',
     (model_type) => {
       const outline = configured(sourceOf(CASES[0]!, 'f32'), { model_type })

@@ -11,7 +11,6 @@ import { webgpu } from '../index.js'
 
 /** By transformers' and MLC's name, and llama.cpp's. */
 const EXPERTS = [
-  ['qwen3_moe', 'qwen3moe'],
   ['qwen3_5_moe', 'qwen35moe'],
   ['gpt_oss', 'gpt-oss'],
   ['lfm2_moe', 'lfm2moe'],

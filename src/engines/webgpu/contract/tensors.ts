@@ -27,6 +27,13 @@ export interface Activations extends Resource {
   readonly rows: number
   readonly columns: number
 }
+/**
+ * Where the rows of a pass go, of which each goes to some of many experts. A place is a row at one of its experts; those at
+ * the same expert lie together, so that its weights are read once.
+ */
+export interface Routing extends Resource {
+  readonly shape: RoutingShape
+}
 export interface KeyValueCache extends Resource {
   readonly shape: CacheShape
 }
@@ -35,6 +42,22 @@ export interface States extends Resource {
 }
 export interface Sampler extends Resource {
   readonly shape: SamplerShape
+}
+
+export interface RoutingShape {
+  /** Of the largest pass. */
+  readonly rows: number
+  readonly experts: number
+  /** Experts that a row goes to. */
+  readonly chosen: number
+}
+
+/** How a matrix will be used, which a device that keeps it in parts must know. */
+export interface MatrixUse {
+  /** It will be projected with as `gated`, and only so. */
+  readonly gated?: boolean
+  /** So many rows, from the first on, are used together: those of an expert. A multiple of 8. @default all */
+  readonly together?: number | undefined
 }
 
 /** What decides how many bytes a matrix, or a band of one, takes. */

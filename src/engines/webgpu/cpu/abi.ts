@@ -48,6 +48,9 @@ export const HEADER_WORDS = 4
 /** Gates and values of a gated product that a thread computes before it joins them; one item of all tokens may take more. */
 export const GATED_ROOM = 16384
 
+/** Groups of eight rows of an expert that make an item. */
+export const ROUTED_GROUPS = 4
+
 /** The first bytes of memory stay unused, so that 0 is no valid place; then come the constants of the kernels' own. */
 export const CONSTANTS = 64
 /** Where the control block of the threads lies: behind them. */
@@ -177,6 +180,31 @@ export const OPERATIONS = {
     ...{ gates: 'pointer', gatesStride: 'pointer', values: 'pointer', valuesStride: 'pointer' },
     ...{ out: 'pointer', outStride: 'pointer', columns: 'i32', gate: 'i32' },
   },
+  /**
+   * `kind`: 0 is softmax, 1 sigmoid. Written are how many experts have rows, which (`list`), where the places of each begin,
+   * and where the last end (`firsts`), the row of each place (`rowOf`), and of each row its places (`placeOf`) and weights,
+   * behind which stands that of what all rows share. `cursors`, `keys`: room for a word for each expert. One item.
+   */
+  route: {
+    ...{ scores: 'pointer', scoresStride: 'pointer', rows: 'i32', experts: 'i32', chosen: 'i32', kind: 'i32' },
+    ...{ normed: 'bool', scale: 'f32', active: 'pointer', list: 'pointer', firsts: 'pointer', cursors: 'pointer' },
+    ...{ rowOf: 'pointer', placeOf: 'pointer', weights: 'pointer', bias: 'pointer', factors: 'pointer' },
+    ...{ shared: 'bool', keys: 'pointer' },
+  },
+  /**
+   * Of each expert with rows `rows` of the matrix's, from group `first` + its number * `every` on; x has a row for each
+   * place. Items: `ROUTED_GROUPS` groups of eight rows of each of as many experts as may have rows.
+   */
+  routed: {
+    ...PRODUCT,
+    ...{ active: 'pointer', list: 'pointer', firsts: 'pointer', first: 'i32', every: 'i32', bias: 'pointer' },
+    ...{ unpacked: 'pointer', unpackedGap: 'pointer' },
+  },
+  /** `shared`: 0 or where. Items: rows. */
+  collect: {
+    ...{ x: 'pointer', xStride: 'pointer', placeOf: 'pointer', weights: 'pointer', chosen: 'i32', out: 'pointer' },
+    ...{ outStride: 'pointer', columns: 'i32', shared: 'pointer', sharedStride: 'pointer' },
+  },
   /** Rows from `source` to `matrix`; `scales`: of 4 bits, which have them apart, in f16 if `half`. Items: groups of eight rows. */
   pack: {
     ...{ kind: 'i32', source: 'pointer', scales: 'pointer', half: 'bool', matrix: 'pointer', columns: 'i32' },
@@ -196,7 +224,7 @@ export const OPERATION_WORDS = Math.ceil((HEADER_WORDS + MOST_ARGUMENTS) / 8) * 
 
 /** Constants of `./abi`: counts and codes, then bytes. */
 const INTEGERS = {
-  ...{ F32, F16, Q4, BF16, Q4_EXACT, WIDE, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE },
+  ...{ F32, F16, Q4, BF16, Q4_EXACT, WIDE, GROUP, SMALL, PRIVATE, GATED_ROOM, CHANNELS_OF_LINE, ROUTED_GROUPS },
   ...Object.fromEntries(GATES.map((gate) => [gate.toUpperCase(), gateCode(gate)])),
   ...Object.fromEntries(Object.entries(CACHE_CODES).map(([type, code]) => [`CACHE_${type.toUpperCase()}`, code])),
   BLOCK: Q4_BLOCK,

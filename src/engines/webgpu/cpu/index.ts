@@ -22,6 +22,7 @@ import { CpuPass } from './pass.js'
 import type { CpuPassHost, OperationProfiler } from './pass-host.js'
 import { type ByteProducts, ProductTrial } from './product-trial.js'
 import { PassProgram } from './program.js'
+import { CpuRouting } from './routing.js'
 import { Runner, TOGETHER_BYTES } from './runner.js'
 import { CpuSampler } from './sampler.js'
 import { CONTROL_BYTES, gatherTeam, MAX_THREADS, sharingRefusal, type Team, usefulThreads } from './team.js'
@@ -167,6 +168,7 @@ function assemble(info: DeviceInfo, parts: Parts): Device {
     matrixBytes: storedBytes,
     vector: (values) => living(() => new CpuVector(memory, values)),
     activations: (rows, columns): Activations => living(() => new CpuActivations(memory, rows, columns)),
+    routing: (shape) => living(() => new CpuRouting(memory, shape)),
     cache: (shape) => living(() => new CpuCache(memory, shape)),
     states: (shape) => living(() => new CpuStates(memory, shape)),
     sampler: (shape: SamplerShape): Sampler => living(() => new CpuSampler(memory, kernels, shape)),

@@ -3,6 +3,7 @@ import type {
   Activations,
   AttentionShape,
   Batch,
+  CollectOptions,
   ConvolveOptions,
   DeltaOptions,
   GateOptions,
@@ -12,6 +13,9 @@ import type {
   Pass,
   PlaceOptions,
   ProjectOptions,
+  RoutedOptions,
+  RouteOptions,
+  Routing,
   SampledRow,
   SampleRow,
   Sampler,
@@ -28,6 +32,7 @@ import type { PassRecorder } from './pass-recorder.js'
 import { Products } from './products.js'
 import { few, OPERATION_BYTES, type PassProgram, type Sharing } from './program.js'
 import { convolve, delta } from './recurrence.js'
+import { CpuRouting, collect, route } from './routing.js'
 import { CpuSampler } from './sampler.js'
 import { CpuActivations, CpuCache, CpuVector } from './tensors.js'
 
@@ -217,6 +222,20 @@ export class CpuPass implements Pass {
       gate: gateCode(options.gate),
     }
     this.#add('gate', rows, args, few(rows * columns))
+  }
+
+  route(scores: Activations, routing: Routing, options: RouteOptions): void {
+    route(this.#recorder, scores, routing, options)
+  }
+
+  projectRouted(matrix: Matrix, x: Activations, out: Activations, routing: Routing, options: RoutedOptions): void {
+    OPERATIONS.projectRouted.fit(this.#shape, matrix, x, out, routing, options)
+    const [w, source, target] = [own(matrix, CpuMatrix), own(x, CpuActivations), own(out, CpuActivations)]
+    this.#products.recordRouted(w, source, target, own(routing, CpuRouting), { rows: this.rows, ...options })
+  }
+
+  collect(x: Activations, out: Activations, routing: Routing, options?: CollectOptions): void {
+    collect(this.#recorder, x, out, routing, options)
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

@@ -1,11 +1,12 @@
 /** Records products of matrices, and what goes before and after them: norms, rounding, gates. */
-import { type Gate, type ProjectOptions, Q4_BLOCK } from '../contract.js'
+import { type Gate, type ProjectOptions, Q4_BLOCK, type RoutedOptions } from '../contract.js'
 import * as abi from './abi.js'
 import { own } from './guards.js'
 import { activationBytes, activationsOf, type Band, type CpuMatrix, roomOf } from './matrix.js'
 import type { PassRecorder } from './pass-recorder.js'
 import type { ProductTrial } from './product-trial.js'
 import { few, shareOf } from './program.js'
+import type { CpuRouting } from './routing.js'
 import { type CpuActivations, CpuVector } from './tensors.js'
 import type { KernelVariant } from './wasm.js'
 
@@ -84,6 +85,66 @@ export class Products {
       this.#multiply(w, w.whole, x, out)
     }
     if (options.gated) this.#activate(halves, target, columns, rows, options.gate)
+  }
+
+  /** Products with the experts that rows go to. */
+  recordRouted(
+    w: CpuMatrix,
+    source: CpuActivations,
+    target: CpuActivations,
+    routing: CpuRouting,
+    options: RoutedOptions & { readonly rows: number },
+  ): void {
+    const { rows, from, halves = false, bias } = options
+    const { experts, chosen } = routing.shape
+    const parts = halves ? 2 : 1
+    const columns = w.rows / experts / parts
+    const places = rows * chosen
+    w.use()
+    const inputs = new Map<abi.WeightKind, Prepared>()
+    for (let part = 0; part < parts; part++) {
+      const band = bandOf(w, part * experts * columns, experts * columns)
+      const kind = this.#kindOf(band, rows)
+      const form = activationsOf(kind)
+      const x =
+        inputs.get(form) ?? this.#atPlaces(source, w.columns, form, from === 'rows' ? rows : places, from, routing)
+      inputs.set(form, x)
+      const first = part * experts * columns
+      const room = roomOf(kind, w.columns, rows)
+      const unpacked = room > 0 ? this.#recorder.perThread(room) : NOWHERE
+      const args = {
+        ...{ kind, matrix: band.at, x: x.at, xStride: x.stride, rows: columns, columns: w.columns, tokens: places },
+        ...{ y: target.use() + 4 * part * columns, yStride: target.stride },
+        ...{ active: routing.where('active'), list: routing.where('list'), firsts: routing.where('firsts') },
+        ...{ first: (first - band.first) / abi.GROUP, every: columns / abi.GROUP },
+        bias: bias ? own(bias, CpuVector).use() + 4 * band.first : 0,
+        ...{ unpacked: unpacked.at, unpackedGap: unpacked.stride },
+      }
+      const units = Math.ceil(columns / abi.GROUP / abi.ROUTED_GROUPS)
+      this.#recorder.add('routed', Math.min(experts, places) * units, args)
+    }
+  }
+
+  /** Activations in the form in which they are multiplied, a row for each place. */
+  #atPlaces(
+    x: CpuActivations,
+    columns: number,
+    form: abi.WeightKind,
+    rows: number,
+    from: RoutedOptions['from'],
+    routing: CpuRouting,
+  ): Prepared {
+    const prepared = this.#prepare(x, columns, form, rows, undefined, true)
+    if (from === 'places') return prepared
+    const bytes = Math.min(prepared.stride, activationBytes(form, columns, this.#host.variant))
+    const at = routing.room(bytes)
+    const places = rows * routing.shape.chosen
+    const args = {
+      ...{ x: prepared.at, xStride: prepared.stride, rows: routing.where('rowOf') },
+      ...{ out: at, outStride: bytes, bytes },
+    }
+    this.#recorder.add('copy', places, args, few((places * bytes) / 4))
+    return { at, stride: bytes, gap: 0 }
   }
 
   /** What a thread prepares for itself lasts until the next operation: bands come after all that they are multiplied with. */
@@ -249,4 +310,11 @@ export class Products {
     const { at, stride: gap } = this.#recorder.perThread(first + rows * prepared, this.#private)
     return { normed: at, prepared: at + first, gap, sharing: { by: 'each' } as const }
   }
+}
+
+/** The band that has these rows, and all of them: experts' halves lie in one. */
+function bandOf({ bands }: CpuMatrix, first: number, rows: number): Band {
+  const band = bands.find((each) => each.first <= first && first + rows <= each.first + each.rows)
+  if (!band) throw new TypeError('The matrices of experts, or their halves, have rows of one form.')
+  return band
 }

@@ -46,14 +46,16 @@ export function decoderBody(outline: WeightOutline, quantize: boolean, name: str
     positions,
     caches: kept.caches,
     need(device) {
-      const { input, mixed, inner } = roomOf(model)
-      const [wide, seen, within] = [input, mixed, inner].map((widths) => [...widths].reduce((sum, one) => sum + one, 0))
+      const { input, mixed, feedForwards } = roomOf(model)
+      const sum = (widths: Iterable<number>) => [...widths].reduce((sum, one) => sum + one, 0)
+      const [wide, seen, within] = [sum(input), sum(mixed), sum(feedForwards.map(({ written }) => written))]
       // A processor keeps rows beside them in the form in which they are multiplied.
-      const prepared = device.info.kind === 'cpu' ? hidden + seen! + within! : 0
+      const multiplied = hidden + seen + sum(feedForwards.map(({ prepared }) => prepared))
+      const prepared = device.info.kind === 'cpu' ? multiplied : 0
       const head = Math.max(...kept.caches.map(({ headSize }) => headSize))
       return {
         weights: weightBytes(device, tensors) + dense.reduce((sum, one) => sum + matrixBytes(device, one), 0),
-        perRow: (joinsApart(model) ? 3 : 2) * hidden + wide! + 2 * seen! + within! + prepared,
+        perRow: (joinsApart(model) ? 3 : 2) * hidden + wide + 2 * seen + within + prepared,
         perText: numbersOf(vectors, hidden) + hidden + model.vocabulary / 64,
         // Angles: at most two kinds.
         perPosition: 2 * head,

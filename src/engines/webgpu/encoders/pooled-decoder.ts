@@ -46,8 +46,9 @@ export class PooledDecoder implements RowEncoder {
   }
 }
 
-function workOf({ heads, keyHeads, headSize, intermediate }: AttentionLayer, hidden: number): number {
-  return hidden * ((2 * heads + 2 * keyHeads) * headSize + 3 * intermediate)
+function workOf({ heads, keyHeads, headSize, feedForward }: AttentionLayer, hidden: number): number {
+  const inner = feedForward.size * (feedForward.kind === 'experts' ? feedForward.chosen : 1)
+  return hidden * ((2 * heads + 2 * keyHeads) * headSize + 3 * inner)
 }
 
 /** Texts are computed as wholes: no layer needs keys and values of another, and all of one form share a cache. */

@@ -14,8 +14,11 @@ import type {
   Matrix,
   MatrixData,
   MatrixShape,
+  MatrixUse,
   MemoryUse,
   Pass,
+  Routing,
+  RoutingShape,
   Sampler,
   SamplerShape,
   States,
@@ -30,7 +33,7 @@ import { GpuMatrix } from './matrix.js'
 import { GpuPass, type GpuPassHost } from './pass.js'
 import { FEW } from './products.js'
 import { Rehearsal } from './rehearsal.js'
-import { GpuActivations, GpuCache, GpuSampler, GpuStates, GpuVector } from './tensors.js'
+import { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 /** Changes whenever a kernel's arithmetic does. */
 const KERNELS = 'wgsl-4'
@@ -88,14 +91,14 @@ export class GpuDevice implements Device, GpuPassHost {
     return this.gpu.memory
   }
 
-  matrix(data: MatrixData, { gated = false }: { readonly gated?: boolean } = {}): Matrix {
+  matrix(data: MatrixData, use: MatrixUse = {}): Matrix {
     this.#assertUsable()
-    return filled(data, (bands) => new GpuMatrix(this.gpu, bands, this.#partBytes, gated))
+    return filled(data, (bands) => new GpuMatrix(this.gpu, bands, this.#partBytes, use))
   }
 
-  growingMatrix(bands: readonly MatrixShape[], { gated = false }: { readonly gated?: boolean } = {}): GrowingMatrix {
+  growingMatrix(bands: readonly MatrixShape[], use: MatrixUse = {}): GrowingMatrix {
     this.#assertUsable()
-    const matrix = new GpuMatrix(this.gpu, bands, this.#partBytes, gated)
+    const matrix = new GpuMatrix(this.gpu, bands, this.#partBytes, use)
     return {
       matrix,
       add: (rows) => {
@@ -124,6 +127,11 @@ export class GpuDevice implements Device, GpuPassHost {
   activations(rows: number, columns: number): Activations {
     this.#assertUsable()
     return new GpuActivations(this.gpu, rows, columns)
+  }
+
+  routing(shape: RoutingShape): Routing {
+    this.#assertUsable()
+    return new GpuRouting(this.gpu, shape)
   }
 
   cache(shape: CacheShape): KeyValueCache {

@@ -1,5 +1,5 @@
 /** Matrices as buffers, which the host writes row by row. */
-import { type Matrix, type MatrixBand, type MatrixShape, Q4_BLOCK, rowBytes } from '../contract.js'
+import { type Matrix, type MatrixBand, type MatrixShape, type MatrixUse, Q4_BLOCK, rowBytes } from '../contract.js'
 import type { Gpu, MappedBuffer } from './gpu.js'
 import type { StoredMatrix } from './kernels/formats.js'
 import { type RowRange, rowParts } from './row-parts.js'
@@ -23,13 +23,13 @@ export class GpuMatrix extends Buffers implements Matrix {
   readonly #begun = new Map<readonly RowRange[], Part>()
   #filled = 0
 
-  /** `most`: bytes that a part may have; `gated`: gates stay beside their values, where all are of one form. */
-  constructor(gpu: Gpu, bands: readonly MatrixShape[], most: number, gated: boolean) {
+  /** `most`: bytes that a part may have; gates stay beside their values, where all are of one form. */
+  constructor(gpu: Gpu, bands: readonly MatrixShape[], most: number, { gated, together }: MatrixUse) {
     super(gpu)
-    this.gated = gated && bands.length === 1
+    this.gated = gated === true && bands.length === 1
     let first = 0
     this.#bands = bands.map((shape) => {
-      const band = { shape, first, parts: rowParts(shape, most, this.gated) }
+      const band = { shape, first, parts: rowParts(shape, most, this.gated, together) }
       first += shape.rows
       return band
     })

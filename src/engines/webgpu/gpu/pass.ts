@@ -4,6 +4,7 @@ import type {
   Activations,
   AttentionShape,
   Batch,
+  CollectOptions,
   ConvolveOptions,
   DeltaOptions,
   GateOptions,
@@ -13,6 +14,9 @@ import type {
   Pass,
   PlaceOptions,
   ProjectOptions,
+  RoutedOptions,
+  RouteOptions,
+  Routing,
   SampledRow,
   SampleRow,
   Sampler,
@@ -24,6 +28,7 @@ import { type BatchShape, OPERATIONS, shapeOf, writeFits } from '../operations/i
 import { BatchWords } from './batch.js'
 import { type CommandHost, Commands } from './commands.js'
 import { attend, placesWithin } from './kernels/attend.js'
+import { collect } from './kernels/collect.js'
 import { convolve } from './kernels/convolve.js'
 import { delta } from './kernels/delta.js'
 import { embed } from './kernels/embed.js'
@@ -33,12 +38,14 @@ import type { Kernel, Recorder } from './kernels/kernel.js'
 import { pick } from './kernels/pick.js'
 import { type PlaceOperands, place } from './kernels/place.js'
 import { pool } from './kernels/pool.js'
+import { route } from './kernels/route.js'
+import { routed } from './kernels/routed.js'
 import { sample } from './kernels/sample.js'
 import { decodeResults, encodeJob, resultWords } from './kernels/sample-job.js'
 import type { PlaceShape } from './kernels/turn.js'
 import type { GpuMatrix } from './matrix.js'
 import { FEW, project } from './products.js'
-import type { GpuActivations, GpuCache, GpuSampler, GpuStates, GpuVector } from './tensors.js'
+import type { GpuActivations, GpuCache, GpuRouting, GpuSampler, GpuStates, GpuVector } from './tensors.js'
 
 const slides = (sliding: boolean | undefined) => (sliding ? { sliding } : {})
 
@@ -135,9 +142,7 @@ export class GpuPass implements Pass, Recorder {
   project(matrix: Matrix, x: Activations, out: Activations, options: ProjectOptions = {}): void {
     OPERATIONS.project.fit(this.#shape, matrix, x, out, options)
     const { norm: normed, bias, add = false, gated = false, gate = 'silu' } = options
-    const count = options.rows ?? this.rows
-    const head = count !== this.rows
-    if (head && count !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
+    const { count, head } = this.#counted(options.rows)
     this.#weigh(matrix, count)
     project(this, matrix as GpuMatrix, x as GpuActivations, out as GpuActivations, {
       count,
@@ -150,7 +155,14 @@ export class GpuPass implements Pass, Recorder {
     })
   }
 
-  #weigh({ rows, columns }: Matrix, count: number): void {
+  /** `head`: the rows are those that were picked. */
+  #counted(rows = this.rows): { readonly count: number; readonly head: boolean } {
+    const head = rows !== this.rows
+    if (head && rows !== this.#batch.words[1]) throw new Error('A product takes all rows, or the picked ones.')
+    return { count: rows, head }
+  }
+
+  #weigh({ rows, columns }: Pick<Matrix, 'rows' | 'columns'>, count: number): void {
     if (this.#work > this.#host.submitWork) {
       this.handOver()
       this.#work = 0
@@ -267,6 +279,42 @@ export class GpuPass implements Pass, Recorder {
     const buffer = (of: Activations) => (of as GpuActivations).buffer
     const operands = { gates: buffer(gates), values: buffer(values), out: buffer(out) }
     gateRows(this, { gate, strides, gatesFrom, valuesFrom, within }, operands, rows)
+  }
+
+  route(scores: Activations, routing: Routing, options: RouteOptions): void {
+    OPERATIONS.route.fit(this.#shape, scores, routing, options)
+    const { rows, scores: kind, normed = false, scale = 1, bias, factors, shared = false } = options
+    const { buffer, shape } = routing as GpuRouting
+    const [given, weighed] = [bias !== undefined, factors !== undefined]
+    const own = { ...shape, columns: scores.columns, kind, normed, scale, bias: given, factors: weighed, shared }
+    const more = [bias, factors].flatMap((one) => (one ? [(one as GpuVector).buffer] : []))
+    const operands = { scores: (scores as GpuActivations).buffer, routing: buffer, more }
+    route(this, own, operands, this.#counted(rows))
+  }
+
+  projectRouted(matrix: Matrix, x: Activations, out: Activations, routing: Routing, options: RoutedOptions): void {
+    OPERATIONS.projectRouted.fit(this.#shape, matrix, x, out, routing, options)
+    const { buffer, shape } = routing as GpuRouting
+    const counted = this.#counted(options.rows)
+    this.#weigh({ rows: (matrix.rows / shape.experts) * shape.chosen, columns: matrix.columns }, counted.count)
+    const operands = {
+      ...{ x: (x as GpuActivations).buffer, out: (out as GpuActivations).buffer, routing: buffer },
+      bias: (options.bias as GpuVector | undefined)?.buffer,
+    }
+    const strides = { x: x.columns, out: out.columns }
+    routed(this, matrix as GpuMatrix, { ...options, ...shape, strides }, operands, counted)
+  }
+
+  collect(x: Activations, out: Activations, routing: Routing, options: CollectOptions = {}): void {
+    OPERATIONS.collect.fit(this.#shape, x, out, routing, options)
+    const { buffer, shape } = routing as GpuRouting
+    const { shared } = options
+    const own = { ...shape, strides: { x: x.columns, out: out.columns }, ...(shared && { shared: shared.columns }) }
+    const operands = {
+      ...{ x: (x as GpuActivations).buffer, routing: buffer, out: (out as GpuActivations).buffer },
+      ...(shared && { shared: (shared as GpuActivations).buffer }),
+    }
+    collect(this, own, operands, this.#counted(options.rows).count)
   }
 
   pick(x: Activations, rows: Int32Array, out: Activations): void {

@@ -5,21 +5,23 @@ import { type MatrixShape, rowBytes } from '../contract.js'
 /** From the first row to before the second. */
 export type RowRange = readonly [from: number, to: number]
 
-/** The ranges of rows that each part has: two of a gated matrix, gates and their values. */
+/** The ranges of rows that each part has: two of a gated matrix, gates and their values; or whole experts' of so many. */
 export function rowParts(
   { format, rows, columns }: Omit<MatrixShape, 'scaleType'>,
   most: number,
   gated: boolean,
+  together = 1,
 ): RowRange[][] {
   const halves = gated ? 2 : 1
   const bytes = format === 'q4' ? columns / 2 : rowBytes(format, columns)
-  const fit = Math.floor(most / (bytes * halves))
-  if (fit < 1) throw tooWide(bytes * halves, most)
+  const fit = Math.floor(most / (bytes * halves * together)) * together
+  if (fit < 1) throw tooWide(bytes * halves * together, most)
   const all = rows / halves
   const count = Math.ceil(all / fit)
   // Of equal size, so that they share their kernels as far as they can; whole workgroups, where there is room for these.
   const equal = Math.ceil(all / count)
-  const step = Math.min(fit, Math.ceil(equal / 64) * 64)
+  const whole = together > 1 ? together : 64
+  const step = Math.min(fit, Math.ceil(equal / whole) * whole)
   const parts: RowRange[][] = []
   for (let from = 0; from < all; from += step) {
     const to = Math.min(from + step, all)

@@ -4,6 +4,8 @@ import type {
   Activations,
   CacheShape,
   KeyValueCache,
+  Routing,
+  RoutingShape,
   Sampler,
   SamplerShape,
   States,
@@ -13,6 +15,7 @@ import type {
 import type { Gpu } from './gpu.js'
 import { pageWords } from './kernels/cache.js'
 import type { Halved } from './kernels/halve.js'
+import { routingWords } from './kernels/routing.js'
 import { samplerSizes } from './kernels/sample.js'
 
 export abstract class Buffers {
@@ -93,6 +96,17 @@ export class GpuActivations extends Buffers implements Activations {
       this.#scratch = this.own(this.gpu.storage(2 * bytes, 'scratch'))
     }
     return this.#scratch
+  }
+}
+
+export class GpuRouting extends Buffers implements Routing {
+  readonly shape: RoutingShape
+  readonly buffer: GPUBuffer
+
+  constructor(gpu: Gpu, shape: RoutingShape) {
+    super(gpu)
+    this.shape = shape
+    this.buffer = this.own(gpu.storage(routingWords(shape) * 4, 'routing'))
   }
 }
 

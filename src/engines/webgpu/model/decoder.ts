@@ -1,9 +1,11 @@
 /** What a pass does, layer by layer, as the model's plan describes it. */
 import type { Activations, Batch, Device, Pass, SampleRow, Sampler, Vector } from '../contract.js'
+import type { FeedForward, FeedForwardRoom } from './blocks/feed-forward/feed-forward.js'
+import { feedForwardOf } from './blocks/feed-forward/index.js'
+import { mixerOf } from './blocks/mixers/index.js'
+import type { Mixer, MixerRun } from './blocks/mixers/mixer.js'
 import type { SequenceMemory } from './kept.js'
-import { mixerOf } from './mixers/index.js'
-import type { Mixer, MixerRun } from './mixers/mixer.js'
-import { type Beside, joinsApart, type LayerPlan, type ModelPlan } from './model-plan.js'
+import { type Beside, type FeedForwardPlan, joinsApart, type LayerPlan, type ModelPlan } from './model-plan.js'
 import { roomOf } from './size.js'
 import type { BiasedMatrix, DecoderWeights } from './weights.js'
 
@@ -18,7 +20,8 @@ interface Room {
   readonly input: Widths
   readonly between: Widths
   readonly mixed: Widths
-  readonly inner: Widths
+  /** Of feed-forwards, by their plans. */
+  readonly inner: ReadonlyMap<string, FeedForwardRoom>
   /** What the mixer or the MLP gives, where it is not added as it is. */
   readonly apart?: Activations
   /** Rows of which logits are made. */
@@ -41,6 +44,9 @@ interface BesideRoom {
 
 interface Mixing {
   readonly mixer: Mixer<LayerPlan>
+  readonly feedForward: FeedForward<FeedForwardPlan, FeedForwardRoom>
+  readonly plan: FeedForwardPlan
+  readonly inner: FeedForwardRoom
   readonly lastMixed: Activations
   readonly still: Omit<MixerRun<LayerPlan>, 'pass' | 'needed'>
 }
@@ -87,7 +93,7 @@ export class Decoder {
       input: wide(columns.input, rows),
       between: wide(columns.between, rows),
       mixed: wide(columns.mixed, rows),
-      inner: wide(columns.inner, rows),
+      inner: this.#innerRoom(device, rows),
       ...(joinsApart(model) && { apart: device.activations(rows, hidden) }),
       last: device.activations(wanted, hidden),
       lastMixed: wide(columns.mixed, wanted),
@@ -192,6 +198,16 @@ export class Decoder {
     }
   }
 
+  #innerRoom(device: Device, rows: number): Map<string, FeedForwardRoom> {
+    const { layers, hidden } = this.#model
+    const rooms = new Map<string, FeedForwardRoom>()
+    for (const { feedForward } of layers) {
+      const key = JSON.stringify(feedForward)
+      if (!rooms.has(key)) rooms.set(key, feedForwardOf(feedForward).room(device, feedForward, hidden, rows))
+    }
+    return rooms
+  }
+
   /** What a layer's mixer is given in every pass alike: steps of small models are short. */
   #mixingOf(index: number): Mixing {
     const { hidden: columns, layers, epsilon } = this.#model
@@ -202,8 +218,12 @@ export class Decoder {
     const mixer = mixerOf(layer)
     const widths = mixer.widths(layer, columns)
     const { cache, state } = plan.layers[index]!
+    const { feedForward } = layer
     return {
       mixer,
+      feedForward: feedForwardOf(feedForward),
+      plan: feedForward,
+      inner: this.#room.inner.get(JSON.stringify(feedForward))!,
       lastMixed: lastMixed.get(widths.mixed)!,
       still: {
         layer,
@@ -231,14 +251,25 @@ export class Decoder {
     rows: number,
     given: Activations | undefined,
   ): void {
-    const { layers, gate = 'silu', beside } = this.#model
-    const { matrices, vectors } = this.#weights.layers[index]!
-    const inner = this.#room.inner.get(layers[index]!.intermediate)!
-    this.#add(pass, (matrices.output ?? matrices.mixerOut)!, mixed, hidden, rows, vectors.attentionAfter)
-    const { matrix, bias } = matrices.gateUp!
-    pass.project(matrix, hidden, inner, { rows, norm: this.#before(vectors.mlpNorm), gated: true, gate, bias })
+    const { gate = 'silu', beside } = this.#model
+    const weights = this.#weights.layers[index]!
+    const { matrices, vectors } = weights
     const { total, mlpAfter, besideAfter } = vectors
-    this.#add(pass, matrices.down!, inner, hidden, rows, mlpAfter, given ? undefined : total)
+    const { feedForward, plan, inner } = this.#mixing[index]!
+    this.#add(pass, (matrices.output ?? matrices.mixerOut)!, mixed, hidden, rows, vectors.attentionAfter)
+    const last = given ? undefined : total
+    feedForward.run({
+      pass,
+      plan,
+      weights,
+      room: inner,
+      hidden,
+      rows,
+      norm: this.#before(vectors.mlpNorm),
+      gate,
+      addProduct: (matrix, x) => this.#add(pass, matrix, x, hidden, rows, mlpAfter, last),
+      addRows: (x) => this.#join(pass, x, hidden, rows, mlpAfter, last),
+    })
     if (!given) return
     const { gated } = this.#room.beside!
     pass.project(matrices.besideIn!.matrix, hidden, gated, { rows })
@@ -262,8 +293,12 @@ export class Decoder {
       return
     }
     pass.project(matrix, x, apart, { rows, bias })
+    this.#join(pass, apart, hidden, rows, after, total)
+  }
+
+  #join(pass: Pass, x: Activations, hidden: Activations, rows: number, after?: Vector, total?: Vector): void {
     const norm = after && { weight: after, epsilon: this.#model.epsilon }
-    pass.join(apart, hidden, { rows, norm, scale: this.#scale, add: true, total })
+    pass.join(x, hidden, { rows, norm, scale: this.#scale, add: true, total })
   }
 
   #before(weight: Vector | undefined) {

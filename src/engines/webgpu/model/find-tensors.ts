@@ -3,10 +3,8 @@ import { V1Error } from '../../../errors.js'
 import type { WeightOutline } from '../../../repository/source.js'
 import type { Architecture, Names } from '../architectures/architecture.js'
 import type { Role } from './model-plan.js'
-import { canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
+import { canShrink, type PlannedMatrix, type PlannedPart, type PlannedVector, type StoredForm } from './planned.js'
 import { refuse } from './refuse.js'
-
-type MatrixPart = PlannedMatrix['parts'][number]
 
 interface Unfound {
   readonly name: string
@@ -40,8 +38,7 @@ export class Finder {
     const at = (prefix: string) => [roles.embedding ?? []].flat().map((name) => name.replace(/^model\./, prefix))
     this.#prefix = prefixes.find((prefix) => at(prefix).every((name) => this.#holds(name))) ?? 'model.'
     const others = architecture.others?.[naming]
-    const found = Object.values(others ?? {}).flatMap((names) => this.#named(names, 0))
-    if (others && found.every((name) => this.#holds(name))) this.#roles = { ...roles, ...others }
+    if (others && Object.values(others).every((names) => this.#inSome(names))) this.#roles = { ...roles, ...others }
   }
 
   has(role: Role): boolean {
@@ -50,6 +47,14 @@ export class Finder {
 
   #holds(name: string): boolean {
     return this.#names.has(`${name}.weight`) || this.#names.has(`${name}.q_weight`)
+  }
+
+  /** Whether they are there, in whatever layer: not all layers are alike. */
+  #inSome(names: string | readonly string[]): boolean {
+    return this.#named(names, '(\\d+)').every((name) => {
+      const pattern = new RegExp(`^${name.replaceAll('.', '\\.')}\\.(q_)?weight$`)
+      return this.#outline.names.some((each) => pattern.test(each))
+    })
   }
 
   /** Whether each layer has a tensor of its own under this role. */
@@ -75,9 +80,39 @@ export class Finder {
     if (fours.length % forms.length !== 0 || fours.some((form) => form.scaleType !== scaleType)) {
       throw malformed(`${names.join(' and ')} differ in type.`)
     }
-    const parts = forms.map(({ name, rows, stored }) => ({ name, rows, stored }))
+    const parts = forms.map(({ scaleType: _, ...part }) => part)
     const quantize = this.#quantize && columns % 32 === 0 && parts.some(({ stored }) => canShrink(stored))
     return { parts, rows: all, columns, scaleType, quantize }
+  }
+
+  /**
+   * Matrices of so many experts one below the other, each in a tensor of its own (`*` in its name is its number) or all in
+   * one. Of two parts the first ones of all experts come before the second ones.
+   */
+  experts(role: Role, count: number, rows: readonly number[], columns: number, layer: number): PlannedMatrix {
+    const names = this.#partsOf(role, layer)
+    const parts = names.flatMap((name, i): PlannedPart[] => {
+      const own = names.length === 1 ? rows.reduce((sum, each) => sum + each, 0) : rows[i]!
+      if (!name.includes('*')) return [this.#expertsPart(name, count, own, columns)]
+      return Array.from({ length: count }, (_, expert) => {
+        const each = name.replace('*', String(expert))
+        return { name: each, rows: own, stored: this.#expect(`${each}.weight`, [own, columns]) }
+      })
+    })
+    const quantize = this.#quantize && columns % 32 === 0 && parts.some(({ stored }) => canShrink(stored))
+    const all = parts.reduce((sum, part) => sum + part.rows, 0)
+    return { parts, rows: all, columns, scaleType: 'f16', quantize, experts: { count, halves: names.length === 2 } }
+  }
+
+  #expertsPart(name: string, count: number, rows: number, columns: number): PlannedPart {
+    const tensor = this.#take(`${name}.weight`)
+    const { dtype: stored, shape } = tensor
+    const fits = [
+      [count, rows, columns],
+      [count * rows, columns],
+    ].some((wanted) => same(shape, wanted))
+    if (stored === 'u32' || !fits) throw mismatch(tensor, `[${count}][${rows}][${columns}]`)
+    return { name, rows: count * rows, stored, shape }
   }
 
   /** `shape`: as it is stored, where that is no plain list. */
@@ -89,12 +124,23 @@ export class Finder {
   }
 
   /** Formats whose configuration does not speak of biases have them where there are such tensors. */
-  bias(role: Role, lengths: readonly number[], layer: number, demanded: boolean): PlannedVector | undefined {
+  bias(
+    role: Role,
+    lengths: readonly number[],
+    layer: number,
+    demanded: boolean,
+    experts = 1,
+  ): PlannedVector | undefined {
     const names = this.#partsOf(role, layer).map((name) => `${name}.bias`)
     const silent = this.#outline.naming !== 'huggingface' && names.some((name) => this.#names.has(name))
     if (!demanded && !silent) return undefined
     const all = lengths.reduce((sum, each) => sum + each, 0)
-    return this.#vector(names.map((name, i) => ({ name, length: names.length === 1 ? all : lengths[i]! })))
+    return this.#vector(
+      names.map((name, i) => {
+        const own = names.length === 1 ? all : lengths[i]!
+        return { name, length: experts * own, ...(experts > 1 && { shape: [experts, own] }) }
+      }),
+    )
   }
 
   assertAllUsed(): void {
@@ -112,7 +158,7 @@ export class Finder {
     return this.#named(this.#roles[role] ?? [], layer)
   }
 
-  #named(names: string | readonly string[], layer?: number): readonly string[] {
+  #named(names: string | readonly string[], layer?: number | string): readonly string[] {
     return [names].flat().map((name) => name.replace(/^model\./, this.#prefix).replace('#', String(layer)))
   }
 
@@ -129,9 +175,11 @@ export class Finder {
     return { parts: found, length: parts.reduce((sum, part) => sum + part.length, 0) }
   }
 
-  #form(name: string, rows: number, columns: number): MatrixPart & Pick<PlannedMatrix, 'scaleType'> {
+  #form(name: string, rows: number, columns: number): PlannedPart & Pick<PlannedMatrix, 'scaleType'> {
     if (!this.#names.has(`${name}.q_weight`)) {
-      return { name, rows, stored: this.#expect(`${name}.weight`, [rows, columns]), scaleType: 'f16' }
+      const stored = this.#expect(`${name}.weight`, [rows, columns])
+      const { shape } = this.#outline.describe(`${name}.weight`)
+      return { name, rows, stored, ...(shape.length === 1 && { shape }), scaleType: 'f16' }
     }
     const codes = this.#take(`${name}.q_weight`)
     const blocks = Math.ceil(columns / 32)
@@ -145,7 +193,9 @@ export class Finder {
 
   #expect(name: string, shape: readonly number[]): StoredForm {
     const tensor = this.#take(name)
-    if (tensor.dtype === 'u32' || !same(tensor.shape, shape)) throw mismatch(tensor, `[${shape.join('][')}]`)
+    // A single row may be a list.
+    const fits = same(tensor.shape, shape) || (shape[0] === 1 && same(tensor.shape, shape.slice(1)))
+    if (tensor.dtype === 'u32' || !fits) throw mismatch(tensor, `[${shape.join('][')}]`)
     return tensor.dtype
   }
 

@@ -1,6 +1,6 @@
 /** What the layers of a model keep of a sequence: keys and values in caches, everything else in states. */
 import { type CacheShape, cacheBytes, type KeyValueCache, type States } from '../contract.js'
-import { mixerOf } from './mixers/index.js'
+import { mixerOf } from './blocks/mixers/index.js'
 import type { LayerPlan, ModelPlan } from './model-plan.js'
 
 export interface KeptPlan {

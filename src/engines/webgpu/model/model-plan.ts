@@ -1,5 +1,5 @@
 /** What one decoder computes, whatever format its weights come in: layer by layer, as its architecture reads it. */
-import type { Gate, Growth } from '../contract.js'
+import type { Gate, Growth, RouteOptions } from '../contract.js'
 import type { Angles } from './angles.js'
 
 /** What a configuration may ask of a convolution at most. */
@@ -54,11 +54,34 @@ export interface LayerShape {
   readonly normsBefore: boolean
   /** What the mixer and the MLP give is normed before it is added. */
   readonly normsAfter: boolean
-  readonly intermediate: number
+  readonly feedForward: FeedForwardPlan
   /** Last of all the whole stream is multiplied by a number of the layer's. */
   readonly scaled?: boolean
   /** Matrices that have a bias. */
   readonly biased: readonly MatrixRole[]
+}
+
+/** What a layer does with each row by itself. */
+export type FeedForwardPlan = GatedPlan | ExpertsPlan
+
+/** Gates and values of `size`, whose product goes through the last matrix. */
+export interface GatedPlan {
+  readonly kind: 'gated'
+  readonly size: number
+}
+
+/** A router sends each row to some of many gated MLPs, whose results are weighed and added up. */
+export interface ExpertsPlan extends Pick<RouteOptions, 'scores' | 'normed' | 'scale'> {
+  readonly kind: 'experts'
+  /** How many there are, and to how many a row goes. */
+  readonly experts: number
+  readonly chosen: number
+  /** Of each expert. */
+  readonly size: number
+  /** Something is added to what they are chosen by. */
+  readonly choiceBias?: boolean
+  /** A gated MLP that all rows go through beside them. `weighed`: by a score of its own, behind those of the experts. */
+  readonly shared?: { readonly size: number; readonly weighed: boolean }
 }
 
 /** Keeps keys and values of all tokens in the cache, or sees those of another layer. */
@@ -122,6 +145,13 @@ export type MatrixRole =
   | 'mixerOut'
   | 'gateUp'
   | 'down'
+  /** Of experts: what scores them, and all their matrices, one below the other. */
+  | 'router'
+  | 'expertsIn'
+  | 'expertsOut'
+  /** Of what all rows go through beside them. */
+  | 'sharedIn'
+  | 'sharedOut'
   | 'besideIn'
   | 'besideOut'
 /** What a layer scales, weighs or adds. */
@@ -136,6 +166,7 @@ export type VectorRole =
   | 'headNorm'
   | 'attentionAfter'
   | 'mlpNorm'
+  | 'choiceBias'
   | 'mlpAfter'
   | 'besideAfter'
   | 'total'

@@ -1,8 +1,10 @@
 /** The tensors of a whole model, layer by layer. */
 import type { Naming, WeightOutline } from '../../../repository/source.js'
 import type { Architecture } from '../architectures/architecture.js'
+import { feedForwardOf } from './blocks/feed-forward/index.js'
+import type { LayerTensors } from './blocks/layer-tensors.js'
+import { mixerOf } from './blocks/mixers/index.js'
 import { Finder } from './find-tensors.js'
-import { type LayerTensors, mixerOf } from './mixers/index.js'
 import type { Beside, LayerPlan, ModelPlan, Role } from './model-plan.js'
 import type { PlannedBeside, PlannedLayer, PlannedMatrix, PlannedTensors } from './planned.js'
 
@@ -59,13 +61,17 @@ function planLayer(
   index: number,
   { naming, offset, interleaved }: { naming: Naming; offset: number | undefined; interleaved: boolean },
 ): PlannedLayer {
-  const { intermediate, normsBefore, normsAfter, scaled } = layer
+  const { feedForward, normsBefore, normsAfter, scaled } = layer
   // Queries may stand alone, where keys and values are those of another layer.
   const isBiased = (role: Role) => layer.biased.some((one) => one === (role === 'query' ? 'qkv' : role))
   const find: LayerTensors = {
     matrix(role, rows, columns) {
       const bias = finder.bias(role, rows, index, isBiased(role))
       return { ...finder.matrix(role, rows, columns, index), ...(bias && { bias }) }
+    },
+    experts(role, count, rows, columns) {
+      const bias = finder.bias(role, rows, index, isBiased(role), count)
+      return { ...finder.experts(role, count, rows, columns, index), ...(bias && { bias }) }
     },
     vector: (role, length, shape) => finder.vector(role, length, index, shape),
     naming,
@@ -74,11 +80,11 @@ function planLayer(
     norm: (role, length) => ({ ...finder.vector(role, length, index), ...(offset && { offset }) }),
   }
   const mixer = mixerOf(layer).plan(find, layer, hidden)
+  const { matrices, vectors } = feedForwardOf(feedForward).plan(find, feedForward, hidden)
   return {
     matrices: {
       ...mixer.matrices,
-      gateUp: find.matrix('gateUp', [intermediate, intermediate], hidden),
-      down: find.matrix('down', [hidden], intermediate),
+      ...matrices,
       ...(beside && {
         besideIn: find.matrix('besideIn', [beside.size], hidden),
         besideOut: find.matrix('besideOut', [hidden], beside.size),
@@ -86,6 +92,7 @@ function planLayer(
     },
     vectors: {
       ...mixer.vectors,
+      ...vectors,
       ...(normsBefore && { attentionNorm: find.norm('attentionNorm', hidden), mlpNorm: find.norm('mlpNorm', hidden) }),
       ...(normsAfter && {
         attentionAfter: find.norm('attentionAfter', hidden),

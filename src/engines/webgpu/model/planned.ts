@@ -11,9 +11,17 @@ export function canShrink(stored: StoredForm): stored is PlainFormat | BlockType
   return stored !== 'q4'
 }
 
+export interface PlannedPart {
+  readonly name: string
+  readonly rows: number
+  readonly stored: StoredForm
+  /** As it is stored, where that is not [rows][columns]: those of all experts in one. */
+  readonly shape?: readonly number[]
+}
+
 export interface PlannedMatrix {
   /** Without their suffixes; they lie one below the other, and may differ in form. */
-  readonly parts: readonly { readonly name: string; readonly rows: number; readonly stored: StoredForm }[]
+  readonly parts: readonly PlannedPart[]
   readonly rows: number
   readonly columns: number
   /** Of 4-bit weights, and of those that become such on their way. */
@@ -21,6 +29,8 @@ export interface PlannedMatrix {
   /** What of it has more than five bits gets four on its way to the device. */
   readonly quantize: boolean
   readonly bias?: PlannedVector
+  /** It has those of so many experts. `halves`: the first halves of all come before the second ones. */
+  readonly experts?: { readonly count: number; readonly halves: boolean }
   /** Which stored row comes where; `rows` counts them as they are stored. @default as they are stored */
   readonly order?: readonly number[]
 }

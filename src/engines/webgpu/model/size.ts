@@ -1,11 +1,12 @@
 /** What a model will take on a device, and what of it fits, known before anything is downloaded or uploaded. */
 import type { WeightOutline } from '../../../repository/source.js'
 import { type CacheType, type Device, keepsHeads } from '../contract.js'
+import { feedForwardOf } from './blocks/feed-forward/index.js'
+import { mixerOf } from './blocks/mixers/index.js'
 import { planCaches } from './cache-size.js'
 import { hostBytes } from './host-rows.js'
 import { type KeptPlan, planKept } from './kept.js'
-import { mixerOf } from './mixers/index.js'
-import { joinsApart, type ModelPlan } from './model-plan.js'
+import { type FeedForwardPlan, joinsApart, type ModelPlan } from './model-plan.js'
 import { bandForms, type PlannedMatrix, type PlannedTensors } from './planned.js'
 import { refuse } from './refuse.js'
 import { bytes, short } from './short.js'
@@ -162,7 +163,9 @@ interface Work {
 function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const { rows, maxBatch, context } = of
   const { hidden, vocabulary, rowLength = vocabulary, layers, beside } = model
-  const { input, between, mixed, inner } = roomOf(model)
+  const { input, between, mixed, feedForwards } = roomOf(model)
+  const inner = feedForwards.map(({ written }) => written)
+  const within = sum(feedForwards.map(({ prepared }) => prepared))
   const angles = new Map(
     layers.flatMap((layer) =>
       layer.kind === 'attention' ? [[JSON.stringify(layer.angles), layer.headSize] as const] : [],
@@ -173,21 +176,27 @@ function workBytes(model: ModelPlan, { info }: Device, of: Work): number {
   const given = beside ? (2 * rows + maxBatch) * layers.length * beside.size + rows * beside.size : 0
   // The CPU keeps activations beside them in the form in which they are multiplied, and samples row by row.
   const cpu = info.kind === 'cpu'
-  const prepared = cpu ? rows * (hidden + sum(mixed) + sum(inner)) + maxBatch * (hidden + sum(mixed)) : 0
+  const prepared = cpu ? rows * (hidden + sum(mixed) + within) + maxBatch * (hidden + sum(mixed)) : 0
   const sampler = (cpu ? 4 : maxBatch) * vocabulary
   return 4 * (rows * perRow + maxBatch * perLogits + given + prepared + sampler + context * sum(angles.values()))
 }
 
+interface RoomOfLayers extends Readonly<Record<'input' | 'between' | 'mixed', ReadonlySet<number>>> {
+  readonly feedForwards: readonly ReturnType<ReturnType<typeof feedForwardOf>['widths']>[]
+}
+
 /** Columns of the rows that a pass writes on its way through a layer; layers of the same width share them. */
-export function roomOf({
-  layers,
-  hidden,
-}: ModelPlan): Readonly<Record<'input' | 'between' | 'mixed' | 'inner', ReadonlySet<number>>> {
+export function roomOf({ layers, hidden }: ModelPlan): RoomOfLayers {
   const widths = layers.map((layer) => mixerOf(layer).widths(layer, hidden))
   return {
     input: new Set(widths.map(({ input }) => input)),
     between: new Set(widths.flatMap(({ between = [] }) => between)),
     mixed: new Set(widths.map(({ mixed }) => mixed)),
-    inner: new Set(layers.map(({ intermediate }) => intermediate)),
+    feedForwards: feedForwardsOf(layers).map((plan) => feedForwardOf(plan).widths(plan, hidden)),
   }
+}
+
+/** Those that differ, of which each has its room. */
+function feedForwardsOf(layers: ModelPlan['layers']): FeedForwardPlan[] {
+  return [...new Map(layers.map(({ feedForward }) => [JSON.stringify(feedForward), feedForward])).values()]
 }

@@ -39,9 +39,11 @@ export class TensorLoader {
 
   async #matrix(planned: PlannedMatrix, gated: boolean, room: Room): Promise<Matrix> {
     const rows = rowsOf(this.source, planned)
-    if (!rows) return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.signal), { gated }))
+    const { rows: all, experts } = planned
+    const use = { gated, ...(experts && { together: all / experts.count / (experts.halves ? 2 : 1) }) }
+    if (!rows) return this.#keep(this.#device.matrix(await readMatrix(this.source, planned, this.signal), use))
     const shapes = bandForms(planned).map((form): MatrixShape => ({ ...form, scaleType: 'f16' }))
-    const growing = this.#device.growingMatrix(shapes, { gated })
+    const growing = this.#device.growingMatrix(shapes, use)
     this.#keep(growing.matrix)
     for await (const band of inChunks(rows, planned, room, this.signal)) growing.add(band)
     return growing.matrix
@@ -112,12 +114,10 @@ interface PartRows {
 function rowsOf(source: WeightSource, { parts, columns, order }: PlannedMatrix): PartRows[] | undefined {
   if (order || !source.rows) return undefined
   const found: PartRows[] = []
-  for (const { name, rows: count, stored } of parts) {
+  for (const { name, rows: count, stored, shape = [count, columns] } of parts) {
     if (stored === 'q4') return undefined
     const tensor = source.describe(`${name}.weight`)
-    if (tensor.dtype !== stored || tensor.shape.join() !== [count, columns].join()) {
-      throw mismatch(tensor, [count, columns])
-    }
+    if (tensor.dtype !== stored || tensor.shape.join() !== shape.join()) throw mismatch(tensor, shape)
     found.push({ part: { name, rows: count, stored }, rows: source.rows(name) })
   }
   return found
@@ -188,9 +188,9 @@ export async function readMatrix(
     return { format: 'q4', rows, columns, codes, scales, scaleType }
   }
   const read: FormedRows[] = []
-  for (const { name, rows, stored } of parts) {
+  for (const { name, rows, stored, shape = [rows, columns] } of parts) {
     if (stored === 'q4') throw new TypeError(`${name} is in four bits, and others of its matrix are not.`)
-    const [data] = await readParts(source, [{ name: `${name}.weight`, shape: [rows, columns] }], stored, signal)
+    const [data] = await readParts(source, [{ name: `${name}.weight`, shape }], stored, signal)
     read.push({ format: stored, rows, data: data! })
   }
   const bands = inBands(read, columns, order).map((rows) => forDevice(rows, columns, planned.quantize))

@@ -10,6 +10,8 @@ import type { TensorLoader } from './tensors.js'
 export interface BiasedMatrix {
   readonly matrix: Matrix
   readonly bias?: Vector
+  /** Of experts: the first halves of all come before the second ones. */
+  readonly halves?: boolean
 }
 
 export interface LayerWeights {
@@ -77,7 +79,8 @@ async function loadLayer(
     allOf(Object.entries(planned.vectors).map(async ([role, of]) => [role, await loader.vector(of)] as const)),
     allOf(
       Object.entries(planned.matrices).map(
-        async ([role, of]) => [role, await loadProjection(loader, of, role === 'gateUp')] as const,
+        async ([role, of]) =>
+          [role, await loadProjection(loader, of, role === 'gateUp' || role === 'sharedIn')] as const,
       ),
     ),
   ] as const)
@@ -98,5 +101,5 @@ async function allOf<const T extends readonly unknown[]>(
 
 async function loadProjection(loader: TensorLoader, of: PlannedMatrix, gated: boolean): Promise<BiasedMatrix> {
   const [matrix, bias] = await allOf([loader.matrix(of, gated), of.bias && loader.vector(of.bias)] as const)
-  return { matrix, ...(bias && { bias }) }
+  return { matrix, ...(bias && { bias }), ...(of.experts && { halves: of.experts.halves }) }
 }

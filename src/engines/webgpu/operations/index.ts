@@ -131,6 +131,35 @@ export const OPERATIONS: { readonly [N in PassOperation]: Operation<N> } = {
     gpu: ['gate'],
     cpu: ['gate'],
   },
+  route: {
+    fit(batch, scores, routing, { rows = batch.rows, shared }) {
+      atLeast('Columns of scores', scores.columns, routing.shape.experts + (shared ? 1 : 0))
+      atLeast('Rows to route', Math.min(scores.rows, routing.shape.rows), rows)
+    },
+    gpu: ['route', 'group'],
+    cpu: ['route'],
+  },
+  projectRouted: {
+    fit(batch, matrix, x, out, { shape }, { rows = batch.rows, from }) {
+      const places = rows * shape.chosen
+      atLeast('Columns to project from', x.columns, matrix.columns)
+      atLeast('Columns to project into', out.columns, matrix.rows / shape.experts)
+      atLeast('Rows to project', x.rows, from === 'rows' ? rows : places)
+      atLeast('Places to project into', out.rows, places)
+    },
+    gpu: ['routed'],
+    cpu: ['routed'],
+  },
+  collect: {
+    fit(batch, x, out, { shape }, { rows = batch.rows, shared } = {}) {
+      atLeast('Places to collect', x.rows, rows * shape.chosen)
+      if (shared) atLeast('Columns that are shared', shared.columns, x.columns)
+      atLeast('Columns to collect', out.columns, x.columns)
+      atLeast('Rows to collect into', out.rows, rows)
+    },
+    gpu: ['collect'],
+    cpu: ['collect'],
+  },
   pick: {
     fit(_batch, x, rows, out) {
       atLeast('Rows to pick into', out.rows, rows.length)

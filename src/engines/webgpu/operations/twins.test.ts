@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { softwareGpu } from '../../../../test/support/swiftshader.js'
-import { type Activations, type Batch, type Device, MAX_TAPS, NO_STATE, type Pass, type Vector } from '../contract.js'
+import {
+  type Activations,
+  type Batch,
+  type Device,
+  MAX_TAPS,
+  NO_STATE,
+  type Pass,
+  type RouteOptions,
+  type Vector,
+} from '../contract.js'
 import { OPERATION_NAMES } from '../cpu/abi.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { Commands } from '../gpu/commands.js'
@@ -87,6 +96,28 @@ function deltaRule(desk: Desk, stateRows: number) {
   return { states, x: desk.filled(2 * keyHeads * keySize + columns), out: desk.empty(columns), options }
 }
 
+/** Six experts with a gated MLP each, of which a row goes to two. */
+function experts(desk: Desk) {
+  const [count, chosen, size, columns] = [6, 2, 32, 32]
+  const routing = desk.device.routing({ rows: ROWS + 3, experts: count, chosen })
+  const [x, scores, out] = [desk.filled(columns), desk.filled(count + 2), desk.empty(columns)]
+  const [into, outOf] = [desk.matrix(count * 2 * size, columns), desk.matrix(count * 32, size)]
+  const [both, inner, each] = [2 * size, size, 32].map((width) => desk.empty(width, ROWS * chosen)) as Activations[]
+  const record = (pass: Pass, options: RouteOptions) => {
+    pass.route(scores, routing, options)
+    pass.projectRouted(into, x, both!, routing, {
+      rows: ROWS,
+      from: 'rows',
+      halves: true,
+      bias: desk.vector(count * 2 * size),
+    })
+    pass.gate(both!, both!, inner!, { gate: 'silu', valuesFrom: size, rows: ROWS * chosen })
+    pass.projectRouted(outOf, inner!, each!, routing, { from: 'places' })
+    pass.collect(each!, out, routing, { shared: x })
+  }
+  return { routing, out, record }
+}
+
 interface Case {
   /** What it computes. */
   run(desk: Desk): Promise<number[]>
@@ -169,6 +200,41 @@ const CASES: { readonly [N in PassOperation]: Case } = {
       return desk.outcome((pass) => pass.gate(gates, values, out, { gate: 'sigmoid', gatesFrom: 16 }), out)
     },
     misfit: (desk) => desk.begin().gate(desk.empty(32), desk.empty(32), desk.empty(32), { gate: 'silu', gatesFrom: 4 }),
+  },
+  route: {
+    run(desk) {
+      const { out, record } = experts(desk)
+      const [bias, factors] = [desk.vector(6), desk.vector(6)]
+      return desk.outcome(
+        (pass) => record(pass, { scores: 'sigmoid', normed: true, scale: 3, bias, factors, shared: true }),
+        out,
+      )
+    },
+    misfit(desk) {
+      const { routing } = experts(desk)
+      desk.begin().route(desk.empty(5), routing, { scores: 'softmax' })
+    },
+  },
+  projectRouted: {
+    run(desk) {
+      const { out, record } = experts(desk)
+      return desk.outcome((pass) => record(pass, { scores: 'softmax' }), out)
+    },
+    misfit(desk) {
+      const { routing } = experts(desk)
+      const options = { from: 'places' } as const
+      desk.begin().projectRouted(desk.matrix(6 * 32, 32), desk.empty(32), desk.empty(32, 10), routing, options)
+    },
+  },
+  collect: {
+    run(desk) {
+      const { out, record } = experts(desk)
+      return desk.outcome((pass) => record(pass, { scores: 'softmax', normed: true }), out)
+    },
+    misfit(desk) {
+      const { routing } = experts(desk)
+      desk.begin().collect(desk.empty(32), desk.empty(32), routing)
+    },
   },
   pick: {
     run(desk) {

@@ -27,7 +27,7 @@ export function ggufWeights(
     rows(name) {
       const { tensor, form } = find(`${name}.weight`)
       const { file, from: start, shape } = tensor
-      return storedRows(form, shape[1]!, (from, to, _, into) => read(file, start + from, start + to, into))
+      return storedRows(form, shape.at(-1)!, (from, to, _, into) => read(file, start + from, start + to, into))
     },
     names: [...tensors.keys()],
     has: (name) => tensors.has(name),
@@ -46,9 +46,9 @@ export function ggufWeights(
   }
 }
 
-/** What is in blocks and no matrix: a device has none but matrices in them. */
+/** What is in blocks and no matrix, nor several in one: a device has none but matrices in them. */
 function isList({ shape }: GgufTensor, form: Form): form is Extract<Form, `${string}_${string}`> {
-  return isBlockType(form) && shape.length !== 2
+  return isBlockType(form) && shape.length === 1
 }
 
 type Form = Exclude<TensorType, 'u32'>

@@ -10,6 +10,7 @@ import {
   BLOCK,
   CACHE_F16,
   CACHE_Q8_0,
+  COLLECT,
   CONVOLVE,
   COPY,
   Copy,
@@ -36,6 +37,8 @@ import {
   Prepare,
   Q4,
   Q4_EXACT,
+  ROUTE,
+  ROUTED,
   WIDE,
 } from './abi'
 import { attend } from './attend'
@@ -48,6 +51,7 @@ import { gated } from './gated'
 import { matmul } from './matmul'
 import { pack } from './pack'
 import { quantize, scaleUp } from './prepare'
+import { collect, route, routed } from './routed'
 
 export function runOperation(code: i32, args: usize, from: i32, to: i32, thread: i32): void {
   if (code === EMBED) embed(args, from, to, thread)
@@ -64,6 +68,9 @@ export function runOperation(code: i32, args: usize, from: i32, to: i32, thread:
   else if (code === CONVOLVE) convolve(args, from, to)
   else if (code === DELTA) delta(args, from, to, thread)
   else if (code === GATE) gate(args, from, to)
+  else if (code === ROUTE) route(args)
+  else if (code === ROUTED) routed(args, from, to, thread)
+  else if (code === COLLECT) collect(args, from, to)
   else if (code === PACK) pack(args, from, to)
 }
 

@@ -16,6 +16,8 @@ export interface MatvecShape extends StoredShape {
   /** What a gate goes through. @default 'silu' */
   readonly gate?: Gate
   readonly head: boolean
+  /** WGSL: how much further on the bias begins. */
+  readonly biasFrom?: string
 }
 
 /** Rows of the matrix per invocation: even, so that a gate and its value fall to one. */

@@ -17,7 +17,7 @@ function writeFunction(shape: MatvecShape, sum: (r: string, t: string) => string
   const own = gated ? rows / 2 : rows
   const width = gated ? of / 2 : of
   const at = gated ? `(first / 2u + ${r})` : `(first + ${r})`
-  const bias = (row: string) => (shape.bias ? ` + bias[${row}]` : '')
+  const bias = (row: string) => (shape.bias ? ` + bias[${shape.biasFrom ? `${shape.biasFrom} + ` : ''}${row}]` : '')
   const value = gated
     ? `let gate = ${sum(r, t)}${scale}${bias(`${at} + ${first}u`)};
     let value = ${gateOf(shape.gate)} * (${sum(`${r} + ${HELD / 2}u`, t)}${scale}${bias(`${at} + ${first + width}u`)});`

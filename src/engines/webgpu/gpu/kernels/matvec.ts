@@ -78,7 +78,7 @@ function rowExpression({ rows, gated }: MatvecShape, r: number): string {
     : `min(first / 2u + ${r - HELD / 2}u, ${half - 1}u) + ${half}u`
 }
 
-function accumulators(tokens: number, normed: boolean): string {
+export function accumulators(tokens: number, normed: boolean): string {
   return repeat(
     tokens,
     (t) => repeat(HELD, (r) => `  var a${r}_${t} = 0.0;`) + (normed ? `\n  var a${HELD}_${t} = 0.0;` : ''),
@@ -86,14 +86,14 @@ function accumulators(tokens: number, normed: boolean): string {
 }
 
 /** Where a scale multiplies the sum of what shares it, not each value. */
-const isScaled = (format: StoredShape['format']) => isQ4(format) || isBlockType(format)
+export const isScaled = (format: StoredShape['format']) => isQ4(format) || isBlockType(format)
 
-function scaledSum({ format }: MatvecShape, r: number, t: number): string {
+export function scaledSum({ format }: MatvecShape, r: number, t: number): string {
   if (!isBlockType(format)) return `s${r} * b${r}_${t}`
   return `s${r}.x * b${r}_${t}${takesOff(format) ? ` - s${r}.y * m${t}` : ''}`
 }
 
-function loads({ format, columns, tokens }: MatvecShape): string {
+export function loads({ format, columns, tokens }: MatvecShape): string {
   if (isBlockType(format)) {
     const sums = repeat(tokens, (t) => repeat(HELD, (r) => `    var b${r}_${t} = 0.0;`))
     const sizes = takesOff(format) ? repeat(tokens, (t) => `    var m${t} = 0.0;`) : ''
@@ -112,7 +112,7 @@ function loads({ format, columns, tokens }: MatvecShape): string {
 }
 
 /** Eight columns of all held rows with those of all held activations. */
-function step({ format, columns, tokens, epsilon }: MatvecShape, i: number): string {
+export function step({ format, columns, tokens, epsilon }: MatvecShape, i: number): string {
   const q4 = isQ4(format)
   const block = isBlockType(format)
   const unit = unitOf(format)

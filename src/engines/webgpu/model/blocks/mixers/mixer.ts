@@ -1,24 +1,10 @@
 /** What a layer does before its last matrix but for the MLP: the part in which the tokens of a sequence meet. */
 
-import type { Naming } from '../../../../repository/source.js'
-import type { Activations, KeyValueCache, Pass, ProjectOptions, States } from '../../contract.js'
-import type { LayerPlan, MatrixRole, Role, VectorRole } from '../model-plan.js'
-import type { PlannedLayer, PlannedMatrix, PlannedVector } from '../planned.js'
-import type { LayerWeights } from '../weights.js'
-
-/** A layer's tensors by their roles. */
-export interface LayerTensors {
-  readonly naming: Naming
-  /** Rows of queries and keys are stored in pairs, which are turned together. */
-  readonly interleaved: boolean
-  /** `rows`: of each of its parts, where they are stored apart. */
-  matrix(role: MatrixRole, rows: readonly number[], columns: number): PlannedMatrix
-  vector(role: VectorRole, length: number, shape?: readonly number[]): PlannedVector
-  /** What is there is not needed. */
-  passOver(role: Role): void
-  /** As `vector`, of a norm. */
-  norm(role: VectorRole, length: number): PlannedVector
-}
+import type { Activations, KeyValueCache, Pass, ProjectOptions, States } from '../../../contract.js'
+import type { LayerPlan } from '../../model-plan.js'
+import type { PlannedLayer } from '../../planned.js'
+import type { LayerWeights } from '../../weights.js'
+import type { LayerTensors } from '../layer-tensors.js'
 
 /** Columns of what a mixer writes. */
 export interface Widths {

@@ -1,5 +1,5 @@
-import { MAX_TAPS } from '../../contract.js'
-import type { ConvolutionLayer } from '../model-plan.js'
+import { MAX_TAPS } from '../../../contract.js'
+import type { ConvolutionLayer } from '../../model-plan.js'
 import type { Mixer } from './mixer.js'
 
 /** LFM2's short convolution: a channel sees its last few tokens, and is gated before and after. */

@@ -1,7 +1,8 @@
-import { turnedOrder } from '../angles.js'
-import type { AttentionLayer } from '../model-plan.js'
-import type { PlannedMatrix, PlannedVector } from '../planned.js'
-import type { LayerTensors, Mixer } from './mixer.js'
+import { turnedOrder } from '../../angles.js'
+import type { AttentionLayer } from '../../model-plan.js'
+import type { PlannedMatrix, PlannedVector } from '../../planned.js'
+import type { LayerTensors } from '../layer-tensors.js'
+import type { Mixer } from './mixer.js'
 
 /** The one kind that keeps every token: keys and values, in pages that sequences share. */
 export const attention: Mixer<AttentionLayer> = {

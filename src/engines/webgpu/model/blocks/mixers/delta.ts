@@ -1,4 +1,4 @@
-import type { DeltaLayer } from '../model-plan.js'
+import type { DeltaLayer } from '../../model-plan.js'
 import { convolutionState, tapOrder } from './convolution.js'
 import type { Mixer } from './mixer.js'
 

@@ -1,11 +1,11 @@
 /** The kinds of layers. */
-import type { LayerPlan } from '../model-plan.js'
+import type { LayerPlan } from '../../model-plan.js'
 import { attention } from './attention.js'
 import { convolution } from './convolution.js'
 import { delta } from './delta.js'
 import type { Mixer } from './mixer.js'
 
-export type { LayerTensors, Widths } from './mixer.js'
+export type { Widths } from './mixer.js'
 
 const MIXERS: { readonly [Kind in LayerPlan['kind']]: Mixer<Extract<LayerPlan, { kind: Kind }>> } = {
   attention,

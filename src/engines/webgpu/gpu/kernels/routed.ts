@@ -1,0 +1,121 @@
+/**
+ * Products with the experts that rows go to: as those of few rows in `matvec.ts`, each workgroup with the rows of one
+ * expert, whose weights are read where they lie in the matrix of all.
+ */
+import { isBlockType } from '../../../../platform/block-types.js'
+import type { RoutedOptions, RoutingShape } from '../../contract.js'
+import { blockFunctions } from './blocks.js'
+import { type Binding, matrixBindings, matrixBuffers, type StoredMatrix, type StoredShape, shapeOf } from './formats.js'
+import { declare, type GpuTraits, type Kernel, memo, type Recorder, repeat, WIDE } from './kernel.js'
+import { accumulators, isScaled, loads, scaledSum, step } from './matvec.js'
+import { cut, HELD, type MatvecShape, THREADS, unitOf } from './matvec-cut.js'
+import { finishAlone, reduce, strideOf, totalFunction } from './matvec-finish.js'
+import { routingLists, tilesOf } from './routing.js'
+import { enableSubgroups } from './subgroup.js'
+
+interface RoutedShape {
+  readonly stored: StoredShape
+  readonly routing: Pick<RoutingShape, 'rows' | 'chosen'>
+  /** Places of a tile. */
+  readonly tokens: number
+  /** Columns of a row of x, and of out. */
+  readonly strides: { readonly x: number; readonly out: number }
+  /** Rows of the matrix that are an expert's, the first of the first one's, and from one's to the next's. */
+  readonly rows: number
+  readonly first: number
+  readonly every: number
+  /** Columns of out before them. */
+  readonly to: number
+  readonly from: RoutedOptions['from']
+  readonly bias: boolean
+}
+
+export const routedKernel = memo(function routedKernel(shape: RoutedShape, traits: GpuTraits): Kernel {
+  const { stored, tokens, strides, rows, first, every, to } = shape
+  const { format, columns } = stored
+  const list: Binding[] = [['routing', 'u32', 'r'], ['x', 'vec4<f32>', 'r'], ...matrixBindings(format, true)]
+  if (shape.bias) list.push(['bias', 'f32', 'r'])
+  const { source, bindings } = declare([...list, ['out', 'f32', 'w']])
+  // What stands in the matrix as a whole stands in `out` between others.
+  const product: MatvecShape = {
+    ...{ format, columns, rows, first: to, of: strides.out, tokens, add: false, gated: false, head: false },
+    ...{ bias: shape.bias, biasFrom: `biasFrom` },
+  }
+  const { lanes, groups, near } = cut({ format, columns, of: rows }, traits)
+  const unit = unitOf(format)
+  const { tiles, rowOf } = routingLists(shape.routing)
+  const rowAt = (place: string) => (shape.from === 'rows' ? `routing[${rowOf}u + ${place}]` : place)
+  return {
+    name: `routed ${format} ${rows}x${columns} by ${tokens}`,
+    bindings,
+    source: /* wgsl */ `
+${enableSubgroups(near)}
+${source}
+${isBlockType(format) ? blockFunctions(format, columns) : ''}
+${lanes > 1 ? `var<workgroup> parts: array<f32, ${tokens * HELD * strideOf(near)}>;\n${totalFunction(lanes, near)}` : ''}
+@compute @workgroup_size(${THREADS})
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+  if (group.z >= routing[0]) { return; }
+  let tile = routing[${tiles}u + 2u * group.z];
+  let token = routing[${tiles}u + 2u * group.z + 1u];
+  let count = token + (tile >> 16u);
+  let whole = ${first}u + (tile & 0xffffu) * ${every}u;
+  // Those of other experts lie in another part of the matrix.
+  let base = whole - ${stored.first}u;
+  if (base >= ${stored.rows}u) { return; }
+  let biasFrom = whole - ${to}u;
+  let lane = index % ${lanes}u;
+  let first = ((group.x + group.y * ${WIDE}u) * ${groups}u + index / ${lanes}u) * ${HELD}u;
+${repeat(HELD, (r) => `  let row${r} = base + min(first + ${r}u, ${rows - 1}u);`)}
+${repeat(tokens, (t) => `  let x${t} = ${rowAt(`min(token + ${t}u, count - 1u)`)} * ${strides.x / 4}u;`)}
+${accumulators(tokens, false)}
+  for (var u = lane; u < ${columns / unit}u; u += ${lanes}u) {
+${loads(product)}
+${repeat(unit / 8, (i) => step(product, i))}
+${isScaled(format) ? repeat(tokens, (t) => repeat(HELD, (r) => `    a${r}_${t} += ${scaledSum(product, r, t)};`)) : ''}
+  }
+${lanes > 1 ? reduce(product, lanes, near) : finishAlone(product)}
+}`,
+  }
+})
+
+interface RoutedOperands {
+  readonly routing: GPUBuffer
+  readonly x: GPUBuffer
+  readonly bias: GPUBuffer | undefined
+  readonly out: GPUBuffer
+}
+
+export function routed(
+  pass: Recorder,
+  matrix: { readonly rows: number; readonly parts: readonly StoredMatrix[] },
+  {
+    rows: most,
+    experts,
+    chosen,
+    strides,
+    from,
+    halves,
+  }: RoutingShape & Pick<RoutedShape, 'strides'> & Omit<RoutedOptions, 'rows'>,
+  { routing, x, bias, out }: RoutedOperands,
+  { count }: { readonly count: number },
+): void {
+  const { held: tokens, most: tiles } = tilesOf({ experts, chosen }, count, pass.traits.serial)
+  const pieces = halves ? 2 : 1
+  const rows = matrix.rows / experts / pieces
+  for (let piece = 0; piece < pieces; piece++) {
+    const first = piece * experts * rows
+    for (const part of matrix.parts) {
+      if (part.first >= first + experts * rows || part.first + part.rows <= first) continue
+      const shape: RoutedShape = {
+        ...{ stored: shapeOf(part), routing: { rows: most, chosen }, tokens, strides, rows, first, every: rows },
+        ...{ to: piece * rows, from, bias: bias !== undefined },
+      }
+      const { groups } = cut({ format: part.format, columns: part.columns, of: rows }, pass.traits)
+      const workgroups = Math.ceil(rows / (HELD * groups))
+      const buffers = [routing, x, ...matrixBuffers(part), ...(bias ? [bias] : []), out]
+      const kernel = routedKernel(shape, pass.traits)
+      pass.dispatch(kernel, buffers, Math.min(workgroups, WIDE), Math.ceil(workgroups / WIDE), tiles)
+    }
+  }
+}

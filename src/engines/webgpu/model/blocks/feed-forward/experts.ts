@@ -1,0 +1,91 @@
+import type { Activations, Routing } from '../../../contract.js'
+import type { ExpertsPlan } from '../../model-plan.js'
+import type { FeedForward } from './feed-forward.js'
+
+interface ExpertsRoom {
+  /** Rows as they are read. */
+  readonly normed: Activations
+  readonly scores: Activations
+  readonly routing: Routing
+  /** Gates, then values, of each row's experts, and what becomes of them. */
+  readonly both: Activations
+  readonly inner: Activations
+  readonly each: Activations
+  /** Of what all rows go through. */
+  readonly sharedInner?: Activations
+  readonly shared?: Activations
+  /** What is added to the stream. */
+  readonly sum: Activations
+  destroy(): void
+}
+
+/** Each row goes through those of many gated MLPs that a router chooses for it; no others are computed. */
+export const experts: FeedForward<ExpertsPlan, ExpertsRoom> = {
+  plan: (find, { experts, size, choiceBias, shared }, hidden) => ({
+    matrices: {
+      // Small, and which experts are chosen hangs on it.
+      router: { ...find.matrix('router', [experts, ...(shared?.weighed ? [1] : [])], hidden), quantize: false },
+      expertsIn: find.experts('expertsIn', experts, [size, size], hidden),
+      expertsOut: find.experts('expertsOut', experts, [hidden], size),
+      ...(shared && {
+        sharedIn: find.matrix('sharedIn', [shared.size, shared.size], hidden),
+        sharedOut: find.matrix('sharedOut', [hidden], shared.size),
+      }),
+    },
+    vectors: { ...(choiceBias && { choiceBias: find.vector('choiceBias', experts) }) },
+  }),
+
+  widths({ experts, chosen, size, shared }, hidden) {
+    const beside = shared ? shared.size + hidden : 0
+    const routing = 3 * chosen + 1
+    return {
+      written: 2 * hidden + experts + chosen * (3 * size + hidden) + routing + beside,
+      prepared: hidden + chosen * (hidden + size) + (shared?.size ?? 0),
+    }
+  },
+
+  room(device, { experts, chosen, size, shared }, hidden, rows) {
+    const room = {
+      normed: device.activations(rows, hidden),
+      scores: device.activations(rows, experts + (shared?.weighed ? 1 : 0)),
+      routing: device.routing({ rows, experts, chosen }),
+      both: device.activations(rows * chosen, 2 * size),
+      inner: device.activations(rows * chosen, size),
+      each: device.activations(rows * chosen, hidden),
+      ...(shared && {
+        sharedInner: device.activations(rows, shared.size),
+        shared: device.activations(rows, hidden),
+      }),
+      sum: device.activations(rows, hidden),
+    }
+    return {
+      ...room,
+      destroy() {
+        for (const one of Object.values(room)) one.destroy()
+      },
+    }
+  },
+
+  run({ pass, plan, weights, room, hidden, rows, norm, gate, addRows }) {
+    const { router, expertsIn, expertsOut, sharedIn, sharedOut } = weights.matrices
+    const { normed, scores, routing, both, inner, each, sum, shared, sharedInner } = room
+    const { chosen, size } = plan
+    const x = norm ? normed : hidden
+    if (norm) pass.join(hidden, normed, { rows, norm })
+    pass.project(router!.matrix, x, scores, { rows, bias: router!.bias })
+    pass.route(scores, routing, {
+      ...{ rows, scores: plan.scores, normed: plan.normed, scale: plan.scale },
+      ...{ bias: weights.vectors.choiceBias, shared: plan.shared?.weighed },
+    })
+    const { matrix, halves, bias } = expertsIn!
+    pass.projectRouted(matrix, x, both, routing, { rows, from: 'rows', halves, bias })
+    pass.gate(both, both, inner, { rows: rows * chosen, gate, valuesFrom: size })
+    pass.projectRouted(expertsOut!.matrix, inner, each, routing, { rows, from: 'places', bias: expertsOut!.bias })
+    if (shared) {
+      pass.project(sharedIn!.matrix, x, sharedInner!, { rows, gated: true, gate, bias: sharedIn!.bias })
+      pass.project(sharedOut!.matrix, sharedInner!, shared, { rows, bias: sharedOut!.bias })
+    }
+    pass.collect(each, sum, routing, { rows, shared })
+    addRows(sum)
+  },
+}

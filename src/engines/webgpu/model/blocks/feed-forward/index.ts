@@ -1,0 +1,14 @@
+/** The kinds of feed-forwards. */
+import type { FeedForwardPlan } from '../../model-plan.js'
+import { experts } from './experts.js'
+import type { FeedForward, FeedForwardRoom } from './feed-forward.js'
+import { gated } from './gated.js'
+
+const KINDS: {
+  readonly [Kind in FeedForwardPlan['kind']]: FeedForward<Extract<FeedForwardPlan, { kind: Kind }>, FeedForwardRoom>
+} = { gated, experts }
+
+export function feedForwardOf(plan: FeedForwardPlan): FeedForward<FeedForwardPlan, FeedForwardRoom> {
+  // A layer's is only ever given to its own kind.
+  return KINDS[plan.kind] as unknown as FeedForward<FeedForwardPlan, FeedForwardRoom>
+}
