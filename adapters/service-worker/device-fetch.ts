@@ -1,7 +1,7 @@
 import { V1Error } from '../../src/index.js'
 import { askedOf, askHost } from './asking.js'
 import { HostLink } from './host-link.js'
-import type { HostWorker } from './host-worker.js'
+import type { HostWorker, Way } from './host-worker.js'
 import { isOfOurs } from './identity.js'
 import { type FromPage, type Introduction, wrap } from './messages.js'
 
@@ -14,7 +14,8 @@ export interface DeviceFetchParts {
   /** Ends with the page's part. */
   readonly open: AbortSignal
   readonly worker: HostWorker
-  readonly registration: ServiceWorkerRegistration
+  /** Undefined where the page has its worker for itself. */
+  readonly registration: ServiceWorkerRegistration | undefined
   /** Asks the page that has this host whether it is there; it answers by `heard`. */
   seek(host: string): void
 }
@@ -70,13 +71,13 @@ export class DeviceFetch {
   async #open(): Promise<HostLink | undefined> {
     const { name, worker } = this.#parts
     const way = worker.way() ?? (await this.#introduced())
-    if (way) this.#link = await HostLink.open(name, way.host, way.port)
+    if (way) this.#link = await HostLink.open(name, way, way.port)
     return this.#link?.open ? this.#link : undefined
   }
 
   /** The host of another tab, to which the service worker knows the way: no other worker is asked for it. */
-  async #introduced(): Promise<{ host: string; port: MessagePort } | undefined> {
-    const { active } = this.#parts.registration
+  async #introduced(): Promise<Way | undefined> {
+    const active = this.#parts.registration?.active
     if (!active || !(await isOfOurs(active))) return undefined
     const { port1, port2 } = new MessageChannel()
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -84,7 +85,7 @@ export class DeviceFetch {
       return await new Promise((resolve) => {
         timer = setTimeout(resolve, INTRODUCTION_MS, undefined)
         port1.onmessage = ({ data, ports: [port] }: MessageEvent<Introduction>) => {
-          resolve(port && data.host !== undefined ? { host: data.host, port } : undefined)
+          resolve(port && data.host !== undefined ? { host: data.host, held: true, port } : undefined)
         }
         active.postMessage(wrap<FromPage>({ type: 'guest' }), [port2])
       })

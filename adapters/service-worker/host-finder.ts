@@ -39,7 +39,7 @@ export class HostFinder {
     await this.#opening
     // It has answered more than one call, or was frozen and does not know yet that another took its place.
     if (this.#link?.open) return port.close()
-    const opening = HostLink.open(this.#name, host, port).then((link) => {
+    const opening = HostLink.open(this.#name, { host, held: true }, port).then((link) => {
       this.#link = link
       this.#frozen = false
       this.#arrived()

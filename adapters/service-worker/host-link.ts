@@ -1,6 +1,6 @@
 import { Exchange } from './exchange.js'
 import { holdLock, whenGone } from './locks.js'
-import { type Asked, type FromHost, hostLock, linkLock, type ToHost } from './messages.js'
+import { type Asked, type FromHost, type Host, hostLock, linkLock, type ToHost } from './messages.js'
 
 /** Pings that may go unanswered, by the host and by its page, while somebody waits. */
 const MAX_SILENCE = 3
@@ -24,11 +24,17 @@ export class HostLink {
     port.addEventListener('close', () => this.lose())
   }
 
-  /** Settles once each side will hear of the other's end, which frees its lock. */
-  static async open(name: string, host: string, port: MessagePort): Promise<HostLink> {
+  /** Settles once each side will hear of the other's end, which frees its lock; where there are locks. */
+  static async open(name: string, { host, held }: Host, port: MessagePort): Promise<HostLink> {
     const link = new HostLink(host, port)
+    if (!held) return link
     const id = crypto.randomUUID()
-    await holdLock(linkLock(name, id), link.#open.signal)
+    try {
+      await holdLock(linkLock(name, id), link.#open.signal)
+    } catch {
+      // Locks are refused here: a worker of this page's own ends with it in any case.
+      return link
+    }
     link.#send({ type: 'hello', link: id })
     whenGone(hostLock(name, host), link.#open.signal, () => link.lose())
     return link

@@ -1,6 +1,6 @@
-import { V1Error } from '../../src/index.js'
+import { type LoadProgress, V1Error } from '../../src/index.js'
 import { whenGone } from './locks.js'
-import { type FromPage, type FromWorker, hostLock, type ToWorker, unwrap, wrap } from './messages.js'
+import { type FromPage, type FromWorker, type Host, hostLock, type ToWorker, unwrap, wrap } from './messages.js'
 import type { Address } from './registration.js'
 
 /** Longer than a script takes that was fetched for the service worker just before. */
@@ -12,34 +12,49 @@ export interface WorkerScript {
   readonly type: 'module' | 'classic'
 }
 
+export interface HostWorkerParts {
+  readonly name: string
+  readonly script: WorkerScript
+  /** Undefined where the page has its worker for itself. */
+  readonly registration: ServiceWorkerRegistration | undefined
+  /** It was to be started anew and could not be. */
+  gaveUp(): void
+  /** Of a worker that has nobody else to tell. */
+  onProgress(progress: LoadProgress): void
+}
+
+/** A port to a host. */
+export interface Way extends Host {
+  readonly port: MessagePort
+}
+
 /** A page's end of its worker: starts it, brings it together with the service worker, starts it anew when it dies. */
 export class HostWorker {
-  readonly #name: string
-  readonly #script: WorkerScript
-  readonly #registration: ServiceWorkerRegistration
-  readonly #gaveUp: () => void
+  readonly #parts: HostWorkerParts
   #worker: Worker | undefined
-  #host: string | undefined
+  #host: Host | undefined
   #life = new AbortController()
 
-  /** `gaveUp` hears that the worker was to be started anew and could not be. */
-  constructor(name: string, script: WorkerScript, registration: ServiceWorkerRegistration, gaveUp: () => void) {
-    this.#gaveUp = gaveUp
-    this.#name = name
-    this.#script = script
-    this.#registration = registration
+  constructor(parts: HostWorkerParts) {
+    this.#parts = parts
   }
 
   /** The host, if this page's worker is it. */
   get host(): string | undefined {
-    return this.#host
+    return this.#host?.host
   }
 
   /** Settles once the worker stands in line to be the host, with the path that clients ask below. */
   start(): Promise<string> {
-    const { address, type } = this.#script
+    const { name, script } = this.#parts
+    const { address, type } = script
     this.#life = new AbortController()
-    const worker = new Worker(address as string, { type, name: this.#name })
+    let worker: Worker
+    try {
+      worker = new Worker(address as string, { type, name })
+    } catch (cause) {
+      return Promise.reject(forbidden(String(address), cause))
+    }
     this.#worker = worker
     const { signal } = this.#life
     return new Promise((resolve, reject) => {
@@ -51,7 +66,8 @@ export class HostWorker {
           clearTimeout(timer)
           resolve(message.basePath)
         }
-        if (message?.type === 'host') this.#begin(message.host)
+        if (message?.type === 'host') this.#begin(message)
+        if (message?.type === 'progress') this.#parts.onProgress(message.progress)
         if (message?.type === 'lost') this.restart()
       }
       // After its start an error is an uncaught one of the application's, which says so on the console.
@@ -60,16 +76,16 @@ export class HostWorker {
   }
 
   /** A port to the engine, if this page's worker runs it. */
-  way(): { readonly host: string; readonly port: MessagePort } | undefined {
+  way(): Way | undefined {
     if (!this.#worker || this.#host === undefined) return undefined
     const { port1, port2 } = new MessageChannel()
     this.#worker.postMessage(wrap<ToWorker>({ type: 'link' }), [port1])
-    return { host: this.#host, port: port2 }
+    return { ...this.#host, port: port2 }
   }
 
   /** Gives the service worker such a port. */
   link(): void {
-    const { active } = this.#registration
+    const active = this.#parts.registration?.active
     const way = active && this.way()
     if (way) active.postMessage(wrap<FromPage>({ type: 'host', host: way.host }), [way.port])
   }
@@ -91,15 +107,15 @@ export class HostWorker {
     this.stop()
     this.start().catch((error: unknown) => {
       console.error('local-v1: this tab no longer runs models.', error)
-      this.#gaveUp()
+      this.#parts.gaveUp()
     })
   }
 
-  #begin(host: string): void {
+  #begin(host: Host): void {
     this.#host = host
     this.link()
     // It may run out of memory, and then ends without a word.
-    whenGone(hostLock(this.#name, host), this.#life.signal, () => this.restart())
+    if (host.held) whenGone(hostLock(this.#parts.name, host.host), this.#life.signal, () => this.restart())
   }
 }
 
@@ -108,4 +124,11 @@ function failed(url: string, message: string | undefined): V1Error {
   return new V1Error(500, `The worker ${url}, which runs the models, did not start: ${why}`, {
     code: 'service_worker_script',
   })
+}
+
+function forbidden(url: string, cause: unknown): V1Error {
+  const message =
+    `This page may not start the worker ${url}, which runs the models: a frame with the attribute sandbox needs ` +
+    "allow-same-origin, and a Content-Security-Policy needs worker-src 'self'."
+  return new V1Error(503, message, { code: 'service_worker_unsupported', cause })
 }

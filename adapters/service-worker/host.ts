@@ -1,22 +1,33 @@
-import type { V1 } from '../../src/index.js'
+import type { LoadProgress, V1 } from '../../src/index.js'
 import { HostPort } from './host-port.js'
 import { holdLock } from './locks.js'
-import { type FromWorker, hostLock, isName, type ToWorker, unwrap, wrap } from './messages.js'
-import { broadcastLoads } from './progress.js'
+import { ALONE, type Broadcast, type FromWorker, hostLock, isName, type ToWorker, unwrap, wrap } from './messages.js'
+import { tellLoads } from './progress.js'
 import type { HostScope } from './scope.js'
 
-let running: { readonly services: V1[]; readonly channel: BroadcastChannel } | undefined
+/** Longer than a browser takes that grants locks. */
+const LOCK_MS = 1000
 
-/** Answers for all tabs, in a worker that `install` started: once this worker is the one that holds the lock. */
+interface Running {
+  readonly services: V1[]
+  tellLoad(progress: LoadProgress): void
+}
+
+let running: Running | undefined
+
+/**
+ * Answers for all tabs, in a worker that `install` started: once this worker is the one that holds the lock. Or for its
+ * page alone, where that has no service worker.
+ */
 export function host(v1: V1, scope: HostScope): void {
   // The engine has started this script once more, as one of its threads.
   if (scope.name.endsWith(' thread')) return
-  running ??= start(scope)
+  running ??= scope.name === ALONE ? startAlone(scope) : start(scope)
   running.services.push(v1)
-  broadcastLoads(v1, running.channel)
+  tellLoads(v1, running.tellLoad)
 }
 
-function start(scope: HostScope) {
+function start(scope: HostScope): Running {
   const { name } = scope
   if (!isName(name)) {
     throw new TypeError(
@@ -34,7 +45,35 @@ function start(scope: HostScope) {
   void beHost(name, { signal: line.signal }, tell)
   // Asked behind the request for the lock: from here on the service worker sees it too.
   void navigator.locks.query().then(() => tell({ type: 'ready', basePath: services[0]!.basePath }))
-  return { services, channel: new BroadcastChannel(name) }
+  const channel = new BroadcastChannel(name)
+  const tellLoad = (progress: LoadProgress) => channel.postMessage(wrap<Broadcast>({ type: 'progress', progress }))
+  return { services, tellLoad }
+}
+
+/** Neither locks nor channels are needed: where storage is blocked, both are. */
+function startAlone(scope: HostScope): Running {
+  const services: V1[] = []
+  const tell = (message: FromWorker) => scope.postMessage(wrap(message))
+  scope.addEventListener('message', ({ data, ports }) => {
+    if (unwrap<ToWorker>(data)?.type === 'link' && ports[0]) new HostPort(ports[0], ALONE, services)
+  })
+  const host = crypto.randomUUID()
+  void isHeld(hostLock(ALONE, host)).then((held) => {
+    tell({ type: 'host', host, held })
+    tell({ type: 'ready', basePath: services[0]!.basePath })
+  })
+  return { services, tellLoad: (progress) => tell({ type: 'progress', progress }) }
+}
+
+/** In some frames no answer comes at all. */
+function isHeld(lock: string): Promise<boolean> {
+  return Promise.race([
+    holdLock(lock).then(
+      () => true,
+      () => false,
+    ),
+    new Promise<boolean>((resolve) => setTimeout(resolve, LOCK_MS, false)),
+  ])
 }
 
 /** Holds the lock until this worker ends, or until another takes it. */
@@ -45,7 +84,7 @@ async function beHost(name: string, options: LockOptions, tell: (message: FromWo
       began = true
       const host = crypto.randomUUID()
       await holdLock(hostLock(name, host))
-      tell({ type: 'host', host })
+      tell({ type: 'host', host, held: true })
       await new Promise(() => {})
     })
   } catch (error) {

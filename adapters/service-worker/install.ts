@@ -1,11 +1,8 @@
-import type { LoadProgress } from '../../src/index.js'
+import { type LoadProgress, V1Error } from '../../src/index.js'
 import { controlled } from './control.js'
-import { DeviceFetch } from './device-fetch.js'
-import { HostWorker } from './host-worker.js'
 import { KeptData } from './kept-data.js'
-import { holdLock } from './locks.js'
-import { type Broadcast, type FromPage, nameOf, pagesLock, unwrap, wrap } from './messages.js'
-import { type Address, checkHost, register, type Script } from './registration.js'
+import { PagePart } from './page-part.js'
+import { type Address, checkHost, hasServiceWorkers, refused, register, type Script } from './registration.js'
 import { findWebGpu, type WebGpuFinding } from './webgpu-state.js'
 
 export interface InstallOptions {
@@ -52,7 +49,13 @@ export interface InstallOptions {
 }
 
 export interface Installed extends WebGpuFinding {
-  readonly registration: ServiceWorkerRegistration
+  /** Undefined where the browser allows no service worker: see `limits`. */
+  readonly registration: ServiceWorkerRegistration | undefined
+  /**
+   * What is lost where the browser allows no service worker (in a frame of another site, a private window, where storage
+   * is blocked), in a sentence that may be shown: the worker then answers its own page alone, by `fetch` and `client`.
+   */
+  readonly limits: string | undefined
   /**
    * Whether the browser keeps the site's data when the disk gets full; else models may have to be downloaded again. It
    * is asked for after the first download of 32 MB or more; where the browser asks the user, once and not again on a
@@ -96,26 +99,24 @@ export interface ClientOptions {
  * A plain `fetch('/v1/...')` works too, through the service worker; but once that is gone, with the site's data or for
  * another one, such a request goes to the web server. `device.fetch` never does.
  *
+ * Where the browser allows no service worker, the page's own worker answers it, by `device.fetch` and `device.client`
+ * alone, and `device.limits` says what is lost.
+ *
  * @throws V1Error whose `code` says what is wrong: `insecure_origin`, `service_worker_unsupported`,
  *   `service_worker_scope`, `service_worker_script`, `service_worker_foreign`, `service_worker_waiting`,
  *   `service_worker_uncontrolled`
  */
 export async function install(options: InstallOptions): Promise<Installed> {
-  const { type = 'module', scope, replace = false, signal = new AbortController().signal } = options
+  const { signal = new AbortController().signal } = options
   signal.throwIfAborted()
   checkHost()
-  const script: Script = { address: options.script, type, scope, replace }
   const finding = findWebGpu()
   const kept = new KeptData(options.persist ?? true)
-  const registration = await register(script)
-  await controlled(registration, script, signal)
+  const registration = await registered(options, signal)
   signal.throwIfAborted()
-  const name = nameOf(registration.scope)
-  const worker = new HostWorker(name, { address: options.worker ?? script.address, type }, registration, () =>
-    part.close(),
-  )
-  const part = new PagePart(name, worker, registration, (progress) => {
-    if (worker.host !== undefined) kept.follow(progress)
+  const { script, worker = script, type = 'module' } = options
+  const part = new PagePart({ address: worker, type }, registration, (progress, isHere) => {
+    if (isHere) kept.follow(progress)
     options.onProgress?.(progress)
   })
   signal.addEventListener('abort', () => part.close(), { once: true })
@@ -133,6 +134,7 @@ export async function install(options: InstallOptions): Promise<Installed> {
     } as const
     return {
       registration,
+      limits: registration ? undefined : LIMITS,
       get persisted() {
         return kept.persisted
       },
@@ -147,85 +149,26 @@ export async function install(options: InstallOptions): Promise<Installed> {
   }
 }
 
-/** What the page does for as long as it is open. */
-class PagePart {
-  readonly #worker: HostWorker
-  readonly #registration: ServiceWorkerRegistration
-  readonly #onProgress: (progress: LoadProgress) => void
-  readonly #device: DeviceFetch
-  readonly #channel: BroadcastChannel
-  readonly #open = new AbortController()
-  readonly #name: string
-  #present = new AbortController()
+const LIMITS =
+  'This browser allows no service worker here, so the model runs for this page alone: not without a network, and not ' +
+  'for other tabs, which load it again.'
 
-  constructor(
-    name: string,
-    worker: HostWorker,
-    registration: ServiceWorkerRegistration,
-    onProgress: (progress: LoadProgress) => void,
-  ) {
-    this.#name = name
-    this.#worker = worker
-    this.#registration = registration
-    this.#onProgress = onProgress
-    this.#channel = new BroadcastChannel(name)
-    const { signal: open } = this.#open
-    const seek = (host: string) => this.#say({ type: 'awaited', host })
-    this.#device = new DeviceFetch({ name, open, worker, registration, seek })
-  }
-
-  readonly fetch: Installed['fetch'] = (input, init) => this.#device.fetch(input, init)
-
-  async start(signal: AbortSignal): Promise<string> {
-    const { signal: open } = this.#open
-    this.#channel.addEventListener('message', ({ data }) => this.#hear(unwrap<Broadcast>(data)), { signal: open })
-    // A page that is kept for the way back is frozen: another tab shall not wait for it.
-    addEventListener('pagehide', () => this.#leave(), { signal: open })
-    addEventListener('pageshow', ({ persisted }) => persisted && this.#comeBack(), { signal: open })
-    await this.#enter()
-    return Promise.race([
-      this.#worker.start(),
-      new Promise<never>((_, reject) => {
-        open.addEventListener('abort', () => reject(signal.reason), { once: true })
-      }),
-    ])
-  }
-
-  close(): void {
-    this.#open.abort()
-    this.#leave()
-    this.#channel.close()
-  }
-
-  /** While a page is there the service worker waits for its worker, also when that has to be started anew. */
-  #enter(): Promise<void> {
-    this.#present = new AbortController()
-    return holdLock(pagesLock(this.#name), this.#present.signal, 'shared')
-  }
-
-  #comeBack(): void {
-    void this.#enter().then(() => this.#worker.restart())
-  }
-
-  #leave(): void {
-    this.#present.abort()
-    this.#device.leave()
-    this.#worker.stop()
-  }
-
-  #hear(message: Broadcast | undefined): void {
-    if (message?.type === 'seek') this.#worker.link()
-    else if (message?.type === 'take-over') this.#worker.takeOver()
-    else if (message?.type === 'progress') this.#onProgress(message.progress)
-    else if (message?.type === 'alive') this.#device.heard(message.host)
-    else if (message?.type === 'awaited' && message.host === this.#worker.host) {
-      this.#say({ type: 'alive', host: message.host })
-    } else if (message?.type === 'ping') {
-      this.#registration.active?.postMessage(wrap<FromPage>({ type: 'pong', host: this.#worker.host }))
-    }
-  }
-
-  #say(message: Broadcast): void {
-    this.#channel.postMessage(wrap(message))
+/** The service worker that controls the page; undefined where the browser allows none. What is the application's fault is thrown. */
+async function registered(
+  { type = 'module', replace = false, script: address, scope }: InstallOptions,
+  signal: AbortSignal,
+): Promise<ServiceWorkerRegistration | undefined> {
+  const script: Script = { address, type, scope, replace }
+  try {
+    if (!hasServiceWorkers()) throw refused(undefined)
+    const registration = await register(script)
+    await controlled(registration, script, signal)
+    // Some browsers have the one in a frame and refuse the other.
+    await navigator.locks.query()
+    return registration
+  } catch (error) {
+    signal.throwIfAborted()
+    if (V1Error.is(error) && error.code !== 'service_worker_unsupported') throw error
+    return undefined
   }
 }

@@ -11,6 +11,9 @@ export const nameOf = (scope: string): string => PREFIX + scope
 
 export const isName = (name: string): boolean => name.startsWith(PREFIX)
 
+/** The name of a worker that answers its own page alone, where there is no service worker to bring tabs together. */
+export const ALONE = `${PREFIX}alone`
+
 /** Held by a host for as long as it lives: whoever is granted it knows that the host is gone. */
 export const hostLock = (name: string, host: string): string => `${name} host ${host}`
 
@@ -56,15 +59,24 @@ export type FromHost =
   | { readonly type: 'broken'; readonly id: number }
   | { readonly type: 'pong' }
 
+/** A worker that runs the engine. */
+export interface Host {
+  readonly host: string
+  /** Whether it holds its lock, by which others hear of its end: pages whose storage is blocked have no locks. */
+  readonly held: boolean
+}
+
 /** From a page to the worker that it started; `link` brings a port. */
 export type ToWorker = { readonly type: 'link' } | { readonly type: 'take-over' }
 
 export type FromWorker =
   /** It stands in line to be the host, or is it already; its clients ask below `basePath`. */
   | { readonly type: 'ready'; readonly basePath: string }
-  | { readonly type: 'host'; readonly host: string }
+  | ({ readonly type: 'host' } & Host)
   /** Another one has taken over. */
   | { readonly type: 'lost' }
+  /** To its own page, where there is no other. */
+  | { readonly type: 'progress'; readonly progress: LoadProgress }
 
 /** From a page to the service worker; `host` brings a port to its worker. */
 export type FromPage =

@@ -1,11 +1,10 @@
 import type { LoadProgress, V1 } from '../../src/index.js'
-import { type Broadcast, wrap } from './messages.js'
 
 /** A download reports every piece; nobody looks more often than this. */
 const EVERY_MS = 100
 
-/** Tells all pages how far a service's models are loaded. */
-export function broadcastLoads(v1: V1, channel: BroadcastChannel): void {
+/** Tells pages how far a service's models are loaded. */
+export function tellLoads(v1: V1, tell: (progress: LoadProgress) => void): void {
   let phase: string | undefined
   let told = 0
   v1.watchLoads((progress: LoadProgress) => {
@@ -15,6 +14,6 @@ export function broadcastLoads(v1: V1, channel: BroadcastChannel): void {
     if (step === phase && !whole && now - told < EVERY_MS) return
     phase = step
     told = now
-    channel.postMessage(wrap<Broadcast>({ type: 'progress', progress }))
+    tell(progress)
   })
 }

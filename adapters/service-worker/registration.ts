@@ -16,14 +16,32 @@ export async function register({ address, type, scope, replace }: Script): Promi
   const url = String(address)
   const reach = checkScope(url, scope)
   await refuseOthers(url, reach, replace)
+  let registration: ServiceWorkerRegistration | undefined
   try {
-    return await navigator.serviceWorker.register(address as string, { type, scope })
+    registration = await navigator.serviceWorker.register(address as string, { type, scope })
   } catch (cause) {
-    throw await explain(cause, url, type, scope)
+    throw await explain(cause, url, reach, { type, scope })
+  }
+  // What blocks service workers from outside of the browser may answer with nothing.
+  if (!registration) throw refused(undefined)
+  return registration
+}
+
+/** The browser has none for this page: in a frame of another site, a private window, where storage is blocked. */
+export function refused(cause: unknown): V1Error {
+  return new V1Error(503, 'This browser allows no service worker here.', { code: 'service_worker_unsupported', cause })
+}
+
+/** Whether the browser has what tabs share an engine with. Not in Firefox's private windows, nor in cut off frames. */
+export function hasServiceWorkers(): boolean {
+  try {
+    return 'serviceWorker' in navigator && Boolean(navigator.serviceWorker) && 'locks' in navigator
+  } catch {
+    return false
   }
 }
 
-/** @throws V1Error where there can be no service worker */
+/** @throws V1Error where no page can have a worker that answers it */
 export function checkHost(): void {
   if (typeof document === 'undefined') {
     const message = 'install() is for pages; while a server renders them there is nothing to install.'
@@ -33,10 +51,8 @@ export function checkHost(): void {
     const message = `Service workers need a secure page: https, or http://localhost. This page is at ${location.origin}.`
     throw new V1Error(503, message, { code: 'insecure_origin' })
   }
-  // Firefox has none in private windows.
-  if (!('serviceWorker' in navigator) || !('locks' in navigator) || typeof Worker === 'undefined') {
-    const message = 'This browser has no service workers here (a private window, perhaps, or a page in a frame).'
-    throw new V1Error(503, message, { code: 'service_worker_unsupported' })
+  if (typeof Worker === 'undefined') {
+    throw new V1Error(503, 'This browser has no workers, which models run in.', { code: 'service_worker_unsupported' })
   }
 }
 
@@ -84,7 +100,12 @@ function narrower({ scope, active, waiting, installing }: ServiceWorkerRegistrat
 
 const scopeError = (message: string) => new V1Error(500, message, { code: 'service_worker_scope' })
 
-async function explain(cause: unknown, url: string, type: string, scope: string | undefined): Promise<V1Error> {
+async function explain(
+  cause: unknown,
+  url: string,
+  reach: string,
+  { type, scope }: Pick<Script, 'type' | 'scope'>,
+): Promise<V1Error> {
   const script = (message: string) =>
     new V1Error(500, `The service worker ${url} could not be registered: ${message}`, {
       code: 'service_worker_script',
@@ -99,13 +120,18 @@ async function explain(cause: unknown, url: string, type: string, scope: string 
   if (!/^(text|application)\/(x-)?(java|ecma)script/i.test(served)) {
     return script(`it is served as ${served}, not as text/javascript; the application may answer unknown paths itself.`)
   }
-  if ((cause as { name?: unknown } | undefined)?.name === 'SecurityError') {
+  const name = (cause as { name?: unknown } | undefined)?.name
+  if (name === 'SecurityError') {
     const header = answer.headers.get('service-worker-allowed')
+    const widest = new URL(header ?? './', new URL(url, document.baseURI))
+    if (reach.startsWith(widest.href)) return refused(cause)
     return scopeError(
       `The scope ${scope ?? ''} is wider than where ${url} lies. Serve it with the header ` +
         `'Service-Worker-Allowed: /' (it has ${header ?? 'none'}), or from the site's root. The browser says: ${said}`,
     )
   }
+  // A script that does not run is a TypeError. What is none is the browser's own refusal.
+  if (name !== 'TypeError') return refused(cause)
   const how =
     type === 'module' ? 'Where module service workers are missing, build it as one file' : 'Build it as one file'
   return script(`${said}. ${how} without import or export, and pass type: 'classic'.`)

@@ -4,10 +4,10 @@ import { atItsEnd } from './at-its-end.js'
 import { HostFinder } from './host-finder.js'
 import { requestOf } from './host-port.js'
 import { sayWho } from './identity.js'
-import { type Asked, type FromPage, type Introduction, nameOf, unwrap } from './messages.js'
+import { type Asked, type Broadcast, type FromPage, type Introduction, nameOf, unwrap, wrap } from './messages.js'
 import { OwnService } from './own-service.js'
 import { asksForStream, patiently } from './patience.js'
-import { broadcastLoads } from './progress.js'
+import { tellLoads } from './progress.js'
 import type { FetchEvent, WorkerScope } from './scope.js'
 
 /** How often a client that waits is looked for: browsers do not tell a service worker that a page was closed. */
@@ -27,7 +27,7 @@ export function route(v1: V1, scope: WorkerScope, { claim }: RouterOptions): (ev
   const first = finder === undefined
   finder ??= start(scope, claim)
   const { hosts, channel } = finder
-  broadcastLoads(v1, channel)
+  tellLoads(v1, (progress) => channel.postMessage(wrap<Broadcast>({ type: 'progress', progress })))
   const own = new OwnService(v1)
   if (claim && first) scope.addEventListener('activate', (event) => event.waitUntil(scope.clients.claim()))
   const handle = (event: FetchEvent): boolean => {

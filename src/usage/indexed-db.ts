@@ -1,5 +1,6 @@
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 import type { UsageLedger, UsageRow } from './ledger.js'
+import { memoryUsage } from './memory.js'
 import { addRow, rowOf } from './table.js'
 
 interface Schema extends DBSchema {
@@ -11,12 +12,14 @@ interface Schema extends DBSchema {
 
 /**
  * Usage in the browser's IndexedDB: shared by all pages and the service worker of an origin, kept when they are closed.
- * Rows are summed up by minute where they lie.
+ * Rows are summed up by minute where they lie. Where the browser blocks storage, as for frames of other sites, they last
+ * as long as the page or worker does.
  *
  * @param name The database. @default 'local-v1'
  */
 export function indexedDbUsage(name = 'local-v1'): UsageLedger {
   let opening: Promise<IDBPDatabase<Schema>> | undefined
+  let fleeting: UsageLedger | undefined
   const opened = () => {
     opening ??= openDB<Schema>(name, 1, {
       upgrade: (database) => void database.createObjectStore('usage'),
@@ -34,21 +37,36 @@ export function indexedDbUsage(name = 'local-v1'): UsageLedger {
     })
     return opening
   }
+  /** The database; undefined where it is forbidden. One that only failed now is tried again next time. */
+  const allowed = async () => {
+    if (fleeting) return undefined
+    try {
+      return await opened()
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      fleeting = memoryUsage()
+      return undefined
+    }
+  }
   return {
     async record(event) {
+      const database = await allowed()
+      if (!database) return fleeting?.record(event)
       const row = rowOf(event)
       // A project is never empty, so that '' can stand for none: null is no key.
       const key: Schema['usage']['key'] = [row.start, row.caller, row.project ?? '', row.model]
-      const transaction = (await opened()).transaction('usage', 'readwrite')
+      const transaction = database.transaction('usage', 'readwrite')
       const known = await transaction.store.get(key)
       if (known) addRow(row, known)
       await Promise.all([transaction.store.put(row, key), transaction.done])
     },
     async rows(from, to) {
+      const database = await allowed()
+      if (!database) return fleeting?.rows(from, to) ?? []
       const end = Number.isFinite(to) ? to : Number.MAX_SAFE_INTEGER
       // An array is greater than every shorter one that it starts with.
       const range = IDBKeyRange.bound([from], [end], false, true)
-      return (await opened()).getAll('usage', range)
+      return database.getAll('usage', range)
     },
     async close() {
       const database = await opening
@@ -56,4 +74,11 @@ export function indexedDbUsage(name = 'local-v1'): UsageLedger {
       database?.close()
     },
   }
+}
+
+/** Each browser says in its own way that storage is blocked; where there is no IndexedDB at all its name is unknown. */
+function isForbidden(error: unknown): boolean {
+  const { name, message } = error as { name?: unknown; message?: unknown }
+  if (name === 'UnknownError') return /denied permission/i.test(String(message))
+  return name === 'SecurityError' || name === 'InvalidStateError' || name === 'ReferenceError'
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { InstallOptions } from '../../adapters/service-worker/index.js'
 import { bundle } from '../support/bundle.js'
@@ -186,6 +186,41 @@ describe.skipIf(!canUnpack)('install (npm has Chromium for Linux on x64)', () =>
       await tab.page.close()
     }
     await here.context.close()
+  })
+
+  test('answers by the worker of the page where the browser allows no service worker', async () => {
+    const context = await browser.newContext({ serviceWorkers: 'block' })
+    const tabs: Page[] = []
+    for (const i of [0, 1]) {
+      const page = await context.newPage()
+      await page.goto(server.origin)
+      const installed = await page.evaluate((options) => (window as unknown as { tab: Tab }).tab.install(options), {
+        script: '/v1.js?device=cpu',
+      })
+      expect(installed, `tab ${i}`).toMatchObject({ scope: '', limits: expect.stringContaining('for this page alone') })
+      tabs.push(page)
+    }
+    const ask = (page: Page, body: object) =>
+      page.evaluate(async (body) => {
+        const { tab } = window as unknown as { tab: Tab }
+        const at = tab.chat(body, 'device')
+        while (!tab.said[at]!.done) await new Promise((resolve) => setTimeout(resolve, 20))
+        return tab.said[at]!
+      }, body)
+    // Each tab has a model of its own, and hears of its own.
+    for (const page of tabs) {
+      const { text, failed } = await ask(page, strict)
+      expect(failed).toBeUndefined()
+      expect(JSON.parse(text)).toEqual({ stars: expect.any(Number), recommended: expect.any(Boolean) })
+      const phases = await page.evaluate(() =>
+        (window as unknown as { tab: Tab }).tab.progress.map(({ phase }) => phase),
+      )
+      expect(phases.at(-1)).toBe('ready')
+    }
+    const [page] = tabs
+    await page!.evaluate(() => (window as unknown as { tab: Tab }).tab.close())
+    expect((await ask(page!, strict)).failed).toMatchObject({ code: 'device_unreachable' })
+    await context.close()
   })
 
   async function refusal(options: InstallOptions, path = '/', origin = server.origin) {

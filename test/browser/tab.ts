@@ -12,7 +12,9 @@ export interface Said {
 
 export interface Tab {
   readonly progress: LoadProgress[]
-  install(options: InstallOptions): Promise<Pick<Installed, 'persisted' | 'webgpu' | 'explanation'> & { scope: string }>
+  install(
+    options: InstallOptions,
+  ): Promise<Pick<Installed, 'persisted' | 'webgpu' | 'explanation' | 'limits'> & { scope: string }>
   close(): void
   fetch: Installed['fetch']
   /** Asked now: the browser may have been asked meanwhile. */
@@ -57,8 +59,8 @@ const tab: Tab = {
       worker: trusted(worker),
       onProgress: (progress) => tab.progress.push(progress),
     })
-    const { persisted, webgpu, explanation, registration } = installed
-    return { persisted, webgpu, explanation, scope: registration.scope }
+    const { persisted, webgpu, explanation, limits, registration } = installed
+    return { persisted, webgpu, explanation, limits, scope: registration?.scope ?? '' }
   },
   close: () => installed?.close(),
   fetch: (input, init) => installed!.fetch(input, init),

@@ -117,11 +117,17 @@ async function driven(
   }
 }
 
-/** Debian's Firefox ESR, or the one that LOCAL_V1_FIREFOX names, by Marionette: no geckodriver is needed. */
-export async function launchFirefox(program = process.env.LOCAL_V1_FIREFOX ?? 'firefox-esr'): Promise<Driven> {
+/**
+ * Debian's Firefox ESR, or the one that LOCAL_V1_FIREFOX names, by Marionette: no geckodriver is needed. `settings` are
+ * those of `about:config`.
+ */
+export async function launchFirefox(
+  program = process.env.LOCAL_V1_FIREFOX ?? 'firefox-esr',
+  settings: Readonly<Record<string, number | boolean>> = {},
+): Promise<Driven> {
   const profile = await mkdtemp(join(tmpdir(), 'local-v1-firefox-'))
   const port = await freePort()
-  const preferences = { 'marionette.port': port, 'browser.shell.checkDefaultBrowser': false }
+  const preferences = { 'marionette.port': port, 'browser.shell.checkDefaultBrowser': false, ...settings }
   const lines = Object.entries(preferences).map(([name, value]) => `user_pref("${name}", ${JSON.stringify(value)});`)
   await writeFile(join(profile, 'user.js'), lines.join('\n'))
   const size = { MOZ_HEADLESS_WIDTH: '1400', MOZ_HEADLESS_HEIGHT: '1000' }

@@ -13,5 +13,14 @@ export function storeFor(cache: CacheChoice): FileStore {
   const folder = cache ?? defaultFolder()
   const disk = folder === undefined ? undefined : diskStore(folder)
   if (disk) return disk
-  return typeof caches === 'undefined' ? noStore : webStore()
+  return hasCaches() ? webStore() : noStore
+}
+
+/** A frame that is cut off from its origin has them, and throws where they are named. */
+function hasCaches(): boolean {
+  try {
+    return typeof caches !== 'undefined'
+  } catch {
+    return false
+  }
 }

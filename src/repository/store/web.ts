@@ -8,17 +8,18 @@ import { type FileStore, type KeptRepository, USED } from './store.js'
 export function webStore(): FileStore {
   return {
     async read(url) {
-      const response = await (await open(url)).match(url)
+      const response = await (await open(url))?.match(url)
       return response && blobFile(await response.blob())
     },
     write: async (url) =>
       memoryWriter(async (blob) => {
         const headers = { 'content-length': String(blob.size), 'content-type': typeOf(url) }
         // A full disk is no reason to fail: the model runs, and is downloaded again next time.
-        return (await open(url)).put(url, new Response(blob, { headers })).then(
+        const kept = (await open(url))?.put(url, new Response(blob, { headers })).then(
           () => true,
           () => false,
         )
+        return kept ?? false
       }),
     async kept(base) {
       let bytes = 0
@@ -61,14 +62,19 @@ const RESOLVED = /^https?:\/\/[^/]+\/[^/]+\/[^/]+\/resolve\/[^/]+\//
 
 const CACHES = { config: 'webllm/config', model: 'webllm/model' }
 
-function open(url: string): Promise<Cache> {
-  return caches.open(url.endsWith('/mlc-chat-config.json') ? CACHES.config : CACHES.model)
+/** Undefined where storage is blocked, as in frames of other sites: there a model is downloaded each time. */
+async function open(url: string): Promise<Cache | undefined> {
+  try {
+    return await caches.open(url.endsWith('/mlc-chat-config.json') ? CACHES.config : CACHES.model)
+  } catch {
+    return undefined
+  }
 }
 
 async function each(base: string, action: (cache: Cache, file: Request) => Promise<unknown>): Promise<void> {
   for (const name of Object.values(CACHES)) {
     // Opening a cache would make it.
-    if (!(await caches.has(name))) continue
+    if (!(await caches.has(name).catch(() => false))) continue
     const cache = await caches.open(name)
     for (const file of await cache.keys()) if (file.url.startsWith(base)) await action(cache, file)
   }
