@@ -25,6 +25,11 @@ const DROPPED =
   '<!doctype html><meta charset="utf-8"><title>dropped</title><script type="module" src="/dropped.js"></script>'
 const PHONE = `<!doctype html><meta charset="utf-8"><title>phone</title>
 <iframe width="360" height="740" src="/playground/index.html" title="phone"></iframe>`
+/** Another site to a browser: the same server by another name. */
+const ELSEWHERE = `<!doctype html><meta charset="utf-8"><title>elsewhere</title>
+<iframe width="1100" height="800" title="playground"></iframe><script>
+document.querySelector('iframe').src = location.origin.replace('127.0.0.1', 'localhost') + '/playground/index.html'
+</script>`
 /** Of the playground's screens, for people to look at. */
 const pictures = fileURLToPath(new URL('test-output/browsers/', root))
 const FOREIGN = `
@@ -58,6 +63,7 @@ async function siteFiles(): Promise<Record<string, string | Uint8Array>> {
   const playground = await buildPlayground({ out: `${pictures}site` })
   for (const [path, bytes] of Object.entries(await filesIn(playground))) files[`/playground${path}`] = bytes
   files['/phone.html'] = PHONE
+  files['/elsewhere.html'] = ELSEWHERE
   files['/dropped.html'] = DROPPED
   files['/dropped.js'] = await bundle('test/browser/dropped.ts')
   files['/small.gguf'] = await smallGguf()

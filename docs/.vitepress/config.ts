@@ -3,12 +3,22 @@ import { defineConfig } from 'vitepress'
 import { sectionsOf } from './sections.js'
 
 const docs = fileURLToPath(new URL('..', import.meta.url))
+const description = "An OpenAI-compatible /v1 on the user's own device"
+/** Where the pages will be, which those who unfold links to them want in full. */
+const site = process.env.SITE?.replace(/\/?$/, '/')
 
 export default defineConfig({
   title: 'local-v1',
-  description: "An OpenAI-compatible /v1 on the user's own device",
+  description,
   lang: 'en',
   cleanUrls: true,
+  transformHead: ({ pageData }) => [
+    ['meta', { property: 'og:type', content: 'website' }],
+    ['meta', { property: 'og:site_name', content: 'local-v1' }],
+    ['meta', { property: 'og:title', content: pageData.title || 'local-v1' }],
+    ['meta', { property: 'og:description', content: pageData.description || description }],
+    ...(site ? [['meta', { property: 'og:image', content: `${site}playground/picture.png` }] as const] : []),
+  ],
   // Pages for those who change local-v1 link into the repository, of which this is a part.
   srcExclude: ['node_modules/**'],
   ignoreDeadLinks: [/^(\.\/)?\.\.\//],

@@ -72,6 +72,31 @@ export const screens: readonly Scenario[] = [
     },
   },
   {
+    name: 'the playground in a frame of another site answers its first example',
+    async run({ browser, origin, picture }) {
+      const tab = await browser.open(`${origin.replace('localhost', '127.0.0.1')}/elsewhere.html`)
+      await started(tab.frame)
+      await shown(tab.frame, '#answer[aria-busy="false"] .tokens .sampled')
+      await picture(tab, 'elsewhere')
+      await tab.close()
+    },
+  },
+  {
+    name: 'a damaged link to the playground is said to be one, and an example has an address',
+    async run({ browser, origin, picture }) {
+      const tab = await browser.open(`${origin}/playground/index.html#share=q1YqLU4tUrJSSlSqBQA.00000000`)
+      await started(tab)
+      assert.match(await shown(tab, '#link-fault'), /^This link is damaged/)
+      await picture(tab, 'damaged-link')
+      const other = await browser.open(`${origin}/playground/index.html#/decisions/spam`)
+      await started(other)
+      assert.equal(await other.evaluate(() => document.querySelector('#decisions')!.checkVisibility()), true)
+      await shown(other, '#decision-examples [aria-pressed="true"]', /Spam/)
+      await tab.close()
+      await other.close()
+    },
+  },
+  {
     name: 'decisions in the playground: bars stand there unasked and move as one types',
     headers: ISOLATED,
     async run({ browser, origin, picture }) {

@@ -11,6 +11,9 @@ const root = fileURLToPath(new URL('../../..', import.meta.url))
 const MANIFEST = 'tensor-cache.json'
 const NANO_FILES = ['mlc-chat-config.json', MANIFEST, 'tokenizer.json', 'tokenizer_config.json']
 
+/** What a link to the page unfolds to, where it is sent. */
+const PICTURE = 'picture.png'
+
 const common = { absWorkingDir: here, bundle: true, minify: true, target: 'es2022', logLevel: 'error' } as const
 
 export interface BuildOptions {
@@ -18,21 +21,26 @@ export interface BuildOptions {
   readonly out?: string
   /** Where models other than the embedded one are downloaded from: a mirror, or Hugging Face. */
   readonly hub?: string
+  /** The address that the page will have, which those who unfold links to it want in full. @default none is named */
+  readonly site?: string
 }
 
 /** Builds the playground into a folder of static files. */
 export async function buildPlayground({
   out = join(here, 'dist'),
   hub = HUGGING_FACE,
+  site = '',
 }: BuildOptions = {}): Promise<string> {
   await rm(out, { recursive: true, force: true })
   await mkdir(out, { recursive: true })
   const nano = await copyNano(out)
-  await writePage(out, 'page', policyFor(hub), hub)
+  await writePage(out, 'page', policyFor(hub), hub, site.replace(/[^/]$/, '$&/'))
+  await cp(join(here, PICTURE), join(out, PICTURE))
   // The CPU device's threads: a file beside the script that starts them.
   const team = join(root, 'src/engines/webgpu/cpu/cpu-worker.ts')
   await bundle({ ...common, entryPoints: { 'cpu-worker': team }, outdir: out, format: 'esm', platform: 'browser' })
-  const files = await filesOf(out)
+  // What links unfold to is for others.
+  const files = (await filesOf(out)).filter((file) => file !== PICTURE)
   await bundle({
     ...common,
     entryPoints: { v1: 'worker/v1.ts' },
@@ -64,10 +72,14 @@ async function writePage(
   place: 'page' | 'server',
   policy: string | undefined,
   hub: string,
+  site = '',
 ): Promise<void> {
-  const html = (await readFile(join(here, 'index.html'), 'utf8')).replace('__PLACE__', place)
+  const source = await readFile(join(here, 'index.html'), 'utf8')
+  const html = source.replace('__PLACE__', place).replace('__SITE__', site.replaceAll('"', '&quot;'))
   const meta = / *<meta http-equiv="content-security-policy".*\n/
-  const page = policy === undefined ? html.replace(meta, '') : html.replace('__POLICY__', policy)
+  // A server of one's own is sent to nobody.
+  const unfolding = / *<meta (property="og:|name="twitter:).*\n/g
+  const page = policy === undefined ? html.replace(meta, '').replace(unfolding, '') : html.replace('__POLICY__', policy)
   await writeFile(join(out, 'index.html'), page)
   await cp(join(here, 'icon.svg'), join(out, 'icon.svg'))
   await bundle({
@@ -76,7 +88,18 @@ async function writePage(
     outdir: out,
     format: 'esm',
     platform: 'browser',
+    // Fetched when it is first wanted.
+    external: ['./check.js'],
     define: { __HUB__: JSON.stringify(hub.replace(/\/+$/, '')) },
+  })
+  // A server knows its schemas itself.
+  if (place === 'server') return
+  await bundle({
+    ...common,
+    entryPoints: { check: 'page/check.ts' },
+    outdir: out,
+    format: 'esm',
+    platform: 'browser',
   })
 }
 

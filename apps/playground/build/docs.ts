@@ -2,4 +2,8 @@
 import { fileURLToPath } from 'node:url'
 import { buildPlayground } from './build.js'
 
-await buildPlayground({ out: fileURLToPath(new URL('../../../docs/.vitepress/dist/playground', import.meta.url)) })
+const site = process.env.SITE?.replace(/\/?$/, '/playground/')
+await buildPlayground({
+  ...(site !== undefined && { site }),
+  out: fileURLToPath(new URL('../../../docs/.vitepress/dist/playground', import.meta.url)),
+})

@@ -24,7 +24,8 @@ export function policyFor(hub: string): string {
  * lets the CPU device share memory between threads; without them it runs on one.
  */
 export const headersFor = (hub: string): Readonly<Record<string, string>> => ({
-  'content-security-policy': `${policyFor(hub)}; frame-ancestors 'none'`,
+  // Anybody may show it in a frame: it holds no secret, and acts for nobody.
+  'content-security-policy': `${policyFor(hub)}; frame-ancestors *`,
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-embedder-policy': 'require-corp',
   'referrer-policy': 'no-referrer',

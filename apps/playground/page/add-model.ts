@@ -1,4 +1,5 @@
 import type { Found, How, Wanted } from '../worker/look-messages.js'
+import { wordsOf } from '../worker/words.js'
 import { announce, button, byId, el } from './dom.js'
 import type { Finder } from './finder.js'
 import { bytes, rate, whole } from './format.js'
@@ -45,9 +46,8 @@ export function connectAddModel(models: Models, machine: Machine, finder: Finder
   }
 
   function fail(error: unknown, again: () => void): void {
-    const said = error instanceof Error ? error.message : String(error)
     const actions = el('div', { class: 'actions' }, button('Check again', again, { class: 'small' }), closing())
-    place.replaceChildren(el('p', { class: 'advice bad', role: 'alert' }, said), actions)
+    place.replaceChildren(el('p', { class: 'advice bad', role: 'alert' }, wordsOf(error)), actions)
   }
 
   function show(found: Found, wanted: Wanted, how: How): void {

@@ -1,5 +1,6 @@
 import type { LoadProgress as Progress } from 'local-v1'
 import { install } from 'local-v1/service-worker'
+import { isKeptOffline } from '../worker/offline.js'
 import { askBy, type LoadProgress } from './api.js'
 import { lookAtMachine, type Machine } from './machine.js'
 import { keyForServer } from './server-key.js'
@@ -9,6 +10,8 @@ export interface Connection {
   /** In this page by its service worker, or by the server that the page came from. */
   readonly place: 'page' | 'server'
   readonly machine: Machine
+  /** What this browser does not allow here, in a sentence. */
+  readonly limits?: string
   /** Another `/v1` that the server asks where it cannot answer; nobody else hears what is written. */
   readonly upstream?: string
 }
@@ -23,6 +26,8 @@ export function connect(onProgress: (model: string, load: LoadProgress) => void)
   return document.documentElement.dataset.place === 'server' ? toServer() : toPage(onProgress)
 }
 
+const NO_ROOM = 'This browser keeps too little for this page to have it without a network: all else works.'
+
 async function toPage(onProgress: (model: string, load: LoadProgress) => void): Promise<Connection> {
   const installed = await install({
     script: 'v1.js',
@@ -30,7 +35,8 @@ async function toPage(onProgress: (model: string, load: LoadProgress) => void): 
     onProgress: (progress) => onProgress(progress.model, wire(progress)),
   })
   askBy(installed.fetch)
-  return { place: 'page', machine: await lookAtMachine(installed) }
+  const limits = installed.limits ?? ((await isKeptOffline()) ? undefined : NO_ROOM)
+  return { place: 'page', machine: await lookAtMachine(installed), ...(limits !== undefined && { limits }) }
 }
 
 async function toServer(): Promise<Connection> {

@@ -1,3 +1,4 @@
+import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { ApiError, type DecisionAnswer, decide } from './api.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
@@ -7,6 +8,7 @@ import { type BodyQuestion, type DecisionBody, type DecisionDraft, questionOf } 
 import { decisionExamples } from './decision-examples.js'
 import { announce, button, byId, el } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
+import { frameOf } from './embed.js'
 import { failureView } from './failure-view.js'
 import { milliseconds, whole } from './format.js'
 import { linkWith } from './fragment.js'
@@ -50,8 +52,19 @@ export class DecisionsView {
   constructor(models: Models, shared?: DecisionDraft) {
     this.#models = models
     const chips = decisionExamples.map((example) =>
-      button(example.name, () => this.#replace(example), { class: 'chip', 'aria-pressed': 'false' }),
+      button(
+        example.name,
+        () => {
+          this.#replace(example)
+          showsExample('decisions', example.name, true)
+        },
+        { class: 'chip', 'aria-pressed': 'false' },
+      ),
     )
+    onExample('decisions', (wanted) => {
+      const example = exampleOf(wanted)
+      if (example) this.#replace(example)
+    })
     byId('decision-examples', HTMLElement).append(...chips)
     for (const field of [this.#text, this.#average]) field.addEventListener('input', () => this.#edited())
     byId('add-question', HTMLButtonElement).addEventListener('click', () => this.#addQuestion())
@@ -59,9 +72,9 @@ export class DecisionsView {
     this.#stop.addEventListener('click', () => this.#leave())
     byId('decision-code', HTMLButtonElement).addEventListener('click', () => this.#showCode())
     const share = byId('decision-share', HTMLButtonElement)
-    share.addEventListener('click', () => {
-      void packed(sharedDecisions(this.#draft())).then((text) => copy(linkWith('decisions', text), share))
-    })
+    share.addEventListener('click', () => void this.#share((link) => copy(link, share)))
+    const embed = byId('decision-embed', HTMLButtonElement)
+    embed.addEventListener('click', () => void this.#share((link) => copy(frameOf(link), embed)))
     this.#panel.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void this.#decideNow()
     })
@@ -71,7 +84,9 @@ export class DecisionsView {
     const focus = () => this.#text.focus()
     this.#showAside = asideView(aside, this.#drafts, (draft) => this.#show(draft), focus)
     const { current } = this.#drafts
+    const wanted = exampleOf(wantedExample('decisions'))
     if (shared) this.#replace(shared)
+    else if (wanted && current?.name !== wanted.name) this.#replace(wanted)
     else if (current) this.#show(current)
     else this.#replace(decisionExamples[0]!)
     this.#showAside()
@@ -93,6 +108,7 @@ export class DecisionsView {
     for (const chip of byId('decision-examples', HTMLElement).children) {
       chip.setAttribute('aria-pressed', String(chip.textContent === name))
     }
+    showsExample('decisions', name, false)
     this.#follow(0)
   }
 
@@ -273,9 +289,18 @@ export class DecisionsView {
     else if (this.#stop.hidden) this.#follow()
   }
 
+  /** Only what can be answered is sent on. */
+  async #share(give: (link: string) => Promise<void>): Promise<void> {
+    if (this.#ask()) await give(linkWith('decisions', await packed(sharedDecisions(this.#draft()))))
+    else this.#panel.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }
+
   #showCode(): void {
     const asked = this.#ask()
     if (asked) showCode((place) => decisionCode(asked.body, place))
     else this.#panel.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }
 }
+
+const exampleOf = (slug: string | undefined): DecisionDraft | undefined =>
+  decisionExamples.find(({ name }) => slugOf(name) === slug)

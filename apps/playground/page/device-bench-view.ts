@@ -21,9 +21,9 @@ export class DeviceBenchView {
   #other: DeviceResult | undefined
   #aborter: AbortController | undefined
 
-  constructor(models: Models, shared: unknown) {
+  constructor(models: Models, shared: DeviceResult | undefined) {
     this.#models = models
-    this.#other = asResult(shared)
+    this.#other = shared
     this.#run.addEventListener('click', () => void this.#start())
     this.#stop.addEventListener('click', () => this.#aborter?.abort())
     this.#draw(asResult(keptValue(KEPT)))

@@ -1,3 +1,4 @@
+import { wordsOf } from '../worker/words.js'
 import { ApiError } from './api.js'
 import { button, byId, el } from './dom.js'
 import { askForKey } from './key-dialog.js'
@@ -9,15 +10,16 @@ interface Cure {
 
 /** What failed, said once, with the one thing to do about it. */
 export function failureView(error: unknown, again: () => void): HTMLElement {
-  const message = error instanceof Error ? error.message : String(error)
   const { label, act } = cureFor(error, again)
   const cure = button(label, act, { class: 'small' })
-  return el('div', { class: 'answer-error', role: 'alert' }, el('p', {}, wordsFor(error, message)), cure)
+  return el('div', { class: 'answer-error', role: 'alert' }, el('p', {}, wordsFor(error)), cure)
 }
 
-/** A connection that was refused has a message that differs from browser to browser and says nothing. */
-function wordsFor(error: unknown, message: string): string {
-  return error instanceof TypeError ? `Nothing answers at ${location.host}: is the server still running?` : message
+/** A connection that was refused is a `TypeError`; only a page of a server has any. */
+function wordsFor(error: unknown): string {
+  const isServed = document.documentElement.dataset.place === 'server'
+  if (isServed && error instanceof TypeError) return `Nothing answers at ${location.host}: is the server still running?`
+  return wordsOf(error)
 }
 
 function cureFor(error: unknown, again: () => void): Cure {

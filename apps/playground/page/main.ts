@@ -1,25 +1,28 @@
 import { NANO } from '../../../src/catalog.js'
 import { connectAddModel } from './add-model.js'
+import { placeIn } from './address.js'
 import { ApiError } from './api.js'
 import { ChatView } from './chat-view.js'
 import { connectCodeDialog } from './code-dialog.js'
 import { type Connection, connect } from './connect.js'
 import { DecisionsView } from './decisions-view.js'
+import { asResult } from './device-bench.js'
 import { DeviceBenchView } from './device-bench-view.js'
 import { deviceView } from './device-view.js'
 import { byId, el } from './dom.js'
+import { connectEmbed } from './embed.js'
 import { failureView } from './failure-view.js'
 import { PageFinder } from './finder.js'
-import { takeFromFragment } from './fragment.js'
 import { connectKeyDialog } from './key-dialog.js'
 import { nameOf } from './model-names.js'
 import { Models } from './models.js'
 import { modelsView } from './models-view.js'
+import { OpenedLink } from './opened-link.js'
 import { RequestsView } from './requests-view.js'
 import { ServerFinder } from './server-finder.js'
 import { set, settings } from './settings.js'
 import { connectSettings } from './settings-view.js'
-import { asShared, asSharedDecisions, unpacked } from './share.js'
+import { asShared, asSharedDecisions } from './share.js'
 import { StructuredView } from './structured-view.js'
 import { connectTabs } from './tabs.js'
 import { connectTheme } from './theme.js'
@@ -28,12 +31,16 @@ import { connectUsage } from './usage-dialog.js'
 async function start(): Promise<void> {
   connectTheme(byId('theme', HTMLButtonElement))
   connectKeyDialog()
-  const shared = asShared(await carried('share'))
-  const decisions = asSharedDecisions(await carried('decisions'))
-  const result = await carried('device')
+  connectEmbed()
+  const link = new OpenedLink()
+  const shared = await link.read('share', asShared)
+  const decisions = await link.read('decisions', asSharedDecisions)
+  const result = await link.read('device', asResult)
+  const place = placeIn(location.hash)
   if (shared) set({ ...shared.settings, mode: 'structured' })
   else if (decisions) set({ ...decisions.settings, mode: 'decisions' })
-  else if (result !== undefined) set({ mode: 'device' })
+  else if (result) set({ mode: 'device' })
+  else if (place) set({ mode: place.mode })
   const models = new Models()
   const connection = await connect((model, load) => models.hear(model, load))
   sayWhatThisIs(connection)
@@ -66,16 +73,11 @@ async function start(): Promise<void> {
   // Another tab may have loaded, unloaded or removed models meanwhile.
   document.addEventListener('visibilitychange', () => void (document.hidden || models.refresh().catch(() => {})))
   document.body.classList.add('ready')
+  link.tell()
   // The embedded model is here already: it is ready before anybody has read the page.
   if (wanted !== NANO) return
   if (models.managed) await models.load(NANO).catch(() => {})
   if (settings().mode === 'structured' && models.current?.metadata?.loaded) await structured.introduce()
-}
-
-/** What a link carries; one that is damaged carries nothing. */
-async function carried(name: string): Promise<unknown> {
-  const text = takeFromFragment(name)
-  return text === undefined ? undefined : unpacked(text).catch(() => undefined)
 }
 
 /** A link that is opened in this tab changes its fragment alone: only a load reads it. */
@@ -103,7 +105,7 @@ async function listed(models: Models): Promise<void> {
   }
 }
 
-function sayWhatThisIs({ place, upstream }: Connection): void {
+function sayWhatThisIs({ place, upstream, limits }: Connection): void {
   const where = place === 'page' ? 'in this page, on this device' : `on the machine that serves this page`
   const leaves =
     upstream === undefined
@@ -112,6 +114,9 @@ function sayWhatThisIs({ place, upstream }: Connection): void {
         : 'nothing you write goes anywhere else.'
       : `what it cannot answer goes on to ${upstream}.`
   byId('what', HTMLElement).textContent = `A language model ${where}, behind OpenAI's API: ${leaves}`
+  const told = byId('limits', HTMLElement)
+  told.hidden = limits === undefined
+  told.textContent = limits ?? ''
   byId('chat-where', HTMLElement).textContent = `The model runs ${where}: ${leaves}`
 }
 
@@ -127,6 +132,8 @@ function foldOnPhones(): void {
 }
 
 start().catch((error: unknown) => {
+  // In the browser's own words, for whoever looks into it.
+  console.error(error)
   byId('starting', HTMLElement).replaceChildren(
     el('h2', {}, 'The playground cannot start here'),
     failureView(error, () => location.reload()),

@@ -1,4 +1,5 @@
 import { addedModels, keepAdded } from '../worker/added-models.js'
+import { wordsOf } from '../worker/words.js'
 import { ApiError, type LoadProgress, listModels, loadModel, type Model, removeModel, unloadModel } from './api.js'
 
 export interface Load extends LoadProgress {
@@ -98,7 +99,7 @@ export class Models {
     try {
       await change(id)
     } catch (error) {
-      this.errors.set(id, error instanceof Error ? error.message : String(error))
+      this.errors.set(id, wordsOf(error))
       throw error
     } finally {
       await this.refresh().catch(() => {})
@@ -113,7 +114,7 @@ export class Models {
     } catch (error) {
       // Somebody pressed Stop, in this tab or another.
       const stopped = error instanceof ApiError && error.code === 'model_unloaded'
-      if (!stopped && !quiet) this.errors.set(id, error instanceof Error ? error.message : String(error))
+      if (!stopped && !quiet) this.errors.set(id, wordsOf(error))
       throw error
     } finally {
       this.loads.delete(id)

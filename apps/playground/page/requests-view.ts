@@ -1,3 +1,4 @@
+import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { ask } from './api.js'
 import { button, byId, el, framed, showPanelOf } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
@@ -35,8 +36,19 @@ export class RequestsView {
   constructor(models: Models) {
     this.#models = models
     const chips = requestSamples.map((sample) =>
-      button(sample.name, () => this.#load(sample), { class: 'chip', 'aria-pressed': 'false' }),
+      button(
+        sample.name,
+        () => {
+          this.#load(sample)
+          showsExample('requests', sample.name, true)
+        },
+        { class: 'chip', 'aria-pressed': 'false' },
+      ),
     )
+    onExample('requests', (wanted) => {
+      const sample = sampleOf(wanted)
+      if (sample) this.#load(sample)
+    })
     byId('request-samples', HTMLElement).append(...chips)
     this.#send.addEventListener('click', () => void this.#start())
     this.#stop.addEventListener('click', () => this.#aborter?.abort())
@@ -61,7 +73,9 @@ export class RequestsView {
       () => this.#body.focus(),
     )
     const { current, edited } = this.#drafts
-    if (current && edited) this.#show(current)
+    const wanted = sampleOf(wantedExample('requests'))
+    if (wanted && current?.name !== wanted.name) this.#load(wanted)
+    else if (current && edited) this.#show(current)
     else this.#load(requestSamples.find(({ name }) => name === current?.name) ?? requestSamples[0]!)
   }
 
@@ -84,6 +98,7 @@ export class RequestsView {
     for (const chip of byId('request-samples', HTMLElement).children) {
       chip.setAttribute('aria-pressed', String(chip.textContent === name))
     }
+    showsExample('requests', name, false)
     this.#answer.replaceChildren(
       el(
         'p',
@@ -189,3 +204,6 @@ function readingView(text: string): HTMLElement[] {
     ...facts.map((fact) => el('p', {}, fact)),
   ]
 }
+
+const sampleOf = (slug: string | undefined): RequestSample | undefined =>
+  requestSamples.find(({ name }) => slugOf(name) === slug)

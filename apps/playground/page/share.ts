@@ -1,3 +1,4 @@
+import { checksum } from './checksum.js'
 import { asDecisionDraft, type DecisionDraft } from './decision-draft.js'
 import { type Settings, settings } from './settings.js'
 import type { Draft } from './structured-draft.js'
@@ -27,24 +28,33 @@ export const sharedDecisions = (draft: DecisionDraft): SharedDecisions => ({
   settings: { model: settings().model },
 })
 
-/** As text for the fragment of a link. */
+/** What is wrong with a link, in words for whoever opened it. */
+export class LinkFault extends Error {}
+
+/** As text for the fragment of a link, with a checksum behind it. */
 export async function packed(value: unknown): Promise<string> {
   const stream = new Blob([JSON.stringify(value)]).stream().pipeThrough(new CompressionStream('deflate-raw'))
   const bytes = new Uint8Array(await new Response(stream).arrayBuffer())
   let text = ''
   for (const byte of bytes) text += String.fromCharCode(byte)
-  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+  const data = btoa(text).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+  return `${data}.${checksum(data)}`
 }
 
+/** @throws LinkFault for a link of which a character was lost or changed on its way */
 export async function unpacked(text: string): Promise<unknown> {
-  const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+  const [data = '', sum, ...more] = text.split('.')
+  if (more.length > 0 || sum !== checksum(data)) {
+    throw new LinkFault('This link is damaged: a part of it was lost or changed on its way. Ask for it once more.')
+  }
+  const bytes = Uint8Array.from(atob(data.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw')).getReader()
   const parts: Uint8Array<ArrayBuffer>[] = []
   for (let size = 0; ; ) {
     const { done, value } = await reader.read()
     if (done) return JSON.parse(await new Blob(parts).text())
     size += value.length
-    if (size > LARGEST) throw new Error('The link holds too much.')
+    if (size > LARGEST) throw new LinkFault('This link holds too much.')
     parts.push(value as Uint8Array<ArrayBuffer>)
   }
 }

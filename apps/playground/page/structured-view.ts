@@ -1,10 +1,12 @@
 import { type PartialJson, readPartial } from '../../../src/structured/partial-json.js'
+import { onExample, showsExample, slugOf, wantedExample } from './address.js'
 import { ApiError, type ChatBody } from './api.js'
 import { chatCode } from './code.js'
 import { showCode } from './code-dialog.js'
 import { copy } from './copy.js'
 import { announce, button, byId, el, framed, showPanelOf } from './dom.js'
 import { asideView, Drafts } from './drafts.js'
+import { frameOf } from './embed.js'
 import { type Example, examples } from './examples.js'
 import { failureView } from './failure-view.js'
 import { fieldsView } from './fields-view.js'
@@ -18,6 +20,7 @@ import { readable } from './readable.js'
 import { SchemaEditor } from './schema-editor.js'
 import { faultOf, syntaxFault } from './schema-fault.js'
 import { SchemaMaker } from './schema-maker.js'
+import { refusalFor } from './schema-refusal.js'
 import { samplingFields, settings } from './settings.js'
 import { clearSettingErrors, showSettingError } from './settings-view.js'
 import { packed, sharedNow } from './share.js'
@@ -66,10 +69,11 @@ export class StructuredView {
     const focus = () => this.#text.focus()
     this.#showAside = asideView(put, this.#drafts, (draft) => this.#show(draft), focus)
     const share = byId('share', HTMLButtonElement)
-    share.addEventListener('click', () => {
-      void packed(sharedNow(this.#draft())).then((text) => copy(linkWith('share', text), share))
-    })
+    share.addEventListener('click', () => void this.#share((link) => copy(link, share)))
+    const embed = byId('embed', HTMLButtonElement)
+    embed.addEventListener('click', () => void this.#share((link) => copy(frameOf(link), embed)))
     byId('examples', HTMLElement).append(...examples.map((example) => this.#chip(example)))
+    onExample('structured', (wanted) => this.#open(wanted))
     this.#run.addEventListener('click', () => void this.#start())
     this.#stop.addEventListener('click', () => void this.#leave())
     models.onChange(this.#drawSoon)
@@ -87,7 +91,10 @@ export class StructuredView {
     })
     if (shared) this.#replace(shared)
     else {
-      if (this.#drafts.current) this.#show(this.#drafts.current)
+      const wanted = exampleOf(wantedExample('structured'))
+      const { current } = this.#drafts
+      if (wanted && current?.name !== wanted.name.toLowerCase()) this.#load(wanted)
+      else if (current) this.#show(current)
       else this.#load(examples[0]!)
       this.#isExample = !this.#drafts.edited
     }
@@ -100,7 +107,17 @@ export class StructuredView {
   }
 
   #chip(example: Example): HTMLElement {
-    return button(example.name, () => this.#load(example), { class: 'chip', 'aria-pressed': 'false' })
+    const choose = () => {
+      this.#load(example)
+      showsExample('structured', example.name, true)
+    }
+    return button(example.name, choose, { class: 'chip', 'aria-pressed': 'false' })
+  }
+
+  /** By its address. */
+  #open(wanted: string): void {
+    const example = exampleOf(wanted)
+    if (example) this.#load(example)
   }
 
   #load({ name, instructions, text, schema }: Example): void {
@@ -123,6 +140,7 @@ export class StructuredView {
     for (const chip of byId('examples', HTMLElement).children) {
       chip.setAttribute('aria-pressed', String(chip.textContent?.toLowerCase() === name))
     }
+    showsExample('structured', name, false)
     this.#forget()
   }
 
@@ -155,6 +173,16 @@ export class StructuredView {
       ...(this.#models.current?.capabilities?.evidence && { evidence: true }),
       response_format: { type: 'json_schema', json_schema: { name: this.#name, strict: true, schema } },
     }
+  }
+
+  /** Only what can be answered is sent on. */
+  async #share(give: (link: string) => Promise<void>): Promise<void> {
+    const source = this.#editor.text
+    const fault = syntaxFault(source)
+    if (fault) return this.#refuse(fault)
+    const refusal = await refusalFor(this.#body(JSON.parse(source)))
+    if (refusal !== undefined) return this.#refuse(faultOf(source, refusal))
+    await give(linkWith('share', await packed(sharedNow(this.#draft()))))
   }
 
   async #leave(): Promise<void> {
@@ -256,3 +284,5 @@ export class StructuredView {
     return this.#sources.element
   }
 }
+
+const exampleOf = (slug: string | undefined): Example | undefined => examples.find(({ name }) => slugOf(name) === slug)

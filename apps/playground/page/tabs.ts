@@ -1,23 +1,27 @@
+import { followAddress, goTo, MODES, type Mode } from './address.js'
 import { byId } from './dom.js'
-import { type Settings, set, settings } from './settings.js'
-
-type Mode = Settings['mode']
-const MODES: readonly Mode[] = ['structured', 'decisions', 'chat', 'requests', 'device']
+import { set, settings } from './settings.js'
 
 /** Tabs as keyboards expect them: arrows move between them. */
 export function connectTabs(): void {
   for (const mode of MODES) {
     const tab = tabOf(mode)
-    tab.addEventListener('click', () => show(mode))
+    tab.addEventListener('click', () => choose(mode))
     tab.addEventListener('keydown', ({ key }) => {
       if (key !== 'ArrowLeft' && key !== 'ArrowRight') return
       const step = key === 'ArrowRight' ? 1 : MODES.length - 1
       const other = MODES[(MODES.indexOf(mode) + step) % MODES.length]!
-      show(other)
+      choose(other)
       tabOf(other).focus()
     })
   }
+  followAddress(settings().mode, show)
   show(settings().mode)
+}
+
+function choose(mode: Mode): void {
+  show(mode)
+  goTo(mode)
 }
 
 export function show(mode: Mode): void {

@@ -1,3 +1,4 @@
+import { wordsOf } from '../worker/words.js'
 import { type UsageResult, usage } from './api.js'
 import { byId, el } from './dom.js'
 import { whole } from './format.js'
@@ -17,9 +18,7 @@ async function fill(): Promise<void> {
     const results = (await usage()).toSorted((a, b) => b.output_tokens - a.output_tokens)
     place.replaceChildren(results.length === 0 ? nothing() : table(results))
   } catch (error) {
-    place.replaceChildren(
-      el('p', { class: 'answer-error', role: 'alert' }, error instanceof Error ? error.message : ''),
-    )
+    place.replaceChildren(el('p', { class: 'answer-error', role: 'alert' }, wordsOf(error)))
   }
 }
 

@@ -25,12 +25,20 @@ export async function addedModels(): Promise<readonly AddedModel[]> {
 }
 
 export async function keepAdded(models: readonly AddedModel[]): Promise<void> {
-  await (await caches.open(CACHE)).put(ADDRESS, Response.json(models))
-  const channel = new BroadcastChannel(CHANNEL)
-  channel.postMessage('changed')
-  channel.close()
+  try {
+    await (await caches.open(CACHE)).put(ADDRESS, Response.json(models))
+    const channel = new BroadcastChannel(CHANNEL)
+    channel.postMessage('changed')
+    channel.close()
+  } catch {
+    throw new Error('This browser keeps nothing for this page here: open it in a tab of its own to add models.')
+  }
 }
 
 export function onAdded(listener: () => void): void {
-  new BroadcastChannel(CHANNEL).addEventListener('message', listener)
+  try {
+    new BroadcastChannel(CHANNEL).addEventListener('message', listener)
+  } catch {
+    // Where storage is blocked, nothing is added.
+  }
 }

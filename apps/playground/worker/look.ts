@@ -4,13 +4,14 @@
  */
 import { type Fitter, keepFile, openFitter, webgpu } from 'local-v1/webgpu'
 import type { Answer, Question, Wanted } from './look-messages.js'
+import { wordsOf } from './words.js'
 
 let fitter: Promise<Fitter> | undefined
 
 export function answerLooks(): void {
   addEventListener('message', ({ data, ports: [port] }: MessageEvent<Question>) => {
     const say = (answer: Answer) => port?.postMessage(answer)
-    reply(data, say).catch((error: unknown) => say({ failed: error instanceof Error ? error.message : String(error) }))
+    reply(data, say).catch((error: unknown) => say({ failed: wordsOf(error) }))
   })
 }
 

@@ -22,6 +22,15 @@ interface Fetching {
 
 const PREFIX = 'playground '
 
+/** In the page: whether it comes from here without a network. */
+export async function isKeptOffline(): Promise<boolean> {
+  try {
+    return (await caches.keys()).some((name) => name.startsWith(PREFIX))
+  } catch {
+    return false
+  }
+}
+
 /** In a service worker: keeps this version's files and answers for them. In any other worker it does nothing. */
 export function servePagesOffline(): void {
   if (!('ServiceWorkerGlobalScope' in globalThis)) return
@@ -44,7 +53,10 @@ export function servePagesOffline(): void {
     url.hash = ''
     const file = kept.get(url.href)
     if (request.method !== 'GET' || file === undefined) return
-    const answer = caches.match(file, { cacheName: name }).then((kept) => kept ?? fetch(request))
+    const answer = caches.match(file, { cacheName: name }).then(
+      (kept) => kept ?? fetch(request),
+      () => fetch(request),
+    )
     event.respondWith(answer.then(isolated))
   })
 }
@@ -60,8 +72,14 @@ function isolated(answer: Response): Response {
 
 async function keep(name: string, urls: readonly string[]): Promise<void> {
   const cache = await caches.open(name)
-  // Past the browser's own cache, which may hold files of the version before.
-  await cache.addAll(urls.map((url) => new Request(url, { cache: 'reload' })))
+  try {
+    // Past the browser's own cache, which may hold files of the version before.
+    await cache.addAll(urls.map((url) => new Request(url, { cache: 'reload' })))
+  } catch (error) {
+    await caches.delete(name)
+    // Without room for the page it still answers, with a network.
+    if ((error as { name?: unknown }).name !== 'QuotaExceededError') throw error
+  }
 }
 
 async function dropOthers(name: string): Promise<void> {

@@ -1,0 +1,20 @@
+import { byId, el } from './dom.js'
+
+/** One tab of the page in a frame of somebody's own page: `?embed` leaves away what stands around it. */
+export function connectEmbed(): void {
+  if (!new URLSearchParams(location.search).has('embed')) return
+  document.documentElement.dataset.embed = ''
+  const alone = new URL(location.href)
+  alone.search = ''
+  byId('embedded', HTMLElement).append(
+    el('a', { href: alone.href, target: '_blank', rel: 'noopener' }, 'Open in a tab of its own'),
+  )
+}
+
+/** The line of HTML that shows what a link leads to. */
+export function frameOf(link: string): string {
+  const url = new URL(link)
+  url.search = '?embed'
+  const src = url.href.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+  return `<iframe src="${src}" title="local-v1 playground" width="100%" height="640" loading="lazy"></iframe>`
+}
