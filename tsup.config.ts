@@ -13,6 +13,7 @@ const library = {
   upstream: 'src/engines/upstream.ts',
   webgpu: 'src/engines/webgpu/index.ts',
   webllm: 'src/engines/webllm/index.ts',
+  'llama-cpp': 'src/engines/llama-cpp/index.ts',
   'webllm-in-worker': 'src/engines/webllm/worker/index.ts',
   hono: 'adapters/hono.ts',
   express: 'adapters/express.ts',
@@ -51,7 +52,16 @@ const modules = defineConfig({
   platform: 'neutral',
   splitting: true,
   dts: { entry: { ...library, browser: 'adapters/browser.ts' } },
-  external: [/^node:/, 'webgpu', '@mlc-ai/web-llm', 'local-v1-nano', 'vite', 'react', '@ai-sdk/openai-compatible'],
+  external: [
+    /^node:/,
+    'webgpu',
+    '@mlc-ai/web-llm',
+    'node-llama-cpp',
+    'local-v1-nano',
+    'vite',
+    'react',
+    '@ai-sdk/openai-compatible',
+  ],
 })
 
 /** For pages without a bundler: with all that it needs. */

@@ -6,7 +6,13 @@ const SLOW = {
   structured: ['src/structured/**'],
   gpu: ['src/engines/webgpu/**', 'bench/**'],
   runtimes: [
-    ...['src/engines/{remote,webllm}/**', 'src/usage/shared-file.test.ts', 'src/cli/**', 'models/**', 'scripts/**'],
+    ...[
+      'src/engines/{remote,webllm,llama-cpp}/**',
+      'src/usage/shared-file.test.ts',
+      'src/cli/**',
+      'models/**',
+      'scripts/**',
+    ],
     ...['test/{contract,clients,support,nano}/**', 'test/{cli*,package,readme,docs-code}.test.ts'],
   ],
   browser: ['test/{browser,playground}/**'],

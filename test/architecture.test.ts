@@ -141,6 +141,12 @@ const ROOMS: Readonly<Record<string, Room>> = {
       ...['cpu', 'model'],
     ],
   },
+  'llama cpp': {
+    holds: ['src/engines/llama-cpp'],
+    imports: [
+      ...['contract', 'decode', 'structured tokens', 'token model', 'repository', 'model set', 'device', 'sampling'],
+    ],
+  },
   webllm: {
     holds: ['src/engines/webllm'],
     imports: [
@@ -189,7 +195,18 @@ const ROOMS: Readonly<Record<string, Room>> = {
     holds: ['src/cli'],
     node: true,
     imports: [
-      ...['contract', 'platform', 'catalog', 'repository', 'upstream', 'webgpu', 'webllm', 'usage', 'door'],
+      ...[
+        'contract',
+        'platform',
+        'catalog',
+        'repository',
+        'upstream',
+        'webgpu',
+        'webllm',
+        'llama cpp',
+        'usage',
+        'door',
+      ],
       // What its page follows a load by is a stream of events, as those of the service are.
       'stream',
       ...['service', 'responses', 'adapters', 'bench', 'messages', 'ollama', 'structured', 'decode'],

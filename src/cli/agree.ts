@@ -21,12 +21,19 @@ const EFFECTS: ReadonlyMap<string, string> = new Map([
   ['url', 'asks another server'],
 ])
 
+/** What a value means that others of the same option do not. */
+function effectOf(option: string, value: unknown): string | undefined {
+  const addresses = [value].flat().filter((each) => /^\s*[a-z][a-z+.-]*:[/\\]/i.test(String(each)))
+  if (option === 'model' && addresses.length > 0) return 'loads from a server'
+  // Its package may lie in this very folder.
+  if (option === 'engine' && value === 'llama-cpp') return 'loads code'
+  return EFFECTS.get(option)
+}
+
 /** Of the settings, those that load code or name a server; what a model's id means is for everybody the same place. */
 function effectsOf(settings: readonly Setting[]): string[] {
   return settings.flatMap(({ option, value }) => {
-    const addresses = [value].flat().filter((each) => /^\s*[a-z][a-z+.-]*:[/\\]/i.test(String(each)))
-    const effect =
-      EFFECTS.get(option) ?? (option === 'model' && addresses.length > 0 ? 'loads from a server' : undefined)
+    const effect = effectOf(option, value)
     return effect === undefined ? [] : [`${option} ${shown(value)} ${effect}`]
   })
 }

@@ -4,15 +4,16 @@ import process from 'node:process'
 import type { Engine } from '../engine.js'
 import { fallback, upstream } from '../engines/upstream.js'
 import { type DevicePreference, type WebGpu, webgpu } from '../engines/webgpu/index.js'
-import { idOf } from '../engines/webgpu/location.js'
+import { idOf } from '../repository/location.js'
 import { keptCalibration } from './calibrate/kept.js'
 import { Fault } from './fault.js'
+import { llamaCppEngine } from './llama-cpp.js'
 import { note, paint } from './terminal.js'
 import { webllmEngine } from './webllm.js'
 
 export interface EngineOptions {
   readonly model?: readonly string[]
-  readonly engine?: 'webgpu' | 'webllm'
+  readonly engine?: 'webgpu' | 'webllm' | 'llama-cpp'
   /** WebLLM's: a compiled library, and the module of another version than the installed one. */
   readonly lib?: string
   readonly webllm?: string
@@ -39,8 +40,9 @@ export interface OpenedEngine {
 
 /** What the options ask for, ready to be mounted. `models` begins with those that run here. */
 export async function openEngine(options: EngineOptions): Promise<OpenedEngine> {
-  const own = options.engine === 'webllm' ? undefined : await localEngine(options)
-  const here = own ?? (await webllmEngine(options))
+  const { engine: name = 'webgpu' } = options
+  const own = name === 'webgpu' ? await localEngine(options) : undefined
+  const here = own ?? (name === 'webllm' ? await webllmEngine(options) : llamaCppEngine(options))
   const engine = options.upstream === undefined ? here : fallback(here, await upstreamEngine(options.upstream))
   return { engine, own, models: engine.models.map(({ id }) => id) }
 }

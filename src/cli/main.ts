@@ -36,7 +36,11 @@ function withEngine(command: Command): Command {
       'a model to offer: local-v1/nano, a Hugging Face id, ollama:NAME, a path; repeatable',
       collect,
     )
-    .addOption(new Option('--engine <name>', 'what runs the models').choices(['webgpu', 'webllm']).default('webgpu'))
+    .addOption(
+      new Option('--engine <name>', 'what runs the models')
+        .choices(['webgpu', 'webllm', 'llama-cpp'])
+        .default('webgpu'),
+    )
     .addOption(
       new Option('--device <name>', 'where they run; auto takes a real GPU, else the CPU')
         .choices(['auto', 'webgpu', 'cpu'])
@@ -221,6 +225,7 @@ Examples:
   local-v1 serve -m ollama:qwen3:0.6b                a model of Ollama's (lmstudio:...), where it lies
   local-v1 serve --engine webllm -m mlc-ai/Qwen3-0.6B-q4f16_1-MLC
                                                      the same by WebLLM (npm install @mlc-ai/web-llm webgpu)
+  local-v1 serve --engine llama-cpp -m ./model.gguf  by llama.cpp's own code (npm install node-llama-cpp)
   local-v1 serve --ollama                            for Ollama's clients, at their port
   LOCAL_V1_KEY=... local-v1 serve --host 0.0.0.0     for the network, with a key
   local-v1 serve --upstream https://cluster/v1       with a cluster behind it`,

@@ -30,6 +30,8 @@ export interface RepositoryFiles {
   slice(name: string, from: number, to: number, into?: Uint8Array): Promise<Uint8Array>
   /** What is said of a file where it lies, beyond what its format says. */
   known?(name: string): Promise<KnownOfFile | undefined>
+  /** The file on this disk, once it is fetched; absent or undefined: it lies on none. */
+  pathOf?(name: string): string | undefined
   /** No more bytes of this file will be asked for. */
   release(name: string): void
 }

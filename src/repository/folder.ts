@@ -35,6 +35,7 @@ export function folderFiles({ folder: path, file, known }: ForeignPlace): Reposi
       }
     },
     ...(known && { known }),
+    pathOf: at,
     async fetch({ name, bytes: named, least = 0 }, onBytes) {
       const stat = await fs.stat(at(name)).catch((cause: unknown) => {
         throw broken(path, `${name} is missing.`, cause)

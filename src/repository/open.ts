@@ -2,6 +2,7 @@ import type { TextFiles } from '../decode/chat-text.js'
 import { baseOf, fileAt, isRemote, type RemoteLocation, splitPath } from './address.js'
 import { chosenFiles } from './blobs.js'
 import type { Fetch } from './download.js'
+import { broken } from './failure.js'
 import { fetchAll } from './fetch-all.js'
 import type { RepositoryFiles } from './files.js'
 import { folderFiles } from './folder.js'
@@ -12,7 +13,7 @@ import { AGENT } from './formats/laya.js'
 import { MLC_CONFIG } from './formats/mlc.js'
 import { keptFiles, lackOf } from './here.js'
 import { quantisationsOnHub } from './hub.js'
-import { parseJson } from './json.js'
+import { digestOf, parseJson } from './json.js'
 import type { ModelLocation } from './location.js'
 import type { LoadReport } from './progress.js'
 import { RemoteFiles, type RemoteFilesOptions } from './remote.js'
@@ -49,12 +50,43 @@ export async function openRepository(
   // Throws at what can never be read, before it is downloaded.
   const outline = found.outline()
   check?.(outline)
+  await fetchWanted(files, store, found, { report, signal, warn })
+  return { weights: found.open(), text: found.text }
+}
+
+/** A model in GGUF files on this disk: for who reads weights himself. Downloads what is not here yet. */
+export async function openOnDisk(
+  place: ModelLocation,
+  { report: told, signal, cache, fetch, warn }: Omit<OpenOptions, 'check'>,
+): Promise<{ path: string; text: TextFiles; digest: string }> {
+  const { report, onRetry } = withRetries(told)
+  const store = storeFor(cache)
+  const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry, warn })
+  if (files.file === undefined) throw broken(files.place, 'a GGUF file is asked for here: name one (*.gguf).')
+  const found = await detect(files, signal)
+  const [first] = found.wanted
+  const path = files.pathOf?.(first!.name)
+  if (path === undefined) throw broken(files.place, 'its file has to lie on a disk of this machine.')
+  await fetchWanted(files, store, found, { report, signal, warn })
+  return {
+    path,
+    text: found.text,
+    digest: digestOf(JSON.stringify(found.text.chatConfig), JSON.stringify(found.wanted)),
+  }
+}
+
+/** Downloads what of it is not here yet, where there is room for it. */
+async function fetchWanted(
+  files: RepositoryFiles,
+  store: FileStore,
+  found: FoundModel,
+  { report, signal, warn }: Pick<OpenOptions, 'report' | 'signal' | 'warn'>,
+): Promise<void> {
   if (files instanceof RemoteFiles) {
     await assertRoom(store, files.place, (await amountOf(files, store, found)).left, warn)
   }
   await fetchAll(files, found.wanted, report, signal)
   if (files instanceof RemoteFiles) await noteUse(store, files.place)
-  return { weights: found.open(), text: found.text }
 }
 
 /** What the heads of its files say, and how much of them is to be downloaded: no weights are. */

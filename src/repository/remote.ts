@@ -89,6 +89,10 @@ export class RemoteFiles implements RepositoryFiles {
     return bytes
   }
 
+  pathOf(name: string): string | undefined {
+    return this.#store.pathOf?.(this.#urlOf(name))
+  }
+
   #urlOf(name: string): string {
     return new URL(within(this.place, name), this.place).href
   }

@@ -22,9 +22,14 @@ export function start(
   program: string,
   args: readonly string[],
   env: Record<string, string> = {},
-  { group = false } = {},
+  { group = false, cwd }: { readonly group?: boolean; readonly cwd?: string } = {},
 ): Running {
-  const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: 'pipe', detached: group })
+  const child = spawn(program, args, {
+    env: { ...process.env, ...env },
+    stdio: 'pipe',
+    detached: group,
+    ...(cwd !== undefined && { cwd }),
+  })
   const kill = (signal: NodeJS.Signals) => (group ? process.kill(-child.pid!, signal) : child.kill(signal))
   const killWithUs = () => kill('SIGKILL')
   process.once('exit', killWithUs)

@@ -1,4 +1,4 @@
-import { locationOf, REPOSITORY_ID } from '../../repository/location.js'
+import { idOf, locationOf, REPOSITORY_ID } from '../../repository/location.js'
 import type { ModelOptions, OfferedModel } from './options.js'
 
 /** Reads what a user wrote in `models`. */
@@ -14,35 +14,4 @@ export function offeredModel(model: string | ModelOptions): OfferedModel {
   }
   const { from = options.id } = options
   return { ...options, location: typeof from === 'string' ? locationOf(from) : { kind: 'files', files: [from].flat() } }
-}
-
-/** An id for what was given without one: the last two parts of an address, `local/` and the name of a folder. */
-export function idOf(from: string): string {
-  const place = locationOf(from)
-  const { kind } = place
-  if (kind === 'hub') {
-    const { repository, file, quantisation } = place
-    const owner = repository.split('/')[0]
-    if (file !== undefined)
-      return `${owner}/${file
-        .split('/')
-        .at(-1)!
-        .replace(/\.gguf$/, '')}`
-    return quantisation === undefined ? repository : `${repository}-${quantisation}`
-  }
-  if (kind === 'foreign') {
-    const name = place.name
-      .split('/')
-      .at(-1)!
-      .replace(/\.gguf$/, '')
-    return `${place.store}/${name.replaceAll(':', '-')}`
-  }
-  if (kind === 'kept') return `local/${place.name.replace(/\.gguf$/, '').replace(/[^\w.-]+/g, '-')}`
-  const parts = from
-    .replace(/[?#].*$/, '')
-    .split(/[/\\]/)
-    .filter((part) => /\w/.test(part) && !/^(https?:|file:|resolve|main)$/i.test(part))
-    .map((part) => part.replace(/[^\w.-]+/g, '-'))
-  const name = (parts.at(-1) ?? 'model').replace(/\.gguf$/, '')
-  return kind === 'folder' ? `local/${name}` : `${parts.at(-2) ?? 'web'}/${name}`
 }

@@ -14,6 +14,7 @@ export function diskStore(folder: string): FileStore | undefined {
   const at = (url: string) => `${folder}/${pathOf(url)}`
   const earlier = new Earlier(fs, folder)
   return {
+    pathOf: at,
     async read(url) {
       const [path, size] = (await found(fs, at(url))) ?? (await earlier.found(url)) ?? []
       return path === undefined ? undefined : diskFile(fs, path, size!)

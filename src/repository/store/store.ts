@@ -2,6 +2,8 @@
 export interface FileStore {
   /** `sha256`: of the file that is wanted, where it is known. */
   read(url: string, sha256?: string): Promise<StoredFile | undefined>
+  /** Where it keeps a file on this disk. Absent: it does not keep them there. */
+  pathOf?(url: string): string
   /** Begins a file, or goes on where an earlier download of it broke off. */
   write(url: string, sha256?: string): Promise<FileWriter>
   /** It finds files by their hashes: these are asked for where a repository names others. */

@@ -1,0 +1,272 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Engine } from '../../engine.js'
+import { createV1, type V1 } from '../../index.js'
+import { writeMadeUp } from '../../repository/formats/gguf/made-up.test-helper.js'
+import { webgpu } from '../webgpu/index.js'
+import { llamaCpp } from './index.js'
+import type { LlamaCppModule, LlamaCppOptions } from './options.js'
+import { hasPeer, lack, loadPeer } from './peer.test-helper.js'
+
+const CONTEXT = 1024
+/** Nats: our core and llama.cpp multiply the same numbers in other orders, and keep keys and values in f16. */
+const NEAR = 0.02
+
+let folder: string
+let path: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'local-v1-llama-cpp-'))
+  path = join(folder, 'made-up.gguf')
+  const metadata = (out: { u32(name: string, value: number): void }) => out.u32('llama.context_length', CONTEXT)
+  await writeMadeUp(path, { types: { '*': 'F32' }, vocabulary: 'bpe', metadata })
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const quiet = { device: 'cpu', threads: 1, log: () => {} } as const
+const serving = (engine: Engine): V1 => createV1({ engine, keys: 'none', log: () => {} })
+const over = (options: Partial<LlamaCppOptions> = {}) =>
+  serving(llamaCpp({ models: [path], loader: loadPeer, ...quiet, ...options }))
+
+function request(endpoint: string, body: object, signal?: AbortSignal): Request {
+  return new Request(`http://device/v1/${endpoint}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'local/made-up', ...body }),
+    ...(signal && { signal }),
+  })
+}
+
+/** Of all endpoints, as far as these tests look. */
+interface Told {
+  readonly choices: readonly {
+    readonly message: { readonly content: string; readonly evidence?: unknown }
+    readonly evidence?: unknown
+    readonly finish_reason: string
+    readonly logprobs: {
+      readonly content: readonly { readonly top_logprobs: readonly { readonly logprob: number }[] }[]
+      readonly token_logprobs: readonly number[]
+    }
+  }[]
+  readonly answers: readonly {
+    readonly probability: number
+    readonly probabilities?: readonly { readonly probability: number }[]
+  }[]
+  readonly usage: {
+    readonly prompt_tokens: number
+    readonly input_tokens: number
+    readonly total_tokens: number
+    readonly prompt_tokens_details: { readonly cached_tokens: number }
+  }
+  readonly error: { readonly code: string; readonly message: string }
+  readonly data: readonly { readonly id: string; readonly metadata: Readonly<Record<string, unknown>> }[]
+}
+
+async function listed(v1: V1): Promise<Told['data']> {
+  return ((await (await v1.fetch(new Request('http://device/v1/models'))).json()) as Told).data
+}
+
+async function ask(v1: V1, endpoint: string, body: object): Promise<{ status: number; json: Told }> {
+  const response = await v1.fetch(request(endpoint, body))
+  return { status: response.status, json: (await response.json()) as Told }
+}
+
+const messages = [{ role: 'user', content: 'kalomi resu tane' }]
+const schema = {
+  type: 'object',
+  properties: {
+    word: { type: 'string', maxLength: 8 },
+    kind: { enum: ['lo', 'mire', 'mi'] },
+    count: { type: 'integer' },
+  },
+  required: ['word', 'kind', 'count'],
+  additionalProperties: false,
+}
+const strict = { response_format: { type: 'json_schema', json_schema: { name: 'it', strict: true, schema } } }
+
+describe.skipIf(!hasPeer)(`llama.cpp under our decoding${lack}`, () => {
+  let v1: V1
+  let own: V1
+  beforeAll(() => {
+    v1 = over()
+    own = serving(webgpu({ models: [path], worker: false, ...quiet }))
+  })
+  afterAll(async () => {
+    await v1.close()
+    await own.close()
+  })
+
+  /** Of both: every number of one is near that of the other, and they count the same. */
+  async function both(endpoint: string, body: object, numbers: (json: Told) => readonly number[]): Promise<void> {
+    const [theirs, ours] = [await ask(v1, endpoint, body), await ask(own, endpoint, body)]
+    expect(theirs.status, JSON.stringify(theirs.json)).toBe(200)
+    const [a, b] = [numbers(theirs.json), numbers(ours.json)]
+    expect(a.length).toBeGreaterThan(0)
+    expect(a.length).toBe(b.length)
+    for (const [i, value] of a.entries()) expect(Math.abs(value - b[i]!)).toBeLessThan(NEAR)
+    const counts = ({ usage: { prompt_tokens, input_tokens, total_tokens } }: Told) => [
+      ...[prompt_tokens, input_tokens, total_tokens],
+    ]
+    expect(counts(theirs.json)).toEqual(counts(ours.json))
+  }
+
+  it('tells the log probabilities that our own core tells', async () => {
+    const body = { messages, max_tokens: 1, temperature: 0, logprobs: true, top_logprobs: 5 }
+    await both('chat/completions', body, ({ choices: [choice] }) =>
+      choice!.logprobs.content.flatMap(({ top_logprobs }) => top_logprobs.map(({ logprob }) => logprob)),
+    )
+  })
+
+  it('tells those of a prompt', async () => {
+    const body = { prompt: 'kalomi resu tane po vi da go', max_tokens: 0, echo: true, logprobs: 0 }
+    await both('completions', body, ({ choices: [choice] }) => choice!.logprobs.token_logprobs.slice(1))
+  })
+
+  it('decides with the probabilities that our own core decides with', async () => {
+    const questions = [
+      { type: 'predicate', instructions: 'It is po.' },
+      // Several tokens each, and one that others begin with.
+      {
+        type: 'choice',
+        instructions: 'Which?',
+        choices: ['ka', 'kalo', 'something else'].map((value) => ({ value })),
+      },
+    ]
+    await both('decisions', { input: 'kalomi resu tane', questions }, ({ answers }) =>
+      answers.flatMap(({ probability, probabilities }) =>
+        probabilities ? probabilities.map((each) => each.probability) : [probability],
+      ),
+    )
+  })
+
+  it('answers in strict JSON, with evidence, by chance and in company, as it does alone', async () => {
+    const one = (seed: number) =>
+      ask(v1, 'chat/completions', { messages, ...strict, seed, max_tokens: 80, evidence: true })
+    const alone = []
+    for (const seed of [1, 2, 3, 4, 5, 6]) alone.push((await one(seed)).json.choices[0]!.message.content)
+    const together = await Promise.all([1, 2, 3, 4, 5, 6].map(one))
+    expect(together.map(({ json }) => json.choices[0]!.finish_reason)).toEqual(new Array(6).fill('stop'))
+    for (const { json } of together) {
+      const it = JSON.parse(json.choices[0]!.message.content)
+      expect(Object.keys(it)).toEqual(['word', 'kind', 'count'])
+      expect(schema.properties.kind.enum).toContain(it.kind)
+      expect(json.choices[0]!.message.evidence ?? json.choices[0]!.evidence).toBeDefined()
+    }
+    expect(new Set(alone).size).toBeGreaterThan(1)
+  })
+
+  it('goes on from what it has read: of the last turn, and of the other choices', async () => {
+    const first = await ask(v1, 'chat/completions', {
+      messages: [{ role: 'user', content: 'vida gohu jabe' }],
+      max_tokens: 4,
+      temperature: 0,
+      n: 3,
+    })
+    expect(new Set(first.json.choices.map(({ message }) => message.content)).size).toBe(1)
+    const again = await ask(v1, 'chat/completions', {
+      messages: [{ role: 'user', content: 'vida gohu jabe' }],
+      max_tokens: 4,
+      temperature: 0,
+    })
+    expect(again.json.choices[0]!.message.content).toBe(first.json.choices[0]!.message.content)
+    expect(again.json.usage.prompt_tokens_details.cached_tokens).toBe(again.json.usage.prompt_tokens - 1)
+  })
+
+  it('says what it runs on', async () => {
+    const data = await listed(v1)
+    expect(data[0]!.metadata).toMatchObject({ engine: 'llama.cpp', device: 'cpu', loaded: true })
+    expect(data[0]!.metadata.device_name).toMatch(/^llama\.cpp /)
+    expect(data[0]!.metadata.memory_bytes).toBeGreaterThan(1e6)
+  })
+
+  it('ends within a step when its caller leaves, while others go on', async () => {
+    const aborter = new AbortController()
+    const left = await v1.fetch(
+      request('chat/completions', { messages, stream: true, max_tokens: 900, min_tokens: 900 }, aborter.signal),
+    )
+    const reader = left.body!.getReader()
+    await reader.read()
+    const other = ask(v1, 'chat/completions', { messages, max_tokens: 5, temperature: 0 })
+    aborter.abort()
+    await reader.cancel().catch(() => {})
+    expect((await other).status).toBe(200)
+  })
+
+  it('gives everything back: a model that was unloaded is loaded again, a closed engine answers no more', async () => {
+    const mine = over()
+    await mine.load('local/made-up')
+    await mine.fetch(new Request('http://device/v1/models'))
+    const before = (await ask(mine, 'chat/completions', { messages, max_tokens: 4, temperature: 0 })).json
+    await mine.close()
+    const closed = await ask(mine, 'chat/completions', { messages, max_tokens: 4 })
+    expect(closed.status).toBe(503)
+    const next = over({ maxBatch: 1 })
+    const after = (await ask(next, 'chat/completions', { messages, max_tokens: 4, temperature: 0, n: 2 })).json
+    expect(after.choices[1]!.message.content).toBe(before.choices[0]!.message.content)
+    await next.close()
+  })
+
+  it('refuses by its name what llama.cpp does not know, and what is no model', async () => {
+    const strange = join(folder, 'strange.gguf')
+    await writeMadeUp(strange, {
+      types: { '*': 'F32' },
+      metadata: (out) => out.text('general.architecture', 'nonsense'),
+    })
+    await writeFile(join(folder, 'text.gguf'), 'This is no model, but long enough to have a head.'.repeat(20))
+    const cases: readonly [string, RegExp][] = [
+      [strange, /unknown model architecture: 'nonsense'/],
+      [join(folder, 'text.gguf'), /GGUF/],
+      [join(folder, 'nowhere.gguf'), /missing/],
+      [folder, /GGUF/],
+    ]
+    for (const [from, said] of cases) {
+      const v1 = serving(llamaCpp({ models: [{ id: 'local/made-up', from }], loader: loadPeer, ...quiet }))
+      const { status, json } = await ask(v1, 'chat/completions', { messages })
+      expect(status).toBe(500)
+      expect(json.error.code).toBe('model_files')
+      expect(json.error.message).toMatch(said)
+      await v1.close()
+    }
+  })
+})
+
+describe('without node-llama-cpp', () => {
+  const absent = () =>
+    Promise.reject<LlamaCppModule>(
+      Object.assign(new Error("Cannot find package 'node-llama-cpp'"), { code: 'ERR_MODULE_NOT_FOUND' }),
+    )
+
+  it('says what to install, and asks again the next time', async () => {
+    let asked = 0
+    const v1 = over({
+      loader: () => {
+        asked++
+        return absent()
+      },
+    })
+    for (const nth of [1, 2]) {
+      const { status, json } = await ask(v1, 'chat/completions', { messages })
+      expect(status).toBe(503)
+      expect(json.error).toMatchObject({ code: 'engine_missing' })
+      expect(json.error.message).toContain('npm install node-llama-cpp')
+      expect(asked).toBe(nth)
+    }
+    await v1.close()
+  })
+
+  it('lists its models all the same, and none that were not offered', async () => {
+    const v1 = over({ loader: absent })
+    const data = await listed(v1)
+    expect(data.map(({ id }) => id)).toEqual(['local/made-up'])
+    const response = await v1.fetch(request('chat/completions', { model: 'no/model', messages }))
+    expect(response.status).toBe(404)
+    await v1.close()
+  })
+
+  it('refuses what is no list of models', () => {
+    expect(() => llamaCpp({} as never)).toThrow(/'models' must be a list/)
+    expect(() => llamaCpp({ models: ['what?'] })).toThrow(/is no model/)
+    expect(() => llamaCpp({ models: [{ id: 'mine', from: path }] })).toThrow(/<namespace>/)
+  })
+})

@@ -1,0 +1,196 @@
+import { DECODES } from '../../decode/decode-loop.js'
+import type {
+  ChatCall,
+  DecideCall,
+  Decided,
+  DetokenizeCall,
+  Engine,
+  LoadProgress,
+  ModelInfo,
+  Part,
+  TokenizeCall,
+  TokenizedText,
+} from '../../engine.js'
+import { modelNotFound, V1Error } from '../../errors.js'
+import { isCopy } from '../../repository/address.js'
+import { idOf, locationOf, type ModelLocation, REPOSITORY_ID } from '../../repository/location.js'
+import type { LoadReport } from '../../repository/progress.js'
+import { type LoadContext, ModelSet } from '../model-set.js'
+import type { Llama, LlamaCppLibrary } from './library.js'
+import { type LoadedLlamaCpp, loadModel, type OpenedFile } from './load.js'
+import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
+import { openLlama } from './shared.js'
+
+/** What the engine takes from outside. */
+export interface LlamaCppSurroundings {
+  loadLibrary(): Promise<LlamaCppLibrary>
+  openFile(place: ModelLocation, report: LoadReport, signal: AbortSignal): Promise<OpenedFile>
+  /** Deletes what was downloaded. */
+  forget?(place: ModelLocation): Promise<void>
+}
+
+interface OfferedLlamaCpp extends LlamaCppModelOptions {
+  readonly location: ModelLocation
+}
+
+interface Opened {
+  readonly llama: Llama
+  readonly close: () => Promise<void>
+  readonly device: { readonly device: string; readonly device_name: string }
+}
+
+/** Of what llama.cpp says during a load, its first words, which name the fault. */
+const REMEMBERED = 20
+
+/** The engine apart from where the library and the files come from. */
+export class LlamaCppEngine implements Engine {
+  readonly version = 2
+  readonly #options: LlamaCppOptions
+  readonly #surroundings: LlamaCppSurroundings
+  readonly #offered: ReadonlyMap<string, OfferedLlamaCpp>
+  readonly #set: ModelSet<OfferedLlamaCpp, LoadedLlamaCpp>
+  readonly #log: (message: string) => void
+  #opening: Promise<Opened> | undefined
+  #opened: Opened | undefined
+  #complaints: string[] = []
+
+  constructor(options: LlamaCppOptions, surroundings: LlamaCppSurroundings) {
+    if (!Array.isArray(options?.models)) {
+      throw new TypeError(
+        "llamaCpp: 'models' must be a list of GGUF files, as in llamaCpp({ models: ['./model.gguf'] }).",
+      )
+    }
+    this.#options = options
+    this.#surroundings = surroundings
+    this.#log = options.log ?? ((message) => console.info(message))
+    this.#offered = new Map(options.models.map(offered).map((model) => [model.id, model]))
+    this.#set = new ModelSet({ load: (model, context) => this.#load(model, context) })
+  }
+
+  get models(): readonly ModelInfo[] {
+    return [...this.#offered.values()].map((model) => this.#infoOf(model))
+  }
+
+  async *generate(call: ChatCall): AsyncGenerator<Part> {
+    yield* this.#set.use(this.#find(call.model), call.signal, ({ runner }) => runner.generate(call))
+  }
+
+  async decide(call: DecideCall): Promise<Decided> {
+    return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => runner.decide(call))
+  }
+
+  async tokenize(call: TokenizeCall): Promise<TokenizedText> {
+    return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => runner.tokenize(call))
+  }
+
+  async detokenize(call: DetokenizeCall): Promise<string> {
+    return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => runner.detokenize(call))
+  }
+
+  async load(id: string, onProgress: (progress: LoadProgress) => void, signal: AbortSignal): Promise<void> {
+    await this.#set.ready(this.#find(id), signal, onProgress)
+  }
+
+  async unload(id: string): Promise<void> {
+    await this.#set.unload(this.#find(id).id)
+  }
+
+  async remove(id: string): Promise<void> {
+    const { location } = this.#find(id)
+    if (!isCopy(location)) {
+      const message = `The model '${id}' was not downloaded by local-v1 and is not deleted.`
+      throw new V1Error(409, message, { param: 'model', code: 'not_downloaded' })
+    }
+    await this.#set.unload(id)
+    await this.#surroundings.forget?.(location)
+  }
+
+  async close(): Promise<void> {
+    await this.#set.close()
+    const opened = await this.#opening?.catch(() => undefined)
+    this.#opening = undefined
+    this.#opened = undefined
+    await opened?.close()
+  }
+
+  #infoOf({ id, contextLength }: OfferedLlamaCpp): ModelInfo {
+    const loaded = this.#set.find(id)
+    const context = loaded?.contextLength ?? contextLength
+    return {
+      id,
+      ownedBy: id.slice(0, id.indexOf('/')),
+      capabilities: loaded?.runner.capabilities ?? DECODES,
+      ...(context !== undefined && { contextLength: context }),
+      ...(loaded && { fingerprint: loaded.fingerprint }),
+      metadata: {
+        engine: 'llama.cpp',
+        loaded: loaded !== undefined && loaded.runner.failure === undefined,
+        ...loaded?.runner.metadata,
+        ...this.#opened?.device,
+        ...(loaded && { memory_bytes: loaded.bytes }),
+      },
+    }
+  }
+
+  #find(id: string): OfferedLlamaCpp {
+    const model = this.#offered.get(id)
+    if (model) return model
+    throw modelNotFound(id, this.models)
+  }
+
+  async #load(model: OfferedLlamaCpp, { report, signal, makeRoom }: LoadContext): Promise<LoadedLlamaCpp> {
+    const { llama } = await this.#open()
+    const file = await this.#surroundings.openFile(model.location, report, signal)
+    this.#complaints = []
+    const complaints = () => this.#complaints
+    const load = () => loadModel(model, { llama, file, settings: this.#options, report, signal, complaints })
+    return load().catch(async (error: unknown) => {
+      if (!V1Error.is(error) || error.code !== 'device_too_small' || [...this.#set.loaded].length === 0) throw error
+      // What others leave may be enough.
+      await makeRoom(() => false)
+      return load()
+    })
+  }
+
+  #open(): Promise<Opened> {
+    this.#opening ??= this.#start().catch((cause: unknown) => {
+      // The next request tries again.
+      this.#opening = undefined
+      throw missing(cause)
+    })
+    return this.#opening
+  }
+
+  async #start(): Promise<Opened> {
+    const library = await this.#surroundings.loadLibrary()
+    const { llama, close } = await openLlama(library, this.#options, (said) => this.#hear(said))
+    const on = llama.gpu === false ? 'cpu' : llama.gpu
+    const names = llama.gpu === false ? [] : await llama.getGpuDeviceNames().catch(() => [])
+    const name = `llama.cpp ${llama.llamaCppRelease.release}${names.length > 0 ? `, ${names.join(', ')}` : ''}`
+    this.#log(`local-v1 runs on ${on} (${name}).`)
+    this.#opened = { llama, close, device: { device: on, device_name: name } }
+    return this.#opened
+  }
+
+  #hear(said: string): void {
+    this.#complaints = [...this.#complaints, said].slice(0, REMEMBERED)
+    this.#log(`llama.cpp: ${said}`)
+  }
+}
+
+function offered(model: string | LlamaCppModelOptions): OfferedLlamaCpp {
+  const options = typeof model === 'string' ? { id: idOf(model), from: model } : model
+  if (!REPOSITORY_ID.test(options.id))
+    throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
+  return { ...options, location: locationOf(options.from) }
+}
+
+function missing(cause: unknown): V1Error {
+  if (V1Error.is(cause)) return cause
+  const why = cause instanceof Error ? cause.message : String(cause)
+  const absent = /Cannot find (package|module)|ERR_MODULE_NOT_FOUND|Module not found/.test(
+    `${(cause as { code?: unknown } | null)?.code ?? ''} ${why}`,
+  )
+  const what = absent ? 'is not installed: npm install node-llama-cpp' : `could not be started: ${why}`
+  return new V1Error(503, `node-llama-cpp ${what}`, { code: 'engine_missing', retryAfter: 5, cause })
+}
