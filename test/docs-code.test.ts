@@ -13,15 +13,29 @@ import { type CodeBlock, codeBlocks, pagesIn } from './support/code-blocks.js'
 
 /**
  * The code of the documentation site. After its language a block says what holds it: `node` (it runs, and prints what it
- * says), `check` (the types allow it), `cli` (the command line knows it), `step` (`npm run check:newcomer` follows it).
+ * says; `node on` goes on where the one before it ended), `check` (the types allow it), `cli` (the command line knows
+ * it), `step` (`npm run check:newcomer` follows it).
  */
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('..', import.meta.url))
 const out = join(root, 'test-output/docs')
-const pages = ['start', 'guides', 'recipes'].flatMap((folder) => pagesIn(root, `docs/${folder}`))
+const LESSONS = ['docs/masks.md', 'docs/decode.md']
+const pages = [...LESSONS, ...['start', 'guides', 'recipes'].flatMap((folder) => pagesIn(root, `docs/${folder}`))]
 const blocks = pages.flatMap((page) =>
-  codeBlocks(readFileSync(join(root, page), 'utf8')).map((block) => ({ page, ...block })),
+  joined(codeBlocks(readFileSync(join(root, page), 'utf8'))).map((block) => ({ page, ...block })),
 )
+
+/** Blocks that go on are one with those before them. */
+function joined(blocks: readonly CodeBlock[]): CodeBlock[] {
+  const all: CodeBlock[] = []
+  for (const block of blocks) {
+    const before = all.at(-1)
+    if (block.words[1] === 'on' && before) all[all.length - 1] = { ...before, code: `${before.code}\n${block.code}` }
+    else all.push(block)
+  }
+  return all
+}
+
 const held = (how: string) => blocks.filter(({ words }) => words[0] === how)
 const fileOf = ({ page, line, language }: CodeBlock & { page: string }) =>
   join(out, `${page.replaceAll('/', '-')}-${line}.${language}`)

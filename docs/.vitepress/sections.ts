@@ -35,6 +35,8 @@ export function sectionsOf(docs: string): Section[] {
         { text: 'Benchmarks', link: '/benchmarks' },
         { text: 'What an answer costs', link: '/SCALING' },
         { text: 'How it works', link: '/how-it-works' },
+        { text: 'A mask, step by step', link: '/masks' },
+        { text: 'The loop, step by step', link: '/decode' },
         { text: 'Adding to it', link: '/adding' },
       ],
     },
