@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { NodeRequest, sendNodeResponse } from 'srvx/node'
-import { type V1, V1Error } from '../src/index.js'
+import { V1Error } from '../src/errors.js'
+import type { V1 } from '../src/index.js'
 
 /** What frameworks on top of `node:http` add to a request. */
 export interface NodeIncoming extends IncomingMessage {

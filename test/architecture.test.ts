@@ -181,8 +181,9 @@ const ROOMS: Readonly<Record<string, Room>> = {
   },
 
   // What stands around it.
-  adapters: { holds: ['adapters'], only: ['src/index.ts', 'src/structured/partial.ts'], node: true },
-  'service worker': { holds: ['adapters/service-worker'], only: ['src/index.ts'] },
+  // The error class by its own file: a bundle keeps all that the barrel names for whoever takes a value from it.
+  adapters: { holds: ['adapters'], only: ['src/index.ts', 'src/errors.ts', 'src/structured/partial.ts'], node: true },
+  'service worker': { holds: ['adapters/service-worker'], only: ['src/index.ts', 'src/errors.ts'] },
   'browser file': { holds: ['adapters/browser.ts'], imports: ['webgpu', 'service', 'service worker'] },
   bench: {
     holds: ['src/bench'],

@@ -51,6 +51,22 @@ const LIMITS: Readonly<Record<string, number>> = {
 /** What runs in servers and build tools alone. */
 const OF_NODE = new Set(['./express', './vite', './next'])
 
+/** What stands beside a service or asks one, and loads none itself. */
+const SLIGHT = [
+  ...['./react', './ai-sdk', './express', './hono', './next', './deno', './vite', './extract', './service-worker'],
+  ...['./prompt-api', './upstream', './testing'],
+]
+
+/** All files that a runtime reads before an entry can be used: what it imports, and what that imports. */
+function loadedBy(file: URL, seen = new Map<string, Buffer>()): Map<string, Buffer> {
+  if (seen.has(file.href)) return seen
+  const code = readFileSync(file)
+  seen.set(file.href, code)
+  const imports = /^(?:import|export)\b(?:[^'"]*?\bfrom)?\s*["'](\.[^"']+)["']/gm
+  for (const [, path] of code.toString().matchAll(imports)) loadedBy(new URL(path!, file), seen)
+  return seen
+}
+
 /** One entry with everything it imports, as a page gets it. */
 function bundled(entry: string, platform: 'browser' | 'node' = 'browser') {
   return build({
@@ -156,6 +172,19 @@ describe('the built package', () => {
       external: ['node:*', 'react', '@ai-sdk/openai-compatible'],
     })
     expect(gzipSync(outputFiles[0]!.contents).length).toBeLessThan(limit)
+  })
+
+  // Unlike a bundle, a runtime reads all of a file of which one name is taken.
+  it.each(entries.filter(({ name }) => SLIGHT.includes(name)).map(({ name, default: file }) => [name, file] as const))(
+    'has whoever imports %s load less than 20 KB, compressed',
+    (_, file) => {
+      const files = [...loadedBy(new URL(file, root)).values()]
+      expect(gzipSync(Buffer.concat(files)).length).toBeLessThan(20_000)
+    },
+  )
+
+  it('has whoever imports the service load all of it', () => {
+    expect(loadedBy(new URL('dist/index.js', root)).size).toBeGreaterThan(3)
   })
 
   it('is small to install, whatever is added to it', async () => {

@@ -1,4 +1,4 @@
-import { V1Error } from '../../src/index.js'
+import { V1Error } from '../../src/errors.js'
 
 /** What a value rests on. */
 export interface ValueEvidence {

@@ -1,4 +1,5 @@
-import { type V1, V1Error } from '../../src/index.js'
+import { V1Error } from '../../src/errors.js'
+import type { V1 } from '../../src/index.js'
 import { whenGone } from './locks.js'
 import { type Asked, type FromHost, linkLock, type ToHost } from './messages.js'
 

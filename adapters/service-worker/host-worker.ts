@@ -1,4 +1,5 @@
-import { type LoadProgress, V1Error } from '../../src/index.js'
+import { V1Error } from '../../src/errors.js'
+import type { LoadProgress } from '../../src/index.js'
 import { whenGone } from './locks.js'
 import { type FromPage, type FromWorker, type Host, hostLock, type ToWorker, unwrap, wrap } from './messages.js'
 import type { Address } from './registration.js'

@@ -1,4 +1,5 @@
-import { type LoadProgress, V1Error } from '../../src/index.js'
+import { V1Error } from '../../src/errors.js'
+import type { LoadProgress } from '../../src/index.js'
 import { controlled } from './control.js'
 import { KeptData } from './kept-data.js'
 import { PagePart } from './page-part.js'
