@@ -23,6 +23,8 @@ export interface Door {
   readonly origins: OriginRules
 }
 
+const encoder = new TextEncoder()
+
 /** From a request to its answer: whatever happens on the way, the answer is one. */
 export async function respond(
   service: Service,
@@ -37,17 +39,21 @@ export async function respond(
   const url = urlOf(request.url)
   const path = url?.pathname ?? pathOf(request.url) ?? ''
   const line = new LogLine(service, { requestId: id, method: request.method, path }, began)
-  const toResponse = (answered: Answered) =>
-    new Response(request.method === 'HEAD' ? null : answered.body, {
-      status: answered.status,
+  const toResponse = ({ status, body, headers }: Answered) => {
+    // What is whole says how long it is: servers send it in one piece, and clients know when they have all of it.
+    const bytes = typeof body === 'string' ? encoder.encode(body) : undefined
+    return new Response(request.method === 'HEAD' ? null : (bytes ?? body), {
+      status,
       headers: {
         'x-request-id': id,
         ...(line.dialect && { [line.dialect.requestIdHeader]: id }),
         'openai-processing-ms': String(Math.round(performance.now() - began)),
+        ...(bytes && { 'content-length': String(bytes.length) }),
         ...corsHeaders(request, door.origins.cors),
-        ...answered.headers,
+        ...headers,
       },
     })
+  }
   try {
     const answered = await answer(service, door, request, url, id, info, line)
     const response = toResponse(answered)

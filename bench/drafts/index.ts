@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { callOf, timed } from '../../src/bench/clock.js'
-import type { DraftMode } from '../../src/decode/drafts/drafting.js'
+import type { DraftMode } from '../../src/decode/drafts/mode.js'
 import { compile } from '../../src/structured/index.js'
 import { type DraftSubject, openSubject } from './subject.js'
 

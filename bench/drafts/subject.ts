@@ -1,7 +1,7 @@
 /** One model on one device, under a decode loop that guesses more or less. */
 import { ChatText } from '../../src/decode/chat-text.js'
 import { DecodeLoop } from '../../src/decode/decode-loop.js'
-import type { DraftMode } from '../../src/decode/drafts/drafting.js'
+import type { DraftMode } from '../../src/decode/drafts/mode.js'
 import { openCpuDevice } from '../../src/engines/webgpu/cpu/index.js'
 import { openWebGpuDevice } from '../../src/engines/webgpu/gpu/index.js'
 import { loadCore } from '../../src/engines/webgpu/model/load.js'

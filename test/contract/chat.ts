@@ -67,6 +67,19 @@ export function chatContract(reach: () => Reach): void {
     expect((await complete('test/hello')).id).not.toBe(completion.id)
   })
 
+  test('a whole answer says how many bytes it has, a stream does not', async () => {
+    for (const [path, init] of [
+      [CHAT, chat('test/hello')],
+      [CHAT, chat('test/nothing')],
+      [`${BASE}/models`, { headers: authorized }],
+    ] as const) {
+      const { headers, text } = await reach().fetch(path, init)
+      expect(headers.get('content-length')).toBe(String(new TextEncoder().encode(text).length))
+    }
+    const streamed = await reach().fetch(CHAT, chat('test/hello', { stream: true }))
+    expect(streamed.headers.get('content-length')).toBeNull()
+  })
+
   test('what is asked reaches the engine', async () => {
     await complete('test/brief', {
       messages: [

@@ -3,9 +3,7 @@ import type { Lane } from '../answer/lane.js'
 import type { TokenModel } from '../token-model.js'
 import { Arms } from './arms.js'
 import type { Drafted, DraftRoom, GuessKind } from './foresee.js'
-
-/** `gaining`: as far as guesses gain more than they cost; `always`: as far as a step has room for them. */
-export type DraftMode = 'gaining' | 'always' | 'never'
+import type { DraftMode } from './mode.js'
 
 /** How many guesses an answer may have in a step: what is chosen from. */
 const CHOICES = [0, 2, 8]

@@ -268,5 +268,8 @@ describe('without node-llama-cpp', () => {
     expect(() => llamaCpp({} as never)).toThrow(/'models' must be a list/)
     expect(() => llamaCpp({ models: ['what?'] })).toThrow(/is no model/)
     expect(() => llamaCpp({ models: [{ id: 'mine', from: path }] })).toThrow(/<namespace>/)
+    expect(() => llamaCpp({ models: [path], drafts: 'some' as never })).toThrow(/'drafts' can be .*"some"/)
+    expect(() => llamaCpp({ models: [path], device: 'cuda' as never })).toThrow(/'device' can be .*"cuda"/)
+    expect(() => llamaCpp({ models: [path], maxBatch: 0 })).toThrow(/'maxBatch' must be/)
   })
 })

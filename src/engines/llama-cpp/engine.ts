@@ -1,4 +1,5 @@
 import { DECODES } from '../../decode/decode-loop.js'
+import { assertDraftMode } from '../../decode/drafts/mode.js'
 import type {
   ChatCall,
   DecideCall,
@@ -60,6 +61,12 @@ export class LlamaCppEngine implements Engine {
         "llamaCpp: 'models' must be a list of GGUF files, as in llamaCpp({ models: ['./model.gguf'] }).",
       )
     }
+    assertDraftMode('llamaCpp', options.drafts)
+    const { device, maxBatch } = options
+    if (device !== undefined && device !== 'auto' && device !== 'cpu')
+      throw new TypeError(`llamaCpp: 'device' can be 'auto' or 'cpu'; this one is "${device as string}".`)
+    if (maxBatch !== undefined && !(Number.isInteger(maxBatch) && maxBatch > 0))
+      throw new TypeError(`llamaCpp: 'maxBatch' must be a whole number above 0; this one is "${maxBatch}".`)
     this.#options = options
     this.#surroundings = surroundings
     this.#log = options.log ?? ((message) => console.info(message))

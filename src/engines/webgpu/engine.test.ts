@@ -10,6 +10,7 @@ import { compile } from '../../structured/index.js'
 import type { Device, MatrixData } from './contract.js'
 import { openCpuDevice } from './cpu/index.js'
 import { WebGpuEngine } from './engine.js'
+import { webgpu } from './index.js'
 import { offeredModel } from './location.js'
 import type { WebGpuOptions } from './options.js'
 import type { Surroundings } from './surroundings.js'
@@ -296,6 +297,10 @@ describe('models by what users write', () => {
     expect(() => locationOf('qwen')).toThrow('is no model')
     expect(() => offeredModel({ id: 'qwen', from: './x' })).toThrow('<namespace>/<name>')
     expect(() => new WebGpuEngine({} as never, {} as never)).toThrow("'models' must be a list")
+    // Before a worker is started for it.
+    for (const worker of [true, false]) {
+      expect(() => webgpu({ models: [], worker, drafts: 'some' as never })).toThrow(/'drafts' can be .*"some"/)
+    }
   })
 })
 

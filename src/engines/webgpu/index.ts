@@ -1,3 +1,4 @@
+import { assertDraftMode } from '../../decode/drafts/mode.js'
 import { becomeThread } from './cpu/start-thread.js'
 import type { WebGpu } from './engine.js'
 import { webgpuHere } from './here.js'
@@ -29,6 +30,7 @@ export type { Calibration, DevicePreference, ModelOptions, WebGpuOptions } from 
 export function webgpu(options: WebGpuOptions): WebGpu {
   // The script of this worker was started once more, for a thread of another's.
   becomeThread()
+  assertDraftMode('webgpu', options?.drafts)
   const script = options?.worker === false ? undefined : findScript()
   if (script === undefined) return webgpuHere(options)
   if (typeof script === 'function') return webgpuInWorker(options, script)
