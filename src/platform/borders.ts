@@ -112,7 +112,11 @@ export function mayEnd(text: string, at: number): boolean {
 /** Where stretches of a text may begin and end, for each of its characters: before it, and behind it. */
 export function bordersOf(codePoints: Int32Array): Uint8Array {
   const borders = new Uint8Array(codePoints.length)
-  const at = (i: number) => (i < codePoints.length ? kindOf(codePoints[i]!) : 0)
+  const at = (i: number) => {
+    if (i >= codePoints.length) return 0
+    const codePoint = codePoints[i]!
+    return (codePoint < 0x10000 && ofBasic[codePoint]) || kindOf(codePoint)
+  }
   let before = 0
   let last = 0
   let next = at(0)

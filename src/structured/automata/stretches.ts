@@ -26,18 +26,31 @@ export function* stretchesOf(texts: readonly string[]): Slices<SparseAutomaton> 
   const letters = new Letters(all)
   yield
   const suffixes = new Suffixes(length)
-  let read = 0
   for (const text of all) {
+    const classes = letters.classesOf(text)
     const borders = bordersOf(text)
-    suffixes.restart()
-    for (let i = 0; i < text.length; i++) {
-      const cls = letters.classOf(text[i]!)
-      if (cls === BREAK) suffixes.restart()
-      else suffixes.extend(cls, (borders[i]! & BEGINS) !== 0, (borders[i]! & ENDS) !== 0)
-      if (++read % SLICE === 0) yield
+    yield
+    for (let from = 0; from < text.length; ) {
+      const broken = classes.indexOf(BREAK, from)
+      const end = broken < 0 ? text.length : broken
+      // Behind the last end no stretch goes on.
+      const to = lastEnd(borders, from, end)
+      suffixes.restart()
+      for (; from < to; from += SLICE) {
+        suffixes.extend(classes, borders, from, Math.min(from + SLICE, to))
+        yield
+      }
+      from = end + 1
     }
   }
   return yield* suffixes.automaton(letters.list)
+}
+
+/** Behind the last place before `to` at which a stretch may end; `from` where there is none. */
+function lastEnd(borders: Uint8Array, from: number, to: number): number {
+  let end = to
+  while (end > from && (borders[end - 1]! & ENDS) === 0) end--
+  return end
 }
 
 function codePointsOf(text: string): Int32Array {
@@ -58,27 +71,36 @@ class Letters {
   readonly #others = new Map<number, number>()
 
   constructor(texts: readonly Int32Array[]) {
-    for (const text of texts) for (const codePoint of text) this.#set(codePoint, FIRST_LETTER)
+    const basic = this.#basic
+    for (const text of texts) {
+      for (let i = 0; i < text.length; i++) {
+        const codePoint = text[i]!
+        if (codePoint < 0x10000) basic[codePoint] = FIRST_LETTER
+        else this.#others.set(codePoint, FIRST_LETTER)
+      }
+    }
     const found = [...this.#others.keys()]
-    this.#basic.forEach((cls, codePoint) => {
-      if (cls !== 0 && (codePoint & ~0x7ff) !== 0xd800) found.push(codePoint)
-    })
+    for (let at = basic.indexOf(FIRST_LETTER); at >= 0; at = basic.indexOf(FIRST_LETTER, at + 1)) {
+      if ((at & ~0x7ff) !== 0xd800) found.push(at)
+    }
     this.list = Uint32Array.from(found).sort()
     if (found.length > MOST_LETTERS)
       throw new TextError(`the texts to quote from have more than ${MOST_LETTERS} different characters`)
-    this.#basic.fill(BREAK)
+    basic.fill(BREAK)
     this.list.forEach((letter, i) => {
-      this.#set(letter, FIRST_LETTER + i)
+      if (letter < 0x10000) basic[letter] = FIRST_LETTER + i
+      else this.#others.set(letter, FIRST_LETTER + i)
     })
   }
 
-  #set(codePoint: number, cls: number): void {
-    if (codePoint < 0x10000) this.#basic[codePoint] = cls
-    else this.#others.set(codePoint, cls)
-  }
-
-  classOf(codePoint: number): number {
-    return codePoint < 0x10000 ? this.#basic[codePoint]! : this.#others.get(codePoint)!
+  classesOf(text: Int32Array): Uint16Array {
+    const basic = this.#basic
+    const classes = new Uint16Array(text.length)
+    for (let i = 0; i < text.length; i++) {
+      const codePoint = text[i]!
+      classes[i] = codePoint < 0x10000 ? basic[codePoint]! : this.#others.get(codePoint)!
+    }
+    return classes
   }
 }
 
@@ -124,14 +146,22 @@ class Suffixes {
     this.#last = ROOT
   }
 
-  extend(cls: number, begins: boolean, ends: boolean): void {
-    const last = this.#last
-    // Nothing has begun.
-    if (last === ROOT && !begins) return
-    const known = this.#moveOf(last, cls)
-    if (known !== 0) this.#last = this.#alone(last, cls, known, begins)
-    else this.#last = this.#added(last, cls, begins)
-    if (ends) this.#ends[this.#last] = 1
+  /** The text's characters `from` to before `to`. */
+  extend(classes: Uint16Array, borders: Uint8Array, from: number, to: number): void {
+    const [heads, endings] = [this.#heads, this.#ends]
+    let last = this.#last
+    for (let i = from; i < to; i++) {
+      const border = borders[i]!
+      const begins = (border & BEGINS) !== 0
+      // Nothing has begun.
+      if (last === ROOT && !begins) continue
+      const cls = classes[i]!
+      // What was just added has no moves.
+      const known = heads[last] === 0 ? 0 : this.#moveOf(last, cls)
+      last = known === 0 ? this.#added(last, cls, begins) : this.#alone(last, cls, known, begins)
+      if ((border & ENDS) !== 0) endings[last] = 1
+    }
+    this.#last = last
   }
 
   #added(last: number, cls: number, begins: boolean): number {
@@ -237,74 +267,57 @@ class Suffixes {
     }
     this.#ends[ROOT] = 0
     yield
-    const numbers = this.#numbers(order)
-    const states = numbers[DEAD]!
-    numbers[DEAD] = DEAD
-    yield
-    return this.#frozen(letters, order, numbers, states)
+    return this.#frozen(letters, order)
   }
 
   /** The states, those of shorter texts first: the root before all others. */
   #byLength(): Uint32Array {
     const states = this.#states
-    const longest = this.#lengths.subarray(0, states).reduce((most, length) => Math.max(most, length), 0)
+    const lengths = this.#lengths
+    let longest = 0
+    for (let state = ROOT; state < states; state++) if (lengths[state]! > longest) longest = lengths[state]!
     const starts = new Uint32Array(longest + 2)
-    for (let state = ROOT; state < states; state++) starts[this.#lengths[state]! + 1]!++
+    for (let state = ROOT; state < states; state++) starts[lengths[state]! + 1]!++
     for (let length = 0; length <= longest; length++) starts[length + 1]! += starts[length]!
     const order = new Uint32Array(states - ROOT)
-    for (let state = ROOT; state < states; state++) order[starts[this.#lengths[state]!]!++] = state
+    for (let state = ROOT; state < states; state++) order[starts[lengths[state]!]!++] = state
     return order
   }
 
-  /** New numbers for the states from which an end can be reached; how many there are, the dead one included, at 0. */
-  #numbers(order: Uint32Array): Uint32Array {
+  /** An end can be reached from every state: the last one of its text, unless there is none at all. */
+  #frozen(letters: Uint32Array, order: Uint32Array): SparseAutomaton {
+    const [ownClasses, ownTo, next, heads, degrees] = [this.#classes, this.#to, this.#next, this.#heads, this.#degrees]
+    const empty = order.length === 1
+    const states = empty ? 1 : order.length + 1
     const numbers = new Uint32Array(this.#states)
-    for (let i = order.length - 1; i >= 0; i--) {
-      const state = order[i]!
-      let lives = this.#ends[state] !== 0
-      for (let move = this.#heads[state]!; move !== 0 && !lives; move = this.#next[move]!) {
-        lives = numbers[this.#to[move]!] !== 0
-      }
-      if (lives) numbers[state] = 1
-    }
-    let count = 1
-    for (const state of order) if (numbers[state] !== 0) numbers[state] = count++
-    numbers[DEAD] = count
-    return numbers
-  }
-
-  #frozen(letters: Uint32Array, order: Uint32Array, numbers: Uint32Array, states: number): SparseAutomaton {
-    const [ownClasses, ownTo, next] = [this.#classes, this.#to, this.#next]
+    for (let i = 0; i < order.length; i++) numbers[order[i]!] = i + 1
     const accepting = new Uint8Array(states)
     const first = new Uint32Array(states + 1)
-    const classes = new Uint16Array(this.#moves)
-    const to = new Uint32Array(this.#moves)
+    const classes = new Uint16Array(this.#moves - 1)
+    const to = new Uint32Array(this.#moves - 1)
     let kept = 0
-    for (const state of order) {
-      const number = numbers[state]!
-      if (number === DEAD) continue
+    for (let number = 1; number < states; number++) {
+      const state = order[number - 1]!
       accepting[number] = this.#ends[state]!
       const from = kept
-      for (let move = this.#heads[state]!; move !== 0; move = next[move]!) {
-        const target = numbers[ownTo[move]!]!
-        if (target === DEAD) continue
+      const many = degrees[state] === MANY
+      for (let move = heads[state]!; move !== 0; move = next[move]!) {
         const cls = ownClasses[move]!
         // Most have one move, and nearly all of the others a few.
         let at = kept++
-        if (this.#degrees[state]! < MANY) {
+        if (!many) {
           for (; at > from && classes[at - 1]! > cls; at--) {
             classes[at] = classes[at - 1]!
             to[at] = to[at - 1]!
           }
         }
         classes[at] = cls
-        to[at] = target
+        to[at] = numbers[ownTo[move]!]!
       }
-      if (this.#degrees[state] === MANY) sortMoves(classes, to, from, kept)
+      if (many) sortMoves(classes, to, from, kept)
       first[number + 1] = kept
     }
-    const moves = { first, classes: classes.slice(0, kept), to: to.slice(0, kept) }
-    return new SparseAutomaton(letters, moves, accepting)
+    return new SparseAutomaton(letters, { first, classes, to }, accepting)
   }
 }
 
