@@ -97,6 +97,8 @@ export class Scheduler {
     try {
       while (this.#failure === undefined) {
         this.#sweep()
+        // An answer that has waited may have replaced some of its tokens meanwhile.
+        for (const slot of this.#running) if (slot.sequence && slot.lane.kept < slot.sequence.length) sync(slot)
         this.#admit()
         const rows = this.#fit(compose(this.#running, this.#model))
         if (rows.length > 0) await this.#advance(rows)
