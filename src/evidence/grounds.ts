@@ -7,6 +7,8 @@ export interface Ground {
   readonly message: number
   readonly part: number
   readonly text: string
+  /** What a user or a tool says: quotes are of nothing else. */
+  readonly given: boolean
 }
 
 /** Once somebody has asked for it: an import is looked up each time, which takes longer than a value does. */
@@ -41,14 +43,14 @@ export class Grounds {
 
 /** What users and tools say before what others do; the latest first. */
 export function groundsOf(messages: readonly ChatMessage[]): Ground[] {
-  const all = messages.map((message, i) => ({ role: message.role, texts: textsOf(message, i) })).reverse()
-  const isGiven = ({ role }: { readonly role: ChatMessage['role'] }) => role === 'user' || role === 'tool'
-  return [...all.filter(isGiven), ...all.filter((one) => !isGiven(one))].flatMap(({ texts }) => texts)
+  const all = messages.map(textsOf).reverse().flat()
+  return [...all.filter(({ given }) => given), ...all.filter(({ given }) => !given)]
 }
 
-function textsOf({ content, joined }: ChatMessage, message: number): Ground[] {
+function textsOf({ role, content, joined }: ChatMessage, message: number): Ground[] {
+  const given = role === 'user' || role === 'tool'
   if (typeof content !== 'string') {
-    return content.flatMap((one, part) => (one.type === 'text' ? [{ message, part, text: one.text }] : []))
+    return content.flatMap((one, part) => (one.type === 'text' ? [{ message, part, text: one.text, given }] : []))
   }
-  return (joined ? textsJoined(content, joined) : [content]).map((text, part) => ({ message, part, text }))
+  return (joined ? textsJoined(content, joined) : [content]).map((text, part) => ({ message, part, text, given }))
 }

@@ -70,3 +70,15 @@ it('takes no longer than its text is long, whatever stands in it', { timeout: 60
   const many = await finder('x 1 '.repeat(1000))
   for (let i = 0; i < 1000; i++) expect(many.find(1)!.start).toBe(4 * i + 2)
 })
+
+it('a quote is found in what users say, whatever the value before it was found in', async () => {
+  const messages = [
+    { role: 'system', content: 'Open or shut: the door.' },
+    { role: 'user', content: 'I shut it, the door.' },
+  ] as const
+  const schema = { type: 'object' }
+  const output = { type: 'json_schema', name: 'x', strict: true, schema, quote: true } as const
+  const sources = new SourceFinder(await Grounds.of({ messages, output }))
+  expect(sources.find('Open')).toMatchObject({ message: 0, start: 0 })
+  expect(sources.find('the door')).toEqual({ message: 1, part: 0, start: 11, end: 19 })
+})

@@ -34,8 +34,10 @@ export class SourceFinder {
     return undefined
   }
 
+  /** A quote is never of what others say, where one such source may have been. */
   #behind(search: Search): Source | undefined {
-    return this.#last && this.#in(this.#last.ground, search, this.#last.end)
+    if (!this.#last || (this.#grounds.quoted && !this.#last.ground.given)) return undefined
+    return this.#in(this.#last.ground, search, this.#last.end)
   }
 
   #anywhere(search: Search): Source | undefined {
