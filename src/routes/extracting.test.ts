@@ -8,11 +8,11 @@ import { atOnce } from './extracting.js'
 const STATE = `${'The cat sat on the mat and the dog sat on the cat. '.repeat(20)}Total due: $1,250.00 by 4 March 2026.`
 
 /** The decode loop itself over a model without weights, whose steps are counted. */
-function decoding(options: Parameters<typeof setUp>[0] = {}) {
+function decoding({ evidence = true, ...options }: Parameters<typeof setUp>[0] & { evidence?: boolean } = {}) {
   const { model, decoder } = setUp({ contextLength: 8192, pages: 4096, ...options })
   const engine: Engine = {
     version: 2,
-    models: [{ id: MODEL, ownedBy: 'test', capabilities: decoder.capabilities }],
+    models: [{ id: MODEL, ownedBy: 'test', capabilities: { ...decoder.capabilities, evidence } }],
     generate: (call) => decoder.generate(call),
   }
   const { ask } = serviceOf(engine)
@@ -34,7 +34,9 @@ const fed = (model: ReturnType<typeof decoding>['model']) =>
 describe('fields of one text', () => {
   it('have it read once, and are written side by side', async () => {
     // Steps that take a while: whoever did not wait would begin while the text is still being read.
-    const { model, post } = decoding({ before: () => new Promise((resolve) => setTimeout(resolve, 3)) })
+    const before = () => new Promise<void>((resolve) => setTimeout(resolve, 3))
+    // What is read beside an answer for its evidence is none of its fields.
+    const { model, post } = decoding({ before, evidence: false })
     const answer = await post(fieldsOf(8))
     expect(answer.status).toBe(200)
     const { usage } = jsonOf(answer)
@@ -46,6 +48,15 @@ describe('fields of one text', () => {
     expect(Math.max(...model.steps.map((step) => step.length))).toBe(together)
     // Whoever comes meanwhile finds a place in the batch.
     expect(together).toBeLessThan(model.maxBatch)
+  })
+
+  it('are stretches of the text, whatever the model would write', async () => {
+    const { answers } = jsonOf(await decoding().post(fieldsOf(12)))
+    const said = Object.values<{ value: unknown; guess?: unknown }>(answers).flatMap(({ value, guess }) =>
+      [value, guess].filter((one) => typeof one === 'string'),
+    )
+    expect(said.length).toBeGreaterThan(3)
+    for (const one of said) expect(STATE).toContain(one)
   })
 
   it('answer as they do alone', async () => {

@@ -30,6 +30,10 @@ const MOST_ITEMS = 64
 /** Half of what a model answers side by side as a rule: whoever comes meanwhile finds a place, and steps are not long. */
 const MOST_AT_ONCE = 4
 
+/** In longer texts stretches are looked up once they are written. */
+const MOST_QUOTED = 2 ** 18
+const SAYS_SOMETHING = /[^\s\p{Surrogate}]/u
+
 /** How many fields are written side by side. */
 export const atOnce = (fields: readonly unknown[]): number => Math.min(MOST_AT_ONCE, fields.length)
 /** Which message of the call is the text. */
@@ -133,8 +137,9 @@ class Writing {
   async #written(field: ExtractField, mayBeNull: boolean, signal: AbortSignal, begun: () => void): Promise<Written> {
     const { engine } = this.#service
     const { id, model, caller } = this.#call
-    const output = formatOf([[field, schemaOf(field, mayBeNull)]])
-    const spec = { model, output, tools: [], toolChoice: 'none' as const, fields: PLACES, messages: [] }
+    const output: OutputFormat = { ...formatOf([[field, schemaOf(field, mayBeNull)]]), ...this.#quoted }
+    const messages = [{ role: 'user' as const, content: this.#call.state }]
+    const spec = { model, output, tools: [], toolChoice: 'none' as const, fields: PLACES, messages }
     const constraint = await constrained(this.#service, spec, { id, caller, signal })
     const answer = new Answer(1)
     const evidence = new Map<string, Evidence>()
@@ -174,6 +179,13 @@ class Writing {
       ...(grammar && { grammar }),
       ...(this.#tells && { evidence: true }),
     }
+  }
+
+  /** What is written is a stretch of the text, where the model can be held to that. */
+  get #quoted(): { readonly quote?: true } {
+    const { model, state } = this.#call
+    const can = findModel(this.#service.engine, model).capabilities?.quotes === true
+    return can && state.length <= MOST_QUOTED && SAYS_SOMETHING.test(state) ? { quote: true } : {}
   }
 
   get #tells(): boolean {

@@ -9,6 +9,12 @@ import { SchemaError } from '../schema-error.js'
 /** Characters that are looked through for one step. */
 const CHARACTERS_PER_STEP = 256
 
+/** Those that were made last, while somebody has them: what is asked of one text field by field is compiled so, too. */
+let latest: WeakRef<Quotes> | undefined
+
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((text, i) => text === b[i])
+
 /** The texts that strings may be quoted from. */
 export class Quotes {
   readonly #texts: readonly string[]
@@ -24,6 +30,11 @@ export class Quotes {
   /** The same with its automaton, made with a pause every few milliseconds. */
   static *compiled(of: { readonly texts: readonly string[]; readonly all?: boolean }): Slices<Quotes> {
     const quotes = new Quotes(of)
+    const before = latest?.deref()
+    if (before && isSame(before.#texts, of.texts)) {
+      quotes.#automaton = before.#automaton
+      return quotes
+    }
     try {
       const stretches = yield* stretchesOf(of.texts)
       // Where there is nothing to quote, nothing is what is quoted.
@@ -32,6 +43,7 @@ export class Quotes {
       if (error instanceof TextError) throw new SchemaError([], 'x-quote', `${error.message}.`)
       throw error
     }
+    latest = new WeakRef(quotes)
     return quotes
   }
 
