@@ -24,7 +24,14 @@ it('an answer that replaces tokens while it waits goes on behind those that it h
     waiting = resolve
   })
   const lane = {
-    ...{ tokens: codes('abc'), promptLength: 3, kept: 3, paused: false as boolean, finished: false as boolean, foreseeable: false },
+    ...{
+      tokens: codes('abc'),
+      promptLength: 3,
+      kept: 3,
+      paused: false as boolean,
+      finished: false as boolean,
+      foreseeable: false,
+    },
     ...{ scores: undefined, remaining: 9, cached() {}, settings: () => GREEDY },
     settle() {
       lane.kept = lane.tokens.length
