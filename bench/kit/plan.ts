@@ -12,6 +12,7 @@ export const TEST_FILES = [
   'src/engines/webgpu/operations/overflow.test.ts',
   'src/engines/webgpu/operations/rows.test.ts',
   'src/engines/webgpu/operations/growing.test.ts',
+  'src/engines/webgpu/operations/experts.test.ts',
   'src/engines/webgpu/model/decoder.test.ts',
   'src/engines/webgpu/model/kept-on-gpu.test.ts',
   'src/engines/webgpu/architectures/families.test.ts',

@@ -198,7 +198,8 @@ export async function writeGguf(path: string, of: Described, weights: Weights, t
 }
 
 /** llama.cpp's quantiser leaves them as they are, whose answers hang on which experts are chosen. */
-export const isRouter = (name: string): boolean => /\.ffn_gate_inp|\.mlp\.gate\./.test(name)
+export const isRouter = (name: string): boolean =>
+  /ffn_gate_inp|mlp\.(shared_expert_)?gate\.|feed_forward\.gate\.|router\.layer\./.test(name)
 
 function stored({ name, dims, values }: GgufTensor, wanted: GgufType): Tensor {
   const type = dims.length > 1 && dims[0]! % 32 === 0 && !isRouter(name) ? wanted : 'F32'

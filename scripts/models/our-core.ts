@@ -39,8 +39,15 @@ export type Form = (typeof FORMS)[number]
 /** Each kind of layer that keeps keys and values: all, with normed heads, those of a window, beside others that keep states. */
 const IN_8_BITS: readonly string[] = ['llama', 'qwen3', 'gemma3', 'qwen3_5']
 
+/** mlx-lm gives routers eight bits, which is refused. */
+const hasExperts = ({ config }: Case) => Boolean(config.num_experts ?? config.num_local_experts)
+
 export const formsOf = (of: Case): Form[] =>
-  FORMS.filter((form) => (form.format !== 'GGUF' || of.gguf) && (!('cacheType' in form) || IN_8_BITS.includes(of.name)))
+  FORMS.filter((form) => {
+    if (form.format === 'GGUF' && !of.gguf) return false
+    if (form.format === 'MLX' && hasExperts(of)) return false
+    return !('cacheType' in form) || IN_8_BITS.includes(of.name)
+  })
 
 type CacheType = LoadPlan['size']['cacheType']
 
@@ -293,7 +300,7 @@ async function heldBy(of: Case, form: Form, plain: Weights, source: WeightSource
   if (form.type === 'Q4_0') {
     const whole = new Set(
       of.tensors
-        .filter(({ name, shape }) => shape.length === 2 && shape[1]! % 32 === 0 && !isRouter(name))
+        .filter(({ name, shape }) => shape.length > 1 && shape.at(-1)! % 32 === 0 && !isRouter(name))
         .map(({ name }) => name),
     )
     return (name) => (whole.has(name) ? throughQ4_0(plain(name)) : plain(name))

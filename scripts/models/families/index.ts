@@ -1,5 +1,5 @@
 import type { Case } from '../family.js'
-import { qwen3Moe } from './experts.js'
+import { graniteMoe, lfm2Moe, olmoe, qwen2Moe, qwen3Moe, qwen35Moe } from './experts.js'
 import { gemma2, gemma3 } from './gemma.js'
 import { gemma1 } from './gemma1.js'
 import { gemma4 } from './gemma4.js'
@@ -17,7 +17,12 @@ export const CASES: readonly Case[] = [
   qwen2,
   qwen3,
   qwen35,
+  qwen2Moe,
   qwen3Moe,
+  qwen35Moe,
+  lfm2Moe,
+  olmoe,
+  graniteMoe,
   gemma3,
   gemma2,
   gemma1,

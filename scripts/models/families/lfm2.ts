@@ -1,3 +1,4 @@
+import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type Case, type GgufTensor, matrix, norm, type TensorSpec, type Weights } from '../family.js'
 import {
   Attention,
@@ -67,7 +68,13 @@ function layerTensors(i: number): TensorSpec[] {
   ]
 }
 
-function reference(weights: Weights, mistake?: string, kept?: Kept) {
+/** `within`: what a layer has in place of its MLP. */
+export function lfm2Reference(
+  weights: Weights,
+  mistake?: string,
+  kept?: Kept,
+  within?: (layer: number, x: Vector) => Vector | undefined,
+) {
   const { hidden, headSize, keyHeads, epsilon } = SHAPE
   const caches = Array.from({ length: SHAPE.layers }, () => new Attention(kept))
   const recent: Vector[][] = Array.from({ length: SHAPE.layers }, () => [])
@@ -112,6 +119,11 @@ function reference(weights: Weights, mistake?: string, kept?: Kept) {
         const h = rmsNorm(x, of('operator_norm'), epsilon)
         x = add(x, FULL.includes(i) ? attend(i, h) : convolve(i, h))
         const m = rmsNorm(x, of('ffn_norm'), epsilon)
+        const other = within?.(i, m)
+        if (other) {
+          x = add(x, other)
+          continue
+        }
         const gate = product(of(mistake === 'mixes up w1 and w3' ? 'feed_forward.w3' : 'feed_forward.w1'), m)
         const up = product(of(mistake === 'mixes up w1 and w3' ? 'feed_forward.w1' : 'feed_forward.w3'), m)
         x = add(x, product(of('feed_forward.w2'), both(gate.map(silu), up)))
@@ -152,6 +164,12 @@ function gguf(weights: Weights): GgufTensor[] {
   return list
 }
 
+export function lfm2Metadata(out: Metadata, architecture: string): void {
+  const keyHeads = Array.from({ length: SHAPE.layers }, (_, i) => (FULL.includes(i) ? SHAPE.keyHeads : 0))
+  llamaMetadata(out, architecture, SHAPE, { keyHeads })
+  out.u32(`${architecture}.shortconv.l_cache`, KERNEL)
+}
+
 export const lfm2: Case = {
   name: 'lfm2',
   config: {
@@ -179,14 +197,10 @@ export const lfm2: Case = {
     'norms the embeddings',
     'mixes up w1 and w3',
   ],
-  reference,
+  reference: (weights, mistake, kept) => lfm2Reference(weights, mistake, kept),
   gguf: {
     architecture: 'lfm2',
-    metadata: (out) => {
-      const keyHeads = Array.from({ length: SHAPE.layers }, (_, i) => (FULL.includes(i) ? SHAPE.keyHeads : 0))
-      llamaMetadata(out, 'lfm2', SHAPE, { keyHeads })
-      out.u32('lfm2.shortconv.l_cache', KERNEL)
-    },
+    metadata: (out) => lfm2Metadata(out, 'lfm2'),
     tensors: gguf,
   },
 }

@@ -169,6 +169,8 @@ export interface LlamaTraits {
   readonly biased?: boolean
   /** Queries and keys are normed, each head by itself. */
   readonly headNorms?: boolean
+  /** All of a row together. */
+  readonly rowNorms?: boolean
   /** Keys that a query sees, its own among them. */
   readonly window?: number
   /** Neighbouring numbers of a head are turned, which is right for files in another order alone. */
@@ -206,10 +208,12 @@ export function llamaReference(shape: LlamaShape, weights: Weights, traits: Llam
           const name = `${at}.self_attn.${one}_proj`
           return product(weights(`${name}.weight`), h, traits.biased ? weights(`${name}.bias`) : undefined)
         }
-        const normed = (one: string) =>
-          traits.headNorms
+        const normed = (one: string) => {
+          if (traits.rowNorms) return rmsNorm(projected(one), weights(`${at}.self_attn.${one}_norm.weight`), epsilon)
+          return traits.headNorms
             ? normHeads(projected(one), headSize, weights(`${at}.self_attn.${one}_norm.weight`), epsilon)
             : projected(one)
+        }
         const [q, k, v] = [normed('q'), normed('k'), projected('v')]
         const turned = traits.turnsNeighbours ? rotateNeighbours : rotate
         const turn = (y: Vector) => (traits.rotates?.(i) === false ? y : turned(y, headSize, position, angles))

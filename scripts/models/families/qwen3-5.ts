@@ -1,3 +1,4 @@
+import type { Metadata } from '../../../bench/peers/gguf-file.js'
 import { type Case, type GgufTensor, matrix, norm, type TensorSpec, vector, type Weights } from '../family.js'
 import {
   Attention,
@@ -153,7 +154,13 @@ function unit(x: Vector): Vector {
   return x.map((value) => value / Math.sqrt(squares + 1e-6))
 }
 
-function reference(weights: Weights, mistake?: string, kept?: Kept) {
+/** `within`: what a layer has in place of its MLP. */
+export function qwen35Reference(
+  weights: Weights,
+  mistake?: string,
+  kept?: Kept,
+  within?: (layer: number, x: Vector) => Vector,
+) {
   const { hidden, heads, headSize, keyHeads, epsilon } = SHAPE
   const caches = Array.from({ length: SHAPE.layers }, () => new Attention(kept))
   const nets = Array.from(
@@ -189,7 +196,7 @@ function reference(weights: Weights, mistake?: string, kept?: Kept) {
         const h = rmsNorm(x, weights(`${layerName(i)}.input_layernorm.weight`), epsilon, 1)
         x = add(x, isFull(i) ? attend(i, h) : nets[i]!.step(h))
         const m = rmsNorm(x, weights(`${layerName(i)}.post_attention_layernorm.weight`), epsilon, 1)
-        x = add(x, gatedMlp(m, weights, `${layerName(i)}.mlp`, silu))
+        x = add(x, within?.(i, m) ?? gatedMlp(m, weights, `${layerName(i)}.mlp`, silu))
       }
       position++
       return product(weights('model.embed_tokens.weight'), rmsNorm(x, weights('model.norm.weight'), epsilon, 1))
@@ -264,6 +271,17 @@ function outColumns(values: Vector): Vector {
   return out
 }
 
+export function qwen35Metadata(out: Metadata, architecture: string): void {
+  llamaMetadata(out, architecture, SHAPE, { rotated: ROTATED })
+  out.integers(`${architecture}.rope.dimension_sections`, Int32Array.of(11, 11, 10, 0))
+  out.u32(`${architecture}.ssm.conv_kernel`, LINEAR.kernel)
+  out.u32(`${architecture}.ssm.state_size`, LINEAR.size)
+  out.u32(`${architecture}.ssm.group_count`, LINEAR.keyHeads)
+  out.u32(`${architecture}.ssm.time_step_rank`, LINEAR.valueHeads)
+  out.u32(`${architecture}.ssm.inner_size`, VALUES)
+  out.u32(`${architecture}.full_attention_interval`, 4)
+}
+
 export const qwen35: Case = {
   name: 'qwen3_5',
   config: {
@@ -299,19 +317,10 @@ export const qwen35: Case = {
     'takes the gate for the query',
     'forgets the gate',
   ],
-  reference,
+  reference: (weights, mistake, kept) => qwen35Reference(weights, mistake, kept),
   gguf: {
     architecture: 'qwen35',
-    metadata: (out) => {
-      llamaMetadata(out, 'qwen35', SHAPE, { rotated: ROTATED })
-      out.integers('qwen35.rope.dimension_sections', Int32Array.of(11, 11, 10, 0))
-      out.u32('qwen35.ssm.conv_kernel', LINEAR.kernel)
-      out.u32('qwen35.ssm.state_size', LINEAR.size)
-      out.u32('qwen35.ssm.group_count', LINEAR.keyHeads)
-      out.u32('qwen35.ssm.time_step_rank', LINEAR.valueHeads)
-      out.u32('qwen35.ssm.inner_size', VALUES)
-      out.u32('qwen35.full_attention_interval', 4)
-    },
+    metadata: (out) => qwen35Metadata(out, 'qwen35'),
     tensors: gguf,
   },
 }

@@ -61,7 +61,7 @@ export const smollm3: Case = {
   },
 }
 
-const GRANITE = { embeddingFactor: 3, residualFactor: 0.22, attentionScale: 0.03, logitDivisor: 2.5 }
+export const GRANITE = { embeddingFactor: 3, residualFactor: 0.22, attentionScale: 0.03, logitDivisor: 2.5 }
 const GRANITE_MISTAKES = {
   'takes the usual scale of attention': { attentionScale: undefined },
   'forgets the factor of embeddings': { embeddingFactor: 1 },
@@ -69,11 +69,11 @@ const GRANITE_MISTAKES = {
   'multiplies the logits': { logitDivisor: 1 / 2.5 },
 }
 
-function graniteFactors(out: Metadata): void {
-  out.float('granite.embedding_scale', GRANITE.embeddingFactor)
-  out.float('granite.residual_scale', GRANITE.residualFactor)
-  out.float('granite.attention.scale', GRANITE.attentionScale)
-  out.float('granite.logit_scale', GRANITE.logitDivisor)
+export function graniteFactors(out: Metadata, architecture = 'granite'): void {
+  out.float(`${architecture}.embedding_scale`, GRANITE.embeddingFactor)
+  out.float(`${architecture}.residual_scale`, GRANITE.residualFactor)
+  out.float(`${architecture}.attention.scale`, GRANITE.attentionScale)
+  out.float(`${architecture}.logit_scale`, GRANITE.logitDivisor)
 }
 
 export const granite: Case = {

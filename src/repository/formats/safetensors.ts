@@ -92,8 +92,9 @@ export async function readTransformers(
           return { ...describe(name), data: await slice(file, from, to) }
         },
         rows(name) {
-          const { file, from } = find(`${name}.weight`)
-          const { shape, dtype } = describe(`${name}.weight`)
+          const full = tensors.has(`${name}.weight`) ? `${name}.weight` : name
+          const { file, from } = find(full)
+          const { shape, dtype } = describe(full)
           return storedRows(dtype, shape.at(-1)!, (start, end, _, into) => slice(file, from + start, from + end, into))
         },
       }

@@ -10,8 +10,8 @@ export interface Architecture {
   read(fields: Fields): Omit<ModelPlan, 'architecture'>
   /** Of the formats in which it can be read. */
   readonly names: Readonly<Partial<Record<Naming, Names>>>
-  /** Of these roles, how another program names them in the same format; where a file has them so. */
-  readonly others?: Readonly<Partial<Record<Naming, Names>>>
+  /** Of these roles, how other programs name them in the same format; where a file has them so. */
+  readonly others?: Readonly<Partial<Record<Naming, readonly Names[]>>>
   /** Absent: it is not read from GGUF files. */
   readonly gguf?: GgufForm
   /** What may stand in place of `model.` where the decoder is a part of something larger. */
@@ -20,5 +20,5 @@ export interface Architecture {
   readonly idle?: RegExp
 }
 
-/** Tensors without `.weight`; `#` stands for the layer's number. Several lie one below the other in one matrix. */
+/** Tensors without `.weight`; `#` stands for the layer's number, `*` for an expert's. Several lie one below the other in one matrix. */
 export type Names = Readonly<Partial<Record<Role, string | readonly string[]>>>

@@ -3,7 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Metadata } from '../../../../bench/peers/gguf-file.js'
-import { qwen3Moe } from '../../../../scripts/models/families/experts.js'
+import {
+  graniteMoe,
+  lfm2Moe,
+  olmoe,
+  qwen2Moe,
+  qwen3Moe,
+  qwen35Moe,
+} from '../../../../scripts/models/families/experts.js'
 import { gemma2, gemma3 } from '../../../../scripts/models/families/gemma.js'
 import { gemma1 } from '../../../../scripts/models/families/gemma1.js'
 import { gemma4 } from '../../../../scripts/models/families/gemma4.js'
@@ -19,15 +26,17 @@ import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
 import { mlxConfig, mlxTensors, throughMlx } from '../../../../scripts/models/mlx.js'
 import { safetensorsFile } from '../../../../scripts/models/safetensors.js'
 import { weightsOf } from '../../../../scripts/models/weights.js'
+import { joined } from '../../../platform/bytes.js'
 import { halfToFloat } from '../../../platform/half.js'
 import { openRepository } from '../../../repository/open.js'
+import type { WeightSource } from '../../../repository/source.js'
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
 import { loadCore } from '../model/load.js'
 import { planModel } from '../model/plan-model.js'
 import { quantize } from '../model/quantize.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
-import { sourceOf, told } from './cases.test-helper.js'
+import { GREEDY, sourceOf, told } from './cases.test-helper.js'
 import { readModel } from './index.js'
 
 const COUNT = 12
@@ -44,8 +53,13 @@ const CASES = [
   olmo2,
   phi3,
   phi4Mini,
+  qwen2Moe,
   qwen35,
+  qwen35Moe,
   qwen3Moe,
+  graniteMoe,
+  lfm2Moe,
+  olmoe,
   smollm3,
 ]
 
@@ -225,6 +239,69 @@ describe('architectures on the CPU, from repositories as mlx-lm writes them', ()
     },
     60_000,
   )
+})
+
+describe('experts on the CPU', () => {
+  let device: Device
+  beforeAll(async () => {
+    device = await openCpuDevice({ threads: 1 })
+  })
+  afterAll(() => device.destroy())
+
+  const MLP = /^(.*\.mlp)\.experts\.\d+\.(gate|up|down)_proj\.weight$/
+  /** All of a layer in one, as `named` calls it; of one name gates and values of an expert lie together. */
+  function inOne(named: (at: string, part: string) => string): WeightSource {
+    const plain = sourceOf(qwen3Moe, 'f32')
+    const parts = new Map<string, string[]>()
+    for (const name of plain.names) {
+      const [, at, part] = MLP.exec(name) ?? []
+      const all = at === undefined ? name : named(at, part!)
+      parts.set(all, [...(parts.get(all) ?? []), name])
+    }
+    const experts = qwen3Moe.config.num_experts as number
+    const describe = (name: string) => {
+      const of = parts.get(name)!
+      const one = plain.describe(of[0]!)
+      if (of.length === 1) return one
+      return { name, dtype: one.dtype, shape: [experts, (of.length / experts) * one.shape[0]!, one.shape[1]!] }
+    }
+    const read = async (name: string) => {
+      const all = await Promise.all(parts.get(name)!.map((each) => plain.read(each)))
+      return { ...describe(name), data: joined(all.map(({ data }) => data)) }
+    }
+    return { ...plain, names: [...parts.keys()], has: (name) => parts.has(name), describe, read }
+  }
+
+  it.each([
+    ['mlx-lm', (at: string, part: string) => `${at}.switch_mlp.${part}_proj.weight`],
+    ['transformers 5', (at: string, part: string) => `${at}.experts.${part === 'down' ? 'down' : 'gate_up'}_proj`],
+  ])('are read where %s has all of a layer in one tensor', async (_, named) => {
+    const { tokens, logprobs } = answerOf(qwen3Moe, weightsOf(qwen3Moe), COUNT)
+    const core = await loadCore(device, inOne(named), { contextLength: 144 })
+    expect(compare(logprobs, await told(core, tokens, COUNT, 64)).worst).toBeLessThan(BOUNDS.f32)
+    await core.close()
+  })
+
+  it('take about as much memory as is said before', async () => {
+    const options = { contextLength: 144, maxBatch: 2 }
+    const { bytes } = planModel(sourceOf(qwen2Moe, 'f32'), device, options).size
+    const before = device.memory.bytes
+    const core = await loadCore(device, sourceOf(qwen2Moe, 'f32'), options)
+    await core.step([{ sequence: core.open(), tokens: Array.from({ length: 60 }, (_, i) => i), sample: GREEDY }])
+    const taken = device.memory.bytes - before
+    await core.close()
+    expect(taken).toBeLessThanOrEqual(bytes.total + 64 * device.memory.buffers)
+    expect(taken).toBeGreaterThan(0.8 * bytes.total)
+  })
+
+  it.each([
+    ['more are chosen than there are', { num_experts_per_tok: 13 }, 'num_experts_per_tok = 13'],
+    ['their size is no multiple of 32', { moe_intermediate_size: 100 }, 'experts of 100 values'],
+    ['a layer without them is named strangely', { mlp_only_layers: 'all' }, 'mlp_only_layers = "all"'],
+  ])('are refused where %s', (_, config, message) => {
+    const plain = sourceOf(qwen3Moe, 'f32')
+    expect(() => planModel({ ...plain, chatConfig: { ...plain.chatConfig, ...config } }, device)).toThrow(message)
+  })
 })
 
 describe('formats and limits on the CPU', () => {

@@ -5,7 +5,7 @@ import type { TakeKey } from './gguf.js'
 import { llama } from './llama.js'
 import { NAMES } from './names.js'
 import { readAngles } from './read-angles.js'
-import { readDecoder } from './read-decoder.js'
+import { type DecoderTraits, readDecoder } from './read-decoder.js'
 
 /** Of Mamba's layers, of which converters write the sizes beside a model that has none of them. */
 const STATES = ['conv_kernel', 'state_size', 'group_count', 'inner_size', 'time_step_rank']
@@ -32,11 +32,12 @@ export const granite: Architecture = {
   read: readGranite,
 }
 
-export function readGranite(fields: Fields) {
+export function readGranite(fields: Fields, feedForward?: DecoderTraits['feedForward']) {
   const turns = fields.word('position_embedding_type', ['rope', 'nope'], 'rope') === 'rope'
   fields.get('shared_intermediate_size')
   return {
     ...readDecoder(fields, {
+      ...(feedForward && { feedForward }),
       scale: fields.number('attention_multiplier', 1),
       angles: (headSize) => {
         const read = readAngles(fields, headSize)

@@ -18,7 +18,7 @@ export const granite4: Architecture = {
     huggingface: { ...NAMES.huggingface, gateUp: `${SHARED}.input_linear`, down: `${SHARED}.output_linear` },
   },
   // mlx-lm takes it apart.
-  others: { huggingface: { gateUp, down } as Names },
+  others: { huggingface: [{ gateUp, down } as Names] },
   gguf: {
     interleaved: true,
     own: (take, { num_key_value_heads: heads, num_hidden_layers: layers }) => ({

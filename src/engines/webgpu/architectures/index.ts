@@ -13,16 +13,21 @@ import { gemma3 } from './gemma3.js'
 import { gemma4 } from './gemma4.js'
 import { fromGguf, type GgufForm } from './gguf.js'
 import { granite } from './granite.js'
+import { graniteMoe } from './granite-moe.js'
 import { granite4 } from './granite4.js'
 import { lfm2 } from './lfm2.js'
+import { lfm2Moe } from './lfm2-moe.js'
 import { llama } from './llama.js'
 import { ministral3 } from './ministral3.js'
 import { mistral } from './mistral.js'
 import { olmo2 } from './olmo2.js'
+import { olmoe } from './olmoe.js'
 import { phi3 } from './phi3.js'
 import { qwen2 } from './qwen2.js'
+import { qwen2Moe } from './qwen2-moe.js'
 import { qwen3 } from './qwen3.js'
 import { qwen35 } from './qwen3-5.js'
+import { qwen35Moe } from './qwen3-5-moe.js'
 import { qwen3Moe } from './qwen3-moe.js'
 import { smollm3 } from './smollm3.js'
 
@@ -35,20 +40,29 @@ export const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
   gemma4,
   gemma4_text: gemma4,
   granite,
+  granitemoe: graniteMoe,
   granitehybrid: granite4,
   granitemoehybrid: granite4,
   lfm2,
+  lfm2_moe: lfm2Moe,
+  lfm2moe: lfm2Moe,
   llama,
   ministral3,
   mistral,
   mistral3: ministral3,
   olmo2,
+  olmoe,
   phi3,
   qwen2,
+  qwen2_moe: qwen2Moe,
+  qwen2moe: qwen2Moe,
   qwen3,
   qwen3_5: qwen35,
+  qwen3_5_moe: qwen35Moe,
+  qwen3_5_moe_text: qwen35Moe,
   qwen3_5_text: qwen35,
   qwen35,
+  qwen35moe: qwen35Moe,
   qwen3_moe: qwen3Moe,
   qwen3moe: qwen3Moe,
   smollm3,

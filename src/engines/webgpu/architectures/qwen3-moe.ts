@@ -1,6 +1,6 @@
 import type { ExpertsPlan, FeedForwardPlan } from '../model/model-plan.js'
 import type { Architecture } from './architecture.js'
-import { EXPERT_NAMES, ggufExperts, readExperts } from './experts.js'
+import { EXPERT_NAMES, EXPERTS_IN_ONE, ggufExperts, readExperts } from './experts.js'
 import type { Fields } from './fields.js'
 import { qwen2, readQwenWindow } from './qwen2.js'
 import { readDecoder, readGated } from './read-decoder.js'
@@ -9,7 +9,7 @@ import { readDecoder, readGated } from './read-decoder.js'
 export const qwen3Moe: Architecture = {
   ...qwen2,
   names: { huggingface: EXPERT_NAMES.huggingface, gguf: EXPERT_NAMES.gguf },
-  others: { huggingface: EXPERT_NAMES.mlx },
+  others: { huggingface: EXPERTS_IN_ONE },
   gguf: { own: (take) => ({ ...ggufExperts(take), norm_topk_prob: true }) },
   read(fields) {
     const experts = readExperts(fields, { scores: 'softmax', normed: fields.flag('norm_topk_prob') })

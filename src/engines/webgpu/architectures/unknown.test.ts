@@ -11,9 +11,7 @@ import { webgpu } from '../index.js'
 
 /** By transformers' and MLC's name, and llama.cpp's. */
 const EXPERTS = [
-  ['qwen3_5_moe', 'qwen35moe'],
   ['gpt_oss', 'gpt-oss'],
-  ['lfm2_moe', 'lfm2moe'],
   ['granitemoehybrid', 'granitehybrid'],
   ['mixtral', 'mixtral'],
 ] as const

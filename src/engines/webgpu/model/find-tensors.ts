@@ -37,8 +37,9 @@ export class Finder {
     // Parts of a model that see or hear embed something too.
     const at = (prefix: string) => [roles.embedding ?? []].flat().map((name) => name.replace(/^model\./, prefix))
     this.#prefix = prefixes.find((prefix) => at(prefix).every((name) => this.#holds(name))) ?? 'model.'
-    const others = architecture.others?.[naming]
-    if (others && Object.values(others).every((names) => this.#inSome(names))) this.#roles = { ...roles, ...others }
+    for (const others of architecture.others?.[naming] ?? []) {
+      if (Object.values(others).every((names) => this.#inSome(names))) this.#roles = { ...roles, ...others }
+    }
   }
 
   has(role: Role): boolean {
@@ -52,7 +53,7 @@ export class Finder {
   /** Whether they are there, in whatever layer: not all layers are alike. */
   #inSome(names: string | readonly string[]): boolean {
     return this.#named(names, '(\\d+)').every((name) => {
-      const pattern = new RegExp(`^${name.replaceAll('.', '\\.')}\\.(q_)?weight$`)
+      const pattern = new RegExp(`^${name.replaceAll('.', '\\.')}(\\.(q_)?weight)?$`)
       return this.#outline.names.some((each) => pattern.test(each))
     })
   }
@@ -105,14 +106,16 @@ export class Finder {
   }
 
   #expertsPart(name: string, count: number, rows: number, columns: number): PlannedPart {
-    const tensor = this.#take(`${name}.weight`)
+    // Transformers calls them so without a suffix.
+    const bare = !this.#names.has(`${name}.weight`) && this.#names.has(name)
+    const tensor = this.#take(bare ? name : `${name}.weight`)
     const { dtype: stored, shape } = tensor
     const fits = [
       [count, rows, columns],
       [count * rows, columns],
     ].some((wanted) => same(shape, wanted))
     if (stored === 'u32' || !fits) throw mismatch(tensor, `[${count}][${rows}][${columns}]`)
-    return { name, rows: count * rows, stored, shape }
+    return { name, rows: count * rows, stored, shape, ...(bare && { bare }) }
   }
 
   /** `shape`: as it is stored, where that is no plain list. */

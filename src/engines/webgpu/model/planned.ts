@@ -17,7 +17,12 @@ export interface PlannedPart {
   readonly stored: StoredForm
   /** As it is stored, where that is not [rows][columns]: those of all experts in one. */
   readonly shape?: readonly number[]
+  /** Its name has no suffix. */
+  readonly bare?: boolean
 }
+
+/** As its file calls it. */
+export const storedName = ({ name, bare }: PlannedPart): string => (bare ? name : `${name}.weight`)
 
 export interface PlannedMatrix {
   /** Without their suffixes; they lie one below the other, and may differ in form. */

@@ -11,7 +11,7 @@ import {
   rowBytes,
   type Vector,
 } from '../contract.js'
-import { bandForms, canShrink, type PlannedMatrix, type PlannedVector, type StoredForm } from './planned.js'
+import { bandForms, canShrink, type PlannedMatrix, type PlannedVector, type StoredForm, storedName } from './planned.js'
 import { quantize } from './quantize.js'
 import { areNumbers, bytesOf, damaged, mismatch, toFloats } from './stored-values.js'
 
@@ -114,11 +114,12 @@ interface PartRows {
 function rowsOf(source: WeightSource, { parts, columns, order }: PlannedMatrix): PartRows[] | undefined {
   if (order || !source.rows) return undefined
   const found: PartRows[] = []
-  for (const { name, rows: count, stored, shape = [count, columns] } of parts) {
+  for (const part of parts) {
+    const { name, rows: count, stored, shape = [count, columns] } = part
     if (stored === 'q4') return undefined
-    const tensor = source.describe(`${name}.weight`)
+    const tensor = source.describe(storedName(part))
     if (tensor.dtype !== stored || tensor.shape.join() !== shape.join()) throw mismatch(tensor, shape)
-    found.push({ part: { name, rows: count, stored }, rows: source.rows(name) })
+    found.push({ part: { ...part, stored }, rows: source.rows(name) })
   }
   return found
 }
@@ -159,7 +160,7 @@ async function* inChunks(
     signal?.throwIfAborted()
     if (i + 1 < wanted.length) next = read(i + 1)
     const { stored: format } = part
-    const named = { name: `${part.name}.weight`, dtype: format, shape: [to - from, columns], data }
+    const named = { name: storedName(part), dtype: format, shape: [to - from, columns], data }
     if (data.byteLength !== (to - from) * rows.rowBytes) throw mismatch(named, named.shape)
     if (!areNumbers(data, format)) throw damaged(named)
     yield forDevice({ format, rows: to - from, data }, columns, shrink)
@@ -188,9 +189,10 @@ export async function readMatrix(
     return { format: 'q4', rows, columns, codes, scales, scaleType }
   }
   const read: FormedRows[] = []
-  for (const { name, rows, stored, shape = [rows, columns] } of parts) {
+  for (const part of parts) {
+    const { name, rows, stored, shape = [rows, columns] } = part
     if (stored === 'q4') throw new TypeError(`${name} is in four bits, and others of its matrix are not.`)
-    const [data] = await readParts(source, [{ name: `${name}.weight`, shape }], stored, signal)
+    const [data] = await readParts(source, [{ name: storedName(part), shape }], stored, signal)
     read.push({ format: stored, rows, data: data! })
   }
   const bands = inBands(read, columns, order).map((rows) => forDevice(rows, columns, planned.quantize))

@@ -1,0 +1,23 @@
+import type { Architecture } from './architecture.js'
+import { EXPERT_NAMES, EXPERTS_IN_ONE, ggufExperts, readExperts, readShared, SHARED_NAMES } from './experts.js'
+import { ownOfQwen35, QWEN35_GGUF, QWEN35_NAMES, qwen35, readQwen35 } from './qwen3-5.js'
+
+const { expertsIn, expertsOut } = EXPERT_NAMES.huggingface
+const { expertsIn: ggufIn, expertsOut: ggufOut } = EXPERT_NAMES.gguf
+
+/** Qwen3.5 with experts in every layer, beside which all rows go through one that is shared. */
+export const qwen35Moe: Architecture = {
+  ...qwen35,
+  names: {
+    huggingface: { ...QWEN35_NAMES, expertsIn, expertsOut, ...SHARED_NAMES.huggingface },
+    gguf: { ...QWEN35_GGUF, expertsIn: ggufIn, expertsOut: ggufOut, ...SHARED_NAMES.gguf },
+  },
+  others: { huggingface: EXPERTS_IN_ONE },
+  gguf: { partial: true, own: (take, config) => ({ ...ownOfQwen35(take, config), ...ggufExperts(take) }) },
+  read(fields) {
+    const experts = readExperts(fields, { scores: 'softmax', normed: true, shared: readShared(fields) })
+    // Of the dense layers that there are none of; the shares are divided by their sum whatever it says.
+    for (const idle of ['intermediate_size', 'norm_topk_prob']) fields.get(idle)
+    return readQwen35(fields, () => experts)
+  },
+}
