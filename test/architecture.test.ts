@@ -144,7 +144,17 @@ const ROOMS: Readonly<Record<string, Room>> = {
   'llama cpp': {
     holds: ['src/engines/llama-cpp'],
     imports: [
-      ...['contract', 'decode', 'structured tokens', 'token model', 'repository', 'model set', 'device', 'sampling'],
+      ...[
+        'contract',
+        'decode',
+        'encode',
+        'structured tokens',
+        'token model',
+        'vector model',
+        'repository',
+        'model set',
+      ],
+      ...['device', 'sampling', 'encoders'],
     ],
   },
   webllm: {

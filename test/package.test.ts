@@ -30,7 +30,7 @@ const LIMITS: Readonly<Record<string, number>> = {
   './webgpu': 374_000,
   './webllm': 204_000,
   './webllm/worker': 210_500,
-  './llama-cpp': 218_000,
+  './llama-cpp': 227_000,
   './structured': 99_000,
   './messages': 17_000,
   './ollama': 22_500,

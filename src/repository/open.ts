@@ -58,7 +58,7 @@ export async function openRepository(
 export async function openOnDisk(
   place: ModelLocation,
   { report: told, signal, cache, fetch, warn }: Omit<OpenOptions, 'check'>,
-): Promise<{ path: string; text: TextFiles; digest: string }> {
+): Promise<{ path: string; text: TextFiles; digest: string; about: Awaited<ReturnType<typeof describeGguf>> }> {
   const { report, onRetry } = withRetries(told)
   const store = storeFor(cache)
   const files = await filesAt(place, store, signal, { ...(fetch && { fetch }), onRetry, warn })
@@ -67,8 +67,10 @@ export async function openOnDisk(
   const [first] = found.wanted
   const path = files.pathOf?.(first!.name)
   if (path === undefined) throw broken(files.place, 'its file has to lie on a disk of this machine.')
+  const about = await describeGguf(files, files.file, signal)
   await fetchWanted(files, store, found, { report, signal, warn })
   return {
+    about,
     path,
     text: found.text,
     digest: digestOf(JSON.stringify(found.text.chatConfig), JSON.stringify(found.wanted)),

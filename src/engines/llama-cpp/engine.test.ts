@@ -2,6 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { minilm } from '../../../scripts/models/encoders/bert.js'
+import { CROSS_ENCODERS } from '../../../scripts/models/encoders/cross.js'
+import { encoderWeights } from '../../../scripts/models/encoders/source.js'
+import { writeGguf } from '../../../scripts/models/llama-cpp.js'
 import type { Engine } from '../../engine.js'
 import { createV1, type V1 } from '../../index.js'
 import { writeMadeUp } from '../../repository/formats/gguf/made-up.test-helper.js'
@@ -60,7 +64,11 @@ interface Told {
     readonly prompt_tokens_details: { readonly cached_tokens: number }
   }
   readonly error: { readonly code: string; readonly message: string }
-  readonly data: readonly { readonly id: string; readonly metadata: Readonly<Record<string, unknown>> }[]
+  readonly data: readonly {
+    readonly id: string
+    readonly metadata: Readonly<Record<string, unknown>>
+    readonly embedding: readonly number[]
+  }[]
 }
 
 async function listed(v1: V1): Promise<Told['data']> {
@@ -228,6 +236,47 @@ describe.skipIf(!hasPeer)(`llama.cpp under our decoding${lack}`, () => {
       expect(json.error.message).toMatch(said)
       await v1.close()
     }
+  })
+})
+
+describe.skipIf(!hasPeer)(`vectors by llama.cpp${lack}`, () => {
+  it('are those of our own core, and its models do nothing else', async () => {
+    const file = join(folder, 'minilm.gguf')
+    await writeGguf(file, minilm, encoderWeights(minilm))
+    const theirs = over({ models: [file] })
+    const ours = serving(webgpu({ models: [file], worker: false, ...quiet }))
+    const input = ['the fox', 'a quick brown fox jumps', 'x']
+    const body = { model: 'local/minilm', input }
+    const [a, b] = [await ask(theirs, 'embeddings', body), await ask(ours, 'embeddings', body)]
+    expect(a.status, JSON.stringify(a.json)).toBe(200)
+    expect(a.json.usage.prompt_tokens).toBe(b.json.usage.prompt_tokens)
+    for (const [i, { embedding }] of a.json.data.entries()) {
+      expect(embedding.length).toBe(b.json.data[i]!.embedding.length)
+      const cosine = embedding.reduce((sum, value, k) => sum + value * b.json.data[i]!.embedding[k]!, 0)
+      expect(cosine).toBeGreaterThan(0.999)
+    }
+    expect((await ask(theirs, 'chat/completions', { model: 'local/minilm', messages })).status).toBe(400)
+    expect((await ask(theirs, 'embeddings', { ...body, input: 'fox '.repeat(5000) })).status).toBe(400)
+    await theirs.close()
+    await ours.close()
+  })
+
+  it('are refused of a model that makes none, before its weights are read', async () => {
+    const v1 = over({ loader: () => Promise.reject(new Error('It was loaded.')) })
+    const { status, json } = await ask(v1, 'embeddings', { input: 'x' })
+    expect({ status, code: json.error.code }).toEqual({ status: 400, code: 'unsupported_model' })
+    await v1.close()
+  })
+
+  it('are all that is asked for: a model that makes scores is refused by name', async () => {
+    const file = join(folder, 'judge.gguf')
+    const [judge] = CROSS_ENCODERS
+    await writeGguf(file, judge!, encoderWeights(judge!))
+    const v1 = over({ models: [file] })
+    const { status, json } = await ask(v1, 'chat/completions', { model: 'local/judge', messages })
+    expect({ status, code: json.error.code }).toEqual({ status: 400, code: 'unsupported_model' })
+    expect(json.error.message).toContain('local-v1/webgpu')
+    await v1.close()
   })
 })
 

@@ -1,10 +1,13 @@
-import { DECODES } from '../../decode/decode-loop.js'
+import { DECODES, DecodeLoop } from '../../decode/decode-loop.js'
 import { assertDraftMode } from '../../decode/drafts/mode.js'
+import { EMBEDS, Encoder } from '../../encode/encoder.js'
 import type {
   ChatCall,
   DecideCall,
   Decided,
   DetokenizeCall,
+  EmbedCall,
+  Embeddings,
   Engine,
   LoadProgress,
   ModelInfo,
@@ -17,6 +20,7 @@ import { isCopy } from '../../repository/address.js'
 import { idOf, locationOf, type ModelLocation, REPOSITORY_ID } from '../../repository/location.js'
 import type { LoadReport } from '../../repository/progress.js'
 import { type LoadContext, ModelSet } from '../model-set.js'
+import { purposeOf } from '../webgpu/encoders/read-vectors.js'
 import type { Llama, LlamaCppLibrary } from './library.js'
 import { type LoadedLlamaCpp, loadModel, type OpenedFile } from './load.js'
 import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
@@ -26,6 +30,8 @@ import { openLlama } from './shared.js'
 export interface LlamaCppSurroundings {
   loadLibrary(): Promise<LlamaCppLibrary>
   openFile(place: ModelLocation, report: LoadReport, signal: AbortSignal): Promise<OpenedFile>
+  /** What its first bytes say that it is for. Absent: that is known once it is loaded. */
+  describe?(place: ModelLocation, signal: AbortSignal): Promise<OpenedFile['about']>
   /** Deletes what was downloaded. */
   forget?(place: ModelLocation): Promise<void>
 }
@@ -51,6 +57,8 @@ export class LlamaCppEngine implements Engine {
   readonly #offered: ReadonlyMap<string, OfferedLlamaCpp>
   readonly #set: ModelSet<OfferedLlamaCpp, LoadedLlamaCpp>
   readonly #log: (message: string) => void
+  /** What is known of models that are not loaded. */
+  readonly #makesVectors = new Map<string, boolean>()
   #opening: Promise<Opened> | undefined
   #opened: Opened | undefined
   #complaints: string[] = []
@@ -79,11 +87,35 @@ export class LlamaCppEngine implements Engine {
   }
 
   async *generate(call: ChatCall): AsyncGenerator<Part> {
-    yield* this.#set.use(this.#find(call.model), call.signal, ({ runner }) => runner.generate(call))
+    yield* this.#set.use(this.#find(call.model), call.signal, ({ runner }) => {
+      if (runner instanceof DecodeLoop) return runner.generate(call)
+      throw cannot(call.model, 'generates no text')
+    })
   }
 
   async decide(call: DecideCall): Promise<Decided> {
-    return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => runner.decide(call))
+    return this.#set.ask(this.#find(call.model), call.signal, ({ runner }) => {
+      if (runner instanceof DecodeLoop) return runner.decide(call)
+      throw cannot(call.model, 'decides nothing')
+    })
+  }
+
+  async embed(call: EmbedCall): Promise<Embeddings> {
+    const model = this.#find(call.model)
+    await this.learn(call.model, call.signal)
+    // Before its weights are read.
+    if (this.#makesVectors.get(call.model) === false) throw cannot(call.model, 'makes no embeddings')
+    return this.#set.ask(model, call.signal, ({ runner }) => {
+      if (runner instanceof Encoder) return runner.embed(call)
+      throw cannot(call.model, 'makes no embeddings')
+    })
+  }
+
+  async learn(id: string, signal: AbortSignal): Promise<void> {
+    const { location } = this.#find(id)
+    if (this.#makesVectors.has(id) || this.#set.find(id) || !this.#surroundings.describe) return
+    const about = await this.#surroundings.describe(location, signal)
+    this.#makesVectors.set(id, purposeOf(about, id) === 'embed')
   }
 
   async tokenize(call: TokenizeCall): Promise<TokenizedText> {
@@ -126,13 +158,13 @@ export class LlamaCppEngine implements Engine {
     return {
       id,
       ownedBy: id.slice(0, id.indexOf('/')),
-      capabilities: loaded?.runner.capabilities ?? DECODES,
+      capabilities: loaded?.runner.capabilities ?? (this.#makesVectors.get(id) ? EMBEDS : DECODES),
       ...(context !== undefined && { contextLength: context }),
       ...(loaded && { fingerprint: loaded.fingerprint }),
       metadata: {
         engine: 'llama.cpp',
         loaded: loaded !== undefined && loaded.runner.failure === undefined,
-        ...loaded?.runner.metadata,
+        ...(loaded?.runner instanceof DecodeLoop && loaded.runner.metadata),
         ...this.#opened?.device,
         ...(loaded && { memory_bytes: loaded.bytes }),
       },
@@ -190,6 +222,10 @@ function offered(model: string | LlamaCppModelOptions): OfferedLlamaCpp {
   if (!REPOSITORY_ID.test(options.id))
     throw new TypeError(`A model's id has the form "<namespace>/<name>"; this one is "${options.id}".`)
   return { ...options, location: locationOf(options.from) }
+}
+
+function cannot(id: string, what: string): V1Error {
+  return new V1Error(400, `The model '${id}' ${what}.`, { param: 'model', code: 'unsupported_model' })
 }
 
 function missing(cause: unknown): V1Error {

@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine.js'
-import { forget, openOnDisk } from '../../repository/open.js'
+import { describeRepository, forget, openOnDisk } from '../../repository/open.js'
 import { LlamaCppEngine } from './engine.js'
 import type { LlamaCppLibrary } from './library.js'
 import type { LlamaCppOptions } from './options.js'
@@ -25,6 +25,7 @@ export function llamaCpp(options: LlamaCppOptions): Engine {
     // Nothing of it is called that `library.ts` does not name.
     loadLibrary: load as () => Promise<LlamaCppLibrary>,
     openFile: (place, report, signal) => openOnDisk(place, { report, signal, cache, warn }),
+    describe: (place, signal) => describeRepository(place, { signal, cache }),
     forget: (place) => forget(place, cache),
   })
 }

@@ -36,6 +36,20 @@ export interface NativeModel {
     readonly threads?: number
     readonly createSignal: AbortSignal
   }): Promise<NativeContext>
+  /** Of models that make vectors. */
+  readonly embeddingVectorSize: number
+  createEmbeddingContext(options: {
+    readonly contextSize: number
+    readonly batchSize: number
+    readonly threads?: number
+    readonly createSignal: AbortSignal
+  }): Promise<NativeVectors>
+  dispose(): Promise<void>
+}
+
+export interface NativeVectors {
+  /** Puts the marks of a beginning and an end around tokens that have none. */
+  getEmbeddingFor(tokens: number[]): Promise<{ readonly vector: readonly number[] }>
   dispose(): Promise<void>
 }
 

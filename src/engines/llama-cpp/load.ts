@@ -1,17 +1,21 @@
 import { ChatText, type TextFiles } from '../../decode/chat-text.js'
 import { DecodeLoop } from '../../decode/decode-loop.js'
+import { Tokenizer } from '../../decode/tokenizer/tokenizer.js'
+import { Encoder } from '../../encode/encoder.js'
 import { V1Error } from '../../errors.js'
 import { asBroken, broken } from '../../repository/failure.js'
 import { digestOf } from '../../repository/json.js'
 import type { LoadReport } from '../../repository/progress.js'
+import { purposeOf } from '../webgpu/encoders/read-vectors.js'
 import type { Llama, NativeContext, NativeModel } from './library.js'
 import type { LlamaCppModelOptions, LlamaCppOptions } from './options.js'
 import { LlamaCppModel } from './token-model.js'
+import { LlamaCppVectors } from './vectors.js'
 
 /** A model in llama.cpp, ready to answer. */
 export interface LoadedLlamaCpp {
   readonly id: string
-  readonly runner: DecodeLoop
+  readonly runner: DecodeLoop | Encoder
   readonly contextLength: number
   readonly fingerprint: string
   readonly bytes: number
@@ -22,6 +26,8 @@ export interface OpenedFile {
   readonly text: TextFiles
   /** Of what the file says of itself. */
   readonly digest: string
+  /** What it says that it is for. */
+  readonly about: Parameters<typeof purposeOf>[0]
 }
 
 export interface LlamaCppLoadContext {
@@ -35,42 +41,97 @@ export interface LlamaCppLoadContext {
 }
 
 const CONTEXT = 8192
+/** Of texts that become vectors: all of it is computed at once. */
+const VECTOR_CONTEXT = 2048
+/** What llama.cpp may put around a text, and one that it leaves free. */
+const AROUND = 3
 const MAX_BATCH = 4
 /** Tokens of one pass: between passes a request can be aborted. */
 const CHUNK = 512
 
 export async function loadModel(model: LlamaCppModelOptions, context: LlamaCppLoadContext): Promise<LoadedLlamaCpp> {
-  const { llama, file, settings } = context
-  const { id } = model
-  const text = textOf(file)
+  const { llama, file } = context
+  const purpose = purposeOf(file.about, model.id)
+  if (purpose !== 'chat' && purpose !== 'embed') {
+    const message = `The model '${model.id}' makes scores, which local-v1/llama-cpp does not ask llama.cpp for: serve it by local-v1/webgpu.`
+    throw new V1Error(400, message, { param: 'model', code: 'unsupported_model' })
+  }
+  const fingerprint = `fp_${digestOf(file.digest, llama.llamaCppRelease.release, String(llama.gpu))}`
+  const read = purpose === 'chat' ? textOf(file) : tokenizerOf(file)
   const native = await openNative(model, context)
   try {
-    const maxBatch = settings.maxBatch ?? MAX_BATCH
-    const opened = await openContext(native, model, maxBatch, context)
-    const release = async () => {
-      await opened.dispose()
-      await native.dispose()
-    }
-    const contextLength = Math.min(wantedContext(native, model), opened.contextSize - 1)
-    const fingerprint = `fp_${digestOf(file.digest, llama.llamaCppRelease.release, String(llama.gpu))}`
-    const tokens = text.tokenizer.size
-    const natives = Array.from({ length: maxBatch }, () => opened.getSequence())
-    const maxChunk = Math.min(CHUNK, contextLength)
-    const forward = new LlamaCppModel({ natives, tokens, contextLength, maxBatch, maxChunk, fingerprint, release })
-    // Most of a second for a large tokenizer: better now than in the first request for JSON.
-    void text.vocabulary
-    const runner = new DecodeLoop(forward, text, settings.drafts ? { drafts: settings.drafts } : {})
-    const { ram = 0, vram = 0 } = opened.memoryUsage ?? {}
-    return { id, runner, contextLength, fingerprint, bytes: native.size + ram + vram }
+    return read instanceof ChatText
+      ? await loadText(native, read, model, fingerprint, context)
+      : await loadVectors(native, read, model, fingerprint, context)
   } catch (error) {
     await native.dispose()
     throw error
   }
 }
 
-function textOf({ path, text }: OpenedFile): ChatText {
+async function loadText(
+  native: NativeModel,
+  text: ChatText,
+  model: LlamaCppModelOptions,
+  fingerprint: string,
+  context: LlamaCppLoadContext,
+): Promise<LoadedLlamaCpp> {
+  const { settings } = context
+  const maxBatch = settings.maxBatch ?? MAX_BATCH
+  const opened = await openContext(native, model, maxBatch, context)
+  const contextLength = Math.min(wantedContext(native, model, CONTEXT), opened.contextSize - 1)
+  const forward = new LlamaCppModel({
+    natives: Array.from({ length: maxBatch }, () => opened.getSequence()),
+    tokens: text.tokenizer.size,
+    contextLength,
+    maxBatch,
+    maxChunk: Math.min(CHUNK, contextLength),
+    fingerprint,
+    release: () => releasing(opened, native),
+  })
+  // Most of a second for a large tokenizer: better now than in the first request for JSON.
+  void text.vocabulary
+  const runner = new DecodeLoop(forward, text, settings.drafts ? { drafts: settings.drafts } : {})
+  const { ram = 0, vram = 0 } = opened.memoryUsage ?? {}
+  return { id: model.id, runner, contextLength, fingerprint, bytes: native.size + ram + vram }
+}
+
+/** A whole text is one batch: every token may see all others. */
+async function loadVectors(
+  native: NativeModel,
+  tokenizer: Tokenizer,
+  model: LlamaCppModelOptions,
+  fingerprint: string,
+  { settings: { threads }, signal }: LlamaCppLoadContext,
+): Promise<LoadedLlamaCpp> {
+  const contextLength = wantedContext(native, model, VECTOR_CONTEXT)
+  const cells = contextLength + AROUND
+  const opened = await native.createEmbeddingContext({
+    contextSize: cells,
+    batchSize: cells,
+    createSignal: signal,
+    ...(threads !== undefined && { threads }),
+  })
+  const release = () => releasing(opened, native)
+  const size = native.embeddingVectorSize
+  const vectors = new LlamaCppVectors({ native: opened, contextLength, size, fingerprint, release })
+  const runner = new Encoder(vectors, tokenizer, { task: 'embed' })
+  return { id: model.id, runner, contextLength, fingerprint, bytes: native.size }
+}
+
+async function releasing(opened: { dispose(): Promise<void> }, native: NativeModel): Promise<void> {
+  await opened.dispose()
+  await native.dispose()
+}
+
+const tokenizerOf = ({ path, text }: OpenedFile): Tokenizer =>
+  understood(path, () => new Tokenizer(text.tokenizer, text.tokenizerConfig))
+
+const textOf = ({ path, text }: OpenedFile): ChatText => understood(path, () => new ChatText(text))
+
+function understood<T>(path: string, make: () => T): T {
   try {
-    return new ChatText(text)
+    return make()
   } catch (error) {
     throw asBroken(path, error)
   }
@@ -106,7 +167,7 @@ async function openContext(
   sequences: number,
   { settings: { threads }, signal, complaints }: LlamaCppLoadContext,
 ): Promise<NativeContext> {
-  const contextSize = wantedContext(native, model) + 1
+  const contextSize = wantedContext(native, model, CONTEXT) + 1
   try {
     return await native.createContext({
       contextSize,
@@ -123,8 +184,8 @@ async function openContext(
   }
 }
 
-const wantedContext = (native: NativeModel, { contextLength }: LlamaCppModelOptions): number =>
-  contextLength ?? Math.min(CONTEXT, native.trainContextSize)
+const wantedContext = (native: NativeModel, { contextLength }: LlamaCppModelOptions, most: number): number =>
+  contextLength ?? Math.min(most, native.trainContextSize)
 
 /** What llama.cpp has complained of, without the names of its functions; else the error's own words. */
 function whyOf(cause: unknown, [first]: readonly string[]): string {
