@@ -7,11 +7,17 @@ import { CROSS_ENCODERS } from '../../../../scripts/models/encoders/cross.js'
 import { type EncoderCase, inputsOf } from '../../../../scripts/models/encoders/encoder-case.js'
 import { mmBert, modernBert } from '../../../../scripts/models/encoders/modern-bert.js'
 import { encoderWeights, tensorsOf } from '../../../../scripts/models/encoders/source.js'
+import { llama } from '../../../../scripts/models/families/llama.js'
 import { writeGguf } from '../../../../scripts/models/llama-cpp.js'
+import { Random } from '../../../../scripts/models/random.js'
 import { throughQ4_0 } from '../../../../scripts/models/rounded.js'
+import { weightsOf } from '../../../../scripts/models/weights.js'
+import { GREEDY } from '../../../decode/answer/sampling.js'
 import { openRepository } from '../../../repository/open.js'
 import type { Device } from '../contract.js'
 import { openCpuDevice } from '../cpu/index.js'
+import { writeMade } from '../made.test-helper.js'
+import { loadCore } from '../model/load.js'
 import { DEVICES } from '../operations/devices.test-helper.js'
 import { loadEncoderPlanned, planEncoderLoad } from './load-encoder.js'
 import { expectVectors } from './vectors.test-helper.js'
@@ -95,5 +101,48 @@ describe.each(DEVICES.filter(({ name }) => /software|exact/.test(name)))(
       device.destroy()
       await rm(folder, { recursive: true })
     }, 120_000)
+  },
+)
+
+/** Of a decoder that was made for decisions: `made.test.ts` has what becomes of them. */
+describe.each(DEVICES.filter(({ cases, name }) => cases === 'few' || name === 'cpu'))(
+  'a head of rows on $name',
+  ({ open }) => {
+    it('makes those of float64 in place of logits', { timeout: 300_000 }, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'local-v1-'))
+      const path = join(folder, 'model.gguf')
+      const [hidden, length] = [Number(llama.config.hidden_size), 24]
+      const random = new Random('a head of rows')
+      const some = (count: number) => Float64Array.from({ length: count }, () => Math.fround(random.normal() / 8))
+      const [head, bias] = [some(length * hidden), some(length)]
+      await writeMade(path, {
+        ...{ of: llama, type: 'kev', template: 'x', texts: ['x'] },
+        metadata: (out) => out.u32('llama.embedding_length_out', length),
+        tensors: [
+          { name: 'cls.output.weight', dims: [hidden, length], values: head },
+          { name: 'cls.output.bias', dims: [length], values: bias },
+        ],
+      })
+      const weights = weightsOf(llama)
+      const reference = llama.reference((tensor) => (tensor === 'lm_head.weight' ? head : weights(tensor)))
+      const tokens = [5, 300, 77, 9]
+      const truth = tokens.map((token) => reference.step(token)).map((row) => row.map((value, i) => value + bias[i]!))
+      const device = await open()
+      const options = { report: () => {}, signal: new AbortController().signal } as const
+      const core = await loadCore(device, (await openRepository({ kind: 'folder', path }, options)).weights)
+      expect(core.rowLength).toBe(length)
+      const [one, other] = [core.open(), core.open()]
+      const told = await core.step([
+        { sequence: one, tokens, sample: GREEDY },
+        { sequence: other, tokens: tokens.slice(0, 2), sample: GREEDY },
+      ])
+      for (const [i, of] of [truth[3]!, truth[1]!].entries()) {
+        expect(told[i]!.row).toHaveLength(length)
+        for (const [k, value] of of.entries()) expect(Math.abs(told[i]!.row![k]! - value)).toBeLessThan(1e-3)
+      }
+      await core.close()
+      device.destroy()
+      await rm(folder, { recursive: true })
+    })
   },
 )
