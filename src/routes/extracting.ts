@@ -32,6 +32,8 @@ const MOST_AT_ONCE = 4
 
 /** In longer texts stretches are looked up once they are written. */
 const MOST_QUOTED = 2 ** 18
+/** What has more characters for each token of its context will be too long: nothing is made of it first. */
+const MOST_OF_TOKEN = 16
 const SAYS_SOMETHING = /[^\s\p{Surrogate}]/u
 
 /** How many fields are written side by side. */
@@ -184,8 +186,9 @@ class Writing {
   /** What is written is a stretch of the text, where the model can be held to that. */
   get #quoted(): { readonly quote?: true } {
     const { model, state } = this.#call
-    const can = findModel(this.#service.engine, model).capabilities?.quotes === true
-    return can && state.length <= MOST_QUOTED && SAYS_SOMETHING.test(state) ? { quote: true } : {}
+    const { capabilities, contextLength = MOST_QUOTED } = findModel(this.#service.engine, model)
+    const most = Math.min(MOST_QUOTED, contextLength * MOST_OF_TOKEN)
+    return capabilities?.quotes && state.length <= most && SAYS_SOMETHING.test(state) ? { quote: true } : {}
   }
 
   get #tells(): boolean {
