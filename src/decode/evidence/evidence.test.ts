@@ -5,10 +5,16 @@ import { compile, type Grammar } from '../../structured/index.js'
 import { call, collect, setUp, smallText } from '../testing/call.test-helper.js'
 import { allValues } from './all-values.test-helper.js'
 
-const asked = (schema: unknown, part: Partial<ChatCall> = {}, seed = 1): ChatCall & { readonly grammar: Grammar } => {
+const asked = (
+  schema: unknown,
+  part: Partial<ChatCall> = {},
+  seed = 1,
+  texts?: readonly string[],
+): ChatCall & { readonly grammar: Grammar } => {
   const output = { type: 'json_schema', name: 'x', strict: true, schema: schema as Record<string, unknown> } as const
   const sampling = { temperature: 1, topP: 1, presencePenalty: 0, frequencyPenalty: 0, seed }
-  return { ...call({ evidence: true, output, sampling, ...part }), grammar: compile(schema) }
+  const grammar = compile(schema, texts && { quote: { texts } })
+  return { ...call({ evidence: true, output, sampling, ...part }), grammar }
 }
 
 const object = (properties: Record<string, unknown>, required = Object.keys(properties)) => ({
@@ -22,24 +28,26 @@ const evidenceOf = (parts: readonly Part[], choice = 0): Evidence[] =>
   parts.flatMap((part) => (part.type === 'evidence' && part.choice === choice ? [part.evidence] : []))
 
 describe('confidence is the share of a value among all documents, each in all ways to write it', () => {
-  it.each([
+  it.each<[string, unknown, string[]?]>([
+    ['a quote', { type: 'string', 'x-quote': true }, ['the open, opens 12 "x"']],
+    ['a quote or null', { type: ['string', 'null'], 'x-quote': true, maxLength: 6 }, ['the then no', 'a then']],
     ['words that begin alike', { enum: ['open', 'opened', 'opens', 'closed', 'cleared'] }],
     ['a boolean or null', { type: ['boolean', 'null'] }],
     ['a short string', { type: 'string', maxLength: 1, pattern: '^[a-e"\\n]*$' }],
     ['a number that may go on', { type: 'integer', minimum: 0, maximum: 120 }],
     ['numbers and words', { enum: [1, 12, 120, '12', 'the', null] }],
     ['a string or null', { anyOf: [{ enum: ['the', 'then', 'no'] }, { type: 'null' }] }],
-  ])('%s', async (_, schema) => {
+  ])('%s', async (_, schema, texts) => {
     const whole = object({ v: schema })
-    const all = await allValues(asked(whole))
+    const all = await allValues(asked(whole, {}, 1, texts))
     expect([...all.values()].reduce((sum, each) => sum + each, 0)).toBeCloseTo(1, 9)
     const seen = new Set<string>()
     for (let seed = 0; seed < 8; seed++) {
-      const { texts, parts } = await collect(setUp().decoder.generate(asked(whole, {}, seed)))
+      const { texts: said, parts } = await collect(setUp().decoder.generate(asked(whole, {}, seed, texts)))
       const [evidence, ...more] = evidenceOf(parts)
       expect(more).toEqual([])
       expect(evidence!.pointer).toBe('/v')
-      const value = JSON.stringify(JSON.parse(texts[0]!).v)
+      const value = JSON.stringify(JSON.parse(said[0]!).v)
       seen.add(value)
       expect(Math.abs(evidence!.confidence - all.get(value)!)).toBeLessThan(1e-4)
       expect(evidence!.pNull === undefined).toBe(!all.has('null'))
