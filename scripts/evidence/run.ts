@@ -147,7 +147,8 @@ function faultsOf(one: EvidenceCase, answered: Answered, counts: EvidenceTarget[
 
 /** Exact by construction: a stretch of what the user says, unless that is nothing. */
 function unquoted({ texts: [, ...parts] }: EvidenceCase, value: string, { source }: WireEvidence): string[] {
-  if (value === '') return parts.some((text) => /\S/u.test(text)) ? ['an empty quote'] : []
+  // Marks alone are no text either.
+  if (value === '') return parts.some((text) => /[^\s\p{M}]/u.test(text)) ? ['an empty quote'] : []
   const text = source?.message === 1 ? parts[source.part] : undefined
   const isExact = text !== undefined && text.slice(source!.start, source!.end) === value
   return isExact ? [] : [`${JSON.stringify(value)} is no stretch of what the user says`]

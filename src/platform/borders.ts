@@ -149,3 +149,19 @@ export function isStretch(of: string, stretch: string, look: (characters: number
   look(of.length - from)
   return false
 }
+
+/** Whether there is any stretch of a text: blanks and marks alone have none, nor what no UTF-8 can hold. */
+export function hasStretch(text: string): boolean {
+  let begun = false
+  for (let at = 0; at < text.length; ) {
+    const codePoint = text.codePointAt(at)!
+    const end = at + (codePoint > 0xffff ? 2 : 1)
+    if ((codePoint & ~0x7ff) === 0xd800) begun = false
+    else {
+      begun ||= mayBegin(text, at)
+      if (begun && mayEnd(text, end)) return true
+    }
+    at = end
+  }
+  return false
+}

@@ -14,6 +14,7 @@ import type {
   Usage,
 } from '../engine.js'
 import { V1Error } from '../errors.js'
+import { hasStretch } from '../platform/borders.js'
 import type { JsonObject } from '../platform/json.js'
 import { Answer } from '../wire/answer.js'
 import { NO_USAGE } from '../wire/usage.js'
@@ -34,7 +35,6 @@ const MOST_AT_ONCE = 4
 const MOST_QUOTED = 2 ** 18
 /** What has more characters for each token of its context will be too long: nothing is made of it first. */
 const MOST_OF_TOKEN = 16
-const SAYS_SOMETHING = /[^\s\p{Surrogate}]/u
 
 /** How many fields are written side by side. */
 export const atOnce = (fields: readonly unknown[]): number => Math.min(MOST_AT_ONCE, fields.length)
@@ -188,7 +188,7 @@ class Writing {
     const { model, state } = this.#call
     const { capabilities, contextLength = MOST_QUOTED } = findModel(this.#service.engine, model)
     const most = Math.min(MOST_QUOTED, contextLength * MOST_OF_TOKEN)
-    return capabilities?.quotes && state.length <= most && SAYS_SOMETHING.test(state) ? { quote: true } : {}
+    return capabilities?.quotes && state.length <= most && hasStretch(state) ? { quote: true } : {}
   }
 
   get #tells(): boolean {

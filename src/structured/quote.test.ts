@@ -72,7 +72,7 @@ describe('a quoted string', () => {
   })
 
   it('is empty where there is nothing to quote, and nowhere else', () => {
-    for (const texts of [[], [''], [' \n', '\u00a0']]) {
+    for (const texts of [[], [''], [' \n', '\u00a0'], [' \n\u0301\n'], ['\ud800', ' \udc00 ']]) {
       const grammar = compile(asked, { quote: { texts } })
       expect([grammar.accepts('""'), grammar.accepts('" "')]).toEqual([true, false])
       expect(judge(asked, '', undefined, { texts })).toBe(true)

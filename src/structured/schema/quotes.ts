@@ -1,4 +1,4 @@
-import { isStretch } from '../../platform/borders.js'
+import { hasStretch, isStretch } from '../../platform/borders.js'
 import type { Slices } from '../../platform/slices.js'
 import { literalSet } from '../automata/literals.js'
 import { stretchesOf } from '../automata/stretches.js'
@@ -55,7 +55,10 @@ export class Quotes {
   /** Whether a text stands in one of them. */
   has(quote: string, fuel: Fuel): boolean {
     const look = (characters: number) => fuel.spend(Math.ceil(characters / CHARACTERS_PER_STEP))
-    if (quote === '') return !this.#texts.some((text) => /\S/u.test(text))
+    if (quote === '') {
+      look(this.#texts.reduce((sum, text) => sum + text.length, 0))
+      return !this.#texts.some(hasStretch)
+    }
     return this.#texts.some((text) => isStretch(text, quote, look))
   }
 }
