@@ -4,6 +4,7 @@ import type { BenchOrder } from '../../src/bench/elsewhere.js'
 import type { Candidate } from '../../src/bench/subject.js'
 import { usefulThreads } from '../../src/engines/webgpu/cpu/team.js'
 import { llamaCandidate } from './llama.js'
+import { llamaEngineCandidate } from './llama-engine.js'
 import { sameWeights } from './same-weights.js'
 import { webllmBeside } from './webllm.js'
 
@@ -27,6 +28,7 @@ export async function besides(order: BenchOrder, { peers, webllmLib, webllm }: P
   }
   if (peers === undefined) return { candidates: [], order, remove: async () => {} }
   const same = await sameWeights(order)
-  const candidate = await llamaCandidate({ peers, ...same, threads: order.threads ?? usefulThreads() })
-  return { candidates: [candidate], order, remove: () => same.gguf.remove() }
+  const options = { peers, ...same, threads: order.threads ?? usefulThreads() }
+  const candidates = [await llamaCandidate(options), llamaEngineCandidate(options)]
+  return { candidates, order, remove: () => same.gguf.remove() }
 }

@@ -6,8 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { tinyRepository, writeRepository } from '../engines/webgpu/tiny-repository.test-helper.js'
 import { V1Error } from '../errors.js'
 import { resolveUrl } from './address.js'
+import { writeMadeUp } from './formats/gguf/made-up.test-helper.js'
 import { type Hub, hub, send } from './hub.test-helper.js'
-import { forget, isWhole, keptOf, type OpenOptions, openRepository } from './open.js'
+import { forget, isWhole, keptOf, type OpenOptions, openOnDisk, openRepository } from './open.js'
 import { RemoteFiles } from './remote.js'
 import type { WeightOutline, WeightSource } from './source.js'
 import { APART } from './store/disk.js'
@@ -356,3 +357,32 @@ describe('what is kept', () => {
 
 /** As the store names its folders. */
 const hostOf = ({ url }: Hub) => new URL(url).host.replace(':', '%3A')
+
+describe('a GGUF file for who reads its weights himself', () => {
+  const signal = new AbortController().signal
+  const onDisk = (url: string, where: OpenOptions['cache'] = cache) =>
+    openOnDisk({ kind: 'url', url }, { cache: where, report: () => {}, signal })
+
+  it('lies whole where it is said to, with its text read', async () => {
+    const path = join(cache, 'made-up.gguf')
+    await writeMadeUp(path, { types: { '*': 'Q4_0' }, chatTemplate: 'a template' })
+    const bytes = await readFile(path)
+    const files = await hub(new Map([['made-up.gguf', new Uint8Array(bytes)]]))
+    try {
+      const found = await onDisk(`${files.url}made-up.gguf`)
+      expect(found.path.startsWith(cache)).toBe(true)
+      expect(found.path).not.toBe(path)
+      expect(Buffer.compare(await readFile(found.path), bytes)).toBe(0)
+      expect(found.text.tokenizerConfig).toMatchObject({ chat_template: 'a template' })
+      const here = await openOnDisk({ kind: 'folder', path }, { report: () => {}, signal })
+      expect(here).toMatchObject({ path, digest: found.digest, about: found.about })
+      await expect(onDisk(`${files.url}made-up.gguf`, false)).rejects.toMatchObject({ code: 'model_files' })
+    } finally {
+      await files.close()
+    }
+  })
+
+  it('is asked for where there is none', async () => {
+    await expect(onDisk(server.url)).rejects.toThrow(/a GGUF file is asked for/)
+  })
+})

@@ -33,6 +33,10 @@ const counts = new Map(Array.from({ length: 400 }, (_, i) => [i * 7, 1 + (i % 3)
 
 const KINDS: readonly [string, Partial<SampleSettings>][] = [
   ['greedy', { temperature: 0 }],
+  [
+    'greedy, with a bias against many',
+    { temperature: 0, logitBias: new Map([...Array(90).keys()].map((id) => [id * 11, -100])) },
+  ],
   ['by chance', {}],
   ['hot', { temperature: 1.8 }],
   ['a nucleus', { topP: 0.7, temperature: 0.8 }],

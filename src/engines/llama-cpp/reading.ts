@@ -24,7 +24,7 @@ const FEW_ALLOWED = 64
 /** The second time, when the greatest have not sufficed. */
 const SOME_ALLOWED = 768
 /** Where the greatest alone is drawn, or one of so few that it is no different. */
-const GREEDY = 256
+const GREEDY = 64
 const FEW_KEPT = 128
 /** By chance: as likely as no token in a million has to be known. */
 const BY_CHANCE = 8192
@@ -105,6 +105,7 @@ export class Drawer {
       if (!Number.isFinite(logit)) return { token: UNDRAWN }
       if (logit < least) least = logit
     }
+    if (row.temperature === 0 && !row.repeats) return this.#greatest(row, told, least)
     // Whatever the others are, they lie between these two. With both the same token is drawn, which is then drawn with
     // all that lies between: raising one makes only itself likelier, and what is kept of the others can only grow.
     const most = this.#with(row, told, least)
@@ -116,6 +117,21 @@ export class Drawer {
       if (this.#with({ ...open, topP: 1 }, told, least).token !== most.token) return undefined
     }
     return most
+  }
+
+  /** The greatest that the mask allows, where it is above all that was not told. */
+  #greatest({ mask, adjust }: SampleRow, told: ReadonlyMap<number, number>, least: number): Sampled | undefined {
+    let [token, most] = [-1, least]
+    const less = new Map<number, number>()
+    adjust?.tokens.forEach((each, i) => {
+      less.set(each, adjust.deltas[i]!)
+    })
+    for (const [each, raw] of told) {
+      const logit = less.size > 0 ? Math.fround(raw + (less.get(each) ?? 0)) : raw
+      if (each >= this.#tokens || !(logit > most || (logit === most && each < token))) continue
+      if (mask === undefined || ((mask[each >>> 5] ?? 0) >>> (each & 31)) & 1) [token, most] = [each, logit]
+    }
+    return token < 0 ? undefined : { token }
   }
 
   #with(row: SampleRow, told: ReadonlyMap<number, number>, others: number): Sampled {
