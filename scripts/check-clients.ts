@@ -3,6 +3,7 @@
  * and makes the calls that people make of them: against `local-v1 serve` with nano, and against the scripted engine for
  * what so small a model does not do by itself. What became of each call is a row of docs/clients.md.
  * Nothing that it needs is a dependency of ours: it is installed in a folder of its own, `-- --in FOLDER` to keep it.
+ * `-- --matrix FOLDER` runs an agent through all of them over the chat templates of a folder instead (`matrix/matrix.ts`).
  * `-- langchain` asks those alone whose name has that, and leaves the rows of the others as they are.
  */
 import { execFile } from 'node:child_process'
@@ -14,13 +15,26 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { printed, type Running, start } from '../test/support/spawn.js'
 import { CLIENTS, type Client, PACKAGES } from './clients/clients.js'
+import { runMatrix } from './clients/matrix/matrix.js'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
 const KEY = 'sk-clients'
 const MARK = '<!-- check:clients -->'
+/** What a matrix has come to. */
+const BETWEEN = /(<!-- matrix -->).*?(<!-- end of matrix -->)/s
 
-const { values, positionals } = parseArgs({ options: { in: { type: 'string' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: {
+    in: { type: 'string' },
+    matrix: { type: 'string' },
+    minutes: { type: 'string', default: '10' },
+    models: { type: 'string', default: '10' },
+    turns: { type: 'string', default: '10' },
+    again: { type: 'boolean', default: false },
+  },
+  allowPositionals: true,
+})
 const folder = values.in ?? (await mkdtemp(join(tmpdir(), 'local-v1-clients-')))
 
 interface Row {
@@ -93,13 +107,34 @@ const QUIET = {
 
 const inCell = (text: string): string => text.replace(/\s+/g, ' ').slice(0, 160).replaceAll('|', '\\|')
 
-function sectionOf({ title, sets }: Client, version: string, rows: readonly Row[]): string {
+function sectionOf({ title, sets }: Client, version: string | undefined, rows: readonly Row[]): string {
   const lines = rows.map(({ name, worked, said }) => `| ${name} | ${worked ? 'yes' : '**no**'} | ${inCell(said)} |`)
-  const head = `## ${title}\n\nVersion ${version}. ${sets}`
+  const head = `## ${title}\n\n${version === undefined ? '' : `Version ${version}. `}${sets}`
   return [head, '', '| Call | Works | What came |', '|---|---|---|', ...lines].join('\n')
 }
 
 await installAll()
+const file = join(root, 'docs/clients.md')
+
+if (values.matrix !== undefined) {
+  const { runs, told } = await runMatrix({
+    ...{ folder, key: KEY, templates: values.matrix, again: values.again, only: positionals, env: QUIET },
+    node: join(folder, 'node_modules/node/bin/node'),
+    minutes: Number(values.minutes),
+    models: Number(values.models),
+    turns: Number(values.turns),
+  })
+  const text = await readFile(file, 'utf8')
+  const when = `Run on ${new Date().toISOString().slice(0, 10)}: ${told}`
+  await writeFile(
+    file,
+    text.replace(BETWEEN, (_, from, to) => `${from}\n\n${when}\n\n${to}`),
+  )
+  console.log(told)
+  if (!values.in) await rm(folder, { recursive: true, force: true })
+  process.exit(runs.every(({ faults }) => faults.length === 0) ? 0 : 1)
+}
+
 const [nano, scripted] = [serveNano(), serveScripted()]
 let faults = 0
 const sections = new Map<string, string>()
@@ -107,12 +142,14 @@ try {
   const urls = [await printed(nano, /url\s+(http\S+)/), await printed(scripted, /(http\S+)/)] as const
   for (const client of CLIENTS) {
     if (positionals.length > 0 && !positionals.some((word) => client.file.includes(word))) continue
-    const version = await versionOf(client.package)
+    const version = client.package && (await versionOf(client.package))
     const rows = await rowsOf(client, ...urls)
     for (const { name, worked, said } of rows) {
       const expected = client.cannot?.includes(name) ?? false
       if (!worked && !expected) faults++
-      console.log(`${worked ? 'yes' : 'NO '}  ${client.title} ${version}, ${name}: ${said.slice(0, 500)}`)
+      console.log(
+        `${worked ? 'yes' : 'NO '}  ${[client.title, version].filter(Boolean).join(' ')}, ${name}: ${said.slice(0, 500)}`,
+      )
     }
     sections.set(client.title, sectionOf(client, version, rows))
   }
@@ -120,7 +157,6 @@ try {
   await Promise.all([nano.stop('SIGTERM'), scripted.stop('SIGTERM')])
 }
 
-const file = join(root, 'docs/clients.md')
 const [before = '', told = ''] = (await readFile(file, 'utf8')).split(MARK)
 const kept = new Map(told.split(/^(?=## )/m).map((section) => [section.match(/^## (.*)/)?.[1] ?? '', section.trim()]))
 const when = `Run on ${new Date().toISOString().slice(0, 10)}: clients under Node ${await versionOf('node')}, local-v1 ${await versionOf('local-v1')} under Node ${process.versions.node}.`

@@ -1,6 +1,7 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { embedMany, generateObject, generateText, isStepCount, Output, streamText, tool } from 'ai'
 import * as told from './told.mjs'
+import { decidingBy, extractingBy, HELD, WORDED } from './typed.mjs'
 
 /** The same calls of every provider. */
 export function callsOf(small, agent, embedding) {
@@ -47,6 +48,9 @@ export function calls({ nano, scripted, key }) {
       })
       return told.same(reasoningText, 'Let me think.')
     },
+    ...decidingBy(small.decisionModel(told.NANO)),
+    ...extractingBy(small.extractionModel(told.NANO), HELD, 'texts, numbers, durations, lists'),
+    ...extractingBy(small.extractionModel(told.NANO), WORDED, 'dates and times'),
     '.chat(): generateText': chat.generateText,
     '.chat(): generateText, tools': chat['generateText, tools'],
     '.chat(): Output.object': chat['Output.object'],

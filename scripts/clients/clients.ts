@@ -1,7 +1,8 @@
 /** A client whose calls are made. */
 export interface Client {
   readonly title: string
-  readonly package: string
+  /** Absent: no client has it, and the requests are those that its hosts print. */
+  readonly package?: string
   /** Beside this one. */
   readonly file: string
   /** What to set for it to ask here. */
@@ -21,7 +22,8 @@ export const CLIENTS: readonly Client[] = [
     title: 'AI SDK, by @ai-sdk/openai',
     package: '@ai-sdk/openai',
     file: 'ai-sdk.mjs',
-    sets: '`createOpenAI({ baseURL, apiKey })(model)` asks by responses, `.chat(model)` by chat completions.',
+    sets: '`createOpenAI({ baseURL, apiKey })(model)` asks by responses, `.chat(model)` by chat completions, `.decisionModel(model)` by decisions. Its `.extractionModel(model)` asks for JSON and puts the form of dates and times into words, which a model of 2 MB does not keep to: that of `local-v1/ai-sdk` asks by extractions.',
+    cannot: ['experimental_extract: dates and times'],
   },
   {
     title: 'AI SDK, by @ai-sdk/openai-compatible',
@@ -82,6 +84,17 @@ export const CLIENTS: readonly Client[] = [
     sets: '`new Anthropic({ baseURL, apiKey })`, the base URL without `/v1`.',
   },
   {
+    title: 'TypeSafe',
+    package: '@typesafe-ai/sdk',
+    file: 'typesafe.mjs',
+    sets: '`new TypeSafeClient({ baseURL, apiKey, defaultModel })`, the base URL without `/v1`; `createTypeSafeAi({ baseURL, apiKey }).evaluationModel(model)` for the AI SDK, with it; `new OpenRouter({ apiKey }).alpha.decisions.create(..., { serverURL })`, without it. wllama decides in a page and Ollama by HTTP, in the same form.',
+  },
+  {
+    title: 'Extractions',
+    file: 'extractions.mjs',
+    sets: '`POST /v1/extractions`, `/v1/extraction` and `/api/alpha/extractions`, as OpenRouter, Merge and LiteLLM print them: their npm packages have no such call. By the AI SDK see `experimental_extract` above.',
+  },
+  {
     title: 'Ollama',
     package: 'ollama',
     file: 'ollama.mjs',
@@ -91,8 +104,16 @@ export const CLIENTS: readonly Client[] = [
 
 /** With them what runs them; the newest of each. */
 export const PACKAGES: readonly string[] = [
-  ...['openai', 'ai', '@ai-sdk/openai', '@ai-sdk/openai-compatible', '@ai-sdk/cohere', '@openai/agents'],
+  ...[
+    'openai',
+    'openai6@npm:openai@6',
+    'ai',
+    '@ai-sdk/openai',
+    '@ai-sdk/openai-compatible',
+    '@ai-sdk/cohere',
+    '@openai/agents',
+  ],
   ...['langchain', '@langchain/openai', '@langchain/core', 'llamaindex', '@llamaindex/openai'],
   ...['@instructor-ai/instructor', '@mastra/core', 'genkit', '@genkit-ai/compat-oai', '@anthropic-ai/sdk', 'ollama'],
-  ...['zod', 'express', 'node@24'],
+  ...['@typesafe-ai/sdk', '@ai-sdk/typesafe-ai', '@openrouter/sdk', 'zod', 'express', 'node@24'],
 ]

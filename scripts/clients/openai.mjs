@@ -2,6 +2,41 @@ import OpenAI from 'openai'
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import * as told from './told.mjs'
+import { aDistribution, aProbability, MAIL } from './typed.mjs'
+
+const QUESTIONS = [
+  { type: 'predicate', name: 'refund', instructions: 'A refund is asked for.' },
+  {
+    type: 'choice',
+    instructions: 'Which of them?',
+    choices: [{ value: true, description: 'It is so.' }, { value: 'true' }, { value: 'billing' }],
+  },
+  {
+    type: 'score',
+    name: 'urgency',
+    instructions: 'How urgent?',
+    levels: [{ label: 'low', description: 'any day' }, { label: 'high' }],
+  },
+]
+
+function aDecision([refund, which, urgency]) {
+  aProbability(refund.probability)
+  told.same([refund.name, which.name, urgency.name], ['refund', null, 'urgency'])
+  told.same(
+    which.probabilities.map(({ value }) => value),
+    [true, 'true', 'billing'],
+  )
+  aDistribution(which.probabilities.map(({ probability }) => probability))
+  told.same(
+    urgency.probabilities.map(({ label, value }) => [label, value]),
+    [
+      ['low', 0],
+      ['high', 1],
+    ],
+  )
+  told.same(urgency.score, urgency.probabilities[1].probability)
+  return `${which.choice}, ${urgency.score.toFixed(2)}`
+}
 
 export function calls({ nano, scripted, key }) {
   const small = new OpenAI({ baseURL: nano, apiKey: key })
@@ -104,6 +139,51 @@ export function calls({ nano, scripted, key }) {
     'responses.inputTokens.count': async () => {
       const counted = await client.responses.inputTokens.count({ model: told.AGENT, input: 'Hi' })
       return `${told.same(counted.input_tokens, 2)} tokens`
+    },
+    'decisions.create: predicate, choice, score': async () => {
+      const { answers, usage } = await small.decisions.create({ model: told.NANO, input: MAIL, questions: QUESTIONS })
+      told.same([usage.output_tokens, usage.input_tokens_details.cache_write_tokens], [0, 0])
+      return aDecision(answers)
+    },
+    'decisions.create: a conversation, calls and what came of them': async () => {
+      const text = (type, said) => ({ type, text: said })
+      const input = [
+        { role: 'system', content: [text('input_text', 'Mails to a shop.')] },
+        { role: 'developer', content: 'Judge the last one.' },
+        { role: 'user', content: [text('input_text', MAIL), { type: 'input_json', data: [{ customer: 'gold' }] }] },
+        {
+          role: 'assistant',
+          content: [text('output_text', 'I look.'), { type: 'refusal', refusal: 'Not that.' }],
+          phase: null,
+        },
+        { type: 'function_call', call_id: 'call_1', name: 'order', arguments: '{"id":2041}', id: null, status: null },
+        {
+          type: 'function_call_output',
+          call_id: 'call_1',
+          output: [text('input_text', 'paid twice')],
+          status: 'completed',
+        },
+        { type: 'custom_tool_call', call_id: 'call_2', name: 'sql', input: 'SELECT 1', namespace: null },
+        { type: 'custom_tool_call_output', call_id: 'call_2', output: '1' },
+      ]
+      const questions = QUESTIONS.map(({ instructions, ...rest }) => ({
+        ...rest,
+        instructions: [text('input_text', instructions), { type: 'input_json', data: { ask: instructions } }],
+      }))
+      const more = {
+        prompt_cache_key: 'mails',
+        prompt_cache_options: { mode: 'implicit', ttl: '30m' },
+        safety_identifier: 'me',
+      }
+      const { answers } = await small.decisions.create({ model: told.NANO, input, questions, ...more })
+      return aDecision(answers)
+    },
+    'decisions.create: what is refused': async () => {
+      const questions = [{ type: 'choice', instructions: 'Which?', choices: [{ value: 'a' }, { value: 'a' }] }]
+      const asked = { model: told.NANO, input: MAIL, questions }
+      const error = await small.decisions.create(asked).catch((thrown) => thrown)
+      told.same([error instanceof OpenAI.BadRequestError, error.param], [true, 'questions[0].choices[1].value'])
+      return error.message
     },
     'completions.create': async () => {
       const { choices } = await client.completions.create({ model: told.AGENT, prompt: 'Say' })

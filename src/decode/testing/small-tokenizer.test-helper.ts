@@ -9,6 +9,13 @@ const CONTROL = ['<|endoftext|>', '<|im_start|>', '<|im_end|>']
 const MARKS = ['<think>', '</think>', '<tool_call>', '</tool_call>']
 const ALPHABET = alphabet()
 
+/** What its configuration says of it. */
+interface SmallConfig {
+  readonly bos_token?: string
+  readonly eos_token: string
+  readonly chat_template: string
+}
+
 export function smallTokenizer(merges = 220) {
   const learned = learn(merges)
   const names = [...ALPHABET, ...learned.map(([a, b]) => a + b)]
@@ -31,7 +38,7 @@ export function smallTokenizer(merges = 220) {
       decoder: { type: 'ByteLevel', add_prefix_space: true, trim_offsets: true, use_regex: true },
       model: { type: 'BPE', unk_token: null, byte_fallback: false, vocab, merges: learned },
     },
-    tokenizerConfig: { eos_token: '<|im_end|>', chat_template: CHAT },
+    tokenizerConfig: { eos_token: '<|im_end|>', chat_template: CHAT } as SmallConfig,
   }
 }
 

@@ -16,8 +16,9 @@ export interface TinyRepository {
   readonly source: WeightSource
 }
 
-export function tinyRepository(seed = 1, contextLength = 512): TinyRepository {
-  const { tokenizer, tokenizerConfig } = smallTokenizer()
+/** `text`: whose tokens it has. */
+export function tinyRepository(seed = 1, contextLength = 512, text = smallTokenizer()): TinyRepository {
+  const { tokenizer, tokenizerConfig } = text
   const vocabulary = Object.keys(tokenizer.model.vocab).length + tokenizer.added_tokens.length
   const chatConfig = {
     model_type: 'llama',

@@ -1,0 +1,63 @@
+import { OpenAI } from '@llamaindex/openai'
+import { tool } from 'llamaindex'
+import { CALL, NAMES, SYSTEM, TOOLS, WORDS } from './agent.mjs'
+
+export const forms = { OpenAI: conversation }
+
+const tools = NAMES.map((name) =>
+  tool({ name, description: TOOLS[name].description, parameters: TOOLS[name].schema, execute: () => '' }),
+)
+
+function conversation({ url, key, model, history }) {
+  const messages = [{ role: 'system', content: SYSTEM }, ...history.map(messageOf)]
+  const llm = (maxTokens) => new OpenAI({ model, apiKey: key, baseURL: url, temperature: 0, maxTokens, maxRetries: 0 })
+  return {
+    say: (content) => messages.push({ role: 'user', content }),
+    async ask({ choice, stream }) {
+      const isHeld = choice !== 'auto' && choice !== 'none'
+      const tool_choice = typeof choice === 'object' ? { type: 'function', function: choice } : choice
+      const asked = { messages, tools, additionalChatOptions: { tool_choice } }
+      const chat = llm(isHeld ? CALL : WORDS)
+      let text = ''
+      let options
+      if (stream) {
+        for await (const piece of await chat.chat({ ...asked, stream: true })) {
+          text += piece.delta
+          if (piece.options && 'toolCall' in piece.options) options = piece.options
+        }
+      } else {
+        const { message } = await chat.chat(asked)
+        text = message.content
+        options = message.options
+      }
+      const calls = (options?.toolCall ?? []).map(({ id, name, input }) => {
+        return { id, name, input: typeof input === 'string' ? read(input, choice) : input }
+      })
+      return { text, calls, message: { role: 'assistant', content: text, ...(calls.length > 0 && { options }) } }
+    },
+    keep: ({ message }) => messages.push(message),
+    results: (calls, texts) => messages.push(...calls.map(({ id }, i) => resultOf(id, texts[i]))),
+  }
+}
+
+function read(json, choice) {
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    if (choice === 'auto') return json
+    throw error
+  }
+}
+
+const resultOf = (id, result) => ({
+  role: 'user',
+  content: result,
+  options: { toolResult: { id, result, isError: false } },
+})
+
+function messageOf(turn) {
+  if (turn.role === 'user') return { role: 'user', content: [{ type: 'text', text: turn.text }] }
+  if (turn.role === 'tool') return resultOf(turn.call.id, turn.text)
+  const toolCall = turn.calls.map(({ id, name, input }) => ({ id, name, input: JSON.stringify(input) }))
+  return { role: 'assistant', content: turn.text, ...(toolCall.length > 0 && { options: { toolCall } }) }
+}

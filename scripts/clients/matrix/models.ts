@@ -1,0 +1,48 @@
+/** Chat templates as their makers publish them, over made-up weights: a folder for each, and what it is called. */
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { smallTokenizer } from '../../../src/decode/testing/small-tokenizer.test-helper.js'
+import { tinyRepository, writeRepository } from '../../../src/engines/webgpu/tiny-repository.test-helper.js'
+
+const CONTEXT = 16_384
+const MARK =
+  /<[|｜][^\s<>]{1,40}?[|｜]>|<\/?(?:think|tool_call|tool_response|tools|s|unk|start_of_turn|end_of_turn)>|\[\/?[A-Z_]{3,20}\]/g
+const PLAIN = /^<\/?(think|tool_call|tool_response|tools)>$/
+const ENDS = [
+  '<|im_end|>',
+  '<|eot_id|>',
+  '<end_of_turn>',
+  '<|END_OF_TURN_TOKEN|>',
+  '<|end|>',
+  '<｜end▁of▁sentence｜>',
+  '<|end_of_text|>',
+]
+
+/** Writes a model for each of the templates (`*.jinja`) under `into`; their ids. */
+export async function modelsOf(templates: string, names: readonly RegExp[], into: string): Promise<string[]> {
+  const files = (await readdir(templates)).filter((name) => name.endsWith('.jinja')).sort()
+  const wanted = names.flatMap((name) => files.find((file) => name.test(file)) ?? [])
+  const ids: string[] = []
+  for (const [seed, file] of wanted.entries()) {
+    const template = await readFile(join(templates, file), 'utf8')
+    const id = `made-up/${basename(file, '.jinja')}`
+    await writeRepository(tinyRepository(seed + 1, CONTEXT, textOf(template)), join(into, id))
+    ids.push(id)
+  }
+  return ids
+}
+
+/** A small tokenizer that has the template's control tokens. */
+function textOf(chat_template: string): ReturnType<typeof smallTokenizer> {
+  const { tokenizer } = smallTokenizer()
+  const [first] = tokenizer.added_tokens
+  const known = new Set(tokenizer.added_tokens.map(({ content }) => content))
+  const marks = [...new Set(['<s>', '</s>', ...(chat_template.match(MARK) ?? [])])].filter((mark) => !known.has(mark))
+  const size = Object.keys(tokenizer.model.vocab).length + tokenizer.added_tokens.length
+  const added = marks.map((content, i) => ({ ...first!, id: size + i, content, special: !PLAIN.test(content) }))
+  const eos_token = ENDS.find((end) => chat_template.includes(end)) ?? '</s>'
+  return {
+    tokenizer: { ...tokenizer, added_tokens: [...tokenizer.added_tokens, ...added] },
+    tokenizerConfig: { bos_token: '<s>', eos_token, chat_template },
+  }
+}

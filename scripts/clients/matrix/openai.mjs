@@ -1,0 +1,4 @@
+import OpenAI from 'openai'
+import { formsOf } from './openai-forms.mjs'
+
+export const forms = formsOf(OpenAI)
