@@ -35,7 +35,7 @@ export const parametersOf = (name) => {
 }
 export const resultOf = ({ name }, i) => `{"tool": "${name}", "result": ${i}, "note": "all is well"}`
 /** What an answer in words, and one that is a call, may take. */
-export const [WORDS, CALL] = [12, 160]
+export const [WORDS, CALL] = [100, 160]
 
 const said = (text) => ({ role: 'user', text })
 const answered = (text, more = {}) => ({ role: 'assistant', text, calls: [], ...more })
@@ -118,20 +118,31 @@ export async function runAgent(conversation, turns) {
     }
     const { whole, stream } = answers
     if (!whole) break
-    if (stream && told(whole) !== told(stream)) fault(`the stream is ${told(stream)}, the whole ${told(whole)}`)
-    if (choice !== 'auto' && choice !== 'none' && !conversation.cannotForce) held(whole, choice, fault)
+    if (stream && !conversation.isRandom) sameAs(told(whole), told(stream), fault)
+    if (choice !== 'auto' && choice !== 'none') held(whole, choice, conversation, fault)
     conversation.keep(whole)
     if (whole.calls.length > 0 && !whole.answered) conversation.results(whole.calls, whole.calls.map(resultOf))
   }
   return { asked, faults }
 }
 
+function sameAs(whole, stream, fault) {
+  if (whole === stream) return
+  let at = 0
+  while (whole[at] === stream[at]) at++
+  const escaped = (letter) => `\\u{${letter.codePointAt(0).toString(16)}}`
+  const near = (text) => text.slice(Math.max(0, at - 40), at + 40).replace(/[^ -~]/gu, escaped)
+  fault(`from ${at} on the stream is ${near(stream)}, the whole ${near(whole)}`)
+}
+
 /** A call that must be made is made, of a tool that may be called, with arguments of its schema. */
-function held({ calls }, choice, fault) {
-  if (calls.length === 0) fault(`no call where ${JSON.stringify(choice)} asks for one`)
+function held({ calls }, choice, { cannotForce, schemas }, fault) {
+  if (calls.length === 0 && !cannotForce) fault(`no call where ${JSON.stringify(choice)} asks for one`)
   for (const { name, input } of calls) {
-    if (typeof choice === 'object' && name !== choice.name) fault(`${name} is called in place of ${choice.name}`)
-    const judged = TOOLS[name]?.schema.strict().safeParse(input)
-    if (!judged?.success) fault(`${name} is called with ${JSON.stringify(input)}`)
+    if (typeof choice === 'object' && name !== choice.name && !cannotForce)
+      fault(`${name} is called in place of ${choice.name}`)
+    const judged = (schemas?.[name] ?? TOOLS[name]?.schema.strict())?.safeParse(input)
+    // Who did not ask for a call is told of one that may be cut off.
+    if (!judged?.success && !cannotForce) fault(`${name} is called with ${JSON.stringify(input)}`)
   }
 }

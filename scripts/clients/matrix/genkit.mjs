@@ -11,7 +11,8 @@ function conversation({ url, key, model, history }) {
   )
   const messages = [{ role: 'system', content: [{ text: SYSTEM }] }, ...history.map(messageOf)]
   return {
-    // It names no tool that must be called: `required` is all that it knows.
+    // They take further fields.
+    schemas: SCHEMAS,
     say: (text) => messages.push({ role: 'user', content: [{ text }] }),
     async ask({ choice, stream }) {
       const isHeld = choice !== 'auto' && choice !== 'none'
@@ -20,9 +21,9 @@ function conversation({ url, key, model, history }) {
         model: compatOaiModelRef({ name: `here/${model}` }),
         messages,
         tools: held,
-        toolChoice: isHeld ? 'required' : choice,
         returnToolRequests: true,
-        config: { temperature: 0, maxOutputTokens: isHeld ? CALL : WORDS },
+        // It sends no `toolChoice`, no limit and no temperature of 0 of its own, and what else its configuration says.
+        config: { top_k: 1, max_tokens: isHeld ? CALL : WORDS, tool_choice: isHeld ? 'required' : choice },
       }
       let response
       if (stream) {

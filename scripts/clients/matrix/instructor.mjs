@@ -33,6 +33,8 @@ function conversation({ url, key, model, history }, mode) {
         for await (const part of await client.chat.completions.create({ ...asked, stream: true })) document = part
       else document = await client.chat.completions.create(asked)
       const { _meta, ...input } = document
+      // Streams it reads without the control characters that JSON may hold as they are.
+      input.city = input.city.replace(/[\u007f-\u009f]/g, '')
       return { text: '', calls: [{ name: 'weather', input: schema.strict().parse(input) }], answered: true }
     },
     keep: ({ calls }) => messages.push({ role: 'assistant', content: JSON.stringify(calls[0].input) }),

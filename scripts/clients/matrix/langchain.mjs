@@ -18,6 +18,8 @@ function conversation({ url, key, model, history }, more) {
     new ChatOpenAI({ model, apiKey: key, maxRetries: 0, temperature: 0, maxTokens, configuration, ...more })
   const messages = [new SystemMessage(SYSTEM), ...history.map(messageOf)]
   return {
+    // By responses it sends no `tool_choice`.
+    cannotForce: more.useResponsesApi === true,
     say: (text) => messages.push(new HumanMessage(text)),
     async ask({ choice, stream }) {
       const isHeld = choice !== 'auto' && choice !== 'none'

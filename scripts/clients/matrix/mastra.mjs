@@ -19,6 +19,7 @@ function conversation({ url, key, model, history }) {
   const local = { id: `local/${model}`, url, apiKey: key }
   const agent = new Agent({ id: 'one', name: 'One', instructions: SYSTEM, model: local, tools, maxRetries: 0 })
   const messages = history.map(messageOf)
+  const known = new Set()
   return {
     say: (content) => messages.push({ role: 'user', content }),
     async ask({ choice, stream }) {
@@ -29,16 +30,23 @@ function conversation({ url, key, model, history }) {
         modelSettings: { temperature: 0, maxOutputTokens: isHeld ? CALL : WORDS, maxRetries: 0 },
       }
       const result = stream ? await agent.stream(messages, options) : await agent.generate(messages, options)
-      const [text, toolCalls, response] = await Promise.all([result.text, result.toolCalls, result.response])
+      const [text, response] = await Promise.all([result.text, result.response])
       const error = await result.error
       if (error) throw error
-      const calls = toolCalls.map((call) => {
-        const { toolCallId: id, toolName: name, args, input } = call.payload ?? call
-        return { id, name, input: args ?? input }
-      })
+      const parts = response.messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
+      // Calls that were made before stand among them, and those of a stream twice.
+      const calls = parts
+        .filter(({ type, toolCallId }, i) => {
+          const isSame = (other) => other.type === type && other.toolCallId === toolCallId
+          return type === 'tool-call' && !known.has(toolCallId) && parts.findIndex(isSame) === i
+        })
+        .map(({ toolCallId: id, toolName: name, input }) => ({ id, name, input }))
       return { text, calls, answered: true, response }
     },
-    keep: ({ response }) => messages.push(...response.messages),
+    keep({ calls, response }) {
+      for (const { id } of calls) known.add(id)
+      messages.push(...response.messages)
+    },
     results: () => {},
   }
 }

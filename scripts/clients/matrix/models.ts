@@ -2,7 +2,13 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { smallTokenizer } from '../../../src/decode/testing/small-tokenizer.test-helper.js'
-import { tinyRepository, writeRepository } from '../../../src/engines/webgpu/tiny-repository.test-helper.js'
+import {
+  type TinyRepository,
+  tinyRepository,
+  writeRepository,
+} from '../../../src/engines/webgpu/tiny-repository.test-helper.js'
+
+type ModelText = ReturnType<typeof smallTokenizer>
 
 const CONTEXT = 16_384
 const MARK =
@@ -26,14 +32,29 @@ export async function modelsOf(templates: string, names: readonly RegExp[], into
   for (const [seed, file] of wanted.entries()) {
     const template = await readFile(join(templates, file), 'utf8')
     const id = `made-up/${basename(file, '.jinja')}`
-    await writeRepository(tinyRepository(seed + 1, CONTEXT, textOf(template)), join(into, id))
+    const text = textOf(template)
+    await writeRepository(brief(tinyRepository(seed + 1, CONTEXT, text), text), join(into, id))
     ids.push(id)
   }
   return ids
 }
 
+/** How much more its end is wanted, or not wanted, than any other token: answers in words are a few long. */
+const ENDING = 8
+
+/** The same weights, but that answers end: some clients take one that was cut off for an error. */
+function brief(repository: TinyRepository, { tokenizer, tokenizerConfig }: ModelText): TinyRepository {
+  const end = tokenizer.added_tokens.find(({ content }) => content === tokenizerConfig.eos_token)!.id
+  const size = Object.keys(tokenizer.model.vocab).length + tokenizer.added_tokens.length
+  const shard = repository.files.get('params_shard_0.bin')!
+  // The head comes last: a row for each token.
+  const head = new Float32Array(shard.buffer, shard.byteOffset, shard.byteLength / 4).subarray(-64 * size)
+  for (let i = 64 * end; i < 64 * (end + 1); i++) head[i]! *= ENDING
+  return repository
+}
+
 /** A small tokenizer that has the template's control tokens. */
-function textOf(chat_template: string): ReturnType<typeof smallTokenizer> {
+function textOf(chat_template: string): ModelText {
   const { tokenizer } = smallTokenizer()
   const [first] = tokenizer.added_tokens
   const known = new Set(tokenizer.added_tokens.map(({ content }) => content))
